@@ -1,0 +1,58 @@
+/** What a worker can be told to do. */
+export const LOAD = 0;
+export const UNLOAD = 1;
+export const INFER = 2;
+export const ACTION_NAMES = ['LOAD', 'UNLOAD', 'INFER'] as const;
+export type ActionKind = 0 | 1 | 2;
+
+/** Result of an action; the numbers are those of Clockwork's logs. */
+export const STATUS_OK = 0;
+export const STATUS_LOAD_TOO_LATE = 51;
+export const STATUS_INSUFFICIENT_CACHE = 53;
+export const STATUS_LOAD_WEIGHTS_CHANGED = 54;
+export const STATUS_INFER_TOO_LATE = 81;
+export const STATUS_WEIGHTS_MISSING = 82;
+export const STATUS_INFER_WEIGHTS_CHANGED = 84;
+/** Not answered yet. */
+export const STATUS_PENDING = -1;
+
+/** Lanes of a GPU: each runs one thing at a time. */
+export const LANE_EXEC = 0;
+export const LANE_WEIGHTS = 1;
+export const LANE_NAMES = ['EXEC', 'WEIGHTS'] as const;
+export type Lane = 0 | 1;
+
+/**
+ * One order to one GPU, from the moment it is planned until its result was handled. Objects are
+ * pooled by the controller: whoever wants to keep something of an action copies it out.
+ */
+export class Action {
+  id = 0;
+  kind: ActionKind = INFER;
+  gpu = 0;
+  model = 0;
+  /** Index into the model's batch sizes, and the size itself (1 for LOAD and UNLOAD). */
+  batchIndex = 0;
+  batchSize = 1;
+  /** Slots of the requests of an INFER; only the first `count` mean something. */
+  readonly requests: Int32Array;
+  count = 0;
+
+  /** The plan: when it was sent, the window in which it may start, what to expect. */
+  sentNs = 0;
+  earliestNs = 0;
+  latestNs = 0;
+  expectedDurationNs = 0;
+  expectedEndNs = 0;
+
+  /** The result, as the worker measured it, in the controller's time. */
+  status = STATUS_PENDING;
+  beginNs = 0;
+  endNs = 0;
+  /** GPU clock during the action relative to the nominal one (1). */
+  clock = 1;
+
+  constructor(maxBatch: number) {
+    this.requests = new Int32Array(maxBatch);
+  }
+}

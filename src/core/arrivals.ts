@@ -1,0 +1,22 @@
+/**
+ * A stream of requests in order of time with exactly one pending arrival, so that a day of traffic
+ * never sits in memory. The fields describe the pending arrival; `advance` moves to the next.
+ *
+ * A driver reads the fields, hands the request to the controller and calls `advance`. Sources whose
+ * future depends on answers (closed-loop clients) also implement `answered`; their `timeNs` may then
+ * turn from Infinity to a finite time.
+ */
+export interface ArrivalSource {
+  /** Integer ns since the start of the run; never decreases; Infinity when nothing is pending. */
+  timeNs: number;
+  /** Index of the model among the models of the run. */
+  model: number;
+  /** Latency objective of the pending request, ns. */
+  sloNs: number;
+  /** Who sends it: index of the function, client or row group; `user_id` in the logs. */
+  user: number;
+  /** Moves to the next arrival. */
+  advance(): void;
+  /** Present only where answers matter: request of `user` was answered at `nowNs`. */
+  answered?(user: number, nowNs: number): void;
+}

@@ -1,0 +1,15 @@
+/** A broken promise between parts of escapement itself: always a bug, never the operator's fault. */
+export class InvariantError extends Error {
+  constructor(message: string) {
+    super(`invariant violated: ${message}`);
+    this.name = 'InvariantError';
+  }
+}
+
+/**
+ * Stops the run when `condition` is false. Always on: a scheduler that is wrong must not go on
+ * deciding. In hot paths pass a constant message, so that nothing is built when all is well.
+ */
+export function invariant(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new InvariantError(message);
+}

@@ -1,0 +1,19 @@
+import type { Action } from './action.js';
+import type { Outcome, RequestTable } from './request.js';
+
+/**
+ * Sees every answer and every finished action of a run, in order. Metrics and logs are built from
+ * nothing else. Observers must not change what they are shown, nor keep the objects.
+ */
+export interface RunObserver {
+  /**
+   * The request in `slot` is answered at `nowNs`. `copies`: GPUs that hold its model now;
+   * `action`: the INFER that served it, or null if it never got into one.
+   */
+  answered(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number, copies: number, action: Action | null): void;
+  /**
+   * The result of `action` has reached the controller. `queued`: requests that wait for its model;
+   * `copies`: GPUs that hold it.
+   */
+  completed(action: Action, nowNs: number, queued: number, copies: number): void;
+}

@@ -1,0 +1,92 @@
+/** Outcome of a request. Every request gets exactly one. */
+export const OUTCOME_OK = 0;
+/** Executed, and answered after its deadline. */
+export const OUTCOME_LATE = 1;
+/** Given up before execution: it could no longer be served in time. */
+export const OUTCOME_TIMEOUT = 2;
+/** Refused on arrival. */
+export const OUTCOME_REJECTED = 3;
+/** Put into an action that failed. */
+export const OUTCOME_ERROR = 4;
+export const OUTCOME_NAMES = ['ok', 'late', 'timeout', 'rejected', 'error'] as const;
+export type Outcome = 0 | 1 | 2 | 3 | 4;
+
+/** Life of a request's slot. */
+export const REQUEST_FREE = 0;
+/** Waits in its model's queue. */
+export const REQUEST_QUEUED = 1;
+/** Part of an action that was sent to a worker. */
+export const REQUEST_IN_ACTION = 2;
+
+const INITIAL_CAPACITY = 1024;
+
+/**
+ * The requests that await an answer, as a struct of arrays: a request is a *slot*, a small integer
+ * that is used again once the request was answered. `id` tells whether a slot still holds the request
+ * that one remembers.
+ */
+export class RequestTable {
+  /** Sequence number of the request in the run, from 0. */
+  id = new Float64Array(INITIAL_CAPACITY);
+  state = new Uint8Array(INITIAL_CAPACITY);
+  model = new Int32Array(INITIAL_CAPACITY);
+  user = new Int32Array(INITIAL_CAPACITY);
+  arrivalNs = new Float64Array(INITIAL_CAPACITY);
+  /** Latency objective. The deadline is `arrivalNs + sloNs`. */
+  sloNs = new Float64Array(INITIAL_CAPACITY);
+  /** The deadline that the policy plans for; the request is answered `timeout` then if still queued. */
+  dueNs = new Float64Array(INITIAL_CAPACITY);
+  /** Demand that the request adds to its model, in the load balancer's units. */
+  execDemand = new Float64Array(INITIAL_CAPACITY);
+  loadDemand = new Float64Array(INITIAL_CAPACITY);
+  /** GPUs that held the model, warm, when the request arrived: 0 is a cold start. */
+  arrivalCopies = new Int32Array(INITIAL_CAPACITY);
+
+  private free: number[] = [];
+  private used = 0;
+  private nextId = 0;
+
+  /** Requests that await an answer. */
+  get size(): number {
+    return this.used - this.free.length;
+  }
+
+  /** Takes a slot for a new request. The caller fills in what the policy decides. */
+  allocate(model: number, arrivalNs: number, sloNs: number, user: number): number {
+    const slot = this.free.length > 0 ? (this.free.pop() as number) : this.used++;
+    if (slot === this.id.length) this.grow();
+    this.id[slot] = this.nextId++;
+    this.state[slot] = REQUEST_QUEUED;
+    this.model[slot] = model;
+    this.user[slot] = user;
+    this.arrivalNs[slot] = arrivalNs;
+    this.sloNs[slot] = sloNs;
+    this.execDemand[slot] = 0;
+    this.loadDemand[slot] = 0;
+    return slot;
+  }
+
+  release(slot: number): void {
+    this.state[slot] = REQUEST_FREE;
+    this.free.push(slot);
+  }
+
+  private grow(): void {
+    const capacity = this.id.length * 2;
+    this.id = enlarge(this.id, new Float64Array(capacity));
+    this.state = enlarge(this.state, new Uint8Array(capacity));
+    this.model = enlarge(this.model, new Int32Array(capacity));
+    this.user = enlarge(this.user, new Int32Array(capacity));
+    this.arrivalNs = enlarge(this.arrivalNs, new Float64Array(capacity));
+    this.sloNs = enlarge(this.sloNs, new Float64Array(capacity));
+    this.dueNs = enlarge(this.dueNs, new Float64Array(capacity));
+    this.execDemand = enlarge(this.execDemand, new Float64Array(capacity));
+    this.loadDemand = enlarge(this.loadDemand, new Float64Array(capacity));
+    this.arrivalCopies = enlarge(this.arrivalCopies, new Int32Array(capacity));
+  }
+}
+
+function enlarge<T extends Float64Array | Int32Array | Uint8Array>(from: T, to: T): T {
+  to.set(from);
+  return to;
+}
