@@ -1,0 +1,56 @@
+import type { Action } from './action.js';
+import type { Cluster } from './cluster.js';
+import type { RequestTable } from './request.js';
+
+/** Returned by `Policy.admit` to refuse a request at once. */
+export const REFUSE = Number.NEGATIVE_INFINITY;
+
+/**
+ * What a policy may do: send actions. All bookkeeping (timelines, pages, copies, request states)
+ * follows from these calls.
+ */
+export interface Dispatcher {
+  /** Runs `count` requests (slots, copied from the front of `slots`) as one batch of size `batchSizes[batchIndex]`. */
+  infer(gpu: number, model: number, batchIndex: number, slots: Int32Array, count: number, earliestNs: number, latestNs: number, nowNs: number): void;
+  /** Brings a model onto a GPU. Its pages must be free. */
+  load(gpu: number, model: number, earliestNs: number, latestNs: number, nowNs: number): void;
+  /** Drops a warm model from a GPU and frees its pages at once. */
+  unload(gpu: number, model: number, nowNs: number): void;
+  /** Answers a queued request `rejected`. */
+  reject(slot: number, nowNs: number): void;
+}
+
+/** What a policy is given when it is made. It owns none of it. */
+export interface PolicyContext {
+  readonly cluster: Cluster;
+  readonly requests: RequestTable;
+  readonly dispatch: Dispatcher;
+  /** Objective that most requests carry; the load balancer's unit of capacity. */
+  readonly defaultSloNs: number;
+}
+
+/**
+ * A scheduling policy: decides which action goes to which GPU, and when. The controller owns it and
+ * calls it in this order at each instant: results, arrivals, timeouts, then `schedule` until it
+ * returns false. A policy is pure: it learns the time from `nowNs` only, and the same calls always
+ * lead to the same decisions.
+ */
+export interface Policy {
+  readonly name: string;
+  /**
+   * A request arrived. Returns the time at which it shall be answered `timeout` if it is not in an
+   * action by then (Infinity: never), or REFUSE to answer `rejected` at once. On any other return
+   * value the policy has queued the slot.
+   */
+  admit(slot: number, nowNs: number): number;
+  /** A queued request was answered `timeout`. The slot is released when this returns. */
+  timedOut(slot: number, nowNs: number): void;
+  /** An action's result was applied to the cluster; its requests are answered when this returns. */
+  finished(action: Action, nowNs: number): void;
+  /** Sends what can be sent now; true if anything was done. Called again until it returns false. */
+  schedule(nowNs: number): boolean;
+  /** When it wants to be called again though nothing arrives, ns; Infinity: never. Always after `nowNs`. */
+  nextWakeNs(nowNs: number): number;
+  /** Requests that wait for a model: for logs. */
+  queued(model: number): number;
+}

@@ -1,0 +1,59 @@
+import type { ModelSpec } from '../core/model.js';
+import type { PolicyOptions } from '../policies/registry.js';
+import type { WorkloadSpec } from '../workload/spec.js';
+
+/** One run, checked and in canonical units: what an experiment file says after defaults and overrides. */
+export interface Experiment {
+  readonly name: string;
+  /** Path of the file it came from, for messages. */
+  readonly file: string;
+  readonly seed: number;
+  readonly cluster: ClusterConfig;
+  readonly models: readonly ModelSpec[];
+  /** Several sections run at the same time. */
+  readonly workloads: readonly WorkloadSpec[];
+  /** Objective of requests that carry none of their own, ns. */
+  readonly sloNs: number;
+  readonly policy: { readonly kind: string; readonly options: PolicyOptions };
+  /** Requests that arrive before this are served but not counted, ns. */
+  readonly warmupNs: number;
+  /** Checks the simulator's invariants after every event: slow, for debugging. */
+  readonly checks: boolean;
+  readonly output: OutputConfig;
+}
+
+export interface ClusterConfig {
+  /** GPUs over all workers. */
+  readonly gpus: number;
+  /** GPUs are dealt to this many worker machines in blocks; for logs. */
+  readonly workers: number;
+  /** Pages of each GPU's weights cache, and bytes of a page. */
+  readonly pages: number;
+  readonly pageBytes: number;
+  /** Bytes per second of INPUT and OUTPUT copies; Infinity: they take no time. */
+  readonly copyBytesPerS: number;
+  /** One-way delay between controller and worker, and the mean of an exponential part on top. */
+  readonly network: { readonly delayNs: number; readonly jitterNs: number };
+  /** Each worker's clock is off by a constant drawn from ± this. */
+  readonly clockOffsetNs: number;
+  readonly noise: NoiseConfig;
+  /** GPU clock changes, relative to nominal, sorted by time; gpu −1 is all. */
+  readonly gpuClock: readonly { readonly atNs: number; readonly gpu: number; readonly factor: number }[];
+}
+
+export interface NoiseConfig {
+  /** Standard deviation of INFER and LOAD durations relative to the profile. */
+  readonly exec: number;
+  readonly load: number;
+  /** Share of INFERs that take `stragglerFactor` times as long. */
+  readonly stragglers: number;
+  readonly stragglerFactor: number;
+}
+
+export interface OutputConfig {
+  /** Write requests.tsv and actions.tsv with --out. */
+  readonly requestLog: boolean;
+  readonly actionLog: boolean;
+  /** Virtual time that timeline.json and the GPU chart show, half-open, ns; null: none. */
+  readonly timelineNs: readonly [number, number] | null;
+}

@@ -1,0 +1,145 @@
+/** The headline figures of one run. Printed by `simulate --json`; durations in ms where the name says so. */
+export interface Summary {
+  readonly name: string;
+  readonly seed: number | string;
+  /** Running hash of every decision: equal digests mean equal runs. 16 hex digits. */
+  readonly digest: string;
+  readonly policy: string;
+  /** Nominal duration of the workload, seconds; the warm-up is not part of it. */
+  readonly durationSeconds: number;
+  readonly requests: RequestCounts;
+  readonly offeredRps: number;
+  /** Answers within their objective per second of nominal duration. */
+  readonly goodputRps: number;
+  /** Share of the offered requests that were answered within their objective. */
+  readonly sloAttainment: number;
+  /** Over requests that were executed (ok and late). null where there were none. */
+  readonly latencyMs: LatencyMs;
+  readonly actions: ActionCounts;
+  /** Requests that arrived while no GPU held their model. */
+  readonly coldStarts: number;
+  readonly gpu: { readonly execUtilization: number; readonly weightsUtilization: number };
+  readonly wall: { readonly seconds: number; readonly requestsPerSecond: number; readonly peakRssBytes: number };
+}
+
+export interface RequestCounts {
+  readonly offered: number;
+  readonly ok: number;
+  readonly late: number;
+  readonly timeout: number;
+  readonly rejected: number;
+  readonly error: number;
+}
+
+export interface LatencyMs {
+  readonly mean: number | null;
+  readonly p50: number | null;
+  readonly p90: number | null;
+  readonly p99: number | null;
+  readonly p999: number | null;
+  readonly p9999: number | null;
+  readonly max: number | null;
+}
+
+export interface ActionCounts {
+  readonly load: number;
+  readonly unload: number;
+  readonly infer: number;
+  /** Actions that missed their window. */
+  readonly tooLate: number;
+  /** Number of INFER actions by batch size, e.g. {"1": 527, "2": 2058}. */
+  readonly inferByBatch: Readonly<Record<string, number>>;
+}
+
+/** One point a bin of virtual time; arrays of equal length. */
+export interface TimeSeries {
+  readonly binSeconds: number;
+  /** Requests by time of arrival, per second. */
+  readonly offeredRps: readonly number[];
+  /** Answers within objective by time of answer, per second. */
+  readonly goodputRps: readonly number[];
+  /** timeout + rejected + late + error by time of answer, per second. */
+  readonly failedRps: readonly number[];
+  readonly coldStartRps: readonly number[];
+}
+
+/** Latency by percentile of executed requests; percentiles ascend: 0, 1, …, 99, 99.9, 99.99, 100. */
+export interface LatencyCdf {
+  readonly percentile: readonly number[];
+  readonly ms: readonly number[];
+}
+
+/** One action as it ran, for timelines. Times in ms of virtual time. */
+export interface TimelineEntry {
+  readonly gpu: number;
+  readonly lane: 'EXEC' | 'WEIGHTS';
+  readonly kind: 'LOAD' | 'INFER';
+  readonly model: string;
+  readonly batch: number;
+  readonly beginMs: number;
+  readonly endMs: number;
+  readonly earliestMs: number;
+  readonly latestMs: number;
+  readonly sentMs: number;
+  readonly status: number;
+}
+
+/** Per group of models with a common name stem or objective: who got what. */
+export interface GroupSummary {
+  readonly name: string;
+  readonly requests: RequestCounts;
+  readonly sloAttainment: number;
+  readonly latencyMs: LatencyMs;
+}
+
+/** Everything that charts and reports need of one run. Written as `run.json`. */
+export interface RunResult {
+  readonly version: 1;
+  readonly summary: Summary;
+  /** One group a workload section when there are several, else empty. */
+  readonly groups: readonly GroupSummary[];
+  readonly series: TimeSeries;
+  readonly latencyCdf: LatencyCdf;
+  /** A slice of the run's actions, empty unless asked for. */
+  readonly timeline: readonly TimelineEntry[];
+}
+
+/** One varied key with its values as written, e.g. {key: "slo", values: ["10ms", "25ms"]}. */
+export interface VariedKey {
+  readonly key: string;
+  readonly values: readonly string[];
+}
+
+export type SweepCell = FinishedCell | FailedCell;
+
+interface CellPlace {
+  /** Stable name: key=value pairs and the seed. */
+  readonly id: string;
+  /** Value of each varied key as written. */
+  readonly values: Readonly<Record<string, string>>;
+  readonly seed: number;
+}
+
+export interface FinishedCell extends CellPlace {
+  readonly status: 'done';
+  readonly result: RunResult;
+}
+
+export interface FailedCell extends CellPlace {
+  readonly status: 'failed';
+  readonly code: string;
+  readonly message: string;
+}
+
+/** A whole sweep. Written as `results.json`. Cells are ordered by the grid, whatever thread ran them. */
+export interface SweepResults {
+  readonly version: 1;
+  readonly name: string;
+  /** The experiment as written, for the record. */
+  readonly experiment: string;
+  /** Value of each varied key when nothing overrides it, as written or as the default. */
+  readonly defaults: Readonly<Record<string, string>>;
+  readonly vary: readonly VariedKey[];
+  readonly seeds: readonly number[];
+  readonly cells: readonly SweepCell[];
+}
