@@ -19,4 +19,11 @@ export interface ArrivalSource {
   advance(): void;
   /** Present only where answers matter: request of `user` was answered at `nowNs`. */
   answered?(user: number, nowNs: number): void;
+  /**
+   * True: the next arrival is not known until `refill` resolved, because it is still in a file.
+   * `timeNs` is then the time of the arrival that was delivered last; the other fields mean nothing.
+   */
+  starved?: boolean;
+  /** Reads on; to be awaited, and only needed, when starved. Rejects with a coded error on bad input. */
+  refill?(): Promise<void>;
 }

@@ -54,7 +54,8 @@ export class EscapementError extends Error {
 }
 
 function describe(what: string, place: ErrorPlace): string {
-  const file = place.file === undefined ? '' : place.line === undefined ? place.file : `${place.file}:${place.line}`;
+  const file =
+    place.file === undefined ? '' : place.line === undefined ? place.file : `${place.file}:${place.line}`;
   const where = [file, place.key ?? ''].filter((part) => part !== '').join(': ');
   return where === '' ? what : `${where}: ${what}`;
 }

@@ -10,7 +10,14 @@ export interface RunObserver {
    * The request in `slot` is answered at `nowNs`. `copies`: GPUs that hold its model now;
    * `action`: the INFER that served it, or null if it never got into one.
    */
-  answered(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number, copies: number, action: Action | null): void;
+  answered(
+    requests: RequestTable,
+    slot: number,
+    outcome: Outcome,
+    nowNs: number,
+    copies: number,
+    action: Action | null,
+  ): void;
   /**
    * The result of `action` has reached the controller. `queued`: requests that wait for its model;
    * `copies`: GPUs that hold it.

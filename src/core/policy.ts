@@ -11,7 +11,16 @@ export const REFUSE = Number.NEGATIVE_INFINITY;
  */
 export interface Dispatcher {
   /** Runs `count` requests (slots, copied from the front of `slots`) as one batch of size `batchSizes[batchIndex]`. */
-  infer(gpu: number, model: number, batchIndex: number, slots: Int32Array, count: number, earliestNs: number, latestNs: number, nowNs: number): void;
+  infer(
+    gpu: number,
+    model: number,
+    batchIndex: number,
+    slots: Int32Array,
+    count: number,
+    earliestNs: number,
+    latestNs: number,
+    nowNs: number,
+  ): void;
   /** Brings a model onto a GPU. Its pages must be free. */
   load(gpu: number, model: number, earliestNs: number, latestNs: number, nowNs: number): void;
   /** Drops a warm model from a GPU and frees its pages at once. */

@@ -19,7 +19,11 @@ export interface Summary {
   /** Requests that arrived while no GPU held their model. */
   readonly coldStarts: number;
   readonly gpu: { readonly execUtilization: number; readonly weightsUtilization: number };
-  readonly wall: { readonly seconds: number; readonly requestsPerSecond: number; readonly peakRssBytes: number };
+  readonly wall: {
+    readonly seconds: number;
+    readonly requestsPerSecond: number;
+    readonly peakRssBytes: number;
+  };
 }
 
 export interface RequestCounts {
@@ -122,8 +126,11 @@ interface CellPlace {
 
 export interface FinishedCell extends CellPlace {
   readonly status: 'done';
-  readonly result: RunResult;
+  readonly result: CellResult;
 }
+
+/** A run's result less its `wall` figures: the same sweep gives the same bytes on any machine. */
+export type CellResult = Omit<RunResult, 'summary'> & { readonly summary: Omit<Summary, 'wall'> };
 
 export interface FailedCell extends CellPlace {
   readonly status: 'failed';

@@ -1,6 +1,6 @@
 import type { Policy, PolicyContext } from '../core/policy.js';
 import { clockworkEntry } from './clockwork/entry.js';
-import { fifoEntry } from './fifo.js';
+import { fifoEntry } from './fifo/entry.js';
 
 /** Values of a policy's options by name; durations in ns. */
 export type PolicyOptions = Readonly<Record<string, number | undefined>>;

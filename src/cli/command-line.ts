@@ -1,0 +1,63 @@
+import yargs, { type Argv } from 'yargs';
+import { EscapementError } from '../core/errors.js';
+import { nearest } from '../experiment/nearest.js';
+import { profileCommand } from './commands/profile.js';
+import { reportCommand } from './commands/report.js';
+import { schemaCommand } from './commands/schema.js';
+import { simulateCommand } from './commands/simulate.js';
+import { sweepCommand } from './commands/sweep.js';
+import { traceCommand } from './commands/trace.js';
+import { exitCodesText } from './exit-codes.js';
+import { terminalWidth } from './text-layout.js';
+import { packageVersion } from './version.js';
+
+/** Parses and runs one command line. Throws `EscapementError` for whatever the operator can mend. */
+export async function runCommandLine(args: readonly string[]): Promise<void> {
+  const cli: Argv = yargs()
+    .scriptName('escapement')
+    .usage(
+      '$0 <command>\n\nReplay requests against a simulated GPU cluster under an SLO scheduler, and tune it.',
+    )
+    .locale('en')
+    .parserConfiguration({ 'dot-notation': false, 'greedy-arrays': false, 'boolean-negation': false, 'camel-case-expansion': false })
+    .version(packageVersion())
+    .help()
+    .strict()
+    .recommendCommands()
+    .demandCommand(1, 'name a command')
+    .wrap(terminalWidth())
+    .epilogue(exitCodesText())
+    .exitProcess(false)
+    .fail((message, error) => {
+      // YError: yargs' own complaints about values, and those of `coerce`.
+      if (error !== undefined && error.name !== 'YError') throw error;
+      throw new EscapementError('E_USAGE', usageProblem(message ?? error.message, cli));
+    });
+  for (const add of [
+    simulateCommand,
+    sweepCommand,
+    reportCommand,
+    traceCommand,
+    profileCommand,
+    schemaCommand,
+  ]) {
+    add(cli);
+  }
+  await cli.parseAsync(args);
+}
+
+/** yargs' complaint on one line, with the flag that was probably meant. */
+function usageProblem(message: string, cli: Argv): string {
+  const oneLine = message.replaceAll(/\s*\n\s*/g, ' ').trim();
+  if (oneLine.startsWith('Did you mean')) return `unknown command. ${oneLine}`;
+  const unknown = /^Unknown arguments?: ([^,]+)/.exec(oneLine)?.[1];
+  const meant = unknown === undefined ? undefined : nearest(unknown, knownFlags(cli));
+  return meant === undefined ? `${oneLine}; see --help` : `${oneLine}. Did you mean --${meant}?`;
+}
+
+/** Flags of the command that is being parsed. */
+function knownFlags(cli: Argv): string[] {
+  // Present in every release of yargs, absent from its types.
+  const { key } = (cli as unknown as { getOptions(): { key: Record<string, unknown> } }).getOptions();
+  return Object.keys(key).filter((flag) => /^[a-z]/.test(flag));
+}

@@ -1,0 +1,82 @@
+import { join } from 'node:path';
+import type { Argv } from 'yargs';
+import { EscapementError } from '../../core/errors.js';
+import type { Experiment } from '../../experiment/experiment.js';
+import { loadExperiment } from '../../experiment/load.js';
+import { simulate } from '../../experiment/simulate.js';
+import type { RunResult } from '../../metrics/results.js';
+import { checkThreshold, parseThreshold } from '../../metrics/threshold.js';
+import { runSummaryText } from '../../report/index.js';
+import { writeFileAtomic } from '../../sweep/atomic-file.js';
+import { manyValues, oneValue, wholeNumber } from '../args.js';
+import { experimentHelp } from '../experiment-help.js';
+import { openProgress } from '../progress.js';
+import { withStagedFolder } from '../staged-folder.js';
+
+/** `escapement simulate FILE`: one run, its figures on stdout. */
+export function simulateCommand(cli: Argv): void {
+  cli.command(
+    'simulate <file>',
+    'Run one experiment in simulation',
+    (command) =>
+      command
+        .positional('file', { type: 'string', demandOption: true, describe: 'Experiment file (YAML)' })
+        .options({
+          set: manyValues({ describe: 'Override a key, e.g. --set policy.scheduleAhead=5ms' }),
+          seed: oneValue({ describe: 'Override the seed' }),
+          json: {
+            type: 'boolean',
+            default: false,
+            describe: 'Print one JSON object on stdout and nothing else',
+          },
+          out: oneValue({ describe: 'Also write summary, logs and timeline to this folder' }),
+          threshold: manyValues({ describe: "Exit with status 3 unless this holds, e.g. 'p99<100ms'" }),
+          quiet: { type: 'boolean', default: false, describe: 'No progress on stderr' },
+        })
+        .example('$0 simulate experiments/azure.yaml', 'print the figures of a run')
+        .example(
+          "$0 simulate run.yaml --seed 2 --json --threshold 'p99<100ms'",
+          'check an objective in a script',
+        )
+        .epilogue(experimentHelp()),
+    async (args) => {
+      const thresholds = args.threshold.map(parseThreshold);
+      const seed = args.seed === undefined ? [] : [`seed=${wholeNumber(args.seed, 'seed', 0)}`];
+      const experiment = await loadExperiment(args.file, [...args.set, ...seed]);
+      const say = args.json ? (args.quiet ? () => {} : toStderr) : toStdout;
+      say(`seed ${experiment.seed}\n`);
+      const result = await run(experiment, args.out, args.quiet);
+      if (args.json) toStdout(`${JSON.stringify(result.summary)}\n`);
+      else toStdout(runSummaryText(result));
+      if (args.out !== undefined) say(`written to ${args.out}\n`);
+      say(`digest ${result.summary.digest}\n`);
+      const checks = thresholds.map((threshold) => checkThreshold(threshold, result.summary));
+      const missed = checks.filter(({ ok }) => !ok).map(({ text }) => text);
+      if (missed.length > 0) throw new EscapementError('E_THRESHOLD', missed.join('; '));
+    },
+  );
+}
+
+async function run(experiment: Experiment, out: string | undefined, quiet: boolean): Promise<RunResult> {
+  const progress = openProgress('simulate', quiet);
+  const onProgress = (fraction: number) => progress.update(fraction);
+  try {
+    if (out === undefined) return await simulate(experiment, { onProgress });
+    return await withStagedFolder(out, async (stage) => {
+      const result = await simulate(experiment, { outDir: stage, onProgress });
+      writeFileAtomic(join(stage, 'run.json'), `${JSON.stringify(result)}\n`);
+      writeFileAtomic(join(stage, 'summary.json'), `${JSON.stringify(result.summary, null, 2)}\n`);
+      return result;
+    });
+  } finally {
+    progress.stop();
+  }
+}
+
+function toStdout(text: string): void {
+  process.stdout.write(text);
+}
+
+function toStderr(text: string): void {
+  process.stderr.write(text);
+}

@@ -1,0 +1,118 @@
+import { availableParallelism } from 'node:os';
+import { basename, extname, join } from 'node:path';
+import type { Argv } from 'yargs';
+import { EscapementError } from '../../core/errors.js';
+import type { SweepResults } from '../../metrics/results.js';
+import { sweepSummaryText, writeSweepReport } from '../../report/index.js';
+import { sweepExperiment } from '../../sweep/sweep-experiment.js';
+import { manyValues, oneValue, wholeNumber } from '../args.js';
+import { EXIT_INTERRUPTED } from '../exit-codes.js';
+import { experimentHelp } from '../experiment-help.js';
+import { openProgress } from '../progress.js';
+import { packageVersion } from '../version.js';
+
+/** `escapement sweep FILE`: many runs over a grid, and a report that compares them. */
+export function sweepCommand(cli: Argv): void {
+  cli.command(
+    'sweep <file>',
+    'Run an experiment over a grid of values and seeds, and report what to deploy',
+    (command) =>
+      command
+        .positional('file', { type: 'string', demandOption: true, describe: 'Experiment file (YAML)' })
+        .options({
+          vary: manyValues({
+            describe: 'Key and values, e.g. slo=10ms,25ms or policy.scheduleAhead=1ms:20ms:1ms',
+          }),
+          seeds: oneValue({ describe: 'Seeds to repeat every cell with, e.g. 1,2,3' }),
+          set: manyValues({ describe: 'Override a key in every cell' }),
+          out: oneValue({ describe: 'Folder of the results [default: out/NAME-OF-FILE]' }),
+          threads: oneValue({ describe: 'Cells that run at the same time [default: one a core]' }),
+          fresh: {
+            type: 'boolean',
+            default: false,
+            describe: 'Run finished cells again instead of reusing them',
+          },
+          quiet: { type: 'boolean', default: false, describe: 'No progress on stderr' },
+        })
+        .example('$0 sweep experiments/schedule-ahead.yaml', 'the grid that the file asks for')
+        .example(
+          '$0 sweep run.yaml --vary slo=10ms,50ms --vary policy.scheduleAhead=1ms:10ms:1ms --seeds 1,2',
+          '',
+        )
+        .epilogue(`Without --vary or --seeds the file's sweep section decides.\n\n${experimentHelp()}`),
+    async (args) => {
+      const outDir = args.out ?? join('out', basename(args.file, extname(args.file)));
+      const threads =
+        args.threads === undefined ? availableParallelism() : wholeNumber(args.threads, 'threads', 1);
+      const results = await runWithProgress({ ...args, outDir, threads });
+      const report = await writeSweepReport(results, outDir);
+      process.stdout.write(`${sweepSummaryText(results)}\nreport: ${report}\n`);
+      failOnFailedCells(results);
+    },
+  );
+}
+
+interface SweepArgs {
+  readonly file: string;
+  readonly vary: readonly string[];
+  readonly seeds: string | undefined;
+  readonly set: readonly string[];
+  readonly outDir: string;
+  readonly threads: number;
+  readonly fresh: boolean;
+  readonly quiet: boolean;
+}
+
+async function runWithProgress(args: SweepArgs): Promise<SweepResults> {
+  const progress = openProgress('sweep', args.quiet);
+  let known = 0;
+  let failed = 0;
+  let total = 0;
+  const interrupted = () => {
+    progress.stop();
+    process.stderr.write(
+      `escapement: interrupted: ${known - failed} of ${total} cells are kept in ${args.outDir}; ` +
+        'run the same command again to go on\n',
+    );
+    process.exit(EXIT_INTERRUPTED);
+  };
+  process.once('SIGINT', interrupted);
+  try {
+    return await sweepExperiment({
+      file: args.file,
+      vary: args.vary,
+      seeds: args.seeds,
+      overrides: args.set,
+      outDir: args.outDir,
+      threads: args.threads,
+      fresh: args.fresh,
+      version: packageVersion(),
+      onPlan: (cells, seeds) => {
+        total = cells;
+        if (!args.quiet) {
+          process.stderr.write(`seed ${seeds.join(', ')}: ${cells} cells on ${args.threads} threads\n`);
+        }
+      },
+      onCell: (cell) => {
+        known++;
+        if (cell.status === 'failed') {
+          failed++;
+          process.stderr.write(`escapement: cell ${cell.id} failed: ${cell.code}: ${cell.message}\n`);
+        }
+        progress.update(known / total, `${known}/${total} cells`);
+      },
+    });
+  } finally {
+    process.off('SIGINT', interrupted);
+    progress.stop();
+  }
+}
+
+function failOnFailedCells(results: SweepResults): void {
+  const failed = results.cells.filter(({ status }) => status === 'failed').length;
+  if (failed === 0) return;
+  throw new EscapementError(
+    'E_CELLS_FAILED',
+    `${failed} of ${results.cells.length} cells failed; the report holds the others, results.csv the reasons`,
+  );
+}

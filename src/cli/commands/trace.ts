@@ -1,0 +1,2 @@
+import type { Argv } from 'yargs';
+export function traceCommand(_cli: Argv): void {}

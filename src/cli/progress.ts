@@ -1,0 +1,47 @@
+import { Presets, SingleBar } from 'cli-progress';
+
+/** Shows how far a long command is. Everything goes to stderr, so that stdout can be piped. */
+export interface Progress {
+  /** `fraction` from 0 to 1; `note` says more in a few words. */
+  update(fraction: number, note?: string): void;
+  /** Ends the display; later lines start on a line of their own. */
+  stop(): void;
+}
+
+/** Share of the work between two lines where stderr is not a terminal. */
+const LINE_STEP = 0.25;
+
+/** A bar on a terminal, a line now and then in a log file, nothing when quiet. Never coloured. */
+export function openProgress(label: string, quiet: boolean): Progress {
+  if (quiet) return { update: () => {}, stop: () => {} };
+  return process.stderr.isTTY ? terminalBar(label) : sparseLines(label);
+}
+
+function terminalBar(label: string): Progress {
+  const bar = new SingleBar(
+    {
+      stream: process.stderr,
+      format: `${label} {bar} {percentage}% {note}`,
+      clearOnComplete: true,
+      hideCursor: true,
+    },
+    Presets.legacy,
+  );
+  bar.start(100, 0, { note: '' });
+  return {
+    update: (fraction, note = '') => bar.update(Math.floor(fraction * 100), { note }),
+    stop: () => bar.stop(),
+  };
+}
+
+function sparseLines(label: string): Progress {
+  let next = LINE_STEP;
+  return {
+    update: (fraction, note = '') => {
+      if (fraction < next || fraction >= 1) return;
+      process.stderr.write(`${label} ${Math.floor(fraction * 100)}% ${note}`.trimEnd().concat('\n'));
+      next = fraction + LINE_STEP;
+    },
+    stop: () => {},
+  };
+}

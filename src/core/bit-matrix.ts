@@ -1,0 +1,90 @@
+/**
+ * Rows of bits: which of `columns` things each of `rows` things has, e.g. the GPUs that hold each
+ * model. Membership is one bit test and iteration skips 32 columns at a time, so a thousand idle GPUs
+ * cost 32 words.
+ */
+export class BitMatrix {
+  readonly words: number;
+  private readonly bits: Int32Array;
+  private readonly counts: Int32Array;
+
+  constructor(rows: number, columns: number) {
+    this.words = (columns + 31) >>> 5;
+    this.bits = new Int32Array(rows * this.words);
+    this.counts = new Int32Array(rows);
+  }
+
+  has(row: number, column: number): boolean {
+    return (this.bits[row * this.words + (column >>> 5)] & (1 << (column & 31))) !== 0;
+  }
+
+  /** True if the bit was clear before. */
+  add(row: number, column: number): boolean {
+    const at = row * this.words + (column >>> 5);
+    const bit = 1 << (column & 31);
+    if ((this.bits[at] & bit) !== 0) return false;
+    this.bits[at] |= bit;
+    this.counts[row]++;
+    return true;
+  }
+
+  /** True if the bit was set before. */
+  delete(row: number, column: number): boolean {
+    const at = row * this.words + (column >>> 5);
+    const bit = 1 << (column & 31);
+    if ((this.bits[at] & bit) === 0) return false;
+    this.bits[at] &= ~bit;
+    this.counts[row]--;
+    return true;
+  }
+
+  /** Bits set in a row. */
+  count(row: number): number {
+    return this.counts[row];
+  }
+
+  /** Smallest set column ≥ `from`, or −1. Loop: `for (let g = s.next(r, 0); g >= 0; g = s.next(r, g + 1))`. */
+  next(row: number, from: number): number {
+    let word = from >>> 5;
+    if (word >= this.words) return -1;
+    const base = row * this.words;
+    let rest = this.bits[base + word] & (-1 << (from & 31));
+    while (rest === 0) {
+      if (++word === this.words) return -1;
+      rest = this.bits[base + word];
+    }
+    return (word << 5) + (31 - Math.clz32(rest & -rest));
+  }
+
+  /** Like `next`, and starts over at column 0 when nothing follows: the round-robin order. */
+  nextCyclic(row: number, from: number): number {
+    const found = this.next(row, from);
+    return found >= 0 ? found : this.next(row, 0);
+  }
+
+  /** Smallest column ≥ `from` that this row and the same row of `other` both have, or −1. */
+  nextCommon(row: number, other: BitMatrix, from: number): number {
+    let word = from >>> 5;
+    if (word >= this.words) return -1;
+    const base = row * this.words;
+    let rest = this.bits[base + word] & other.bits[base + word] & (-1 << (from & 31));
+    while (rest === 0) {
+      if (++word === this.words) return -1;
+      rest = this.bits[base + word] & other.bits[base + word];
+    }
+    return (word << 5) + (31 - Math.clz32(rest & -rest));
+  }
+
+  /** Smallest column ≥ `from` that this row has and the same row of `other` has not, or −1. */
+  nextWithout(row: number, other: BitMatrix, from: number): number {
+    let word = from >>> 5;
+    if (word >= this.words) return -1;
+    const base = row * this.words;
+    let rest = this.bits[base + word] & ~other.bits[base + word] & (-1 << (from & 31));
+    while (rest === 0) {
+      if (++word === this.words) return -1;
+      rest = this.bits[base + word] & ~other.bits[base + word];
+    }
+    return (word << 5) + (31 - Math.clz32(rest & -rest));
+  }
+}

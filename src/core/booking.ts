@@ -1,0 +1,46 @@
+import { BitMatrix } from './bit-matrix.js';
+import { Calendar } from './calendar.js';
+import type { LaneTimeline } from './timeline.js';
+
+/**
+ * schedule_ahead for one lane of every GPU: which lanes are booked less than that far into the future, and
+ * when the next one will be. Keeping the set up to date costs only what changed, however many GPUs idle.
+ */
+export class Booking {
+  /** Row 0: GPUs whose lane may be booked now. */
+  readonly open: BitMatrix;
+  private readonly reopening: Calendar;
+
+  constructor(
+    private readonly lanes: readonly LaneTimeline[],
+    private readonly aheadNs: number,
+  ) {
+    this.open = new BitMatrix(1, lanes.length);
+    this.reopening = new Calendar(lanes.length);
+    for (let gpu = 0; gpu < lanes.length; gpu++) this.update(gpu, 0);
+  }
+
+  isOpen(gpu: number): boolean {
+    return this.open.has(0, gpu);
+  }
+
+  /** The lane's timeline changed: an action was sent or has a result. */
+  update(gpu: number, nowNs: number): void {
+    const atNs = this.lanes[gpu].bookableAtNs(this.aheadNs);
+    if (atNs <= nowNs) {
+      this.open.add(0, gpu);
+      this.reopening.set(gpu, Number.POSITIVE_INFINITY);
+    } else {
+      this.open.delete(0, gpu);
+      this.reopening.set(gpu, atNs);
+    }
+  }
+
+  /** Opens the lanes whose time has come. */
+  advance(nowNs: number): void {
+    for (let gpu = this.reopening.due(nowNs); gpu >= 0; gpu = this.reopening.due(nowNs)) {
+      this.open.add(0, gpu);
+      this.reopening.set(gpu, Number.POSITIVE_INFINITY);
+    }
+  }
+}

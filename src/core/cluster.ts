@@ -1,0 +1,121 @@
+import { BitMatrix } from './bit-matrix.js';
+import { EscapementError } from './errors.js';
+import { Estimates } from './estimates.js';
+import { checkModel, type ModelSpec } from './model.js';
+import { PageCache } from './page-cache.js';
+import { Recency } from './recency.js';
+import { LaneTimeline } from './timeline.js';
+
+export interface ClusterSpec {
+  readonly models: readonly ModelSpec[];
+  readonly gpus: number;
+  /** Pages of each GPU's weights cache. */
+  readonly pages: number;
+}
+
+/**
+ * What the controller knows of the cluster: where every model is, what every lane is booked with, how long
+ * things take. Policies read it; only the controller writes it, apart from `recency`, which
+ * policies renew by their own rules.
+ */
+export class Cluster {
+  readonly models: readonly ModelSpec[];
+  readonly gpus: number;
+  /** Largest batch of any model. */
+  readonly maxBatch: number;
+
+  /** Row = model: GPUs that hold it or are loading it; GPUs where its weights are ready. */
+  readonly held: BitMatrix;
+  readonly warm: BitMatrix;
+  readonly pages: readonly PageCache[];
+  readonly exec: readonly LaneTimeline[];
+  readonly weights: readonly LaneTimeline[];
+  readonly recency: Recency;
+  /** Last GPU clock that was reported, relative to nominal. */
+  readonly clock: Float64Array;
+
+  /** Estimates at nominal clock. Row of an INFER: `execRow[model] + batchIndex`. */
+  private readonly execEstimates: Estimates;
+  private readonly loadEstimates: Estimates;
+  private readonly execRow: Int32Array;
+
+  constructor(spec: ClusterSpec) {
+    const { models, gpus, pages } = spec;
+    if (!Number.isInteger(gpus) || gpus < 1) {
+      throw new EscapementError('E_CONFIG_VALUE', `a cluster needs at least one GPU, found ${gpus}`, {
+        key: 'cluster.gpus',
+      });
+    }
+    if (models.length === 0) {
+      throw new EscapementError('E_CONFIG_VALUE', 'a cluster needs at least one model', { key: 'models' });
+    }
+    for (const model of models) {
+      checkModel(model);
+      if (model.pages > pages) {
+        throw new EscapementError(
+          'E_MODEL_TOO_LARGE',
+          `model ${model.name} needs ${model.pages} pages and a GPU has ${pages}: raise cluster.pages or leave the model out`,
+          { key: 'cluster.pages' },
+        );
+      }
+    }
+    this.models = models;
+    this.gpus = gpus;
+    this.maxBatch = models.reduce(
+      (most, model) => Math.max(most, model.batchSizes[model.batchSizes.length - 1]),
+      1,
+    );
+    this.held = new BitMatrix(models.length, gpus);
+    this.warm = new BitMatrix(models.length, gpus);
+    this.pages = Array.from({ length: gpus }, () => new PageCache(pages, models.length));
+    this.exec = Array.from({ length: gpus }, () => new LaneTimeline());
+    this.weights = Array.from({ length: gpus }, () => new LaneTimeline());
+    this.recency = new Recency(gpus, models.length);
+    this.clock = new Float64Array(gpus).fill(1);
+
+    this.execRow = new Int32Array(models.length);
+    let rows = 0;
+    for (let m = 0; m < models.length; m++) {
+      this.execRow[m] = rows;
+      rows += models[m].batchSizes.length;
+    }
+    this.execEstimates = new Estimates(rows);
+    this.loadEstimates = new Estimates(models.length);
+    for (let m = 0; m < models.length; m++) {
+      this.loadEstimates.record(m, models[m].loadNs);
+      for (let b = 0; b < models[m].batchSizes.length; b++)
+        this.execEstimates.record(this.execRow[m] + b, models[m].execNs[b]);
+    }
+  }
+
+  /** Expected time of an INFER on a GPU at its present clock. */
+  execNs(gpu: number, model: number, batchIndex: number): number {
+    const nominal = this.execEstimates.get(this.execRow[model] + batchIndex);
+    const clock = this.clock[gpu];
+    return clock === 1 ? nominal : Math.floor(nominal / clock);
+  }
+
+  /** Expected time of an INFER at nominal clock. */
+  nominalExecNs(model: number, batchIndex: number): number {
+    return this.execEstimates.get(this.execRow[model] + batchIndex);
+  }
+
+  /** Expected time of a LOAD. */
+  loadNs(model: number): number {
+    return this.loadEstimates.get(model);
+  }
+
+  /** Takes in a measured INFER. */
+  measuredExec(gpu: number, model: number, batchIndex: number, durationNs: number, clock: number): void {
+    this.clock[gpu] = clock;
+    this.execEstimates.record(
+      this.execRow[model] + batchIndex,
+      clock === 1 ? durationNs : Math.round(durationNs * clock),
+    );
+  }
+
+  /** Takes in a measured LOAD. */
+  measuredLoad(model: number, durationNs: number): void {
+    this.loadEstimates.record(model, durationNs);
+  }
+}

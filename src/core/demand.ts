@@ -1,0 +1,146 @@
+import { BitMatrix } from './bit-matrix.js';
+import { NS_PER_MS } from './units.js';
+
+/** A GPU counts as having at least this much work, so that weights stay finite. */
+const IDLE_OUTSTANDING = NS_PER_MS;
+const INITIAL_WEIGHT = 0.01;
+
+/**
+ * The load balancer's books (Clockwork, OSDI 2020, §5.3): how much work each model's waiting requests
+ * demand, and how that demand is spread over the GPUs that hold the model. Demand is in integer units in
+ * which `capacity` is what one GPU can do.
+ *
+ * Changes are collected; `refresh` spreads the changed models anew and hands them on to `stale`, for
+ * whoever derives priorities from the result.
+ */
+export class DemandTracker {
+  readonly exec: Float64Array;
+  readonly load: Float64Array;
+  /** Models that were spread anew since the reader last emptied the list. */
+  readonly stale: StaleList;
+
+  private readonly changed: StaleList;
+  private readonly allocatedOn: BitMatrix;
+  private readonly allocation: Float64Array;
+  private readonly outstanding: Float64Array;
+  private readonly weight: Float64Array;
+
+  constructor(
+    private readonly gpus: number,
+    models: number,
+    private readonly capacity: number,
+    /** Row = model: GPUs that hold it or are loading it. */
+    private readonly held: BitMatrix,
+  ) {
+    this.exec = new Float64Array(models);
+    this.load = new Float64Array(models);
+    this.changed = new StaleList(models);
+    this.stale = new StaleList(models);
+    this.allocatedOn = new BitMatrix(models, gpus);
+    this.allocation = new Float64Array(models * gpus);
+    this.outstanding = new Float64Array(gpus).fill(IDLE_OUTSTANDING);
+    this.weight = new Float64Array(gpus).fill(INITIAL_WEIGHT);
+  }
+
+  /** Demand of one request: its execution time as a share of the time left, in units of capacity. */
+  unitsOf(execNs: number, withinNs: number): number {
+    return Math.floor((execNs * this.capacity) / withinNs);
+  }
+
+  change(model: number, exec: number, load: number): void {
+    this.exec[model] += exec;
+    this.load[model] += load;
+    this.changed.add(model);
+  }
+
+  /** The set of GPUs that hold the model changed. */
+  moved(model: number): void {
+    this.changed.add(model);
+  }
+
+  hasDemand(model: number): boolean {
+    return this.exec[model] > 0 || this.load[model] > 0;
+  }
+
+  /** Spreads the demand of every changed model over its GPUs, in proportion to their weights. */
+  refresh(): void {
+    const { changed, stale } = this;
+    for (let i = 0; i < changed.length; i++) {
+      this.spread(changed.at(i));
+      stale.add(changed.at(i));
+    }
+    changed.clear();
+  }
+
+  /** Load demand that the model's GPUs cannot serve: positive means it wants another copy. */
+  loadPriority(model: number): number {
+    const demand = this.load[model];
+    if (demand <= 0 || this.held.count(model) === 0) return demand;
+    const totalWeight = this.totalWeight(model);
+    let priority = demand;
+    for (let gpu = this.held.next(model, 0); gpu >= 0; gpu = this.held.next(model, gpu + 1)) {
+      const required = Math.floor(demand * (this.weight[gpu] / totalWeight));
+      priority -= Math.floor((this.capacity * required) / this.outstanding[gpu]);
+    }
+    return priority;
+  }
+
+  /** For checks: the demand that is allocated to a GPU, over all models. */
+  allocatedTo(gpu: number): number {
+    return this.outstanding[gpu] - IDLE_OUTSTANDING;
+  }
+
+  private spread(model: number): void {
+    const base = model * this.gpus;
+    const { allocatedOn, held } = this;
+    for (let gpu = allocatedOn.next(model, 0); gpu >= 0; gpu = allocatedOn.next(model, gpu + 1)) {
+      this.outstanding[gpu] -= this.allocation[base + gpu];
+      this.allocation[base + gpu] = 0;
+      if (!held.has(model, gpu)) allocatedOn.delete(model, gpu);
+    }
+    if (held.count(model) === 0) return;
+    const totalWeight = this.totalWeight(model);
+    const demand = this.exec[model];
+    for (let gpu = held.next(model, 0); gpu >= 0; gpu = held.next(model, gpu + 1)) {
+      const share = Math.floor(demand * (this.weight[gpu] / totalWeight));
+      allocatedOn.add(model, gpu);
+      this.allocation[base + gpu] = share;
+      this.outstanding[gpu] += share;
+      this.weight[gpu] = this.capacity / this.outstanding[gpu];
+    }
+  }
+
+  private totalWeight(model: number): number {
+    let total = 0;
+    for (let gpu = this.held.next(model, 0); gpu >= 0; gpu = this.held.next(model, gpu + 1))
+      total += this.weight[gpu];
+    return total;
+  }
+}
+
+/** A list of models without repeats, in the order they were first added. */
+export class StaleList {
+  length = 0;
+  private readonly items: Int32Array;
+  private readonly listed: Uint8Array;
+
+  constructor(models: number) {
+    this.items = new Int32Array(models);
+    this.listed = new Uint8Array(models);
+  }
+
+  add(model: number): void {
+    if (this.listed[model] !== 0) return;
+    this.listed[model] = 1;
+    this.items[this.length++] = model;
+  }
+
+  at(index: number): number {
+    return this.items[index];
+  }
+
+  clear(): void {
+    for (let i = 0; i < this.length; i++) this.listed[this.items[i]] = 0;
+    this.length = 0;
+  }
+}

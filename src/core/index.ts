@@ -1,0 +1,60 @@
+export {
+  ACTION_NAMES,
+  Action,
+  type ActionKind,
+  INFER,
+  LANE_EXEC,
+  LANE_NAMES,
+  LANE_WEIGHTS,
+  type Lane,
+  LOAD,
+  STATUS_INFER_TOO_LATE,
+  STATUS_INFER_WEIGHTS_CHANGED,
+  STATUS_INSUFFICIENT_CACHE,
+  STATUS_LOAD_TOO_LATE,
+  STATUS_LOAD_WEIGHTS_CHANGED,
+  STATUS_OK,
+  STATUS_PENDING,
+  STATUS_WEIGHTS_MISSING,
+  UNLOAD,
+} from './action.js';
+export type { ArrivalSource } from './arrivals.js';
+export { BatchQueue } from './batch-queue.js';
+export { BitMatrix } from './bit-matrix.js';
+export { Booking } from './booking.js';
+export { Calendar } from './calendar.js';
+export { Cluster, type ClusterSpec } from './cluster.js';
+export { Controller, type ControllerOptions, type ControllerPort } from './controller.js';
+export { DemandTracker, StaleList } from './demand.js';
+export { Digest } from './digest.js';
+export { ERRORS, type ErrorCode, type ErrorPlace, EscapementError } from './errors.js';
+export { Estimates } from './estimates.js';
+export { InvariantError, invariant } from './invariant.js';
+export { checkModel, type ModelSpec } from './model.js';
+export type { RunObserver } from './observer.js';
+export { PageCache } from './page-cache.js';
+export { type Dispatcher, type Policy, type PolicyContext, REFUSE } from './policy.js';
+export { Recency } from './recency.js';
+export {
+  OUTCOME_ERROR,
+  OUTCOME_LATE,
+  OUTCOME_NAMES,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  OUTCOME_TIMEOUT,
+  type Outcome,
+  RequestTable,
+} from './request.js';
+export { LaneTimeline, TIMELINE_FUTURE_NS, TIMELINE_LAG_NS } from './timeline.js';
+export {
+  DEFAULT_PAGE_BYTES,
+  GIB,
+  KIB,
+  MIB,
+  NS_PER_HOUR,
+  NS_PER_MINUTE,
+  NS_PER_MS,
+  NS_PER_S,
+  NS_PER_US,
+} from './units.js';
+export { type DevicePort, laneOf, Worker, type WorkerOptions } from './worker.js';

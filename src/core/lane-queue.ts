@@ -1,0 +1,71 @@
+import type { Action } from './action.js';
+
+const INITIAL_CAPACITY = 16;
+
+/** Actions that wait for one lane, by earliest start, first come first served where that is equal. */
+export class LaneQueue {
+  private actions: (Action | null)[] = new Array(INITIAL_CAPACITY).fill(null);
+  private earliest = new Float64Array(INITIAL_CAPACITY);
+  private latest = new Float64Array(INITIAL_CAPACITY);
+  private head = 0;
+  private length = 0;
+
+  get size(): number {
+    return this.length;
+  }
+
+  /** Infinity when empty. */
+  get headEarliestNs(): number {
+    return this.length === 0 ? Number.POSITIVE_INFINITY : this.earliest[this.head];
+  }
+
+  get headLatestNs(): number {
+    return this.latest[this.head];
+  }
+
+  /** Actions are sent in order of their windows almost always, so the search from the back is short. */
+  push(action: Action, earliestNs: number, latestNs: number): void {
+    if (this.length === this.actions.length) this.grow();
+    const mask = this.actions.length - 1;
+    let position = this.length++;
+    while (position > 0) {
+      const before = (this.head + position - 1) & mask;
+      if (this.earliest[before] <= earliestNs) break;
+      const at = (this.head + position) & mask;
+      this.actions[at] = this.actions[before];
+      this.earliest[at] = this.earliest[before];
+      this.latest[at] = this.latest[before];
+      position--;
+    }
+    const at = (this.head + position) & mask;
+    this.actions[at] = action;
+    this.earliest[at] = earliestNs;
+    this.latest[at] = latestNs;
+  }
+
+  /** Removes and returns the first; the queue must not be empty. */
+  shift(): Action {
+    const action = this.actions[this.head] as Action;
+    this.actions[this.head] = null;
+    this.head = (this.head + 1) & (this.actions.length - 1);
+    this.length--;
+    return action;
+  }
+
+  private grow(): void {
+    const before = this.actions.length;
+    const actions: (Action | null)[] = new Array(before * 2).fill(null);
+    const earliest = new Float64Array(before * 2);
+    const latest = new Float64Array(before * 2);
+    for (let i = 0; i < this.length; i++) {
+      const from = (this.head + i) & (before - 1);
+      actions[i] = this.actions[from];
+      earliest[i] = this.earliest[from];
+      latest[i] = this.latest[from];
+    }
+    this.actions = actions;
+    this.earliest = earliest;
+    this.latest = latest;
+    this.head = 0;
+  }
+}

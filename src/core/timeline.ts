@@ -1,0 +1,102 @@
+import { NS_PER_MS } from './units.js';
+
+/** A lane is never considered free earlier than this from now: the time an action needs to get there. */
+export const TIMELINE_FUTURE_NS = NS_PER_MS;
+/** Work this long overdue is presumed finished: a lost result must not block a lane for ever. */
+export const TIMELINE_LAG_NS = 10 * NS_PER_MS;
+
+const INITIAL_CAPACITY = 16;
+
+/**
+ * What the controller believes of one lane: the actions it sent there that have no result yet, and so
+ * the time at which the lane should be free. Results correct the belief.
+ */
+export class LaneTimeline {
+  /** Ring of outstanding actions in the order they were sent. */
+  private ids = new Float64Array(INITIAL_CAPACITY);
+  private sizes = new Float64Array(INITIAL_CAPACITY);
+  private head = 0;
+  private length = 0;
+  /** When the first outstanding action began, or should have; total of the estimates from then on. */
+  private beginNs = 0;
+  private totalNs = 0;
+
+  /** Outstanding actions. */
+  get outstanding(): number {
+    return this.length;
+  }
+
+  /** Sum of the estimates of outstanding actions. */
+  get outstandingNs(): number {
+    return this.totalNs;
+  }
+
+  /** When the lane should be free for another action. */
+  availableNs(nowNs: number): number {
+    const soonest = nowNs + TIMELINE_FUTURE_NS;
+    if (this.length === 0) return soonest;
+    const headNs = this.sizes[this.head];
+    const beginNs = Math.max(this.beginNs, nowNs - TIMELINE_LAG_NS - headNs);
+    return Math.max(soonest, beginNs + this.totalNs);
+  }
+
+  /**
+   * First instant at which the lane is booked strictly less than `aheadNs` into the future, if no result
+   * arrives before; Infinity if only a result can bring that about. 0 for an idle lane.
+   */
+  bookableAtNs(aheadNs: number): number {
+    if (aheadNs <= TIMELINE_FUTURE_NS) return Number.POSITIVE_INFINITY;
+    if (this.length === 0) return 0;
+    const overdueNs = this.totalNs - this.sizes[this.head] - TIMELINE_LAG_NS;
+    return overdueNs < aheadNs ? this.beginNs + this.totalNs - aheadNs + 1 : Number.POSITIVE_INFINITY;
+  }
+
+  add(id: number, estimateNs: number, nowNs: number): void {
+    if (this.length === 0) this.beginNs = nowNs;
+    if (this.length === this.ids.length) this.grow();
+    const at = (this.head + this.length) & (this.ids.length - 1);
+    this.ids[at] = id;
+    this.sizes[at] = estimateNs;
+    this.length++;
+    this.totalNs += estimateNs;
+  }
+
+  /** The action has a result: what is left began when it ended. Unknown ids are ignored. */
+  finish(id: number, endNs: number): void {
+    const mask = this.ids.length - 1;
+    for (let i = 0; i < this.length; i++) {
+      const at = (this.head + i) & mask;
+      if (this.ids[at] !== id) continue;
+      this.totalNs -= this.sizes[at];
+      this.beginNs = endNs;
+      this.remove(i);
+      return;
+    }
+  }
+
+  /** Results come in order almost always, so closing the gap from the front moves nothing. */
+  private remove(index: number): void {
+    const mask = this.ids.length - 1;
+    for (let i = index; i > 0; i--) {
+      const to = (this.head + i) & mask;
+      const from = (this.head + i - 1) & mask;
+      this.ids[to] = this.ids[from];
+      this.sizes[to] = this.sizes[from];
+    }
+    this.head = (this.head + 1) & mask;
+    this.length--;
+  }
+
+  private grow(): void {
+    const capacity = this.ids.length;
+    const ids = new Float64Array(capacity * 2);
+    const sizes = new Float64Array(capacity * 2);
+    for (let i = 0; i < this.length; i++) {
+      ids[i] = this.ids[(this.head + i) & (capacity - 1)];
+      sizes[i] = this.sizes[(this.head + i) & (capacity - 1)];
+    }
+    this.ids = ids;
+    this.sizes = sizes;
+    this.head = 0;
+  }
+}

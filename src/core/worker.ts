@@ -1,0 +1,242 @@
+import {
+  type Action,
+  INFER,
+  LANE_EXEC,
+  LANE_WEIGHTS,
+  type Lane,
+  LOAD,
+  STATUS_INFER_TOO_LATE,
+  STATUS_INFER_WEIGHTS_CHANGED,
+  STATUS_INSUFFICIENT_CACHE,
+  STATUS_LOAD_TOO_LATE,
+  STATUS_LOAD_WEIGHTS_CHANGED,
+  STATUS_OK,
+  STATUS_WEIGHTS_MISSING,
+  UNLOAD,
+} from './action.js';
+import { invariant } from './invariant.js';
+import { LaneQueue } from './lane-queue.js';
+import type { ModelSpec } from './model.js';
+import { PageCache } from './page-cache.js';
+
+/**
+ * The GPU as the worker sees it: things that take time. Each call starts one; the device's driver calls
+ * `Worker.finished` or `Worker.copied` when it is done.
+ */
+export interface DevicePort {
+  /** False: INPUT and OUTPUT take no time, and are never asked for. */
+  readonly copies: boolean;
+  startInput(action: Action, nowNs: number): void;
+  startExec(action: Action, nowNs: number): void;
+  startOutput(action: Action, nowNs: number): void;
+  startLoad(action: Action, nowNs: number): void;
+  unload(model: number): void;
+}
+
+export interface WorkerOptions {
+  readonly models: readonly ModelSpec[];
+  /** Pages of this GPU's weights cache. */
+  readonly pages: number;
+  readonly device: DevicePort;
+  /** Takes the action back with `status`, `beginNs` and `endNs` in the worker's time. */
+  readonly sendResult: (action: Action, nowNs: number) => void;
+}
+
+/**
+ * One GPU's worker as a pure state machine: lanes that run one action at a time, in order of earliest start
+ * and within their windows, and the weights that are really there (Clockwork, OSDI 2020, §5.2).
+ * It never chooses: an action runs in its window or is answered with the reason why not.
+ */
+export class Worker {
+  private readonly exec = new LaneQueue();
+  private readonly weights = new LaneQueue();
+  /** INFERs that wait for INPUT, and those that wait for OUTPUT, in order. */
+  private readonly inputs = new LaneQueue();
+  private readonly outputs: Action[] = [];
+  private executing: Action | null = null;
+  private loading: Action | null = null;
+  private copyingIn: Action | null = null;
+  private copyingInLatestNs = 0;
+  private readonly cache: PageCache;
+  /** 1 where the weights are complete. A running INFER notes the generation it started with. */
+  private readonly present: Uint8Array;
+  private readonly generation: Int32Array;
+  private executingGeneration = 0;
+  private loadingGeneration = 0;
+  private readonly models: readonly ModelSpec[];
+  private readonly device: DevicePort;
+  private readonly sendResult: (action: Action, nowNs: number) => void;
+
+  constructor(options: WorkerOptions) {
+    this.models = options.models;
+    this.device = options.device;
+    this.sendResult = options.sendResult;
+    this.cache = new PageCache(options.pages, options.models.length);
+    this.present = new Uint8Array(options.models.length);
+    this.generation = new Int32Array(options.models.length);
+  }
+
+  /** Pages not taken, for checks and for telling a controller. */
+  get freePages(): number {
+    return this.cache.free;
+  }
+
+  isPresent(model: number): boolean {
+    return this.present[model] === 1;
+  }
+
+  /** An action arrives; its window is given in the worker's time. Call `step` afterwards. */
+  receive(action: Action, earliestNs: number, latestNs: number): void {
+    if (action.kind !== INFER) this.weights.push(action, earliestNs, latestNs);
+    else if (this.device.copies) this.inputs.push(action, earliestNs, latestNs);
+    else this.exec.push(action, earliestNs, latestNs);
+  }
+
+  /** The running action of a lane is done; `clock` is the GPU clock that it ran at. Call `step` afterwards. */
+  finished(lane: Lane, nowNs: number, clock: number): void {
+    if (lane === LANE_EXEC) this.finishExec(nowNs, clock);
+    else this.finishLoad(nowNs);
+  }
+
+  /** The running INPUT copy is done: its action may execute. Call `step` afterwards. */
+  copiedIn(): void {
+    const action = this.copyingIn;
+    invariant(action !== null, 'an INPUT copy ends once');
+    this.copyingIn = null;
+    this.exec.push(action, 0, this.copyingInLatestNs);
+  }
+
+  /** The running OUTPUT copy is done: its action is answered. */
+  copiedOut(nowNs: number): void {
+    const action = this.outputs.shift();
+    invariant(action !== undefined, 'an OUTPUT copy ends once');
+    this.sendResult(action, nowNs);
+    if (this.outputs.length > 0) this.device.startOutput(this.outputs[0], nowNs);
+  }
+
+  /** Starts whatever may start now: EXEC before WEIGHTS, then INPUT. */
+  step(nowNs: number): void {
+    this.stepExec(nowNs);
+    this.stepWeights(nowNs);
+    if (this.device.copies) {
+      this.stepInput(nowNs);
+    }
+  }
+
+  /** When the head of an idle lane may start; Infinity: nothing waits for the clock. */
+  nextWakeNs(): number {
+    let wakeNs = Number.POSITIVE_INFINITY;
+    if (this.executing === null) wakeNs = Math.min(wakeNs, this.exec.headEarliestNs);
+    if (this.loading === null) wakeNs = Math.min(wakeNs, this.weights.headEarliestNs);
+    if (this.copyingIn === null) wakeNs = Math.min(wakeNs, this.inputs.headEarliestNs);
+    return wakeNs;
+  }
+
+  private stepExec(nowNs: number): void {
+    while (this.executing === null && this.exec.headEarliestNs <= nowNs) {
+      const latestNs = this.exec.headLatestNs;
+      const action = this.exec.shift();
+      if (nowNs > latestNs) this.refuse(action, STATUS_INFER_TOO_LATE, nowNs);
+      else if (this.present[action.model] === 0) this.refuse(action, STATUS_WEIGHTS_MISSING, nowNs);
+      else {
+        this.executing = action;
+        this.executingGeneration = this.generation[action.model];
+        action.beginNs = nowNs;
+        this.device.startExec(action, nowNs);
+      }
+    }
+  }
+
+  private stepWeights(nowNs: number): void {
+    while (this.loading === null && this.weights.headEarliestNs <= nowNs) {
+      const latestNs = this.weights.headLatestNs;
+      const action = this.weights.shift();
+      if (action.kind === UNLOAD) this.unload(action, nowNs);
+      else if (nowNs > latestNs) this.refuse(action, STATUS_LOAD_TOO_LATE, nowNs);
+      else this.startLoad(action, nowNs);
+    }
+  }
+
+  private stepInput(nowNs: number): void {
+    while (this.copyingIn === null && this.inputs.headEarliestNs <= nowNs) {
+      const latestNs = this.inputs.headLatestNs;
+      const action = this.inputs.shift();
+      if (nowNs > latestNs) this.refuse(action, STATUS_INFER_TOO_LATE, nowNs);
+      else {
+        this.copyingIn = action;
+        this.copyingInLatestNs = latestNs;
+        this.device.startInput(action, nowNs);
+      }
+    }
+  }
+
+  private startLoad(action: Action, nowNs: number): void {
+    const { model } = action;
+    const pages = this.models[model].pages;
+    // Loading what is there already replaces it: the pages are counted once.
+    this.drop(model);
+    if (pages > this.cache.free) {
+      this.refuse(action, STATUS_INSUFFICIENT_CACHE, nowNs);
+      return;
+    }
+    this.cache.take(model, pages);
+    this.loading = action;
+    this.loadingGeneration = this.generation[model];
+    action.beginNs = nowNs;
+    this.device.startLoad(action, nowNs);
+  }
+
+  private unload(action: Action, nowNs: number): void {
+    this.drop(action.model);
+    this.device.unload(action.model);
+    this.refuse(action, STATUS_OK, nowNs);
+  }
+
+  private finishExec(nowNs: number, clock: number): void {
+    const action = this.executing;
+    invariant(action !== null, 'EXEC ends once');
+    this.executing = null;
+    action.status =
+      this.generation[action.model] === this.executingGeneration ? STATUS_OK : STATUS_INFER_WEIGHTS_CHANGED;
+    action.endNs = nowNs;
+    action.clock = clock;
+    if (!this.device.copies) {
+      this.sendResult(action, nowNs);
+      return;
+    }
+    this.outputs.push(action);
+    if (this.outputs.length === 1) this.device.startOutput(action, nowNs);
+  }
+
+  private finishLoad(nowNs: number): void {
+    const action = this.loading;
+    invariant(action !== null && action.kind === LOAD, 'LOAD ends once');
+    this.loading = null;
+    const unchanged = this.generation[action.model] === this.loadingGeneration;
+    if (unchanged) this.present[action.model] = 1;
+    action.status = unchanged ? STATUS_OK : STATUS_LOAD_WEIGHTS_CHANGED;
+    action.endNs = nowNs;
+    this.sendResult(action, nowNs);
+  }
+
+  private drop(model: number): void {
+    if (this.cache.pagesOf(model) === 0) return;
+    this.cache.release(model);
+    this.present[model] = 0;
+    this.generation[model]++;
+  }
+
+  /** Answers an action that takes no time on its lane. */
+  private refuse(action: Action, status: number, nowNs: number): void {
+    action.status = status;
+    action.beginNs = nowNs;
+    action.endNs = nowNs;
+    action.clock = 1;
+    this.sendResult(action, nowNs);
+  }
+}
+
+/** Which lane an action runs on. */
+export function laneOf(action: Action): Lane {
+  return action.kind === INFER ? LANE_EXEC : LANE_WEIGHTS;
+}

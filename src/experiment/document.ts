@@ -1,0 +1,85 @@
+import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { type ErrorCode, EscapementError } from '../core/errors.js';
+
+/** Keys and list indexes from the root. */
+export type Path = readonly (string | number)[];
+
+/** A YAML (or JSON) file as plain values that still knows its lines. */
+export interface SourceDocument {
+  readonly file: string;
+  readonly text: string;
+  /** The root section. */
+  readonly tree: Readonly<Record<string, unknown>>;
+  /** 1-based line of the key or list item at `path`, or of the nearest section around it. */
+  lineOf(path: Path): number | undefined;
+}
+
+/** Parses `text`. Throws `syntaxCode` with the line of a syntax error, or where the root is not a section. */
+export function readDocument(text: string, file: string, syntaxCode: ErrorCode): SourceDocument {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const error = document.errors[0];
+  if (error !== undefined) {
+    throw new EscapementError(syntaxCode, firstLine(error.message), { file, line: lines.linePos(error.pos[0]).line });
+  }
+  if (document.contents === null) throw new EscapementError(syntaxCode, 'the file is empty', { file });
+  if (!isMap(document.contents)) {
+    throw new EscapementError(syntaxCode, 'must be a section of "key: value" lines', { file, line: 1 });
+  }
+  return { file, text, tree: document.toJS(), lineOf: (path) => lineOf(document, lines, path) };
+}
+
+/**
+ * The path as people write it: where a single section stands for a list of one, index 0 is left out.
+ */
+export function shortPath(tree: unknown, path: Path): Path {
+  const short: (string | number)[] = [];
+  let node = tree;
+  for (const part of path) {
+    if (String(part) === '0' && isSection(node) && !Object.hasOwn(node, '0')) continue;
+    short.push(part);
+    node = childOf(node, part);
+  }
+  return short;
+}
+
+/** The value at `path`, or undefined. */
+export function valueAt(tree: unknown, path: Path): unknown {
+  return shortPath(tree, path).reduce(childOf, tree);
+}
+
+export function isSection(node: unknown): node is Record<string, unknown> {
+  return typeof node === 'object' && node !== null && !Array.isArray(node);
+}
+
+function childOf(node: unknown, part: string | number): unknown {
+  if (typeof node !== 'object' || node === null || !Object.hasOwn(node, part)) return undefined;
+  return (node as Record<string | number, unknown>)[part];
+}
+
+function lineOf(document: Document, lines: LineCounter, path: Path): number | undefined {
+  let node: unknown = document.contents;
+  let offset: number | undefined;
+  for (const part of path) {
+    if (isAlias(node)) node = node.resolve(document);
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(part));
+      if (pair === undefined) {
+        if (part === 0) continue;
+        break;
+      }
+      offset = (pair.key as Node).range?.[0];
+      node = pair.value;
+    } else if (isSeq(node)) {
+      const item = node.items[Number(part)] as Node | undefined;
+      if (item === undefined) break;
+      offset = item.range?.[0];
+      node = item;
+    } else break;
+  }
+  return offset === undefined ? undefined : lines.linePos(offset).line;
+}
+
+function firstLine(message: string): string {
+  return message.split('\n')[0]!;
+}

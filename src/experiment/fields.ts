@@ -1,0 +1,111 @@
+import * as z from 'zod';
+import { EscapementError } from '../core/errors.js';
+import { suggestion } from './nearest.js';
+import {
+  formatDuration,
+  parseBandwidth,
+  parseBytes,
+  parseCount,
+  parseDuration,
+  parseRate,
+  parseShare,
+  show,
+} from './units-text.js';
+
+/** Building blocks of the schemas: each field reads the text of a quantity and says what it is for. */
+
+/** A section of known keys; others are refused with the nearest known key. */
+export function section<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys' ? unknownKey(issue.keys as string[], Object.keys(shape)) : undefined,
+  });
+}
+
+/** Integer ns from a text such as `10ms`; `minNs` 1 refuses 0. */
+export function duration(about: string, minNs = 0) {
+  return textField(TEXT_OR_NUMBER, about, (value) => {
+    const ns = parseDuration(value);
+    if (ns < minNs) {
+      refuse(minNs === 1 ? `must be longer than 0, found ${show(value)}` : `must be at least ${formatDuration(minNs)}, found ${show(value)}`);
+    }
+    return ns;
+  });
+}
+
+/** Requests per second from a text such as `600/s`; 0 is refused unless `allowZero`. */
+export function rate(about: string, allowZero = false) {
+  return textField(TEXT_OR_NUMBER, about, allowZero ? parseRate : positive(parseRate));
+}
+
+/** Bytes from a text such as `16MiB`; 0 is refused. */
+export function bytes(about: string) {
+  return textField(TEXT_OR_NUMBER, about, positive(parseBytes));
+}
+
+/** Bytes per second from a text such as `12.2GB/s` or `unlimited`; 0 is refused. */
+export function bandwidth(about: string) {
+  return textField(TEXT_OR_NUMBER, about, positive(parseBandwidth));
+}
+
+/** A number, plain or with a suffix such as `25.6M`; 0 is refused. */
+export function count(about: string) {
+  return textField(TEXT_OR_NUMBER, about, positive(parseCount));
+}
+
+/** A share such as `5%` or 0.05. */
+export function share(about: string, max = Number.POSITIVE_INFINITY) {
+  return textField(TEXT_OR_NUMBER, about, (value) => {
+    const part = parseShare(value);
+    if (part > max) refuse(`must be at most ${max * 100}%, found ${show(value)}`);
+    return part;
+  });
+}
+
+/** One section, or a list of them with at least one. */
+export function oneOrMany<T extends z.ZodType>(item: T, about: string) {
+  const list = z.preprocess((value) => (Array.isArray(value) || value === undefined ? value : [value]), z.array(item).min(1));
+  return list.meta({ description: about, [ONE_OR_MANY]: true });
+}
+
+/** Marks `oneOrMany` for the JSON Schema, where a single section is allowed too. */
+export const ONE_OR_MANY = 'x-one-or-many';
+
+/** JSON Schema of a scalar that may be written with a unit. */
+export const TEXT_OR_NUMBER = { type: ['string', 'number'] };
+
+/** A value that `read` turns into what the program uses; it throws an EscapementError to refuse it. */
+export function textField<T>(jsonSchema: Readonly<Record<string, unknown>>, about: string, read: (value: unknown) => T) {
+  return z
+    .unknown()
+    .transform((value, context): T => {
+      try {
+        if (value === undefined) refuse(MISSING);
+        if (value === null) refuse(EMPTY);
+        return read(value);
+      } catch (error) {
+        if (!(error instanceof EscapementError)) throw error;
+        context.addIssue({ code: 'custom', message: error.message, params: { errorCode: error.code } });
+        return z.NEVER;
+      }
+    })
+    .meta({ ...jsonSchema, description: about });
+}
+
+export function refuse(what: string): never {
+  throw new EscapementError('E_CONFIG_VALUE', what);
+}
+
+export const MISSING = 'is missing, and has no default';
+export const EMPTY = 'has no value';
+
+function positive(read: (value: unknown) => number): (value: unknown) => number {
+  return (value) => {
+    const number = read(value);
+    return number > 0 ? number : refuse(`must be above 0, found ${show(value)}`);
+  };
+}
+
+function unknownKey(unknown: readonly string[], known: readonly string[]): string {
+  return `unknown key "${unknown[0]}": ${suggestion(unknown[0]!, known)}`;
+}

@@ -1,0 +1,42 @@
+import * as z from 'zod';
+import { ONE_OR_MANY } from './fields.js';
+import { profileSchema } from './profile.js';
+import { experimentSchema } from './schema.js';
+
+/** The part of JSON Schema that this module produces. */
+export interface JsonSchema {
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly additionalProperties?: boolean | JsonSchema;
+  readonly required?: readonly string[];
+  readonly items?: JsonSchema;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+  readonly [keyword: string]: unknown;
+}
+
+/** JSON Schema of the experiment file, as a person writes it: for editors and for `--help`. */
+export function experimentJsonSchema(): JsonSchema {
+  return published(experimentSchema, 'escapement experiment');
+}
+
+/** JSON Schema of a model profile. */
+export function profileJsonSchema(): JsonSchema {
+  return published(profileSchema, 'escapement model profile');
+}
+
+function published(schema: z.ZodType, title: string): JsonSchema {
+  const { $schema, ...rest } = z.toJSONSchema(schema, { io: 'input', override: ({ jsonSchema }) => tidy(jsonSchema) });
+  return { $schema, title, ...rest } as JsonSchema;
+}
+
+function tidy(json: z.core.JSONSchema.BaseSchema): void {
+  if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
+  if (json[ONE_OR_MANY] !== true) return;
+  json.anyOf = [json.items as z.core.JSONSchema.BaseSchema, { type: 'array', items: json.items!, minItems: 1 }];
+  for (const key of [ONE_OR_MANY, 'type', 'items', 'minItems']) delete json[key];
+}

@@ -1,0 +1,79 @@
+import { access, readFile } from 'node:fs/promises';
+import { basename, extname } from 'node:path';
+import type { WorkloadSpec } from '../workload/spec.js';
+import { type Path, readDocument, type SourceDocument } from './document.js';
+import type { Experiment } from './experiment.js';
+import { fileProblem } from './files.js';
+import { buildModels, relativeTo } from './models.js';
+import { applyOverrides, type OverriddenTree } from './overrides.js';
+import { experimentSchema } from './schema.js';
+import { validate } from './validate.js';
+
+/**
+ * Reads an experiment file, applies overrides such as `policy.maxBatch=4` or `workload.0.rate=600/s`, checks
+ * it and reads the models that it names. Paths in the file are relative to the file. Throws an
+ * EscapementError with file, line and key (or the override) of the first mistake.
+ *
+ *     const experiment = await loadExperiment('experiments/azure.yaml', ['slo=50ms']);
+ */
+export async function loadExperiment(path: string, overrides: readonly string[] = []): Promise<Experiment> {
+  return buildExperiment(await readExperimentSource(path), overrides);
+}
+
+/** The same from a text; `file` is for messages, paths and the default name. */
+export async function parseExperiment(text: string, file: string, overrides: readonly string[] = []): Promise<Experiment> {
+  return buildExperiment(parseExperimentSource(text, file), overrides);
+}
+
+/** The file as plain values with its text and lines, not validated yet. Throws `E_FILE_MISSING`, `E_CONFIG_SYNTAX`. */
+export async function readExperimentSource(path: string): Promise<SourceDocument> {
+  const text = await readFile(path, 'utf8').catch((error) => Promise.reject(fileProblem(error, path)));
+  return parseExperimentSource(text, path);
+}
+
+export function parseExperimentSource(text: string, file: string): SourceDocument {
+  return readDocument(text, file, 'E_CONFIG_SYNTAX');
+}
+
+async function buildExperiment(source: SourceDocument, overrides: readonly string[]): Promise<Experiment> {
+  const { file } = source;
+  const overridden = applyOverrides(source, overrides);
+  const { tree, placeOf } = overridden;
+  const config = validate(experimentSchema, tree, placeOf);
+  const { output } = config;
+  const models = await buildModels(config.models, {
+    file,
+    cluster: config.cluster,
+    placeOf: (index, key) => placeOf(['models', index, ...(key === undefined ? [] : [key])]),
+  });
+  return {
+    name: config.name ?? basename(file, extname(file)),
+    file,
+    seed: config.seed,
+    cluster: config.cluster,
+    models,
+    workloads: await Promise.all(config.workload.map((workload, i) => finishWorkload(workload, i, file, overridden))),
+    sloNs: config.slo,
+    policy: config.policy,
+    warmupNs: config.warmup,
+    checks: config.checks,
+    output: { requestLog: output.requestLog, actionLog: output.actionLog, timelineNs: output.timeline },
+  };
+}
+
+type WorkloadConfig = (typeof experimentSchema)['_output']['workload'][number];
+
+/** Adds what a section cannot know by itself: where its file is, and whether its objective is given. */
+async function finishWorkload(
+  workload: WorkloadConfig,
+  index: number,
+  file: string,
+  { tree, placeOf }: OverriddenTree,
+): Promise<WorkloadSpec> {
+  if (!('path' in workload)) return workload;
+  const path = relativeTo(file, workload.path);
+  const key: Path = ['workload', index, 'path'];
+  await access(path).catch((error) => Promise.reject(fileProblem(error, path, placeOf(key))));
+  if (workload.kind !== 'arrivals') return { ...workload, path };
+  return { ...workload, path, overrideSlo: tree.slo !== undefined || workload.sloNs !== undefined };
+}

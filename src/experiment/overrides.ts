@@ -1,0 +1,86 @@
+import { parse } from 'yaml';
+import { type ErrorCode, EscapementError, type ErrorPlace } from '../core/errors.js';
+import { isSection, type Path, type SourceDocument, shortPath } from './document.js';
+
+/** An experiment file with `--set` overrides applied to it, not validated yet. */
+export interface OverriddenTree {
+  readonly tree: Readonly<Record<string, unknown>>;
+  /** Where a mistake at `path` comes from: the override that set it, or file, line and dotted key. */
+  placeOf(path: Path): ErrorPlace;
+}
+
+/**
+ * Applies overrides of the form `a.b=value`, in order; the value is read as YAML. Items of lists are
+ * named by index (`workload.0.rate=600/s`). Throws `E_USAGE` for one without `=`, `E_CONFIG_KEY` where the path
+ * leads through a plain value or past the end of a list.
+ */
+export function applyOverrides(source: SourceDocument, overrides: readonly string[]): OverriddenTree {
+  const tree = structuredClone(source.tree);
+  const applied: { readonly text: string; readonly path: Path }[] = [];
+  for (const text of overrides) {
+    const { key, value } = splitOverride(text);
+    const path = shortPath(tree, key.split('.'));
+    setAt(tree, path, value, text);
+    applied.push({ text, path });
+  }
+  return {
+    tree,
+    placeOf(path) {
+      const short = shortPath(tree, path);
+      const culprit = applied.findLast((override) => startsWith(short, override.path));
+      if (culprit !== undefined) {
+        const inside = short.slice(culprit.path.length).join('.');
+        return { key: `--set ${culprit.text}${inside === '' ? '' : `: ${inside}`}` };
+      }
+      const line = source.lineOf(path);
+      const key = short.join('.');
+      return { file: source.file, ...(line === undefined ? {} : { line }), ...(key === '' ? {} : { key }) };
+    },
+  };
+}
+
+// Nothing that an experiment names starts with an underscore, and `__proto__` must not pass.
+const OVERRIDE = /^([A-Za-z0-9][\w-]*(?:\.[A-Za-z0-9][\w-]*)*)\s*=(.*)$/s;
+
+function splitOverride(text: string): { key: string; value: unknown } {
+  const match = OVERRIDE.exec(text.trim());
+  if (match === null) throw new EscapementError('E_USAGE', `--set ${text}: write key=value, e.g. --set policy.maxBatch=4`);
+  try {
+    return { key: match[1]!, value: parse(match[2]!) };
+  } catch {
+    throw problem('E_CONFIG_SYNTAX', text, 'the value is not valid YAML');
+  }
+}
+
+function setAt(tree: Record<string, unknown>, path: Path, value: unknown, text: string): void {
+  let node: Record<string | number, unknown> = tree;
+  path.forEach((part, depth) => {
+    if (Array.isArray(node)) checkIndex(node, path, depth, text);
+    if (depth === path.length - 1) {
+      node[part] = value;
+      return;
+    }
+    const child = Object.hasOwn(node, part) ? node[part] : undefined;
+    if (child === undefined || child === null) node[part] = {};
+    else if (!isSection(child) && !Array.isArray(child)) {
+      throw problem('E_CONFIG_KEY', text, `${path.slice(0, depth + 1).join('.')} is a plain value and has no keys`);
+    }
+    node = node[part] as Record<string | number, unknown>;
+  });
+}
+
+function checkIndex(list: readonly unknown[], path: Path, depth: number, text: string): void {
+  const name = path.slice(0, depth).join('.');
+  const part = String(path[depth]);
+  if (!/^\d+$/.test(part)) throw problem('E_CONFIG_KEY', text, `${name} is a list: write ${name}.0.${part}`);
+  if (Number(part) < list.length) return;
+  throw problem('E_CONFIG_KEY', text, `${name} has ${list.length} entries, counted from 0`);
+}
+
+function startsWith(path: Path, prefix: Path): boolean {
+  return prefix.length <= path.length && prefix.every((part, i) => String(part) === String(path[i]));
+}
+
+function problem(code: ErrorCode, override: string, what: string): EscapementError {
+  return new EscapementError(code, what, { key: `--set ${override}` });
+}

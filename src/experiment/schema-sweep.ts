@@ -1,0 +1,32 @@
+import * as z from 'zod';
+import { refuse, section, textField } from './fields.js';
+import { expandValues, show } from './units-text.js';
+
+const LIST_OR_TEXT = { type: ['string', 'number', 'boolean', 'array'] };
+
+const values = textField(
+  LIST_OR_TEXT,
+  'Values: a range such as 1ms:20ms:1ms (end included), a list such as 10ms,25ms, or a YAML list.',
+  readValues,
+);
+
+export const sweepSchema = section({
+  vary: z.record(z.string(), values).describe('Dotted keys, e.g. policy.scheduleAhead, each with its values.'),
+  seeds: textField(LIST_OR_TEXT, 'Each combination runs once with each seed; the seed of the file when absent.', readSeeds).exactOptional(),
+});
+
+function readValues(value: unknown): readonly string[] {
+  const items = Array.isArray(value) ? value : [value];
+  if (items.length === 0 || !items.every(isScalar)) refuse(`must be a range or a list of values, found ${show(value)}`);
+  return [...new Set(items.flatMap((item) => expandValues(String(item))))];
+}
+
+function readSeeds(value: unknown): readonly number[] {
+  const seeds = readValues(value).map(Number);
+  if (seeds.every((seed) => Number.isSafeInteger(seed) && seed >= 0)) return seeds;
+  return refuse(`must be whole numbers such as 1,2,3 or 1:5:1, found ${show(value)}`);
+}
+
+function isScalar(value: unknown): boolean {
+  return ['string', 'number', 'boolean'].includes(typeof value);
+}

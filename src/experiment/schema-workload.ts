@@ -1,0 +1,136 @@
+import * as z from 'zod';
+import { count, duration, oneOrMany, rate, refuse, section, textField } from './fields.js';
+import { show } from './units-text.js';
+
+/** Keys of the file and their canonical names in src/workload/spec.ts. */
+const CANONICAL = {
+  slo: 'sloNs',
+  start: 'startNs',
+  duration: 'durationNs',
+  rate: 'ratePerS',
+  onRate: 'onRatePerS',
+  offRate: 'offRatePerS',
+  on: 'onNs',
+  off: 'offNs',
+  from: 'fromRatePerS',
+  to: 'toRatePerS',
+  think: 'thinkNs',
+  interval: 'intervalNs',
+} as const;
+
+const names = textField(
+  { type: ['string', 'array'], items: { type: 'string' } },
+  'Which models it addresses: a name or a list of names, * stands for any text; all when absent.',
+  readNames,
+);
+
+const common = {
+  slo: duration('Objective of these requests instead of that of the run.', 1).exactOptional(),
+  models: names.exactOptional(),
+  start: duration('When the workload begins, counted from the start of the run.').exactOptional(),
+};
+const length = duration('How long it lasts, e.g. 60s.', 1);
+const cut = { duration: duration('Cuts the file off this long after its begin.', 1).exactOptional() };
+
+const popularity = z.discriminatedUnion('kind', [
+  section({ kind: z.literal('uniform') }),
+  section({
+    kind: z.literal('zipf'),
+    s: z.number().min(0).default(1).describe('Exponent: model i gets a share proportional to 1 / (i + 1)^s.'),
+  }),
+]);
+const spread = popularity.prefault({ kind: 'uniform' }).describe('How requests spread over the models.');
+
+const path = z.string().min(1).describe('Trace file (.csv or .csv.gz), relative to the experiment file.');
+const scale = count('Multiplies the number of requests.').prefault(1);
+const speed = count('Divides all times: 2 plays the trace twice as fast.').prefault(1);
+const assign = z
+  .enum(['blocks', 'stripe'])
+  .default('blocks')
+  .describe('Which function drives which model: blocks is ⌊M·i/F⌋ with functions by falling total, stripe is i mod M.');
+const interval = duration('Time that one minute of the trace takes.', 1).prefault('1m');
+const minutes = textField({ type: 'string', pattern: '^\\d+:\\d+$' }, 'Slice of the trace, from:to, e.g. 600:660.', readMinutes);
+
+const KINDS = [
+  kind('arrivals', 'Rows of arrival_ns,model_id,slo_ns.', { path, ...cut }),
+  kind('poisson', 'Random arrivals at a constant mean rate.', { rate: rate('Mean rate.'), duration: length, popularity: spread }),
+  kind('fixed', 'Evenly spaced arrivals.', { rate: rate('Rate.'), duration: length, popularity: spread }),
+  kind('gamma', 'Gaps with a gamma distribution: burstier (cv > 1) or smoother (cv < 1) than Poisson.', {
+    rate: rate('Mean rate.'),
+    cv: count('Standard deviation of the gaps divided by their mean.'),
+    duration: length,
+    popularity: spread,
+  }),
+  kind('on-off', 'Poisson bursts with pauses between them.', {
+    onRate: rate('Mean rate in a burst.'),
+    offRate: rate('Mean rate in a pause.', true).prefault('0/s'),
+    on: duration('Length of a burst.', 1),
+    off: duration('Length of a pause.', 1),
+    duration: length,
+    popularity: spread,
+  }),
+  kind('ramp', 'Poisson whose rate moves in a straight line.', {
+    from: rate('Rate at the begin.', true),
+    to: rate('Rate at the end.', true),
+    duration: length,
+    popularity: spread,
+  }),
+  kind('closed-loop', 'Clients that send the next request after an answer.', {
+    clients: z.int().min(1).describe('Number of clients; client i drives model i mod M unless popularity is given.'),
+    concurrency: z.int().min(1).default(1).describe('Requests that each client keeps outstanding.'),
+    think: duration('Pause between an answer and the next request.').prefault('0s'),
+    duration: length,
+    popularity: popularity.exactOptional().describe('Draws the model of each client once, at the start.'),
+  }),
+  kind('azure-2019', 'Azure Functions 2019: invocations per function and minute.', {
+    path,
+    scale,
+    assign,
+    minutes: minutes.exactOptional(),
+    interval,
+    ...cut,
+  }),
+  kind('azure-2021', 'Azure Functions 2021: one row an invocation.', { path, scale, assign, speed, ...cut }),
+  kind('azure-llm', 'Azure LLM inference 2023: exact timestamps.', { path, scale, speed, popularity: spread, ...cut }),
+  kind('azure-like', 'Synthetic minutes with the statistics of Azure Functions 2019.', {
+    functions: z.int().min(1).default(300).describe('Number of functions.'),
+    minutes: z.int().min(1).default(120).describe('Minutes of the trace.'),
+    rate: rate('Mean rate over the whole trace, before scale.').prefault('100/s'),
+    scale,
+    assign,
+    interval,
+    ...cut,
+  }),
+] as const;
+
+export const workloadsSchema = oneOrMany(
+  z.discriminatedUnion('kind', KINDS),
+  'What arrives: one section, or a list of sections that run at the same time.',
+);
+
+/** A workload section: the keys of its kind and the common ones, renamed to canonical names and units. */
+function kind<Kind extends string, Shape extends z.ZodRawShape>(name: Kind, about: string, shape: Shape) {
+  const fields = section({ kind: z.literal(name), ...shape, ...common }).describe(about);
+  return fields.transform((value) => canonical(value as z.output<typeof fields>));
+}
+
+type Canonical<T> = { [K in keyof T as K extends keyof typeof CANONICAL ? (typeof CANONICAL)[K] : K]: T[K] };
+
+function canonical<T extends object>(value: T): Canonical<T> {
+  const renames: Readonly<Record<string, string>> = CANONICAL;
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [renames[key] ?? key, field])) as Canonical<T>;
+}
+
+function readNames(value: unknown): readonly string[] {
+  const list = Array.isArray(value) ? value : [value];
+  const texts = list.map((name) => (typeof name === 'number' ? String(name) : name));
+  if (texts.length > 0 && texts.every((name) => typeof name === 'string' && name !== '')) return texts as string[];
+  return refuse(`must be a model name or a list of names, found ${show(value)}`);
+}
+
+function readMinutes(value: unknown): readonly [number, number] {
+  const match = /^(\d+):(\d+)$/.exec(String(value));
+  const [from, to] = [Number(match?.[1]), Number(match?.[2])];
+  if (match === null || to <= from) refuse(`must be a slice from:to such as 600:660, found ${show(value)}`);
+  return [from, to];
+}

@@ -1,0 +1,205 @@
+import { type ErrorCode, EscapementError } from '../core/errors.js';
+import { GIB, KIB, MIB, NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_S, NS_PER_US } from '../core/units.js';
+
+/**
+ * Quantities as people write them (`10ms`, `600/s`, `16MiB`) to canonical units and back. Every reader
+ * takes the value of a YAML scalar or the text of a flag, and throws `E_CONFIG_UNIT` where the unit is
+ * missing or unknown and `E_CONFIG_VALUE` where there is no number or a negative one; the caller adds
+ * file, line and key.
+ */
+
+/** `10ms`, `250us`, `1.5s`, `2m`, `1h`, `100ns` to integer ns. Only 0 may be bare. */
+export function parseDuration(value: unknown): number {
+  const ns = readQuantity(DURATION, value);
+  const rounded = Math.round(ns);
+  if (rounded === 0 && ns > 0) throw problem('E_CONFIG_VALUE', `${show(value)} is shorter than 1ns`);
+  if (!Number.isSafeInteger(rounded)) throw problem('E_CONFIG_VALUE', `${show(value)} is longer than 104 days`);
+  return rounded;
+}
+
+/** `600/s`, `36k/m`, `12/h` to requests per second. */
+export function parseRate(value: unknown): number {
+  return readQuantity(RATE, value);
+}
+
+/** `16MiB`, `12.2GB`, `4kB` to bytes. */
+export function parseBytes(value: unknown): number {
+  return Math.round(readQuantity(SIZE, value));
+}
+
+/** `12.2GB/s` to bytes per second; `unlimited` is Infinity. */
+export function parseBandwidth(value: unknown): number {
+  return value === 'unlimited' ? Number.POSITIVE_INFINITY : readQuantity(BANDWIDTH, value);
+}
+
+/** `25.6M`, `4k` or a plain number. */
+export function parseCount(value: unknown): number {
+  return typeof value === 'number' ? notNegative(value) : readQuantity(COUNT, value);
+}
+
+/** `5%` or `0.05` to 0.05. */
+export function parseShare(value: unknown): number {
+  return typeof value === 'number' ? notNegative(value) : readQuantity(SHARE, value);
+}
+
+/** The shortest exact text of a duration: `10ms`, `1.5s`, `90s`, `2m`. */
+export function formatDuration(ns: number): string {
+  if (ns === 0) return '0s';
+  if (ns % NS_PER_HOUR === 0) return `${ns / NS_PER_HOUR}h`;
+  if (ns % NS_PER_MINUTE === 0) return `${ns / NS_PER_MINUTE}m`;
+  return formatIn([['s', NS_PER_S], ['ms', NS_PER_MS], ['us', NS_PER_US], ['ns', 1]], ns);
+}
+
+/** Text of a size in binary units, exact where it is a whole number of them: `16MiB`, `97.43MiB`. */
+export function formatBytes(bytes: number): string {
+  return formatIn([['GiB', GIB], ['MiB', MIB], ['KiB', KIB], ['B', 1]], bytes, 2);
+}
+
+/** Text of a count with a decimal suffix: `25.6M`. */
+export function formatCount(count: number): string {
+  return formatIn([['G', 1e9], ['M', 1e6], ['k', 1e3], ['', 1]], count, 2);
+}
+
+/**
+ * The values that a list or range stands for, as texts: `10ms,25ms` gives both, `1ms:20ms:1ms` gives
+ * 1ms, 2ms, … 20ms (start:end:step, end included, steps exact in decimal), `clockwork,fifo` both names.
+ * Ranges may mix units of time; their values are then written in the finest.
+ */
+export function expandValues(text: string): string[] {
+  const values = text.split(',').flatMap((part) => expandPart(part.trim(), text));
+  if (values.length > MAX_VALUES) throw problem('E_CONFIG_VALUE', `${text} has more than ${MAX_VALUES} values`);
+  return values;
+}
+
+/** A value as it appears in messages. */
+export function show(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+const MAX_VALUES = 10_000;
+
+interface Quantity {
+  readonly noun: string;
+  readonly example: string;
+  /** Factor to the canonical unit as a fraction, so that 36k/m is exactly 600/s. */
+  readonly units: Readonly<Record<string, readonly [number, number]>>;
+}
+
+const MULTIPLES = { '': 1, k: 1e3, M: 1e6, G: 1e9 };
+const DURATION_NS = { ns: 1, us: NS_PER_US, ms: NS_PER_MS, s: NS_PER_S, m: NS_PER_MINUTE, h: NS_PER_HOUR };
+const SIZE_BYTES = { B: 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12, KiB: KIB, MiB: MIB, GiB: GIB, TiB: 1024 * GIB };
+
+const DURATION: Quantity = { noun: 'duration', example: '10ms', units: plain(DURATION_NS) };
+const SIZE: Quantity = { noun: 'size', example: '16MiB', units: plain(SIZE_BYTES) };
+const COUNT: Quantity = { noun: 'count', example: '25.6M', units: plain(MULTIPLES) };
+const SHARE: Quantity = { noun: 'share', example: '5%', units: { '%': [1, 100], '': [1, 1] } };
+const BANDWIDTH: Quantity = {
+  noun: 'bandwidth',
+  example: '12.2GB/s, or unlimited',
+  units: plain(Object.fromEntries(Object.entries(SIZE_BYTES).map(([unit, bytes]) => [`${unit}/s`, bytes]))),
+};
+const RATE: Quantity = {
+  noun: 'rate',
+  example: '600/s',
+  units: Object.fromEntries(
+    Object.entries(MULTIPLES).flatMap(([prefix, multiple]) => [
+      [`${prefix}/s`, [multiple, 1]],
+      [`${prefix}/m`, [multiple, 60]],
+      [`${prefix}/h`, [multiple, 3600]],
+    ]),
+  ),
+};
+
+function plain(units: Readonly<Record<string, number>>): Quantity['units'] {
+  return Object.fromEntries(Object.entries(units).map(([unit, factor]) => [unit, [factor, 1]]));
+}
+
+function readQuantity(quantity: Quantity, value: unknown): number {
+  if (value === 0 || value === '0') return 0;
+  const { noun, example, units } = quantity;
+  const parts = typeof value === 'number' || typeof value === 'string' ? splitNumber(String(value)) : null;
+  if (parts === null) throw problem('E_CONFIG_VALUE', `must be a ${noun} such as ${example}, found ${show(value)}`);
+  const fraction = Object.hasOwn(units, parts.unit) ? units[parts.unit] : undefined;
+  if (fraction === undefined) {
+    const wrong = parts.unit === '' ? 'has no unit' : `has the unknown unit ${parts.unit}`;
+    throw problem('E_CONFIG_UNIT', `${show(value)} ${wrong}: write a ${noun} such as ${example} (units: ${unitNames(units)})`);
+  }
+  return notNegative((Number(parts.digits) * fraction[0]) / fraction[1]);
+}
+
+function unitNames(units: Quantity['units']): string {
+  return Object.keys(units).filter((unit) => unit !== '').join(', ');
+}
+
+function notNegative(value: number): number {
+  if (!Number.isFinite(value)) throw problem('E_CONFIG_VALUE', `must be a finite number, found ${value}`);
+  if (value < 0) throw problem('E_CONFIG_VALUE', `must not be negative, found ${value}`);
+  return value;
+}
+
+function splitNumber(text: string): { digits: string; unit: string } | null {
+  const match = /^([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*)$/.exec(text.trim());
+  return match === null ? null : { digits: match[1]!, unit: match[2]! };
+}
+
+function formatIn(units: readonly (readonly [string, number])[], value: number, decimals = 9): string {
+  const [unit, factor] = units.find(([, size]) => value >= size) ?? units[units.length - 1]!;
+  return `${Number((value / factor).toFixed(decimals))}${unit}`;
+}
+
+function expandPart(part: string, whole: string): string[] {
+  if (part === '') throw problem('E_CONFIG_VALUE', `${show(whole)} has an empty value: write a list such as 10ms,25ms`);
+  const ends = part.split(':').map((end) => splitDecimal(end));
+  // Minutes such as 600:660 and names have no third part: they stand for themselves.
+  if (ends.length !== 3 || ends.every((end) => end === null)) return [part];
+  const bad = problem('E_CONFIG_VALUE', `${part} is not a range: write start:end:step with a step above 0, e.g. 1ms:20ms:1ms`);
+  if (ends.some((end) => end === null)) throw bad;
+  const { unit, values, scale } = alignDecimals(ends as Decimal[], part);
+  const [start, end, step] = values as [bigint, bigint, bigint];
+  if (step <= 0n || end < start) throw bad;
+  if ((end - start) / step >= BigInt(MAX_VALUES)) throw problem('E_CONFIG_VALUE', `${part} has more than ${MAX_VALUES} values`);
+  const texts: string[] = [];
+  for (let value = start; value <= end; value += step) texts.push(decimalText(value, scale) + unit);
+  return texts;
+}
+
+/** digits ÷ 10^scale of a unit. */
+interface Decimal {
+  readonly digits: bigint;
+  readonly scale: number;
+  readonly unit: string;
+}
+
+function splitDecimal(text: string): Decimal | null {
+  const match = /^(\d+)(?:\.(\d+))?\s*(\D*)$/.exec(text.trim());
+  if (match === null) return null;
+  const decimals = match[2] ?? '';
+  return { digits: BigInt(match[1]! + decimals), scale: decimals.length, unit: match[3]! };
+}
+
+/** The decimals as integers of one unit and scale. */
+function alignDecimals(decimals: readonly Decimal[], part: string): { unit: string; values: bigint[]; scale: number } {
+  const units = new Set(decimals.filter(({ digits, unit }) => unit !== '' || digits !== 0n).map(({ unit }) => unit));
+  const scale = Math.max(...decimals.map((decimal) => decimal.scale));
+  const raised = decimals.map((decimal) => decimal.digits * 10n ** BigInt(scale - decimal.scale));
+  const [unit = ''] = units;
+  if (units.size <= 1) return { unit, values: raised, scale };
+  const times: Readonly<Record<string, number>> = DURATION_NS;
+  if (![...units].every((name) => Object.hasOwn(times, name))) {
+    throw problem('E_CONFIG_UNIT', `${part} mixes units: write start, end and step in the same unit`);
+  }
+  const finest = [...units].reduce((left, right) => (times[left]! < times[right]! ? left : right));
+  const values = raised.map((value, i) => value * BigInt((times[decimals[i]!.unit] ?? times[finest]!) / times[finest]!));
+  return { unit: finest, values, scale };
+}
+
+function decimalText(value: bigint, scale: number): string {
+  const digits = value.toString().padStart(scale + 1, '0');
+  const decimals = scale === 0 ? '' : digits.slice(-scale).replace(/0+$/, '');
+  return digits.slice(0, digits.length - scale) + (decimals === '' ? '' : `.${decimals}`);
+}
+
+function problem(code: ErrorCode, what: string): EscapementError {
+  return new EscapementError(code, what);
+}

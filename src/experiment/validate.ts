@@ -1,0 +1,77 @@
+import * as z from 'zod';
+import { type ErrorCode, EscapementError, type ErrorPlace } from '../core/errors.js';
+import type { Path } from './document.js';
+import { EMPTY, MISSING } from './fields.js';
+import { suggestion } from './nearest.js';
+import { show } from './units-text.js';
+
+/**
+ * Checks `tree` against `schema` and returns what the schema makes of it. Throws one EscapementError for
+ * the first mistake, unknown keys first because they often explain the rest. `placeOf` tells where a path
+ * was written; `code` replaces the codes of configurations, for other kinds of files.
+ */
+export function validate<T extends z.ZodType>(
+  schema: T,
+  tree: unknown,
+  placeOf: (path: Path) => ErrorPlace,
+  code?: ErrorCode,
+): z.output<T> {
+  const result = schema.safeParse(tree, { error: describeIssue });
+  if (result.success) return result.data;
+  const { issues } = result.error;
+  const issue = issues.find((candidate) => candidate.code === 'unrecognized_keys') ?? issues[0]!;
+  const path = issue.path as Path;
+  const place = placeOf(issue.code === 'unrecognized_keys' ? [...path, issue.keys[0]!] : path);
+  throw new EscapementError(code ?? codeOf(issue), issue.message, place);
+}
+
+function codeOf(issue: z.core.$ZodIssue): ErrorCode {
+  if (issue.code === 'unrecognized_keys') return 'E_CONFIG_KEY';
+  if (issue.code === 'custom') return (issue.params?.errorCode as ErrorCode | undefined) ?? 'E_CONFIG_VALUE';
+  return 'E_CONFIG_VALUE';
+}
+
+function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
+  const { input } = issue;
+  if (input === undefined) return MISSING;
+  if (input === null) return EMPTY;
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}, found ${show(input)}`;
+    case 'invalid_value':
+      return notOneOf(input, issue.values.map(String));
+    case 'invalid_union':
+      return notOneOf(isKindHolder(input) ? input.kind : input, ((issue.options ?? []) as unknown[]).map(String));
+    case 'too_small':
+      return issue.origin === 'number' ? `must be at least ${issue.minimum}, found ${show(input)}` : EMPTY;
+    case 'too_big':
+      return `must be at most ${issue.maximum}, found ${show(input)}`;
+    default:
+      return undefined;
+  }
+}
+
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  int: 'a whole number',
+  number: 'a number',
+  string: 'a text',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a section of keys',
+  record: 'a section of keys',
+};
+
+function notOneOf(value: unknown, known: readonly string[]): string {
+  if (value === undefined) return `${MISSING}: one of ${known.join(', ')}`;
+  return `must be one of ${known.join(', ')}; found ${show(value)}${hint(value, known)}`;
+}
+
+function hint(value: unknown, known: readonly string[]): string {
+  if (typeof value !== 'string') return '';
+  const advice = suggestion(value, known);
+  return advice.startsWith('did') ? `, ${advice}` : '';
+}
+
+function isKindHolder(input: unknown): input is { kind?: unknown } {
+  return typeof input === 'object' && input !== null && !Array.isArray(input);
+}

@@ -1,0 +1,89 @@
+import { type Action, type ActionKind, INFER, LOAD, STATUS_OK, UNLOAD } from '../core/action.js';
+import type { RunObserver } from '../core/observer.js';
+import { headerOf, type LogColumn } from './log-columns.js';
+import { OutputFile } from './output-file.js';
+
+/**
+ * Columns of the action log: those of Clockwork's controller telemetry that a simulated worker has,
+ * in its order, then the window. Times are integer ns; all but `t` and `action_sent` count from the
+ * moment the action was sent.
+ */
+export const ACTION_COLUMNS: readonly LogColumn[] = [
+  { name: 't', describe: 'when its result reached the controller, ns since the start of the run' },
+  { name: 'action_id', describe: 'sequence number of the action in the run' },
+  { name: 'action_type', describe: '1 LOAD, 2 INFER, 3 UNLOAD' },
+  {
+    name: 'status',
+    describe:
+      '0 ok, 51 LOAD too late, 53 insufficient cache, 54 weights changed during LOAD, ' +
+      '81 INFER too late, 82 weights missing, 84 weights changed during INFER',
+  },
+  { name: 'worker_id', describe: 'worker machine, from 0' },
+  { name: 'gpu_id', describe: 'GPU within its worker, from 0' },
+  { name: 'model_id', describe: 'index of the model among the models of the run' },
+  { name: 'batch_size', describe: 'requests of an INFER; 1 otherwise' },
+  { name: 'expected_exec_duration', describe: 'estimated duration when it was sent' },
+  { name: 'worker_exec_duration', describe: 'measured duration; 0 unless status is 0' },
+  { name: 'expected_exec_complete', describe: 'expected end, since sent' },
+  { name: 'worker_exec_complete', describe: 'measured end, since sent; 0 unless status is 0' },
+  { name: 'worker_gpu_clock', describe: 'GPU clock relative to nominal of an INFER; 0 unless status is 0' },
+  { name: 'controller_action_duration', describe: 'from sending the action to handling its result' },
+  { name: 'requests_queued', describe: 'requests that waited for the model when the result was handled' },
+  { name: 'copies_loaded', describe: 'GPUs that held the model when the result was handled' },
+  { name: 'action_sent', describe: 'when it was sent, ns since the start of the run' },
+  {
+    name: 'window_earliest',
+    describe: 'first moment at which it might start, since sent; below 0 if before',
+  },
+  { name: 'window_latest', describe: 'last moment at which it might start, since sent; -1 if without end' },
+  { name: 'worker_exec_begin', describe: 'measured begin, since sent; 0 unless status is 0' },
+];
+
+/** `action_type` by kind: the numbers of Clockwork's load, infer and evict actions. */
+export const TYPE_OF_KIND: Readonly<Record<ActionKind, number>> = { [LOAD]: 1, [INFER]: 2, [UNLOAD]: 3 };
+
+export interface ActionLogOptions {
+  readonly gpus: number;
+  /** GPUs are dealt to this many worker machines in blocks. */
+  readonly workers: number;
+}
+
+/** Writes a row for each action, in order of the results, warm-up included. Throws `E_FILE_WRITE`. */
+export class ActionLog implements RunObserver {
+  private readonly file: OutputFile;
+  private readonly workerOf: Int32Array;
+  private readonly gpuInWorker: Int32Array;
+
+  constructor(path: string, { gpus, workers }: ActionLogOptions) {
+    this.file = new OutputFile(path);
+    this.file.write(headerOf(ACTION_COLUMNS));
+    this.workerOf = Int32Array.from({ length: gpus }, (_, gpu) => Math.floor((gpu * workers) / gpus));
+    this.gpuInWorker = this.workerOf.map((worker, gpu) => gpu - this.workerOf.indexOf(worker));
+  }
+
+  answered(): void {}
+
+  completed(action: Action, nowNs: number, queued: number, copies: number): void {
+    const { gpu, sentNs } = action;
+    const ran = action.status === STATUS_OK;
+    const latest = action.latestNs === Number.POSITIVE_INFINITY ? -1 : action.latestNs - sentNs;
+    this.file.write(
+      `${nowNs}\t${action.id}\t${TYPE_OF_KIND[action.kind]}\t${action.status}\t` +
+        `${this.workerOf[gpu]}\t${this.gpuInWorker[gpu]}\t${action.model}\t${action.batchSize}\t` +
+        `${action.expectedDurationNs}\t${ran ? action.endNs - action.beginNs : 0}\t` +
+        `${Math.max(0, action.expectedEndNs - sentNs)}\t${ran ? action.endNs - sentNs : 0}\t` +
+        `${ran && action.kind === INFER ? action.clock : 0}\t${nowNs - sentNs}\t${queued}\t${copies}\t` +
+        `${sentNs}\t${action.earliestNs - sentNs}\t${latest}\t${ran ? action.beginNs - sentNs : 0}\n`,
+    );
+  }
+
+  /** The run has ended: the log gets its name. */
+  close(): void {
+    this.file.close();
+  }
+
+  /** The run failed: removes what was written. */
+  discard(): void {
+    this.file.discard();
+  }
+}

@@ -1,0 +1,57 @@
+import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_S } from '../core/units.js';
+
+/** Most points of a time series: what a chart of ordinary width can show. */
+export const MAX_BINS = 240;
+
+const NS_PER_DAY = 24 * NS_PER_HOUR;
+/** Widths that people read easily, ascending. 240 days exceed all time that can be represented. */
+const ROUND_WIDTHS_NS = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map((ms) => ms * NS_PER_MS),
+  ...[1, 2, 5, 10, 30].map((s) => s * NS_PER_S),
+  ...[1, 2, 5, 10, 30].map((minutes) => minutes * NS_PER_MINUTE),
+  ...[1, 2, 6, 12].map((hours) => hours * NS_PER_HOUR),
+  NS_PER_DAY,
+];
+
+/** The smallest round bin width that cuts `spanNs` into at most 240 bins; at least 1 ms. */
+export function binWidthNs(spanNs: number): number {
+  return ROUND_WIDTHS_NS.find((widthNs) => widthNs * MAX_BINS >= spanNs) ?? NS_PER_DAY;
+}
+
+/**
+ * Equal bins of virtual time over [fromNs, toNs), at most 240 whatever its length. Counters have one
+ * element more than there are bins: the last one takes what happens at `toNs` or later.
+ */
+export class TimeBins {
+  readonly widthNs: number;
+  readonly count: number;
+
+  constructor(
+    readonly fromNs: number,
+    readonly toNs: number,
+  ) {
+    this.widthNs = binWidthNs(toNs - fromNs);
+    this.count = Math.ceil((toNs - fromNs) / this.widthNs);
+  }
+
+  counter(): Float64Array {
+    return new Float64Array(this.count + 1);
+  }
+
+  /** Bin of an instant, which must not be before `fromNs`. */
+  indexOf(nowNs: number): number {
+    if (nowNs >= this.toNs) return this.count;
+    return ((nowNs - this.fromNs) / this.widthNs) | 0;
+  }
+
+  /** Counts per second, one element a bin; the last bin may be narrower than the others. */
+  perSecond(counter: Float64Array): number[] {
+    const rates: number[] = [];
+    for (let i = 0; i < this.count; i++) {
+      const beginNs = this.fromNs + i * this.widthNs;
+      const endNs = Math.min(beginNs + this.widthNs, this.toNs);
+      rates.push(counter[i] / ((endNs - beginNs) / NS_PER_S));
+    }
+    return rates;
+  }
+}

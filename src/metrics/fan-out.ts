@@ -1,0 +1,30 @@
+import type { Action } from '../core/action.js';
+import type { RunObserver } from '../core/observer.js';
+import type { Outcome, RequestTable } from '../core/request.js';
+
+/** One observer that tells several, in the order given. A single one is returned as it is. */
+export function fanOut(observers: readonly RunObserver[]): RunObserver {
+  return observers.length === 1 ? observers[0] : new FanOut(observers);
+}
+
+class FanOut implements RunObserver {
+  constructor(private readonly observers: readonly RunObserver[]) {}
+
+  answered(
+    requests: RequestTable,
+    slot: number,
+    outcome: Outcome,
+    nowNs: number,
+    copies: number,
+    action: Action | null,
+  ): void {
+    for (let i = 0; i < this.observers.length; i++) {
+      this.observers[i].answered(requests, slot, outcome, nowNs, copies, action);
+    }
+  }
+
+  completed(action: Action, nowNs: number, queued: number, copies: number): void {
+    for (let i = 0; i < this.observers.length; i++)
+      this.observers[i].completed(action, nowNs, queued, copies);
+  }
+}

@@ -1,0 +1,110 @@
+import { invariant } from '../core/invariant.js';
+
+/** Buckets per power of two. */
+const SUB_BUCKETS = 1024;
+const SUB_BUCKET_BITS = 10;
+/** Values up to 2^53 ns, the end of exact time. */
+const OCTAVES = 54;
+/** Exponent field of the double 1.0, shifted to stand above the sub-bucket bits. */
+const INDEX_OF_ONE = 1023 * SUB_BUCKETS;
+
+/**
+ * A value's bucket is its exponent and the first ten bits of its fraction, which a double holds side
+ * by side in its upper half: one store and one load, no logarithm, no branch.
+ */
+const double = new Float64Array(1);
+const words = new Uint32Array(double.buffer);
+const UPPER = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1 ? 1 : 0;
+
+/**
+ * Counts durations (integer ns, 0 to 2^53) in log-linear buckets, so that memory is fixed (216 KiB)
+ * and a record costs a few ns whatever the number of values. Count, minimum and maximum are exact, the
+ * mean is exact as long as the sum stays below 2^53 ns. Percentiles are off by at most 0.05 % of the
+ * value; from 1 to 2047 ns they are exact. A bucket counts up to 2^32 − 1 values.
+ *
+ * @example
+ * const latency = new Histogram();
+ * latency.record(8_309_000);
+ * latency.percentile(99.9); // 8309000
+ */
+export class Histogram {
+  count = 0;
+  sum = 0;
+  min = Number.POSITIVE_INFINITY;
+  max = 0;
+  private readonly buckets = new Uint32Array(OCTAVES * SUB_BUCKETS);
+
+  record(value: number): void {
+    invariant(value >= 0, 'a duration is not negative');
+    this.buckets[bucketOf(value)]++;
+    this.count++;
+    this.sum += value;
+    if (value < this.min) this.min = value;
+    if (value > this.max) this.max = value;
+  }
+
+  /** Adds all that `other` counted. */
+  add(other: Histogram): void {
+    for (let i = 0; i < this.buckets.length; i++) this.buckets[i] += other.buckets[i];
+    this.count += other.count;
+    this.sum += other.sum;
+    this.min = Math.min(this.min, other.min);
+    this.max = Math.max(this.max, other.max);
+  }
+
+  /** NaN when empty. */
+  get mean(): number {
+    return this.sum / this.count;
+  }
+
+  /**
+   * The value at a percentile (0 to 100) by the nearest-rank rule: the smallest recorded value such
+   * that at least that share of all values is not above it. NaN when empty.
+   */
+  percentile(percent: number): number {
+    return this.percentiles([percent])[0];
+  }
+
+  /** Several percentiles in one pass; `percents` must ascend. */
+  percentiles(percents: readonly number[]): number[] {
+    const values: number[] = [];
+    let seen = 0;
+    let bucket = -1;
+    for (const percent of percents) {
+      const rank = nearestRank(percent, this.count);
+      while (seen < rank) seen += this.buckets[++bucket];
+      values.push(this.valueAt(rank, bucket));
+    }
+    return values;
+  }
+
+  /** The first and the last value are known exactly; others stand in the middle of their bucket. */
+  private valueAt(rank: number, bucket: number): number {
+    if (this.count === 0) return Number.NaN;
+    if (rank === 1) return this.min;
+    if (rank === this.count) return this.max;
+    return Math.min(Math.max(middleOf(bucket), this.min), this.max);
+  }
+}
+
+function bucketOf(value: number): number {
+  double[0] = value;
+  // Zero has no exponent; it shares the first bucket with 1.
+  return Math.max(0, (words[UPPER] >>> SUB_BUCKET_BITS) - INDEX_OF_ONE);
+}
+
+/** Middle of the integers that fall into a bucket. */
+function middleOf(bucket: number): number {
+  return Math.round((lowestOf(bucket) + lowestOf(bucket + 1) - 1) / 2);
+}
+
+/** Smallest integer of a bucket. */
+function lowestOf(bucket: number): number {
+  const octave = 2 ** Math.floor(bucket / SUB_BUCKETS);
+  return Math.ceil(octave * (1 + (bucket % SUB_BUCKETS) / SUB_BUCKETS));
+}
+
+/** Rank of a percentile among `count` values, from 1. The slack undoes rounding such as 0.999 × 1000 > 999. */
+function nearestRank(percent: number, count: number): number {
+  return Math.min(count, Math.max(1, Math.ceil((percent / 100) * count - 1e-12 * count)));
+}

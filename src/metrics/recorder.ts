@@ -1,0 +1,143 @@
+import type { Action } from '../core/action.js';
+import {
+  INFER,
+  LANE_EXEC,
+  LANE_WEIGHTS,
+  LOAD,
+  STATUS_INFER_TOO_LATE,
+  STATUS_LOAD_TOO_LATE,
+  STATUS_OK,
+} from '../core/action.js';
+import { invariant } from '../core/invariant.js';
+import type { ModelSpec } from '../core/model.js';
+import type { RunObserver } from '../core/observer.js';
+import type { Outcome, RequestTable } from '../core/request.js';
+import { OUTCOME_LATE, OUTCOME_NAMES, OUTCOME_OK } from '../core/request.js';
+import { TimeBins } from './bins.js';
+import { Histogram } from './histogram.js';
+
+export interface RecorderOptions {
+  readonly gpus: number;
+  /** Nominal end of the workload, ns since the start of the run; after `warmupNs`. */
+  readonly durationNs: number;
+  /** Requests that arrive and actions that are sent before this are not counted. */
+  readonly warmupNs: number;
+  readonly models: readonly ModelSpec[];
+  /** Names of the workload's sections, at least one. */
+  readonly sections: readonly string[];
+  /** First user id of each section, ascending from 0: section i has users [starts[i], starts[i + 1]). */
+  readonly sectionStarts: readonly number[];
+}
+
+const OUTCOMES = OUTCOME_NAMES.length;
+
+/**
+ * Counts what the summary, the time series and the groups of a run need, in memory that depends
+ * neither on the length of the run nor on its number of requests. A request is counted once, when it
+ * is answered; a driver answers every request before it ends, so offered is the sum of outcomes.
+ *
+ * The members are counters to be read when the run has ended; `summary.ts` turns them into results.
+ */
+export class Recorder implements RunObserver {
+  readonly gpus: number;
+  readonly warmupNs: number;
+  readonly durationNs: number;
+  readonly sections: readonly string[];
+  /** Answers by section and outcome: element `section * 5 + outcome`. */
+  readonly outcomes: Float64Array;
+  /** Time from arrival to answer of executed requests (ok and late), one histogram a section. */
+  readonly latency: readonly Histogram[];
+  coldStarts = 0;
+
+  readonly bins: TimeBins;
+  /** By time of arrival. */
+  readonly offeredByBin: Float64Array;
+  readonly coldByBin: Float64Array;
+  /** By time of answer. */
+  readonly okByBin: Float64Array;
+  readonly failedByBin: Float64Array;
+
+  /** Actions by kind, whatever their result. */
+  readonly actions = new Float64Array(3);
+  /** Actions that missed their window. */
+  tooLate = 0;
+  /** INFERs that succeeded, by batch size. */
+  readonly inferByBatch: Float64Array;
+  /** Time that each lane was busy between warm-up and nominal end, summed over GPUs. */
+  readonly busyNs = new Float64Array(2);
+
+  private readonly sectionStarts: Float64Array;
+
+  constructor(options: RecorderOptions) {
+    const { gpus, durationNs, warmupNs, models, sections, sectionStarts } = options;
+    invariant(durationNs > warmupNs, 'a run ends after its warm-up');
+    invariant(
+      sections.length > 0 && sections.length === sectionStarts.length,
+      'each section has its first user',
+    );
+    this.gpus = gpus;
+    this.warmupNs = warmupNs;
+    this.durationNs = durationNs;
+    this.sections = sections;
+    this.sectionStarts = Float64Array.from(sectionStarts);
+    this.outcomes = new Float64Array(sections.length * OUTCOMES);
+    this.latency = sections.map(() => new Histogram());
+    this.bins = new TimeBins(warmupNs, durationNs);
+    this.offeredByBin = this.bins.counter();
+    this.coldByBin = this.bins.counter();
+    this.okByBin = this.bins.counter();
+    this.failedByBin = this.bins.counter();
+    this.inferByBatch = new Float64Array(1 + largestBatch(models));
+  }
+
+  answered(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number): void {
+    const arrivalNs = requests.arrivalNs[slot];
+    if (arrivalNs < this.warmupNs) return;
+    const section = this.sectionOf(requests.user[slot]);
+    this.outcomes[section * OUTCOMES + outcome]++;
+    if (outcome <= OUTCOME_LATE) this.latency[section].record(nowNs - arrivalNs);
+
+    const arrivalBin = this.bins.indexOf(arrivalNs);
+    this.offeredByBin[arrivalBin]++;
+    if (requests.arrivalCopies[slot] === 0) {
+      this.coldStarts++;
+      this.coldByBin[arrivalBin]++;
+    }
+    const answers = outcome === OUTCOME_OK ? this.okByBin : this.failedByBin;
+    answers[this.bins.indexOf(nowNs)]++;
+  }
+
+  completed(action: Action): void {
+    const kind = action.kind;
+    if (kind === INFER) this.addBusy(LANE_EXEC, action);
+    else if (kind === LOAD) this.addBusy(LANE_WEIGHTS, action);
+    if (action.sentNs < this.warmupNs) return;
+    const status = action.status;
+    this.actions[kind]++;
+    if (status === STATUS_OK) {
+      if (kind === INFER) this.inferByBatch[action.batchSize]++;
+    } else if (status === STATUS_INFER_TOO_LATE || status === STATUS_LOAD_TOO_LATE) {
+      this.tooLate++;
+    }
+  }
+
+  /** A lane is busy while its action runs, even if the result is an error; one that never started has no length. */
+  private addBusy(lane: number, action: Action): void {
+    const beginNs = Math.max(action.beginNs, this.warmupNs);
+    const endNs = Math.min(action.endNs, this.durationNs);
+    if (endNs > beginNs) this.busyNs[lane] += endNs - beginNs;
+  }
+
+  /** Sections are few: a walk from the last one is as fast as a search. */
+  private sectionOf(user: number): number {
+    let section = this.sectionStarts.length - 1;
+    while (section > 0 && user < this.sectionStarts[section]) section--;
+    return section;
+  }
+}
+
+function largestBatch(models: readonly ModelSpec[]): number {
+  let largest = 1;
+  for (const model of models) largest = Math.max(largest, model.batchSizes.at(-1) ?? 1);
+  return largest;
+}

@@ -1,0 +1,101 @@
+import type { ModelSpec } from '../core/model.js';
+import type { RunObserver } from '../core/observer.js';
+import {
+  OUTCOME_ERROR,
+  OUTCOME_LATE,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  OUTCOME_TIMEOUT,
+  type Outcome,
+  type RequestTable,
+} from '../core/request.js';
+import { headerOf, type LogColumn } from './log-columns.js';
+import { OutputFile } from './output-file.js';
+
+/**
+ * Columns of the request log: those of Clockwork's controller telemetry, in its order, so that its
+ * analysis scripts read our logs. One differs: Clockwork's `is_coldstart` also asks that the model was
+ * loaded by the time of the answer; ours is the summary's `coldStarts`.
+ */
+export const REQUEST_COLUMNS: readonly LogColumn[] = [
+  { name: 't', describe: 'when it was answered, ns since the start of the run' },
+  { name: 'request_id', describe: 'sequence number of the request in the run, from 0' },
+  { name: 'result', describe: '0 executed, 1 error, 4 timeout, 7 rejected' },
+  { name: 'user_id', describe: 'function, client or row group that sent it' },
+  { name: 'model_id', describe: 'index of the model among the models of the run' },
+  { name: 'slo_factor', describe: 'objective divided by the execution time of the model at batch size 1' },
+  { name: 'latency', describe: 'ns from arrival to answer' },
+  { name: 'deadline', describe: 'objective: ns from arrival to deadline' },
+  { name: 'deadline_met', describe: '1 if executed and answered by the deadline, else 0' },
+  { name: 'arrival_count', describe: 'GPUs that held the model when the request arrived' },
+  { name: 'departure_count', describe: 'GPUs that held the model when it was answered' },
+  { name: 'is_coldstart', describe: '1 if no GPU held the model when the request arrived, else 0' },
+];
+
+/**
+ * `result` by outcome: Clockwork's numbers for success, error, timeout and "skipped by the
+ * controller". A late answer is a success that did not meet its deadline.
+ */
+export const RESULT_OF_OUTCOME: Readonly<Record<Outcome, number>> = {
+  [OUTCOME_OK]: 0,
+  [OUTCOME_LATE]: 0,
+  [OUTCOME_TIMEOUT]: 4,
+  [OUTCOME_REJECTED]: 7,
+  [OUTCOME_ERROR]: 1,
+};
+
+/** Writes a row for each answered request, in order of the answers, warm-up included. Throws `E_FILE_WRITE`. */
+export class RequestLog implements RunObserver {
+  private readonly file: OutputFile;
+  private readonly sloFactors: SloFactors;
+
+  constructor(path: string, models: readonly ModelSpec[]) {
+    this.file = new OutputFile(path);
+    this.file.write(headerOf(REQUEST_COLUMNS));
+    this.sloFactors = new SloFactors(models);
+  }
+
+  answered(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number, copies: number): void {
+    const model = requests.model[slot];
+    const sloNs = requests.sloNs[slot];
+    const arrivalCopies = requests.arrivalCopies[slot];
+    const latencyNs = nowNs - requests.arrivalNs[slot];
+    const met = outcome === OUTCOME_OK ? 1 : 0;
+    const cold = arrivalCopies === 0 ? 1 : 0;
+    this.file.write(
+      `${nowNs}\t${requests.id[slot]}\t${RESULT_OF_OUTCOME[outcome]}\t${requests.user[slot]}\t${model}\t` +
+        `${this.sloFactors.text(model, sloNs)}\t${latencyNs}\t${sloNs}\t${met}\t${arrivalCopies}\t${copies}\t${cold}\n`,
+    );
+  }
+
+  completed(): void {}
+
+  /** The run has ended: the log gets its name. */
+  close(): void {
+    this.file.close();
+  }
+
+  /** The run failed: removes what was written. */
+  discard(): void {
+    this.file.discard();
+  }
+}
+
+/** Most requests of a model carry one objective: the text of its last factor is kept. */
+class SloFactors {
+  private readonly lastSloNs: Float64Array;
+  private readonly lastText: string[];
+
+  constructor(private readonly models: readonly ModelSpec[]) {
+    this.lastSloNs = new Float64Array(models.length).fill(-1);
+    this.lastText = models.map(() => '');
+  }
+
+  text(model: number, sloNs: number): string {
+    if (this.lastSloNs[model] !== sloNs) {
+      this.lastSloNs[model] = sloNs;
+      this.lastText[model] = String(Number((sloNs / this.models[model].execNs[0]).toFixed(4)));
+    }
+    return this.lastText[model];
+  }
+}

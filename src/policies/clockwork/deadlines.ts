@@ -1,0 +1,22 @@
+import { NS_PER_MS } from '../../core/units.js';
+
+/** Results must be on their way this long before the deadline. */
+const BUFFER_NS = 5 * NS_PER_MS;
+/** A LOAD is never planned to take longer than this to be of use. */
+const MAX_LOAD_SLACK_NS = 25 * NS_PER_MS;
+
+/**
+ * Time from arrival to the internal deadline, for which actions are planned. With a schedule_ahead beyond
+ * SLO − 10 ms it lies after the objective itself: such requests are served, late. That is what makes
+ * tuning schedule_ahead worthwhile.
+ */
+export function execSlackNs(sloNs: number, scheduleAheadNs: number): number {
+  return Math.max(sloNs < BUFFER_NS ? sloNs : sloNs - BUFFER_NS, scheduleAheadNs + BUFFER_NS);
+}
+
+/** Time from arrival within which a LOAD should start, to serve the request that asks for it. */
+export function loadSlackNs(sloNs: number, scheduleAheadNs: number, loadNs: number, execNs: number): number {
+  const left = sloNs - (loadNs + execNs + BUFFER_NS + scheduleAheadNs);
+  const slack = Math.min(MAX_LOAD_SLACK_NS, sloNs, left < 0 ? sloNs : left);
+  return Math.max(slack, scheduleAheadNs + BUFFER_NS);
+}

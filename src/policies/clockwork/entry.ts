@@ -1,0 +1,37 @@
+import { NS_PER_MS, NS_PER_S } from '../../core/units.js';
+import type { PolicyEntry } from '../registry.js';
+import { ClockworkPolicy } from './policy.js';
+
+export const clockworkEntry: PolicyEntry = {
+  kind: 'clockwork',
+  summary: 'plans every action ahead of time within windows; earliest required start first (OSDI 2020)',
+  options: {
+    scheduleAhead: {
+      type: 'duration',
+      default: 10 * NS_PER_MS,
+      min: 0,
+      describe: 'how far into the future each lane is booked',
+    },
+    latestDelta: {
+      type: 'duration',
+      min: 0,
+      describe: 'how long after its expected start an action may still start (default: scheduleAhead)',
+    },
+    maxBatch: { type: 'integer', default: 8, min: 1, describe: 'largest batch size used' },
+    maxExec: {
+      type: 'duration',
+      default: NS_PER_S / 4,
+      min: 1,
+      describe: 'batch sizes that take longer than this are not used',
+    },
+  },
+  create(context, options) {
+    const scheduleAheadNs = options.scheduleAhead as number;
+    return new ClockworkPolicy(context, {
+      scheduleAheadNs,
+      latestDeltaNs: options.latestDelta ?? scheduleAheadNs,
+      maxBatch: options.maxBatch as number,
+      maxExecNs: options.maxExec as number,
+    });
+  },
+};

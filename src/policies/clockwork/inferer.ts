@@ -1,0 +1,208 @@
+import { BatchQueue } from '../../core/batch-queue.js';
+import { BitMatrix } from '../../core/bit-matrix.js';
+import { Booking } from '../../core/booking.js';
+import type { Cluster } from '../../core/cluster.js';
+import type { Dispatcher } from '../../core/policy.js';
+import { REQUEST_QUEUED, type RequestTable } from '../../core/request.js';
+import { CandidateHeap } from './candidate-heap.js';
+
+/**
+ * INFER: while a GPU's EXEC lane is booked less than schedule_ahead into the future, it runs the model whose
+ * oldest request must start first, in the largest batch that its queue can fill.
+ *
+ * An *instance* (model on a GPU) is active while it has a candidate: a batch size with the time by which it
+ * must start. Priorities are fixed when a candidate is made; arrivals do not renew them.
+ */
+export class Inferer {
+  readonly queues: readonly BatchQueue[];
+  private readonly sizes: Int32Array;
+  private readonly booking: Booking;
+  private readonly candidates: readonly CandidateHeap[];
+  /** Row = model: GPUs where it is active. */
+  private readonly active: BitMatrix;
+  /** Instances that became active since the GPU last looked; row 0 of `renewed`: GPUs that have some. */
+  private readonly fresh: readonly number[][];
+  private readonly renewed: BitMatrix;
+  /** Row 0: GPUs with candidates. */
+  private readonly ready: BitMatrix;
+  private readonly batch: Int32Array;
+  private turn = 0;
+
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly requests: RequestTable,
+    private readonly dispatch: Dispatcher,
+    scheduleAheadNs: number,
+    private readonly latestDeltaNs: number,
+    /** How many of each model's batch sizes may be used. */
+    usableSizes: Int32Array,
+    private readonly onSent: (gpu: number, model: number, slots: Int32Array, count: number) => void,
+  ) {
+    const { models, gpus } = cluster;
+    this.sizes = usableSizes;
+    this.queues = models.map((_, m) => new BatchQueue(usableSizes[m]));
+    this.booking = new Booking(cluster.exec, scheduleAheadNs);
+    this.candidates = Array.from({ length: gpus }, () => new CandidateHeap(models.length));
+    this.active = new BitMatrix(models.length, gpus);
+    this.fresh = Array.from({ length: gpus }, () => []);
+    this.renewed = new BitMatrix(1, gpus);
+    this.ready = new BitMatrix(1, gpus);
+    this.batch = new Int32Array(cluster.maxBatch);
+  }
+
+  /** A request arrived: its model's instances that have no candidates shall look for some. */
+  enqueue(slot: number, model: number, dueNs: number, nowNs: number): void {
+    this.queues[model].push(slot, this.requests.id[slot], dueNs, nowNs);
+    const { warm } = this.cluster;
+    for (
+      let gpu = warm.nextWithout(model, this.active, 0);
+      gpu >= 0;
+      gpu = warm.nextWithout(model, this.active, gpu + 1)
+    ) {
+      this.activate(gpu, model);
+    }
+  }
+
+  /** The instance may have work: it looks for candidates when its GPU is next asked. */
+  activate(gpu: number, model: number): void {
+    if (!this.active.add(model, gpu)) return;
+    this.fresh[gpu].push(model);
+    this.renewed.add(0, gpu);
+  }
+
+  /** An INFER has ended on the GPU. */
+  finished(gpu: number, nowNs: number): void {
+    this.booking.update(gpu, nowNs);
+  }
+
+  /** Lets each GPU in turn send one INFER until none can; true if any did. */
+  schedule(nowNs: number): boolean {
+    const { booking, renewed, ready } = this;
+    booking.advance(nowNs);
+    let sent = false;
+    let from = this.turn;
+    for (let left = this.cluster.gpus; left > 0; ) {
+      const gpu = this.nextToAsk(from);
+      const skipped = gpu < 0 ? left : (gpu - from + this.cluster.gpus) % this.cluster.gpus;
+      if (skipped >= left) break;
+      left -= skipped + 1;
+      if (renewed.has(0, gpu)) this.makeFresh(gpu);
+      from = gpu + 1 === this.cluster.gpus ? 0 : gpu + 1;
+      if (ready.has(0, gpu) && booking.isOpen(gpu) && this.tryGpu(gpu, nowNs)) {
+        sent = true;
+        this.turn = from;
+        left = this.cluster.gpus;
+      }
+    }
+    return sent;
+  }
+
+  /** The next GPU in turn that has something to look at, or −1. */
+  private nextToAsk(from: number): number {
+    const { gpus } = this.cluster;
+    const a = this.renewed.nextCyclic(0, from);
+    const b = this.nextOpenReady(from);
+    if (a < 0 || b < 0) return Math.max(a, b);
+    return (a - from + gpus) % gpus < (b - from + gpus) % gpus ? a : b;
+  }
+
+  private nextOpenReady(from: number): number {
+    const found = this.ready.nextCommon(0, this.booking.open, from);
+    return found >= 0 ? found : this.ready.nextCommon(0, this.booking.open, 0);
+  }
+
+  private makeFresh(gpu: number): void {
+    const fresh = this.fresh[gpu];
+    for (let i = 0; i < fresh.length; i++) this.addCandidate(gpu, fresh[i], this.sizes[fresh[i]]);
+    fresh.length = 0;
+    this.renewed.delete(0, gpu);
+  }
+
+  private tryGpu(gpu: number, nowNs: number): boolean {
+    const heap = this.candidates[gpu];
+    const availableNs = this.cluster.exec[gpu].availableNs(nowNs);
+    while (heap.size > 0) {
+      const model = heap.topModel;
+      const wanted = heap.topBatchIndex;
+      heap.pop();
+      if (!this.cluster.warm.has(model, gpu)) {
+        this.active.delete(model, gpu);
+        continue;
+      }
+      const found = this.largestBatch(gpu, model, availableNs);
+      const taken = found < wanted ? 0 : this.take(model, found);
+      if (taken === 0) {
+        // What could not be filled is not tried again before the next success.
+        this.addCandidate(gpu, model, wanted);
+        continue;
+      }
+      // Timed out requests inside the line can leave a batch short: the smallest size that fits runs it.
+      const batchIndex = this.smallestFor(model, found, taken);
+      this.dispatch.infer(
+        gpu,
+        model,
+        batchIndex,
+        this.batch,
+        taken,
+        nowNs,
+        availableNs + this.latestDeltaNs,
+        nowNs,
+      );
+      this.onSent(gpu, model, this.batch, taken);
+      this.booking.update(gpu, nowNs);
+      this.addCandidate(gpu, model, this.sizes[model]);
+      this.note(gpu);
+      return true;
+    }
+    this.note(gpu);
+    return false;
+  }
+
+  /** Drops what each size can no longer serve, then finds the largest that its queue fills; −1: none. */
+  private largestBatch(gpu: number, model: number, availableNs: number): number {
+    const queue = this.queues[model];
+    const { batchSizes } = this.cluster.models[model];
+    const sizes = this.sizes[model];
+    for (let b = 0; b < sizes; b++) queue.dropBefore(b, availableNs + this.cluster.execNs(gpu, model, b));
+    let found = 0;
+    while (found + 1 < sizes && queue.length(found + 1) >= batchSizes[found + 1]) found++;
+    return queue.length(found) < batchSizes[found] ? -1 : found;
+  }
+
+  private take(model: number, batchIndex: number): number {
+    const { requests } = this;
+    const most = this.cluster.models[model].batchSizes[batchIndex];
+    return this.queues[model].take(batchIndex, most, this.batch, requests.id, requests.state, REQUEST_QUEUED);
+  }
+
+  private smallestFor(model: number, batchIndex: number, count: number): number {
+    const { batchSizes } = this.cluster.models[model];
+    let smallest = batchIndex;
+    while (smallest > 0 && batchSizes[smallest - 1] >= count) smallest--;
+    return smallest;
+  }
+
+  /** Makes the candidate of an active instance from its first `sizes` batch sizes, or puts it to rest. */
+  private addCandidate(gpu: number, model: number, sizes: number): void {
+    const queue = this.queues[model];
+    let best = -1;
+    let bestPriority = 0;
+    for (let b = 0; b < sizes; b++) {
+      if (queue.length(b) === 0) continue;
+      const priority = queue.headDeadlineNs(b) - this.cluster.execNs(gpu, model, b);
+      if (best >= 0 && priority >= bestPriority) continue;
+      best = b;
+      bestPriority = priority;
+    }
+    if (best < 0) {
+      this.active.delete(model, gpu);
+      return;
+    }
+    this.candidates[gpu].push(bestPriority, best, model);
+    this.ready.add(0, gpu);
+  }
+
+  private note(gpu: number): void {
+    if (this.candidates[gpu].size === 0) this.ready.delete(0, gpu);
+  }
+}

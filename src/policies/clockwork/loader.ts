@@ -1,0 +1,110 @@
+import { Booking } from '../../core/booking.js';
+import type { Cluster } from '../../core/cluster.js';
+import type { DemandTracker } from '../../core/demand.js';
+import type { Dispatcher } from '../../core/policy.js';
+import { TIMELINE_FUTURE_NS } from '../../core/timeline.js';
+import { LoadOrder } from './load-order.js';
+
+/**
+ * LOAD and UNLOAD: while a GPU's WEIGHTS lane is booked less than schedule_ahead into the future, it loads the
+ * model with the highest load priority that it lacks, and evicts what was least recently used for it,
+ * models without demand first.
+ */
+export class Loader {
+  private readonly order: LoadOrder;
+  private readonly booking: Booking;
+  private turn = 0;
+
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly demand: DemandTracker,
+    private readonly dispatch: Dispatcher,
+    scheduleAheadNs: number,
+    private readonly latestDeltaNs: number,
+  ) {
+    this.order = new LoadOrder(cluster.models.length, cluster.gpus, cluster.held, cluster.recency);
+    this.booking = new Booking(cluster.weights, scheduleAheadNs);
+  }
+
+  /** A LOAD has ended on the GPU, well or not. */
+  finished(gpu: number, model: number, ok: boolean, nowNs: number): void {
+    this.booking.update(gpu, nowNs);
+    this.cluster.recency.touch(gpu, model);
+    if (ok) {
+      this.cluster.recency.insert(gpu, model);
+      return;
+    }
+    this.order.moved(gpu, model, -1);
+    this.demand.moved(model);
+  }
+
+  /** Lets each GPU in turn send LOADs until none can; true if any did. */
+  schedule(nowNs: number): boolean {
+    const { booking, order } = this;
+    booking.advance(nowNs);
+    const { open } = booking;
+    if (open.count(0) === 0) return false;
+    this.renewPriorities();
+    let sent = false;
+    let refusals = 0;
+    let gpu = open.nextCyclic(0, this.turn);
+    // Every open GPU is asked once more after the last success; the turn stays behind that success.
+    while (gpu >= 0 && refusals < open.count(0)) {
+      if (order.wanted(gpu) && this.load(gpu, nowNs)) {
+        sent = true;
+        refusals = 0;
+        this.turn = gpu + 1 === this.cluster.gpus ? 0 : gpu + 1;
+      } else refusals++;
+      gpu = open.nextCyclic(0, gpu + 1);
+    }
+    return sent;
+  }
+
+  private load(gpu: number, nowNs: number): boolean {
+    const model = this.order.best(gpu);
+    if (model < 0) return false;
+    const { cluster, demand } = this;
+    const { pages } = cluster.models[model];
+    while (cluster.pages[gpu].free < pages) {
+      if (!this.evict(gpu, nowNs)) return false;
+    }
+    const availableNs = cluster.weights[gpu].availableNs(nowNs);
+    const latestNs = Math.max(nowNs + TIMELINE_FUTURE_NS, availableNs) + this.latestDeltaNs;
+    this.dispatch.load(gpu, model, nowNs, latestNs, nowNs);
+    this.order.moved(gpu, model, 1);
+    demand.moved(model);
+    cluster.recency.touch(gpu, model);
+    this.booking.update(gpu, nowNs);
+    return true;
+  }
+
+  /** Evicts one model; false if the GPU holds none that could be. */
+  private evict(gpu: number, nowNs: number): boolean {
+    const { cluster, order } = this;
+    const { recency, held } = cluster;
+    const oldest = recency.oldest(gpu);
+    let victim = oldest;
+    while (victim >= 0 && order.has(victim)) victim = recency.next(gpu, victim);
+    if (victim < 0) victim = oldest;
+    if (victim < 0) return false;
+    this.dispatch.unload(gpu, victim, nowNs);
+    recency.remove(gpu, victim);
+    order.moved(gpu, victim, -1);
+    this.demand.moved(victim);
+    for (let other = held.next(victim, 0); other >= 0; other = held.next(victim, other + 1)) {
+      recency.touch(other, victim);
+    }
+    return true;
+  }
+
+  private renewPriorities(): void {
+    const { demand, order } = this;
+    const { stale } = demand;
+    for (let i = 0; i < stale.length; i++) {
+      const model = stale.at(i);
+      if (demand.hasDemand(model)) order.set(model, demand.loadPriority(model));
+      else order.remove(model);
+    }
+    stale.clear();
+  }
+}

@@ -1,0 +1,123 @@
+import { type Action, INFER, LOAD, STATUS_OK } from '../../core/action.js';
+import type { Cluster } from '../../core/cluster.js';
+import { DemandTracker } from '../../core/demand.js';
+import type { Policy, PolicyContext } from '../../core/policy.js';
+import type { RequestTable } from '../../core/request.js';
+import { execSlackNs, loadSlackNs } from './deadlines.js';
+import { Inferer } from './inferer.js';
+import { Loader } from './loader.js';
+
+export interface ClockworkOptions {
+  /** How far into the future lanes are booked. */
+  readonly scheduleAheadNs: number;
+  /** How long after its expected start an action may still start. */
+  readonly latestDeltaNs: number;
+  readonly maxBatch: number;
+  /** Batch sizes that take longer than this are not used. */
+  readonly maxExecNs: number;
+}
+
+/**
+ * The scheduler published as Clockwork ("Serving DNNs like Clockwork", Gujarati et al., OSDI 2020),
+ * with its constants and its habits; where it differs from what one would expect, so does this.
+ */
+export class ClockworkPolicy implements Policy {
+  readonly name = 'clockwork';
+  private readonly cluster: Cluster;
+  private readonly requests: RequestTable;
+  private readonly demand: DemandTracker;
+  private readonly loader: Loader;
+  private readonly inferer: Inferer;
+  private readonly aheadNs: number;
+
+  constructor(context: PolicyContext, options: ClockworkOptions) {
+    const { cluster, requests, dispatch } = context;
+    const { scheduleAheadNs, latestDeltaNs } = options;
+    this.cluster = cluster;
+    this.requests = requests;
+    this.aheadNs = scheduleAheadNs;
+    this.demand = new DemandTracker(cluster.gpus, cluster.models.length, context.defaultSloNs, cluster.held);
+    this.loader = new Loader(cluster, this.demand, dispatch, scheduleAheadNs, latestDeltaNs);
+    this.inferer = new Inferer(
+      cluster,
+      requests,
+      dispatch,
+      scheduleAheadNs,
+      latestDeltaNs,
+      usableSizes(cluster, options),
+      (gpu, model, slots, count) => this.inferSent(gpu, model, slots, count),
+    );
+  }
+
+  admit(slot: number, nowNs: number): number {
+    const { requests, demand } = this;
+    const model = requests.model[slot];
+    const sloNs = requests.sloNs[slot];
+    const execNs = this.cluster.nominalExecNs(model, 0);
+    const slackNs = execSlackNs(sloNs, this.aheadNs);
+    const exec = demand.unitsOf(execNs, slackNs);
+    const load = demand.unitsOf(execNs, loadSlackNs(sloNs, this.aheadNs, this.cluster.loadNs(model), execNs));
+    requests.execDemand[slot] = exec;
+    requests.loadDemand[slot] = load;
+    demand.change(model, exec, load);
+    const dueNs = requests.arrivalNs[slot] + slackNs;
+    this.inferer.enqueue(slot, model, dueNs, nowNs);
+    return dueNs;
+  }
+
+  timedOut(slot: number): void {
+    const { requests } = this;
+    this.demand.change(requests.model[slot], -requests.execDemand[slot], -requests.loadDemand[slot]);
+  }
+
+  finished(action: Action, nowNs: number): void {
+    const { gpu, model } = action;
+    if (action.kind === INFER) {
+      let exec = 0;
+      for (let i = 0; i < action.count; i++) exec += this.requests.execDemand[action.requests[i]];
+      this.demand.change(model, -exec, 0);
+      this.cluster.recency.touch(gpu, model);
+      this.inferer.finished(gpu, nowNs);
+    } else if (action.kind === LOAD) {
+      const ok = action.status === STATUS_OK;
+      this.loader.finished(gpu, model, ok, nowNs);
+      if (ok) this.inferer.activate(gpu, model);
+    }
+  }
+
+  schedule(nowNs: number): boolean {
+    this.demand.refresh();
+    const loaded = this.loader.schedule(nowNs);
+    return this.inferer.schedule(nowNs) || loaded;
+  }
+
+  /** Lanes that become bookable are noticed when something else happens, as the reference runs show. */
+  nextWakeNs(): number {
+    return Number.POSITIVE_INFINITY;
+  }
+
+  queued(model: number): number {
+    return this.inferer.queues[model].length(0);
+  }
+
+  private inferSent(gpu: number, model: number, slots: Int32Array, count: number): void {
+    let load = 0;
+    for (let i = 0; i < count; i++) load += this.requests.loadDemand[slots[i]];
+    this.demand.change(model, 0, -load);
+    this.cluster.recency.touch(gpu, model);
+  }
+}
+
+/** Batch sizes up to the configured one whose profiled time is short enough; at least batch 1. */
+function usableSizes(cluster: Cluster, options: ClockworkOptions): Int32Array {
+  return Int32Array.from(cluster.models, ({ batchSizes, execNs }) => {
+    let usable = 1;
+    while (
+      usable < batchSizes.length &&
+      batchSizes[usable] <= options.maxBatch &&
+      execNs[usable] <= options.maxExecNs
+    )
+      usable++;
+    return usable;
+  });
+}

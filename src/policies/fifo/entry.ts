@@ -1,0 +1,23 @@
+import { NS_PER_MS } from '../../core/units.js';
+import type { PolicyEntry } from '../registry.js';
+import { FifoPolicy } from './policy.js';
+
+export const fifoEntry: PolicyEntry = {
+  kind: 'fifo',
+  summary: 'per-model queues, a batch goes when full or after a maximum delay; knows no objectives',
+  options: {
+    maxBatch: { type: 'integer', default: 8, min: 1, describe: 'largest batch size used' },
+    maxDelay: {
+      type: 'duration',
+      default: 5 * NS_PER_MS,
+      min: 0,
+      describe: 'how long the oldest request waits for its batch to fill',
+    },
+  },
+  create(context, options) {
+    return new FifoPolicy(context, {
+      maxBatch: options.maxBatch as number,
+      maxDelayNs: options.maxDelay as number,
+    });
+  },
+};

@@ -1,0 +1,118 @@
+import type { Cluster } from '../../core/cluster.js';
+import { StaleList } from '../../core/demand.js';
+import type { Dispatcher } from '../../core/policy.js';
+
+/**
+ * Brings models onto GPUs on demand: a model that is nowhere goes to the GPU with the most free pages,
+ * which evicts what it has not used for longest; a model whose GPUs are all busy gets another copy where
+ * pages are free. One LOAD at a time per GPU. A model that requests wait for is never evicted.
+ */
+export class Placement {
+  /** Models that are nowhere and have requests, first come first served; those whose GPUs may all be busy. */
+  private missing: StaleList;
+  private stillMissing: StaleList;
+  private readonly crowdedModels: StaleList;
+
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly dispatch: Dispatcher,
+    /** Whether a GPU must keep a model: requests wait for it, or it runs. */
+    private readonly isNeeded: (gpu: number, model: number) => boolean,
+  ) {
+    this.missing = new StaleList(cluster.models.length);
+    this.stillMissing = new StaleList(cluster.models.length);
+    this.crowdedModels = new StaleList(cluster.models.length);
+  }
+
+  /** A request waits for the model. */
+  want(model: number): void {
+    if (this.cluster.held.count(model) === 0) this.missing.add(model);
+  }
+
+  /** The model has a batch due; it may be that no GPU is free to run it. */
+  crowded(model: number): void {
+    if (this.cluster.held.count(model) < this.cluster.gpus) this.crowdedModels.add(model);
+  }
+
+  loaded(gpu: number, model: number, ok: boolean): void {
+    if (!ok) this.want(model);
+    else {
+      this.cluster.recency.touch(gpu, model);
+      this.cluster.recency.insert(gpu, model);
+    }
+  }
+
+  schedule(nowNs: number): boolean {
+    const sent = this.placeMissing(nowNs);
+    let copied = false;
+    for (let i = 0; i < this.crowdedModels.length; i++) {
+      if (this.replicate(this.crowdedModels.at(i), nowNs)) copied = true;
+    }
+    this.crowdedModels.clear();
+    return sent || copied;
+  }
+
+  private placeMissing(nowNs: number): boolean {
+    const { missing, stillMissing } = this;
+    let sent = false;
+    for (let i = 0; i < missing.length; i++) {
+      const model = missing.at(i);
+      if (this.cluster.held.count(model) > 0) continue;
+      if (this.place(model, nowNs)) sent = true;
+      else stillMissing.add(model);
+    }
+    missing.clear();
+    this.missing = stillMissing;
+    this.stillMissing = missing;
+    return sent;
+  }
+
+  private place(model: number, nowNs: number): boolean {
+    const gpu = this.roomiest(model);
+    if (gpu < 0 || !this.makeRoom(gpu, this.cluster.models[model].pages, nowNs)) return false;
+    this.dispatch.load(gpu, model, nowNs, Number.POSITIVE_INFINITY, nowNs);
+    return true;
+  }
+
+  private replicate(model: number, nowNs: number): boolean {
+    const { held, exec } = this.cluster;
+    for (let gpu = held.next(model, 0); gpu >= 0; gpu = held.next(model, gpu + 1)) {
+      if (exec[gpu].outstanding === 0) return false;
+    }
+    const gpu = this.roomiest(model);
+    if (gpu < 0 || this.cluster.pages[gpu].free < this.cluster.models[model].pages) return false;
+    this.dispatch.load(gpu, model, nowNs, Number.POSITIVE_INFINITY, nowNs);
+    return true;
+  }
+
+  /** GPU without the model and with an idle WEIGHTS lane that has the most free pages; −1: none. */
+  private roomiest(model: number): number {
+    const { gpus, held, weights, pages } = this.cluster;
+    let best = -1;
+    for (let gpu = 0; gpu < gpus; gpu++) {
+      if (weights[gpu].outstanding > 0 || held.has(model, gpu)) continue;
+      if (best < 0 || pages[gpu].free > pages[best].free) best = gpu;
+    }
+    return best;
+  }
+
+  /** Frees pages, least recently used models first; evicts nothing where that would not be enough. */
+  private makeRoom(gpu: number, pages: number, nowNs: number): boolean {
+    const { recency, pages: caches, models } = this.cluster;
+    let possible = caches[gpu].free;
+    for (let model = recency.oldest(gpu); model >= 0 && possible < pages; model = recency.next(gpu, model)) {
+      if (!this.isNeeded(gpu, model)) possible += models[model].pages;
+    }
+    if (possible < pages) return false;
+    let model = recency.oldest(gpu);
+    while (caches[gpu].free < pages) {
+      const next = recency.next(gpu, model);
+      if (!this.isNeeded(gpu, model)) {
+        this.dispatch.unload(gpu, model, nowNs);
+        recency.remove(gpu, model);
+      }
+      model = next;
+    }
+    return true;
+  }
+}

@@ -1,0 +1,169 @@
+import { type Action, INFER, LOAD, STATUS_OK } from '../../core/action.js';
+import { BatchQueue } from '../../core/batch-queue.js';
+import { BitMatrix } from '../../core/bit-matrix.js';
+import { Calendar } from '../../core/calendar.js';
+import type { Cluster } from '../../core/cluster.js';
+import type { Dispatcher, Policy, PolicyContext } from '../../core/policy.js';
+import { REQUEST_QUEUED, type RequestTable } from '../../core/request.js';
+import { Placement } from './placement.js';
+
+export interface FifoOptions {
+  readonly maxBatch: number;
+  /** How long the oldest request waits for its batch to fill. */
+  readonly maxDelayNs: number;
+}
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/**
+ * What a common dynamic batcher does: a queue a model, a batch is due when it is full or its oldest request
+ * has waited long enough, and an idle GPU runs whatever has been due for longest. It knows no objectives,
+ * so nothing times out and nothing is refused.
+ */
+export class FifoPolicy implements Policy {
+  readonly name = 'fifo';
+  private readonly cluster: Cluster;
+  private readonly requests: RequestTable;
+  private readonly dispatch: Dispatcher;
+  private readonly maxDelayNs: number;
+  private readonly placement: Placement;
+  private readonly queues: readonly BatchQueue[];
+  /** Index of each model's largest usable batch size. */
+  private readonly largest: Int32Array;
+  /** When the oldest request of each model has waited long enough. */
+  private readonly due: Calendar;
+  /** Models that are due, by GPU that could run them, in the order they became so. */
+  private readonly lines: readonly number[][];
+  private readonly inLine: BitMatrix;
+  /** Row 0: idle GPUs that may have work. */
+  private readonly idle: BitMatrix;
+  private readonly batch: Int32Array;
+  /** Model that each GPU runs, −1 if none. */
+  private readonly running: Int32Array;
+
+  constructor(context: PolicyContext, options: FifoOptions) {
+    const { cluster } = context;
+    this.cluster = cluster;
+    this.requests = context.requests;
+    this.dispatch = context.dispatch;
+    this.maxDelayNs = options.maxDelayNs;
+    this.running = new Int32Array(cluster.gpus).fill(-1);
+    this.placement = new Placement(
+      cluster,
+      context.dispatch,
+      (gpu, model) => this.queued(model) > 0 || this.running[gpu] === model,
+    );
+    this.queues = cluster.models.map(() => new BatchQueue(1));
+    this.largest = Int32Array.from(cluster.models, ({ batchSizes }) => {
+      const above = batchSizes.findIndex((size) => size > options.maxBatch);
+      return (above < 0 ? batchSizes.length : Math.max(1, above)) - 1;
+    });
+    this.due = new Calendar(cluster.models.length);
+    this.lines = Array.from({ length: cluster.gpus }, () => []);
+    this.inLine = new BitMatrix(cluster.models.length, cluster.gpus);
+    this.idle = new BitMatrix(1, cluster.gpus);
+    this.batch = new Int32Array(cluster.maxBatch);
+  }
+
+  admit(slot: number, nowNs: number): number {
+    const model = this.requests.model[slot];
+    const queue = this.queues[model];
+    queue.push(slot, this.requests.id[slot], NEVER, nowNs);
+    if (queue.length(0) === 1) this.due.set(model, this.requests.arrivalNs[slot] + this.maxDelayNs);
+    if (queue.length(0) >= this.fullBatch(model)) this.becameDue(model);
+    this.placement.want(model);
+    return NEVER;
+  }
+
+  timedOut(): void {
+    // No request has a due time.
+  }
+
+  finished(action: Action, nowNs: number): void {
+    const { gpu, model } = action;
+    if (action.kind === INFER) {
+      this.running[gpu] = -1;
+      this.idle.add(0, gpu);
+    } else if (action.kind === LOAD) {
+      this.placement.loaded(gpu, model, action.status === STATUS_OK);
+      if (action.status === STATUS_OK && this.isDue(model, nowNs)) this.becameDue(model);
+    }
+  }
+
+  schedule(nowNs: number): boolean {
+    for (let model = this.due.due(nowNs); model >= 0; model = this.due.due(nowNs)) {
+      this.due.set(model, NEVER);
+      this.becameDue(model);
+    }
+    let sent = this.placement.schedule(nowNs);
+    for (let gpu = this.idle.next(0, 0); gpu >= 0; gpu = this.idle.next(0, gpu + 1)) {
+      if (this.serve(gpu, nowNs)) sent = true;
+      this.idle.delete(0, gpu);
+    }
+    return sent;
+  }
+
+  nextWakeNs(): number {
+    return this.due.nextNs;
+  }
+
+  queued(model: number): number {
+    return this.queues[model].length(0);
+  }
+
+  private fullBatch(model: number): number {
+    return this.cluster.models[model].batchSizes[this.largest[model]];
+  }
+
+  private isDue(model: number, nowNs: number): boolean {
+    const queue = this.queues[model];
+    if (queue.length(0) === 0) return false;
+    return queue.length(0) >= this.fullBatch(model) || this.oldestNs(model) + this.maxDelayNs <= nowNs;
+  }
+
+  private oldestNs(model: number): number {
+    return this.requests.arrivalNs[this.queues[model].headSlot(0)];
+  }
+
+  /** The model gets in line at every GPU where it is warm. */
+  private becameDue(model: number): void {
+    const { warm } = this.cluster;
+    for (
+      let gpu = warm.nextWithout(model, this.inLine, 0);
+      gpu >= 0;
+      gpu = warm.nextWithout(model, this.inLine, gpu + 1)
+    ) {
+      this.inLine.add(model, gpu);
+      this.lines[gpu].push(model);
+      this.idle.add(0, gpu);
+    }
+    if (warm.count(model) > 0) this.placement.crowded(model);
+  }
+
+  /** Runs what has been due for longest, if the GPU is free; true if it sent something. */
+  private serve(gpu: number, nowNs: number): boolean {
+    const line = this.lines[gpu];
+    while (line.length > 0 && this.cluster.exec[gpu].outstanding === 0) {
+      const model = line.shift() as number;
+      this.inLine.delete(model, gpu);
+      if (!this.cluster.warm.has(model, gpu) || !this.isDue(model, nowNs)) continue;
+      this.run(gpu, model, nowNs);
+      return true;
+    }
+    return false;
+  }
+
+  private run(gpu: number, model: number, nowNs: number): void {
+    const { batchSizes } = this.cluster.models[model];
+    const { requests, batch } = this;
+    const queue = this.queues[model];
+    const count = queue.take(0, this.fullBatch(model), batch, requests.id, requests.state, REQUEST_QUEUED);
+    let batchIndex = 0;
+    while (batchSizes[batchIndex] < count) batchIndex++;
+    this.dispatch.infer(gpu, model, batchIndex, batch, count, nowNs, NEVER, nowNs);
+    this.running[gpu] = model;
+    this.cluster.recency.touch(gpu, model);
+    this.due.set(model, queue.length(0) === 0 ? NEVER : this.oldestNs(model) + this.maxDelayNs);
+    if (this.isDue(model, nowNs)) this.becameDue(model);
+  }
+}

@@ -1,0 +1,131 @@
+import { headline, type Recommendation } from '../analyze.js';
+import { formatFactor, formatRate } from '../format.js';
+import { keyLabel, valueLabel } from '../quantity.js';
+import { choiceLabel, finding } from './finding.js';
+import { type ChartSpec, chart, INK, MUTED, niceTop, STRONG, WEAK } from './theme.js';
+
+const HEIGHT = 300;
+/** Width of one group of two bars, px. */
+const GROUP = 92;
+
+/**
+ * Goodput at the default and at the best choice, side by side for each condition (SLO), with the
+ * factor between them on top. Light bars are the default, dark ones the best: plain in black and white.
+ */
+export function defaultVsBest(recommendations: readonly Recommendation[]): ChartSpec {
+  const keys = Object.keys(recommendations[0]?.conditions ?? {});
+  const width = Math.max(420, recommendations.length * GROUP);
+  const rows = recommendations.flatMap((recommendation) => barsOf(recommendation));
+  const factors = recommendations.flatMap((recommendation) => {
+    const { best, default: usual, improvement } = recommendation;
+    if (usual === null || improvement === null) return [];
+    const goodput = Math.max(best.goodputRps.mean, usual.goodputRps.mean);
+    return [{ group: groupLabel(recommendation), goodput, factor: factorLabel(improvement) }];
+  });
+  const top = niceTop(1.12 * Math.max(...rows.map((row) => row.goodput)));
+  const groups = recommendations.map(groupLabel);
+  const y = {
+    field: 'goodput',
+    type: 'quantitative',
+    title: 'goodput (requests/s)',
+    scale: { domain: [0, top], nice: false },
+  } as const;
+  const x = {
+    field: 'group',
+    type: 'nominal',
+    sort: groups,
+    title: keys.length === 0 ? null : keys.map(keyLabel).join(', '),
+    scale: { paddingInner: 0.16, paddingOuter: 0.1 },
+    axis: {
+      labelAngle: 0,
+      labelExpr: "split(datum.label, '\\n')",
+      labelLineHeight: 15,
+      domain: true,
+      ticks: false,
+      labelPadding: 8,
+    },
+  } as const;
+  const xOffset = {
+    field: 'bar',
+    type: 'nominal',
+    sort: ['default', 'best'],
+    scale: { paddingInner: 0.06 },
+  } as const;
+
+  return chart(
+    {
+      title: `Goodput at the default and at the best ${choiceName(recommendations)}`,
+      subtitle: finding(headline(recommendations)),
+      width: width + 60,
+    },
+    {
+      width,
+      height: HEIGHT,
+      layer: [
+        {
+          data: { values: rows },
+          mark: { type: 'bar', strokeWidth: 1, stroke: INK },
+          encoding: {
+            x,
+            y,
+            xOffset,
+            color: {
+              field: 'bar',
+              type: 'nominal',
+              sort: ['default', 'best'],
+              scale: { domain: ['default', 'best'], range: [WEAK, STRONG] },
+              legend: {
+                title: null,
+                orient: 'top',
+                direction: 'horizontal',
+                symbolType: 'square',
+                symbolSize: 160,
+                offset: 10,
+              },
+            },
+            tooltip: { field: 'note' },
+          },
+        },
+        {
+          data: { values: rows },
+          mark: { type: 'text', baseline: 'bottom', dy: -4, fontSize: 11, color: MUTED },
+          encoding: { x, y, xOffset, text: { field: 'label' } },
+        },
+        {
+          data: { values: factors },
+          mark: { type: 'text', baseline: 'bottom', dy: -20, fontSize: 14, fontWeight: 600, color: INK },
+          encoding: { x, y, text: { field: 'factor' } },
+        },
+      ],
+    },
+  );
+}
+
+function barsOf(recommendation: Recommendation) {
+  const group = groupLabel(recommendation);
+  const { best, default: usual, choice } = recommendation;
+  const bar = (name: string, point: Recommendation['best']) => ({
+    group,
+    bar: name,
+    goodput: point.goodputRps.mean,
+    label: formatRate(Number(point.goodputRps.mean.toPrecision(3))),
+    note: `${name}: ${choiceLabel(Object.fromEntries(Object.keys(choice).map((key) => [key, point.values[key] ?? ''])))}, ${formatRate(point.goodputRps.mean)} req/s`,
+  });
+  return [...(usual === null ? [] : [bar('default', usual)]), bar('best', best)];
+}
+
+/** The condition, and under it the choice that is best there. */
+function groupLabel({ conditions, choice }: Recommendation): string {
+  const condition = Object.values(conditions).map(valueLabel).join(', ');
+  return [...(condition === '' ? [] : [condition]), `best: ${choiceLabel(choice)}`].join('\n');
+}
+
+function choiceName(recommendations: readonly Recommendation[]): string {
+  return Object.keys(recommendations[0]?.choice ?? {})
+    .map(keyLabel)
+    .join(', ');
+}
+
+function factorLabel(improvement: number): string {
+  return improvement < 1.005 ? 'same' : formatFactor(improvement);
+}

@@ -1,0 +1,100 @@
+import { headline, type Recommendation } from '../analyze.js';
+import { formatRate } from '../format.js';
+import { valuesLabel } from '../quantity.js';
+import type { Slice } from '../slices.js';
+import { finding } from './finding.js';
+import { type ChartSpec, chart, INK, MUTED, niceTop, STRONG, WEAK } from './theme.js';
+
+const HEIGHT = 300;
+const BAR_WIDTH = 46;
+
+/**
+ * Goodput for each value of a key that is not a number (a policy, say), one bar a series, shaded from
+ * light to dark in the order of the series, with 95 % confidence intervals where there are several seeds.
+ */
+export function goodputBars(slice: Slice, recommendations: readonly Recommendation[]): ChartSpec {
+  const { x, series, points } = slice;
+  const names = series?.values.map(({ label }) => label) ?? [x.label];
+  const labelOf = new Map([...x.values, ...(series?.values ?? [])].map(({ text, label }) => [text, label]));
+  const rows = points.map((point) => ({
+    x: labelOf.get(point.values[x.key] ?? '') ?? '',
+    series: series === null ? x.label : (labelOf.get(point.values[series.key] ?? '') ?? ''),
+    goodput: point.goodputRps.mean,
+    low: Math.max(0, point.goodputRps.low),
+    high: point.goodputRps.high,
+    label: formatRate(Number(point.goodputRps.mean.toPrecision(3))),
+    note: `${valuesLabel(point.values)}: ${formatRate(point.goodputRps.mean)} req/s`,
+  }));
+  const several = points.some((point) => point.cells.length > 1);
+  const width = Math.max(420, rows.length * BAR_WIDTH + x.values.length * 24);
+  const top = niceTop(1.06 * Math.max(...rows.map((row) => row.goodput)));
+  const groups = x.values.map(({ label }) => label);
+  const across = {
+    x: {
+      field: 'x',
+      type: 'nominal',
+      sort: groups,
+      title: x.label,
+      axis: { labelAngle: 0, ticks: false, labelPadding: 8 },
+    },
+    xOffset: { field: 'series', type: 'nominal', sort: names, scale: { paddingInner: 0.06 } },
+  };
+  const y = {
+    field: 'goodput',
+    type: 'quantitative',
+    title: 'goodput (requests/s)',
+    scale: { domain: [0, top], nice: false },
+  };
+  const color = {
+    field: 'series',
+    type: 'nominal',
+    sort: null,
+    scale: { domain: names, range: { scheme: [WEAK, STRONG] }, type: 'ordinal' },
+    legend:
+      series === null
+        ? null
+        : {
+            title: series.label,
+            orient: 'top',
+            symbolType: 'square',
+            symbolSize: 160,
+            titleOrient: 'left',
+            offset: 10,
+          },
+  };
+  const data = { values: rows };
+  const heading = {
+    title: `Goodput by ${x.label}${series === null ? '' : `, one bar for each ${series.label}`}`,
+    subtitle: [
+      finding(headline(recommendations)) || `${points.length} combinations`,
+      ...(Object.keys(slice.fixed).length === 0 ? [] : [valuesLabel(slice.fixed)]),
+      ...(several ? ['whiskers: 95 % confidence'] : []),
+    ].join(' · '),
+    width: width + 60,
+  };
+  return chart(heading, {
+    width,
+    height: HEIGHT,
+    layer: [
+      {
+        data,
+        mark: { type: 'bar', stroke: INK, strokeWidth: 1 },
+        encoding: { ...across, y, color, tooltip: { field: 'note' } },
+      },
+      ...(several
+        ? [
+            {
+              data,
+              mark: { type: 'rule', color: INK, strokeWidth: 1.4, clip: true },
+              encoding: { ...across, y: { ...y, field: 'low' }, y2: { field: 'high' } },
+            },
+          ]
+        : []),
+      {
+        data,
+        mark: { type: 'text', baseline: 'bottom', dy: -5, fontSize: 11, color: MUTED },
+        encoding: { ...across, y: { ...y, field: several ? 'high' : 'goodput' }, text: { field: 'label' } },
+      },
+    ],
+  });
+}

@@ -1,0 +1,173 @@
+import { headline, type Point, type Recommendation } from '../analyze.js';
+import type { AxisValue } from '../axes.js';
+import { formatRate } from '../format.js';
+import { valuesLabel } from '../quantity.js';
+import type { Slice } from '../slices.js';
+import { endLabels, seriesScale } from './end-labels.js';
+import { finding } from './finding.js';
+import { type ChartSpec, chart, INK, MUTED, niceTop } from './theme.js';
+
+const WIDTH = 560;
+const HEIGHT = 320;
+
+/**
+ * Goodput against a numeric key, one line a series: mean over seeds, a band for its 95 % confidence
+ * interval where there are several, a ring around the best of each line, and the default as a rule.
+ */
+export function goodputLines(slice: Slice, recommendations: readonly Recommendation[]): ChartSpec {
+  const { x, series, points } = slice;
+  const names = series?.values.map(({ label }) => label) ?? ['goodput'];
+  const rows = rowsOf(slice, recommendations);
+  const offered = offeredLoad(points);
+  const top = niceTop(Math.max(offered ?? 0, ...rows.map((row) => row.goodput)));
+  const several = points.some((point) => point.cells.length > 1);
+  const best = rows.filter((row) => row.best);
+
+  const xEncoding = {
+    field: 'x',
+    type: 'quantitative',
+    title: x.title,
+    scale: xScale(x.values),
+    axis: xAxis(x.values),
+  };
+  const yScale = { domain: [0, top], nice: false };
+  const y = { field: 'goodput', type: 'quantitative', title: 'goodput (requests/s)', scale: yScale };
+  const style = (part: 'color' | 'dash' | 'shape') => {
+    return { field: 'series', type: 'nominal', sort: null, legend: null, scale: seriesScale(names, part) };
+  };
+  const ends = names.map((name) => {
+    const last = rows.findLast((row) => row.series === name);
+    return last === undefined ? null : last.goodput / top;
+  });
+
+  const heading = {
+    title: `Goodput against ${x.label}${series === null ? '' : `, one line for each ${series.label}`}`,
+    subtitle: [
+      finding(headline(recommendations)) || `${points.length} combinations`,
+      ...(Object.keys(slice.fixed).length === 0 ? [] : [valuesLabel(slice.fixed)]),
+      ...(several ? ['bands: 95 % confidence'] : []),
+      ...(best.length > 0 ? ['rings: best'] : []),
+    ].join(' · '),
+    width: WIDTH + 150,
+  };
+  const data = { values: rows };
+  return chart(heading, {
+    width: WIDTH,
+    height: HEIGHT,
+    layer: [
+      ...(offered === null ? [] : offeredRule(offered, y)),
+      ...(x.isChoice && x.default !== null && withinRange(x.default, x.values)
+        ? defaultRule(x.default, xEncoding)
+        : []),
+      ...(several
+        ? [
+            {
+              data,
+              mark: { type: 'area', opacity: 0.16, clip: true },
+              encoding: {
+                x: xEncoding,
+                y: { ...y, field: 'low' },
+                y2: { field: 'high' },
+                color: style('color'),
+              },
+            },
+          ]
+        : []),
+      {
+        data,
+        mark: { type: 'line', strokeWidth: 2.2 },
+        encoding: { x: xEncoding, y, color: style('color'), strokeDash: style('dash') },
+      },
+      {
+        data,
+        mark: { type: 'point', filled: true, size: 62, opacity: 1 },
+        encoding: {
+          x: xEncoding,
+          y,
+          color: style('color'),
+          shape: style('shape'),
+          tooltip: { field: 'note' },
+        },
+      },
+      {
+        data: { values: best },
+        mark: {
+          type: 'point',
+          filled: false,
+          shape: 'circle',
+          size: 230,
+          strokeWidth: 1.6,
+          color: INK,
+          opacity: 1,
+        },
+        encoding: { x: xEncoding, y },
+      },
+      ...(series === null
+        ? []
+        : endLabels({ names, ends, title: series.label, width: WIDTH, height: HEIGHT })),
+    ],
+  });
+}
+
+function rowsOf({ x, series, points }: Slice, recommendations: readonly Recommendation[]) {
+  const bests = new Set(recommendations.map(({ best }) => JSON.stringify(best.values)));
+  const position = new Map(x.values.map(({ text, at }) => [text, at]));
+  const names = new Map(series?.values.map(({ text, label }) => [text, label]));
+  return points.map((point) => ({
+    x: position.get(point.values[x.key] ?? '') ?? 0,
+    goodput: point.goodputRps.mean,
+    low: Math.max(0, point.goodputRps.low),
+    high: point.goodputRps.high,
+    series: series === null ? 'goodput' : (names.get(point.values[series.key] ?? '') ?? ''),
+    best: bests.has(JSON.stringify(point.values)),
+    note: `${valuesLabel(point.values)}: ${formatRate(point.goodputRps.mean)} req/s`,
+  }));
+}
+
+function offeredRule(offered: number, y: object) {
+  const data = { values: [{ goodput: offered }] };
+  const label = { type: 'text', align: 'left', baseline: 'bottom', x: 4, dy: -11, color: MUTED };
+  return [
+    { data, mark: { type: 'rule', strokeDash: [1, 3], color: MUTED, strokeWidth: 1.4 }, encoding: { y } },
+    { data, mark: { ...label, text: `offered: ${formatRate(offered)} req/s` }, encoding: { y } },
+  ];
+}
+
+function defaultRule(value: AxisValue, x: object) {
+  const data = { values: [{ x: value.at }] };
+  const label = { type: 'text', align: 'left', baseline: 'top', dx: 5, y: 2, color: MUTED };
+  return [
+    { data, mark: { type: 'rule', strokeDash: [4, 3], color: MUTED }, encoding: { x } },
+    { data, mark: { ...label, text: `default: ${value.label}` }, encoding: { x } },
+  ];
+}
+
+/** The mean offered load if all points were offered the same within 2 %, else null. */
+function offeredLoad(points: readonly Point[]): number | null {
+  const loads = points.map((point) => point.offeredRps.mean);
+  const mean = loads.reduce((sum, load) => sum + load, 0) / loads.length;
+  return loads.every((load) => Math.abs(load - mean) <= 0.02 * mean) ? mean : null;
+}
+
+/** Values over more than a decade read best on a logarithmic axis. */
+function xScale(values: readonly AxisValue[]) {
+  const [low, high] = rangeOf(values);
+  const logarithmic = low > 0 && high / low > 20;
+  const pad = logarithmic ? (high / low) ** 0.02 : (high - low) * 0.02 || 1;
+  const domain = logarithmic ? [low / pad, high * pad] : [low - pad, high + pad];
+  return { type: logarithmic ? 'log' : 'linear', domain, nice: false, zero: false };
+}
+
+function xAxis(values: readonly AxisValue[]) {
+  const few = values.length <= 12 ? { values: values.map(({ at }) => at) } : {};
+  return { grid: false, labelOverlap: 'greedy', format: '~f', ...few };
+}
+
+function withinRange(value: AxisValue, values: readonly AxisValue[]): boolean {
+  const [low, high] = rangeOf(values);
+  return value.at >= low && value.at <= high;
+}
+
+function rangeOf(values: readonly AxisValue[]): [number, number] {
+  return [Math.min(...values.map(({ at }) => at)), Math.max(...values.map(({ at }) => at))];
+}

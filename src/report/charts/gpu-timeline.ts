@@ -1,0 +1,208 @@
+import type { TimelineEntry } from '../../metrics/results.js';
+import { formatMs, formatPercent } from '../format.js';
+import { textWidth } from '../text-width.js';
+import { ALERT, type ChartSpec, chart, INK, STRONG } from './theme.js';
+
+const WIDTH = 620;
+const LABEL_SIZE = 10;
+/** A lane shows at most this many actions, so that most bars have room for a label. */
+const MAX_ACTIONS = 16;
+const MAX_LANES = 12;
+/** Each lane: bars in the upper part, windows staggered under them; px. */
+const LANE = 62;
+const BAR = 24;
+const WINDOW_ROWS = 5;
+const WINDOW_GAP = 5;
+const FILLS = { INFER: '#cfe0f3', LOAD: '#f3c98b' } as const;
+
+/**
+ * What the lanes of the first GPUs did in the first part of a timeline slice: a bar for each action,
+ * under it the window in which it was allowed to start. Actions that missed their window are crosses.
+ */
+export function gpuTimeline(timeline: readonly TimelineEntry[], note = ''): ChartSpec {
+  const lanes = [...new Set([...timeline].sort(byLane).map(laneOf))].slice(0, MAX_LANES);
+  const shown = timeline.filter((entry) => lanes.includes(laneOf(entry)));
+  const [startMs, endMs] = extent(shown);
+  const entries = shown
+    .filter((entry) => entry.beginMs < endMs)
+    .sort((a, b) => byLane(a, b) || a.beginMs - b.beginMs);
+  const perPixel = (endMs - startMs) / WIDTH;
+  const rows = rowsOf(entries, lanes, perPixel, endMs);
+  const height = lanes.length * LANE;
+  const x = (field: string) => ({
+    field,
+    type: 'quantitative' as const,
+    title: 'time since the start (ms)',
+    scale: { domain: [startMs, endMs], nice: false, zero: false },
+    axis: { format: ',~f', tickCount: 10 },
+  });
+  const y = (field: string) => ({
+    field,
+    type: 'quantitative' as const,
+    scale: { domain: [0, height], reverse: true, nice: false },
+    title: null,
+    axis: {
+      values: lanes.map((_, i) => i * LANE + 6 + BAR / 2),
+      labelExpr: `${JSON.stringify(lanes)}[floor(datum.value / ${LANE})]`,
+      grid: false,
+      domain: false,
+      ticks: false,
+      labelPadding: 8,
+    },
+  });
+  const fill = {
+    field: 'kind',
+    type: 'nominal',
+    scale: { domain: ['INFER', 'LOAD'], range: [FILLS.INFER, FILLS.LOAD] },
+    legend: { title: null, orient: 'top', symbolType: 'square', symbolSize: 180, symbolStrokeColor: INK },
+  } as const;
+  const done = rows.filter((row) => !row.failed);
+  const missed = rows.filter((row) => row.failed);
+
+  return chart(
+    {
+      title: 'GPU timeline',
+      subtitle: [describe(rows, lanes, timeline, endMs - startMs), note]
+        .filter((part) => part !== '')
+        .join(' · '),
+      width: WIDTH + 120,
+    },
+    {
+      width: WIDTH,
+      height,
+      layer: [
+        {
+          data: { values: lanes.slice(1).map((_, i) => ({ y: (i + 1) * LANE })) },
+          mark: { type: 'rule', color: '#c4ccd6', strokeWidth: 0.8 },
+          encoding: { y: y('y') },
+        },
+        {
+          data: { values: rows },
+          mark: { type: 'rule', color: STRONG, strokeWidth: 1.3, clip: true },
+          encoding: { x: x('earliest'), x2: { field: 'latest' }, y: y('window') },
+        },
+        {
+          data: { values: done },
+          mark: { type: 'rect', stroke: INK, strokeWidth: 0.8, clip: true },
+          encoding: {
+            x: x('begin'),
+            x2: { field: 'end' },
+            y: y('top'),
+            y2: { field: 'bottom' },
+            fill,
+            tooltip: { field: 'note' },
+          },
+        },
+        {
+          data: { values: done.filter((row) => row.label !== '') },
+          mark: { type: 'text', fontSize: LABEL_SIZE, color: INK },
+          encoding: { x: x('middle'), y: y('mid'), text: { field: 'label' } },
+        },
+        {
+          data: { values: missed },
+          mark: { type: 'text', fontSize: 16, fontWeight: 600, color: ALERT, text: '×', clip: true },
+          encoding: { x: x('latest'), y: y('window'), tooltip: { field: 'note' } },
+        },
+      ],
+    },
+  );
+}
+
+function rowsOf(
+  entries: readonly TimelineEntry[],
+  lanes: readonly string[],
+  perPixel: number,
+  endMs: number,
+) {
+  const ranks = new Map<string, number>();
+  return entries.map((entry) => {
+    const lane = laneOf(entry);
+    const rank = ranks.get(lane) ?? 0;
+    ranks.set(lane, rank + 1);
+    const top = lanes.indexOf(lane) * LANE + 6;
+    const end = Math.min(entry.endMs, endMs);
+    return {
+      kind: entry.kind,
+      begin: entry.beginMs,
+      end: entry.endMs,
+      middle: (entry.beginMs + end) / 2,
+      top,
+      bottom: top + BAR,
+      mid: top + BAR / 2,
+      earliest: entry.earliestMs,
+      latest: entry.latestMs,
+      window: top + BAR + 5 + (rank % WINDOW_ROWS) * WINDOW_GAP,
+      label: labelOf(entry, (end - entry.beginMs) / perPixel - 6),
+      failed: entry.status !== 0,
+      note: noteOf(entry),
+    };
+  });
+}
+
+/** As much of model and batch as the bar has room for. */
+function labelOf(entry: TimelineEntry, widthPx: number): string {
+  const batch = entry.kind === 'INFER' ? `×${entry.batch}` : '';
+  const instance = /(\d+)$/.exec(entry.model)?.[1];
+  const tries = [
+    `${entry.model} ${batch}`.trim(),
+    ...(instance === undefined ? [] : [`#${instance}${batch}`]),
+    batch,
+  ];
+  return tries.find((label) => textWidth(label, LABEL_SIZE) <= widthPx) ?? '';
+}
+
+function noteOf(entry: TimelineEntry): string {
+  const what = `${entry.kind} ${entry.model}${entry.kind === 'INFER' ? ` ×${entry.batch}` : ''}`;
+  const ran =
+    entry.status === 0
+      ? `ran ${entry.beginMs.toFixed(3)}–${entry.endMs.toFixed(3)} ms`
+      : `not run, status ${entry.status} at ${entry.beginMs.toFixed(3)} ms`;
+  return `${what}: ${ran}; window ${entry.earliestMs.toFixed(3)}–${entry.latestMs.toFixed(3)} ms`;
+}
+
+/** From the first action until the busiest lane has had its share of actions. */
+function extent(entries: readonly TimelineEntry[]): [number, number] {
+  const lanes = new Map<string, TimelineEntry[]>();
+  for (const entry of entries) {
+    const lane = lanes.get(laneOf(entry));
+    if (lane === undefined) lanes.set(laneOf(entry), [entry]);
+    else lane.push(entry);
+  }
+  const startMs = Math.min(...entries.map((entry) => entry.beginMs));
+  const ends = [...lanes.values()].map((lane) => {
+    const ascending = [...lane].sort((a, b) => a.beginMs - b.beginMs);
+    return ascending.length > MAX_ACTIONS
+      ? (ascending[MAX_ACTIONS] as TimelineEntry).beginMs
+      : Number.POSITIVE_INFINITY;
+  });
+  const lastMs = Math.max(...entries.map((entry) => entry.endMs));
+  return [startMs, Math.max(startMs + 1, Math.min(lastMs, ...ends))];
+}
+
+function describe(
+  rows: readonly { kind: string; begin: number; end: number; failed: boolean }[],
+  lanes: readonly string[],
+  timeline: readonly TimelineEntry[],
+  lengthMs: number,
+): string {
+  const exec = lanes.filter((lane) => lane.endsWith('EXEC')).length;
+  const busyMs = rows.reduce((sum, row) => sum + (row.kind === 'INFER' ? row.end - row.begin : 0), 0);
+  const missed = rows.filter((row) => row.failed).length;
+  const all = new Set(timeline.map(laneOf)).size;
+  return [
+    `${formatMs(lengthMs)} of virtual time`,
+    ...(exec > 0 ? [`EXEC busy ${formatPercent(Math.min(1, busyMs / (exec * lengthMs)))}`] : []),
+    '#model ×batch',
+    'thin lines: windows in which an action may start',
+    ...(missed > 0 ? [`× missed its window (${missed})`] : []),
+    ...(all > lanes.length ? [`${lanes.length} of ${all} lanes`] : []),
+  ].join(' · ');
+}
+
+function laneOf(entry: TimelineEntry): string {
+  return `GPU ${entry.gpu} ${entry.lane}`;
+}
+
+function byLane(a: TimelineEntry, b: TimelineEntry): number {
+  return a.gpu - b.gpu || (a.lane < b.lane ? -1 : a.lane > b.lane ? 1 : 0);
+}

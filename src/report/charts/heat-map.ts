@@ -1,0 +1,139 @@
+import { headline, type Point, type Recommendation } from '../analyze.js';
+import type { Axis } from '../axes.js';
+import { formatRate } from '../format.js';
+import { valuesLabel } from '../quantity.js';
+import type { Slice } from '../slices.js';
+import { finding } from './finding.js';
+import { type ChartSpec, chart, INK, MUTED } from './theme.js';
+
+/** Shares above this are drawn dark enough to need white figures. */
+const DARK_SHARE = 0.72;
+const MAX_WIDTH = 680;
+
+/**
+ * Goodput as a share of the offered load for every pair of values: one row a condition (SLO), one
+ * column a choice (schedule_ahead). The figures stand in the cells, so it reads without colour; the best
+ * cell of each row has a chart, the default's column a mark.
+ */
+export function heatMap(slice: Slice, recommendations: readonly Recommendation[]): ChartSpec {
+  const [columns, rows] = planeOf(slice);
+  const cellWidth = Math.max(26, Math.min(64, Math.floor(MAX_WIDTH / columns.values.length)));
+  const cellHeight = 34;
+  const best = new Set(recommendations.map((recommendation) => JSON.stringify(recommendation.best.values)));
+  const cells = slice.points.map((point) => {
+    const share = shareOf(point);
+    return {
+      column: labelOf(columns, point),
+      row: rows === null ? '' : labelOf(rows, point),
+      share,
+      text: percentText(share, cellWidth >= 44 ? 1 : 0),
+      best: best.has(JSON.stringify(point.values)),
+      note: `${valuesLabel(point.values)}: ${formatRate(point.goodputRps.mean)} of ${formatRate(point.offeredRps.mean)} req/s`,
+    };
+  });
+  const columnLabels = columns.values.map(({ label }) => label);
+  const x = {
+    field: 'column',
+    type: 'ordinal',
+    sort: columnLabels,
+    title: columns.title,
+    axis: { labelAngle: 0, orient: 'bottom', labelExpr: bareLabel(columns), domain: false, ticks: false },
+  } as const;
+  const y = {
+    field: 'row',
+    type: 'ordinal',
+    sort: rows?.values.map(({ label }) => label) ?? null,
+    title: rows?.label ?? null,
+    axis: rows === null ? null : { domain: false, ticks: false, labelPadding: 8 },
+  } as const;
+  const marked = columns.isChoice
+    ? columnLabels.find((label) => label === columns.default?.label)
+    : undefined;
+
+  return chart(
+    {
+      title: `Goodput in percent of the offered load, ${rows === null ? '' : `${rows.label} × `}${columns.label}`,
+      subtitle: [
+        finding(headline(recommendations)),
+        Object.keys(slice.fixed).length === 0 ? '' : valuesLabel(slice.fixed),
+        best.size > 0 ? `framed: best of each ${rows?.isChoice ? 'condition' : 'row'}` : '',
+      ]
+        .filter((part) => part !== '')
+        .join(' · '),
+      width: Math.max(420, cellWidth * columnLabels.length + 120),
+    },
+    {
+      width: { step: cellWidth },
+      height: { step: cellHeight },
+      layer: [
+        {
+          data: { values: cells },
+          mark: { type: 'rect', stroke: '#ffffff', strokeWidth: 1.5 },
+          encoding: {
+            x,
+            y,
+            color: {
+              field: 'share',
+              type: 'quantitative',
+              legend: null,
+              scale: { domain: [0, 1], range: ['#f1f5fa', '#a3c2e3', '#0b3f80'] },
+            },
+            tooltip: { field: 'note' },
+          },
+        },
+        {
+          data: { values: cells.filter((cell) => cell.best) },
+          mark: {
+            type: 'rect',
+            fill: null,
+            stroke: INK,
+            strokeWidth: 2.5,
+            width: { band: 0.93 },
+            height: { band: 0.88 },
+          },
+          encoding: { x, y },
+        },
+        ...[true, false].map((dark) => ({
+          data: { values: cells.filter((cell) => cell.share >= DARK_SHARE === dark) },
+          mark: { type: 'text' as const, fontSize: 12, color: dark ? '#ffffff' : INK },
+          encoding: { x, y, text: { field: 'text' } },
+        })),
+        ...(marked === undefined
+          ? []
+          : [
+              {
+                data: { values: [{ column: marked }] },
+                mark: { type: 'text' as const, y: -8, fontSize: 11, color: MUTED, text: '↓ default' },
+                encoding: { x },
+              },
+            ]),
+      ],
+    },
+  );
+}
+
+/** Columns and rows: a choice goes along the columns, whichever way the slice lies. */
+function planeOf({ x, series }: Slice): [Axis, Axis | null] {
+  return series?.isChoice && !x.isChoice ? [series, x] : [x, series];
+}
+
+function shareOf({ goodputRps, offeredRps }: Point): number {
+  return offeredRps.mean === 0 ? 0 : Math.min(1, goodputRps.mean / offeredRps.mean);
+}
+
+/** Rounded down: 100 is written only for all of it. */
+function percentText(share: number, digits: number): string {
+  return (Math.floor(share * 100 * 10 ** digits) / 10 ** digits).toFixed(share === 1 ? 0 : digits);
+}
+
+function labelOf(axis: Axis, point: Point): string {
+  return axis.values.find(({ text }) => text === point.values[axis.key])?.label ?? '';
+}
+
+/** The unit is in the axis title where all labels share one. */
+function bareLabel(axis: Axis): string {
+  const units = new Set(axis.values.map(({ label }) => label.split(' ')[1] ?? ''));
+  return axis.unit === 'ms' && units.size === 1 && units.has('ms')
+    ? "split(datum.label, ' ')[0]"
+    : 'datum.label';
+}

@@ -1,0 +1,118 @@
+import type { LatencyCdf } from '../../metrics/results.js';
+import { formatMs, formatPercent } from '../format.js';
+import { endLabels, seriesScale } from './end-labels.js';
+import { type ChartSpec, chart, MUTED, niceTop } from './theme.js';
+
+const WIDTH = 540;
+const HEIGHT = 320;
+/** Percentiles that get a tick, as 1 / (1 − p). */
+const TICKS = [1, 2, 10, 100, 1000, 10_000, 100_000];
+const LAST = 10_000;
+
+export interface LatencyLine {
+  readonly name: string;
+  readonly cdf: LatencyCdf;
+  /** Requests that were executed, of all that were offered. */
+  readonly executed: number;
+  readonly offered: number;
+}
+
+/**
+ * Latency by percentile of the executed requests on an axis that gives each further nine the same room
+ * (x = 1 / (1 − p), logarithmic), so that the tail is as wide as the rest.
+ */
+export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null): ChartSpec {
+  const names = lines.map((line) => line.name);
+  const rows = lines.flatMap((line) => rowsOf(line));
+  const highest = Math.max(sloMs ?? 0, ...rows.map((row) => row.ms));
+  const lowest = Math.min(...rows.map((row) => row.ms));
+  const logarithmic = lowest > 0 && highest / Math.max(lowest, 0.1) > 60;
+  const top = logarithmic ? highest * 1.3 : niceTop(highest * 1.06);
+  const domain = [logarithmic ? Math.max(0.1, lowest * 0.8) : 0, top];
+  const y = {
+    field: 'ms',
+    type: 'quantitative',
+    title: 'latency (ms)',
+    scale: { type: logarithmic ? 'log' : 'linear', domain, nice: false },
+    axis: { format: ',~f', tickCount: 7 },
+  } as const;
+  const x = {
+    field: 'x',
+    type: 'quantitative',
+    title: 'percentile of executed requests',
+    scale: { type: 'log', domain: [1, LAST], nice: false },
+    axis: {
+      values: TICKS.filter((tick) => tick <= LAST),
+      labelExpr: "datum.value == 1 ? '0' : datum.value == 2 ? '50' : format(100 - 100 / datum.value, '~f')",
+    },
+  } as const;
+  const style = (part: 'color' | 'dash' | 'shape') => {
+    return { field: 'name', type: 'nominal', sort: null, legend: null, scale: seriesScale(names, part) };
+  };
+  const ends = names.map((name) => {
+    const last = rows.findLast((row) => row.name === name);
+    return last === undefined ? null : heightOf(last.ms, domain, logarithmic);
+  });
+  const heading = {
+    title: 'Latency by percentile',
+    subtitle: lines.map((line) => tailOf(line, names.length > 1)).join(' · '),
+    width: WIDTH + (names.length > 1 ? 190 : 60),
+  };
+  return chart(heading, {
+    width: WIDTH,
+    height: HEIGHT,
+    layer: [
+      ...(sloMs === null ? [] : sloRule(sloMs, y)),
+      {
+        data: { values: rows },
+        mark: { type: 'line', strokeWidth: 2.2, clip: true },
+        encoding: { x, y, color: style('color'), strokeDash: style('dash') },
+      },
+      {
+        data: { values: rows.filter((row) => TICKS.includes(row.x)) },
+        mark: { type: 'point', filled: true, size: 60, opacity: 1 },
+        encoding: { x, y, color: style('color'), shape: style('shape'), tooltip: { field: 'note' } },
+      },
+      ...(names.length > 1 ? endLabels({ names, ends, title: '', width: WIDTH, height: HEIGHT }) : []),
+    ],
+  });
+}
+
+/** Share of the plot's height at which a latency lies. */
+function heightOf(ms: number, [low = 0, high = 1]: readonly number[], logarithmic: boolean): number {
+  return logarithmic ? Math.log(ms / low) / Math.log(high / low) : (ms - low) / (high - low);
+}
+
+function sloRule(sloMs: number, y: object) {
+  const data = { values: [{ ms: sloMs }] };
+  return [
+    { data, mark: { type: 'rule', strokeDash: [4, 3], color: MUTED, strokeWidth: 1.4 }, encoding: { y } },
+    {
+      data,
+      mark: {
+        type: 'text',
+        align: 'left',
+        baseline: 'bottom',
+        x: 6,
+        dy: -4,
+        color: MUTED,
+        text: `SLO ${Number(sloMs.toPrecision(6))} ms`,
+      },
+      encoding: { y },
+    },
+  ];
+}
+
+function rowsOf({ name, cdf }: LatencyLine) {
+  return cdf.percentile.flatMap((percentile, i) => {
+    const x = Number((100 / (100 - percentile)).toPrecision(9));
+    const ms = cdf.ms[i] ?? 0;
+    return x > LAST ? [] : [{ name, x, ms, note: `${name}: p${percentile} ${formatMs(ms)}` }];
+  });
+}
+
+function tailOf({ name, cdf, executed, offered }: LatencyLine, named: boolean): string {
+  const p99 = cdf.ms[cdf.percentile.indexOf(99)] ?? null;
+  const share = `${formatPercent(offered === 0 ? 0 : executed / offered)} executed`;
+  return `${named ? `${name}: ` : ''}p99 ${formatMs(p99)}, ${share}`;
+}

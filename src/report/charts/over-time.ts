@@ -1,0 +1,108 @@
+import type { TimeSeries } from '../../metrics/results.js';
+import { formatPercent, formatRate } from '../format.js';
+import { ALERT, type ChartSpec, chart, MUTED, STRONG } from './theme.js';
+
+const WIDTH = 600;
+const HEIGHT = 300;
+/** More bins than this are averaged: finer than a pixel shows nothing. */
+const MAX_BINS = 300;
+
+const LINES = [
+  { field: 'offeredRps', name: 'offered', color: MUTED, dash: [2, 2], width: 1.5 },
+  { field: 'goodputRps', name: 'goodput', color: STRONG, dash: [1, 0], width: 2.2 },
+  { field: 'failedRps', name: 'failed or late', color: ALERT, dash: [7, 3], width: 1.6 },
+] as const;
+
+/** Offered load, goodput and failures by time, in requests per second. */
+export function overTime(series: TimeSeries, note = ''): ChartSpec {
+  const bin = Math.max(1, Math.ceil(series.offeredRps.length / MAX_BINS));
+  const binSeconds = series.binSeconds * bin;
+  const time = timeUnit(series.offeredRps.length * series.binSeconds);
+  const rows = LINES.flatMap(({ field, name }) =>
+    averaged(series[field], bin).map((rps, i) => ({
+      name,
+      rps,
+      at: Number((((i + 0.5) * binSeconds) / time.seconds).toPrecision(9)),
+    })),
+  );
+  const names = LINES.map(({ name }) => name);
+  const legend = { title: null, orient: 'top', symbolType: 'stroke', symbolSize: 400 } as const;
+  const scale = <T>(range: readonly T[]) => ({ domain: names, range });
+  return chart(
+    {
+      title: 'Requests and goodput over time',
+      subtitle: [
+        describe(series),
+        `bins of ${formatSeconds(binSeconds)}`,
+        ...(note === '' ? [] : [note]),
+      ].join(' · '),
+      width: WIDTH + 80,
+    },
+    {
+      width: WIDTH,
+      height: HEIGHT,
+      data: { values: rows },
+      mark: { type: 'line', interpolate: 'monotone' },
+      encoding: {
+        x: {
+          field: 'at',
+          type: 'quantitative',
+          title: `time since the start (${time.name})`,
+          scale: { nice: false, domain: [0, (series.offeredRps.length * series.binSeconds) / time.seconds] },
+          axis: { grid: false, format: ',~f' },
+        },
+        y: { field: 'rps', type: 'quantitative', title: 'requests/s', axis: { format: ',~f', tickCount: 7 } },
+        color: {
+          field: 'name',
+          type: 'nominal',
+          sort: null,
+          legend,
+          scale: scale(LINES.map(({ color }) => color)),
+        },
+        strokeDash: {
+          field: 'name',
+          type: 'nominal',
+          sort: null,
+          legend,
+          scale: scale(LINES.map(({ dash }) => dash)),
+        },
+        strokeWidth: {
+          field: 'name',
+          type: 'nominal',
+          sort: null,
+          legend,
+          scale: scale(LINES.map(({ width }) => width)),
+        },
+      },
+    },
+  );
+}
+
+function averaged(values: readonly number[], bin: number): number[] {
+  const result: number[] = [];
+  for (let i = 0; i < values.length; i += bin) {
+    const part = values.slice(i, i + bin);
+    result.push(part.reduce((sum, value) => sum + value, 0) / part.length);
+  }
+  return result;
+}
+
+function describe({ offeredRps, goodputRps }: TimeSeries): string {
+  const mean = (values: readonly number[]) =>
+    values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+  const offered = mean(offeredRps);
+  const share = offered === 0 ? 0 : mean(goodputRps) / offered;
+  const peak = Math.max(0, ...offeredRps);
+  return `${formatRate(mean(goodputRps))} of ${formatRate(offered)} req/s in time (${formatPercent(share)}); peak ${formatRate(peak)} req/s`;
+}
+
+function formatSeconds(seconds: number): string {
+  return seconds < 1
+    ? `${Number((seconds * 1000).toPrecision(6))} ms`
+    : `${Number(seconds.toPrecision(6))} s`;
+}
+
+function timeUnit(seconds: number): { readonly name: string; readonly seconds: number } {
+  if (seconds > 3 * 3600) return { name: 'h', seconds: 3600 };
+  return seconds > 10 * 60 ? { name: 'min', seconds: 60 } : { name: 's', seconds: 1 };
+}

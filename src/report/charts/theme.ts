@@ -1,0 +1,133 @@
+import type { TopLevelSpec } from 'vega-lite';
+
+/** A finished Vega-Lite 6 specification with its data inside. */
+export type ChartSpec = TopLevelSpec;
+
+/** Inter travels with the package for PNGs; other viewers of an SVG may fall back to their own. */
+export const FONT = 'Inter, system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif';
+export const INK = '#1b2430';
+export const MUTED = '#5b6673';
+export const GRID = '#e3e7ec';
+/** The value to look at, and what it is compared with. */
+export const STRONG = '#0b4f9e';
+export const WEAK = '#b9c4d0';
+export const ALERT = '#b3261e';
+
+/**
+ * Series are told apart by colour, dash and point shape together, so that a chart survives a black and
+ * white printer. All colours are dark enough for text on white.
+ */
+export const SERIES_COLORS = [
+  '#0b4f9e',
+  '#b4430c',
+  '#0f6b5c',
+  '#7a2f9e',
+  '#8a6100',
+  '#b0195e',
+  '#374151',
+  '#0a7ea4',
+];
+export const SERIES_DASHES = [
+  [1, 0],
+  [8, 3],
+  [2, 2],
+  [9, 3, 2, 3],
+  [5, 2],
+  [1, 3],
+  [13, 4],
+  [6, 2, 1, 2, 1, 2],
+];
+export const SERIES_SHAPES = [
+  'circle',
+  'square',
+  'triangle-up',
+  'diamond',
+  'cross',
+  'triangle-down',
+  'triangle-right',
+  'triangle-left',
+];
+
+/** Style of the series with this rank. */
+export function seriesStyle(rank: number): { color: string; dash: number[]; shape: string } {
+  const cycle = <T>(list: readonly T[]): T => list[rank % list.length] as T;
+  return { color: cycle(SERIES_COLORS), dash: cycle(SERIES_DASHES), shape: cycle(SERIES_SHAPES) };
+}
+
+export interface Heading {
+  readonly title: string;
+  /** The finding in words. */
+  readonly subtitle: string;
+  /** Width of the whole picture, px; the subtitle is wrapped to it. */
+  readonly width: number;
+}
+
+/**
+ * A whole chart: the parts that all share (schema, heading, white ground, quiet axes) and its own.
+ * `body` is not typed as Vega-Lite's because that rejects readonly arrays; a test compiles every chart
+ * and fails on the first warning.
+ */
+export function chart(heading: Heading, body: object): ChartSpec {
+  return {
+    $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
+    background: '#ffffff',
+    padding: 14,
+    title: {
+      text: heading.title,
+      subtitle: wrap(heading.subtitle, Math.floor(heading.width / 6.5)),
+      anchor: 'start',
+      frame: 'bounds',
+      offset: 14,
+    },
+    config: CONFIG,
+    ...body,
+  } as ChartSpec;
+}
+
+const CONFIG = {
+  font: FONT,
+  view: { stroke: null },
+  title: {
+    color: INK,
+    fontSize: 17,
+    fontWeight: 600,
+    subtitleColor: MUTED,
+    subtitleFontSize: 13,
+    subtitleLineHeight: 18,
+    subtitlePadding: 5,
+  },
+  axis: {
+    labelColor: INK,
+    labelFontSize: 12,
+    titleColor: MUTED,
+    titleFontSize: 12.5,
+    titleFontWeight: 400,
+    titlePadding: 10,
+    labelFlush: false,
+    gridColor: GRID,
+    domainColor: '#9aa5b1',
+    tickColor: '#9aa5b1',
+  },
+  legend: { labelColor: INK, labelFontSize: 12, titleColor: MUTED, titleFontSize: 12, titleFontWeight: 400 },
+  text: { color: INK, fontSize: 12 },
+} as const;
+
+/** Breaks a text into lines of at most `columns` characters at spaces. */
+export function wrap(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines[lines.length - 1];
+    if (last !== undefined && last.length + 1 + word.length <= columns)
+      lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+/** Upper end of an axis from 0: a round number that leaves some air above `max`. */
+export function niceTop(max: number): number {
+  if (!(max > 0)) return 1;
+  const power = 10 ** Math.floor(Math.log10(max));
+  const step = ([0.1, 0.2, 0.25, 0.5, 1].find((share) => max / (share * power) <= 8) ?? 2) * power;
+  return Number((Math.ceil((max * 1.02) / step) * step).toPrecision(12));
+}

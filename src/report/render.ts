@@ -1,0 +1,89 @@
+import { fileURLToPath } from 'node:url';
+import { Resvg } from '@resvg/resvg-js';
+import * as vega from 'vega';
+import { compile } from 'vega-lite';
+import type { ChartSpec } from './charts/theme.js';
+import { textWidth } from './text-width.js';
+
+/** Machines may have no fonts at all, so the PNG's font travels with the package. */
+const FONT_FILES = ['400Regular/Inter_400Regular.ttf', '600SemiBold/Inter_600SemiBold.ttf'].map((file) =>
+  fileURLToPath(import.meta.resolve(`@expo-google-fonts/inter/${file}`)),
+);
+
+/**
+ * Draws a chart as SVG, offline. The same specification gives the same bytes.
+ */
+export async function renderSvg(spec: ChartSpec): Promise<string> {
+  return withOurMetrics(async () => {
+    const view = new vega.View(vega.parse(toVega(spec)), { renderer: 'none', logLevel: vega.Error });
+    try {
+      return await view.toSVG();
+    } finally {
+      view.finalize();
+    }
+  });
+}
+
+/** Draws a chart as PNG, offline and on any machine; `scale` 2 (the default) suits documents and dense screens. */
+export async function renderPng(
+  spec: ChartSpec,
+  options: { readonly scale?: number } = {},
+): Promise<Uint8Array> {
+  return svgToPng(await renderSvg(spec), options);
+}
+
+/** The PNG of an SVG that `renderSvg` made. */
+export function svgToPng(svg: string, options: { readonly scale?: number } = {}): Uint8Array {
+  const resvg = new Resvg(svg, {
+    fitTo: { mode: 'zoom', value: options.scale ?? 2 },
+    font: {
+      fontFiles: FONT_FILES,
+      loadSystemFonts: false,
+      defaultFontFamily: 'Inter',
+      sansSerifFamily: 'Inter',
+    },
+  });
+  return resvg.render().asPng();
+}
+
+/** The Vega specification that a browser can run with the Vega runtime alone. */
+export function toVega(spec: ChartSpec): vega.Spec {
+  return compile(spec, { logger: vega.logger(vega.Error) }).spec;
+}
+
+interface TextItem {
+  readonly fontSize?: number;
+  readonly limit?: number;
+}
+
+interface SceneGraph {
+  readonly textMetrics: { width: (item: TextItem, text: unknown) => number };
+  resetSVGDefIds(): void;
+}
+
+/**
+ * Vega numbers its clip paths and measures its text through globals: both are set for one drawing
+ * after another, never two at a time.
+ */
+async function withOurMetrics(draw: () => Promise<string>): Promise<string> {
+  const turn = queue.then(async () => {
+    const scene = vega as unknown as SceneGraph;
+    const before = scene.textMetrics.width;
+    scene.textMetrics.width = (item, text) =>
+      Math.min(textWidth(lineOf(text), item.fontSize ?? 11), item.limit || Number.POSITIVE_INFINITY);
+    scene.resetSVGDefIds();
+    try {
+      return await draw();
+    } finally {
+      scene.textMetrics.width = before;
+    }
+  });
+  queue = turn.catch(() => undefined);
+  return turn;
+}
+
+let queue: Promise<unknown> = Promise.resolve();
+
+function lineOf(text: unknown): string {
+  return Array.isArray(text) ? String(text[0] ?? '') : String(text ?? '');
+}

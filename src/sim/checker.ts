@@ -1,0 +1,47 @@
+import type { Controller } from '../core/controller.js';
+import { invariant } from '../core/invariant.js';
+import { REQUEST_FREE } from '../core/request.js';
+import type { Worker } from '../core/worker.js';
+
+/**
+ * Looks, after an instant, whether the books of controller and workers agree. Meant for tests and debugging:
+ * its cost grows with models × GPUs.
+ */
+export class Checker {
+  constructor(
+    private readonly controller: Controller,
+    private readonly workers: readonly Worker[],
+  ) {}
+
+  check(): void {
+    const { cluster, requests } = this.controller;
+    invariant(!this.controller.hasInput, 'an instant ends with every input handled');
+    for (let gpu = 0; gpu < cluster.gpus; gpu++) this.checkGpu(gpu);
+    let waiting = 0;
+    for (let slot = 0; slot < requests.state.length; slot++) {
+      if (requests.state[slot] !== REQUEST_FREE) waiting++;
+    }
+    invariant(waiting === requests.size, 'every slot in use is a request that awaits its answer');
+  }
+
+  private checkGpu(gpu: number): void {
+    const { cluster } = this.controller;
+    const pages = cluster.pages[gpu];
+    let taken = 0;
+    for (let model = 0; model < cluster.models.length; model++) {
+      const held = cluster.held.has(model, gpu);
+      invariant(held || !cluster.warm.has(model, gpu), 'a warm model is held');
+      invariant(
+        pages.pagesOf(model) === (held ? cluster.models[model].pages : 0),
+        'a held model has its pages, no other has any',
+      );
+      taken += pages.pagesOf(model);
+    }
+    invariant(taken + pages.free === pages.capacity, 'pages are taken or free');
+    invariant(this.workers[gpu].freePages >= 0, 'a worker never takes more pages than it has');
+    invariant(
+      cluster.exec[gpu].outstandingNs >= 0 && cluster.weights[gpu].outstandingNs >= 0,
+      'outstanding work is not negative',
+    );
+  }
+}

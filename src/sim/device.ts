@@ -1,0 +1,91 @@
+import type { Action } from '../core/action.js';
+import type { ModelSpec } from '../core/model.js';
+import { NS_PER_S } from '../core/units.js';
+import type { DevicePort } from '../core/worker.js';
+import { normal } from '../random/distributions.js';
+import type { Random } from '../random/streams.js';
+import { type EventQueue, EXEC_END, INPUT_END, LOAD_END, OUTPUT_END } from './event-queue.js';
+
+/** Execution never takes less than this share of its profiled time, however the noise falls. */
+const LEAST_NOISE_FACTOR = 0.1;
+
+/** How a simulated GPU departs from its profile. */
+export interface DeviceNoise {
+  /** Standard deviation of EXEC and LOAD times relative to the profile (normal, seeded). */
+  readonly exec: number;
+  readonly load: number;
+  /** Share of INFERs that take `stragglerFactor` times as long. */
+  readonly stragglers: number;
+  readonly stragglerFactor: number;
+}
+
+export const NO_NOISE: DeviceNoise = { exec: 0, load: 0, stragglers: 0, stragglerFactor: 1 };
+
+export interface SimDeviceOptions {
+  readonly gpu: number;
+  readonly models: readonly ModelSpec[];
+  readonly events: EventQueue;
+  /** True time: a worker's clock may be off, its GPU's is not. */
+  readonly clock: { readonly nowNs: number };
+  /** Bytes per second of INPUT and OUTPUT copies; Infinity: they take no time. */
+  readonly copyBytesPerS: number;
+  readonly noise: DeviceNoise;
+  /** Draws of the noise; shared by all devices of a run. */
+  readonly execRandom: Random;
+  readonly loadRandom: Random;
+}
+
+/** A GPU that takes as long as its profile says, and schedules the end of what was started. */
+export class SimDevice implements DevicePort {
+  readonly copies: boolean;
+  /** Present clock relative to nominal; EXEC times are divided by it. */
+  clockFactor = 1;
+
+  constructor(private readonly options: SimDeviceOptions) {
+    this.copies = options.copyBytesPerS !== Number.POSITIVE_INFINITY;
+  }
+
+  startInput(action: Action): void {
+    this.startCopy(action, INPUT_END, this.options.models[action.model].inputBytes);
+  }
+
+  startOutput(action: Action): void {
+    this.startCopy(action, OUTPUT_END, this.options.models[action.model].outputBytes);
+  }
+
+  startExec(action: Action): void {
+    const { options } = this;
+    const { noise } = options;
+    let durationNs = options.models[action.model].execNs[action.batchIndex];
+    if (noise.exec > 0) durationNs *= noiseFactor(options.execRandom, noise.exec);
+    if (noise.stragglers > 0 && options.execRandom() < noise.stragglers) durationNs *= noise.stragglerFactor;
+    this.end(EXEC_END, Math.round(durationNs / this.clockFactor));
+  }
+
+  startLoad(action: Action): void {
+    const { options } = this;
+    let durationNs = options.models[action.model].loadNs;
+    if (options.noise.load > 0) durationNs *= noiseFactor(options.loadRandom, options.noise.load);
+    this.end(LOAD_END, Math.round(durationNs));
+  }
+
+  unload(): void {
+    // Giving pages back takes no time, and nothing else is simulated of them.
+  }
+
+  private startCopy(action: Action, kind: typeof INPUT_END | typeof OUTPUT_END, bytes: number): void {
+    this.end(kind, Math.round((bytes * action.count * NS_PER_S) / this.options.copyBytesPerS));
+  }
+
+  private end(
+    kind: typeof EXEC_END | typeof LOAD_END | typeof INPUT_END | typeof OUTPUT_END,
+    durationNs: number,
+  ): void {
+    const { events, clock, gpu } = this.options;
+    events.schedule(clock.nowNs + durationNs, kind, gpu, null);
+  }
+}
+
+function noiseFactor(random: Random, deviation: number): number {
+  return Math.max(LEAST_NOISE_FACTOR, 1 + deviation * normal(random));
+}

@@ -1,0 +1,73 @@
+import TinyQueue from 'tinyqueue';
+import type { Action } from '../core/action.js';
+
+/** Kinds of events. Completions carry their GPU; deliveries their action. */
+export const EXEC_END = 0;
+export const LOAD_END = 1;
+export const INPUT_END = 2;
+export const OUTPUT_END = 3;
+export const WORKER_WAKE = 4;
+export const CLOCK_CHANGE = 5;
+export const DELIVER_ACTION = 6;
+export const DELIVER_RESULT = 7;
+export type EventKind = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7;
+
+const KINDS = 8;
+
+/** Something that will happen. Objects are used again after they were handled. */
+export class SimEvent {
+  timeNs = 0;
+  /** Decides between events of one instant: GPUs by id, and within a GPU the order of the kinds. */
+  rank = 0;
+  /** Decides between events of equal rank: first scheduled, first handled. */
+  sequence = 0;
+  kind: EventKind = EXEC_END;
+  gpu = 0;
+  action: Action | null = null;
+  /** New GPU clock of a CLOCK_CHANGE. */
+  factor = 1;
+}
+
+/**
+ * Future events by (time, rank, sequence): the same run always handles them in the same order. A queue
+ * keeps no order among equals by itself, so the sequence is part of the comparison.
+ */
+export class EventQueue {
+  private readonly queue = new TinyQueue<SimEvent>([], compare);
+  private readonly pool: SimEvent[] = [];
+  private sequence = 0;
+  /** Time of the next event, Infinity when there is none. */
+  nextNs = Number.POSITIVE_INFINITY;
+
+  schedule(timeNs: number, kind: EventKind, gpu: number, action: Action | null, factor = 1): void {
+    const event = this.pool.pop() ?? new SimEvent();
+    event.timeNs = timeNs;
+    event.rank = gpu * KINDS + kind;
+    event.sequence = this.sequence++;
+    event.kind = kind;
+    event.gpu = gpu;
+    event.action = action;
+    event.factor = factor;
+    this.queue.push(event);
+    if (timeNs < this.nextNs) this.nextNs = timeNs;
+  }
+
+  /** Removes the next event; the queue must not be empty. Hand it back with `recycle`. */
+  pop(): SimEvent {
+    const event = this.queue.pop() as SimEvent;
+    const next = this.queue.peek();
+    this.nextNs = next === undefined ? Number.POSITIVE_INFINITY : next.timeNs;
+    return event;
+  }
+
+  recycle(event: SimEvent): void {
+    event.action = null;
+    this.pool.push(event);
+  }
+}
+
+function compare(a: SimEvent, b: SimEvent): number {
+  if (a.timeNs !== b.timeNs) return a.timeNs < b.timeNs ? -1 : 1;
+  if (a.rank !== b.rank) return a.rank - b.rank;
+  return a.sequence - b.sequence;
+}

@@ -1,0 +1,218 @@
+import { type Action, LANE_EXEC, LANE_WEIGHTS } from '../core/action.js';
+import type { ArrivalSource } from '../core/arrivals.js';
+import { Controller } from '../core/controller.js';
+import { invariant } from '../core/invariant.js';
+import type { ModelSpec } from '../core/model.js';
+import type { RunObserver } from '../core/observer.js';
+import type { Policy, PolicyContext } from '../core/policy.js';
+import { Worker } from '../core/worker.js';
+import { stream } from '../random/streams.js';
+import { Checker } from './checker.js';
+import { type DeviceNoise, NO_NOISE, SimDevice } from './device.js';
+import {
+  CLOCK_CHANGE,
+  DELIVER_ACTION,
+  DELIVER_RESULT,
+  EventQueue,
+  EXEC_END,
+  INPUT_END,
+  LOAD_END,
+  OUTPUT_END,
+  type SimEvent,
+  WORKER_WAKE,
+} from './event-queue.js';
+import { Network, type NetworkOptions, NO_DELAY } from './network.js';
+
+export interface SimulatorOptions {
+  readonly models: readonly ModelSpec[];
+  readonly gpus: number;
+  /** Pages of each GPU's weights cache. */
+  readonly pages: number;
+  readonly defaultSloNs: number;
+  readonly createPolicy: (context: PolicyContext) => Policy;
+  readonly source: ArrivalSource;
+  /** Of every random stream in the simulated world. */
+  readonly seed: number | string;
+  readonly observer?: RunObserver;
+  /** Bytes per second of INPUT and OUTPUT copies; by default they take no time. */
+  readonly copyBytesPerS?: number;
+  readonly noise?: DeviceNoise;
+  readonly network?: NetworkOptions;
+  /** Each worker's clock is off by a constant drawn uniformly from ± this: what clock synchronisation left. */
+  readonly clockOffsetNs?: number;
+  /** Changes of GPU clocks relative to nominal, by time; gpu −1 is all. */
+  readonly gpuClock?: readonly { readonly atNs: number; readonly gpu: number; readonly factor: number }[];
+  /** Checks that controller, workers and queues agree after every instant. Slow. */
+  readonly checks?: boolean;
+}
+
+/** Arrivals between two calls of the progress callback. */
+const PROGRESS_ARRIVALS = 1 << 16;
+
+/**
+ * Discrete-event simulation of a cluster: pops whatever happens next, tells the worker or the controller about
+ * it, and lets them go on until that instant is quiet. The controller and workers are the very objects that
+ * serve in production; only time, the network and the GPUs are made up.
+ *
+ * Order within an instant: ends of work (GPUs by id, EXEC before WEIGHTS) and deliveries, arrivals, controller;
+ * again while that led to anything at the same instant.
+ */
+export class Simulator {
+  readonly controller: Controller;
+  readonly workers: readonly Worker[];
+  /** Virtual time. */
+  nowNs = 0;
+
+  private readonly events = new EventQueue();
+  private readonly devices: readonly SimDevice[];
+  private readonly network: Network;
+  private readonly source: ArrivalSource;
+  /** What each worker's clock shows beyond the true time. */
+  private readonly offsetNs: Float64Array;
+  /** When each worker is due to be woken; Infinity: not. */
+  private readonly wakeNs: Float64Array;
+  private controllerWakeNs = 0;
+  private arrivals = 0;
+  private readonly checker: Checker | null;
+
+  constructor(options: SimulatorOptions) {
+    const { models, gpus, pages, seed } = options;
+    this.source = options.source;
+    this.network = new Network(gpus, options.network ?? NO_DELAY, stream(seed, 'network'));
+    const offsets = stream(seed, 'clock-offset');
+    const mostNs = options.clockOffsetNs ?? 0;
+    this.offsetNs = Float64Array.from({ length: gpus }, () => Math.round((2 * offsets() - 1) * mostNs));
+    this.wakeNs = new Float64Array(gpus).fill(Number.POSITIVE_INFINITY);
+    this.controller = new Controller({
+      cluster: { models, gpus, pages },
+      defaultSloNs: options.defaultSloNs,
+      createPolicy: options.createPolicy,
+      port: {
+        send: (action) => this.send(action),
+        answer: (slot, _outcome, nowNs) => this.source.answered?.(this.controller.requests.user[slot], nowNs),
+      },
+      ...(options.observer === undefined ? {} : { observer: options.observer }),
+    });
+    const shared = {
+      models,
+      events: this.events,
+      clock: this as { readonly nowNs: number },
+      copyBytesPerS: options.copyBytesPerS ?? Number.POSITIVE_INFINITY,
+      noise: options.noise ?? NO_NOISE,
+      execRandom: stream(seed, 'exec-noise'),
+      loadRandom: stream(seed, 'load-noise'),
+    };
+    this.devices = Array.from({ length: gpus }, (_, gpu) => new SimDevice({ ...shared, gpu }));
+    const sendResult = (action: Action) => this.sendResult(action);
+    this.workers = this.devices.map((device) => new Worker({ models, pages, device, sendResult }));
+    for (const { atNs, gpu, factor } of options.gpuClock ?? []) {
+      const first = gpu < 0 ? 0 : gpu;
+      const last = gpu < 0 ? gpus - 1 : gpu;
+      for (let g = first; g <= last; g++) this.events.schedule(atNs, CLOCK_CHANGE, g, null, factor);
+    }
+    this.checker = options.checks ? new Checker(this.controller, this.workers) : null;
+  }
+
+  /** Runs until every request is answered and nothing is left to happen. */
+  async run(onProgress?: (nowNs: number, arrivals: number) => void): Promise<void> {
+    while (!this.runUntilStarved(onProgress)) await this.source.refill?.();
+  }
+
+  /** True: the run is over. False: the source must be refilled first. */
+  private runUntilStarved(onProgress?: (nowNs: number, arrivals: number) => void): boolean {
+    const { source, events, controller, checker } = this;
+    let progressAt = this.arrivals + PROGRESS_ARRIVALS;
+    for (;;) {
+      if (source.starved === true) return false;
+      const nowNs = Math.min(source.timeNs, events.nextNs, this.controllerWakeNs);
+      if (nowNs === Number.POSITIVE_INFINITY) return true;
+      invariant(nowNs >= this.nowNs, 'virtual time does not run backwards');
+      this.nowNs = nowNs;
+      do {
+        while (events.nextNs <= nowNs) this.handle(events.pop());
+        while (this.hasArrival(nowNs)) {
+          controller.offer(source.model, source.timeNs, source.sloNs, source.user);
+          this.arrivals++;
+          source.advance();
+        }
+        if (controller.hasInput || this.controllerWakeNs <= nowNs) {
+          controller.step(nowNs);
+          this.controllerWakeNs = controller.nextWakeNs(nowNs);
+        }
+      } while (events.nextNs <= nowNs || controller.hasInput || this.hasArrival(nowNs));
+      checker?.check();
+      if (onProgress !== undefined && this.arrivals >= progressAt) {
+        progressAt = this.arrivals + PROGRESS_ARRIVALS;
+        onProgress(nowNs, this.arrivals);
+      }
+    }
+  }
+
+  /** Whether a request arrives now. A starved source does not know: what it reads later comes as a new instant. */
+  private hasArrival(nowNs: number): boolean {
+    return this.source.timeNs <= nowNs && this.source.starved !== true;
+  }
+
+  private handle(event: SimEvent): void {
+    const { gpu, kind, action } = event;
+    const { factor } = event;
+    this.events.recycle(event);
+    const worker = this.workers[gpu];
+    const localNs = this.nowNs + this.offsetNs[gpu];
+    switch (kind) {
+      case EXEC_END:
+        worker.finished(LANE_EXEC, localNs, this.devices[gpu].clockFactor);
+        break;
+      case LOAD_END:
+        worker.finished(LANE_WEIGHTS, localNs, 1);
+        break;
+      case INPUT_END:
+        worker.copiedIn();
+        break;
+      case OUTPUT_END:
+        worker.copiedOut(localNs);
+        return;
+      case WORKER_WAKE:
+        this.wakeNs[gpu] = Number.POSITIVE_INFINITY;
+        break;
+      case CLOCK_CHANGE:
+        this.devices[gpu].clockFactor = factor;
+        return;
+      case DELIVER_ACTION:
+        worker.receive(action as Action, (action as Action).earliestNs, (action as Action).latestNs);
+        break;
+      case DELIVER_RESULT:
+        this.controller.result(action as Action);
+        return;
+    }
+    this.stepWorker(gpu);
+  }
+
+  private stepWorker(gpu: number): void {
+    const worker = this.workers[gpu];
+    worker.step(this.nowNs + this.offsetNs[gpu]);
+    const wakeNs = worker.nextWakeNs() - this.offsetNs[gpu];
+    if (wakeNs < this.wakeNs[gpu]) {
+      this.wakeNs[gpu] = wakeNs;
+      this.events.schedule(wakeNs, WORKER_WAKE, gpu, null);
+    }
+  }
+
+  /** Delivery is an event even without delay: the worker acts after the controller has finished its step. */
+  private send(action: Action): void {
+    const { network, nowNs } = this;
+    const atNs = network.delays ? network.toWorker(action.gpu, nowNs) : nowNs;
+    this.events.schedule(atNs, DELIVER_ACTION, action.gpu, action);
+  }
+
+  private sendResult(action: Action): void {
+    if (!this.network.delays) this.controller.result(action);
+    else
+      this.events.schedule(
+        this.network.toController(action.gpu, this.nowNs),
+        DELIVER_RESULT,
+        action.gpu,
+        action,
+      );
+  }
+}

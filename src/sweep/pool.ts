@@ -1,0 +1,23 @@
+import { Piscina } from 'piscina';
+import { type CellOutcome, type CellTask, failedOutcome } from './run-cell.js';
+
+/** Runs cells, several at once. */
+export interface CellRunner {
+  run(task: CellTask): Promise<CellOutcome>;
+  /** Ends the threads; cells that are running are lost. */
+  close(): Promise<void>;
+}
+
+/** Runs cells on `threads` worker threads, in the order in which they are handed over. */
+export function threadPool(threads: number): CellRunner {
+  const pool = new Piscina<CellTask, CellOutcome>({
+    filename: new URL('./worker.js', import.meta.url).href,
+    minThreads: threads,
+    maxThreads: threads,
+  });
+  return {
+    // A thread that dies (out of memory) fails its cell, not the sweep.
+    run: (task) => pool.run(task).catch(failedOutcome),
+    close: () => pool.destroy(),
+  };
+}

@@ -1,0 +1,43 @@
+import { EscapementError } from '../core/errors.js';
+import { parseExperiment } from '../experiment/load.js';
+import { simulate } from '../experiment/simulate.js';
+import type { RunResult } from '../metrics/results.js';
+
+/** What a thread needs to run one cell. Plain data: it crosses into a worker thread. */
+export interface CellTask {
+  /** The experiment as it was when the sweep began, and its path. */
+  readonly text: string;
+  readonly file: string;
+  readonly overrides: readonly string[];
+  /** Names the result; see `cellKey`. */
+  readonly key: string;
+}
+
+/** Code of a failure that is not the operator's: a bug of escapement. */
+export const BUG = 'BUG';
+
+/** What comes back. The result is JSON so that a cell looks the same fresh and read from disk. */
+export type CellOutcome =
+  | { readonly status: 'done'; readonly json: string }
+  | { readonly status: 'failed'; readonly code: string; readonly message: string };
+
+/** Runs one cell in this thread. Failures come back as outcomes: errors lose their class between threads. */
+export async function runCell(task: CellTask): Promise<CellOutcome> {
+  try {
+    const experiment = await parseExperiment(task.text, task.file, task.overrides);
+    return { status: 'done', json: withoutWall(await simulate(experiment)) };
+  } catch (error) {
+    return failedOutcome(error);
+  }
+}
+
+/** The outcome of a cell that threw `error`. */
+export function failedOutcome(error: unknown): CellOutcome {
+  if (error instanceof EscapementError) return { status: 'failed', code: error.code, message: error.message };
+  return { status: 'failed', code: BUG, message: error instanceof Error ? error.message : String(error) };
+}
+
+function withoutWall(result: RunResult): string {
+  const { wall: _, ...summary } = result.summary;
+  return JSON.stringify({ ...result, summary });
+}

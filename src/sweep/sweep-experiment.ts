@@ -1,0 +1,98 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { EscapementError } from '../core/errors.js';
+import type { SourceDocument } from '../experiment/document.js';
+import { defaultText } from '../experiment/keys.js';
+import { parseExperiment, readExperimentSource } from '../experiment/load.js';
+import { applyOverrides } from '../experiment/overrides.js';
+import { readSweepSection } from '../experiment/sweep-section.js';
+import type { SweepResults, VariedKey } from '../metrics/results.js';
+import { writeFileAtomic } from './atomic-file.js';
+import { CellStore } from './cell-store.js';
+import { buildGrid } from './grid.js';
+import { planCells } from './plan.js';
+import { threadPool } from './pool.js';
+import { resultsCsv } from './results-csv.js';
+import { type OnCell, runSweep, type SweepHeader } from './sweep.js';
+import { parseSeeds, parseVaryFlags } from './vary.js';
+
+export interface SweepRequest {
+  readonly file: string;
+  /** `--vary` flags; none: the file's sweep section. */
+  readonly vary: readonly string[];
+  /** `--seeds`; undefined: the file's sweep section, else the experiment's seed. */
+  readonly seeds: string | undefined;
+  /** `--set` flags, for every cell. */
+  readonly overrides: readonly string[];
+  readonly outDir: string;
+  readonly threads: number;
+  /** Runs finished cells again. */
+  readonly fresh: boolean;
+  /** Version of the program: results of another version are not reused. */
+  readonly version: string;
+  /** Told once, when every cell was checked and before the first one runs. */
+  readonly onPlan: (cells: number, seeds: readonly number[]) => void;
+  readonly onCell: OnCell;
+}
+
+/**
+ * Runs a sweep and writes `results.json` and `results.csv`. Both are the same bytes whatever the number
+ * of threads and however often the sweep was interrupted. Throws what is wrong with the experiment or
+ * the flags before any cell runs; cells that fail are in the results.
+ */
+export async function sweepExperiment(request: SweepRequest): Promise<SweepResults> {
+  const { file, overrides, outDir, version } = request;
+  const source = await readExperimentSource(file);
+  const header = await describeSweep(source, request);
+  const grid = buildGrid(header.vary, header.seeds);
+  const planned = await planCells(grid, { text: source.text, file, overrides, version });
+  const store = new CellStore(outDir, !request.fresh);
+  request.onPlan(planned.length, header.seeds);
+  forgetEarlierSweep(outDir);
+  const runner = threadPool(Math.min(request.threads, planned.length));
+  try {
+    const results = await runSweep(header, planned, store, runner, request.onCell);
+    writeFileAtomic(join(outDir, 'results.csv'), resultsCsv(results));
+    writeFileAtomic(join(outDir, 'results.json'), `${JSON.stringify(results)}\n`);
+    return results;
+  } finally {
+    await runner.close();
+  }
+}
+
+async function describeSweep(source: SourceDocument, request: SweepRequest): Promise<SweepHeader> {
+  const { file, overrides } = request;
+  const section = readSweepSection(source, overrides);
+  const vary = request.vary.length > 0 ? parseVaryFlags(request.vary) : (section?.vary ?? []);
+  const { name, seed } = await parseExperiment(source.text, file, overrides);
+  const seeds = request.seeds !== undefined ? parseSeeds(request.seeds) : (section?.seeds ?? [seed]);
+  if (vary.length === 0 && seeds.length === 1) {
+    throw new EscapementError('E_USAGE', 'nothing to sweep: add a sweep section, --vary or --seeds', {
+      file,
+    });
+  }
+  const { tree } = applyOverrides(source, overrides);
+  return { name, experiment: asRun(source.text, overrides), defaults: defaultsOf(tree, vary), vary, seeds };
+}
+
+/** The file as written, with the overrides that came on top. */
+function asRun(text: string, overrides: readonly string[]): string {
+  return overrides.length === 0
+    ? text
+    : `${text.trimEnd()}\n${overrides.map((set) => `# --set ${set}\n`).join('')}`;
+}
+
+function defaultsOf(tree: unknown, vary: readonly VariedKey[]): Record<string, string> {
+  const defaults: Record<string, string> = {};
+  for (const { key } of vary) {
+    const text = defaultText(tree, key);
+    if (text !== undefined) defaults[key] = text;
+  }
+  return defaults;
+}
+
+/** Until this sweep ends, the folder must not look as if it had. */
+function forgetEarlierSweep(outDir: string): void {
+  for (const name of ['results.json', 'results.csv', 'report.html'])
+    rmSync(join(outDir, name), { force: true });
+}

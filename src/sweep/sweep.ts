@@ -1,0 +1,51 @@
+import type { CellResult, SweepCell, SweepResults } from '../metrics/results.js';
+import type { CellStore } from './cell-store.js';
+import type { GridCell } from './grid.js';
+import type { PlannedCell } from './plan.js';
+import type { CellRunner } from './pool.js';
+import type { CellOutcome } from './run-cell.js';
+
+/** What is swept, for the record in `results.json`. */
+export type SweepHeader = Omit<SweepResults, 'version' | 'cells'>;
+
+/** Told of each cell as soon as it is known; `reused`: its result was there from an earlier run. */
+export type OnCell = (cell: SweepCell, reused: boolean) => void;
+
+/**
+ * Runs the cells that have no stored result, stores each as it finishes, and gathers all of them in
+ * the order of the grid: the results do not depend on threads or interruptions.
+ */
+export async function runSweep(
+  header: SweepHeader,
+  planned: readonly PlannedCell[],
+  store: CellStore,
+  runner: CellRunner,
+  onCell: OnCell,
+): Promise<SweepResults> {
+  const cells = await Promise.all(
+    planned.map(async (plan) => {
+      const { cell, task } = plan;
+      if (task === null) return told(onCell, toCell(cell, plan.refused), false);
+      const stored = store.read(task.key);
+      if (stored !== null) return told(onCell, finished(cell, stored), true);
+      const outcome = await runner.run(task);
+      if (outcome.status === 'done') store.write(task.key, outcome.json);
+      return told(onCell, toCell(cell, outcome), false);
+    }),
+  );
+  return { version: 1, ...header, cells };
+}
+
+function told(onCell: OnCell, cell: SweepCell, reused: boolean): SweepCell {
+  onCell(cell, reused);
+  return cell;
+}
+
+function toCell({ id, values, seed }: GridCell, outcome: CellOutcome): SweepCell {
+  if (outcome.status === 'failed') return { id, values, seed, ...outcome };
+  return finished({ id, values, seed }, JSON.parse(outcome.json) as CellResult);
+}
+
+function finished({ id, values, seed }: GridCell, result: CellResult): SweepCell {
+  return { id, values, seed, status: 'done', result };
+}

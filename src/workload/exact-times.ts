@@ -1,0 +1,47 @@
+/** A trace whose rows are single requests at exact times, sorted, the first at 0. */
+export interface ExactTimes {
+  /** Integer ns. */
+  readonly timesNs: Float64Array;
+  /** Function of each row by rank: 0 has most rows. All 0 where the trace knows no functions. */
+  readonly rank: Int32Array;
+  readonly functions: number;
+}
+
+/** Grows by doubling while rows of unknown number are read. */
+export class TimeColumn {
+  private values = new Float64Array(1 << 12);
+  private used = 0;
+
+  push(value: number): void {
+    if (this.used === this.values.length) {
+      const larger = new Float64Array(this.values.length * 2);
+      larger.set(this.values);
+      this.values = larger;
+    }
+    this.values[this.used++] = value;
+  }
+
+  finish(): Float64Array {
+    return this.values.slice(0, this.used);
+  }
+}
+
+/** Sorts by time (rows of one instant keep their order), shifts the first to 0 and ranks the functions. */
+export function sortTimes(unsortedNs: Float64Array, fn: Int32Array, functions: number): ExactTimes {
+  const order = Int32Array.from(unsortedNs.keys()).sort((a, b) => unsortedNs[a] - unsortedNs[b] || a - b);
+  const firstNs = unsortedNs[order[0]];
+  const timesNs = Float64Array.from(order, (row) => unsortedNs[row] - firstNs);
+  const rankOf = rankByRows(fn, functions);
+  return { timesNs, rank: Int32Array.from(order, (row) => rankOf[fn[row]]), functions };
+}
+
+function rankByRows(fn: Int32Array, functions: number): Int32Array {
+  const rows = new Int32Array(functions);
+  for (const one of fn) rows[one]++;
+  const order = Array.from(rows.keys()).sort((a, b) => rows[b] - rows[a] || a - b);
+  const rankOf = new Int32Array(functions);
+  order.forEach((one, rank) => {
+    rankOf[one] = rank;
+  });
+  return rankOf;
+}

@@ -1,0 +1,41 @@
+import { EscapementError } from '../../core/errors.js';
+import { NS_PER_S } from '../../core/units.js';
+import { type ExactTimes, sortTimes, TimeColumn } from '../exact-times.js';
+import { requireLayout } from './layout.js';
+import { eachRow, openTable, type Table } from './read-table.js';
+
+/**
+ * Reads invocations with exact times (Zhang et al., SOSP 2021). Rows are ordered by their end; the
+ * arrival is end − duration. A function is a pair of app and func.
+ * Throws `E_TRACE_HEADER`, `E_TRACE_VALUE`, and the errors of reading.
+ */
+export async function readAzure2021(file: string): Promise<ExactTimes> {
+  return readInvocationTable(await openTable(file));
+}
+
+export async function readInvocationTable(table: Table): Promise<ExactTimes> {
+  const layout = requireLayout('azure-2021', table.header, table.file);
+  const begins = new TimeColumn();
+  const fns = new TimeColumn();
+  const known = new Map<string, number>();
+  await eachRow(table, (row, line) => {
+    const endS = seconds(row[layout.end], table.file, line, 'end_timestamp');
+    const durationS = seconds(row[layout.duration], table.file, line, 'duration');
+    begins.push(Math.round((endS - durationS) * NS_PER_S));
+    const name = `${row[layout.app]}/${row[layout.func]}`;
+    let fn = known.get(name);
+    if (fn === undefined) {
+      fn = known.size;
+      known.set(name, fn);
+    }
+    fns.push(fn);
+  });
+  return sortTimes(begins.finish(), Int32Array.from(fns.finish()), known.size);
+}
+
+function seconds(text: string, file: string, line: number, key: string): number {
+  const value = text.trim() === '' ? Number.NaN : Number(text);
+  if (Number.isFinite(value) && value >= 0) return value;
+  const what = `"${text}" is not a time: expected seconds, zero or more`;
+  throw new EscapementError('E_TRACE_VALUE', what, { file, line, key });
+}

@@ -1,0 +1,41 @@
+import type { Random } from '../random/streams.js';
+import { stream } from '../random/streams.js';
+import { selectModels } from './select-models.js';
+import type { CommonSpec } from './spec.js';
+
+/** What a workload needs to know of the run that it is part of. */
+export interface WorkloadContext {
+  /** Names of the run's models in index order. */
+  readonly models: readonly string[];
+  /** Objective of requests that carry none of their own, ns. */
+  readonly sloNs: number;
+  readonly seed: number | string;
+}
+
+/** The part of a workload that all kinds share: whom it addresses, when, with which objective and draws. */
+export interface Frame {
+  /** Indices (among the models of the run) of the models that it addresses, ascending. */
+  readonly models: Int32Array;
+  /** Names of those models. */
+  readonly modelNames: readonly string[];
+  readonly sloNs: number;
+  /** Arrivals lie in [startNs, endNs); endNs is Infinity where only the input limits it. */
+  readonly startNs: number;
+  readonly endNs: number;
+  /** One random stream a purpose: a change of popularity leaves the arrival times as they were. */
+  random(purpose: string): Random;
+}
+
+/** Throws `E_UNKNOWN_MODEL` when the workload addresses models that the run does not have. */
+export function frameOf(spec: CommonSpec, context: WorkloadContext, name: string): Frame {
+  const models = selectModels(context.models, spec.models);
+  const startNs = spec.startNs ?? 0;
+  return {
+    models,
+    modelNames: Array.from(models, (model) => context.models[model]),
+    sloNs: spec.sloNs ?? context.sloNs,
+    startNs,
+    endNs: spec.durationNs === undefined ? Number.POSITIVE_INFINITY : startNs + spec.durationNs,
+    random: (purpose) => stream(context.seed, `${name}/${purpose}`),
+  };
+}

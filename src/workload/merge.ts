@@ -1,0 +1,83 @@
+import { invariant } from '../core/invariant.js';
+import { BaseSource, type StreamedSource } from './source.js';
+
+/**
+ * Several sections of one run as one stream. Arrivals of the same instant come in the order of the
+ * sections; users are numbered through, section after section, so that an answer finds its sender.
+ */
+export class MergedSource extends BaseSource {
+  /** Section (index into the sources given) that sends the pending arrival. */
+  section = 0;
+  /** Present only if a section wants to hear of answers. */
+  readonly answered?: (user: number, nowNs: number) => void;
+
+  private readonly sources: readonly StreamedSource[];
+  /** First user of each section. */
+  private readonly firstUser: readonly number[];
+
+  constructor(sources: readonly StreamedSource[]) {
+    const firstUser: number[] = [];
+    let users = 0;
+    for (const source of sources) {
+      firstUser.push(users);
+      users += source.users;
+    }
+    super(0, users);
+    invariant(sources.length > 0, 'a merged source needs at least one section');
+    this.sources = sources;
+    this.firstUser = firstUser;
+    if (sources.some((source) => source.answered !== undefined)) {
+      this.answered = (user, nowNs) => this.passAnswer(user, nowNs);
+    }
+    this.select();
+  }
+
+  override advance(): void {
+    this.sources[this.section].advance();
+    this.select();
+  }
+
+  override async refill(): Promise<void> {
+    for (const source of this.sources) if (source.starved) await source.refill();
+    this.select();
+  }
+
+  /** Makes the earliest pending arrival ours, unless a section that has to read on might have an earlier one. */
+  private select(): void {
+    const { sources } = this;
+    let earliest = 0;
+    for (let i = 0; i < sources.length; i++) {
+      if (sources[i].starved) {
+        this.starved = true;
+        return;
+      }
+      if (sources[i].timeNs < sources[earliest].timeNs) earliest = i;
+    }
+    this.starved = false;
+    this.take(earliest);
+  }
+
+  private take(section: number): void {
+    const source = this.sources[section];
+    this.section = section;
+    this.timeNs = source.timeNs;
+    this.model = source.model;
+    this.sloNs = source.sloNs;
+    this.user = this.firstUser[section] + source.user;
+  }
+
+  private passAnswer(user: number, nowNs: number): void {
+    let section = this.sources.length - 1;
+    while (user < this.firstUser[section]) section--;
+    const source = this.sources[section];
+    if (source.answered === undefined) return;
+    source.answered(user - this.firstUser[section], nowNs);
+    // On a tie the pending arrival stays: a driver may be about to deliver it.
+    if (!this.starved && source.timeNs < this.timeNs) this.take(section);
+  }
+}
+
+/** One stream of all sections of a run; see `MergedSource`. */
+export function mergeSources(sources: readonly StreamedSource[]): MergedSource {
+  return new MergedSource(sources);
+}

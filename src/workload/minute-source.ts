@@ -1,0 +1,102 @@
+import { exponential } from '../random/distributions.js';
+import type { Random } from '../random/streams.js';
+import { AliasTable } from './alias-table.js';
+import { assignModels } from './assign.js';
+import type { Frame } from './frame.js';
+import type { MinuteCounts } from './minute-counts.js';
+import { BaseSource } from './source.js';
+import type { Assignment } from './spec.js';
+
+export interface MinuteOptions {
+  /** Half-open slice of minutes, from 0. */
+  readonly minutes: readonly [number, number];
+  readonly intervalNs: number;
+  readonly scale: number;
+  readonly assign: Assignment;
+}
+
+/**
+ * Plays counts per minute: inside a minute every function is a Poisson process with that minute's
+ * count × scale as its mean. All are played as one process of the summed rate whose arrivals are dealt
+ * to functions in proportion, which has the same law and costs the same however many there are.
+ * `user` is the function's rank.
+ */
+export class MinuteSource extends BaseSource {
+  private readonly counts: MinuteCounts;
+  private readonly options: MinuteOptions;
+  private readonly startNs: number;
+  private readonly endNs: number;
+  private readonly modelOf: Int32Array;
+  private readonly gaps: Random;
+  private readonly picks: Random;
+  private readonly table: AliasTable;
+
+  private clockNs: number;
+  private minute: number;
+  /** First entry of the minute among the counts. */
+  private firstEntry = 0;
+  private minuteEndNs: number;
+  private meanGapNs = 0;
+
+  constructor(counts: MinuteCounts, options: MinuteOptions, frame: Frame) {
+    super(frame.sloNs, counts.functions);
+    this.counts = counts;
+    this.options = options;
+    this.startNs = frame.startNs;
+    this.endNs = frame.endNs;
+    this.modelOf = assignModels(counts.functions, frame.models, options.assign);
+    this.gaps = frame.random('arrivals');
+    this.picks = frame.random('functions');
+    this.table = new AliasTable(busiestMinute(counts));
+    this.clockNs = frame.startNs;
+    this.minute = options.minutes[0] - 1;
+    this.minuteEndNs = frame.startNs;
+    this.nextMinute();
+    this.advance();
+  }
+
+  override advance(): void {
+    this.clockNs += exponential(this.gaps) * this.meanGapNs;
+    // The process has no memory: what reaches over the end of a minute is drawn anew at the next rate.
+    while (this.clockNs >= this.minuteEndNs) {
+      if (!this.nextMinute()) return;
+      this.clockNs += exponential(this.gaps) * this.meanGapNs;
+    }
+    if (this.clockNs >= this.endNs) {
+      this.timeNs = Number.POSITIVE_INFINITY;
+      return;
+    }
+    this.timeNs = Math.floor(this.clockNs);
+    this.user = this.counts.rank[this.firstEntry + this.table.pick(this.picks())];
+    this.model = this.modelOf[this.user];
+  }
+
+  /** Moves to the begin of the next minute that has invocations; false: there is none, the stream ends. */
+  private nextMinute(): boolean {
+    const { start, count } = this.counts;
+    const { minutes, intervalNs, scale } = this.options;
+    do {
+      this.minute++;
+      if (this.minute >= minutes[1]) {
+        this.clockNs = Number.POSITIVE_INFINITY;
+        this.timeNs = Number.POSITIVE_INFINITY;
+        return false;
+      }
+    } while (start[this.minute] === start[this.minute + 1]);
+    this.firstEntry = start[this.minute];
+    const entries = start[this.minute + 1] - this.firstEntry;
+    let total = 0;
+    for (let i = 0; i < entries; i++) total += count[this.firstEntry + i];
+    this.table.build(count, this.firstEntry, entries);
+    this.clockNs = this.startNs + (this.minute - minutes[0]) * intervalNs;
+    this.minuteEndNs = this.clockNs + intervalNs;
+    this.meanGapNs = intervalNs / (total * scale);
+    return true;
+  }
+}
+
+function busiestMinute({ start, minutes }: MinuteCounts): number {
+  let most = 0;
+  for (let minute = 0; minute < minutes; minute++) most = Math.max(most, start[minute + 1] - start[minute]);
+  return most;
+}

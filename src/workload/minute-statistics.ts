@@ -1,0 +1,102 @@
+import type { MinuteCounts } from './minute-counts.js';
+
+/** How a trace is spread over functions and minutes. */
+export interface MinuteStatistics {
+  readonly functions: number;
+  readonly minutes: number;
+  readonly invocations: number;
+  /** Of all invocations, the share of the ten most popular functions, and of the most popular 1 % (at least one). */
+  readonly top10Share: number;
+  readonly topPercentShare: number;
+  /** Busiest minute relative to the mean minute. */
+  readonly peakToMean: number;
+  /** Variance / mean of the minutes' totals: 1 for a Poisson process. */
+  readonly dispersion: number;
+  /** Functions with at least one invocation in a mean minute. */
+  readonly activePerMinute: number;
+  /** Percentiles over functions of standard deviation / mean of their minutes. */
+  readonly cvP50: number;
+  readonly cvP90: number;
+  /** Share of the functions with less than one invocation a minute, and an hour, on average. */
+  readonly belowOnePerMinute: number;
+  readonly belowOnePerHour: number;
+}
+
+/** Collects the statistics minute after minute, so that a trace need not be in memory. */
+export class MinuteTally {
+  private readonly totals: number[] = [];
+  private readonly squares: number[] = [];
+  /** The minute under way. */
+  private readonly now: number[] = [];
+  private touched: number[] = [];
+
+  private minutes = 0;
+  private activeSum = 0;
+  private totalSum = 0;
+  private totalSquares = 0;
+  private peak = 0;
+
+  /** `count` more invocations of function `fn` in the minute under way. */
+  add(fn: number, count: number): void {
+    while (this.now.length <= fn) {
+      this.now.push(0);
+      this.totals.push(0);
+      this.squares.push(0);
+    }
+    if (this.now[fn] === 0) this.touched.push(fn);
+    this.now[fn] += count;
+  }
+
+  endMinute(): void {
+    let total = 0;
+    for (const fn of this.touched) {
+      const count = this.now[fn];
+      total += count;
+      this.totals[fn] += count;
+      this.squares[fn] += count * count;
+      this.now[fn] = 0;
+    }
+    this.minutes++;
+    this.activeSum += this.touched.length;
+    this.totalSum += total;
+    this.totalSquares += total * total;
+    this.peak = Math.max(this.peak, total);
+    this.touched = [];
+  }
+
+  finish(): MinuteStatistics {
+    const { minutes, totals } = this;
+    const mean = this.totalSum / minutes;
+    const sorted = totals.toSorted((a, b) => b - a);
+    const cvs = totals
+      .map((total, fn) => Math.sqrt(Math.max(0, (this.squares[fn] * minutes) / (total * total) - 1)))
+      .sort((a, b) => a - b);
+    const shareOf = (most: number) => sorted.slice(0, most).reduce((sum, total) => sum + total, 0) / this.totalSum;
+    const shareBelow = (least: number) => totals.filter((total) => total < least).length / totals.length;
+    return {
+      functions: totals.length,
+      minutes,
+      invocations: this.totalSum,
+      top10Share: shareOf(10),
+      topPercentShare: shareOf(Math.max(1, Math.floor(totals.length / 100))),
+      peakToMean: this.peak / mean,
+      dispersion: this.totalSquares / minutes / mean - mean,
+      activePerMinute: this.activeSum / minutes,
+      cvP50: cvs[Math.floor(0.5 * (cvs.length - 1))],
+      cvP90: cvs[Math.floor(0.9 * (cvs.length - 1))],
+      belowOnePerMinute: shareBelow(minutes),
+      belowOnePerHour: shareBelow(minutes / 60),
+    };
+  }
+}
+
+export function statisticsOf(counts: MinuteCounts): MinuteStatistics {
+  const tally = new MinuteTally();
+  for (let minute = 0; minute < counts.minutes; minute++) {
+    for (let entry = counts.start[minute]; entry < counts.start[minute + 1]; entry++) {
+      tally.add(counts.rank[entry], counts.count[entry]);
+    }
+    tally.endMinute();
+  }
+  return tally.finish();
+}

@@ -1,0 +1,136 @@
+import { EscapementError } from '../core/errors.js';
+import { ArrivalsSource, lastArrivalNs } from './arrivals-source.js';
+import { assignModels } from './assign.js';
+import { generateAzureLike } from './azure-like/generate.js';
+import { ExactSource, exactLengthNs } from './exact-source.js';
+import { readAzure2019 } from './files/azure-2019.js';
+import { readAzure2021 } from './files/azure-2021.js';
+import { readAzureLlm } from './files/azure-llm.js';
+import { type Frame, frameOf, type WorkloadContext } from './frame.js';
+import { ClosedLoopSource } from './generators/closed-loop.js';
+import { FixedRateSource } from './generators/fixed.js';
+import { GammaSource } from './generators/gamma.js';
+import { OnOffSource } from './generators/on-off.js';
+import { PoissonSource } from './generators/poisson.js';
+import { RampSource } from './generators/ramp.js';
+import type { MinuteCounts } from './minute-counts.js';
+import { type MinuteOptions, MinuteSource } from './minute-source.js';
+import { popularityTable } from './popularity.js';
+import type { StreamedSource } from './source.js';
+import type {
+  ArrivalsSpec,
+  Azure2019Spec,
+  Azure2021Spec,
+  AzureLikeSpec,
+  AzureLlmSpec,
+  WorkloadSpec,
+} from './spec.js';
+
+/** A workload that is ready to play. */
+export interface Workload {
+  readonly source: StreamedSource;
+  /**
+   * Nominal end of the workload, ns of virtual time since the start of the run (so `startNs` is part of
+   * it): the given duration, or the length of the trace.
+   */
+  readonly durationNs: number;
+}
+
+/**
+ * Opens one section of a run: reads what must be read first, and has its first arrival pending. `name`
+ * is the name of its random streams, so that two sections draw different numbers.
+ *
+ * Throws coded errors for anything wrong with files or model names.
+ *
+ * @example
+ * const { source } = await openWorkload(
+ *   { kind: 'poisson', ratePerS: 100, durationNs: 1e9, popularity: { kind: 'uniform' } },
+ *   { models: ['resnet50'], sloNs: 100e6, seed: 1 },
+ * );
+ * while (source.timeNs < Infinity) source.advance();
+ */
+export async function openWorkload(
+  spec: WorkloadSpec,
+  context: WorkloadContext,
+  name = 'workload',
+): Promise<Workload> {
+  const frame = frameOf(spec, context, name);
+  switch (spec.kind) {
+    case 'arrivals':
+      return openArrivals(spec, frame);
+    case 'azure-2019':
+      return openAzure2019(spec, frame);
+    case 'azure-2021':
+      return openAzure2021(spec, frame);
+    case 'azure-llm':
+      return openAzureLlm(spec, frame);
+    case 'azure-like':
+      return openAzureLike(spec, frame);
+    case 'poisson':
+      return { source: new PoissonSource(spec, frame), durationNs: frame.endNs };
+    case 'fixed':
+      return { source: new FixedRateSource(spec, frame), durationNs: frame.endNs };
+    case 'gamma':
+      return { source: new GammaSource(spec, frame), durationNs: frame.endNs };
+    case 'on-off':
+      return { source: new OnOffSource(spec, frame), durationNs: frame.endNs };
+    case 'ramp':
+      return { source: new RampSource(spec, frame), durationNs: frame.endNs };
+    case 'closed-loop':
+      return { source: new ClosedLoopSource(spec, frame), durationNs: frame.endNs };
+  }
+}
+
+async function openArrivals(spec: ArrivalsSpec, frame: Frame): Promise<Workload> {
+  const source = await ArrivalsSource.open(spec, frame);
+  const limited = Number.isFinite(frame.endNs);
+  return { source, durationNs: limited ? frame.endNs : frame.startNs + (await lastArrivalNs(spec.path)) + 1 };
+}
+
+async function openAzure2019(spec: Azure2019Spec, frame: Frame): Promise<Workload> {
+  const counts = await readAzure2019(spec.path);
+  const minutes = spec.minutes ?? [0, counts.minutes];
+  if (minutes[0] >= minutes[1] || minutes[1] > counts.minutes) {
+    const what = `${minutes[0]}:${minutes[1]} is not within the trace's minutes 0:${counts.minutes}`;
+    throw new EscapementError('E_CONFIG_VALUE', what, { file: spec.path, key: 'workload.minutes' });
+  }
+  return playMinutes(counts, { ...spec, minutes }, frame);
+}
+
+function openAzureLike(spec: AzureLikeSpec, frame: Frame): Workload {
+  const counts = generateAzureLike(spec, frame.random('trace'));
+  return playMinutes(counts, { ...spec, minutes: [0, counts.minutes] }, frame);
+}
+
+function playMinutes(counts: MinuteCounts, options: MinuteOptions, frame: Frame): Workload {
+  const lengthNs = (options.minutes[1] - options.minutes[0]) * options.intervalNs;
+  return {
+    source: new MinuteSource(counts, options, frame),
+    durationNs: Math.min(frame.startNs + lengthNs, frame.endNs),
+  };
+}
+
+async function openAzure2021(spec: Azure2021Spec, frame: Frame): Promise<Workload> {
+  const trace = await readAzure2021(spec.path);
+  const { speed, scale } = spec;
+  const modelOf = assignModels(trace.functions, frame.models, spec.assign);
+  return {
+    source: new ExactSource(trace, { speed, scale, modelOf }, frame),
+    durationNs: exactEndNs(exactLengthNs(trace), speed, frame),
+  };
+}
+
+async function openAzureLlm(spec: AzureLlmSpec, frame: Frame): Promise<Workload> {
+  const trace = await readAzureLlm(spec.path);
+  const { speed, scale } = spec;
+  const popularity = popularityTable(spec.popularity, frame.models.length);
+  return {
+    source: new ExactSource(trace, { speed, scale, popularity }, frame),
+    durationNs: exactEndNs(exactLengthNs(trace), speed, frame),
+  };
+}
+
+/** Rows are events, not a span: a given duration counts even where the rows end before it. */
+function exactEndNs(lengthNs: number, speed: number, frame: Frame): number {
+  return Number.isFinite(frame.endNs) ? frame.endNs : frame.startNs + Math.ceil(lengthNs / speed);
+}

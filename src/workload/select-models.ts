@@ -1,0 +1,31 @@
+import { EscapementError } from '../core/errors.js';
+
+/**
+ * Indices of the models whose names match at least one pattern, ascending; all models without patterns.
+ * `*` in a pattern stands for any text. Throws `E_UNKNOWN_MODEL` for a pattern that matches nothing:
+ * most often a slip of the pen.
+ */
+export function selectModels(names: readonly string[], patterns?: readonly string[]): Int32Array {
+  if (patterns === undefined) return Int32Array.from(names.keys());
+  const selected = new Set<number>();
+  for (const pattern of patterns) {
+    const matches = matcher(pattern);
+    const matching = names.flatMap((name, index) => (matches(name) ? [index] : []));
+    if (matching.length === 0) throw noMatch(pattern, names);
+    for (const index of matching) selected.add(index);
+  }
+  return Int32Array.from(selected).sort();
+}
+
+function matcher(pattern: string): (name: string) => boolean {
+  const literal = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+  const expression = new RegExp(`^${literal.join('.*')}$`);
+  return (name) => expression.test(name);
+}
+
+function noMatch(pattern: string, names: readonly string[]): EscapementError {
+  const known = names.length > 5 ? `${names.slice(0, 5).join(', ')}, … (${names.length} models)` : names.join(', ');
+  return new EscapementError('E_UNKNOWN_MODEL', `"${pattern}" matches no model of this run; there are ${known}`, {
+    key: 'workload.models',
+  });
+}

@@ -1,0 +1,32 @@
+import type { ArrivalSource } from '../core/arrivals.js';
+
+/** What every workload plays: an arrival source that may have to wait for a file. */
+export interface StreamedSource extends ArrivalSource {
+  starved: boolean;
+  refill(): Promise<void>;
+  /** `user` is always below this. */
+  readonly users: number;
+}
+
+/**
+ * Common part of the sources: the pending arrival, in fields that every subclass has in the same order.
+ * A subclass calls `advance` once at the end of its constructor, so that the first arrival is pending.
+ */
+export abstract class BaseSource implements StreamedSource {
+  timeNs = 0;
+  model = 0;
+  sloNs: number;
+  user = 0;
+  starved = false;
+  readonly users: number;
+
+  constructor(sloNs: number, users = 1) {
+    this.sloNs = sloNs;
+    this.users = users;
+  }
+
+  abstract advance(): void;
+
+  /** Generators and traces held as counts always know what comes next. */
+  async refill(): Promise<void> {}
+}

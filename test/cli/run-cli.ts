@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Root of the repository. */
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** Reference data that lies beside some checkouts; tests that need it skip where it is absent. */
+export const SHARED = join(ROOT, '..', 'shared');
+export const TRACES = join(SHARED, 'data', 'traces');
+export const hasShared = existsSync(TRACES);
+
+const MAIN = process.env.ESCAPEMENT_MAIN ?? join(ROOT, 'dist', 'cli', 'main.js');
+
+export interface CliRun {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CliOptions {
+  readonly cwd?: string;
+  /** Called with what stderr said so far; true sends SIGINT. */
+  readonly interruptWhen?: (stderr: string) => boolean;
+}
+
+/** Runs the compiled command line as a child process, as a user would. */
+export function runCli(args: readonly string[], { cwd = ROOT, interruptWhen }: CliOptions = {}): Promise<CliRun> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [MAIN, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+      if (interruptWhen?.(stderr)) child.kill('SIGINT');
+    });
+    child.on('error', reject);
+    child.on('close', (status) => resolve({ status, stdout, stderr }));
+  });
+}
+
+/** A new empty folder. */
+export function tempDir(): string {
+  return mkdtempSync(join(tmpdir(), 'escapement-'));
+}
+
+/** Writes a file into `dir` and returns its path. */
+export function writeIn(dir: string, name: string, content: string | Uint8Array): string {
+  const path = join(dir, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+/** A run of a fraction of a second: 15 copies of one model on one GPU. */
+export const SMALL_EXPERIMENT = `name: small
+seed: 1
+cluster: { gpus: 1, pages: 200 }
+models: { kind: fit, name: model, parameters: 25.6M, copies: 15 }
+workload: { kind: poisson, rate: 400/s, duration: 2s }
+slo: 25ms
+policy: { kind: clockwork, scheduleAhead: 5ms }
+`;

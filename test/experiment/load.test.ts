@@ -1,0 +1,209 @@
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { loadExperiment, parseExperiment } from '../../src/experiment/load.js';
+import { BASE, folder, load } from './experiment-files.js';
+
+const ORACLE = resolve(import.meta.dirname, '../../../shared/oracle/workloads');
+
+describe('loadExperiment', () => {
+  it('reads a file into canonical units, with the defaults of the schema', async () => {
+    const experiment = await load(BASE);
+    expect(experiment).toMatchObject({
+      name: 'exp',
+      seed: 1,
+      cluster: {
+        gpus: 1,
+        workers: 1,
+        pages: 1376,
+        pageBytes: 16 * 1024 * 1024,
+        copyBytesPerS: Number.POSITIVE_INFINITY,
+        network: { delayNs: 0, jitterNs: 0 },
+        clockOffsetNs: 0,
+        noise: { exec: 0, load: 0, stragglers: 0, stragglerFactor: 10 },
+        gpuClock: [],
+      },
+      workloads: [{ kind: 'poisson', ratePerS: 600, durationNs: 20e9, popularity: { kind: 'uniform' } }],
+      sloNs: 100e6,
+      policy: { kind: 'clockwork', options: { scheduleAhead: 10e6, maxBatch: 8, maxExec: 250e6 } },
+      warmupNs: 0,
+      checks: false,
+      output: { requestLog: true, actionLog: true, timelineNs: [1e9, 2e9] },
+    });
+    expect(experiment.policy.options.latestDelta).toBeUndefined();
+    expect(experiment.models.map(({ name }) => name)).toEqual(['0', '1']);
+  });
+
+  it.skipIf(!existsSync(ORACLE))('reads the reference case as it is written', async () => {
+    const path = folder();
+    for (const name of ['models_resnet50_v2_x15.csv', 'a_poisson_600.csv.gz']) copyFileSync(join(ORACLE, name), join(path, name));
+    const file = join(path, 'case.yaml');
+    writeFileSync(
+      file,
+      `seed: 1
+cluster: { gpus: 1, pages: 1376 }
+models: { kind: csv, path: models_resnet50_v2_x15.csv }
+workload: { kind: arrivals, path: a_poisson_600.csv.gz, duration: 20s }
+slo: 100ms
+policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
+`,
+    );
+    const experiment = await loadExperiment(file);
+    expect(experiment.models).toHaveLength(15);
+    expect(experiment.models[14]).toEqual({
+      name: '14',
+      weightsBytes: 102_160_300,
+      pages: 7,
+      loadNs: 8_310_000,
+      batchSizes: [1, 2, 4, 8, 16],
+      execNs: [2_730_000, 4_050_000, 5_880_000, 9_930_000, 17_330_000],
+      inputBytes: 602_112,
+      outputBytes: 4000,
+    });
+    expect(experiment.workloads).toEqual([
+      { kind: 'arrivals', path: join(path, 'a_poisson_600.csv.gz'), durationNs: 20e9, overrideSlo: true },
+    ]);
+  });
+
+  it('lets the column of an arrivals file stand unless the file sets an objective', async () => {
+    const arrivals = BASE.replace('kind: poisson, rate: 600/s, duration: 20s', 'kind: arrivals, path: arrivals.csv');
+    const withoutSlo = arrivals.replace('slo: 100ms\n', '');
+    expect((await load(arrivals)).workloads[0]).toMatchObject({ overrideSlo: true });
+    expect((await load(withoutSlo)).workloads[0]).toMatchObject({ overrideSlo: false });
+    expect((await load(withoutSlo)).sloNs).toBe(100e6);
+    expect((await load(withoutSlo, ['slo=50ms'])).workloads[0]).toMatchObject({ overrideSlo: true });
+    expect((await load(withoutSlo, ['workload.slo=50ms'])).workloads[0]).toMatchObject({ overrideSlo: true, sloNs: 50e6 });
+  });
+
+  it('takes paths relative to the file', async () => {
+    const path = folder();
+    mkdirSync(join(path, 'inner'));
+    writeFileSync(join(path, 'inner', 'exp.yaml'), BASE.replace('models.csv', '../models.csv'));
+    expect((await loadExperiment(join(path, 'inner', 'exp.yaml'))).models).toHaveLength(2);
+  });
+
+  it('reads a text that is in no file yet', async () => {
+    const experiment = await parseExperiment(BASE, join(folder(), 'new.yaml'));
+    expect(experiment.name).toBe('new');
+  });
+
+  it('reads every key of the cluster', async () => {
+    const experiment = await load(
+      BASE.replace(
+        'cluster: { gpus: 1, pages: 1376 }',
+        `cluster:
+  gpus: 6
+  workers: 3
+  memory: 1GiB
+  pageSize: 8MiB
+  copyBandwidth: 12.2GB/s
+  network: { delay: 100us, jitter: 20us }
+  clockOffset: 1ms
+  noise: { exec: 1%, load: 2%, stragglers: 0.1%, stragglerFactor: 5 }
+  gpuClock: [{ at: 10s, gpu: 2, factor: 0.8 }, { at: 5s, factor: 0.9 }]`,
+      ),
+    );
+    expect(experiment.cluster).toEqual({
+      gpus: 6,
+      workers: 3,
+      pages: 128,
+      pageBytes: 8 * 1024 * 1024,
+      copyBytesPerS: 12.2e9,
+      network: { delayNs: 100_000, jitterNs: 20_000 },
+      clockOffsetNs: 1_000_000,
+      noise: { exec: 0.01, load: 0.02, stragglers: 0.001, stragglerFactor: 5 },
+      gpuClock: [
+        { atNs: 5e9, gpu: -1, factor: 0.9 },
+        { atNs: 10e9, gpu: 2, factor: 0.8 },
+      ],
+    });
+  });
+});
+
+describe('workload sections', () => {
+  const FILES = { 'trace.csv': 'x\n' };
+  it.each([
+    [
+      '{ kind: poisson, rate: 1000/s, duration: 60s, popularity: { kind: zipf, s: 0.9 } }',
+      { kind: 'poisson', ratePerS: 1000, durationNs: 60e9, popularity: { kind: 'zipf', s: 0.9 } },
+    ],
+    [
+      '{ kind: fixed, rate: 6k/m, duration: 1m, start: 5s, slo: 20ms, models: "a-*" }',
+      { kind: 'fixed', ratePerS: 100, durationNs: 60e9, popularity: { kind: 'uniform' }, startNs: 5e9, sloNs: 20e6, models: ['a-*'] },
+    ],
+    [
+      '{ kind: gamma, rate: 10/s, cv: 4, duration: 1s, models: [0, 1] }',
+      { kind: 'gamma', ratePerS: 10, cv: 4, durationNs: 1e9, popularity: { kind: 'uniform' }, models: ['0', '1'] },
+    ],
+    [
+      '{ kind: on-off, onRate: 100/s, on: 1s, off: 2s, duration: 1m }',
+      { kind: 'on-off', onRatePerS: 100, offRatePerS: 0, onNs: 1e9, offNs: 2e9, durationNs: 60e9, popularity: { kind: 'uniform' } },
+    ],
+    [
+      '{ kind: ramp, from: 0/s, to: 500/s, duration: 1m }',
+      { kind: 'ramp', fromRatePerS: 0, toRatePerS: 500, durationNs: 60e9, popularity: { kind: 'uniform' } },
+    ],
+    [
+      '{ kind: closed-loop, clients: 4, think: 10ms, duration: 1m }',
+      { kind: 'closed-loop', clients: 4, concurrency: 1, thinkNs: 10e6, durationNs: 60e9 },
+    ],
+    [
+      '{ kind: azure-2019, path: trace.csv, scale: 10 }',
+      { kind: 'azure-2019', path: 'trace.csv', scale: 10, assign: 'blocks', intervalNs: 60e9 },
+    ],
+    [
+      '{ kind: azure-2019, path: trace.csv, minutes: 600:660, interval: 1s, assign: stripe, duration: 30s }',
+      { kind: 'azure-2019', path: 'trace.csv', scale: 1, assign: 'stripe', minutes: [600, 660], intervalNs: 1e9, durationNs: 30e9 },
+    ],
+    [
+      '{ kind: azure-2021, path: trace.csv, speed: 2 }',
+      { kind: 'azure-2021', path: 'trace.csv', scale: 1, assign: 'blocks', speed: 2 },
+    ],
+    [
+      '{ kind: azure-llm, path: trace.csv }',
+      { kind: 'azure-llm', path: 'trace.csv', scale: 1, speed: 1, popularity: { kind: 'uniform' } },
+    ],
+    [
+      '{ kind: azure-like, functions: 100, minutes: 10, rate: 50/s }',
+      { kind: 'azure-like', functions: 100, minutes: 10, ratePerS: 50, scale: 1, assign: 'blocks', intervalNs: 60e9 },
+    ],
+  ])('%s', async (text, spec) => {
+    const path = folder({ 'exp.yaml': BASE.replace('{ kind: poisson, rate: 600/s, duration: 20s }', text), ...FILES });
+    const { workloads } = await loadExperiment(join(path, 'exp.yaml'));
+    expect(workloads).toEqual(['path' in spec ? [{ ...spec, path: join(path, 'trace.csv') }][0] : spec]);
+  });
+
+  it('may be a list', async () => {
+    const list = `workload:
+  - { kind: poisson, rate: 100/s, duration: 10s }
+  - { kind: fixed, rate: 10/s, duration: 10s }
+`;
+    const experiment = await load(BASE.replace(/^workload:.*\n/m, list), ['workload.1.rate=20/s']);
+    expect(experiment.workloads).toMatchObject([{ ratePerS: 100 }, { ratePerS: 20 }]);
+  });
+});
+
+describe('policies', () => {
+  it('have the options of their entry', async () => {
+    const fifo = await load(BASE.replace('{ kind: clockwork }', '{ kind: fifo, maxBatch: 4 }'));
+    expect(fifo.policy.kind).toBe('fifo');
+    expect(fifo.policy.options).toMatchObject({ maxBatch: 4 });
+    const ahead = await load(BASE, ['policy.scheduleAhead=1.000001ms', 'policy.latestDelta=1ms']);
+    expect(ahead.policy.options).toMatchObject({ scheduleAhead: 1_000_001, latestDelta: 1_000_000 });
+  });
+
+  it('default to clockwork', async () => {
+    expect((await load(BASE.replace(/^policy.*\n/m, ''))).policy.kind).toBe('clockwork');
+  });
+});
+
+describe('output', () => {
+  it('takes a slice for the timeline, or none', async () => {
+    expect((await load(BASE, ['output.timeline=[500ms, 1s]'])).output.timelineNs).toEqual([500e6, 1e9]);
+    expect((await load(BASE, ['output={timeline: false, requestLog: false}'])).output).toEqual({
+      requestLog: false,
+      actionLog: true,
+      timelineNs: null,
+    });
+  });
+});

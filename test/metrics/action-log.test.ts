@@ -1,0 +1,62 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LOAD, STATUS_INFER_TOO_LATE, UNLOAD } from '../../src/core/action.js';
+import { ActionLog } from '../../src/metrics/action-log.js';
+import { action, MS } from './fixtures.js';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'escapement-logs-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+describe('ActionLog', () => {
+  it("starts with the columns of Clockwork's telemetry and adds the window", () => {
+    const path = join(folder, 'actions.tsv');
+    const log = new ActionLog(path, { gpus: 4, workers: 2 });
+    log.completed(action({ id: 9, gpu: 3, model: 6, batchSize: 4, clock: 0.9 }), 16 * MS, 5, 2);
+    log.completed(action({ status: STATUS_INFER_TOO_LATE, beginNs: 20 * MS, endNs: 20 * MS }), 20 * MS, 0, 1);
+    log.completed(action({ kind: UNLOAD, earliestNs: 0, latestNs: Number.POSITIVE_INFINITY }), 20 * MS, 0, 0);
+    log.completed(action({ kind: LOAD, clock: 0.9 }), 20 * MS, 0, 1);
+    log.close();
+    const [infer, tooLate, unload, load] = rowsOf(path);
+    expect(Object.keys(infer).slice(0, 12)).toEqual([
+      ...['t', 'action_id', 'action_type', 'status', 'worker_id', 'gpu_id', 'model_id', 'batch_size'],
+      ...['expected_exec_duration', 'worker_exec_duration', 'expected_exec_complete', 'worker_exec_complete'],
+    ]);
+    expect(infer).toEqual({
+      t: '16000000',
+      action_id: '9',
+      action_type: '2',
+      status: '0',
+      worker_id: '1',
+      gpu_id: '1',
+      model_id: '6',
+      batch_size: '4',
+      expected_exec_duration: '5000000',
+      worker_exec_duration: '5000000',
+      expected_exec_complete: '7000000',
+      worker_exec_complete: '7000000',
+      worker_gpu_clock: '0.9',
+      controller_action_duration: '8000000',
+      requests_queued: '5',
+      copies_loaded: '2',
+      action_sent: '8000000',
+      window_earliest: '0',
+      window_latest: '10000000',
+      worker_exec_begin: '2000000',
+    });
+    expect(tooLate).toMatchObject({ status: '81', worker_exec_duration: '0', worker_exec_complete: '0' });
+    expect(unload).toMatchObject({ action_type: '3', window_earliest: '-8000000', window_latest: '-1' });
+    expect(load).toMatchObject({ action_type: '1', worker_gpu_clock: '0' });
+  });
+});
+
+/** Rows of a TSV file as objects. */
+function rowsOf(path: string): Record<string, string>[] {
+  const [header, ...lines] = readFileSync(path, 'utf8').trimEnd().split('\n');
+  const names = header.split('\t');
+  return lines.map((line) => Object.fromEntries(line.split('\t').map((value, i) => [names[i], value])));
+}

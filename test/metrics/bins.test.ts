@@ -1,0 +1,49 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { binWidthNs, MAX_BINS, TimeBins } from '../../src/metrics/bins.js';
+import { MS, S } from './fixtures.js';
+
+describe('binWidthNs', () => {
+  it('is a round width that gives a chart enough points', () => {
+    expect(binWidthNs(20 * S)).toBe(100 * MS);
+    expect(binWidthNs(60 * S)).toBe(500 * MS);
+    expect(binWidthNs(240 * S)).toBe(1 * S);
+    expect(binWidthNs(3600 * S)).toBe(30 * S);
+    expect(binWidthNs(24 * 3600 * S)).toBe(600 * S);
+  });
+});
+
+describe('TimeBins', () => {
+  it('has at most 240 bins that cover the span, whatever its length', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 100 * S }),
+        fc.integer({ min: 1, max: 104 * 86_400 * S }),
+        (from, span) => {
+          const bins = new TimeBins(from, from + span);
+          expect(bins.count).toBeLessThanOrEqual(MAX_BINS);
+          expect(bins.indexOf(from)).toBe(0);
+          expect(bins.indexOf(from + span - 1)).toBe(bins.count - 1);
+          expect(bins.indexOf(from + span)).toBe(bins.count);
+        },
+      ),
+    );
+  });
+
+  it('keeps what lies beyond the end out of the rates', () => {
+    const bins = new TimeBins(10 * S, 30 * S);
+    const counter = bins.counter();
+    counter[bins.indexOf(10 * S)] += 3;
+    counter[bins.indexOf(500 * S)] += 7;
+    const rates = bins.perSecond(counter);
+    expect(rates).toHaveLength(200);
+    expect(rates[0]).toBe(30);
+    expect(rates.reduce((sum, rate) => sum + rate)).toBe(30);
+  });
+
+  it('divides the last bin by its own width', () => {
+    const bins = new TimeBins(0, 20 * S + 50 * MS);
+    const counter = bins.counter().fill(1);
+    expect(bins.perSecond(counter).slice(-2)).toEqual([10, 20]);
+  });
+});

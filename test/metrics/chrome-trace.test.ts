@@ -1,0 +1,60 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LOAD, STATUS_INFER_TOO_LATE } from '../../src/core/action.js';
+import { writeChromeTrace } from '../../src/metrics/chrome-trace.js';
+import { Timeline } from '../../src/metrics/timeline.js';
+import { action, MS, RESNET50 } from './fixtures.js';
+
+const SLICE = { fromNs: 10 * MS, toNs: 20 * MS, models: [RESNET50] };
+
+describe('writeChromeTrace', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'escapement-trace-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  it('shows lanes of each GPU, and windows on tracks of their own', () => {
+    const timeline = new Timeline(SLICE);
+    timeline.completed(action({ gpu: 1, batchSize: 4, beginNs: 10_000_001 }));
+    timeline.completed(action({ gpu: 0, kind: LOAD }));
+    timeline.completed(action({ gpu: 0, status: STATUS_INFER_TOO_LATE, beginNs: 19 * MS, endNs: 19 * MS }));
+    const path = join(folder, 'timeline.json');
+    writeChromeTrace(path, timeline.entries(), { seed: 1 });
+
+    const trace = JSON.parse(readFileSync(path, 'utf8'));
+    expect(trace.otherData).toEqual({ seed: 1 });
+    const events: Record<string, unknown>[] = trace.traceEvents;
+    const names = events.filter((event) => event.name === 'process_name' || event.name === 'thread_name');
+    expect(names.map((event) => (event.args as { name: string }).name)).toEqual([
+      ...['GPU 0', 'EXEC', 'WEIGHTS'],
+      ...['GPU 1', 'EXEC', 'WEIGHTS'],
+    ]);
+
+    const actions = events.filter((event) => event.ph === 'X');
+    expect(actions.map(({ name, pid, ts, dur }) => ({ name, pid, ts, dur }))).toEqual([
+      { name: 'LOAD resnet50', pid: 1, ts: 10_000, dur: 5_000 },
+      { name: 'resnet50 ×4', pid: 2, ts: 10_000.001, dur: 4_999.999 },
+      { name: 'resnet50 ×1', pid: 1, ts: 19_000, dur: 0 },
+    ]);
+    expect(actions[2].args).toMatchObject({ status: 81, model: 'resnet50' });
+
+    const begins = events.filter((event) => event.ph === 'b');
+    const ends = events.filter((event) => event.ph === 'e');
+    expect(begins.map(({ name, ts }) => [name, ts])).toEqual([
+      ['WEIGHTS window', 8_000],
+      ['EXEC window', 8_000],
+      ['EXEC window', 8_000],
+    ]);
+    expect(ends.map((event) => event.id)).toEqual(begins.map((event) => event.id));
+    expect(new Set(begins.map((event) => event.id)).size).toBe(3);
+  });
+
+  it('is a valid trace when nothing happened', () => {
+    const path = join(folder, 'timeline.json');
+    writeChromeTrace(path, []);
+    expect(JSON.parse(readFileSync(path, 'utf8')).traceEvents).toEqual([]);
+  });
+});

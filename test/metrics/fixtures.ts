@@ -1,0 +1,68 @@
+import { Action, INFER, STATUS_OK } from '../../src/core/action.js';
+import type { ModelSpec } from '../../src/core/model.js';
+import { RequestTable } from '../../src/core/request.js';
+import type { Summary } from '../../src/metrics/results.js';
+
+export const MS = 1_000_000;
+export const S = 1_000 * MS;
+
+export const RESNET50: ModelSpec = {
+  name: 'resnet50',
+  weightsBytes: 102_160_000,
+  pages: 7,
+  loadNs: 8_310_000,
+  batchSizes: [1, 2, 4, 8],
+  execNs: [4_000_000, 5_000_000, 7_000_000, 12_000_000],
+  inputBytes: 602_112,
+  outputBytes: 4_000,
+};
+
+export interface RequestFields {
+  readonly arrivalNs: number;
+  readonly model?: number;
+  readonly sloNs?: number;
+  readonly user?: number;
+  readonly arrivalCopies?: number;
+}
+
+/** A table that holds one request, in slot 0. */
+export function tableWith(fields: RequestFields): RequestTable {
+  const table = new RequestTable();
+  table.allocate(fields.model ?? 0, fields.arrivalNs, fields.sloNs ?? 100 * MS, fields.user ?? 0);
+  table.arrivalCopies[0] = fields.arrivalCopies ?? 1;
+  return table;
+}
+
+/** An INFER of the first model that ran from 10 ms to 15 ms, unless told otherwise. */
+export function action(fields: Partial<Action> = {}): Action {
+  return Object.assign(new Action(8), {
+    kind: INFER,
+    batchSize: 1,
+    status: STATUS_OK,
+    sentNs: 8 * MS,
+    earliestNs: 8 * MS,
+    latestNs: 18 * MS,
+    expectedDurationNs: 5 * MS,
+    expectedEndNs: 15 * MS,
+    beginNs: 10 * MS,
+    endNs: 15 * MS,
+    ...fields,
+  });
+}
+
+export const SUMMARY: Summary = {
+  name: 'example',
+  seed: 1,
+  digest: '0123456789abcdef',
+  policy: 'clockwork',
+  durationSeconds: 20,
+  requests: { offered: 1000, ok: 950, late: 20, timeout: 25, rejected: 5, error: 0 },
+  offeredRps: 50,
+  goodputRps: 47.5,
+  sloAttainment: 0.95,
+  latencyMs: { mean: 40, p50: 38, p90: 80, p99: 94, p999: 98, p9999: 99, max: 99.5 },
+  actions: { load: 15, unload: 0, infer: 600, tooLate: 1, inferByBatch: { '1': 300, '2': 299 } },
+  coldStarts: 12,
+  gpu: { execUtilization: 0.8, weightsUtilization: 0.1 },
+  wall: { seconds: 0.1, requestsPerSecond: 10_000, peakRssBytes: 1_000_000 },
+};

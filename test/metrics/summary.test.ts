@@ -1,0 +1,189 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type Action,
+  LOAD,
+  STATUS_INFER_TOO_LATE,
+  STATUS_INFER_WEIGHTS_CHANGED,
+  STATUS_LOAD_TOO_LATE,
+  UNLOAD,
+} from '../../src/core/action.js';
+import {
+  OUTCOME_ERROR,
+  OUTCOME_LATE,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  OUTCOME_TIMEOUT,
+  type Outcome,
+} from '../../src/core/request.js';
+import { Recorder, type RecorderOptions } from '../../src/metrics/recorder.js';
+import { buildGroups, buildLatencyCdf, buildSummary, buildTimeSeries } from '../../src/metrics/summary.js';
+import { action, MS, RESNET50, type RequestFields, S, tableWith } from './fixtures.js';
+
+const RUN = {
+  name: 'run',
+  seed: 7,
+  digest: '00000000000000aa',
+  policy: 'clockwork',
+  wall: { seconds: 1, requestsPerSecond: 2, peakRssBytes: 3 },
+};
+
+function recorderWith(options: Partial<RecorderOptions> = {}): Recorder {
+  return new Recorder({
+    gpus: 1,
+    durationNs: 10 * S,
+    warmupNs: 0,
+    models: [RESNET50],
+    sections: ['workload'],
+    sectionStarts: [0],
+    ...options,
+  });
+}
+
+function answer(recorder: Recorder, fields: RequestFields, outcome: Outcome, latencyNs: number): void {
+  recorder.answered(tableWith(fields), 0, outcome, fields.arrivalNs + latencyNs);
+}
+
+function complete(recorder: Recorder, fields: Partial<Action>): void {
+  recorder.completed(action(fields));
+}
+
+describe('summary of requests', () => {
+  const recorder = recorderWith();
+  const outcomes: Outcome[] = [
+    OUTCOME_OK,
+    OUTCOME_OK,
+    OUTCOME_OK,
+    OUTCOME_LATE,
+    OUTCOME_TIMEOUT,
+    OUTCOME_REJECTED,
+    OUTCOME_ERROR,
+    OUTCOME_OK,
+  ];
+  outcomes.forEach((outcome, i) => {
+    answer(recorder, { arrivalNs: i * S, arrivalCopies: i < 2 ? 0 : 1 }, outcome, (i + 1) * 10 * MS);
+  });
+  const summary = buildSummary(recorder, RUN);
+
+  it('counts each request once, by outcome', () => {
+    expect(summary.requests).toEqual({ offered: 8, ok: 4, late: 1, timeout: 1, rejected: 1, error: 1 });
+  });
+
+  it('relates goodput to the nominal duration and attainment to the offered requests', () => {
+    expect(summary.durationSeconds).toBe(10);
+    expect(summary.offeredRps).toBe(0.8);
+    expect(summary.goodputRps).toBe(0.4);
+    expect(summary.sloAttainment).toBe(0.5);
+  });
+
+  it('measures latency over executed requests only, late ones included', () => {
+    expect(summary.latencyMs.max).toBe(80);
+    expect(summary.latencyMs.mean).toBe((10 + 20 + 30 + 40 + 80) / 5);
+    expect(summary.latencyMs.p50).toBeCloseTo(30, 1);
+  });
+
+  it('counts arrivals without a warm copy as cold starts', () => {
+    expect(summary.coldStarts).toBe(2);
+  });
+
+  it('passes the identity of the run through', () => {
+    expect(summary).toMatchObject(RUN);
+  });
+
+  it('has a latency curve from the minimum to the maximum', () => {
+    const cdf = buildLatencyCdf(recorder);
+    expect(cdf.percentile.slice(-4)).toEqual([99, 99.9, 99.99, 100]);
+    expect(cdf.ms).toHaveLength(cdf.percentile.length);
+    expect([cdf.ms[0], cdf.ms.at(-1)]).toEqual([10, 80]);
+  });
+});
+
+describe('summary of a run in which nothing was executed', () => {
+  it('has no latency and no attainment', () => {
+    const recorder = recorderWith();
+    const summary = buildSummary(recorder, RUN);
+    expect(summary.latencyMs.p99).toBeNull();
+    expect(summary.sloAttainment).toBe(0);
+    expect(buildLatencyCdf(recorder)).toEqual({ percentile: [], ms: [] });
+  });
+});
+
+describe('warm-up', () => {
+  const recorder = recorderWith({ warmupNs: 2 * S });
+  answer(recorder, { arrivalNs: 2 * S - 1, arrivalCopies: 0 }, OUTCOME_OK, 50 * MS);
+  answer(recorder, { arrivalNs: 2 * S }, OUTCOME_OK, 50 * MS);
+  complete(recorder, { sentNs: 2 * S - 1, beginNs: 2 * S - 5 * MS, endNs: 2 * S + 5 * MS });
+  complete(recorder, { sentNs: 2 * S, beginNs: 10 * S - 3 * MS, endNs: 10 * S + 2 * MS });
+  const summary = buildSummary(recorder, RUN);
+
+  it('excludes requests by arrival and actions by sending', () => {
+    expect(summary.requests.offered).toBe(1);
+    expect(summary.coldStarts).toBe(0);
+    expect(summary.actions.infer).toBe(1);
+    expect(summary.durationSeconds).toBe(8);
+  });
+
+  it('counts lane time between warm-up and nominal end only', () => {
+    expect(summary.gpu.execUtilization).toBe((5 + 3) / 8000);
+  });
+});
+
+describe('summary of actions', () => {
+  const recorder = recorderWith({ gpus: 2 });
+  complete(recorder, { batchSize: 4, beginNs: 0, endNs: 5 * S });
+  complete(recorder, { batchSize: 8, beginNs: 5 * S, endNs: 6 * S, status: STATUS_INFER_WEIGHTS_CHANGED });
+  complete(recorder, { batchSize: 8, beginNs: 6 * S, endNs: 6 * S, status: STATUS_INFER_TOO_LATE });
+  complete(recorder, { kind: LOAD, beginNs: 0, endNs: 1 * S });
+  complete(recorder, { kind: LOAD, beginNs: 1 * S, endNs: 1 * S, status: STATUS_LOAD_TOO_LATE });
+  complete(recorder, { kind: UNLOAD, beginNs: 1 * S, endNs: 1 * S });
+  const { actions, gpu } = buildSummary(recorder, RUN);
+
+  it('counts all by kind, and those that succeeded by batch size', () => {
+    expect(actions).toEqual({ load: 2, unload: 1, infer: 3, tooLate: 2, inferByBatch: { '4': 1 } });
+  });
+
+  it('counts a lane as busy while anything runs on it', () => {
+    expect(gpu).toEqual({ execUtilization: 6 / 20, weightsUtilization: 1 / 20 });
+  });
+});
+
+describe('groups', () => {
+  it('separate the sections of a workload by ranges of users', () => {
+    const recorder = recorderWith({ sections: ['chat', 'batch', 'crawl'], sectionStarts: [0, 10, 11] });
+    answer(recorder, { arrivalNs: 0, user: 9 }, OUTCOME_OK, 10 * MS);
+    answer(recorder, { arrivalNs: 0, user: 10 }, OUTCOME_LATE, 300 * MS);
+    answer(recorder, { arrivalNs: 0, user: 5000 }, OUTCOME_TIMEOUT, 100 * MS);
+    const [chat, batch, crawl] = buildGroups(recorder);
+    expect(chat).toMatchObject({ name: 'chat', sloAttainment: 1, latencyMs: { max: 10 } });
+    expect(batch).toMatchObject({
+      name: 'batch',
+      requests: { offered: 1, late: 1 },
+      latencyMs: { max: 300 },
+    });
+    expect(crawl).toMatchObject({ name: 'crawl', requests: { timeout: 1 }, latencyMs: { max: null } });
+    const total = buildSummary(recorder, RUN);
+    expect(total.requests).toMatchObject({ offered: 3, ok: 1, late: 1, timeout: 1 });
+    expect(total.latencyMs).toMatchObject({ mean: 155, max: 300 });
+  });
+
+  it('are absent when there is a single section', () => {
+    expect(buildGroups(recorderWith())).toEqual([]);
+  });
+});
+
+describe('time series', () => {
+  it('puts arrivals and answers where they happened', () => {
+    const recorder = recorderWith();
+    answer(recorder, { arrivalNs: 60 * MS, arrivalCopies: 0 }, OUTCOME_OK, 50 * MS);
+    answer(recorder, { arrivalNs: 60 * MS }, OUTCOME_TIMEOUT, 100 * MS);
+    answer(recorder, { arrivalNs: 10 * S - 1 }, OUTCOME_OK, 50 * MS);
+    const series = buildTimeSeries(recorder);
+    expect(series.binSeconds).toBe(0.05);
+    expect(series.offeredRps).toHaveLength(200);
+    expect(series.offeredRps[1]).toBe(40);
+    expect(series.coldStartRps[1]).toBe(20);
+    expect(series.goodputRps[2]).toBe(20);
+    expect(series.failedRps[3]).toBe(20);
+    expect(series.offeredRps[199]).toBe(20);
+    expect(series.goodputRps[199]).toBe(0);
+  });
+});

@@ -1,0 +1,252 @@
+import type {
+  CellResult,
+  FinishedCell,
+  RunResult,
+  SweepCell,
+  SweepResults,
+  TimelineEntry,
+  VariedKey,
+} from '../../src/metrics/results.js';
+
+/**
+ * Goodput (requests/s) of 15 ResNet-50 on one GPU at 602 requests/s, by SLO (rows, ms) and
+ * schedule_ahead (columns, ms), as the published scheduler does it.
+ */
+const AHEAD_MS = [1, 2, 5, 10, 20, 50];
+const GOODPUT: Readonly<Record<number, readonly number[]>> = {
+  10: [321.05, 343.5, 362.4, 51.6, 2.95, 0.35],
+  25: [426.95, 424.45, 413.55, 393.35, 369.05, 1.3],
+  50: [501.85, 500.4, 494.2, 479.5, 448.3, 55.9],
+  100: [593.35, 592.5, 589.9, 584.95, 571.7, 508.1],
+  250: [602.05, 602.05, 602.05, 602.05, 602.05, 602.05],
+  500: [602.05, 602.05, 602.05, 602.05, 602.05, 602.05],
+};
+const OFFERED_RPS = 602.05;
+
+export interface SweepOptions {
+  readonly aheadMs?: readonly number[];
+  readonly slosMs?: readonly number[];
+  readonly seeds?: readonly number[];
+  /** Policies to vary as a third key. */
+  readonly policies?: readonly string[];
+  /** Ids of cells that fail. */
+  readonly failed?: readonly string[];
+}
+
+/** A sweep of schedule_ahead × SLO with plausible numbers. */
+export function sweepFixture(options: SweepOptions = {}): SweepResults {
+  const aheadMs = options.aheadMs ?? AHEAD_MS;
+  const slosMs = options.slosMs ?? [10, 25, 50, 100, 250, 500];
+  const seeds = options.seeds ?? [1, 2, 3];
+  const vary: VariedKey[] = [
+    { key: 'policy.scheduleAhead', values: aheadMs.map((ms) => `${ms}ms`) },
+    { key: 'slo', values: slosMs.map((ms) => `${ms}ms`) },
+    ...(options.policies === undefined ? [] : [{ key: 'policy.kind', values: options.policies }]),
+  ];
+  return gridFixture({
+    vary,
+    seeds,
+    defaults: { 'policy.scheduleAhead': '10ms', slo: '100ms', 'policy.kind': 'clockwork' },
+    failed: options.failed ?? [],
+    run: (values, seed) => {
+      const aheadOf = Number.parseFloat(values['policy.scheduleAhead'] ?? '10');
+      const sloMs = Number.parseFloat(values.slo ?? '100');
+      const loss = values['policy.kind'] === 'fifo' ? 0.6 : 1;
+      return cellFixture({ sloMs, aheadMs: aheadOf, seed, goodputRps: loss * goodputAt(sloMs, aheadOf) });
+    },
+  });
+}
+
+export interface GridOptions {
+  readonly vary: readonly VariedKey[];
+  readonly seeds?: readonly number[];
+  readonly defaults?: Readonly<Record<string, string>>;
+  readonly failed?: readonly string[];
+  run(values: Readonly<Record<string, string>>, seed: number): CellResult;
+}
+
+/** Any sweep: one cell a combination and seed, seeds fastest. */
+export function gridFixture(options: GridOptions): SweepResults {
+  const seeds = options.seeds ?? [1];
+  let combinations: Record<string, string>[] = [{}];
+  for (const { key, values } of options.vary) {
+    combinations = combinations.flatMap((left) => values.map((value) => ({ ...left, [key]: value })));
+  }
+  const cells = combinations.flatMap((values) =>
+    seeds.map((seed): SweepCell => {
+      const id = [...Object.entries(values).map(([key, value]) => `${key}=${value}`), `seed=${seed}`].join(
+        ' ',
+      );
+      const place = { id, values, seed };
+      if (options.failed?.includes(id)) {
+        return {
+          ...place,
+          status: 'failed',
+          code: 'E_MODEL_TOO_LARGE',
+          message: 'model bert needs 90 pages, the cache has 80',
+        };
+      }
+      return { ...place, status: 'done', result: options.run(values, seed) } satisfies FinishedCell;
+    }),
+  );
+  return {
+    version: 1,
+    name: 'schedule-ahead',
+    experiment: EXPERIMENT,
+    defaults: options.defaults ?? {},
+    vary: options.vary,
+    seeds,
+    cells,
+  };
+}
+
+export const EXPERIMENT = `# Fifteen ResNet-50 on one GPU </script><b>not markup</b>
+seed: 1
+cluster: { gpus: 1, pages: 1376 }
+models: { kind: csv, path: models_resnet50_v2_x15.csv }
+workload: { kind: poisson, rate: 600/s, duration: 20s }
+slo: 100ms
+policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
+`;
+
+export interface CellOptions {
+  readonly sloMs: number;
+  readonly aheadMs?: number;
+  readonly goodputRps: number;
+  readonly offeredRps?: number;
+  readonly seed?: number;
+  readonly gpus?: number;
+}
+
+/** One run's result whose parts agree with each other: counts, series, percentiles and a timeline slice. */
+export function cellFixture(options: CellOptions): CellResult {
+  const seed = options.seed ?? 1;
+  const random = randomOf(seed * 7919 + options.sloMs * 31 + (options.aheadMs ?? 0) * 17);
+  const offeredRps = (options.offeredRps ?? OFFERED_RPS) * (1 + 0.01 * (random() - 0.5));
+  const noise = options.goodputRps >= 600 ? 0 : 0.03;
+  const goodputRps = Math.min(offeredRps, options.goodputRps * (1 + noise * (random() - 0.5)));
+  const durationSeconds = 20;
+  const offered = Math.round(offeredRps * durationSeconds);
+  const ok = Math.round(goodputRps * durationSeconds);
+  const late = Math.min(offered - ok, goodputRps < offeredRps / 5 ? Math.round((offered - ok) * 0.4) : 0);
+  const cdf = cdfFixture(late > 0 ? options.sloMs + 5 : options.sloMs);
+  const at = (percentile: number) => cdf.ms[cdf.percentile.indexOf(percentile)] ?? null;
+  return {
+    version: 1,
+    summary: {
+      name: 'schedule-ahead',
+      seed,
+      digest: (0x100000000 + Math.floor(random() * 0xffffffff)).toString(16).padStart(16, '3'),
+      policy: 'clockwork',
+      durationSeconds,
+      requests: { offered, ok, late, timeout: offered - ok - late, rejected: 0, error: 0 },
+      offeredRps: offered / durationSeconds,
+      goodputRps: ok / durationSeconds,
+      sloAttainment: ok / offered,
+      latencyMs: {
+        mean: 0.6 * options.sloMs,
+        p50: at(50),
+        p90: at(90),
+        p99: at(99),
+        p999: at(99.9),
+        p9999: at(99.99),
+        max: at(100),
+      },
+      actions: {
+        load: 15,
+        unload: 0,
+        infer: 4300,
+        tooLate: 3,
+        inferByBatch: { 1: 527, 2: 2058, 4: 1666, 8: 49 },
+      },
+      coldStarts: 37,
+      gpu: { execUtilization: 0.931, weightsUtilization: 0.006 },
+    },
+    groups: [],
+    series: seriesFixture(offeredRps, goodputRps, durationSeconds, random),
+    latencyCdf: cdf,
+    timeline: timelineFixture(options.gpus ?? 1, options.aheadMs ?? 10, random),
+  };
+}
+
+/** The same with wall figures, as `simulate` writes it. */
+export function runFixture(options: CellOptions): RunResult {
+  const cell = cellFixture(options);
+  const wall = { seconds: 0.31, requestsPerSecond: 1_120_000, peakRssBytes: 148_000_000 };
+  return { ...cell, summary: { ...cell.summary, wall } };
+}
+
+function goodputAt(sloMs: number, aheadMs: number): number {
+  const row = GOODPUT[sloMs] ?? [];
+  const right = AHEAD_MS.findIndex((ms) => ms >= aheadMs);
+  if (right <= 0) return row[0] ?? 0;
+  const share =
+    (aheadMs - (AHEAD_MS[right - 1] ?? 0)) / ((AHEAD_MS[right] ?? 1) - (AHEAD_MS[right - 1] ?? 0));
+  return (row[right - 1] ?? 0) * (1 - share) + (row[right] ?? 0) * share;
+}
+
+function cdfFixture(limitMs: number) {
+  const percentile = [...Array(100).keys(), 99.5, 99.9, 99.95, 99.99, 100];
+  const ms = percentile.map((p) => 4 + (limitMs - 4) * (1 - (1 - Math.min(p, 99.995) / 100) ** 0.28));
+  return { percentile, ms };
+}
+
+function seriesFixture(offered: number, goodput: number, seconds: number, random: () => number) {
+  const binSeconds = 0.1;
+  const bins = Array.from({ length: Math.round(seconds / binSeconds) }, () => 1 + 0.35 * (random() - 0.5));
+  return {
+    binSeconds,
+    offeredRps: bins.map((factor) => Math.round(offered * factor)),
+    goodputRps: bins.map((factor) => Math.round(goodput * (0.5 + 0.5 * factor))),
+    failedRps: bins.map((factor) =>
+      Math.round(Math.max(0, offered * factor - goodput * (0.5 + 0.5 * factor))),
+    ),
+    coldStartRps: bins.map((_, i) => (i < 3 ? 120 - 40 * i : 0)),
+  };
+}
+
+function timelineFixture(gpus: number, aheadMs: number, random: () => number): TimelineEntry[] {
+  const entries: TimelineEntry[] = [];
+  for (let gpu = 0; gpu < gpus; gpu++) {
+    for (const [lane, kind, last] of [
+      ['WEIGHTS', 'LOAD', 15],
+      ['EXEC', 'INFER', 60],
+    ] as const) {
+      let freeMs = kind === 'LOAD' ? 1 : 9.4;
+      for (let i = 0; i < last; i++) {
+        const batch = kind === 'LOAD' ? 1 : 2 ** Math.floor(random() * 4);
+        const length = kind === 'LOAD' ? 8.37 : 1.206 * batch + 2.575;
+        const earliestMs = Math.max(0, freeMs - aheadMs * random());
+        const status = kind === 'INFER' && i % 23 === 22 ? 81 : 0;
+        const beginMs = freeMs + (random() < 0.1 ? 2 * random() : 0);
+        const endMs = status === 0 ? beginMs + length : beginMs;
+        entries.push({
+          gpu,
+          lane,
+          kind,
+          batch,
+          beginMs,
+          endMs,
+          earliestMs,
+          status,
+          model: `resnet50_v2_${Math.floor(random() * 15)}`,
+          latestMs: Math.max(earliestMs + 1, freeMs) + aheadMs,
+          sentMs: earliestMs,
+        });
+        freeMs = endMs;
+      }
+    }
+  }
+  return entries;
+}
+
+/** mulberry32: small, seeded, and good enough for made-up numbers. */
+function randomOf(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}

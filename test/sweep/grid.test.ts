@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { buildGrid, cellOverrides } from '../../src/sweep/grid.js';
+
+test('the first key varies slowest and seeds fastest', () => {
+  const grid = buildGrid(
+    [
+      { key: 'slo', values: ['10ms', '25ms'] },
+      { key: 'policy.kind', values: ['clockwork', 'fifo'] },
+    ],
+    [1, 2],
+  );
+  expect(grid.map(({ id }) => id)).toEqual([
+    'slo=10ms policy.kind=clockwork seed=1',
+    'slo=10ms policy.kind=clockwork seed=2',
+    'slo=10ms policy.kind=fifo seed=1',
+    'slo=10ms policy.kind=fifo seed=2',
+    'slo=25ms policy.kind=clockwork seed=1',
+    'slo=25ms policy.kind=clockwork seed=2',
+    'slo=25ms policy.kind=fifo seed=1',
+    'slo=25ms policy.kind=fifo seed=2',
+  ]);
+});
+
+test('without varied keys a sweep repeats the experiment over its seeds', () => {
+  expect(buildGrid([], [7, 8]).map(({ id }) => id)).toEqual(['seed=7', 'seed=8']);
+});
+
+test('a cell is the experiment with its values and seed set', () => {
+  const [cell] = buildGrid([{ key: 'slo', values: ['10ms'] }], [3]);
+  expect(cellOverrides(cell!)).toEqual(['slo=10ms', 'seed=3']);
+});
+
+test('every combination appears once', () => {
+  const values = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 4 });
+  const seeds = fc.uniqueArray(fc.nat(), { minLength: 1, maxLength: 3 });
+  fc.assert(
+    fc.property(values, values, seeds, (a, b, seedList) => {
+      const grid = buildGrid(
+        [
+          { key: 'a', values: a },
+          { key: 'b', values: b },
+        ],
+        seedList,
+      );
+      const names = grid.map((cell) => JSON.stringify([cell.values.a, cell.values.b, cell.seed]));
+      expect(names).toHaveLength(a.length * b.length * seedList.length);
+      expect(new Set(names).size).toBe(names.length);
+    }),
+  );
+});

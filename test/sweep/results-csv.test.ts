@@ -1,0 +1,52 @@
+import Papa from 'papaparse';
+import { expect, test } from 'vitest';
+import { resultsCsv } from '../../src/sweep/results-csv.js';
+import { cellResult } from './fixtures.js';
+
+test('one row a cell: varied keys as written, seed, figures; a failed cell keeps its place', () => {
+  const csv = resultsCsv({
+    version: 1,
+    name: 'test',
+    experiment: '',
+    defaults: {},
+    vary: [{ key: 'slo', values: ['10ms'] }],
+    seeds: [1, 2],
+    cells: [
+      { id: 'slo=10ms seed=1', values: { slo: '10ms' }, seed: 1, status: 'done', result: cellResult(42) },
+      {
+        id: 'slo=10ms seed=2',
+        values: { slo: '10ms' },
+        seed: 2,
+        status: 'failed',
+        code: 'BUG',
+        message: 'oh, "no"',
+      },
+    ],
+  });
+  const { data, errors } = Papa.parse<Record<string, string>>(csv, { header: true, skipEmptyLines: true });
+  expect(errors).toEqual([]);
+  expect(data).toHaveLength(2);
+  expect(data[0]).toMatchObject({
+    slo: '10ms',
+    seed: '1',
+    status: 'done',
+    goodput_rps: '42',
+    slo_attainment: '0.42',
+    ok: '420',
+    timeout: '2',
+    latency_p99_ms: '9',
+    latency_p9999_ms: '',
+    load: '15',
+    infer: '700',
+    cold_starts: '12',
+    digest: '00000000000000aa',
+  });
+  expect(data[1]).toMatchObject({
+    slo: '10ms',
+    seed: '2',
+    status: 'failed',
+    code: 'BUG',
+    message: 'oh, "no"',
+    goodput_rps: '',
+  });
+});

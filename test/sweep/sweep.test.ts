@@ -1,0 +1,119 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import { CellStore } from '../../src/sweep/cell-store.js';
+import { buildGrid } from '../../src/sweep/grid.js';
+import type { PlannedCell } from '../../src/sweep/plan.js';
+import type { CellRunner } from '../../src/sweep/pool.js';
+import type { CellOutcome, CellTask } from '../../src/sweep/run-cell.js';
+import { runSweep } from '../../src/sweep/sweep.js';
+import { cellResult } from './fixtures.js';
+
+const VARY = [{ key: 'slo', values: ['10ms', '25ms', '50ms'] }];
+const HEADER = {
+  name: 'test',
+  experiment: 'seed: 1\n',
+  defaults: { slo: '100ms' },
+  vary: VARY,
+  seeds: [1, 2],
+};
+const PLANNED: PlannedCell[] = buildGrid(VARY, [1, 2]).map((cell, i) => ({
+  cell,
+  task: { text: '', file: 'run.yaml', overrides: [], key: `key${i}` },
+}));
+
+let outDir = '';
+beforeEach(() => {
+  outDir = mkdtempSync(join(tmpdir(), 'escapement-'));
+});
+
+test('results are in the order of the grid, whichever cell ends first', async () => {
+  const forwards = await runSweep(
+    HEADER,
+    PLANNED,
+    new CellStore(join(outDir, 'a'), true),
+    runner(),
+    () => {},
+  );
+  const backwards = await runSweep(
+    HEADER,
+    PLANNED,
+    new CellStore(join(outDir, 'b'), true),
+    runner({ last: true }),
+    () => {},
+  );
+  expect(forwards.cells.map(({ id }) => id)).toEqual(PLANNED.map(({ cell }) => cell.id));
+  expect(JSON.stringify(backwards)).toBe(JSON.stringify(forwards));
+});
+
+test('a sweep that was stopped goes on with the cells that are missing, and ends the same', async () => {
+  const store = new CellStore(outDir, true);
+  const whole = await runSweep(
+    HEADER,
+    PLANNED,
+    new CellStore(join(outDir, 'whole'), true),
+    runner(),
+    () => {},
+  );
+  await runSweep(HEADER, PLANNED.slice(0, 4), store, runner(), () => {});
+  const ran: string[] = [];
+  const reused: boolean[] = [];
+  const resumed = await runSweep(HEADER, PLANNED, store, runner({ ran }), (_, was) => reused.push(was));
+  expect(ran).toEqual(['key4', 'key5']);
+  expect(reused.filter(Boolean)).toHaveLength(4);
+  expect(JSON.stringify(resumed)).toBe(JSON.stringify(whole));
+});
+
+test('--fresh runs finished cells again', async () => {
+  await runSweep(HEADER, PLANNED, new CellStore(outDir, true), runner(), () => {});
+  const ran: string[] = [];
+  await runSweep(HEADER, PLANNED, new CellStore(outDir, false), runner({ ran }), () => {});
+  expect(ran).toHaveLength(PLANNED.length);
+});
+
+test('a failed cell is recorded with its reason, loses no other, and runs again next time', async () => {
+  const store = new CellStore(outDir, true);
+  const failing = runner({ fail: 'key1' });
+  const { cells } = await runSweep(HEADER, PLANNED, store, failing, () => {});
+  expect(cells[1]).toMatchObject({
+    id: 'slo=10ms seed=2',
+    status: 'failed',
+    code: 'E_TRACE_VALUE',
+    message: 'bad row',
+  });
+  expect(cells.filter(({ status }) => status === 'done')).toHaveLength(5);
+  const ran: string[] = [];
+  await runSweep(HEADER, PLANNED, store, runner({ ran }), () => {});
+  expect(ran).toEqual(['key1']);
+});
+
+test('a cell that planning refused is not run', async () => {
+  const refused: CellOutcome = { status: 'failed', code: 'E_MODEL_TOO_LARGE', message: 'too large' };
+  const planned: PlannedCell[] = [{ cell: PLANNED[0]!.cell, task: null, refused }, ...PLANNED.slice(1)];
+  const ran: string[] = [];
+  const { cells } = await runSweep(HEADER, planned, new CellStore(outDir, true), runner({ ran }), () => {});
+  expect(cells[0]).toMatchObject({ status: 'failed', code: 'E_MODEL_TOO_LARGE' });
+  expect(ran).not.toContain('key0');
+});
+
+interface Behaviour {
+  /** The first cell ends last. */
+  readonly last?: boolean;
+  /** Gathers the keys that ran. */
+  readonly ran?: string[];
+  readonly fail?: string;
+}
+
+function runner({ last = false, ran = [], fail = '' }: Behaviour = {}): CellRunner {
+  return {
+    async run({ key }: CellTask): Promise<CellOutcome> {
+      ran.push(key);
+      const i = Number(key.slice(3));
+      await new Promise((resolve) => setTimeout(resolve, last ? 2 * (PLANNED.length - i) : 2 * i));
+      if (key === fail) return { status: 'failed', code: 'E_TRACE_VALUE', message: 'bad row' };
+      return { status: 'done', json: JSON.stringify(cellResult(i)) };
+    },
+    close: async () => {},
+  };
+}
