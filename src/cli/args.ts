@@ -6,6 +6,17 @@ export function oneValue<const O extends Options>(options: O) {
   return { ...options, type: 'string', requiresArg: true, coerce: single } as const;
 }
 
+/** The same with a value when it is not given. */
+export function oneValueOr(value: string, describe: string) {
+  return {
+    describe,
+    default: value,
+    type: 'string',
+    requiresArg: true,
+    coerce: (given: string) => single(given) ?? value,
+  } as const;
+}
+
 /** A flag that may be given many times. */
 export function manyValues<const O extends Options>(options: O) {
   return { ...options, type: 'string', array: true, requiresArg: true, default: [] as string[] } as const;

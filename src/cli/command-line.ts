@@ -19,7 +19,12 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
       '$0 <command>\n\nReplay requests against a simulated GPU cluster under an SLO scheduler, and tune it.',
     )
     .locale('en')
-    .parserConfiguration({ 'dot-notation': false, 'greedy-arrays': false, 'boolean-negation': false, 'camel-case-expansion': false })
+    .parserConfiguration({
+      'dot-notation': false,
+      'greedy-arrays': false,
+      'boolean-negation': false,
+      'camel-case-expansion': false,
+    })
     .version(packageVersion())
     .help()
     .strict()

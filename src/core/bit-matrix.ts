@@ -38,6 +38,27 @@ export class BitMatrix {
     return true;
   }
 
+  /** Columns 32·index … 32·index + 31 of a row as one number, for loops that handle them together. */
+  word(row: number, index: number): number {
+    return this.bits[row * this.words + index];
+  }
+
+  /** Sets columns by word; bits that are set already do no harm. */
+  include(row: number, index: number, bits: number): void {
+    const at = row * this.words + index;
+    const fresh = bits & ~this.bits[at];
+    this.bits[at] |= fresh;
+    this.counts[row] += population(fresh);
+  }
+
+  /** Clears columns by word. */
+  exclude(row: number, index: number, bits: number): void {
+    const at = row * this.words + index;
+    const gone = bits & this.bits[at];
+    this.bits[at] ^= gone;
+    this.counts[row] -= population(gone);
+  }
+
   /** Bits set in a row. */
   count(row: number): number {
     return this.counts[row];
@@ -74,17 +95,17 @@ export class BitMatrix {
     }
     return (word << 5) + (31 - Math.clz32(rest & -rest));
   }
+}
 
-  /** Smallest column ≥ `from` that this row has and the same row of `other` has not, or −1. */
-  nextWithout(row: number, other: BitMatrix, from: number): number {
-    let word = from >>> 5;
-    if (word >= this.words) return -1;
-    const base = row * this.words;
-    let rest = this.bits[base + word] & ~other.bits[base + word] & (-1 << (from & 31));
-    while (rest === 0) {
-      if (++word === this.words) return -1;
-      rest = this.bits[base + word] & ~other.bits[base + word];
-    }
-    return (word << 5) + (31 - Math.clz32(rest & -rest));
-  }
+/** Number of set bits (Hacker's Delight, figure 5-2). */
+function population(word: number): number {
+  let x = word - ((word >>> 1) & 0x55555555);
+  x = (x & 0x33333333) + ((x >>> 2) & 0x33333333);
+  x = (x + (x >>> 4)) & 0x0f0f0f0f;
+  return Math.imul(x, 0x01010101) >>> 24;
+}
+
+/** Column offset of the lowest set bit of a word that is not 0. */
+export function lowestBit(word: number): number {
+  return 31 - Math.clz32(word & -word);
 }

@@ -1,7 +1,7 @@
 import { Action, type ActionKind, INFER, LOAD, STATUS_OK, STATUS_PENDING, UNLOAD } from './action.js';
 import { Cluster, type ClusterSpec } from './cluster.js';
-import { DeadlineHeap } from './deadline-heap.js';
 import { Digest } from './digest.js';
+import { DueQueue } from './due-queue.js';
 import { invariant } from './invariant.js';
 import type { RunObserver } from './observer.js';
 import { type Dispatcher, type Policy, type PolicyContext, REFUSE } from './policy.js';
@@ -45,14 +45,16 @@ export class Controller implements Dispatcher {
   private readonly policy: Policy;
   private readonly port: ControllerPort;
   private readonly observer: RunObserver | null;
-  private readonly timeouts = new DeadlineHeap();
+  private readonly timeouts = new DueQueue();
   private readonly decisions = new Digest();
   private readonly pool: Action[] = [];
   private nextActionId = 0;
   private lastNs = 0;
-  /** Inputs since the last step, in the order they came. */
+  /** Inputs since the last step, in the order they came; the arrays keep their length, these count. */
   private readonly results: Action[] = [];
+  private resultCount = 0;
   private readonly arrived: number[] = [];
+  private arrivedCount = 0;
 
   constructor(options: ControllerOptions) {
     this.cluster = new Cluster(options.cluster);
@@ -74,19 +76,19 @@ export class Controller implements Dispatcher {
   /** A request has arrived. It is looked at in the next `step`. Returns its slot. */
   offer(model: number, arrivalNs: number, sloNs: number, user: number): number {
     const slot = this.requests.allocate(model, arrivalNs, sloNs, user);
-    this.arrived.push(slot);
+    this.arrived[this.arrivedCount++] = slot;
     return slot;
   }
 
   /** A worker has answered: `status`, `beginNs`, `endNs` and `clock` of the action are filled in. */
   result(action: Action): void {
     invariant(action.status !== STATUS_PENDING, 'a result has a status');
-    this.results.push(action);
+    this.results[this.resultCount++] = action;
   }
 
   /** True if something was offered or answered since the last `step`. */
   get hasInput(): boolean {
-    return this.results.length > 0 || this.arrived.length > 0;
+    return this.resultCount > 0 || this.arrivedCount > 0;
   }
 
   /** Takes in everything that happened, then decides until there is nothing left to decide. */
@@ -94,13 +96,13 @@ export class Controller implements Dispatcher {
     invariant(nowNs >= this.lastNs, 'time does not run backwards');
     this.lastNs = nowNs;
     const { results, arrived } = this;
-    for (let i = 0; i < results.length; i++) this.handleResult(results[i], nowNs);
-    results.length = 0;
-    for (let i = 0; i < arrived.length; i++) {
+    for (let i = 0; i < this.resultCount; i++) this.handleResult(results[i], nowNs);
+    this.resultCount = 0;
+    for (let i = 0; i < this.arrivedCount; i++) {
       this.admit(arrived[i], nowNs);
       this.expire(nowNs);
     }
-    arrived.length = 0;
+    this.arrivedCount = 0;
     this.expire(nowNs);
     while (this.policy.schedule(nowNs));
   }

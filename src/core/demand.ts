@@ -1,4 +1,4 @@
-import { BitMatrix } from './bit-matrix.js';
+import { BitMatrix, lowestBit } from './bit-matrix.js';
 import { NS_PER_MS } from './units.js';
 
 /** A GPU counts as having at least this much work, so that weights stay finite. */
@@ -76,11 +76,15 @@ export class DemandTracker {
   loadPriority(model: number): number {
     const demand = this.load[model];
     if (demand <= 0 || this.held.count(model) === 0) return demand;
+    const { held, weight, outstanding, capacity } = this;
     const totalWeight = this.totalWeight(model);
     let priority = demand;
-    for (let gpu = this.held.next(model, 0); gpu >= 0; gpu = this.held.next(model, gpu + 1)) {
-      const required = Math.floor(demand * (this.weight[gpu] / totalWeight));
-      priority -= Math.floor((this.capacity * required) / this.outstanding[gpu]);
+    for (let w = 0; w < held.words; w++) {
+      for (let bits = held.word(model, w); bits !== 0; bits &= bits - 1) {
+        const gpu = (w << 5) + lowestBit(bits);
+        const required = Math.floor(demand * (weight[gpu] / totalWeight));
+        priority -= Math.floor((capacity * required) / outstanding[gpu]);
+      }
     }
     return priority;
   }
@@ -92,28 +96,38 @@ export class DemandTracker {
 
   private spread(model: number): void {
     const base = model * this.gpus;
-    const { allocatedOn, held } = this;
-    for (let gpu = allocatedOn.next(model, 0); gpu >= 0; gpu = allocatedOn.next(model, gpu + 1)) {
-      this.outstanding[gpu] -= this.allocation[base + gpu];
-      this.allocation[base + gpu] = 0;
-      if (!held.has(model, gpu)) allocatedOn.delete(model, gpu);
+    const { allocatedOn, held, allocation, outstanding, weight, capacity } = this;
+    for (let w = 0; w < held.words; w++) {
+      const allocated = allocatedOn.word(model, w);
+      for (let bits = allocated; bits !== 0; bits &= bits - 1) {
+        const gpu = (w << 5) + lowestBit(bits);
+        outstanding[gpu] -= allocation[base + gpu];
+        allocation[base + gpu] = 0;
+      }
+      allocatedOn.exclude(model, w, allocated & ~held.word(model, w));
     }
-    if (held.count(model) === 0) return;
-    const totalWeight = this.totalWeight(model);
     const demand = this.exec[model];
-    for (let gpu = held.next(model, 0); gpu >= 0; gpu = held.next(model, gpu + 1)) {
-      const share = Math.floor(demand * (this.weight[gpu] / totalWeight));
-      allocatedOn.add(model, gpu);
-      this.allocation[base + gpu] = share;
-      this.outstanding[gpu] += share;
-      this.weight[gpu] = this.capacity / this.outstanding[gpu];
+    const totalWeight = this.totalWeight(model);
+    for (let w = 0; w < held.words; w++) {
+      const holders = held.word(model, w);
+      allocatedOn.include(model, w, holders);
+      for (let bits = holders; bits !== 0; bits &= bits - 1) {
+        const gpu = (w << 5) + lowestBit(bits);
+        const share = Math.floor(demand * (weight[gpu] / totalWeight));
+        allocation[base + gpu] = share;
+        outstanding[gpu] += share;
+        weight[gpu] = capacity / outstanding[gpu];
+      }
     }
   }
 
   private totalWeight(model: number): number {
+    const { held, weight } = this;
     let total = 0;
-    for (let gpu = this.held.next(model, 0); gpu >= 0; gpu = this.held.next(model, gpu + 1))
-      total += this.weight[gpu];
+    for (let w = 0; w < held.words; w++) {
+      for (let bits = held.word(model, w); bits !== 0; bits &= bits - 1)
+        total += weight[(w << 5) + lowestBit(bits)];
+    }
     return total;
   }
 }

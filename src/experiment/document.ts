@@ -20,7 +20,10 @@ export function readDocument(text: string, file: string, syntaxCode: ErrorCode):
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const error = document.errors[0];
   if (error !== undefined) {
-    throw new EscapementError(syntaxCode, firstLine(error.message), { file, line: lines.linePos(error.pos[0]).line });
+    throw new EscapementError(syntaxCode, firstLine(error.message), {
+      file,
+      line: lines.linePos(error.pos[0]).line,
+    });
   }
   if (document.contents === null) throw new EscapementError(syntaxCode, 'the file is empty', { file });
   if (!isMap(document.contents)) {

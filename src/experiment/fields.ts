@@ -27,7 +27,11 @@ export function duration(about: string, minNs = 0) {
   return textField(TEXT_OR_NUMBER, about, (value) => {
     const ns = parseDuration(value);
     if (ns < minNs) {
-      refuse(minNs === 1 ? `must be longer than 0, found ${show(value)}` : `must be at least ${formatDuration(minNs)}, found ${show(value)}`);
+      refuse(
+        minNs === 1
+          ? `must be longer than 0, found ${show(value)}`
+          : `must be at least ${formatDuration(minNs)}, found ${show(value)}`,
+      );
     }
     return ns;
   });
@@ -62,20 +66,30 @@ export function share(about: string, max = Number.POSITIVE_INFINITY) {
   });
 }
 
-/** One section, or a list of them with at least one. */
-export function oneOrMany<T extends z.ZodType>(item: T, about: string) {
-  const list = z.preprocess((value) => (Array.isArray(value) || value === undefined ? value : [value]), z.array(item).min(1));
+/** One section, or a list of them with at least one; `id` names the section in the JSON Schema. */
+export function oneOrMany<T extends z.ZodType>(id: string, item: T, about: string) {
+  const list = z.preprocess(
+    (value) => (Array.isArray(value) || value === undefined ? value : [value]),
+    z.array(item.meta({ id })).min(1),
+  );
   return list.meta({ description: about, [ONE_OR_MANY]: true });
 }
 
 /** Marks `oneOrMany` for the JSON Schema, where a single section is allowed too. */
 export const ONE_OR_MANY = 'x-one-or-many';
 
+/** The default, for the JSON Schema, of a key whose absence the program must be able to see. */
+export const DERIVED_DEFAULT = 'x-default';
+
 /** JSON Schema of a scalar that may be written with a unit. */
 export const TEXT_OR_NUMBER = { type: ['string', 'number'] };
 
 /** A value that `read` turns into what the program uses; it throws an EscapementError to refuse it. */
-export function textField<T>(jsonSchema: Readonly<Record<string, unknown>>, about: string, read: (value: unknown) => T) {
+export function textField<T>(
+  jsonSchema: Readonly<Record<string, unknown>>,
+  about: string,
+  read: (value: unknown) => T,
+) {
   return z
     .unknown()
     .transform((value, context): T => {

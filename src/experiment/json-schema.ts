@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ONE_OR_MANY } from './fields.js';
+import { DERIVED_DEFAULT, ONE_OR_MANY } from './fields.js';
 import { profileSchema } from './profile.js';
 import { experimentSchema } from './schema.js';
 
@@ -16,6 +16,9 @@ export interface JsonSchema {
   readonly items?: JsonSchema;
   readonly anyOf?: readonly JsonSchema[];
   readonly oneOf?: readonly JsonSchema[];
+  /** Reference to one of `$defs` of the root, `#/$defs/NAME`. */
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, JsonSchema>>;
   readonly [keyword: string]: unknown;
 }
 
@@ -30,13 +33,23 @@ export function profileJsonSchema(): JsonSchema {
 }
 
 function published(schema: z.ZodType, title: string): JsonSchema {
-  const { $schema, ...rest } = z.toJSONSchema(schema, { io: 'input', override: ({ jsonSchema }) => tidy(jsonSchema) });
+  const { $schema, ...rest } = z.toJSONSchema(schema, {
+    io: 'input',
+    override: ({ jsonSchema }) => tidy(jsonSchema),
+  });
   return { $schema, title, ...rest } as JsonSchema;
 }
 
 function tidy(json: z.core.JSONSchema.BaseSchema): void {
   if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
+  if (json[DERIVED_DEFAULT] !== undefined) {
+    json.default = json[DERIVED_DEFAULT] as string;
+    delete json[DERIVED_DEFAULT];
+  }
   if (json[ONE_OR_MANY] !== true) return;
-  json.anyOf = [json.items as z.core.JSONSchema.BaseSchema, { type: 'array', items: json.items!, minItems: 1 }];
+  json.anyOf = [
+    json.items as z.core.JSONSchema.BaseSchema,
+    { type: 'array', items: json.items!, minItems: 1 },
+  ];
   for (const key of [ONE_OR_MANY, 'type', 'items', 'minItems']) delete json[key];
 }

@@ -1,4 +1,4 @@
-import { isSection, type Path, shortPath, valueAt } from './document.js';
+import { isSection, shortPath, valueAt } from './document.js';
 import { experimentJsonSchema, type JsonSchema } from './json-schema.js';
 
 /** One key of the experiment file, for `--help` and documentation. */
@@ -15,7 +15,8 @@ export interface KeyDescription {
 
 /** Every key that holds a value, in the order of the schema. */
 export function describeKeys(): KeyDescription[] {
-  return describeSection(experimentJsonSchema(), '', undefined);
+  const root = experimentJsonSchema();
+  return describeSection(root, root, '', undefined);
 }
 
 /**
@@ -24,48 +25,71 @@ export function describeKeys(): KeyDescription[] {
  * because its value is derived, and where it does not exist.
  */
 export function defaultText(tree: unknown, key: string): string | undefined {
-  const path = key.split('.');
-  const written = valueAt(tree, path);
-  return textOf(written === undefined ? schemaAt(tree, path)?.default : written);
+  return textOf(lookUp(tree, key)?.value);
 }
 
 /** Whether the schema has such a key, given the kinds of sections that the file chose. */
 export function keyExists(tree: unknown, key: string): boolean {
-  return schemaAt(tree, key.split('.')) !== undefined;
+  return lookUp(tree, key) !== undefined;
 }
 
-function schemaAt(tree: unknown, path: Path): JsonSchema | undefined {
-  let schema: JsonSchema | undefined = experimentJsonSchema();
-  const short = shortPath(tree, path);
-  for (const [depth, part] of short.entries()) {
-    schema = branchFor(valueAt(tree, short.slice(0, depth)), schema);
-    schema = /^\d+$/.test(String(part)) ? schema?.items : schema?.properties?.[part];
-    if (schema === undefined) return undefined;
+/** The schema of a key and its value, written or by default. */
+function lookUp(tree: unknown, key: string): { schema: JsonSchema; value: unknown } | undefined {
+  const root = experimentJsonSchema();
+  let schema = root;
+  let value = tree;
+  for (const part of shortPath(tree, key.split('.'))) {
+    const branch = branchFor(value, schema, root);
+    const child = Array.isArray(value) ? itemAt(branch, part) : ownProperty(branch?.properties, part);
+    if (child === undefined) return undefined;
+    value = valueAt(value, [part]) ?? child.default;
+    schema = child;
   }
-  return schema;
+  return { schema, value };
 }
 
-/** Chooses the list or the single section, and the kind, that fit what is written. */
-function branchFor(written: unknown, schema: JsonSchema): JsonSchema | undefined {
-  const value = written ?? schema.default;
-  if (schema.anyOf !== undefined) {
-    const branch = schema.anyOf.find(({ type }) => (type === 'array') === Array.isArray(value));
-    return branch && branchFor(value, branch);
+function itemAt(list: JsonSchema | undefined, part: string | number): JsonSchema | undefined {
+  return /^\d+$/.test(String(part)) ? list?.items : undefined;
+}
+
+function ownProperty(properties: JsonSchema['properties'], name: string | number): JsonSchema | undefined {
+  return properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined;
+}
+
+/** Chooses the list or the single section, and the kind, that fit the value. */
+function branchFor(value: unknown, schema: JsonSchema, root: JsonSchema): JsonSchema | undefined {
+  const { anyOf, oneOf } = schema;
+  if (anyOf !== undefined) {
+    const branch = anyOf.find(({ type }) => (type === 'array') === Array.isArray(value));
+    return branch && branchFor(value, resolved(branch, root), root);
   }
-  if (schema.oneOf === undefined) return schema;
+  if (schema.$ref !== undefined) return branchFor(value, resolved(schema, root), root);
+  if (oneOf === undefined) return schema;
   const kind = isSection(value) ? value.kind : undefined;
-  return schema.oneOf.find((branch) => kindOf(branch) === kind);
+  return oneOf.find((branch) => kindOf(branch) === kind);
 }
 
-function describeSection(schema: JsonSchema, prefix: string, kind: string | undefined): KeyDescription[] {
+/** The definition that a reference names; other schemas are themselves. */
+function resolved(schema: JsonSchema, root: JsonSchema): JsonSchema {
+  return schema.$ref === undefined ? schema : root.$defs![schema.$ref.replace('#/$defs/', '')]!;
+}
+
+function describeSection(
+  schema: JsonSchema,
+  root: JsonSchema,
+  prefix: string,
+  kind: string | undefined,
+): KeyDescription[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const key = prefix + name;
     if (name === 'kind') return [];
-    const item = field.items?.properties === undefined ? field.anyOf?.find(({ oneOf }) => oneOf !== undefined) : field.items;
-    const inner = item ?? field;
-    if (inner.properties !== undefined) return describeSection(inner, `${key}.`, kind);
-    if (inner.oneOf !== undefined) {
-      return inner.oneOf.flatMap((branch) => describeSection(branch, `${key}.`, kind === undefined ? kindOf(branch) : kind));
+    const inner = resolved(field.anyOf?.find(({ $ref }) => $ref !== undefined) ?? field, root);
+    const section = inner.items?.properties === undefined ? inner : inner.items;
+    if (section.properties !== undefined) return describeSection(section, root, `${key}.`, kind);
+    if (section.oneOf !== undefined) {
+      return section.oneOf.flatMap((branch) =>
+        describeSection(branch, root, `${key}.`, kind ?? kindOf(branch)),
+      );
     }
     const text = textOf(field.default);
     return {

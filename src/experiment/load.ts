@@ -1,5 +1,7 @@
 import { access, readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
+import { type ErrorPlace, EscapementError } from '../core/errors.js';
+import { selectModels } from '../workload/select-models.js';
 import type { WorkloadSpec } from '../workload/spec.js';
 import { type Path, readDocument, type SourceDocument } from './document.js';
 import type { Experiment } from './experiment.js';
@@ -11,7 +13,7 @@ import { validate } from './validate.js';
 
 /**
  * Reads an experiment file, applies overrides such as `policy.maxBatch=4` or `workload.0.rate=600/s`, checks
- * it and reads the models that it names. Paths in the file are relative to the file. Throws an
+ * it and reads the models that it names. Paths, also those of overrides, are relative to the file. Throws an
  * EscapementError with file, line and key (or the override) of the first mistake.
  *
  *     const experiment = await loadExperiment('experiments/azure.yaml', ['slo=50ms']);
@@ -21,7 +23,11 @@ export async function loadExperiment(path: string, overrides: readonly string[] 
 }
 
 /** The same from a text; `file` is for messages, paths and the default name. */
-export async function parseExperiment(text: string, file: string, overrides: readonly string[] = []): Promise<Experiment> {
+export async function parseExperiment(
+  text: string,
+  file: string,
+  overrides: readonly string[] = [],
+): Promise<Experiment> {
   return buildExperiment(parseExperimentSource(text, file), overrides);
 }
 
@@ -46,13 +52,19 @@ async function buildExperiment(source: SourceDocument, overrides: readonly strin
     cluster: config.cluster,
     placeOf: (index, key) => placeOf(['models', index, ...(key === undefined ? [] : [key])]),
   });
+  const names = models.map(({ name }) => name);
+  config.workload.forEach((workload, i) => {
+    checkSelection(names, workload.models, placeOf(['workload', i, 'models']));
+  });
   return {
     name: config.name ?? basename(file, extname(file)),
     file,
     seed: config.seed,
     cluster: config.cluster,
     models,
-    workloads: await Promise.all(config.workload.map((workload, i) => finishWorkload(workload, i, file, overridden))),
+    workloads: await Promise.all(
+      config.workload.map((workload, i) => finishWorkload(workload, i, file, overridden)),
+    ),
     sloNs: config.slo,
     policy: config.policy,
     warmupNs: config.warmup,
@@ -76,4 +88,18 @@ async function finishWorkload(
   await access(path).catch((error) => Promise.reject(fileProblem(error, path, placeOf(key))));
   if (workload.kind !== 'arrivals') return { ...workload, path };
   return { ...workload, path, overrideSlo: tree.slo !== undefined || workload.sloNs !== undefined };
+}
+
+/** Throws `E_UNKNOWN_MODEL` where a pattern matches no model, so that the file and line are named. */
+function checkSelection(
+  names: readonly string[],
+  patterns: readonly string[] | undefined,
+  place: ErrorPlace,
+): void {
+  try {
+    selectModels(names, patterns);
+  } catch (error) {
+    if (!(error instanceof EscapementError)) throw error;
+    throw new EscapementError(error.code, error.message.replace(/^workload\.models: /, ''), place);
+  }
 }

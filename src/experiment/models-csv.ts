@@ -3,8 +3,8 @@ import Papa from 'papaparse';
 import { EscapementError } from '../core/errors.js';
 import { checkModel, type ModelSpec } from '../core/model.js';
 import { DEFAULT_PAGE_BYTES } from '../core/units.js';
-import { suggestion } from './nearest.js';
 import { fileProblem } from './files.js';
+import { suggestion } from './nearest.js';
 
 /**
  * Models from a CSV with a row a model and the columns `model_id, weights_bytes, weights_transfer_ns,
@@ -13,14 +13,21 @@ import { fileProblem } from './files.js';
  * with file, line and column.
  */
 export async function readModelsCsv(path: string, pageBytes: number): Promise<ModelSpec[]> {
-  return parseModelsCsv(await readFile(path, 'utf8').catch((error) => Promise.reject(fileProblem(error, path))), path, pageBytes);
+  return parseModelsCsv(
+    await readFile(path, 'utf8').catch((error) => Promise.reject(fileProblem(error, path))),
+    path,
+    pageBytes,
+  );
 }
 
 export function parseModelsCsv(text: string, file: string, pageBytes: number): ModelSpec[] {
   const [header = [], ...rows] = Papa.parse<string[]>(text.replace(/^\uFEFF/, ''), { delimiter: ',' }).data;
   const columns = header.map((name) => name.trim());
   checkHeader(columns, file);
-  const batches = columns.filter((name) => BATCH_COLUMN.test(name)).map(batchOf).sort((a, b) => a - b);
+  const batches = columns
+    .filter((name) => BATCH_COLUMN.test(name))
+    .map(batchOf)
+    .sort((a, b) => a - b);
   const models: ModelSpec[] = [];
   rows.forEach((row, i) => {
     if (row.length === 1 && row[0]!.trim() === '') return;
@@ -40,11 +47,17 @@ interface RowPlace {
 
 function checkHeader(columns: readonly string[], file: string): void {
   const missing = REQUIRED.find((name) => !columns.includes(name));
-  const unknown = columns.find((name) => !REQUIRED.includes(name) && name !== 'pages' && !BATCH_COLUMN.test(name));
+  const unknown = columns.find(
+    (name) => !REQUIRED.includes(name) && name !== 'pages' && !BATCH_COLUMN.test(name),
+  );
   const place = { file, line: 1 };
-  if (missing !== undefined) throw new EscapementError('E_PROFILE', 'the column is missing', { ...place, key: missing });
+  if (missing !== undefined)
+    throw new EscapementError('E_PROFILE', 'the column is missing', { ...place, key: missing });
   if (unknown === undefined) return;
-  throw new EscapementError('E_PROFILE', `unknown column: ${suggestion(unknown, [...REQUIRED, 'pages'])}`, { ...place, key: unknown });
+  throw new EscapementError('E_PROFILE', `unknown column: ${suggestion(unknown, [...REQUIRED, 'pages'])}`, {
+    ...place,
+    key: unknown,
+  });
 }
 
 function batchOf(column: string): number {
@@ -59,12 +72,19 @@ function readRow(
   pageBytes: number,
 ): ModelSpec {
   if (row.length !== columns.length) {
-    throw new EscapementError('E_PROFILE', `has ${row.length} fields, and the header names ${columns.length}`, place);
+    throw new EscapementError(
+      'E_PROFILE',
+      `has ${row.length} fields, and the header names ${columns.length}`,
+      place,
+    );
   }
   const field = (column: string, min = 0): number => {
     const text = row[columns.indexOf(column)]!.trim();
     if (/^\d+$/.test(text) && Number(text) >= min && Number.isSafeInteger(Number(text))) return Number(text);
-    throw new EscapementError('E_PROFILE', `must be a whole number of at least ${min}, found "${text}"`, { ...place, key: column });
+    throw new EscapementError('E_PROFILE', `must be a whole number of at least ${min}, found "${text}"`, {
+      ...place,
+      key: column,
+    });
   };
   const name = row[columns.indexOf('model_id')]!.trim();
   if (name === '') throw new EscapementError('E_PROFILE', 'is empty', { ...place, key: 'model_id' });

@@ -1,5 +1,5 @@
 import { dirname, isAbsolute, join } from 'node:path';
-import { EscapementError, type ErrorPlace } from '../core/errors.js';
+import { type ErrorPlace, EscapementError } from '../core/errors.js';
 import type { ModelSpec } from '../core/model.js';
 import type { ClusterConfig } from './experiment.js';
 import { fitModel } from './fit.js';
@@ -22,13 +22,20 @@ export interface ModelsContext {
  * All models of the run, section by section in order. Throws what reading their files throws,
  * `E_CONFIG_VALUE` where two have the same name and `E_MODEL_TOO_LARGE` where one exceeds the weights cache.
  */
-export async function buildModels(sections: readonly ModelsSection[], context: ModelsContext): Promise<ModelSpec[]> {
+export async function buildModels(
+  sections: readonly ModelsSection[],
+  context: ModelsContext,
+): Promise<ModelSpec[]> {
   const models: ModelSpec[] = [];
   const names = new Set<string>();
   for (const [index, section] of sections.entries()) {
     for (const model of await sectionModels(section, context, index)) {
       if (names.has(model.name)) {
-        throw new EscapementError('E_CONFIG_VALUE', `two models are named ${model.name}: give one section another name`, context.placeOf(index));
+        throw new EscapementError(
+          'E_CONFIG_VALUE',
+          `two models are named ${model.name}: give one section another name`,
+          context.placeOf(index),
+        );
       }
       checkFits(model, context, index);
       names.add(model.name);
@@ -43,7 +50,11 @@ export function relativeTo(file: string, path: string): string {
   return isAbsolute(path) ? path : join(dirname(file), path);
 }
 
-async function sectionModels(section: ModelsSection, context: ModelsContext, index: number): Promise<ModelSpec[]> {
+async function sectionModels(
+  section: ModelsSection,
+  context: ModelsContext,
+  index: number,
+): Promise<ModelSpec[]> {
   const { pageBytes } = context.cluster;
   switch (section.kind) {
     case 'csv':

@@ -1,6 +1,6 @@
 import { parse } from 'yaml';
-import { type ErrorCode, EscapementError, type ErrorPlace } from '../core/errors.js';
-import { isSection, type Path, type SourceDocument, shortPath } from './document.js';
+import { type ErrorCode, type ErrorPlace, EscapementError } from '../core/errors.js';
+import { isSection, type Path, type SourceDocument, shortPath, valueAt } from './document.js';
 
 /** An experiment file with `--set` overrides applied to it, not validated yet. */
 export interface OverriddenTree {
@@ -27,7 +27,10 @@ export function applyOverrides(source: SourceDocument, overrides: readonly strin
     tree,
     placeOf(path) {
       const short = shortPath(tree, path);
-      const culprit = applied.findLast((override) => startsWith(short, override.path));
+      const onlySet = short.length > 0 && valueAt(source.tree, short) === undefined;
+      const culprit = applied.findLast(
+        (override) => startsWith(short, override.path) || (onlySet && startsWith(override.path, short)),
+      );
       if (culprit !== undefined) {
         const inside = short.slice(culprit.path.length).join('.');
         return { key: `--set ${culprit.text}${inside === '' ? '' : `: ${inside}`}` };
@@ -44,7 +47,8 @@ const OVERRIDE = /^([A-Za-z0-9][\w-]*(?:\.[A-Za-z0-9][\w-]*)*)\s*=(.*)$/s;
 
 function splitOverride(text: string): { key: string; value: unknown } {
   const match = OVERRIDE.exec(text.trim());
-  if (match === null) throw new EscapementError('E_USAGE', `--set ${text}: write key=value, e.g. --set policy.maxBatch=4`);
+  if (match === null)
+    throw new EscapementError('E_USAGE', `--set ${text}: write key=value, e.g. --set policy.maxBatch=4`);
   try {
     return { key: match[1]!, value: parse(match[2]!) };
   } catch {
@@ -63,7 +67,11 @@ function setAt(tree: Record<string, unknown>, path: Path, value: unknown, text: 
     const child = Object.hasOwn(node, part) ? node[part] : undefined;
     if (child === undefined || child === null) node[part] = {};
     else if (!isSection(child) && !Array.isArray(child)) {
-      throw problem('E_CONFIG_KEY', text, `${path.slice(0, depth + 1).join('.')} is a plain value and has no keys`);
+      throw problem(
+        'E_CONFIG_KEY',
+        text,
+        `${path.slice(0, depth + 1).join('.')} is a plain value and has no keys`,
+      );
     }
     node = node[part] as Record<string | number, unknown>;
   });
@@ -74,7 +82,7 @@ function checkIndex(list: readonly unknown[], path: Path, depth: number, text: s
   const part = String(path[depth]);
   if (!/^\d+$/.test(part)) throw problem('E_CONFIG_KEY', text, `${name} is a list: write ${name}.0.${part}`);
   if (Number(part) < list.length) return;
-  throw problem('E_CONFIG_KEY', text, `${name} has ${list.length} entries, counted from 0`);
+  throw problem('E_CONFIG_KEY', text, `${name} ends at index ${list.length - 1}`);
 }
 
 function startsWith(path: Path, prefix: Path): boolean {

@@ -44,7 +44,10 @@ export type Profile = z.output<typeof profileSchema>;
 
 /** Reads a profile. Throws `E_FILE_MISSING`, and `E_PROFILE` with file, line and key of a mistake. */
 export async function readProfile(path: string): Promise<Profile> {
-  return parseProfile(await readFile(path, 'utf8').catch((error) => Promise.reject(fileProblem(error, path))), path);
+  return parseProfile(
+    await readFile(path, 'utf8').catch((error) => Promise.reject(fileProblem(error, path))),
+    path,
+  );
 }
 
 /** Reads the text of a profile; `file` is for messages. Throws `E_PROFILE`. */
@@ -58,7 +61,11 @@ export function parseProfile(text: string, file: string): Profile {
   profile.batches.forEach(({ batch }, i) => {
     const previous = i === 0 ? 0 : profile.batches[i - 1]!.batch;
     if (i === 0 ? batch === 1 : batch > previous) return;
-    throw new EscapementError('E_PROFILE', 'batch sizes must start with 1 and ascend', placeOf(['batches', i, 'batch']));
+    throw new EscapementError(
+      'E_PROFILE',
+      'batch sizes must start with 1 and ascend',
+      placeOf(['batches', i, 'batch']),
+    );
   });
   return profile;
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { DEFAULT_PAGE_BYTES } from '../core/units.js';
 import type { ClusterConfig } from './experiment.js';
-import { bandwidth, bytes, duration, section, share } from './fields.js';
+import { bandwidth, bytes, DERIVED_DEFAULT, duration, section, share } from './fields.js';
 import { formatBytes, parseBytes } from './units-text.js';
 
 /**
@@ -24,49 +24,61 @@ const noise = section({
 const clockChange = section({
   at: duration('When the GPU clock changes.'),
   gpu: z.int().min(0).exactOptional().describe('Which GPU, counted from 0; all of them when absent.'),
-  factor: z.number().positive().describe('The clock from then on, relative to nominal: 0.8 makes kernels 25 % slower.'),
+  factor: z
+    .number()
+    .positive()
+    .describe('The clock from then on, relative to nominal: 0.8 makes kernels 25 % slower.'),
 });
 
 export const clusterSchema = section({
   gpus: z.int().min(1).default(1).describe('GPUs over all workers.'),
   workers: z.int().min(1).default(1).describe('Worker machines; the GPUs are dealt to them in blocks.'),
   pages: z.int().min(1).exactOptional().describe("Pages of each GPU's weights cache. Instead of memory."),
-  memory: bytes("Size of each GPU's weights cache, e.g. 21.5GiB. Instead of pages.")
-    .meta({ default: DEFAULT_MEMORY })
-    .exactOptional(),
+  memory: bytes("Size of each GPU's weights cache, e.g. 16GiB. Instead of pages.")
+    .exactOptional()
+    .meta({ [DERIVED_DEFAULT]: DEFAULT_MEMORY }),
   pageSize: bytes('Size of a page of the weights cache.').prefault(formatBytes(DEFAULT_PAGE_BYTES)),
-  copyBandwidth: bandwidth('Bandwidth of INPUT and OUTPUT copies, e.g. 12.2GB/s; unlimited: they take no time.').prefault(
-    'unlimited',
-  ),
+  copyBandwidth: bandwidth(
+    'Bandwidth of INPUT and OUTPUT copies, e.g. 12.2GB/s; unlimited: they take no time.',
+  ).prefault('unlimited'),
   network: network.prefault({}).describe('Delay of messages between controller and workers.'),
   clockOffset: duration("Each worker's clock is off by a constant drawn from ± this.").prefault('0s'),
   noise: noise.prefault({}).describe('How far durations stray from the profile.'),
-  gpuClock: z.array(clockChange).default([]).describe('Changes of the GPU clock during the run.'),
-})
-  .transform((cluster, context): ClusterConfig => {
-    if (cluster.pages !== undefined && cluster.memory !== undefined) {
-      context.addIssue({ code: 'custom', path: ['memory'], message: 'give pages or memory, not both' });
-    }
-    if (cluster.workers > cluster.gpus) {
-      context.addIssue({ code: 'custom', path: ['workers'], message: `must be at most gpus (${cluster.gpus})` });
-    }
-    cluster.gpuClock.forEach(({ gpu }, i) => {
-      if (gpu === undefined || gpu < cluster.gpus) return;
-      context.addIssue({ code: 'custom', path: ['gpuClock', i, 'gpu'], message: `must be below gpus (${cluster.gpus})` });
+  gpuClock: z.array(clockChange).prefault([]).describe('Changes of the GPU clock during the run.'),
+}).transform((cluster, context): ClusterConfig => {
+  if (cluster.pages !== undefined && cluster.memory !== undefined) {
+    context.addIssue({ code: 'custom', path: ['memory'], message: 'give pages or memory, not both' });
+  }
+  if (cluster.workers > cluster.gpus) {
+    context.addIssue({
+      code: 'custom',
+      path: ['workers'],
+      message: `must be at most gpus (${cluster.gpus})`,
     });
-    const pages = cluster.pages ?? Math.floor((cluster.memory ?? parseBytes(DEFAULT_MEMORY)) / cluster.pageSize);
-    if (pages < 1) context.addIssue({ code: 'custom', path: ['memory'], message: 'must hold at least one page (pageSize)' });
-    return {
-      gpus: cluster.gpus,
-      workers: cluster.workers,
-      pages,
-      pageBytes: cluster.pageSize,
-      copyBytesPerS: cluster.copyBandwidth,
-      network: { delayNs: cluster.network.delay, jitterNs: cluster.network.jitter },
-      clockOffsetNs: cluster.clockOffset,
-      noise: cluster.noise,
-      gpuClock: cluster.gpuClock
-        .map(({ at, gpu, factor }) => ({ atNs: at, gpu: gpu ?? -1, factor }))
-        .sort((left, right) => left.atNs - right.atNs),
-    };
+  }
+  cluster.gpuClock.forEach(({ gpu }, i) => {
+    if (gpu === undefined || gpu < cluster.gpus) return;
+    context.addIssue({
+      code: 'custom',
+      path: ['gpuClock', i, 'gpu'],
+      message: `must be below gpus (${cluster.gpus})`,
+    });
   });
+  const pages =
+    cluster.pages ?? Math.floor((cluster.memory ?? parseBytes(DEFAULT_MEMORY)) / cluster.pageSize);
+  if (pages < 1)
+    context.addIssue({ code: 'custom', path: ['memory'], message: 'must hold at least one page (pageSize)' });
+  return {
+    gpus: cluster.gpus,
+    workers: cluster.workers,
+    pages,
+    pageBytes: cluster.pageSize,
+    copyBytesPerS: cluster.copyBandwidth,
+    network: { delayNs: cluster.network.delay, jitterNs: cluster.network.jitter },
+    clockOffsetNs: cluster.clockOffset,
+    noise: cluster.noise,
+    gpuClock: cluster.gpuClock
+      .map(({ at, gpu, factor }) => ({ atNs: at, gpu: gpu ?? -1, factor }))
+      .sort((left, right) => left.atNs - right.atNs),
+  };
+});

@@ -13,7 +13,10 @@ const copies = z
 const modelsSection = z.discriminatedUnion('kind', [
   section({
     kind: z.literal('csv'),
-    path: z.string().min(1).describe('Models file with the columns model_id, weights_bytes, weights_transfer_ns, b1_ns …'),
+    path: z
+      .string()
+      .min(1)
+      .describe('Models file with the columns model_id, weights_bytes, weights_transfer_ns, b1_ns …'),
   }).describe('One model a row.'),
   section({
     kind: z.literal('profile'),
@@ -29,12 +32,23 @@ const modelsSection = z.discriminatedUnion('kind', [
   }).describe('A model known by its size alone; V100 latencies follow from a fit.'),
   section({
     kind: z.literal('zoo'),
-    varieties: z.int().min(1).max(ZOO_VARIETIES).default(ZOO_VARIETIES).describe('The first so many of the bundled varieties.'),
+    varieties: z
+      .int()
+      .min(1)
+      .max(ZOO_VARIETIES)
+      .default(ZOO_VARIETIES)
+      .describe('The first so many of the bundled varieties.'),
     copies,
-  }).describe('Many well-known vision models: copy 0 of every variety, then copy 1 of every variety, and so on.'),
+  }).describe(
+    'Many well-known vision models: copy 0 of every variety, then copy 1 of every variety, and so on.',
+  ),
 ]);
 
 /** One checked section of `models:`. */
 export type ModelsSection = z.output<typeof modelsSection>;
 
-export const modelsSchema = oneOrMany(modelsSection, 'What is served: one section, or a list of sections one after the other.');
+export const modelsSchema = oneOrMany(
+  'modelsSection',
+  modelsSection,
+  'What is served: one section, or a list of sections one after the other.',
+);

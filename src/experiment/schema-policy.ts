@@ -26,8 +26,12 @@ function entrySchema(entry: PolicyEntry): KindSchema {
 function optionSchema(option: PolicyOption): z.ZodType {
   if (option.type === 'duration') {
     const field = duration(option.describe, option.min);
-    return option.default === undefined ? field.exactOptional() : field.prefault(formatDuration(option.default));
+    return option.default === undefined
+      ? field.exactOptional()
+      : field.prefault(formatDuration(option.default));
   }
   const field = z.int().min(option.min);
-  return (option.default === undefined ? field.exactOptional() : field.default(option.default)).describe(option.describe);
+  return (option.default === undefined ? field.exactOptional() : field.default(option.default)).describe(
+    option.describe,
+  );
 }

@@ -11,13 +11,20 @@ const values = textField(
 );
 
 export const sweepSchema = section({
-  vary: z.record(z.string(), values).describe('Dotted keys, e.g. policy.scheduleAhead, each with its values.'),
-  seeds: textField(LIST_OR_TEXT, 'Each combination runs once with each seed; the seed of the file when absent.', readSeeds).exactOptional(),
+  vary: z
+    .record(z.string(), values)
+    .describe('Dotted keys, e.g. policy.scheduleAhead, each with its values.'),
+  seeds: textField(
+    LIST_OR_TEXT,
+    'Each combination runs once with each seed; the seed of the file when absent.',
+    readSeeds,
+  ).exactOptional(),
 });
 
 function readValues(value: unknown): readonly string[] {
   const items = Array.isArray(value) ? value : [value];
-  if (items.length === 0 || !items.every(isScalar)) refuse(`must be a range or a list of values, found ${show(value)}`);
+  if (items.length === 0 || !items.every(isScalar))
+    refuse(`must be a range or a list of values, found ${show(value)}`);
   return [...new Set(items.flatMap((item) => expandValues(String(item))))];
 }
 

@@ -47,13 +47,23 @@ const speed = count('Divides all times: 2 plays the trace twice as fast.').prefa
 const assign = z
   .enum(['blocks', 'stripe'])
   .default('blocks')
-  .describe('Which function drives which model: blocks is ⌊M·i/F⌋ with functions by falling total, stripe is i mod M.');
+  .describe(
+    'Which function drives which model: blocks is ⌊M·i/F⌋ with functions by falling total, stripe is i mod M.',
+  );
 const interval = duration('Time that one minute of the trace takes.', 1).prefault('1m');
-const minutes = textField({ type: 'string', pattern: '^\\d+:\\d+$' }, 'Slice of the trace, from:to, e.g. 600:660.', readMinutes);
+const minutes = textField(
+  { type: 'string', pattern: '^\\d+:\\d+$' },
+  'Slice of the trace, from:to, e.g. 600:660.',
+  readMinutes,
+);
 
 const KINDS = [
   kind('arrivals', 'Rows of arrival_ns,model_id,slo_ns.', { path, ...cut }),
-  kind('poisson', 'Random arrivals at a constant mean rate.', { rate: rate('Mean rate.'), duration: length, popularity: spread }),
+  kind('poisson', 'Random arrivals at a constant mean rate.', {
+    rate: rate('Mean rate.'),
+    duration: length,
+    popularity: spread,
+  }),
   kind('fixed', 'Evenly spaced arrivals.', { rate: rate('Rate.'), duration: length, popularity: spread }),
   kind('gamma', 'Gaps with a gamma distribution: burstier (cv > 1) or smoother (cv < 1) than Poisson.', {
     rate: rate('Mean rate.'),
@@ -76,7 +86,10 @@ const KINDS = [
     popularity: spread,
   }),
   kind('closed-loop', 'Clients that send the next request after an answer.', {
-    clients: z.int().min(1).describe('Number of clients; client i drives model i mod M unless popularity is given.'),
+    clients: z
+      .int()
+      .min(1)
+      .describe('Number of clients; client i drives model i mod M unless popularity is given.'),
     concurrency: z.int().min(1).default(1).describe('Requests that each client keeps outstanding.'),
     think: duration('Pause between an answer and the next request.').prefault('0s'),
     duration: length,
@@ -91,7 +104,13 @@ const KINDS = [
     ...cut,
   }),
   kind('azure-2021', 'Azure Functions 2021: one row an invocation.', { path, scale, assign, speed, ...cut }),
-  kind('azure-llm', 'Azure LLM inference 2023: exact timestamps.', { path, scale, speed, popularity: spread, ...cut }),
+  kind('azure-llm', 'Azure LLM inference 2023: exact timestamps.', {
+    path,
+    scale,
+    speed,
+    popularity: spread,
+    ...cut,
+  }),
   kind('azure-like', 'Synthetic minutes with the statistics of Azure Functions 2019.', {
     functions: z.int().min(1).default(300).describe('Number of functions.'),
     minutes: z.int().min(1).default(120).describe('Minutes of the trace.'),
@@ -104,6 +123,7 @@ const KINDS = [
 ] as const;
 
 export const workloadsSchema = oneOrMany(
+  'workloadSection',
   z.discriminatedUnion('kind', KINDS),
   'What arrives: one section, or a list of sections that run at the same time.',
 );
@@ -118,13 +138,16 @@ type Canonical<T> = { [K in keyof T as K extends keyof typeof CANONICAL ? (typeo
 
 function canonical<T extends object>(value: T): Canonical<T> {
   const renames: Readonly<Record<string, string>> = CANONICAL;
-  return Object.fromEntries(Object.entries(value).map(([key, field]) => [renames[key] ?? key, field])) as Canonical<T>;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, field]) => [renames[key] ?? key, field]),
+  ) as Canonical<T>;
 }
 
 function readNames(value: unknown): readonly string[] {
   const list = Array.isArray(value) ? value : [value];
   const texts = list.map((name) => (typeof name === 'number' ? String(name) : name));
-  if (texts.length > 0 && texts.every((name) => typeof name === 'string' && name !== '')) return texts as string[];
+  if (texts.length > 0 && texts.every((name) => typeof name === 'string' && name !== ''))
+    return texts as string[];
   return refuse(`must be a model name or a list of names, found ${show(value)}`);
 }
 

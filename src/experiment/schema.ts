@@ -24,19 +24,24 @@ export const experimentSchema = section({
   cluster: clusterSchema.prefault({}).describe('The machines.'),
   models: modelsSchema,
   workload: workloadsSchema,
-  slo: duration('Latency objective of requests that have none of their own. Replaces the column of an arrivals file.', 1).prefault(
-    '100ms',
-  ),
+  slo: duration(
+    'Latency objective of requests that have none of their own. Replaces the column of an arrivals file.',
+    1,
+  ).prefault('100ms'),
   policy: policySchema,
   warmup: duration('Requests that arrive before this are served and not counted.').prefault('0s'),
-  checks: z.boolean().default(false).describe("Check the simulator's invariants after every event: slow, for debugging."),
+  checks: z
+    .boolean()
+    .default(false)
+    .describe("Check the simulator's invariants after every event: slow, for debugging."),
   output: output.prefault({}).describe('What is written besides the summary.'),
   sweep: sweepSchema.exactOptional().describe('What `sweep` varies when no --vary is given.'),
 });
 
 function readSlice(value: unknown): readonly [number, number] | null {
   if (value === false) return null;
-  if (!Array.isArray(value) || value.length !== 2) return refuse(`must be [from, to] such as [1s, 2s], or false, found ${show(value)}`);
+  if (!Array.isArray(value) || value.length !== 2)
+    return refuse(`must be [from, to] such as [1s, 2s], or false, found ${show(value)}`);
   const [from, to] = value.map(parseDuration) as [number, number];
   return from < to ? [from, to] : refuse(`must end after it begins, found ${show(value)}`);
 }

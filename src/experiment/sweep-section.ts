@@ -1,9 +1,8 @@
 import { EscapementError } from '../core/errors.js';
 import type { VariedKey } from '../metrics/results.js';
 import type { SourceDocument } from './document.js';
-import { keyExists } from './keys.js';
+import { describeKeys, keyExists } from './keys.js';
 import { suggestion } from './nearest.js';
-import { describeKeys } from './keys.js';
 import { applyOverrides } from './overrides.js';
 import { experimentSchema } from './schema.js';
 import { validate } from './validate.js';
@@ -20,14 +19,21 @@ export interface SweepSection {
  * The `sweep:` section of an experiment file, or undefined if it has none. Throws what is wrong with the
  * file, and `E_CONFIG_KEY` for a varied key that does not exist.
  */
-export function readSweepSection(source: SourceDocument, overrides: readonly string[] = []): SweepSection | undefined {
+export function readSweepSection(
+  source: SourceDocument,
+  overrides: readonly string[] = [],
+): SweepSection | undefined {
   const { tree, placeOf } = applyOverrides(source, overrides);
   const { sweep } = validate(experimentSchema, tree, placeOf);
   if (sweep === undefined) return undefined;
   for (const key of Object.keys(sweep.vary)) {
     if (keyExists(tree, key)) continue;
     const known = describeKeys().map((description) => description.key);
-    throw new EscapementError('E_CONFIG_KEY', `unknown key "${key}": ${suggestion(key, [...new Set(known)])}`, placeOf(['sweep', 'vary', key]));
+    throw new EscapementError(
+      'E_CONFIG_KEY',
+      `unknown key "${key}": ${suggestion(key, [...new Set(known)])}`,
+      placeOf(['sweep', 'vary', key]),
+    );
   }
   const vary = Object.entries(sweep.vary).map(([key, values]) => ({ key, values }));
   return sweep.seeds === undefined ? { vary } : { vary, seeds: sweep.seeds };

@@ -13,7 +13,8 @@ export function parseDuration(value: unknown): number {
   const ns = readQuantity(DURATION, value);
   const rounded = Math.round(ns);
   if (rounded === 0 && ns > 0) throw problem('E_CONFIG_VALUE', `${show(value)} is shorter than 1ns`);
-  if (!Number.isSafeInteger(rounded)) throw problem('E_CONFIG_VALUE', `${show(value)} is longer than 104 days`);
+  if (!Number.isSafeInteger(rounded))
+    throw problem('E_CONFIG_VALUE', `${show(value)} is longer than 104 days`);
   return rounded;
 }
 
@@ -47,17 +48,43 @@ export function formatDuration(ns: number): string {
   if (ns === 0) return '0s';
   if (ns % NS_PER_HOUR === 0) return `${ns / NS_PER_HOUR}h`;
   if (ns % NS_PER_MINUTE === 0) return `${ns / NS_PER_MINUTE}m`;
-  return formatIn([['s', NS_PER_S], ['ms', NS_PER_MS], ['us', NS_PER_US], ['ns', 1]], ns);
+  return formatIn(
+    [
+      ['s', NS_PER_S],
+      ['ms', NS_PER_MS],
+      ['us', NS_PER_US],
+      ['ns', 1],
+    ],
+    ns,
+  );
 }
 
 /** Text of a size in binary units, exact where it is a whole number of them: `16MiB`, `97.43MiB`. */
 export function formatBytes(bytes: number): string {
-  return formatIn([['GiB', GIB], ['MiB', MIB], ['KiB', KIB], ['B', 1]], bytes, 2);
+  return formatIn(
+    [
+      ['GiB', GIB],
+      ['MiB', MIB],
+      ['KiB', KIB],
+      ['B', 1],
+    ],
+    bytes,
+    2,
+  );
 }
 
 /** Text of a count with a decimal suffix: `25.6M`. */
 export function formatCount(count: number): string {
-  return formatIn([['G', 1e9], ['M', 1e6], ['k', 1e3], ['', 1]], count, 2);
+  return formatIn(
+    [
+      ['G', 1e9],
+      ['M', 1e6],
+      ['k', 1e3],
+      ['', 1],
+    ],
+    count,
+    2,
+  );
 }
 
 /**
@@ -67,7 +94,8 @@ export function formatCount(count: number): string {
  */
 export function expandValues(text: string): string[] {
   const values = text.split(',').flatMap((part) => expandPart(part.trim(), text));
-  if (values.length > MAX_VALUES) throw problem('E_CONFIG_VALUE', `${text} has more than ${MAX_VALUES} values`);
+  if (values.length > MAX_VALUES)
+    throw problem('E_CONFIG_VALUE', `${text} has more than ${MAX_VALUES} values`);
   return values;
 }
 
@@ -88,7 +116,17 @@ interface Quantity {
 
 const MULTIPLES = { '': 1, k: 1e3, M: 1e6, G: 1e9 };
 const DURATION_NS = { ns: 1, us: NS_PER_US, ms: NS_PER_MS, s: NS_PER_S, m: NS_PER_MINUTE, h: NS_PER_HOUR };
-const SIZE_BYTES = { B: 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12, KiB: KIB, MiB: MIB, GiB: GIB, TiB: 1024 * GIB };
+const SIZE_BYTES = {
+  B: 1,
+  kB: 1e3,
+  MB: 1e6,
+  GB: 1e9,
+  TB: 1e12,
+  KiB: KIB,
+  MiB: MIB,
+  GiB: GIB,
+  TiB: 1024 * GIB,
+};
 
 const DURATION: Quantity = { noun: 'duration', example: '10ms', units: plain(DURATION_NS) };
 const SIZE: Quantity = { noun: 'size', example: '16MiB', units: plain(SIZE_BYTES) };
@@ -119,17 +157,23 @@ function readQuantity(quantity: Quantity, value: unknown): number {
   if (value === 0 || value === '0') return 0;
   const { noun, example, units } = quantity;
   const parts = typeof value === 'number' || typeof value === 'string' ? splitNumber(String(value)) : null;
-  if (parts === null) throw problem('E_CONFIG_VALUE', `must be a ${noun} such as ${example}, found ${show(value)}`);
+  if (parts === null)
+    throw problem('E_CONFIG_VALUE', `must be a ${noun} such as ${example}, found ${show(value)}`);
   const fraction = Object.hasOwn(units, parts.unit) ? units[parts.unit] : undefined;
   if (fraction === undefined) {
     const wrong = parts.unit === '' ? 'has no unit' : `has the unknown unit ${parts.unit}`;
-    throw problem('E_CONFIG_UNIT', `${show(value)} ${wrong}: write a ${noun} such as ${example} (units: ${unitNames(units)})`);
+    throw problem(
+      'E_CONFIG_UNIT',
+      `${show(value)} ${wrong}: write a ${noun} such as ${example} (units: ${unitNames(units)})`,
+    );
   }
   return notNegative((Number(parts.digits) * fraction[0]) / fraction[1]);
 }
 
 function unitNames(units: Quantity['units']): string {
-  return Object.keys(units).filter((unit) => unit !== '').join(', ');
+  return Object.keys(units)
+    .filter((unit) => unit !== '')
+    .join(', ');
 }
 
 function notNegative(value: number): number {
@@ -149,16 +193,21 @@ function formatIn(units: readonly (readonly [string, number])[], value: number, 
 }
 
 function expandPart(part: string, whole: string): string[] {
-  if (part === '') throw problem('E_CONFIG_VALUE', `${show(whole)} has an empty value: write a list such as 10ms,25ms`);
+  if (part === '')
+    throw problem('E_CONFIG_VALUE', `${show(whole)} has an empty value: write a list such as 10ms,25ms`);
   const ends = part.split(':').map((end) => splitDecimal(end));
   // Minutes such as 600:660 and names have no third part: they stand for themselves.
   if (ends.length !== 3 || ends.every((end) => end === null)) return [part];
-  const bad = problem('E_CONFIG_VALUE', `${part} is not a range: write start:end:step with a step above 0, e.g. 1ms:20ms:1ms`);
+  const bad = problem(
+    'E_CONFIG_VALUE',
+    `${part} is not a range: write start:end:step with a step above 0, e.g. 1ms:20ms:1ms`,
+  );
   if (ends.some((end) => end === null)) throw bad;
   const { unit, values, scale } = alignDecimals(ends as Decimal[], part);
   const [start, end, step] = values as [bigint, bigint, bigint];
   if (step <= 0n || end < start) throw bad;
-  if ((end - start) / step >= BigInt(MAX_VALUES)) throw problem('E_CONFIG_VALUE', `${part} has more than ${MAX_VALUES} values`);
+  if ((end - start) / step >= BigInt(MAX_VALUES))
+    throw problem('E_CONFIG_VALUE', `${part} has more than ${MAX_VALUES} values`);
   const texts: string[] = [];
   for (let value = start; value <= end; value += step) texts.push(decimalText(value, scale) + unit);
   return texts;
@@ -179,8 +228,13 @@ function splitDecimal(text: string): Decimal | null {
 }
 
 /** The decimals as integers of one unit and scale. */
-function alignDecimals(decimals: readonly Decimal[], part: string): { unit: string; values: bigint[]; scale: number } {
-  const units = new Set(decimals.filter(({ digits, unit }) => unit !== '' || digits !== 0n).map(({ unit }) => unit));
+function alignDecimals(
+  decimals: readonly Decimal[],
+  part: string,
+): { unit: string; values: bigint[]; scale: number } {
+  const units = new Set(
+    decimals.filter(({ digits, unit }) => unit !== '' || digits !== 0n).map(({ unit }) => unit),
+  );
   const scale = Math.max(...decimals.map((decimal) => decimal.scale));
   const raised = decimals.map((decimal) => decimal.digits * 10n ** BigInt(scale - decimal.scale));
   const [unit = ''] = units;
@@ -190,7 +244,9 @@ function alignDecimals(decimals: readonly Decimal[], part: string): { unit: stri
     throw problem('E_CONFIG_UNIT', `${part} mixes units: write start, end and step in the same unit`);
   }
   const finest = [...units].reduce((left, right) => (times[left]! < times[right]! ? left : right));
-  const values = raised.map((value, i) => value * BigInt((times[decimals[i]!.unit] ?? times[finest]!) / times[finest]!));
+  const values = raised.map(
+    (value, i) => value * BigInt((times[decimals[i]!.unit] ?? times[finest]!) / times[finest]!),
+  );
   return { unit: finest, values, scale };
 }
 

@@ -1,5 +1,5 @@
-import * as z from 'zod';
-import { type ErrorCode, EscapementError, type ErrorPlace } from '../core/errors.js';
+import type * as z from 'zod';
+import { type ErrorCode, type ErrorPlace, EscapementError } from '../core/errors.js';
 import type { Path } from './document.js';
 import { EMPTY, MISSING } from './fields.js';
 import { suggestion } from './nearest.js';
@@ -41,7 +41,10 @@ function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
     case 'invalid_value':
       return notOneOf(input, issue.values.map(String));
     case 'invalid_union':
-      return notOneOf(isKindHolder(input) ? input.kind : input, ((issue.options ?? []) as unknown[]).map(String));
+      return notOneOf(
+        isKindHolder(input) ? input.kind : input,
+        ((issue.options ?? []) as unknown[]).map(String),
+      );
     case 'too_small':
       return issue.origin === 'number' ? `must be at least ${issue.minimum}, found ${show(input)}` : EMPTY;
     case 'too_big':

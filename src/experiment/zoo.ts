@@ -15,7 +15,9 @@ export async function zooModels(varieties: number, copies: number, pageBytes: nu
       fitModel({ name, parameters: parametersM * 1e6, imagesPerS, imageSize }, pageBytes),
     );
   if (copies === 1) return chosen;
-  return Array.from({ length: copies }, (_, copy) => chosen.map((model) => ({ ...model, name: `${model.name}-${copy}` }))).flat();
+  return Array.from({ length: copies }, (_, copy) =>
+    chosen.map((model) => ({ ...model, name: `${model.name}-${copy}` })),
+  ).flat();
 }
 
 /** The bundled list of varieties: facts about published models with their source. */

@@ -1,7 +1,7 @@
 import type { CellResult, SweepResults } from '../metrics/results.js';
 import { headline, type Point, type Recommendation, recommend } from './analyze.js';
 import { defaultVsBest } from './charts/default-vs-best.js';
-import { choiceLabel } from './charts/finding.js';
+import { choiceLabel, choiceOf } from './charts/finding.js';
 import { goodputBars } from './charts/goodput-bars.js';
 import { goodputLines } from './charts/goodput-lines.js';
 import { gpuTimeline } from './charts/gpu-timeline.js';
@@ -67,7 +67,7 @@ function exampleCharts(results: SweepResults, recommendations: readonly Recommen
   const sloMs = objectiveMs(shown.best.values.slo ?? results.defaults.slo);
   const usual = shown.default === null || shown.default === shown.best ? null : shown.default;
   const lines = [
-    ...(usual === null ? [] : [lineOf(`default: ${chosen(usual, shown)}`, firstRun(usual))]),
+    ...(usual === null ? [] : [lineOf(`default: ${choiceLabel(choiceOf(usual, shown))}`, firstRun(usual))]),
     lineOf(`best: ${choiceLabel(shown.choice)}`, best),
   ];
   return [...latencyChart(lines, sloMs), ...timeCharts(best, valuesLabel(shown.best.values))];
@@ -91,10 +91,6 @@ function lineOf(name: string, { latencyCdf: cdf, summary: { requests } }: CellRe
 
 function firstRun(point: Point): CellResult {
   return (point.cells[0] as Point['cells'][number]).result;
-}
-
-function chosen(point: Point, { choice }: Recommendation): string {
-  return choiceLabel(Object.fromEntries(Object.keys(choice).map((key) => [key, point.values[key] ?? ''])));
 }
 
 function objectiveMs(text: string | undefined): number | null {

@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { EscapementError } from '../core/errors.js';
 
@@ -10,7 +10,7 @@ export function writeWhole(path: string, content: string | Uint8Array): void {
     writeFileSync(partial, content);
     renameSync(partial, path);
   } catch (error) {
-    rmSync(partial, { force: true });
+    if (existsSync(partial)) rmSync(partial);
     const reason = error instanceof Error ? error.message : String(error);
     throw new EscapementError(
       'E_FILE_WRITE',

@@ -53,6 +53,7 @@ export function toVega(spec: ChartSpec): vega.Spec {
 
 interface TextItem {
   readonly fontSize?: number;
+  readonly fontWeight?: number | string;
   readonly limit?: number;
 }
 
@@ -70,7 +71,10 @@ async function withOurMetrics(draw: () => Promise<string>): Promise<string> {
     const scene = vega as unknown as SceneGraph;
     const before = scene.textMetrics.width;
     scene.textMetrics.width = (item, text) =>
-      Math.min(textWidth(lineOf(text), item.fontSize ?? 11), item.limit || Number.POSITIVE_INFINITY);
+      Math.min(
+        textWidth(lineOf(text), item.fontSize ?? 11, item.fontWeight === 600),
+        item.limit || Number.POSITIVE_INFINITY,
+      );
     scene.resetSVGDefIds();
     try {
       return await draw();

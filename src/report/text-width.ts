@@ -15,8 +15,8 @@ const WIDTHS = new Map(
  * Width of a text in Inter, px, to a few percent. Vega's own guess without a canvas is a third too
  * wide, which pushes titles away from axes and drops labels that would fit.
  */
-export function textWidth(text: string, fontSize: number): number {
+export function textWidth(text: string, fontSize: number, semiBold = false): number {
   let width = 0;
   for (const letter of text) width += WIDTHS.get(letter) ?? 0.57;
-  return width * fontSize;
+  return width * fontSize * (semiBold ? 1.06 : 1);
 }

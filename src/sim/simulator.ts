@@ -72,8 +72,12 @@ export class Simulator {
   /** When each worker is due to be woken; Infinity: not. */
   private readonly wakeNs: Float64Array;
   private controllerWakeNs = 0;
-  private arrivals = 0;
+  /** Requests handed to the controller so far. */
+  arrivals = 0;
   private readonly checker: Checker | null;
+  /** What the controller sent in this step; the array keeps its length, the number counts. */
+  private readonly outbox: Action[] = [];
+  private outboxCount = 0;
 
   constructor(options: SimulatorOptions) {
     const { models, gpus, pages, seed } = options;
@@ -106,7 +110,7 @@ export class Simulator {
     const sendResult = (action: Action) => this.sendResult(action);
     this.workers = this.devices.map((device) => new Worker({ models, pages, device, sendResult }));
     for (const { atNs, gpu, factor } of options.gpuClock ?? []) {
-      const first = gpu < 0 ? 0 : gpu;
+      const first = Math.max(gpu, 0);
       const last = gpu < 0 ? gpus - 1 : gpu;
       for (let g = first; g <= last; g++) this.events.schedule(atNs, CLOCK_CHANGE, g, null, factor);
     }
@@ -137,6 +141,7 @@ export class Simulator {
         }
         if (controller.hasInput || this.controllerWakeNs <= nowNs) {
           controller.step(nowNs);
+          this.deliverOutbox();
           this.controllerWakeNs = controller.nextWakeNs(nowNs);
         }
       } while (events.nextNs <= nowNs || controller.hasInput || this.hasArrival(nowNs));
@@ -179,8 +184,8 @@ export class Simulator {
         this.devices[gpu].clockFactor = factor;
         return;
       case DELIVER_ACTION:
-        worker.receive(action as Action, (action as Action).earliestNs, (action as Action).latestNs);
-        break;
+        this.deliver(action as Action);
+        return;
       case DELIVER_RESULT:
         this.controller.result(action as Action);
         return;
@@ -198,11 +203,21 @@ export class Simulator {
     }
   }
 
-  /** Delivery is an event even without delay: the worker acts after the controller has finished its step. */
   private send(action: Action): void {
     const { network, nowNs } = this;
-    const atNs = network.delays ? network.toWorker(action.gpu, nowNs) : nowNs;
-    this.events.schedule(atNs, DELIVER_ACTION, action.gpu, action);
+    if (!network.delays) this.outbox[this.outboxCount++] = action;
+    else this.events.schedule(network.toWorker(action.gpu, nowNs), DELIVER_ACTION, action.gpu, action);
+  }
+
+  /** Without delay, workers get what was sent to them as soon as the controller has finished its step. */
+  private deliverOutbox(): void {
+    for (let i = 0; i < this.outboxCount; i++) this.deliver(this.outbox[i]);
+    this.outboxCount = 0;
+  }
+
+  private deliver(action: Action): void {
+    this.workers[action.gpu].receive(action, action.earliestNs, action.latestNs);
+    this.stepWorker(action.gpu);
   }
 
   private sendResult(action: Action): void {

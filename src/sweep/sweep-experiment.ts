@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { EscapementError } from '../core/errors.js';
 import type { SourceDocument } from '../experiment/document.js';
@@ -48,7 +48,7 @@ export async function sweepExperiment(request: SweepRequest): Promise<SweepResul
   const planned = await planCells(grid, { text: source.text, file, overrides, version });
   const store = new CellStore(outDir, !request.fresh);
   request.onPlan(planned.length, header.seeds);
-  forgetEarlierSweep(outDir);
+  prepareFolder(outDir);
   const runner = threadPool(Math.min(request.threads, planned.length));
   try {
     const results = await runSweep(header, planned, store, runner, request.onCell);
@@ -91,8 +91,14 @@ function defaultsOf(tree: unknown, vary: readonly VariedKey[]): Record<string, s
   return defaults;
 }
 
-/** Until this sweep ends, the folder must not look as if it had. */
-function forgetEarlierSweep(outDir: string): void {
-  for (const name of ['results.json', 'results.csv', 'report.html'])
-    rmSync(join(outDir, name), { force: true });
+/** Makes the folder. Until this sweep ends, it must not look as if it had. Throws `E_FILE_WRITE`. */
+function prepareFolder(outDir: string): void {
+  try {
+    mkdirSync(outDir, { recursive: true });
+    for (const name of ['results.json', 'results.csv', 'report.html'])
+      rmSync(join(outDir, name), { force: true });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new EscapementError('E_FILE_WRITE', `cannot be written: ${reason}`, { file: outDir });
+  }
 }

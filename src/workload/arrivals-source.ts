@@ -42,11 +42,16 @@ export class ArrivalsSource extends BaseSource {
     const source = new ArrivalsSource(spec, blocks, frame);
     const first = await blocks.next();
     if (first.done) throw emptyTrace(spec.path);
-    const headerEnd = first.value.indexOf('\n');
-    const header = first.value.toString('utf8', 0, headerEnd).replace('\uFEFF', '').trim();
-    requireLayout('arrivals', header.split(','), spec.path);
-    source.decode(first.value.subarray(headerEnd + 1));
-    await source.refill();
+    try {
+      const headerEnd = first.value.indexOf('\n');
+      const header = first.value.toString('utf8', 0, headerEnd).replace('\uFEFF', '').trim();
+      requireLayout('arrivals', header.split(','), spec.path);
+      source.decode(first.value.subarray(headerEnd + 1));
+      await source.refill();
+    } catch (error) {
+      await blocks.return();
+      throw error;
+    }
     return source;
   }
 
@@ -68,7 +73,7 @@ export class ArrivalsSource extends BaseSource {
     while (this.starved) {
       const block = await this.blocks.next();
       if (!block.done) this.decode(block.value);
-      else if (this.any) this.end();
+      else if (this.any) this.finish();
       else throw noRows(this.path);
     }
   }
@@ -86,7 +91,7 @@ export class ArrivalsSource extends BaseSource {
     this.advance();
   }
 
-  private end(): void {
+  private finish(): void {
     this.ended = true;
     this.starved = false;
     this.advance();
@@ -116,7 +121,11 @@ const TAIL_BYTES = 1 << 16;
 export async function lastArrivalNs(path: string): Promise<number> {
   let tail = '';
   for await (const block of readBlocks(path, path.endsWith('.gz') ? 0 : await tailStart(path))) {
-    tail = block.subarray(Math.max(0, block.length - TAIL_BYTES)).toString('utf8').trimEnd() || tail;
+    tail =
+      block
+        .subarray(Math.max(0, block.length - TAIL_BYTES))
+        .toString('utf8')
+        .trimEnd() || tail;
   }
   const last = Number(tail.slice(tail.lastIndexOf('\n') + 1).split(',')[0]);
   // A row that is no row is reported, with its line, when the source gets there.

@@ -1,5 +1,10 @@
+export { type AzureLikeOptions, generateAzureLike } from './azure-like/generate.js';
+export { readAzure2019 } from './files/azure-2019.js';
 export type { WorkloadContext } from './frame.js';
 export { MergedSource, mergeSources } from './merge.js';
+export type { MinuteCounts } from './minute-counts.js';
 export { openWorkload, type Workload } from './open.js';
 export type { StreamedSource } from './source.js';
 export type { WorkloadSpec } from './spec.js';
+export { type TraceInfo, traceInfo } from './trace-info.js';
+export { writeArrivals, writeAzure2019 } from './trace-write.js';

@@ -12,6 +12,8 @@ export class MergedSource extends BaseSource {
   readonly answered?: (user: number, nowNs: number) => void;
 
   private readonly sources: readonly StreamedSource[];
+  /** When each section's pending arrival comes, ns. */
+  private readonly pendingNs: Float64Array;
   /** First user of each section. */
   private readonly firstUser: readonly number[];
 
@@ -25,35 +27,43 @@ export class MergedSource extends BaseSource {
     super(0, users);
     invariant(sources.length > 0, 'a merged source needs at least one section');
     this.sources = sources;
+    this.pendingNs = new Float64Array(sources.length);
     this.firstUser = firstUser;
     if (sources.some((source) => source.answered !== undefined)) {
       this.answered = (user, nowNs) => this.passAnswer(user, nowNs);
     }
-    this.select();
+    this.lookAtAll();
   }
 
   override advance(): void {
-    this.sources[this.section].advance();
-    this.select();
+    const source = this.sources[this.section];
+    source.advance();
+    this.pendingNs[this.section] = source.timeNs;
+    // Until it has read on, it might have an arrival before those of the others.
+    if (source.starved) this.starved = true;
+    else this.select();
   }
 
   override async refill(): Promise<void> {
     for (const source of this.sources) if (source.starved) await source.refill();
-    this.select();
+    this.lookAtAll();
   }
 
-  /** Makes the earliest pending arrival ours, unless a section that has to read on might have an earlier one. */
+  private lookAtAll(): void {
+    this.sources.forEach((source, section) => {
+      this.pendingNs[section] = source.timeNs;
+    });
+    this.starved = this.sources.some((source) => source.starved);
+    if (!this.starved) this.select();
+  }
+
+  /** Makes the earliest pending arrival ours; on a tie that of the first section. */
   private select(): void {
-    const { sources } = this;
+    const { pendingNs } = this;
     let earliest = 0;
-    for (let i = 0; i < sources.length; i++) {
-      if (sources[i].starved) {
-        this.starved = true;
-        return;
-      }
-      if (sources[i].timeNs < sources[earliest].timeNs) earliest = i;
+    for (let section = 1; section < pendingNs.length; section++) {
+      if (pendingNs[section] < pendingNs[earliest]) earliest = section;
     }
-    this.starved = false;
     this.take(earliest);
   }
 
@@ -72,6 +82,7 @@ export class MergedSource extends BaseSource {
     const source = this.sources[section];
     if (source.answered === undefined) return;
     source.answered(user - this.firstUser[section], nowNs);
+    this.pendingNs[section] = source.timeNs;
     // On a tie the pending arrival stays: a driver may be about to deliver it.
     if (!this.starved && source.timeNs < this.timeNs) this.take(section);
   }

@@ -26,21 +26,19 @@ export class MinuteCountsBuilder {
   private readonly triggers: string[] = [];
   /** First entry of each function. */
   private readonly begin: number[] = [];
-  private minute = new Uint16Array(1 << 12);
-  private count = new Int32Array(1 << 12);
-  private entries = 0;
+  private readonly minute = new IntColumn();
+  private readonly count = new IntColumn();
 
   beginFunction(trigger?: string): void {
-    this.begin.push(this.entries);
+    this.begin.push(this.minute.length);
     this.totals.push(0);
     if (trigger !== undefined) this.triggers.push(trigger);
   }
 
   /** `count` invocations of the latest function in `minute` (from 0). */
   add(minute: number, count: number): void {
-    if (this.entries === this.minute.length) this.grow();
-    this.minute[this.entries] = minute;
-    this.count[this.entries++] = count;
+    this.minute.push(minute);
+    this.count.push(count);
     this.totals[this.totals.length - 1] += count;
   }
 
@@ -50,14 +48,14 @@ export class MinuteCountsBuilder {
     const order = Array.from(totals.keys()).sort((a, b) => totals[b] - totals[a] || a - b);
     const start = this.offsets(minutes);
     const next = start.slice(0, minutes);
-    const rank = new Int32Array(this.entries);
-    const count = new Int32Array(this.entries);
+    const rank = new Int32Array(this.minute.length);
+    const count = new Int32Array(this.minute.length);
     order.forEach((fn, fnRank) => {
-      const end = fn + 1 < this.begin.length ? this.begin[fn + 1] : this.entries;
+      const end = fn + 1 < this.begin.length ? this.begin[fn + 1] : this.minute.length;
       for (let entry = this.begin[fn]; entry < end; entry++) {
-        const to = next[this.minute[entry]]++;
+        const to = next[this.minute.at(entry)]++;
         rank[to] = fnRank;
-        count[to] = this.count[entry];
+        count[to] = this.count.at(entry);
       }
     });
     return {
@@ -74,17 +72,26 @@ export class MinuteCountsBuilder {
 
   private offsets(minutes: number): Int32Array {
     const start = new Int32Array(minutes + 1);
-    for (let entry = 0; entry < this.entries; entry++) start[this.minute[entry] + 1]++;
+    for (let entry = 0; entry < this.minute.length; entry++) start[this.minute.at(entry) + 1]++;
     for (let minute = 0; minute < minutes; minute++) start[minute + 1] += start[minute];
     return start;
   }
+}
 
-  private grow(): void {
-    const minute = new Uint16Array(this.minute.length * 2);
-    minute.set(this.minute);
-    this.minute = minute;
-    const count = new Int32Array(this.count.length * 2);
-    count.set(this.count);
-    this.count = count;
+const CHUNK_BITS = 16;
+
+/** Grows without copying and without spare room, which matters for the ten million entries of a full day. */
+class IntColumn {
+  length = 0;
+  private readonly chunks: Int32Array[] = [];
+
+  push(value: number): void {
+    const chunk = this.length >> CHUNK_BITS;
+    if (chunk === this.chunks.length) this.chunks.push(new Int32Array(1 << CHUNK_BITS));
+    this.chunks[chunk][this.length++ & ((1 << CHUNK_BITS) - 1)] = value;
+  }
+
+  at(index: number): number {
+    return this.chunks[index >> CHUNK_BITS][index & ((1 << CHUNK_BITS) - 1)];
   }
 }

@@ -14,7 +14,7 @@ export interface MinuteStatistics {
   readonly dispersion: number;
   /** Functions with at least one invocation in a mean minute. */
   readonly activePerMinute: number;
-  /** Percentiles over functions of standard deviation / mean of their minutes. */
+  /** Percentiles over invoked functions of standard deviation / mean of their minutes. */
   readonly cvP50: number;
   readonly cvP90: number;
   /** Share of the functions with less than one invocation a minute, and an hour, on average. */
@@ -36,13 +36,18 @@ export class MinuteTally {
   private totalSquares = 0;
   private peak = 0;
 
-  /** `count` more invocations of function `fn` in the minute under way. */
-  add(fn: number, count: number): void {
-    while (this.now.length <= fn) {
+  /** Makes functions below `functions` count even if they are never invoked. */
+  reserve(functions: number): void {
+    while (this.now.length < functions) {
       this.now.push(0);
       this.totals.push(0);
       this.squares.push(0);
     }
+  }
+
+  /** `count` more invocations of function `fn` in the minute under way. */
+  add(fn: number, count: number): void {
+    this.reserve(fn + 1);
     if (this.now[fn] === 0) this.touched.push(fn);
     this.now[fn] += count;
   }
@@ -70,8 +75,10 @@ export class MinuteTally {
     const sorted = totals.toSorted((a, b) => b - a);
     const cvs = totals
       .map((total, fn) => Math.sqrt(Math.max(0, (this.squares[fn] * minutes) / (total * total) - 1)))
+      .filter((cv) => !Number.isNaN(cv))
       .sort((a, b) => a - b);
-    const shareOf = (most: number) => sorted.slice(0, most).reduce((sum, total) => sum + total, 0) / this.totalSum;
+    const shareOf = (most: number) =>
+      sorted.slice(0, most).reduce((sum, total) => sum + total, 0) / this.totalSum;
     const shareBelow = (least: number) => totals.filter((total) => total < least).length / totals.length;
     return {
       functions: totals.length,
@@ -92,6 +99,7 @@ export class MinuteTally {
 
 export function statisticsOf(counts: MinuteCounts): MinuteStatistics {
   const tally = new MinuteTally();
+  tally.reserve(counts.functions);
   for (let minute = 0; minute < counts.minutes; minute++) {
     for (let entry = counts.start[minute]; entry < counts.start[minute + 1]; entry++) {
       tally.add(counts.rank[entry], counts.count[entry]);

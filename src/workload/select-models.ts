@@ -24,8 +24,13 @@ function matcher(pattern: string): (name: string) => boolean {
 }
 
 function noMatch(pattern: string, names: readonly string[]): EscapementError {
-  const known = names.length > 5 ? `${names.slice(0, 5).join(', ')}, … (${names.length} models)` : names.join(', ');
-  return new EscapementError('E_UNKNOWN_MODEL', `"${pattern}" matches no model of this run; there are ${known}`, {
-    key: 'workload.models',
-  });
+  const known =
+    names.length > 5 ? `${names.slice(0, 5).join(', ')}, … (${names.length} models)` : names.join(', ');
+  return new EscapementError(
+    'E_UNKNOWN_MODEL',
+    `"${pattern}" matches no model of this run; there are ${known}`,
+    {
+      key: 'workload.models',
+    },
+  );
 }

@@ -39,8 +39,14 @@ test('--version prints the version of the package', async () => {
   expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
-test.each(['experiment', 'profile', 'summary', 'run', 'results'])('schema %s is a JSON Schema', async (name) => {
-  const { status, stdout } = await runCli(['schema', name]);
-  expect(status).toBe(0);
-  expect(JSON.parse(stdout)).toMatchObject({ $schema: expect.stringContaining('json-schema.org'), type: 'object' });
-});
+test.each(['experiment', 'profile', 'summary', 'run', 'results'])(
+  'schema %s is a JSON Schema',
+  async (name) => {
+    const { status, stdout } = await runCli(['schema', name]);
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      $schema: expect.stringContaining('json-schema.org'),
+      type: 'object',
+    });
+  },
+);

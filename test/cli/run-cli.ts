@@ -26,7 +26,10 @@ export interface CliOptions {
 }
 
 /** Runs the compiled command line as a child process, as a user would. */
-export function runCli(args: readonly string[], { cwd = ROOT, interruptWhen }: CliOptions = {}): Promise<CliRun> {
+export function runCli(
+  args: readonly string[],
+  { cwd = ROOT, interruptWhen }: CliOptions = {},
+): Promise<CliRun> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [MAIN, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
     let stdout = '';
@@ -36,7 +39,7 @@ export function runCli(args: readonly string[], { cwd = ROOT, interruptWhen }: C
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       stderr += text;
-      if (interruptWhen?.(stderr)) child.kill('SIGINT');
+      if (!child.killed && interruptWhen?.(stderr)) child.kill('SIGINT');
     });
     child.on('error', reject);
     child.on('close', (status) => resolve({ status, stdout, stderr }));

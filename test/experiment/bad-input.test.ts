@@ -5,7 +5,9 @@ import { rejection } from './failure.js';
 
 /** Replaces one line of the base experiment; line numbers stay. */
 function line(number: number, text: string): string {
-  return BASE.split('\n').with(number - 1, text).join('\n');
+  return BASE.split('\n')
+    .with(number - 1, text)
+    .join('\n');
 }
 
 describe('a mistake in an experiment file is reported with file, line and key', () => {
@@ -14,7 +16,12 @@ describe('a mistake in an experiment file is reported with file, line and key', 
     ['duplicate key', line(6, 'seed: 2'), 'E_CONFIG_SYNTAX', 'exp.yaml:6: Map keys must be unique'],
     ['empty file', '', 'E_CONFIG_SYNTAX', 'exp.yaml: the file is empty'],
     ['a list', '- a\n', 'E_CONFIG_SYNTAX', 'exp.yaml:1: must be a section of "key: value" lines'],
-    ['unknown key', line(5, 'sloo: 100ms'), 'E_CONFIG_KEY', 'exp.yaml:5: sloo: unknown key "sloo": did you mean "slo"?'],
+    [
+      'unknown key',
+      line(5, 'sloo: 100ms'),
+      'E_CONFIG_KEY',
+      'exp.yaml:5: sloo: unknown key "sloo": did you mean "slo"?',
+    ],
     [
       'unknown key inside',
       line(2, 'cluster: { gpu: 1 }'),
@@ -39,57 +46,211 @@ describe('a mistake in an experiment file is reported with file, line and key', 
       'E_CONFIG_KEY',
       'exp.yaml:4: cluster.page: unknown key "page": did you mean "pages"?',
     ],
-    ['no unit', line(5, 'slo: 100'), 'E_CONFIG_UNIT', /exp\.yaml:5: slo: 100 has no unit: .*\(units: ns, us, ms, s, m, h\)/],
-    ['unknown unit', line(5, 'slo: 100msec'), 'E_CONFIG_UNIT', /exp\.yaml:5: slo: 100msec has the unknown unit msec: /],
+    [
+      'no unit',
+      line(5, 'slo: 100'),
+      'E_CONFIG_UNIT',
+      /exp\.yaml:5: slo: 100 has no unit: .*\(units: ns, us, ms, s, m, h\)/,
+    ],
+    [
+      'unknown unit',
+      line(5, 'slo: 100msec'),
+      'E_CONFIG_UNIT',
+      /exp\.yaml:5: slo: 100msec has the unknown unit msec: /,
+    ],
     ['SLO of 0', line(5, 'slo: 0'), 'E_CONFIG_VALUE', 'exp.yaml:5: slo: must be longer than 0, found 0'],
-    ['negative SLO', line(5, 'slo: -5ms'), 'E_CONFIG_VALUE', 'exp.yaml:5: slo: must not be negative, found -5000000'],
+    [
+      'negative SLO',
+      line(5, 'slo: -5ms'),
+      'E_CONFIG_VALUE',
+      'exp.yaml:5: slo: must not be negative, found -5000000',
+    ],
     ['no value', line(5, 'slo:'), 'E_CONFIG_VALUE', 'exp.yaml:5: slo: has no value'],
-    ['zero GPUs', line(2, 'cluster: { gpus: 0 }'), 'E_CONFIG_VALUE', 'exp.yaml:2: cluster.gpus: must be at least 1, found 0'],
+    [
+      'zero GPUs',
+      line(2, 'cluster: { gpus: 0 }'),
+      'E_CONFIG_VALUE',
+      'exp.yaml:2: cluster.gpus: must be at least 1, found 0',
+    ],
     [
       'half a GPU',
       line(2, 'cluster: { gpus: 1.5 }'),
       'E_CONFIG_VALUE',
       'exp.yaml:2: cluster.gpus: must be a whole number, found 1.5',
     ],
-    ['GPUs as text', line(2, 'cluster: { gpus: two }'), 'E_CONFIG_VALUE', 'exp.yaml:2: cluster.gpus: must be a number, found two'],
-    ['cluster as number', line(2, 'cluster: 6'), 'E_CONFIG_VALUE', 'exp.yaml:2: cluster: must be a section of keys, found 6'],
-    ['both sizes', line(2, 'cluster: { pages: 9, memory: 1GiB }'), 'E_CONFIG_VALUE', 'exp.yaml:2: cluster.memory: give pages or memory, not both'],
-    ['workers', line(2, 'cluster: { gpus: 2, workers: 3 }'), 'E_CONFIG_VALUE', 'exp.yaml:2: cluster.workers: must be at most gpus (2)'],
-    ['memory below a page', line(2, 'cluster: { memory: 1MiB }'), 'E_CONFIG_VALUE', /cluster\.memory: must hold at least one page/],
+    [
+      'GPUs as text',
+      line(2, 'cluster: { gpus: two }'),
+      'E_CONFIG_VALUE',
+      'exp.yaml:2: cluster.gpus: must be a number, found two',
+    ],
+    [
+      'cluster as number',
+      line(2, 'cluster: 6'),
+      'E_CONFIG_VALUE',
+      'exp.yaml:2: cluster: must be a section of keys, found 6',
+    ],
+    [
+      'both sizes',
+      line(2, 'cluster: { pages: 9, memory: 1GiB }'),
+      'E_CONFIG_VALUE',
+      'exp.yaml:2: cluster.memory: give pages or memory, not both',
+    ],
+    [
+      'workers',
+      line(2, 'cluster: { gpus: 2, workers: 3 }'),
+      'E_CONFIG_VALUE',
+      'exp.yaml:2: cluster.workers: must be at most gpus (2)',
+    ],
+    [
+      'memory below a page',
+      line(2, 'cluster: { memory: 1MiB }'),
+      'E_CONFIG_VALUE',
+      /cluster\.memory: must hold at least one page/,
+    ],
     [
       'clock of a GPU that is not there',
       line(2, 'cluster: { gpuClock: [{ at: 1s, gpu: 1, factor: 0.5 }] }'),
       'E_CONFIG_VALUE',
       'exp.yaml:2: cluster.gpuClock.0.gpu: must be below gpus (1)',
     ],
-    ['stragglers', line(2, 'cluster: { noise: { stragglers: 150% } }'), 'E_CONFIG_VALUE', /noise\.stragglers: must be at most 100%, found 150%/],
+    [
+      'stragglers',
+      line(2, 'cluster: { noise: { stragglers: 150% } }'),
+      'E_CONFIG_VALUE',
+      /noise\.stragglers: must be at most 100%, found 150%/,
+    ],
     [
       'unknown policy',
       line(6, 'policy: { kind: clockwrk }'),
       'E_CONFIG_VALUE',
       /exp\.yaml:6: policy\.kind: must be one of clockwork, fifo.*; found clockwrk, did you mean "clockwork"\?/,
     ],
-    ['no policy kind', line(6, 'policy: { maxBatch: 1 }'), 'E_CONFIG_VALUE', /exp\.yaml:6: policy\.kind: is missing.*clockwork/],
-    ['batch of 0', line(6, 'policy: { kind: clockwork, maxBatch: 0 }'), 'E_CONFIG_VALUE', /policy\.maxBatch: must be at least 1, found 0/],
-    ['negative rate', line(4, 'workload: { kind: poisson, rate: -1/s, duration: 1s }'), 'E_CONFIG_VALUE', /exp\.yaml:4: workload\.rate: must not be negative/],
-    ['zero rate', line(4, 'workload: { kind: poisson, rate: 0/s, duration: 1s }'), 'E_CONFIG_VALUE', 'exp.yaml:4: workload.rate: must be above 0, found 0/s'],
-    ['rate without unit', line(4, 'workload: { kind: poisson, rate: 600, duration: 1s }'), 'E_CONFIG_UNIT', /exp\.yaml:4: workload\.rate: 600 has no unit/],
-    ['no duration', line(4, 'workload: { kind: poisson, rate: 1/s }'), 'E_CONFIG_VALUE', 'exp.yaml:4: workload.duration: is missing, and has no default'],
-    ['unknown kind', line(4, 'workload: { kind: poison }'), 'E_CONFIG_VALUE', /exp\.yaml:4: workload\.kind: must be one of arrivals, .*; found poison, did you mean "poisson"\?/],
-    ['bad minutes', line(4, 'workload: { kind: azure-2019, path: arrivals.csv, minutes: 660:600 }'), 'E_CONFIG_VALUE', 'exp.yaml:4: workload.minutes: must be a slice from:to such as 600:660, found 660:600'],
-    ['an item of a list', line(4, 'workload:\n  - { kind: fixed, rate: 1/s, duration: 1s }\n  - { kind: fixed, rate: 0, duration: 1s }'), 'E_CONFIG_VALUE', 'exp.yaml:6: workload.1.rate: must be above 0, found 0'],
+    [
+      'no policy kind',
+      line(6, 'policy: { maxBatch: 1 }'),
+      'E_CONFIG_VALUE',
+      /exp\.yaml:6: policy\.kind: is missing.*clockwork/,
+    ],
+    [
+      'batch of 0',
+      line(6, 'policy: { kind: clockwork, maxBatch: 0 }'),
+      'E_CONFIG_VALUE',
+      /policy\.maxBatch: must be at least 1, found 0/,
+    ],
+    [
+      'negative rate',
+      line(4, 'workload: { kind: poisson, rate: -1/s, duration: 1s }'),
+      'E_CONFIG_VALUE',
+      /exp\.yaml:4: workload\.rate: must not be negative/,
+    ],
+    [
+      'zero rate',
+      line(4, 'workload: { kind: poisson, rate: 0/s, duration: 1s }'),
+      'E_CONFIG_VALUE',
+      'exp.yaml:4: workload.rate: must be above 0, found 0/s',
+    ],
+    [
+      'rate without unit',
+      line(4, 'workload: { kind: poisson, rate: 600, duration: 1s }'),
+      'E_CONFIG_UNIT',
+      /exp\.yaml:4: workload\.rate: 600 has no unit/,
+    ],
+    [
+      'no duration',
+      line(4, 'workload: { kind: poisson, rate: 1/s }'),
+      'E_CONFIG_VALUE',
+      'exp.yaml:4: workload.duration: is missing, and has no default',
+    ],
+    [
+      'unknown kind',
+      line(4, 'workload: { kind: poison }'),
+      'E_CONFIG_VALUE',
+      /exp\.yaml:4: workload\.kind: must be one of arrivals, .*; found poison, did you mean "poisson"\?/,
+    ],
+    [
+      'bad minutes',
+      line(4, 'workload: { kind: azure-2019, path: arrivals.csv, minutes: 660:600 }'),
+      'E_CONFIG_VALUE',
+      'exp.yaml:4: workload.minutes: must be a slice from:to such as 600:660, found 660:600',
+    ],
+    [
+      'an item of a list',
+      line(
+        4,
+        'workload:\n  - { kind: fixed, rate: 1/s, duration: 1s }\n  - { kind: fixed, rate: 0, duration: 1s }',
+      ),
+      'E_CONFIG_VALUE',
+      'exp.yaml:6: workload.1.rate: must be above 0, found 0',
+    ],
     ['no workload', line(4, ''), 'E_CONFIG_VALUE', 'exp.yaml: workload: is missing, and has no default'],
     ['empty list', line(4, 'workload: []'), 'E_CONFIG_VALUE', 'exp.yaml:4: workload: has no value'],
-    ['missing trace', line(4, 'workload: { kind: azure-2019, path: gone.csv }'), 'E_FILE_MISSING', /exp\.yaml:4: workload\.path: \S+gone\.csv: no such file/],
-    ['missing models', line(3, 'models: { kind: csv, path: gone.csv }'), 'E_FILE_MISSING', /exp\.yaml:3: models\.path: \S+gone\.csv: no such file/],
-    ['missing profile', line(3, 'models: [{ kind: zoo }, { kind: profile, path: gone.json }]'), 'E_FILE_MISSING', /exp\.yaml:3: models\.1\.path: \S+gone\.json: no such file/],
-    ['too large a model', line(2, 'cluster: { pages: 6 }'), 'E_MODEL_TOO_LARGE', 'exp.yaml:3: models: model 0 needs 7 pages of 16MiB and the weights cache of a GPU has 6: raise cluster.pages or cluster.memory'],
-    ['two models of one name', line(3, 'models: [{ kind: csv, path: models.csv }, { kind: csv, path: models.csv }]'), 'E_CONFIG_VALUE', 'exp.yaml:3: models.1: two models are named 0: give one section another name'],
-    ['too many varieties', line(3, 'models: { kind: zoo, varieties: 62 }'), 'E_CONFIG_VALUE', 'exp.yaml:3: models.varieties: must be at most 61, found 62'],
-    ['copies of 0', line(3, 'models: { kind: fit, parameters: 1M, copies: 0 }'), 'E_CONFIG_VALUE', /models\.copies: must be at least 1, found 0/],
-    ['timeline', `${BASE}output: { timeline: [2s, 1s] }`, 'E_CONFIG_VALUE', /exp\.yaml:7: output\.timeline: must end after it begins/],
-    ['checks', `${BASE}checks: maybe`, 'E_CONFIG_VALUE', 'exp.yaml:7: checks: must be true or false, found maybe'],
-    ['fractional seed', line(1, 'seed: 1.5'), 'E_CONFIG_VALUE', 'exp.yaml:1: seed: must be a whole number, found 1.5'],
+    [
+      'models that are not there',
+      line(4, 'workload: { kind: poisson, rate: 1/s, duration: 1s, models: [0, vgg*] }'),
+      'E_UNKNOWN_MODEL',
+      'exp.yaml:4: workload.models: "vgg*" matches no model of this run; there are 0, 1',
+    ],
+    [
+      'missing trace',
+      line(4, 'workload: { kind: azure-2019, path: gone.csv }'),
+      'E_FILE_MISSING',
+      /exp\.yaml:4: workload\.path: \S+gone\.csv: no such file/,
+    ],
+    [
+      'missing models',
+      line(3, 'models: { kind: csv, path: gone.csv }'),
+      'E_FILE_MISSING',
+      /exp\.yaml:3: models\.path: \S+gone\.csv: no such file/,
+    ],
+    [
+      'missing profile',
+      line(3, 'models: [{ kind: zoo }, { kind: profile, path: gone.json }]'),
+      'E_FILE_MISSING',
+      /exp\.yaml:3: models\.1\.path: \S+gone\.json: no such file/,
+    ],
+    [
+      'too large a model',
+      line(2, 'cluster: { pages: 6 }'),
+      'E_MODEL_TOO_LARGE',
+      'exp.yaml:3: models: model 0 needs 7 pages of 16MiB and the weights cache of a GPU has 6: raise cluster.pages or cluster.memory',
+    ],
+    [
+      'two models of one name',
+      line(3, 'models: [{ kind: csv, path: models.csv }, { kind: csv, path: models.csv }]'),
+      'E_CONFIG_VALUE',
+      'exp.yaml:3: models.1: two models are named 0: give one section another name',
+    ],
+    [
+      'too many varieties',
+      line(3, 'models: { kind: zoo, varieties: 62 }'),
+      'E_CONFIG_VALUE',
+      'exp.yaml:3: models.varieties: must be at most 61, found 62',
+    ],
+    [
+      'copies of 0',
+      line(3, 'models: { kind: fit, parameters: 1M, copies: 0 }'),
+      'E_CONFIG_VALUE',
+      /models\.copies: must be at least 1, found 0/,
+    ],
+    [
+      'timeline',
+      `${BASE}output: { timeline: [2s, 1s] }`,
+      'E_CONFIG_VALUE',
+      /exp\.yaml:7: output\.timeline: must end after it begins/,
+    ],
+    [
+      'checks',
+      `${BASE}checks: maybe`,
+      'E_CONFIG_VALUE',
+      'exp.yaml:7: checks: must be true or false, found maybe',
+    ],
+    [
+      'fractional seed',
+      line(1, 'seed: 1.5'),
+      'E_CONFIG_VALUE',
+      'exp.yaml:1: seed: must be a whole number, found 1.5',
+    ],
   ])('%s', async (_, text, code, message) => {
     const error = await rejection(load(text));
     const short = error.message.replace(/^\S*(?=exp\.yaml)/, '');
@@ -117,8 +278,16 @@ describe('a mistake in an override names the override', () => {
     ['slo=fast', 'E_CONFIG_VALUE', '--set slo=fast: must be a duration such as 10ms, found fast'],
     ['slo=10', 'E_CONFIG_UNIT', /^--set slo=10: 10 has no unit/],
     ['slo=', 'E_CONFIG_VALUE', '--set slo=: has no value'],
-    ['polcy.maxBatch=1', 'E_CONFIG_KEY', '--set polcy.maxBatch=1: unknown key "polcy": did you mean "policy"?'],
-    ['policy.maxbatch=1', 'E_CONFIG_KEY', '--set policy.maxbatch=1: unknown key "maxbatch": did you mean "maxBatch"?'],
+    [
+      'polcy.maxBatch=1',
+      'E_CONFIG_KEY',
+      '--set polcy.maxBatch=1: unknown key "polcy": did you mean "policy"?',
+    ],
+    [
+      'policy.maxbatch=1',
+      'E_CONFIG_KEY',
+      '--set policy.maxbatch=1: unknown key "maxbatch": did you mean "maxBatch"?',
+    ],
     ['cluster={gpus: 0}', 'E_CONFIG_VALUE', '--set cluster={gpus: 0}: gpus: must be at least 1, found 0'],
     ['cluster={gpus: 0', 'E_CONFIG_SYNTAX', '--set cluster={gpus: 0: the value is not valid YAML'],
     ['slo.x=1', 'E_CONFIG_KEY', '--set slo.x=1: slo is a plain value and has no keys'],
@@ -134,7 +303,7 @@ describe('a mistake in an override names the override', () => {
 
   it.each([
     ['workload.rate=1/s', '--set workload.rate=1/s: workload is a list: write workload.0.rate'],
-    ['workload.1.rate=1/s', '--set workload.1.rate=1/s: workload has 1 entries, counted from 0'],
+    ['workload.1.rate=1/s', '--set workload.1.rate=1/s: workload ends at index 0'],
   ])('--set %s on a list', async (override, message) => {
     const list = line(4, 'workload: [{ kind: poisson, rate: 1/s, duration: 1s }]');
     expect((await rejection(load(list, [override]))).message).toBe(message);
@@ -151,9 +320,21 @@ describe('a mistake in a models file is reported with its line and column', () =
   it.each([
     ['no column', edit('weights_bytes,', ''), 'models.csv:1: weights_bytes: the column is missing'],
     ['unknown column', edit('pages', 'pagez'), 'models.csv:1: pagez: unknown column: did you mean "pages"?'],
-    ['text', edit('1,102160300', '1,many'), 'models.csv:3: weights_bytes: must be a whole number of at least 1, found "many"'],
-    ['negative', edit('8310000', '-8310000'), 'models.csv:2: weights_transfer_ns: must be a whole number of at least 1, found "-8310000"'],
-    ['zero latency', edit('2730000', '0'), 'models.csv:2: b1_ns: must be a whole number of at least 1, found "0"'],
+    [
+      'text',
+      edit('1,102160300', '1,many'),
+      'models.csv:3: weights_bytes: must be a whole number of at least 1, found "many"',
+    ],
+    [
+      'negative',
+      edit('8310000', '-8310000'),
+      'models.csv:2: weights_transfer_ns: must be a whole number of at least 1, found "-8310000"',
+    ],
+    [
+      'zero latency',
+      edit('2730000', '0'),
+      'models.csv:2: b1_ns: must be a whole number of at least 1, found "0"',
+    ],
     ['no name', edit('\n1,', '\n,'), 'models.csv:3: model_id: is empty'],
     ['short row', edit(',602112,4000\n1', '\n1'), 'models.csv:2: has 7 fields, and the header names 9'],
     ['no rows', MODELS_CSV.split('\n')[0]!, 'models.csv: has a header and no models'],

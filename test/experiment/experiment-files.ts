@@ -1,8 +1,8 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadExperiment } from '../../src/experiment/load.js';
 import type { Experiment } from '../../src/experiment/experiment.js';
+import { loadExperiment } from '../../src/experiment/load.js';
 
 export const MODELS_CSV = `model_id,weights_bytes,pages,weights_transfer_ns,b1_ns,b2_ns,b4_ns,input_bytes,output_bytes
 0,102160300,7,8310000,2730000,4050000,5880000,602112,4000
@@ -21,7 +21,11 @@ policy: { kind: clockwork }
 /** A new folder with models.csv, arrivals.csv and the given files. */
 export function folder(files: Readonly<Record<string, string>> = {}): string {
   const path = mkdtempSync(join(tmpdir(), 'escapement-'));
-  const all = { 'models.csv': MODELS_CSV, 'arrivals.csv': 'arrival_ns,model_id,slo_ns\n5,0,100000000\n', ...files };
+  const all = {
+    'models.csv': MODELS_CSV,
+    'arrivals.csv': 'arrival_ns,model_id,slo_ns\n5,0,100000000\n',
+    ...files,
+  };
   for (const [name, text] of Object.entries(all)) writeFileSync(join(path, name), text);
   return path;
 }

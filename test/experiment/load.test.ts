@@ -36,7 +36,8 @@ describe('loadExperiment', () => {
 
   it.skipIf(!existsSync(ORACLE))('reads the reference case as it is written', async () => {
     const path = folder();
-    for (const name of ['models_resnet50_v2_x15.csv', 'a_poisson_600.csv.gz']) copyFileSync(join(ORACLE, name), join(path, name));
+    for (const name of ['models_resnet50_v2_x15.csv', 'a_poisson_600.csv.gz'])
+      copyFileSync(join(ORACLE, name), join(path, name));
     const file = join(path, 'case.yaml');
     writeFileSync(
       file,
@@ -66,13 +67,19 @@ policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
   });
 
   it('lets the column of an arrivals file stand unless the file sets an objective', async () => {
-    const arrivals = BASE.replace('kind: poisson, rate: 600/s, duration: 20s', 'kind: arrivals, path: arrivals.csv');
+    const arrivals = BASE.replace(
+      'kind: poisson, rate: 600/s, duration: 20s',
+      'kind: arrivals, path: arrivals.csv',
+    );
     const withoutSlo = arrivals.replace('slo: 100ms\n', '');
     expect((await load(arrivals)).workloads[0]).toMatchObject({ overrideSlo: true });
     expect((await load(withoutSlo)).workloads[0]).toMatchObject({ overrideSlo: false });
     expect((await load(withoutSlo)).sloNs).toBe(100e6);
     expect((await load(withoutSlo, ['slo=50ms'])).workloads[0]).toMatchObject({ overrideSlo: true });
-    expect((await load(withoutSlo, ['workload.slo=50ms'])).workloads[0]).toMatchObject({ overrideSlo: true, sloNs: 50e6 });
+    expect((await load(withoutSlo, ['workload.slo=50ms'])).workloads[0]).toMatchObject({
+      overrideSlo: true,
+      sloNs: 50e6,
+    });
   });
 
   it('takes paths relative to the file', async () => {
@@ -128,16 +135,39 @@ describe('workload sections', () => {
       { kind: 'poisson', ratePerS: 1000, durationNs: 60e9, popularity: { kind: 'zipf', s: 0.9 } },
     ],
     [
-      '{ kind: fixed, rate: 6k/m, duration: 1m, start: 5s, slo: 20ms, models: "a-*" }',
-      { kind: 'fixed', ratePerS: 100, durationNs: 60e9, popularity: { kind: 'uniform' }, startNs: 5e9, sloNs: 20e6, models: ['a-*'] },
+      '{ kind: fixed, rate: 6k/m, duration: 1m, start: 5s, slo: 20ms, models: "*" }',
+      {
+        kind: 'fixed',
+        ratePerS: 100,
+        durationNs: 60e9,
+        popularity: { kind: 'uniform' },
+        startNs: 5e9,
+        sloNs: 20e6,
+        models: ['*'],
+      },
     ],
     [
       '{ kind: gamma, rate: 10/s, cv: 4, duration: 1s, models: [0, 1] }',
-      { kind: 'gamma', ratePerS: 10, cv: 4, durationNs: 1e9, popularity: { kind: 'uniform' }, models: ['0', '1'] },
+      {
+        kind: 'gamma',
+        ratePerS: 10,
+        cv: 4,
+        durationNs: 1e9,
+        popularity: { kind: 'uniform' },
+        models: ['0', '1'],
+      },
     ],
     [
       '{ kind: on-off, onRate: 100/s, on: 1s, off: 2s, duration: 1m }',
-      { kind: 'on-off', onRatePerS: 100, offRatePerS: 0, onNs: 1e9, offNs: 2e9, durationNs: 60e9, popularity: { kind: 'uniform' } },
+      {
+        kind: 'on-off',
+        onRatePerS: 100,
+        offRatePerS: 0,
+        onNs: 1e9,
+        offNs: 2e9,
+        durationNs: 60e9,
+        popularity: { kind: 'uniform' },
+      },
     ],
     [
       '{ kind: ramp, from: 0/s, to: 500/s, duration: 1m }',
@@ -153,7 +183,15 @@ describe('workload sections', () => {
     ],
     [
       '{ kind: azure-2019, path: trace.csv, minutes: 600:660, interval: 1s, assign: stripe, duration: 30s }',
-      { kind: 'azure-2019', path: 'trace.csv', scale: 1, assign: 'stripe', minutes: [600, 660], intervalNs: 1e9, durationNs: 30e9 },
+      {
+        kind: 'azure-2019',
+        path: 'trace.csv',
+        scale: 1,
+        assign: 'stripe',
+        minutes: [600, 660],
+        intervalNs: 1e9,
+        durationNs: 30e9,
+      },
     ],
     [
       '{ kind: azure-2021, path: trace.csv, speed: 2 }',
@@ -165,10 +203,21 @@ describe('workload sections', () => {
     ],
     [
       '{ kind: azure-like, functions: 100, minutes: 10, rate: 50/s }',
-      { kind: 'azure-like', functions: 100, minutes: 10, ratePerS: 50, scale: 1, assign: 'blocks', intervalNs: 60e9 },
+      {
+        kind: 'azure-like',
+        functions: 100,
+        minutes: 10,
+        ratePerS: 50,
+        scale: 1,
+        assign: 'blocks',
+        intervalNs: 60e9,
+      },
     ],
   ])('%s', async (text, spec) => {
-    const path = folder({ 'exp.yaml': BASE.replace('{ kind: poisson, rate: 600/s, duration: 20s }', text), ...FILES });
+    const path = folder({
+      'exp.yaml': BASE.replace('{ kind: poisson, rate: 600/s, duration: 20s }', text),
+      ...FILES,
+    });
     const { workloads } = await loadExperiment(join(path, 'exp.yaml'));
     expect(workloads).toEqual(['path' in spec ? [{ ...spec, path: join(path, 'trace.csv') }][0] : spec]);
   });

@@ -54,8 +54,16 @@ describe('reading quantities', () => {
   });
 
   it.each([
-    [() => parseDuration(10), 'E_CONFIG_UNIT', '10 has no unit: write a duration such as 10ms (units: ns, us, ms, s, m, h)'],
-    [() => parseDuration('10'), 'E_CONFIG_UNIT', '10 has no unit: write a duration such as 10ms (units: ns, us, ms, s, m, h)'],
+    [
+      () => parseDuration(10),
+      'E_CONFIG_UNIT',
+      '10 has no unit: write a duration such as 10ms (units: ns, us, ms, s, m, h)',
+    ],
+    [
+      () => parseDuration('10'),
+      'E_CONFIG_UNIT',
+      '10 has no unit: write a duration such as 10ms (units: ns, us, ms, s, m, h)',
+    ],
     [
       () => parseDuration('3 parsecs'),
       'E_CONFIG_UNIT',

@@ -6,7 +6,7 @@ import { loadExperiment } from '../../experiment/load.js';
 import { simulate } from '../../experiment/simulate.js';
 import type { RunResult } from '../../metrics/results.js';
 import { checkThreshold, parseThreshold } from '../../metrics/threshold.js';
-import { runSummaryText } from '../../report/index.js';
+import { summaryText } from '../../report/summary-text.js';
 import { writeFileAtomic } from '../../sweep/atomic-file.js';
 import { manyValues, oneValue, wholeNumber } from '../args.js';
 import { experimentHelp } from '../experiment-help.js';
@@ -43,13 +43,10 @@ export function simulateCommand(cli: Argv): void {
       const thresholds = args.threshold.map(parseThreshold);
       const seed = args.seed === undefined ? [] : [`seed=${wholeNumber(args.seed, 'seed', 0)}`];
       const experiment = await loadExperiment(args.file, [...args.set, ...seed]);
-      const say = args.json ? (args.quiet ? () => {} : toStderr) : toStdout;
-      say(`seed ${experiment.seed}\n`);
-      const result = await run(experiment, args.out, args.quiet);
-      if (args.json) toStdout(`${JSON.stringify(result.summary)}\n`);
-      else toStdout(runSummaryText(result));
-      if (args.out !== undefined) say(`written to ${args.out}\n`);
-      say(`digest ${result.summary.digest}\n`);
+      const result = await run(experiment, args);
+      if (args.json) process.stdout.write(`${JSON.stringify(result.summary)}\n`);
+      else process.stdout.write(summaryText(result.summary));
+      if (args.json && !args.quiet) process.stderr.write(`digest ${result.summary.digest}\n`);
       const checks = thresholds.map((threshold) => checkThreshold(threshold, result.summary));
       const missed = checks.filter(({ ok }) => !ok).map(({ text }) => text);
       if (missed.length > 0) throw new EscapementError('E_THRESHOLD', missed.join('; '));
@@ -57,7 +54,15 @@ export function simulateCommand(cli: Argv): void {
   );
 }
 
-async function run(experiment: Experiment, out: string | undefined, quiet: boolean): Promise<RunResult> {
+interface RunArgs {
+  readonly json: boolean;
+  readonly quiet: boolean;
+  readonly out: string | undefined;
+}
+
+async function run(experiment: Experiment, { json, quiet, out }: RunArgs): Promise<RunResult> {
+  // The summary for people begins with the seed and ends with the digest; JSON leaves both to stderr.
+  if (json && !quiet) process.stderr.write(`seed ${experiment.seed}\n`);
   const progress = openProgress('simulate', quiet);
   const onProgress = (fraction: number) => progress.update(fraction);
   try {
@@ -71,12 +76,4 @@ async function run(experiment: Experiment, out: string | undefined, quiet: boole
   } finally {
     progress.stop();
   }
-}
-
-function toStdout(text: string): void {
-  process.stdout.write(text);
-}
-
-function toStderr(text: string): void {
-  process.stderr.write(text);
 }

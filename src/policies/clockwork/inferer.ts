@@ -2,6 +2,7 @@ import { BatchQueue } from '../../core/batch-queue.js';
 import { BitMatrix } from '../../core/bit-matrix.js';
 import { Booking } from '../../core/booking.js';
 import type { Cluster } from '../../core/cluster.js';
+import { StaleList } from '../../core/demand.js';
 import type { Dispatcher } from '../../core/policy.js';
 import { REQUEST_QUEUED, type RequestTable } from '../../core/request.js';
 import { CandidateHeap } from './candidate-heap.js';
@@ -20,9 +21,13 @@ export class Inferer {
   private readonly candidates: readonly CandidateHeap[];
   /** Row = model: GPUs where it is active. */
   private readonly active: BitMatrix;
-  /** Instances that became active since the GPU last looked; row 0 of `renewed`: GPUs that have some. */
-  private readonly fresh: readonly number[][];
+  /**
+   * Row = model: GPUs where it became active since they were last asked. Row 0 of `renewed`: GPUs that have
+   * such instances. `freshModels`: rows that are not empty.
+   */
+  private readonly fresh: BitMatrix;
   private readonly renewed: BitMatrix;
+  private readonly freshModels: StaleList;
   /** Row 0: GPUs with candidates. */
   private readonly ready: BitMatrix;
   private readonly batch: Int32Array;
@@ -44,7 +49,8 @@ export class Inferer {
     this.booking = new Booking(cluster.exec, scheduleAheadNs);
     this.candidates = Array.from({ length: gpus }, () => new CandidateHeap(models.length));
     this.active = new BitMatrix(models.length, gpus);
-    this.fresh = Array.from({ length: gpus }, () => []);
+    this.fresh = new BitMatrix(models.length, gpus);
+    this.freshModels = new StaleList(models.length);
     this.renewed = new BitMatrix(1, gpus);
     this.ready = new BitMatrix(1, gpus);
     this.batch = new Int32Array(cluster.maxBatch);
@@ -54,20 +60,23 @@ export class Inferer {
   enqueue(slot: number, model: number, dueNs: number, nowNs: number): void {
     this.queues[model].push(slot, this.requests.id[slot], dueNs, nowNs);
     const { warm } = this.cluster;
-    for (
-      let gpu = warm.nextWithout(model, this.active, 0);
-      gpu >= 0;
-      gpu = warm.nextWithout(model, this.active, gpu + 1)
-    ) {
-      this.activate(gpu, model);
+    const { active, fresh, renewed } = this;
+    for (let w = 0; w < warm.words; w++) {
+      const resting = warm.word(model, w) & ~active.word(model, w);
+      if (resting === 0) continue;
+      active.include(model, w, resting);
+      fresh.include(model, w, resting);
+      renewed.include(0, w, resting);
+      this.freshModels.add(model);
     }
   }
 
   /** The instance may have work: it looks for candidates when its GPU is next asked. */
   activate(gpu: number, model: number): void {
     if (!this.active.add(model, gpu)) return;
-    this.fresh[gpu].push(model);
+    this.fresh.add(model, gpu);
     this.renewed.add(0, gpu);
+    this.freshModels.add(model);
   }
 
   /** An INFER has ended on the GPU. */
@@ -94,6 +103,7 @@ export class Inferer {
         left = this.cluster.gpus;
       }
     }
+    this.freshModels.clear();
     return sent;
   }
 
@@ -111,11 +121,26 @@ export class Inferer {
     return found >= 0 ? found : this.ready.nextCommon(0, this.booking.open, 0);
   }
 
+  /** Makes the candidates of the GPU's newly active instances. */
   private makeFresh(gpu: number): void {
-    const fresh = this.fresh[gpu];
-    for (let i = 0; i < fresh.length; i++) this.addCandidate(gpu, fresh[i], this.sizes[fresh[i]]);
-    fresh.length = 0;
+    const { fresh, freshModels } = this;
+    for (let i = 0; i < freshModels.length; i++) {
+      const model = freshModels.at(i);
+      if (!fresh.delete(model, gpu)) continue;
+      // Once nothing waits, no other GPU will find anything either: arrivals come between passes.
+      if (!this.addCandidate(gpu, model, this.sizes[model])) this.rest(model);
+    }
     this.renewed.delete(0, gpu);
+  }
+
+  /** Puts all newly active instances of a model to rest. */
+  private rest(model: number): void {
+    const { fresh, active } = this;
+    for (let w = 0; w < fresh.words; w++) {
+      const bits = fresh.word(model, w);
+      active.exclude(model, w, bits);
+      fresh.exclude(model, w, bits);
+    }
   }
 
   private tryGpu(gpu: number, nowNs: number): boolean {
@@ -182,8 +207,8 @@ export class Inferer {
     return smallest;
   }
 
-  /** Makes the candidate of an active instance from its first `sizes` batch sizes, or puts it to rest. */
-  private addCandidate(gpu: number, model: number, sizes: number): void {
+  /** Makes the candidate of an active instance from its first `sizes` batch sizes; false: it rests, for want of one. */
+  private addCandidate(gpu: number, model: number, sizes: number): boolean {
     const queue = this.queues[model];
     let best = -1;
     let bestPriority = 0;
@@ -196,10 +221,11 @@ export class Inferer {
     }
     if (best < 0) {
       this.active.delete(model, gpu);
-      return;
+      return false;
     }
     this.candidates[gpu].push(bestPriority, best, model);
     this.ready.add(0, gpu);
+    return true;
   }
 
   private note(gpu: number): void {

@@ -14,7 +14,8 @@ export class LoadOrder {
   /** Models of the heap that each GPU holds: if it is all of them, there is nothing to load. */
   private readonly holding: Int32Array;
   private length = 0;
-  private readonly walk: number[] = [];
+  /** Places of the heap still to be looked at: a walk down two sides is never deeper than the heap is long. */
+  private readonly walk: Int32Array;
 
   constructor(
     models: number,
@@ -27,6 +28,7 @@ export class LoadOrder {
     this.place = new Int32Array(models).fill(-1);
     this.priority = new Float64Array(models);
     this.holding = new Int32Array(gpus);
+    this.walk = new Int32Array(models + 1);
   }
 
   has(model: number): boolean {
@@ -66,16 +68,16 @@ export class LoadOrder {
   best(gpu: number): number {
     const { heap, walk, priority } = this;
     let best = -1;
-    walk.length = 0;
-    if (this.length > 0) walk.push(0);
-    while (walk.length > 0) {
-      const at = walk.pop() as number;
+    let depth = 0;
+    if (this.length > 0) walk[depth++] = 0;
+    while (depth > 0) {
+      const at = walk[--depth];
       const model = heap[at];
       if (best >= 0 && priority[model] < priority[best]) continue;
       if (!this.held.has(model, gpu) && (best < 0 || this.beats(gpu, model, best))) best = model;
       const child = at * 2 + 1;
-      if (child + 1 < this.length) walk.push(child + 1);
-      if (child < this.length) walk.push(child);
+      if (child + 1 < this.length) walk[depth++] = child + 1;
+      if (child < this.length) walk[depth++] = child;
     }
     return best;
   }

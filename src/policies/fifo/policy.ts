@@ -128,12 +128,8 @@ export class FifoPolicy implements Policy {
   /** The model gets in line at every GPU where it is warm. */
   private becameDue(model: number): void {
     const { warm } = this.cluster;
-    for (
-      let gpu = warm.nextWithout(model, this.inLine, 0);
-      gpu >= 0;
-      gpu = warm.nextWithout(model, this.inLine, gpu + 1)
-    ) {
-      this.inLine.add(model, gpu);
+    for (let gpu = warm.next(model, 0); gpu >= 0; gpu = warm.next(model, gpu + 1)) {
+      if (!this.inLine.add(model, gpu)) continue;
       this.lines[gpu].push(model);
       this.idle.add(0, gpu);
     }

@@ -1,11 +1,12 @@
 import { headline, type Recommendation } from '../analyze.js';
 import { formatFactor, formatRate } from '../format.js';
 import { keyLabel, valueLabel } from '../quantity.js';
-import { choiceLabel, finding } from './finding.js';
+import { textWidth } from '../text-width.js';
+import { choiceLabel, choiceOf, finding } from './finding.js';
 import { type ChartSpec, chart, INK, MUTED, niceTop, STRONG, WEAK } from './theme.js';
 
 const HEIGHT = 300;
-/** Width of one group of two bars, px. */
+/** Least width of one group of two bars, px. */
 const GROUP = 92;
 
 /**
@@ -14,7 +15,8 @@ const GROUP = 92;
  */
 export function defaultVsBest(recommendations: readonly Recommendation[]): ChartSpec {
   const keys = Object.keys(recommendations[0]?.conditions ?? {});
-  const width = Math.max(420, recommendations.length * GROUP);
+  const groups = recommendations.map(groupLabel);
+  const width = Math.max(420, groups.length * groupWidth(groups));
   const rows = recommendations.flatMap((recommendation) => barsOf(recommendation));
   const factors = recommendations.flatMap((recommendation) => {
     const { best, default: usual, improvement } = recommendation;
@@ -23,7 +25,6 @@ export function defaultVsBest(recommendations: readonly Recommendation[]): Chart
     return [{ group: groupLabel(recommendation), goodput, factor: factorLabel(improvement) }];
   });
   const top = niceTop(1.12 * Math.max(...rows.map((row) => row.goodput)));
-  const groups = recommendations.map(groupLabel);
   const y = {
     field: 'goodput',
     type: 'quantitative',
@@ -103,27 +104,34 @@ export function defaultVsBest(recommendations: readonly Recommendation[]): Chart
 
 function barsOf(recommendation: Recommendation) {
   const group = groupLabel(recommendation);
-  const { best, default: usual, choice } = recommendation;
+  const { best, default: usual } = recommendation;
   const bar = (name: string, point: Recommendation['best']) => ({
     group,
     bar: name,
     goodput: point.goodputRps.mean,
     label: formatRate(Number(point.goodputRps.mean.toPrecision(3))),
-    note: `${name}: ${choiceLabel(Object.fromEntries(Object.keys(choice).map((key) => [key, point.values[key] ?? ''])))}, ${formatRate(point.goodputRps.mean)} req/s`,
+    note: `${name}: ${choiceLabel(choiceOf(point, recommendation))}, ${formatRate(point.goodputRps.mean)} req/s`,
   });
   return [...(usual === null ? [] : [bar('default', usual)]), bar('best', best)];
 }
 
-/** The condition, and under it the choice that is best there. */
+/** The condition, and under it the choice that is best there, a line for each key. */
 function groupLabel({ conditions, choice }: Recommendation): string {
   const condition = Object.values(conditions).map(valueLabel).join(', ');
-  return [...(condition === '' ? [] : [condition]), `best: ${choiceLabel(choice)}`].join('\n');
+  const best = `best: ${choiceLabel(choice)}`.replaceAll(', ', ',\n');
+  return condition === '' ? best : `${condition}\n${best}`;
+}
+
+/** Wide enough for the longest line of any label. */
+function groupWidth(labels: readonly string[]): number {
+  const lines = labels.flatMap((label) => label.split('\n'));
+  return Math.max(GROUP, ...lines.map((line) => Math.ceil(textWidth(line, 12) * 1.08) + 10));
 }
 
 function choiceName(recommendations: readonly Recommendation[]): string {
   return Object.keys(recommendations[0]?.choice ?? {})
     .map(keyLabel)
-    .join(', ');
+    .join(' and ');
 }
 
 function factorLabel(improvement: number): string {

@@ -1,6 +1,6 @@
-import type { Recommendation } from '../analyze.js';
+import type { Point, Recommendation } from '../analyze.js';
 import { formatFactor, formatPercent, formatRate } from '../format.js';
-import { keyLabel, valueLabel, valuesLabel } from '../quantity.js';
+import { keyLabel, parseQuantity, valueLabel, valuesLabel } from '../quantity.js';
 
 /** What a recommendation says in one line: `Best: 5 ms at SLO 10 ms, 7.0× the default (10 ms)`. Empty for null. */
 export function finding(recommendation: Recommendation | null): string {
@@ -10,25 +10,48 @@ export function finding(recommendation: Recommendation | null): string {
   return `Best: ${choiceLabel(recommendation.choice)}${where}, ${comparison(recommendation) || goodputOf(best)}`;
 }
 
-/** Values of the chosen keys; the key's name is left out where there is only one and it is a quantity. */
+/** What the points say where there is nothing to recommend: `Highest: 700 req/s at workload.rate 1000/s`. */
+export function highest(points: readonly Point[]): string {
+  const [first, ...others] = points;
+  if (first === undefined) return '';
+  const top = others.reduce(
+    (best, point) => (point.goodputRps.mean > best.goodputRps.mean ? point : best),
+    first,
+  );
+  return `Highest: ${goodputOf(top)}, at ${valuesLabel(top.values)}`;
+}
+
+/**
+ * Values of the chosen keys, `5 ms, fifo`. A key is named where its value does not tell: plain numbers,
+ * and several values of one unit.
+ */
 export function choiceLabel(choice: Readonly<Record<string, string>>): string {
   const entries = Object.entries(choice);
-  if (entries.length !== 1) return valuesLabel(choice);
-  const [key, value] = entries[0] as [string, string];
-  return /[a-z%]$/i.test(value) ? valueLabel(value) : `${keyLabel(key)} ${valueLabel(value)}`;
+  const unitOf = (value: string) => parseQuantity(value)?.unit ?? 'name';
+  return entries
+    .map(([key, value]) => {
+      const alone = entries.filter(([, other]) => unitOf(other) === unitOf(value)).length === 1;
+      return alone && unitOf(value) !== '' ? valueLabel(value) : `${keyLabel(key)} ${valueLabel(value)}`;
+    })
+    .join(', ');
 }
 
 /** `7.0× the default (10 ms)`; empty where no default was run. */
-export function comparison({ improvement, default: usual, choice, best }: Recommendation): string {
+export function comparison(recommendation: Recommendation): string {
+  const { improvement, default: usual, best } = recommendation;
   if (improvement === null || usual === null) return '';
-  const chosen = Object.fromEntries(Object.keys(choice).map((key) => [key, usual.values[key] ?? '']));
-  const name = `the default (${choiceLabel(chosen)})`;
+  const name = `the default (${choiceLabel(choiceOf(usual, recommendation))})`;
   if (best === usual) return 'which is the default';
   if (improvement < 1.005) return `as good as ${name}`;
   if (improvement === Number.POSITIVE_INFINITY) return `where ${name} serves nothing in time`;
   return `${formatFactor(improvement)} ${name}`;
 }
 
-function goodputOf(point: Recommendation['best']): string {
+/** Values of the chosen keys at another point, e.g. at the default. */
+export function choiceOf(point: Point, { choice }: Recommendation): Record<string, string> {
+  return Object.fromEntries(Object.keys(choice).map((key) => [key, point.values[key] ?? '']));
+}
+
+function goodputOf(point: Point): string {
   return `${formatRate(point.goodputRps.mean)} req/s, ${formatPercent(point.sloAttainment.mean)} of the offered`;
 }

@@ -2,8 +2,8 @@ import { headline, type Recommendation } from '../analyze.js';
 import { formatRate } from '../format.js';
 import { valuesLabel } from '../quantity.js';
 import type { Slice } from '../slices.js';
-import { finding } from './finding.js';
-import { type ChartSpec, chart, INK, MUTED, niceTop, STRONG, WEAK } from './theme.js';
+import { finding, highest } from './finding.js';
+import { type ChartSpec, chart, INK, MUTED, niceTop } from './theme.js';
 
 const HEIGHT = 300;
 const BAR_WIDTH = 46;
@@ -49,7 +49,7 @@ export function goodputBars(slice: Slice, recommendations: readonly Recommendati
     field: 'series',
     type: 'nominal',
     sort: null,
-    scale: { domain: names, range: { scheme: [WEAK, STRONG] }, type: 'ordinal' },
+    scale: { domain: names, range: shades(names.length) },
     legend:
       series === null
         ? null
@@ -66,7 +66,7 @@ export function goodputBars(slice: Slice, recommendations: readonly Recommendati
   const heading = {
     title: `Goodput by ${x.label}${series === null ? '' : `, one bar for each ${series.label}`}`,
     subtitle: [
-      finding(headline(recommendations)) || `${points.length} combinations`,
+      finding(headline(recommendations)) || highest(points),
       ...(Object.keys(slice.fixed).length === 0 ? [] : [valuesLabel(slice.fixed)]),
       ...(several ? ['whiskers: 95 % confidence'] : []),
     ].join(' · '),
@@ -96,5 +96,13 @@ export function goodputBars(slice: Slice, recommendations: readonly Recommendati
         encoding: { ...across, y: { ...y, field: several ? 'high' : 'goodput' }, text: { field: 'label' } },
       },
     ],
+  });
+}
+
+/** Shades from light to dark, told apart without colour. */
+function shades(count: number): string[] {
+  return Array.from({ length: count }, (_, rank) => {
+    const depth = count === 1 ? 1 : rank / (count - 1);
+    return `hsl(213, ${Math.round(25 + 62 * depth)}%, ${Math.round(80 - 47 * depth)}%)`;
   });
 }

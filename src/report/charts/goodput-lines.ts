@@ -4,7 +4,7 @@ import { formatRate } from '../format.js';
 import { valuesLabel } from '../quantity.js';
 import type { Slice } from '../slices.js';
 import { endLabels, seriesScale } from './end-labels.js';
-import { finding } from './finding.js';
+import { finding, highest } from './finding.js';
 import { type ChartSpec, chart, INK, MUTED, niceTop } from './theme.js';
 
 const WIDTH = 560;
@@ -43,7 +43,7 @@ export function goodputLines(slice: Slice, recommendations: readonly Recommendat
   const heading = {
     title: `Goodput against ${x.label}${series === null ? '' : `, one line for each ${series.label}`}`,
     subtitle: [
-      finding(headline(recommendations)) || `${points.length} combinations`,
+      finding(headline(recommendations)) || highest(points),
       ...(Object.keys(slice.fixed).length === 0 ? [] : [valuesLabel(slice.fixed)]),
       ...(several ? ['bands: 95 % confidence'] : []),
       ...(best.length > 0 ? ['rings: best'] : []),
@@ -135,7 +135,8 @@ function offeredRule(offered: number, y: object) {
 
 function defaultRule(value: AxisValue, x: object) {
   const data = { values: [{ x: value.at }] };
-  const label = { type: 'text', align: 'left', baseline: 'top', dx: 5, y: 2, color: MUTED };
+  // Above the plot, where no line can cross it.
+  const label = { type: 'text', baseline: 'bottom', y: -4, color: MUTED };
   return [
     { data, mark: { type: 'rule', strokeDash: [4, 3], color: MUTED }, encoding: { x } },
     { data, mark: { ...label, text: `default: ${value.label}` }, encoding: { x } },
@@ -155,7 +156,7 @@ function xScale(values: readonly AxisValue[]) {
   const logarithmic = low > 0 && high / low > 20;
   const pad = logarithmic ? (high / low) ** 0.02 : (high - low) * 0.02 || 1;
   const domain = logarithmic ? [low / pad, high * pad] : [low - pad, high + pad];
-  return { type: logarithmic ? 'log' : 'linear', domain, nice: false, zero: false };
+  return { domain, nice: false, ...(logarithmic ? { type: 'log' } : { type: 'linear', zero: false }) };
 }
 
 function xAxis(values: readonly AxisValue[]) {

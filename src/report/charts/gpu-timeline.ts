@@ -1,7 +1,7 @@
 import type { TimelineEntry } from '../../metrics/results.js';
 import { formatMs, formatPercent } from '../format.js';
 import { textWidth } from '../text-width.js';
-import { ALERT, type ChartSpec, chart, INK, STRONG } from './theme.js';
+import { ALERT, type ChartSpec, chart, INK, STRONG, ZOOM_TIME } from './theme.js';
 
 const WIDTH = 620;
 const LABEL_SIZE = 10;
@@ -13,7 +13,7 @@ const LANE = 62;
 const BAR = 24;
 const WINDOW_ROWS = 5;
 const WINDOW_GAP = 5;
-const FILLS = { INFER: '#cfe0f3', LOAD: '#f3c98b' } as const;
+const FILLS = { INFER: '#dbe8f7', LOAD: '#e3a552' } as const;
 
 /**
  * What the lanes of the first GPUs did in the first part of a timeline slice: a bar for each action,
@@ -78,6 +78,7 @@ export function gpuTimeline(timeline: readonly TimelineEntry[], note = ''): Char
         },
         {
           data: { values: rows },
+          params: [ZOOM_TIME],
           mark: { type: 'rule', color: STRONG, strokeWidth: 1.3, clip: true },
           encoding: { x: x('earliest'), x2: { field: 'latest' }, y: y('window') },
         },
@@ -95,7 +96,7 @@ export function gpuTimeline(timeline: readonly TimelineEntry[], note = ''): Char
         },
         {
           data: { values: done.filter((row) => row.label !== '') },
-          mark: { type: 'text', fontSize: LABEL_SIZE, color: INK },
+          mark: { type: 'text', fontSize: LABEL_SIZE, color: INK, clip: true },
           encoding: { x: x('middle'), y: y('mid'), text: { field: 'label' } },
         },
         {

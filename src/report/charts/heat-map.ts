@@ -60,7 +60,7 @@ export function heatMap(slice: Slice, recommendations: readonly Recommendation[]
       ]
         .filter((part) => part !== '')
         .join(' · '),
-      width: Math.max(420, cellWidth * columnLabels.length + 120),
+      width: Math.max(520, cellWidth * columnLabels.length + 120),
     },
     {
       width: { step: cellWidth },
@@ -81,18 +81,15 @@ export function heatMap(slice: Slice, recommendations: readonly Recommendation[]
             tooltip: { field: 'note' },
           },
         },
-        {
+        // A white line around a dark one: visible on light and on dark cells.
+        ...[
+          { stroke: '#ffffff', strokeWidth: 6 },
+          { stroke: INK, strokeWidth: 2.5 },
+        ].map((line) => ({
           data: { values: cells.filter((cell) => cell.best) },
-          mark: {
-            type: 'rect',
-            fill: null,
-            stroke: INK,
-            strokeWidth: 2.5,
-            width: { band: 0.93 },
-            height: { band: 0.88 },
-          },
+          mark: { type: 'rect', fill: null, ...line, width: { band: 0.9 }, height: { band: 0.84 } },
           encoding: { x, y },
-        },
+        })),
         ...[true, false].map((dark) => ({
           data: { values: cells.filter((cell) => cell.share >= DARK_SHARE === dark) },
           mark: { type: 'text' as const, fontSize: 12, color: dark ? '#ffffff' : INK },

@@ -1,11 +1,11 @@
 import type { TimeSeries } from '../../metrics/results.js';
 import { formatPercent, formatRate } from '../format.js';
-import { ALERT, type ChartSpec, chart, MUTED, STRONG } from './theme.js';
+import { ALERT, type ChartSpec, chart, MUTED, STRONG, ZOOM_TIME } from './theme.js';
 
 const WIDTH = 600;
 const HEIGHT = 300;
 /** More bins than this are averaged: finer than a pixel shows nothing. */
-const MAX_BINS = 300;
+const MAX_BINS = 600;
 
 const LINES = [
   { field: 'offeredRps', name: 'offered', color: MUTED, dash: [2, 2], width: 1.5 },
@@ -27,7 +27,9 @@ export function overTime(series: TimeSeries, note = ''): ChartSpec {
   );
   const names = LINES.map(({ name }) => name);
   const legend = { title: null, orient: 'top', symbolType: 'stroke', symbolSize: 400 } as const;
-  const scale = <T>(range: readonly T[]) => ({ domain: names, range });
+  const style = (range: readonly unknown[]) => {
+    return { field: 'name', type: 'ordinal', sort: names, legend, scale: { domain: names, range } };
+  };
   return chart(
     {
       title: 'Requests and goodput over time',
@@ -42,7 +44,8 @@ export function overTime(series: TimeSeries, note = ''): ChartSpec {
       width: WIDTH,
       height: HEIGHT,
       data: { values: rows },
-      mark: { type: 'line', interpolate: 'monotone' },
+      params: [ZOOM_TIME],
+      mark: { type: 'line', interpolate: 'monotone', clip: true },
       encoding: {
         x: {
           field: 'at',
@@ -52,27 +55,9 @@ export function overTime(series: TimeSeries, note = ''): ChartSpec {
           axis: { grid: false, format: ',~f' },
         },
         y: { field: 'rps', type: 'quantitative', title: 'requests/s', axis: { format: ',~f', tickCount: 7 } },
-        color: {
-          field: 'name',
-          type: 'nominal',
-          sort: null,
-          legend,
-          scale: scale(LINES.map(({ color }) => color)),
-        },
-        strokeDash: {
-          field: 'name',
-          type: 'nominal',
-          sort: null,
-          legend,
-          scale: scale(LINES.map(({ dash }) => dash)),
-        },
-        strokeWidth: {
-          field: 'name',
-          type: 'nominal',
-          sort: null,
-          legend,
-          scale: scale(LINES.map(({ width }) => width)),
-        },
+        color: style(LINES.map(({ color }) => color)),
+        strokeDash: style(LINES.map(({ dash }) => dash)),
+        strokeWidth: style(LINES.map(({ width }) => width)),
       },
     },
   );

@@ -131,3 +131,10 @@ export function niceTop(max: number): number {
   const step = ([0.1, 0.2, 0.25, 0.5, 1].find((share) => max / (share * power) <= 8) ?? 2) * power;
   return Number((Math.ceil((max * 1.02) / step) * step).toPrecision(12));
 }
+
+/** In a browser: drag to move along time, Ctrl + wheel to zoom (a bare wheel scrolls the page), double click to go back. */
+export const ZOOM_TIME = {
+  name: 'zoom',
+  select: { type: 'interval', encodings: ['x'], zoom: 'wheel![event.ctrlKey]' },
+  bind: 'scales',
+} as const;

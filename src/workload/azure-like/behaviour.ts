@@ -49,19 +49,24 @@ export function drawBehaviour(naturalRate: number, random: Random): Behaviour {
 }
 
 /** Overwrites `weights` (one a minute) with the shape of such a function; at least one is positive. */
-export function drawShape(behaviour: Behaviour, plan: FunctionPlan, weights: Float64Array, random: Random): void {
+export function drawShape(
+  behaviour: Behaviour,
+  plan: FunctionPlan,
+  weights: Float64Array,
+  random: Random,
+): void {
   weights.fill(0);
-  switch (behaviour) {
-    case 'steady':
-      return drawSteady(plan, weights, random);
-    case 'timer':
-      return drawTimer(plan, weights, random);
-    case 'bursty':
-      return drawBursty(plan, weights, random);
-    case 'clump':
-      return drawClump(plan, weights, random);
-  }
+  SHAPES[behaviour](plan, weights, random);
 }
+
+const SHAPES: Readonly<
+  Record<Behaviour, (plan: FunctionPlan, weights: Float64Array, random: Random) => void>
+> = {
+  steady: drawSteady,
+  timer: drawTimer,
+  bursty: drawBursty,
+  clump: drawClump,
+};
 
 const MINUTES_PER_DAY = 1440;
 /** Busiest time of the original day, as a share of it. */
@@ -83,7 +88,8 @@ function drawSteady({ total }: FunctionPlan, weights: Float64Array, random: Rand
 function drawTimer({ naturalRate }: FunctionPlan, weights: Float64Array, random: Random): void {
   const { periods } = bandOf(naturalRate);
   const period = Math.min(periods[Math.floor(random() * periods.length)], weights.length);
-  for (let minute = Math.floor(random() * period); minute < weights.length; minute += period) weights[minute] = 1;
+  for (let minute = Math.floor(random() * period); minute < weights.length; minute += period)
+    weights[minute] = 1;
 }
 
 function drawBursty({ naturalRate, total }: FunctionPlan, weights: Float64Array, random: Random): void {

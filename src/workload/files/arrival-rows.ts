@@ -51,9 +51,9 @@ export class ArrivalRows {
     while (this.position < block.length) {
       const begin = this.position;
       let time = this.number(block, COMMA);
-      let model = time < 0 ? -1 : this.number(block, COMMA);
+      let model = time < 0 ? -1 : this.modelId(block);
       let slo = model < 0 ? -1 : this.number(block, NEWLINE);
-      const usual = slo > 0 && model < this.ids.indices && time >= this.lastNs;
+      const usual = slo > 0 && time >= this.lastNs;
       if (!usual || time > Number.MAX_SAFE_INTEGER || slo > Number.MAX_SAFE_INTEGER) {
         this.position = block.indexOf(NEWLINE, begin) + 1;
         const text = block.toString('utf8', begin, this.position).trim();
@@ -71,6 +71,17 @@ export class ArrivalRows {
       this.line++;
     }
     return false;
+  }
+
+  /** Position of the model whose index or name comes next; −1 if there is none. */
+  private modelId(block: Buffer): number {
+    const begin = this.position;
+    const index = this.number(block, COMMA);
+    if (index >= 0 && index < this.ids.indices) return index;
+    const end = block.indexOf(COMMA, begin);
+    this.position = end + 1;
+    // The strict reading tries again in UTF-8.
+    return end < 0 ? -1 : this.ids.resolve(block.toString('latin1', begin, end));
   }
 
   /** Digits up to `terminator`, which is passed over too; −1 where there is anything else. */
@@ -102,7 +113,8 @@ export class ArrivalRows {
       throw this.problem('E_TRACE_ORDER', what, 'arrival_ns');
     }
     const model = this.ids.resolve(fields[1]);
-    if (model < 0) throw this.problem('E_UNKNOWN_MODEL', `no model "${fields[1]}"; ${this.ids.hint}`, 'model_id');
+    if (model < 0)
+      throw this.problem('E_UNKNOWN_MODEL', `no model "${fields[1]}"; ${this.ids.hint}`, 'model_id');
     return [time, model, slo];
   }
 

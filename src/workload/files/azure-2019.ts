@@ -1,6 +1,6 @@
 import { EscapementError } from '../../core/errors.js';
 import { MAX_COUNT, type MinuteCounts, MinuteCountsBuilder } from '../minute-counts.js';
-import { requireLayout } from './layout.js';
+import type { Azure2019Layout } from './layout.js';
 import { eachRow, openTable, type Table } from './read-table.js';
 
 /**
@@ -9,15 +9,18 @@ import { eachRow, openTable, type Table } from './read-table.js';
  * Throws `E_TRACE_HEADER`, `E_TRACE_VALUE`, and the errors of reading.
  */
 export async function readAzure2019(file: string): Promise<MinuteCounts> {
-  return readMinuteTable(await openTable(file));
+  return readMinuteTable(await openTable(file, 'azure-2019'));
 }
 
-export async function readMinuteTable(table: Table): Promise<MinuteCounts> {
-  const { column, minutes, firstMinute } = requireLayout('azure-2019', table.header, table.file);
+export async function readMinuteTable(table: Table<Azure2019Layout>): Promise<MinuteCounts> {
+  const { column, minutes, firstMinute } = table.layout;
   const trigger = table.header.indexOf('Trigger');
   const builder = new MinuteCountsBuilder();
+  // One string a kind of trigger: a substring of the file keeps the block that it was cut from in memory.
+  const triggers = new Map<string, string>();
   await eachRow(table, (row, line) => {
-    builder.beginFunction(trigger < 0 ? undefined : row[trigger]);
+    if (trigger < 0) builder.beginFunction();
+    else builder.beginFunction(triggers.get(row[trigger]) ?? intern(row[trigger], triggers));
     for (let minute = 0; minute < minutes; minute++) {
       const text = row[column + minute];
       // Four of five fields are this one.
@@ -28,6 +31,11 @@ export async function readMinuteTable(table: Table): Promise<MinuteCounts> {
     }
   });
   return builder.finish(minutes, firstMinute);
+}
+
+function intern(text: string, known: Map<string, string>): string {
+  known.set(text, text);
+  return text;
 }
 
 function parseCount(text: string): number {

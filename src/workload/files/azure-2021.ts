@@ -1,7 +1,7 @@
 import { EscapementError } from '../../core/errors.js';
 import { NS_PER_S } from '../../core/units.js';
 import { type ExactTimes, sortTimes, TimeColumn } from '../exact-times.js';
-import { requireLayout } from './layout.js';
+import type { Azure2021Layout } from './layout.js';
 import { eachRow, openTable, type Table } from './read-table.js';
 
 /**
@@ -10,11 +10,11 @@ import { eachRow, openTable, type Table } from './read-table.js';
  * Throws `E_TRACE_HEADER`, `E_TRACE_VALUE`, and the errors of reading.
  */
 export async function readAzure2021(file: string): Promise<ExactTimes> {
-  return readInvocationTable(await openTable(file));
+  return readInvocationTable(await openTable(file, 'azure-2021'));
 }
 
-export async function readInvocationTable(table: Table): Promise<ExactTimes> {
-  const layout = requireLayout('azure-2021', table.header, table.file);
+export async function readInvocationTable(table: Table<Azure2021Layout>): Promise<ExactTimes> {
+  const layout = table.layout;
   const begins = new TimeColumn();
   const fns = new TimeColumn();
   const known = new Map<string, number>();

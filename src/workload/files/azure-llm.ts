@@ -1,7 +1,7 @@
 import { EscapementError } from '../../core/errors.js';
 import { NS_PER_MS } from '../../core/units.js';
 import { type ExactTimes, sortTimes, TimeColumn } from '../exact-times.js';
-import { requireLayout } from './layout.js';
+import type { AzureLlmLayout } from './layout.js';
 import { eachRow, openTable, type Table } from './read-table.js';
 
 /**
@@ -10,16 +10,19 @@ import { eachRow, openTable, type Table } from './read-table.js';
  * Throws `E_TRACE_HEADER`, `E_TRACE_VALUE`, and the errors of reading.
  */
 export async function readAzureLlm(file: string): Promise<ExactTimes> {
-  return readTimestampTable(await openTable(file));
+  return readTimestampTable(await openTable(file, 'azure-llm'));
 }
 
-export async function readTimestampTable(table: Table): Promise<ExactTimes> {
-  const { timestamp } = requireLayout('azure-llm', table.header, table.file);
+export async function readTimestampTable(table: Table<AzureLlmLayout>): Promise<ExactTimes> {
+  const { timestamp } = table.layout;
   const times = new TimeColumn();
   let originMs = Number.NaN;
   await eachRow(table, (row, line) => {
     const match = TIMESTAMP.exec(row[timestamp]);
-    const wholeMs = match === null ? Number.NaN : Date.UTC(+match[1], +match[2] - 1, +match[3], +match[4], +match[5], +match[6]);
+    const wholeMs =
+      match === null
+        ? Number.NaN
+        : Date.UTC(+match[1], +match[2] - 1, +match[3], +match[4], +match[5], +match[6]);
     if (match === null || Number.isNaN(wholeMs)) throw notATimestamp(row[timestamp], table.file, line);
     // Nanoseconds since 1970 do not fit a number exactly; since the first row they do.
     if (Number.isNaN(originMs)) originMs = wholeMs;

@@ -3,6 +3,8 @@ import { EscapementError } from '../../core/errors.js';
 /** What a trace file's header says: its kind and where its columns are. */
 export type Layout = ArrivalsLayout | Azure2019Layout | Azure2021Layout | AzureLlmLayout;
 
+export type LayoutOf<K extends Layout['kind']> = Extract<Layout, { kind: K }>;
+
 export interface ArrivalsLayout {
   readonly kind: 'arrivals';
 }
@@ -42,10 +44,14 @@ export function detectLayout(header: readonly string[], file: string): Layout {
   const layout =
     arrivalsLayout(header) ?? azure2019Layout(header, file) ?? azure2021Layout(header) ?? llmLayout(header);
   if (layout !== null) return layout;
-  throw new EscapementError('E_TRACE_HEADER', `unknown header "${shown(header)}"; known are ${knownHeaders()}`, {
-    file,
-    line: 1,
-  });
+  throw new EscapementError(
+    'E_TRACE_HEADER',
+    `unknown header "${shown(header)}"; known are ${knownHeaders()}`,
+    {
+      file,
+      line: 1,
+    },
+  );
 }
 
 /** The same where the experiment says which kind it must be. */
@@ -53,13 +59,13 @@ export function requireLayout<K extends Layout['kind']>(
   kind: K,
   header: readonly string[],
   file: string,
-): Extract<Layout, { kind: K }> {
+): LayoutOf<K> {
   const layout = detectLayout(header, file);
   if (layout.kind !== kind) {
     const what = `is a trace of kind ${layout.kind}, but ${kind} was asked for (header ${KNOWN[kind]})`;
     throw new EscapementError('E_TRACE_HEADER', what, { file, line: 1 });
   }
-  return layout as Extract<Layout, { kind: K }>;
+  return layout as LayoutOf<K>;
 }
 
 /** For a file without a single line. */
@@ -84,7 +90,8 @@ function shown(header: readonly string[]): string {
 }
 
 function arrivalsLayout(header: readonly string[]): ArrivalsLayout | null {
-  const same = header.length === ARRIVALS_HEADER.length && ARRIVALS_HEADER.every((name, i) => name === header[i]);
+  const same =
+    header.length === ARRIVALS_HEADER.length && ARRIVALS_HEADER.every((name, i) => name === header[i]);
   return same ? { kind: 'arrivals' } : null;
 }
 

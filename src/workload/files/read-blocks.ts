@@ -47,7 +47,9 @@ function openBytes(path: string, start: number): Readable {
 }
 
 function notText(path: string): EscapementError {
-  return new EscapementError('E_TRACE_HEADER', 'is not a trace: it has a line of more than 16 MiB', { file: path });
+  return new EscapementError('E_TRACE_HEADER', 'is not a trace: it has a line of more than 16 MiB', {
+    file: path,
+  });
 }
 
 function inputError(error: unknown, path: string): unknown {

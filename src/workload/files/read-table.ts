@@ -1,6 +1,6 @@
 import Papa from 'papaparse';
 import { EscapementError } from '../../core/errors.js';
-import { emptyTrace, noRows } from './layout.js';
+import { detectLayout, emptyTrace, type Layout, type LayoutOf, noRows, requireLayout } from './layout.js';
 import { readBlocks } from './read-blocks.js';
 
 /** Some rows of a CSV file; `line` is the 1-based line of the first. */
@@ -9,46 +9,72 @@ export interface RowBlock {
   readonly line: number;
 }
 
-/** A CSV file whose header was read. `blocks` yields the rest as it is read, blank lines included as `['']`. */
-export interface Table {
+/** A trace that was opened and recognised by its header. Whoever does not read it on must `blocks.return()`. */
+export interface Table<L extends Layout = Layout> {
   readonly file: string;
   readonly header: readonly string[];
+  readonly layout: L;
+  /** What was read together with the header, and the rest as it is read; blank lines are rows `['']`. */
+  readonly first: RowBlock;
   readonly blocks: AsyncGenerator<RowBlock, void, void>;
 }
 
-/** Throws what `readBlocks` throws, and `E_TRACE_HEADER` for an empty file. */
-export async function openTable(file: string): Promise<Table> {
+/**
+ * Opens a trace of the given kind, or of any. Throws what `readBlocks` throws, and `E_TRACE_HEADER` for
+ * an empty file, an unknown header, and that of another kind.
+ */
+export async function openTable(file: string): Promise<Table>;
+export async function openTable<K extends Layout['kind']>(file: string, kind: K): Promise<Table<LayoutOf<K>>>;
+export async function openTable(file: string, kind?: Layout['kind']): Promise<Table> {
   const blocks = readRows(file);
-  const first = await blocks.next();
-  if (first.done) throw emptyTrace(file);
-  const [header = [], ...rows] = first.value.rows;
-  return {
-    file,
-    header: header.map((name) => name.trim()),
-    blocks: startWith({ rows, line: 2 }, blocks),
-  };
+  const opened = await blocks.next();
+  if (opened.done) throw emptyTrace(file);
+  const [titles = [], ...rows] = opened.value.rows;
+  const header = titles.map((name) => name.trim());
+  try {
+    const layout = kind === undefined ? detectLayout(header, file) : requireLayout(kind, header, file);
+    return { file, header, layout, first: { rows, line: 2 }, blocks };
+  } catch (error) {
+    await blocks.return();
+    throw error;
+  }
 }
 
 /**
  * Calls `visit` with every row that is not blank. Throws `E_TRACE_VALUE` for a row that has not as many
  * fields as the header, and for a file without rows.
  */
-export async function eachRow(table: Table, visit: (row: readonly string[], line: number) => void): Promise<void> {
-  const width = table.header.length;
+export async function eachRow(
+  table: Table,
+  visit: (row: readonly string[], line: number) => void,
+): Promise<void> {
   let visited = 0;
-  for await (const { rows, line } of table.blocks) {
-    for (let i = 0; i < rows.length; i++) {
-      const row = rows[i];
-      if (row.length === 1 && row[0].trim() === '') continue;
-      if (row.length !== width) {
-        const what = `has ${row.length} fields where the header has ${width}; is the file cut off?`;
-        throw new EscapementError('E_TRACE_VALUE', what, { file: table.file, line: line + i });
-      }
-      visit(row, line + i);
-      visited++;
-    }
+  try {
+    visited += visitBlock(table, table.first, visit);
+    for await (const block of table.blocks) visited += visitBlock(table, block, visit);
+  } finally {
+    await table.blocks.return();
   }
   if (visited === 0) throw noRows(table.file);
+}
+
+function visitBlock(
+  { file, header }: Table,
+  { rows, line }: RowBlock,
+  visit: (row: readonly string[], line: number) => void,
+): number {
+  let visited = 0;
+  for (let i = 0; i < rows.length; i++) {
+    const row = rows[i];
+    if (row.length === 1 && row[0].trim() === '') continue;
+    if (row.length !== header.length) {
+      const what = `has ${row.length} fields where the header has ${header.length}; is the file cut off?`;
+      throw new EscapementError('E_TRACE_VALUE', what, { file, line: line + i });
+    }
+    visit(row, line + i);
+    visited++;
+  }
+  return visited;
 }
 
 async function* readRows(file: string): AsyncGenerator<RowBlock, void, void> {
@@ -61,12 +87,4 @@ async function* readRows(file: string): AsyncGenerator<RowBlock, void, void> {
     yield { rows, line };
     line += rows.length;
   }
-}
-
-async function* startWith(
-  first: RowBlock,
-  blocks: AsyncGenerator<RowBlock, void, void>,
-): AsyncGenerator<RowBlock, void, void> {
-  yield first;
-  yield* blocks;
 }

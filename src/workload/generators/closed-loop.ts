@@ -49,7 +49,10 @@ export class ClosedLoopSource extends BaseSource {
 
   private push(user: number, atNs: number): void {
     invariant(atNs >= this.lastWakeNs, 'answers to closed-loop clients must come in order of time');
-    invariant(this.waiting < this.wakeNs.length, 'a closed-loop client got more answers than it sent requests');
+    invariant(
+      this.waiting < this.wakeNs.length,
+      'a closed-loop client got more answers than it sent requests',
+    );
     const slot = (this.head + this.waiting++) % this.wakeNs.length;
     this.wakeNs[slot] = atNs;
     this.wakeUser[slot] = user;

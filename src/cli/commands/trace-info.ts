@@ -1,0 +1,57 @@
+import type { Argv } from 'yargs';
+import { NS_PER_S } from '../../core/units.js';
+import { type TraceInfo, traceInfo } from '../../workload/trace-info.js';
+import { table } from '../text-layout.js';
+
+/** `escapement trace info PATH`: what is in a trace, in the figures that decide how hard it is to serve. */
+export function traceInfoCommand(cli: Argv): void {
+  cli.command(
+    'info <path>',
+    'Print what is in a trace file',
+    (command) =>
+      command
+        .positional('path', {
+          type: 'string',
+          demandOption: true,
+          describe: 'Trace of a known layout (.csv or .csv.gz)',
+        })
+        .options({ json: { type: 'boolean', default: false, describe: 'Print one JSON object' } }),
+    async ({ path, json }) => {
+      const info = await traceInfo(path);
+      process.stdout.write(json ? `${JSON.stringify(info)}\n` : infoText(path, info));
+    },
+  );
+}
+
+function infoText(path: string, info: TraceInfo): string {
+  const functions = info.kind === 'arrivals' ? 'models' : 'functions';
+  const firstMinute = info.firstMinute === null ? '' : `; the first is called ${info.firstMinute}`;
+  return table([
+    ['trace', path],
+    ['kind', info.kind],
+    [functions, String(info.functions)],
+    ['minutes', `${info.minutes}${firstMinute}`],
+    ['invocations', String(info.invocations)],
+    ['first, last arrival', `${seconds(info.firstNs)}, ${seconds(info.lastNs)}`],
+    ['mean rate', `${figure(info.meanRatePerS)}/s`],
+    ['busiest minute', `${figure(info.peakRatePerS)}/s (${figure(info.peakToMean)} × the mean minute)`],
+    ['variance / mean of minutes', figure(info.dispersion)],
+    [`${functions} active in a mean minute`, figure(info.activePerMinute)],
+    [`share of top 10 ${functions}`, percent(info.top10Share)],
+    [`share of top 1 % of ${functions}`, percent(info.topPercentShare)],
+    [`minute CV of ${functions}, p50, p90`, `${figure(info.cvP50)}, ${figure(info.cvP90)}`],
+    [`${functions} below 1/min, 1/h`, `${percent(info.belowOnePerMinute)}, ${percent(info.belowOnePerHour)}`],
+  ]);
+}
+
+function seconds(ns: number): string {
+  return `${Number((ns / NS_PER_S).toFixed(3))} s`;
+}
+
+function percent(share: number): string {
+  return `${Number((share * 100).toFixed(1))} %`;
+}
+
+function figure(value: number): string {
+  return String(Number(value.toPrecision(4)));
+}

@@ -1,0 +1,179 @@
+const INITIAL_CAPACITY = 256;
+
+/**
+ * Requests by the time they are due, earliest first. Entries are never removed early; whoever pops one checks
+ * by its id whether the request still waits.
+ *
+ * Due times come in ascending order as long as all requests have the same objective: such entries go to a
+ * ring, where pushing and popping is O(1). The others go to a heap beside it.
+ */
+export class DueQueue {
+  private readonly ring = new DueRing();
+  private readonly heap = new DueHeap();
+
+  get size(): number {
+    return this.ring.length + this.heap.length;
+  }
+
+  /** Earliest time, Infinity when empty. */
+  get topNs(): number {
+    return Math.min(this.ring.topNs, this.heap.topNs);
+  }
+
+  get topSlot(): number {
+    return this.ringFirst() ? this.ring.topSlot : this.heap.topSlot;
+  }
+
+  get topId(): number {
+    return this.ringFirst() ? this.ring.topId : this.heap.topId;
+  }
+
+  push(timeNs: number, slot: number, id: number): void {
+    if (timeNs >= this.ring.lastNs) this.ring.push(timeNs, slot, id);
+    else this.heap.push(timeNs, slot, id);
+  }
+
+  /** Removes the first; the queue must not be empty. */
+  pop(): void {
+    if (this.ringFirst()) this.ring.pop();
+    else this.heap.pop();
+  }
+
+  private ringFirst(): boolean {
+    const difference = this.ring.topNs - this.heap.topNs;
+    // Both empty gives NaN, which no caller asks about.
+    return difference < 0 || (difference === 0 && this.ring.topId < this.heap.topId);
+  }
+}
+
+/** Entries whose times ascend. */
+class DueRing {
+  private times = new Float64Array(INITIAL_CAPACITY);
+  private ids = new Float64Array(INITIAL_CAPACITY);
+  private slots = new Int32Array(INITIAL_CAPACITY);
+  private head = 0;
+  length = 0;
+  /** Time of the last entry, −Infinity when empty: any time may follow. */
+  lastNs = Number.NEGATIVE_INFINITY;
+  topNs = Number.POSITIVE_INFINITY;
+
+  get topSlot(): number {
+    return this.slots[this.head];
+  }
+
+  get topId(): number {
+    return this.ids[this.head];
+  }
+
+  push(timeNs: number, slot: number, id: number): void {
+    if (this.length === this.times.length) this.grow();
+    const at = (this.head + this.length++) & (this.times.length - 1);
+    this.times[at] = timeNs;
+    this.ids[at] = id;
+    this.slots[at] = slot;
+    this.lastNs = timeNs;
+    if (this.length === 1) this.topNs = timeNs;
+  }
+
+  pop(): void {
+    this.head = (this.head + 1) & (this.times.length - 1);
+    this.length--;
+    if (this.length > 0) this.topNs = this.times[this.head];
+    else {
+      this.topNs = Number.POSITIVE_INFINITY;
+      this.lastNs = Number.NEGATIVE_INFINITY;
+    }
+  }
+
+  private grow(): void {
+    const before = this.times.length;
+    const times = new Float64Array(before * 2);
+    const ids = new Float64Array(before * 2);
+    const slots = new Int32Array(before * 2);
+    for (let i = 0; i < this.length; i++) {
+      const from = (this.head + i) & (before - 1);
+      times[i] = this.times[from];
+      ids[i] = this.ids[from];
+      slots[i] = this.slots[from];
+    }
+    this.times = times;
+    this.ids = ids;
+    this.slots = slots;
+    this.head = 0;
+  }
+}
+
+/** Entries in any order; a binary heap by (time, id). */
+class DueHeap {
+  private times = new Float64Array(INITIAL_CAPACITY);
+  private ids = new Float64Array(INITIAL_CAPACITY);
+  private slots = new Int32Array(INITIAL_CAPACITY);
+  length = 0;
+
+  get topNs(): number {
+    return this.length === 0 ? Number.POSITIVE_INFINITY : this.times[0];
+  }
+
+  get topSlot(): number {
+    return this.slots[0];
+  }
+
+  get topId(): number {
+    return this.ids[0];
+  }
+
+  push(timeNs: number, slot: number, id: number): void {
+    if (this.length === this.times.length) this.grow();
+    let at = this.length++;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (this.before(parent, timeNs, id)) break;
+      this.move(parent, at);
+      at = parent;
+    }
+    this.set(at, timeNs, slot, id);
+  }
+
+  pop(): void {
+    const last = --this.length;
+    const timeNs = this.times[last];
+    const id = this.ids[last];
+    let at = 0;
+    for (;;) {
+      let child = at * 2 + 1;
+      if (child >= last) break;
+      if (child + 1 < last && this.before(child + 1, this.times[child], this.ids[child])) child++;
+      if (!this.before(child, timeNs, id)) break;
+      this.move(child, at);
+      at = child;
+    }
+    this.set(at, timeNs, this.slots[last], id);
+  }
+
+  /** Whether the entry at `at` comes before (time, id). */
+  private before(at: number, timeNs: number, id: number): boolean {
+    return this.times[at] < timeNs || (this.times[at] === timeNs && this.ids[at] < id);
+  }
+
+  private move(from: number, to: number): void {
+    this.set(to, this.times[from], this.slots[from], this.ids[from]);
+  }
+
+  private set(at: number, timeNs: number, slot: number, id: number): void {
+    this.times[at] = timeNs;
+    this.ids[at] = id;
+    this.slots[at] = slot;
+  }
+
+  private grow(): void {
+    const times = new Float64Array(this.length * 2);
+    const ids = new Float64Array(this.length * 2);
+    const slots = new Int32Array(this.length * 2);
+    times.set(this.times);
+    ids.set(this.ids);
+    slots.set(this.slots);
+    this.times = times;
+    this.ids = ids;
+    this.slots = slots;
+  }
+}

@@ -1,0 +1,54 @@
+import { EscapementError } from '../core/errors.js';
+import { mergeSources, openWorkload, type StreamedSource } from '../workload/index.js';
+import type { Experiment } from './experiment.js';
+
+/** All workload sections of a run as one stream. */
+export interface OpenedWorkloads {
+  readonly source: StreamedSource;
+  /** Nominal end of the run: when the last section ends. */
+  readonly durationNs: number;
+  /** Names of the sections, and the first user id of each. */
+  readonly sections: readonly string[];
+  readonly sectionStarts: readonly number[];
+}
+
+/** Opens every workload section of an experiment. Throws coded errors for bad traces and model names. */
+export async function openWorkloads(experiment: Experiment): Promise<OpenedWorkloads> {
+  const { workloads, sloNs, seed } = experiment;
+  const models = experiment.models.map(({ name }) => name);
+  const sources: StreamedSource[] = [];
+  const sectionStarts: number[] = [];
+  let durationNs = 0;
+  let users = 0;
+  for (let i = 0; i < workloads.length; i++) {
+    const opened = await openWorkload(workloads[i], { models, sloNs, seed }, `workload-${i}`);
+    sources.push(opened.source);
+    sectionStarts.push(users);
+    users += opened.source.users;
+    durationNs = Math.max(durationNs, opened.durationNs);
+  }
+  if (durationNs <= experiment.warmupNs) {
+    throw new EscapementError(
+      'E_CONFIG_VALUE',
+      'the warm-up lasts as long as the workload: nothing is left to count',
+      {
+        file: experiment.file,
+        key: 'warmup',
+      },
+    );
+  }
+  return {
+    source: sources.length === 1 ? sources[0] : mergeSources(sources),
+    durationNs,
+    sections: sectionNames(experiment),
+    sectionStarts,
+  };
+}
+
+/** Sections go by their kind, numbered where one occurs again. */
+function sectionNames({ workloads }: Experiment): string[] {
+  return workloads.map(({ kind }, i) => {
+    const before = workloads.slice(0, i).filter((other) => other.kind === kind).length;
+    return before === 0 ? kind : `${kind}-${before + 1}`;
+  });
+}

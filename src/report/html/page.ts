@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ChartSpec } from '../charts/theme.js';
+import { toVega } from '../render.js';
+import { CLIENT } from './client.js';
+import { html, Markup, scriptJson } from './markup.js';
+import { STYLE } from './style.js';
+
+/** A chart in a page: its specification, and its picture for readers without scripts. */
+export interface PageChart {
+  readonly name: string;
+  readonly spec: ChartSpec;
+  readonly svg: string;
+}
+
+/** One self-contained HTML document: style, script, data and charts inside, nothing fetched. */
+export function page(title: string, body: Markup, withCharts: boolean): string {
+  const scripts = withCharts
+    ? html`<script>${new Markup(vegaBundle())}</script>\n<script>${new Markup(CLIENT)}</script>`
+    : '';
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<style>${new Markup(STYLE)}</style>
+</head>
+<body>
+<main>
+${body}
+</main>
+<div id="tip" role="tooltip"></div>
+${scripts}
+</body>
+</html>
+`.text;
+}
+
+/** All charts of a page, with a word on what a reader can do with them. */
+export function gallery(charts: readonly PageChart[]): Markup {
+  return html`${charts.map(figure)}<p class="small hint">Point at a mark for its figures. On charts over time: drag to move, Ctrl + wheel to zoom, double click to go back.</p>`;
+}
+
+/** A figure that is a picture at once and becomes live where scripts run. */
+function figure({ name, spec, svg }: PageChart): Markup {
+  const id = `chart-${name}`;
+  return html`<figure data-chart="${id}">
+<div class="picture"><div class="static">${new Markup(ownIds(transparent(svg), id))}</div><div class="interactive"></div></div>
+<script type="application/json" id="${id}">${scriptJson({ ...toVega(spec), background: 'transparent' })}</script>
+</figure>
+`;
+}
+
+/** The page's ground shows through, so that dark pages have dark charts. */
+function transparent(svg: string): string {
+  return svg.replace(/(<rect [^>]*)fill="#ffffff"/, '$1fill="none"');
+}
+
+/** Pictures in one document must not share the names of their clip paths. */
+function ownIds(svg: string, prefix: string): string {
+  return svg.replace(/ id="/g, ` id="${prefix}-`).replace(/url\(#/g, `url(#${prefix}-`);
+}
+
+/** Vega for the browser, from the installed package; charts are compiled already, so Vega-Lite is not needed. */
+function vegaBundle(): string {
+  const build = dirname(fileURLToPath(import.meta.resolve('vega')));
+  return readFileSync(join(build, 'vega.min.js'), 'utf8')
+    .replace(/<\/script/gi, '<\\/script')
+    .replace(/\n\/\/# sourceMappingURL=.*\s*$/, '');
+}

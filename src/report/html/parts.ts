@@ -1,0 +1,55 @@
+import { html, type Markup } from './markup.js';
+
+export interface Column {
+  readonly title: string;
+  /** Numbers are set to the right and sort by size. */
+  readonly numeric?: boolean;
+}
+
+export interface CellText {
+  readonly text: string;
+  /** What a sort goes by, if not the text. */
+  readonly sort?: number;
+  readonly strong?: boolean;
+}
+
+/** A table that scrolls in its own box; `sortable` lets a click on a heading sort it. */
+export function table(
+  columns: readonly Column[],
+  rows: readonly (readonly CellText[])[],
+  sortable = false,
+): Markup {
+  const kind = (i: number) => (columns[i]?.numeric ? 'n' : 't');
+  return html`<div class="scroll"><table${sortable ? html` class="sortable"` : ''}>
+<thead><tr>${columns.map(({ title }, i) => html`<th scope="col" class="${kind(i)}">${title}</th>`)}</tr></thead>
+<tbody>
+${rows.map((row) => html`<tr>${row.map((cell, i) => tableCell(cell, kind(i)))}</tr>\n`)}</tbody></table></div>`;
+}
+
+function tableCell({ text, sort, strong }: CellText, kind: string): Markup {
+  const by = sort === undefined ? '' : html` data-sort="${sort}"`;
+  return html`<td class="${kind}"${by}>${strong ? html`<strong>${text}</strong>` : text}</td>`;
+}
+
+export interface Fact {
+  readonly label: string;
+  readonly value: string;
+  readonly note: string;
+}
+
+/** Headline figures side by side. */
+export function facts(list: readonly Fact[]): Markup {
+  return html`<dl class="facts">${list.map(
+    ({ label, value, note }) =>
+      html`<div><dt>${label}</dt><dd>${value}</dd><dd class="note">${note}</dd></div>`,
+  )}</dl>`;
+}
+
+export function section(title: string, body: Markup): Markup {
+  return html`<section><h2>${title}</h2>\n${body}\n</section>\n`;
+}
+
+/** A block of text to copy, as written. */
+export function code(text: string): Markup {
+  return html`<pre><code>${text}</code></pre>`;
+}

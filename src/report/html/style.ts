@@ -1,0 +1,55 @@
+/** The report's style sheet: one column, light or dark as the system asks, black on white in print. */
+export const STYLE = `
+:root { color-scheme: light dark; --ink: #1b2430; --muted: #5b6673; --line: #dde3ea; --ground: #f5f7fa; --card: #fff;
+  --strong: #0b4f9e; --alert: #8a1c16; --alert-ground: #fdecea; --chart-filter: none; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e4e9ef; --muted: #9aa7b5; --line: #2d3642; --ground: #0f1419;
+  --card: #171d24; --strong: #7db4f2; --alert: #ffb4ab; --alert-ground: #3a1614;
+  --chart-filter: invert(1) hue-rotate(180deg); } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--ground); color: var(--ink);
+  font: 16px/1.55 Inter, system-ui, -apple-system, "Segoe UI", Roboto, Helvetica, Arial, sans-serif; }
+main { max-width: 1040px; margin: 0 auto; padding: 40px 20px 64px; }
+header .kind { margin: 0; color: var(--muted); font-size: 14px; }
+h1 { margin: 4px 0 10px; font-size: 34px; line-height: 1.2; letter-spacing: -0.015em; }
+h1 + p { margin: 0 0 24px; font-size: 18px; max-width: 46em; }
+h2 { margin: 44px 0 14px; font-size: 21px; letter-spacing: -0.01em; }
+p { max-width: 46em; }
+h3 { margin: 24px 0 10px; font-size: 16px; }
+.hint { display: none; }
+.scripted .hint { display: block; }
+p.small { color: var(--muted); font-size: 14px; margin: 10px 0 0; max-width: 64em; }
+a { color: var(--strong); }
+.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(160px, 1fr)); gap: 12px; margin: 0; }
+.facts > div { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 14px 16px; }
+.facts dt { color: var(--muted); font-size: 13px; }
+.facts dd { margin: 0; font-size: 24px; font-weight: 600; letter-spacing: -0.01em; font-variant-numeric: tabular-nums; }
+.facts dd.note { color: var(--muted); font-size: 13px; font-weight: 400; letter-spacing: 0; }
+.alert { background: var(--alert-ground); color: var(--alert); border-radius: 10px; padding: 12px 16px; margin: 20px 0 0; max-width: none; }
+.alert a { color: inherit; }
+.scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
+table { border-collapse: collapse; width: 100%; font-size: 14px; font-variant-numeric: tabular-nums; }
+th, td { padding: 8px 12px; text-align: left; white-space: nowrap; border-bottom: 1px solid var(--line); }
+td.wrap { white-space: normal; }
+tbody tr:last-child td { border-bottom: 0; }
+th { color: var(--muted); font-weight: 500; font-size: 13px; }
+th.n, td.n { text-align: right; }
+td strong { color: var(--strong); }
+.scripted .sortable th { cursor: pointer; user-select: none; }
+.sortable th[aria-sort]::after { content: " ↑"; }
+.sortable th[aria-sort="descending"]::after { content: " ↓"; }
+figure { margin: 0 0 18px; padding: 6px 10px; background: var(--card); border: 1px solid var(--line); border-radius: 10px;
+  overflow-x: auto; }
+figure .picture { filter: var(--chart-filter); }
+figure svg { display: block; max-width: 100%; height: auto; }
+figure.live .static { display: none; }
+pre { margin: 0; padding: 14px 16px; overflow-x: auto; background: var(--card); border: 1px solid var(--line);
+  border-radius: 10px; font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
+details summary { cursor: pointer; color: var(--strong); margin: 14px 0; }
+#tip { position: fixed; z-index: 1; pointer-events: none; padding: 6px 10px; border-radius: 6px; font-size: 13px;
+  background: var(--ink); color: var(--card); max-width: 380px; display: none; }
+@media print { :root { --ink: #000; --muted: #444; --line: #bbb; --ground: #fff; --card: #fff; --strong: #000;
+  --alert: #000; --alert-ground: #fff; --chart-filter: none; } body { font-size: 11pt; } main { max-width: none; padding: 0; }
+  figure, tr, .facts { break-inside: avoid; } figure, .scroll, pre { border-color: #ccc; }
+  .scroll { overflow: visible; } table { font-size: 8.5pt; } th, td { padding: 3px 5px; white-space: normal; } pre { white-space: pre-wrap; }
+  .scripted .hint { display: none; } h2, h3 { break-after: avoid; } }
+`;

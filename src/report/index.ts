@@ -1,0 +1,55 @@
+import { join } from 'node:path';
+import type { RunResult, SweepResults } from '../metrics/results.js';
+import { type NamedChart, runCharts, sweepCharts } from './chart-sets.js';
+import { writeWhole } from './files.js';
+import type { PageChart } from './html/page.js';
+import { renderSvg, svgToPng } from './render.js';
+import { type RunReportOptions, runPage } from './run-page.js';
+import { sweepPage } from './sweep-page.js';
+
+export { type CommonChoice, commonChoice, type Point, type Recommendation, recommend } from './analyze.js';
+export { type LoadedResults, loadResults } from './load.js';
+export type { RunReportOptions } from './run-page.js';
+export { summaryText } from './summary-text.js';
+
+/**
+ * Writes `report.html` and `charts/NAME.{svg,png,vl.json}` of a sweep into `dir`; returns the paths, the
+ * report first. The same results give the same bytes. Throws `E_FILE_WRITE`.
+ */
+export async function writeSweepReport(results: SweepResults, dir: string): Promise<string[]> {
+  return writeReport(sweepCharts(results), dir, (charts) => sweepPage(results, charts));
+}
+
+/** The same for one run. */
+export async function writeRunReport(
+  run: RunResult,
+  dir: string,
+  options: RunReportOptions = {},
+): Promise<string[]> {
+  return writeReport(runCharts(run, options.sloMs ?? null), dir, (charts) => runPage(run, charts, options));
+}
+
+async function writeReport(
+  charts: readonly NamedChart[],
+  dir: string,
+  pageOf: (charts: readonly PageChart[]) => string,
+): Promise<string[]> {
+  const written: string[] = [];
+  const write = (path: string, content: string | Uint8Array) => {
+    writeWhole(path, content);
+    written.push(path);
+  };
+  const drawn: PageChart[] = [];
+  for (const { name, spec } of charts) {
+    const svg = await renderSvg(spec);
+    const path = join(dir, 'charts', name);
+    write(`${path}.svg`, `${svg}\n`);
+    write(`${path}.png`, svgToPng(svg));
+    write(`${path}.vl.json`, `${JSON.stringify(spec, null, 2)}\n`);
+    drawn.push({ name, spec, svg });
+  }
+  // The report comes last: whoever finds it finds its charts too.
+  const report = join(dir, 'report.html');
+  writeWhole(report, pageOf(drawn));
+  return [report, ...written];
+}

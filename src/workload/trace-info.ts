@@ -1,0 +1,128 @@
+import { NS_PER_MINUTE, NS_PER_S } from '../core/units.js';
+import { exactLengthNs } from './exact-source.js';
+import type { ExactTimes } from './exact-times.js';
+import { ArrivalRows } from './files/arrival-rows.js';
+import { readMinuteTable } from './files/azure-2019.js';
+import { readInvocationTable } from './files/azure-2021.js';
+import { readTimestampTable } from './files/azure-llm.js';
+import { type Layout, type LayoutOf, noRows } from './files/layout.js';
+import { readBlocks } from './files/read-blocks.js';
+import { openTable, type Table } from './files/read-table.js';
+import type { MinuteCounts } from './minute-counts.js';
+import { type MinuteStatistics, MinuteTally, statisticsOf } from './minute-statistics.js';
+
+/** What is in a trace file. For an arrivals file, `functions` are its models. */
+export interface TraceInfo extends MinuteStatistics {
+  readonly kind: Layout['kind'];
+  /** Invocations per second over the whole trace, and in its busiest minute. */
+  readonly meanRatePerS: number;
+  readonly peakRatePerS: number;
+  /**
+   * First and last arrival, ns since the begin of the trace; of counts, begin of the first and end of
+   * the last minute that has any.
+   */
+  readonly firstNs: number;
+  readonly lastNs: number;
+  /** What a file of counts calls its first minute; null for the other kinds. */
+  readonly firstMinute: number | null;
+}
+
+/** Recognises a trace by its header and reads all of it. Throws the coded errors of reading it. */
+export async function traceInfo(path: string): Promise<TraceInfo> {
+  const table = await openTable(path);
+  if (isKind(table, 'azure-2019')) return infoOfCounts(await readMinuteTable(table));
+  if (isKind(table, 'azure-2021')) return infoOfTimes('azure-2021', await readInvocationTable(table));
+  if (isKind(table, 'azure-llm')) return infoOfTimes('azure-llm', await readTimestampTable(table));
+  await table.blocks.return();
+  return infoOfArrivals(path);
+}
+
+function isKind<K extends Layout['kind']>(table: Table, kind: K): table is Table<LayoutOf<K>> {
+  return table.layout.kind === kind;
+}
+
+function infoOfCounts(counts: MinuteCounts): TraceInfo {
+  const { start, minutes, firstMinute } = counts;
+  let first = 0;
+  while (first < minutes && start[first + 1] === start[first]) first++;
+  let last = minutes;
+  while (last > first && start[last] === start[last - 1]) last--;
+  const span = {
+    firstNs: first * NS_PER_MINUTE,
+    lastNs: last * NS_PER_MINUTE,
+    lengthNs: minutes * NS_PER_MINUTE,
+  };
+  return info('azure-2019', statisticsOf(counts), span, firstMinute);
+}
+
+function infoOfTimes(kind: Layout['kind'], trace: ExactTimes): TraceInfo {
+  const minutes = new MinuteBins();
+  trace.timesNs.forEach((timeNs, row) => {
+    minutes.add(timeNs, trace.rank[row]);
+  });
+  const span = {
+    firstNs: 0,
+    lastNs: trace.timesNs[trace.timesNs.length - 1],
+    lengthNs: exactLengthNs(trace),
+  };
+  return info(kind, minutes.finish(), span, null);
+}
+
+async function infoOfArrivals(path: string): Promise<TraceInfo> {
+  const models = new Map<string, number>();
+  const resolve = (id: string) => models.get(id) ?? models.set(id, models.size).size - 1;
+  const rows = new ArrivalRows(path, { indices: 0, resolve, hint: '' });
+  const minutes = new MinuteBins();
+  let firstNs = -1;
+  let lastNs = 0;
+  let header = true;
+  for await (const block of readBlocks(path)) {
+    rows.decode(header ? block.subarray(block.indexOf('\n') + 1) : block, Number.POSITIVE_INFINITY);
+    header = false;
+    for (let row = 0; row < rows.length; row++) minutes.add(rows.timeNs[row], rows.model[row]);
+    if (rows.length === 0) continue;
+    if (firstNs < 0) firstNs = rows.timeNs[0];
+    lastNs = rows.timeNs[rows.length - 1];
+  }
+  if (firstNs < 0) throw noRows(path);
+  return info('arrivals', minutes.finish(), { firstNs, lastNs, lengthNs: lastNs + 1 }, null);
+}
+
+/** Sorts arrivals, which come in order of time, into minutes. */
+class MinuteBins {
+  private readonly tally = new MinuteTally();
+  private minuteEndNs = NS_PER_MINUTE;
+
+  add(timeNs: number, fn: number): void {
+    while (timeNs >= this.minuteEndNs) {
+      this.tally.endMinute();
+      this.minuteEndNs += NS_PER_MINUTE;
+    }
+    this.tally.add(fn, 1);
+  }
+
+  finish(): MinuteStatistics {
+    this.tally.endMinute();
+    return this.tally.finish();
+  }
+}
+
+function info(
+  kind: Layout['kind'],
+  statistics: MinuteStatistics,
+  span: { readonly firstNs: number; readonly lastNs: number; readonly lengthNs: number },
+  firstMinute: number | null,
+): TraceInfo {
+  const lengthS = span.lengthNs / NS_PER_S;
+  const peak = (statistics.peakToMean * statistics.invocations) / statistics.minutes;
+  return {
+    kind,
+    ...statistics,
+    meanRatePerS: statistics.invocations / lengthS,
+    // A trace shorter than a minute has no whole one.
+    peakRatePerS: peak / Math.min(60, lengthS),
+    firstNs: span.firstNs,
+    lastNs: span.lastNs,
+    firstMinute,
+  };
+}

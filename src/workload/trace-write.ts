@@ -1,0 +1,93 @@
+import { EscapementError } from '../core/errors.js';
+import { type Random, stream } from '../random/streams.js';
+import { ARRIVALS_HEADER } from './files/layout.js';
+import { writeText } from './files/write-text.js';
+import type { MinuteCounts } from './minute-counts.js';
+import type { StreamedSource } from './source.js';
+
+/**
+ * Writes counts in the official layout of Azure Functions 2019, functions by falling total, with hashes
+ * made from the seed (three functions of four share an app with the one before). `.gz` packs.
+ * Throws `E_FILE_WRITE`.
+ */
+export async function writeAzure2019(
+  path: string,
+  counts: MinuteCounts,
+  seed: number | string,
+): Promise<void> {
+  await writeText(path, azure2019Text(counts, stream(seed, 'hashes')));
+}
+
+/**
+ * Writes every arrival of a source as `arrival_ns,model_id,slo_ns`; `model_id` is the model's name if
+ * names are given, else its index. `.gz` packs. Returns how many there were. Throws `E_FILE_WRITE`, and
+ * `E_USAGE` for closed-loop clients, whose arrivals depend on answers.
+ */
+export async function writeArrivals(
+  path: string,
+  source: StreamedSource,
+  modelNames?: readonly string[],
+): Promise<{ readonly arrivals: number; readonly lastNs: number }> {
+  if (source.answered !== undefined) {
+    const what = 'closed-loop clients send when they are answered: their arrivals exist only in a run';
+    throw new EscapementError('E_USAGE', what);
+  }
+  const written = { arrivals: 0, lastNs: 0 };
+  await writeText(path, arrivalsText(source, modelNames, written));
+  return written;
+}
+
+const PIECE_CHARS = 1 << 16;
+
+async function* arrivalsText(
+  source: StreamedSource,
+  modelNames: readonly string[] | undefined,
+  written: { arrivals: number; lastNs: number },
+): AsyncGenerator<string> {
+  let piece = `${ARRIVALS_HEADER.join(',')}\n`;
+  for (;;) {
+    while (source.starved) await source.refill();
+    if (source.timeNs === Number.POSITIVE_INFINITY) break;
+    const model = modelNames === undefined ? source.model : modelNames[source.model];
+    piece += `${source.timeNs},${model},${source.sloNs}\n`;
+    written.arrivals++;
+    written.lastNs = source.timeNs;
+    source.advance();
+    if (piece.length < PIECE_CHARS) continue;
+    yield piece;
+    piece = '';
+  }
+  yield piece;
+}
+
+async function* azure2019Text(counts: MinuteCounts, random: Random): AsyncGenerator<string> {
+  const labels = Array.from({ length: counts.minutes }, (_, minute) => counts.firstMinute + minute);
+  yield `HashOwner,HashApp,HashFunction,Trigger,${labels.join(',')}\n`;
+  const { start, rank, count, minutes } = counts;
+  // One cursor a minute: ranks ascend in each, so that every entry is met once.
+  const cursor = start.slice(0, minutes);
+  const row = new Array<number>(minutes);
+  let owner = '';
+  let app = '';
+  for (let fn = 0; fn < counts.functions; fn++) {
+    for (let minute = 0; minute < minutes; minute++) {
+      const here = cursor[minute] < start[minute + 1] && rank[cursor[minute]] === fn;
+      row[minute] = here ? count[cursor[minute]++] : 0;
+    }
+    if (fn === 0 || random() < 0.25) {
+      owner = hash(random);
+      app = hash(random);
+    }
+    yield `${owner},${app},${hash(random)},${counts.triggers?.[fn] ?? 'others'},${row.join(',')}\n`;
+  }
+}
+
+/** 64 hexadecimal digits, like the hashes of the original. */
+function hash(random: Random): string {
+  let digits = '';
+  while (digits.length < 64)
+    digits += Math.floor(random() * 2 ** 32)
+      .toString(16)
+      .padStart(8, '0');
+  return digits;
+}

@@ -1,0 +1,120 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Papa from 'papaparse';
+import { expect, test } from 'vitest';
+import { sweepResultsSchema } from '../../src/metrics/schema.js';
+import { runCli, SMALL_EXPERIMENT, tempDir, writeIn } from './run-cli.js';
+
+const VARY = ['--vary', 'slo=10ms,25ms', '--vary', 'policy.scheduleAhead=2ms:10ms:4ms', '--seeds', '1,2'];
+
+test('writes results, charts and a report, and ends with a summary and the path', async () => {
+  const dir = tempDir();
+  const out = join(dir, 'out');
+  const { status, stdout, stderr } = await runCli(['sweep', small(dir), ...VARY, '--out', out]);
+  expect(status).toBe(0);
+  const results = sweepResultsSchema.parse(JSON.parse(readFileSync(join(out, 'results.json'), 'utf8')));
+  expect(results.cells).toHaveLength(12);
+  expect(results.defaults).toEqual({ slo: '25ms', 'policy.scheduleAhead': '5ms' });
+  const { data } = Papa.parse<Record<string, string>>(readFileSync(join(out, 'results.csv'), 'utf8').trim(), {
+    header: true,
+  });
+  expect(data).toHaveLength(12);
+  expect(data[0]).toMatchObject({ slo: '10ms', 'policy.scheduleAhead': '2ms', seed: '1', status: 'done' });
+  expect(stderr).toMatch(/^seed 1, 2: 12 cells/);
+  const report = /^report: (.*)$/m.exec(stdout)?.[1];
+  expect(existsSync(report ?? '')).toBe(true);
+  expect(readFileSync(report!, 'utf8')).toContain('<html');
+});
+
+test('results are the same bytes with one thread, with two, and after an interruption', async () => {
+  const dir = tempDir();
+  const sweep = (out: string, ...flags: string[]) => [
+    'sweep',
+    small(dir),
+    ...VARY,
+    '--out',
+    join(dir, out),
+    ...flags,
+  ];
+  await runCli(sweep('one', '--threads', '1'));
+  await runCli(sweep('two', '--threads', '2'));
+  const stopped = await runCli(sweep('stopped', '--threads', '1'), {
+    interruptWhen: (stderr) => /sweep \d+%/.test(stderr),
+  });
+  expect(stopped.status).toBe(130);
+  expect(stopped.stderr).toMatch(/interrupted: \d+ of 12 cells are kept/);
+  expect(existsSync(join(dir, 'stopped', 'results.json'))).toBe(false);
+  const kept = readdirSync(join(dir, 'stopped', 'cells'));
+  expect(kept.length).toBeGreaterThan(0);
+  const resumed = await runCli(sweep('stopped', '--threads', '2'));
+  expect(resumed.stderr).toContain(`${kept.length} cells were finished before`);
+  for (const name of ['results.json', 'results.csv']) {
+    const bytes = readFileSync(join(dir, 'one', name));
+    expect(readFileSync(join(dir, 'two', name)).equals(bytes)).toBe(true);
+    expect(readFileSync(join(dir, 'stopped', name)).equals(bytes)).toBe(true);
+  }
+});
+
+test('finished cells are used again only while the experiment says the same', async () => {
+  const dir = tempDir();
+  const file = small(dir);
+  const args = ['sweep', file, '--seeds', '1,2', '--out', join(dir, 'out')];
+  await runCli(args);
+  expect((await runCli(args)).stderr).toContain('2 cells were finished before');
+  writeFileSync(file, `# Another comment is no other experiment.\n${SMALL_EXPERIMENT}`);
+  expect((await runCli(args)).stderr).toContain('2 cells were finished before');
+  writeFileSync(file, SMALL_EXPERIMENT.replace('400/s', '401/s'));
+  expect((await runCli(args)).stderr).not.toContain('finished before');
+  expect((await runCli([...args, '--fresh'])).stderr).not.toContain('finished before');
+});
+
+test("without flags the file's sweep section decides", async () => {
+  const dir = tempDir();
+  const file = writeIn(
+    dir,
+    'own.yaml',
+    `${SMALL_EXPERIMENT}sweep: { vary: { slo: '10ms,50ms' }, seeds: [3, 4] }\n`,
+  );
+  await runCli(['sweep', file, '--out', join(dir, 'out')]);
+  const { vary, seeds } = JSON.parse(readFileSync(join(dir, 'out', 'results.json'), 'utf8'));
+  expect({ vary, seeds }).toEqual({ vary: [{ key: 'slo', values: ['10ms', '50ms'] }], seeds: [3, 4] });
+});
+
+test('a cell that cannot run is reported, and loses no other', async () => {
+  const dir = tempDir();
+  const out = join(dir, 'out');
+  const { status, stdout, stderr } = await runCli([
+    'sweep',
+    small(dir),
+    '--vary',
+    'cluster.pages=2,200',
+    '--out',
+    out,
+  ]);
+  expect(status).toBe(4);
+  expect(stderr).toMatch(/cell cluster\.pages=2 seed=1 failed: E_MODEL_TOO_LARGE/);
+  expect(stderr).toMatch(/E_CELLS_FAILED: 1 of 2 cells failed/);
+  expect(stdout).toContain('report: ');
+  const { cells } = JSON.parse(readFileSync(join(out, 'results.json'), 'utf8'));
+  expect(cells.map(({ status }: { status: string }) => status)).toEqual(['failed', 'done']);
+});
+
+test.each([
+  ['slo', 2, /write key=values/],
+  ['slo=10ms,banana', 12, /--vary slo=banana/],
+  ['slo=10ms,20', 13, /--vary slo=20: .*no unit/],
+  ['policy.scheduleAhaed=1ms,2ms', 11, /did you mean "scheduleAhead"/],
+  ['slo=20ms:10ms:1ms', 2, /--vary slo: .*not a range/],
+  ['seed=1,2', 2, /--seeds/],
+])('--vary %s fails before anything runs', async (vary, exit, message) => {
+  const dir = tempDir();
+  const out = join(dir, 'out');
+  const { status, stderr } = await runCli(['sweep', small(dir), '--vary', vary, '--out', out]);
+  expect(stderr).toMatch(message);
+  expect(status).toBe(exit);
+  expect(existsSync(out)).toBe(false);
+});
+
+function small(dir: string): string {
+  return writeIn(dir, 'small.yaml', SMALL_EXPERIMENT);
+}

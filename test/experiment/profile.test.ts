@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { describeProfile, parseProfile, profileModel, readProfile } from '../../src/experiment/profile.js';
+import { failure, rejection } from './failure.js';
+
+const SOURCE = { weights: 'w', load: 'l', copies: 'c', batches: 'b' };
+const PROFILE = {
+  name: 'm',
+  gpu: 'V100',
+  runtime: 'TVM',
+  precision: 'FP32',
+  weightsBytes: 33_554_432,
+  loadMs: 2,
+  inputBytes: 10,
+  outputBytes: 20,
+  batches: [
+    { batch: 1, medianMs: 2, p99Ms: 2.5 },
+    { batch: 4, medianMs: 4, runs: 100 },
+  ],
+  source: SOURCE,
+};
+
+const parse = (profile: object) => parseProfile(JSON.stringify(profile, null, 1), 'p.json');
+
+describe('profile', () => {
+  it('becomes a model', () => {
+    expect(profileModel(parse(PROFILE), 'x', 16 * 1024 * 1024)).toEqual({
+      name: 'x',
+      weightsBytes: 33_554_432,
+      pages: 2,
+      loadNs: 2_000_000,
+      batchSizes: [1, 4],
+      execNs: [2_000_000, 4_000_000],
+      inputBytes: 10,
+      outputBytes: 20,
+    });
+  });
+
+  it('is described by what a GPU can serve with it', () => {
+    expect(describeProfile(parse(PROFILE))).toEqual({
+      rows: [
+        { batch: 1, ms: 2, requestsPerS: 500 },
+        { batch: 4, ms: 4, requestsPerS: 1000 },
+      ],
+      weightsBytes: 33_554_432,
+      loadMs: 2,
+      loadBytesPerS: 33_554_432 * 500,
+      peakRequestsPerS: 1000,
+    });
+  });
+
+  it.each([
+    ['no load time', { ...PROFILE, loadMs: undefined }, 'p.json: loadMs: is missing, and has no default'],
+    [
+      'no source',
+      { ...PROFILE, source: { ...SOURCE, load: undefined } },
+      'p.json:22: source.load: is missing, and has no default',
+    ],
+    ['negative time', { ...PROFILE, loadMs: -1 }, /^p\.json:7: loadMs: must be at least 0, found -1/],
+    [
+      'unknown key',
+      { ...PROFILE, weightBytes: 1 },
+      'p.json:28: weightBytes: unknown key "weightBytes": did you mean "weightsBytes"?',
+    ],
+    ['text', { ...PROFILE, weightsBytes: 'big' }, 'p.json:6: weightsBytes: must be a number, found big'],
+    [
+      'first batch',
+      { ...PROFILE, batches: PROFILE.batches.slice(1) },
+      'p.json:12: batches.0.batch: batch sizes must start with 1 and ascend',
+    ],
+    [
+      'order',
+      { ...PROFILE, batches: PROFILE.batches.toReversed() },
+      'p.json:12: batches.0.batch: batch sizes must start with 1 and ascend',
+    ],
+    ['none', { ...PROFILE, batches: [] }, 'p.json:10: batches: has no value'],
+  ])('refuses %s', (_, profile, message) => {
+    const error = failure(() => parse(profile));
+    expect(error.code).toBe('E_PROFILE');
+    expect(error.message).toMatch(message);
+  });
+
+  it('reports broken JSON with its line, and a missing file', async () => {
+    expect(failure(() => parseProfile('{\n "name": "m",\n "gpu": \n', 'p.json'))).toMatchObject({
+      code: 'E_PROFILE',
+      message: expect.stringMatching(/^p\.json:\d: /),
+    });
+    expect(await rejection(readProfile('gone.json'))).toMatchObject({
+      code: 'E_FILE_MISSING',
+      message: 'gone.json: no such file',
+    });
+  });
+});

@@ -1,0 +1,26 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { loadExperiment, readExperimentSource } from '../../src/experiment/load.js';
+import { readSweepSection } from '../../src/experiment/sweep-section.js';
+
+const FOLDER = join(import.meta.dirname, '../../experiments');
+const FILES = readdirSync(FOLDER).filter((name) => name.endsWith('.yaml'));
+
+describe('experiments that ship', () => {
+  it.each(FILES)('%s is complete', async (name) => {
+    const path = join(FOLDER, name);
+    expect(existsSync(path)).toBe(true);
+    const experiment = await loadExperiment(path);
+    expect(experiment.models.length).toBeGreaterThan(1);
+    expect(readSweepSection(await readExperimentSource(path))?.vary.length).toBeGreaterThan(0);
+  });
+
+  it.each(FILES)('%s says what it asks, how to run it and what to look at', (name) => {
+    const comment = readFileSync(join(FOLDER, name), 'utf8').split('\nseed:')[0]!;
+    expect(comment).toMatch(/^# yaml-language-server: \$schema=schema\/experiment\.schema\.json\n/);
+    expect(comment).toContain('?');
+    expect(comment).toContain(`escapement sweep experiments/${name}`);
+    expect(comment).toContain('# Look at: ');
+  });
+});

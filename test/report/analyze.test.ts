@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import type { SweepResults } from '../../src/metrics/results.js';
+import { aggregate, commonChoice, failedCells, headline, recommend } from '../../src/report/analyze.js';
+import { cellFixture, gridFixture, sweepFixture } from './fixtures.js';
+
+/** A sweep with exactly these goodputs by `slo` and `policy.scheduleAhead`. */
+function exactly(goodput: Record<string, Record<string, number>>, defaultAhead = '10ms'): SweepResults {
+  const slos = Object.keys(goodput);
+  const aheads = Object.keys(goodput[slos[0] as string] as object);
+  return gridFixture({
+    vary: [
+      { key: 'slo', values: slos },
+      { key: 'policy.scheduleAhead', values: aheads },
+    ],
+    defaults: { slo: '100ms', 'policy.scheduleAhead': defaultAhead },
+    run: (values) => {
+      const cell = cellFixture({ sloMs: 10, goodputRps: 1 });
+      const goodputRps = goodput[values.slo as string]?.[values['policy.scheduleAhead'] as string] as number;
+      return { ...cell, summary: { ...cell.summary, goodputRps } };
+    },
+  });
+}
+
+describe('aggregate', () => {
+  it('averages the seeds of a combination', () => {
+    const results = sweepFixture({ seeds: [1, 2, 3] });
+    const [point] = aggregate(results);
+    const goodputs = results.cells
+      .slice(0, 3)
+      .map((cell) => cell.status === 'done' && cell.result.summary.goodputRps);
+    expect(point?.goodputRps.n).toBe(3);
+    expect(point?.goodputRps.mean).toBeCloseTo(
+      goodputs.reduce<number>((sum, rps) => sum + Number(rps), 0) / 3,
+    );
+    expect(aggregate(results)).toHaveLength(36);
+  });
+
+  it('leaves failed cells out and reports them', () => {
+    const id = 'policy.scheduleAhead=5ms slo=10ms seed=2';
+    const results = sweepFixture({ failed: [id] });
+    expect(failedCells(results).map((cell) => cell.id)).toEqual([id]);
+    const point = aggregate(results).find(
+      ({ values }) => values.slo === '10ms' && values['policy.scheduleAhead'] === '5ms',
+    );
+    expect(point?.cells.map((cell) => cell.seed)).toEqual([1, 3]);
+  });
+});
+
+describe('recommend', () => {
+  it('finds the best schedule_ahead of each SLO and its gain over the default', () => {
+    const recommendations = recommend(
+      exactly({ '10ms': { '5ms': 350, '10ms': 50 }, '100ms': { '5ms': 580, '10ms': 590 } }),
+    );
+    expect(
+      recommendations.map(({ conditions, choice, improvement }) => [
+        conditions.slo,
+        choice['policy.scheduleAhead'],
+        improvement,
+      ]),
+    ).toEqual([
+      ['10ms', '5ms', 7],
+      ['100ms', '10ms', 1],
+    ]);
+  });
+
+  it('gives a tie within 0.1 % to the smaller value, whatever the order of the sweep', () => {
+    const [tie] = recommend(exactly({ '10ms': { '20ms': 600, '1ms': 599.5, '5ms': 600.05 } }));
+    expect(tie?.choice).toEqual({ 'policy.scheduleAhead': '1ms' });
+    const [clear] = recommend(exactly({ '10ms': { '20ms': 600, '1ms': 599.3 } }));
+    expect(clear?.choice).toEqual({ 'policy.scheduleAhead': '20ms' });
+  });
+
+  it('knows the default by its size, not its spelling', () => {
+    const [row] = recommend(exactly({ '10ms': { '5ms': 350, '10ms': 50 } }, '0.01s'));
+    expect(row?.improvement).toBe(7);
+  });
+
+  it('says so when the default was not run, or served nothing', () => {
+    const [missing] = recommend(exactly({ '10ms': { '5ms': 350, '7ms': 50 } }));
+    expect(missing).toMatchObject({ default: null, improvement: null });
+    const [nothing] = recommend(exactly({ '10ms': { '5ms': 350, '10ms': 0 } }));
+    expect(nothing?.improvement).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it('recommends nothing when only given things were varied', () => {
+    const results = gridFixture({
+      vary: [{ key: 'workload.rate', values: ['100/s', '200/s'] }],
+      run: () => cellFixture({ sloMs: 10, goodputRps: 100 }),
+    });
+    expect(recommend(results)).toEqual([]);
+  });
+
+  it('survives a sweep of which nothing finished', () => {
+    const results = sweepFixture({
+      slosMs: [10],
+      aheadMs: [5],
+      seeds: [1],
+      failed: ['policy.scheduleAhead=5ms slo=10ms seed=1'],
+    });
+    expect(recommend(results)).toEqual([]);
+  });
+});
+
+describe('commonChoice', () => {
+  it('takes the value that loses least where it loses most', () => {
+    const results = exactly({
+      '10ms': { '1ms': 300, '5ms': 350, '10ms': 50 },
+      '25ms': { '1ms': 430, '5ms': 415, '10ms': 390 },
+    });
+    const common = commonChoice(results, recommend(results));
+    expect(common?.choice).toEqual({ 'policy.scheduleAhead': '5ms' });
+    expect(common?.worstShare).toBeCloseTo(415 / 430);
+  });
+
+  it('is not asked for where there is one condition', () => {
+    const results = exactly({ '10ms': { '1ms': 300, '5ms': 350 } });
+    expect(commonChoice(results, recommend(results))).toBeNull();
+  });
+});
+
+describe('headline', () => {
+  it('is the recommendation that gains most', () => {
+    const results = exactly({ '50ms': { '5ms': 60, '10ms': 50 }, '10ms': { '5ms': 350, '10ms': 50 } });
+    expect(headline(recommend(results))?.conditions).toEqual({ slo: '10ms' });
+  });
+});

@@ -1,0 +1,85 @@
+import { parse, type Spec } from 'vega';
+import { compile } from 'vega-lite';
+import { describe, expect, it } from 'vitest';
+import { runCharts, sweepCharts } from '../../../src/report/chart-sets.js';
+import { cellFixture, gridFixture, runFixture, sweepFixture } from '../fixtures.js';
+
+const gpus = gridFixture({
+  vary: [
+    { key: 'policy.kind', values: ['clockwork', 'fifo'] },
+    { key: 'workload.kind', values: ['poisson', 'gamma'] },
+  ],
+  seeds: [1, 2],
+  defaults: { 'policy.kind': 'fifo' },
+  run: (_, seed) => cellFixture({ sloMs: 100, seed, goodputRps: 300 }),
+});
+
+const SETS = {
+  'schedule_ahead × SLO': sweepCharts(sweepFixture()),
+  'one seed': sweepCharts(sweepFixture({ seeds: [1] })),
+  'three keys': sweepCharts(sweepFixture({ seeds: [1, 2], policies: ['clockwork', 'fifo'] })),
+  'names only': sweepCharts(gpus),
+  'one run': runCharts(runFixture({ sloMs: 50, goodputRps: 480, gpus: 3 }), 50),
+};
+
+/** Compiles as Vega-Lite and parses as Vega; any warning is a failure. */
+function warningsOf(spec: Parameters<typeof compile>[0]): string[] {
+  const warnings: string[] = [];
+  const note = (...parts: readonly unknown[]) => {
+    warnings.push(parts.join(' '));
+    return logger;
+  };
+  const logger = { level: () => logger, error: note, warn: note, info: () => logger, debug: () => logger };
+  parse(compile(spec, { logger: logger as never }).spec as Spec);
+  return warnings;
+}
+
+function subtitle(set: keyof typeof SETS, name: string): string {
+  const spec = SETS[set].find((chart) => chart.name === name)?.spec as
+    | { title: { subtitle: string[] } }
+    | undefined;
+  return spec?.title.subtitle.join(' ') ?? '';
+}
+
+describe.each(Object.entries(SETS))('charts of %s', (_, charts) => {
+  it.each(charts.map(({ name, spec }) => [name, spec] as const))(
+    '%s compiles without a warning',
+    (_name, spec) => {
+      expect(warningsOf(spec)).toEqual([]);
+    },
+  );
+});
+
+describe('chart sets', () => {
+  it('hold the six charts of a tuning sweep', () => {
+    expect(SETS['schedule_ahead × SLO'].map(({ name }) => name)).toEqual([
+      'goodput',
+      'default-vs-best',
+      'heat-map',
+      'latency-cdf',
+      'over-time',
+      'gpu-timeline',
+    ]);
+  });
+
+  it('repeat the planes for a third key and name them by it', () => {
+    const names = SETS['three keys'].map(({ name }) => name);
+    expect(names).toEqual(
+      expect.arrayContaining(['goodput-clockwork', 'goodput-fifo', 'heat-map-clockwork', 'heat-map-fifo']),
+    );
+  });
+
+  it('leave out what a run has no data for', () => {
+    const run = runFixture({ sloMs: 50, goodputRps: 480 });
+    const bare = { ...run, timeline: [], latencyCdf: { percentile: [], ms: [] } };
+    expect(runCharts(bare, null).map(({ name }) => name)).toEqual(['over-time']);
+  });
+
+  it('say the finding in the subtitle', () => {
+    expect(subtitle('one seed', 'default-vs-best')).toMatch(
+      /^Best: 5 ms at SLO 10 ms, 6\.9× the default \(10 ms\)$/,
+    );
+    expect(subtitle('one run', 'latency-cdf')).toMatch(/^p99 37\.3 ms, 79\.\d % executed$/);
+    expect(subtitle('names only', 'goodput')).toContain('whiskers: 95 % confidence');
+  });
+});

@@ -1,0 +1,44 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { loadResults } from '../../src/report/index.js';
+import { runFixture, sweepFixture } from './fixtures.js';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'report-'));
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+const put = (name: string, content: unknown) =>
+  writeFileSync(join(dir, name), typeof content === 'string' ? content : JSON.stringify(content));
+
+describe('loadResults', () => {
+  it('reads a run and a sweep', () => {
+    put('run.json', runFixture({ sloMs: 10, goodputRps: 50 }));
+    expect(loadResults(dir).kind).toBe('run');
+    put('results.json', sweepFixture({ seeds: [1] }));
+    expect(loadResults(dir).kind).toBe('sweep');
+  });
+
+  it.each([
+    ['{"version":1', /results\.json: is not valid JSON, perhaps cut short/],
+    ['[]', /results\.json: is not a results file/],
+    [
+      { ...sweepFixture({ seeds: [1] }), version: 2 },
+      /results\.json: version: is of version 2, this program reads 1/,
+    ],
+    [{ version: 1, name: 'x' }, /results\.json: vary: is missing/],
+  ])('explains what is wrong with a broken file (%#)', (content, message) => {
+    put('results.json', content);
+    expect(() => loadResults(dir)).toThrowError(
+      expect.objectContaining({ code: 'E_RESULTS', message: expect.stringMatching(message) }),
+    );
+  });
+
+  it('explains a folder that is missing or holds no results', () => {
+    expect(() => loadResults(join(dir, 'nowhere'))).toThrowError(/nowhere: folder does not exist/);
+    expect(() => loadResults(dir)).toThrowError(/holds neither results\.json nor run\.json/);
+  });
+});

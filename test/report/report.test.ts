@@ -1,0 +1,99 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { writeRunReport, writeSweepReport } from '../../src/report/index.js';
+import { EXPERIMENT, runFixture, sweepFixture } from './fixtures.js';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'report-'));
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+const small = { aheadMs: [1, 5, 10], slosMs: [10, 100] };
+
+describe('writeSweepReport', () => {
+  it('writes the report and three files a chart, and leaves nothing half-written', async () => {
+    const written = await writeSweepReport(sweepFixture(small), dir);
+    expect(written[0]).toBe(join(dir, 'report.html'));
+    expect(written).toHaveLength(1 + 3 * 6);
+    expect(readdirSync(dir).sort()).toEqual(['charts', 'report.html']);
+    expect(readdirSync(join(dir, 'charts')).filter((name) => name.startsWith('goodput'))).toEqual([
+      'goodput.png',
+      'goodput.svg',
+      'goodput.vl.json',
+    ]);
+  });
+
+  it('starts with what to deploy and says how to reproduce it', async () => {
+    await writeSweepReport(sweepFixture(small), dir);
+    const page = readFileSync(join(dir, 'report.html'), 'utf8');
+    expect(page).toContain('<h1>Deploy schedule_ahead = 5 ms</h1>');
+    expect(page).toContain('--vary policy.scheduleAhead=1ms,5ms,10ms');
+    expect(page).toContain('--seeds 1,2,3');
+    expect(page).toContain('policy.scheduleAhead=1ms slo=10ms seed=1');
+  });
+
+  it('fetches nothing and stays small', async () => {
+    await writeSweepReport(sweepFixture(), dir);
+    const page = readFileSync(join(dir, 'report.html'), 'utf8');
+    expect(page).not.toMatch(/<(script|img|link|iframe)[^>]+(src|href)=/);
+    expect(page).not.toMatch(/@import|url\(["']?https?:/);
+    expect(page.length).toBeLessThan(3_000_000);
+  });
+
+  it('escapes what the experiment says', async () => {
+    const results = { ...sweepFixture(small), name: '<img src=x onerror=alert(1)> & "co"' };
+    await writeSweepReport(results, dir);
+    const page = readFileSync(join(dir, 'report.html'), 'utf8');
+    expect(page).not.toContain('<img src=x');
+    expect(page).not.toContain('</script><b>');
+    expect(page).toContain('&#60;/script&#62;&#60;b&#62;not markup');
+    // Each script element ends once: its own data never ends it.
+    expect(page.match(/<script/g)?.length).toBe(page.match(/<\/script>/g)?.length);
+  });
+
+  it('lists failed cells with their reason', async () => {
+    const failed = ['policy.scheduleAhead=5ms slo=10ms seed=2'];
+    await writeSweepReport(sweepFixture({ ...small, failed }), dir);
+    const page = readFileSync(join(dir, 'report.html'), 'utf8');
+    expect(page).toContain('1 of 18 cells failed');
+    expect(page).toContain('model bert needs 90 pages');
+  });
+
+  it('writes the same bytes for the same results', async () => {
+    const read = () => readFileSync(join(dir, 'report.html'), 'utf8');
+    await writeSweepReport(sweepFixture(small), dir);
+    const before = read();
+    await writeSweepReport(sweepFixture(small), dir);
+    expect(read()).toBe(before);
+  });
+
+  it('reports a sweep of which nothing finished', async () => {
+    const only = { aheadMs: [5], slosMs: [10], seeds: [1] };
+    await writeSweepReport(
+      sweepFixture({ ...only, failed: ['policy.scheduleAhead=5ms slo=10ms seed=1'] }),
+      dir,
+    );
+    expect(readFileSync(join(dir, 'report.html'), 'utf8')).toContain('<h1>No run finished</h1>');
+  });
+
+  it('refuses a folder that cannot be made', async () => {
+    writeFileSync(join(dir, 'file'), '');
+    await expect(writeSweepReport(sweepFixture(small), join(dir, 'file'))).rejects.toMatchObject({
+      code: 'E_FILE_WRITE',
+    });
+  });
+});
+
+describe('writeRunReport', () => {
+  it('shows figures, charts and provenance of one run', async () => {
+    const run = runFixture({ sloMs: 50, goodputRps: 480 });
+    const written = await writeRunReport(run, dir, { sloMs: 50, experiment: EXPERIMENT });
+    expect(written).toHaveLength(1 + 3 * 3);
+    const page = readFileSync(join(dir, 'report.html'), 'utf8');
+    expect(page).toContain(run.summary.digest);
+    expect(page).toContain('escapement simulate experiment.yaml --set seed=1');
+  });
+});

@@ -1,0 +1,174 @@
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { openWorkload } from '../../src/workload/index.js';
+import type { ArrivalsSpec } from '../../src/workload/spec.js';
+import { collect, failure, modelNames, scratch } from './support.js';
+
+const { file, folder } = scratch();
+const HEADER = 'arrival_ns,model_id,slo_ns\n';
+
+async function open(path: string, changes: Partial<ArrivalsSpec> = {}, models = modelNames(3)) {
+  const spec: ArrivalsSpec = { kind: 'arrivals', path, overrideSlo: false, ...changes };
+  return openWorkload(spec, { models, sloNs: 77, seed: 1 });
+}
+
+async function play(text: string, changes: Partial<ArrivalsSpec> = {}, models = modelNames(3)) {
+  return collect((await open(file('arrivals.csv', HEADER + text), changes, models)).source);
+}
+
+describe('an arrivals file is played as it is', () => {
+  test('time, model and objective of each row', async () => {
+    expect(await play('0,2,100\n5,0,200\n5,1,300\n')).toEqual([
+      { timeNs: 0, model: 2, sloNs: 100, user: 0 },
+      { timeNs: 5, model: 0, sloNs: 200, user: 0 },
+      { timeNs: 5, model: 1, sloNs: 300, user: 0 },
+    ]);
+  });
+
+  test('an objective of the run or the section replaces the column', async () => {
+    expect((await play('0,2,100\n', { overrideSlo: true }))[0].sloNs).toBe(77);
+    expect((await play('0,2,100\n', { overrideSlo: true, sloNs: 66 }))[0].sloNs).toBe(66);
+  });
+
+  test('models by name, also where names are numbers', async () => {
+    const byName = await play('0,model1,1\n1,2,1\n2,model0,1\n');
+    expect(byName.map(({ model }) => model)).toEqual([1, 2, 0]);
+    const numbers = await play('0,30,1\n1,10,1\n2,2,1\n', {}, ['10', '20', '30']);
+    expect(numbers.map(({ model }) => model)).toEqual([2, 0, 2]);
+    const accents = await play('0,modèle,1\n', {}, ['a', 'modèle']);
+    expect(accents[0].model).toBe(1);
+  });
+
+  test('ids count the models that the section addresses', async () => {
+    const arrivals = await play('0,0,1\n1,1,1\n', { models: ['model2', 'model1'] });
+    expect(arrivals.map(({ model }) => model)).toEqual([1, 2]);
+  });
+
+  test('start shifts and duration cuts; the nominal duration is the given one', async () => {
+    const path = file('cut.csv', `${HEADER}0,0,1\n10,0,1\n20,0,1\nnot,read,on\n`);
+    const { source, durationNs } = await open(path, { startNs: 100, durationNs: 20 });
+    expect(durationNs).toBe(120);
+    expect((await collect(source)).map(({ timeNs }) => timeNs)).toEqual([100, 110]);
+  });
+
+  test.each(['last.csv', 'last.csv.gz'])(
+    'without a duration it lasts until after the last row: %s',
+    async (name) => {
+      const rows = Array.from({ length: 9000 }, (_, i) => `${i * 10},0,100000000`).join('\n');
+      expect((await open(file(name, `${HEADER}${rows}\n\n`), { startNs: 5 })).durationNs).toBe(89_996);
+    },
+  );
+
+  test('CRLF, blank lines, spaces, byte order mark, no last line end', async () => {
+    const path = file('odd.csv', `\uFEFF${HEADER.trim()}\r\n0,0,1\r\n\r\n 3 , 1 , 2 \r\n4,2,9`);
+    const arrivals = await collect((await open(path)).source);
+    expect(arrivals.map(({ timeNs, model, sloNs }) => [timeNs, model, sloNs])).toEqual([
+      [0, 0, 1],
+      [3, 1, 2],
+      [4, 2, 9],
+    ]);
+  });
+
+  test('any rows come out as they went in, packed or not', async () => {
+    const row = fc.tuple(fc.nat(2 ** 31), fc.nat(2), fc.integer({ min: 1, max: 2 ** 40 }));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(row, { minLength: 1, maxLength: 200 }),
+        fc.boolean(),
+        async (rows, packed) => {
+          rows.sort((a, b) => a[0] - b[0]);
+          const text = HEADER + rows.map((fields) => `${fields.join(',')}\n`).join('');
+          const path = file(packed ? 'any.csv.gz' : 'any.csv', text);
+          const arrivals = await collect((await open(path)).source);
+          expect(arrivals.map(({ timeNs, model, sloNs }) => [timeNs, model, sloNs])).toEqual(rows);
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+});
+
+describe('a long file is read while it is played', () => {
+  const ROWS = 100_000;
+  const text = HEADER + Array.from({ length: ROWS }, (_, i) => `${i * 1000},${i % 3},100000000\n`).join('');
+
+  test('starves between blocks, and says the last time until it is refilled', async () => {
+    const { source } = await open(file('long.csv', text));
+    let last = -1;
+    let refills = 0;
+    let arrivals = 0;
+    for (;;) {
+      if (source.starved) {
+        expect(source.timeNs).toBe(last);
+        await source.refill();
+        expect(source.starved).toBe(false);
+        refills++;
+      }
+      if (source.timeNs === Number.POSITIVE_INFINITY) break;
+      expect(source.timeNs).toBe(arrivals * 1000);
+      last = source.timeNs;
+      arrivals++;
+      source.advance();
+    }
+    expect(arrivals).toBe(ROWS);
+    expect(refills).toBeGreaterThan(3);
+  });
+
+  test('an archive that ends early is found when its end is reached', async () => {
+    const whole = gzipSync(text);
+    const path = file('short.csv.gz', whole.subarray(0, whole.length / 2));
+    const error = await failure(async () => collect((await open(path, { durationNs: 1e12 })).source));
+    expect(error.code).toBe('E_FILE_TRUNCATED');
+    expect(error.message).toMatch(/short\.csv\.gz: the compressed data ends early or is corrupt/);
+  });
+
+  test('lines are counted through all blocks', async () => {
+    const path = file('late.csv', `${text}${ROWS * 1000},9,1\n`);
+    const error = await failure(async () => collect((await open(path)).source));
+    expect(error.code).toBe('E_UNKNOWN_MODEL');
+    expect(error.message).toContain(`late.csv:${ROWS + 2}: model_id: no model "9"`);
+  });
+});
+
+describe('bad input is named with file, line and column', () => {
+  test.each([
+    ['0,0,1\nx,0,1\n', 'E_TRACE_VALUE', /arrivals\.csv:3: arrival_ns: "x" is not a whole number/],
+    ['-5,0,1\n', 'E_TRACE_VALUE', /arrivals\.csv:2: arrival_ns: "-5" is not/],
+    ['1.5,0,1\n', 'E_TRACE_VALUE', /"1\.5" is not/],
+    ['99999999999999999999,0,1\n', 'E_TRACE_VALUE', /"99999999999999999999" is not/],
+    ['0,0,0\n', 'E_TRACE_VALUE', /arrivals\.csv:2: slo_ns: "0" is not a whole number of ns, 1 or more/],
+    ['0,0,\n', 'E_TRACE_VALUE', /slo_ns: "" is not/],
+    ['0,0\n1,0,1\n', 'E_TRACE_VALUE', /arrivals\.csv:2: has 2 fields instead of 3/],
+    ['0,0,1,1\n', 'E_TRACE_VALUE', /has 4 fields/],
+    ['5,0,1\n\n4,0,1\n', 'E_TRACE_ORDER', /arrivals\.csv:4: arrival_ns: 4 comes after 5; sort the rows/],
+    [
+      '0,3,1\n',
+      'E_UNKNOWN_MODEL',
+      /arrivals\.csv:2: model_id: no model "3".*3 models \(0 to 2, or by name\)/,
+    ],
+    ['0,bert,1\n', 'E_UNKNOWN_MODEL', /no model "bert"/],
+    ['', 'E_TRACE_VALUE', /arrivals\.csv: has a header and no rows/],
+  ])('%j', async (text, code, message) => {
+    const error = await failure(() => play(text));
+    expect(error.code).toBe(code);
+    expect(error.message).toMatch(message);
+  });
+
+  test.each([
+    ['', /is empty; known headers are arrival_ns,model_id,slo_ns/],
+    ['time,model,slo\n0,0,1\n', /wrong\.csv:1: unknown header "time,model,slo"; known are arrival_ns/],
+    [
+      'HashFunction,1\nf,1\n',
+      /kind azure-2019, but arrivals was asked for \(header arrival_ns,model_id,slo_ns\)/,
+    ],
+  ])('header of %j', async (text, message) => {
+    const error = await failure(() => open(file('wrong.csv', text)));
+    expect(error.code).toBe('E_TRACE_HEADER');
+    expect(error.message).toMatch(message);
+  });
+
+  test('a missing file', async () => {
+    expect((await failure(() => open(`${folder}/none.csv`))).code).toBe('E_FILE_MISSING');
+  });
+});

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import { openWorkload, type StreamedSource } from '../../../src/workload/index.js';
+import type { ClosedLoopSpec } from '../../../src/workload/spec.js';
+import { modelNames } from '../support.js';
+
+const spec: ClosedLoopSpec = {
+  kind: 'closed-loop',
+  clients: 3,
+  concurrency: 1,
+  thinkNs: 0,
+  durationNs: 1000,
+};
+
+async function open(changes: Partial<ClosedLoopSpec> = {}): Promise<StreamedSource> {
+  const context = { models: modelNames(2), sloNs: 5, seed: 1 };
+  return (await openWorkload({ ...spec, ...changes }, context)).source;
+}
+
+/** Plays until nothing is pending; gives [time, user, model] of what was sent. */
+function drain(source: StreamedSource): number[][] {
+  const sent: number[][] = [];
+  while (source.timeNs < Number.POSITIVE_INFINITY) {
+    sent.push([source.timeNs, source.user, source.model]);
+    source.advance();
+  }
+  return sent;
+}
+
+describe('closed-loop clients', () => {
+  test('without think time all begin at the start; client i drives model i mod M', async () => {
+    const expected = [
+      [0, 0, 0],
+      [0, 1, 1],
+      [0, 2, 0],
+    ];
+    expect(drain(await open())).toEqual(expected);
+  });
+
+  test('send again one think time after an answer, and not before it', async () => {
+    const source = await open({ thinkNs: 100 });
+    const first = drain(source);
+    expect(first.every(([timeNs]) => timeNs < 100)).toBe(true);
+    expect(new Set(first.map(([timeNs]) => timeNs)).size).toBe(3);
+    source.answered?.(1, 200);
+    source.answered?.(0, 250);
+    expect(drain(source)).toEqual([
+      [300, 1, 1],
+      [350, 0, 0],
+    ]);
+  });
+
+  test('an answer while another request is pending keeps the order of time', async () => {
+    const source = await open({ thinkNs: 50, clients: 2 });
+    drain(source);
+    source.answered?.(0, 100);
+    source.answered?.(1, 120);
+    expect(source.timeNs).toBe(150);
+    source.advance();
+    expect([source.timeNs, source.user]).toEqual([170, 1]);
+  });
+
+  test('keep as many requests outstanding as they may', async () => {
+    const source = await open({ clients: 2, concurrency: 3 });
+    const users = drain(source).map(([, user]) => user);
+    expect(users.filter((user) => user === 0)).toHaveLength(3);
+    expect(users).toHaveLength(6);
+    source.answered?.(1, 10);
+    expect(drain(source)).toEqual([[10, 1, 1]]);
+  });
+
+  test('stop at the end of the duration', async () => {
+    const source = await open();
+    drain(source);
+    source.answered?.(0, 999);
+    source.answered?.(1, 1000);
+    expect(drain(source)).toEqual([[999, 0, 0]]);
+  });
+
+  test('drive models by popularity when asked to, each client always the same', async () => {
+    const source = await open({ clients: 3000, popularity: { kind: 'zipf', s: 2 } });
+    const modelOf = new Map(drain(source).map(([, user, model]) => [user, model]));
+    const first = [...modelOf.values()].filter((model) => model === 0).length;
+    expect(first / 3000).toBeCloseTo(0.8, 1);
+    source.answered?.(7, 10);
+    expect(source.model).toBe(modelOf.get(7));
+  });
+
+  test('thousands of them go round and round', async () => {
+    const source = await open({ clients: 5000, thinkNs: 1000, durationNs: 1_000_000 });
+    let sent = 0;
+    while (source.timeNs < Number.POSITIVE_INFINITY) {
+      const { user, timeNs } = source;
+      source.advance();
+      source.answered?.(user, timeNs + 1000);
+      sent++;
+    }
+    // Every 2,000 ns each, from a start in the first 1,000.
+    expect(sent).toBeGreaterThan(5000 * 499);
+    expect(sent).toBeLessThanOrEqual(5000 * 500);
+  });
+
+  test('answers that go back in time, or that nobody waits for, are bugs of the caller', async () => {
+    const source = await open();
+    expect(() => source.answered?.(0, 1)).toThrow(/more answers/);
+    drain(source);
+    source.answered?.(0, 10);
+    expect(() => source.answered?.(1, 9)).toThrow(/order of time/);
+  });
+});

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { selectModels } from '../../src/workload/select-models.js';
+import { failure } from './support.js';
+
+const names = ['resnet50-0', 'resnet50-1', 'bert', 'a.b'];
+
+test('all models without patterns, else those that match, in index order and once', () => {
+  expect([...selectModels(names)]).toEqual([0, 1, 2, 3]);
+  expect([...selectModels(names, ['bert', 'resnet50*', '*-1'])]).toEqual([0, 1, 2]);
+});
+
+test('only the star is special', async () => {
+  expect([...selectModels(names, ['a.b'])]).toEqual([3]);
+  expect((await failure(() => selectModels(['axb'], ['a.b']))).code).toBe('E_UNKNOWN_MODEL');
+});
+
+test('more than ten models stay in numeric order', () => {
+  const many = Array.from({ length: 12 }, (_, i) => `m${i}`);
+  expect([...selectModels(many, ['m*'])]).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+});
+
+test('a pattern that matches nothing is an error that lists models', async () => {
+  const { code, message } = await failure(() => selectModels(names, ['resnet50*', 'vgg*']));
+  expect(code).toBe('E_UNKNOWN_MODEL');
+  expect(message).toMatch(/workload\.models: "vgg\*" matches no model.*bert/);
+});

@@ -1,0 +1,105 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { stream } from '../../src/random/streams.js';
+import {
+  generateAzureLike,
+  openWorkload,
+  readAzure2019,
+  traceInfo,
+  writeArrivals,
+  writeAzure2019,
+} from '../../src/workload/index.js';
+import { collect, failure, modelNames, scratch } from './support.js';
+
+const { file, folder } = scratch();
+const context = { models: modelNames(3), sloNs: 5_000_000, seed: 1 };
+const poisson = {
+  kind: 'poisson',
+  ratePerS: 1000,
+  durationNs: 20e9,
+  popularity: { kind: 'uniform' },
+} as const;
+
+describe('writing counts', () => {
+  test.each(['made.csv', 'made.csv.gz'])('%s reads back as it was', async (name) => {
+    const counts = generateAzureLike({ functions: 50, minutes: 30, ratePerS: 20 }, stream(1, 'trace'));
+    const path = join(folder, 'new', 'folder', name);
+    await writeAzure2019(path, counts, 1);
+    expect(await readAzure2019(path)).toEqual(counts);
+  });
+
+  test('in the official layout', async () => {
+    const path = join(folder, 'official.csv');
+    const shape = { functions: 3, minutes: 2, ratePerS: 1 };
+    await writeAzure2019(path, generateAzureLike(shape, stream(1, 'trace')), 1);
+    const [header, ...rows] = readFileSync(path, 'utf8').trimEnd().split('\n');
+    expect(header).toBe('HashOwner,HashApp,HashFunction,Trigger,1,2');
+    expect(rows).toHaveLength(3);
+    for (const row of rows) expect(row).toMatch(/^([0-9a-f]{64},){3}[a-z]+,\d+,\d+$/);
+  });
+});
+
+describe('writing arrivals', () => {
+  test.each([
+    ['by-index.csv', undefined],
+    ['by-name.csv.gz', context.models],
+  ])('%s plays back as it was', async (name, names) => {
+    const path = join(folder, name);
+    const written = await writeArrivals(path, (await openWorkload(poisson, context)).source, names);
+    const original = await collect((await openWorkload(poisson, context)).source);
+    expect(written).toEqual({ arrivals: original.length, lastNs: original.at(-1)?.timeNs });
+    const replay = await openWorkload({ kind: 'arrivals', path, overrideSlo: false }, context);
+    expect(await collect(replay.source)).toEqual(original);
+  });
+
+  test('closed-loop clients cannot be written', async () => {
+    const clients = { kind: 'closed-loop', clients: 1, concurrency: 1, thinkNs: 0, durationNs: 9 } as const;
+    const { source } = await openWorkload(clients, context);
+    expect((await failure(() => writeArrivals(join(folder, 'x.csv'), source))).code).toBe('E_USAGE');
+  });
+
+  test('what goes wrong on the way leaves nothing behind', async () => {
+    const bad = file('bad.csv', 'arrival_ns,model_id,slo_ns\n0,0,1\n1,0,1\noops,0,1\n');
+    const rows = Array.from({ length: 50_000 }, (_, i) => `${i},0,100000000\n`).join('');
+    const late = file('late.csv', `arrival_ns,model_id,slo_ns\n${rows}oops,0,1\n`);
+    for (const path of [bad, late]) {
+      const out = join(folder, 'out.csv');
+      const error = await failure(async () => {
+        const spec = { kind: 'arrivals', path, overrideSlo: false, durationNs: 1e9 } as const;
+        await writeArrivals(out, (await openWorkload(spec, context)).source);
+      });
+      expect(error.code).toBe('E_TRACE_VALUE');
+      expect(readdirSync(folder).filter((name) => name.startsWith('out.csv'))).toEqual([]);
+    }
+  });
+
+  test('a place that cannot be written to', async () => {
+    const { source } = await openWorkload(poisson, context);
+    const inTheWay = file('plain-file', '');
+    const error = await failure(() => writeArrivals(join(inTheWay, 'x.csv'), source));
+    expect(error.code).toBe('E_FILE_WRITE');
+    expect(error.message).toMatch(/plain-file\/x\.csv: cannot be written/);
+  });
+});
+
+describe('the bundled trace', () => {
+  const bundled = resolve(import.meta.dirname, '../../traces/azure-like-2h.csv.gz');
+
+  test('is what its README says', async () => {
+    expect(existsSync(bundled)).toBe(true);
+    expect(statSync(bundled).size).toBeLessThan(1_000_000);
+    const info = await traceInfo(bundled);
+    expect(info).toMatchObject({ kind: 'azure-2019', functions: 300, minutes: 120 });
+    expect(info.invocations).toBe(720_034);
+    expect(Math.round(info.peakRatePerS)).toBe(214);
+  });
+
+  test('is made by the generator with seed 1', async () => {
+    const again = join(folder, 'again.csv');
+    const shape = { functions: 300, minutes: 120, ratePerS: 100 };
+    await writeAzure2019(again, generateAzureLike(shape, stream(1, 'trace')), 1);
+    expect(gunzipSync(readFileSync(bundled)).equals(readFileSync(again))).toBe(true);
+  });
+});
