@@ -1,4 +1,4 @@
-import { Presets, SingleBar } from 'cli-progress';
+import { type Options, Presets, SingleBar } from 'cli-progress';
 
 /** Shows how far a long command is. Everything goes to stderr, so that stdout can be piped. */
 export interface Progress {
@@ -18,15 +18,17 @@ export function openProgress(label: string, quiet: boolean): Progress {
 }
 
 function terminalBar(label: string): Progress {
-  const bar = new SingleBar(
-    {
-      stream: process.stderr,
-      format: `${label} {bar} {percentage}% {note}`,
-      clearOnComplete: true,
-      hideCursor: true,
-    },
-    Presets.legacy,
-  );
+  const options: Options = {
+    stream: process.stderr,
+    format: `${label} {bar} {percentage}% {note}`,
+    clearOnComplete: true,
+    // A simulation does not return to the event loop: Ctrl-C has to end the process by itself, without a
+    // handler, and finds the terminal as it was.
+    gracefulExit: false,
+    hideCursor: false,
+    linewrap: true,
+  };
+  const bar = new SingleBar(options, Presets.legacy);
   bar.start(100, 0, { note: '' });
   return {
     update: (fraction, note = '') => bar.update(Math.floor(fraction * 100), { note }),

@@ -59,6 +59,11 @@ export class BitMatrix {
     this.counts[row] -= population(gone);
   }
 
+  clear(row: number): void {
+    this.bits.fill(0, row * this.words, (row + 1) * this.words);
+    this.counts[row] = 0;
+  }
+
   /** Bits set in a row. */
   count(row: number): number {
     return this.counts[row];

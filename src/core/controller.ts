@@ -104,7 +104,7 @@ export class Controller implements Dispatcher {
     }
     this.arrivedCount = 0;
     this.expire(nowNs);
-    while (this.policy.schedule(nowNs));
+    this.policy.schedule(nowNs);
   }
 
   /**

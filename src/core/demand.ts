@@ -4,6 +4,8 @@ import { NS_PER_MS } from './units.js';
 /** A GPU counts as having at least this much work, so that weights stay finite. */
 const IDLE_OUTSTANDING = NS_PER_MS;
 const INITIAL_WEIGHT = 0.01;
+/** Far below one unit of demand, and above the rounding of a product: a whole share must not lose a unit. */
+const ROUNDING = 1e-4;
 
 /**
  * The load balancer's books (Clockwork, OSDI 2020, §5.3): how much work each model's waiting requests
@@ -77,12 +79,12 @@ export class DemandTracker {
     const demand = this.load[model];
     if (demand <= 0 || this.held.count(model) === 0) return demand;
     const { held, weight, outstanding, capacity } = this;
-    const totalWeight = this.totalWeight(model);
+    const perWeight = demand / this.totalWeight(model);
     let priority = demand;
     for (let w = 0; w < held.words; w++) {
       for (let bits = held.word(model, w); bits !== 0; bits &= bits - 1) {
         const gpu = (w << 5) + lowestBit(bits);
-        const required = Math.floor(demand * (weight[gpu] / totalWeight));
+        const required = Math.floor(perWeight * weight[gpu] + ROUNDING);
         priority -= Math.floor((capacity * required) / outstanding[gpu]);
       }
     }
@@ -97,23 +99,25 @@ export class DemandTracker {
   private spread(model: number): void {
     const base = model * this.gpus;
     const { allocatedOn, held, allocation, outstanding, weight, capacity } = this;
+    let totalWeight = 0;
     for (let w = 0; w < held.words; w++) {
+      const holders = held.word(model, w);
       const allocated = allocatedOn.word(model, w);
       for (let bits = allocated; bits !== 0; bits &= bits - 1) {
         const gpu = (w << 5) + lowestBit(bits);
         outstanding[gpu] -= allocation[base + gpu];
-        allocation[base + gpu] = 0;
       }
-      allocatedOn.exclude(model, w, allocated & ~held.word(model, w));
+      for (let bits = holders; bits !== 0; bits &= bits - 1) totalWeight += weight[(w << 5) + lowestBit(bits)];
+      if (allocated !== holders) {
+        allocatedOn.exclude(model, w, allocated & ~holders);
+        allocatedOn.include(model, w, holders);
+      }
     }
-    const demand = this.exec[model];
-    const totalWeight = this.totalWeight(model);
+    const perWeight = this.exec[model] / totalWeight;
     for (let w = 0; w < held.words; w++) {
-      const holders = held.word(model, w);
-      allocatedOn.include(model, w, holders);
-      for (let bits = holders; bits !== 0; bits &= bits - 1) {
+      for (let bits = held.word(model, w); bits !== 0; bits &= bits - 1) {
         const gpu = (w << 5) + lowestBit(bits);
-        const share = Math.floor(demand * (weight[gpu] / totalWeight));
+        const share = Math.floor(perWeight * weight[gpu] + ROUNDING);
         allocation[base + gpu] = share;
         outstanding[gpu] += share;
         weight[gpu] = capacity / outstanding[gpu];

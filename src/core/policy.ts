@@ -40,8 +40,7 @@ export interface PolicyContext {
 
 /**
  * A scheduling policy: decides which action goes to which GPU, and when. The controller owns it and
- * calls it in this order at each instant: results, arrivals, timeouts, then `schedule` until it
- * returns false. A policy is pure: it learns the time from `nowNs` only, and the same calls always
+ * calls it in this order at each instant: results, arrivals, timeouts, then `schedule`. A policy is pure: it learns the time from `nowNs` only, and the same calls always
  * lead to the same decisions.
  */
 export interface Policy {
@@ -56,8 +55,8 @@ export interface Policy {
   timedOut(slot: number, nowNs: number): void;
   /** An action's result was applied to the cluster; its requests are answered when this returns. */
   finished(action: Action, nowNs: number): void;
-  /** Sends what can be sent now; true if anything was done. Called again until it returns false. */
-  schedule(nowNs: number): boolean;
+  /** Sends everything that can be sent now. */
+  schedule(nowNs: number): void;
   /** When it wants to be called again though nothing arrives, ns; Infinity: never. Always after `nowNs`. */
   nextWakeNs(nowNs: number): number;
   /** Requests that wait for a model: for logs. */

@@ -70,11 +70,16 @@ export class ArrivalsSource extends BaseSource {
   }
 
   override async refill(): Promise<void> {
-    while (this.starved) {
-      const block = await this.blocks.next();
-      if (!block.done) this.decode(block.value);
-      else if (this.any) this.finish();
-      else throw noRows(this.path);
+    try {
+      while (this.starved) {
+        const block = await this.blocks.next();
+        if (!block.done) this.decode(block.value);
+        else if (this.any) this.finish();
+        else throw noRows(this.path);
+      }
+    } catch (error) {
+      await this.blocks.return();
+      throw error;
     }
   }
 

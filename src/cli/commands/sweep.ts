@@ -7,7 +7,7 @@ import { sweepExperiment } from '../../sweep/sweep-experiment.js';
 import { manyValues, oneValue, wholeNumber } from '../args.js';
 import { EXIT_INTERRUPTED } from '../exit-codes.js';
 import { experimentHelp } from '../experiment-help.js';
-import { openProgress } from '../progress.js';
+import { openProgress, type Progress } from '../progress.js';
 import { packageVersion } from '../version.js';
 
 /** `escapement sweep FILE`: many runs over a grid, and a report that compares them. */
@@ -65,17 +65,15 @@ interface SweepArgs {
 }
 
 async function runWithProgress(args: SweepArgs): Promise<SweepResults> {
-  const progress = openProgress('sweep', args.quiet);
+  let progress: Progress | undefined;
   let known = 0;
   let failed = 0;
   let reused = 0;
   let total = 0;
   const interrupted = () => {
-    progress.stop();
-    process.stderr.write(
-      `escapement: interrupted: ${known - failed} of ${total} cells are kept in ${args.outDir}; ` +
-        'run the same command again to go on\n',
-    );
+    progress?.stop();
+    const kept = `${known - failed} of ${total} cells are kept in ${args.outDir}; run the same command again to go on`;
+    process.stderr.write(`escapement: interrupted: ${total === 0 ? 'no cell had begun' : kept}\n`);
     process.exit(EXIT_INTERRUPTED);
   };
   process.once('SIGINT', interrupted);
@@ -94,6 +92,7 @@ async function runWithProgress(args: SweepArgs): Promise<SweepResults> {
         if (!args.quiet) {
           process.stderr.write(`seed ${seeds.join(', ')}: ${cells} cells on ${args.threads} threads\n`);
         }
+        progress = openProgress('sweep', args.quiet);
       },
       onCell: (cell, wasFinished) => {
         known++;
@@ -102,16 +101,16 @@ async function runWithProgress(args: SweepArgs): Promise<SweepResults> {
           failed++;
           process.stderr.write(`escapement: cell ${cell.id} failed: ${cell.code}: ${cell.message}\n`);
         }
-        progress.update(known / total, `${known}/${total} cells`);
+        progress?.update(known / total, `${known}/${total} cells`);
       },
     });
-    progress.stop();
+    progress?.stop();
     if (reused > 0 && !args.quiet)
       process.stderr.write(`${reused} cells were finished before, and not run again\n`);
     return results;
   } finally {
     process.off('SIGINT', interrupted);
-    progress.stop();
+    progress?.stop();
   }
 }
 

@@ -135,12 +135,16 @@ export class Inferer {
 
   /** Puts all newly active instances of a model to rest. */
   private rest(model: number): void {
-    const { fresh, active } = this;
+    const { fresh, active, freshModels, renewed } = this;
     for (let w = 0; w < fresh.words; w++) {
       const bits = fresh.word(model, w);
       active.exclude(model, w, bits);
       fresh.exclude(model, w, bits);
     }
+    for (let i = 0; i < freshModels.length; i++) {
+      if (fresh.count(freshModels.at(i)) > 0) return;
+    }
+    renewed.clear(0);
   }
 
   private tryGpu(gpu: number, nowNs: number): boolean {

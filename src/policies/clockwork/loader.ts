@@ -42,9 +42,8 @@ export class Loader {
   schedule(nowNs: number): boolean {
     const { booking, order } = this;
     booking.advance(nowNs);
-    const { open } = booking;
-    if (open.count(0) === 0) return false;
     this.renewPriorities();
+    const { open } = booking;
     let sent = false;
     let refusals = 0;
     let gpu = open.nextCyclic(0, this.turn);
@@ -58,6 +57,19 @@ export class Loader {
       gpu = open.nextCyclic(0, gpu + 1);
     }
     return sent;
+  }
+
+  /** Takes in changes of demand, if any GPU could look at them now; otherwise they wait until one can. */
+  renewPriorities(): void {
+    if (this.booking.open.count(0) === 0) return;
+    const { demand, order } = this;
+    const { stale } = demand;
+    for (let i = 0; i < stale.length; i++) {
+      const model = stale.at(i);
+      if (demand.hasDemand(model)) order.set(model, demand.loadPriority(model));
+      else order.remove(model);
+    }
+    stale.clear();
   }
 
   private load(gpu: number, nowNs: number): boolean {
@@ -95,16 +107,5 @@ export class Loader {
       recency.touch(other, victim);
     }
     return true;
-  }
-
-  private renewPriorities(): void {
-    const { demand, order } = this;
-    const { stale } = demand;
-    for (let i = 0; i < stale.length; i++) {
-      const model = stale.at(i);
-      if (demand.hasDemand(model)) order.set(model, demand.loadPriority(model));
-      else order.remove(model);
-    }
-    stale.clear();
   }
 }

@@ -85,10 +85,15 @@ export class ClockworkPolicy implements Policy {
     }
   }
 
-  schedule(nowNs: number): boolean {
+  schedule(nowNs: number): void {
     this.demand.refresh();
     const loaded = this.loader.schedule(nowNs);
-    return this.inferer.schedule(nowNs) || loaded;
+    const inferred = this.inferer.schedule(nowNs);
+    // The published scheduler makes passes until one does nothing. What was sent frees no lane and adds no
+    // demand, so all that such a pass would do is bring the books up to date.
+    if (!loaded && !inferred) return;
+    this.demand.refresh();
+    this.loader.renewPriorities();
   }
 
   /** Lanes that become bookable are noticed when something else happens, as the reference runs show. */

@@ -90,17 +90,16 @@ export class FifoPolicy implements Policy {
     }
   }
 
-  schedule(nowNs: number): boolean {
+  schedule(nowNs: number): void {
     for (let model = this.due.due(nowNs); model >= 0; model = this.due.due(nowNs)) {
       this.due.set(model, NEVER);
       this.becameDue(model);
     }
-    let sent = this.placement.schedule(nowNs);
+    this.placement.schedule(nowNs);
     for (let gpu = this.idle.next(0, 0); gpu >= 0; gpu = this.idle.next(0, gpu + 1)) {
-      if (this.serve(gpu, nowNs)) sent = true;
+      this.serve(gpu, nowNs);
       this.idle.delete(0, gpu);
     }
-    return sent;
   }
 
   nextWakeNs(): number {

@@ -150,7 +150,7 @@ function offeredLoad(points: readonly Point[]): number | null {
   return loads.every((load) => Math.abs(load - mean) <= 0.02 * mean) ? mean : null;
 }
 
-/** Values over more than a decade read best on a logarithmic axis. */
+/** Values that span more than a factor of 20 read best on a logarithmic axis. */
 function xScale(values: readonly AxisValue[]) {
   const [low, high] = rangeOf(values);
   const logarithmic = low > 0 && high / low > 20;

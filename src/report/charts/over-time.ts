@@ -82,9 +82,10 @@ function describe({ offeredRps, goodputRps }: TimeSeries): string {
 }
 
 function formatSeconds(seconds: number): string {
-  return seconds < 1
-    ? `${Number((seconds * 1000).toPrecision(6))} ms`
-    : `${Number(seconds.toPrecision(6))} s`;
+  if (seconds < 1) return `${Number((seconds * 1000).toPrecision(6))} ms`;
+  return seconds < 120
+    ? `${Number(seconds.toPrecision(6))} s`
+    : `${Number((seconds / 60).toPrecision(3))} min`;
 }
 
 function timeUnit(seconds: number): { readonly name: string; readonly seconds: number } {
