@@ -11,7 +11,7 @@ export const SHARED = join(ROOT, '..', 'shared');
 export const TRACES = join(SHARED, 'data', 'traces');
 export const hasShared = existsSync(TRACES);
 
-const MAIN = process.env.ESCAPEMENT_MAIN ?? join(ROOT, 'dist', 'cli', 'main.js');
+const MAIN = join(ROOT, 'dist', 'cli', 'main.js');
 
 export interface CliRun {
   readonly status: number | null;

@@ -92,7 +92,7 @@ test('a cell that cannot run is reported, and loses no other', async () => {
     out,
   ]);
   expect(status).toBe(4);
-  expect(stderr).toMatch(/cell cluster\.pages=2 seed=1 failed: E_MODEL_TOO_LARGE/);
+  expect(stdout).toMatch(/failed: cluster\.pages=2 seed=1: E_MODEL_TOO_LARGE/);
   expect(stderr).toMatch(/E_CELLS_FAILED: 1 of 2 cells failed/);
   expect(stdout).toContain('report: ');
   const { cells } = JSON.parse(readFileSync(join(out, 'results.json'), 'utf8'));

@@ -97,16 +97,15 @@ async function runWithProgress(args: SweepArgs): Promise<SweepResults> {
       onCell: (cell, wasFinished) => {
         known++;
         if (wasFinished) reused++;
-        if (cell.status === 'failed') {
-          failed++;
-          process.stderr.write(`escapement: cell ${cell.id} failed: ${cell.code}: ${cell.message}\n`);
-        }
-        progress?.update(known / total, `${known}/${total} cells`);
+        if (cell.status === 'failed') failed++;
+        const note = `${known}/${total} cells${failed === 0 ? '' : `, ${failed} failed`}`;
+        progress?.update(known / total, note);
       },
     });
     progress?.stop();
-    if (reused > 0 && !args.quiet)
+    if (reused > 0 && !args.quiet) {
       process.stderr.write(`${reused} cells were finished before, and not run again\n`);
+    }
     return results;
   } finally {
     process.off('SIGINT', interrupted);

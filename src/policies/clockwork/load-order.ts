@@ -75,9 +75,14 @@ export class LoadOrder {
       const model = heap[at];
       if (best >= 0 && priority[model] < priority[best]) continue;
       if (!this.held.has(model, gpu) && (best < 0 || this.beats(gpu, model, best))) best = model;
-      const child = at * 2 + 1;
-      if (child + 1 < this.length) walk[depth++] = child + 1;
-      if (child < this.length) walk[depth++] = child;
+      // The better side is looked at first: what it finds often settles the other.
+      const left = at * 2 + 1;
+      const right = left + 1;
+      if (right < this.length) {
+        const rightFirst = priority[heap[right]] > priority[heap[left]];
+        walk[depth++] = rightFirst ? left : right;
+        walk[depth++] = rightFirst ? right : left;
+      } else if (left < this.length) walk[depth++] = left;
     }
     return best;
   }
