@@ -27,6 +27,15 @@ export class BatchQueue {
     return this.tail - this.heads[index];
   }
 
+  /** True if no batch size has any request left. */
+  get isEmpty(): boolean {
+    const { heads, tail } = this;
+    for (let i = 0; i < heads.length; i++) {
+      if (heads[i] < tail) return false;
+    }
+    return true;
+  }
+
   /** Deadline of the first request left for batch size `index`, which must have one. */
   headDeadlineNs(index: number): number {
     return this.deadlines[this.heads[index] & (this.deadlines.length - 1)];

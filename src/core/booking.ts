@@ -9,6 +9,8 @@ import type { LaneTimeline } from './timeline.js';
 export class Booking {
   /** Row 0: GPUs whose lane may be booked now. */
   readonly open: BitMatrix;
+  /** True if a lane has opened since this was last set to false. */
+  opened = true;
   private readonly reopening: Calendar;
 
   constructor(
@@ -28,7 +30,7 @@ export class Booking {
   update(gpu: number, nowNs: number): void {
     const atNs = this.lanes[gpu].bookableAtNs(this.aheadNs);
     if (atNs <= nowNs) {
-      this.open.add(0, gpu);
+      if (this.open.add(0, gpu)) this.opened = true;
       this.reopening.set(gpu, Number.POSITIVE_INFINITY);
     } else {
       this.open.delete(0, gpu);
@@ -40,6 +42,7 @@ export class Booking {
   advance(nowNs: number): void {
     for (let gpu = this.reopening.due(nowNs); gpu >= 0; gpu = this.reopening.due(nowNs)) {
       this.open.add(0, gpu);
+      this.opened = true;
       this.reopening.set(gpu, Number.POSITIVE_INFINITY);
     }
   }

@@ -118,6 +118,6 @@ function failOnFailedCells(results: SweepResults): void {
   if (failed === 0) return;
   throw new EscapementError(
     'E_CELLS_FAILED',
-    `${failed} of ${results.cells.length} cells failed; the report holds the others, results.csv the reasons`,
+    `${failed} of ${results.cells.length} cells failed; report.html and results.csv tell why`,
   );
 }

@@ -154,7 +154,8 @@ export class Inferer {
       const model = heap.topModel;
       const wanted = heap.topBatchIndex;
       heap.pop();
-      if (!this.cluster.warm.has(model, gpu)) {
+      // Other GPUs may have taken all that waited.
+      if (!this.cluster.warm.has(model, gpu) || this.queues[model].isEmpty) {
         this.active.delete(model, gpu);
         continue;
       }

@@ -31,6 +31,9 @@ export class LoadOrder {
     this.walk = new Int32Array(models + 1);
   }
 
+  /** True if some GPU may lack more of the models than when this was last set to false. */
+  grown = false;
+
   has(model: number): boolean {
     return this.place[model] >= 0;
   }
@@ -44,6 +47,7 @@ export class LoadOrder {
     let at = this.place[model];
     if (at < 0) {
       at = this.length++;
+      this.grown = true;
       this.count(model, 1);
     }
     this.priority[model] = priority;
@@ -61,7 +65,9 @@ export class LoadOrder {
 
   /** The GPU gained (+1) or lost (−1) the model. */
   moved(gpu: number, model: number, by: 1 | -1): void {
-    if (this.place[model] >= 0) this.holding[gpu] += by;
+    if (this.place[model] < 0) return;
+    this.holding[gpu] += by;
+    if (by < 0) this.grown = true;
   }
 
   /** Highest priority among models that the GPU lacks; the more recently used wins a tie. −1: none. */

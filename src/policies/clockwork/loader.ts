@@ -14,6 +14,8 @@ export class Loader {
   private readonly order: LoadOrder;
   private readonly booking: Booking;
   private turn = 0;
+  /** A LOAD was not possible in this pass for want of something to evict. */
+  private blocked = false;
 
   constructor(
     private readonly cluster: Cluster,
@@ -43,6 +45,8 @@ export class Loader {
     const { booking, order } = this;
     booking.advance(nowNs);
     this.renewPriorities();
+    // Where nothing opened and nothing is newly wanted, every GPU would refuse as it did before.
+    if (!booking.opened && !order.grown) return false;
     const { open } = booking;
     let sent = false;
     let refusals = 0;
@@ -56,6 +60,9 @@ export class Loader {
       } else refusals++;
       gpu = open.nextCyclic(0, gpu + 1);
     }
+    booking.opened = false;
+    order.grown = this.blocked;
+    this.blocked = false;
     return sent;
   }
 
@@ -78,7 +85,10 @@ export class Loader {
     const { cluster, demand } = this;
     const { pages } = cluster.models[model];
     while (cluster.pages[gpu].free < pages) {
-      if (!this.evict(gpu, nowNs)) return false;
+      if (this.evict(gpu, nowNs)) continue;
+      // All it holds is still loading: worth asking again although nothing new was wanted.
+      this.blocked = true;
+      return false;
     }
     const availableNs = cluster.weights[gpu].availableNs(nowNs);
     const latestNs = Math.max(nowNs + TIMELINE_FUTURE_NS, availableNs) + this.latestDeltaNs;

@@ -1,0 +1,42 @@
+import { mkdtempSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import { parseExperiment } from '../../src/experiment/load.js';
+import { cellKey } from '../../src/sweep/cell-key.js';
+
+let trace = '';
+beforeEach(() => {
+  trace = join(mkdtempSync(join(tmpdir(), 'escapement-')), 'trace.csv');
+  writeFileSync(trace, 'arrival_ns,model_id,slo_ns\n100,0,1000000\n');
+});
+
+test('what decides nothing does not change the key: comments, defaults written out, the path', async () => {
+  const plain = await key('');
+  expect(await key('# a comment\n')).toBe(plain);
+  expect(await key('warmup: 0s\n')).toBe(plain);
+  expect(await key('', { file: 'run.yaml', version: '1' })).toBe(plain);
+});
+
+test('whatever decides the result changes the key', async () => {
+  const keys = [
+    await key(''),
+    await key('seed: 2\n'),
+    await key('slo: 50ms\n'),
+    await key('cluster: { copyBandwidth: 12GB/s }\n'),
+    await key('', { version: '2' }),
+  ];
+  utimesSync(trace, 1, 1);
+  keys.push(await key(''));
+  writeFileSync(trace, 'arrival_ns,model_id,slo_ns\n100,0,1000000\n200,0,1000000\n');
+  keys.push(await key(''));
+  expect(new Set(keys).size).toBe(keys.length);
+});
+
+async function key(extra: string, { file = 'here.yaml', version = '1' } = {}): Promise<string> {
+  const text = `name: run
+models: { kind: fit, parameters: 25.6M }
+workload: { kind: arrivals, path: ${trace} }
+${extra}`;
+  return cellKey(await parseExperiment(text, file), version);
+}
