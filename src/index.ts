@@ -1,8 +1,14 @@
 export * from './core/index.js';
 export type { ClusterConfig, Experiment, NoiseConfig, OutputConfig } from './experiment/experiment.js';
 export { loadExperiment, parseExperiment } from './experiment/load.js';
-export { simulate, type SimulateOptions } from './experiment/simulate.js';
+export { type SimulateOptions, simulate } from './experiment/simulate.js';
 export type * from './metrics/results.js';
 export { POLICIES, type PolicyEntry, type PolicyOption, type PolicyOptions } from './policies/registry.js';
 export * from './sim/index.js';
-export { mergeSources, openWorkload, type Workload, type WorkloadContext, type WorkloadSpec } from './workload/index.js';
+export {
+  mergeSources,
+  openWorkload,
+  type Workload,
+  type WorkloadContext,
+  type WorkloadSpec,
+} from './workload/index.js';

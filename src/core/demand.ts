@@ -107,7 +107,8 @@ export class DemandTracker {
         const gpu = (w << 5) + lowestBit(bits);
         outstanding[gpu] -= allocation[base + gpu];
       }
-      for (let bits = holders; bits !== 0; bits &= bits - 1) totalWeight += weight[(w << 5) + lowestBit(bits)];
+      for (let bits = holders; bits !== 0; bits &= bits - 1)
+        totalWeight += weight[(w << 5) + lowestBit(bits)];
       if (allocated !== holders) {
         allocatedOn.exclude(model, w, allocated & ~holders);
         allocatedOn.include(model, w, holders);

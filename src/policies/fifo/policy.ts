@@ -158,7 +158,9 @@ export class FifoPolicy implements Policy {
     this.dispatch.infer(gpu, model, batchIndex, batch, count, nowNs, NEVER, nowNs);
     this.running[gpu] = model;
     this.cluster.recency.touch(gpu, model);
-    this.due.set(model, queue.length(0) === 0 ? NEVER : this.oldestNs(model) + this.maxDelayNs);
-    if (this.isDue(model, nowNs)) this.becameDue(model);
+    const due = this.isDue(model, nowNs);
+    // What is due already waits in line, not for a time.
+    this.due.set(model, due || queue.length(0) === 0 ? NEVER : this.oldestNs(model) + this.maxDelayNs);
+    if (due) this.becameDue(model);
   }
 }

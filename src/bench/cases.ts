@@ -1,0 +1,53 @@
+/** One benchmark: an experiment as text, run as it is. */
+export interface BenchCase {
+  readonly name: string;
+  /** Requests per wall second that the project aims for on one thread. */
+  readonly aim: number;
+  readonly experiment: string;
+}
+
+const RESNET50 =
+  'models: { kind: profile, path: profiles/resnet50_v2.clockwork-sim.v100.json, copies: COPIES }';
+const POLICY = 'policy: { kind: clockwork, scheduleAhead: 5ms }\nslo: 100ms\nseed: 1';
+
+/** Paths are relative to the experiments folder. `trace`: a real day in the layout of Azure Functions 2019. */
+export function benchCases(trace: string | undefined): BenchCase[] {
+  const day =
+    trace === undefined
+      ? '{ kind: azure-like, functions: 1250, minutes: 1440, rate: 211.6/s }'
+      : `{ kind: azure-2019, path: ${JSON.stringify(trace)} }`;
+  return [
+    {
+      name: '15-models-1-gpu',
+      aim: 1_000_000,
+      experiment: `${POLICY}
+cluster: { gpus: 1, pages: 1376 }
+${RESNET50.replace('COPIES', '15')}
+workload: { kind: poisson, rate: 1000/s, duration: 3000s }`,
+    },
+    {
+      name: '60-models-4-gpus',
+      aim: 500_000,
+      experiment: `${POLICY}
+cluster: { gpus: 4, pages: 1376 }
+${RESNET50.replace('COPIES', '60')}
+workload: { kind: poisson, rate: 3000/s, duration: 600s }`,
+    },
+    {
+      name: '4026-models-100-gpus',
+      aim: 250_000,
+      experiment: `${POLICY}
+cluster: { gpus: 100, pages: 1376 }
+models: { kind: zoo, varieties: 61, copies: 66 }
+workload: { kind: azure-like, functions: 4026, minutes: 2, rate: 16000/s }`,
+    },
+    {
+      name: trace === undefined ? 'azure-like-day-6-gpus' : 'azure-day-6-gpus',
+      aim: 305_000,
+      experiment: `${POLICY}
+cluster: { gpus: 6, pages: 1376 }
+models: { kind: zoo, varieties: 61, copies: 10 }
+workload: ${day}`,
+    },
+  ];
+}

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { Cluster } from '../../src/core/cluster.js';
+import { EscapementError } from '../../src/core/errors.js';
+import { model, models } from './fixtures.js';
+
+function failure(make: () => unknown): EscapementError {
+  try {
+    make();
+  } catch (error) {
+    expect(error).toBeInstanceOf(EscapementError);
+    return error as EscapementError;
+  }
+  throw new Error('nothing was refused');
+}
+
+describe('Cluster', () => {
+  it.each([0, -1, 1.5, Number.NaN])('refuses %s GPUs, naming the key', (gpus) => {
+    const error = failure(() => new Cluster({ models: models(1), gpus, pages: 10 }));
+    expect([error.code, error.place.key]).toEqual(['E_CONFIG_VALUE', 'cluster.gpus']);
+    expect(error.message).toContain(`found ${gpus}`);
+  });
+
+  it('refuses to be without models', () => {
+    const error = failure(() => new Cluster({ models: [], gpus: 1, pages: 10 }));
+    expect([error.code, error.place.key]).toEqual(['E_CONFIG_VALUE', 'models']);
+  });
+
+  it('refuses a model that is larger than the cache of a GPU, and says what to do', () => {
+    const large = model({ name: 'gpt', pages: 11 });
+    const error = failure(() => new Cluster({ models: [model(), large], gpus: 1, pages: 10 }));
+    expect(error.code).toBe('E_MODEL_TOO_LARGE');
+    expect(error.message).toBe(
+      'cluster.pages: model gpt needs 11 pages and a GPU has 10: raise cluster.pages or leave the model out',
+    );
+    expect(() => new Cluster({ models: [model({ pages: 10 })], gpus: 1, pages: 10 })).not.toThrow();
+  });
+
+  it('refuses a malformed model', () => {
+    const error = failure(() => new Cluster({ models: [model({ pages: 0 })], gpus: 1, pages: 10 }));
+    expect(error.code).toBe('E_PROFILE');
+  });
+
+  it('begins cold, with the estimates of the profiles', () => {
+    const other = model({ batchSizes: [1, 8], execNs: [7, 40], loadNs: 99 });
+    const cluster = new Cluster({ models: [model(), other], gpus: 2, pages: 10 });
+    expect([cluster.held.count(0), cluster.warm.count(1), cluster.pages[1].free]).toEqual([0, 0, 10]);
+    expect(cluster.maxBatch).toBe(8);
+    expect([0, 1, 2].map((b) => cluster.execNs(0, 0, b))).toEqual([3_000_000, 5_000_000, 8_000_000]);
+    expect([0, 1].map((b) => cluster.execNs(1, 1, b))).toEqual([7, 40]);
+    expect([cluster.loadNs(0), cluster.loadNs(1)]).toEqual([8_000_000, 99]);
+  });
+
+  it('learns from measurements of one batch size without touching the others', () => {
+    const cluster = new Cluster({ models: models(2), gpus: 1, pages: 10 });
+    cluster.measuredExec(0, 1, 1, 6_000_000, 1);
+    cluster.measuredLoad(0, 9_000_000);
+    expect(cluster.execNs(0, 1, 1)).toBe(5_990_000);
+    expect([cluster.execNs(0, 1, 0), cluster.execNs(0, 0, 1)]).toEqual([3_000_000, 5_000_000]);
+    expect([cluster.loadNs(0), cluster.loadNs(1)]).toEqual([8_990_000, 8_000_000]);
+  });
+
+  it('normalises measurements by the clock of the GPU, and scales estimates to it', () => {
+    const cluster = new Cluster({ models: models(1), gpus: 2, pages: 10 });
+    // A GPU at half its clock took twice as long: nothing is learnt but the clock.
+    cluster.measuredExec(0, 0, 0, 6_000_000, 0.5);
+    expect(cluster.nominalExecNs(0, 0)).toBe(3_000_000);
+    expect(cluster.execNs(0, 0, 0)).toBe(6_000_000);
+    expect(cluster.execNs(0, 0, 1)).toBe(10_000_000);
+    expect(cluster.execNs(1, 0, 0)).toBe(3_000_000);
+    cluster.measuredExec(0, 0, 0, 3_000_000, 1);
+    expect(cluster.execNs(0, 0, 0)).toBe(3_000_000);
+  });
+});

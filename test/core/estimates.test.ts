@@ -1,0 +1,54 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Estimates } from '../../src/core/estimates.js';
+
+/** Percentile 0.99 with linear interpolation between closest ranks, of the last 10 samples, in whole ns. */
+function percentile99(samples: readonly number[]): number {
+  const sorted = samples.slice(-10).sort((a, b) => a - b);
+  const rank = 0.99 * (sorted.length - 1);
+  const below = Math.floor(rank);
+  const above = Math.min(below + 1, sorted.length - 1);
+  return Math.floor(sorted[below] + (rank - below) * (sorted[above] - sorted[below]));
+}
+
+describe('Estimates', () => {
+  it('gives the interpolated 0.99 percentile of the last 10 measurements of each row', () => {
+    // Few distinct values, so that repeats (the shortcut for constants) and changes alternate.
+    const sample = fc.oneof(fc.constantFrom(2_730_000, 4_050_000), fc.integer({ min: 1, max: 10_000_000 }));
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(2), sample), { maxLength: 80 }), (records) => {
+        const estimates = new Estimates(3);
+        const seen: number[][] = [[], [], []];
+        for (const [row, duration] of records) {
+          estimates.record(row, duration);
+          seen[row].push(duration);
+          expect(estimates.get(row)).toBe(percentile99(seen[row]));
+        }
+      }),
+    );
+  });
+
+  it('interpolates between the two largest of ten: 9 × 1 ms and one 2 ms give 1.91 ms', () => {
+    const estimates = new Estimates(1);
+    for (let i = 0; i < 9; i++) estimates.record(0, 1_000_000);
+    estimates.record(0, 2_000_000);
+    expect(estimates.get(0)).toBe(1_910_000);
+  });
+
+  it('forgets a slow run after ten more measurements', () => {
+    const estimates = new Estimates(1);
+    estimates.record(0, 50_000_000);
+    for (let i = 0; i < 9; i++) estimates.record(0, 1_000_000);
+    expect(estimates.get(0)).toBeGreaterThan(40_000_000);
+    estimates.record(0, 1_000_000);
+    expect(estimates.get(0)).toBe(1_000_000);
+  });
+
+  it('keeps a constant exactly', () => {
+    const estimates = new Estimates(1);
+    for (let i = 0; i < 25; i++) {
+      estimates.record(0, 2_730_000);
+      expect(estimates.get(0)).toBe(2_730_000);
+    }
+  });
+});
