@@ -67,7 +67,7 @@ export class Cluster {
     );
     this.held = new BitMatrix(models.length, gpus);
     this.warm = new BitMatrix(models.length, gpus);
-    this.pages = Array.from({ length: gpus }, () => new PageCache(pages, models.length));
+    this.pages = Array.from({ length: gpus }, () => new PageCache(pages));
     this.exec = Array.from({ length: gpus }, () => new LaneTimeline());
     this.weights = Array.from({ length: gpus }, () => new LaneTimeline());
     this.recency = new Recency(gpus, models.length);

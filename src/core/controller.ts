@@ -148,7 +148,7 @@ export class Controller implements Dispatcher {
 
   load(gpu: number, model: number, earliestNs: number, latestNs: number, nowNs: number): void {
     invariant(this.cluster.held.add(model, gpu), 'LOAD goes to a GPU that lacks the model');
-    this.cluster.pages[gpu].take(model, this.cluster.models[model].pages);
+    this.cluster.pages[gpu].take(this.cluster.models[model].pages);
     const action = this.newAction(LOAD, gpu, model, nowNs);
     const timeline = this.cluster.weights[gpu];
     const durationNs = this.cluster.loadNs(model);
@@ -160,7 +160,7 @@ export class Controller implements Dispatcher {
   unload(gpu: number, model: number, nowNs: number): void {
     invariant(this.cluster.warm.delete(model, gpu), 'UNLOAD goes to a GPU where the model is warm');
     this.cluster.held.delete(model, gpu);
-    this.cluster.pages[gpu].release(model);
+    this.cluster.pages[gpu].release(this.cluster.models[model].pages);
     const action = this.newAction(UNLOAD, gpu, model, nowNs);
     // Earliest 0 puts it before any LOAD that waits for the pages it gives back.
     this.book(action, 0, 0, 0, Number.POSITIVE_INFINITY);
@@ -211,7 +211,7 @@ export class Controller implements Dispatcher {
         cluster.warm.add(model, gpu);
       } else {
         cluster.held.delete(model, gpu);
-        cluster.pages[gpu].release(model);
+        cluster.pages[gpu].release(cluster.models[model].pages);
       }
     }
     this.policy.finished(action, nowNs);

@@ -1,34 +1,32 @@
+const NONE = -1;
+
 /**
  * How recently each model was used on each GPU. Every use takes the next number of one sequence, and each
- * GPU keeps the models it holds in a list from least to most recently used: renewing is O(1), and the
+ * GPU keeps the models it could evict in a list from least to most recently used: renewing is O(1), and the
  * victim of an eviction is found at the front.
+ *
+ * A GPU lists a small part of all models. The lists run through slots that are given to listed models only,
+ * so that walking one stays within a few cache lines whatever the number of models.
  */
 export class Recency {
   private sequence: number;
+  /** By (gpu, model): the number of the last use; the slot in the GPU's list, −1 if unlisted. */
   private readonly used: Float64Array;
-  /** Doubly linked lists through the (gpu, model) grid; −1 ends a list. */
-  private readonly newer: Int32Array;
-  private readonly older: Int32Array;
-  private readonly oldestOf: Int32Array;
-  private readonly newestOf: Int32Array;
-  private readonly listed: Uint8Array;
+  private readonly slotOf: Int32Array;
+  private readonly lists: readonly RecencyList[];
 
   constructor(
     gpus: number,
     private readonly models: number,
   ) {
-    const cells = gpus * models;
-    this.used = new Float64Array(cells);
-    this.newer = new Int32Array(cells).fill(-1);
-    this.older = new Int32Array(cells).fill(-1);
-    this.listed = new Uint8Array(cells);
-    this.oldestOf = new Int32Array(gpus).fill(-1);
-    this.newestOf = new Int32Array(gpus).fill(-1);
+    this.used = new Float64Array(gpus * models);
+    this.slotOf = new Int32Array(gpus * models).fill(NONE);
+    this.lists = Array.from({ length: gpus }, () => new RecencyList());
     // Models never used are told apart by their place: later models count as used later.
     for (let model = 0; model < models; model++) {
       for (let gpu = 0; gpu < gpus; gpu++) this.used[gpu * models + model] = model * gpus + gpu;
     }
-    this.sequence = cells;
+    this.sequence = gpus * models;
   }
 
   /** Greater is more recent. */
@@ -40,51 +38,96 @@ export class Recency {
   touch(gpu: number, model: number): void {
     const cell = gpu * this.models + model;
     this.used[cell] = this.sequence++;
-    if (this.listed[cell] === 0 || this.newestOf[gpu] === model) return;
-    this.unlink(gpu, model);
-    this.append(gpu, model);
+    const slot = this.slotOf[cell];
+    if (slot !== NONE) this.lists[gpu].renew(slot);
   }
 
   /** Lists the model among those that the GPU could evict, as the most recent. */
   insert(gpu: number, model: number): void {
-    this.listed[gpu * this.models + model] = 1;
-    this.append(gpu, model);
+    this.slotOf[gpu * this.models + model] = this.lists[gpu].append(model);
   }
 
   remove(gpu: number, model: number): void {
     const cell = gpu * this.models + model;
-    if (this.listed[cell] === 0) return;
-    this.listed[cell] = 0;
-    this.unlink(gpu, model);
+    if (this.slotOf[cell] === NONE) return;
+    this.lists[gpu].remove(this.slotOf[cell]);
+    this.slotOf[cell] = NONE;
   }
 
-  /** Least recently used of the listed models, or −1. */
-  oldest(gpu: number): number {
-    return this.oldestOf[gpu];
+  /** The GPU's list: walk from `oldest` by `newer`. */
+  list(gpu: number): RecencyList {
+    return this.lists[gpu];
+  }
+}
+
+/** Models of one GPU from least to most recently used: a doubly linked list through slots. */
+export class RecencyList {
+  /** Slot of the least recently used model, −1 when empty. */
+  oldest = NONE;
+  private newest = NONE;
+  private models = new Int32Array(16);
+  private newerOf = new Int32Array(16);
+  private olderOf = new Int32Array(16);
+  private readonly free: number[] = [];
+  private slots = 0;
+
+  /** Model in a slot. */
+  model(slot: number): number {
+    return this.models[slot];
   }
 
-  /** The next more recently used after `model`, or −1. */
-  next(gpu: number, model: number): number {
-    return this.newer[gpu * this.models + model];
+  /** Slot of the next more recently used model, −1 at the end. */
+  newer(slot: number): number {
+    return this.newerOf[slot];
   }
 
-  private append(gpu: number, model: number): void {
-    const base = gpu * this.models;
-    const last = this.newestOf[gpu];
-    this.older[base + model] = last;
-    this.newer[base + model] = -1;
-    if (last >= 0) this.newer[base + last] = model;
-    else this.oldestOf[gpu] = model;
-    this.newestOf[gpu] = model;
+  /** Adds a model as the most recent; returns its slot. */
+  append(model: number): number {
+    const slot = this.free.length > 0 ? (this.free.pop() as number) : this.slots++;
+    if (slot === this.models.length) this.grow();
+    this.models[slot] = model;
+    this.link(slot);
+    return slot;
   }
 
-  private unlink(gpu: number, model: number): void {
-    const base = gpu * this.models;
-    const before = this.older[base + model];
-    const after = this.newer[base + model];
-    if (before >= 0) this.newer[base + before] = after;
-    else this.oldestOf[gpu] = after;
-    if (after >= 0) this.older[base + after] = before;
-    else this.newestOf[gpu] = before;
+  remove(slot: number): void {
+    this.unlink(slot);
+    this.free.push(slot);
   }
+
+  /** Makes a slot the most recent. */
+  renew(slot: number): void {
+    if (slot === this.newest) return;
+    this.unlink(slot);
+    this.link(slot);
+  }
+
+  private link(slot: number): void {
+    this.olderOf[slot] = this.newest;
+    this.newerOf[slot] = NONE;
+    if (this.newest === NONE) this.oldest = slot;
+    else this.newerOf[this.newest] = slot;
+    this.newest = slot;
+  }
+
+  private unlink(slot: number): void {
+    const before = this.olderOf[slot];
+    const after = this.newerOf[slot];
+    if (before === NONE) this.oldest = after;
+    else this.newerOf[before] = after;
+    if (after === NONE) this.newest = before;
+    else this.olderOf[after] = before;
+  }
+
+  private grow(): void {
+    this.models = doubled(this.models);
+    this.newerOf = doubled(this.newerOf);
+    this.olderOf = doubled(this.olderOf);
+  }
+}
+
+function doubled(from: Int32Array): Int32Array<ArrayBuffer> {
+  const to = new Int32Array(from.length * 2);
+  to.set(from);
+  return to;
 }

@@ -18,6 +18,7 @@ import { invariant } from './invariant.js';
 import { LaneQueue } from './lane-queue.js';
 import type { ModelSpec } from './model.js';
 import { PageCache } from './page-cache.js';
+import { WeightsTable } from './weights-table.js';
 
 /**
  * The GPU as the worker sees it: things that take time. Each call starts one; the device's driver calls
@@ -58,9 +59,8 @@ export class Worker {
   private copyingIn: Action | null = null;
   private copyingInLatestNs = 0;
   private readonly cache: PageCache;
-  /** 1 where the weights are complete. A running INFER notes the generation it started with. */
-  private readonly present: Uint8Array;
-  private readonly generation: Int32Array;
+  private readonly held: WeightsTable;
+  /** Generation of the weights that the running action started with. */
   private executingGeneration = 0;
   private loadingGeneration = 0;
   private readonly models: readonly ModelSpec[];
@@ -71,9 +71,8 @@ export class Worker {
     this.models = options.models;
     this.device = options.device;
     this.sendResult = options.sendResult;
-    this.cache = new PageCache(options.pages, options.models.length);
-    this.present = new Uint8Array(options.models.length);
-    this.generation = new Int32Array(options.models.length);
+    this.cache = new PageCache(options.pages);
+    this.held = new WeightsTable(options.models.length);
   }
 
   /** Pages not taken, for checks and for telling a controller. */
@@ -82,7 +81,7 @@ export class Worker {
   }
 
   isPresent(model: number): boolean {
-    return this.present[model] === 1;
+    return this.held.isPresent(model);
   }
 
   /** An action arrives; its window is given in the worker's time. Call `step` afterwards. */
@@ -137,10 +136,10 @@ export class Worker {
       const latestNs = this.exec.headLatestNs;
       const action = this.exec.shift();
       if (nowNs > latestNs) this.refuse(action, STATUS_INFER_TOO_LATE, nowNs);
-      else if (this.present[action.model] === 0) this.refuse(action, STATUS_WEIGHTS_MISSING, nowNs);
+      else if (!this.held.isPresent(action.model)) this.refuse(action, STATUS_WEIGHTS_MISSING, nowNs);
       else {
         this.executing = action;
-        this.executingGeneration = this.generation[action.model];
+        this.executingGeneration = this.held.generation(action.model);
         action.beginNs = nowNs;
         this.device.startExec(action, nowNs);
       }
@@ -179,9 +178,10 @@ export class Worker {
       this.refuse(action, STATUS_INSUFFICIENT_CACHE, nowNs);
       return;
     }
-    this.cache.take(model, pages);
+    this.cache.take(pages);
+    this.held.arrive(model);
     this.loading = action;
-    this.loadingGeneration = this.generation[model];
+    this.loadingGeneration = this.held.generation(model);
     action.beginNs = nowNs;
     this.device.startLoad(action, nowNs);
   }
@@ -197,7 +197,9 @@ export class Worker {
     invariant(action !== null, 'EXEC ends once');
     this.executing = null;
     action.status =
-      this.generation[action.model] === this.executingGeneration ? STATUS_OK : STATUS_INFER_WEIGHTS_CHANGED;
+      this.held.generation(action.model) === this.executingGeneration
+        ? STATUS_OK
+        : STATUS_INFER_WEIGHTS_CHANGED;
     action.endNs = nowNs;
     action.clock = clock;
     if (!this.device.copies) {
@@ -212,18 +214,17 @@ export class Worker {
     const action = this.loading;
     invariant(action !== null && action.kind === LOAD, 'LOAD ends once');
     this.loading = null;
-    const unchanged = this.generation[action.model] === this.loadingGeneration;
-    if (unchanged) this.present[action.model] = 1;
+    const unchanged = this.held.generation(action.model) === this.loadingGeneration;
+    if (unchanged) this.held.complete(action.model);
     action.status = unchanged ? STATUS_OK : STATUS_LOAD_WEIGHTS_CHANGED;
     action.endNs = nowNs;
     this.sendResult(action, nowNs);
   }
 
   private drop(model: number): void {
-    if (this.cache.pagesOf(model) === 0) return;
-    this.cache.release(model);
-    this.present[model] = 0;
-    this.generation[model]++;
+    if (!this.held.takesPages(model)) return;
+    this.cache.release(this.models[model].pages);
+    this.held.drop(model);
   }
 
   /** Answers an action that takes no time on its lane. */

@@ -8,7 +8,10 @@ import { type RunReportOptions, runPage } from './run-page.js';
 import { sweepPage } from './sweep-page.js';
 
 export { type CommonChoice, commonChoice, type Point, type Recommendation, recommend } from './analyze.js';
+export { type NamedChart, runCharts, sweepCharts } from './chart-sets.js';
+export type { ChartSpec } from './charts/theme.js';
 export { type LoadedResults, loadResults } from './load.js';
+export { renderPng, renderSvg } from './render.js';
 export type { RunReportOptions } from './run-page.js';
 export { summaryText } from './summary-text.js';
 

@@ -104,11 +104,13 @@ export class Loader {
   private evict(gpu: number, nowNs: number): boolean {
     const { cluster, order } = this;
     const { recency, held } = cluster;
-    const oldest = recency.oldest(gpu);
-    let victim = oldest;
-    while (victim >= 0 && order.has(victim)) victim = recency.next(gpu, victim);
-    if (victim < 0) victim = oldest;
-    if (victim < 0) return false;
+    const list = recency.list(gpu);
+    let slot = list.oldest;
+    while (slot >= 0 && order.has(list.model(slot))) slot = list.newer(slot);
+    // Where all have demand, the least recently used goes.
+    if (slot < 0) slot = list.oldest;
+    if (slot < 0) return false;
+    const victim = list.model(slot);
     this.dispatch.unload(gpu, victim, nowNs);
     recency.remove(gpu, victim);
     order.moved(gpu, victim, -1);

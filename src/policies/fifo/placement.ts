@@ -100,18 +100,18 @@ export class Placement {
   private makeRoom(gpu: number, pages: number, nowNs: number): boolean {
     const { recency, pages: caches, models } = this.cluster;
     let possible = caches[gpu].free;
-    for (let model = recency.oldest(gpu); model >= 0 && possible < pages; model = recency.next(gpu, model)) {
+    const list = recency.list(gpu);
+    for (let slot = list.oldest; slot >= 0 && possible < pages; slot = list.newer(slot)) {
+      const model = list.model(slot);
       if (!this.isNeeded(gpu, model)) possible += models[model].pages;
     }
     if (possible < pages) return false;
-    let model = recency.oldest(gpu);
-    while (caches[gpu].free < pages) {
-      const next = recency.next(gpu, model);
-      if (!this.isNeeded(gpu, model)) {
-        this.dispatch.unload(gpu, model, nowNs);
-        recency.remove(gpu, model);
-      }
-      model = next;
+    for (let slot = list.oldest; caches[gpu].free < pages; ) {
+      const model = list.model(slot);
+      slot = list.newer(slot);
+      if (this.isNeeded(gpu, model)) continue;
+      this.dispatch.unload(gpu, model, nowNs);
+      recency.remove(gpu, model);
     }
     return true;
   }

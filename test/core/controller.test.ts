@@ -1,0 +1,305 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Action, INFER, LOAD, STATUS_INFER_TOO_LATE, STATUS_LOAD_TOO_LATE, STATUS_OK } from '../../src/core/action.js';
+import { InvariantError } from '../../src/core/invariant.js';
+import { OUTCOME_ERROR, OUTCOME_LATE, OUTCOME_OK, OUTCOME_REJECTED, OUTCOME_TIMEOUT } from '../../src/core/request.js';
+import { ControllerHarness } from './controller-harness.js';
+
+const MS = 1_000_000;
+
+/** A harness whose model 0 is warm on GPU 0, at 10 ms. */
+function warm(): ControllerHarness {
+  const harness = new ControllerHarness();
+  harness.policy.onSchedule = (nowNs, dispatch) => dispatch.load(0, 0, nowNs, nowNs + MS, nowNs);
+  harness.controller.step(0);
+  harness.policy.onSchedule = () => {};
+  harness.finish(STATUS_OK, 0, 8 * MS);
+  harness.controller.step(10 * MS);
+  return harness;
+}
+
+describe('Controller: answers', () => {
+  it('answers ok within the objective, the deadline itself included, and late after it', () => {
+    for (const [endNs, outcome] of [
+      [60 * MS, OUTCOME_OK],
+      [60 * MS + 1, OUTCOME_LATE],
+    ]) {
+      const harness = warm();
+      harness.policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
+      harness.controller.offer(0, 10 * MS, 50 * MS, 0);
+      harness.controller.step(10 * MS);
+      harness.finish(STATUS_OK, 10 * MS, endNs);
+      harness.controller.step(endNs);
+      expect(harness.answers).toEqual([{ id: 0, outcome, nowNs: endNs }]);
+    }
+  });
+
+  it('counts latency from arrival, though the request was looked at later', () => {
+    const harness = warm();
+    harness.policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
+    harness.controller.offer(0, 5 * MS, 10 * MS, 0);
+    harness.controller.step(10 * MS);
+    harness.finish(STATUS_OK, 10 * MS, 16 * MS);
+    harness.controller.step(16 * MS);
+    expect(harness.answers[0].outcome).toBe(OUTCOME_LATE);
+  });
+
+  it('answers rejected at once when the policy refuses on arrival', () => {
+    const harness = new ControllerHarness();
+    harness.policy.refuse = true;
+    harness.controller.offer(0, 5, 100, 0);
+    harness.controller.step(5);
+    expect(harness.answers).toEqual([{ id: 0, outcome: OUTCOME_REJECTED, nowNs: 5 }]);
+    expect(harness.controller.nextWakeNs(5)).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it('answers rejected when the policy rejects a queued request', () => {
+    const harness = new ControllerHarness();
+    harness.policy.onSchedule = (nowNs, dispatch) => {
+      for (const slot of harness.policy.waiting.splice(0)) dispatch.reject(slot, nowNs);
+    };
+    harness.controller.offer(0, 5, 100, 0);
+    harness.controller.step(5);
+    expect(harness.answers.map(({ outcome }) => outcome)).toEqual([OUTCOME_REJECTED]);
+  });
+
+  it('answers timeout at the due time, tells the policy, and asks to be woken for it', () => {
+    const harness = new ControllerHarness();
+    harness.policy.dueAfterNs = 30;
+    harness.controller.offer(0, 5, 100, 0);
+    harness.controller.step(5);
+    expect(harness.controller.nextWakeNs(5)).toBe(35);
+    harness.controller.step(34);
+    expect(harness.answers).toEqual([]);
+    harness.controller.step(35);
+    expect(harness.answers).toEqual([{ id: 0, outcome: OUTCOME_TIMEOUT, nowNs: 35 }]);
+    expect(harness.policy.timeouts).toEqual([0]);
+  });
+
+  it('does not time out a request that is in an action, nor the next one in its slot', () => {
+    const harness = warm();
+    harness.policy.dueAfterNs = 2 * MS;
+    harness.policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
+    harness.controller.offer(0, 10 * MS, 50 * MS, 0);
+    harness.controller.step(10 * MS);
+    harness.controller.step(12 * MS);
+    expect(harness.answers).toEqual([]);
+    harness.finish(STATUS_OK, 10 * MS, 11 * MS);
+    harness.controller.step(13 * MS);
+    harness.policy.onSchedule = () => {};
+    harness.policy.dueAfterNs = 100 * MS;
+    harness.controller.offer(0, 13 * MS, 50 * MS, 0);
+    harness.controller.step(14 * MS);
+    expect(harness.answers.map(({ outcome }) => outcome)).toEqual([OUTCOME_OK]);
+  });
+
+  it('answers error to every request of a failed INFER', () => {
+    const harness = warm();
+    harness.policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
+    for (let i = 0; i < 2; i++) harness.controller.offer(0, 10 * MS, 50 * MS, 0);
+    harness.controller.step(10 * MS);
+    harness.finish(STATUS_INFER_TOO_LATE, 11 * MS, 11 * MS);
+    harness.controller.step(12 * MS);
+    expect(harness.answers.map(({ id, outcome }) => [id, outcome])).toEqual([
+      [0, OUTCOME_ERROR],
+      [1, OUTCOME_ERROR],
+    ]);
+    expect(harness.controller.cluster.exec[0].outstanding).toBe(0);
+    expect(harness.controller.cluster.nominalExecNs(0, 1)).toBe(5 * MS);
+  });
+});
+
+describe('Controller: bookkeeping', () => {
+  it('takes pages when a LOAD is sent and has the model warm when it ended', () => {
+    const harness = new ControllerHarness();
+    const { cluster } = harness.controller;
+    harness.policy.onSchedule = (nowNs, dispatch) => dispatch.load(1, 0, nowNs, nowNs + MS, nowNs);
+    harness.controller.step(0);
+    expect([cluster.pages[1].free, cluster.held.has(0, 1), cluster.warm.has(0, 1)]).toEqual([4, true, false]);
+    expect(cluster.weights[1].outstandingNs).toBe(8 * MS);
+    harness.policy.onSchedule = () => {};
+    harness.finish(STATUS_OK, 0, 8 * MS);
+    harness.controller.step(8 * MS);
+    expect([cluster.warm.has(0, 1), cluster.weights[1].outstanding]).toEqual([true, 0]);
+  });
+
+  it('gives the pages back when a LOAD failed', () => {
+    const harness = new ControllerHarness();
+    const { cluster } = harness.controller;
+    harness.policy.onSchedule = (nowNs, dispatch) => dispatch.load(0, 1, nowNs, nowNs, nowNs);
+    harness.controller.step(0);
+    harness.policy.onSchedule = () => {};
+    harness.finish(STATUS_LOAD_TOO_LATE, 5, 5);
+    harness.controller.step(6);
+    expect([cluster.pages[0].free, cluster.held.has(1, 0), cluster.warm.has(1, 0)]).toEqual([6, false, false]);
+    expect(cluster.loadNs(1)).toBe(8 * MS);
+  });
+
+  it('gives the pages of an UNLOAD back at once, and sends it ahead of everything', () => {
+    const harness = warm();
+    harness.policy.onSchedule = (nowNs, dispatch) => dispatch.unload(0, 0, nowNs);
+    harness.controller.step(11 * MS);
+    const { cluster } = harness.controller;
+    expect([cluster.pages[0].free, cluster.held.count(0), cluster.warm.count(0)]).toEqual([6, 0, 0]);
+    const unload = harness.sent[0];
+    expect([unload.earliestNs, unload.latestNs]).toEqual([0, Number.POSITIVE_INFINITY]);
+  });
+
+  it('plans each action after those that its lane already has', () => {
+    const harness = warm();
+    for (let i = 0; i < 2; i++) {
+      harness.policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
+      harness.controller.offer(0, 10 * MS, 50 * MS, 0);
+      harness.controller.step(10 * MS);
+    }
+    const [first, second] = harness.sent;
+    // An idle lane is free 1 ms from now.
+    expect([first.expectedDurationNs, first.expectedEndNs]).toEqual([3 * MS, 14 * MS]);
+    expect([second.expectedDurationNs, second.expectedEndNs]).toEqual([3 * MS, 16 * MS]);
+  });
+
+  it('hands the policy results before arrivals, and arrivals before it schedules', () => {
+    const harness = warm();
+    harness.policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
+    harness.controller.offer(0, 10 * MS, 50 * MS, 0);
+    harness.controller.step(10 * MS);
+    harness.policy.calls.length = 0;
+    harness.controller.offer(0, 12 * MS, 50 * MS, 0);
+    harness.finish(STATUS_OK, 10 * MS, 13 * MS);
+    expect(harness.controller.hasInput).toBe(true);
+    harness.controller.step(13 * MS);
+    expect(harness.policy.calls).toEqual(['finished', 'admit', 'schedule']);
+    expect(harness.controller.hasInput).toBe(false);
+  });
+
+  it('notes how many GPUs held the model when the request came', () => {
+    const harness = warm();
+    const slots = [harness.controller.offer(0, 10 * MS, 50, 0), harness.controller.offer(1, 10 * MS, 50, 0)];
+    harness.controller.step(10 * MS);
+    expect(slots.map((slot) => harness.controller.requests.arrivalCopies[slot])).toEqual([1, 0]);
+  });
+
+  it('digests decisions: equal histories are equal, another decision differs', () => {
+    const digest = (latestNs: number) => {
+      const harness = new ControllerHarness();
+      harness.policy.onSchedule = (nowNs, dispatch) => dispatch.load(0, 0, nowNs, latestNs, nowNs);
+      harness.controller.step(0);
+      return harness.controller.digest;
+    };
+    expect(digest(5)).toBe(digest(5));
+    expect(digest(5)).not.toBe(digest(6));
+  });
+});
+
+describe('Controller: broken promises are invariant failures', () => {
+  it('time running backwards', () => {
+    const harness = new ControllerHarness();
+    harness.controller.step(10);
+    expect(() => harness.controller.step(10)).not.toThrow();
+    expect(() => harness.controller.step(9)).toThrow(InvariantError);
+  });
+
+  it('time that is not a number', () => {
+    expect(() => new ControllerHarness().controller.step(Number.NaN)).toThrow(InvariantError);
+  });
+
+  it('an INFER where the model is not warm, a LOAD where it is, an UNLOAD where it is not', () => {
+    const cold = new ControllerHarness();
+    cold.controller.offer(0, 0, 50, 0);
+    cold.policy.onSchedule = (nowNs) => cold.inferAll(nowNs);
+    expect(() => cold.controller.step(0)).toThrow('INFER goes to a GPU that holds the model');
+    const held = warm();
+    held.policy.onSchedule = (nowNs, dispatch) => dispatch.load(0, 0, nowNs, nowNs, nowNs);
+    expect(() => held.controller.step(10 * MS)).toThrow('LOAD goes to a GPU that lacks the model');
+    const absent = warm();
+    absent.policy.onSchedule = (nowNs, dispatch) => dispatch.unload(1, 0, nowNs);
+    expect(() => absent.controller.step(10 * MS)).toThrow('UNLOAD goes to a GPU where the model is warm');
+  });
+
+  it('a LOAD without free pages', () => {
+    const harness = new ControllerHarness();
+    harness.policy.onSchedule = (nowNs, dispatch) => {
+      for (let model = 0; model < 4; model++) dispatch.load(0, model, nowNs, nowNs, nowNs);
+    };
+    expect(() => harness.controller.step(0)).toThrow('pages are free when they are taken');
+  });
+
+  it('a batch that is empty, over its size, or holds a request of another action', () => {
+    const send = (count: number, slots: number[]) => {
+      const harness = warm();
+      for (let i = 0; i < 2; i++) harness.controller.offer(0, 10 * MS, 50 * MS, 0);
+      harness.policy.onSchedule = (nowNs, dispatch) =>
+        dispatch.infer(0, 0, 0, Int32Array.from(slots), count, nowNs, nowNs, nowNs);
+      harness.controller.step(10 * MS);
+      harness.controller.step(10 * MS);
+    };
+    expect(() => send(0, [0])).toThrow('a batch is neither empty nor over its size');
+    expect(() => send(2, [0, 1])).toThrow('a batch is neither empty nor over its size');
+    expect(() => send(1, [0])).toThrow('a request is in one action at a time');
+  });
+
+  it('a result without a status', () => {
+    const harness = new ControllerHarness();
+    harness.policy.onSchedule = (nowNs, dispatch) => dispatch.load(0, 0, nowNs, nowNs, nowNs);
+    harness.controller.step(0);
+    expect(() => harness.controller.result(harness.sent[0])).toThrow('a result has a status');
+  });
+});
+
+const event = fc.record({
+  afterNs: fc.nat(4 * MS),
+  arrivals: fc.array(fc.record({ model: fc.nat(3), dueAfterNs: fc.nat(20 * MS), refuse: fc.boolean() }), {
+    maxLength: 3,
+  }),
+  decide: fc.constantFrom('load', 'unload', 'infer', 'infer', 'reject', 'nothing'),
+  pick: fc.nat(),
+  /** How many outstanding actions end now, and whether they succeed. */
+  results: fc.array(fc.boolean(), { maxLength: 2 }),
+});
+
+describe('Controller: whatever the policy does and however actions end', () => {
+  it('every request gets exactly one answer, and pages add up', () => {
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 50 }), (events) => {
+        const harness = new ControllerHarness();
+        const { controller, policy } = harness;
+        let nowNs = 0;
+        let offered = 0;
+        for (const { afterNs, arrivals, decide, pick, results } of events) {
+          nowNs += afterNs;
+          for (const good of results) if (harness.sent.length > 0) harness.finish(good ? STATUS_OK : 1, nowNs, nowNs);
+          policy.onSchedule = (at) => harness.decide(decide, pick, at);
+          policy.plans.push(...arrivals);
+          for (const { model } of arrivals) controller.offer(model, nowNs, 10 * MS, offered++);
+          controller.step(nowNs);
+          expect(controller.requests.size).toBe(offered - harness.answers.length);
+          for (const pages of controller.cluster.pages) {
+            const held = [0, 1, 2, 3].reduce((sum, model) => sum + pages.pagesOf(model), 0);
+            expect(pages.free + held).toBe(6);
+          }
+        }
+        policy.onSchedule = () => {};
+        while (harness.sent.length > 0) harness.finish(STATUS_OK, nowNs, nowNs);
+        controller.step(nowNs + 20 * MS);
+        const ids = harness.answers.map(({ id }) => id).sort((a, b) => a - b);
+        expect(ids).toEqual(Array.from({ length: offered }, (_, id) => id));
+        expect(controller.requests.size).toBe(0);
+        expect(controller.nextWakeNs(nowNs + 20 * MS)).toBe(Number.POSITIVE_INFINITY);
+      }),
+    );
+  });
+
+  it('observers see every answer and every result, in order', () => {
+    const harness = warm();
+    harness.policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
+    harness.controller.offer(0, 10 * MS, 50 * MS, 4);
+    harness.controller.step(10 * MS);
+    harness.policy.onSchedule = () => {};
+    harness.finish(STATUS_OK, 10 * MS, 13 * MS);
+    harness.controller.step(13 * MS);
+    const kinds = harness.seen.map((entry) => entry.kind);
+    expect(kinds).toEqual([LOAD, INFER, 'answer']);
+    const infer = harness.seen[1].action as Pick<Action, 'beginNs' | 'endNs' | 'count'>;
+    expect([infer.beginNs, infer.endNs, infer.count]).toEqual([10 * MS, 13 * MS, 1]);
+  });
+});

@@ -1,0 +1,259 @@
+import { describe, expect, it } from 'vitest';
+import { INFER, LOAD, UNLOAD } from '../../src/core/action.js';
+import { InvariantError } from '../../src/core/invariant.js';
+import { laneOf } from '../../src/core/worker.js';
+import { action, models } from './fixtures.js';
+import { WorkerHarness } from './worker-harness.js';
+
+const NEVER = Number.POSITIVE_INFINITY;
+const ANY: readonly [number, number] = [0, NEVER];
+
+/** A worker that holds models 0 and 1. */
+function warm(copies = false): WorkerHarness {
+  const harness = new WorkerHarness(copies);
+  for (const model of [0, 1]) {
+    harness.send(model, LOAD, model, ANY, 0);
+    harness.endLoad(0);
+  }
+  harness.results.length = 0;
+  harness.started.length = 0;
+  return harness;
+}
+
+describe('Worker: windows', () => {
+  it('waits for the earliest start, and says when it wants to be woken', () => {
+    const harness = warm();
+    harness.send(7, INFER, 0, [10, 20], 5);
+    expect(harness.started).toEqual([]);
+    expect(harness.worker.nextWakeNs()).toBe(10);
+    harness.worker.step(10);
+    expect(harness.started).toEqual([{ what: 'exec', id: 7, nowNs: 10 }]);
+    expect(harness.worker.nextWakeNs()).toBe(NEVER);
+  });
+
+  it('starts at the latest start itself', () => {
+    const harness = warm();
+    harness.send(7, INFER, 0, [10, 20], 20);
+    harness.endExec(23);
+    expect(harness.results).toEqual([[7, 0, 20, 23]]);
+  });
+
+  it('refuses with 81 an INFER, and with 51 a LOAD, that did not start in time; it costs no time', () => {
+    const harness = warm();
+    harness.send(7, INFER, 0, [10, 20], 21);
+    harness.send(8, LOAD, 2, [10, 20], 21);
+    expect(harness.results).toEqual([
+      [7, 81, 21, 21],
+      [8, 51, 21, 21],
+    ]);
+    expect(harness.started).toEqual([]);
+    expect(harness.worker.freePages).toBe(2);
+  });
+
+  it('refuses what became too late while the lane was busy, and goes on with the next', () => {
+    const harness = warm();
+    harness.send(1, INFER, 0, [0, 10], 0);
+    harness.send(2, INFER, 0, [0, 10], 1);
+    harness.send(3, INFER, 0, [1, 40], 1);
+    harness.endExec(30);
+    expect(harness.results).toEqual([
+      [1, 0, 0, 30],
+      [2, 81, 30, 30],
+    ]);
+    expect(harness.started.at(-1)).toEqual({ what: 'exec', id: 3, nowNs: 30 });
+  });
+});
+
+describe('Worker: lanes', () => {
+  it('names EXEC the lane of INFER, and WEIGHTS that of LOAD and UNLOAD', () => {
+    expect(([INFER, LOAD, UNLOAD] as const).map((kind) => laneOf(action(0, kind)))).toEqual([0, 1, 1]);
+  });
+
+  it('runs one action at a time on each lane, and both lanes at the same time', () => {
+    const harness = warm();
+    harness.send(1, INFER, 0, ANY, 0);
+    harness.send(2, INFER, 1, ANY, 0);
+    harness.send(3, LOAD, 2, ANY, 0);
+    expect(harness.started.map(({ id }) => id)).toEqual([1, 3]);
+    harness.endExec(3);
+    expect(harness.started.map(({ id }) => id)).toEqual([1, 3, 2]);
+  });
+
+  it('takes actions by earliest start, first come first served where that is equal', () => {
+    const harness = warm();
+    harness.send(1, INFER, 0, ANY, 0);
+    harness.send(2, INFER, 0, [5, NEVER], 0);
+    harness.send(3, INFER, 0, [4, NEVER], 0);
+    harness.send(4, INFER, 0, [4, NEVER], 0);
+    for (const nowNs of [10, 20, 30, 40]) harness.endExec(nowNs);
+    expect(harness.results.map(([id]) => id)).toEqual([1, 3, 4, 2]);
+  });
+
+  it('is woken by the clock for idle lanes only', () => {
+    const harness = warm();
+    harness.send(1, INFER, 0, ANY, 0);
+    harness.send(2, INFER, 0, [5, NEVER], 0);
+    expect(harness.worker.nextWakeNs()).toBe(NEVER);
+    harness.send(3, LOAD, 2, [9, NEVER], 0);
+    expect(harness.worker.nextWakeNs()).toBe(9);
+  });
+
+  it('reports the GPU clock that an INFER ran at', () => {
+    const harness = warm();
+    const infer = action(1, INFER, 0);
+    harness.worker.receive(infer, 0, NEVER);
+    harness.worker.step(0);
+    harness.endExec(6, 0.5);
+    expect(infer.clock).toBe(0.5);
+  });
+});
+
+describe('Worker: weights', () => {
+  it('counts weights as present when the LOAD ends: until then an INFER is refused with 82', () => {
+    const harness = new WorkerHarness();
+    harness.send(1, INFER, 0, ANY, 0);
+    harness.send(2, LOAD, 0, ANY, 0);
+    harness.send(3, INFER, 0, ANY, 4);
+    expect(harness.worker.isPresent(0)).toBe(false);
+    harness.endLoad(8);
+    expect(harness.worker.isPresent(0)).toBe(true);
+    harness.send(4, INFER, 0, ANY, 8);
+    expect(harness.results).toEqual([
+      [1, 82, 0, 0],
+      [3, 82, 4, 4],
+      [2, 0, 0, 8],
+    ]);
+    expect(harness.started.at(-1)?.id).toBe(4);
+  });
+
+  it('refuses with 53 a LOAD for which pages are missing', () => {
+    const harness = warm();
+    harness.send(5, LOAD, 2, ANY, 0);
+    harness.send(6, LOAD, 3, ANY, 0);
+    harness.endLoad(8);
+    expect(harness.results).toEqual([
+      [5, 0, 0, 8],
+      [6, 53, 8, 8],
+    ]);
+    expect(harness.worker.freePages).toBe(0);
+  });
+
+  it('drops weights on UNLOAD at once: it takes no time and frees the pages for a LOAD that waits', () => {
+    const harness = new WorkerHarness(false, models(4, { pages: 6 }));
+    harness.send(1, LOAD, 0, ANY, 0);
+    harness.endLoad(8);
+    harness.send(2, LOAD, 1, [20, 30], 9);
+    harness.send(3, UNLOAD, 0, ANY, 10);
+    expect(harness.results.at(-1)).toEqual([3, 0, 10, 10]);
+    expect([harness.worker.isPresent(0), harness.worker.freePages]).toEqual([false, 6]);
+    harness.worker.step(20);
+    expect(harness.started.at(-1)).toEqual({ what: 'load', id: 2, nowNs: 20 });
+  });
+
+  it('lets an UNLOAD wait for a running LOAD, and go ahead of LOADs that have not begun', () => {
+    const harness = warm();
+    harness.send(5, LOAD, 2, [1, NEVER], 1);
+    harness.send(6, LOAD, 3, [2, NEVER], 2);
+    harness.send(7, UNLOAD, 0, ANY, 3);
+    expect(harness.results).toEqual([]);
+    expect(harness.worker.isPresent(0)).toBe(true);
+    harness.endLoad(9);
+    expect(harness.results).toEqual([
+      [5, 0, 1, 9],
+      [7, 0, 9, 9],
+    ]);
+    expect(harness.started.at(-1)).toEqual({ what: 'load', id: 6, nowNs: 9 });
+  });
+
+  it('never refuses an UNLOAD for being late', () => {
+    const harness = warm();
+    harness.send(5, UNLOAD, 0, [0, 1], 100);
+    expect(harness.results).toEqual([[5, 0, 100, 100]]);
+  });
+
+  it('answers 84 when the weights were dropped, or loaded anew, during an INFER', () => {
+    for (const kind of [UNLOAD, LOAD] as const) {
+      const harness = warm();
+      harness.send(1, INFER, 0, ANY, 0);
+      harness.send(2, kind, 0, ANY, 1);
+      harness.endExec(3);
+      expect(harness.results.at(-1)).toEqual([1, 84, 0, 3]);
+    }
+  });
+
+  it('is indifferent to changes of other models during an INFER', () => {
+    const harness = warm();
+    harness.send(1, INFER, 0, ANY, 0);
+    harness.send(2, UNLOAD, 1, ANY, 1);
+    harness.endExec(3);
+    expect(harness.results.at(-1)).toEqual([1, 0, 0, 3]);
+  });
+
+  it('loads a model that is there in place of itself: pages are counted once, and it is absent meanwhile', () => {
+    const harness = warm();
+    harness.send(1, LOAD, 0, ANY, 0);
+    expect([harness.worker.freePages, harness.worker.isPresent(0)]).toEqual([2, false]);
+    harness.endLoad(8);
+    expect([harness.worker.freePages, harness.worker.isPresent(0)]).toEqual([2, true]);
+  });
+});
+
+describe('Worker: INPUT and OUTPUT copies', () => {
+  it('overlap EXEC: the next input comes in, and the last output goes out, while a batch runs', () => {
+    const harness = warm(true);
+    harness.send(1, INFER, 0, [0, 50], 0);
+    harness.send(2, INFER, 0, [0, 50], 0);
+    harness.endInput(2);
+    harness.endInput(4);
+    harness.endExec(10);
+    expect(harness.started).toEqual([
+      { what: 'input', id: 1, nowNs: 0 },
+      { what: 'exec', id: 1, nowNs: 2 },
+      { what: 'input', id: 2, nowNs: 2 },
+      { what: 'output', id: 1, nowNs: 10 },
+      { what: 'exec', id: 2, nowNs: 10 },
+    ]);
+    expect(harness.results).toEqual([]);
+    harness.endOutput(11);
+    // What is measured is the execution alone.
+    expect(harness.results).toEqual([[1, 0, 2, 10]]);
+  });
+
+  it('go out one at a time, in order', () => {
+    const harness = warm(true);
+    for (const id of [1, 2]) {
+      harness.send(id, INFER, 0, ANY, 0);
+      harness.endInput(0);
+      harness.endExec(id);
+    }
+    expect(harness.started.filter(({ what }) => what === 'output').map(({ id }) => id)).toEqual([1]);
+    harness.endOutput(9);
+    harness.endOutput(12);
+    expect(harness.started.filter(({ what }) => what === 'output')).toEqual([
+      { what: 'output', id: 1, nowNs: 1 },
+      { what: 'output', id: 2, nowNs: 9 },
+    ]);
+    expect(harness.results.map(([id]) => id)).toEqual([1, 2]);
+  });
+
+  it('begin no earlier than the window, and leave EXEC bound by its end', () => {
+    const harness = warm(true);
+    harness.send(1, INFER, 0, [10, 20], 5);
+    expect(harness.worker.nextWakeNs()).toBe(10);
+    harness.worker.step(10);
+    harness.endInput(21);
+    expect(harness.results).toEqual([[1, 81, 21, 21]]);
+    harness.send(2, INFER, 0, [10, 20], 22);
+    expect(harness.results.at(-1)).toEqual([2, 81, 22, 22]);
+  });
+});
+
+describe('Worker: broken promises are invariant failures', () => {
+  it('an end of something that does not run', () => {
+    const harness = new WorkerHarness(true);
+    expect(() => harness.worker.finished(0, 1, 1)).toThrow(InvariantError);
+    expect(() => harness.worker.finished(1, 1, 1)).toThrow(InvariantError);
+    expect(() => harness.worker.copiedIn()).toThrow(InvariantError);
+    expect(() => harness.worker.copiedOut(1)).toThrow(InvariantError);
+  });
+});

@@ -1,0 +1,111 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import ts from 'typescript';
+
+/** What a cell shows: text that it printed, or pictures and Markdown by MIME type. */
+export interface Output {
+  readonly output_type: string;
+  readonly name?: string;
+  readonly text?: string | string[];
+  readonly data?: Readonly<Record<string, string | string[]>>;
+}
+
+export interface Cell {
+  readonly cell_type: string;
+  readonly source: string | string[];
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly execution_count?: number | null;
+  readonly outputs?: readonly Output[];
+}
+
+export function readCells(path: string): Cell[] {
+  return (JSON.parse(readFileSync(path, 'utf8')) as { cells: Cell[] }).cells.filter(
+    ({ cell_type: type }) => type === 'code',
+  );
+}
+
+/** Text of a field that notebooks write as a string or as a list of lines. */
+export function textOf(text: string | string[] | undefined): string {
+  return Array.isArray(text) ? text.join('') : (text ?? '');
+}
+
+/** What the notebooks use of the Deno kernel, for the type checker. */
+const KERNEL_TYPES = `declare namespace Deno {
+  interface Shown { readonly data: Record<string, string> }
+  const jupyter: {
+    md(strings: TemplateStringsArray, ...values: unknown[]): Shown;
+    image(bytes: Uint8Array): Shown;
+  };
+}
+declare function __show(value: unknown): void;
+declare function __begin(): void;
+`;
+
+/** The same as it behaves: everything shown or printed goes into one list a cell. */
+const KERNEL = `
+const __cells = [];
+globalThis.__begin = () => __cells.push([]);
+globalThis.__add = (output) => { __cells[__cells.length - 1].push(output); };
+globalThis.__show = (value) => {
+  if (value !== undefined) __add({ output_type: 'execute_result', data: value.data ?? { 'text/plain': String(value) } });
+};
+globalThis.Deno = { jupyter: {
+  md: (strings, ...values) => ({ data: { 'text/markdown': String.raw({ raw: strings }, ...values) } }),
+  image: (bytes) => ({ data: { 'image/png': Buffer.from(bytes).toString('base64') } }),
+} };
+console.log = (...parts) => __add({ output_type: 'stream', name: 'stdout', text: parts.join(' ') + '\\n' });
+process.on('exit', () => process.stdout.write(JSON.stringify(__cells)));
+`;
+
+/** The cells as one module that can be type-checked. */
+export function checkable(cells: readonly Cell[]): string {
+  return KERNEL_TYPES + joined(cells);
+}
+
+/** The cells as one module that runs in Node and prints a list of outputs for each cell, as JSON. */
+export function runnable(cells: readonly Cell[]): string {
+  return KERNEL + joined(cells);
+}
+
+function joined(cells: readonly Cell[]): string {
+  return cells.map(({ source }) => `__begin();\n${showLast(textOf(source))}\n`).join('');
+}
+
+/** A kernel shows the value of the expression that ends a cell. */
+function showLast(code: string): string {
+  const source = ts.createSourceFile('cell.ts', code, ts.ScriptTarget.Latest, true);
+  const last = source.statements.at(-1);
+  if (last === undefined || !ts.isExpressionStatement(last)) return code;
+  const shown = last.expression.getText();
+  return `${code.slice(0, last.getStart())}__show(${shown});${code.slice(last.getEnd())}`;
+}
+
+/** Why Jupyter cannot run TypeScript here, or the empty string. */
+export function whyNoJupyter(): string {
+  for (const tool of ['jupyter-nbconvert', 'deno']) {
+    if (spawnSync(tool, ['--version']).status !== 0) return `${tool} is not installed`;
+  }
+  return '';
+}
+
+/** Executes a notebook as Jupyter does, and returns the path of the executed copy in `dir`. */
+export function executeInJupyter(path: string, dir: string): string {
+  const kernel = join(dir, 'kernels', 'deno');
+  mkdirSync(kernel, { recursive: true });
+  const argv = ['deno', 'jupyter', '--kernel', '--conn', '{connection_file}'];
+  writeFileSync(
+    join(kernel, 'kernel.json'),
+    JSON.stringify({ argv, display_name: 'Deno', language: 'typescript' }),
+  );
+  const { status, stderr } = spawnSync(
+    'jupyter-nbconvert',
+    ['--to', 'notebook', '--execute', '--output-dir', dir, '--output', 'executed.ipynb', path],
+    {
+      encoding: 'utf8',
+      env: { ...process.env, JUPYTER_PATH: [dir, process.env.JUPYTER_PATH ?? ''].join(delimiter) },
+    },
+  );
+  if (status !== 0) throw new Error(`nbconvert failed:\n${stderr}`);
+  return join(dir, 'executed.ipynb');
+}
