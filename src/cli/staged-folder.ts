@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { EscapementError } from '../core/errors.js';
+import { cannotWrite } from '../files/output-file.js';
 
 /**
  * Runs `fill` on a hidden folder inside `dir` and moves the files up only when it succeeded: a run that
@@ -14,8 +14,7 @@ export async function withStagedFolder<T>(dir: string, fill: (stage: string) => 
     rmSync(stage, { recursive: true, force: true });
     mkdirSync(stage);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new EscapementError('E_FILE_WRITE', `cannot be written: ${reason}`, { file: dir });
+    throw cannotWrite(dir, error);
   }
   try {
     const value = await fill(stage);

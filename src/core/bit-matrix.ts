@@ -109,8 +109,3 @@ function population(word: number): number {
   x = (x + (x >>> 4)) & 0x0f0f0f0f;
   return Math.imul(x, 0x01010101) >>> 24;
 }
-
-/** Column offset of the lowest set bit of a word that is not 0. */
-export function lowestBit(word: number): number {
-  return 31 - Math.clz32(word & -word);
-}

@@ -1,4 +1,4 @@
-import { BitMatrix, lowestBit } from './bit-matrix.js';
+import type { BitMatrix } from './bit-matrix.js';
 import { NS_PER_MS } from './units.js';
 
 /** A GPU counts as having at least this much work, so that weights stay finite. */
@@ -22,8 +22,15 @@ export class DemandTracker {
   readonly stale: StaleList;
 
   private readonly changed: StaleList;
-  private readonly allocatedOn: BitMatrix;
+  /**
+   * Where each model's demand is spread, as of its last spreading: GPUs `holders[model · gpus + i]` for i below
+   * `holderCount[model]`, with `allocation` beside them. Lists are read far more often than they change.
+   */
+  private readonly holders: Int32Array;
+  private readonly holderCount: Int32Array;
   private readonly allocation: Float64Array;
+  /** 1 where the GPUs that hold the model are not those of the list any more. */
+  private readonly hasMoved: Uint8Array;
   private readonly outstanding: Float64Array;
   private readonly weight: Float64Array;
 
@@ -38,7 +45,9 @@ export class DemandTracker {
     this.load = new Float64Array(models);
     this.changed = new StaleList(models);
     this.stale = new StaleList(models);
-    this.allocatedOn = new BitMatrix(models, gpus);
+    this.holders = new Int32Array(models * gpus);
+    this.holderCount = new Int32Array(models);
+    this.hasMoved = new Uint8Array(models);
     this.allocation = new Float64Array(models * gpus);
     this.outstanding = new Float64Array(gpus).fill(IDLE_OUTSTANDING);
     this.weight = new Float64Array(gpus).fill(INITIAL_WEIGHT);
@@ -57,6 +66,7 @@ export class DemandTracker {
 
   /** The set of GPUs that hold the model changed. */
   moved(model: number): void {
+    this.hasMoved[model] = 1;
     this.changed.add(model);
   }
 
@@ -77,16 +87,18 @@ export class DemandTracker {
   /** Load demand that the model's GPUs cannot serve: positive means it wants another copy. */
   loadPriority(model: number): number {
     const demand = this.load[model];
-    if (demand <= 0 || this.held.count(model) === 0) return demand;
-    const { held, weight, outstanding, capacity } = this;
-    const perWeight = demand / this.totalWeight(model);
+    if (demand <= 0 || this.holderCount[model] === 0) return demand;
+    const { holders, weight, outstanding, capacity } = this;
+    const base = model * this.gpus;
+    const end = base + this.holderCount[model];
+    let totalWeight = 0;
+    for (let i = base; i < end; i++) totalWeight += weight[holders[i]];
+    const perWeight = demand / totalWeight;
     let priority = demand;
-    for (let w = 0; w < held.words; w++) {
-      for (let bits = held.word(model, w); bits !== 0; bits &= bits - 1) {
-        const gpu = (w << 5) + lowestBit(bits);
-        const required = Math.floor(perWeight * weight[gpu] + ROUNDING);
-        priority -= Math.floor((capacity * required) / outstanding[gpu]);
-      }
+    for (let i = base; i < end; i++) {
+      const gpu = holders[i];
+      const required = Math.floor(perWeight * weight[gpu] + ROUNDING);
+      priority -= Math.floor((capacity * required) / outstanding[gpu]);
     }
     return priority;
   }
@@ -96,44 +108,38 @@ export class DemandTracker {
     return this.outstanding[gpu] - IDLE_OUTSTANDING;
   }
 
+  /** Takes back what was allocated and allocates anew, in one go over the GPUs that hold the model. */
   private spread(model: number): void {
+    if (this.hasMoved[model] === 1) this.listHolders(model);
+    const { holders, allocation, outstanding, weight, capacity } = this;
     const base = model * this.gpus;
-    const { allocatedOn, held, allocation, outstanding, weight, capacity } = this;
+    const end = base + this.holderCount[model];
     let totalWeight = 0;
-    for (let w = 0; w < held.words; w++) {
-      const holders = held.word(model, w);
-      const allocated = allocatedOn.word(model, w);
-      for (let bits = allocated; bits !== 0; bits &= bits - 1) {
-        const gpu = (w << 5) + lowestBit(bits);
-        outstanding[gpu] -= allocation[base + gpu];
-      }
-      for (let bits = holders; bits !== 0; bits &= bits - 1)
-        totalWeight += weight[(w << 5) + lowestBit(bits)];
-      if (allocated !== holders) {
-        allocatedOn.exclude(model, w, allocated & ~holders);
-        allocatedOn.include(model, w, holders);
-      }
-    }
+    for (let i = base; i < end; i++) totalWeight += weight[holders[i]];
     const perWeight = this.exec[model] / totalWeight;
-    for (let w = 0; w < held.words; w++) {
-      for (let bits = held.word(model, w); bits !== 0; bits &= bits - 1) {
-        const gpu = (w << 5) + lowestBit(bits);
-        const share = Math.floor(perWeight * weight[gpu] + ROUNDING);
-        allocation[base + gpu] = share;
-        outstanding[gpu] += share;
-        weight[gpu] = capacity / outstanding[gpu];
-      }
+    for (let i = base; i < end; i++) {
+      const gpu = holders[i];
+      const share = Math.floor(perWeight * weight[gpu] + ROUNDING);
+      const total = outstanding[gpu] - allocation[i] + share;
+      allocation[i] = share;
+      outstanding[gpu] = total;
+      weight[gpu] = capacity / total;
     }
   }
 
-  private totalWeight(model: number): number {
-    const { held, weight } = this;
-    let total = 0;
-    for (let w = 0; w < held.words; w++) {
-      for (let bits = held.word(model, w); bits !== 0; bits &= bits - 1)
-        total += weight[(w << 5) + lowestBit(bits)];
+  /** Notes which GPUs hold the model now; what was allocated to those before is taken back. */
+  private listHolders(model: number): void {
+    const { held, holders, allocation } = this;
+    const base = model * this.gpus;
+    const before = base + this.holderCount[model];
+    for (let i = base; i < before; i++) this.outstanding[holders[i]] -= allocation[i];
+    let end = base;
+    for (let gpu = held.next(model, 0); gpu >= 0; gpu = held.next(model, gpu + 1)) {
+      holders[end] = gpu;
+      allocation[end++] = 0;
     }
-    return total;
+    this.holderCount[model] = end - base;
+    this.hasMoved[model] = 0;
   }
 }
 

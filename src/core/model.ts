@@ -31,7 +31,10 @@ function modelProblem(model: ModelSpec): string {
   if (!isCount(model.pages) || model.pages < 1) return `needs at least one page, found ${model.pages}`;
   if (!isCount(model.weightsBytes))
     return `weights bytes must be a whole number, found ${model.weightsBytes}`;
-  if (!isCount(model.loadNs)) return `load time must be a whole number of ns, found ${model.loadNs}`;
+  // A LOAD that takes no time could be repeated for ever within one instant.
+  if (!isCount(model.loadNs) || model.loadNs < 1) {
+    return `load time must be a positive whole number of ns, found ${model.loadNs}`;
+  }
   if (!isCount(model.inputBytes) || !isCount(model.outputBytes))
     return 'input and output bytes must be whole numbers';
   if (model.batchSizes.length === 0 || model.batchSizes[0] !== 1) return 'batch sizes must start with 1';

@@ -7,6 +7,8 @@ export interface Experiment {
   readonly name: string;
   /** Path of the file it came from, for messages. */
   readonly file: string;
+  /** The file as written and the overrides on top of it: for the record, nothing else depends on it. */
+  readonly source: { readonly text: string; readonly overrides: readonly string[] };
   readonly seed: number;
   readonly cluster: ClusterConfig;
   readonly models: readonly ModelSpec[];

@@ -59,6 +59,7 @@ async function buildExperiment(source: SourceDocument, overrides: readonly strin
   return {
     name: config.name ?? basename(file, extname(file)),
     file,
+    source: { text: source.text, overrides },
     seed: config.seed,
     cluster: config.cluster,
     models,

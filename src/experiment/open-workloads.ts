@@ -1,5 +1,6 @@
 import { EscapementError } from '../core/errors.js';
 import { mergeSources, openWorkload, type StreamedSource } from '../workload/index.js';
+import type { WorkloadSpec } from '../workload/spec.js';
 import type { Experiment } from './experiment.js';
 
 /** All workload sections of a run as one stream. */
@@ -10,6 +11,8 @@ export interface OpenedWorkloads {
   /** Names of the sections, and the first user id of each. */
   readonly sections: readonly string[];
   readonly sectionStarts: readonly number[];
+  /** Objective of each section's requests, ns; null where rows of a file carry their own. */
+  readonly sectionSlosNs: readonly (number | null)[];
 }
 
 /** Opens every workload section of an experiment. Throws coded errors for bad traces and model names. */
@@ -42,13 +45,20 @@ export async function openWorkloads(experiment: Experiment): Promise<OpenedWorkl
     durationNs,
     sections: sectionNames(experiment),
     sectionStarts,
+    sectionSlosNs: workloads.map((workload) => objectiveOf(workload, sloNs)),
   };
 }
 
-/** Sections go by their kind, numbered where one occurs again. */
+/** Sections go by their name, else by their kind, numbered where one occurs again. */
 function sectionNames({ workloads }: Experiment): string[] {
-  return workloads.map(({ kind }, i) => {
-    const before = workloads.slice(0, i).filter((other) => other.kind === kind).length;
-    return before === 0 ? kind : `${kind}-${before + 1}`;
+  const names = workloads.map(({ name, kind }) => name ?? kind);
+  return names.map((name, i) => {
+    const before = names.slice(0, i).filter((other) => other === name).length;
+    return before === 0 ? name : `${name}-${before + 1}`;
   });
+}
+
+function objectiveOf(workload: WorkloadSpec, runSloNs: number): number | null {
+  if (workload.sloNs !== undefined) return workload.sloNs;
+  return workload.kind === 'arrivals' && !workload.overrideSlo ? null : runSloNs;
 }

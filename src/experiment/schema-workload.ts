@@ -25,6 +25,7 @@ const names = textField(
 );
 
 const common = {
+  name: z.string().min(1).exactOptional().describe('What its users are called in results; its kind when absent.'),
   slo: duration('Objective of these requests instead of that of the run.', 1).exactOptional(),
   models: names.exactOptional(),
   start: duration('When the workload begins, counted from the start of the run.').exactOptional(),

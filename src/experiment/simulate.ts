@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { RunObserver } from '../core/observer.js';
+import { NS_PER_MS } from '../core/units.js';
 import { ActionLog } from '../metrics/action-log.js';
 import { writeChromeTrace } from '../metrics/chrome-trace.js';
 import { fanOut } from '../metrics/fan-out.js';
@@ -74,10 +75,15 @@ export async function simulate(experiment: Experiment, options: SimulateOptions 
     const facts = { seed: experiment.seed, digest: summary.digest, actionsLeftOut: timeline.dropped };
     writeChromeTrace(join(options.outDir, 'timeline.json'), entries, facts);
   }
+  const slosMs = workload.sectionSlosNs.map((sloNs) => (sloNs === null ? null : sloNs / NS_PER_MS));
+  const { text, overrides } = experiment.source;
   return {
     version: 1,
+    experiment: text,
+    ...(overrides.length === 0 ? {} : { overrides }),
     summary,
-    groups: buildGroups(recorder),
+    sloMs: slosMs.every((sloMs) => sloMs === slosMs[0]) ? slosMs[0] : null,
+    groups: buildGroups(recorder, slosMs),
     series: buildTimeSeries(recorder),
     latencyCdf: buildLatencyCdf(recorder),
     timeline: entries,

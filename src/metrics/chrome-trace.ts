@@ -1,5 +1,5 @@
 import { LANE_NAMES } from '../core/action.js';
-import { OutputFile } from './output-file.js';
+import { OutputFile } from '../files/output-file.js';
 import type { TimelineEntry } from './results.js';
 
 const US_PER_MS = 1000;

@@ -10,7 +10,7 @@ import {
   type RequestTable,
 } from '../core/request.js';
 import { headerOf, type LogColumn } from './log-columns.js';
-import { OutputFile } from './output-file.js';
+import { OutputFile } from '../files/output-file.js';
 
 /**
  * Columns of the request log: those of Clockwork's controller telemetry, in its order, so that its

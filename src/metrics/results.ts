@@ -57,6 +57,8 @@ export interface ActionCounts {
 
 /** One point a bin of virtual time; arrays of equal length. */
 export interface TimeSeries {
+  /** Virtual time at which the first bin begins: the end of the warm-up. */
+  readonly beginSeconds: number;
   readonly binSeconds: number;
   /** Requests by time of arrival, per second. */
   readonly offeredRps: readonly number[];
@@ -88,10 +90,15 @@ export interface TimelineEntry {
   readonly status: number;
 }
 
-/** Per group of models with a common name stem or objective: who got what. */
+/** One section of the workload: who got what. Figures as in `Summary`. */
 export interface GroupSummary {
+  /** As the section is named, else its kind. */
   readonly name: string;
+  /** Objective of its requests; null where each carries its own. */
+  readonly sloMs: number | null;
   readonly requests: RequestCounts;
+  readonly offeredRps: number;
+  readonly goodputRps: number;
   readonly sloAttainment: number;
   readonly latencyMs: LatencyMs;
 }
@@ -99,7 +106,13 @@ export interface GroupSummary {
 /** Everything that charts and reports need of one run. Written as `run.json`. */
 export interface RunResult {
   readonly version: 1;
+  /** The experiment as written, for the record. */
+  readonly experiment: string;
+  /** Overrides (`--set`) on top of it, in order; absent: none. */
+  readonly overrides?: readonly string[];
   readonly summary: Summary;
+  /** Objective that all requests share; null where they differ. */
+  readonly sloMs: number | null;
   /** One group a workload section when there are several, else empty. */
   readonly groups: readonly GroupSummary[];
   readonly series: TimeSeries;
@@ -129,8 +142,13 @@ export interface FinishedCell extends CellPlace {
   readonly result: CellResult;
 }
 
-/** A run's result less its `wall` figures: the same sweep gives the same bytes on any machine. */
-export type CellResult = Omit<RunResult, 'summary'> & { readonly summary: Omit<Summary, 'wall'> };
+/**
+ * A run's result less its `wall` figures, so that the same sweep gives the same bytes on any machine, and
+ * less what the sweep as a whole says once. Repetitions with further seeds have no timeline.
+ */
+export type CellResult = Omit<RunResult, 'summary' | 'experiment' | 'overrides'> & {
+  readonly summary: Omit<Summary, 'wall'>;
+};
 
 export interface FailedCell extends CellPlace {
   readonly status: 'failed';
@@ -144,6 +162,8 @@ export interface SweepResults {
   readonly name: string;
   /** The experiment as written, for the record. */
   readonly experiment: string;
+  /** Overrides (`--set`) on top of it in every cell, in order; absent: none. */
+  readonly overrides?: readonly string[];
   /** Value of each varied key when nothing overrides it, as written or as the default. */
   readonly defaults: Readonly<Record<string, string>>;
   readonly vary: readonly VariedKey[];

@@ -50,14 +50,28 @@ const timelineEntrySchema = z.object({
   status: z.int().describe('0 for success; the other numbers are those of the action log.'),
 });
 
+const objective = (whose: string) =>
+  z
+    .number()
+    .positive()
+    .nullable()
+    .describe(`Latency objective of ${whose}, ms; null where requests differ.`);
+
 const groupSummarySchema = z.object({
-  name: z.string().describe('Name of the workload section.'),
+  name: z.string().describe('Name of the workload section, or its kind if it has none.'),
+  sloMs: objective('its requests'),
   requests: requestCountsSchema,
+  offeredRps: perSecond().describe('Its offered requests per second of nominal duration.'),
+  goodputRps: perSecond().describe('Its answers within objective per second of nominal duration.'),
   sloAttainment: share().describe('Share of its offered requests that were answered within their objective.'),
   latencyMs: latencyMsSchema.describe(LATENCY),
 });
 
 const timeSeriesSchema = z.object({
+  beginSeconds: z
+    .number()
+    .nonnegative()
+    .describe('Virtual time at which the first bin begins, seconds: the end of the warm-up.'),
   binSeconds: z
     .number()
     .positive()
@@ -117,10 +131,18 @@ export const summarySchema = z
   })
   .describe('Headline figures of one escapement run.');
 
+const overridesSchema = z
+  .array(z.string())
+  .exactOptional()
+  .describe('Overrides (--set) on top of the experiment file, in order; absent: none.');
+
 /** Shape of `RunResult`: `run.json`. */
 export const runResultSchema = z.object({
   version: z.literal(1).describe('Version of this format.'),
+  experiment: z.string().describe('The experiment file as written.'),
+  overrides: overridesSchema,
   summary: summarySchema,
+  sloMs: objective('all requests'),
   groups: z
     .array(groupSummarySchema)
     .describe('One group a workload section when there are several, else empty.'),
@@ -130,11 +152,15 @@ export const runResultSchema = z.object({
   ),
   timeline: z
     .array(timelineEntrySchema)
-    .describe("A slice of the run's actions by begin; empty unless asked for."),
+    .describe(
+      "A slice of the run's actions by begin; empty unless asked for, and in repetitions of a sweep's cell.",
+    ),
 });
 
 /** Shape of `CellResult`: a run's result within a sweep. */
-export const cellResultSchema = runResultSchema.extend({ summary: summarySchema.omit({ wall: true }) });
+export const cellResultSchema = runResultSchema
+  .omit({ experiment: true, overrides: true })
+  .extend({ summary: summarySchema.omit({ wall: true }) });
 
 const cellPlace = {
   id: z.string().describe('Stable name: key=value pairs and the seed.'),
@@ -147,6 +173,7 @@ export const sweepResultsSchema = z.object({
   version: z.literal(1).describe('Version of this format.'),
   name: z.string().describe('Name of the sweep.'),
   experiment: z.string().describe('The experiment file as written.'),
+  overrides: overridesSchema,
   defaults: z.record(z.string(), z.string()).describe('Value of each varied key when nothing overrides it.'),
   vary: z
     .array(z.object({ key: z.string(), values: z.array(z.string()) }))

@@ -25,7 +25,7 @@ export type RunIdentity = Pick<Summary, 'name' | 'seed' | 'digest' | 'policy' | 
 
 /** The headline figures of a finished run. */
 export function buildSummary(recorder: Recorder, run: RunIdentity): Summary {
-  const durationSeconds = (recorder.durationNs - recorder.warmupNs) / NS_PER_S;
+  const durationSeconds = countedSeconds(recorder);
   const requests = sumCounts(recorder.sections.map((_, section) => countsOf(recorder, section)));
   const laneNs = recorder.gpus * (recorder.durationNs - recorder.warmupNs);
   return {
@@ -49,14 +49,21 @@ export function buildSummary(recorder: Recorder, run: RunIdentity): Summary {
   };
 }
 
-/** One group a workload section, or none when there is a single section. */
-export function buildGroups(recorder: Recorder): GroupSummary[] {
+/**
+ * One group a workload section, or none when there is a single section. `slosMs`: the objective of each
+ * section's requests, null where they differ.
+ */
+export function buildGroups(recorder: Recorder, slosMs: readonly (number | null)[]): GroupSummary[] {
   if (recorder.sections.length < 2) return [];
+  const durationSeconds = countedSeconds(recorder);
   return recorder.sections.map((name, section) => {
     const requests = countsOf(recorder, section);
     return {
       name,
+      sloMs: slosMs[section],
       requests,
+      offeredRps: requests.offered / durationSeconds,
+      goodputRps: requests.ok / durationSeconds,
       sloAttainment: attainment(requests),
       latencyMs: latencyMs(recorder.latency[section]),
     };
@@ -67,6 +74,7 @@ export function buildGroups(recorder: Recorder): GroupSummary[] {
 export function buildTimeSeries(recorder: Recorder): TimeSeries {
   const { bins } = recorder;
   return {
+    beginSeconds: bins.fromNs / NS_PER_S,
     binSeconds: bins.widthNs / NS_PER_S,
     offeredRps: bins.perSecond(recorder.offeredByBin),
     goodputRps: bins.perSecond(recorder.okByBin),
@@ -78,6 +86,11 @@ export function buildTimeSeries(recorder: Recorder): TimeSeries {
 /** Latency by percentile over all sections. */
 export function buildLatencyCdf(recorder: Recorder): LatencyCdf {
   return latencyCdf(allLatencies(recorder));
+}
+
+/** Nominal duration less the warm-up. */
+function countedSeconds(recorder: Recorder): number {
+  return (recorder.durationNs - recorder.warmupNs) / NS_PER_S;
 }
 
 function countsOf(recorder: Recorder, section: number): RequestCounts {

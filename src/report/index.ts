@@ -1,7 +1,7 @@
 import { join } from 'node:path';
+import { writeWhole } from '../files/output-file.js';
 import type { RunResult, SweepResults } from '../metrics/results.js';
 import { type NamedChart, runCharts, sweepCharts } from './chart-sets.js';
-import { writeWhole } from './files.js';
 import type { PageChart } from './html/page.js';
 import { renderSvg, svgToPng } from './render.js';
 import { type RunReportOptions, runPage } from './run-page.js';

@@ -12,10 +12,9 @@ export function cellKey(experiment: Experiment, version: string): string {
     'path' in workload ? [fingerprint(workload.path)] : [],
   );
   const hash = createHash('sha256');
-  // Where the experiment file lies does not matter; what it says does. JSON has no Infinity.
-  hash.update(
-    JSON.stringify({ ...experiment, file: '' }, (_, value) => (value === Infinity ? 'Infinity' : value)),
-  );
+  // Neither where the experiment file lies nor its comments matter, but what it says. JSON has no Infinity.
+  const { file: _, source: __, ...said } = experiment;
+  hash.update(JSON.stringify(said, (_key, value) => (value === Infinity ? 'Infinity' : value)));
   hash.update(JSON.stringify([version, traces]));
   return hash.digest('hex').slice(0, 32);
 }

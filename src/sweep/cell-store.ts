@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeWhole } from '../files/output-file.js';
 import type { CellResult } from '../metrics/results.js';
-import { writeFileAtomic } from './atomic-file.js';
 
 /**
  * The finished cells of a sweep, one file a cell under `DIR/cells`, named by the cell's key. A sweep that
@@ -31,7 +31,7 @@ export class CellStore {
 
   /** Keeps a result, given as JSON. Throws `E_FILE_WRITE`. */
   write(key: string, json: string): void {
-    writeFileAtomic(this.path(key), json);
+    writeWhole(this.path(key), json);
   }
 
   private path(key: string): string {

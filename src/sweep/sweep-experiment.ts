@@ -6,8 +6,8 @@ import { defaultText } from '../experiment/keys.js';
 import { parseExperiment, readExperimentSource } from '../experiment/load.js';
 import { applyOverrides } from '../experiment/overrides.js';
 import { readSweepSection } from '../experiment/sweep-section.js';
+import { cannotWrite, writeWhole } from '../files/output-file.js';
 import type { SweepResults, VariedKey } from '../metrics/results.js';
-import { writeFileAtomic } from './atomic-file.js';
 import { CellStore } from './cell-store.js';
 import { buildGrid } from './grid.js';
 import { planCells } from './plan.js';
@@ -52,8 +52,8 @@ export async function sweepExperiment(request: SweepRequest): Promise<SweepResul
   const runner = threadPool(Math.min(request.threads, planned.length));
   try {
     const results = await runSweep(header, planned, store, runner, request.onCell);
-    writeFileAtomic(join(outDir, 'results.csv'), resultsCsv(results));
-    writeFileAtomic(join(outDir, 'results.json'), `${JSON.stringify(results)}\n`);
+    writeWhole(join(outDir, 'results.csv'), resultsCsv(results));
+    writeWhole(join(outDir, 'results.json'), `${JSON.stringify(results)}\n`);
     return results;
   } finally {
     await runner.close();
@@ -98,7 +98,6 @@ function prepareFolder(outDir: string): void {
     for (const name of ['results.json', 'results.csv', 'report.html'])
       rmSync(join(outDir, name), { force: true });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new EscapementError('E_FILE_WRITE', `cannot be written: ${reason}`, { file: outDir });
+    throw cannotWrite(outDir, error);
   }
 }

@@ -15,6 +15,8 @@ export type WorkloadSpec =
   | AzureLikeSpec;
 
 export interface CommonSpec {
+  /** What its users are called in results; the kind when absent. */
+  readonly name?: string;
   /** Objective of these requests; overrides the objective of the run. */
   readonly sloNs?: number;
   /** Which models it addresses: names or patterns with `*`; all when absent. */

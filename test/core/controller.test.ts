@@ -273,9 +273,9 @@ describe('Controller: whatever the policy does and however actions end', () => {
           for (const { model } of arrivals) controller.offer(model, nowNs, 10 * MS, offered++);
           controller.step(nowNs);
           expect(controller.requests.size).toBe(offered - harness.answers.length);
-          for (const pages of controller.cluster.pages) {
-            const held = [0, 1, 2, 3].reduce((sum, model) => sum + pages.pagesOf(model), 0);
-            expect(pages.free + held).toBe(6);
+          for (const [gpu, pages] of controller.cluster.pages.entries()) {
+            const held = [0, 1, 2, 3].filter((model) => controller.cluster.held.has(model, gpu)).length;
+            expect(pages.free + held * 2).toBe(6);
           }
         }
         policy.onSchedule = () => {};

@@ -8,6 +8,7 @@ const WRONG: readonly [string, Partial<ModelSpec>, RegExp][] = [
   ['part of a page', { pages: 1.5 }, /at least one page, found 1.5/],
   ['negative weights', { weightsBytes: -1 }, /weights bytes/],
   ['a load time that is not a number', { loadNs: Number.NaN }, /load time .* found NaN/],
+  ['a load that takes no time', { loadNs: 0 }, /load time must be a positive whole number of ns, found 0/],
   ['a negative input', { inputBytes: -5 }, /input and output bytes/],
   ['no batch sizes', { batchSizes: [], execNs: [] }, /batch sizes must start with 1/],
   ['no batch of 1', { batchSizes: [2], execNs: [5] }, /batch sizes must start with 1/],

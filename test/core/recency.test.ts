@@ -3,12 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { Recency } from '../../src/core/recency.js';
 
 const GPUS = 2;
-const MODELS = 6;
+const MODELS = 24;
 
 function listOf(recency: Recency, gpu: number): number[] {
-  const list: number[] = [];
-  for (let model = recency.oldest(gpu); model >= 0; model = recency.next(gpu, model)) list.push(model);
-  return list;
+  const list = recency.list(gpu);
+  const models: number[] = [];
+  for (let slot = list.oldest; slot >= 0; slot = list.newer(slot)) models.push(list.model(slot));
+  return models;
 }
 
 const operation = fc.record({
@@ -20,7 +21,7 @@ const operation = fc.record({
 describe('Recency', () => {
   it('lists the models of each GPU from least to most recently used', () => {
     fc.assert(
-      fc.property(fc.array(operation, { maxLength: 80 }), (ops) => {
+      fc.property(fc.array(operation, { maxLength: 150 }), (ops) => {
         const recency = new Recency(GPUS, MODELS);
         const lists: number[][] = [[], []];
         for (const { kind, gpu, model } of ops) {

@@ -4,10 +4,10 @@ import { EscapementError } from '../../core/errors.js';
 import type { Experiment } from '../../experiment/experiment.js';
 import { loadExperiment } from '../../experiment/load.js';
 import { simulate } from '../../experiment/simulate.js';
+import { writeWhole } from '../../files/output-file.js';
 import type { RunResult } from '../../metrics/results.js';
 import { checkThreshold, parseThreshold } from '../../metrics/threshold.js';
 import { summaryText } from '../../report/summary-text.js';
-import { writeFileAtomic } from '../../sweep/atomic-file.js';
 import { manyValues, oneValue, wholeNumber } from '../args.js';
 import { experimentHelp } from '../experiment-help.js';
 import { openProgress } from '../progress.js';
@@ -69,8 +69,8 @@ async function run(experiment: Experiment, { json, quiet, out }: RunArgs): Promi
     if (out === undefined) return await simulate(experiment, { onProgress });
     return await withStagedFolder(out, async (stage) => {
       const result = await simulate(experiment, { outDir: stage, onProgress });
-      writeFileAtomic(join(stage, 'run.json'), `${JSON.stringify(result)}\n`);
-      writeFileAtomic(join(stage, 'summary.json'), `${JSON.stringify(result.summary, null, 2)}\n`);
+      writeWhole(join(stage, 'run.json'), `${JSON.stringify(result)}\n`);
+      writeWhole(join(stage, 'summary.json'), `${JSON.stringify(result.summary, null, 2)}\n`);
       return result;
     });
   } finally {

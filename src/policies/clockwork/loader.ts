@@ -14,8 +14,8 @@ export class Loader {
   private readonly order: LoadOrder;
   private readonly booking: Booking;
   private turn = 0;
-  /** A LOAD was not possible in this pass for want of something to evict. */
-  private blocked = false;
+  /** A LOAD was not possible in the last pass for want of something to evict. */
+  blocked = false;
 
   constructor(
     private readonly cluster: Cluster,
@@ -46,6 +46,7 @@ export class Loader {
     booking.advance(nowNs);
     this.renewPriorities();
     // Where nothing opened and nothing is newly wanted, every GPU would refuse as it did before.
+    this.blocked = false;
     if (!booking.opened && !order.grown) return false;
     const { open } = booking;
     let sent = false;
@@ -62,7 +63,6 @@ export class Loader {
     }
     booking.opened = false;
     order.grown = this.blocked;
-    this.blocked = false;
     return sent;
   }
 

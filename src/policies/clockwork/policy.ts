@@ -86,12 +86,15 @@ export class ClockworkPolicy implements Policy {
   }
 
   schedule(nowNs: number): void {
-    this.demand.refresh();
-    const loaded = this.loader.schedule(nowNs);
-    const inferred = this.inferer.schedule(nowNs);
     // The published scheduler makes passes until one does nothing. What was sent frees no lane and adds no
-    // demand, so all that such a pass would do is bring the books up to date.
-    if (!loaded && !inferred) return;
+    // demand, so all that another pass would do is bring the books up to date, unless what was evicted
+    // for a LOAD that was then not possible makes room for another.
+    do {
+      this.demand.refresh();
+      const loaded = this.loader.schedule(nowNs);
+      const inferred = this.inferer.schedule(nowNs);
+      if (!loaded && !inferred) return;
+    } while (this.loader.blocked);
     this.demand.refresh();
     this.loader.renewPriorities();
   }

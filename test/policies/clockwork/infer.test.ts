@@ -151,17 +151,6 @@ describe('clockwork INFER: order', () => {
     expect(harness.arrive(100, [1, 0])).toEqual(['INFER model 0 batch 1 on GPU 0', 'INFER model 1 batch 1 on GPU 0']);
   });
 
-  it('a more urgent arrival does not renew the priority of a model that waits already', () => {
-    const harness = warmed({ aheadMs: 4 });
-    harness.arrive(100, [0, 0]);
-    expect(harness.outstanding).toHaveLength(1);
-    // Both become active now: model 0 for 101 + 95 − 3, model 1 for 101 + 95 − 3.
-    harness.arrive(101, [1], 100);
-    harness.arrive(101, [0], 90);
-    // Model 0 now has the earlier deadline, and its candidate is from then on the same: 0 wins the next try.
-    expect(harness.end(105)).toEqual(['INFER model 1 batch 1 on GPU 0', 'INFER model 0 batch 1 on GPU 0']);
-  });
-
   it('GPUs take turns', () => {
     const harness = warmed({ cluster: { gpus: 2 } });
     const sent: string[] = [];

@@ -1,5 +1,6 @@
 import {
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -10,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { OutputFile } from '../../src/metrics/output-file.js';
+import { OutputFile, writeWhole } from '../../src/files/output-file.js';
 
 let folder: string;
 beforeEach(() => {
@@ -57,5 +58,39 @@ describe('OutputFile', () => {
       expect.objectContaining({ code: 'E_FILE_WRITE', message: expect.stringContaining('ENOSPC') }),
     );
     expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('takes texts and bytes in the order given', () => {
+    const file = new OutputFile(join(folder, 'mixed'));
+    file.write('a');
+    file.write(Uint8Array.of(98, 99));
+    file.write('d');
+    file.close();
+    expect(readFileSync(join(folder, 'mixed'), 'utf8')).toBe('abcd');
+  });
+
+  it('leaves nothing half-written where a folder has its name', () => {
+    mkdirSync(join(folder, 'log.tsv'));
+    const file = new OutputFile(join(folder, 'log.tsv'));
+    expect(() => file.close()).toThrow(expect.objectContaining({ code: 'E_FILE_WRITE' }));
+    expect(readdirSync(folder)).toEqual(['log.tsv']);
+  });
+});
+
+describe('writeWhole', () => {
+  it('makes the folders, replaces what was there, and leaves nothing but the file', () => {
+    const path = join(folder, 'a', 'b.json');
+    writeWhole(path, '[1, 2, 3]');
+    writeWhole(path, '{}');
+    expect(readdirSync(join(folder, 'a'))).toEqual(['b.json']);
+    expect(readFileSync(path, 'utf8')).toBe('{}');
+  });
+
+  it('names the path that cannot be written, also where a file stands in for a folder', () => {
+    writeFileSync(join(folder, 'plain'), '');
+    const path = join(folder, 'plain', 'deep', 'b.json');
+    expect(() => writeWhole(path, '{}')).toThrow(
+      expect.objectContaining({ code: 'E_FILE_WRITE', place: { file: path } }),
+    );
   });
 });

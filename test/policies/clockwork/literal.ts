@@ -1,0 +1,234 @@
+import { type Action, INFER, LOAD, STATUS_OK } from '../../../src/core/action.js';
+import { DemandTracker } from '../../../src/core/demand.js';
+import type { Policy, PolicyContext } from '../../../src/core/policy.js';
+import { REQUEST_QUEUED } from '../../../src/core/request.js';
+import { execSlackNs, loadSlackNs } from '../../../src/policies/clockwork/deadlines.js';
+import type { ClockworkOptions } from '../../../src/policies/clockwork/policy.js';
+
+const MS = 1_000_000;
+
+interface Waiting {
+  readonly slot: number;
+  readonly id: number;
+  readonly dueNs: number;
+}
+
+interface Candidate {
+  readonly priority: number;
+  readonly batchIndex: number;
+  readonly model: number;
+}
+
+/**
+ * The published scheduler's two selections written down as their description reads, with lists that are sorted
+ * or searched whenever something is wanted from them. Slow, and meant to be compared with: what the fast one
+ * decides must be the same. (Only the books of demand are shared; they have a plain twin of their own.)
+ */
+export class LiteralClockwork implements Policy {
+  readonly name = 'literal';
+  private readonly demand: DemandTracker;
+  /** By model, by batch size. */
+  private readonly queues: Waiting[][][];
+  private readonly usable: number[];
+  private readonly candidates: Candidate[][];
+  private readonly active: Set<number>[];
+  private readonly fresh: number[][];
+  /** When each model was last used on each GPU, as a sequence number. */
+  private readonly used: number[][];
+  private sequence: number;
+  /** Models with demand, and their load priority when it was last looked at. */
+  private readonly priorities = new Map<number, number>();
+  private loadTurn = 0;
+  private inferTurn = 0;
+
+  constructor(
+    private readonly context: PolicyContext,
+    private readonly options: ClockworkOptions,
+  ) {
+    const { cluster, defaultSloNs } = context;
+    const { models, gpus } = cluster;
+    this.demand = new DemandTracker(gpus, models.length, defaultSloNs, cluster.held);
+    this.usable = models.map(({ batchSizes, execNs }) => {
+      const over = batchSizes.findIndex((size, b) => size > options.maxBatch || execNs[b] > options.maxExecNs);
+      return Math.max(1, over < 0 ? batchSizes.length : over);
+    });
+    this.queues = models.map((_, m) => Array.from({ length: this.usable[m] }, () => []));
+    const perGpu = <T>(make: (gpu: number) => T): T[] => Array.from({ length: gpus }, (_, gpu) => make(gpu));
+    this.candidates = perGpu(() => []);
+    this.active = perGpu(() => new Set());
+    this.fresh = perGpu(() => []);
+    this.used = perGpu((gpu) => models.map((_, model) => model * gpus + gpu));
+    this.sequence = gpus * models.length;
+  }
+
+  admit(slot: number): number {
+    const { requests, cluster } = this.context;
+    const model = requests.model[slot];
+    const sloNs = requests.sloNs[slot];
+    const aheadNs = this.options.scheduleAheadNs;
+    const execNs = cluster.nominalExecNs(model, 0);
+    const slackNs = execSlackNs(sloNs, aheadNs);
+    requests.execDemand[slot] = this.demand.unitsOf(execNs, slackNs);
+    requests.loadDemand[slot] = this.demand.unitsOf(
+      execNs,
+      loadSlackNs(sloNs, aheadNs, cluster.loadNs(model), execNs),
+    );
+    this.demand.change(model, requests.execDemand[slot], requests.loadDemand[slot]);
+    const dueNs = requests.arrivalNs[slot] + slackNs;
+    for (const queue of this.queues[model]) queue.push({ slot, id: requests.id[slot], dueNs });
+    for (let gpu = 0; gpu < cluster.gpus; gpu++) if (cluster.warm.has(model, gpu)) this.activate(gpu, model);
+    return dueNs;
+  }
+
+  timedOut(slot: number): void {
+    const { requests } = this.context;
+    this.demand.change(requests.model[slot], -requests.execDemand[slot], -requests.loadDemand[slot]);
+  }
+
+  finished(action: Action): void {
+    const { gpu, model } = action;
+    if (action.kind === INFER) {
+      const slots = action.requests.subarray(0, action.count);
+      for (const slot of slots) this.demand.change(model, -this.context.requests.execDemand[slot], 0);
+      this.touch(gpu, model);
+    } else if (action.kind === LOAD) {
+      this.touch(gpu, model);
+      if (action.status === STATUS_OK) this.activate(gpu, model);
+      else this.demand.moved(model);
+    }
+  }
+
+  /** Passes until one does nothing. */
+  schedule(nowNs: number): void {
+    for (let busy = true; busy; ) {
+      this.demand.refresh();
+      busy = false;
+      for (let refusals = 0; refusals < this.context.cluster.gpus; refusals++) {
+        if (this.tryLoad(this.loadTurn, nowNs)) [busy, refusals] = [true, -1];
+        this.loadTurn = (this.loadTurn + 1) % this.context.cluster.gpus;
+      }
+      for (let refusals = 0; refusals < this.context.cluster.gpus; refusals++) {
+        if (this.tryInfer(this.inferTurn, nowNs)) [busy, refusals] = [true, -1];
+        this.inferTurn = (this.inferTurn + 1) % this.context.cluster.gpus;
+      }
+    }
+  }
+
+  nextWakeNs(): number {
+    return Number.POSITIVE_INFINITY;
+  }
+
+  queued(model: number): number {
+    return this.queues[model][0].length;
+  }
+
+  private tryLoad(gpu: number, nowNs: number): boolean {
+    const { cluster, dispatch } = this.context;
+    const { models, held, warm, pages, weights } = cluster;
+    const { scheduleAheadNs, latestDeltaNs } = this.options;
+    if (weights[gpu].availableNs(nowNs) - nowNs >= scheduleAheadNs) return false;
+    this.renewPriorities();
+    const used = this.used[gpu];
+    const [model] = [...this.priorities.keys()]
+      .filter((m) => !held.has(m, gpu))
+      .sort((a, b) => this.priority(b) - this.priority(a) || used[b] - used[a]);
+    if (model === undefined) return false;
+    while (pages[gpu].free < models[model].pages) {
+      const victim = models
+        .map((_, m) => m)
+        .filter((m) => warm.has(m, gpu))
+        .sort((a, b) => Number(this.priorities.has(b)) - Number(this.priorities.has(a)) || used[b] - used[a])
+        .at(-1);
+      if (victim === undefined) return false;
+      dispatch.unload(gpu, victim, nowNs);
+      this.demand.moved(victim);
+      for (let other = 0; other < cluster.gpus; other++) if (held.has(victim, other)) this.touch(other, victim);
+    }
+    const availableNs = weights[gpu].availableNs(nowNs);
+    dispatch.load(gpu, model, nowNs, Math.max(nowNs + MS, availableNs) + latestDeltaNs, nowNs);
+    this.demand.moved(model);
+    this.touch(gpu, model);
+    return true;
+  }
+
+  private renewPriorities(): void {
+    const { stale } = this.demand;
+    for (let i = 0; i < stale.length; i++) {
+      const model = stale.at(i);
+      if (this.demand.hasDemand(model)) this.priorities.set(model, this.demand.loadPriority(model));
+      else this.priorities.delete(model);
+    }
+    stale.clear();
+  }
+
+  private priority(model: number): number {
+    return this.priorities.get(model) as number;
+  }
+
+  private tryInfer(gpu: number, nowNs: number): boolean {
+    const { cluster } = this.context;
+    for (const model of this.fresh[gpu].splice(0)) this.makeCandidates(gpu, model, this.usable[model]);
+    const availableNs = cluster.exec[gpu].availableNs(nowNs);
+    if (availableNs - nowNs >= this.options.scheduleAheadNs) return false;
+    while (this.candidates[gpu].length > 0) {
+      this.candidates[gpu].sort(
+        (a, b) => a.priority - b.priority || a.batchIndex - b.batchIndex || a.model - b.model,
+      );
+      const { model, batchIndex: wanted } = this.candidates[gpu][0];
+      this.candidates[gpu] = this.candidates[gpu].filter((candidate) => candidate.model !== model);
+      if (!cluster.warm.has(model, gpu)) this.active[gpu].delete(model);
+      else if (this.dequeue(gpu, model, wanted, availableNs, nowNs)) return true;
+      else this.makeCandidates(gpu, model, wanted);
+    }
+    return false;
+  }
+
+  private dequeue(gpu: number, model: number, wanted: number, availableNs: number, nowNs: number): boolean {
+    const { cluster, requests, dispatch } = this.context;
+    const { batchSizes } = cluster.models[model];
+    const queues = this.queues[model];
+    for (const [b, queue] of queues.entries()) {
+      while (queue.length > 0 && queue[0].dueNs < availableNs + cluster.execNs(gpu, model, b)) queue.shift();
+    }
+    let found = 0;
+    while (found + 1 < queues.length && queues[found + 1].length >= batchSizes[found + 1]) found++;
+    if (found < wanted || queues[found].length < batchSizes[found]) return false;
+    const slots: number[] = [];
+    let last = -1;
+    while (slots.length < batchSizes[found] && queues[found].length > 0) {
+      const { slot, id } = queues[found].shift() as Waiting;
+      last = id;
+      if (requests.id[slot] === id && requests.state[slot] === REQUEST_QUEUED) slots.push(slot);
+    }
+    for (const queue of queues) while (queue.length > 0 && queue[0].id <= last) queue.shift();
+    if (slots.length === 0) return false;
+    const batchIndex = batchSizes.findIndex((size) => size >= slots.length);
+    const latestNs = availableNs + this.options.latestDeltaNs;
+    dispatch.infer(gpu, model, batchIndex, Int32Array.from(slots), slots.length, nowNs, latestNs, nowNs);
+    for (const slot of slots) this.demand.change(model, 0, -requests.loadDemand[slot]);
+    this.touch(gpu, model);
+    this.makeCandidates(gpu, model, this.usable[model]);
+    return true;
+  }
+
+  private makeCandidates(gpu: number, model: number, sizes: number): void {
+    let made = 0;
+    for (let b = 0; b < sizes; b++) {
+      if (this.queues[model][b].length === 0) continue;
+      const priority = this.queues[model][b][0].dueNs - this.context.cluster.execNs(gpu, model, b);
+      this.candidates[gpu].push({ priority, batchIndex: b, model });
+      made++;
+    }
+    if (made === 0) this.active[gpu].delete(model);
+  }
+
+  private activate(gpu: number, model: number): void {
+    if (this.active[gpu].has(model)) return;
+    this.active[gpu].add(model);
+    this.fresh[gpu].push(model);
+  }
+
+  private touch(gpu: number, model: number): void {
+    this.used[gpu][model] = this.sequence++;
+  }
+}

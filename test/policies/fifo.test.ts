@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import { models } from '../core/fixtures.js';
+import { type HarnessOptions, MS, PolicyHarness } from './policy-harness.js';
+
+/** One GPU for three of five models of 2 pages, batches of up to 4, and a wait of up to 5 ms for them to fill. */
+function fifo(cluster: Partial<HarnessOptions> = {}, options: Record<string, number> = {}): PolicyHarness {
+  return new PolicyHarness({
+    policy: 'fifo',
+    options: { maxBatch: 8, maxDelay: 5 * MS, ...options },
+    models: models(5),
+    pages: 6,
+    ...cluster,
+  });
+}
+
+/** The models were loaded on GPU 0 one after another, each served once. */
+function served(harness: PolicyHarness, order: readonly number[]): PolicyHarness {
+  for (const [i, model] of order.entries()) {
+    harness.arrive(i * 20, [model]);
+    harness.settle(i * 20 + 1, i * 20 + 19);
+  }
+  expect(harness.outstanding).toEqual([]);
+  harness.answers.length = 0;
+  return harness;
+}
+
+const LOADED = 20;
+
+describe('fifo: batches', () => {
+  it('a batch goes when it is full', () => {
+    const harness = served(fifo(), [0]);
+    expect(harness.arrive(LOADED, [0, 0, 0])).toEqual([]);
+    expect(harness.arrive(LOADED + 1, [0])).toEqual(['INFER model 0 batch 4 on GPU 0']);
+  });
+
+  it('a batch goes when its oldest request has waited for the maximum delay, in the smallest size that fits', () => {
+    const harness = served(fifo(), [0]);
+    harness.arrive(LOADED, [0]);
+    harness.arrive(LOADED + 2, [0, 0]);
+    expect(harness.controller.nextWakeNs(LOADED * MS)).toBe((LOADED + 5) * MS);
+    expect(harness.step(LOADED + 4.999)).toEqual([]);
+    expect(harness.step(LOADED + 5)).toEqual(['INFER model 0 batch 4 on GPU 0']);
+    expect(harness.outstanding[0].count).toBe(3);
+  });
+
+  it('without delay every request goes at once', () => {
+    const harness = served(fifo({}, { maxDelay: 0 }), [0]);
+    expect(harness.arrive(LOADED, [0])).toEqual(['INFER model 0 batch 1 on GPU 0']);
+  });
+
+  it('maxBatch bounds what counts as full', () => {
+    const harness = served(fifo({}, { maxBatch: 3 }), [0]);
+    expect(harness.arrive(LOADED, [0, 0])).toEqual(['INFER model 0 batch 2 on GPU 0']);
+  });
+
+  it('a GPU runs one batch at a time, and then what has been due for longest', () => {
+    const harness = served(fifo(), [0, 1, 2]);
+    harness.arrive(60, [0, 0, 0, 0]);
+    expect(harness.arrive(61, [2, 2, 2, 2])).toEqual([]);
+    expect(harness.arrive(62, [1, 1, 1, 1])).toEqual([]);
+    expect(harness.end(68)).toEqual(['INFER model 2 batch 4 on GPU 0']);
+    expect(harness.end(76)).toEqual(['INFER model 1 batch 4 on GPU 0']);
+  });
+
+  it('a model with more than one full batch gets in line again behind the others', () => {
+    const harness = served(fifo(), [0, 1]);
+    harness.arrive(40, [0, 0, 0, 0, 0, 0, 0, 0]);
+    harness.arrive(41, [1, 1, 1, 1]);
+    expect(harness.end(48)).toEqual(['INFER model 0 batch 4 on GPU 0']);
+    expect(harness.end(56)).toEqual(['INFER model 1 batch 4 on GPU 0']);
+  });
+
+  it('never wants to be woken for a time that has passed, however far behind it is', () => {
+    const harness = served(fifo(), [0]);
+    for (let nowMs = LOADED; nowMs < LOADED + 60; nowMs++) {
+      harness.arrive(nowMs, [0, 0, 0]);
+      expect(harness.controller.nextWakeNs(nowMs * MS)).toBeGreaterThan(nowMs * MS);
+      if (nowMs % 8 === 0 && harness.outstanding.length > 0) harness.end(nowMs);
+    }
+  });
+});
+
+describe('fifo: objectives', () => {
+  it('knows none: nothing times out, and what is late is answered late', () => {
+    const harness = fifo({ sloNs: 10 * MS });
+    harness.arrive(0, [0]);
+    harness.settle(1, 30);
+    expect(harness.answers).toEqual(['request 0 late at 13']);
+  });
+
+  it('an action may start at any time', () => {
+    const harness = fifo();
+    harness.arrive(3, [0]);
+    expect(harness.lastPlan).toMatchObject({ earliest: 3, latest: Number.POSITIVE_INFINITY });
+  });
+});
+
+describe('fifo: placement', () => {
+  it('a model that is nowhere is loaded at once, on the GPU with the most free pages', () => {
+    const harness = fifo({ gpus: 2 });
+    expect(harness.arrive(0, [0])).toEqual(['LOAD model 0 on GPU 0']);
+    harness.settle(1, 19);
+    expect(harness.arrive(20, [1])).toEqual(['LOAD model 1 on GPU 1']);
+  });
+
+  it('one LOAD at a time goes to a GPU; others wait their turn', () => {
+    const harness = fifo();
+    expect(harness.arrive(0, [3, 1, 2])).toEqual(['LOAD model 3 on GPU 0']);
+    expect(harness.end(8)).toContain('LOAD model 1 on GPU 0');
+  });
+
+  it('the least recently used model makes room', () => {
+    const harness = served(fifo(), [0, 1, 2, 0]);
+    expect(harness.arrive(80, [4])).toEqual(['UNLOAD model 1 on GPU 0', 'LOAD model 4 on GPU 0']);
+  });
+
+  it('a model that requests wait for, or that runs, is not evicted', () => {
+    const harness = served(fifo(), [0, 1, 2]);
+    // Model 0 runs, a request waits for model 1.
+    harness.arrive(60, [0, 0, 0, 0, 1]);
+    expect(harness.arrive(61, [4])).toEqual(['UNLOAD model 2 on GPU 0', 'LOAD model 4 on GPU 0']);
+  });
+
+  it('where every model is needed a LOAD waits, and goes when one no longer is', () => {
+    const harness = served(fifo(), [0, 1, 2]);
+    harness.arrive(60, [0, 0, 0, 0, 1, 2]);
+    expect(harness.arrive(61, [4])).toEqual([]);
+    harness.settle(62, 100);
+    expect(harness.answers).toHaveLength(7);
+  });
+
+  it('nothing is evicted where that would not make enough room', () => {
+    const large = models(5).map((model, i) => (i === 4 ? { ...model, pages: 6 } : model));
+    const harness = served(fifo({ models: large }), [0, 1, 2]);
+    harness.arrive(60, [0]);
+    expect(harness.arrive(61, [4])).toEqual([]);
+  });
+
+  it('a model whose GPUs are all busy gets another copy where pages are free', () => {
+    const harness = served(fifo({ gpus: 2 }), [0]);
+    harness.arrive(20, [0, 0, 0, 0]);
+    expect(harness.arrive(21, [0, 0, 0, 0])).toEqual(['LOAD model 0 on GPU 1']);
+    expect(harness.end(29, 'LOAD')).toEqual(['INFER model 0 batch 4 on GPU 1']);
+  });
+
+  it('no copy is made at the cost of another model, nor while a GPU that has one is free', () => {
+    const full = served(fifo({ gpus: 2, pages: 2 }), [0, 1]);
+    full.arrive(40, [0, 0, 0, 0]);
+    expect(full.arrive(41, [0, 0, 0, 0])).toEqual([]);
+    const idle = served(fifo({ gpus: 2 }), [0]);
+    expect(idle.arrive(20, [0, 0, 0, 0])).toEqual(['INFER model 0 batch 4 on GPU 0']);
+  });
+});

@@ -1,0 +1,144 @@
+import type { Action } from '../../src/core/action.js';
+import type { ArrivalSource } from '../../src/core/arrivals.js';
+import type { ModelSpec } from '../../src/core/model.js';
+import type { Outcome } from '../../src/core/request.js';
+import { POLICIES, type PolicyOptions } from '../../src/policies/registry.js';
+import { exponential } from '../../src/random/distributions.js';
+import { stream } from '../../src/random/streams.js';
+import { Simulator, type SimulatorOptions } from '../../src/sim/index.js';
+
+export const MS = 1_000_000;
+
+/** Runs of tests are small: one with more actions than this goes round in circles. */
+const MOST_ACTIONS = 100_000;
+
+export interface Arrival {
+  readonly timeNs: number;
+  readonly model: number;
+  readonly sloNs: number;
+}
+
+/** Plays arrivals from memory; each is its own user. */
+export class ListSource implements ArrivalSource {
+  timeNs = Number.POSITIVE_INFINITY;
+  model = 0;
+  sloNs = 0;
+  user = 0;
+  private next = 0;
+
+  constructor(private readonly arrivals: readonly Arrival[]) {
+    this.advance();
+  }
+
+  advance(): void {
+    const arrival = this.arrivals[this.next];
+    this.user = this.next++;
+    this.timeNs = arrival?.timeNs ?? Number.POSITIVE_INFINITY;
+    this.model = arrival?.model ?? 0;
+    this.sloNs = arrival?.sloNs ?? 0;
+  }
+}
+
+export interface PoissonLoad {
+  readonly seed: number;
+  readonly ratePerS: number;
+  readonly durationNs: number;
+  readonly models: number;
+  /** Objectives that requests take in turn. */
+  readonly slosNs: readonly number[];
+}
+
+/** Poisson arrivals that favour the first models. */
+export function poisson({ seed, ratePerS, durationNs, models, slosNs }: PoissonLoad): Arrival[] {
+  const random = stream(seed, 'test-arrivals');
+  const arrivals: Arrival[] = [];
+  for (let timeNs = 0; ; ) {
+    timeNs += Math.round((exponential(random) / ratePerS) * 1e9);
+    if (timeNs >= durationNs) return arrivals;
+    const model = Math.floor(random() * random() * models);
+    arrivals.push({ timeNs, model, sloNs: slosNs[arrivals.length % slosNs.length] });
+  }
+}
+
+/** What is kept of a finished action, which the controller uses again. */
+export type ActionRecord = Omit<Action, 'requests'> & { readonly copies: number; readonly handledNs: number };
+
+export interface AnswerRecord {
+  readonly id: number;
+  readonly user: number;
+  readonly model: number;
+  readonly outcome: Outcome;
+  readonly arrivalNs: number;
+  readonly sloNs: number;
+  readonly nowNs: number;
+  readonly arrivalCopies: number;
+  /** Of the INFER that served it, −1 if none did. */
+  readonly action: number;
+}
+
+export interface Run {
+  readonly digest: string;
+  readonly offered: number;
+  readonly actions: ActionRecord[];
+  readonly answers: AnswerRecord[];
+  readonly simulator: Simulator;
+}
+
+export interface RunOptions extends Omit<SimulatorOptions, 'createPolicy' | 'source' | 'observer'> {
+  readonly policy: string | SimulatorOptions['createPolicy'];
+  readonly options?: PolicyOptions;
+  readonly source: ArrivalSource;
+}
+
+/** Runs the simulator to its end and keeps all that could be seen. */
+export async function run({ policy, options = {}, ...rest }: RunOptions): Promise<Run> {
+  const actions: ActionRecord[] = [];
+  const answers: AnswerRecord[] = [];
+  const simulator = new Simulator({
+    ...rest,
+    createPolicy: typeof policy === 'string' ? createPolicy(policy, options) : policy,
+    observer: {
+      answered: (requests, slot, outcome, nowNs, _copies, action) =>
+        answers.push({
+          id: requests.id[slot],
+          user: requests.user[slot],
+          model: requests.model[slot],
+          outcome,
+          arrivalNs: requests.arrivalNs[slot],
+          sloNs: requests.sloNs[slot],
+          nowNs,
+          arrivalCopies: requests.arrivalCopies[slot],
+          action: action?.id ?? -1,
+        }),
+      completed: (action, nowNs, _queued, copies) => {
+        actions.push({ ...action, copies, handledNs: nowNs });
+        if (actions.length > MOST_ACTIONS) throw new Error(`the run does not end: ${nowNs} ns`);
+      },
+    },
+  });
+  await simulator.run();
+  return { digest: simulator.controller.digest, offered: simulator.arrivals, actions, answers, simulator };
+}
+
+/** The policy by its name, with the defaults of its options. */
+export function createPolicy(kind: string, given: PolicyOptions = {}): SimulatorOptions['createPolicy'] {
+  const entry = POLICIES.find((policy) => policy.kind === kind);
+  if (entry === undefined) throw new Error(`no policy ${kind}`);
+  const defaults = Object.entries(entry.options).map(([name, option]) => [name, option.default]);
+  const options = { ...Object.fromEntries(defaults.filter(([, value]) => value !== undefined)), ...given };
+  return (context) => entry.create(context, options);
+}
+
+/** ResNet-50 as the reference runs have it. */
+export function resnets(count: number): ModelSpec[] {
+  return Array.from({ length: count }, (_, i) => ({
+    name: `resnet50-${i}`,
+    weightsBytes: 102_160_300,
+    pages: 7,
+    loadNs: 8_310_000,
+    batchSizes: [1, 2, 4, 8, 16],
+    execNs: [2_730_000, 4_050_000, 5_880_000, 9_930_000, 17_330_000],
+    inputBytes: 602_112,
+    outputBytes: 4000,
+  }));
+}
