@@ -3,7 +3,8 @@ export type { ClusterConfig, Experiment, NoiseConfig, OutputConfig } from './exp
 export { loadExperiment, parseExperiment } from './experiment/load.js';
 export { type SimulateOptions, simulate } from './experiment/simulate.js';
 export type * from './metrics/results.js';
-export { POLICIES, type PolicyEntry, type PolicyOption, type PolicyOptions } from './policies/registry.js';
+export type { PolicyEntry, PolicyOption, PolicyOptions } from './policies/entry.js';
+export { POLICIES } from './policies/registry.js';
 export * from './sim/index.js';
 export {
   mergeSources,

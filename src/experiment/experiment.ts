@@ -1,5 +1,5 @@
 import type { ModelSpec } from '../core/model.js';
-import type { PolicyOptions } from '../policies/registry.js';
+import type { PolicyOptions } from '../policies/entry.js';
 import type { WorkloadSpec } from '../workload/spec.js';
 
 /** One run, checked and in canonical units: what an experiment file says after defaults and overrides. */

@@ -14,11 +14,20 @@ import {
 
 /** Building blocks of the schemas: each field reads the text of a quantity and says what it is for. */
 
-/** A section of known keys; others are refused with the nearest known key. */
-export function section<Shape extends z.ZodRawShape>(shape: Shape) {
+/**
+ * A section of known keys; others are refused with the nearest known key, or with what `explain` has to say
+ * of the first one.
+ */
+export function section<Shape extends z.ZodRawShape>(
+  shape: Shape,
+  explain: (key: string) => string | undefined = () => undefined,
+) {
   return z.strictObject(shape, {
-    error: (issue) =>
-      issue.code === 'unrecognized_keys' ? unknownKey(issue.keys as string[], Object.keys(shape)) : undefined,
+    error: (issue) => {
+      if (issue.code !== 'unrecognized_keys') return undefined;
+      const keys = issue.keys as string[];
+      return explain(keys[0]!) ?? unknownKey(keys, Object.keys(shape));
+    },
   });
 }
 

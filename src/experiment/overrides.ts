@@ -1,5 +1,6 @@
 import { parse } from 'yaml';
 import { type ErrorCode, type ErrorPlace, EscapementError } from '../core/errors.js';
+import { POLICIES } from '../policies/registry.js';
 import { isSection, type Path, type SourceDocument, shortPath, valueAt } from './document.js';
 
 /** An experiment file with `--set` overrides applied to it, not validated yet. */
@@ -9,9 +10,13 @@ export interface OverriddenTree {
   placeOf(path: Path): ErrorPlace;
 }
 
+/** The override that chooses a policy. */
+export const POLICY_KIND = 'policy.kind';
+
 /**
  * Applies overrides of the form `a.b=value`, in order; the value is read as YAML. Items of lists are
- * named by index (`workload.0.rate=600/s`). Throws `E_USAGE` for one without `=`, `E_CONFIG_KEY` where the path
+ * named by index (`workload.0.rate=600/s`). One that chooses a policy drops the options set so far that only
+ * other policies have, so that policies can be compared on one file. Throws `E_USAGE` for one without `=`, `E_CONFIG_KEY` where the path
  * leads through a plain value or past the end of a list.
  */
 export function applyOverrides(source: SourceDocument, overrides: readonly string[]): OverriddenTree {
@@ -21,6 +26,7 @@ export function applyOverrides(source: SourceDocument, overrides: readonly strin
     const { key, value } = splitOverride(text);
     const path = shortPath(tree, key.split('.'));
     setAt(tree, path, value, text);
+    if (key === POLICY_KIND) dropForeignOptions(tree.policy, value);
     applied.push({ text, path });
   }
   return {
@@ -75,6 +81,15 @@ function setAt(tree: Record<string, unknown>, path: Path, value: unknown, text: 
     }
     node = node[part] as Record<string | number, unknown>;
   });
+}
+
+/** What no policy has stays, to be refused as the mistake that it is. */
+function dropForeignOptions(policy: unknown, kind: unknown): void {
+  const chosen = POLICIES.find((entry) => entry.kind === kind);
+  if (chosen === undefined || !isSection(policy)) return;
+  for (const option of POLICIES.flatMap(({ options }) => Object.keys(options))) {
+    if (!Object.hasOwn(chosen.options, option)) delete policy[option];
+  }
 }
 
 function checkIndex(list: readonly unknown[], path: Path, depth: number, text: string): void {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { POLICIES, type PolicyEntry, type PolicyOption, type PolicyOptions } from '../policies/registry.js';
+import type { PolicyEntry, PolicyOption, PolicyOptions } from '../policies/entry.js';
+import { POLICIES } from '../policies/registry.js';
 import { duration, section } from './fields.js';
 import { formatDuration } from './units-text.js';
 
@@ -18,9 +19,20 @@ export const policySchema = z
 
 function entrySchema(entry: PolicyEntry): KindSchema {
   const options = Object.entries(entry.options).map(([name, option]) => [name, optionSchema(option)]);
-  return section({ kind: z.literal(entry.kind), ...(Object.fromEntries(options) as z.ZodRawShape) })
+  const shape = { kind: z.literal(entry.kind), ...(Object.fromEntries(options) as z.ZodRawShape) };
+  return section(shape, (key) => optionOfAnother(key, entry))
     .describe(entry.summary)
     .transform(({ kind, ...given }) => ({ kind, options: given as PolicyOptions })) as unknown as KindSchema;
+}
+
+/** What to say of an option that only another policy has; undefined for one that none has. */
+function optionOfAnother(key: string, { kind }: PolicyEntry): string | undefined {
+  const owners = POLICIES.filter(({ options }) => Object.hasOwn(options, key)).map((owner) => owner.kind);
+  if (owners.length === 0) return undefined;
+  return (
+    `${kind} has no ${key}, it is an option of ${owners.join(' and ')}; ` +
+    `--set or --vary policy.kind=${kind} on a file of another policy drops it`
+  );
 }
 
 function optionSchema(option: PolicyOption): z.ZodType {

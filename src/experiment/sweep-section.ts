@@ -3,7 +3,7 @@ import type { VariedKey } from '../metrics/results.js';
 import type { SourceDocument } from './document.js';
 import { describeKeys, keyExists } from './keys.js';
 import { suggestion } from './nearest.js';
-import { applyOverrides } from './overrides.js';
+import { applyOverrides, POLICY_KIND } from './overrides.js';
 import { experimentSchema } from './schema.js';
 import { validate } from './validate.js';
 
@@ -26,8 +26,14 @@ export function readSweepSection(
   const { tree, placeOf } = applyOverrides(source, overrides);
   const { sweep } = validate(experimentSchema, tree, placeOf);
   if (sweep === undefined) return undefined;
+  // An option of any policy that the sweep compares exists.
+  const kinds = sweep.vary[POLICY_KIND] ?? [];
+  const trees = [
+    tree,
+    ...kinds.map((kind) => applyOverrides(source, [...overrides, `${POLICY_KIND}=${kind}`]).tree),
+  ];
   for (const key of Object.keys(sweep.vary)) {
-    if (keyExists(tree, key)) continue;
+    if (trees.some((candidate) => keyExists(candidate, key))) continue;
     const known = describeKeys().map((description) => description.key);
     throw new EscapementError(
       'E_CONFIG_KEY',

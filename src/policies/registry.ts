@@ -1,27 +1,6 @@
-import type { Policy, PolicyContext } from '../core/policy.js';
 import { clockworkEntry } from './clockwork/entry.js';
+import type { PolicyEntry } from './entry.js';
 import { fifoEntry } from './fifo/entry.js';
-
-/** Values of a policy's options by name; durations in ns. */
-export type PolicyOptions = Readonly<Record<string, number | undefined>>;
-
-/** One option of a policy: enough to check it, to document it and to vary it. */
-export interface PolicyOption {
-  readonly type: 'duration' | 'integer';
-  /** In ns for durations. Absent: derived, as the description says. */
-  readonly default?: number;
-  readonly min: number;
-  readonly describe: string;
-}
-
-/** A policy as users see it. */
-export interface PolicyEntry {
-  readonly kind: string;
-  readonly summary: string;
-  readonly options: Readonly<Record<string, PolicyOption>>;
-  /** `options` holds a value for each option that has a default or was given. */
-  create(context: PolicyContext, options: PolicyOptions): Policy;
-}
 
 /** Every policy that an experiment can name. */
 export const POLICIES: readonly PolicyEntry[] = [clockworkEntry, fifoEntry];

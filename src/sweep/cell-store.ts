@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeWhole } from '../files/output-file.js';
 import type { CellResult } from '../metrics/results.js';
+import { cellResultSchema } from '../metrics/schema.js';
 
 /**
  * The finished cells of a sweep, one file a cell under `DIR/cells`, named by the cell's key. A sweep that
@@ -22,9 +23,11 @@ export class CellStore {
   read(key: string): CellResult | null {
     if (!this.reuse) return null;
     try {
-      return JSON.parse(readFileSync(this.path(key), 'utf8')) as CellResult;
+      const result = JSON.parse(readFileSync(this.path(key), 'utf8'));
+      cellResultSchema.parse(result);
+      return result as CellResult;
     } catch {
-      // Absent, or not JSON because someone touched it: either way the cell runs again.
+      // Absent, or not a result because someone touched it: either way the cell runs again.
       return null;
     }
   }

@@ -1,3 +1,4 @@
+import { POLICY_KIND } from '../experiment/overrides.js';
 import type { VariedKey } from '../metrics/results.js';
 
 /** One run of a sweep: a value for each varied key, and a seed. */
@@ -6,6 +7,8 @@ export interface GridCell {
   readonly id: string;
   readonly values: Readonly<Record<string, string>>;
   readonly seed: number;
+  /** Whether the same combination runs with an earlier seed too. */
+  readonly repeats: boolean;
 }
 
 /** Every combination of values × seeds: the first key varies slowest, seeds fastest. */
@@ -14,12 +17,25 @@ export function buildGrid(vary: readonly VariedKey[], seeds: readonly number[]):
   for (const { key, values } of vary) {
     combinations = combinations.flatMap((left) => values.map((value) => ({ ...left, [key]: value })));
   }
-  return combinations.flatMap((values) => seeds.map((seed) => ({ id: cellId(values, seed), values, seed })));
+  return combinations.flatMap((values) =>
+    seeds.map((seed, i) => ({ id: cellId(values, seed), values, seed, repeats: i > 0 })),
+  );
 }
 
-/** Overrides, in the form of `--set`, that turn the experiment file into this cell. */
-export function cellOverrides(cell: GridCell): string[] {
-  return [...Object.entries(cell.values).map(([key, value]) => `${key}=${value}`), `seed=${cell.seed}`];
+/**
+ * Overrides, in the form of `--set`, that turn the experiment file into this cell. The policy's kind comes
+ * after its options, so that it drops those that it does not have, varied ones too. One repetition is enough
+ * to draw a timeline; those of all would be most of a sweep's results.
+ */
+export function cellOverrides({ values, seed, repeats }: GridCell): string[] {
+  const entries = Object.entries(values);
+  const isKind = ([key]: readonly [string, string]) => key === POLICY_KIND;
+  const ordered = [...entries.filter((entry) => !isKind(entry)), ...entries.filter(isKind)];
+  return [
+    ...ordered.map(([key, value]) => `${key}=${value}`),
+    `seed=${seed}`,
+    ...(repeats ? ['output.timeline=false'] : []),
+  ];
 }
 
 function cellId(values: Readonly<Record<string, string>>, seed: number): string {

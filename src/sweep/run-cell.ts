@@ -1,7 +1,8 @@
 import { EscapementError } from '../core/errors.js';
 import { parseExperiment } from '../experiment/load.js';
 import { simulate } from '../experiment/simulate.js';
-import type { RunResult } from '../metrics/results.js';
+import type { CellResult, RunResult } from '../metrics/results.js';
+import { drawnPart } from '../report/charts/gpu-timeline.js';
 
 /** What a thread needs to run one cell. Plain data: it crosses into a worker thread. */
 export interface CellTask {
@@ -25,7 +26,7 @@ export type CellOutcome =
 export async function runCell(task: CellTask): Promise<CellOutcome> {
   try {
     const experiment = await parseExperiment(task.text, task.file, task.overrides);
-    return { status: 'done', json: withoutWall(await simulate(experiment)) };
+    return { status: 'done', json: JSON.stringify(asCell(await simulate(experiment))) };
   } catch (error) {
     return failedOutcome(error);
   }
@@ -37,7 +38,8 @@ export function failedOutcome(error: unknown): CellOutcome {
   return { status: 'failed', code: BUG, message: error instanceof Error ? error.message : String(error) };
 }
 
-function withoutWall(result: RunResult): string {
-  const { wall: _, ...summary } = result.summary;
-  return JSON.stringify({ ...result, summary });
+/** What a sweep keeps of a run; of its timeline as much as the chart shows. */
+function asCell({ experiment: _, overrides: __, summary, timeline, ...rest }: RunResult): CellResult {
+  const { wall: ___, ...figures } = summary;
+  return { ...rest, summary: figures, timeline: drawnPart(timeline) };
 }

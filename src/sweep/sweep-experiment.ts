@@ -72,14 +72,14 @@ async function describeSweep(source: SourceDocument, request: SweepRequest): Pro
     });
   }
   const { tree } = applyOverrides(source, overrides);
-  return { name, experiment: asRun(source.text, overrides), defaults: defaultsOf(tree, vary), vary, seeds };
-}
-
-/** The file as written, with the overrides that came on top. */
-function asRun(text: string, overrides: readonly string[]): string {
-  return overrides.length === 0
-    ? text
-    : `${text.trimEnd()}\n${overrides.map((set) => `# --set ${set}\n`).join('')}`;
+  return {
+    name,
+    experiment: source.text,
+    ...(overrides.length === 0 ? {} : { overrides }),
+    defaults: defaultsOf(tree, vary),
+    vary,
+    seeds,
+  };
 }
 
 function defaultsOf(tree: unknown, vary: readonly VariedKey[]): Record<string, string> {

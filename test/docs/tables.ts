@@ -6,7 +6,8 @@ import { formatDuration } from '../../src/experiment/units-text.js';
 import { ACTION_COLUMNS } from '../../src/metrics/action-log.js';
 import type { LogColumn } from '../../src/metrics/log-columns.js';
 import { REQUEST_COLUMNS } from '../../src/metrics/request-log.js';
-import { POLICIES, type PolicyOption } from '../../src/policies/registry.js';
+import type { PolicyOption } from '../../src/policies/entry.js';
+import { POLICIES } from '../../src/policies/registry.js';
 
 /** The tables of the README that follow from the code, as they must stand there. */
 export const README_TABLES: Readonly<Record<string, string>> = {

@@ -2,7 +2,8 @@ import { ACTION_NAMES, type Action, STATUS_OK } from '../../src/core/action.js';
 import { Controller } from '../../src/core/controller.js';
 import type { ModelSpec } from '../../src/core/model.js';
 import { OUTCOME_NAMES } from '../../src/core/request.js';
-import { POLICIES, type PolicyOptions } from '../../src/policies/registry.js';
+import type { PolicyOptions } from '../../src/policies/entry.js';
+import { POLICIES } from '../../src/policies/registry.js';
 
 export const MS = 1_000_000;
 

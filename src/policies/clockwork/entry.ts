@@ -1,5 +1,5 @@
 import { NS_PER_MS, NS_PER_S } from '../../core/units.js';
-import type { PolicyEntry } from '../registry.js';
+import type { PolicyEntry } from '../entry.js';
 import { ClockworkPolicy } from './policy.js';
 
 export const clockworkEntry: PolicyEntry = {

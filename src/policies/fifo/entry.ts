@@ -1,5 +1,5 @@
 import { NS_PER_MS } from '../../core/units.js';
-import type { PolicyEntry } from '../registry.js';
+import type { PolicyEntry } from '../entry.js';
 import { FifoPolicy } from './policy.js';
 
 export const fifoEntry: PolicyEntry = {
