@@ -39,7 +39,7 @@ workload: { kind: poisson, rate: 3000/s, duration: 600s }`,
       experiment: `${POLICY}
 cluster: { gpus: 100, pages: 1376 }
 models: { kind: zoo, varieties: 61, copies: 66 }
-workload: { kind: azure-like, functions: 4026, minutes: 2, rate: 16000/s }`,
+workload: { kind: azure-like, functions: 4026, minutes: 1, rate: 24000/s }`,
     },
     {
       name: trace === undefined ? 'azure-like-day-6-gpus' : 'azure-day-6-gpus',

@@ -41,9 +41,10 @@ function told(onCell: OnCell, cell: SweepCell, reused: boolean): SweepCell {
   return cell;
 }
 
-function toCell({ id, values, seed }: GridCell, outcome: CellOutcome): SweepCell {
-  if (outcome.status === 'failed') return { id, values, seed, ...outcome };
-  return finished({ id, values, seed }, JSON.parse(outcome.json) as CellResult);
+function toCell(cell: GridCell, outcome: CellOutcome): SweepCell {
+  if (outcome.status === 'done') return finished(cell, JSON.parse(outcome.json) as CellResult);
+  const { id, values, seed } = cell;
+  return { id, values, seed, ...outcome };
 }
 
 function finished({ id, values, seed }: GridCell, result: CellResult): SweepCell {

@@ -9,6 +9,9 @@ import { REQUEST_COLUMNS } from '../../src/metrics/request-log.js';
 import type { PolicyOption } from '../../src/policies/entry.js';
 import { POLICIES } from '../../src/policies/registry.js';
 
+/** Keys that every kind of workload has. */
+const COMMON = ['slo', 'models', 'start'];
+
 /** The tables of the README that follow from the code, as they must stand there. */
 export const README_TABLES: Readonly<Record<string, string>> = {
   'exit statuses': exitTable(),
@@ -49,9 +52,6 @@ function defaultOf({ type, default: value }: PolicyOption): string {
   if (value === undefined) return '';
   return type === 'duration' ? formatDuration(value) : String(value);
 }
-
-/** Keys that every kind of workload has. */
-const COMMON = ['slo', 'models', 'start'];
 
 function workloadTable(): string {
   const about = kindDescriptions();

@@ -20,14 +20,13 @@ const FILLS = { INFER: '#dbe8f7', LOAD: '#e3a552' } as const;
  * under it the window in which it was allowed to start. Actions that missed their window are crosses.
  */
 export function gpuTimeline(timeline: readonly TimelineEntry[], note = ''): ChartSpec {
-  const lanes = [...new Set([...timeline].sort(byLane).map(laneOf))].slice(0, MAX_LANES);
-  const shown = timeline.filter((entry) => lanes.includes(laneOf(entry)));
-  const [startMs, endMs] = extent(shown);
-  const entries = shown
-    .filter((entry) => entry.beginMs < endMs)
+  const { lanes, startMs, endMs } = frameOf(timeline);
+  const entries = timeline
+    .filter((entry) => lanes.includes(laneOf(entry)) && entry.beginMs < endMs)
     .sort((a, b) => byLane(a, b) || a.beginMs - b.beginMs);
   const perPixel = (endMs - startMs) / WIDTH;
-  const rows = rowsOf(entries, lanes, perPixel, endMs);
+  const oneStem = new Set(entries.map(({ model }) => stemOf(model))).size === 1;
+  const rows = rowsOf(entries, lanes, perPixel, endMs, oneStem);
   const height = lanes.length * LANE;
   const x = (field: string) => ({
     field,
@@ -62,7 +61,7 @@ export function gpuTimeline(timeline: readonly TimelineEntry[], note = ''): Char
   return chart(
     {
       title: 'GPU timeline',
-      subtitle: [describe(rows, lanes, timeline, endMs - startMs), note]
+      subtitle: [describe(rows, lanes, timeline, endMs - startMs, oneStem), note]
         .filter((part) => part !== '')
         .join(' · '),
       width: WIDTH + 120,
@@ -109,11 +108,23 @@ export function gpuTimeline(timeline: readonly TimelineEntry[], note = ''): Char
   );
 }
 
+/** The part of a slice that `gpuTimeline` draws: drawing it gives the same chart as drawing all. */
+export function drawnPart(timeline: readonly TimelineEntry[]): TimelineEntry[] {
+  const { endMs } = frameOf(timeline);
+  const met = new Set<string>();
+  return timeline.filter((entry) => {
+    const isFirst = !met.has(laneOf(entry));
+    met.add(laneOf(entry));
+    return isFirst || entry.beginMs <= endMs;
+  });
+}
+
 function rowsOf(
   entries: readonly TimelineEntry[],
   lanes: readonly string[],
   perPixel: number,
   endMs: number,
+  oneStem: boolean,
 ) {
   const ranks = new Map<string, number>();
   return entries.map((entry) => {
@@ -133,23 +144,26 @@ function rowsOf(
       earliest: entry.earliestMs,
       latest: entry.latestMs,
       window: top + BAR + 5 + (rank % WINDOW_ROWS) * WINDOW_GAP,
-      label: labelOf(entry, (end - entry.beginMs) / perPixel - 6),
+      label: labelOf(entry, (end - entry.beginMs) / perPixel - 6, oneStem),
       failed: entry.status !== 0,
       note: noteOf(entry),
     };
   });
 }
 
-/** As much of model and batch as the bar has room for. */
-function labelOf(entry: TimelineEntry, widthPx: number): string {
-  const batch = entry.kind === 'INFER' ? `×${entry.batch}` : '';
-  const instance = /(\d+)$/.exec(entry.model)?.[1];
-  const tries = [
-    `${entry.model} ${batch}`.trim(),
-    ...(instance === undefined ? [] : [`#${instance}${batch}`]),
-    batch,
-  ];
+/** As much of model and batch as the bar has room for. A bare number tells instances of one stem apart only. */
+function labelOf({ model, kind, batch }: TimelineEntry, widthPx: number, oneStem: boolean): string {
+  const times = kind === 'INFER' ? `×${batch}` : '';
+  const stem = stemOf(model);
+  const number = model.slice(stem.length).replace(/^\D/, '#');
+  const short = oneStem ? (number === '' ? [] : [`${number}${times}`]) : [model, stem];
+  const tries = [`${model} ${times}`.trim(), ...short, times];
   return tries.find((label) => textWidth(label, LABEL_SIZE) <= widthPx) ?? '';
+}
+
+/** Name of a model without the number of the instance: `resnet50` of `resnet50-12`. */
+function stemOf(model: string): string {
+  return model.replace(/[-#]\d+$/, '');
 }
 
 function noteOf(entry: TimelineEntry): string {
@@ -161,23 +175,21 @@ function noteOf(entry: TimelineEntry): string {
   return `${what}: ${ran}; window ${entry.earliestMs.toFixed(3)}–${entry.latestMs.toFixed(3)} ms`;
 }
 
-/** From the first action until the busiest lane has had its share of actions. */
-function extent(entries: readonly TimelineEntry[]): [number, number] {
-  const lanes = new Map<string, TimelineEntry[]>();
-  for (const entry of entries) {
-    const lane = lanes.get(laneOf(entry));
-    if (lane === undefined) lanes.set(laneOf(entry), [entry]);
-    else lane.push(entry);
-  }
-  const startMs = Math.min(...entries.map((entry) => entry.beginMs));
-  const ends = [...lanes.values()].map((lane) => {
-    const ascending = [...lane].sort((a, b) => a.beginMs - b.beginMs);
-    return ascending.length > MAX_ACTIONS
-      ? (ascending[MAX_ACTIONS] as TimelineEntry).beginMs
-      : Number.POSITIVE_INFINITY;
-  });
-  const lastMs = Math.max(...entries.map((entry) => entry.endMs));
-  return [startMs, Math.max(startMs + 1, Math.min(lastMs, ...ends))];
+/** The first lanes, from the first action until the busiest lane has had its share of actions. */
+function frameOf(timeline: readonly TimelineEntry[]) {
+  const lanes = [...new Set([...timeline].sort(byLane).map(laneOf))].slice(0, MAX_LANES);
+  const begins = lanes.map((lane) =>
+    timeline
+      .filter((entry) => laneOf(entry) === lane)
+      .map(({ beginMs }) => beginMs)
+      .sort((a, b) => a - b),
+  );
+  const startMs = Math.min(...begins.map(([first]) => first as number));
+  const ends = begins.map((lane) => lane[MAX_ACTIONS] ?? Number.POSITIVE_INFINITY);
+  const lastMs = Math.max(
+    ...timeline.filter((entry) => lanes.includes(laneOf(entry))).map(({ endMs }) => endMs),
+  );
+  return { lanes, startMs, endMs: Math.max(startMs + 1, Math.min(lastMs, ...ends)) };
 }
 
 function describe(
@@ -185,6 +197,7 @@ function describe(
   lanes: readonly string[],
   timeline: readonly TimelineEntry[],
   lengthMs: number,
+  oneStem: boolean,
 ): string {
   const exec = lanes.filter((lane) => lane.endsWith('EXEC')).length;
   const busyMs = rows.reduce((sum, row) => sum + (row.kind === 'INFER' ? row.end - row.begin : 0), 0);
@@ -193,7 +206,7 @@ function describe(
   return [
     `${formatMs(lengthMs)} of virtual time`,
     ...(exec > 0 ? [`EXEC busy ${formatPercent(Math.min(1, busyMs / (exec * lengthMs)))}`] : []),
-    '#model ×batch',
+    oneStem ? 'labels: #instance ×batch' : 'labels: model ×batch',
     'thin lines: windows in which an action may start',
     ...(missed > 0 ? [`× missed its window (${missed})`] : []),
     ...(all > lanes.length ? [`${lanes.length} of ${all} lanes`] : []),
