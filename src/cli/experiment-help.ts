@@ -1,6 +1,7 @@
 import { describeKeys, type KeyDescription } from '../experiment/keys.js';
 import { POLICIES } from '../policies/registry.js';
-import { terminalWidth, wrapText } from './text-layout.js';
+import { wrap } from '../report/wrap.js';
+import { terminalWidth } from './text-layout.js';
 
 /** Every key of an experiment file with its default, and the policies with their options, for `--help`. */
 export function experimentHelp(): string {
@@ -45,10 +46,10 @@ function kindBlocks(
 function block(title: string, keys: readonly KeyDescription[]): string {
   const indent = 4 + Math.max(...keys.map(({ key }) => key.length));
   const lines = keys.map((key) => {
-    const text = wrapText(`${key.description} ${defaultOf(key)}`.trimEnd(), terminalWidth() - indent);
+    const text = wrap(`${key.description} ${defaultOf(key)}`.trimEnd(), terminalWidth() - indent);
     return `  ${key.key}`.padEnd(indent) + text.join(`\n${' '.repeat(indent)}`);
   });
-  return [...wrapText(title, terminalWidth()), ...lines].join('\n');
+  return [...wrap(title, terminalWidth()), ...lines].join('\n');
 }
 
 function lineKey({ key, description, default: value }: KeyDescription): string {

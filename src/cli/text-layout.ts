@@ -21,16 +21,3 @@ function align(cell: string | number, width: number, right: boolean): string {
 export function terminalWidth(): number {
   return Math.min(110, process.stdout.columns ?? 110);
 }
-
-/** Breaks a text between words into lines of at most `width` characters. */
-export function wrapText(text: string, width: number): string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = word;
-    } else line = line === '' ? word : `${line} ${word}`;
-  }
-  return [...lines, line];
-}

@@ -25,7 +25,11 @@ const names = textField(
 );
 
 const common = {
-  name: z.string().min(1).exactOptional().describe('What its users are called in results; its kind when absent.'),
+  name: z
+    .string()
+    .min(1)
+    .exactOptional()
+    .describe('What its users are called in results; its kind when absent.'),
   slo: duration('Objective of these requests instead of that of the run.', 1).exactOptional(),
   models: names.exactOptional(),
   start: duration('When the workload begins, counted from the start of the run.').exactOptional(),
@@ -92,7 +96,7 @@ const KINDS = [
       .min(1)
       .describe('Number of clients; client i drives model i mod M unless popularity is given.'),
     concurrency: z.int().min(1).default(1).describe('Requests that each client keeps outstanding.'),
-    think: duration('Pause between an answer and the next request.').prefault('0s'),
+    think: duration('Pause between an answer and the next request; at least 1us is kept.').prefault('0s'),
     duration: length,
     popularity: popularity.exactOptional().describe('Draws the model of each client once, at the start.'),
   }),

@@ -1,7 +1,7 @@
 import { type Action, type ActionKind, INFER, LOAD, STATUS_OK, UNLOAD } from '../core/action.js';
 import type { RunObserver } from '../core/observer.js';
-import { headerOf, type LogColumn } from './log-columns.js';
 import { OutputFile } from '../files/output-file.js';
+import { headerOf, type LogColumn } from './log-columns.js';
 
 /**
  * Columns of the action log: those of Clockwork's controller telemetry that a simulated worker has,

@@ -53,7 +53,7 @@ export class Recorder implements RunObserver {
   /** By time of arrival. */
   readonly offeredByBin: Float64Array;
   readonly coldByBin: Float64Array;
-  /** By time of answer. */
+  /** By time of answer, whenever the request arrived. */
   readonly okByBin: Float64Array;
   readonly failedByBin: Float64Array;
 
@@ -91,6 +91,11 @@ export class Recorder implements RunObserver {
   }
 
   answered(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number): void {
+    if (nowNs >= this.warmupNs) {
+      // Also of requests that came during the warm-up: rates over time would begin with a hole.
+      const answers = outcome === OUTCOME_OK ? this.okByBin : this.failedByBin;
+      answers[this.bins.indexOf(nowNs)]++;
+    }
     const arrivalNs = requests.arrivalNs[slot];
     if (arrivalNs < this.warmupNs) return;
     const section = this.sectionOf(requests.user[slot]);
@@ -103,8 +108,6 @@ export class Recorder implements RunObserver {
       this.coldStarts++;
       this.coldByBin[arrivalBin]++;
     }
-    const answers = outcome === OUTCOME_OK ? this.okByBin : this.failedByBin;
-    answers[this.bins.indexOf(nowNs)]++;
   }
 
   completed(action: Action): void {

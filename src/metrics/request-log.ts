@@ -9,8 +9,8 @@ import {
   type Outcome,
   type RequestTable,
 } from '../core/request.js';
-import { headerOf, type LogColumn } from './log-columns.js';
 import { OutputFile } from '../files/output-file.js';
+import { headerOf, type LogColumn } from './log-columns.js';
 
 /**
  * Columns of the request log: those of Clockwork's controller telemetry, in its order, so that its

@@ -51,11 +51,7 @@ const timelineEntrySchema = z.object({
 });
 
 const objective = (whose: string) =>
-  z
-    .number()
-    .positive()
-    .nullable()
-    .describe(`Latency objective of ${whose}, ms; null where requests differ.`);
+  z.number().positive().nullable().describe(`Latency objective of ${whose}, ms; null where requests differ.`);
 
 const groupSummarySchema = z.object({
   name: z.string().describe('Name of the workload section, or its kind if it has none.'),

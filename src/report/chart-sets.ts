@@ -1,15 +1,18 @@
 import type { CellResult, SweepResults } from '../metrics/results.js';
-import { headline, type Point, type Recommendation, recommend } from './analyze.js';
+import { headline, type Recommendation, recommend } from './analyze.js';
 import { defaultVsBest } from './charts/default-vs-best.js';
-import { choiceLabel, choiceOf } from './charts/finding.js';
+import { choiceLabel, choiceOf, finding } from './charts/finding.js';
 import { goodputBars } from './charts/goodput-bars.js';
 import { goodputLines } from './charts/goodput-lines.js';
 import { gpuTimeline } from './charts/gpu-timeline.js';
+import { groupAttainment } from './charts/group-attainment.js';
+import { groupBars } from './charts/group-bars.js';
 import { heatMap } from './charts/heat-map.js';
 import { type LatencyLine, latencyCdf } from './charts/latency-cdf.js';
 import { overTime } from './charts/over-time.js';
 import type { ChartSpec } from './charts/theme.js';
-import { parseQuantity, valuesLabel } from './quantity.js';
+import type { Point } from './points.js';
+import { valuesLabel } from './quantity.js';
 import { type Slice, sliceSweep } from './slices.js';
 
 /** A chart with the name of its files. */
@@ -30,17 +33,13 @@ export function sweepCharts(results: SweepResults): NamedChart[] {
     .flatMap((slice) => planeCharts(slice, recommendations, slices.length > 1));
   const comparison =
     recommendations.length === 0 ? [] : [{ name: 'default-vs-best', spec: defaultVsBest(recommendations) }];
-  return [
-    ...planes.slice(0, 1),
-    ...comparison,
-    ...planes.slice(1),
-    ...exampleCharts(results, recommendations),
-  ];
+  return [...planes.slice(0, 1), ...comparison, ...planes.slice(1), ...exampleCharts(recommendations)];
 }
 
-/** The charts of one run. `sloMs` draws the objective where the run has a single one. */
-export function runCharts(run: CellResult, sloMs: number | null): NamedChart[] {
-  return [...latencyChart([lineOf('this run', run)], sloMs), ...timeCharts(run, '')];
+/** The charts of one run. */
+export function runCharts(run: CellResult): NamedChart[] {
+  const groups = run.groups.length === 0 ? [] : [{ name: 'groups', spec: groupBars(run.groups) }];
+  return [...groups, ...latencyChart([lineOf('this run', run)], run.sloMs), ...timeCharts(run, '')];
 }
 
 function planeCharts(
@@ -53,24 +52,25 @@ function planeCharts(
   const here = recommendations.filter(({ best }) => inside(best));
   const suffix = several ? `-${fileName(Object.values(slice.fixed).join('-'))}` : '';
   const draw = slice.x.kind === 'number' ? goodputLines : goodputBars;
+  const grouped = slice.points.some(({ groups }) => groups.length > 0);
   return [
+    ...(grouped ? [{ name: `groups${suffix}`, spec: groupAttainment(slice, finding(headline(here))) }] : []),
     { name: `goodput${suffix}`, spec: draw(slice, here) },
     ...(slice.series === null ? [] : [{ name: `heat-map${suffix}`, spec: heatMap(slice, here) }]),
   ];
 }
 
 /** Latency of the default beside the best, and the best's course over time. */
-function exampleCharts(results: SweepResults, recommendations: readonly Recommendation[]): NamedChart[] {
+function exampleCharts(recommendations: readonly Recommendation[]): NamedChart[] {
   const shown = headline(recommendations);
   if (shown === null) return [];
   const best = firstRun(shown.best);
-  const sloMs = objectiveMs(shown.best.values.slo ?? results.defaults.slo);
   const usual = shown.default === null || shown.default === shown.best ? null : shown.default;
   const lines = [
     ...(usual === null ? [] : [lineOf(`default: ${choiceLabel(choiceOf(usual, shown))}`, firstRun(usual))]),
     lineOf(`best: ${choiceLabel(shown.choice)}`, best),
   ];
-  return [...latencyChart(lines, sloMs), ...timeCharts(best, valuesLabel(shown.best.values))];
+  return [...latencyChart(lines, best.sloMs), ...timeCharts(best, valuesLabel(shown.best.values))];
 }
 
 function latencyChart(lines: readonly LatencyLine[], sloMs: number | null): NamedChart[] {
@@ -91,11 +91,6 @@ function lineOf(name: string, { latencyCdf: cdf, summary: { requests } }: CellRe
 
 function firstRun(point: Point): CellResult {
   return (point.cells[0] as Point['cells'][number]).result;
-}
-
-function objectiveMs(text: string | undefined): number | null {
-  const quantity = text === undefined ? null : parseQuantity(text);
-  return quantity?.unit === 'ms' ? quantity.value : null;
 }
 
 function fileName(text: string): string {

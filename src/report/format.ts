@@ -1,3 +1,5 @@
+import type { Estimate } from './statistics.js';
+
 /** Requests per second, or any positive figure of that size: about three digits. */
 export function formatRate(value: number): string {
   if (value >= 10_000) return withThousands(Math.round(value));
@@ -27,6 +29,23 @@ export function formatMs(ms: number | null): string {
   if (ms === null) return '–';
   if (ms >= 10_000) return `${(ms / 1000).toFixed(1)} s`;
   return `${ms >= 100 ? ms.toFixed(0) : ms >= 10 ? ms.toFixed(1) : ms.toFixed(2)} ms`;
+}
+
+/** A latency objective, as a person wrote it: `50 ms`. */
+export function formatSlo(ms: number): string {
+  return `${Number(ms.toPrecision(6))} ms`;
+}
+
+/** The mean of several repetitions, with half of the width of its confidence interval. */
+export function withInterval({ mean, high, n }: Estimate): string {
+  return n < 2
+    ? formatRate(round3(mean))
+    : `${formatRate(round3(mean))} ± ${formatRate(Number((high - mean).toPrecision(2)))}`;
+}
+
+/** Three digits: more are noise. */
+export function round3(value: number): number {
+  return value >= 1000 ? value : Number(value.toPrecision(3));
 }
 
 function withThousands(value: number): string {

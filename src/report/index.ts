@@ -1,18 +1,19 @@
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeWhole } from '../files/output-file.js';
+import { cannotWrite, writeWhole } from '../files/output-file.js';
 import type { RunResult, SweepResults } from '../metrics/results.js';
 import { type NamedChart, runCharts, sweepCharts } from './chart-sets.js';
 import type { PageChart } from './html/page.js';
 import { renderSvg, svgToPng } from './render.js';
-import { type RunReportOptions, runPage } from './run-page.js';
+import { runPage } from './run-page.js';
 import { sweepPage } from './sweep-page.js';
 
-export { type CommonChoice, commonChoice, type Point, type Recommendation, recommend } from './analyze.js';
+export { type CommonChoice, commonChoice, type Recommendation, recommend } from './analyze.js';
 export { type NamedChart, runCharts, sweepCharts } from './chart-sets.js';
 export type { ChartSpec } from './charts/theme.js';
 export { type LoadedResults, loadResults } from './load.js';
+export type { GroupPoint, Point } from './points.js';
 export { renderPng, renderSvg } from './render.js';
-export type { RunReportOptions } from './run-page.js';
 export { summaryText } from './summary-text.js';
 
 /**
@@ -24,12 +25,8 @@ export async function writeSweepReport(results: SweepResults, dir: string): Prom
 }
 
 /** The same for one run. */
-export async function writeRunReport(
-  run: RunResult,
-  dir: string,
-  options: RunReportOptions = {},
-): Promise<string[]> {
-  return writeReport(runCharts(run, options.sloMs ?? null), dir, (charts) => runPage(run, charts, options));
+export async function writeRunReport(run: RunResult, dir: string): Promise<string[]> {
+  return writeReport(runCharts(run), dir, (charts) => runPage(run, charts));
 }
 
 async function writeReport(
@@ -51,8 +48,22 @@ async function writeReport(
     write(`${path}.vl.json`, `${JSON.stringify(spec, null, 2)}\n`);
     drawn.push({ name, spec, svg });
   }
+  dropOtherCharts(join(dir, 'charts'), charts);
   // The report comes last: whoever finds it finds its charts too.
   const report = join(dir, 'report.html');
   writeWhole(report, pageOf(drawn));
   return [report, ...written];
+}
+
+/** Charts of an earlier report that this one does not have would look like its own. Other files stay. */
+function dropOtherCharts(dir: string, charts: readonly NamedChart[]): void {
+  const names = new Set(charts.map(({ name }) => name));
+  try {
+    for (const file of existsSync(dir) ? readdirSync(dir) : []) {
+      const name = /^(.*?)\.(?:svg|png|vl\.json)$/.exec(file)?.[1];
+      if (name !== undefined && !names.has(name)) rmSync(join(dir, file));
+    }
+  } catch (error) {
+    throw cannotWrite(dir, error);
+  }
 }

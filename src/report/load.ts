@@ -1,7 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type * as z from 'zod';
 import { EscapementError } from '../core/errors.js';
 import type { RunResult, SweepResults } from '../metrics/results.js';
+import { runResultSchema, sweepResultsSchema } from '../metrics/schema.js';
 
 export type LoadedResults =
   | { readonly kind: 'run'; readonly run: RunResult }
@@ -15,47 +17,40 @@ const VERSION = 1;
  * Throws `E_RESULTS` if there is neither, or if it is broken, incomplete or of another version.
  */
 export function loadResults(dir: string): LoadedResults {
-  if (!existsSync(dir)) {
-    throw new EscapementError(
-      'E_RESULTS',
-      'folder does not exist; give the --out folder of a simulate or sweep',
-      {
-        file: dir,
-      },
-    );
-  }
   const sweep = join(dir, 'results.json');
   if (existsSync(sweep)) {
-    return {
-      kind: 'sweep',
-      results: read<SweepResults>(sweep, ['name', 'vary', 'defaults', 'seeds', 'cells']),
-    };
+    return { kind: 'sweep', results: read<SweepResults>(sweep, sweepResultsSchema) };
   }
   const run = join(dir, 'run.json');
-  if (existsSync(run)) {
-    return { kind: 'run', run: read<RunResult>(run, ['summary', 'series', 'latencyCdf', 'timeline']) };
-  }
-  throw new EscapementError(
-    'E_RESULTS',
-    'holds neither results.json nor run.json; run simulate or sweep with --out into this folder first',
-    { file: dir },
-  );
+  if (existsSync(run)) return { kind: 'run', run: read<RunResult>(run, runResultSchema) };
+  throw problem(whyNothing(dir), dir);
 }
 
-function read<T>(file: string, keys: readonly (keyof T & string)[]): T {
+function whyNothing(dir: string): string {
+  if (!existsSync(dir)) return 'folder does not exist; give the --out folder of a simulate or sweep';
+  if (existsSync(join(dir, 'cells'))) {
+    return 'holds a sweep that has not finished; run the same sweep again, it goes on where it stopped';
+  }
+  return 'holds neither results.json nor run.json; run simulate or sweep with --out into this folder first';
+}
+
+function read<T>(file: string, schema: z.ZodType): T {
   const value = parse(file);
   if (typeof value !== 'object' || value === null || !('version' in value)) {
-    throw new EscapementError('E_RESULTS', 'is not a results file; run the experiment again with --out', {
-      file,
-    });
+    throw problem('is not a results file; run the experiment again with --out', file);
   }
   if (value.version !== VERSION) {
     const what = `is of version ${JSON.stringify(value.version)}, this program reads ${VERSION}; run the experiment again`;
-    throw new EscapementError('E_RESULTS', what, { file, key: 'version' });
+    throw problem(what, file, 'version');
   }
-  const missing = keys.find((key) => !(key in value));
-  if (missing !== undefined) {
-    throw new EscapementError('E_RESULTS', 'is missing; run the experiment again', { file, key: missing });
+  const { error } = schema.safeParse(value);
+  if (error !== undefined) {
+    const [issue] = error.issues;
+    throw problem(
+      'is missing or not as this program writes it; run the experiment again',
+      file,
+      issue?.path.join('.'),
+    );
   }
   return value as T;
 }
@@ -66,13 +61,15 @@ function parse(file: string): unknown {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new EscapementError('E_RESULTS', `cannot be read (${reason})`, { file });
+    throw problem(`cannot be read (${reason})`, file);
   }
   try {
     return JSON.parse(text);
   } catch {
-    throw new EscapementError('E_RESULTS', 'is not valid JSON, perhaps cut short; run the experiment again', {
-      file,
-    });
+    throw problem('is not valid JSON, perhaps cut short; run the experiment again', file);
   }
+}
+
+function problem(what: string, file: string, key = ''): EscapementError {
+  return new EscapementError('E_RESULTS', what, key === '' ? { file } : { file, key });
 }

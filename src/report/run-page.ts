@@ -1,48 +1,48 @@
 import type { GroupSummary, RunResult } from '../metrics/results.js';
-import { formatCount, formatMs, formatPercent, formatRate } from './format.js';
+import { servedGroups } from './charts/finding.js';
+import { formatCount, formatMs, formatPercent, formatRate, formatSlo } from './format.js';
 import { html, type Markup } from './html/markup.js';
 import { gallery, type PageChart, page } from './html/page.js';
-import { code, facts, section, table } from './html/parts.js';
-
-/** What a run's report can say beyond the result itself. */
-export interface RunReportOptions {
-  /** The run's single objective, drawn as a rule; leave out where requests differ. */
-  readonly sloMs?: number;
-  /** The experiment file as written. */
-  readonly experiment?: string;
-}
+import { facts, section, table } from './html/parts.js';
+import { groupPoint } from './points.js';
+import { commandLine, experimentToRun, setFlags } from './reproduce.js';
 
 /** The report of one run: headline figures, charts, tables and provenance. */
-export function runPage(
-  run: RunResult,
-  charts: readonly PageChart[],
-  options: RunReportOptions = {},
-): string {
-  const { summary } = run;
-  const title = `${formatRate(summary.goodputRps)} requests/s within their objective`;
+export function runPage(run: RunResult, charts: readonly PageChart[]): string {
+  const { summary, groups } = run;
+  const title = titleOf(run);
+  const rate = `${formatRate(summary.goodputRps)} of ${formatRate(summary.offeredRps)} requests/s`;
   const body = html`<header>
 <p class="kind">escapement run · ${summary.name} · ${summary.policy}</p>
 <h1>${title}</h1>
-<p>${formatPercent(summary.sloAttainment)} of ${formatCount(summary.requests.offered)} requests offered in ${formatRate(summary.durationSeconds)} s were answered in time.</p>
+<p>${groups.length === 0 ? '' : `${rate} over all groups: `}${formatPercent(summary.sloAttainment)} of ${formatCount(summary.requests.offered)} requests offered in ${formatRate(summary.durationSeconds)} s were answered in time.</p>
 ${facts(headlineFacts(run))}
 </header>
+${groups.length === 0 ? '' : section('Groups', groupsTable(groups))}
 ${section('Charts', gallery(charts))}
 ${section('Requests', requestsTable(run))}
-${run.groups.length === 0 ? '' : section('Groups', groupsTable(run.groups))}
 ${section('Actions', actionsTable(run))}
-${section('Reproduce', reproduction(run, options))}`;
+${section('Reproduce', reproduction(run))}`;
   return page(`${summary.name}: ${title}`, body, charts.length > 0);
 }
 
-function headlineFacts({ summary }: RunResult) {
+/** Goodput; of groups who was served, because their sum hides it. */
+function titleOf({ summary, sloMs, groups }: RunResult): string {
+  if (groups.length > 0) return servedGroups({ groups: groups.map((group) => groupPoint(group)) });
+  const objective = sloMs === null ? 'their objective' : `their objective of ${formatSlo(sloMs)}`;
+  return `${formatRate(summary.goodputRps)} requests/s within ${objective}`;
+}
+
+function headlineFacts({ summary, groups }: RunResult) {
   const { latencyMs, gpu } = summary;
+  const ofAll = groups.length === 0 ? 'of all offered requests' : 'of all offered requests, all groups';
   return [
     {
       label: 'Goodput',
       value: `${formatRate(summary.goodputRps)}/s`,
       note: `of ${formatRate(summary.offeredRps)}/s offered`,
     },
-    { label: 'SLO attainment', value: formatPercent(summary.sloAttainment), note: 'of all offered requests' },
+    { label: 'SLO attainment', value: formatPercent(summary.sloAttainment), note: ofAll },
     {
       label: 'p99 latency',
       value: formatMs(latencyMs.p99),
@@ -70,12 +70,16 @@ function requestsTable({ summary }: RunResult): Markup {
 function groupsTable(groups: readonly GroupSummary[]): Markup {
   const columns = [
     { title: 'Group' },
-    ...['Offered', 'In time', 'Attained', 'p50', 'p99', 'p99.99'].map((title) => ({ title, numeric: true })),
+    ...['SLO', 'Offered (req/s)', 'Goodput (req/s)', 'Attained', 'p50', 'p99', 'p99.99'].map((title) => ({
+      title,
+      numeric: true,
+    })),
   ];
-  const rows = groups.map(({ name, requests, sloAttainment, latencyMs }) => [
+  const rows = groups.map(({ name, sloMs, offeredRps, goodputRps, sloAttainment, latencyMs }) => [
     { text: name },
-    { text: formatCount(requests.offered), sort: requests.offered },
-    { text: formatCount(requests.ok), sort: requests.ok },
+    { text: sloMs === null ? 'own' : formatSlo(sloMs), sort: sloMs ?? -1 },
+    { text: formatRate(offeredRps), sort: offeredRps },
+    { text: formatRate(goodputRps), sort: goodputRps },
     { text: formatPercent(sloAttainment), sort: sloAttainment },
     ...[latencyMs.p50, latencyMs.p99, latencyMs.p9999].map((ms) => ({ text: formatMs(ms), sort: ms ?? -1 })),
   ]);
@@ -99,17 +103,12 @@ function actionsTable({ summary: { actions } }: RunResult): Markup {
   );
 }
 
-function reproduction({ summary }: RunResult, { experiment }: RunReportOptions): Markup {
-  const command = `escapement simulate experiment.yaml --set seed=${summary.seed} --out results`;
+function reproduction({ summary, experiment, overrides }: RunResult): Markup {
   const provenance = table(
     [{ title: 'Seed' }, { title: 'Decision digest' }],
     [[{ text: String(summary.seed) }, { text: summary.digest }]],
   );
-  if (experiment === undefined) return provenance;
-  return html`<p>Save the experiment below as <code>experiment.yaml</code> where its relative paths hold, and run</p>
-${code(command)}
-<h3>The experiment as written</h3>
-${code(experiment)}
+  return html`${experimentToRun(experiment, commandLine('simulate', setFlags(overrides)))}
 ${provenance}
-<p class="small">Equal digests mean equal decisions, one for one.</p>`;
+<p class="small">Equal seeds and configuration give equal digests on any machine; equal digests mean equal decisions, one for one.</p>`;
 }

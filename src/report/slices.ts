@@ -1,6 +1,6 @@
 import type { SweepResults } from '../metrics/results.js';
-import { aggregate, type Point, sortPoints } from './analyze.js';
 import { type Axis, sweepAxes } from './axes.js';
+import { aggregate, type Point, sortPoints } from './points.js';
 
 /** A sweep seen as a plane: one key along x, at most one more as series, all others fixed. */
 export interface Slice {

@@ -1,23 +1,25 @@
-import type { RunResult, Summary, SweepResults } from '../metrics/results.js';
-import { aggregate, failedCells, type Point, recommend } from './analyze.js';
+import type { CellResult, GroupSummary, RunResult, SweepResults } from '../metrics/results.js';
+import { failedCells, type Recommendation, recommend } from './analyze.js';
 import { sweepAxes } from './axes.js';
 import { choiceLabel, choiceOf } from './charts/finding.js';
-import { wrap } from './charts/theme.js';
-import { formatCount, formatFactor, formatMs, formatPercent, formatRate } from './format.js';
+import { formatCount, formatFactor, formatMs, formatPercent, formatRate, formatSlo } from './format.js';
+import { aggregate, type GroupPoint, type Point, worstGroup } from './points.js';
 import { keyLabel, valueLabel } from './quantity.js';
 import { verdict } from './verdict.js';
+import { wrap } from './wrap.js';
 
 const COLUMNS = 80;
 /** Tables on screen stop here; the files have all. */
 const MAX_ROWS = 24;
 
 /** A result for the terminal: plain text, at most 80 columns, seed first and digest last. */
-export function summaryText(result: Summary | Omit<Summary, 'wall'> | SweepResults): string {
+export function summaryText(result: RunResult | CellResult | SweepResults): string {
   return 'cells' in result ? sweepText(result) : runText(result);
 }
 
-function runText(summary: Omit<Summary, 'wall'> & { readonly wall?: RunResult['summary']['wall'] }): string {
-  const { requests, latencyMs, actions, gpu, wall } = summary;
+function runText({ summary, groups }: RunResult | CellResult): string {
+  const { requests, latencyMs, actions, gpu } = summary;
+  const wall = 'wall' in summary ? summary.wall : undefined;
   const batches = Object.entries(actions.inferByBatch).map(
     ([batch, count]) => `${batch}: ${formatCount(count)}`,
   );
@@ -35,6 +37,7 @@ function runText(summary: Omit<Summary, 'wall'> & { readonly wall?: RunResult['s
       'requests',
       `${formatCount(requests.offered)}: ${(['ok', 'late', 'timeout', 'rejected', 'error'] as const).map((name) => `${formatCount(requests[name])} ${name}`).join(', ')}`,
     ],
+    ...groups.map((group, i) => [i === 0 ? 'groups' : '', groupText(group)]),
     [
       'latency',
       `p50 ${formatMs(latencyMs.p50)}, p90 ${formatMs(latencyMs.p90)}, p99 ${formatMs(latencyMs.p99)}, p99.9 ${formatMs(latencyMs.p999)}, p99.99 ${formatMs(latencyMs.p9999)}, max ${formatMs(latencyMs.max)}`,
@@ -59,6 +62,13 @@ function runText(summary: Omit<Summary, 'wall'> & { readonly wall?: RunResult['s
     ['digest', summary.digest],
   ] as [string, string][];
   return `${lines.map(([name, value]) => labelled(name, value)).join('\n')}\n`;
+}
+
+/** `interactive: 198.5/s (100 %) in 50 ms, p50 16.3 ms, p99 25.4 ms`. */
+function groupText({ name, sloMs, goodputRps, sloAttainment, latencyMs }: GroupSummary): string {
+  const rate = `${formatRate(goodputRps)}/s (${formatPercent(sloAttainment)})`;
+  const objective = sloMs === null ? 'in time' : `in ${formatSlo(sloMs)}`;
+  return `${name}: ${rate} ${objective}, p50 ${formatMs(latencyMs.p50)}, p99 ${formatMs(latencyMs.p99)}`;
 }
 
 /** `name      value`, wrapped under itself. */
@@ -96,6 +106,9 @@ function sweepText(results: SweepResults): string {
 function bestTable(results: SweepResults): string[][] {
   const recommendations = recommend(results);
   const conditions = Object.keys(recommendations[0]?.conditions ?? {});
+  if (recommendations.some(({ best }) => best.groups.length > 0)) {
+    return groupTable(recommendations, conditions);
+  }
   const head = [...conditions.map(keyLabel), 'default', 'req/s', 'best', 'req/s', 'attained', 'gain'];
   return [
     head,
@@ -112,6 +125,34 @@ function bestTable(results: SweepResults): string[][] {
       ];
     }),
   ];
+}
+
+/** Default and best by who is served: each group where two columns are room enough, else the worst. */
+function groupTable(recommendations: readonly Recommendation[], conditions: readonly string[]): string[][] {
+  const names = recommendations[0]?.best.groups.map(({ name }) => name) ?? [];
+  const shown = (point: Point): readonly (GroupPoint | null)[] =>
+    names.length > 2 ? [worstGroup(point)] : point.groups;
+  const shares = (point: Point) => shown(point).map((group) => formatPercent(group?.sloAttainment.mean ?? 0));
+  const heads = names.length > 2 ? ['worst group'] : names;
+  return [
+    [...conditions.map(shortKey), 'default', ...heads, 'best', ...heads],
+    ...recommendations.map((recommendation) => {
+      const { best, default: usual, choice } = recommendation;
+      return [
+        ...conditions.map((key) => valueLabel(best.values[key] ?? '')),
+        usual === null ? 'not run' : choiceLabel(choiceOf(usual, recommendation)),
+        ...(usual === null ? heads.map(() => '–') : shares(usual)),
+        choiceLabel(choice),
+        ...shares(best),
+      ];
+    }),
+  ];
+}
+
+/** The label of a key, or the end of one that has none of its own: `concurrency`. */
+function shortKey(key: string): string {
+  const label = keyLabel(key);
+  return label === key ? (key.split('.').at(-1) as string) : label;
 }
 
 function pointsTable(results: SweepResults): string[][] {

@@ -1,13 +1,22 @@
 import type { SweepResults } from '../metrics/results.js';
-import { aggregate, commonChoice, failedCells, type Point, recommend } from './analyze.js';
+import { commonChoice, failedCells, recommend } from './analyze.js';
 import { sweepAxes } from './axes.js';
-import { choiceLabel, choiceOf } from './charts/finding.js';
-import { formatCount, formatFactor, formatMs, formatPercent, formatRate } from './format.js';
+import { bestTable } from './best-table.js';
+import {
+  formatCount,
+  formatFactor,
+  formatMs,
+  formatPercent,
+  formatRate,
+  round3,
+  withInterval,
+} from './format.js';
 import { html, type Markup } from './html/markup.js';
 import { gallery, type PageChart, page } from './html/page.js';
-import { type CellText, type Column, code, facts, section, table } from './html/parts.js';
-import { keyLabel, valueLabel, valuesLabel } from './quantity.js';
-import type { Estimate } from './statistics.js';
+import { type CellText, type Column, facts, section, table } from './html/parts.js';
+import { aggregate, type Point, scoreOf } from './points.js';
+import { keyLabel, valuesLabel } from './quantity.js';
+import { commandLine, experimentToRun, quoted, setFlags } from './reproduce.js';
 import { verdict } from './verdict.js';
 
 /** The report of a sweep: what to deploy and why first, then charts, tables, failures and provenance. */
@@ -30,29 +39,26 @@ ${section('Reproduce', reproduction(results))}`;
 }
 
 function headlineFacts(results: SweepResults) {
-  const points = aggregate(results);
   const cells = results.cells.length;
-  const rates = points.map((point) => point.goodputRps.mean);
   const done = cells - failedCells(results).length;
   const gains = recommend(results).flatMap(({ improvement }) => (improvement === null ? [] : [improvement]));
   const varied = sweepAxes(results).map((axis) => `${axis.values.length} ${axis.label}`);
+  const points = aggregate(results);
+  const grouped = points.some(({ groups }) => groups.length > 0);
   return [
-    ...(rates.length === 0
-      ? []
-      : [
-          {
-            label: 'Goodput, lowest to highest',
-            value: `${formatRate(round3(Math.min(...rates)))}–${formatRate(round3(Math.max(...rates)))}`,
-            note: 'requests/s within their SLO',
-          },
-        ]),
+    ...(points.length === 0 ? [] : [scoreFact(points, grouped)]),
     ...(gains.length === 0
       ? []
       : [
           {
             label: 'Largest gain on default',
             value: formatFactor(Math.max(...gains)),
-            note: gains.length > 1 ? `smallest: ${formatFactor(Math.min(...gains))}` : 'in goodput',
+            note:
+              gains.length > 1
+                ? `smallest: ${formatFactor(Math.min(...gains))}`
+                : grouped
+                  ? 'in attainment of the worst group'
+                  : 'in goodput',
           },
         ]),
     {
@@ -71,51 +77,35 @@ function headlineFacts(results: SweepResults) {
   ];
 }
 
+function scoreFact(points: readonly Point[], grouped: boolean) {
+  const scores = points.map(scoreOf);
+  const [low, high] = [Math.min(...scores), Math.max(...scores)];
+  return grouped
+    ? {
+        label: 'Worst group, lowest to highest',
+        value: `${formatPercent(low)}–${formatPercent(high)}`,
+        note: 'of its requests within their SLO',
+      }
+    : {
+        label: 'Goodput, lowest to highest',
+        value: `${formatRate(round3(low))}–${formatRate(round3(high))}`,
+        note: 'requests/s within their SLO',
+      };
+}
+
 function bestSection(results: SweepResults): Markup {
   const recommendations = recommend(results);
   if (recommendations.length === 0) return html``;
-  const common = commonChoice(results, recommendations);
   const conditions = Object.keys(recommendations[0]?.conditions ?? {});
-  const columns: Column[] = [
-    ...conditions.map((key) => ({ title: keyLabel(key), numeric: true })),
-    { title: 'Default' },
-    { title: 'Goodput (req/s)', numeric: true },
-    { title: 'Attained', numeric: true },
-    { title: 'Best' },
-    { title: 'Goodput (req/s)', numeric: true },
-    { title: 'Attained', numeric: true },
-    { title: 'p99 latency', numeric: true },
-    { title: 'Gain', numeric: true },
-    ...(common === null ? [] : [{ title: `All at ${choiceLabel(common.choice)}`, numeric: true }]),
-  ];
-  const rows = recommendations.map((recommendation, i): CellText[] => {
-    const same = common?.points[i]?.goodputRps;
-    const { best, default: usual, improvement, choice } = recommendation;
-    return [
-      ...conditions.map((key) => ({ text: valueLabel(best.values[key] ?? '') })),
-      { text: usual === null ? 'not run' : choiceLabel(choiceOf(usual, recommendation)) },
-      { text: usual === null ? '–' : withInterval(usual.goodputRps) },
-      { text: usual === null ? '–' : formatPercent(usual.sloAttainment.mean) },
-      { text: choiceLabel(choice), strong: true },
-      { text: withInterval(best.goodputRps) },
-      { text: formatPercent(best.sloAttainment.mean) },
-      { text: formatMs(best.p99Ms?.mean ?? null) },
-      {
-        text: improvement === null ? '–' : formatFactor(improvement),
-        strong: improvement !== null && improvement >= 1.005,
-      },
-      ...(common === null ? [] : [{ text: same === undefined ? '–' : withInterval(same) }]),
-    ];
-  });
-  const several = results.seeds.length > 1;
-  const note = html`<p class="small">Best is the highest mean goodput; values within 0.1 % of it count as equal and the smaller one is taken. Attained is the share of offered requests answered within their SLO; latency is that of executed requests.${several ? ' ± is half of the 95 % confidence interval over seeds.' : ''}</p>`;
   const title =
     conditions.length === 0 ? 'Best value' : `Best value for each ${conditions.map(keyLabel).join(' and ')}`;
-  return section(title, html`${table(columns, rows)}${note}`);
+  return section(title, bestTable(recommendations, commonChoice(results, recommendations)));
 }
 
 function pointsTable(results: SweepResults): Markup {
   const axes = sweepAxes(results);
+  const points = aggregate(results);
+  const groups = points[0]?.groups.map(({ name }) => name) ?? [];
   const columns: Column[] = [
     ...axes.map((axis) => ({ title: axis.label, numeric: axis.kind === 'number' })),
     { title: 'Goodput (req/s)', numeric: true },
@@ -123,9 +113,13 @@ function pointsTable(results: SweepResults): Markup {
     { title: 'Attained', numeric: true },
     { title: 'p50', numeric: true },
     { title: 'p99', numeric: true },
+    ...groups.flatMap((name) => [
+      { title: `${name} attained`, numeric: true },
+      { title: `${name} p99`, numeric: true },
+    ]),
     { title: 'Runs', numeric: true },
   ];
-  const rows = aggregate(results).map((point: Point): CellText[] => [
+  const rows = points.map((point: Point): CellText[] => [
     ...axes.map((axis) => {
       const value = axis.values.find(({ text }) => text === point.values[axis.key]);
       return { text: value?.label ?? '', ...(axis.kind === 'number' ? { sort: value?.at ?? 0 } : {}) };
@@ -135,6 +129,10 @@ function pointsTable(results: SweepResults): Markup {
     { text: formatPercent(point.sloAttainment.mean), sort: point.sloAttainment.mean },
     { text: formatMs(point.p50Ms?.mean ?? null), sort: point.p50Ms?.mean ?? -1 },
     { text: formatMs(point.p99Ms?.mean ?? null), sort: point.p99Ms?.mean ?? -1 },
+    ...point.groups.flatMap(({ sloAttainment, p99Ms }) => [
+      { text: formatPercent(sloAttainment.mean), sort: sloAttainment.mean },
+      { text: formatMs(p99Ms?.mean ?? null), sort: p99Ms?.mean ?? -1 },
+    ]),
     { text: String(point.cells.length), sort: point.cells.length },
   ]);
   return table(columns, rows, true);
@@ -160,34 +158,14 @@ function reproduction(results: SweepResults): Markup {
   const digests = results.cells.flatMap((cell) => {
     return cell.status === 'done' ? [[{ text: cell.id }, { text: cell.result.summary.digest }]] : [];
   });
-  return html`<p>Save the experiment below as <code>experiment.yaml</code> where its relative paths hold, and run</p>
-${code(sweepCommand(results))}
+  return html`${experimentToRun(results.experiment, sweepCommand(results))}
 <p>Equal seeds and configuration give equal results on any machine, whatever the number of threads.</p>
-<h3>The experiment as written</h3>
-${code(results.experiment)}
 <details><summary>Seeds and decision digests of all ${digests.length} finished runs</summary>
 ${table([{ title: 'Run' }, { title: 'Digest' }], digests)}</details>`;
 }
 
 /** The command line that makes these results from the experiment file. */
-export function sweepCommand({ vary, seeds }: SweepResults): string {
-  const flags = vary.map(({ key, values }) => `--vary ${quoted(`${key}=${values.join(',')}`)}`);
-  return ['escapement sweep experiment.yaml', ...flags, `--seeds ${seeds.join(',')}`, '--out results'].join(
-    ' \\\n  ',
-  );
-}
-
-/** Quotes for a shell where a word needs them. */
-function quoted(word: string): string {
-  return /^[\w.,:=/+%@-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-}
-
-function withInterval({ mean, high, n }: Estimate): string {
-  return n < 2
-    ? formatRate(round3(mean))
-    : `${formatRate(round3(mean))} ± ${formatRate(Number((high - mean).toPrecision(2)))}`;
-}
-
-function round3(value: number): number {
-  return value >= 1000 ? value : Number(value.toPrecision(3));
+function sweepCommand({ vary, seeds, overrides }: SweepResults): string {
+  const varied = vary.map(({ key, values }) => `--vary ${quoted(`${key}=${values.join(',')}`)}`);
+  return commandLine('sweep', [...varied, ...setFlags(overrides), `--seeds ${seeds.join(',')}`]);
 }

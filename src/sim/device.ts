@@ -40,6 +40,8 @@ export class SimDevice implements DevicePort {
   readonly copies: boolean;
   /** Present clock relative to nominal; EXEC times are divided by it. */
   clockFactor = 1;
+  /** The clock that the running INFER began at, which its time was divided by. */
+  execClock = 1;
 
   constructor(private readonly options: SimDeviceOptions) {
     this.copies = options.copyBytesPerS !== Number.POSITIVE_INFINITY;
@@ -59,7 +61,8 @@ export class SimDevice implements DevicePort {
     let durationNs = options.models[action.model].execNs[action.batchIndex];
     if (noise.exec > 0) durationNs *= noiseFactor(options.execRandom, noise.exec);
     if (noise.stragglers > 0 && options.execRandom() < noise.stragglers) durationNs *= noise.stragglerFactor;
-    this.end(EXEC_END, Math.round(durationNs / this.clockFactor));
+    this.execClock = this.clockFactor;
+    this.end(EXEC_END, Math.round(durationNs / this.execClock));
   }
 
   startLoad(action: Action): void {

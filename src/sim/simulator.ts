@@ -166,7 +166,7 @@ export class Simulator {
     const localNs = this.nowNs + this.offsetNs[gpu];
     switch (kind) {
       case EXEC_END:
-        worker.finished(LANE_EXEC, localNs, this.devices[gpu].clockFactor);
+        worker.finished(LANE_EXEC, localNs, this.devices[gpu].execClock);
         break;
       case LOAD_END:
         worker.finished(LANE_WEIGHTS, localNs, 1);

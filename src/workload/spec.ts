@@ -72,8 +72,8 @@ export interface RampSpec extends GeneratedSpec {
 }
 
 /**
- * Each client keeps `concurrency` requests outstanding: it sends the next one `thinkNs` after an
- * answer. Client i drives model i mod M, or a model drawn by popularity once at the start.
+ * Each client keeps `concurrency` requests outstanding: it sends the next one `thinkNs`, at least 1 µs, after
+ * an answer. Client i drives model i mod M, or a model drawn by popularity once at the start.
  */
 export interface ClosedLoopSpec extends CommonSpec {
   readonly kind: 'closed-loop';

@@ -34,8 +34,14 @@ class Lists {
 
 const operation = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('push' as const), slackNs: fc.nat(30) }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('drop' as const), size: fc.nat(SIZES - 1), ns: fc.nat(30) }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('take' as const), size: fc.nat(SIZES - 1), most: fc.nat(4) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('drop' as const), size: fc.nat(SIZES - 1), ns: fc.nat(30) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('take' as const), size: fc.nat(SIZES - 1), most: fc.nat(4) }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('timeout' as const), slot: fc.nat() }) },
 );
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BitMatrix, lowestBit } from '../../src/core/bit-matrix.js';
+import { BitMatrix } from '../../src/core/bit-matrix.js';
 
 const ROWS = 3;
 
@@ -30,44 +30,48 @@ const operation = fc.record({
 describe('BitMatrix', () => {
   it('behaves like one set of columns a row, beyond 32 columns too', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 100 }), fc.array(operation, { maxLength: 60 }), (columns, ops) => {
-        const matrix = new BitMatrix(ROWS, columns);
-        const sets = new Sets();
-        for (const { kind, row, column: raw, bits } of ops) {
-          const column = raw % columns;
-          const set = sets.rows[row];
-          const index = column >>> 5;
-          const inWord = Array.from({ length: 32 }, (_, i) => index * 32 + i).filter(
-            (c) => c < columns && (bits & (1 << (c & 31))) !== 0,
-          );
-          const mask = inWord.reduce((word, c) => word | (1 << (c & 31)), 0);
-          if (kind === 'add') {
-            expect(matrix.add(row, column)).toBe(!set.has(column));
-            set.add(column);
-          } else if (kind === 'delete') expect(matrix.delete(row, column)).toBe(set.delete(column));
-          else if (kind === 'clear') {
-            matrix.clear(row);
-            set.clear();
-          } else if (kind === 'include') {
-            matrix.include(row, index, mask);
-            for (const c of inWord) set.add(c);
-          } else {
-            matrix.exclude(row, index, bits);
-            for (const c of inWord) set.delete(c);
+      fc.property(
+        fc.integer({ min: 1, max: 100 }),
+        fc.array(operation, { maxLength: 60 }),
+        (columns, ops) => {
+          const matrix = new BitMatrix(ROWS, columns);
+          const sets = new Sets();
+          for (const { kind, row, column: raw, bits } of ops) {
+            const column = raw % columns;
+            const set = sets.rows[row];
+            const index = column >>> 5;
+            const inWord = Array.from({ length: 32 }, (_, i) => index * 32 + i).filter(
+              (c) => c < columns && (bits & (1 << (c & 31))) !== 0,
+            );
+            const mask = inWord.reduce((word, c) => word | (1 << (c & 31)), 0);
+            if (kind === 'add') {
+              expect(matrix.add(row, column)).toBe(!set.has(column));
+              set.add(column);
+            } else if (kind === 'delete') expect(matrix.delete(row, column)).toBe(set.delete(column));
+            else if (kind === 'clear') {
+              matrix.clear(row);
+              set.clear();
+            } else if (kind === 'include') {
+              matrix.include(row, index, mask);
+              for (const c of inWord) set.add(c);
+            } else {
+              matrix.exclude(row, index, bits);
+              for (const c of inWord) set.delete(c);
+            }
           }
-        }
-        for (let row = 0; row < ROWS; row++) {
-          expect(matrix.count(row)).toBe(sets.rows[row].size);
-          for (let w = 0; w < matrix.words; w++) expect(matrix.word(row, w)).toBe(sets.word(row, w));
-          for (let from = 0; from < columns; from++) {
-            expect(matrix.has(row, from)).toBe(sets.rows[row].has(from));
-            expect(matrix.next(row, from)).toBe(sets.next(row, from));
-            const cyclic = sets.next(row, from) >= 0 ? sets.next(row, from) : sets.next(row, 0);
-            expect(matrix.nextCyclic(row, from)).toBe(cyclic);
+          for (let row = 0; row < ROWS; row++) {
+            expect(matrix.count(row)).toBe(sets.rows[row].size);
+            for (let w = 0; w < matrix.words; w++) expect(matrix.word(row, w)).toBe(sets.word(row, w));
+            for (let from = 0; from < columns; from++) {
+              expect(matrix.has(row, from)).toBe(sets.rows[row].has(from));
+              expect(matrix.next(row, from)).toBe(sets.next(row, from));
+              const cyclic = sets.next(row, from) >= 0 ? sets.next(row, from) : sets.next(row, 0);
+              expect(matrix.nextCyclic(row, from)).toBe(cyclic);
+            }
+            expect(matrix.next(row, columns)).toBe(-1);
           }
-          expect(matrix.next(row, columns)).toBe(-1);
-        }
-      }),
+        },
+      ),
     );
   });
 
@@ -84,12 +88,5 @@ describe('BitMatrix', () => {
         expect(a.nextCommon(0, b, from)).toBe(common.length === 0 ? -1 : Math.min(...common));
       }),
     );
-  });
-
-  it('names the lowest bit of a word, the sign bit included', () => {
-    for (let bit = 0; bit < 32; bit++) {
-      expect(lowestBit(1 << bit)).toBe(bit);
-      expect(lowestBit(-1 << bit)).toBe(bit);
-    }
   });
 });

@@ -73,7 +73,8 @@ export class ControllerHarness {
           this.answers.push({ id: this.controller.requests.id[slot], outcome, nowNs }),
       },
       observer: {
-        answered: (_requests, _slot, _outcome, _nowNs, _copies, action) => this.seen.push({ kind: 'answer', action }),
+        answered: (_requests, _slot, _outcome, _nowNs, _copies, action) =>
+          this.seen.push({ kind: 'answer', action }),
         completed: (action) => this.seen.push({ kind: action.kind, action: { ...action } }),
       },
     });
@@ -103,7 +104,8 @@ export class ControllerHarness {
     if (kind === 'load' && !cluster.held.has(model, gpu) && cluster.pages[gpu].free >= 2) {
       this.controller.load(gpu, model, nowNs, nowNs, nowNs);
     } else if (kind === 'unload' && cluster.warm.has(model, gpu)) this.controller.unload(gpu, model, nowNs);
-    else if (kind === 'reject' && waiting.length > 0) this.controller.reject(waiting.shift() as number, nowNs);
+    else if (kind === 'reject' && waiting.length > 0)
+      this.controller.reject(waiting.shift() as number, nowNs);
     else if (kind === 'infer') {
       const at = waiting.findIndex((slot) => cluster.warm.has(requests.model[slot], gpu));
       if (at < 0) return;
@@ -112,4 +114,3 @@ export class ControllerHarness {
     }
   }
 }
-

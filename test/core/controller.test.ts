@@ -1,8 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Action, INFER, LOAD, STATUS_INFER_TOO_LATE, STATUS_LOAD_TOO_LATE, STATUS_OK } from '../../src/core/action.js';
+import {
+  type Action,
+  INFER,
+  LOAD,
+  STATUS_INFER_TOO_LATE,
+  STATUS_LOAD_TOO_LATE,
+  STATUS_OK,
+} from '../../src/core/action.js';
 import { InvariantError } from '../../src/core/invariant.js';
-import { OUTCOME_ERROR, OUTCOME_LATE, OUTCOME_OK, OUTCOME_REJECTED, OUTCOME_TIMEOUT } from '../../src/core/request.js';
+import {
+  OUTCOME_ERROR,
+  OUTCOME_LATE,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  OUTCOME_TIMEOUT,
+} from '../../src/core/request.js';
 import { ControllerHarness } from './controller-harness.js';
 
 const MS = 1_000_000;
@@ -131,7 +144,11 @@ describe('Controller: bookkeeping', () => {
     harness.policy.onSchedule = () => {};
     harness.finish(STATUS_LOAD_TOO_LATE, 5, 5);
     harness.controller.step(6);
-    expect([cluster.pages[0].free, cluster.held.has(1, 0), cluster.warm.has(1, 0)]).toEqual([6, false, false]);
+    expect([cluster.pages[0].free, cluster.held.has(1, 0), cluster.warm.has(1, 0)]).toEqual([
+      6,
+      false,
+      false,
+    ]);
     expect(cluster.loadNs(1)).toBe(8 * MS);
   });
 
@@ -267,7 +284,8 @@ describe('Controller: whatever the policy does and however actions end', () => {
         let offered = 0;
         for (const { afterNs, arrivals, decide, pick, results } of events) {
           nowNs += afterNs;
-          for (const good of results) if (harness.sent.length > 0) harness.finish(good ? STATUS_OK : 1, nowNs, nowNs);
+          for (const good of results)
+            if (harness.sent.length > 0) harness.finish(good ? STATUS_OK : 1, nowNs, nowNs);
           policy.onSchedule = (at) => harness.decide(decide, pick, at);
           policy.plans.push(...arrivals);
           for (const { model } of arrivals) controller.offer(model, nowNs, 10 * MS, offered++);

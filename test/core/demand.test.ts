@@ -186,15 +186,19 @@ describe('DemandTracker', () => {
 describe('StaleList', () => {
   it('lists what was added, once, in the order of the first time', () => {
     fc.assert(
-      fc.property(fc.array(fc.nat(9), { maxLength: 40 }), fc.array(fc.nat(9), { maxLength: 10 }), (first, second) => {
-        const list = new StaleList(10);
-        for (const models of [first, second]) {
-          for (const model of models) list.add(model);
-          const seen = Array.from({ length: list.length }, (_, i) => list.at(i));
-          expect(seen).toEqual([...new Set(models)]);
-          list.clear();
-        }
-      }),
+      fc.property(
+        fc.array(fc.nat(9), { maxLength: 40 }),
+        fc.array(fc.nat(9), { maxLength: 10 }),
+        (first, second) => {
+          const list = new StaleList(10);
+          for (const models of [first, second]) {
+            for (const model of models) list.add(model);
+            const seen = Array.from({ length: list.length }, (_, i) => list.at(i));
+            expect(seen).toEqual([...new Set(models)]);
+            list.clear();
+          }
+        },
+      ),
     );
   });
 });

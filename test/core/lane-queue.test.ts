@@ -5,7 +5,10 @@ import { action } from './fixtures.js';
 
 describe('LaneQueue', () => {
   it('gives actions by earliest start, first come first served where that is equal', () => {
-    const step = fc.oneof({ weight: 3, arbitrary: fc.nat(20) }, { weight: 1, arbitrary: fc.constant('shift' as const) });
+    const step = fc.oneof(
+      { weight: 3, arbitrary: fc.nat(20) },
+      { weight: 1, arbitrary: fc.constant('shift' as const) },
+    );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
         const queue = new LaneQueue();

@@ -14,7 +14,11 @@ const WRONG: readonly [string, Partial<ModelSpec>, RegExp][] = [
   ['no batch of 1', { batchSizes: [2], execNs: [5] }, /batch sizes must start with 1/],
   ['a batch size without a time', { batchSizes: [1, 2], execNs: [5] }, /one execution time for each/],
   ['batch sizes out of order', { batchSizes: [1, 4, 2], execNs: [1, 2, 3] }, /must ascend/],
-  ['an execution that takes no time', { batchSizes: [1, 2], execNs: [5, 0] }, /at batch 2 must be a positive/],
+  [
+    'an execution that takes no time',
+    { batchSizes: [1, 2], execNs: [5, 0] },
+    /at batch 2 must be a positive/,
+  ],
 ];
 
 describe('checkModel', () => {

@@ -12,7 +12,9 @@ describe('RequestTable', () => {
     const third = table.allocate(5, 120, 70, 9);
     expect(third).toBe(first);
     expect([table.id[third], table.state[third], table.size]).toEqual([2, REQUEST_QUEUED, 2]);
-    expect([table.model[third], table.arrivalNs[third], table.sloNs[third], table.user[third]]).toEqual([5, 120, 70, 9]);
+    expect([table.model[third], table.arrivalNs[third], table.sloNs[third], table.user[third]]).toEqual([
+      5, 120, 70, 9,
+    ]);
   });
 
   it('forgets the demand of the request that had the slot before', () => {
@@ -40,7 +42,11 @@ describe('RequestTable', () => {
         slot * 1000,
         slot,
       ]);
-      expect([table.user[slot], table.dueNs[slot], table.arrivalCopies[slot]]).toEqual([slot % 5, slot * 2, slot % 3]);
+      expect([table.user[slot], table.dueNs[slot], table.arrivalCopies[slot]]).toEqual([
+        slot % 5,
+        slot * 2,
+        slot % 3,
+      ]);
     }
   });
 

@@ -27,7 +27,8 @@ function drive(orders: readonly Order[], copies: boolean) {
   const intervals: Interval[] = [];
   const running: { endNs: number; end: (nowNs: number) => void }[] = [];
   const start =
-    (what: Interval['what'], takesNs: number, end: (nowNs: number) => void) => (subject: Action, nowNs: number) => {
+    (what: Interval['what'], takesNs: number, end: (nowNs: number) => void) =>
+    (subject: Action, nowNs: number) => {
       const interval = { action: subject, what, beginNs: nowNs, endNs: nowNs + takesNs };
       intervals.push(interval);
       running.push({ endNs: interval.endNs, end });
@@ -68,7 +69,8 @@ describe('Worker: whatever it is told', () => {
         expect(results.map(({ id }) => id).sort((a, b) => a - b)).toEqual(orders.map((_, id) => id));
         for (const what of ['input', 'exec', 'output', 'load']) {
           const lane = intervals.filter((interval) => interval.what === what);
-          for (let i = 1; i < lane.length; i++) expect(lane[i].beginNs).toBeGreaterThanOrEqual(lane[i - 1].endNs);
+          for (let i = 1; i < lane.length; i++)
+            expect(lane[i].beginNs).toBeGreaterThanOrEqual(lane[i - 1].endNs);
         }
         for (const { action: ran, what, beginNs } of intervals) {
           const { earliestNs, lengthNs } = orders[ran.id];
@@ -84,10 +86,13 @@ describe('Worker: whatever it is told', () => {
     fc.assert(
       fc.property(fc.array(order, { maxLength: 40 }), (orders) => {
         const { results, intervals } = drive(orders, false);
-        const changes = results.filter(({ kind, status }) => kind === UNLOAD || (kind === LOAD && status !== 51 && status !== 53));
+        const changes = results.filter(
+          ({ kind, status }) => kind === UNLOAD || (kind === LOAD && status !== 51 && status !== 53),
+        );
         for (const ran of results) {
           const interval = intervals.find((other) => other.action === ran);
-          if (interval !== undefined) expect([ran.beginNs, ran.endNs]).toEqual([interval.beginNs, interval.endNs]);
+          if (interval !== undefined)
+            expect([ran.beginNs, ran.endNs]).toEqual([interval.beginNs, interval.endNs]);
           if (ran.kind !== INFER || interval === undefined) continue;
           const during = changes.some(
             ({ model, beginNs }) => model === ran.model && beginNs > ran.beginNs && beginNs < ran.endNs,

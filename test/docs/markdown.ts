@@ -17,7 +17,9 @@ export function fencesOf(markdown: string): Fence[] {
 /** Targets of links and pictures, fenced blocks left out. */
 export function linksOf(markdown: string): string[] {
   const text = markdown.replaceAll(/^```.*?^```$/gms, '');
-  return [...text.matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] as string);
+  return [...text.matchAll(/\]\(([^)\s]+)\)|src="([^"]+)"/g)].map(
+    (match) => (match[1] ?? match[2]) as string,
+  );
 }
 
 /** What a link to each heading looks like on code hosts. */

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { experimentJsonSchema } from '../../src/experiment/json-schema.js';
-import { parseExperiment } from '../../src/experiment/load.js';
+import { loadExperiment, parseExperiment } from '../../src/experiment/load.js';
 import { parseThreshold } from '../../src/metrics/threshold.js';
 import { ROOT, runSnippet, typeErrors } from '../snippets.js';
 import { anchorsOf, fencesOf, linksOf } from './markdown.js';
@@ -39,6 +39,12 @@ describe('the first screen', () => {
       .map((line) => line.replace(/\s*#.*$/, ''));
     expect(commands).toEqual(['npm ci && npm start', 'npm ci && npm test']);
     expect(README).toContain(`Node ${PACKAGE.engines.node.replace('>=', '')} or newer`);
+  });
+
+  it('says what npm start does', async () => {
+    expect(PACKAGE.scripts.start).toContain('sweep experiments/azure.yaml --out out/azure');
+    const { models, cluster } = await loadExperiment(join(ROOT, 'experiments/azure.yaml'));
+    expect(README).toContain(`${models.length} models on ${cluster.gpus} simulated GPUs`);
   });
 
   it('names scripts that exist', () => {

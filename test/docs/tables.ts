@@ -10,7 +10,7 @@ import type { PolicyOption } from '../../src/policies/entry.js';
 import { POLICIES } from '../../src/policies/registry.js';
 
 /** Keys that every kind of workload has. */
-const COMMON = ['slo', 'models', 'start'];
+const COMMON = ['slo', 'models', 'start', 'name'];
 
 /** The tables of the README that follow from the code, as they must stand there. */
 export const README_TABLES: Readonly<Record<string, string>> = {

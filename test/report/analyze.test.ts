@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SweepResults } from '../../src/metrics/results.js';
-import { aggregate, commonChoice, failedCells, headline, recommend } from '../../src/report/analyze.js';
+import { commonChoice, failedCells, headline, recommend } from '../../src/report/analyze.js';
+import { aggregate } from '../../src/report/points.js';
 import { cellFixture, gridFixture, sweepFixture } from './fixtures.js';
 
 /** A sweep with exactly these goodputs by `slo` and `policy.scheduleAhead`. */

@@ -89,10 +89,11 @@ export interface RunOptions extends Omit<SimulatorOptions, 'createPolicy' | 'sou
   readonly policy: string | SimulatorOptions['createPolicy'];
   readonly options?: PolicyOptions;
   readonly source: ArrivalSource;
+  readonly onProgress?: (nowNs: number, arrivals: number) => void;
 }
 
 /** Runs the simulator to its end and keeps all that could be seen. */
-export async function run({ policy, options = {}, ...rest }: RunOptions): Promise<Run> {
+export async function run({ policy, options = {}, onProgress, ...rest }: RunOptions): Promise<Run> {
   const actions: ActionRecord[] = [];
   const answers: AnswerRecord[] = [];
   const simulator = new Simulator({
@@ -117,7 +118,7 @@ export async function run({ policy, options = {}, ...rest }: RunOptions): Promis
       },
     },
   });
-  await simulator.run();
+  await simulator.run(onProgress);
   return { digest: simulator.controller.digest, offered: simulator.arrivals, actions, answers, simulator };
 }
 

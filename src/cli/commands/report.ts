@@ -22,7 +22,7 @@ export function reportCommand(cli: Argv): void {
         loaded.kind === 'sweep'
           ? await writeSweepReport(loaded.results, dir)
           : await writeRunReport(loaded.run, dir);
-      process.stdout.write(summaryText(loaded.kind === 'sweep' ? loaded.results : loaded.run.summary));
+      process.stdout.write(summaryText(loaded.kind === 'sweep' ? loaded.results : loaded.run));
       process.stdout.write(`report: ${report}\n`);
     },
   );

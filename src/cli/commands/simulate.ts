@@ -45,7 +45,7 @@ export function simulateCommand(cli: Argv): void {
       const experiment = await loadExperiment(args.file, [...args.set, ...seed]);
       const result = await run(experiment, args);
       if (args.json) process.stdout.write(`${JSON.stringify(result.summary)}\n`);
-      else process.stdout.write(summaryText(result.summary));
+      else process.stdout.write(summaryText(result));
       if (args.json && !args.quiet) process.stderr.write(`digest ${result.summary.digest}\n`);
       const checks = thresholds.map((threshold) => checkThreshold(threshold, result.summary));
       const missed = checks.filter(({ ok }) => !ok).map(({ text }) => text);

@@ -1,8 +1,9 @@
 import { headline, type Recommendation } from '../analyze.js';
-import { formatFactor, formatRate } from '../format.js';
+import { formatFactor, formatPercent, formatRate } from '../format.js';
+import { type Point, scoreOf } from '../points.js';
 import { keyLabel, valueLabel } from '../quantity.js';
 import { textWidth } from '../text-width.js';
-import { choiceLabel, choiceOf, finding } from './finding.js';
+import { choiceLabel, choiceOf, finding, servedGroups } from './finding.js';
 import { type ChartSpec, chart, INK, MUTED, niceTop, STRONG, WEAK } from './theme.js';
 
 const HEIGHT = 300;
@@ -10,8 +11,8 @@ const HEIGHT = 300;
 const GROUP = 92;
 
 /**
- * Goodput at the default and at the best choice, side by side for each condition (SLO), with the
- * factor between them on top. Light bars are the default, dark ones the best: plain in black and white.
+ * Goodput (where there are groups, attainment of the one that fares worst) at the default and at the best
+ * choice, side by side for each condition (SLO), with the factor between them on top. Light bars are the default, dark ones the best: plain in black and white.
  */
 export function defaultVsBest(recommendations: readonly Recommendation[]): ChartSpec {
   const keys = Object.keys(recommendations[0]?.conditions ?? {});
@@ -21,15 +22,17 @@ export function defaultVsBest(recommendations: readonly Recommendation[]): Chart
   const factors = recommendations.flatMap((recommendation) => {
     const { best, default: usual, improvement } = recommendation;
     if (usual === null || improvement === null) return [];
-    const goodput = Math.max(best.goodputRps.mean, usual.goodputRps.mean);
-    return [{ group: groupLabel(recommendation), goodput, factor: factorLabel(improvement) }];
+    const score = Math.max(scoreOf(best), scoreOf(usual));
+    return [{ group: groupLabel(recommendation), score, factor: factorLabel(improvement) }];
   });
-  const top = niceTop(1.12 * Math.max(...rows.map((row) => row.goodput)));
+  const grouped = recommendations.some(({ best }) => best.groups.length > 0);
+  const top = grouped ? 1.15 : niceTop(1.12 * Math.max(...rows.map((row) => row.score)));
   const y = {
-    field: 'goodput',
+    field: 'score',
     type: 'quantitative',
-    title: 'goodput (requests/s)',
+    title: grouped ? 'answered in time, worst group' : 'goodput (requests/s)',
     scale: { domain: [0, top], nice: false },
+    ...(grouped ? { axis: { format: '.0%', values: [0, 0.2, 0.4, 0.6, 0.8, 1] } } : {}),
   } as const;
   const x = {
     field: 'group',
@@ -55,7 +58,7 @@ export function defaultVsBest(recommendations: readonly Recommendation[]): Chart
 
   return chart(
     {
-      title: `Goodput at the default and at the best ${choiceName(recommendations)}`,
+      title: `${grouped ? 'Worst group' : 'Goodput'} at the default and at the best ${choiceName(recommendations)}`,
       subtitle: finding(headline(recommendations)),
       width: width + 60,
     },
@@ -105,12 +108,15 @@ export function defaultVsBest(recommendations: readonly Recommendation[]): Chart
 function barsOf(recommendation: Recommendation) {
   const group = groupLabel(recommendation);
   const { best, default: usual } = recommendation;
-  const bar = (name: string, point: Recommendation['best']) => ({
+  const bar = (name: string, point: Point) => ({
     group,
     bar: name,
-    goodput: point.goodputRps.mean,
-    label: formatRate(Number(point.goodputRps.mean.toPrecision(3))),
-    note: `${name}: ${choiceLabel(choiceOf(point, recommendation))}, ${formatRate(point.goodputRps.mean)} req/s`,
+    score: scoreOf(point),
+    label:
+      point.groups.length > 0
+        ? formatPercent(scoreOf(point))
+        : formatRate(Number(point.goodputRps.mean.toPrecision(3))),
+    note: `${name}: ${choiceLabel(choiceOf(point, recommendation))}, ${noteOf(point)}`,
   });
   return [...(usual === null ? [] : [bar('default', usual)]), bar('best', best)];
 }
@@ -132,6 +138,10 @@ function choiceName(recommendations: readonly Recommendation[]): string {
   return Object.keys(recommendations[0]?.choice ?? {})
     .map(keyLabel)
     .join(' and ');
+}
+
+function noteOf(point: Point): string {
+  return point.groups.length > 0 ? servedGroups(point) : `${formatRate(point.goodputRps.mean)} req/s`;
 }
 
 function factorLabel(improvement: number): string {

@@ -1,17 +1,44 @@
-import type { Point, Recommendation } from '../analyze.js';
+import type { Recommendation } from '../analyze.js';
 import { formatFactor, formatPercent, formatRate } from '../format.js';
+import { type Point, worstGroup } from '../points.js';
 import { keyLabel, parseQuantity, valueLabel, valuesLabel } from '../quantity.js';
+
+const MOST_GROUPS = 3;
 
 /** What a recommendation says in one line: `Best: 5 ms at SLO 10 ms, 7.0× the default (10 ms)`. Empty for null. */
 export function finding(recommendation: Recommendation | null): string {
   if (recommendation === null) return '';
   const { best, conditions } = recommendation;
   const where = Object.keys(conditions).length === 0 ? '' : ` at ${valuesLabel(conditions)}`;
-  return `Best: ${choiceLabel(recommendation.choice)}${where}, ${comparison(recommendation) || goodputOf(best)}`;
+  const what = `Best: ${choiceLabel(recommendation.choice)}${where}`;
+  if (best.groups.length > 0) return [what, ...groupsAgainst(recommendation)].join(' · ');
+  return `${what}, ${comparison(recommendation) || goodputOf(best)}`;
+}
+
+/** Who is served by the best choice, and by the poorest if that is another one. */
+export function groupsAgainst(recommendation: Recommendation): string[] {
+  const { best, poorest } = recommendation;
+  const points = best === poorest ? [best] : [best, poorest];
+  return points.map((point) => `${choiceLabel(choiceOf(point, recommendation))}: ${servedGroups(point)}`);
+}
+
+/** `interactive 100 %, batch 87.2 % in time`; of many groups only the one that fares worst. */
+export function servedGroups(point: Pick<Point, 'groups'>): string {
+  const shown = point.groups.length <= MOST_GROUPS ? point.groups : [worstGroup(point)];
+  const shares = shown.flatMap((group) =>
+    group === null ? [] : [`${group.name} ${formatPercent(group.sloAttainment.mean)}`],
+  );
+  return `${point.groups.length <= MOST_GROUPS ? '' : 'worst group '}${shares.join(', ')} in time`;
+}
+
+/** What a chart of goodput says. Of groups it says nothing: their sum hides who is served. */
+export function goodputFinding(recommendation: Recommendation | null, points: readonly Point[]): string {
+  if (points.some(({ groups }) => groups.length > 0)) return 'Sum of all groups: does not tell who is served';
+  return finding(recommendation) || highest(points);
 }
 
 /** What the points say where there is nothing to recommend: `Highest: 700 req/s at workload.rate 1000/s`. */
-export function highest(points: readonly Point[]): string {
+function highest(points: readonly Point[]): string {
   const [first, ...others] = points;
   if (first === undefined) return '';
   const top = others.reduce(

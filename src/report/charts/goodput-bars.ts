@@ -2,7 +2,7 @@ import { headline, type Recommendation } from '../analyze.js';
 import { formatRate } from '../format.js';
 import { valuesLabel } from '../quantity.js';
 import type { Slice } from '../slices.js';
-import { finding, highest } from './finding.js';
+import { goodputFinding } from './finding.js';
 import { type ChartSpec, chart, INK, MUTED, niceTop } from './theme.js';
 
 const HEIGHT = 300;
@@ -66,7 +66,7 @@ export function goodputBars(slice: Slice, recommendations: readonly Recommendati
   const heading = {
     title: `Goodput by ${x.label}${series === null ? '' : `, one bar for each ${series.label}`}`,
     subtitle: [
-      finding(headline(recommendations)) || highest(points),
+      goodputFinding(headline(recommendations), points),
       ...(Object.keys(slice.fixed).length === 0 ? [] : [valuesLabel(slice.fixed)]),
       ...(several ? ['whiskers: 95 % confidence'] : []),
     ].join(' · '),

@@ -1,11 +1,13 @@
-import { headline, type Point, type Recommendation } from '../analyze.js';
+import { headline, type Recommendation } from '../analyze.js';
 import type { AxisValue } from '../axes.js';
 import { formatRate } from '../format.js';
+import type { Point } from '../points.js';
 import { valuesLabel } from '../quantity.js';
 import type { Slice } from '../slices.js';
 import { endLabels, seriesScale } from './end-labels.js';
-import { finding, highest } from './finding.js';
+import { goodputFinding } from './finding.js';
 import { type ChartSpec, chart, INK, MUTED, niceTop } from './theme.js';
+import { rangeOf, xAxis, xScale } from './x-axis.js';
 
 const WIDTH = 560;
 const HEIGHT = 320;
@@ -43,7 +45,7 @@ export function goodputLines(slice: Slice, recommendations: readonly Recommendat
   const heading = {
     title: `Goodput against ${x.label}${series === null ? '' : `, one line for each ${series.label}`}`,
     subtitle: [
-      finding(headline(recommendations)) || highest(points),
+      goodputFinding(headline(recommendations), points),
       ...(Object.keys(slice.fixed).length === 0 ? [] : [valuesLabel(slice.fixed)]),
       ...(several ? ['bands: 95 % confidence'] : []),
       ...(best.length > 0 ? ['rings: best'] : []),
@@ -110,7 +112,9 @@ export function goodputLines(slice: Slice, recommendations: readonly Recommendat
 }
 
 function rowsOf({ x, series, points }: Slice, recommendations: readonly Recommendation[]) {
-  const bests = new Set(recommendations.map(({ best }) => JSON.stringify(best.values)));
+  // Groups are not judged by goodput.
+  const judged = recommendations.filter(({ best }) => best.groups.length === 0);
+  const bests = new Set(judged.map(({ best }) => JSON.stringify(best.values)));
   const position = new Map(x.values.map(({ text, at }) => [text, at]));
   const names = new Map(series?.values.map(({ text, label }) => [text, label]));
   return points.map((point) => ({
@@ -150,25 +154,7 @@ function offeredLoad(points: readonly Point[]): number | null {
   return loads.every((load) => Math.abs(load - mean) <= 0.02 * mean) ? mean : null;
 }
 
-/** Values that span more than a factor of 20 read best on a logarithmic axis. */
-function xScale(values: readonly AxisValue[]) {
-  const [low, high] = rangeOf(values);
-  const logarithmic = low > 0 && high / low > 20;
-  const pad = logarithmic ? (high / low) ** 0.02 : (high - low) * 0.02 || 1;
-  const domain = logarithmic ? [low / pad, high * pad] : [low - pad, high + pad];
-  return { domain, nice: false, ...(logarithmic ? { type: 'log' } : { type: 'linear', zero: false }) };
-}
-
-function xAxis(values: readonly AxisValue[]) {
-  const few = values.length <= 12 ? { values: values.map(({ at }) => at) } : {};
-  return { grid: false, labelOverlap: 'greedy', format: '~f', ...few };
-}
-
 function withinRange(value: AxisValue, values: readonly AxisValue[]): boolean {
   const [low, high] = rangeOf(values);
   return value.at >= low && value.at <= high;
-}
-
-function rangeOf(values: readonly AxisValue[]): [number, number] {
-  return [Math.min(...values.map(({ at }) => at)), Math.max(...values.map(({ at }) => at))];
 }

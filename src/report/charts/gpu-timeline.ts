@@ -163,7 +163,7 @@ function labelOf({ model, kind, batch }: TimelineEntry, widthPx: number, oneStem
 
 /** Name of a model without the number of the instance: `resnet50` of `resnet50-12`. */
 function stemOf(model: string): string {
-  return model.replace(/[-#]\d+$/, '');
+  return model.replace(/[-_#]\d+$/, '');
 }
 
 function noteOf(entry: TimelineEntry): string {

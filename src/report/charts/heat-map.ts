@@ -1,17 +1,24 @@
-import { headline, type Point, type Recommendation } from '../analyze.js';
+import { headline, type Recommendation } from '../analyze.js';
 import type { Axis } from '../axes.js';
 import { formatRate } from '../format.js';
+import { type Point, scoreOf } from '../points.js';
 import { valuesLabel } from '../quantity.js';
 import type { Slice } from '../slices.js';
-import { finding } from './finding.js';
+import { readableOn } from './contrast.js';
+import { finding, servedGroups } from './finding.js';
 import { type ChartSpec, chart, INK, MUTED } from './theme.js';
 
-/** Shares above this are drawn dark enough to need white figures. */
-const DARK_SHARE = 0.72;
+/** Grounds of cells from nothing to all of the offered load; shares between them are mixed. */
+const GROUNDS = [
+  [241, 245, 250],
+  [163, 194, 227],
+  [11, 63, 128],
+] as const;
 const MAX_WIDTH = 680;
 
 /**
- * Goodput as a share of the offered load for every pair of values: one row a condition (SLO), one
+ * Goodput as a share of the offered load (where there are groups, that of the one that fares worst) for every
+ * pair of values: one row a condition (SLO), one
  * column a choice (schedule_ahead). The figures stand in the cells, so it reads without colour; the best
  * cell of each row has a chart, the default's column a mark.
  */
@@ -19,16 +26,17 @@ export function heatMap(slice: Slice, recommendations: readonly Recommendation[]
   const [columns, rows] = planeOf(slice);
   const cellWidth = Math.max(26, Math.min(64, Math.floor(MAX_WIDTH / columns.values.length)));
   const cellHeight = 34;
+  const grouped = slice.points.some(({ groups }) => groups.length > 0);
   const best = new Set(recommendations.map((recommendation) => JSON.stringify(recommendation.best.values)));
   const cells = slice.points.map((point) => {
     const share = shareOf(point);
     return {
       column: labelOf(columns, point),
       row: rows === null ? '' : labelOf(rows, point),
-      share,
+      ground: groundOf(share),
       text: percentText(share, cellWidth >= 44 ? 1 : 0),
       best: best.has(JSON.stringify(point.values)),
-      note: `${valuesLabel(point.values)}: ${formatRate(point.goodputRps.mean)} of ${formatRate(point.offeredRps.mean)} req/s`,
+      note: `${valuesLabel(point.values)}: ${noteOf(point)}`,
     };
   });
   const columnLabels = columns.values.map(({ label }) => label);
@@ -52,7 +60,7 @@ export function heatMap(slice: Slice, recommendations: readonly Recommendation[]
 
   return chart(
     {
-      title: `Goodput in percent of the offered load, ${rows === null ? '' : `${rows.label} × `}${columns.label}`,
+      title: `${grouped ? 'Share in time of the worst group, percent' : 'Goodput in percent of the offered load'}, ${rows === null ? '' : `${rows.label} × `}${columns.label}`,
       subtitle: [
         finding(headline(recommendations)),
         Object.keys(slice.fixed).length === 0 ? '' : valuesLabel(slice.fixed),
@@ -73,10 +81,10 @@ export function heatMap(slice: Slice, recommendations: readonly Recommendation[]
             x,
             y,
             color: {
-              field: 'share',
-              type: 'quantitative',
+              field: 'ground',
+              type: 'nominal',
               legend: null,
-              scale: { domain: [0, 1], range: ['#f1f5fa', '#a3c2e3', '#0b3f80'] },
+              scale: null,
             },
             tooltip: { field: 'note' },
           },
@@ -90,9 +98,9 @@ export function heatMap(slice: Slice, recommendations: readonly Recommendation[]
           mark: { type: 'rect', fill: null, ...line, width: { band: 0.9 }, height: { band: 0.84 } },
           encoding: { x, y },
         })),
-        ...[true, false].map((dark) => ({
-          data: { values: cells.filter((cell) => cell.share >= DARK_SHARE === dark) },
-          mark: { type: 'text' as const, fontSize: 12, color: dark ? '#ffffff' : INK },
+        ...['#ffffff', '#000000'].map((color) => ({
+          data: { values: cells.filter((cell) => readableOn(cell.ground) === color) },
+          mark: { type: 'text' as const, fontSize: 12, color },
           encoding: { x, y, text: { field: 'text' } },
         })),
         ...(marked === undefined
@@ -114,13 +122,28 @@ function planeOf({ x, series }: Slice): [Axis, Axis | null] {
   return series?.isChoice && !x.isChoice ? [series, x] : [x, series];
 }
 
-function shareOf({ goodputRps, offeredRps }: Point): number {
+function shareOf(point: Point): number {
+  if (point.groups.length > 0) return scoreOf(point);
+  const { goodputRps, offeredRps } = point;
   return offeredRps.mean === 0 ? 0 : Math.min(1, goodputRps.mean / offeredRps.mean);
+}
+
+function groundOf(share: number): string {
+  const at = share * (GROUNDS.length - 1);
+  const step = Math.min(GROUNDS.length - 2, Math.floor(at));
+  const [from, to] = [GROUNDS[step], GROUNDS[step + 1]] as [readonly number[], readonly number[]];
+  const mixed = from.map((channel, i) => Math.round(channel + ((to[i] as number) - channel) * (at - step)));
+  return `#${mixed.map((channel) => channel.toString(16).padStart(2, '0')).join('')}`;
 }
 
 /** Rounded down: 100 is written only for all of it. */
 function percentText(share: number, digits: number): string {
   return (Math.floor(share * 100 * 10 ** digits) / 10 ** digits).toFixed(share === 1 ? 0 : digits);
+}
+
+function noteOf(point: Point): string {
+  if (point.groups.length > 0) return servedGroups(point);
+  return `${formatRate(point.goodputRps.mean)} of ${formatRate(point.offeredRps.mean)} req/s`;
 }
 
 function labelOf(axis: Axis, point: Point): string {

@@ -1,6 +1,7 @@
 import type { LatencyCdf } from '../../metrics/results.js';
-import { formatMs, formatPercent } from '../format.js';
+import { formatMs, formatPercent, formatSlo } from '../format.js';
 import { endLabels, seriesScale } from './end-labels.js';
+import { ruleLabel } from './rule-label.js';
 import { type ChartSpec, chart, MUTED, niceTop } from './theme.js';
 
 const WIDTH = 540;
@@ -49,9 +50,17 @@ export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null):
   const style = (part: 'color' | 'dash' | 'shape') => {
     return { field: 'name', type: 'nominal', sort: null, legend: null, scale: seriesScale(names, part) };
   };
+  const heightAt = (ms: number) => heightOf(ms, domain, logarithmic);
   const ends = names.map((name) => {
     const last = rows.findLast((row) => row.name === name);
-    return last === undefined ? null : heightOf(last.ms, domain, logarithmic);
+    return last === undefined ? null : heightAt(last.ms);
+  });
+  const drawn = names.map((name) => {
+    const own = rows.filter((row) => row.name === name);
+    return own.map((row) => ({
+      x: (WIDTH * Math.log(row.x)) / Math.log(LAST),
+      y: HEIGHT * (1 - heightAt(row.ms)),
+    }));
   });
   const heading = {
     title: 'Latency by percentile',
@@ -73,6 +82,14 @@ export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null):
         mark: { type: 'point', filled: true, size: 60, opacity: 1 },
         encoding: { x, y, color: style('color'), shape: style('shape'), tooltip: { field: 'note' } },
       },
+      ...(sloMs === null
+        ? []
+        : ruleLabel({
+            text: `SLO ${formatSlo(sloMs)}`,
+            ruleY: HEIGHT * (1 - heightAt(sloMs)),
+            width: WIDTH,
+            lines: drawn,
+          })),
       ...(names.length > 1 ? endLabels({ names, ends, title: '', width: WIDTH, height: HEIGHT }) : []),
     ],
   });
@@ -87,19 +104,6 @@ function sloRule(sloMs: number, y: object) {
   const data = { values: [{ ms: sloMs }] };
   return [
     { data, mark: { type: 'rule', strokeDash: [4, 3], color: MUTED, strokeWidth: 1.4 }, encoding: { y } },
-    {
-      data,
-      mark: {
-        type: 'text',
-        align: 'left',
-        baseline: 'bottom',
-        x: 6,
-        dy: -4,
-        color: MUTED,
-        text: `SLO ${Number(sloMs.toPrecision(6))} ms`,
-      },
-      encoding: { y },
-    },
   ];
 }
 

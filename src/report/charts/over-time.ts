@@ -17,12 +17,14 @@ const LINES = [
 export function overTime(series: TimeSeries, note = ''): ChartSpec {
   const bin = Math.max(1, Math.ceil(series.offeredRps.length / MAX_BINS));
   const binSeconds = series.binSeconds * bin;
-  const time = timeUnit(series.offeredRps.length * series.binSeconds);
+  const { beginSeconds } = series;
+  const endSeconds = beginSeconds + series.offeredRps.length * series.binSeconds;
+  const time = timeUnit(endSeconds);
   const rows = LINES.flatMap(({ field, name }) =>
     averaged(series[field], bin).map((rps, i) => ({
       name,
       rps,
-      at: Number((((i + 0.5) * binSeconds) / time.seconds).toPrecision(9)),
+      at: Number(((beginSeconds + (i + 0.5) * binSeconds) / time.seconds).toPrecision(9)),
     })),
   );
   const names = LINES.map(({ name }) => name);
@@ -36,6 +38,7 @@ export function overTime(series: TimeSeries, note = ''): ChartSpec {
       subtitle: [
         describe(series),
         `bins of ${formatSeconds(binSeconds)}`,
+        ...(beginSeconds > 0 ? [`without the warm-up of ${formatSeconds(beginSeconds)}`] : []),
         ...(note === '' ? [] : [note]),
       ].join(' · '),
       width: WIDTH + 80,
@@ -45,13 +48,17 @@ export function overTime(series: TimeSeries, note = ''): ChartSpec {
       height: HEIGHT,
       data: { values: rows },
       params: [ZOOM_TIME],
-      mark: { type: 'line', interpolate: 'monotone', clip: true },
+      mark: { type: 'line', clip: true },
       encoding: {
         x: {
           field: 'at',
           type: 'quantitative',
           title: `time since the start (${time.name})`,
-          scale: { nice: false, domain: [0, (series.offeredRps.length * series.binSeconds) / time.seconds] },
+          scale: {
+            nice: false,
+            zero: false,
+            domain: [beginSeconds / time.seconds, endSeconds / time.seconds],
+          },
           axis: { grid: false, format: ',~f' },
         },
         y: { field: 'rps', type: 'quantitative', title: 'requests/s', axis: { format: ',~f', tickCount: 7 } },

@@ -1,4 +1,5 @@
 import type { TopLevelSpec } from 'vega-lite';
+import { wrapParts } from '../wrap.js';
 
 /** A finished Vega-Lite 6 specification with its data inside. */
 export type ChartSpec = TopLevelSpec;
@@ -54,6 +55,8 @@ export function seriesStyle(rank: number): { color: string; dash: number[]; shap
   return { color: cycle(SERIES_COLORS), dash: cycle(SERIES_DASHES), shape: cycle(SERIES_SHAPES) };
 }
 
+const SUBTITLE_SIZE = 13;
+
 export interface Heading {
   readonly title: string;
   /** The finding in words. */
@@ -74,7 +77,7 @@ export function chart(heading: Heading, body: object): ChartSpec {
     padding: 14,
     title: {
       text: heading.title,
-      subtitle: wrap(heading.subtitle, Math.floor(heading.width / 6.5)),
+      subtitle: wrapParts(heading.subtitle, SUBTITLE_SIZE, heading.width),
       anchor: 'start',
       frame: 'bounds',
       offset: 14,
@@ -92,7 +95,7 @@ const CONFIG = {
     fontSize: 17,
     fontWeight: 600,
     subtitleColor: MUTED,
-    subtitleFontSize: 13,
+    subtitleFontSize: SUBTITLE_SIZE,
     subtitleLineHeight: 18,
     subtitlePadding: 5,
   },
@@ -111,18 +114,6 @@ const CONFIG = {
   legend: { labelColor: INK, labelFontSize: 12, titleColor: MUTED, titleFontSize: 12, titleFontWeight: 400 },
   text: { color: INK, fontSize: 12 },
 } as const;
-
-/** Breaks a text into lines of at most `columns` characters at spaces. */
-export function wrap(text: string, columns: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const last = lines[lines.length - 1];
-    if (last !== undefined && last.length + 1 + word.length <= columns)
-      lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
-}
 
 /** Upper end of an axis from 0: a round number that leaves some air above `max`. */
 export function niceTop(max: number): number {

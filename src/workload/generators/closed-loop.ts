@@ -1,13 +1,18 @@
 import { invariant } from '../../core/invariant.js';
+import { NS_PER_US } from '../../core/units.js';
 import type { Frame } from '../frame.js';
 import { popularityTable } from '../popularity.js';
 import { BaseSource } from '../source.js';
 import type { ClosedLoopSpec } from '../spec.js';
 
+/** Between an answer and the client's next request. */
+const LEAST_PAUSE_NS = NS_PER_US;
+
 /**
  * Clients that wait for answers: each keeps `concurrency` requests outstanding and sends the next one
- * `thinkNs` after an answer. `user` is the client. The first requests are spread over one think time,
- * as if the clients had been at it before; without think time all come at the start.
+ * `thinkNs` after an answer, at least 1 µs: a request that is refused at once would otherwise come back in
+ * the same instant for ever. `user` is the client. The first requests are spread over one think time, as if
+ * the clients had been at it before; without think time all come at the start.
  */
 export class ClosedLoopSource extends BaseSource {
   private readonly thinkNs: number;
@@ -25,7 +30,7 @@ export class ClosedLoopSource extends BaseSource {
 
   constructor(spec: ClosedLoopSpec, frame: Frame) {
     super(frame.sloNs, spec.clients);
-    this.thinkNs = spec.thinkNs;
+    this.thinkNs = Math.max(LEAST_PAUSE_NS, spec.thinkNs);
     this.endNs = frame.endNs;
     this.modelOf = modelOfClients(spec, frame);
     const capacity = spec.clients * spec.concurrency;

@@ -17,7 +17,10 @@ describe('CandidateHeap', () => {
       batchIndex: fc.nat(3),
       model: fc.nat(MODELS - 1),
     });
-    const step = fc.oneof({ weight: 3, arbitrary: candidate }, { weight: 1, arbitrary: fc.constant('pop' as const) });
+    const step = fc.oneof(
+      { weight: 3, arbitrary: candidate },
+      { weight: 1, arbitrary: fc.constant('pop' as const) },
+    );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
         const heap = new CandidateHeap(MODELS);
@@ -26,7 +29,9 @@ describe('CandidateHeap', () => {
           if (step !== 'pop') {
             heap.push(step.priority, step.batchIndex, step.model);
             sorted.push(step);
-            sorted.sort((a, b) => a.priority - b.priority || a.batchIndex - b.batchIndex || a.model - b.model);
+            sorted.sort(
+              (a, b) => a.priority - b.priority || a.batchIndex - b.batchIndex || a.model - b.model,
+            );
           } else if (sorted.length > 0) {
             heap.pop();
             sorted.shift();

@@ -67,12 +67,15 @@ describe('clockwork INFER: windows', () => {
     expect(sent).toEqual([1, 1, 1, 1, 0, 0]);
   });
 
-  it.each([0, 0.5, 1])('schedule_ahead of %d ms books nothing: a lane is never free before 1 ms from now', (aheadMs) => {
-    const harness = clockwork({ aheadMs });
-    expect(harness.arrive(0, [0, 1])).toEqual([]);
-    harness.step(95);
-    expect(harness.answers).toEqual(['request 0 timeout at 95', 'request 1 timeout at 95']);
-  });
+  it.each([0, 0.5, 1])(
+    'schedule_ahead of %d ms books nothing: a lane is never free before 1 ms from now',
+    (aheadMs) => {
+      const harness = clockwork({ aheadMs });
+      expect(harness.arrive(0, [0, 1])).toEqual([]);
+      harness.step(95);
+      expect(harness.answers).toEqual(['request 0 timeout at 95', 'request 1 timeout at 95']);
+    },
+  );
 });
 
 describe('clockwork INFER: batches', () => {
@@ -126,12 +129,19 @@ describe('clockwork INFER: batches', () => {
     // At 8 ms request 0 fits a batch of 1, which ends at 12, but not one of 2, which ends at 14.
     expect(harness.end(8)).toEqual(['INFER model 0 batch 2 on GPU 0']);
     harness.end(13);
-    expect(harness.answers.sort()).toEqual(['request 0 timeout at 13', 'request 1 ok at 13', 'request 2 ok at 13']);
+    expect(harness.answers.sort()).toEqual([
+      'request 0 timeout at 13',
+      'request 1 ok at 13',
+      'request 2 ok at 13',
+    ]);
   });
 
   it('a candidate of a large batch that its queue cannot fill gives way to smaller sizes only', () => {
     // Due at 107: batch 4 would have to start first, and ends too late; so does batch 2; batch 1 ends at 104.
-    const harness = warmed({ aheadMs: 2, cluster: { models: models(2, { execNs: [3 * MS, 7 * MS, 20 * MS] }) } });
+    const harness = warmed({
+      aheadMs: 2,
+      cluster: { models: models(2, { execNs: [3 * MS, 7 * MS, 20 * MS] }) },
+    });
     expect(harness.arrive(100, [0, 0, 0, 0], 12)).toEqual(['INFER model 0 batch 1 on GPU 0']);
   });
 });
@@ -148,7 +158,10 @@ describe('clockwork INFER: order', () => {
 
   it('equal urgency goes by batch size, then by model', () => {
     const harness = warmed();
-    expect(harness.arrive(100, [1, 0])).toEqual(['INFER model 0 batch 1 on GPU 0', 'INFER model 1 batch 1 on GPU 0']);
+    expect(harness.arrive(100, [1, 0])).toEqual([
+      'INFER model 0 batch 1 on GPU 0',
+      'INFER model 1 batch 1 on GPU 0',
+    ]);
   });
 
   it('GPUs take turns', () => {

@@ -10,7 +10,10 @@ describe('clockwork', () => {
     await fc.assert(
       fc.asyncProperty(clockworkRun, async (drawn) => {
         const fast = await run(optionsOf(drawn));
-        const { scheduleAhead, latestDelta, maxBatch, maxExec } = drawn.policy.options as Record<string, number>;
+        const { scheduleAhead, latestDelta, maxBatch, maxExec } = drawn.policy.options as Record<
+          string,
+          number
+        >;
         const options = {
           scheduleAheadNs: scheduleAhead,
           latestDeltaNs: latestDelta,

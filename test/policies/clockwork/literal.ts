@@ -49,7 +49,9 @@ export class LiteralClockwork implements Policy {
     const { models, gpus } = cluster;
     this.demand = new DemandTracker(gpus, models.length, defaultSloNs, cluster.held);
     this.usable = models.map(({ batchSizes, execNs }) => {
-      const over = batchSizes.findIndex((size, b) => size > options.maxBatch || execNs[b] > options.maxExecNs);
+      const over = batchSizes.findIndex(
+        (size, b) => size > options.maxBatch || execNs[b] > options.maxExecNs,
+      );
       return Math.max(1, over < 0 ? batchSizes.length : over);
     });
     this.queues = models.map((_, m) => Array.from({ length: this.usable[m] }, () => []));
@@ -142,7 +144,8 @@ export class LiteralClockwork implements Policy {
       if (victim === undefined) return false;
       dispatch.unload(gpu, victim, nowNs);
       this.demand.moved(victim);
-      for (let other = 0; other < cluster.gpus; other++) if (held.has(victim, other)) this.touch(other, victim);
+      for (let other = 0; other < cluster.gpus; other++)
+        if (held.has(victim, other)) this.touch(other, victim);
     }
     const availableNs = weights[gpu].availableNs(nowNs);
     dispatch.load(gpu, model, nowNs, Math.max(nowNs + MS, availableNs) + latestDeltaNs, nowNs);

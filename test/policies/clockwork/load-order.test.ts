@@ -20,7 +20,8 @@ function bestOf(priorities: Map<number, number>, held: BitMatrix, recency: Recen
   const lacking = [...priorities.keys()].filter((model) => !held.has(model, gpu));
   lacking.sort(
     (a, b) =>
-      (priorities.get(b) as number) - (priorities.get(a) as number) || recency.rank(gpu, b) - recency.rank(gpu, a),
+      (priorities.get(b) as number) - (priorities.get(a) as number) ||
+      recency.rank(gpu, b) - recency.rank(gpu, a),
   );
   return lacking[0] ?? -1;
 }

@@ -126,4 +126,16 @@ describe('clockwork UNLOAD', () => {
     expect(harness.controller.cluster.pages[0].free).toBe(0);
     expect(harness.controller.cluster.held.has(0, 0)).toBe(false);
   });
+
+  it('room that evictions made for a LOAD that then did not fit goes to another in the same instant', () => {
+    const sizes = models(3).map((model, i) => ({ ...model, pages: i + 1 }));
+    const harness = served(clockwork(20, { models: sizes, pages: 4 }), [0, 1]);
+    // Model 2 takes the place of both. Model 1 is next, does not fit, and nothing is left to evict; model 0 fits.
+    expect(harness.arrive(100, [0, 0, 1, 2])).toEqual([
+      'UNLOAD model 0 on GPU 0',
+      'UNLOAD model 1 on GPU 0',
+      'LOAD model 2 on GPU 0',
+      'LOAD model 0 on GPU 0',
+    ]);
+  });
 });

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { INFER } from '../../src/core/action.js';
+import { stream } from '../../src/random/streams.js';
+import { type DeviceNoise, NO_NOISE, SimDevice } from '../../src/sim/device.js';
+import { EventQueue } from '../../src/sim/event-queue.js';
+import { action, model } from '../core/fixtures.js';
+
+function device(noise: DeviceNoise = NO_NOISE, copyBytesPerS = Number.POSITIVE_INFINITY, seed = 1) {
+  const events = new EventQueue();
+  const made = new SimDevice({
+    gpu: 0,
+    models: [model()],
+    events,
+    clock: { nowNs: 1000 },
+    copyBytesPerS,
+    noise,
+    execRandom: stream(seed, 'exec-noise'),
+    loadRandom: stream(seed, 'load-noise'),
+  });
+  /** How long what was started takes. */
+  const duration = () => events.pop().timeNs - 1000;
+  return { made, duration };
+}
+
+function infer(batchIndex: number, count = 1) {
+  return Object.assign(action(0, INFER), { batchIndex, count });
+}
+
+/** Durations of many runs of 3 ms, relative to that. */
+function samples(noise: DeviceNoise, seed = 1): number[] {
+  const { made, duration } = device(noise, undefined, seed);
+  return Array.from({ length: 20_000 }, () => {
+    made.startExec(infer(0));
+    return duration() / 3e6;
+  });
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+describe('SimDevice', () => {
+  it('takes exactly as long as the profile says, by batch size', () => {
+    const { made, duration } = device();
+    for (const [batchIndex, expected] of [3e6, 5e6, 8e6].entries()) {
+      made.startExec(infer(batchIndex));
+      expect(duration()).toBe(expected);
+    }
+    made.startLoad(action(0));
+    expect(duration()).toBe(8e6);
+  });
+
+  it('runs slower at a lower clock, and remembers the clock that it began at', () => {
+    const { made, duration } = device();
+    made.clockFactor = 0.5;
+    made.startExec(infer(0));
+    made.clockFactor = 1;
+    expect([duration(), made.execClock]).toEqual([6e6, 0.5]);
+    made.startLoad(action(0));
+    expect(duration()).toBe(8e6);
+  });
+
+  it('copies the bytes of every request of a batch at the configured bandwidth', () => {
+    const { made, duration } = device(NO_NOISE, 1e9);
+    expect(made.copies).toBe(true);
+    made.startInput(infer(1, 2));
+    expect(duration()).toBe(2000);
+    made.startOutput(infer(1, 2));
+    expect(duration()).toBe(1000);
+    expect(device().made.copies).toBe(false);
+  });
+
+  it('draws noise of the configured deviation around the profile', () => {
+    const drawn = samples({ ...NO_NOISE, exec: 0.05 });
+    const average = mean(drawn);
+    expect(Math.abs(average - 1)).toBeLessThan(0.002);
+    const deviation = Math.sqrt(mean(drawn.map((value) => (value - average) ** 2)));
+    expect(Math.abs(deviation - 0.05)).toBeLessThan(0.002);
+  });
+
+  it('never takes less than a tenth of the profile, however strong the noise', () => {
+    const drawn = samples({ ...NO_NOISE, exec: 3 });
+    expect(drawn.reduce((least, value) => Math.min(least, value))).toBeCloseTo(0.1, 9);
+  });
+
+  it('makes the configured share of INFERs stragglers', () => {
+    const drawn = samples({ ...NO_NOISE, stragglers: 0.02, stragglerFactor: 10 });
+    const share = drawn.filter((value) => value === 10).length / drawn.length;
+    expect(Math.abs(share - 0.02)).toBeLessThan(0.004);
+    expect(drawn.every((value) => value === 1 || value === 10)).toBe(true);
+  });
+
+  it('draws the same for the same seed, and another for another', () => {
+    const noise = { ...NO_NOISE, exec: 0.1 };
+    expect(samples(noise, 4)).toEqual(samples(noise, 4));
+    expect(samples(noise, 4)).not.toEqual(samples(noise, 5));
+  });
+
+  it('draws noise of LOADs from a stream of its own', () => {
+    const { made, duration } = device({ ...NO_NOISE, exec: 0.1, load: 0.1 });
+    made.startExec(infer(0));
+    const alone = duration();
+    const { made: other, duration: otherDuration } = device({ ...NO_NOISE, exec: 0.1, load: 0.1 });
+    other.startLoad(action(0));
+    expect(otherDuration()).not.toBe(8e6);
+    other.startExec(infer(0));
+    expect(otherDuration()).toBe(alone);
+  });
+});

@@ -1,0 +1,59 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type EventKind, EventQueue, EXEC_END, LOAD_END, WORKER_WAKE } from '../../src/sim/event-queue.js';
+
+interface Planned {
+  readonly timeNs: number;
+  readonly kind: EventKind;
+  readonly gpu: number;
+  readonly order: number;
+}
+
+describe('EventQueue', () => {
+  it('gives events by time, then GPU, then kind, then first scheduled, first given', () => {
+    const event = fc.record({ timeNs: fc.nat(5), kind: fc.nat(7), gpu: fc.nat(2) });
+    const step = fc.oneof(
+      { weight: 3, arbitrary: event },
+      { weight: 1, arbitrary: fc.constant('pop' as const) },
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
+        const queue = new EventQueue();
+        const planned: Planned[] = [];
+        for (const [order, step] of steps.entries()) {
+          if (step !== 'pop') {
+            const { timeNs, gpu } = step;
+            const kind = step.kind as EventKind;
+            // The factor tells which event it is.
+            queue.schedule(timeNs, kind, gpu, null, order);
+            planned.push({ timeNs, kind, gpu, order });
+            planned.sort(
+              (a, b) => a.timeNs - b.timeNs || a.gpu - b.gpu || a.kind - b.kind || a.order - b.order,
+            );
+          } else if (planned.length > 0) {
+            const popped = queue.pop();
+            const { timeNs, kind, gpu, factor } = popped;
+            expect({ timeNs, kind, gpu, order: factor }).toEqual(planned.shift());
+            queue.recycle(popped);
+          }
+          expect(queue.nextNs).toBe(planned[0]?.timeNs ?? Number.POSITIVE_INFINITY);
+        }
+      }),
+    );
+  });
+
+  it('handles EXEC before WEIGHTS of one GPU, and GPUs by id', () => {
+    const queue = new EventQueue();
+    queue.schedule(7, WORKER_WAKE, 0, null);
+    queue.schedule(7, LOAD_END, 1, null);
+    queue.schedule(7, EXEC_END, 1, null);
+    queue.schedule(7, LOAD_END, 0, null);
+    const order = [1, 2, 3, 4].map(() => queue.pop()).map(({ gpu, kind }) => [gpu, kind]);
+    expect(order).toEqual([
+      [0, LOAD_END],
+      [0, WORKER_WAKE],
+      [1, EXEC_END],
+      [1, LOAD_END],
+    ]);
+  });
+});

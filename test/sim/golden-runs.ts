@@ -1,0 +1,78 @@
+import type { ArrivalSource } from '../../src/core/arrivals.js';
+import { openWorkload } from '../../src/workload/index.js';
+import { ListSource, MS, poisson, type RunOptions, resnets } from './fixtures.js';
+
+/** The common part: 15 ResNet-50 on one GPU with room for all, 600 requests/s for half a second. */
+const BASE = { models: resnets(15), gpus: 1, pages: 1376, defaultSloNs: 100 * MS, seed: 1 } as const;
+
+function traffic(ratePerS = 600, slosNs: readonly number[] = [100 * MS], models = 15): ListSource {
+  return new ListSource(poisson({ seed: 1, ratePerS, durationNs: 500 * MS, models, slosNs }));
+}
+
+type GoldenRun = () => Promise<Omit<RunOptions, 'policy'>>;
+
+/** Worlds that every policy runs in. */
+const WORLDS: Readonly<Record<string, GoldenRun>> = {
+  plain: async () => ({ ...BASE, source: traffic() }),
+  overload: async () => ({ ...BASE, source: traffic(2500) }),
+  'mixed-slos': async () => ({ ...BASE, source: traffic(800, [10 * MS, 25 * MS, 500 * MS, 7 * MS]) }),
+  'memory-pressure': async () => ({ ...BASE, pages: 40, source: traffic() }),
+  'three-gpus': async () => ({ ...BASE, gpus: 3, pages: 70, source: traffic(1800) }),
+  'forty-gpus': async () => ({
+    ...BASE,
+    gpus: 40,
+    models: resnets(60),
+    pages: 21,
+    source: traffic(9000, [50 * MS], 60),
+  }),
+  'noise-and-stragglers': async () => ({
+    ...BASE,
+    source: traffic(),
+    noise: { exec: 0.05, load: 0.1, stragglers: 0.02, stragglerFactor: 10 },
+  }),
+  'network-and-clock-offset': async () => ({
+    ...BASE,
+    gpus: 2,
+    source: traffic(),
+    network: { delayNs: 200_000, jitterNs: 100_000 },
+    clockOffsetNs: 300_000,
+  }),
+  'gpu-clock': async () => ({
+    ...BASE,
+    gpus: 2,
+    source: traffic(900),
+    gpuClock: [
+      { atNs: 150 * MS, gpu: 1, factor: 0.6 },
+      { atNs: 300 * MS, gpu: -1, factor: 0.8 },
+    ],
+  }),
+  copies: async () => ({ ...BASE, source: traffic(), copyBytesPerS: 6e9 }),
+  'closed-loop': async () => ({ ...BASE, source: await clients() }),
+};
+
+async function clients(): Promise<ArrivalSource> {
+  const spec = {
+    kind: 'closed-loop',
+    durationNs: 500 * MS,
+    clients: 20,
+    concurrency: 2,
+    thinkNs: MS,
+  } as const;
+  const models = BASE.models.map(({ name }) => name);
+  return (await openWorkload(spec, { models, sloNs: 100 * MS, seed: 1 })).source;
+}
+
+/** Policies as they are run in each world. */
+const POLICIES = [
+  { name: 'clockwork', policy: 'clockwork', options: {} },
+  { name: 'clockwork-tuned', policy: 'clockwork', options: { scheduleAhead: 3 * MS, latestDelta: 6 * MS } },
+  { name: 'fifo', policy: 'fifo', options: {} },
+];
+
+/** Every golden run by its name. */
+export const GOLDEN_RUNS: readonly (readonly [string, () => Promise<RunOptions>])[] = POLICIES.flatMap(
+  ({ name, ...policy }) =>
+    Object.entries(WORLDS).map(
+      ([world, make]) => [`${name} ${world}`, async () => ({ ...(await make()), ...policy })] as const,
+    ),
+);

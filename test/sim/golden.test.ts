@@ -1,0 +1,60 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { ACTION_NAMES } from '../../src/core/action.js';
+import { OUTCOME_NAMES } from '../../src/core/request.js';
+import { type Run, run } from './fixtures.js';
+import { GOLDEN_RUNS } from './golden-runs.js';
+
+/**
+ * What each golden run decided. A digest that changes means that decisions changed: if that was the purpose,
+ * renew the file with
+ *
+ *     UPDATE_GOLDEN=1 npx vitest run test/sim/golden.test.ts
+ *
+ * and look in its diff at what the change did to outcomes and actions.
+ */
+const FILE = fileURLToPath(new URL('../golden/digests.json', import.meta.url));
+const UPDATE = process.env.UPDATE_GOLDEN === '1';
+
+interface Golden {
+  readonly digest: string;
+  readonly outcomes: Readonly<Record<string, number>>;
+  readonly actions: Readonly<Record<string, number>>;
+}
+
+const golden = (existsSync(FILE) ? JSON.parse(readFileSync(FILE, 'utf8')) : {}) as Record<string, Golden>;
+const found: Record<string, Golden> = {};
+
+describe('golden runs decide what they always did', () => {
+  it.each(GOLDEN_RUNS)('%s', async (name, options) => {
+    found[name] = summary(await run(await options()));
+    if (!UPDATE) expect(found[name]).toEqual(golden[name]);
+  });
+
+  it('are all told apart by their digests', () => {
+    const digests = Object.values(UPDATE ? found : golden).map(({ digest }) => digest);
+    expect(digests).toHaveLength(GOLDEN_RUNS.length);
+    expect(new Set(digests).size).toBe(digests.length);
+  });
+
+  afterAll(() => {
+    if (UPDATE) writeFileSync(FILE, `${JSON.stringify(found, null, 2)}\n`);
+  });
+});
+
+function summary({ digest, answers, actions }: Run): Golden {
+  const count = (names: readonly string[], of: readonly number[]) =>
+    Object.fromEntries(names.map((name, i) => [name, of.filter((value) => value === i).length]));
+  return {
+    digest,
+    outcomes: count(
+      OUTCOME_NAMES,
+      answers.map(({ outcome }) => outcome),
+    ),
+    actions: count(
+      ACTION_NAMES,
+      actions.map(({ kind }) => kind),
+    ),
+  };
+}

@@ -1,0 +1,56 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { stream } from '../../src/random/streams.js';
+import { Network, NO_DELAY } from '../../src/sim/network.js';
+
+describe('Network', () => {
+  it('never lets one message overtake another on the same link, and never beats its delay', () => {
+    const message = fc.record({ afterNs: fc.nat(5000), gpu: fc.nat(2), up: fc.boolean() });
+    fc.assert(
+      fc.property(
+        fc.nat(10_000),
+        fc.nat(20_000),
+        fc.nat(),
+        fc.array(message),
+        (delayNs, jitterNs, seed, messages) => {
+          const network = new Network(3, { delayNs, jitterNs }, stream(seed, 'network'));
+          const last = new Map<string, number>();
+          let nowNs = 0;
+          for (const { afterNs, gpu, up } of messages) {
+            nowNs += afterNs;
+            const atNs = up ? network.toController(gpu, nowNs) : network.toWorker(gpu, nowNs);
+            const link = `${gpu} ${up}`;
+            expect(Number.isInteger(atNs)).toBe(true);
+            expect(atNs).toBeGreaterThanOrEqual(Math.max(nowNs + delayNs, last.get(link) ?? 0));
+            last.set(link, atNs);
+          }
+        },
+      ),
+    );
+  });
+
+  it('takes exactly its delay without jitter', () => {
+    const network = new Network(1, { delayNs: 50, jitterNs: 0 }, stream(1, 'network'));
+    expect([network.toWorker(0, 100), network.toController(0, 120)]).toEqual([150, 170]);
+  });
+
+  it('adds jitter of the configured mean', () => {
+    const network = new Network(1, { delayNs: 0, jitterNs: 1000 }, stream(1, 'network'));
+    let sum = 0;
+    // So far apart that no message waits for the one before.
+    for (let i = 0; i < 20_000; i++) sum += network.toWorker(0, i * 1e6) - i * 1e6;
+    expect(sum / 20_000).toBeGreaterThan(970);
+    expect(sum / 20_000).toBeLessThan(1030);
+  });
+
+  it('holds nothing up on other links: a late message to one worker leaves the others alone', () => {
+    const network = new Network(2, { delayNs: 10, jitterNs: 0 }, stream(1, 'network'));
+    network.toWorker(0, 1000);
+    expect([network.toWorker(1, 5), network.toController(0, 5)]).toEqual([15, 15]);
+  });
+
+  it('says that it does not delay when there is neither delay nor jitter', () => {
+    expect(new Network(1, NO_DELAY, stream(1, 'network')).delays).toBe(false);
+    expect(new Network(1, { delayNs: 0, jitterNs: 1 }, stream(1, 'network')).delays).toBe(true);
+  });
+});

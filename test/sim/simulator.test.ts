@@ -1,0 +1,277 @@
+import { describe, expect, it } from 'vitest';
+import type { ArrivalSource } from '../../src/core/arrivals.js';
+import { OUTCOME_LATE, OUTCOME_OK } from '../../src/core/request.js';
+import {
+  type Arrival,
+  ListSource,
+  MS,
+  poisson,
+  type Run,
+  type RunOptions,
+  resnets,
+  run,
+} from './fixtures.js';
+
+/** One request for a cold ResNet-50 takes a LOAD and an INFER. */
+const LOAD_NS = 8_310_000;
+const INFER_NS = 2_730_000;
+
+function one(arrivals: readonly Arrival[], over: Partial<RunOptions> = {}): Promise<Run> {
+  return run({
+    models: resnets(2),
+    gpus: 1,
+    pages: 100,
+    defaultSloNs: 100 * MS,
+    policy: 'clockwork',
+    seed: 1,
+    checks: true,
+    source: new ListSource(arrivals),
+    ...over,
+  });
+}
+
+const REQUEST = { timeNs: 5 * MS, model: 0, sloNs: 100 * MS };
+
+/** Poisson traffic of 15 models for 2 s. */
+function busy(over: Partial<RunOptions> & { ratePerS?: number; sloNs?: number } = {}): Promise<Run> {
+  const { ratePerS = 600, sloNs = 100 * MS, ...rest } = over;
+  const source = new ListSource(poisson({ seed: 7, ratePerS, durationNs: 2e9, models: 15, slosNs: [sloNs] }));
+  return one([], { models: resnets(15), source, defaultSloNs: sloNs, checks: false, ...rest });
+}
+
+function okCount({ answers }: Run): number {
+  return answers.filter(({ outcome }) => outcome === OUTCOME_OK).length;
+}
+
+describe('Simulator: one request', () => {
+  it('takes a LOAD and an INFER when its model is cold, counted from its arrival', async () => {
+    const { answers, actions } = await one([REQUEST]);
+    expect(answers).toHaveLength(1);
+    const [{ outcome, nowNs, arrivalCopies }] = answers;
+    expect([outcome, nowNs - REQUEST.timeNs, arrivalCopies]).toEqual([OUTCOME_OK, LOAD_NS + INFER_NS, 0]);
+    expect(actions.map(({ beginNs, endNs }) => [beginNs, endNs])).toEqual([
+      [5 * MS, 5 * MS + LOAD_NS],
+      [5 * MS + LOAD_NS, 5 * MS + LOAD_NS + INFER_NS],
+    ]);
+  });
+
+  it('takes an INFER when its model is warm', async () => {
+    const { answers } = await one([REQUEST, { ...REQUEST, timeNs: 50 * MS }]);
+    expect([answers[1].nowNs - 50 * MS, answers[1].arrivalCopies]).toEqual([INFER_NS, 1]);
+  });
+
+  it('waits for the network on every leg: two round trips', async () => {
+    const { answers, actions } = await one([REQUEST], { network: { delayNs: MS, jitterNs: 0 } });
+    expect(answers[0].nowNs - REQUEST.timeNs).toBe(LOAD_NS + INFER_NS + 4 * MS);
+    expect(actions[0].beginNs - actions[0].sentNs).toBe(MS);
+    expect(actions[0].handledNs - actions[0].endNs).toBe(MS);
+  });
+
+  it('waits for its INPUT and OUTPUT copies where they take time', async () => {
+    const { answers, actions } = await one([REQUEST], { copyBytesPerS: 1e9 });
+    expect(answers[0].nowNs - REQUEST.timeNs).toBe(LOAD_NS + 602_112 + INFER_NS + 4000);
+    // The execution alone is measured, so estimates are not disturbed.
+    expect(actions[1].endNs - actions[1].beginNs).toBe(INFER_NS);
+  });
+
+  it('is late when even so the objective has passed', async () => {
+    const { answers } = await one([{ ...REQUEST, sloNs: 10 * MS }]);
+    expect(answers[0].outcome).toBe(OUTCOME_LATE);
+  });
+
+  it('does not care about the clock of the worker, whose measurements are off by it', async () => {
+    const ideal = await one([REQUEST], { network: { delayNs: MS, jitterNs: 0 } });
+    const off = await one([REQUEST], { network: { delayNs: MS, jitterNs: 0 }, clockOffsetNs: MS / 2 });
+    const offsetNs = off.actions[0].beginNs - ideal.actions[0].beginNs;
+    expect(Math.abs(offsetNs)).toBeLessThanOrEqual(MS / 2);
+    expect(offsetNs).not.toBe(0);
+    expect(off.actions[1].endNs - ideal.actions[1].endNs).toBe(offsetNs);
+    expect(off.answers).toEqual(ideal.answers);
+  });
+});
+
+describe('Simulator: GPUs', () => {
+  it('INPUT of the next batch overlaps EXEC of the last: throughput is that of EXEC', async () => {
+    const together = [0, 1, 2, 3].map((i) => ({ timeNs: 100 * MS + i, model: 0, sloNs: 100 * MS }));
+    const { actions } = await one([REQUEST, ...together], {
+      copyBytesPerS: 1e9,
+      options: { maxBatch: 1, scheduleAhead: 20 * MS },
+    });
+    const infers = actions.slice(2);
+    expect(infers).toHaveLength(4);
+    for (let i = 1; i < 4; i++) expect(infers[i].beginNs).toBe(infers[i - 1].endNs);
+  });
+
+  it('a clock at half speed doubles INFERs, and the scheduler learns of it from the first', async () => {
+    const requests = [0, 100, 200].map((ms) => ({ timeNs: ms * MS, model: 0, sloNs: 100 * MS }));
+    const { actions } = await one(requests, { gpuClock: [{ atNs: 50 * MS, gpu: 0, factor: 0.5 }] });
+    const infers = actions.filter(({ kind }) => kind === 2);
+    expect(infers.map(({ endNs, beginNs }) => endNs - beginNs)).toEqual([
+      INFER_NS,
+      2 * INFER_NS,
+      2 * INFER_NS,
+    ]);
+    expect(infers.map(({ expectedDurationNs }) => expectedDurationNs)).toEqual([
+      INFER_NS,
+      INFER_NS,
+      2 * INFER_NS,
+    ]);
+    expect(infers.map(({ clock }) => clock)).toEqual([1, 0.5, 0.5]);
+  });
+
+  it('a clock that changes during an INFER does not spoil the estimate of the model', async () => {
+    const requests = [0, 100, 200].map((ms) => ({ timeNs: ms * MS, model: 0, sloNs: 100 * MS }));
+    const { actions } = await one(requests, {
+      gpuClock: [
+        { atNs: 50 * MS, gpu: -1, factor: 0.5 },
+        { atNs: 101 * MS, gpu: -1, factor: 1 },
+      ],
+    });
+    const last = actions.at(-1);
+    // The second ran at half the clock throughout; were it taken for a run at full clock, the model would look slow.
+    expect(actions[2].clock).toBe(0.5);
+    expect(last?.expectedDurationNs).toBe(2 * INFER_NS);
+    expect([last?.endNs, last?.beginNs]).toEqual([200 * MS + INFER_NS, 200 * MS]);
+  });
+
+  it('of which one changes its clock, the others keep theirs', async () => {
+    const { actions } = await one([REQUEST], { gpus: 2, gpuClock: [{ atNs: 0, gpu: 1, factor: 0.5 }] });
+    expect(actions.filter(({ kind }) => kind === 2).map(({ gpu, clock }) => [gpu, clock])).toEqual([[0, 1]]);
+  });
+});
+
+describe('Simulator: determinism', () => {
+  const noisy = {
+    noise: { exec: 0.05, load: 0.05, stragglers: 0.01, stragglerFactor: 5 },
+    network: { delayNs: 100_000, jitterNs: 50_000 },
+    clockOffsetNs: 200_000,
+  };
+
+  it('same seed, same run; another seed, another run', async () => {
+    const [first, again, other] = [
+      await busy({ ...noisy, seed: 3 }),
+      await busy({ ...noisy, seed: 3 }),
+      await busy({ ...noisy, seed: 4 }),
+    ];
+    expect(again.digest).toBe(first.digest);
+    expect(again.actions).toEqual(first.actions);
+    expect(other.digest).not.toBe(first.digest);
+  });
+
+  it('without noise, delay and offsets the seed decides nothing', async () => {
+    expect((await busy({ seed: 3 })).digest).toBe((await busy({ seed: 4 })).digest);
+  });
+
+  it('each kind of chance changes the run by itself', async () => {
+    const { noise, network, clockOffsetNs } = noisy;
+    const digests = await Promise.all(
+      [{}, { noise }, { network }, { network, clockOffsetNs }].map(async (over) => (await busy(over)).digest),
+    );
+    expect(new Set(digests).size).toBe(4);
+  });
+});
+
+describe('Simulator: sources', () => {
+  it('that must read on are refilled, and it makes no difference', async () => {
+    const arrivals = poisson({ seed: 2, ratePerS: 300, durationNs: 1e9, models: 2, slosNs: [50 * MS] });
+    const whole = await one(arrivals);
+    const parts = await one([], { source: new PiecewiseSource(arrivals) });
+    expect(parts.digest).toBe(whole.digest);
+    expect(parts.offered).toBe(arrivals.length);
+  });
+
+  it('whose future depends on answers learn of each, and when it came', async () => {
+    const source = new PingPong(5);
+    const { answers } = await one([], { source });
+    expect(source.answeredAt).toEqual(answers.map(({ nowNs }) => nowNs));
+    expect(answers.map(({ arrivalNs }) => arrivalNs)).toEqual([0, ...source.answeredAt.slice(0, 4)]);
+  });
+
+  it('of many requests are reported on the way', async () => {
+    const seen: number[] = [];
+    // Nothing can be booked with 1 ms ahead, so this is quick.
+    const source = new ListSource(
+      poisson({ seed: 2, ratePerS: 1e6, durationNs: 150 * MS, models: 2, slosNs: [20 * MS] }),
+    );
+    const { simulator } = await one([], {
+      source,
+      checks: false,
+      options: { scheduleAhead: MS },
+      onProgress: (_nowNs, arrivals) => seen.push(arrivals),
+    });
+    expect(seen.map((arrivals) => Math.floor(arrivals / 65_536))).toEqual([1, 2]);
+    expect(simulator.arrivals).toBeGreaterThan(131_072);
+  });
+});
+
+describe('Simulator: goodput is sane', () => {
+  it('does not fall with longer objectives', async () => {
+    const counts = [];
+    for (const sloMs of [10, 25, 50, 100, 500]) counts.push(okCount(await busy({ sloNs: sloMs * MS })));
+    expect(counts).toEqual([...counts].sort((a, b) => a - b));
+    expect(counts[4]).toBeGreaterThan(1.5 * counts[0]);
+  });
+
+  it('does not fall with more GPUs', async () => {
+    const counts = [];
+    for (const gpus of [1, 2, 4]) counts.push(okCount(await busy({ gpus, ratePerS: 2500 })));
+    expect(counts).toEqual([...counts].sort((a, b) => a - b));
+    expect(counts[2]).toBeGreaterThan(1.5 * counts[0]);
+  });
+
+  it('of a 10 ms objective is many times higher with schedule_ahead tuned to 2 ms than with 10 ms', async () => {
+    const ok = async (aheadMs: number) =>
+      okCount(
+        await busy({ sloNs: 10 * MS, options: { scheduleAhead: aheadMs * MS, latestDelta: aheadMs * MS } }),
+      );
+    expect(await ok(2)).toBeGreaterThan(5 * Math.max(1, await ok(10)));
+  });
+
+  it('is all there is at light load, with every policy', async () => {
+    for (const policy of ['clockwork', 'fifo']) {
+      const light = await busy({ policy, ratePerS: 50, options: {} });
+      expect(okCount(light)).toBe(light.offered);
+    }
+  });
+});
+
+/** Has to be refilled before every tenth arrival. */
+class PiecewiseSource extends ListSource {
+  starved = false;
+  private advances = 0;
+
+  override advance(): void {
+    const { timeNs } = this;
+    if (this.advances++ % 10 === 5) {
+      this.starved = true;
+      this.timeNs = timeNs;
+    } else super.advance();
+  }
+
+  async refill(): Promise<void> {
+    await Promise.resolve();
+    this.starved = false;
+    super.advance();
+  }
+}
+
+/** One client that sends its next request when the last is answered. */
+class PingPong implements ArrivalSource {
+  timeNs = 0;
+  readonly model = 0;
+  readonly sloNs = 100 * MS;
+  readonly user = 0;
+  readonly answeredAt: number[] = [];
+
+  constructor(private left: number) {}
+
+  advance(): void {
+    this.timeNs = Number.POSITIVE_INFINITY;
+    this.left--;
+  }
+
+  answered(_user: number, nowNs: number): void {
+    this.answeredAt.push(nowNs);
+    if (this.left > 0) this.timeNs = nowNs;
+  }
+}
