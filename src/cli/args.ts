@@ -19,7 +19,14 @@ export function oneValueOr(value: string, describe: string) {
 
 /** A flag that may be given many times. */
 export function manyValues<const O extends Options>(options: O) {
-  return { ...options, type: 'string', array: true, requiresArg: true, default: [] as string[] } as const;
+  return {
+    ...options,
+    type: 'string',
+    array: true,
+    requiresArg: true,
+    default: [] as string[],
+    defaultDescription: 'none',
+  } as const;
 }
 
 /** A whole number from a flag. Throws `E_USAGE`. */

@@ -1,4 +1,6 @@
 import { ERRORS, EscapementError } from '../core/errors.js';
+import { wrap } from '../report/wrap.js';
+import { terminalWidth } from './text-layout.js';
 
 /** Exit statuses that are not failures of the table in `core/errors.ts`. */
 export const EXIT_OK = 0;
@@ -35,8 +37,10 @@ export function exitCodesText(): string {
     ...Object.entries(ERRORS).map(([code, { exit, means }]): [number, string, string] => [exit, code, means]),
     [EXIT_INTERRUPTED, '', 'interrupted; finished sweep cells are kept'],
   ];
-  const lines = rows.map(
-    ([exit, code, means]) => `  ${String(exit).padStart(3)}  ${code.padEnd(17)}  ${means}`,
-  );
+  const indent = 26;
+  const lines = rows.map(([exit, code, means]) => {
+    const text = wrap(means, terminalWidth() - indent).join(`\n${' '.repeat(indent)}`);
+    return `  ${String(exit).padStart(3)}  ${code.padEnd(17)}  ${text}`;
+  });
   return ['Exit status:', ...lines].join('\n');
 }

@@ -3,6 +3,9 @@ import { POLICIES } from '../policies/registry.js';
 import { wrap } from '../report/wrap.js';
 import { terminalWidth } from './text-layout.js';
 
+const OTHER_POLICY =
+  ' Set or varied, it drops the options that only other policies have: --vary policy.kind=clockwork,fifo compares them on one file.';
+
 /** Every key of an experiment file with its default, and the policies with their options, for `--help`. */
 export function experimentHelp(): string {
   const keys = describeKeys();
@@ -31,7 +34,7 @@ function kindBlocks(
   const isCommon = (key: KeyDescription) => common.some((other) => lineKey(other) === lineKey(key));
   const kindKey: KeyDescription = {
     key: `${section}.kind`,
-    description: `One of ${kinds.join(', ')}.`,
+    description: `One of ${kinds.join(', ')}.${section === 'policy' ? OTHER_POLICY : ''}`,
     required: false,
   };
   return [

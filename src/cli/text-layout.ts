@@ -19,5 +19,5 @@ function align(cell: string | number, width: number, right: boolean): string {
 
 /** Columns that help and messages may use. */
 export function terminalWidth(): number {
-  return Math.min(110, process.stdout.columns ?? 110);
+  return Math.min(110, process.stdout.columns ?? 80);
 }

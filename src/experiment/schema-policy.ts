@@ -30,8 +30,8 @@ function optionOfAnother(key: string, { kind }: PolicyEntry): string | undefined
   const owners = POLICIES.filter(({ options }) => Object.hasOwn(options, key)).map((owner) => owner.kind);
   if (owners.length === 0) return undefined;
   return (
-    `${kind} has no ${key}, it is an option of ${owners.join(' and ')}; ` +
-    `--set or --vary policy.kind=${kind} on a file of another policy drops it`
+    `${kind} has no ${key}, an option of ${owners.join(' and ')}: remove it; ` +
+    `policy.kind=${kind} given by --set or --vary drops what the file has of it`
   );
 }
 

@@ -108,6 +108,17 @@ export function headline(recommendations: readonly Recommendation[]): Recommenda
   return found;
 }
 
+/** What tables put beside the best: the default, or the poorest choice where the default always is the best. */
+export function counterpart(recommendations: readonly Recommendation[]): {
+  readonly name: 'default' | 'poorest';
+  readonly of: (recommendation: Recommendation) => Point | null;
+} {
+  const settled = recommendations.every(({ best, default: usual }) => best === usual);
+  return settled
+    ? { name: 'poorest', of: ({ poorest }) => poorest }
+    : { name: 'default', of: ({ default: usual }) => usual };
+}
+
 function stake({ best, poorest, improvement }: Recommendation): number {
   return best.groups.length > 0 ? ratio(scoreOf(best), scoreOf(poorest)) : (improvement ?? 0);
 }

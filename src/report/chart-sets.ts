@@ -1,4 +1,4 @@
-import type { CellResult, SweepResults } from '../metrics/results.js';
+import type { CellResult, LatencyCdf, RequestCounts, SweepResults } from '../metrics/results.js';
 import { headline, type Recommendation, recommend } from './analyze.js';
 import { defaultVsBest } from './charts/default-vs-best.js';
 import { choiceLabel, choiceOf, finding } from './charts/finding.js';
@@ -8,7 +8,7 @@ import { gpuTimeline } from './charts/gpu-timeline.js';
 import { groupAttainment } from './charts/group-attainment.js';
 import { groupBars } from './charts/group-bars.js';
 import { heatMap } from './charts/heat-map.js';
-import { type LatencyLine, latencyCdf } from './charts/latency-cdf.js';
+import { type LatencyLine, latencyCdf, percentilesOf } from './charts/latency-cdf.js';
 import { overTime } from './charts/over-time.js';
 import type { ChartSpec } from './charts/theme.js';
 import type { Point } from './points.js';
@@ -23,6 +23,8 @@ export interface NamedChart {
 
 /** Charts repeat for each combination of further keys, up to this many; tables show all. */
 const MAX_SLICES = 6;
+/** More lines of one run than this are a tangle. */
+const MAX_GROUP_LINES = 4;
 
 /** The charts of a sweep; those of one run show the recommendation that gains most, at its first seed. */
 export function sweepCharts(results: SweepResults): NamedChart[] {
@@ -31,15 +33,18 @@ export function sweepCharts(results: SweepResults): NamedChart[] {
   const planes = slices
     .slice(0, MAX_SLICES)
     .flatMap((slice) => planeCharts(slice, recommendations, slices.length > 1));
-  const comparison =
-    recommendations.length === 0 ? [] : [{ name: 'default-vs-best', spec: defaultVsBest(recommendations) }];
+  // Groups are compared in a chart of their own: without a better choice this one would say nothing.
+  const compared = recommendations.some(
+    ({ best, default: usual }) => best.groups.length === 0 || best !== usual,
+  );
+  const comparison = compared ? [{ name: 'default-vs-best', spec: defaultVsBest(recommendations) }] : [];
   return [...planes.slice(0, 1), ...comparison, ...planes.slice(1), ...exampleCharts(recommendations)];
 }
 
 /** The charts of one run. */
 export function runCharts(run: CellResult): NamedChart[] {
   const groups = run.groups.length === 0 ? [] : [{ name: 'groups', spec: groupBars(run.groups) }];
-  return [...groups, ...latencyChart([lineOf('this run', run)], run.sloMs), ...timeCharts(run, '')];
+  return [...groups, ...latencyChart(linesOf('', run), run.sloMs, ''), ...timeCharts(run, '')];
 }
 
 function planeCharts(
@@ -65,28 +70,49 @@ function exampleCharts(recommendations: readonly Recommendation[]): NamedChart[]
   const shown = headline(recommendations);
   if (shown === null) return [];
   const best = firstRun(shown.best);
-  const usual = shown.default === null || shown.default === shown.best ? null : shown.default;
+  const nameOf = (point: Point) => choiceLabel(choiceOf(point, shown));
   const lines = [
-    ...(usual === null ? [] : [lineOf(`default: ${choiceLabel(choiceOf(usual, shown))}`, firstRun(usual))]),
-    lineOf(`best: ${choiceLabel(shown.choice)}`, best),
+    ...comparedWith(shown).flatMap((point) => {
+      const name = point === shown.default ? `default: ${nameOf(point)}` : nameOf(point);
+      return linesOf(name, firstRun(point));
+    }),
+    ...linesOf(`best: ${choiceLabel(shown.choice)}`, best),
   ];
-  return [...latencyChart(lines, best.sloMs), ...timeCharts(best, valuesLabel(shown.best.values))];
+  const conditions = valuesLabel(shown.conditions);
+  return [
+    ...latencyChart(lines, best.sloMs, conditions),
+    ...timeCharts(best, valuesLabel(shown.best.values)),
+  ];
 }
 
-function latencyChart(lines: readonly LatencyLine[], sloMs: number | null): NamedChart[] {
+/** What stands beside the best: the default, or of groups the poorest choice if the default is the best. */
+function comparedWith({ best, default: usual, poorest }: Recommendation): Point[] {
+  if (usual !== null && usual !== best) return [usual];
+  return best.groups.length > 0 && poorest !== best ? [poorest] : [];
+}
+
+function latencyChart(lines: readonly LatencyLine[], sloMs: number | null, note: string): NamedChart[] {
   const drawn = lines.filter((line) => line.cdf.ms.length > 0);
-  return drawn.length === 0 ? [] : [{ name: 'latency-cdf', spec: latencyCdf(drawn, sloMs) }];
+  return drawn.length === 0 ? [] : [{ name: 'latency-cdf', spec: latencyCdf(drawn, sloMs, note) }];
 }
 
 function timeCharts(run: CellResult, note: string): NamedChart[] {
   return [
-    ...(run.series.offeredRps.length === 0 ? [] : [{ name: 'over-time', spec: overTime(run.series, note) }]),
+    ...(run.series.offeredRps.length === 0 ? [] : [{ name: 'over-time', spec: overTime(run, note) }]),
     ...(run.timeline.length === 0 ? [] : [{ name: 'gpu-timeline', spec: gpuTimeline(run.timeline, note) }]),
   ];
 }
 
-function lineOf(name: string, { latencyCdf: cdf, summary: { requests } }: CellResult): LatencyLine {
-  return { name, cdf, executed: requests.ok + requests.late, offered: requests.offered };
+/** A line for the run, or one for each group: mixed, their latencies tell of none. */
+function linesOf(name: string, { latencyCdf: cdf, summary, groups }: CellResult): LatencyLine[] {
+  const line = (of: string, drawn: LatencyCdf, { ok, late, offered }: RequestCounts) => {
+    return { name: of, cdf: drawn, executed: ok + late, offered };
+  };
+  if (groups.length === 0) return [line(name || 'this run', cdf, summary.requests)];
+  return groups.slice(0, MAX_GROUP_LINES).map((group) => {
+    const of = name === '' ? group.name : `${name}, ${group.name}`;
+    return line(of, percentilesOf(group.latencyMs), group.requests);
+  });
 }
 
 function firstRun(point: Point): CellResult {

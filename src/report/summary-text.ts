@@ -1,5 +1,5 @@
 import type { CellResult, GroupSummary, RunResult, SweepResults } from '../metrics/results.js';
-import { failedCells, type Recommendation, recommend } from './analyze.js';
+import { counterpart, failedCells, type Recommendation, recommend } from './analyze.js';
 import { sweepAxes } from './axes.js';
 import { choiceLabel, choiceOf } from './charts/finding.js';
 import { formatCount, formatFactor, formatMs, formatPercent, formatRate, formatSlo } from './format.js';
@@ -127,25 +127,24 @@ function bestTable(results: SweepResults): string[][] {
   ];
 }
 
-/** Default and best by who is served: each group where two columns are room enough, else the worst. */
+/** Who is served by the best choice and by another: each group where there is room, else the worst. */
 function groupTable(recommendations: readonly Recommendation[], conditions: readonly string[]): string[][] {
   const names = recommendations[0]?.best.groups.map(({ name }) => name) ?? [];
-  const shown = (point: Point): readonly (GroupPoint | null)[] =>
-    names.length > 2 ? [worstGroup(point)] : point.groups;
-  const shares = (point: Point) => shown(point).map((group) => formatPercent(group?.sloAttainment.mean ?? 0));
   const heads = names.length > 2 ? ['worst group'] : names;
+  const other = counterpart(recommendations);
+  const side = (point: Point | null, recommendation: Recommendation): string[] => {
+    if (point === null) return ['not run', ...heads.map(() => '–')];
+    const shown: readonly (GroupPoint | null)[] = names.length > 2 ? [worstGroup(point)] : point.groups;
+    const shares = shown.map((group) => formatPercent(group?.sloAttainment.mean ?? 0));
+    return [choiceLabel(choiceOf(point, recommendation)), ...shares];
+  };
   return [
-    [...conditions.map(shortKey), 'default', ...heads, 'best', ...heads],
-    ...recommendations.map((recommendation) => {
-      const { best, default: usual, choice } = recommendation;
-      return [
-        ...conditions.map((key) => valueLabel(best.values[key] ?? '')),
-        usual === null ? 'not run' : choiceLabel(choiceOf(usual, recommendation)),
-        ...(usual === null ? heads.map(() => '–') : shares(usual)),
-        choiceLabel(choice),
-        ...shares(best),
-      ];
-    }),
+    [...conditions.map(shortKey), other.name, ...heads, 'best', ...heads],
+    ...recommendations.map((recommendation) => [
+      ...conditions.map((key) => valueLabel(recommendation.best.values[key] ?? '')),
+      ...side(other.of(recommendation), recommendation),
+      ...side(recommendation.best, recommendation),
+    ]),
   ];
 }
 

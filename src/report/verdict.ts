@@ -37,7 +37,7 @@ export function verdict(results: SweepResults): Verdict {
   return { title, reason: `${everywhere}${gain}` };
 }
 
-/** `workload.1.concurrency 16: clockwork: interactive 100 %, batch 100 % in time; fifo: interactive 29.1 %, …`. */
+/** `SLO 50 ms: clockwork answers 100 % of interactive, 100 % of batch in time; fifo answers 29.1 % of …`. */
 function groupsOf(recommendation: Recommendation): string {
   return `${where(recommendation)}${groupsAgainst(recommendation).join('; ')}`;
 }
@@ -74,13 +74,13 @@ function withoutChoice(results: SweepResults): Verdict {
   };
 }
 
-/** `364 req/s at SLO 10 ms`; of groups the one that fares worst, `interactive 28 % in time at SLO 10 ms`. */
+/** `364 req/s at SLO 10 ms`; of groups the one that fares worst, `28 % of interactive in time at SLO 10 ms`. */
 function scoreAt(point: Point): string {
   const worst = worstGroup(point);
   const score =
     worst === null
       ? `${formatRate(Number(point.goodputRps.mean.toPrecision(3)))} req/s`
-      : `${worst.name} ${formatPercent(worst.sloAttainment.mean)} in time`;
+      : `${formatPercent(worst.sloAttainment.mean)} of ${worst.name} in time`;
   const place = valuesLabel(point.values);
   return place === '' ? score : `${score} at ${place}`;
 }

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   type Action,
@@ -196,6 +195,20 @@ describe('Controller: bookkeeping', () => {
     expect(slots.map((slot) => harness.controller.requests.arrivalCopies[slot])).toEqual([1, 0]);
   });
 
+  it('observers see every answer and every result, in order', () => {
+    const harness = warm();
+    harness.policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
+    harness.controller.offer(0, 10 * MS, 50 * MS, 4);
+    harness.controller.step(10 * MS);
+    harness.policy.onSchedule = () => {};
+    harness.finish(STATUS_OK, 10 * MS, 13 * MS);
+    harness.controller.step(13 * MS);
+    const kinds = harness.seen.map((entry) => entry.kind);
+    expect(kinds).toEqual([LOAD, INFER, 'answer']);
+    const infer = harness.seen[1].action as Pick<Action, 'beginNs' | 'endNs' | 'count'>;
+    expect([infer.beginNs, infer.endNs, infer.count]).toEqual([10 * MS, 13 * MS, 1]);
+  });
+
   it('digests decisions: equal histories are equal, another decision differs', () => {
     const digest = (latestNs: number) => {
       const harness = new ControllerHarness();
@@ -260,64 +273,5 @@ describe('Controller: broken promises are invariant failures', () => {
     harness.policy.onSchedule = (nowNs, dispatch) => dispatch.load(0, 0, nowNs, nowNs, nowNs);
     harness.controller.step(0);
     expect(() => harness.controller.result(harness.sent[0])).toThrow('a result has a status');
-  });
-});
-
-const event = fc.record({
-  afterNs: fc.nat(4 * MS),
-  arrivals: fc.array(fc.record({ model: fc.nat(3), dueAfterNs: fc.nat(20 * MS), refuse: fc.boolean() }), {
-    maxLength: 3,
-  }),
-  decide: fc.constantFrom('load', 'unload', 'infer', 'infer', 'reject', 'nothing'),
-  pick: fc.nat(),
-  /** How many outstanding actions end now, and whether they succeed. */
-  results: fc.array(fc.boolean(), { maxLength: 2 }),
-});
-
-describe('Controller: whatever the policy does and however actions end', () => {
-  it('every request gets exactly one answer, and pages add up', () => {
-    fc.assert(
-      fc.property(fc.array(event, { maxLength: 50 }), (events) => {
-        const harness = new ControllerHarness();
-        const { controller, policy } = harness;
-        let nowNs = 0;
-        let offered = 0;
-        for (const { afterNs, arrivals, decide, pick, results } of events) {
-          nowNs += afterNs;
-          for (const good of results)
-            if (harness.sent.length > 0) harness.finish(good ? STATUS_OK : 1, nowNs, nowNs);
-          policy.onSchedule = (at) => harness.decide(decide, pick, at);
-          policy.plans.push(...arrivals);
-          for (const { model } of arrivals) controller.offer(model, nowNs, 10 * MS, offered++);
-          controller.step(nowNs);
-          expect(controller.requests.size).toBe(offered - harness.answers.length);
-          for (const [gpu, pages] of controller.cluster.pages.entries()) {
-            const held = [0, 1, 2, 3].filter((model) => controller.cluster.held.has(model, gpu)).length;
-            expect(pages.free + held * 2).toBe(6);
-          }
-        }
-        policy.onSchedule = () => {};
-        while (harness.sent.length > 0) harness.finish(STATUS_OK, nowNs, nowNs);
-        controller.step(nowNs + 20 * MS);
-        const ids = harness.answers.map(({ id }) => id).sort((a, b) => a - b);
-        expect(ids).toEqual(Array.from({ length: offered }, (_, id) => id));
-        expect(controller.requests.size).toBe(0);
-        expect(controller.nextWakeNs(nowNs + 20 * MS)).toBe(Number.POSITIVE_INFINITY);
-      }),
-    );
-  });
-
-  it('observers see every answer and every result, in order', () => {
-    const harness = warm();
-    harness.policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
-    harness.controller.offer(0, 10 * MS, 50 * MS, 4);
-    harness.controller.step(10 * MS);
-    harness.policy.onSchedule = () => {};
-    harness.finish(STATUS_OK, 10 * MS, 13 * MS);
-    harness.controller.step(13 * MS);
-    const kinds = harness.seen.map((entry) => entry.kind);
-    expect(kinds).toEqual([LOAD, INFER, 'answer']);
-    const infer = harness.seen[1].action as Pick<Action, 'beginNs' | 'endNs' | 'count'>;
-    expect([infer.beginNs, infer.endNs, infer.count]).toEqual([10 * MS, 13 * MS, 1]);
   });
 });

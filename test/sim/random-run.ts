@@ -23,15 +23,6 @@ const model: fc.Arbitrary<ModelSpec> = fc
 
 const slo = fc.oneof(fc.integer({ min: 1, max: 120 * MS }), fc.constantFrom(10 * MS, 25 * MS, 100 * MS));
 
-/** Clocks that are off by more than a window, seen over a network: without one there would be nothing to be off from. */
-const offClocks = fc.record({
-  network: fc.record({
-    delayNs: fc.integer({ min: 50_000, max: 2 * MS }),
-    jitterNs: fc.constantFrom(0, 3 * MS),
-  }),
-  clockOffsetNs: fc.nat(3 * MS),
-});
-
 /** The ways in which a simulated cluster departs from the ideal. */
 const faults = fc.record(
   {
@@ -42,6 +33,7 @@ const faults = fc.record(
       stragglerFactor: fc.constant(8),
     }),
     network: fc.record({ delayNs: fc.nat(2 * MS), jitterNs: fc.constantFrom(0, 100_000, 3 * MS) }),
+    clockOffsetNs: fc.nat(3 * MS),
     copyBytesPerS: fc.constantFrom(1e9, 12e9),
     gpuClock: fc.array(
       fc.record({
@@ -96,7 +88,7 @@ export const randomRun = fc
     ratePerS: fc.constantFrom(50, 300, 1000, 3000),
     durationNs: fc.constantFrom(100 * MS, 400 * MS),
     seed: fc.nat(1000),
-    faults: fc.oneof(fc.constant({}), faults, offClocks),
+    faults: fc.oneof(fc.constant({}), faults),
     policy,
   })
   .map((drawn) => ({ ...drawn, toString: () => JSON.stringify(drawn) }));

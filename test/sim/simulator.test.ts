@@ -90,6 +90,18 @@ describe('Simulator: one request', () => {
   });
 });
 
+describe('Simulator: clocks', () => {
+  it('that are off by more than a window make actions fail, and the run still ends', async () => {
+    const { answers, actions } = await one([REQUEST], {
+      gpus: 8,
+      clockOffsetNs: 50 * MS,
+      options: { scheduleAhead: 2 * MS, latestDelta: 2 * MS },
+    });
+    expect(answers).toHaveLength(1);
+    expect(actions.filter(({ status }) => status === 51).length).toBeGreaterThan(0);
+  });
+});
+
 describe('Simulator: GPUs', () => {
   it('INPUT of the next batch overlaps EXEC of the last: throughput is that of EXEC', async () => {
     const together = [0, 1, 2, 3].map((i) => ({ timeNs: 100 * MS + i, model: 0, sloNs: 100 * MS }));

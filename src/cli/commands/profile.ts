@@ -12,7 +12,7 @@ export function profileCommand(cli: Argv): void {
       (command) =>
         command
           .positional('path', { type: 'string', demandOption: true, describe: 'Profile (JSON)' })
-          .example('$0 profile show experiments/profiles/resnet50_v2.json', ''),
+          .example('$0 profile show experiments/profiles/resnet50_v2.v100.json', ''),
       async ({ path }) => {
         process.stdout.write(profileText(await readProfile(path)));
       },

@@ -24,7 +24,7 @@ export function schemaCommand(cli: Argv): void {
           demandOption: true,
           describe: 'experiment and profile are input; summary (simulate --json), run and results are output',
         })
-        .example('$0 schema experiment > experiment.schema.json', 'completion and checks in an editor'),
+        .example('$0 schema experiment > experiment.schema.json  # for an editor', ''),
     ({ name }) => {
       process.stdout.write(`${JSON.stringify(SCHEMAS[name](), null, 2)}\n`);
     },

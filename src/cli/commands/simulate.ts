@@ -33,11 +33,9 @@ export function simulateCommand(cli: Argv): void {
           threshold: manyValues({ describe: "Exit with status 3 unless this holds, e.g. 'p99<100ms'" }),
           quiet: { type: 'boolean', default: false, describe: 'No progress on stderr' },
         })
-        .example('$0 simulate experiments/azure.yaml', 'print the figures of a run')
-        .example(
-          "$0 simulate run.yaml --seed 2 --json --threshold 'p99<100ms'",
-          'check an objective in a script',
-        )
+        .example('$0 simulate experiments/azure.yaml --out out/azure-run', '')
+        .example('$0 simulate experiments/isolation.yaml --set policy.kind=fifo', '')
+        .example("$0 simulate run.yaml --seed 2 --json --threshold 'p99<100ms'", '')
         .epilogue(experimentHelp()),
     async (args) => {
       const thresholds = args.threshold.map(parseThreshold);

@@ -33,11 +33,9 @@ export function sweepCommand(cli: Argv): void {
           },
           quiet: { type: 'boolean', default: false, describe: 'No progress on stderr' },
         })
-        .example('$0 sweep experiments/schedule-ahead.yaml', 'the grid that the file asks for')
-        .example(
-          '$0 sweep run.yaml --vary slo=10ms,50ms --vary policy.scheduleAhead=1ms:10ms:1ms --seeds 1,2',
-          '',
-        )
+        .example('$0 sweep experiments/schedule-ahead.yaml', '')
+        .example('$0 sweep run.yaml --vary slo=10ms:50ms:10ms --seeds 1,2', '')
+        .example('$0 sweep run.yaml --vary policy.kind=clockwork,fifo', '')
         .epilogue(`Without --vary or --seeds the file's sweep section decides.\n\n${experimentHelp()}`),
     async (args) => {
       const outDir = args.out ?? join('out', basename(args.file, extname(args.file)));

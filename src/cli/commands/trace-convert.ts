@@ -27,11 +27,8 @@ export function traceConvertCommand(cli: Argv): void {
           set: manyValues({ describe: 'Override a key, e.g. --set workload.minutes=600:660 --set slo=50ms' }),
           seed: oneValue({ describe: 'Override the seed' }),
         })
-        .example('$0 trace convert experiments/azure.yaml arrivals.csv.gz', 'what that experiment plays')
-        .example(
-          '$0 trace convert day.csv hour.csv --models 15 --set workload.minutes=600:660',
-          'an hour of a trace',
-        ),
+        .example('$0 trace convert experiments/azure.yaml arrivals.csv.gz', '')
+        .example('$0 trace convert day.csv arrivals.csv --models 15 --set slo=50ms', ''),
     async (args) => {
       const seed = args.seed === undefined ? [] : [`seed=${wholeNumber(args.seed, 'seed', 0)}`];
       const overrides = [...args.set, ...seed];

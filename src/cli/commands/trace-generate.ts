@@ -20,7 +20,7 @@ export function traceGenerateCommand(cli: Argv): void {
           rate: oneValueOr('100/s', 'Mean rate of all functions together'),
           seed: oneValueOr('1', 'Every random draw follows from it'),
         })
-        .example('$0 trace generate --functions 300 --minutes 120 --rate 100/s --seed 1 trace.csv.gz', ''),
+        .example('$0 trace generate trace.csv.gz --functions 300 --minutes 120', ''),
     async (args) => {
       const seed = wholeNumber(args.seed, 'seed', 0);
       const shape = {

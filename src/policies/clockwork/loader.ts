@@ -1,3 +1,4 @@
+import type { Action } from '../../core/action.js';
 import { Booking } from '../../core/booking.js';
 import type { Cluster } from '../../core/cluster.js';
 import type { DemandTracker } from '../../core/demand.js';
@@ -14,8 +15,13 @@ export class Loader {
   private readonly order: LoadOrder;
   private readonly booking: Booking;
   private turn = 0;
-  /** A LOAD was not possible in the last pass for want of something to evict. */
+  /** In the last pass a LOAD was wanted that was not possible: to be asked for again although nothing new is wanted. */
   blocked = false;
+  /**
+   * When each GPU last refused a LOAD in the very instant it was sent, because its clock is off by more than a
+   * window. Asked again at once it would refuse for ever.
+   */
+  private readonly refusedNs: Float64Array;
 
   constructor(
     private readonly cluster: Cluster,
@@ -26,16 +32,18 @@ export class Loader {
   ) {
     this.order = new LoadOrder(cluster.models.length, cluster.gpus, cluster.held, cluster.recency);
     this.booking = new Booking(cluster.weights, scheduleAheadNs);
+    this.refusedNs = new Float64Array(cluster.gpus).fill(-1);
   }
 
   /** A LOAD has ended on the GPU, well or not. */
-  finished(gpu: number, model: number, ok: boolean, nowNs: number): void {
+  finished({ gpu, model, sentNs }: Action, ok: boolean, nowNs: number): void {
     this.booking.update(gpu, nowNs);
     this.cluster.recency.touch(gpu, model);
     if (ok) {
       this.cluster.recency.insert(gpu, model);
       return;
     }
+    if (sentNs === nowNs) this.refusedNs[gpu] = nowNs;
     this.order.moved(gpu, model, -1);
     this.demand.moved(model);
   }
@@ -82,6 +90,10 @@ export class Loader {
   private load(gpu: number, nowNs: number): boolean {
     const model = this.order.best(gpu);
     if (model < 0) return false;
+    if (this.refusedNs[gpu] === nowNs) {
+      this.blocked = true;
+      return false;
+    }
     const { cluster, demand } = this;
     const { pages } = cluster.models[model];
     while (cluster.pages[gpu].free < pages) {

@@ -80,7 +80,7 @@ export class ClockworkPolicy implements Policy {
       this.inferer.finished(gpu, nowNs);
     } else if (action.kind === LOAD) {
       const ok = action.status === STATUS_OK;
-      this.loader.finished(gpu, model, ok, nowNs);
+      this.loader.finished(action, ok, nowNs);
       if (ok) this.inferer.activate(gpu, model);
     }
   }

@@ -10,25 +10,27 @@ export function finding(recommendation: Recommendation | null): string {
   if (recommendation === null) return '';
   const { best, conditions } = recommendation;
   const where = Object.keys(conditions).length === 0 ? '' : ` at ${valuesLabel(conditions)}`;
-  const what = `Best: ${choiceLabel(recommendation.choice)}${where}`;
-  if (best.groups.length > 0) return [what, ...groupsAgainst(recommendation)].join(' · ');
-  return `${what}, ${comparison(recommendation) || goodputOf(best)}`;
+  if (best.groups.length > 0) return `Best${where}: ${groupsAgainst(recommendation).join(' · ')}`;
+  const what = comparison(recommendation) || goodputOf(best);
+  return `Best: ${choiceLabel(recommendation.choice)}${where}, ${what}`;
 }
 
-/** Who is served by the best choice, and by the poorest if that is another one. */
+/** `fifo answers 29.1 % of interactive, 100 % of batch in time`: the best choice, and the poorest if another. */
 export function groupsAgainst(recommendation: Recommendation): string[] {
   const { best, poorest } = recommendation;
   const points = best === poorest ? [best] : [best, poorest];
-  return points.map((point) => `${choiceLabel(choiceOf(point, recommendation))}: ${servedGroups(point)}`);
+  return points.map(
+    (point) => `${choiceLabel(choiceOf(point, recommendation))} answers ${servedGroups(point)}`,
+  );
 }
 
-/** `interactive 100 %, batch 87.2 % in time`; of many groups only the one that fares worst. */
+/** `29.1 % of interactive, 100 % of batch in time`; of many groups only the one that fares worst. */
 export function servedGroups(point: Pick<Point, 'groups'>): string {
   const shown = point.groups.length <= MOST_GROUPS ? point.groups : [worstGroup(point)];
   const shares = shown.flatMap((group) =>
-    group === null ? [] : [`${group.name} ${formatPercent(group.sloAttainment.mean)}`],
+    group === null ? [] : [`${formatPercent(group.sloAttainment.mean)} of ${group.name}`],
   );
-  return `${point.groups.length <= MOST_GROUPS ? '' : 'worst group '}${shares.join(', ')} in time`;
+  return `${shares.join(', ')}${point.groups.length <= MOST_GROUPS ? '' : ' (the worst group)'} in time`;
 }
 
 /** What a chart of goodput says. Of groups it says nothing: their sum hides who is served. */

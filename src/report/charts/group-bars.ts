@@ -33,7 +33,10 @@ export function groupBars(groups: readonly GroupSummary[]): ChartSpec {
   return chart(
     {
       title: 'Share answered in time, by group',
-      subtitle: `Worst: ${worst.name}, ${formatPercent(worst.sloAttainment)}`,
+      subtitle:
+        worst.sloAttainment === 1
+          ? 'Every request was answered within its objective'
+          : `Worst: ${worst.name}, ${formatPercent(worst.sloAttainment)}`,
       width: WIDTH + 320,
     },
     {

@@ -60,7 +60,7 @@ export function heatMap(slice: Slice, recommendations: readonly Recommendation[]
 
   return chart(
     {
-      title: `${grouped ? 'Share in time of the worst group, percent' : 'Goodput in percent of the offered load'}, ${rows === null ? '' : `${rows.label} × `}${columns.label}`,
+      title: `${grouped ? 'Worst group in time, percent' : 'Goodput in percent of the offered load'}, ${rows === null ? '' : `${rows.label} × `}${columns.label}`,
       subtitle: [
         finding(headline(recommendations)),
         Object.keys(slice.fixed).length === 0 ? '' : valuesLabel(slice.fixed),

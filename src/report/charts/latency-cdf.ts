@@ -1,4 +1,4 @@
-import type { LatencyCdf } from '../../metrics/results.js';
+import type { LatencyCdf, LatencyMs } from '../../metrics/results.js';
 import { formatMs, formatPercent, formatSlo } from '../format.js';
 import { endLabels, seriesScale } from './end-labels.js';
 import { ruleLabel } from './rule-label.js';
@@ -9,6 +9,8 @@ const HEIGHT = 320;
 /** Percentiles that get a tick, as 1 / (1 − p). */
 const TICKS = [1, 2, 10, 100, 1000, 10_000, 100_000];
 const LAST = 10_000;
+/** Ticks of a logarithmic axis: 0.1, 0.2, 0.5, 1 … 500,000 ms. */
+const ROUND_MS = [-1, 0, 1, 2, 3, 4, 5].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
 
 export interface LatencyLine {
   readonly name: string;
@@ -22,7 +24,7 @@ export interface LatencyLine {
  * Latency by percentile of the executed requests on an axis that gives each further nine the same room
  * (x = 1 / (1 − p), logarithmic), so that the tail is as wide as the rest.
  */
-export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null): ChartSpec {
+export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null, note = ''): ChartSpec {
   const names = lines.map((line) => line.name);
   const rows = lines.flatMap((line) => rowsOf(line));
   const highest = Math.max(sloMs ?? 0, ...rows.map((row) => row.ms));
@@ -35,7 +37,7 @@ export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null):
     type: 'quantitative',
     title: 'latency (ms)',
     scale: { type: logarithmic ? 'log' : 'linear', domain, nice: false },
-    axis: { format: ',~f', tickCount: 7 },
+    axis: { format: ',~f', tickCount: 7, ...(logarithmic ? { values: ROUND_MS } : {}) },
   } as const;
   const x = {
     field: 'x',
@@ -64,7 +66,9 @@ export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null):
   });
   const heading = {
     title: 'Latency by percentile',
-    subtitle: lines.map((line) => tailOf(line, names.length > 1)).join(' · '),
+    subtitle: [...lines.map((line) => tailOf(line, names.length > 1)), ...(note === '' ? [] : [note])].join(
+      ' · ',
+    ),
     width: WIDTH + (names.length > 1 ? 190 : 60),
   };
   return chart(heading, {
@@ -93,6 +97,12 @@ export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null):
       ...(names.length > 1 ? endLabels({ names, ends, title: '', width: WIDTH, height: HEIGHT }) : []),
     ],
   });
+}
+
+/** The part of the curve that headline latencies tell. */
+export function percentilesOf({ p50, p90, p99, p999, p9999 }: LatencyMs): LatencyCdf {
+  if (p50 === null) return { percentile: [], ms: [] };
+  return { percentile: [50, 90, 99, 99.9, 99.99], ms: [p50, p90, p99, p999, p9999].map(Number) };
 }
 
 /** Share of the plot's height at which a latency lies. */

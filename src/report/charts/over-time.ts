@@ -1,4 +1,4 @@
-import type { TimeSeries } from '../../metrics/results.js';
+import type { CellResult } from '../../metrics/results.js';
 import { formatPercent, formatRate } from '../format.js';
 import { ALERT, type ChartSpec, chart, MUTED, STRONG, ZOOM_TIME } from './theme.js';
 
@@ -14,7 +14,7 @@ const LINES = [
 ] as const;
 
 /** Offered load, goodput and failures by time, in requests per second. */
-export function overTime(series: TimeSeries, note = ''): ChartSpec {
+export function overTime({ series, summary }: Pick<CellResult, 'series' | 'summary'>, note = ''): ChartSpec {
   const bin = Math.max(1, Math.ceil(series.offeredRps.length / MAX_BINS));
   const binSeconds = series.binSeconds * bin;
   const { beginSeconds } = series;
@@ -36,7 +36,7 @@ export function overTime(series: TimeSeries, note = ''): ChartSpec {
     {
       title: 'Requests and goodput over time',
       subtitle: [
-        describe(series),
+        describe(summary, Math.max(0, ...series.offeredRps)),
         `bins of ${formatSeconds(binSeconds)}`,
         ...(beginSeconds > 0 ? [`without the warm-up of ${formatSeconds(beginSeconds)}`] : []),
         ...(note === '' ? [] : [note]),
@@ -79,13 +79,9 @@ function averaged(values: readonly number[], bin: number): number[] {
   return result;
 }
 
-function describe({ offeredRps, goodputRps }: TimeSeries): string {
-  const mean = (values: readonly number[]) =>
-    values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
-  const offered = mean(offeredRps);
-  const share = offered === 0 ? 0 : mean(goodputRps) / offered;
-  const peak = Math.max(0, ...offeredRps);
-  return `${formatRate(mean(goodputRps))} of ${formatRate(offered)} req/s in time (${formatPercent(share)}); peak ${formatRate(peak)} req/s`;
+function describe({ goodputRps, offeredRps, sloAttainment }: CellResult['summary'], peakRps: number): string {
+  const rates = `${formatRate(goodputRps)} of ${formatRate(offeredRps)} req/s`;
+  return `${rates} in time (${formatPercent(sloAttainment)}); peak ${formatRate(peakRps)} req/s`;
 }
 
 function formatSeconds(seconds: number): string {

@@ -38,6 +38,8 @@ export class LiteralClockwork implements Policy {
   private sequence: number;
   /** Models with demand, and their load priority when it was last looked at. */
   private readonly priorities = new Map<number, number>();
+  /** When each GPU last refused a LOAD in the very instant it was sent. */
+  private readonly refusedNs: number[];
   private loadTurn = 0;
   private inferTurn = 0;
 
@@ -57,6 +59,7 @@ export class LiteralClockwork implements Policy {
     this.queues = models.map((_, m) => Array.from({ length: this.usable[m] }, () => []));
     const perGpu = <T>(make: (gpu: number) => T): T[] => Array.from({ length: gpus }, (_, gpu) => make(gpu));
     this.candidates = perGpu(() => []);
+    this.refusedNs = perGpu(() => -1);
     this.active = perGpu(() => new Set());
     this.fresh = perGpu(() => []);
     this.used = perGpu((gpu) => models.map((_, model) => model * gpus + gpu));
@@ -87,7 +90,7 @@ export class LiteralClockwork implements Policy {
     this.demand.change(requests.model[slot], -requests.execDemand[slot], -requests.loadDemand[slot]);
   }
 
-  finished(action: Action): void {
+  finished(action: Action, nowNs: number): void {
     const { gpu, model } = action;
     if (action.kind === INFER) {
       const slots = action.requests.subarray(0, action.count);
@@ -97,6 +100,7 @@ export class LiteralClockwork implements Policy {
       this.touch(gpu, model);
       if (action.status === STATUS_OK) this.activate(gpu, model);
       else this.demand.moved(model);
+      if (action.status !== STATUS_OK && action.sentNs === nowNs) this.refusedNs[gpu] = nowNs;
     }
   }
 
@@ -134,7 +138,8 @@ export class LiteralClockwork implements Policy {
     const [model] = [...this.priorities.keys()]
       .filter((m) => !held.has(m, gpu))
       .sort((a, b) => this.priority(b) - this.priority(a) || used[b] - used[a]);
-    if (model === undefined) return false;
+    // Beyond the published rules, which know of no GPU that answers in no time.
+    if (model === undefined || this.refusedNs[gpu] === nowNs) return false;
     while (pages[gpu].free < models[model].pages) {
       const victim = models
         .map((_, m) => m)

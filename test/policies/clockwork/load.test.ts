@@ -75,6 +75,14 @@ describe('clockwork LOAD', () => {
     expect(harness.end(20, 'LOAD')).toEqual(['INFER model 0 batch 1 on GPU 0']);
   });
 
+  it('a LOAD that was refused in the very instant it was sent is sent again later, not for ever', () => {
+    const harness = clockwork();
+    harness.arrive(0, [0]);
+    expect(harness.end(0, 'LOAD', STATUS_LOAD_TOO_LATE)).toEqual([]);
+    expect(harness.step(0)).toEqual([]);
+    expect(harness.step(0.001)).toEqual(['LOAD model 0 on GPU 0']);
+  });
+
   it('a second LOAD of what is being loaded is not sent', () => {
     const harness = clockwork();
     harness.arrive(0, [0]);
