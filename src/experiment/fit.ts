@@ -47,7 +47,7 @@ export function fitModel(known: FitInput, pageBytes: number): ModelSpec {
     name: known.name,
     weightsBytes,
     pages: Math.max(1, Math.ceil(weightsBytes / pageBytes)),
-    loadNs: Math.round((weightsBytes / LOAD_BYTES_PER_S) * NS_PER_S),
+    loadNs: Math.max(1, Math.round((weightsBytes / LOAD_BYTES_PER_S) * NS_PER_S)),
     batchSizes: BATCH_SIZES,
     execNs: BATCH_SIZES.map((batch) => Math.max(1, Math.round((alphaMs * batch + betaMs) * NS_PER_MS))),
     inputBytes: 3 * side * side * BYTES_PER_PARAMETER,

@@ -1,8 +1,8 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { cannotWrite, writeWhole } from '../files/output-file.js';
+import { writeWhole } from '../files/output-file.js';
 import type { RunResult, SweepResults } from '../metrics/results.js';
 import { type NamedChart, runCharts, sweepCharts } from './chart-sets.js';
+import { CHART_ENDINGS, CHARTS, dropCharts, REPORT } from './files.js';
 import type { PageChart } from './html/page.js';
 import { renderSvg, svgToPng } from './render.js';
 import { runPage } from './run-page.js';
@@ -42,28 +42,19 @@ async function writeReport(
   const drawn: PageChart[] = [];
   for (const { name, spec } of charts) {
     const svg = await renderSvg(spec);
-    const path = join(dir, 'charts', name);
-    write(`${path}.svg`, `${svg}\n`);
-    write(`${path}.png`, svgToPng(svg));
-    write(`${path}.vl.json`, `${JSON.stringify(spec, null, 2)}\n`);
+    const path = join(dir, CHARTS, name);
+    write(`${path}${CHART_ENDINGS.svg}`, `${svg}\n`);
+    write(`${path}${CHART_ENDINGS.png}`, svgToPng(svg));
+    write(`${path}${CHART_ENDINGS.spec}`, `${JSON.stringify(spec, null, 2)}\n`);
     drawn.push({ name, spec, svg });
   }
-  dropOtherCharts(join(dir, 'charts'), charts);
+  // Those of an earlier report would look like this one's.
+  dropCharts(
+    dir,
+    charts.map(({ name }) => name),
+  );
   // The report comes last: whoever finds it finds its charts too.
-  const report = join(dir, 'report.html');
+  const report = join(dir, REPORT);
   writeWhole(report, pageOf(drawn));
   return [report, ...written];
-}
-
-/** Charts of an earlier report that this one does not have would look like its own. Other files stay. */
-function dropOtherCharts(dir: string, charts: readonly NamedChart[]): void {
-  const names = new Set(charts.map(({ name }) => name));
-  try {
-    for (const file of existsSync(dir) ? readdirSync(dir) : []) {
-      const name = /^(.*?)\.(?:svg|png|vl\.json)$/.exec(file)?.[1];
-      if (name !== undefined && !names.has(name)) rmSync(join(dir, file));
-    }
-  } catch (error) {
-    throw cannotWrite(dir, error);
-  }
 }

@@ -8,6 +8,7 @@ import { applyOverrides } from '../experiment/overrides.js';
 import { readSweepSection } from '../experiment/sweep-section.js';
 import { cannotWrite, writeWhole } from '../files/output-file.js';
 import type { SweepResults, VariedKey } from '../metrics/results.js';
+import { dropReport } from '../report/files.js';
 import { CellStore } from './cell-store.js';
 import { buildGrid } from './grid.js';
 import { planCells } from './plan.js';
@@ -95,9 +96,9 @@ function defaultsOf(tree: unknown, vary: readonly VariedKey[]): Record<string, s
 function prepareFolder(outDir: string): void {
   try {
     mkdirSync(outDir, { recursive: true });
-    for (const name of ['results.json', 'results.csv', 'report.html'])
-      rmSync(join(outDir, name), { force: true });
+    for (const name of ['results.json', 'results.csv']) rmSync(join(outDir, name), { force: true });
   } catch (error) {
     throw cannotWrite(outDir, error);
   }
+  dropReport(outDir);
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runResultSchema, summarySchema } from '../../src/metrics/schema.js';
@@ -89,7 +89,32 @@ test('a threshold that is not met has an exit status of its own, after the figur
   ]);
   expect(missed.status).toBe(3);
   expect(JSON.parse(missed.stdout).digest).toMatch(/^[0-9a-f]{16}$/);
-  expect(missed.stderr).toMatch(/E_THRESHOLD: p50<1us: not met/);
+  expect(missed.stderr).toMatch(/E_THRESHOLD: p50<1us: not met, p50 is [\d.]+ms/);
+});
+
+test('report draws a run with its objective and how to run it again; another run drops that report', async () => {
+  const dir = tempDir();
+  const out = join(dir, 'out');
+  const run = ['simulate', writeIn(dir, 'small.yaml', SMALL_EXPERIMENT), '--out', out, '--quiet'];
+  await runCli([...run, '--set', 'slo=50ms', '--seed', '7']);
+  const { status, stdout } = await runCli(['report', out]);
+  expect(status).toBe(0);
+  expect(stdout).toMatch(/^seed +7\n(?:.*\n)*report: .*report\.html\n$/);
+  const page = readFileSync(join(out, 'report.html'), 'utf8');
+  expect(page).toContain('within their objective of 50 ms');
+  expect(page).toContain('--set slo=50ms \\\n  --set seed=7');
+  expect(page).toContain('name: small');
+  await runCli(run);
+  expect(existsSync(join(out, 'report.html'))).toBe(false);
+  expect(readdirSync(join(out, 'charts'))).toEqual([]);
+});
+
+test('report tells what is wrong with a folder', async () => {
+  const dir = tempDir();
+  writeIn(dir, 'run.json', '{"version":1,"summary":{}}');
+  const { status, stderr } = await runCli(['report', dir]);
+  expect(status).toBe(36);
+  expect(stderr).toMatch(/^escapement: E_RESULTS: .*run\.json: experiment: is missing .*\n$/);
 });
 
 test.skipIf(!hasShared)('replays a reference workload to its published goodput', async () => {

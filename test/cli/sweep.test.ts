@@ -99,6 +99,24 @@ test('a cell that cannot run is reported, and loses no other', async () => {
   expect(cells.map(({ status }: { status: string }) => status)).toEqual(['failed', 'done']);
 });
 
+test('compares policies on a file with options of one of them, and leaves no earlier chart behind', async () => {
+  const dir = tempDir();
+  const out = join(dir, 'out');
+  await runCli(['sweep', small(dir), ...VARY, '--out', out]);
+  expect(readdirSync(join(out, 'charts'))).toContain('heat-map.png');
+  const compare = ['--vary', 'policy.kind=clockwork,fifo', '--seeds', '1,2', '--out', out];
+  const { status } = await runCli(['sweep', small(dir), ...compare]);
+  expect(status).toBe(0);
+  const { cells } = sweepResultsSchema.parse(JSON.parse(readFileSync(join(out, 'results.json'), 'utf8')));
+  const done = cells.flatMap((cell) => (cell.status === 'done' ? [cell.result] : []));
+  const policies = done.map(({ summary }) => summary.policy);
+  expect(policies).toEqual(['clockwork', 'clockwork', 'fifo', 'fifo']);
+  // One timeline a combination, no longer than its chart: the bulk of a sweep stays small.
+  expect(done.map(({ timeline }) => timeline.length > 0)).toEqual([true, false, true, false]);
+  expect(Math.max(...done.map(({ timeline }) => timeline.length))).toBeLessThan(50);
+  expect(readdirSync(join(out, 'charts'))).not.toContain('heat-map.png');
+});
+
 test.each([
   ['slo', 2, /write key=values/],
   ['slo=10ms,banana', 12, /--vary slo=banana/],

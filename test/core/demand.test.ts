@@ -65,10 +65,19 @@ function near(a: number, b: number, tolerance: number): boolean {
   return Math.abs(a - b) <= tolerance;
 }
 
-/** A tracker over an empty cluster, with the matrix of holders to fill in. */
-function empty(gpus = GPUS): { held: BitMatrix; demand: DemandTracker } {
+/** A tracker over an empty cluster, and a way to put a model onto a GPU or take it off. */
+function empty(gpus = GPUS) {
   const held = new BitMatrix(MODELS, gpus);
-  return { held, demand: new DemandTracker(gpus, MODELS, CAPACITY, held) };
+  const demand = new DemandTracker(gpus, MODELS, CAPACITY, held);
+  const hold = (model: number, gpu: number) => {
+    held.add(model, gpu);
+    demand.moved(model);
+  };
+  const drop = (model: number, gpu: number) => {
+    held.delete(model, gpu);
+    demand.moved(model);
+  };
+  return { demand, hold, drop };
 }
 
 describe('DemandTracker', () => {
@@ -81,7 +90,7 @@ describe('DemandTracker', () => {
   it('spreads demand over the GPUs that hold the model in whole shares by weight, and keeps the books', () => {
     fc.assert(
       fc.property(fc.array(operation, { maxLength: 60 }), (ops) => {
-        const { held, demand } = empty();
+        const { demand, hold, drop } = empty();
         const plain = new PlainDemand();
         for (const { kind, model, gpu, units } of ops) {
           if (kind === 'refresh') {
@@ -98,11 +107,10 @@ describe('DemandTracker', () => {
             continue;
           }
           if (kind === 'load' || kind === 'evict') {
-            if (kind === 'load') held.add(model, gpu);
-            else held.delete(model, gpu);
+            if (kind === 'load') hold(model, gpu);
+            else drop(model, gpu);
             if (kind === 'load') plain.holders[model].add(gpu);
             else plain.holders[model].delete(gpu);
-            demand.moved(model);
           } else {
             const by = kind === 'arrive' ? units : -Math.min(units, plain.exec[model], plain.load[model]);
             plain.exec[model] += by;
@@ -116,8 +124,8 @@ describe('DemandTracker', () => {
   });
 
   it('allocates all of a model to its only GPU, and takes it back when it is served', () => {
-    const { held, demand } = empty();
-    held.add(1, 2);
+    const { demand, hold } = empty();
+    hold(1, 2);
     demand.change(1, 12_345, 6_789);
     demand.refresh();
     expect([0, 1, 2].map((gpu) => demand.allocatedTo(gpu))).toEqual([0, 0, 12_345]);
@@ -128,17 +136,17 @@ describe('DemandTracker', () => {
   });
 
   it('halves demand between two equal GPUs, and gives a busy GPU less of the next', () => {
-    const { held, demand } = empty(2);
-    held.add(0, 0);
-    held.add(0, 1);
+    const { demand, hold } = empty(2);
+    hold(0, 0);
+    hold(0, 1);
     demand.change(0, 10 * MS, 0);
     demand.refresh();
     expect([demand.allocatedTo(0), demand.allocatedTo(1)]).toEqual([5 * MS, 5 * MS]);
-    held.add(1, 0);
+    hold(1, 0);
     demand.change(1, 20 * MS, 0);
     demand.refresh();
-    held.add(2, 0);
-    held.add(2, 1);
+    hold(2, 0);
+    hold(2, 1);
     demand.change(2, 32 * MS, 0);
     demand.refresh();
     // Weights are as 1/26 to 1/6: GPU 0 gets 6/32 of it.
@@ -154,20 +162,19 @@ describe('DemandTracker', () => {
   });
 
   it('moves an allocation with the model', () => {
-    const { held, demand } = empty();
-    held.add(0, 0);
+    const { demand, hold, drop } = empty();
+    hold(0, 0);
     demand.change(0, 1000, 0);
     demand.refresh();
-    held.delete(0, 0);
-    held.add(0, 1);
-    demand.moved(0);
+    drop(0, 0);
+    hold(0, 1);
     demand.refresh();
     expect([demand.allocatedTo(0), demand.allocatedTo(1)]).toEqual([0, 1000]);
   });
 
   it('wants no further copy of a model whose GPU can serve it', () => {
-    const { held, demand } = empty();
-    held.add(0, 0);
+    const { demand, hold } = empty();
+    hold(0, 0);
     demand.change(0, 3 * MS, 5 * MS);
     demand.refresh();
     // The GPU has 4 ms to do, so in 100 ms it could do 25 times what is asked.

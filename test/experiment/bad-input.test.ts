@@ -121,6 +121,12 @@ describe('a mistake in an experiment file is reported with file, line and key', 
       /noise\.stragglers: must be at most 100%, found 150%/,
     ],
     [
+      'option of another policy',
+      line(6, 'policy: { kind: fifo, scheduleAhead: 1ms }'),
+      'E_CONFIG_KEY',
+      /exp\.yaml:6: policy\.scheduleAhead: fifo has no scheduleAhead, an option of clockwork: remove it/,
+    ],
+    [
       'unknown policy',
       line(6, 'policy: { kind: clockwrk }'),
       'E_CONFIG_VALUE',
@@ -282,6 +288,11 @@ describe('a mistake in an override names the override', () => {
       'polcy.maxBatch=1',
       'E_CONFIG_KEY',
       '--set polcy.maxBatch=1: unknown key "polcy": did you mean "policy"?',
+    ],
+    [
+      'policy.scheduleAhed=1ms',
+      'E_CONFIG_KEY',
+      '--set policy.scheduleAhed=1ms: unknown key "scheduleAhed": did you mean "scheduleAhead"?',
     ],
     [
       'policy.maxbatch=1',

@@ -241,8 +241,24 @@ describe('policies', () => {
     expect(ahead.policy.options).toMatchObject({ scheduleAhead: 1_000_001, latestDelta: 1_000_000 });
   });
 
+  it('drop what only another policy has when an override chooses them', async () => {
+    const tuned = BASE.replace('{ kind: clockwork }', '{ kind: clockwork, scheduleAhead: 5ms, maxBatch: 4 }');
+    const { policy } = await load(tuned, ['policy.kind=fifo']);
+    expect(policy).toMatchObject({ kind: 'fifo', options: { maxBatch: 4 } });
+    expect(policy.options).not.toHaveProperty('scheduleAhead');
+    const both = await load(tuned, ['policy.kind=fifo', 'policy.maxDelay=1ms']);
+    expect(both.policy.options).toMatchObject({ maxDelay: 1_000_000 });
+  });
+
   it('default to clockwork', async () => {
     expect((await load(BASE.replace(/^policy.*\n/m, ''))).policy.kind).toBe('clockwork');
+  });
+});
+
+describe('the record', () => {
+  it('is the text as written and the overrides', async () => {
+    const text = `# why\n${BASE}`;
+    expect((await load(text, ['slo=50ms'])).source).toEqual({ text, overrides: ['slo=50ms'] });
   });
 });
 

@@ -25,6 +25,12 @@ describe('sweep section', () => {
     });
   });
 
+  it('may vary an option of any policy that it compares', () => {
+    const sweep = read('  vary: { policy.kind: [clockwork, fifo], policy.maxDelay: [1ms, 5ms] }\n');
+    expect(sweep?.vary.map(({ key }) => key)).toEqual(['policy.kind', 'policy.maxDelay']);
+    expect(failure(() => read('  vary: { policy.maxDelay: 1ms }\n')).code).toBe('E_CONFIG_KEY');
+  });
+
   it('may leave seeds out, list them, or be absent', () => {
     expect(read('  vary: { slo: 10ms }\n')).toEqual({ vary: [{ key: 'slo', values: ['10ms'] }] });
     expect(read('  vary: {}\n  seeds: [4, 5]\n')?.seeds).toEqual([4, 5]);

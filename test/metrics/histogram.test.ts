@@ -68,7 +68,8 @@ describe('Histogram', () => {
         sum.add(filled(b));
         const both = filled([...a, ...b]);
         expect(sum.count).toBe(both.count);
-        expect(sum.mean).toBe(both.mean);
+        // Sums beyond 2^53 ns depend on the order of addition in their last bits.
+        expect(Math.abs(sum.mean / both.mean - 1)).toBeLessThan(1e-12);
         expect(sum.percentiles(PERCENTS)).toEqual(both.percentiles(PERCENTS));
       }),
     );

@@ -23,15 +23,26 @@ describe('schemas', () => {
 
   const run: RunResult = {
     version: 1,
+    experiment: 'seed: 1',
+    overrides: ['slo=50ms'],
     summary: SUMMARY,
+    sloMs: null,
     groups: [],
-    series: { binSeconds: 0.1, offeredRps: [1], goodputRps: [1], failedRps: [0], coldStartRps: [0] },
+    series: {
+      beginSeconds: 2,
+      binSeconds: 0.1,
+      offeredRps: [1],
+      goodputRps: [1],
+      failedRps: [0],
+      coldStartRps: [0],
+    },
     latencyCdf: { percentile: [0, 100], ms: [1, 2] },
     timeline: [],
   };
 
   it('accept results as they are written and read', () => {
     const { wall: _, ...summary } = SUMMARY;
+    const { experiment: __, overrides: ___, ...cell } = run;
     const sweep: SweepResults = {
       version: 1,
       name: 'sweep',
@@ -45,7 +56,7 @@ describe('schemas', () => {
           values: { slo: '10ms' },
           seed: 1,
           status: 'done',
-          result: { ...run, summary },
+          result: { ...cell, summary },
         },
         {
           id: 'slo=25ms seed=1',

@@ -152,10 +152,19 @@ describe('groups', () => {
     answer(recorder, { arrivalNs: 0, user: 9 }, OUTCOME_OK, 10 * MS);
     answer(recorder, { arrivalNs: 0, user: 10 }, OUTCOME_LATE, 300 * MS);
     answer(recorder, { arrivalNs: 0, user: 5000 }, OUTCOME_TIMEOUT, 100 * MS);
-    const [chat, batch, crawl] = buildGroups(recorder);
-    expect(chat).toMatchObject({ name: 'chat', sloAttainment: 1, latencyMs: { max: 10 } });
+    const [chat, batch, crawl] = buildGroups(recorder, [50, null, 500]);
+    expect(chat).toMatchObject({
+      name: 'chat',
+      sloMs: 50,
+      sloAttainment: 1,
+      offeredRps: 0.1,
+      goodputRps: 0.1,
+      latencyMs: { max: 10 },
+    });
     expect(batch).toMatchObject({
       name: 'batch',
+      sloMs: null,
+      goodputRps: 0,
       requests: { offered: 1, late: 1 },
       latencyMs: { max: 300 },
     });
@@ -166,11 +175,22 @@ describe('groups', () => {
   });
 
   it('are absent when there is a single section', () => {
-    expect(buildGroups(recorderWith())).toEqual([]);
+    expect(buildGroups(recorderWith(), [100])).toEqual([]);
   });
 });
 
 describe('time series', () => {
+  it('begins with the end of the warm-up, and counts answers to what came before it', () => {
+    const recorder = recorderWith({ warmupNs: 2 * S });
+    answer(recorder, { arrivalNs: 1 * S }, OUTCOME_OK, 500 * MS);
+    answer(recorder, { arrivalNs: 2 * S - 10 * MS }, OUTCOME_OK, 20 * MS);
+    answer(recorder, { arrivalNs: 2 * S - 10 * MS }, OUTCOME_TIMEOUT, 20 * MS);
+    const series = buildTimeSeries(recorder);
+    expect(series.beginSeconds).toBe(2);
+    expect([series.offeredRps[0], series.goodputRps[0], series.failedRps[0]]).toEqual([0, 20, 20]);
+    expect(buildSummary(recorder, RUN).requests.offered).toBe(0);
+  });
+
   it('puts arrivals and answers where they happened', () => {
     const recorder = recorderWith();
     answer(recorder, { arrivalNs: 60 * MS, arrivalCopies: 0 }, OUTCOME_OK, 50 * MS);

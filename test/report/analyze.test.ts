@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { SweepResults } from '../../src/metrics/results.js';
 import { commonChoice, failedCells, headline, recommend } from '../../src/report/analyze.js';
 import { aggregate } from '../../src/report/points.js';
-import { cellFixture, gridFixture, sweepFixture } from './fixtures.js';
+import { cellFixture, gridFixture, groupedFixture, sweepFixture } from './fixtures.js';
 
 /** A sweep with exactly these goodputs by `slo` and `policy.scheduleAhead`. */
 function exactly(goodput: Record<string, Record<string, number>>, defaultAhead = '10ms'): SweepResults {
@@ -99,6 +99,22 @@ describe('recommend', () => {
       failed: ['policy.scheduleAhead=5ms slo=10ms seed=1'],
     });
     expect(recommend(results)).toEqual([]);
+  });
+});
+
+describe('recommend, where the workload has groups', () => {
+  it('goes by the group that fares worst, because the goodput of another does not make up for it', () => {
+    const [light, heavy] = recommend(groupedFixture());
+    expect(light?.choice).toEqual({ 'policy.kind': 'clockwork' });
+    expect(heavy?.choice).toEqual({ 'policy.kind': 'clockwork' });
+    expect(heavy?.best.goodputRps.mean).toBeLessThan(heavy?.poorest.goodputRps.mean ?? 0);
+    expect(heavy?.improvement).toBe(1);
+  });
+
+  it('puts the condition with most to lose first', () => {
+    const recommendations = recommend(groupedFixture());
+    expect(headline(recommendations)?.conditions).toEqual({ 'workload.1.concurrency': '16' });
+    expect(commonChoice(groupedFixture(), recommendations)?.worstShare).toBe(1);
   });
 });
 

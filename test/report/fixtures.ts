@@ -1,6 +1,7 @@
 import type {
   CellResult,
   FinishedCell,
+  GroupSummary,
   RunResult,
   SweepCell,
   SweepResults,
@@ -162,6 +163,7 @@ export function cellFixture(options: CellOptions): CellResult {
       coldStarts: 37,
       gpu: { execUtilization: 0.931, weightsUtilization: 0.006 },
     },
+    sloMs: options.sloMs,
     groups: [],
     series: seriesFixture(offeredRps, goodputRps, durationSeconds, random),
     latencyCdf: cdf,
@@ -169,11 +171,72 @@ export function cellFixture(options: CellOptions): CellResult {
   };
 }
 
+/**
+ * A sweep of batch concurrency × policy in which fifo has the higher goodput and lets interactive users wait:
+ * what `attained` gives for the interactive group; the batch group always meets its objective.
+ */
+export function groupedFixture(options: { readonly seeds?: readonly number[] } = {}): SweepResults {
+  const attained: Readonly<Record<string, readonly [number, number]>> = {
+    '1': [1, 0.96],
+    '16': [0.998, 0.29],
+  };
+  return gridFixture({
+    vary: [
+      { key: 'workload.1.concurrency', values: ['1', '16'] },
+      { key: 'policy.kind', values: ['clockwork', 'fifo'] },
+    ],
+    ...options,
+    defaults: { 'policy.kind': 'clockwork' },
+    run: (values, seed) => {
+      const fifo = values['policy.kind'] === 'fifo';
+      const share = attained[values['workload.1.concurrency'] as string]?.[fifo ? 1 : 0] as number;
+      const cell = cellFixture({ sloMs: 100, seed, goodputRps: fifo ? 500 : 450 });
+      return {
+        ...cell,
+        sloMs: null,
+        groups: [
+          groupFixture('interactive', 50, 200, share),
+          groupFixture('batch', 500, fifo ? 400 : 250, 1),
+        ],
+      };
+    },
+  });
+}
+
+/** A group of which `attained` was answered in time and the rest late. */
+export function groupFixture(
+  name: string,
+  sloMs: number | null,
+  offeredRps: number,
+  attained: number,
+): GroupSummary {
+  const offered = offeredRps * 20;
+  const ok = Math.round(offered * attained);
+  const at = (share: number) => (sloMs ?? 100) * (attained === 1 ? share : 2 * share);
+  return {
+    name,
+    sloMs,
+    requests: { offered, ok, late: offered - ok, timeout: 0, rejected: 0, error: 0 },
+    offeredRps,
+    goodputRps: ok / 20,
+    sloAttainment: ok / offered,
+    latencyMs: {
+      mean: at(0.3),
+      p50: at(0.25),
+      p90: at(0.5),
+      p99: at(0.8),
+      p999: at(0.9),
+      p9999: at(0.95),
+      max: at(1),
+    },
+  };
+}
+
 /** The same with wall figures, as `simulate` writes it. */
 export function runFixture(options: CellOptions): RunResult {
   const cell = cellFixture(options);
   const wall = { seconds: 0.31, requestsPerSecond: 1_120_000, peakRssBytes: 148_000_000 };
-  return { ...cell, summary: { ...cell.summary, wall } };
+  return { ...cell, experiment: EXPERIMENT, summary: { ...cell.summary, wall } };
 }
 
 function goodputAt(sloMs: number, aheadMs: number): number {
@@ -195,6 +258,7 @@ function seriesFixture(offered: number, goodput: number, seconds: number, random
   const binSeconds = 0.1;
   const bins = Array.from({ length: Math.round(seconds / binSeconds) }, () => 1 + 0.35 * (random() - 0.5));
   return {
+    beginSeconds: 0,
     binSeconds,
     offeredRps: bins.map((factor) => Math.round(offered * factor)),
     goodputRps: bins.map((factor) => Math.round(goodput * (0.5 + 0.5 * factor))),

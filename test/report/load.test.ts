@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -29,11 +29,30 @@ describe('loadResults', () => {
       { ...sweepFixture({ seeds: [1] }), version: 2 },
       /results\.json: version: is of version 2, this program reads 1/,
     ],
-    [{ version: 1, name: 'x' }, /results\.json: vary: is missing/],
+    [{ version: 1, name: 'x' }, /results\.json: experiment: is missing/],
+    [
+      { ...sweepFixture({ seeds: [1] }), cells: [{ id: 'slo=10ms', values: {}, seed: 1, status: 'done' }] },
+      /results\.json: cells\.0\.result: is missing/,
+    ],
   ])('explains what is wrong with a broken file (%#)', (content, message) => {
     put('results.json', content);
     expect(() => loadResults(dir)).toThrowError(
       expect.objectContaining({ code: 'E_RESULTS', message: expect.stringMatching(message) }),
+    );
+  });
+
+  it('explains a run that an older program wrote', () => {
+    const { experiment: _, ...old } = runFixture({ sloMs: 10, goodputRps: 50 });
+    put('run.json', old);
+    expect(() => loadResults(dir)).toThrowError(
+      /run\.json: experiment: is missing or not as this program writes it; run the experiment again/,
+    );
+  });
+
+  it('says how to go on with a sweep that was interrupted', () => {
+    mkdirSync(join(dir, 'cells'));
+    expect(() => loadResults(dir)).toThrowError(
+      /holds a sweep that has not finished; run the same sweep again/,
     );
   });
 

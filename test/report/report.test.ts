@@ -2,8 +2,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RunResult } from '../../src/metrics/results.js';
 import { writeRunReport, writeSweepReport } from '../../src/report/index.js';
-import { EXPERIMENT, runFixture, sweepFixture } from './fixtures.js';
+import { groupedFixture, groupFixture, runFixture, sweepFixture } from './fixtures.js';
 
 let dir: string;
 beforeEach(() => {
@@ -54,6 +55,33 @@ describe('writeSweepReport', () => {
     expect(page.match(/<script/g)?.length).toBe(page.match(/<\/script>/g)?.length);
   });
 
+  it('says with which overrides it was run', async () => {
+    const overrides = ['cluster.gpus=2', 'workload={kind: fixed}'];
+    await writeSweepReport({ ...sweepFixture(small), overrides }, dir);
+    const page = readFileSync(join(dir, 'report.html'), 'utf8');
+    expect(page).toContain('--set cluster.gpus=2');
+    expect(page).toContain('--set &#39;workload={kind: fixed}&#39;');
+  });
+
+  it('leaves no chart of an earlier sweep behind, and everything that is not a chart', async () => {
+    await writeSweepReport(sweepFixture({ ...small, policies: ['clockwork', 'fifo'] }), dir);
+    expect(readdirSync(join(dir, 'charts'))).toContain('goodput-fifo.svg');
+    writeFileSync(join(dir, 'charts', 'notes.txt'), '');
+    await writeSweepReport(sweepFixture(small), dir);
+    const left = readdirSync(join(dir, 'charts'));
+    expect(left.filter((name) => name.includes('fifo'))).toEqual([]);
+    expect(left).toHaveLength(3 * 6 + 1);
+  });
+
+  it('does not let the sum of groups hide who is served', async () => {
+    await writeSweepReport(groupedFixture({ seeds: [1, 2] }), dir);
+    const page = readFileSync(join(dir, 'report.html'), 'utf8');
+    expect(page).toContain('<h1>Keep policy = clockwork</h1>');
+    expect(page).toContain('fifo answers 29.0 % of interactive, 100 % of batch in time');
+    expect(page).toContain('interactive attained');
+    expect(readdirSync(join(dir, 'charts'))).toContain('groups.png');
+  });
+
   it('lists failed cells with their reason', async () => {
     const failed = ['policy.scheduleAhead=5ms slo=10ms seed=2'];
     await writeSweepReport(sweepFixture({ ...small, failed }), dir);
@@ -90,10 +118,28 @@ describe('writeSweepReport', () => {
 describe('writeRunReport', () => {
   it('shows figures, charts and provenance of one run', async () => {
     const run = runFixture({ sloMs: 50, goodputRps: 480 });
-    const written = await writeRunReport(run, dir, { sloMs: 50, experiment: EXPERIMENT });
+    const written = await writeRunReport({ ...run, overrides: ['slo=50ms', 'seed=1'] }, dir);
     expect(written).toHaveLength(1 + 3 * 3);
     const page = readFileSync(join(dir, 'report.html'), 'utf8');
+    expect(page).toContain(
+      '<h1>480 requests/s within their objective of 50 ms</h1>'.replace('480', goodput(run)),
+    );
     expect(page).toContain(run.summary.digest);
-    expect(page).toContain('escapement simulate experiment.yaml --set seed=1');
+    expect(page).toContain('Fifteen ResNet-50');
+    expect(page).toContain('escapement simulate experiment.yaml \\\n  --set slo=50ms \\\n  --set seed=1 \\');
+    expect(readFileSync(join(dir, 'charts', 'latency-cdf.svg'), 'utf8')).toContain('SLO 50 ms');
+  });
+
+  it('says who was served where there are groups', async () => {
+    const run = runFixture({ sloMs: 50, goodputRps: 480 });
+    const groups = [groupFixture('interactive', 50, 200, 0.29), groupFixture('batch', 500, 400, 1)];
+    await writeRunReport({ ...run, sloMs: null, groups }, dir);
+    const page = readFileSync(join(dir, 'report.html'), 'utf8');
+    expect(page).toContain('<h1>29.0 % of interactive, 100 % of batch in time</h1>');
+    expect(readFileSync(join(dir, 'charts', 'groups.svg'), 'utf8')).toContain('Worst: interactive, 29.0 %');
   });
 });
+
+function goodput({ summary }: RunResult): string {
+  return String(Number(summary.goodputRps.toFixed(1)));
+}

@@ -32,7 +32,11 @@ const faults = fc.record(
       stragglers: fc.constantFrom(0, 0.05),
       stragglerFactor: fc.constant(8),
     }),
-    network: fc.record({ delayNs: fc.nat(2 * MS), jitterNs: fc.constantFrom(0, 100_000, 3 * MS) }),
+    network: fc.record({
+      // No delay, or one that a network could have: GPUs that refuse LOADs are asked once every round trip.
+      delayNs: fc.oneof(fc.constant(0), fc.integer({ min: 50_000, max: 2 * MS })),
+      jitterNs: fc.constantFrom(0, 100_000, 3 * MS),
+    }),
     clockOffsetNs: fc.nat(3 * MS),
     copyBytesPerS: fc.constantFrom(1e9, 12e9),
     gpuClock: fc.array(

@@ -19,8 +19,16 @@ export function cellResult(goodputRps: number, digest = '00000000000000aa'): Cel
       coldStarts: 12,
       gpu: { execUtilization: 0.5, weightsUtilization: 0.1 },
     },
+    sloMs: 100,
     groups: [],
-    series: { binSeconds: 1, offeredRps: [100], goodputRps: [goodputRps], failedRps: [0], coldStartRps: [1] },
+    series: {
+      beginSeconds: 0,
+      binSeconds: 1,
+      offeredRps: [100],
+      goodputRps: [goodputRps],
+      failedRps: [0],
+      coldStartRps: [1],
+    },
     latencyCdf: { percentile: [0, 100], ms: [1, 10] },
     timeline: [],
   };

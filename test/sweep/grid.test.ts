@@ -31,6 +31,26 @@ test('a cell is the experiment with its values and seed set', () => {
   expect(cellOverrides(cell!)).toEqual(['slo=10ms', 'seed=3']);
 });
 
+test('the kind of the policy comes after its options, so that it drops those that it does not have', () => {
+  const vary = [
+    { key: 'policy.kind', values: ['fifo'] },
+    { key: 'policy.scheduleAhead', values: ['5ms'] },
+  ];
+  expect(buildGrid(vary, [1]).map(cellOverrides)).toEqual([
+    ['policy.scheduleAhead=5ms', 'policy.kind=fifo', 'seed=1'],
+  ]);
+});
+
+test('only the first repetition has a timeline', () => {
+  const cells = buildGrid([{ key: 'slo', values: ['10ms', '25ms'] }], [4, 2]);
+  expect(cells.map((cell) => cellOverrides(cell).includes('output.timeline=false'))).toEqual([
+    false,
+    true,
+    false,
+    true,
+  ]);
+});
+
 test('every combination appears once', () => {
   const values = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 4 });
   const seeds = fc.uniqueArray(fc.nat(), { minLength: 1, maxLength: 3 });

@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
@@ -63,6 +63,16 @@ test('a sweep that was stopped goes on with the cells that are missing, and ends
   expect(ran).toEqual(['key4', 'key5']);
   expect(reused.filter(Boolean)).toHaveLength(4);
   expect(JSON.stringify(resumed)).toBe(JSON.stringify(whole));
+});
+
+test('a stored cell that is not a result of this program runs again', async () => {
+  const store = new CellStore(outDir, true);
+  await runSweep(HEADER, PLANNED, store, runner(), () => {});
+  writeFileSync(join(outDir, 'cells', 'key2.json'), '{"version":1}');
+  writeFileSync(join(outDir, 'cells', 'key3.json'), '{"vers');
+  const ran: string[] = [];
+  await runSweep(HEADER, PLANNED, store, runner({ ran }), () => {});
+  expect(ran).toEqual(['key2', 'key3']);
 });
 
 test('--fresh runs finished cells again', async () => {

@@ -89,21 +89,21 @@ describe('several sections as one stream', () => {
       kind: 'closed-loop',
       clients: 1,
       concurrency: 1,
-      thinkNs: 10,
-      durationNs: 1000,
+      thinkNs: 10_000,
+      durationNs: 1_000_000,
     } as const;
     const [first, second] = await Promise.all([
       openWorkload(clients, context, 'a'),
       openWorkload(clients, context, 'b'),
     ]);
-    const merged = mergeSources([new ListSource([500]), first.source, second.source]);
+    const merged = mergeSources([new ListSource([500_000]), first.source, second.source]);
     merged.advance();
     merged.advance();
-    expect(merged.timeNs).toBe(500);
-    merged.answered?.(0, 20);
-    expect(merged.timeNs).toBe(500);
-    merged.answered?.(2, 100);
-    expect([merged.timeNs, merged.section, merged.user]).toEqual([110, 2, 2]);
+    expect(merged.timeNs).toBe(500_000);
+    merged.answered?.(0, 20_000);
+    expect(merged.timeNs).toBe(500_000);
+    merged.answered?.(2, 100_000);
+    expect([merged.timeNs, merged.section, merged.user]).toEqual([110_000, 2, 2]);
   });
 
   test('nobody is told of answers when nobody waits for them', () => {

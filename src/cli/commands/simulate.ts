@@ -7,6 +7,7 @@ import { simulate } from '../../experiment/simulate.js';
 import { writeWhole } from '../../files/output-file.js';
 import type { RunResult } from '../../metrics/results.js';
 import { checkThreshold, parseThreshold } from '../../metrics/threshold.js';
+import { dropReport } from '../../report/files.js';
 import { summaryText } from '../../report/summary-text.js';
 import { manyValues, oneValue, wholeNumber } from '../args.js';
 import { experimentHelp } from '../experiment-help.js';
@@ -65,12 +66,14 @@ async function run(experiment: Experiment, { json, quiet, out }: RunArgs): Promi
   const onProgress = (fraction: number) => progress.update(fraction);
   try {
     if (out === undefined) return await simulate(experiment, { onProgress });
-    return await withStagedFolder(out, async (stage) => {
+    const finished = await withStagedFolder(out, async (stage) => {
       const result = await simulate(experiment, { outDir: stage, onProgress });
       writeWhole(join(stage, 'run.json'), `${JSON.stringify(result)}\n`);
       writeWhole(join(stage, 'summary.json'), `${JSON.stringify(result.summary, null, 2)}\n`);
       return result;
     });
+    dropReport(out);
+    return finished;
   } finally {
     progress.stop();
   }

@@ -2,7 +2,14 @@ import { parse, type Spec } from 'vega';
 import { compile } from 'vega-lite';
 import { describe, expect, it } from 'vitest';
 import { runCharts, sweepCharts } from '../../../src/report/chart-sets.js';
-import { cellFixture, gridFixture, runFixture, sweepFixture } from '../fixtures.js';
+import {
+  cellFixture,
+  gridFixture,
+  groupedFixture,
+  groupFixture,
+  runFixture,
+  sweepFixture,
+} from '../fixtures.js';
 
 const gpus = gridFixture({
   vary: [
@@ -19,7 +26,13 @@ const SETS = {
   'one seed': sweepCharts(sweepFixture({ seeds: [1] })),
   'three keys': sweepCharts(sweepFixture({ seeds: [1, 2], policies: ['clockwork', 'fifo'] })),
   'names only': sweepCharts(gpus),
-  'one run': runCharts(runFixture({ sloMs: 50, goodputRps: 480, gpus: 3 }), 50),
+  groups: sweepCharts(groupedFixture()),
+  'groups, repeated': sweepCharts(groupedFixture({ seeds: [1, 2] })),
+  'one run': runCharts(runFixture({ sloMs: 50, goodputRps: 480, gpus: 3 })),
+  'one run of groups': runCharts({
+    ...runFixture({ sloMs: 50, goodputRps: 480 }),
+    groups: [groupFixture('interactive', 50, 200, 0.29), groupFixture('batch', null, 400, 1)],
+  }),
 };
 
 /** Compiles as Vega-Lite and parses as Vega; any warning is a failure. */
@@ -72,7 +85,20 @@ describe('chart sets', () => {
   it('leave out what a run has no data for', () => {
     const run = runFixture({ sloMs: 50, goodputRps: 480 });
     const bare = { ...run, timeline: [], latencyCdf: { percentile: [], ms: [] } };
-    expect(runCharts(bare, null).map(({ name }) => name)).toEqual(['over-time']);
+    expect(runCharts(bare).map(({ name }) => name)).toEqual(['over-time']);
+  });
+
+  it('show each group beside the sum, and no default against best that are the same', () => {
+    expect(SETS.groups.map(({ name }) => name)).toEqual([
+      'groups',
+      'goodput',
+      'heat-map',
+      'latency-cdf',
+      'over-time',
+      'gpu-timeline',
+    ]);
+    expect(subtitle('groups', 'goodput')).toBe('Sum of all groups: does not tell who is served');
+    expect(SETS['one run of groups'][0]?.name).toBe('groups');
   });
 
   it('say the finding in the subtitle', () => {
@@ -81,5 +107,8 @@ describe('chart sets', () => {
     );
     expect(subtitle('one run', 'latency-cdf')).toMatch(/^p99 37\.3 ms, 79\.\d % executed$/);
     expect(subtitle('names only', 'goodput')).toContain('whiskers: 95 % confidence');
+    expect(subtitle('groups', 'groups')).toBe(
+      'Best at workload.1.concurrency 16: clockwork answers 99.8 % of interactive, 100 % of batch in time fifo answers 29.0 % of interactive, 100 % of batch in time',
+    );
   });
 });

@@ -8,7 +8,7 @@ const spec: ClosedLoopSpec = {
   clients: 3,
   concurrency: 1,
   thinkNs: 0,
-  durationNs: 1000,
+  durationNs: 1_000_000,
 };
 
 async function open(changes: Partial<ClosedLoopSpec> = {}): Promise<StreamedSource> {
@@ -37,26 +37,26 @@ describe('closed-loop clients', () => {
   });
 
   test('send again one think time after an answer, and not before it', async () => {
-    const source = await open({ thinkNs: 100 });
+    const source = await open({ thinkNs: 10_000 });
     const first = drain(source);
-    expect(first.every(([timeNs]) => timeNs < 100)).toBe(true);
+    expect(first.every(([timeNs]) => timeNs < 10_000)).toBe(true);
     expect(new Set(first.map(([timeNs]) => timeNs)).size).toBe(3);
-    source.answered?.(1, 200);
-    source.answered?.(0, 250);
+    source.answered?.(1, 20_000);
+    source.answered?.(0, 25_000);
     expect(drain(source)).toEqual([
-      [300, 1, 1],
-      [350, 0, 0],
+      [30_000, 1, 1],
+      [35_000, 0, 0],
     ]);
   });
 
   test('an answer while another request is pending keeps the order of time', async () => {
-    const source = await open({ thinkNs: 50, clients: 2 });
+    const source = await open({ thinkNs: 5000, clients: 2 });
     drain(source);
-    source.answered?.(0, 100);
-    source.answered?.(1, 120);
-    expect(source.timeNs).toBe(150);
+    source.answered?.(0, 10_000);
+    source.answered?.(1, 12_000);
+    expect(source.timeNs).toBe(15_000);
     source.advance();
-    expect([source.timeNs, source.user]).toEqual([170, 1]);
+    expect([source.timeNs, source.user]).toEqual([17_000, 1]);
   });
 
   test('keep as many requests outstanding as they may', async () => {
@@ -65,15 +65,25 @@ describe('closed-loop clients', () => {
     expect(users.filter((user) => user === 0)).toHaveLength(3);
     expect(users).toHaveLength(6);
     source.answered?.(1, 10);
-    expect(drain(source)).toEqual([[10, 1, 1]]);
+    expect(drain(source)).toEqual([[1010, 1, 1]]);
+  });
+
+  test('without think time pause for 1 µs, so that a request refused at once does not stop the clock', async () => {
+    const source = await open({ clients: 1 });
+    const { timeNs } = source;
+    for (let sent = 1; sent <= 3; sent++) {
+      source.advance();
+      source.answered?.(0, timeNs + (sent - 1) * 1000);
+      expect(source.timeNs).toBe(timeNs + sent * 1000);
+    }
   });
 
   test('stop at the end of the duration', async () => {
     const source = await open();
     drain(source);
-    source.answered?.(0, 999);
-    source.answered?.(1, 1000);
-    expect(drain(source)).toEqual([[999, 0, 0]]);
+    source.answered?.(0, 998_999);
+    source.answered?.(1, 999_000);
+    expect(drain(source)).toEqual([[999_999, 0, 0]]);
   });
 
   test('drive models by popularity when asked to, each client always the same', async () => {

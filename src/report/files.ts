@@ -1,0 +1,34 @@
+import { readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { cannotWrite } from '../files/output-file.js';
+
+/** What a report consists of, within the folder of its results. */
+export const REPORT = 'report.html';
+export const CHARTS = 'charts';
+/** Each chart's files are called by its name and these. */
+export const CHART_ENDINGS = { svg: '.svg', png: '.png', spec: '.vl.json' } as const;
+
+/** Removes an earlier report of other results; a new one can be drawn of what is there. Throws `E_FILE_WRITE`. */
+export function dropReport(dir: string): void {
+  dropCharts(dir, []);
+  remove(dir, [REPORT]);
+}
+
+/** Removes all charts but those with these names. Files that are no charts stay. Throws `E_FILE_WRITE`. */
+export function dropCharts(dir: string, keep: readonly string[]): void {
+  const charts = join(dir, CHARTS);
+  if (!statSync(charts, { throwIfNoEntry: false })?.isDirectory()) return;
+  const others = readdirSync(charts).filter((file) => {
+    const ending = Object.values(CHART_ENDINGS).find((candidate) => file.endsWith(candidate));
+    return ending !== undefined && !keep.includes(file.slice(0, -ending.length));
+  });
+  remove(charts, others);
+}
+
+function remove(dir: string, files: readonly string[]): void {
+  try {
+    for (const file of files) rmSync(join(dir, file), { force: true });
+  } catch (error) {
+    throw cannotWrite(dir, error);
+  }
+}

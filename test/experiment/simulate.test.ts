@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { simulate } from '../../src/experiment/simulate.js';
+import { BASE, load } from './experiment-files.js';
+
+const SECTIONS = BASE.replace(
+  /^workload:.*\n/m,
+  `workload:
+  - { name: users, kind: poisson, rate: 100/s, duration: 1s, slo: 50ms }
+  - { kind: fixed, rate: 10/s, duration: 1s }
+  - { kind: fixed, rate: 10/s, duration: 1s }
+`,
+);
+
+describe('the result of a run', () => {
+  it('carries the experiment as written and the objective of all requests', async () => {
+    const result = await simulate(await load(BASE, ['workload.duration=1s']));
+    expect(result).toMatchObject({ experiment: BASE, overrides: ['workload.duration=1s'], sloMs: 100 });
+    expect(result.groups).toEqual([]);
+    expect(await simulate(await load(BASE))).not.toHaveProperty('overrides');
+  });
+
+  it('has a group for each section, by name or else by kind, with its objective', async () => {
+    const { sloMs, groups } = await simulate(await load(SECTIONS));
+    expect(sloMs).toBeNull();
+    expect(groups.map((group) => [group.name, group.sloMs])).toEqual([
+      ['users', 50],
+      ['fixed', 100],
+      ['fixed-2', 100],
+    ]);
+  });
+
+  it('has one objective where sections agree on it', async () => {
+    const { sloMs } = await simulate(await load(SECTIONS, ['slo=50ms']));
+    expect(sloMs).toBe(50);
+  });
+
+  it('has no objective where each row of a file carries its own', async () => {
+    const rows = BASE.replace(/^workload:.*\n/m, 'workload: { kind: arrivals, path: arrivals.csv }\n');
+    expect((await simulate(await load(rows.replace(/^slo:.*\n/m, '')))).sloMs).toBeNull();
+    expect((await simulate(await load(rows))).sloMs).toBe(100);
+  });
+});

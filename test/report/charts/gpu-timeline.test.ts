@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import type { TimelineEntry } from '../../../src/metrics/results.js';
+import { drawnPart, gpuTimeline } from '../../../src/report/charts/gpu-timeline.js';
+import { cellFixture } from '../fixtures.js';
+
+const { timeline } = cellFixture({ sloMs: 100, goodputRps: 500, gpus: 8 });
+
+describe('drawnPart', () => {
+  it('draws the same chart as all of the slice', () => {
+    const part = drawnPart(timeline);
+    expect(part.length).toBeLessThan(timeline.length / 2);
+    expect(gpuTimeline(part)).toEqual(gpuTimeline(timeline));
+    expect(drawnPart(part)).toEqual(part);
+  });
+
+  it('is nothing of nothing', () => {
+    expect(drawnPart([])).toEqual([]);
+  });
+});
+
+describe('labels', () => {
+  it('are numbers of instances only where all are of one model', () => {
+    const wide = bars(['resnet50-3', 'resnet50-12']);
+    expect(labels(gpuTimeline(wide))).toEqual(['resnet50-3 ×1', 'resnet50-12 ×1']);
+    expect(labels(gpuTimeline(bars(['resnet50-3', 'resnet50-12'], 17)))).toContain('#12×1');
+    const zoo = labels(gpuTimeline(bars(['resnet50-3', 'vgg16-3'], 17)));
+    expect(zoo.filter((label) => label.includes('#'))).toEqual([]);
+    expect(zoo).toContain('×1');
+  });
+});
+
+/** INFERs of these models by turns, `times` each, one after the other. */
+function bars(models: readonly string[], times = 1): TimelineEntry[] {
+  return Array.from({ length: times }, () => models)
+    .flat()
+    .map((model, i) => ({
+      gpu: 0,
+      lane: 'EXEC',
+      kind: 'INFER',
+      model,
+      batch: 1,
+      beginMs: 3 * i,
+      endMs: 3 * i + 3,
+      earliestMs: 3 * i,
+      latestMs: 3 * i + 5,
+      sentMs: 3 * i,
+      status: 0,
+    }));
+}
+
+function labels(spec: ReturnType<typeof gpuTimeline>): string[] {
+  const { layer } = spec as unknown as { layer: { data: { values: { label?: string }[] } }[] };
+  return [...new Set(layer.flatMap(({ data }) => data.values.flatMap(({ label }) => label ?? [])))];
+}
