@@ -1,8 +1,11 @@
 import { textWidth } from './text-width.js';
 
+/** Between words, but not between a number and its unit. */
+const BREAK = / (?!%|ms\b)/;
+
 /** Breaks a text between words into lines of at most `columns` characters. */
 export function wrap(text: string, columns: number): string[] {
-  return pack(text.split(' '), ' ', (line) => line.length <= columns);
+  return pack(text.split(BREAK), ' ', (line) => line.length <= columns);
 }
 
 const SEPARATOR = ' · ';
@@ -13,7 +16,7 @@ const SEPARATOR = ' · ';
  */
 export function wrapParts(text: string, fontSize: number, widthPx: number): string[] {
   const fits = (line: string) => textWidth(line, fontSize) <= widthPx;
-  return pack(text.split(SEPARATOR), SEPARATOR, fits).flatMap((line) => pack(line.split(' '), ' ', fits));
+  return pack(text.split(SEPARATOR), SEPARATOR, fits).flatMap((line) => pack(line.split(BREAK), ' ', fits));
 }
 
 /** Lines of as many pieces as fit; a piece that fits into none has its own. */

@@ -6,6 +6,7 @@ describe('wrap', () => {
     expect(wrap('one two three', 7)).toEqual(['one two', 'three']);
     expect(wrap('unbreakable yes', 5)).toEqual(['unbreakable', 'yes']);
     expect(wrap('', 5)).toEqual(['']);
+    expect(wrap('all of 100 % in 10 ms', 10)).toEqual(['all of', '100 % in', '10 ms']);
   });
 });
 

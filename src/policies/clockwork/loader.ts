@@ -15,7 +15,7 @@ export class Loader {
   private readonly order: LoadOrder;
   private readonly booking: Booking;
   private turn = 0;
-  /** In the last pass a LOAD was wanted that was not possible: to be asked for again although nothing new is wanted. */
+  /** In the last pass a LOAD was wanted that was not possible: worth asking again although nothing is new. */
   blocked = false;
   /**
    * When each GPU last refused a LOAD in the very instant it was sent, because its clock is off by more than a

@@ -68,7 +68,7 @@ export function heatMap(slice: Slice, recommendations: readonly Recommendation[]
       ]
         .filter((part) => part !== '')
         .join(' · '),
-      width: Math.max(520, cellWidth * columnLabels.length + 120),
+      width: Math.max(620, cellWidth * columnLabels.length + 120),
     },
     {
       width: { step: cellWidth },
