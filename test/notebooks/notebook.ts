@@ -55,7 +55,7 @@ globalThis.Deno = { jupyter: {
   image: (bytes) => ({ data: { 'image/png': Buffer.from(bytes).toString('base64') } }),
 } };
 console.log = (...parts) => __add({ output_type: 'stream', name: 'stdout', text: parts.join(' ') + '\\n' });
-process.on('exit', () => process.stdout.write(JSON.stringify(__cells)));
+process.once('beforeExit', () => process.stdout.write(JSON.stringify(__cells)));
 `;
 
 /** The cells as one module that can be type-checked. */
