@@ -1,13 +1,19 @@
 import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { cannotWrite } from '../files/output-file.js';
+import { EXIT_INTERRUPTED } from './exit-codes.js';
 
 /**
  * Runs `fill` on a hidden folder inside `dir` and moves the files up only when it succeeded: a run that
- * failed or was killed leaves nothing behind that looks finished, and the files of an earlier run stay.
+ * failed or was killed leaves nothing behind that looks finished, and the files of an earlier run stay. A run
+ * that succeeded replaces all `names` that such a folder may hold: two runs are never mixed.
  * Throws `E_FILE_WRITE` where `dir` cannot be written, before `fill` does any work.
  */
-export async function withStagedFolder<T>(dir: string, fill: (stage: string) => Promise<T>): Promise<T> {
+export async function withStagedFolder<T>(
+  dir: string,
+  names: readonly string[],
+  fill: (stage: string) => Promise<T>,
+): Promise<T> {
   const stage = join(dir, '.unfinished');
   try {
     mkdirSync(dir, { recursive: true });
@@ -16,11 +22,21 @@ export async function withStagedFolder<T>(dir: string, fill: (stage: string) => 
   } catch (error) {
     throw cannotWrite(dir, error);
   }
+  const interrupted = () => {
+    rmSync(stage, { recursive: true, force: true });
+    process.stderr.write(`escapement: interrupted: nothing was written to ${dir}\n`);
+    process.exit(EXIT_INTERRUPTED);
+  };
+  process.once('SIGINT', interrupted);
+  process.once('SIGTERM', interrupted);
   try {
     const value = await fill(stage);
+    for (const name of names) rmSync(join(dir, name), { recursive: true, force: true });
     for (const name of readdirSync(stage)) renameSync(join(stage, name), join(dir, name));
     return value;
   } finally {
+    process.off('SIGINT', interrupted);
+    process.off('SIGTERM', interrupted);
     rmSync(stage, { recursive: true, force: true });
   }
 }

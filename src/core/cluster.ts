@@ -6,6 +6,9 @@ import { PageCache } from './page-cache.js';
 import { Recency } from './recency.js';
 import { LaneTimeline } from './timeline.js';
 
+/** What is kept for each model on each GPU fits into a few gigabytes up to here. */
+const MAX_INSTANCES = 50e6;
+
 export interface ClusterSpec {
   readonly models: readonly ModelSpec[];
   readonly gpus: number;
@@ -45,6 +48,13 @@ export class Cluster {
       throw new EscapementError('E_CONFIG_VALUE', `a cluster needs at least one GPU, found ${gpus}`, {
         key: 'cluster.gpus',
       });
+    }
+    if (gpus * models.length > MAX_INSTANCES) {
+      throw new EscapementError(
+        'E_CONFIG_VALUE',
+        `${gpus} GPUs times ${models.length} models is more than ${MAX_INSTANCES / 1e6} million instances: use fewer of either`,
+        { key: 'cluster.gpus' },
+      );
     }
     if (models.length === 0) {
       throw new EscapementError('E_CONFIG_VALUE', 'a cluster needs at least one model', { key: 'models' });

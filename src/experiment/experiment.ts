@@ -19,7 +19,7 @@ export interface Experiment {
   readonly policy: { readonly kind: string; readonly options: PolicyOptions };
   /** Requests that arrive before this are served but not counted, ns. */
   readonly warmupNs: number;
-  /** Checks the simulator's invariants after every event: slow, for debugging. */
+  /** Checks the simulator's invariants after every instant: slow, for debugging. */
   readonly checks: boolean;
   readonly output: OutputConfig;
 }

@@ -46,9 +46,16 @@ export function duration(about: string, minNs = 0) {
   });
 }
 
+/** Faster arrivals than this would outrun the clock, whose unit is the nanosecond, and any memory. */
+const MAX_RATE_PER_S = 1e7;
+
 /** Requests per second from a text such as `600/s`; 0 is refused unless `allowZero`. */
 export function rate(about: string, allowZero = false) {
-  return textField(TEXT_OR_NUMBER, about, allowZero ? parseRate : positive(parseRate));
+  return textField(
+    TEXT_OR_NUMBER,
+    about,
+    atMost(MAX_RATE_PER_S, '10M/s', allowZero ? parseRate : positive(parseRate)),
+  );
 }
 
 /** Bytes from a text such as `16MiB`; 0 is refused. */
@@ -61,9 +68,9 @@ export function bandwidth(about: string) {
   return textField(TEXT_OR_NUMBER, about, positive(parseBandwidth));
 }
 
-/** A number, plain or with a suffix such as `25.6M`; 0 is refused. */
-export function count(about: string) {
-  return textField(TEXT_OR_NUMBER, about, positive(parseCount));
+/** A number up to `max`, plain or with a suffix such as `25.6M`; 0 is refused. */
+export function count(about: string, max = Number.MAX_SAFE_INTEGER) {
+  return textField(TEXT_OR_NUMBER, about, atMost(max, String(max), positive(parseCount)));
 }
 
 /** A share such as `5%` or 0.05. */
@@ -126,6 +133,13 @@ function positive(read: (value: unknown) => number): (value: unknown) => number 
   return (value) => {
     const number = read(value);
     return number > 0 ? number : refuse(`must be above 0, found ${show(value)}`);
+  };
+}
+
+function atMost(max: number, text: string, read: (value: unknown) => number): (value: unknown) => number {
+  return (value) => {
+    const number = read(value);
+    return number <= max ? number : refuse(`must be at most ${text}, found ${show(value)}`);
   };
 }
 

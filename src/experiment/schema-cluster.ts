@@ -31,7 +31,7 @@ const clockChange = section({
 });
 
 export const clusterSchema = section({
-  gpus: z.int().min(1).default(1).describe('GPUs over all workers.'),
+  gpus: z.int().min(1).max(10_000).default(1).describe('GPUs over all workers.'),
   workers: z.int().min(1).default(1).describe('Worker machines; the GPUs are dealt to them in blocks.'),
   pages: z.int().min(1).exactOptional().describe("Pages of each GPU's weights cache. Instead of memory."),
   memory: bytes("Size of each GPU's weights cache, e.g. 16GiB. Instead of pages.")

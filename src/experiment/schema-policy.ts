@@ -12,10 +12,20 @@ export interface PolicyChoice {
 
 type KindSchema = z.core.$ZodTypeDiscriminable & z.ZodType<PolicyChoice>;
 
+const DEFAULT_KIND = 'clockwork';
+
 export const policySchema = z
-  .discriminatedUnion('kind', POLICIES.map(entrySchema) as [KindSchema, ...KindSchema[]])
-  .prefault({ kind: 'clockwork' })
+  .preprocess(
+    // Options of the default policy may be given without naming it.
+    (value) => (isSection(value) && !Object.hasOwn(value, 'kind') ? { kind: DEFAULT_KIND, ...value } : value),
+    z.discriminatedUnion('kind', POLICIES.map(entrySchema) as [KindSchema, ...KindSchema[]]),
+  )
+  .prefault({ kind: DEFAULT_KIND })
   .describe('The scheduler and its options.');
+
+function isSection(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 function entrySchema(entry: PolicyEntry): KindSchema {
   const options = Object.entries(entry.options).map(([name, option]) => [name, optionSchema(option)]);

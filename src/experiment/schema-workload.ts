@@ -47,8 +47,8 @@ const popularity = z.discriminatedUnion('kind', [
 const spread = popularity.prefault({ kind: 'uniform' }).describe('How requests spread over the models.');
 
 const path = z.string().min(1).describe('Trace file (.csv or .csv.gz), relative to the experiment file.');
-const scale = count('Multiplies the number of requests.').prefault(1);
-const speed = count('Divides all times: 2 plays the trace twice as fast.').prefault(1);
+const scale = count('Multiplies the number of requests.', 1e6).prefault(1);
+const speed = count('Divides all times: 2 plays the trace twice as fast.', 1e6).prefault(1);
 const assign = z
   .enum(['blocks', 'stripe'])
   .default('blocks')
@@ -72,7 +72,7 @@ const KINDS = [
   kind('fixed', 'Evenly spaced arrivals.', { rate: rate('Rate.'), duration: length, popularity: spread }),
   kind('gamma', 'Gaps with a gamma distribution: burstier (cv > 1) or smoother (cv < 1) than Poisson.', {
     rate: rate('Mean rate.'),
-    cv: count('Standard deviation of the gaps divided by their mean.'),
+    cv: count('Standard deviation of the gaps divided by their mean.', 1000),
     duration: length,
     popularity: spread,
   }),
@@ -94,8 +94,9 @@ const KINDS = [
     clients: z
       .int()
       .min(1)
+      .max(1_000_000)
       .describe('Number of clients; client i drives model i mod M unless popularity is given.'),
-    concurrency: z.int().min(1).default(1).describe('Requests that each client keeps outstanding.'),
+    concurrency: z.int().min(1).max(1000).default(1).describe('Requests that each client keeps outstanding.'),
     think: duration('Pause between an answer and the next request; at least 1us is kept.').prefault('0s'),
     duration: length,
     popularity: popularity.exactOptional().describe('Draws the model of each client once, at the start.'),
@@ -117,8 +118,8 @@ const KINDS = [
     ...cut,
   }),
   kind('azure-like', 'Synthetic minutes with the statistics of Azure Functions 2019.', {
-    functions: z.int().min(1).default(300).describe('Number of functions.'),
-    minutes: z.int().min(1).default(120).describe('Minutes of the trace.'),
+    functions: z.int().min(1).max(1_000_000).default(300).describe('Number of functions.'),
+    minutes: z.int().min(1).max(100_000).default(120).describe('Minutes of the trace.'),
     rate: rate('Mean rate over the whole trace, before scale.').prefault('100/s'),
     scale,
     assign,

@@ -33,7 +33,7 @@ export const experimentSchema = section({
   checks: z
     .boolean()
     .default(false)
-    .describe("Check the simulator's invariants after every event: slow, for debugging."),
+    .describe("Check the simulator's invariants after every instant: slow, for debugging."),
   output: output.prefault({}).describe('What is written besides the summary.'),
   sweep: sweepSchema.exactOptional().describe('What `sweep` varies when no --vary is given.'),
 });

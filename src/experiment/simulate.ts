@@ -17,8 +17,8 @@ import { openWorkloads } from './open-workloads.js';
 export interface SimulateOptions {
   /** Folder, which must exist, for the logs and the timeline that the experiment asks for. */
   readonly outDir?: string;
-  /** Called now and then with the share of the workload's nominal duration that has passed. */
-  readonly onProgress?: (fraction: number) => void;
+  /** Called now and then with the share of the workload's nominal duration that has passed, and waited for. */
+  readonly onProgress?: (fraction: number) => void | Promise<void>;
 }
 
 /** Something that writes while the run goes on: kept if the run succeeds, removed if not. */

@@ -117,17 +117,23 @@ export class Simulator {
     this.checker = options.checks ? new Checker(this.controller, this.workers) : null;
   }
 
-  /** Runs until every request is answered and nothing is left to happen. */
-  async run(onProgress?: (nowNs: number, arrivals: number) => void): Promise<void> {
-    while (!this.runUntilStarved(onProgress)) await this.source.refill?.();
+  /**
+   * Runs until every request is answered and nothing is left to happen. Stops for `onProgress` now and then, and
+   * waits for what it returns: a caller that must stay responsive can let the event loop turn there.
+   */
+  async run(onProgress?: (nowNs: number, arrivals: number) => void | Promise<void>): Promise<void> {
+    while (!this.runUntilPause()) {
+      if (this.source.starved === true) await this.source.refill?.();
+      await onProgress?.(this.nowNs, this.arrivals);
+    }
   }
 
-  /** True: the run is over. False: the source must be refilled first. */
-  private runUntilStarved(onProgress?: (nowNs: number, arrivals: number) => void): boolean {
+  /** True: the run is over. False: the source must be refilled, or it is time to tell of progress. */
+  private runUntilPause(): boolean {
     const { source, events, controller, checker } = this;
-    let progressAt = this.arrivals + PROGRESS_ARRIVALS;
+    const pauseAt = this.arrivals + PROGRESS_ARRIVALS;
     for (;;) {
-      if (source.starved === true) return false;
+      if (source.starved === true || this.arrivals >= pauseAt) return false;
       const nowNs = Math.min(source.timeNs, events.nextNs, this.controllerWakeNs);
       if (nowNs === Number.POSITIVE_INFINITY) return true;
       invariant(nowNs >= this.nowNs, 'virtual time does not run backwards');
@@ -146,10 +152,6 @@ export class Simulator {
         }
       } while (events.nextNs <= nowNs || controller.hasInput || this.hasArrival(nowNs));
       checker?.check();
-      if (onProgress !== undefined && this.arrivals >= progressAt) {
-        progressAt = this.arrivals + PROGRESS_ARRIVALS;
-        onProgress(nowNs, this.arrivals);
-      }
     }
   }
 

@@ -1,3 +1,5 @@
+import { EscapementError } from '../core/errors.js';
+import { NS_PER_S } from '../core/units.js';
 import { exponential } from '../random/distributions.js';
 import type { Random } from '../random/streams.js';
 import { AliasTable } from './alias-table.js';
@@ -6,6 +8,9 @@ import type { Frame } from './frame.js';
 import type { MinuteCounts } from './minute-counts.js';
 import { BaseSource } from './source.js';
 import type { Assignment } from './spec.js';
+
+/** Denser arrivals would outrun a clock of whole nanoseconds, and any memory. */
+const LEAST_MEAN_GAP_NS = 100;
 
 export interface MinuteOptions {
   /** Half-open slice of minutes, from 0. */
@@ -91,6 +96,14 @@ export class MinuteSource extends BaseSource {
     this.clockNs = this.startNs + (this.minute - minutes[0]) * intervalNs;
     this.minuteEndNs = this.clockNs + intervalNs;
     this.meanGapNs = intervalNs / (total * scale);
+    if (this.meanGapNs < LEAST_MEAN_GAP_NS) {
+      throw new EscapementError(
+        'E_CONFIG_VALUE',
+        `minute ${this.minute} of the trace would bring ${Math.round(NS_PER_S / this.meanGapNs)} requests/s, ` +
+          `more than ${NS_PER_S / LEAST_MEAN_GAP_NS}: use a smaller scale or a longer interval`,
+        { key: 'workload.scale' },
+      );
+    }
     return true;
   }
 }

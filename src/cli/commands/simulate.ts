@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import type { Argv } from 'yargs';
 import { EscapementError } from '../../core/errors.js';
 import type { Experiment } from '../../experiment/experiment.js';
@@ -53,6 +54,9 @@ export function simulateCommand(cli: Argv): void {
   );
 }
 
+/** All that `--out` of a run may hold beside its report. */
+const RUN_FILES = ['summary.json', 'run.json', 'requests.tsv', 'actions.tsv', 'timeline.json'];
+
 interface RunArgs {
   readonly json: boolean;
   readonly quiet: boolean;
@@ -63,10 +67,14 @@ async function run(experiment: Experiment, { json, quiet, out }: RunArgs): Promi
   // The summary for people begins with the seed and ends with the digest; JSON leaves both to stderr.
   if (json && !quiet) process.stderr.write(`seed ${experiment.seed}\n`);
   const progress = openProgress('simulate', quiet);
-  const onProgress = (fraction: number) => progress.update(fraction);
+  const onProgress = async (fraction: number) => {
+    progress.update(fraction);
+    // Lets a Ctrl-C in.
+    await setImmediate();
+  };
   try {
     if (out === undefined) return await simulate(experiment, { onProgress });
-    const finished = await withStagedFolder(out, async (stage) => {
+    const finished = await withStagedFolder(out, RUN_FILES, async (stage) => {
       const result = await simulate(experiment, { outDir: stage, onProgress });
       writeWhole(join(stage, 'run.json'), `${JSON.stringify(result)}\n`);
       writeWhole(join(stage, 'summary.json'), `${JSON.stringify(result.summary, null, 2)}\n`);
