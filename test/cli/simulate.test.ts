@@ -74,6 +74,15 @@ test('--out writes summary, logs and timeline, all whole', async () => {
   expect(rows).toHaveLength(summary.requests.offered);
 });
 
+test('--out of a second run keeps nothing of the first', async () => {
+  const dir = tempDir();
+  const out = join(dir, 'out');
+  const run = ['simulate', writeIn(dir, 'small.yaml', SMALL_EXPERIMENT), '--out', out, '--quiet'];
+  await runCli(run);
+  await runCli([...run, '--set', 'output={requestLog: false, actionLog: false, timeline: false}']);
+  expect(readdirSync(out).sort()).toEqual(['run.json', 'summary.json']);
+});
+
 test('a threshold that is not met has an exit status of its own, after the figures', async () => {
   const file = writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT);
   const met = await runCli(['simulate', file, '--json', '--threshold', 'goodputRps>1']);

@@ -252,6 +252,8 @@ describe('policies', () => {
 
   it('default to clockwork', async () => {
     expect((await load(BASE.replace(/^policy.*\n/m, ''))).policy.kind).toBe('clockwork');
+    const { policy } = await load(BASE.replace(/^policy.*$/m, 'policy: { scheduleAhead: 5ms }'));
+    expect(policy).toMatchObject({ kind: 'clockwork', options: { scheduleAhead: 5_000_000 } });
   });
 });
 

@@ -104,3 +104,10 @@ test('a trace without a single invocation has no arrivals', async () => {
   const silent = file('silent.csv', 'HashFunction,1,2\nf,0,0\n');
   expect(await play({ path: silent })).toEqual([]);
 });
+
+test('a scale that would outrun the clock is refused with the minute and the rate', async () => {
+  expect(await failure(() => open({ scale: 1e6 }))).toMatchObject({
+    code: 'E_CONFIG_VALUE',
+    message: expect.stringMatching(/^workload\.scale: minute 0 of the trace would bring \d+ requests\/s/),
+  });
+});
