@@ -46,7 +46,7 @@ export class RequestTable {
   private used = 0;
   private nextId = 0;
 
-  /** Requests that await an answer. */
+  /** Requests without an answer so far. */
   get size(): number {
     return this.used - this.free.length;
   }
