@@ -136,9 +136,11 @@ function groundOf(share: number): string {
   return `#${mixed.map((channel) => channel.toString(16).padStart(2, '0')).join('')}`;
 }
 
-/** Rounded down: 100 is written only for all of it. */
+/** 100 is written only for all of it, however close a share comes. */
 function percentText(share: number, digits: number): string {
-  return (Math.floor(share * 100 * 10 ** digits) / 10 ** digits).toFixed(share === 1 ? 0 : digits);
+  if (share === 1) return '100';
+  const steps = 10 ** digits;
+  return (Math.min(Math.round(share * 100 * steps), 100 * steps - 1) / steps).toFixed(digits);
 }
 
 function noteOf(point: Point): string {
