@@ -167,10 +167,6 @@ export class Controller implements Dispatcher {
     this.port.send(action, nowNs);
   }
 
-  reject(slot: number, nowNs: number): void {
-    this.answer(slot, OUTCOME_REJECTED, nowNs, null);
-  }
-
   private admit(slot: number, nowNs: number): void {
     const model = this.requests.model[slot];
     this.requests.arrivalCopies[slot] = this.cluster.warm.count(model);

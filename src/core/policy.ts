@@ -25,8 +25,6 @@ export interface Dispatcher {
   load(gpu: number, model: number, earliestNs: number, latestNs: number, nowNs: number): void;
   /** Drops a warm model from a GPU and frees its pages at once. */
   unload(gpu: number, model: number, nowNs: number): void;
-  /** Answers a queued request `rejected`. */
-  reject(slot: number, nowNs: number): void;
 }
 
 /** What a policy is given when it is made. It owns none of it. */

@@ -104,8 +104,6 @@ export class ControllerHarness {
     if (kind === 'load' && !cluster.held.has(model, gpu) && cluster.pages[gpu].free >= 2) {
       this.controller.load(gpu, model, nowNs, nowNs, nowNs);
     } else if (kind === 'unload' && cluster.warm.has(model, gpu)) this.controller.unload(gpu, model, nowNs);
-    else if (kind === 'reject' && waiting.length > 0)
-      this.controller.reject(waiting.shift() as number, nowNs);
     else if (kind === 'infer') {
       const at = waiting.findIndex((slot) => cluster.warm.has(requests.model[slot], gpu));
       if (at < 0) return;

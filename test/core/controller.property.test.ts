@@ -10,7 +10,7 @@ const event = fc.record({
   arrivals: fc.array(fc.record({ model: fc.nat(3), dueAfterNs: fc.nat(20 * MS), refuse: fc.boolean() }), {
     maxLength: 3,
   }),
-  decide: fc.constantFrom('load', 'unload', 'infer', 'infer', 'reject', 'nothing'),
+  decide: fc.constantFrom('load', 'unload', 'infer', 'infer', 'nothing'),
   pick: fc.nat(),
   /** How many outstanding actions end now, and whether they succeed. */
   results: fc.array(fc.boolean(), { maxLength: 2 }),

@@ -65,16 +65,6 @@ describe('Controller: answers', () => {
     expect(harness.controller.nextWakeNs(5)).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it('answers rejected when the policy rejects a queued request', () => {
-    const harness = new ControllerHarness();
-    harness.policy.onSchedule = (nowNs, dispatch) => {
-      for (const slot of harness.policy.waiting.splice(0)) dispatch.reject(slot, nowNs);
-    };
-    harness.controller.offer(0, 5, 100, 0);
-    harness.controller.step(5);
-    expect(harness.answers.map(({ outcome }) => outcome)).toEqual([OUTCOME_REJECTED]);
-  });
-
   it('answers timeout at the due time, tells the policy, and asks to be woken for it', () => {
     const harness = new ControllerHarness();
     harness.policy.dueAfterNs = 30;

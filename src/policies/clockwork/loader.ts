@@ -3,7 +3,6 @@ import { Booking } from '../../core/booking.js';
 import type { Cluster } from '../../core/cluster.js';
 import type { DemandTracker } from '../../core/demand.js';
 import type { Dispatcher } from '../../core/policy.js';
-import { TIMELINE_FUTURE_NS } from '../../core/timeline.js';
 import { LoadOrder } from './load-order.js';
 
 /**
@@ -102,8 +101,7 @@ export class Loader {
       this.blocked = true;
       return false;
     }
-    const availableNs = cluster.weights[gpu].availableNs(nowNs);
-    const latestNs = Math.max(nowNs + TIMELINE_FUTURE_NS, availableNs) + this.latestDeltaNs;
+    const latestNs = cluster.weights[gpu].availableNs(nowNs) + this.latestDeltaNs;
     this.dispatch.load(gpu, model, nowNs, latestNs, nowNs);
     this.order.moved(gpu, model, 1);
     demand.moved(model);
