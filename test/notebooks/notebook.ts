@@ -36,6 +36,7 @@ const KERNEL_TYPES = `declare namespace Deno {
   const jupyter: {
     md(strings: TemplateStringsArray, ...values: unknown[]): Shown;
     image(bytes: Uint8Array): Shown;
+    display(shown: Shown): Promise<void>;
   };
 }
 declare function __show(value: unknown): void;
@@ -53,6 +54,7 @@ globalThis.__show = (value) => {
 globalThis.Deno = { jupyter: {
   md: (strings, ...values) => ({ data: { 'text/markdown': String.raw({ raw: strings }, ...values) } }),
   image: (bytes) => ({ data: { 'image/png': Buffer.from(bytes).toString('base64') } }),
+  display: async ({ data }) => __add({ output_type: 'display_data', data }),
 } };
 console.log = (...parts) => __add({ output_type: 'stream', name: 'stdout', text: parts.join(' ') + '\\n' });
 process.once('beforeExit', () => process.stdout.write(JSON.stringify(__cells)));

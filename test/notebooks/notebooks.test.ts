@@ -40,7 +40,10 @@ describe.each(readdirSync(FOLDER).filter((name) => name.endsWith('.ipynb')))('%s
     expect(outputs.map((cell) => cell.map(comparable))).toEqual(cells.map(comparableOutputs));
   });
 
-  it('shows in Jupyter with the Deno kernel what it shows on paper', ({ skip }) => {
+  // On a busy machine the kernel at times says that a cell is done before it has sent what the cell shows; Jupyter
+  // stops listening then, and the output is lost.
+  const retry = 4;
+  it('shows in Jupyter with the Deno kernel what it shows on paper', { retry }, ({ skip }) => {
     skip(noJupyter !== '', `${noJupyter}: the cells ran in Node only`);
     const dir = mkdtempSync(join(tmpdir(), 'escapement-notebook-'));
     try {
