@@ -13,6 +13,9 @@ export const STATUS_LOAD_WEIGHTS_CHANGED = 54;
 export const STATUS_INFER_TOO_LATE = 81;
 export const STATUS_WEIGHTS_MISSING = 82;
 export const STATUS_INFER_WEIGHTS_CHANGED = 84;
+/** Ours: the device failed at it; its worker was lost before it was answered. */
+export const STATUS_DEVICE_ERROR = 98;
+export const STATUS_WORKER_LOST = 99;
 /** Not answered yet. */
 export const STATUS_PENDING = -1;
 

@@ -8,6 +8,7 @@ export {
   LANE_WEIGHTS,
   type Lane,
   LOAD,
+  STATUS_DEVICE_ERROR,
   STATUS_INFER_TOO_LATE,
   STATUS_INFER_WEIGHTS_CHANGED,
   STATUS_INSUFFICIENT_CACHE,
@@ -16,6 +17,7 @@ export {
   STATUS_OK,
   STATUS_PENDING,
   STATUS_WEIGHTS_MISSING,
+  STATUS_WORKER_LOST,
   UNLOAD,
 } from './action.js';
 export type { ArrivalSource } from './arrivals.js';

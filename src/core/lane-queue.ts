@@ -7,20 +7,25 @@ export class LaneQueue {
   private actions: (Action | null)[] = new Array(INITIAL_CAPACITY).fill(null);
   private earliest = new Float64Array(INITIAL_CAPACITY);
   private latest = new Float64Array(INITIAL_CAPACITY);
-  private head = 0;
+  private first = 0;
   private length = 0;
 
   get size(): number {
     return this.length;
   }
 
+  /** The first; the queue must not be empty. */
+  get head(): Action {
+    return this.actions[this.first] as Action;
+  }
+
   /** Infinity when empty. */
   get headEarliestNs(): number {
-    return this.length === 0 ? Number.POSITIVE_INFINITY : this.earliest[this.head];
+    return this.length === 0 ? Number.POSITIVE_INFINITY : this.earliest[this.first];
   }
 
   get headLatestNs(): number {
-    return this.latest[this.head];
+    return this.latest[this.first];
   }
 
   /** Actions are sent in order of their windows almost always, so the search from the back is short. */
@@ -29,15 +34,15 @@ export class LaneQueue {
     const mask = this.actions.length - 1;
     let position = this.length++;
     while (position > 0) {
-      const before = (this.head + position - 1) & mask;
+      const before = (this.first + position - 1) & mask;
       if (this.earliest[before] <= earliestNs) break;
-      const at = (this.head + position) & mask;
+      const at = (this.first + position) & mask;
       this.actions[at] = this.actions[before];
       this.earliest[at] = this.earliest[before];
       this.latest[at] = this.latest[before];
       position--;
     }
-    const at = (this.head + position) & mask;
+    const at = (this.first + position) & mask;
     this.actions[at] = action;
     this.earliest[at] = earliestNs;
     this.latest[at] = latestNs;
@@ -45,9 +50,9 @@ export class LaneQueue {
 
   /** Removes and returns the first; the queue must not be empty. */
   shift(): Action {
-    const action = this.actions[this.head] as Action;
-    this.actions[this.head] = null;
-    this.head = (this.head + 1) & (this.actions.length - 1);
+    const action = this.actions[this.first] as Action;
+    this.actions[this.first] = null;
+    this.first = (this.first + 1) & (this.actions.length - 1);
     this.length--;
     return action;
   }
@@ -58,7 +63,7 @@ export class LaneQueue {
     const earliest = new Float64Array(before * 2);
     const latest = new Float64Array(before * 2);
     for (let i = 0; i < this.length; i++) {
-      const from = (this.head + i) & (before - 1);
+      const from = (this.first + i) & (before - 1);
       actions[i] = this.actions[from];
       earliest[i] = this.earliest[from];
       latest[i] = this.latest[from];
@@ -66,6 +71,6 @@ export class LaneQueue {
     this.actions = actions;
     this.earliest = earliest;
     this.latest = latest;
-    this.head = 0;
+    this.first = 0;
   }
 }

@@ -22,7 +22,8 @@ import { WeightsTable } from './weights-table.js';
 
 /**
  * The GPU as the worker sees it: things that take time. Each call starts one; the device's driver calls
- * `Worker.finished` or `Worker.copied` when it is done.
+ * `Worker.finished`, `copiedIn` or `copiedOut` when it is done. A device that measures the true begin of an action
+ * writes it into `action.beginNs` before that.
  */
 export interface DevicePort {
   /** False: INPUT and OUTPUT take no time, and are never asked for. */
@@ -38,6 +39,8 @@ export interface WorkerOptions {
   readonly models: readonly ModelSpec[];
   /** Pages of this GPU's weights cache. */
   readonly pages: number;
+  /** True: LOAD and INFER share one lane, because the device runs one thing at a time. */
+  readonly oneLane?: boolean;
   readonly device: DevicePort;
   /** Takes the action back with `status`, `beginNs` and `endNs` in the worker's time. */
   readonly sendResult: (action: Action, nowNs: number) => void;
@@ -50,7 +53,8 @@ export interface WorkerOptions {
  */
 export class Worker {
   private readonly exec = new LaneQueue();
-  private readonly weights = new LaneQueue();
+  private readonly weights: LaneQueue;
+  private readonly oneLane: boolean;
   /** INFERs that wait for INPUT, and those that wait for OUTPUT, in order. */
   private readonly inputs = new LaneQueue();
   private readonly outputs: Action[] = [];
@@ -71,6 +75,8 @@ export class Worker {
     this.models = options.models;
     this.device = options.device;
     this.sendResult = options.sendResult;
+    this.oneLane = options.oneLane ?? false;
+    this.weights = this.oneLane ? this.exec : new LaneQueue();
     this.cache = new PageCache(options.pages);
     this.held = new WeightsTable(options.models.length);
   }
@@ -91,10 +97,13 @@ export class Worker {
     else this.exec.push(action, earliestNs, latestNs);
   }
 
-  /** The running action of a lane is done; `clock` is the GPU clock that it ran at. Call `step` afterwards. */
-  finished(lane: Lane, nowNs: number, clock: number): void {
-    if (lane === LANE_EXEC) this.finishExec(nowNs, clock);
-    else this.finishLoad(nowNs);
+  /**
+   * The running action of a lane is done; `clock` is the GPU clock that it ran at, `status` what the device says of
+   * it. Call `step` afterwards.
+   */
+  finished(lane: Lane, nowNs: number, clock: number, status: number = STATUS_OK): void {
+    if (lane === LANE_EXEC) this.finishExec(nowNs, clock, status);
+    else this.finishLoad(nowNs, status);
   }
 
   /** The running INPUT copy is done: its action may execute. Call `step` afterwards. */
@@ -115,8 +124,11 @@ export class Worker {
 
   /** Starts whatever may start now: EXEC before WEIGHTS, then INPUT. */
   step(nowNs: number): void {
-    this.stepExec(nowNs);
-    this.stepWeights(nowNs);
+    if (this.oneLane) this.stepOnlyLane(nowNs);
+    else {
+      this.stepExec(nowNs);
+      this.stepWeights(nowNs);
+    }
     if (this.device.copies) {
       this.stepInput(nowNs);
     }
@@ -125,35 +137,48 @@ export class Worker {
   /** When the head of an idle lane may start; Infinity: nothing waits for the clock. */
   nextWakeNs(): number {
     let wakeNs = Number.POSITIVE_INFINITY;
-    if (this.executing === null) wakeNs = Math.min(wakeNs, this.exec.headEarliestNs);
-    if (this.loading === null) wakeNs = Math.min(wakeNs, this.weights.headEarliestNs);
+    const busy = this.executing !== null || this.loading !== null;
+    if (this.oneLane ? !busy : this.executing === null) wakeNs = Math.min(wakeNs, this.exec.headEarliestNs);
+    if (this.oneLane ? !busy : this.loading === null) wakeNs = Math.min(wakeNs, this.weights.headEarliestNs);
     if (this.copyingIn === null) wakeNs = Math.min(wakeNs, this.inputs.headEarliestNs);
     return wakeNs;
   }
 
   private stepExec(nowNs: number): void {
-    while (this.executing === null && this.exec.headEarliestNs <= nowNs) {
-      const latestNs = this.exec.headLatestNs;
-      const action = this.exec.shift();
-      if (nowNs > latestNs) this.refuse(action, STATUS_INFER_TOO_LATE, nowNs);
-      else if (!this.held.isPresent(action.model)) this.refuse(action, STATUS_WEIGHTS_MISSING, nowNs);
-      else {
-        this.executing = action;
-        this.executingGeneration = this.held.generation(action.model);
-        action.beginNs = nowNs;
-        this.device.startExec(action, nowNs);
-      }
-    }
+    while (this.executing === null && this.exec.headEarliestNs <= nowNs) this.startInfer(nowNs);
   }
 
   private stepWeights(nowNs: number): void {
-    while (this.loading === null && this.weights.headEarliestNs <= nowNs) {
-      const latestNs = this.weights.headLatestNs;
-      const action = this.weights.shift();
-      if (action.kind === UNLOAD) this.unload(action, nowNs);
-      else if (nowNs > latestNs) this.refuse(action, STATUS_LOAD_TOO_LATE, nowNs);
-      else this.startLoad(action, nowNs);
+    while (this.loading === null && this.weights.headEarliestNs <= nowNs) this.startWeights(nowNs);
+  }
+
+  private stepOnlyLane(nowNs: number): void {
+    const { exec } = this;
+    while (this.executing === null && this.loading === null && exec.headEarliestNs <= nowNs) {
+      if (exec.head.kind === INFER) this.startInfer(nowNs);
+      else this.startWeights(nowNs);
     }
+  }
+
+  private startInfer(nowNs: number): void {
+    const latestNs = this.exec.headLatestNs;
+    const action = this.exec.shift();
+    if (nowNs > latestNs) this.refuse(action, STATUS_INFER_TOO_LATE, nowNs);
+    else if (!this.held.isPresent(action.model)) this.refuse(action, STATUS_WEIGHTS_MISSING, nowNs);
+    else {
+      this.executing = action;
+      this.executingGeneration = this.held.generation(action.model);
+      action.beginNs = nowNs;
+      this.device.startExec(action, nowNs);
+    }
+  }
+
+  private startWeights(nowNs: number): void {
+    const latestNs = this.weights.headLatestNs;
+    const action = this.weights.shift();
+    if (action.kind === UNLOAD) this.unload(action, nowNs);
+    else if (nowNs > latestNs) this.refuse(action, STATUS_LOAD_TOO_LATE, nowNs);
+    else this.startLoad(action, nowNs);
   }
 
   private stepInput(nowNs: number): void {
@@ -192,17 +217,15 @@ export class Worker {
     this.refuse(action, STATUS_OK, nowNs);
   }
 
-  private finishExec(nowNs: number, clock: number): void {
+  private finishExec(nowNs: number, clock: number, status: number): void {
     const action = this.executing;
     invariant(action !== null, 'EXEC ends once');
     this.executing = null;
-    action.status =
-      this.held.generation(action.model) === this.executingGeneration
-        ? STATUS_OK
-        : STATUS_INFER_WEIGHTS_CHANGED;
+    const unchanged = this.held.generation(action.model) === this.executingGeneration;
+    action.status = unchanged || status !== STATUS_OK ? status : STATUS_INFER_WEIGHTS_CHANGED;
     action.endNs = nowNs;
     action.clock = clock;
-    if (!this.device.copies) {
+    if (!this.device.copies || status !== STATUS_OK) {
       this.sendResult(action, nowNs);
       return;
     }
@@ -210,13 +233,14 @@ export class Worker {
     if (this.outputs.length === 1) this.device.startOutput(action, nowNs);
   }
 
-  private finishLoad(nowNs: number): void {
+  private finishLoad(nowNs: number, status: number): void {
     const action = this.loading;
     invariant(action !== null && action.kind === LOAD, 'LOAD ends once');
     this.loading = null;
     const unchanged = this.held.generation(action.model) === this.loadingGeneration;
-    if (unchanged) this.held.complete(action.model);
-    action.status = unchanged ? STATUS_OK : STATUS_LOAD_WEIGHTS_CHANGED;
+    if (unchanged && status === STATUS_OK) this.held.complete(action.model);
+    else if (unchanged) this.drop(action.model);
+    action.status = unchanged || status !== STATUS_OK ? status : STATUS_LOAD_WEIGHTS_CHANGED;
     action.endNs = nowNs;
     this.sendResult(action, nowNs);
   }

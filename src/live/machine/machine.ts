@@ -1,0 +1,25 @@
+import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
+
+/** What a machine tells whoever drives it. */
+export interface MachineEvents {
+  results(results: readonly ResultMessage[]): void;
+  /** A GPU's executor has died: nothing sent to it is answered any more. */
+  gpuDown(gpu: number, reason: string): void;
+}
+
+/**
+ * The GPUs of one worker process with their executors. Times are those of the machine's monotonic clock
+ * (`monotonicNs`). One driver at a time: a link in this process, or the server that a controller connects to.
+ */
+export interface Machine {
+  readonly description: WorkerDescription;
+  /** From now on `events` is told; whoever was told before is not any more. */
+  attach(events: MachineEvents): void;
+  submit(actions: readonly ActionMessage[]): void;
+  /**
+   * Drops what has not started, waits for what runs, starts dead executors anew, and tells what is present then.
+   * No result of an action that was submitted before is reported once this has resolved.
+   */
+  quiesce(): Promise<WorkerState>;
+  close(): Promise<void>;
+}

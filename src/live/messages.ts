@@ -1,0 +1,59 @@
+import type { ActionKind } from '../core/action.js';
+import type { ServedModel } from './model.js';
+
+/**
+ * What controller and workers tell each other, as plain objects. They cross a thread boundary as they are and
+ * a network as the protocol file says. Times are those of whoever receives the message: links translate.
+ */
+export interface ActionMessage {
+  readonly id: number;
+  /** GPU of the worker, counted from 0. */
+  readonly gpu: number;
+  readonly kind: ActionKind;
+  readonly model: number;
+  readonly batchIndex: number;
+  /** Requests of an INFER: at most the batch size; the rest is padding. */
+  readonly count: number;
+  readonly earliestNs: number;
+  /** Infinity: no limit. */
+  readonly latestNs: number;
+  /** Only for INFER: for each input of the model, `count` requests one after the other. */
+  readonly inputs: readonly Uint8Array<ArrayBuffer>[];
+}
+
+export interface ResultMessage {
+  readonly id: number;
+  readonly gpu: number;
+  /** One of the core's STATUS_ constants. */
+  readonly status: number;
+  readonly beginNs: number;
+  readonly endNs: number;
+  /** Only for an INFER that went well: for each output of the model, `count` requests one after the other. */
+  readonly outputs: readonly Uint8Array<ArrayBuffer>[];
+  /** What went wrong on the device, for people; empty otherwise. */
+  readonly error: string;
+}
+
+/** One GPU of a worker, as it introduces itself. */
+export interface GpuDescription {
+  /** Names the device for people, e.g. "cpu, 1 thread" or "simulated Tesla V100". */
+  readonly name: string;
+  readonly provider: string;
+  /** Pages of its weights cache. */
+  readonly pages: number;
+  /** LOAD and INFER share one lane. */
+  readonly oneLane: boolean;
+}
+
+/** What a worker is and has. Does not change while it lives. */
+export interface WorkerDescription {
+  readonly gpus: readonly GpuDescription[];
+  readonly pageBytes: number;
+  readonly models: readonly ServedModel[];
+}
+
+/** What a worker reports when a controller takes it on, first or again: it is idle then. */
+export interface WorkerState {
+  /** By GPU: models whose weights are present. */
+  readonly present: readonly (readonly number[])[];
+}

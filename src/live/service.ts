@@ -1,0 +1,38 @@
+import type { Outcome } from '../core/request.js';
+import type { ServedModel } from './model.js';
+
+/** Inference as the doors see it: one request in, exactly one answer out. */
+export interface InferenceService {
+  /** True when every model can be served: enough workers are up. False again while draining. */
+  readonly ready: boolean;
+  readonly models: readonly ServedModel[];
+  /** Index into `models`, or −1. */
+  modelIndex(name: string): number;
+  /** False while the operator has taken the model out of service. */
+  isAvailable(model: number): boolean;
+  setAvailable(model: number, available: boolean): void;
+  /** Submits one request. `done` is called once, later, never from within this call. */
+  infer(request: InferenceRequest): void;
+}
+
+export interface InferenceRequest {
+  readonly model: number;
+  /** Latency objective, counted from now. */
+  readonly sloNs: number;
+  /** One entry for each input of the model, of exactly its size in bytes. Kept until the answer. */
+  readonly inputs: readonly Uint8Array[];
+  done(answer: InferenceAnswer): void;
+}
+
+export interface InferenceAnswer {
+  /** One of the core's OUTCOME_ constants. `late` has outputs, too. */
+  readonly outcome: Outcome;
+  /** One entry for each output of the model; empty unless it was executed. */
+  readonly outputs: readonly Uint8Array[];
+  /** Of a rejected request: the latency that was to be expected. Otherwise 0. */
+  readonly predictedNs: number;
+  /** Batch that it ran in; 0 if it did not. */
+  readonly batchSize: number;
+  /** For people: why it failed on the device; empty otherwise. */
+  readonly error: string;
+}

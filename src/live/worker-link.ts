@@ -1,0 +1,25 @@
+import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from './messages.js';
+
+/** What a controller hears of a worker. Never called from within a call of the controller's own. */
+export interface WorkerEvents {
+  /** The worker is idle and takes actions. Also after each reconnection. */
+  up(description: WorkerDescription, state: WorkerState): void;
+  /** Times are the controller's. Actions sent before the last `up` are never answered. */
+  results(results: readonly ResultMessage[]): void;
+  /** Nothing sent will be answered any more, until the next `up`. `gpu`: only that one; null: the whole worker. */
+  down(reason: string, gpu: number | null): void;
+}
+
+/** A controller's connection with one worker, in this process or across a network. */
+export interface WorkerLink {
+  /** For people and metrics: "local" or HOST:PORT. */
+  readonly name: string;
+  /** Begins to connect, and to connect again whenever that is needed; `nowNs` is the controller's clock. */
+  start(events: WorkerEvents, nowNs: () => number): void;
+  /** Times are the controller's. Must be up. */
+  send(actions: readonly ActionMessage[]): void;
+  /** Gives up on a worker that hangs: reports `down`, then tries to bring it `up` again. */
+  restart(reason: string): void;
+  /** Resolves when the worker was told; no event comes afterwards. */
+  close(): Promise<void>;
+}
