@@ -14,6 +14,8 @@ export interface ClusterSpec {
   readonly gpus: number;
   /** Pages of each GPU's weights cache. */
   readonly pages: number;
+  /** True: a GPU runs a LOAD or an INFER, never both at once. */
+  readonly oneLane?: boolean;
 }
 
 /**
@@ -32,7 +34,9 @@ export class Cluster {
   readonly warm: BitMatrix;
   readonly pages: readonly PageCache[];
   readonly exec: readonly LaneTimeline[];
+  /** The very timelines of `exec` where GPUs have one lane. */
   readonly weights: readonly LaneTimeline[];
+  readonly oneLane: boolean;
   readonly recency: Recency;
   /** Last GPU clock that was reported, relative to nominal. */
   readonly clock: Float64Array;
@@ -79,7 +83,8 @@ export class Cluster {
     this.warm = new BitMatrix(models.length, gpus);
     this.pages = Array.from({ length: gpus }, () => new PageCache(pages));
     this.exec = Array.from({ length: gpus }, () => new LaneTimeline());
-    this.weights = Array.from({ length: gpus }, () => new LaneTimeline());
+    this.oneLane = spec.oneLane ?? false;
+    this.weights = this.oneLane ? this.exec : Array.from({ length: gpus }, () => new LaneTimeline());
     this.recency = new Recency(gpus, models.length);
     this.clock = new Float64Array(gpus).fill(1);
 

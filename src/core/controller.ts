@@ -1,10 +1,13 @@
-import { Action, type ActionKind, INFER, LOAD, STATUS_OK, STATUS_PENDING, UNLOAD } from './action.js';
+import { type Action, INFER, LOAD, STATUS_OK, STATUS_PENDING, STATUS_WORKER_LOST } from './action.js';
 import { Cluster, type ClusterSpec } from './cluster.js';
 import { Digest } from './digest.js';
 import { DueQueue } from './due-queue.js';
+import { type GpuChange, gpuCame, gpuWent } from './gpu-change.js';
 import { invariant } from './invariant.js';
 import type { RunObserver } from './observer.js';
-import { type Dispatcher, type Policy, type PolicyContext, REFUSE } from './policy.js';
+import { Orders } from './orders.js';
+import { type Policy, type PolicyContext, REFUSE } from './policy.js';
+import { predictLatencyNs } from './prediction.js';
 import {
   OUTCOME_ERROR,
   OUTCOME_LATE,
@@ -12,7 +15,6 @@ import {
   OUTCOME_REJECTED,
   OUTCOME_TIMEOUT,
   type Outcome,
-  REQUEST_IN_ACTION,
   REQUEST_QUEUED,
   RequestTable,
 } from './request.js';
@@ -21,8 +23,11 @@ import {
 export interface ControllerPort {
   /** Send the action to its GPU's worker. The object comes back through `result`. */
   send(action: Action, nowNs: number): void;
-  /** Answer the request in `slot`. The slot is free again when this returns. */
-  answer(slot: number, outcome: Outcome, nowNs: number): void;
+  /**
+   * Answer the request in `slot`; `action` is the INFER that served it, or null. The slot is free again when this
+   * returns.
+   */
+  answer(slot: number, outcome: Outcome, nowNs: number, action: Action | null): void;
 }
 
 export interface ControllerOptions {
@@ -31,14 +36,19 @@ export interface ControllerOptions {
   readonly createPolicy: (context: PolicyContext) => Policy;
   readonly port: ControllerPort;
   readonly observer?: RunObserver;
+  /** `predict`: whatever the policy, a request that can't be expected in time is refused at once. Default: none. */
+  readonly admission?: Admission;
 }
+
+export const ADMISSIONS = ['none', 'predict'] as const;
+export type Admission = (typeof ADMISSIONS)[number];
 
 /**
  * The central controller as a pure state machine. A driver tells it what happened (`offer`, `result`),
  * then calls `step` with the time; orders and answers leave through the port during that call. It reads no
  * clock and sets no timer: `nextWakeNs` says when it wants the next `step` if nothing happens before.
  */
-export class Controller implements Dispatcher {
+export class Controller {
   readonly cluster: Cluster;
   readonly requests = new RequestTable();
 
@@ -47,23 +57,26 @@ export class Controller implements Dispatcher {
   private readonly observer: RunObserver | null;
   private readonly timeouts = new DueQueue();
   private readonly decisions = new Digest();
-  private readonly pool: Action[] = [];
-  private nextActionId = 0;
+  private readonly orders: Orders;
   private lastNs = 0;
   /** Inputs since the last step, in the order they came; the arrays keep their length, these count. */
   private readonly results: Action[] = [];
   private resultCount = 0;
   private readonly arrived: number[] = [];
   private arrivedCount = 0;
+  private readonly gpuChanges: GpuChange[] = [];
+  private readonly predicts: boolean;
 
   constructor(options: ControllerOptions) {
     this.cluster = new Cluster(options.cluster);
     this.port = options.port;
     this.observer = options.observer ?? null;
+    this.predicts = options.admission === 'predict';
+    this.orders = new Orders(this.cluster, this.requests, this.decisions, this.port);
     this.policy = options.createPolicy({
       cluster: this.cluster,
       requests: this.requests,
-      dispatch: this,
+      dispatch: this.orders,
       defaultSloNs: options.defaultSloNs,
     });
   }
@@ -86,9 +99,22 @@ export class Controller implements Dispatcher {
     this.results[this.resultCount++] = action;
   }
 
-  /** True if something was offered or answered since the last `step`. */
+  /**
+   * The GPU is gone, with its weights. Each action that it was sent must have been given a result before; those that
+   * ended with `STATUS_WORKER_LOST` get another chance elsewhere.
+   */
+  gpuDown(gpu: number): void {
+    this.gpuChanges.push({ gpu, present: null });
+  }
+
+  /** The GPU is there, idle, and holds these models: after `gpuDown`, or with weights of former times at the start. */
+  gpuUp(gpu: number, present: readonly number[]): void {
+    this.gpuChanges.push({ gpu, present });
+  }
+
+  /** True if anything was told since the last `step`. */
   get hasInput(): boolean {
-    return this.resultCount > 0 || this.arrivedCount > 0;
+    return this.resultCount > 0 || this.arrivedCount > 0 || this.gpuChanges.length > 0;
   }
 
   /** Takes in everything that happened, then decides until there is nothing left to decide. */
@@ -98,6 +124,7 @@ export class Controller implements Dispatcher {
     const { results, arrived } = this;
     for (let i = 0; i < this.resultCount; i++) this.handleResult(results[i], nowNs);
     this.resultCount = 0;
+    if (this.gpuChanges.length > 0) this.changeGpus(nowNs);
     for (let i = 0; i < this.arrivedCount; i++) {
       this.admit(arrived[i], nowNs);
       this.expire(nowNs);
@@ -116,60 +143,23 @@ export class Controller implements Dispatcher {
     return Math.min(this.timeouts.topNs, this.policy.nextWakeNs(nowNs));
   }
 
-  infer(
-    gpu: number,
-    model: number,
-    batchIndex: number,
-    slots: Int32Array,
-    count: number,
-    earliestNs: number,
-    latestNs: number,
-    nowNs: number,
-  ): void {
-    invariant(this.cluster.warm.has(model, gpu), 'INFER goes to a GPU that holds the model');
-    const action = this.newAction(INFER, gpu, model, nowNs);
-    action.batchIndex = batchIndex;
-    action.batchSize = this.cluster.models[model].batchSizes[batchIndex];
-    invariant(count > 0 && count <= action.batchSize, 'a batch is neither empty nor over its size');
-    for (let i = 0; i < count; i++) {
-      const slot = slots[i];
-      invariant(this.requests.state[slot] === REQUEST_QUEUED, 'a request is in one action at a time');
-      this.requests.state[slot] = REQUEST_IN_ACTION;
-      action.requests[i] = slot;
-      this.decisions.add(this.requests.id[slot]);
-    }
-    action.count = count;
-    const timeline = this.cluster.exec[gpu];
-    const durationNs = this.cluster.execNs(gpu, model, batchIndex);
-    this.book(action, timeline.availableNs(nowNs), durationNs, earliestNs, latestNs);
-    timeline.add(action.id, durationNs, nowNs);
-    this.port.send(action, nowNs);
-  }
-
-  load(gpu: number, model: number, earliestNs: number, latestNs: number, nowNs: number): void {
-    invariant(this.cluster.held.add(model, gpu), 'LOAD goes to a GPU that lacks the model');
-    this.cluster.pages[gpu].take(this.cluster.models[model].pages);
-    const action = this.newAction(LOAD, gpu, model, nowNs);
-    const timeline = this.cluster.weights[gpu];
-    const durationNs = this.cluster.loadNs(model);
-    this.book(action, timeline.availableNs(nowNs), durationNs, earliestNs, latestNs);
-    timeline.add(action.id, durationNs, nowNs);
-    this.port.send(action, nowNs);
-  }
-
-  unload(gpu: number, model: number, nowNs: number): void {
-    invariant(this.cluster.warm.delete(model, gpu), 'UNLOAD goes to a GPU where the model is warm');
-    this.cluster.held.delete(model, gpu);
-    this.cluster.pages[gpu].release(this.cluster.models[model].pages);
-    const action = this.newAction(UNLOAD, gpu, model, nowNs);
-    // Earliest 0 puts it before any LOAD that waits for the pages it gives back.
-    this.book(action, 0, 0, 0, Number.POSITIVE_INFINITY);
-    this.port.send(action, nowNs);
-  }
-
   private admit(slot: number, nowNs: number): void {
     const model = this.requests.model[slot];
     this.requests.arrivalCopies[slot] = this.cluster.warm.count(model);
+    if (this.predicts && !this.isExpectedInTime(slot, nowNs))
+      this.answer(slot, OUTCOME_REJECTED, nowNs, null);
+    else this.queue(slot, nowNs);
+  }
+
+  private isExpectedInTime(slot: number, nowNs: number): boolean {
+    const { requests } = this;
+    const model = requests.model[slot];
+    const predictedNs = predictLatencyNs(this.cluster, model, this.policy.queued(model), nowNs);
+    requests.predictedNs[slot] = predictedNs;
+    return nowNs + predictedNs <= requests.arrivalNs[slot] + requests.sloNs[slot];
+  }
+
+  private queue(slot: number, nowNs: number): void {
     const dueNs = this.policy.admit(slot, nowNs);
     if (dueNs === REFUSE) {
       this.answer(slot, OUTCOME_REJECTED, nowNs, null);
@@ -177,6 +167,15 @@ export class Controller implements Dispatcher {
     }
     this.requests.dueNs[slot] = dueNs;
     if (dueNs < Number.POSITIVE_INFINITY) this.timeouts.push(dueNs, slot, this.requests.id[slot]);
+  }
+
+  private changeGpus(nowNs: number): void {
+    for (const change of this.gpuChanges) {
+      this.decisions.add(change.gpu);
+      if (change.present === null) gpuWent(this.cluster, this.policy, change.gpu, nowNs);
+      else gpuCame(this.cluster, this.policy, change.gpu, change.present, nowNs);
+    }
+    this.gpuChanges.length = 0;
   }
 
   /** Answers `timeout` to every request that still waits at its due time. */
@@ -213,7 +212,7 @@ export class Controller implements Dispatcher {
     this.policy.finished(action, nowNs);
     this.observer?.completed(action, nowNs, this.policy.queued(model), cluster.warm.count(model));
     if (action.kind === INFER) this.answerBatch(action, ok, nowNs);
-    this.pool.push(action);
+    this.orders.recycle(action);
   }
 
   private answerBatch(action: Action, ok: boolean, nowNs: number): void {
@@ -221,6 +220,11 @@ export class Controller implements Dispatcher {
     for (let i = 0; i < action.count; i++) {
       const slot = action.requests[i];
       const inTime = nowNs <= requests.arrivalNs[slot] + requests.sloNs[slot];
+      if (inTime && action.status === STATUS_WORKER_LOST) {
+        requests.state[slot] = REQUEST_QUEUED;
+        this.queue(slot, nowNs);
+        continue;
+      }
       this.answer(slot, ok ? (inTime ? OUTCOME_OK : OUTCOME_LATE) : OUTCOME_ERROR, nowNs, action);
     }
   }
@@ -236,40 +240,7 @@ export class Controller implements Dispatcher {
       this.cluster.warm.count(this.requests.model[slot]),
       action,
     );
-    this.port.answer(slot, outcome, nowNs);
+    this.port.answer(slot, outcome, nowNs, action);
     this.requests.release(slot);
-  }
-
-  private newAction(kind: ActionKind, gpu: number, model: number, nowNs: number): Action {
-    const action = this.pool.pop() ?? new Action(this.cluster.maxBatch);
-    action.id = this.nextActionId++;
-    action.kind = kind;
-    action.gpu = gpu;
-    action.model = model;
-    action.batchIndex = 0;
-    action.batchSize = 1;
-    action.count = 0;
-    action.sentNs = nowNs;
-    action.status = STATUS_PENDING;
-    return action;
-  }
-
-  private book(
-    action: Action,
-    startNs: number,
-    durationNs: number,
-    earliestNs: number,
-    latestNs: number,
-  ): void {
-    action.expectedDurationNs = durationNs;
-    action.expectedEndNs = startNs + durationNs;
-    action.earliestNs = earliestNs;
-    action.latestNs = latestNs;
-    const { decisions } = this;
-    decisions.add(action.sentNs);
-    decisions.add((action.gpu * 3 + action.kind) * 4096 + action.batchSize);
-    decisions.add(action.model);
-    decisions.add(earliestNs);
-    decisions.add(latestNs);
   }
 }

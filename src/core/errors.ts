@@ -4,7 +4,7 @@
  */
 export const ERRORS = {
   E_USAGE: { exit: 2, means: 'a command line flag or argument is wrong' },
-  E_THRESHOLD: { exit: 3, means: 'the run finished, and a --threshold was not met' },
+  E_THRESHOLD: { exit: 3, means: 'a --threshold of a run or a --tolerance of a comparison was not met' },
   E_CELLS_FAILED: { exit: 4, means: 'the sweep finished, and at least one cell failed' },
   E_CONFIG_SYNTAX: { exit: 10, means: 'the experiment file is not valid YAML' },
   E_CONFIG_KEY: { exit: 11, means: 'the experiment file has a key that does not exist' },
@@ -20,6 +20,15 @@ export const ERRORS = {
   E_PROFILE: { exit: 34, means: 'a model profile or models file is malformed' },
   E_MODEL_TOO_LARGE: { exit: 35, means: 'a model does not fit into the weights cache of a GPU' },
   E_RESULTS: { exit: 36, means: 'a results folder is missing, incomplete or of another version' },
+  E_DEVICE: { exit: 40, means: 'a GPU, driver or execution provider that live mode needs is not there' },
+  E_MODEL_FILE: { exit: 41, means: 'a model on disk is missing, corrupt or of a kind that cannot be served' },
+  E_LISTEN: { exit: 43, means: 'an address cannot be listened on' },
+  E_TLS: { exit: 44, means: 'a certificate or key cannot be used' },
+  E_WORKER: { exit: 45, means: 'a worker cannot be reached, or does not go with the others' },
+  E_SERVER: { exit: 48, means: 'an inference server cannot be reached, is not ready or speaks another protocol' },
+  E_ANSWERS_LOST: { exit: 49, means: 'the run finished, and requests were not answered by the server' },
+  E_JOURNAL: { exit: 46, means: 'a journal is malformed, cut off in its header or of another version' },
+  E_REPLAY_DIFFERS: { exit: 47, means: 'the replay of a journal decided otherwise than the recorded run' },
 } as const;
 
 export type ErrorCode = keyof typeof ERRORS;

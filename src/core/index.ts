@@ -26,7 +26,13 @@ export { BitMatrix } from './bit-matrix.js';
 export { Booking } from './booking.js';
 export { Calendar } from './calendar.js';
 export { Cluster, type ClusterSpec } from './cluster.js';
-export { Controller, type ControllerOptions, type ControllerPort } from './controller.js';
+export {
+  ADMISSIONS,
+  type Admission,
+  Controller,
+  type ControllerOptions,
+  type ControllerPort,
+} from './controller.js';
 export { DemandTracker, StaleList } from './demand.js';
 export { Digest } from './digest.js';
 export { ERRORS, type ErrorCode, type ErrorPlace, EscapementError } from './errors.js';
@@ -36,6 +42,7 @@ export { checkModel, type ModelSpec } from './model.js';
 export type { RunObserver } from './observer.js';
 export { PageCache } from './page-cache.js';
 export { type Dispatcher, type Policy, type PolicyContext, REFUSE } from './policy.js';
+export { predictLatencyNs } from './prediction.js';
 export { Recency } from './recency.js';
 export {
   OUTCOME_ERROR,

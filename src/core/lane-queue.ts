@@ -57,6 +57,11 @@ export class LaneQueue {
     return action;
   }
 
+  clear(): void {
+    this.actions.fill(null);
+    this.length = 0;
+  }
+
   private grow(): void {
     const before = this.actions.length;
     const actions: (Action | null)[] = new Array(before * 2).fill(null);

@@ -37,9 +37,9 @@ export interface PolicyContext {
 }
 
 /**
- * A scheduling policy: decides which action goes to which GPU, and when. The controller owns it and
- * calls it in this order at each instant: results, arrivals, timeouts, then `schedule`. A policy is pure: it learns the time from `nowNs` only, and the same calls always
- * lead to the same decisions.
+ * A scheduling policy: decides which action goes to which GPU, and when. The controller owns it and calls it in
+ * this order at each instant: results, GPUs that went or came, arrivals, timeouts, then `schedule`. A policy is
+ * pure: it learns the time from `nowNs` only, and the same calls always lead to the same decisions.
  */
 export interface Policy {
   readonly name: string;
@@ -53,6 +53,14 @@ export interface Policy {
   timedOut(slot: number, nowNs: number): void;
   /** An action's result was applied to the cluster; its requests are answered when this returns. */
   finished(action: Action, nowNs: number): void;
+  /**
+   * The model's weights went away from a GPU, or are there, though no UNLOAD or LOAD of this policy's made them: a
+   * worker was lost, or has come back with what it still held. The cluster knows it already.
+   */
+  weightsLost(gpu: number, model: number, nowNs: number): void;
+  weightsFound(gpu: number, model: number, nowNs: number): void;
+  /** The GPU's lanes were closed, or opened again. */
+  lanesChanged(gpu: number, nowNs: number): void;
   /** Sends everything that can be sent now. */
   schedule(nowNs: number): void;
   /** When it wants to be called again though nothing arrives, ns; Infinity: never. Always after `nowNs`. */

@@ -39,6 +39,8 @@ export class RequestTable {
   /** Demand that the request adds to its model, in the load balancer's units. */
   execDemand = new Float64Array(INITIAL_CAPACITY);
   loadDemand = new Float64Array(INITIAL_CAPACITY);
+  /** Of a refused request: the latency that was to be expected. */
+  predictedNs = new Float64Array(INITIAL_CAPACITY);
   /** GPUs that held the model, warm, when the request arrived: 0 is a cold start. */
   arrivalCopies = new Int32Array(INITIAL_CAPACITY);
 
@@ -63,6 +65,7 @@ export class RequestTable {
     this.sloNs[slot] = sloNs;
     this.execDemand[slot] = 0;
     this.loadDemand[slot] = 0;
+    this.predictedNs[slot] = 0;
     return slot;
   }
 
@@ -82,6 +85,7 @@ export class RequestTable {
     this.dueNs = enlarge(this.dueNs, new Float64Array(capacity));
     this.execDemand = enlarge(this.execDemand, new Float64Array(capacity));
     this.loadDemand = enlarge(this.loadDemand, new Float64Array(capacity));
+    this.predictedNs = enlarge(this.predictedNs, new Float64Array(capacity));
     this.arrivalCopies = enlarge(this.arrivalCopies, new Int32Array(capacity));
   }
 }

@@ -1,3 +1,4 @@
+import { invariant } from './invariant.js';
 import { NS_PER_MS } from './units.js';
 
 /** A lane is never considered free earlier than this from now: the time an action needs to get there. */
@@ -20,10 +21,17 @@ export class LaneTimeline {
   /** When the first outstanding action began, or should have; total of the estimates from then on. */
   private beginNs = 0;
   private totalNs = 0;
+  private closed = false;
 
-  /** Outstanding actions. */
+  /** Outstanding actions; Infinity while the lane is closed. */
   get outstanding(): number {
-    return this.length;
+    return this.closed ? Number.POSITIVE_INFINITY : this.length;
+  }
+
+  /** A closed lane belongs to a GPU that is gone: it is never available. All of its actions must have a result. */
+  setClosed(closed: boolean): void {
+    invariant(!closed || this.length === 0, 'a lane is closed when nothing is outstanding');
+    this.closed = closed;
   }
 
   /** Sum of the estimates of outstanding actions. */
@@ -33,6 +41,7 @@ export class LaneTimeline {
 
   /** When the lane should be free for another action. */
   availableNs(nowNs: number): number {
+    if (this.closed) return Number.POSITIVE_INFINITY;
     const soonest = nowNs + TIMELINE_FUTURE_NS;
     if (this.length === 0) return soonest;
     const headNs = this.sizes[this.head];
@@ -45,7 +54,7 @@ export class LaneTimeline {
    * arrives before; Infinity if only a result can bring that about. 0 for an idle lane.
    */
   bookableAtNs(aheadNs: number): number {
-    if (aheadNs <= TIMELINE_FUTURE_NS) return Number.POSITIVE_INFINITY;
+    if (this.closed || aheadNs <= TIMELINE_FUTURE_NS) return Number.POSITIVE_INFINITY;
     if (this.length === 0) return 0;
     const overdueNs = this.totalNs - this.sizes[this.head] - TIMELINE_LAG_NS;
     return overdueNs < aheadNs ? this.beginNs + this.totalNs - aheadNs + 1 : Number.POSITIVE_INFINITY;

@@ -122,6 +122,13 @@ export class Worker {
     if (this.outputs.length > 0) this.device.startOutput(this.outputs[0], nowNs);
   }
 
+  /** Forgets every action that waits for its lane: it is not answered. What runs goes on. */
+  dropWaiting(): void {
+    this.exec.clear();
+    this.weights.clear();
+    this.inputs.clear();
+  }
+
   /** Starts whatever may start now: EXEC before WEIGHTS, then INPUT. */
   step(nowNs: number): void {
     if (this.oneLane) this.stepOnlyLane(nowNs);

@@ -1,6 +1,9 @@
+import type { Admission } from '../core/controller.js';
 import type { ModelSpec } from '../core/model.js';
 import type { PolicyOptions } from '../policies/entry.js';
+import type { ModelSpread } from '../sim/spread.js';
 import type { WorkloadSpec } from '../workload/spec.js';
+import type { LIVE_DEVICES } from './schema-live.js';
 
 /** One run, checked and in canonical units: what an experiment file says after defaults and overrides. */
 export interface Experiment {
@@ -12,16 +15,22 @@ export interface Experiment {
   readonly seed: number;
   readonly cluster: ClusterConfig;
   readonly models: readonly ModelSpec[];
+  /** Where the ONNX file of each model is, for live mode; null for kinds that have none. */
+  readonly modelFiles: readonly (string | null)[];
+  /** How the measured durations of each model spread; null where its section does not tell. */
+  readonly spreads: readonly (ModelSpread | null)[];
   /** Several sections run at the same time. */
   readonly workloads: readonly WorkloadSpec[];
   /** Objective of requests that carry none of their own, ns. */
   readonly sloNs: number;
   readonly policy: { readonly kind: string; readonly options: PolicyOptions };
+  readonly admission: Admission;
   /** Requests that arrive before this are served but not counted, ns. */
   readonly warmupNs: number;
   /** Checks the simulator's invariants after every instant: slow, for debugging. */
   readonly checks: boolean;
   readonly output: OutputConfig;
+  readonly live: LiveConfig;
 }
 
 export interface ClusterConfig {
@@ -39,17 +48,32 @@ export interface ClusterConfig {
   /** Each worker's clock is off by a constant drawn from ± this. */
   readonly clockOffsetNs: number;
   readonly noise: NoiseConfig;
+  /** A GPU runs a LOAD or an INFER, never both at once. */
+  readonly oneLane: boolean;
+  /** From the moment that a lane takes up an action to the action's begin. */
+  readonly overheadNs: number;
   /** GPU clock changes, relative to nominal, sorted by time; gpu −1 is all. */
   readonly gpuClock: readonly { readonly atNs: number; readonly gpu: number; readonly factor: number }[];
 }
 
 export interface NoiseConfig {
+  /** `profile`: durations are drawn from `Experiment.spreads`. */
+  readonly distribution: 'normal' | 'profile';
   /** Standard deviation of INFER and LOAD durations relative to the profile. */
   readonly exec: number;
   readonly load: number;
   /** Share of INFERs that take `stragglerFactor` times as long. */
   readonly stragglers: number;
   readonly stragglerFactor: number;
+}
+
+/** How the experiment runs live; nothing in a simulation depends on it. */
+export interface LiveConfig {
+  readonly device: (typeof LIVE_DEVICES)[number];
+  /** Threads of one INFER on the CPU. */
+  readonly threads: number;
+  /** Simulated devices take this many times as long as the profiles say. */
+  readonly timeScale: number;
 }
 
 export interface OutputConfig {

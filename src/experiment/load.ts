@@ -47,30 +47,45 @@ async function buildExperiment(source: SourceDocument, overrides: readonly strin
   const { tree, placeOf } = overridden;
   const config = validate(experimentSchema, tree, placeOf);
   const { output } = config;
+  const { device = config.models.some(({ kind }) => kind === 'onnx') ? 'cpu' : 'simulated', ...live } =
+    config.live;
   const models = await buildModels(config.models, {
     file,
     cluster: config.cluster,
+    device: device === 'simulated' ? 'cpu' : device,
     placeOf: (index, key) => placeOf(['models', index, ...(key === undefined ? [] : [key])]),
   });
-  const names = models.map(({ name }) => name);
+  const names = models.map(({ spec }) => spec.name);
   config.workload.forEach((workload, i) => {
     checkSelection(names, workload.models, placeOf(['workload', i, 'models']));
   });
+  const spreads = models.map(({ spread }) => spread);
+  if (config.cluster.noise.distribution === 'profile' && spreads.every((spread) => spread === null)) {
+    throw new EscapementError(
+      'E_CONFIG_VALUE',
+      'no model of this run has a profile with more than medians: measure p99Ms and maxMs, or write normal',
+      placeOf(['cluster', 'noise', 'distribution']),
+    );
+  }
   return {
     name: config.name ?? basename(file, extname(file)),
     file,
     source: { text: source.text, overrides },
     seed: config.seed,
     cluster: config.cluster,
-    models,
+    models: models.map(({ spec }) => spec),
+    modelFiles: models.map(({ file }) => file),
+    spreads,
     workloads: await Promise.all(
       config.workload.map((workload, i) => finishWorkload(workload, i, file, overridden)),
     ),
     sloNs: config.slo,
     policy: config.policy,
+    admission: config.admission,
     warmupNs: config.warmup,
     checks: config.checks,
     output: { requestLog: output.requestLog, actionLog: output.actionLog, timelineNs: output.timeline },
+    live: { device, ...live },
   };
 }
 

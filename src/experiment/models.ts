@@ -1,10 +1,13 @@
 import { dirname, isAbsolute, join } from 'node:path';
 import { type ErrorPlace, EscapementError } from '../core/errors.js';
 import type { ModelSpec } from '../core/model.js';
+import type { ModelSpread } from '../sim/spread.js';
 import type { ClusterConfig } from './experiment.js';
 import { fitModel } from './fit.js';
 import { readModelsCsv } from './models-csv.js';
-import { profileModel, readProfile } from './profile.js';
+import { onnxFile, readMeasuredProfile, restrictBatches } from './onnx-model.js';
+import { type Profile, profileModel, readProfile } from './profile.js';
+import { profileSpread } from './profile-spread.js';
 import type { ModelsSection } from './schema-models.js';
 import { formatBytes, formatCount } from './units-text.js';
 import { zooModels } from './zoo.js';
@@ -14,8 +17,19 @@ export interface ModelsContext {
   /** The experiment file: paths are relative to its folder. */
   readonly file: string;
   readonly cluster: ClusterConfig;
+  /** What the profiles of ONNX models were measured on, where the sections do not name them. */
+  readonly device: string;
   /** Where section `index`, or a key of it, is written. */
   placeOf(index: number, key?: string): ErrorPlace;
+}
+
+/** A model with what its section knows beyond the figures of the scheduler. */
+export interface BuiltModel {
+  readonly spec: ModelSpec;
+  /** Its ONNX file; null where there is none. */
+  readonly file: string | null;
+  /** How its measured durations spread; null where that is not known. */
+  readonly spread: ModelSpread | null;
 }
 
 /**
@@ -25,20 +39,21 @@ export interface ModelsContext {
 export async function buildModels(
   sections: readonly ModelsSection[],
   context: ModelsContext,
-): Promise<ModelSpec[]> {
-  const models: ModelSpec[] = [];
+): Promise<BuiltModel[]> {
+  const models: BuiltModel[] = [];
   const names = new Set<string>();
   for (const [index, section] of sections.entries()) {
     for (const model of await sectionModels(section, context, index)) {
-      if (names.has(model.name)) {
+      const { name } = model.spec;
+      if (names.has(name)) {
         throw new EscapementError(
           'E_CONFIG_VALUE',
-          `two models are named ${model.name}: give one section another name`,
+          `two models are named ${name}: give one section another name`,
           context.placeOf(index),
         );
       }
-      checkFits(model, context, index);
-      names.add(model.name);
+      checkFits(model.spec, context, index);
+      names.add(name);
       models.push(model);
     }
   }
@@ -54,29 +69,66 @@ async function sectionModels(
   section: ModelsSection,
   context: ModelsContext,
   index: number,
-): Promise<ModelSpec[]> {
+): Promise<BuiltModel[]> {
   const { pageBytes } = context.cluster;
   switch (section.kind) {
-    case 'csv':
-      return readModelsCsv(relativeTo(context.file, section.path), pageBytes).catch(named(context, index));
-    case 'profile': {
-      const profile = await readProfile(relativeTo(context.file, section.path)).catch(named(context, index));
-      return copiesOf(profileModel(profile, section.name ?? profile.name, pageBytes), section.copies);
+    case 'csv': {
+      const path = relativeTo(context.file, section.path);
+      return plain(await readModelsCsv(path, pageBytes).catch(named(context, index, 'path')));
     }
+    case 'profile': {
+      const path = relativeTo(context.file, section.path);
+      const profile = await readProfile(path).catch(named(context, index, 'path'));
+      return measured(profile, null, section, pageBytes);
+    }
+    case 'onnx':
+      return onnxModels(section, context, index);
     case 'fit': {
       const name = section.name ?? `fit-${formatCount(section.parameters)}`;
-      return copiesOf(fitModel({ name, parameters: section.parameters }, pageBytes), section.copies);
+      return plain(copiesOf(fitModel({ name, parameters: section.parameters }, pageBytes), section.copies));
     }
     case 'zoo':
-      return zooModels(section.varieties, section.copies, pageBytes);
+      return plain(await zooModels(section.varieties, section.copies, pageBytes));
   }
 }
 
+async function onnxModels(
+  section: Extract<ModelsSection, { kind: 'onnx' }>,
+  context: ModelsContext,
+  index: number,
+): Promise<BuiltModel[]> {
+  const file = await onnxFile(relativeTo(context.file, section.path));
+  const profile =
+    section.profile === undefined
+      ? await readMeasuredProfile(file, context.device, context.placeOf(index, 'path'))
+      : await readProfile(relativeTo(context.file, section.profile)).catch(named(context, index, 'profile'));
+  const used =
+    section.batchSizes === undefined
+      ? profile
+      : restrictBatches(profile, section.batchSizes, context.placeOf(index, 'batchSizes'));
+  return measured(used, file, section, context.cluster.pageBytes);
+}
+
+function measured(
+  profile: Profile,
+  file: string | null,
+  { name, copies }: { readonly name?: string; readonly copies: number },
+  pageBytes: number,
+): BuiltModel[] {
+  const spread = profileSpread(profile);
+  const specs = copiesOf(profileModel(profile, name ?? profile.name, pageBytes), copies);
+  return specs.map((spec) => ({ spec, file, spread }));
+}
+
+function plain(specs: readonly ModelSpec[]): BuiltModel[] {
+  return specs.map((spec) => ({ spec, file: null, spread: null }));
+}
+
 /** A missing file is reported where the experiment names it; other mistakes are in that file. */
-function named(context: ModelsContext, index: number): (error: unknown) => never {
+function named(context: ModelsContext, index: number, key: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof EscapementError) || error.code !== 'E_FILE_MISSING') throw error;
-    throw new EscapementError(error.code, error.message, context.placeOf(index, 'path'));
+    throw new EscapementError(error.code, error.message, context.placeOf(index, key));
   };
 }
 

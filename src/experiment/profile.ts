@@ -6,6 +6,7 @@ import { NS_PER_MS, NS_PER_S } from '../core/units.js';
 import { readDocument, shortPath } from './document.js';
 import { section } from './fields.js';
 import { fileProblem } from './files.js';
+import { crossedQuantiles } from './profile-spread.js';
 import { validate } from './validate.js';
 
 const milliseconds = z.number().positive();
@@ -13,6 +14,8 @@ const milliseconds = z.number().positive();
 const batch = section({
   batch: z.int().min(1).describe('Batch size.'),
   medianMs: milliseconds.describe('Median time of one INFER, without copies. What simulations use.'),
+  minMs: milliseconds.exactOptional().describe('Shortest time seen.'),
+  p90Ms: milliseconds.exactOptional().describe('90th percentile.'),
   p99Ms: milliseconds.exactOptional().describe('99th percentile.'),
   maxMs: milliseconds.exactOptional().describe('Longest time seen.'),
   runs: z.int().min(1).exactOptional().describe('Number of measured runs.'),
@@ -34,6 +37,8 @@ export const profileSchema = section({
   precision: z.string().min(1).describe('Number format, e.g. FP32.'),
   weightsBytes: z.int().min(1).describe('Bytes of its weights.'),
   loadMs: milliseconds.describe('Time to copy the weights from host to GPU.'),
+  loadP99Ms: milliseconds.exactOptional().describe('99th percentile of it.'),
+  loadMaxMs: milliseconds.exactOptional().describe('Longest time seen of it.'),
   inputBytes: z.int().min(0).describe('Bytes of the input of one request.'),
   outputBytes: z.int().min(0).describe('Bytes of the output of one request.'),
   batches: z.array(batch).min(1).describe('Latency by batch size, ascending from 1.'),
@@ -67,6 +72,8 @@ export function parseProfile(text: string, file: string): Profile {
       placeOf(['batches', i, 'batch']),
     );
   });
+  const crossed = crossedQuantiles(profile);
+  if (crossed !== null) throw new EscapementError('E_PROFILE', crossed.what, placeOf(crossed.path));
   return profile;
 }
 

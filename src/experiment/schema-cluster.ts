@@ -15,6 +15,12 @@ const network = section({
 });
 
 const noise = section({
+  distribution: z
+    .enum(['normal', 'profile'])
+    .default('normal')
+    .describe(
+      'profile: durations are drawn from the quantiles that profiles hold (min, median, p90, p99, max); normal: they are what the profile says. exec and load come on top of either.',
+    ),
   exec: share('Standard deviation of INFER durations relative to the profile, e.g. 1%.').prefault(0),
   load: share('Standard deviation of LOAD durations relative to the profile.').prefault(0),
   stragglers: share('Share of INFERs that take stragglerFactor times as long, e.g. 0.1%.', 1).prefault(0),
@@ -44,6 +50,13 @@ export const clusterSchema = section({
   network: network.prefault({}).describe('Delay of messages between controller and workers.'),
   clockOffset: duration("Each worker's clock is off by a constant drawn from ± this.").prefault('0s'),
   noise: noise.prefault({}).describe('How far durations stray from the profile.'),
+  lanes: z
+    .enum(['two', 'one'])
+    .default('two')
+    .describe('one: a GPU runs a LOAD or an INFER, never both at once, as with webgpu; two: one of each.'),
+  overhead: duration(
+    'What a lane needs between taking up an action and its begin, as real executors do, e.g. 50us.',
+  ).prefault('0s'),
   gpuClock: z.array(clockChange).prefault([]).describe('Changes of the GPU clock during the run.'),
 }).transform((cluster, context): ClusterConfig => {
   if (cluster.pages !== undefined && cluster.memory !== undefined) {
@@ -77,6 +90,8 @@ export const clusterSchema = section({
     network: { delayNs: cluster.network.delay, jitterNs: cluster.network.jitter },
     clockOffsetNs: cluster.clockOffset,
     noise: cluster.noise,
+    oneLane: cluster.lanes === 'one',
+    overheadNs: cluster.overhead,
     gpuClock: cluster.gpuClock
       .map(({ at, gpu, factor }) => ({ atNs: at, gpu: gpu ?? -1, factor }))
       .sort((left, right) => left.atNs - right.atNs),

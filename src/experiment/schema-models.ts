@@ -25,6 +25,27 @@ const modelsSection = z.discriminatedUnion('kind', [
     name: z.string().min(1).exactOptional().describe("Instead of the profile's name."),
   }).describe('A measured model.'),
   section({
+    kind: z.literal('onnx'),
+    path: z
+      .string()
+      .min(1)
+      .describe('ONNX file, or the folder of a model in a repository, NAME/VERSION/model.onnx.'),
+    profile: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe(
+        'Its profile (JSON); profile.DEVICE.json beside the model, cpu unless live.device is another, when absent.',
+      ),
+    batchSizes: z
+      .array(z.int().min(1))
+      .min(1)
+      .exactOptional()
+      .describe('Batch sizes to use, of those in the profile and with 1; all of them when absent.'),
+    copies,
+    name: z.string().min(1).exactOptional().describe("Instead of the profile's name."),
+  }).describe('A model that runs live; simulations take its measured profile.'),
+  section({
     kind: z.literal('fit'),
     parameters: count('Parameters of the model, e.g. 25.6M.'),
     copies,

@@ -1,6 +1,8 @@
 import * as z from 'zod';
+import { ADMISSIONS } from '../core/controller.js';
 import { duration, refuse, section, textField } from './fields.js';
 import { clusterSchema } from './schema-cluster.js';
+import { liveSchema } from './schema-live.js';
 import { modelsSchema } from './schema-models.js';
 import { policySchema } from './schema-policy.js';
 import { sweepSchema } from './schema-sweep.js';
@@ -29,12 +31,19 @@ export const experimentSchema = section({
     1,
   ).prefault('100ms'),
   policy: policySchema,
+  admission: z
+    .enum(ADMISSIONS)
+    .default('none')
+    .describe('predict: a request is refused at once when its predicted latency exceeds its objective.'),
   warmup: duration('Requests that arrive before this are served and not counted.').prefault('0s'),
   checks: z
     .boolean()
     .default(false)
     .describe("Check the simulator's invariants after every instant: slow, for debugging."),
   output: output.prefault({}).describe('What is written besides the summary.'),
+  live: liveSchema
+    .prefault({})
+    .describe('How the experiment runs on real time and real models; simulations do without.'),
   sweep: sweepSchema.exactOptional().describe('What `sweep` varies when no --vary is given.'),
 });
 

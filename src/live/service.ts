@@ -17,6 +17,8 @@ export interface InferenceService {
 
 export interface InferenceRequest {
   readonly model: number;
+  /** Who sends it, for logs and per-section figures; 0 if that is not known. */
+  readonly user: number;
   /** Latency objective, counted from now. */
   readonly sloNs: number;
   /** One entry for each input of the model, of exactly its size in bytes. Kept until the answer. */

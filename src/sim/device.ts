@@ -5,6 +5,7 @@ import type { DevicePort } from '../core/worker.js';
 import { normal } from '../random/distributions.js';
 import type { Random } from '../random/streams.js';
 import { type EventQueue, EXEC_END, INPUT_END, LOAD_END, OUTPUT_END } from './event-queue.js';
+import { type ModelSpread, quantile } from './spread.js';
 
 /** Execution never takes less than this share of its profiled time, however the noise falls. */
 const LEAST_NOISE_FACTOR = 0.1;
@@ -30,6 +31,10 @@ export interface SimDeviceOptions {
   /** Bytes per second of INPUT and OUTPUT copies; Infinity: they take no time. */
   readonly copyBytesPerS: number;
   readonly noise: DeviceNoise;
+  /** Durations are drawn from these, one entry a model; null: of this one they are not. */
+  readonly spreads: readonly (ModelSpread | null)[] | null;
+  /** From the moment that a lane takes up an action to the action's begin: what a real executor does in between. */
+  readonly overheadNs: number;
   /** Draws of the noise; shared by all devices of a run. */
   readonly execRandom: Random;
   readonly loadRandom: Random;
@@ -55,21 +60,25 @@ export class SimDevice implements DevicePort {
     this.startCopy(action, OUTPUT_END, this.options.models[action.model].outputBytes);
   }
 
-  startExec(action: Action): void {
+  startExec(action: Action, nowNs: number): void {
     const { options } = this;
     const { noise } = options;
     let durationNs = options.models[action.model].execNs[action.batchIndex];
+    const spread = options.spreads?.[action.model]?.exec[action.batchIndex];
+    if (spread) durationNs *= quantile(spread, options.execRandom());
     if (noise.exec > 0) durationNs *= noiseFactor(options.execRandom, noise.exec);
     if (noise.stragglers > 0 && options.execRandom() < noise.stragglers) durationNs *= noise.stragglerFactor;
     this.execClock = this.clockFactor;
-    this.end(EXEC_END, Math.round(durationNs / this.execClock));
+    this.begin(action, nowNs, EXEC_END, Math.round(durationNs / this.execClock));
   }
 
-  startLoad(action: Action): void {
+  startLoad(action: Action, nowNs: number): void {
     const { options } = this;
     let durationNs = options.models[action.model].loadNs;
+    const spread = options.spreads?.[action.model]?.load;
+    if (spread) durationNs *= quantile(spread, options.loadRandom());
     if (options.noise.load > 0) durationNs *= noiseFactor(options.loadRandom, options.noise.load);
-    this.end(LOAD_END, Math.round(durationNs));
+    this.begin(action, nowNs, LOAD_END, Math.round(durationNs));
   }
 
   unload(): void {
@@ -78,6 +87,17 @@ export class SimDevice implements DevicePort {
 
   private startCopy(action: Action, kind: typeof INPUT_END | typeof OUTPUT_END, bytes: number): void {
     this.end(kind, Math.round((bytes * action.count * NS_PER_S) / this.options.copyBytesPerS));
+  }
+
+  private begin(
+    action: Action,
+    nowNs: number,
+    kind: typeof EXEC_END | typeof LOAD_END,
+    durationNs: number,
+  ): void {
+    const { overheadNs } = this.options;
+    action.beginNs = nowNs + overheadNs;
+    this.end(kind, overheadNs + durationNs);
   }
 
   private end(

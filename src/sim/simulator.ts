@@ -1,6 +1,6 @@
 import { type Action, LANE_EXEC, LANE_WEIGHTS } from '../core/action.js';
 import type { ArrivalSource } from '../core/arrivals.js';
-import { Controller } from '../core/controller.js';
+import { type Admission, Controller } from '../core/controller.js';
 import { invariant } from '../core/invariant.js';
 import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
@@ -22,21 +22,29 @@ import {
   WORKER_WAKE,
 } from './event-queue.js';
 import { Network, type NetworkOptions, NO_DELAY } from './network.js';
+import type { ModelSpread } from './spread.js';
 
 export interface SimulatorOptions {
   readonly models: readonly ModelSpec[];
   readonly gpus: number;
   /** Pages of each GPU's weights cache. */
   readonly pages: number;
+  /** True: a GPU runs a LOAD or an INFER, never both at once. */
+  readonly oneLane?: boolean;
   readonly defaultSloNs: number;
   readonly createPolicy: (context: PolicyContext) => Policy;
   readonly source: ArrivalSource;
   /** Of every random stream in the simulated world. */
   readonly seed: number | string;
   readonly observer?: RunObserver;
+  readonly admission?: Admission;
   /** Bytes per second of INPUT and OUTPUT copies; by default they take no time. */
   readonly copyBytesPerS?: number;
   readonly noise?: DeviceNoise;
+  /** Durations are drawn from these instead of taken from the profile, one entry a model. */
+  readonly spreads?: readonly (ModelSpread | null)[] | null;
+  /** What a lane needs from taking up an action to the action's begin. */
+  readonly overheadNs?: number;
   readonly network?: NetworkOptions;
   /** Each worker's clock is off by a constant drawn uniformly from ± this: what clock synchronisation left. */
   readonly clockOffsetNs?: number;
@@ -81,6 +89,7 @@ export class Simulator {
 
   constructor(options: SimulatorOptions) {
     const { models, gpus, pages, seed } = options;
+    const oneLane = options.oneLane ?? false;
     this.source = options.source;
     this.network = new Network(gpus, options.network ?? NO_DELAY, stream(seed, 'network'));
     const offsets = stream(seed, 'clock-offset');
@@ -88,7 +97,8 @@ export class Simulator {
     this.offsetNs = Float64Array.from({ length: gpus }, () => Math.round((2 * offsets() - 1) * mostNs));
     this.wakeNs = new Float64Array(gpus).fill(Number.POSITIVE_INFINITY);
     this.controller = new Controller({
-      cluster: { models, gpus, pages },
+      cluster: { models, gpus, pages, oneLane },
+      admission: options.admission ?? 'none',
       defaultSloNs: options.defaultSloNs,
       createPolicy: options.createPolicy,
       port: {
@@ -103,12 +113,14 @@ export class Simulator {
       clock: this as { readonly nowNs: number },
       copyBytesPerS: options.copyBytesPerS ?? Number.POSITIVE_INFINITY,
       noise: options.noise ?? NO_NOISE,
+      spreads: options.spreads ?? null,
+      overheadNs: options.overheadNs ?? 0,
       execRandom: stream(seed, 'exec-noise'),
       loadRandom: stream(seed, 'load-noise'),
     };
     this.devices = Array.from({ length: gpus }, (_, gpu) => new SimDevice({ ...shared, gpu }));
     const sendResult = (action: Action) => this.sendResult(action);
-    this.workers = this.devices.map((device) => new Worker({ models, pages, device, sendResult }));
+    this.workers = this.devices.map((device) => new Worker({ models, pages, oneLane, device, sendResult }));
     for (const { atNs, gpu, factor } of options.gpuClock ?? []) {
       const first = Math.max(gpu, 0);
       const last = gpu < 0 ? gpus - 1 : gpu;

@@ -17,7 +17,11 @@ export class ScriptedPolicy implements Policy {
   dueAfterNs = Number.POSITIVE_INFINITY;
   onSchedule: (nowNs: number, dispatch: Dispatcher) => void = () => {};
 
-  constructor(private readonly context: PolicyContext) {}
+  readonly dispatch: Dispatcher;
+
+  constructor({ dispatch }: PolicyContext) {
+    this.dispatch = dispatch;
+  }
 
   admit(slot: number, nowNs: number): number {
     this.calls.push('admit');
@@ -38,7 +42,19 @@ export class ScriptedPolicy implements Policy {
 
   schedule(nowNs: number): void {
     this.calls.push('schedule');
-    this.onSchedule(nowNs, this.context.dispatch);
+    this.onSchedule(nowNs, this.dispatch);
+  }
+
+  weightsLost(gpu: number, model: number): void {
+    this.calls.push(`lost ${model} on ${gpu}`);
+  }
+
+  weightsFound(gpu: number, model: number): void {
+    this.calls.push(`found ${model} on ${gpu}`);
+  }
+
+  lanesChanged(gpu: number): void {
+    this.calls.push(`lanes of ${gpu}`);
   }
 
   nextWakeNs(): number {
@@ -92,7 +108,16 @@ export class ControllerHarness {
     const slots = this.policy.waiting.splice(0);
     if (slots.length === 0) return;
     const batchIndex = slots.length === 1 ? 0 : slots.length === 2 ? 1 : 2;
-    this.controller.infer(0, 0, batchIndex, Int32Array.from(slots), slots.length, nowNs, nowNs + 1e9, nowNs);
+    this.policy.dispatch.infer(
+      0,
+      0,
+      batchIndex,
+      Int32Array.from(slots),
+      slots.length,
+      nowNs,
+      nowNs + 1e9,
+      nowNs,
+    );
   }
 
   /** Some legal decision of the kind, chosen by `pick`, if there is one. */
@@ -102,13 +127,14 @@ export class ControllerHarness {
     const gpu = pick % 2;
     const model = (pick >> 1) % 4;
     if (kind === 'load' && !cluster.held.has(model, gpu) && cluster.pages[gpu].free >= 2) {
-      this.controller.load(gpu, model, nowNs, nowNs, nowNs);
-    } else if (kind === 'unload' && cluster.warm.has(model, gpu)) this.controller.unload(gpu, model, nowNs);
+      this.policy.dispatch.load(gpu, model, nowNs, nowNs, nowNs);
+    } else if (kind === 'unload' && cluster.warm.has(model, gpu))
+      this.policy.dispatch.unload(gpu, model, nowNs);
     else if (kind === 'infer') {
       const at = waiting.findIndex((slot) => cluster.warm.has(requests.model[slot], gpu));
       if (at < 0) return;
       const [slot] = waiting.splice(at, 1);
-      this.controller.infer(gpu, requests.model[slot], 0, Int32Array.of(slot), 1, nowNs, nowNs, nowNs);
+      this.policy.dispatch.infer(gpu, requests.model[slot], 0, Int32Array.of(slot), 1, nowNs, nowNs, nowNs);
     }
   }
 }

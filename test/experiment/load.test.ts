@@ -20,15 +20,21 @@ describe('loadExperiment', () => {
         copyBytesPerS: Number.POSITIVE_INFINITY,
         network: { delayNs: 0, jitterNs: 0 },
         clockOffsetNs: 0,
-        noise: { exec: 0, load: 0, stragglers: 0, stragglerFactor: 10 },
+        noise: { distribution: 'normal', exec: 0, load: 0, stragglers: 0, stragglerFactor: 10 },
+        oneLane: false,
+        overheadNs: 0,
         gpuClock: [],
       },
       workloads: [{ kind: 'poisson', ratePerS: 600, durationNs: 20e9, popularity: { kind: 'uniform' } }],
       sloNs: 100e6,
       policy: { kind: 'clockwork', options: { scheduleAhead: 10e6, maxBatch: 8, maxExec: 250e6 } },
+      admission: 'none',
       warmupNs: 0,
       checks: false,
       output: { requestLog: true, actionLog: true, timelineNs: [1e9, 2e9] },
+      live: { device: 'simulated', threads: 1, timeScale: 1 },
+      modelFiles: [null, null],
+      spreads: [null, null],
     });
     expect(experiment.policy.options.latestDelta).toBeUndefined();
     expect(experiment.models.map(({ name }) => name)).toEqual(['0', '1']);
@@ -107,6 +113,8 @@ policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
   network: { delay: 100us, jitter: 20us }
   clockOffset: 1ms
   noise: { exec: 1%, load: 2%, stragglers: 0.1%, stragglerFactor: 5 }
+  lanes: one
+  overhead: 50us
   gpuClock: [{ at: 10s, gpu: 2, factor: 0.8 }, { at: 5s, factor: 0.9 }]`,
       ),
     );
@@ -118,7 +126,9 @@ policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
       copyBytesPerS: 12.2e9,
       network: { delayNs: 100_000, jitterNs: 20_000 },
       clockOffsetNs: 1_000_000,
-      noise: { exec: 0.01, load: 0.02, stragglers: 0.001, stragglerFactor: 5 },
+      noise: { distribution: 'normal', exec: 0.01, load: 0.02, stragglers: 0.001, stragglerFactor: 5 },
+      oneLane: true,
+      overheadNs: 50_000,
       gpuClock: [
         { atNs: 5e9, gpu: -1, factor: 0.9 },
         { atNs: 10e9, gpu: 2, factor: 0.8 },

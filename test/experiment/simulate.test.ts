@@ -34,6 +34,21 @@ describe('the result of a run', () => {
     expect(sloMs).toBe(50);
   });
 
+  it('follows the lanes, the overhead and the admission of the experiment', async () => {
+    const loaded = await load(BASE, ['workload.duration=1s', 'workload.rate=2000/s', 'slo=20ms']);
+    const digest = async (...overrides: string[]) =>
+      (await simulate(await load(BASE, [...loaded.source.overrides, ...overrides]))).summary;
+    const plain = await digest();
+    const [oneLane, overhead, predict] = [
+      await digest('cluster.lanes=one'),
+      await digest('cluster.overhead=1ms'),
+      await digest('admission=predict'),
+    ];
+    expect(new Set([plain, oneLane, overhead, predict].map(({ digest }) => digest)).size).toBe(4);
+    expect(overhead.gpu.execUtilization).toBeLessThan(plain.gpu.execUtilization - 0.1);
+    expect([plain.requests.rejected, predict.requests.rejected > 0]).toEqual([0, true]);
+  });
+
   it('has no objective where each row of a file carries its own', async () => {
     const rows = BASE.replace(/^workload:.*\n/m, 'workload: { kind: arrivals, path: arrivals.csv }\n');
     expect((await simulate(await load(rows.replace(/^slo:.*\n/m, '')))).sloMs).toBeNull();

@@ -1,5 +1,5 @@
-import { ACTION_NAMES, type Action, STATUS_OK } from '../../src/core/action.js';
-import { Controller } from '../../src/core/controller.js';
+import { ACTION_NAMES, type Action, STATUS_OK, STATUS_WORKER_LOST } from '../../src/core/action.js';
+import { type Admission, Controller } from '../../src/core/controller.js';
 import type { ModelSpec } from '../../src/core/model.js';
 import { OUTCOME_NAMES } from '../../src/core/request.js';
 import type { PolicyOptions } from '../../src/policies/entry.js';
@@ -14,6 +14,8 @@ export interface HarnessOptions {
   readonly gpus?: number;
   readonly pages?: number;
   readonly sloNs?: number;
+  readonly oneLane?: boolean;
+  readonly admission?: Admission;
 }
 
 /** A controller with a real policy, whose workers and clock are the test. All times in ms. */
@@ -27,12 +29,22 @@ export class PolicyHarness {
   readonly answers: string[] = [];
   private readonly sloMs: number;
 
-  constructor({ policy, options, models, gpus = 1, pages = 100, sloNs = 100 * MS }: HarnessOptions) {
+  constructor({
+    policy,
+    options,
+    models,
+    gpus = 1,
+    pages = 100,
+    sloNs = 100 * MS,
+    oneLane = false,
+    admission = 'none',
+  }: HarnessOptions) {
     const entry = POLICIES.find(({ kind }) => kind === policy);
     if (entry === undefined) throw new Error(`no policy ${policy}`);
     this.sloMs = sloNs / MS;
     this.controller = new Controller({
-      cluster: { models, gpus, pages },
+      cluster: { models, gpus, pages, oneLane },
+      admission,
       defaultSloNs: sloNs,
       createPolicy: (context) => entry.create(context, options),
       port: {
@@ -75,17 +87,36 @@ export class PolicyHarness {
   finish(nowMs: number, match = '', status = STATUS_OK): void {
     const at = this.outstanding.findIndex((action) => describeAction(action).includes(match));
     if (at < 0) throw new Error(`nothing outstanding matches '${match}'`);
-    const [action] = this.outstanding.splice(at, 1);
+    this.conclude(this.outstanding[at] as Action, nowMs, status);
+  }
+
+  private conclude(action: Action, nowMs: number, status: number): void {
+    this.outstanding.splice(this.outstanding.indexOf(action), 1);
     const endNs = nowMs * MS;
     Object.assign(action, { status, beginNs: endNs - action.expectedDurationNs, endNs, clock: 1 });
     this.controller.result(action);
+  }
+
+  /** The GPU is lost, and what it was sent with it. Call `step` afterwards. */
+  lose(gpu: number, nowMs: number): void {
+    for (const action of this.outstanding.filter((sent) => sent.gpu === gpu)) {
+      this.outstanding.splice(this.outstanding.indexOf(action), 1);
+      Object.assign(action, { status: STATUS_WORKER_LOST, beginNs: nowMs * MS, endNs: nowMs * MS, clock: 1 });
+      this.controller.result(action);
+    }
+    this.controller.gpuDown(gpu);
   }
 
   /** Lets time pass: every action ends, successfully, when it is expected to. */
   settle(fromMs: number, toMs: number): void {
     for (let nowMs = fromMs; nowMs <= toMs; nowMs++) {
       this.step(nowMs);
-      while (this.outstanding.some(({ expectedEndNs }) => expectedEndNs <= nowMs * MS)) this.end(nowMs);
+      for (;;) {
+        const due = this.outstanding.find(({ expectedEndNs }) => expectedEndNs <= nowMs * MS);
+        if (due === undefined) break;
+        this.conclude(due, nowMs, STATUS_OK);
+        this.step(nowMs);
+      }
     }
   }
 

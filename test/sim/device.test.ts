@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { INFER } from '../../src/core/action.js';
 import { stream } from '../../src/random/streams.js';
-import { type DeviceNoise, NO_NOISE, SimDevice } from '../../src/sim/device.js';
+import { type DeviceNoise, NO_NOISE, SimDevice, type SimDeviceOptions } from '../../src/sim/device.js';
 import { EventQueue } from '../../src/sim/event-queue.js';
 import { action, model } from '../core/fixtures.js';
 
-function device(noise: DeviceNoise = NO_NOISE, copyBytesPerS = Number.POSITIVE_INFINITY, seed = 1) {
+function device(
+  noise: DeviceNoise = NO_NOISE,
+  copyBytesPerS = Number.POSITIVE_INFINITY,
+  seed = 1,
+  departures: Partial<SimDeviceOptions> = {},
+) {
   const events = new EventQueue();
   const made = new SimDevice({
     gpu: 0,
@@ -16,6 +21,9 @@ function device(noise: DeviceNoise = NO_NOISE, copyBytesPerS = Number.POSITIVE_I
     noise,
     execRandom: stream(seed, 'exec-noise'),
     loadRandom: stream(seed, 'load-noise'),
+    spreads: null,
+    overheadNs: 0,
+    ...departures,
   });
   /** How long what was started takes. */
   const duration = () => events.pop().timeNs - 1000;
@@ -30,7 +38,7 @@ function infer(batchIndex: number, count = 1) {
 function samples(noise: DeviceNoise, seed = 1): number[] {
   const { made, duration } = device(noise, undefined, seed);
   return Array.from({ length: 20_000 }, () => {
-    made.startExec(infer(0));
+    made.startExec(infer(0), 1000);
     return duration() / 3e6;
   });
 }
@@ -43,20 +51,20 @@ describe('SimDevice', () => {
   it('takes exactly as long as the profile says, by batch size', () => {
     const { made, duration } = device();
     for (const [batchIndex, expected] of [3e6, 5e6, 8e6].entries()) {
-      made.startExec(infer(batchIndex));
+      made.startExec(infer(batchIndex), 1000);
       expect(duration()).toBe(expected);
     }
-    made.startLoad(action(0));
+    made.startLoad(action(0), 1000);
     expect(duration()).toBe(8e6);
   });
 
   it('runs slower at a lower clock, and remembers the clock that it began at', () => {
     const { made, duration } = device();
     made.clockFactor = 0.5;
-    made.startExec(infer(0));
+    made.startExec(infer(0), 1000);
     made.clockFactor = 1;
     expect([duration(), made.execClock]).toEqual([6e6, 0.5]);
-    made.startLoad(action(0));
+    made.startLoad(action(0), 1000);
     expect(duration()).toBe(8e6);
   });
 
@@ -98,12 +106,45 @@ describe('SimDevice', () => {
 
   it('draws noise of LOADs from a stream of its own', () => {
     const { made, duration } = device({ ...NO_NOISE, exec: 0.1, load: 0.1 });
-    made.startExec(infer(0));
+    made.startExec(infer(0), 1000);
     const alone = duration();
     const { made: other, duration: otherDuration } = device({ ...NO_NOISE, exec: 0.1, load: 0.1 });
-    other.startLoad(action(0));
+    other.startLoad(action(0), 1000);
     expect(otherDuration()).not.toBe(8e6);
-    other.startExec(infer(0));
+    other.startExec(infer(0), 1000);
     expect(otherDuration()).toBe(alone);
+  });
+
+  it('draws durations from the quantiles of the model where it has them', () => {
+    const exec = { shares: [0, 0.5, 1], factors: [0.9, 1, 2] };
+    const spreads = [{ exec: [exec, null, null], load: { shares: [0, 1], factors: [3, 3] } }];
+    const { made, duration } = device(NO_NOISE, undefined, 1, { spreads });
+    const drawn = Array.from({ length: 20_000 }, () => {
+      made.startExec(infer(0), 1000);
+      return duration() / 3e6;
+    }).sort((a, b) => a - b);
+    // A quarter of the runs takes up to 0.95 of the median, three quarters up to 1.5 times it.
+    for (const [rank, expected] of [
+      [0, 0.9],
+      [5000, 0.95],
+      [10_000, 1],
+      [15_000, 1.5],
+      [19_999, 2],
+    ] as const)
+      expect(Math.abs((drawn[rank] as number) - expected)).toBeLessThan(0.02);
+    made.startExec(infer(1), 1000);
+    expect(duration()).toBe(5e6);
+    made.startLoad(action(0), 1000);
+    expect(duration()).toBe(24e6);
+  });
+
+  it('begins an action only after its overhead, which counts as neither EXEC nor LOAD', () => {
+    const { made, duration } = device(NO_NOISE, undefined, 1, { overheadNs: 50_000 });
+    const started = infer(0);
+    // The worker's clock may show another time than the device's.
+    made.startExec(started, 7000);
+    expect([started.beginNs, duration()]).toEqual([57_000, 3e6 + 50_000]);
+    made.startLoad(action(0), 7000);
+    expect(duration()).toBe(8e6 + 50_000);
   });
 });

@@ -39,6 +39,7 @@ const faults = fc.record(
     }),
     clockOffsetNs: fc.nat(3 * MS),
     copyBytesPerS: fc.constantFrom(1e9, 12e9),
+    overheadNs: fc.constantFrom(0, 60_000),
     gpuClock: fc.array(
       fc.record({
         atNs: fc.nat(300 * MS),

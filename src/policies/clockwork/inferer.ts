@@ -1,6 +1,6 @@
 import { BatchQueue } from '../../core/batch-queue.js';
 import { BitMatrix } from '../../core/bit-matrix.js';
-import { Booking } from '../../core/booking.js';
+import type { Booking } from '../../core/booking.js';
 import type { Cluster } from '../../core/cluster.js';
 import { StaleList } from '../../core/demand.js';
 import type { Dispatcher } from '../../core/policy.js';
@@ -17,7 +17,6 @@ import { CandidateHeap } from './candidate-heap.js';
 export class Inferer {
   readonly queues: readonly BatchQueue[];
   private readonly sizes: Int32Array;
-  private readonly booking: Booking;
   private readonly candidates: readonly CandidateHeap[];
   /** Row = model: GPUs where it is active. */
   private readonly active: BitMatrix;
@@ -37,7 +36,7 @@ export class Inferer {
     private readonly cluster: Cluster,
     private readonly requests: RequestTable,
     private readonly dispatch: Dispatcher,
-    scheduleAheadNs: number,
+    private readonly booking: Booking,
     private readonly latestDeltaNs: number,
     /** How many of each model's batch sizes may be used. */
     usableSizes: Int32Array,
@@ -46,7 +45,6 @@ export class Inferer {
     const { models, gpus } = cluster;
     this.sizes = usableSizes;
     this.queues = models.map((_, m) => new BatchQueue(usableSizes[m]));
-    this.booking = new Booking(cluster.exec, scheduleAheadNs);
     this.candidates = Array.from({ length: gpus }, () => new CandidateHeap(models.length));
     this.active = new BitMatrix(models.length, gpus);
     this.fresh = new BitMatrix(models.length, gpus);

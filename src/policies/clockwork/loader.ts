@@ -1,5 +1,5 @@
 import type { Action } from '../../core/action.js';
-import { Booking } from '../../core/booking.js';
+import type { Booking } from '../../core/booking.js';
 import type { Cluster } from '../../core/cluster.js';
 import type { DemandTracker } from '../../core/demand.js';
 import type { Dispatcher } from '../../core/policy.js';
@@ -12,7 +12,6 @@ import { LoadOrder } from './load-order.js';
  */
 export class Loader {
   private readonly order: LoadOrder;
-  private readonly booking: Booking;
   private turn = 0;
   /** In the last pass a LOAD was wanted that was not possible: worth asking again although nothing is new. */
   blocked = false;
@@ -26,11 +25,10 @@ export class Loader {
     private readonly cluster: Cluster,
     private readonly demand: DemandTracker,
     private readonly dispatch: Dispatcher,
-    scheduleAheadNs: number,
+    private readonly booking: Booking,
     private readonly latestDeltaNs: number,
   ) {
     this.order = new LoadOrder(cluster.models.length, cluster.gpus, cluster.held, cluster.recency);
-    this.booking = new Booking(cluster.weights, scheduleAheadNs);
     this.refusedNs = new Float64Array(cluster.gpus).fill(-1);
   }
 
@@ -44,6 +42,21 @@ export class Loader {
     }
     if (sentNs === nowNs) this.refusedNs[gpu] = nowNs;
     this.order.moved(gpu, model, -1);
+    this.demand.moved(model);
+  }
+
+  /** The weights went away unasked. */
+  lost(gpu: number, model: number): void {
+    this.cluster.recency.remove(gpu, model);
+    this.order.moved(gpu, model, -1);
+    this.demand.moved(model);
+  }
+
+  /** The weights are there unasked. */
+  found(gpu: number, model: number): void {
+    this.cluster.recency.touch(gpu, model);
+    this.cluster.recency.insert(gpu, model);
+    this.order.moved(gpu, model, 1);
     this.demand.moved(model);
   }
 

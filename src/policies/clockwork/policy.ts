@@ -1,4 +1,5 @@
 import { type Action, INFER, LOAD, STATUS_OK } from '../../core/action.js';
+import { Booking } from '../../core/booking.js';
 import type { Cluster } from '../../core/cluster.js';
 import { DemandTracker } from '../../core/demand.js';
 import type { Policy, PolicyContext } from '../../core/policy.js';
@@ -29,6 +30,11 @@ export class ClockworkPolicy implements Policy {
   private readonly loader: Loader;
   private readonly inferer: Inferer;
   private readonly aheadNs: number;
+  /** How far ahead lanes are booked: one and the same where GPUs have one lane. */
+  private readonly exec: Booking;
+  private readonly weights: Booking;
+  /** On one lane: the last to get their turn were LOADs, so that the next are INFERs. */
+  private loadsCameLast = false;
 
   constructor(context: PolicyContext, options: ClockworkOptions) {
     const { cluster, requests, dispatch } = context;
@@ -37,12 +43,14 @@ export class ClockworkPolicy implements Policy {
     this.requests = requests;
     this.aheadNs = scheduleAheadNs;
     this.demand = new DemandTracker(cluster.gpus, cluster.models.length, context.defaultSloNs, cluster.held);
-    this.loader = new Loader(cluster, this.demand, dispatch, scheduleAheadNs, latestDeltaNs);
+    this.exec = new Booking(cluster.exec, scheduleAheadNs);
+    this.weights = cluster.oneLane ? this.exec : new Booking(cluster.weights, scheduleAheadNs);
+    this.loader = new Loader(cluster, this.demand, dispatch, this.weights, latestDeltaNs);
     this.inferer = new Inferer(
       cluster,
       requests,
       dispatch,
-      scheduleAheadNs,
+      this.exec,
       latestDeltaNs,
       usableSizes(cluster, options),
       (gpu, model, slots, count) => this.inferSent(gpu, model, slots, count),
@@ -85,13 +93,33 @@ export class ClockworkPolicy implements Policy {
     }
   }
 
+  weightsLost(gpu: number, model: number): void {
+    this.loader.lost(gpu, model);
+  }
+
+  weightsFound(gpu: number, model: number): void {
+    this.loader.found(gpu, model);
+    this.inferer.activate(gpu, model);
+  }
+
+  lanesChanged(gpu: number, nowNs: number): void {
+    this.exec.update(gpu, nowNs);
+    this.weights.update(gpu, nowNs);
+  }
+
   schedule(nowNs: number): void {
+    if (this.cluster.oneLane && this.loadsCameLast) {
+      // LOADs would take all of a lane that they share as long as models are wanted.
+      this.demand.refresh();
+      if (this.inferer.schedule(nowNs)) this.loadsCameLast = false;
+    }
     // The published scheduler makes passes until one does nothing. What was sent frees no lane and adds no
     // demand, so all that another pass would do is bring the books up to date, unless what was evicted
     // for a LOAD that was then not possible makes room for another.
     do {
       this.demand.refresh();
       const loaded = this.loader.schedule(nowNs);
+      if (loaded) this.loadsCameLast = true;
       const inferred = this.inferer.schedule(nowNs);
       if (!loaded && !inferred) return;
     } while (this.loader.blocked);

@@ -87,7 +87,23 @@ export class FifoPolicy implements Policy {
     } else if (action.kind === LOAD) {
       this.placement.loaded(gpu, model, action.status === STATUS_OK);
       if (action.status === STATUS_OK && this.isDue(model, nowNs)) this.becameDue(model);
+      // On one lane, INFERs had to wait for it.
+      this.idle.add(0, gpu);
     }
+  }
+
+  weightsLost(gpu: number, model: number): void {
+    this.cluster.recency.remove(gpu, model);
+    if (this.queued(model) > 0) this.placement.want(model);
+  }
+
+  weightsFound(gpu: number, model: number, nowNs: number): void {
+    this.placement.loaded(gpu, model, true);
+    if (this.isDue(model, nowNs)) this.becameDue(model);
+  }
+
+  lanesChanged(gpu: number): void {
+    this.idle.add(0, gpu);
   }
 
   schedule(nowNs: number): void {

@@ -120,6 +120,18 @@ export class LiteralClockwork implements Policy {
     }
   }
 
+  weightsLost(): void {
+    throw new Error('no GPU goes in these tests');
+  }
+
+  weightsFound(): void {
+    throw new Error('no GPU comes in these tests');
+  }
+
+  lanesChanged(): void {
+    throw new Error('no GPU goes in these tests');
+  }
+
   nextWakeNs(): number {
     return Number.POSITIVE_INFINITY;
   }

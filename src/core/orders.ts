@@ -1,0 +1,110 @@
+import { Action, type ActionKind, INFER, LOAD, STATUS_PENDING, UNLOAD } from './action.js';
+import type { Cluster } from './cluster.js';
+import type { Digest } from './digest.js';
+import { invariant } from './invariant.js';
+import type { Dispatcher } from './policy.js';
+import { REQUEST_IN_ACTION, REQUEST_QUEUED, type RequestTable } from './request.js';
+
+/**
+ * Turns a policy's decisions into actions: books them in the cluster, hashes them into the digest, and sends them.
+ */
+export class Orders implements Dispatcher {
+  private readonly pool: Action[] = [];
+  private nextActionId = 0;
+
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly requests: RequestTable,
+    private readonly decisions: Digest,
+    private readonly port: { send(action: Action, nowNs: number): void },
+  ) {}
+
+  infer(
+    gpu: number,
+    model: number,
+    batchIndex: number,
+    slots: Int32Array,
+    count: number,
+    earliestNs: number,
+    latestNs: number,
+    nowNs: number,
+  ): void {
+    invariant(this.cluster.warm.has(model, gpu), 'INFER goes to a GPU that holds the model');
+    const action = this.newAction(INFER, gpu, model, nowNs);
+    action.batchIndex = batchIndex;
+    action.batchSize = this.cluster.models[model].batchSizes[batchIndex];
+    invariant(count > 0 && count <= action.batchSize, 'a batch is neither empty nor over its size');
+    for (let i = 0; i < count; i++) {
+      const slot = slots[i];
+      invariant(this.requests.state[slot] === REQUEST_QUEUED, 'a request is in one action at a time');
+      this.requests.state[slot] = REQUEST_IN_ACTION;
+      action.requests[i] = slot;
+      this.decisions.add(this.requests.id[slot]);
+    }
+    action.count = count;
+    const timeline = this.cluster.exec[gpu];
+    const durationNs = this.cluster.execNs(gpu, model, batchIndex);
+    this.book(action, timeline.availableNs(nowNs), durationNs, earliestNs, latestNs);
+    timeline.add(action.id, durationNs, nowNs);
+    this.port.send(action, nowNs);
+  }
+
+  load(gpu: number, model: number, earliestNs: number, latestNs: number, nowNs: number): void {
+    invariant(this.cluster.held.add(model, gpu), 'LOAD goes to a GPU that lacks the model');
+    this.cluster.pages[gpu].take(this.cluster.models[model].pages);
+    const action = this.newAction(LOAD, gpu, model, nowNs);
+    const timeline = this.cluster.weights[gpu];
+    const durationNs = this.cluster.loadNs(model);
+    this.book(action, timeline.availableNs(nowNs), durationNs, earliestNs, latestNs);
+    timeline.add(action.id, durationNs, nowNs);
+    this.port.send(action, nowNs);
+  }
+
+  unload(gpu: number, model: number, nowNs: number): void {
+    invariant(this.cluster.warm.delete(model, gpu), 'UNLOAD goes to a GPU where the model is warm');
+    this.cluster.held.delete(model, gpu);
+    this.cluster.pages[gpu].release(this.cluster.models[model].pages);
+    const action = this.newAction(UNLOAD, gpu, model, nowNs);
+    // Earliest 0 puts it before any LOAD that waits for the pages it gives back.
+    this.book(action, 0, 0, 0, Number.POSITIVE_INFINITY);
+    this.port.send(action, nowNs);
+  }
+
+  /** The action's result was handled: the object may stand for another. */
+  recycle(action: Action): void {
+    this.pool.push(action);
+  }
+
+  private newAction(kind: ActionKind, gpu: number, model: number, nowNs: number): Action {
+    const action = this.pool.pop() ?? new Action(this.cluster.maxBatch);
+    action.id = this.nextActionId++;
+    action.kind = kind;
+    action.gpu = gpu;
+    action.model = model;
+    action.batchIndex = 0;
+    action.batchSize = 1;
+    action.count = 0;
+    action.sentNs = nowNs;
+    action.status = STATUS_PENDING;
+    return action;
+  }
+
+  private book(
+    action: Action,
+    startNs: number,
+    durationNs: number,
+    earliestNs: number,
+    latestNs: number,
+  ): void {
+    action.expectedDurationNs = durationNs;
+    action.expectedEndNs = startNs + durationNs;
+    action.earliestNs = earliestNs;
+    action.latestNs = latestNs;
+    const { decisions } = this;
+    decisions.add(action.sentNs);
+    decisions.add((action.gpu * 3 + action.kind) * 4096 + action.batchSize);
+    decisions.add(action.model);
+    decisions.add(earliestNs);
+    decisions.add(latestNs);
+  }
+}

@@ -1,0 +1,54 @@
+import { readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type ErrorPlace, EscapementError } from '../core/errors.js';
+import { type Profile, readProfile } from './profile.js';
+
+/** Name of a model's file in its version's folder. */
+const MODEL_FILE = 'model.onnx';
+
+/**
+ * The ONNX file that `path` means: itself, or for the folder of a model in a repository (`NAME/VERSION/model.onnx`)
+ * that of its highest version. Whether the file exists is not looked at: a simulation does without it.
+ */
+export async function onnxFile(path: string): Promise<string> {
+  if (path.endsWith('.onnx')) return path;
+  const entries = await readdir(path).catch(() => [] as string[]);
+  const versions = entries.filter((entry) => /^\d+$/.test(entry)).sort((a, b) => Number(b) - Number(a));
+  return join(path, versions[0] ?? '1', MODEL_FILE);
+}
+
+/** Where the profile of a model on a device is kept: beside its file. */
+export function profilePathOf(modelFile: string, device: string): string {
+  return join(dirname(modelFile), `profile.${device}.json`);
+}
+
+/** Reads the profile that nobody named. Throws `E_FILE_MISSING` at `place` with the command that makes it. */
+export async function readMeasuredProfile(
+  modelFile: string,
+  device: string,
+  place: ErrorPlace,
+): Promise<Profile> {
+  const path = profilePathOf(modelFile, device);
+  return readProfile(path).catch((error) => {
+    if (!(error instanceof EscapementError) || error.code !== 'E_FILE_MISSING') throw error;
+    throw new EscapementError(
+      'E_FILE_MISSING',
+      `${path}: no such file: measure the model first, with: escapement profile measure ${modelFile} --device ${device}`,
+      place,
+    );
+  });
+}
+
+/** The profile with these batch sizes only. Throws `E_CONFIG_VALUE` at `place` for sizes that were not measured. */
+export function restrictBatches(profile: Profile, sizes: readonly number[], place: ErrorPlace): Profile {
+  const known = profile.batches.map(({ batch }) => batch);
+  const unknown = sizes.find((size) => !known.includes(size));
+  if (unknown !== undefined || !sizes.includes(1)) {
+    const what =
+      unknown === undefined
+        ? 'must contain 1'
+        : `batch size ${unknown} was not measured; there are ${known.join(', ')}`;
+    throw new EscapementError('E_CONFIG_VALUE', what, place);
+  }
+  return { ...profile, batches: profile.batches.filter(({ batch }) => sizes.includes(batch)) };
+}

@@ -1,0 +1,98 @@
+import type { ClusterSpec } from '../../core/cluster.js';
+import { EscapementError } from '../../core/errors.js';
+import type { WorkerDescription } from '../messages.js';
+import type { ServedModel } from '../model.js';
+
+/** The cluster that the core is told of: the GPUs of all workers, numbered worker by worker. */
+export interface WorkerCluster {
+  readonly spec: ClusterSpec;
+  readonly models: readonly ServedModel[];
+}
+
+/**
+ * Puts workers together to one cluster. All must serve the same models and have the same kind of lanes, because any
+ * GPU may be given any action; where profiles differ, the slower figure counts, and the smaller weights cache.
+ * Throws `E_WORKER` that names what differs.
+ */
+export function clusterOfWorkers(
+  workers: readonly { readonly name: string; readonly description: WorkerDescription }[],
+): WorkerCluster {
+  const [first, ...others] = workers;
+  for (const other of others) checkSame(first, other);
+  const gpus = workers.flatMap(({ description }) => description.gpus);
+  const models = first.description.models.map((model, m) => slowest(model, workers, m));
+  return {
+    spec: {
+      models: models.map(({ spec }) => spec),
+      gpus: gpus.length,
+      pages: Math.min(...gpus.map(({ pages }) => pages)),
+      oneLane: gpus[0].oneLane,
+    },
+    models,
+  };
+}
+
+/** Why a worker that comes back can't take its old place; empty: it can. */
+export function whyDifferent(before: WorkerDescription, now: WorkerDescription): string {
+  if (before.gpus.length !== now.gpus.length) {
+    return `it has ${now.gpus.length} GPUs where there were ${before.gpus.length}`;
+  }
+  for (let gpu = 0; gpu < now.gpus.length; gpu++) {
+    if (now.gpus[gpu].oneLane !== before.gpus[gpu].oneLane) return `GPU ${gpu} has another kind of lanes`;
+    if (now.gpus[gpu].pages < before.gpus[gpu].pages) return `the weights cache of GPU ${gpu} is smaller`;
+  }
+  return differentModels(before, now);
+}
+
+interface NamedWorker {
+  readonly name: string;
+  readonly description: WorkerDescription;
+}
+
+function checkSame(first: NamedWorker, other: NamedWorker): void {
+  const problem =
+    other.description.gpus.some(({ oneLane }) => oneLane !== first.description.gpus[0].oneLane) === true
+      ? 'their devices have different kinds of lanes: use one provider for all'
+      : other.description.pageBytes !== first.description.pageBytes
+        ? 'their page sizes differ'
+        : differentModels(first.description, other.description);
+  if (problem === '') return;
+  throw new EscapementError(
+    'E_WORKER',
+    `workers ${first.name} and ${other.name} don't go together: ${problem}`,
+  );
+}
+
+function differentModels(left: WorkerDescription, right: WorkerDescription): string {
+  const names = ({ models }: WorkerDescription) => models.map(({ spec }) => spec.name);
+  const missing =
+    names(left).find((name) => !names(right).includes(name)) ??
+    names(right).find((name) => !names(left).includes(name));
+  if (missing !== undefined) return `model ${missing} is on one of them only`;
+  for (let m = 0; m < left.models.length; m++) {
+    const [a, b] = [left.models[m], right.models[m]];
+    if (a.spec.name !== b.spec.name) return 'their models come in a different order';
+    if (a.version !== b.version)
+      return `model ${a.spec.name} is version ${a.version} there and ${b.version} here`;
+    if (JSON.stringify(a.signature) !== JSON.stringify(b.signature)) {
+      return `model ${a.spec.name} has other inputs or outputs`;
+    }
+    if (String(a.spec.batchSizes) !== String(b.spec.batchSizes)) {
+      return `model ${a.spec.name} has batch sizes ${b.spec.batchSizes} there and ${a.spec.batchSizes} here`;
+    }
+  }
+  return '';
+}
+
+function slowest(model: ServedModel, workers: readonly NamedWorker[], index: number): ServedModel {
+  const specs = workers.map(({ description }) => description.models[index].spec);
+  return {
+    ...model,
+    spec: {
+      ...model.spec,
+      pages: Math.max(...specs.map(({ pages }) => pages)),
+      loadNs: Math.max(...specs.map(({ loadNs }) => loadNs)),
+      execNs: model.spec.execNs.map((_, b) => Math.max(...specs.map(({ execNs }) => execNs[b]))),
+    },
+  };
+}

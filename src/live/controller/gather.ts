@@ -1,0 +1,41 @@
+import type { Action } from '../../core/action.js';
+import { INFER } from '../../core/action.js';
+import type { ActionMessage } from '../messages.js';
+import type { TensorSignature } from '../model.js';
+import type { InferenceRequest } from '../service.js';
+
+/** The message that carries an action to its worker, `gpu` being counted there. */
+export function actionMessage(
+  action: Action,
+  gpu: number,
+  tensors: readonly TensorSignature[],
+  requests: readonly (InferenceRequest | null)[],
+): ActionMessage {
+  const { id, kind, model, batchIndex, count, earliestNs, latestNs } = action;
+  const inputs = kind === INFER ? tensors.map((tensor, i) => gather(action, tensor.bytes, i, requests)) : [];
+  return { id, gpu, kind, model, batchIndex, count, earliestNs, latestNs, inputs };
+}
+
+/** One input of all requests of the batch, one after the other: a copy, for they may have to be sent again. */
+function gather(
+  action: Action,
+  bytes: number,
+  input: number,
+  requests: readonly (InferenceRequest | null)[],
+): Uint8Array<ArrayBuffer> {
+  const all = new Uint8Array(bytes * action.count);
+  for (let i = 0; i < action.count; i++) {
+    const request = requests[action.requests[i]];
+    if (request !== null) all.set(request.inputs[input], i * bytes);
+  }
+  return all;
+}
+
+/** The outputs of request number `index` of a batch, as views of the batch's. */
+export function scatter(
+  outputs: readonly Uint8Array[],
+  tensors: readonly TensorSignature[],
+  index: number,
+): Uint8Array[] {
+  return outputs.map((all, o) => all.subarray(index * tensors[o].bytes, (index + 1) * tensors[o].bytes));
+}

@@ -1,0 +1,272 @@
+import { type Action, STATUS_WORKER_LOST } from '../../core/action.js';
+import { type Admission, Controller } from '../../core/controller.js';
+import type { RunObserver } from '../../core/observer.js';
+import type { Policy, PolicyContext } from '../../core/policy.js';
+import { OUTCOME_ERROR, OUTCOME_LATE, OUTCOME_OK, type Outcome } from '../../core/request.js';
+import { NS_PER_S } from '../../core/units.js';
+import type { Clock } from '../clock.js';
+import type { ResultMessage } from '../messages.js';
+import type { ServedModel } from '../model.js';
+import type { InferenceAnswer, InferenceRequest, InferenceService } from '../service.js';
+import type { WorkerCluster } from './cluster-of-workers.js';
+import type { Fleet } from './fleet.js';
+import { actionMessage, scatter } from './gather.js';
+import { Outstanding } from './outstanding.js';
+import { WakeTimer } from './wake-timer.js';
+
+/** Everything that enters the core, in order: what a journal needs. */
+export interface CoreInputs {
+  offer(model: number, arrivalNs: number, sloNs: number, user: number): void;
+  /** `status`, `beginNs`, `endNs` and `clock` are filled in. */
+  result(action: Action): void;
+  gpuDown(gpu: number): void;
+  gpuUp(gpu: number, present: readonly number[]): void;
+  step(nowNs: number): void;
+}
+
+/** What happens around the core, for logs and metrics. */
+export interface LiveEvents {
+  /** The timer for the core's next wake-up fired this much after its time. */
+  wokeLate(lateNs: number): void;
+  gpuDown(gpu: number, reason: string): void;
+  gpuUp(gpu: number): void;
+  worker(name: string, what: string): void;
+  deviceError(gpu: number, model: string, error: string): void;
+}
+
+export interface LiveControllerOptions {
+  /** Assembled already, as `cluster`. */
+  readonly fleet: Fleet;
+  readonly cluster: WorkerCluster;
+  readonly clock: Clock;
+  readonly createPolicy: (context: PolicyContext) => Policy;
+  readonly defaultSloNs: number;
+  readonly admission: Admission;
+  readonly observer: RunObserver;
+  readonly events: LiveEvents;
+  readonly journal: CoreInputs | null;
+  /** A worker that owes a result for this long beyond all reason is given up. */
+  readonly hangNs: number;
+}
+
+const NO_OUTPUTS: readonly Uint8Array[] = [];
+/** Nothing counts as shorter: what takes no time would be no demand, and no reason to load a model. */
+const SHORTEST_NS = 1000;
+/** How often it is looked whether a worker hangs, and whether draining is done. */
+const WATCH_NS = NS_PER_S / 10;
+
+/**
+ * Drives the core with the real clock: requests come in from the doors, actions go out to the workers, results come
+ * back. All inputs that are there in one turn of the event loop are one step of the core, as all that happens in one
+ * instant is in the simulator.
+ */
+export class LiveController implements InferenceService {
+  readonly models: readonly ServedModel[];
+  readonly core: Controller;
+
+  private readonly indexByName: ReadonlyMap<string, number>;
+  private readonly available: boolean[];
+  /** By slot of the core's request table. */
+  private readonly pending: (InferenceRequest | null)[] = [];
+  private readonly outstanding = new Outstanding();
+  /** Results that this step takes in, by action: where the outputs of its answers are. */
+  private readonly results = new Map<number, ResultMessage>();
+  /** Answers of this step, given when it is over: whoever gets one may at once ask again. */
+  private readonly answers: { readonly request: InferenceRequest; readonly answer: InferenceAnswer }[] = [];
+  private readonly timer: WakeTimer;
+  private stepIsDue = false;
+  private draining = false;
+  private watch: NodeJS.Timeout | null = null;
+
+  constructor(private readonly options: LiveControllerOptions) {
+    const { cluster, fleet, clock } = options;
+    this.models = cluster.models;
+    this.indexByName = new Map(cluster.models.map(({ spec }, m) => [spec.name, m]));
+    this.available = cluster.models.map(() => true);
+    this.core = new Controller({
+      cluster: cluster.spec,
+      defaultSloNs: options.defaultSloNs,
+      createPolicy: options.createPolicy,
+      admission: options.admission,
+      observer: options.observer,
+      port: {
+        send: (action) => this.send(action),
+        answer: (slot, outcome, _nowNs, action) => this.answer(slot, outcome, action),
+      },
+    });
+    this.timer = new WakeTimer(
+      () => clock.nowNs(),
+      (lateNs) => {
+        options.events.wokeLate(lateNs);
+        this.step();
+      },
+    );
+    // A GPU counts as gone until its worker has said what it holds.
+    for (let gpu = 0; gpu < cluster.spec.gpus; gpu++) this.tellDown(gpu);
+    fleet.begin({
+      gpuUp: (gpu, present) => this.gpuUp(gpu, present),
+      gpuDown: (gpu, reason) => this.gpuDown(gpu, reason),
+      results: (results) => this.takeIn(results),
+      worker: (name, what) => options.events.worker(name, what),
+    });
+    this.watch = setInterval(() => this.restartHanging(), WATCH_NS / 1e6);
+  }
+
+  get ready(): boolean {
+    return !this.draining && this.options.fleet.gpusUp > 0;
+  }
+
+  modelIndex(name: string): number {
+    return this.indexByName.get(name) ?? -1;
+  }
+
+  isAvailable(model: number): boolean {
+    return this.available[model];
+  }
+
+  setAvailable(model: number, available: boolean): void {
+    this.available[model] = available;
+  }
+
+  infer(request: InferenceRequest): void {
+    const nowNs = this.options.clock.nowNs();
+    this.inferFrom(request, nowNs);
+  }
+
+  /** As `infer`, for a request whose objective counts from `arrivalNs`, not later than now. */
+  inferFrom(request: InferenceRequest, arrivalNs: number): void {
+    const slot = this.core.offer(request.model, arrivalNs, request.sloNs, request.user);
+    this.options.journal?.offer(request.model, arrivalNs, request.sloNs, request.user);
+    this.pending[slot] = request;
+    this.stepSoon();
+  }
+
+  /** Requests without an answer. */
+  get outstandingRequests(): number {
+    return this.core.requests.size;
+  }
+
+  /** Is not ready any more, and resolves when every request has its answer, or when `timeoutNs` has passed. */
+  async drain(timeoutNs: number): Promise<void> {
+    this.draining = true;
+    const { clock } = this.options;
+    const untilNs = clock.nowNs() + timeoutNs;
+    while (this.outstandingRequests > 0 && clock.nowNs() < untilNs) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+
+  /** Ends it: requests still without an answer get an error. The workers are told. */
+  async close(): Promise<void> {
+    this.draining = true;
+    if (this.watch !== null) clearInterval(this.watch);
+    this.timer.clear();
+    await this.options.fleet.close();
+    for (const request of this.pending.splice(0)) {
+      request?.done(notExecuted(OUTCOME_ERROR, 0, 'the server is shutting down'));
+    }
+  }
+
+  private stepSoon(): void {
+    if (this.stepIsDue) return;
+    this.stepIsDue = true;
+    setImmediate(() => {
+      if (this.stepIsDue) this.step();
+    });
+  }
+
+  private step(): void {
+    this.stepIsDue = false;
+    const { clock, journal, fleet } = this.options;
+    const nowNs = clock.nowNs();
+    journal?.step(nowNs);
+    this.core.step(nowNs);
+    this.results.clear();
+    fleet.flush();
+    this.timer.set(this.core.nextWakeNs(nowNs));
+    for (const { request, answer } of this.answers.splice(0)) request.done(answer);
+  }
+
+  private send(action: Action): void {
+    this.outstanding.add(action);
+    const { fleet } = this.options;
+    const { inputs } = this.models[action.model].signature;
+    fleet.post(action.gpu, actionMessage(action, fleet.localGpu(action.gpu), inputs, this.pending));
+  }
+
+  private takeIn(results: readonly ResultMessage[]): void {
+    for (const result of results) {
+      const action = this.outstanding.take(result.id);
+      if (action === undefined) continue;
+      if (result.error !== '') {
+        this.options.events.deviceError(result.gpu, this.models[action.model].spec.name, result.error);
+      }
+      this.results.set(result.id, result);
+      this.finish(action, result.status, result.beginNs, result.endNs);
+    }
+    this.step();
+  }
+
+  private finish(action: Action, status: number, beginNs: number, endNs: number): void {
+    action.status = status;
+    action.beginNs = beginNs;
+    action.endNs = Math.max(endNs, beginNs + SHORTEST_NS);
+    action.clock = 1;
+    this.core.result(action);
+    this.options.journal?.result(action);
+  }
+
+  private gpuUp(gpu: number, present: readonly number[]): void {
+    this.core.gpuUp(gpu, present);
+    this.options.journal?.gpuUp(gpu, present);
+    this.options.events.gpuUp(gpu);
+    this.stepSoon();
+  }
+
+  private gpuDown(gpu: number, reason: string): void {
+    const nowNs = this.options.clock.nowNs();
+    for (const action of this.outstanding.takeAll(gpu)) this.finish(action, STATUS_WORKER_LOST, nowNs, nowNs);
+    this.tellDown(gpu);
+    this.options.events.gpuDown(gpu, reason);
+    this.step();
+  }
+
+  private tellDown(gpu: number): void {
+    this.core.gpuDown(gpu);
+    this.options.journal?.gpuDown(gpu);
+  }
+
+  private restartHanging(): void {
+    const { clock, fleet, hangNs } = this.options;
+    for (const gpu of this.outstanding.overdueGpus(clock.nowNs(), hangNs)) {
+      fleet.restart(gpu, `GPU ${fleet.localGpu(gpu)} owes a result`);
+    }
+  }
+
+  private answer(slot: number, outcome: Outcome, action: Action | null): void {
+    const request = this.pending[slot];
+    if (request === null || request === undefined) return;
+    this.pending[slot] = null;
+    this.answers.push({ request, answer: this.answerOf(slot, outcome, action) });
+  }
+
+  private answerOf(slot: number, outcome: Outcome, action: Action | null): InferenceAnswer {
+    const result = action === null ? undefined : this.results.get(action.id);
+    if (action === null || (outcome !== OUTCOME_OK && outcome !== OUTCOME_LATE)) {
+      return notExecuted(outcome, this.core.requests.predictedNs[slot], result?.error ?? '');
+    }
+    const { outputs } = this.models[action.model].signature;
+    const index = action.requests.indexOf(slot);
+    return {
+      outcome,
+      outputs: scatter(result?.outputs ?? NO_OUTPUTS, outputs, index),
+      predictedNs: 0,
+      batchSize: action.batchSize,
+      error: '',
+    };
+  }
+}
+
+function notExecuted(outcome: Outcome, predictedNs: number, error: string): InferenceAnswer {
+  return { outcome, outputs: NO_OUTPUTS, predictedNs, batchSize: 0, error };
+}

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { Cluster } from '../../src/core/cluster.js';
+import { predictLatencyNs } from '../../src/core/prediction.js';
+import { model } from './fixtures.js';
+
+const MS = 1_000_000;
+
+/** Two GPUs; the model runs 3, 5 and 8 ms at batch 1, 2 and 4 and loads in 8 ms. */
+function cluster(): Cluster {
+  return new Cluster({ models: [model(), model({ name: 'other' })], gpus: 2, pages: 10 });
+}
+
+function warm(on: Cluster, gpu: number): void {
+  on.held.add(0, gpu);
+  on.warm.add(0, gpu);
+}
+
+describe('predictLatencyNs', () => {
+  it('is one INFER from the millisecond that an action needs to get to a warm, idle GPU', () => {
+    const idle = cluster();
+    warm(idle, 1);
+    expect(predictLatencyNs(idle, 0, 0, 100 * MS)).toBe(4 * MS);
+  });
+
+  it('waits for what the lane is booked with, on the GPU where that ends first', () => {
+    const busy = cluster();
+    warm(busy, 0);
+    warm(busy, 1);
+    busy.exec[0].add(1, 30 * MS, 100 * MS);
+    busy.exec[1].add(2, 20 * MS, 100 * MS);
+    expect(predictLatencyNs(busy, 0, 0, 105 * MS)).toBe(15 * MS + 3 * MS);
+  });
+
+  it('counts a LOAD where no GPU holds the model, and the rest of one that is under way', () => {
+    const cold = cluster();
+    expect(predictLatencyNs(cold, 0, 0, 0)).toBe((1 + 8 + 3) * MS);
+    cold.held.add(0, 1);
+    cold.weights[1].add(1, 8 * MS, 0);
+    expect(predictLatencyNs(cold, 0, 0, 6 * MS)).toBe((2 + 3) * MS);
+  });
+
+  it('lets the requests before it go in the batches that serve them fastest, over all copies', () => {
+    const crowded = cluster();
+    warm(crowded, 0);
+    expect(predictLatencyNs(crowded, 0, 8, 0)).toBe(4 * MS + 2 * 8 * MS);
+    warm(crowded, 1);
+    expect(predictLatencyNs(crowded, 0, 8, 0)).toBe(4 * MS + 8 * MS);
+  });
+
+  it('joins the last batch of those before it', () => {
+    const joined = cluster();
+    warm(joined, 0);
+    expect(predictLatencyNs(joined, 0, 3, 0)).toBe(4 * MS);
+  });
+
+  it('is never while all GPUs are gone', () => {
+    const gone = cluster();
+    for (const lane of [...gone.exec, ...gone.weights]) lane.setClosed(true);
+    expect(predictLatencyNs(gone, 0, 0, 0)).toBe(Number.POSITIVE_INFINITY);
+  });
+});

@@ -1,0 +1,144 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Experiment } from '../../src/experiment/experiment.js';
+import { parseExperiment } from '../../src/experiment/load.js';
+import { onnxFile } from '../../src/experiment/onnx-model.js';
+import { simulate } from '../../src/experiment/simulate.js';
+import { rejection } from './failure.js';
+
+const PROFILE = {
+  name: 'resnet18',
+  gpu: 'CPU',
+  runtime: 'onnxruntime',
+  precision: 'FP32',
+  weightsBytes: 46_700_000,
+  loadMs: 2,
+  loadP99Ms: 3,
+  inputBytes: 602_112,
+  outputBytes: 4000,
+  batches: [
+    { batch: 1, minMs: 18, medianMs: 20, p99Ms: 22, maxMs: 40 },
+    { batch: 2, medianMs: 36 },
+    { batch: 4, medianMs: 70 },
+  ],
+  source: { weights: 'w', load: 'l', copies: 'c', batches: 'b' },
+};
+
+let dir = '';
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'escapement-'));
+  for (const version of ['1', '2', '10']) mkdirSync(join(dir, 'resnet18', version), { recursive: true });
+  writeFileSync(join(dir, 'resnet18', '10', 'profile.cpu.json'), JSON.stringify(PROFILE));
+});
+
+function load(models: string, overrides: readonly string[] = []): Promise<Experiment> {
+  const text = `models: ${models}\nworkload: { kind: poisson, rate: 20/s, duration: 5s }\n`;
+  return parseExperiment(text, join(dir, 'exp.yaml'), overrides);
+}
+
+describe('a model of kind onnx', () => {
+  it('is found by its folder in a repository, at its highest version, or by its file', async () => {
+    const file = join(dir, 'resnet18', '10', 'model.onnx');
+    const byFolder = await load('{ kind: onnx, path: resnet18 }');
+    const byFile = await load('{ kind: onnx, path: resnet18/10/model.onnx }');
+    expect([byFolder.modelFiles, byFile.modelFiles]).toEqual([[file], [file]]);
+    expect(byFile.models).toEqual(byFolder.models);
+    expect(byFolder.models).toMatchObject([{ name: 'resnet18', pages: 3, batchSizes: [1, 2, 4] }]);
+    expect(await onnxFile(join(dir, 'not-made-yet'))).toBe(join(dir, 'not-made-yet', '1', 'model.onnx'));
+  });
+
+  it('stands beside models that have no file, each with its own', async () => {
+    const { models, modelFiles } = await load(
+      '[{ kind: onnx, path: resnet18, name: vision, copies: 2 }, { kind: fit, parameters: 1M }]',
+    );
+    expect(models.map(({ name }) => name)).toEqual(['vision-0', 'vision-1', 'fit-1M']);
+    expect(modelFiles.map((file) => file !== null)).toEqual([true, true, false]);
+  });
+
+  it('takes the profile of the device that it would run on, or the one that is named', async () => {
+    const named = join(dir, 'slow.json');
+    writeFileSync(named, JSON.stringify({ ...PROFILE, loadMs: 2.5 }));
+    const at = async (keys: string, overrides: readonly string[] = []) =>
+      (await load(`{ kind: onnx, path: resnet18${keys} }`, overrides)).models[0]?.loadNs;
+    expect(await at(', profile: slow.json')).toBe(2.5e6);
+    expect(await at('', ['live.device=simulated'])).toBe(2e6);
+    writeFileSync(
+      join(dir, 'resnet18', '10', 'profile.webgpu.json'),
+      JSON.stringify({ ...PROFILE, loadMs: 1 }),
+    );
+    expect(await at('', ['live.device=webgpu'])).toBe(1e6);
+  });
+
+  it('uses some of the batch sizes if told so', async () => {
+    const { models } = await load('{ kind: onnx, path: resnet18, batchSizes: [4, 1] }');
+    expect(models[0]).toMatchObject({ batchSizes: [1, 4], execNs: [20e6, 70e6] });
+  });
+
+  it('runs on the CPU in live mode unless told otherwise', async () => {
+    const models = '{ kind: onnx, path: resnet18 }';
+    expect((await load(models)).live).toEqual({ device: 'cpu', threads: 1, timeScale: 1 });
+    expect((await load(models, ['live.device=simulated', 'live.timeScale=0.1'])).live).toEqual({
+      device: 'simulated',
+      threads: 1,
+      timeScale: 0.1,
+    });
+  });
+
+  it('is simulated by its profile, without its file', async () => {
+    const { summary } = await simulate(await load('{ kind: onnx, path: resnet18 }'));
+    expect(summary.requests.ok).toBe(summary.requests.offered);
+  });
+
+  it.each([
+    [
+      'without a profile',
+      '{ kind: onnx, path: other/3/model.onnx }',
+      'E_FILE_MISSING',
+      /exp\.yaml:1: models\.path: \S+other\/3\/profile\.cpu\.json: no such file: measure the model first, with: escapement profile measure \S+other\/3\/model\.onnx --device cpu$/,
+    ],
+    [
+      'with a profile that is not there',
+      '{ kind: onnx, path: resnet18, profile: gone.json }',
+      'E_FILE_MISSING',
+      /exp\.yaml:1: models\.profile: \S+gone\.json: no such file$/,
+    ],
+    [
+      'with a batch size that was not measured',
+      '{ kind: onnx, path: resnet18, batchSizes: [1, 8] }',
+      'E_CONFIG_VALUE',
+      /exp\.yaml:1: models\.batchSizes: batch size 8 was not measured; there are 1, 2, 4$/,
+    ],
+    [
+      'without batch size 1',
+      '{ kind: onnx, path: resnet18, batchSizes: [2] }',
+      'E_CONFIG_VALUE',
+      /exp\.yaml:1: models\.batchSizes: must contain 1$/,
+    ],
+  ])('%s is refused', async (_, models, code, message) => {
+    const error = await rejection(load(models));
+    expect(error.code).toBe(code);
+    expect(error.message).toMatch(message);
+  });
+});
+
+describe('noise of the distribution that was measured', () => {
+  const models = '{ kind: onnx, path: resnet18, batchSizes: [1] }';
+
+  it('reaches the simulation', async () => {
+    const p99 = async (...overrides: string[]) =>
+      (await simulate(await load(models, ['workload.rate=1/s', ...overrides]))).summary.latencyMs.max;
+    expect(await p99('workload.duration=200s')).toBeLessThan(30);
+    expect(await p99('workload.duration=200s', 'cluster.noise.distribution=profile')).toBeGreaterThan(22);
+  });
+
+  it('needs a model that was measured so', async () => {
+    const error = await rejection(
+      load('{ kind: fit, parameters: 1M }', ['cluster.noise.distribution=profile']),
+    );
+    expect(error.message).toMatch(
+      /^--set cluster\.noise\.distribution=profile: no model of this run has a profile/,
+    );
+  });
+});

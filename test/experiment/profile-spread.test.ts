@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { parseProfile } from '../../src/experiment/profile.js';
+import { profileSpread } from '../../src/experiment/profile-spread.js';
+import { failure } from './failure.js';
+
+const BASE = {
+  name: 'm',
+  gpu: 'CPU',
+  runtime: 'onnxruntime',
+  precision: 'FP32',
+  weightsBytes: 1000,
+  loadMs: 2,
+  inputBytes: 10,
+  outputBytes: 20,
+  source: { weights: 'w', load: 'l', copies: 'c', batches: 'b' },
+};
+
+function spread(batch: object, load: object = {}) {
+  const profile = { ...BASE, ...load, batches: [{ batch: 1, medianMs: 10, ...batch }] };
+  return profileSpread(parseProfile(JSON.stringify(profile), 'p.json'));
+}
+
+describe('profileSpread', () => {
+  it('takes all quantiles that were measured, relative to the median', () => {
+    expect(spread({ minMs: 9, p90Ms: 11, p99Ms: 12, maxMs: 30 })?.exec).toEqual([
+      { shares: [0, 0.5, 0.9, 0.99, 1], factors: [0.9, 1, 1.1, 1.2, 3] },
+    ]);
+    expect(spread({ maxMs: 30 }, { loadP99Ms: 4 })).toEqual({
+      exec: [{ shares: [0, 0.5, 1], factors: [1, 1, 3] }],
+      load: { shares: [0, 0.5, 0.99, 1], factors: [1, 1, 2, 2] },
+    });
+  });
+
+  it('is none where there are medians only', () => {
+    expect(spread({})).toBeNull();
+    expect(spread({}, { loadMaxMs: 3 })).toMatchObject({ exec: [null] });
+  });
+
+  it.each([
+    [{ p99Ms: 9 }, {}, 'p.json: batches.0: minMs, medianMs, p90Ms, p99Ms and maxMs must ascend'],
+    [{}, { loadP99Ms: 3, loadMaxMs: 2.5 }, 'p.json: loadMs: loadMs, loadP99Ms and loadMaxMs must ascend'],
+  ])('refuses quantiles that cross: %j %j', (batch, load, message) => {
+    const error = failure(() => spread(batch, load));
+    expect([error.code, error.message.replace(/:\d+/, '')]).toEqual(['E_PROFILE', message]);
+  });
+});
