@@ -1,12 +1,20 @@
 import yargs, { type Argv } from 'yargs';
 import { EscapementError } from '../core/errors.js';
 import { nearest } from '../experiment/nearest.js';
+import { compareCommand } from './commands/compare.js';
+import { controllerCommand } from './commands/controller.js';
+import { loadCommand } from './commands/load.js';
+import { modelCommand } from './commands/model.js';
 import { profileCommand } from './commands/profile.js';
+import { replayCommand } from './commands/replay.js';
 import { reportCommand } from './commands/report.js';
+import { runCommand } from './commands/run.js';
 import { schemaCommand } from './commands/schema.js';
+import { serveCommand } from './commands/serve.js';
 import { simulateCommand } from './commands/simulate.js';
 import { sweepCommand } from './commands/sweep.js';
 import { traceCommand } from './commands/trace.js';
+import { workerCommand } from './commands/worker.js';
 import { exitCodesText } from './exit-codes.js';
 import { terminalWidth } from './text-layout.js';
 import { packageVersion } from './version.js';
@@ -41,9 +49,17 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
   for (const add of [
     simulateCommand,
     sweepCommand,
+    serveCommand,
+    controllerCommand,
+    workerCommand,
+    runCommand,
+    loadCommand,
     reportCommand,
+    compareCommand,
+    replayCommand,
     traceCommand,
     profileCommand,
+    modelCommand,
     schemaCommand,
   ]) {
     add(cli);

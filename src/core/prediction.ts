@@ -3,16 +3,15 @@ import type { Cluster } from './cluster.js';
 /**
  * The soonest that a request for `model`, arriving now behind `queued` others for it, can be expected to be
  * answered, as time from now: the booked part of a lane, the batches before it at the size that serves them
- * fastest, its own INFER; and a LOAD first where no GPU holds the model. Other models' queues are not counted,
- * because whoever is in a greater hurry goes before them: what this says cannot be met, cannot.
- * Infinity while no GPU is there.
+ * fastest, its own INFER; and a LOAD first where no GPU holds the model or is loading it. Other models' queues are
+ * not counted, because whoever is in a greater hurry goes before them, and a LOAD under way counts as done: what
+ * this says cannot be met, cannot. Infinity while no GPU is there.
  */
 export function predictLatencyNs(cluster: Cluster, model: number, queued: number, nowNs: number): number {
-  const { held, warm, exec, weights } = cluster;
+  const { held, exec, weights } = cluster;
   let bestNs = Number.POSITIVE_INFINITY;
   for (let gpu = held.next(model, 0); gpu >= 0; gpu = held.next(model, gpu + 1)) {
-    const lane = warm.has(model, gpu) ? exec[gpu] : weights[gpu];
-    bestNs = Math.min(bestNs, lane.availableNs(nowNs) + cluster.execNs(gpu, model, 0));
+    bestNs = Math.min(bestNs, exec[gpu].availableNs(nowNs) + cluster.execNs(gpu, model, 0));
   }
   if (bestNs === Number.POSITIVE_INFINITY) {
     for (let gpu = 0; gpu < cluster.gpus; gpu++) {

@@ -4,6 +4,7 @@ import { defaultVsBest } from './charts/default-vs-best.js';
 import { choiceLabel, choiceOf, finding } from './charts/finding.js';
 import { goodputBars } from './charts/goodput-bars.js';
 import { goodputLines } from './charts/goodput-lines.js';
+import { goodputOverTime } from './charts/goodput-over-time.js';
 import { gpuTimeline } from './charts/gpu-timeline.js';
 import { groupAttainment } from './charts/group-attainment.js';
 import { groupBars } from './charts/group-bars.js';
@@ -94,6 +95,19 @@ function comparedWith({ best, default: usual, poorest }: Recommendation): Point[
 function latencyChart(lines: readonly LatencyLine[], sloMs: number | null, note: string): NamedChart[] {
   const drawn = lines.filter((line) => line.cdf.ms.length > 0);
   return drawn.length === 0 ? [] : [{ name: 'latency-cdf', spec: latencyCdf(drawn, sloMs, note) }];
+}
+
+/** The charts that show several runs in one picture. */
+export function comparisonCharts(
+  runs: readonly { readonly name: string; readonly run: CellResult }[],
+): NamedChart[] {
+  const slos = new Set(runs.map(({ run }) => run.sloMs));
+  const lines = runs.flatMap(({ name, run }) => linesOf(name, run));
+  const overTime = runs.filter(({ run }) => run.series.offeredRps.length > 0);
+  return [
+    ...latencyChart(lines, slos.size === 1 ? runs[0]!.run.sloMs : null, ''),
+    ...(overTime.length === 0 ? [] : [{ name: 'goodput-over-time', spec: goodputOverTime(overTime) }]),
+  ];
 }
 
 function timeCharts(run: CellResult, note: string): NamedChart[] {

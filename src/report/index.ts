@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { writeWhole } from '../files/output-file.js';
 import type { RunResult, SweepResults } from '../metrics/results.js';
-import { type NamedChart, runCharts, sweepCharts } from './chart-sets.js';
+import { comparisonCharts, type NamedChart, runCharts, sweepCharts } from './chart-sets.js';
+import { compareRuns, type NamedRun } from './compare/compare.js';
+import { comparisonPage } from './compare/page.js';
 import { CHART_ENDINGS, CHARTS, dropCharts, REPORT } from './files.js';
 import type { PageChart } from './html/page.js';
 import { renderSvg, svgToPng } from './render.js';
@@ -9,8 +11,22 @@ import { runPage } from './run-page.js';
 import { sweepPage } from './sweep-page.js';
 
 export { type CommonChoice, commonChoice, type Recommendation, recommend } from './analyze.js';
-export { type NamedChart, runCharts, sweepCharts } from './chart-sets.js';
+export { comparisonCharts, type NamedChart, runCharts, sweepCharts } from './chart-sets.js';
 export type { ChartSpec } from './charts/theme.js';
+export {
+  type ComparedFigure,
+  type ComparedRun,
+  type Comparison,
+  compareRuns,
+  type NamedRun,
+} from './compare/compare.js';
+export { comparisonText } from './compare/text.js';
+export {
+  checkTolerances,
+  parseTolerance,
+  type Tolerance,
+  type ToleranceResult,
+} from './compare/tolerance.js';
 export { type LoadedResults, loadResults } from './load.js';
 export type { GroupPoint, Point } from './points.js';
 export { renderPng, renderSvg } from './render.js';
@@ -27,6 +43,13 @@ export async function writeSweepReport(results: SweepResults, dir: string): Prom
 /** The same for one run. */
 export async function writeRunReport(run: RunResult, dir: string): Promise<string[]> {
   return writeReport(runCharts(run), dir, (charts) => runPage(run, charts));
+}
+
+/** Writes a comparison of runs, with its charts inside, as the HTML document `file`. Throws `E_FILE_WRITE`. */
+export async function writeComparison(runs: readonly NamedRun[], file: string): Promise<void> {
+  const drawn: PageChart[] = [];
+  for (const { name, spec } of comparisonCharts(runs)) drawn.push({ name, spec, svg: await renderSvg(spec) });
+  writeWhole(file, comparisonPage(compareRuns(runs), drawn));
 }
 
 async function writeReport(

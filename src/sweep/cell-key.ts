@@ -12,8 +12,9 @@ export function cellKey(experiment: Experiment, version: string): string {
     'path' in workload ? [fingerprint(workload.path)] : [],
   );
   const hash = createHash('sha256');
-  // Neither where the experiment file lies nor its comments matter, but what it says. JSON has no Infinity.
-  const { file: _, source: __, ...said } = experiment;
+  // Neither where the experiment file lies, its comments nor how it would run live matter, but what it says of
+  // the simulation. JSON has no Infinity.
+  const { file: _, source: __, modelFiles: ___, live: ____, ...said } = experiment;
   hash.update(JSON.stringify(said, (_key, value) => (value === Infinity ? 'Infinity' : value)));
   hash.update(JSON.stringify([version, traces]));
   return hash.digest('hex').slice(0, 32);

@@ -64,6 +64,38 @@ describe('Worker: windows', () => {
   });
 });
 
+describe('Worker: dropping what waits', () => {
+  it('never answers it, and lets what runs end', () => {
+    const harness = warm(true);
+    harness.send(1, INFER, 0, ANY, 0);
+    harness.send(2, INFER, 0, ANY, 0);
+    harness.endInput(1);
+    harness.send(3, LOAD, 2, ANY, 1);
+    for (const [id, kind] of [
+      [4, INFER],
+      [5, LOAD],
+      [6, UNLOAD],
+    ] as const) {
+      harness.send(id, kind, 0, ANY, 1);
+    }
+    harness.worker.dropWaiting();
+    harness.endInput(2);
+    harness.endLoad(8);
+    harness.endExec(9);
+    harness.endExec(15);
+    harness.endOutput(16);
+    harness.endOutput(17);
+    expect(harness.results.map(([id, status]) => [id, status])).toEqual([
+      [3, 0],
+      [1, 0],
+      [2, 0],
+    ]);
+    expect(harness.worker.nextWakeNs()).toBe(NEVER);
+    harness.send(7, INFER, 0, ANY, 20);
+    expect(harness.started.at(-1)).toEqual({ what: 'input', id: 7, nowNs: 20 });
+  });
+});
+
 describe('Worker: lanes', () => {
   it('names EXEC the lane of INFER, and WEIGHTS that of LOAD and UNLOAD', () => {
     expect(([INFER, LOAD, UNLOAD] as const).map((kind) => laneOf(action(0, kind)))).toEqual([0, 1, 1]);

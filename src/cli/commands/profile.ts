@@ -2,11 +2,13 @@ import type { Argv } from 'yargs';
 import { describeProfile, type Profile, readProfile } from '../../experiment/profile.js';
 import { formatBytes } from '../../experiment/units-text.js';
 import { table } from '../text-layout.js';
+import { profileMeasureCommand } from './profile-measure.js';
 
-/** `escapement profile show PATH`: what a model profile says. */
+/** `escapement profile …`: measure models, and look at what was measured. */
 export function profileCommand(cli: Argv): void {
-  cli.command('profile', 'Look at model profiles', (profile) =>
-    profile.demandCommand(1, 'name a subcommand: profile show PATH').command(
+  cli.command('profile', 'Measure and look at model profiles', (profile) => {
+    profileMeasureCommand(profile);
+    return profile.demandCommand(1, 'name a subcommand: profile measure or profile show').command(
       'show <path>',
       'Print the latencies of a profile, what they mean for a GPU, and their source',
       (command) =>
@@ -16,8 +18,8 @@ export function profileCommand(cli: Argv): void {
       async ({ path }) => {
         process.stdout.write(profileText(await readProfile(path)));
       },
-    ),
-  );
+    );
+  });
 }
 
 function profileText(profile: Profile): string {

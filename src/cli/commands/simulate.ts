@@ -1,19 +1,16 @@
-import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Argv } from 'yargs';
 import { EscapementError } from '../../core/errors.js';
 import type { Experiment } from '../../experiment/experiment.js';
 import { loadExperiment } from '../../experiment/load.js';
 import { simulate } from '../../experiment/simulate.js';
-import { writeWhole } from '../../files/output-file.js';
 import type { RunResult } from '../../metrics/results.js';
 import { checkThreshold, parseThreshold } from '../../metrics/threshold.js';
-import { dropReport } from '../../report/files.js';
 import { summaryText } from '../../report/summary-text.js';
 import { manyValues, oneValue, wholeNumber } from '../args.js';
 import { experimentHelp } from '../experiment-help.js';
 import { openProgress } from '../progress.js';
-import { withStagedFolder } from '../staged-folder.js';
+import { inRunFolder } from '../run-folder.js';
 
 /** `escapement simulate FILE`: one run, its figures on stdout. */
 export function simulateCommand(cli: Argv): void {
@@ -54,9 +51,6 @@ export function simulateCommand(cli: Argv): void {
   );
 }
 
-/** All that `--out` of a run may hold beside its report. */
-const RUN_FILES = ['summary.json', 'run.json', 'requests.tsv', 'actions.tsv', 'timeline.json'];
-
 interface RunArgs {
   readonly json: boolean;
   readonly quiet: boolean;
@@ -73,15 +67,11 @@ async function run(experiment: Experiment, { json, quiet, out }: RunArgs): Promi
     await setImmediate();
   };
   try {
-    if (out === undefined) return await simulate(experiment, { onProgress });
-    const finished = await withStagedFolder(out, RUN_FILES, async (stage) => {
-      const result = await simulate(experiment, { outDir: stage, onProgress });
-      writeWhole(join(stage, 'run.json'), `${JSON.stringify(result)}\n`);
-      writeWhole(join(stage, 'summary.json'), `${JSON.stringify(result.summary, null, 2)}\n`);
-      return result;
-    });
-    dropReport(out);
-    return finished;
+    return await inRunFolder(
+      out,
+      (outDir) => simulate(experiment, { onProgress, ...(outDir === undefined ? {} : { outDir }) }),
+      (result) => result,
+    );
   } finally {
     progress.stop();
   }

@@ -9,8 +9,8 @@ export interface FleetEvents {
   gpuUp(gpu: number, present: readonly number[]): void;
   gpuDown(gpu: number, reason: string): void;
   results(results: readonly ResultMessage[]): void;
-  /** A worker is not taken on, or has gone: for the log. */
-  worker(name: string, what: string): void;
+  /** A worker is there, is not taken on, or has gone. */
+  worker(name: string, up: boolean, what: string): void;
 }
 
 /** A worker's place in the cluster. */
@@ -127,7 +127,7 @@ export class Fleet {
   private cameUp(member: Member, description: WorkerDescription, state: WorkerState): void {
     const different = member.description === null ? '' : whyDifferent(member.description, description);
     if (different !== '') {
-      this.events?.worker(member.link.name, `is not taken back: ${different}`);
+      this.events?.worker(member.link.name, false, `is not taken back: ${different}`);
       return;
     }
     member.description ??= description;
@@ -137,7 +137,7 @@ export class Fleet {
   }
 
   private takeOn(member: Member, { present }: WorkerState): void {
-    this.events?.worker(member.link.name, 'is up');
+    this.events?.worker(member.link.name, true, 'is up');
     present.forEach((models, local) => {
       const gpu = member.firstGpu + local;
       this.isUp[gpu] = true;
@@ -149,7 +149,7 @@ export class Fleet {
     const first = member.firstGpu;
     const gpus = local === null ? (member.description?.gpus.map((_, i) => first + i) ?? []) : [first + local];
     if (local === null) member.state = null;
-    this.events?.worker(member.link.name, `is down: ${reason}`);
+    this.events?.worker(member.link.name, false, `is down: ${reason}`);
     for (const gpu of gpus) {
       if (this.isUp[gpu] !== true) continue;
       this.isUp[gpu] = false;

@@ -30,7 +30,7 @@ export interface LiveEvents {
   wokeLate(lateNs: number): void;
   gpuDown(gpu: number, reason: string): void;
   gpuUp(gpu: number): void;
-  worker(name: string, what: string): void;
+  worker(name: string, up: boolean, what: string): void;
   deviceError(gpu: number, model: string, error: string): void;
 }
 
@@ -107,7 +107,7 @@ export class LiveController implements InferenceService {
       gpuUp: (gpu, present) => this.gpuUp(gpu, present),
       gpuDown: (gpu, reason) => this.gpuDown(gpu, reason),
       results: (results) => this.takeIn(results),
-      worker: (name, what) => options.events.worker(name, what),
+      worker: (name, up, what) => options.events.worker(name, up, what),
     });
     this.watch = setInterval(() => this.restartHanging(), WATCH_NS / 1e6);
   }

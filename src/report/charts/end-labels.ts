@@ -11,6 +11,8 @@ export interface EndLabels {
   readonly ends: readonly (number | null)[];
   /** What the series are, e.g. SLO; empty for none. */
   readonly title: string;
+  /** Whether the lines have marks at their points; they do unless said otherwise. */
+  readonly marks?: boolean;
   /** Size of the plot, px. */
   readonly width: number;
   readonly height: number;
@@ -20,7 +22,7 @@ export interface EndLabels {
  * The legend of a line chart, to the right of the plot: each series' name and sample beside the end of
  * its line, as near as the neighbours allow, so that nobody matches colours across the page.
  */
-export function endLabels({ names, ends, title, width, height }: EndLabels): object[] {
+export function endLabels({ names, ends, title, marks = true, width, height }: EndLabels): object[] {
   const present = names.map((_, rank) => rank).filter((rank) => ends[rank] !== null);
   const wanted = present.map((rank) => (1 - (ends[rank] as number)) * height);
   const heights = spread(wanted, GAP, title === '' ? 6 : 26, height - 6);
@@ -33,7 +35,9 @@ export function endLabels({ names, ends, title, width, height }: EndLabels): obj
         mark: { type: 'rule', strokeWidth: 2.2, strokeDash: dash, color },
         encoding: { ...at(12), x2: { value: width + 44 } },
       },
-      { mark: { type: 'point', filled: true, size: 62, opacity: 1, color, shape }, encoding: at(28) },
+      ...(marks
+        ? [{ mark: { type: 'point', filled: true, size: 62, opacity: 1, color, shape }, encoding: at(28) }]
+        : []),
       {
         mark: { type: 'text', align: 'left', baseline: 'middle', color, text: names[rank] },
         encoding: at(52),

@@ -1,11 +1,12 @@
 import type { CellResult } from '../../metrics/results.js';
 import { formatPercent, formatRate } from '../format.js';
 import { ALERT, type ChartSpec, chart, MUTED, STRONG, ZOOM_TIME } from './theme.js';
+import { binsPerPoint, endOf, formatSeconds, ratePoints, timeAxis, timeUnit } from './time-bins.js';
 
 const WIDTH = 600;
 const HEIGHT = 300;
-/** More bins than this are averaged: finer than a pixel shows nothing. */
-const MAX_BINS = 600;
+/** More points than this are averaged: finer than a pixel shows nothing. */
+const MAX_POINTS = 600;
 
 const LINES = [
   { field: 'offeredRps', name: 'offered', color: MUTED, dash: [2, 2], width: 1.5 },
@@ -15,17 +16,12 @@ const LINES = [
 
 /** Offered load, goodput and failures by time, in requests per second. */
 export function overTime({ series, summary }: Pick<CellResult, 'series' | 'summary'>, note = ''): ChartSpec {
-  const bin = Math.max(1, Math.ceil(series.offeredRps.length / MAX_BINS));
-  const binSeconds = series.binSeconds * bin;
+  const bins = binsPerPoint(series, MAX_POINTS);
   const { beginSeconds } = series;
-  const endSeconds = beginSeconds + series.offeredRps.length * series.binSeconds;
-  const time = timeUnit(endSeconds);
+  const endSeconds = endOf(series);
+  const unit = timeUnit(endSeconds);
   const rows = LINES.flatMap(({ field, name }) =>
-    averaged(series[field], bin).map((rps, i) => ({
-      name,
-      rps,
-      at: Number(((beginSeconds + (i + 0.5) * binSeconds) / time.seconds).toPrecision(9)),
-    })),
+    ratePoints(series, field, bins, unit).map((point) => ({ name, ...point })),
   );
   const names = LINES.map(({ name }) => name);
   const legend = { title: null, orient: 'top', symbolType: 'stroke', symbolSize: 400 } as const;
@@ -37,7 +33,7 @@ export function overTime({ series, summary }: Pick<CellResult, 'series' | 'summa
       title: 'Requests and goodput over time',
       subtitle: [
         describe(summary, Math.max(0, ...series.offeredRps)),
-        `bins of ${formatSeconds(binSeconds)}`,
+        `bins of ${formatSeconds(series.binSeconds * bins)}`,
         ...(beginSeconds > 0 ? [`without the warm-up of ${formatSeconds(beginSeconds)}`] : []),
         ...(note === '' ? [] : [note]),
       ].join(' · '),
@@ -50,17 +46,7 @@ export function overTime({ series, summary }: Pick<CellResult, 'series' | 'summa
       params: [ZOOM_TIME],
       mark: { type: 'line', clip: true },
       encoding: {
-        x: {
-          field: 'at',
-          type: 'quantitative',
-          title: `time since the start (${time.name})`,
-          scale: {
-            nice: false,
-            zero: false,
-            domain: [beginSeconds / time.seconds, endSeconds / time.seconds],
-          },
-          axis: { grid: false, format: ',~f' },
-        },
+        x: timeAxis(unit, beginSeconds, endSeconds),
         y: { field: 'rps', type: 'quantitative', title: 'requests/s', axis: { format: ',~f', tickCount: 7 } },
         color: style(LINES.map(({ color }) => color)),
         strokeDash: style(LINES.map(({ dash }) => dash)),
@@ -70,28 +56,7 @@ export function overTime({ series, summary }: Pick<CellResult, 'series' | 'summa
   );
 }
 
-function averaged(values: readonly number[], bin: number): number[] {
-  const result: number[] = [];
-  for (let i = 0; i < values.length; i += bin) {
-    const part = values.slice(i, i + bin);
-    result.push(part.reduce((sum, value) => sum + value, 0) / part.length);
-  }
-  return result;
-}
-
 function describe({ goodputRps, offeredRps, sloAttainment }: CellResult['summary'], peakRps: number): string {
   const rates = `${formatRate(goodputRps)} of ${formatRate(offeredRps)} req/s`;
   return `${rates} in time (${formatPercent(sloAttainment)}); peak ${formatRate(peakRps)} req/s`;
-}
-
-function formatSeconds(seconds: number): string {
-  if (seconds < 1) return `${Number((seconds * 1000).toPrecision(6))} ms`;
-  return seconds < 120
-    ? `${Number(seconds.toPrecision(6))} s`
-    : `${Number((seconds / 60).toPrecision(3))} min`;
-}
-
-function timeUnit(seconds: number): { readonly name: string; readonly seconds: number } {
-  if (seconds > 3 * 3600) return { name: 'h', seconds: 3600 };
-  return seconds > 10 * 60 ? { name: 'min', seconds: 60 } : { name: 's', seconds: 1 };
 }

@@ -1,7 +1,7 @@
 import { parse, type Spec } from 'vega';
 import { compile } from 'vega-lite';
 import { describe, expect, it } from 'vitest';
-import { runCharts, sweepCharts } from '../../../src/report/chart-sets.js';
+import { comparisonCharts, runCharts, sweepCharts } from '../../../src/report/chart-sets.js';
 import {
   cellFixture,
   gridFixture,
@@ -33,6 +33,10 @@ const SETS = {
     ...runFixture({ sloMs: 50, goodputRps: 480 }),
     groups: [groupFixture('interactive', 50, 200, 0.29), groupFixture('batch', null, 400, 1)],
   }),
+  'a comparison': comparisonCharts([
+    { name: 'simulated', run: runFixture({ sloMs: 50, goodputRps: 480 }) },
+    { name: 'live', run: runFixture({ sloMs: 50, goodputRps: 470, seed: 2 }) },
+  ]),
 };
 
 /** Compiles as Vega-Lite and parses as Vega; any warning is a failure. */
@@ -99,6 +103,22 @@ describe('chart sets', () => {
     ]);
     expect(subtitle('groups', 'goodput')).toBe('Sum of all groups: does not tell who is served');
     expect(SETS['one run of groups'][0]?.name).toBe('groups');
+  });
+
+  it('lay several runs over each other', () => {
+    const charts = SETS['a comparison'];
+    expect(charts.map(({ name }) => name)).toEqual(['latency-cdf', 'goodput-over-time']);
+    expect(subtitle('a comparison', 'latency-cdf')).toMatch(/^simulated: p99 37\.3 ms, .* live: p99 /);
+    expect(subtitle('a comparison', 'goodput-over-time')).toMatch(
+      /^simulated: \d+.* live: \d+.*bins of 300 ms$/,
+    );
+    const slos = [50, 100].map((sloMs) => ({
+      name: `${sloMs} ms`,
+      run: runFixture({ sloMs, goodputRps: 480 }),
+    }));
+    // A rule that holds for one line only would mislead.
+    expect(JSON.stringify(comparisonCharts(slos))).not.toContain('SLO ');
+    expect(JSON.stringify(charts)).toContain('SLO 50 ms');
   });
 
   it('say the finding in the subtitle', () => {

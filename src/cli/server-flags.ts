@@ -1,0 +1,147 @@
+import { readFile } from 'node:fs/promises';
+import type { Options } from 'yargs';
+import { EscapementError } from '../core/errors.js';
+import { fileProblem } from '../experiment/files.js';
+import { loadServerSettings } from '../experiment/server-settings.js';
+import { parseBytes, parseDuration } from '../experiment/units-text.js';
+import { createLog, LOG_LEVELS, type LogLevel } from '../live/telemetry/log.js';
+import type { WorkerLink } from '../live/worker-link.js';
+import type { Server } from '../serving/server.js';
+import { manyValues, oneValue, oneValueOr, wholeNumber } from './args.js';
+import { packageVersion } from './version.js';
+
+/** Flags of every process that listens. */
+export const listenFlags = {
+  host: oneValueOr('127.0.0.1', 'Address to listen on; 0.0.0.0 is every network'),
+  'metrics-port': oneValueOr('8002', 'Port of /metrics for Prometheus; off: none'),
+  'token-file': oneValue({ describe: 'File with the token that clients must show' }),
+  'tls-cert': oneValue({ describe: "This server's certificate (PEM); with --tls-key" }),
+  'tls-key': oneValue({ describe: 'Its private key (PEM)' }),
+  'log-level': {
+    choices: LOG_LEVELS,
+    default: 'info' as LogLevel,
+    describe: 'Least level of the log, JSON lines on stderr',
+  },
+} satisfies Record<string, Options>;
+
+/** Flags of whatever runs a controller: `serve` and `controller`. */
+export const serverFlags = {
+  experiment: oneValue({ describe: 'Experiment file that it was tuned with: its slo, policy and admission' }),
+  set: manyValues({ describe: 'Override one of those, e.g. --set policy.scheduleAhead=5ms' }),
+  'http-port': oneValueOr('8000', 'Port for HTTP; off: none, 0: any free one'),
+  'grpc-port': oneValueOr('8001', 'Port for gRPC; off: none, 0: any free one'),
+  journal: oneValue({ describe: 'Write all that enters the scheduler to this file, for replay' }),
+  'max-body': oneValueOr('64MiB', 'Largest request'),
+  drain: oneValueOr('30s', 'How long SIGTERM lets requests finish'),
+} satisfies Record<string, Options>;
+
+export interface ListenArgs {
+  readonly host: string;
+  readonly 'metrics-port': string;
+  readonly 'token-file': string | undefined;
+  readonly 'tls-cert': string | undefined;
+  readonly 'tls-key': string | undefined;
+  readonly 'log-level': LogLevel;
+}
+
+export interface ServerArgs extends ListenArgs {
+  readonly experiment: string | undefined;
+  readonly set: readonly string[];
+  readonly 'http-port': string;
+  readonly 'grpc-port': string;
+  readonly journal: string | undefined;
+  readonly 'max-body': string;
+  readonly drain: string;
+}
+
+const START_TIMEOUT = '60s';
+const HANG = '10s';
+
+/** Runs a controller over these workers until SIGTERM or SIGINT; then drains it. */
+export async function runServer(
+  role: string,
+  args: ServerArgs,
+  links: readonly WorkerLink[],
+  afterwards: () => Promise<void>,
+): Promise<void> {
+  const { startServer } = await import('../serving/server.js');
+  const settings = await loadServerSettings(args.experiment ?? null, args.set);
+  const drainNs = durationOf(args.drain, 'drain');
+  let server: Server | null = null;
+  try {
+    server = await startServer({
+      links,
+      settings,
+      host: args.host,
+      httpPort: portOf(args['http-port'], 'http-port'),
+      grpcPort: portOf(args['grpc-port'], 'grpc-port'),
+      metricsPort: portOf(args['metrics-port'], 'metrics-port'),
+      door: {
+        token: await tokenOf(args),
+        tls: await tlsOf(args),
+        maxBodyBytes: bytesOf(args['max-body'], 'max-body'),
+      },
+      journal: args.journal ?? null,
+      startTimeoutNs: parseDuration(START_TIMEOUT),
+      hangNs: parseDuration(HANG),
+      serverVersion: packageVersion(),
+      log: createLog(args['log-level'], role),
+    });
+    await untilStopped();
+    await server.close(drainNs);
+  } finally {
+    await server?.close(0);
+    await afterwards();
+  }
+}
+
+/** Resolves at the first SIGTERM or SIGINT; the next one ends the process at once. */
+export function untilStopped(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
+  });
+}
+
+/** A port number, or null for `off`. Throws `E_USAGE`. */
+export function portOf(text: string, flag: string): number | null {
+  if (text === 'off') return null;
+  const port = wholeNumber(text, flag, 0);
+  if (port > 65_535) throw new EscapementError('E_USAGE', `--${flag} ${text}: ports end at 65535`);
+  return port;
+}
+
+export async function tokenOf({ 'token-file': path }: ListenArgs): Promise<string | null> {
+  if (path === undefined) return null;
+  const token = (await read(path, 'token-file')).toString('utf8').trim();
+  if (token === '') throw new EscapementError('E_USAGE', `--token-file ${path}: the file is empty`);
+  return token;
+}
+
+export async function tlsOf(args: ListenArgs): Promise<{ cert: Buffer; key: Buffer } | null> {
+  const { 'tls-cert': cert, 'tls-key': key } = args;
+  if (cert === undefined && key === undefined) return null;
+  if (cert === undefined || key === undefined) {
+    throw new EscapementError('E_USAGE', '--tls-cert and --tls-key belong together: give both');
+  }
+  return { cert: await read(cert, 'tls-cert'), key: await read(key, 'tls-key') };
+}
+
+export function read(path: string, flag: string): Promise<Buffer> {
+  return readFile(path).catch((error) => Promise.reject(fileProblem(error, path, { key: `--${flag}` })));
+}
+
+function durationOf(text: string, flag: string): number {
+  try {
+    return parseDuration(text);
+  } catch {
+    throw new EscapementError('E_USAGE', `--${flag} ${text}: write a duration such as 30s`);
+  }
+}
+
+function bytesOf(text: string, flag: string): number {
+  try {
+    return parseBytes(text);
+  } catch {
+    throw new EscapementError('E_USAGE', `--${flag} ${text}: write a size such as 64MiB`);
+  }
+}

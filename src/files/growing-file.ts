@@ -1,0 +1,91 @@
+import { createWriteStream, lstatSync, mkdirSync, openSync, renameSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Writable } from 'node:stream';
+import { constants, createGzip, type Gzip } from 'node:zlib';
+import type { EscapementError } from '../core/errors.js';
+import { cannotWrite } from './output-file.js';
+
+/** Text is handed to the system when this much has gathered, and in any case after so long. */
+const CHUNK_CHARS = 64 * 1024;
+const LONGEST_WAIT_MS = 500;
+/** A disk that falls this far behind does not catch up. */
+const MOST_UNWRITTEN_BYTES = 256 * 1024 * 1024;
+
+/**
+ * A file that a server writes for as long as it lives, under its own name from the start: a crash costs the last
+ * second at most. Nothing waits for the disk. Packed if the name ends in `.gz`; what was packed until a crash can
+ * be unpacked. A file of that name is kept as `PATH.old`.
+ *
+ * The constructor throws `E_FILE_WRITE`. If the system refuses later, `onFailure` is told once and nothing more is
+ * written.
+ */
+export class GrowingFile {
+  private readonly file: Writable;
+  private readonly gzip: Gzip | null;
+  private pending = '';
+  private timer: NodeJS.Timeout | null = null;
+  private failed = false;
+  private closed = false;
+
+  constructor(
+    readonly path: string,
+    private readonly onFailure: (error: EscapementError) => void,
+  ) {
+    this.file = createWriteStream(path, { fd: openNew(path) });
+    this.file.on('error', (cause) => this.fail(cause));
+    this.gzip = path.endsWith('.gz') ? createGzip() : null;
+    this.gzip?.pipe(this.file);
+  }
+
+  /** Does nothing after `close`. */
+  write(text: string): void {
+    if (this.failed || this.closed) return;
+    this.pending += text;
+    if (this.pending.length >= CHUNK_CHARS) this.flush();
+    else this.timer ??= setTimeout(() => this.flush(), LONGEST_WAIT_MS).unref();
+  }
+
+  /** Hands what has gathered to the system. */
+  flush(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+    const text = this.pending;
+    this.pending = '';
+    if (text === '' || this.failed) return;
+    const sink = this.gzip ?? this.file;
+    sink.write(text);
+    this.gzip?.flush(constants.Z_SYNC_FLUSH);
+    if (sink.writableLength > MOST_UNWRITTEN_BYTES) this.fail(new Error('the disk is too slow'));
+  }
+
+  /** Resolves when all is written, or writing has failed. */
+  close(): Promise<void> {
+    this.flush();
+    this.closed = true;
+    return new Promise((resolve) => {
+      if (this.file.closed) resolve();
+      else this.file.once('close', resolve);
+      (this.gzip ?? this.file).end();
+    });
+  }
+
+  private fail(cause: Error): void {
+    if (this.failed) return;
+    this.failed = true;
+    this.pending = '';
+    this.gzip?.destroy();
+    this.file.destroy();
+    this.onFailure(cannotWrite(this.path, cause));
+  }
+}
+
+function openNew(path: string): number {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    // Not a device or a pipe, which are there to be written to.
+    if (lstatSync(path, { throwIfNoEntry: false })?.isFile()) renameSync(path, `${path}.old`);
+    return openSync(path, 'w');
+  } catch (cause) {
+    throw cannotWrite(path, cause);
+  }
+}

@@ -1,0 +1,64 @@
+import { createSecureContext } from 'node:tls';
+import { EscapementError } from '../../core/errors.js';
+import { MIB } from '../../core/units.js';
+import { formatAddress } from '../transport/address.js';
+import type { ServerTls } from '../transport/credentials.js';
+
+/** One transport of the Open Inference Protocol, listening. */
+export interface Door {
+  readonly port: number;
+  /**
+   * Takes no new connection. `graceful`: requests under way are answered first, for at most ten seconds; otherwise
+   * they are cut off. Resolves when no connection is left.
+   */
+  close(graceful: boolean): Promise<void>;
+}
+
+export interface DoorOptions {
+  /** 0: any free port. */
+  readonly port: number;
+  /** Objective of requests that carry none, for models that have none, ns. */
+  readonly defaultSloNs: number;
+  /** What the server says of itself. */
+  readonly serverVersion: string;
+  /** Address to bind. */
+  readonly host?: string;
+  /** Clients must show it as a bearer token, except to ask for the server's health. */
+  readonly token?: string | null;
+  readonly tls?: ServerTls | null;
+  /** Largest batch of one call; it is split into as many requests. */
+  readonly maxBatch?: number;
+  /** Largest body or message. */
+  readonly maxBodyBytes?: number;
+}
+
+export interface DoorSettings extends Required<DoorOptions> {}
+
+/** Options with the defaults filled in. Throws `E_TLS` if certificate and key cannot be used. */
+export function settle(options: DoorOptions): DoorSettings {
+  const { tls = null } = options;
+  try {
+    if (tls !== null) createSecureContext(tls);
+  } catch (error) {
+    const reason = (error as Error).message;
+    throw new EscapementError(
+      'E_TLS',
+      `the certificate and key of the server cannot be used: ${reason}; give PEM files`,
+    );
+  }
+  return { host: '127.0.0.1', token: null, maxBatch: 256, maxBodyBytes: 64 * MIB, ...options, tls };
+}
+
+/** How long a graceful close waits for requests under way. */
+export const GRACE_MS = 10_000;
+
+export function cannotListen(
+  what: string,
+  { host, port }: DoorSettings,
+  { message }: Error,
+): EscapementError {
+  return new EscapementError(
+    'E_LISTEN',
+    `cannot listen on ${formatAddress(host, port)} for ${what}: ${message}`,
+  );
+}

@@ -1,0 +1,93 @@
+import {
+  type handleUnaryCall,
+  Metadata,
+  type ServerUnaryCall,
+  type ServiceError,
+  type sendUnaryData,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
+import { NS_PER_MS } from '../../core/units.js';
+import type { InferenceService } from '../service.js';
+import type { Catalog } from './catalog.js';
+import type { GrpcInfer } from './grpc-infer.js';
+import {
+  MALFORMED,
+  type ModelInferRequest,
+  type NamedModel,
+  type RepositoryIndexRequest,
+  type RepositoryModelRequest,
+} from './grpc-messages.js';
+import { asRefusal, REFUSALS, Refusal } from './refusal.js';
+import type { TokenCheck } from './token.js';
+
+/** What answers each method of the service, by its name. */
+export function grpcMethods(
+  service: InferenceService,
+  catalog: Catalog,
+  infer: GrpcInfer,
+  token: TokenCheck,
+): UntypedServiceImplementation {
+  /** A method that answers at once. */
+  const simple = <Q>(respond: (request: Q) => object): handleUnaryCall<Q, object> =>
+    guarded(token, (call, callback) => callback(null, respond(call.request)));
+  return {
+    // Health is everybody's to ask.
+    ServerLive: guarded(null, (_, callback) => callback(null, { live: true })),
+    ServerReady: guarded(null, (_, callback) => callback(null, { ready: service.ready })),
+    ModelReady: simple(({ name, version }: NamedModel) => ({
+      ready: service.isAvailable(catalog.find(name ?? '', version ?? '')) && service.ready,
+    })),
+    ServerMetadata: simple(() => catalog.serverMetadata()),
+    ModelMetadata: simple(({ name, version }: NamedModel) =>
+      catalog.modelMetadata(catalog.find(name ?? '', version ?? '')),
+    ),
+    ModelInfer: guarded<ModelInferRequest>(token, (call, callback) =>
+      infer.start(call.request, leftNs(call), (refusal, response) =>
+        refusal === null ? callback(null, response) : callback(serviceError(refusal)),
+      ),
+    ),
+    RepositoryIndex: simple(({ ready }: RepositoryIndexRequest) => ({
+      models: catalog.index(ready ?? false),
+    })),
+    RepositoryModelLoad: simple((request: RepositoryModelRequest) => setAvailable(catalog, request, true)),
+    RepositoryModelUnload: simple((request: RepositoryModelRequest) => setAvailable(catalog, request, false)),
+  };
+}
+
+/** What a method throws is its client's answer. `token` null: everybody may call it. */
+function guarded<Q>(
+  token: TokenCheck | null,
+  handle: (call: ServerUnaryCall<Q, object>, callback: sendUnaryData<object>) => void,
+): handleUnaryCall<Q, object> {
+  return (call, callback) => {
+    try {
+      token?.admit(call.metadata.get('authorization')[0]?.toString());
+      if (call.request === MALFORMED)
+        throw new Refusal('invalid', 'the message is not what open-inference.proto says');
+      handle(call, callback);
+    } catch (error) {
+      callback(serviceError(asRefusal(error)));
+    }
+  };
+}
+
+function setAvailable(catalog: Catalog, request: RepositoryModelRequest, available: boolean): object {
+  catalog.setAvailable(request.model_name ?? '', available, Object.keys(request.parameters ?? {}));
+  return {};
+}
+
+/**
+ * How long the client will wait, ns. Its deadline is one of the wall clock; where that clock was set since this
+ * process began, the library still keeps it: it answers every call whose time is up.
+ */
+function leftNs(call: ServerUnaryCall<unknown, unknown>): number {
+  const deadlineMs = Number(call.getDeadline());
+  const leftMs = deadlineMs - performance.timeOrigin - performance.now();
+  return leftMs > 0 ? Math.round(leftMs * NS_PER_MS) : Number.POSITIVE_INFINITY;
+}
+
+function serviceError({ kind, message, predictedMs }: Refusal): Partial<ServiceError> {
+  const metadata = new Metadata();
+  if (kind === 'rejected') metadata.set('predicted-ms', String(predictedMs));
+  return { code: REFUSALS[kind].grpc, details: message, metadata };
+}

@@ -1,0 +1,105 @@
+import { DATATYPES, type Datatype, type ServedModel, type TensorSignature } from '../model.js';
+import { Refusal, shown } from './refusal.js';
+
+/** Collects the inputs of one call in the order of the model's signature, each checked against it. */
+export class InputSet {
+  /** Requests in the batch; 0 until the first input was claimed. */
+  count = 0;
+  private readonly signatures: readonly TensorSignature[];
+  private readonly bytes: (Uint8Array | undefined)[];
+
+  constructor(
+    private readonly model: ServedModel,
+    private readonly maxBatch: number,
+  ) {
+    this.signatures = model.signature.inputs;
+    this.bytes = new Array(this.signatures.length);
+  }
+
+  /** Finds the input that a tensor is for. Its datatype and shape must be the model's; throws a refusal. */
+  claim(name: unknown, datatype: unknown, shape: unknown): number {
+    const index = this.indexOf(name);
+    const signature = this.signatures[index];
+    if (this.bytes[index] !== undefined) throw new Refusal('invalid', `input ${shown(name)}: given twice`);
+    const count = this.countOf(signature, shape);
+    if (datatype !== signature.datatype || count === 0)
+      throw new Refusal(
+        'invalid',
+        `input ${shown(name)}: expected ${this.expected(signature)}, got ${shownType(datatype)} ${shown(shape)}`,
+      );
+    if (this.count !== 0 && count !== this.count)
+      throw new Refusal(
+        'invalid',
+        `input ${shown(name)}: expected a batch of ${this.count} like the inputs before it, got ${count}`,
+      );
+    this.count = count;
+    return index;
+  }
+
+  /** Bytes that a claimed input must have. */
+  bytesOf(index: number): number {
+    return this.count * this.signatures[index].bytes;
+  }
+
+  signatureOf(index: number): TensorSignature {
+    return this.signatures[index];
+  }
+
+  /** Takes a claimed input's data: requests one after the other. Throws a refusal unless the size is right. */
+  put(index: number, bytes: Uint8Array): void {
+    const expectedBytes = this.bytesOf(index);
+    if (bytes.length !== expectedBytes)
+      throw new Refusal(
+        'invalid',
+        `input ${shown(this.signatures[index].name)}: expected ${expectedBytes} bytes, got ${bytes.length}`,
+      );
+    this.bytes[index] = bytes;
+  }
+
+  /** All inputs; throws a refusal if one is missing. */
+  complete(): readonly Uint8Array[] {
+    for (let i = 0; i < this.bytes.length; i++) {
+      if (this.bytes[i] !== undefined) continue;
+      const signature = this.signatures[i];
+      throw new Refusal(
+        'invalid',
+        `input ${shown(signature.name)}: missing, expected ${this.expected(signature)}`,
+      );
+    }
+    return this.bytes as Uint8Array[];
+  }
+
+  private indexOf(name: unknown): number {
+    for (let i = 0; i < this.signatures.length; i++) if (this.signatures[i].name === name) return i;
+    const known = this.signatures.map((signature) => shown(signature.name)).join(', ');
+    throw new Refusal(
+      'invalid',
+      `input ${shown(name)}: not an input of model ${this.model.spec.name} (${known})`,
+    );
+  }
+
+  /** Requests that a tensor of that shape holds; 0: it does not fit. */
+  private countOf(signature: TensorSignature, shape: unknown): number {
+    const expected = signature.shape;
+    const batchDims = this.model.signature.batched ? 1 : 0;
+    if (!Array.isArray(shape) || shape.length !== expected.length + batchDims) return 0;
+    for (let i = 0; i < expected.length; i++) if (shape[i + batchDims] !== expected[i]) return 0;
+    if (batchDims === 0) return 1;
+    const count: unknown = shape[0];
+    return Number.isInteger(count) && (count as number) >= 1 && (count as number) <= this.maxBatch
+      ? (count as number)
+      : 0;
+  }
+
+  private expected({ datatype, shape }: TensorSignature): string {
+    if (!this.model.signature.batched) return `${datatype} [${shape.join(',')}]`;
+    return `${datatype} [${['n', ...shape].join(',')}] with n from 1 to ${this.maxBatch}`;
+  }
+}
+
+/** Name of a datatype without quotes where it is one. */
+function shownType(datatype: unknown): string {
+  return typeof datatype === 'string' && DATATYPES[datatype as Datatype] !== undefined
+    ? datatype
+    : shown(datatype);
+}

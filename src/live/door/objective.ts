@@ -1,0 +1,30 @@
+import { NS_PER_HOUR, NS_PER_MS, NS_PER_US } from '../../core/units.js';
+import type { ServedModel } from '../model.js';
+import { Refusal, shown } from './refusal.js';
+
+/** A day: more than any client waits, and far from where times stop being exact. */
+const MOST_NS = 24 * NS_PER_HOUR;
+
+/**
+ * Latency objective of one call, ns: its parameter `slo_ms`, or `timeout` in µs (0: none), or the model's, or the
+ * server's. Throws a refusal where a parameter is no such time.
+ */
+export function objectiveNs(
+  sloMs: unknown,
+  timeoutUs: unknown,
+  model: ServedModel,
+  defaultSloNs: number,
+): number {
+  if (sloMs !== undefined) return checked('slo_ms', sloMs, NS_PER_MS);
+  if (timeoutUs !== undefined && timeoutUs !== 0) return checked('timeout', timeoutUs, NS_PER_US);
+  return model.sloNs ?? defaultSloNs;
+}
+
+function checked(parameter: string, value: unknown, unitNs: number): number {
+  const ns = typeof value === 'number' ? Math.round(value * unitNs) : 0;
+  if (ns >= 1 && ns <= MOST_NS) return ns;
+  throw new Refusal(
+    'invalid',
+    `parameter ${parameter}: expected a number above 0 and up to ${MOST_NS / unitNs}, got ${shown(value)}`,
+  );
+}

@@ -1,0 +1,113 @@
+import type { ActionMessage, ResultMessage } from '../messages.js';
+import type { ThreadReport } from './protocol.js';
+import { ThreadSet, type ThreadSetSpec } from './thread-set.js';
+
+export interface ExecutorEvents {
+  results(results: readonly ResultMessage[]): void;
+  /** Nothing that was sent to its GPUs is answered any more, until it has quiesced. */
+  died(reason: string): void;
+}
+
+/** By GPU of the executor: models whose weights are present. */
+type Present = readonly (readonly number[])[];
+
+/** The threads of one executor as the machine sees them: they take actions, and can die and be started again. */
+export class Executor {
+  /** Null: they have died, or could not be started. */
+  private live: ThreadSet | null = null;
+  /** The end of those that were before. */
+  private stopped: Promise<void> = Promise.resolve();
+  private restarting: Promise<void> | null = null;
+  private readonly quiesces: ((present: Present) => void)[] = [];
+  private closed = false;
+
+  constructor(
+    readonly spec: ThreadSetSpec,
+    private readonly events: ExecutorEvents,
+  ) {}
+
+  /** Its threads; none while it is dead. */
+  get threads(): ThreadSet['threads'] {
+    return this.live?.threads ?? [];
+  }
+
+  /** Starts the threads, after those of before have ended. Rejects when that fails. */
+  async start(): Promise<void> {
+    await this.stopped;
+    const threads: ThreadSet = new ThreadSet(this.spec, {
+      report: (report) => this.reported(report),
+      died: (reason) => this.died(threads, reason),
+    });
+    try {
+      await threads.start();
+    } catch (error) {
+      await threads.stop();
+      throw error;
+    }
+    this.live = threads;
+  }
+
+  submit(actions: readonly ActionMessage[]): void {
+    this.live?.post({ kind: 'actions', actions });
+  }
+
+  /**
+   * Drops what waits, and resolves when nothing runs. Starts dead threads anew; if that fails, `died` is called once
+   * more, later.
+   */
+  async quiesce(): Promise<Present> {
+    const { live } = this;
+    if (live !== null) {
+      return new Promise((resolve) => {
+        this.quiesces.push(resolve);
+        live.post({ kind: 'quiesce' });
+      });
+    }
+    this.restarting ??= this.restart();
+    await this.restarting;
+    return this.nothing();
+  }
+
+  /** Ends the threads for good. */
+  async stop(): Promise<void> {
+    this.closed = true;
+    await this.restarting;
+    if (this.live !== null) this.stopped = this.live.stop();
+    this.live = null;
+    await this.stopped;
+    for (const resolve of this.quiesces.splice(0)) resolve(this.nothing());
+  }
+
+  private reported(report: ThreadReport): void {
+    if (report.kind === 'quiesced') this.quiesces.shift()?.(report.present);
+    // While it quiesces, results are of actions that nobody asks about any more.
+    else if (report.kind === 'results' && this.quiesces.length === 0) this.events.results(report.results);
+  }
+
+  private died(threads: ThreadSet, reason: string): void {
+    this.live = null;
+    this.stopped = threads.stop();
+    const waiting = this.quiesces.splice(0);
+    if (waiting.length === 0) this.events.died(reason);
+    else
+      void this.quiesce().then((present) => {
+        for (const resolve of waiting) resolve(present);
+      });
+  }
+
+  private async restart(): Promise<void> {
+    try {
+      if (!this.closed) await this.start();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      // After whoever awaits the quiesce has gone on.
+      setImmediate(() => this.events.died(reason));
+    } finally {
+      this.restarting = null;
+    }
+  }
+
+  private nothing(): Present {
+    return this.spec.gpus.map(() => []);
+  }
+}

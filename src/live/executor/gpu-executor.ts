@@ -1,0 +1,69 @@
+import { Worker } from '../../core/worker.js';
+import type { ActionMessage, ResultMessage } from '../messages.js';
+import type { WorkerModel } from '../model.js';
+import type { Device } from './device.js';
+import { LiveAction } from './live-action.js';
+
+export interface GpuExecutorOptions {
+  readonly models: readonly WorkerModel[];
+  /** Pages of this GPU's weights cache. */
+  readonly pages: number;
+  readonly oneLane: boolean;
+  readonly device: Device;
+  readonly sendResult: (result: ResultMessage) => void;
+}
+
+/** One GPU: the worker that keeps its windows, and the device that runs what the worker starts. */
+export class GpuExecutor {
+  private readonly worker: Worker;
+  private readonly models: readonly WorkerModel[];
+  private readonly device: Device;
+  private paused = false;
+
+  constructor({ models, pages, oneLane, device, sendResult }: GpuExecutorOptions) {
+    this.models = models;
+    this.device = device;
+    this.worker = new Worker({
+      models: models.map(({ spec }) => spec),
+      pages,
+      oneLane,
+      device,
+      sendResult: (action) => sendResult((action as LiveAction).toResult()),
+    });
+  }
+
+  /** The device raises the thread's signal: `turn` is due whenever the thread wakes. */
+  get signals(): boolean {
+    return this.device.signals;
+  }
+
+  get busy(): boolean {
+    return this.device.busy;
+  }
+
+  /** Call `turn` afterwards. */
+  receive(message: ActionMessage): void {
+    this.worker.receive(new LiveAction(message), message.earliestNs, message.latestNs);
+  }
+
+  /** Takes in what has ended and starts what may start. Returns when to call it next at the latest. */
+  turn(nowNs: number): number {
+    const { worker, device } = this;
+    device.collect(worker, nowNs);
+    if (this.paused) return device.nextEndNs;
+    worker.step(nowNs);
+    return Math.min(device.nextEndNs, worker.nextWakeNs());
+  }
+
+  /** Forgets what waits, and starts nothing until `resume`. */
+  pause(): void {
+    this.worker.dropWaiting();
+    this.paused = true;
+  }
+
+  /** Returns the models whose weights are present. Call `turn` afterwards. */
+  resume(): number[] {
+    this.paused = false;
+    return [...this.models.keys()].filter((model) => this.worker.isPresent(model));
+  }
+}

@@ -1,0 +1,29 @@
+import { Action, STATUS_OK } from '../../core/action.js';
+import type { ActionMessage, ResultMessage } from '../messages.js';
+
+/** An action as an executor runs it: with its tensors, and with what went wrong. */
+export class LiveAction extends Action {
+  readonly inputs: readonly Uint8Array<ArrayBuffer>[];
+  outputs: readonly Uint8Array<ArrayBuffer>[] = [];
+  error = '';
+
+  constructor(message: ActionMessage) {
+    // Which requests are in it is the controller's business.
+    super(0);
+    this.id = message.id;
+    this.kind = message.kind;
+    this.gpu = message.gpu;
+    this.model = message.model;
+    this.batchIndex = message.batchIndex;
+    this.count = message.count;
+    this.earliestNs = message.earliestNs;
+    this.latestNs = message.latestNs;
+    this.inputs = message.inputs;
+  }
+
+  toResult(): ResultMessage {
+    const { id, gpu, status, beginNs, endNs, error } = this;
+    // It may have run well and be void all the same, when its weights were given up meanwhile.
+    return { id, gpu, status, beginNs, endNs, outputs: status === STATUS_OK ? this.outputs : [], error };
+  }
+}

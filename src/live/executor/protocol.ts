@@ -1,0 +1,77 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { ActionKind, Lane } from '../../core/action.js';
+import type { ErrorCode } from '../../core/errors.js';
+import type { DeviceSpec, OrtDeviceSpec } from '../device.js';
+import type { ActionMessage, ResultMessage } from '../messages.js';
+import type { WorkerModel } from '../model.js';
+import type { SignalBuffer } from './signal.js';
+
+/** What an executor thread is started with. */
+export interface ExecutorThreadData {
+  readonly signal: SignalBuffer;
+  readonly gpus: readonly GpuSpec[];
+  readonly models: readonly WorkerModel[];
+  /** Pages of each GPU's weights cache. */
+  readonly pages: number;
+  /** Threads that run the models of its GPU, unless that is simulated. */
+  readonly hosts: readonly HostLine[];
+}
+
+export interface GpuSpec {
+  /** Index among those of the machine. */
+  readonly gpu: number;
+  readonly device: DeviceSpec;
+}
+
+/** How to reach the thread at the other end: post to the port, then raise the signal. */
+export interface HostLine {
+  readonly port: MessagePort;
+  readonly signal: SignalBuffer;
+}
+
+/** What a host thread is started with. */
+export interface HostThreadData {
+  readonly signal: SignalBuffer;
+  readonly executor: HostLine;
+  readonly device: OrtDeviceSpec;
+  readonly models: readonly HostedModel[];
+}
+
+export interface HostedModel {
+  /** Index among those of the machine. */
+  readonly index: number;
+  readonly model: WorkerModel;
+}
+
+/** From the machine to an executor thread. */
+export type ExecutorOrder =
+  | { readonly kind: 'actions'; readonly actions: readonly ActionMessage[] }
+  | { readonly kind: 'quiesce' };
+
+/** From an executor or host thread to the machine. */
+export type ThreadReport =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string }
+  | { readonly kind: 'results'; readonly results: readonly ResultMessage[] }
+  /** By GPU of the thread: models whose weights are present. */
+  | { readonly kind: 'quiesced'; readonly present: readonly (readonly number[])[] };
+
+/** From an executor thread to a host thread: run it now. */
+export interface HostOrder {
+  readonly kind: ActionKind;
+  readonly model: number;
+  readonly batchIndex: number;
+  readonly count: number;
+  readonly latestNs: number;
+  readonly inputs: readonly Uint8Array<ArrayBuffer>[];
+}
+
+/** From a host thread to its executor thread: what came of a LOAD or INFER. */
+export interface HostReport {
+  readonly lane: Lane;
+  readonly status: number;
+  readonly beginNs: number;
+  readonly endNs: number;
+  readonly outputs: readonly Uint8Array<ArrayBuffer>[];
+  readonly error: string;
+}

@@ -1,0 +1,76 @@
+import { LANE_EXEC, LANE_WEIGHTS } from '../../core/action.js';
+import type { Worker } from '../../core/worker.js';
+import type { SimulatedDeviceSpec } from '../device.js';
+import type { WorkerModel } from '../model.js';
+import type { Device } from './device.js';
+import type { LiveAction } from './live-action.js';
+
+/**
+ * A GPU that takes as long as the models' profiles say, in real time. An action ends at its begin plus that time
+ * exactly, even when the thread notices later. The profiles are those of the machine, so they are scaled already.
+ */
+export class SimulatedDevice implements Device {
+  readonly copies = false;
+  readonly signals = false;
+  private execEndNs = Number.POSITIVE_INFINITY;
+  private loadEndNs = Number.POSITIVE_INFINITY;
+  private executing: LiveAction | null = null;
+  private readonly instant: boolean;
+
+  constructor(
+    { timeScale }: SimulatedDeviceSpec,
+    private readonly models: readonly WorkerModel[],
+  ) {
+    this.instant = timeScale === 0;
+  }
+
+  get nextEndNs(): number {
+    return Math.min(this.execEndNs, this.loadEndNs);
+  }
+
+  get busy(): boolean {
+    return this.nextEndNs !== Number.POSITIVE_INFINITY;
+  }
+
+  startExec(action: LiveAction, nowNs: number): void {
+    this.executing = action;
+    this.execEndNs = nowNs + this.takes(this.models[action.model].spec.execNs[action.batchIndex]);
+  }
+
+  startLoad(action: LiveAction, nowNs: number): void {
+    this.loadEndNs = nowNs + this.takes(this.models[action.model].spec.loadNs);
+  }
+
+  collect(worker: Worker, nowNs: number): void {
+    if (this.executing !== null && this.execEndNs <= nowNs) {
+      const endNs = this.execEndNs;
+      const { outputs } = this.models[this.executing.model].signature;
+      const { count } = this.executing;
+      this.executing.outputs = outputs.map(({ bytes }) => new Uint8Array(bytes * count));
+      this.executing = null;
+      this.execEndNs = Number.POSITIVE_INFINITY;
+      worker.finished(LANE_EXEC, endNs, 1);
+    }
+    if (this.loadEndNs <= nowNs) {
+      const endNs = this.loadEndNs;
+      this.loadEndNs = Number.POSITIVE_INFINITY;
+      worker.finished(LANE_WEIGHTS, endNs, 1);
+    }
+  }
+
+  startInput(): void {
+    // Never asked for: copies take no time.
+  }
+
+  startOutput(): void {
+    // As above.
+  }
+
+  unload(): void {
+    // Giving pages back takes no time, and there is nothing to free.
+  }
+
+  private takes(durationNs: number): number {
+    return this.instant ? 0 : durationNs;
+  }
+}

@@ -1,0 +1,164 @@
+import { MessageChannel, Worker as Thread, type TransferListItem } from 'node:worker_threads';
+import { EscapementError } from '../../core/errors.js';
+import type { OrtDeviceSpec } from '../device.js';
+import type { WorkerModel } from '../model.js';
+import type {
+  ExecutorOrder,
+  ExecutorThreadData,
+  GpuSpec,
+  HostLine,
+  HostThreadData,
+  ThreadReport,
+} from './protocol.js';
+import { Signal } from './signal.js';
+import { buffersOf } from './transfer.js';
+
+export interface ThreadSetSpec {
+  /** One GPU of onnxruntime, or any number of simulated ones. */
+  readonly gpus: readonly GpuSpec[];
+  readonly models: readonly WorkerModel[];
+  /** Pages of each GPU's weights cache. */
+  readonly pages: number;
+  /** Host threads of the GPU; none for simulated ones. */
+  readonly hosts: number;
+}
+
+export interface ThreadSetEvents {
+  report(report: ThreadReport): void;
+  /** A thread has ended by itself after all were ready. Comes once; the others still run. */
+  died(reason: string): void;
+}
+
+/** Threads run compiled code, also where the rest runs from its source, as in tests. */
+const COMPILED = new URL(
+  import.meta.url.endsWith('.ts') ? '../../../dist/live/executor/' : './',
+  import.meta.url,
+);
+/** How long threads may take to finish what they run before they are cut off, and how long that may take. */
+const STOP_MS = 5_000;
+const TERMINATE_MS = 1_000;
+
+/** An executor thread and its host threads, from their start to their end. */
+export class ThreadSet {
+  /** The executor thread, then its host threads. */
+  readonly threads: Thread[] = [];
+  private readonly signal = new Signal();
+  private readonly hostSignals: Signal[] = [];
+  private readonly exits: Promise<void>[] = [];
+  private ready = 0;
+  /** It is being stopped, or has died. */
+  private over = false;
+  private settleStart: { resolve(): void; reject(error: Error): void } | null = null;
+
+  constructor(
+    private readonly spec: ThreadSetSpec,
+    private readonly events: ThreadSetEvents,
+  ) {}
+
+  /** Resolves when all threads are ready. Rejects, with `E_DEVICE` if the device is not there; `stop` it then. */
+  start(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.settleStart = { resolve, reject };
+      const { gpus, models, pages, hosts } = this.spec;
+      const lines = Array.from({ length: hosts }, () => ({
+        port: new MessageChannel(),
+        signal: new Signal(),
+      }));
+      const data: ExecutorThreadData = {
+        signal: this.signal.buffer,
+        gpus,
+        models,
+        pages,
+        hosts: lines.map(({ port, signal }) => ({ port: port.port1, signal: signal.buffer })),
+      };
+      this.startThread(
+        'executor-thread.js',
+        data,
+        lines.map(({ port }) => port.port1),
+      );
+      for (const [host, { port, signal }] of lines.entries()) {
+        this.hostSignals.push(signal);
+        this.startHost(host, signal, { port: port.port2, signal: this.signal.buffer });
+      }
+    });
+  }
+
+  /** Buffers of inputs go over to the thread. */
+  post(order: ExecutorOrder): void {
+    const inputs = order.kind === 'actions' ? order.actions.map((action) => action.inputs) : [];
+    this.threads[0].postMessage(order, buffersOf(inputs));
+    this.signal.raise();
+  }
+
+  /** Lets what runs end, and resolves when the threads have. Nothing is reported any more. */
+  async stop(): Promise<void> {
+    this.over = true;
+    for (const signal of [this.signal, ...this.hostSignals]) signal.stop();
+    const exits = Promise.all(this.exits);
+    if (await within(exits, STOP_MS)) return;
+    // A thread that is blocked in a call of its device ends when that returns, which may be never.
+    for (const thread of this.threads) void thread.terminate();
+    await within(exits, TERMINATE_MS);
+  }
+
+  private startHost(host: number, signal: Signal, executor: HostLine): void {
+    const { gpus, models, hosts } = this.spec;
+    const data: HostThreadData = {
+      signal: signal.buffer,
+      executor,
+      device: gpus[0].device as OrtDeviceSpec,
+      models: models.flatMap((model, index) => (index % hosts === host ? [{ index, model }] : [])),
+    };
+    this.startThread('host-thread.js', data, [executor.port]);
+  }
+
+  private startThread(
+    file: string,
+    workerData: ExecutorThreadData | HostThreadData,
+    transferList: TransferListItem[],
+  ): void {
+    const thread = new Thread(new URL(file, COMPILED), { workerData, transferList });
+    this.threads.push(thread);
+    thread.on('message', (report: ThreadReport) => this.reported(report));
+    thread.on('error', (error) => this.ended(error.message));
+    this.exits.push(
+      new Promise((resolve) => {
+        thread.on('exit', (status) => {
+          this.ended(`a thread of its executor ended with status ${status}`);
+          resolve();
+        });
+      }),
+    );
+  }
+
+  private reported(report: ThreadReport): void {
+    if (this.over) return;
+    if (report.kind === 'ready') {
+      this.ready++;
+      if (this.ready === this.threads.length) this.settleStart?.resolve();
+    } else if (report.kind === 'failed') {
+      this.over = true;
+      this.settleStart?.reject(new EscapementError(report.code, report.message));
+    } else this.events.report(report);
+  }
+
+  private ended(reason: string): void {
+    if (this.over) return;
+    this.over = true;
+    if (this.ready < this.threads.length) this.settleStart?.reject(new Error(reason));
+    else this.events.died(reason);
+  }
+}
+
+/** Whether the promise settles in time. */
+async function within(promise: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), timeoutMs);
+  });
+  try {
+    return await Promise.race([promise.then(() => true), timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

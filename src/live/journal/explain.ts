@@ -1,0 +1,139 @@
+import { NS_PER_MS, NS_PER_US } from '../../core/units.js';
+import type { Flight, FlightAction, FlightResult, Knowledge, KnownGpu } from './flight.js';
+
+/** What is shorter is not worth a line. */
+const TINY_NS = 50 * NS_PER_US;
+
+/** Why a request ended as it did, in sentences; the most that can be said without the other requests. */
+export function explain(flight: Flight): string[] {
+  const { answer, deadlineNs } = flight;
+  const known = flight.known[0];
+  if (answer === null) return ['the journal ends before its answer'];
+  switch (answer.outcome) {
+    case 'ok':
+      return [`answered ${ms(deadlineNs - answer.atNs)} before its deadline`];
+    case 'late':
+      return [`answered ${ms(answer.atNs - deadlineNs)} after its deadline`, ...courseOf(flight)];
+    case 'timeout':
+      return [`in no action by ${at(flight, answer.atNs)}, so given up`, ...waitOf(flight, answer.atNs)];
+    case 'rejected':
+      return [refusal(flight, known), ...waitOf(flight, answer.atNs)];
+    default:
+      return [failure(flight), ...waitOf(flight, sentNs(flight))];
+  }
+}
+
+export function ms(ns: number): string {
+  return `${Number((ns / NS_PER_MS).toFixed(3))} ms`;
+}
+
+/** A time as a distance from the request's arrival. */
+export function at(flight: Flight, ns: number): string {
+  const afterNs = ns - flight.arrivalNs;
+  return afterNs < 0 ? ms(afterNs).replace('-', '−') : `+${ms(afterNs)}`;
+}
+
+/** Where the time went of a request that was executed. */
+function courseOf(flight: Flight): string[] {
+  const infer = lastInfer(flight);
+  const lines = waitOf(flight, sentNs(flight));
+  if (infer === undefined || infer.result === null) return lines;
+  const { beginNs, endNs, handledNs } = infer.result;
+  const tookNs = endNs - beginNs;
+  const plannedEndNs = infer.expectedStartNs + infer.expectedDurationNs;
+  const add = (ns: number, text: string) => {
+    if (ns > TINY_NS) lines.push(text);
+  };
+  const overNs = plannedEndNs - flight.deadlineNs;
+  add(overNs, `its INFER was planned to end ${ms(overNs)} after the deadline when it was sent`);
+  const behindNs = beginNs - infer.expectedStartNs;
+  add(behindNs, `INFER began ${ms(behindNs)} later than expected`);
+  const longerNs = tookNs - infer.expectedDurationNs;
+  const instead = `${ms(tookNs)} instead of ${ms(infer.expectedDurationNs)}`;
+  add(longerNs, `INFER took ${ms(longerNs)} longer than predicted: ${instead}`);
+  add(handledNs - endNs, `its result reached the controller ${ms(handledNs - endNs)} after INFER had ended`);
+  return lines;
+}
+
+/** Why it was not in an action before `untilNs`. */
+function waitOf(flight: Flight, untilNs: number): string[] {
+  const known = flight.known[0];
+  const lines: string[] = [];
+  const takenNs = known.atNs - flight.arrivalNs;
+  if (takenNs > TINY_NS) lines.push(`the controller took it in ${ms(takenNs)} after it came`);
+  const lost = flight.actions.filter((action) => action.result?.status === 'worker_lost');
+  for (const { kind, id, gpu } of lost) lines.push(`${kind} ${id} was lost with the worker of gpu ${gpu}`);
+  const waitedNs = untilNs - known.atNs;
+  const reasons = reasonsToWait(flight, known, untilNs);
+  if (waitedNs > TINY_NS) lines.push([`waited ${ms(waitedNs)} in the queue`, ...reasons].join('; '));
+  else if (flight.answer?.outcome === 'rejected') lines.push(...reasons);
+  return lines;
+}
+
+function reasonsToWait(flight: Flight, known: Knowledge, untilNs: number): string[] {
+  const warm = known.gpus.filter((gpu) => gpu.warm);
+  const reasons = warm.length > 0 ? [bookedUntil(flight, warm)] : coldReasons(flight, known, untilNs);
+  if (known.queued > 0) reasons.push(`${count(known.queued, 'earlier request')} for the model waited`);
+  if (flight.passedBy > 0)
+    reasons.push(`${count(flight.passedBy, 'INFER')} of other models went first on its GPUs`);
+  return reasons;
+}
+
+function bookedUntil(flight: Flight, warm: readonly KnownGpu[]): string {
+  const freeNs = ({ execFreeNs }: KnownGpu) => execFreeNs ?? Number.POSITIVE_INFINITY;
+  const first = warm.reduce((best, gpu) => (freeNs(gpu) < freeNs(best) ? gpu : best));
+  const until = `EXEC of gpu ${first.gpu} was booked until ${at(flight, freeNs(first))}`;
+  return warm.length === 1 ? until : `${until}, of the other ${warm.length - 1} for longer`;
+}
+
+function coldReasons(flight: Flight, known: Knowledge, untilNs: number): string[] {
+  if (known.weightsFreeNs === null) return ['no GPU was there'];
+  const cold = known.gpus.length > 0 ? 'its model was still being loaded' : 'no GPU held its model';
+  const loads = flight.actions.filter(({ kind }) => kind === 'LOAD');
+  if (loads.length === 0) {
+    return [`${cold}`, `no LOAD was sent; WEIGHTS was booked until ${at(flight, known.weightsFreeNs)}`];
+  }
+  return [cold, ...loads.map((load) => loadFate(flight, load, untilNs))];
+}
+
+function loadFate(flight: Flight, load: FlightAction, untilNs: number): string {
+  const what = `LOAD ${load.id} on gpu ${load.gpu}`;
+  const { result } = load;
+  if (result === null || result.handledNs > untilNs) {
+    return `${what}, sent at ${at(flight, load.sentNs)}, had not ended`;
+  }
+  if (result.status !== 'ok') return `${what} failed: ${words(result)}`;
+  return `${what} ran from ${at(flight, result.beginNs)} to ${at(flight, result.endNs)}`;
+}
+
+function refusal({ sloNs }: Flight, { predictedNs, weightsFreeNs }: Knowledge): string {
+  if (predictedNs !== null) {
+    return `refused: an answer could be expected after ${ms(predictedNs)}, and the objective is ${ms(sloNs)}`;
+  }
+  return weightsFreeNs === null ? 'refused: no GPU was there' : 'refused by the policy';
+}
+
+function failure(flight: Flight): string {
+  const infer = lastInfer(flight);
+  if (infer === undefined || infer.result === null) return 'failed before it was in an action';
+  const what = `INFER ${infer.id} on gpu ${infer.gpu} failed: ${words(infer.result)}`;
+  const { latestNs, result } = infer;
+  if (result.status !== 'too_late' || latestNs === null) return what;
+  return `${what}; it had to begin by ${at(flight, latestNs)}, and its turn came at ${at(flight, result.beginNs)}`;
+}
+
+function lastInfer(flight: Flight): FlightAction | undefined {
+  return flight.actions.findLast(({ kind }) => kind === 'INFER');
+}
+
+function sentNs(flight: Flight): number {
+  return lastInfer(flight)?.sentNs ?? flight.arrivalNs;
+}
+
+function words({ status }: FlightResult): string {
+  return status.replaceAll('_', ' ');
+}
+
+function count(value: number, what: string): string {
+  return `${value} ${what}${value === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,62 @@
+import { NS_PER_S } from '../../core/units.js';
+import { at, explain, ms } from './explain.js';
+import type { Flight, FlightAction, Knowledge } from './flight.js';
+
+/** GPUs that are listed one by one. */
+const MOST_GPUS = 8;
+
+/** The timeline of one request for people, and why it ended as it did; times from its arrival. */
+export function flightText(flight: Flight): string {
+  const { request, model, user, arrivalNs, sloNs, answer } = flight;
+  const events: (readonly [number, string])[] = [
+    [arrivalNs, `came, ${Number((arrivalNs / NS_PER_S).toFixed(6))} s into the run, objective ${ms(sloNs)}`],
+    ...flight.known.map((known, again) => [known.atNs, takenIn(flight, known, again > 0)] as const),
+    ...flight.actions.flatMap((action) => actionEvents(flight, action)),
+  ];
+  if (answer !== null) events.push([answer.atNs, `answered: ${answer.outcome}`]);
+  const lines = events
+    .toSorted(([a], [b]) => a - b)
+    .map(([ns, text]) => `${at(flight, ns).padStart(14)}  ${text}\n`);
+  const why = explain(flight).map((sentence) => `  ${sentence}\n`);
+  return [`request ${request} for ${model}, user ${user}\n`, ...lines, 'why\n', ...why].join('');
+}
+
+function takenIn(flight: Flight, known: Knowledge, again: boolean): string {
+  const parts = [`${again ? 'queued again' : 'taken in'}, ${known.queued} waiting before it`];
+  if (known.predictedNs !== null) parts.push(`an answer expected after ${ms(known.predictedNs)}`);
+  if (known.gpus.length === 0) parts.push(noGpu(flight, known));
+  for (const { gpu, warm, execFreeNs, weightsFreeNs } of known.gpus.slice(0, MOST_GPUS)) {
+    const freeNs = warm ? execFreeNs : weightsFreeNs;
+    const lane = warm ? 'warm, EXEC' : 'loading, WEIGHTS';
+    parts.push(`gpu ${gpu} ${lane} ${freeNs === null ? 'gone' : `booked until ${at(flight, freeNs)}`}`);
+  }
+  if (known.gpus.length > MOST_GPUS) parts.push(`${known.gpus.length - MOST_GPUS} more GPUs hold the model`);
+  return parts.join('; ');
+}
+
+function noGpu(flight: Flight, { weightsFreeNs }: Knowledge): string {
+  if (weightsFreeNs === null) return 'no GPU was there';
+  return `no GPU held the model, WEIGHTS booked until ${at(flight, weightsFreeNs)}`;
+}
+
+function actionEvents(flight: Flight, action: FlightAction): (readonly [number, string])[] {
+  const { kind, id, gpu, sentNs, latestNs, result } = action;
+  const name = `${kind} ${id}`;
+  const batch =
+    kind === 'LOAD'
+      ? ''
+      : `, batch ${action.batchSize} with ${action.count} request${action.count === 1 ? '' : 's'}`;
+  const latest = latestNs === null ? 'any time' : at(flight, latestNs);
+  const plan =
+    `may begin from ${at(flight, action.earliestNs)} to ${latest}, ` +
+    `expected at ${at(flight, action.expectedStartNs)} for ${ms(action.expectedDurationNs)}`;
+  const sent = [sentNs, `${name} sent to gpu ${gpu}${batch}: ${plan}`] as const;
+  if (result === null) return [sent];
+  const { status, beginNs, endNs, handledNs } = result;
+  if (status !== 'ok') return [sent, [handledNs, `${name} failed: ${status.replaceAll('_', ' ')}`]];
+  return [
+    sent,
+    [beginNs, `${name} began`],
+    [endNs, `${name} ended after ${ms(endNs - beginNs)}; its result came at ${at(flight, handledNs)}`],
+  ];
+}

@@ -1,0 +1,143 @@
+import { createReadStream } from 'node:fs';
+import { pipeline, type Readable } from 'node:stream';
+import { constants, createGunzip } from 'node:zlib';
+import { EscapementError } from '../../core/errors.js';
+import { type JournalHeader, parseHeader } from './journal-header.js';
+
+/** Is told what a journal holds, in order. An `EscapementError` that it throws gets the line's number. */
+export interface JournalVisitor {
+  offer(model: number, arrivalNs: number, sloNs: number, user: number): void;
+  result(id: number, status: number, beginNs: number, endNs: number, clock: number): void;
+  gpuDown(gpu: number): void;
+  gpuUp(gpu: number, models: readonly number[]): void;
+  step(nowNs: number): void;
+}
+
+const BLOCK_BYTES = 1 << 18;
+/** A header with a hundred thousand models comes near; a file without line ends must not be read whole. */
+const LONGEST_LINE_CHARS = 1 << 26;
+
+/**
+ * Reads a journal of any size in constant memory. Returns the digest that it ends with; null: it was cut off, and
+ * the line in which that happened was left out. Throws `E_JOURNAL` for what is no journal, `E_FILE_MISSING`,
+ * and `E_FILE_TRUNCATED` for packed data that is corrupt.
+ */
+export async function readJournal(
+  path: string,
+  open: (header: JournalHeader) => JournalVisitor,
+): Promise<string | null> {
+  let visitor: JournalVisitor | null = null;
+  let digest: string | null = null;
+  const lines = await eachLine(path, (line) => {
+    if (visitor === null) visitor = open(parseHeader(line));
+    else if (digest !== null) throw malformed('a line after the end');
+    else digest = visit(line, visitor);
+  });
+  if (lines === 0) throw new EscapementError('E_JOURNAL', 'has no complete header', { file: path });
+  return digest;
+}
+
+/** Calls `use` with each complete line; returns how many there were. */
+async function eachLine(path: string, use: (line: string) => void): Promise<number> {
+  let rest = '';
+  let count = 0;
+  const input = openText(path);
+  try {
+    for await (const block of input as AsyncIterable<string>) {
+      const lines = (rest + block).split('\n');
+      rest = lines.pop() as string;
+      for (const line of lines) {
+        count++;
+        use(line);
+      }
+      if (rest.length > LONGEST_LINE_CHARS) throw malformed('a line of more than 64 MiB');
+    }
+    return count;
+  } catch (error) {
+    throw atLine(error, path, count);
+  } finally {
+    input.destroy();
+  }
+}
+
+function openText(path: string): Readable {
+  const file = createReadStream(path, { highWaterMark: BLOCK_BYTES });
+  if (!path.endsWith('.gz')) return file.setEncoding('utf8');
+  // Packed data that ends early gives what there is. Errors of the file come through the unpacked stream.
+  const gunzip = createGunzip({ chunkSize: BLOCK_BYTES, finishFlush: constants.Z_SYNC_FLUSH });
+  return pipeline(file, gunzip, () => {}).setEncoding('utf8');
+}
+
+/** Returns the digest if this line is the end. */
+function visit(line: string, visitor: JournalVisitor): string | null {
+  const fields = line.split(' ');
+  switch (fields[0]) {
+    case 'o':
+      expectFields(fields, 5);
+      visitor.offer(index(fields[1]), time(fields[2]), number(fields[3]), index(fields[4]));
+      return null;
+    case 'r':
+      expectFields(fields, 6);
+      visitor.result(index(fields[1]), index(fields[2]), time(fields[3]), time(fields[4]), number(fields[5]));
+      return null;
+    case 'd':
+      expectFields(fields, 2);
+      visitor.gpuDown(index(fields[1]));
+      return null;
+    case 'u':
+      if (fields.length < 2) expectFields(fields, 2);
+      visitor.gpuUp(index(fields[1]), fields.slice(2).map(index));
+      return null;
+    case 's':
+      expectFields(fields, 2);
+      visitor.step(time(fields[1]));
+      return null;
+    case 'e':
+      expectFields(fields, 2);
+      return fields[1];
+    default:
+      throw malformed(`no line begins with "${fields[0].slice(0, 20)}"`);
+  }
+}
+
+function expectFields(fields: readonly string[], expected: number): void {
+  if (fields.length === expected) return;
+  throw malformed(`has ${fields.length} fields where a line "${fields[0]}" has ${expected}`);
+}
+
+function index(text: string): number {
+  const value = number(text);
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw malformed(`"${text}" is not a whole number`);
+}
+
+function time(text: string): number {
+  const value = number(text);
+  if (Number.isFinite(value)) return value;
+  throw malformed(`"${text}" is not a time`);
+}
+
+function number(text: string): number {
+  const value = text === '' ? Number.NaN : Number(text);
+  if (!Number.isNaN(value)) return value;
+  throw malformed(`"${text}" is not a number`);
+}
+
+function malformed(what: string): EscapementError {
+  return new EscapementError('E_JOURNAL', `is malformed: ${what}`);
+}
+
+function atLine(error: unknown, path: string, line: number): unknown {
+  if (error instanceof EscapementError) {
+    return new EscapementError(error.code, error.message, { file: path, line });
+  }
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT') return new EscapementError('E_FILE_MISSING', 'no such file', { file: path });
+  if (code === 'EISDIR' || code === 'EACCES' || code === 'ENOTDIR') {
+    return new EscapementError('E_FILE_MISSING', `cannot be read (${message})`, { file: path });
+  }
+  if (code?.startsWith('Z_')) {
+    return new EscapementError('E_FILE_TRUNCATED', `the packed data is corrupt (${message})`, { file: path });
+  }
+  return error;
+}

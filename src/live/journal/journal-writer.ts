@@ -1,0 +1,65 @@
+import type { Action } from '../../core/action.js';
+import type { EscapementError } from '../../core/errors.js';
+import { GrowingFile } from '../../files/growing-file.js';
+import { formatHeader, type JournalHeader } from './journal-header.js';
+
+/**
+ * Writes down all that enters a controller, in order: replayed offline, it leads to the same decisions. One
+ * line of JSON, then one line a call of the controller: a letter and numbers, times in ns.
+ *
+ * | line | call |
+ * | --- | --- |
+ * | `o MODEL ARRIVAL SLO USER` | `offer` |
+ * | `r ID STATUS BEGIN END CLOCK` | `result` |
+ * | `d GPU` | `gpuDown` |
+ * | `u GPU MODEL…` | `gpuUp` with the models present |
+ * | `s NOW` | `step` |
+ * | `e DIGEST` | the end, with the controller's digest |
+ *
+ * A process that is killed loses the last second at most; its journal lacks the last line and replays up to where
+ * it stops.
+ */
+export class JournalWriter {
+  private readonly file: GrowingFile;
+
+  /**
+   * Packed if `path` ends in `.gz`. Throws `E_FILE_WRITE`; `onFailure` is told if the disk refuses later, and nothing
+   * more is written then.
+   */
+  constructor(path: string, header: JournalHeader, onFailure: (error: EscapementError) => void) {
+    this.file = new GrowingFile(path, onFailure);
+    this.file.write(`${formatHeader(header)}\n`);
+    this.file.flush();
+  }
+
+  offer(model: number, arrivalNs: number, sloNs: number, user: number): void {
+    this.file.write(`o ${model} ${arrivalNs} ${sloNs} ${user}\n`);
+  }
+
+  result({ id, status, beginNs, endNs, clock }: Action): void {
+    this.file.write(`r ${id} ${status} ${beginNs} ${endNs} ${clock}\n`);
+  }
+
+  gpuDown(gpu: number): void {
+    this.file.write(`d ${gpu}\n`);
+  }
+
+  gpuUp(gpu: number, models: readonly number[]): void {
+    this.file.write(`u ${[gpu, ...models].join(' ')}\n`);
+  }
+
+  step(nowNs: number): void {
+    this.file.write(`s ${nowNs}\n`);
+  }
+
+  /** Hands all lines so far to the system; happens by itself at least once a second. */
+  flush(): void {
+    this.file.flush();
+  }
+
+  /** Resolves when everything is on its way to the disk. */
+  close(digest: string): Promise<void> {
+    this.file.write(`e ${digest}\n`);
+    return this.file.close();
+  }
+}

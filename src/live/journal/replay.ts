@@ -1,0 +1,147 @@
+import type { Action } from '../../core/action.js';
+import { Controller } from '../../core/controller.js';
+import { EscapementError } from '../../core/errors.js';
+import type { RunObserver } from '../../core/observer.js';
+import type { Policy, PolicyContext } from '../../core/policy.js';
+import type { JournalHeader } from './journal-header.js';
+import { type JournalVisitor, readJournal } from './journal-reader.js';
+
+/** Sees what a controller decides beside what observers see. May not change or keep what it is shown. */
+export interface ReplayWatcher {
+  started(header: JournalHeader, controller: Controller): void;
+  /** The policy is about to take in the request, or to take it back after its worker was lost. */
+  admitting(slot: number, nowNs: number): void;
+  sent(action: Action, nowNs: number): void;
+}
+
+export interface ReplayOptions {
+  readonly createPolicy: (header: JournalHeader, context: PolicyContext) => Policy;
+  readonly observer?: RunObserver;
+  readonly watcher?: ReplayWatcher;
+}
+
+export interface Replay {
+  readonly digest: string;
+  /** Digest of the recorded run; null where the journal was cut off. */
+  readonly recordedDigest: string | null;
+  readonly steps: number;
+  readonly requests: number;
+  /** Time of the last step, ns since the start of the run. */
+  readonly endNs: number;
+  /** The journal was cut off: its process was killed, or lives still. */
+  readonly truncated: boolean;
+}
+
+/**
+ * Re-runs offline the controller that wrote a journal: the same input at the same times, so the same decisions and
+ * the same digest. Throws what `readJournal` throws, and `E_REPLAY_DIFFERS` where a recorded result belongs to no
+ * action of the replay.
+ */
+export async function replayJournal(path: string, options: ReplayOptions): Promise<Replay> {
+  let player: Player | null = null;
+  const recordedDigest = await readJournal(path, (header) => {
+    player = new Player(header, options);
+    return player;
+  });
+  // A journal without a header is an error of the reader's.
+  const { controller, steps, requests, nowNs } = player as unknown as Player;
+  const truncated = recordedDigest === null;
+  return { digest: controller.digest, recordedDigest, steps, requests, endNs: nowNs, truncated };
+}
+
+class Player implements JournalVisitor {
+  readonly controller: Controller;
+  steps = 0;
+  requests = 0;
+  nowNs = 0;
+  /** Actions without a result, by id. */
+  private readonly outstanding = new Map<number, Action>();
+
+  constructor(
+    private readonly header: JournalHeader,
+    { createPolicy, observer, watcher }: ReplayOptions,
+  ) {
+    const { models, gpus, pages, oneLane, defaultSloNs, admission } = header;
+    this.controller = new Controller({
+      cluster: { models, gpus, pages, oneLane },
+      defaultSloNs,
+      admission,
+      createPolicy: (context) => {
+        const policy = createPolicy(header, context);
+        return watcher === undefined ? policy : watched(policy, watcher);
+      },
+      port: {
+        send: (action, nowNs) => {
+          this.outstanding.set(action.id, action);
+          watcher?.sent(action, nowNs);
+        },
+        answer: () => {},
+      },
+      ...(observer === undefined ? {} : { observer }),
+    });
+    watcher?.started(header, this.controller);
+  }
+
+  offer(model: number, arrivalNs: number, sloNs: number, user: number): void {
+    this.requests++;
+    this.controller.offer(this.modelIndex(model), arrivalNs, sloNs, user);
+  }
+
+  result(id: number, status: number, beginNs: number, endNs: number, clock: number): void {
+    const action = this.outstanding.get(id);
+    if (action === undefined) {
+      const what = `a result of action ${id}, which was not sent: this version of escapement decides otherwise than the one that wrote the journal`;
+      throw new EscapementError('E_REPLAY_DIFFERS', what);
+    }
+    // The controller uses the object again.
+    this.outstanding.delete(id);
+    action.status = status;
+    action.beginNs = beginNs;
+    action.endNs = endNs;
+    action.clock = clock;
+    this.controller.result(action);
+  }
+
+  gpuDown(gpu: number): void {
+    this.controller.gpuDown(this.gpuIndex(gpu));
+  }
+
+  gpuUp(gpu: number, models: readonly number[]): void {
+    for (const model of models) this.modelIndex(model);
+    this.controller.gpuUp(this.gpuIndex(gpu), models);
+  }
+
+  step(nowNs: number): void {
+    if (nowNs < this.nowNs) {
+      throw new EscapementError(
+        'E_JOURNAL',
+        `is malformed: time runs back from ${this.nowNs} to ${nowNs} ns`,
+      );
+    }
+    this.nowNs = nowNs;
+    this.steps++;
+    this.controller.step(nowNs);
+  }
+
+  private modelIndex(model: number): number {
+    return within(model, this.header.models.length, 'model');
+  }
+
+  private gpuIndex(gpu: number): number {
+    return within(gpu, this.header.gpus, 'GPU');
+  }
+}
+
+function watched(policy: Policy, watcher: ReplayWatcher): Policy {
+  const admit = policy.admit.bind(policy);
+  policy.admit = (slot, nowNs) => {
+    watcher.admitting(slot, nowNs);
+    return admit(slot, nowNs);
+  };
+  return policy;
+}
+
+function within(index: number, count: number, what: string): number {
+  if (index < count) return index;
+  throw new EscapementError('E_JOURNAL', `is malformed: ${what} ${index} of ${count}`);
+}

@@ -1,0 +1,111 @@
+import {
+  Client,
+  credentials,
+  Metadata,
+  type MethodDefinition,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
+import { EscapementError } from '../../core/errors.js';
+import { PROTOCOL_FILE } from '../door/grpc-messages.js';
+import { unknownModel } from './http-api.js';
+import type { TargetOptions } from './target.js';
+import type { InputDescription } from './tensors.js';
+
+const LOADED = loadSync(PROTOCOL_FILE, { keepCase: true, longs: Number, defaults: true });
+const SERVICE = LOADED['inference.GRPCInferenceService'] as unknown as {
+  readonly ServerReady: MethodDefinition<object, { readonly ready: boolean }>;
+  readonly ModelMetadata: MethodDefinition<
+    { name: string },
+    { readonly inputs: readonly InputDescription[] }
+  >;
+  readonly ModelInfer: MethodDefinition<object, object>;
+  readonly RepositoryIndex: MethodDefinition<
+    object,
+    { readonly models: readonly { readonly name: string }[] }
+  >;
+};
+
+export const INFER_PATH = SERVICE.ModelInfer.path;
+
+/** A part of a ModelInferRequest; parts one after the other are a whole one, as Protocol Buffers merge. */
+export function encodeInfer(part: object): Buffer {
+  return SERVICE.ModelInfer.requestSerialize(part);
+}
+
+const TIMEOUT_MS = 10_000;
+
+/**
+ * Asks a server for the inputs of each model. Throws `E_SERVER` where it cannot be reached or is not ready,
+ * `E_UNKNOWN_MODEL` where it lacks one.
+ */
+export async function describeGrpcServer(url: URL, options: TargetOptions): Promise<InputDescription[][]> {
+  const api = new GrpcApi(url, options);
+  try {
+    const { ready } = await api.call(SERVICE.ServerReady, {}).catch(api.refuse);
+    if (!ready)
+      throw new EscapementError('E_SERVER', `${api.name} is not ready: wait until its models are loaded`);
+    const inputs: InputDescription[][] = [];
+    for (const model of options.models) inputs.push(await inputsOf(api, model));
+    return inputs;
+  } finally {
+    api.close();
+  }
+}
+
+async function inputsOf(api: GrpcApi, model: string): Promise<InputDescription[]> {
+  const { inputs } = await api
+    .call(SERVICE.ModelMetadata, { name: model })
+    .catch(async (error: ServiceError) => {
+      if (error.code !== status.NOT_FOUND && error.code !== status.INVALID_ARGUMENT) return api.refuse(error);
+      const index = await api.call(SERVICE.RepositoryIndex, {}).catch(() => null);
+      throw unknownModel(model, index === null ? null : index.models.map(({ name }) => name));
+    });
+  return [...inputs];
+}
+
+class GrpcApi {
+  readonly name: string;
+  private readonly client: Client;
+  private readonly metadata = new Metadata();
+
+  constructor(url: URL, { token, ca, insecure }: TargetOptions) {
+    this.name = `${url.protocol}//${url.host}`;
+    const secure = url.protocol === 'grpcs:';
+    const channel = secure
+      ? credentials.createSsl(ca ?? null, null, null, { rejectUnauthorized: insecure !== true })
+      : credentials.createInsecure();
+    const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
+    this.client = new Client(`${url.hostname}:${port}`, channel);
+    if (token !== undefined) this.metadata.set('authorization', `Bearer ${token}`);
+  }
+
+  call<Q, A>(
+    { path, requestSerialize, responseDeserialize }: MethodDefinition<Q, A>,
+    request: Q,
+  ): Promise<A> {
+    const options = { deadline: performance.timeOrigin + performance.now() + TIMEOUT_MS };
+    return new Promise((resolve, reject) => {
+      const answered = (error: ServiceError | null, answer?: A) =>
+        error === null ? resolve(answer as A) : reject(error);
+      this.client.makeUnaryRequest(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        request,
+        this.metadata,
+        options,
+        answered,
+      );
+    });
+  }
+
+  readonly refuse = (error: ServiceError): never => {
+    throw new EscapementError('E_SERVER', `${this.name} cannot be used: ${error.details || error.message}`);
+  };
+
+  close(): void {
+    this.client.close();
+  }
+}

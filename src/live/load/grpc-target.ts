@@ -1,0 +1,87 @@
+import type { OutgoingHttpHeaders } from 'node:http2';
+import { stream } from '../../random/streams.js';
+import { describeGrpcServer, encodeInfer, INFER_PATH } from './grpc-api.js';
+import { GrpcConnection } from './grpc-connection.js';
+import type { Done, LoadTarget, TargetOptions } from './target.js';
+import { RequestTemplate } from './template.js';
+import { type InputTensor, TensorMaker } from './tensors.js';
+
+/** One carries any number of requests at a time, and writes those of the same instant together. */
+const DEFAULT_CONNECTIONS = 1;
+/** What gRPC puts before a message: not compressed, and its length. */
+const PREFIX_BYTES = 5;
+
+/**
+ * A server of the Open Inference Protocol over gRPC: `grpc://HOST:PORT`, or `grpcs:` for TLS. Throws `E_SERVER`
+ * where the server cannot be used and `E_UNKNOWN_MODEL` where it lacks a model.
+ */
+export async function openGrpcTarget(url: URL, options: TargetOptions): Promise<LoadTarget> {
+  const inputs = await describeGrpcServer(url, options);
+  const maker = new TensorMaker(stream(options.seed, 'load-tensors'));
+  const tails = new Map<string, Buffer>();
+  const templates = options.models.map((model, i) => {
+    const tensors = maker.inputs(model, inputs[i]);
+    const key = tensors.map(({ datatype, data }) => `${datatype} ${data.length}`).join();
+    const tail = tails.get(key) ?? encodeInfer({ raw_input_contents: tensors.map(({ data }) => data) });
+    tails.set(key, tail);
+    return new RequestTemplate((sloMs) => headOf(model, sloMs, tensors, tail.length), tail);
+  });
+  return new GrpcTarget(`${url.protocol}//${url.host}`, openConnections(url, options), templates);
+}
+
+class GrpcTarget implements LoadTarget {
+  /** Requests share connections: none waits for one. */
+  readonly waited = 0;
+  private next = 0;
+
+  constructor(
+    readonly name: string,
+    private readonly connections: readonly GrpcConnection[],
+    private readonly templates: readonly RequestTemplate[],
+  ) {}
+
+  get lost(): number {
+    return this.connections.reduce((sum, { lost }) => sum + lost, 0);
+  }
+
+  get problem(): string {
+    return this.connections.find(({ problem }) => problem !== '')?.problem ?? '';
+  }
+
+  send(model: number, sloNs: number, _user: number, done: Done): void {
+    this.connections[this.next].send(this.templates[model].encode(sloNs), done);
+    this.next = (this.next + 1) % this.connections.length;
+  }
+
+  close(): void {
+    for (const connection of this.connections) connection.close();
+  }
+}
+
+/** All of a request but its tensors. */
+function headOf(model: string, sloMs: number, tensors: readonly InputTensor[], tailBytes: number): Buffer {
+  const message = encodeInfer({
+    model_name: model,
+    parameters: { slo_ms: Number.isInteger(sloMs) ? { int64_param: sloMs } : { double_param: sloMs } },
+    inputs: tensors.map(({ name, datatype, shape }) => ({ name, datatype, shape })),
+  });
+  const prefix = Buffer.alloc(PREFIX_BYTES);
+  prefix.writeUInt32BE(message.length + tailBytes, 1);
+  return Buffer.concat([prefix, message]);
+}
+
+function openConnections(url: URL, { connections, ca, insecure, token }: TargetOptions): GrpcConnection[] {
+  const authority = `${url.protocol === 'grpcs:' ? 'https' : 'http'}://${url.host}`;
+  const tls = { ...(ca === undefined ? {} : { ca }), rejectUnauthorized: insecure !== true };
+  const headers: OutgoingHttpHeaders = {
+    ':method': 'POST',
+    ':path': INFER_PATH,
+    'content-type': 'application/grpc',
+    te: 'trailers',
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+  };
+  return Array.from(
+    { length: connections ?? DEFAULT_CONNECTIONS },
+    () => new GrpcConnection(authority, tls, headers),
+  );
+}

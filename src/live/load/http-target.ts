@@ -1,0 +1,132 @@
+import { EscapementError } from '../../core/errors.js';
+import { stream } from '../../random/streams.js';
+import { describeHttpServer } from './http-api.js';
+import type { Address } from './http-connection.js';
+import { HttpPool } from './http-pool.js';
+import type { Done, LoadTarget, TargetOptions } from './target.js';
+import { RequestTemplate } from './template.js';
+import { type InputTensor, jsonElements, TensorMaker } from './tensors.js';
+
+/** Each carries one request at a time. */
+export const DEFAULT_CONNECTIONS = 256;
+
+/**
+ * A server of the Open Inference Protocol over HTTP/1.1: `http://HOST:PORT`, or `https:`. Tensors go as bytes where
+ * the server takes them so, else as JSON. Throws `E_SERVER` where the server cannot be used and `E_UNKNOWN_MODEL`
+ * where it lacks a model.
+ */
+export async function openHttpTarget(url: URL, options: TargetOptions): Promise<LoadTarget> {
+  const base = new URL(url.pathname.endsWith('/') ? url.href : `${url.href}/`);
+  const { binary, inputs } = await describeHttpServer(base, options);
+  const maker = new TensorMaker(stream(options.seed, 'load-tensors'));
+  const tails = new Map<string, Buffer>();
+  const templates = options.models.map((model, i) => {
+    const tensors = maker.inputs(model, inputs[i]);
+    const path = new URL(`v2/models/${encodeURIComponent(model)}/infer`, base).pathname;
+    const head = headText(base, path, options.token);
+    return binary ? binaryTemplate(head, tensors, tails) : jsonTemplate(head, model, tensors, tails);
+  });
+  return new HttpTarget(
+    base.origin,
+    templates,
+    new HttpPool(addressOf(base, options), options.connections ?? DEFAULT_CONNECTIONS),
+  );
+}
+
+class HttpTarget implements LoadTarget {
+  constructor(
+    readonly name: string,
+    private readonly templates: readonly RequestTemplate[],
+    private readonly pool: HttpPool,
+  ) {}
+
+  get lost(): number {
+    return this.pool.lost;
+  }
+
+  get waited(): number {
+    return this.pool.waited;
+  }
+
+  get problem(): string {
+    return this.pool.problem;
+  }
+
+  send(model: number, sloNs: number, _user: number, done: Done): void {
+    this.pool.send(this.templates[model].encode(sloNs), done);
+  }
+
+  close(): void {
+    this.pool.close();
+  }
+}
+
+function addressOf(base: URL, { ca, insecure }: TargetOptions): Address {
+  const secure = base.protocol === 'https:';
+  const host = base.hostname.replace(/^\[|\]$/g, '');
+  const port = base.port === '' ? (secure ? 443 : 80) : Number(base.port);
+  if (!secure) return { host, port };
+  return { host, port, tls: { ...(ca === undefined ? {} : { ca }), insecure: insecure === true } };
+}
+
+function headText(base: URL, path: string, token: string | undefined): string {
+  const authorization = token === undefined ? '' : `authorization: Bearer ${token}\r\n`;
+  return `POST ${path} HTTP/1.1\r\nhost: ${base.host}\r\n${authorization}`;
+}
+
+/** JSON that tells the shapes, then the bytes of all inputs (the protocol's binary tensor data extension). */
+function binaryTemplate(
+  head: string,
+  tensors: readonly InputTensor[],
+  tails: Map<string, Buffer>,
+): RequestTemplate {
+  const inputs = tensors.map(({ name, datatype, shape, data }) => ({
+    name,
+    datatype,
+    shape,
+    parameters: { binary_data_size: data.length },
+  }));
+  const key = tensors.map(({ datatype, data }) => `${datatype} ${data.length}`).join();
+  const tail = shared(tails, key, () => Buffer.concat(tensors.map(({ data }) => data)));
+  return new RequestTemplate((sloMs) => {
+    const json = JSON.stringify({ parameters: { slo_ms: sloMs, binary_data_output: true }, inputs });
+    const jsonBytes = Buffer.byteLength(json);
+    return Buffer.from(
+      `${head}content-type: application/octet-stream\r\ninference-header-content-length: ${jsonBytes}\r\n` +
+        `content-length: ${jsonBytes + tail.length}\r\n\r\n${json}`,
+    );
+  }, tail);
+}
+
+function jsonTemplate(
+  head: string,
+  model: string,
+  tensors: readonly InputTensor[],
+  tails: Map<string, Buffer>,
+): RequestTemplate {
+  const key = JSON.stringify(tensors.map(({ name, datatype, shape }) => [name, datatype, shape]));
+  const tail = shared(tails, key, () => {
+    const inputs = tensors.map((tensor) => {
+      const { name, datatype, shape } = tensor;
+      const data = jsonElements(tensor);
+      if (data !== null) return { name, datatype, shape, data };
+      const what = `model ${model}: input ${name} is of type FP16, which has no JSON form, and the server takes no other`;
+      throw new EscapementError('E_SERVER', `${what}: load it over gRPC`);
+    });
+    return Buffer.from(`"inputs":${JSON.stringify(inputs)}}`);
+  });
+  return new RequestTemplate((sloMs) => {
+    const json = `{"parameters":${JSON.stringify({ slo_ms: sloMs })},`;
+    return Buffer.from(
+      `${head}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(json) + tail.length}\r\n\r\n${json}`,
+    );
+  }, tail);
+}
+
+function shared(tails: Map<string, Buffer>, key: string, make: () => Buffer): Buffer {
+  const known = tails.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  tails.set(key, made);
+  return made;
+}

@@ -1,0 +1,27 @@
+import { EscapementError } from '../../core/errors.js';
+import { openGrpcTarget } from './grpc-target.js';
+import { openHttpTarget } from './http-target.js';
+import type { LoadTarget, TargetOptions } from './target.js';
+
+/** Opens each protocol of a server by the scheme of its address; the secure ones use TLS. */
+const OPENERS: Readonly<Record<string, (url: URL, options: TargetOptions) => Promise<LoadTarget>>> = {
+  'http:': openHttpTarget,
+  'https:': openHttpTarget,
+  'grpc:': openGrpcTarget,
+  'grpcs:': openGrpcTarget,
+};
+
+/**
+ * Connects with an inference server. Throws `E_USAGE` for an address that is none, and what the protocol's own
+ * function throws.
+ */
+export async function openTarget(address: string, options: TargetOptions): Promise<LoadTarget> {
+  const url = URL.canParse(address) ? new URL(address) : null;
+  if (url !== null && url.host !== '' && Object.hasOwn(OPENERS, url.protocol)) {
+    return OPENERS[url.protocol](url, options);
+  }
+  throw new EscapementError(
+    'E_USAGE',
+    `--url ${address}: write http://HOST:PORT, https://HOST:PORT, grpc://HOST:PORT or grpcs://HOST:PORT`,
+  );
+}

@@ -1,0 +1,208 @@
+import type { ArrivalSource } from '../../core/arrivals.js';
+import type { RunObserver } from '../../core/observer.js';
+import {
+  OUTCOME_ERROR,
+  OUTCOME_LATE,
+  OUTCOME_OK,
+  type Outcome,
+  REQUEST_FREE,
+  RequestTable,
+} from '../../core/request.js';
+import { NS_PER_S } from '../../core/units.js';
+import { Histogram } from '../../metrics/histogram.js';
+import { Clock } from '../clock.js';
+import { PreciseTimer } from './precise-timer.js';
+import type { LoadTarget } from './target.js';
+
+/** Requests that may be outstanding; one more is answered `error` at once. */
+const DEFAULT_MOST_OUTSTANDING = 100_000;
+/** Without an answer for so long, beyond the longest objective, what is outstanding is given up. */
+const DEFAULT_PATIENCE_NS = 30 * NS_PER_S;
+/** Requests sent between two turns of the event loop, when they are late: answers must get in. */
+const BURST = 64;
+const LOOK_MS = 250;
+/** A client does not know which GPUs hold a model; 0 would count every request as a cold start. */
+const UNKNOWN_COPIES = 1;
+
+export interface PlayOptions {
+  readonly source: ArrivalSource;
+  readonly target: LoadTarget;
+  /** Told of every answer; arrival times are those intended by the source. */
+  readonly observer?: RunObserver;
+  /** Its zero is the start of the run; by default that is now. */
+  readonly clock?: Clock;
+  readonly mostOutstanding?: number;
+  readonly patienceNs?: number;
+  /** Called a few times a second with the time since the start. */
+  readonly onProgress?: (nowNs: number) => void;
+}
+
+/** What a run tells of the load generator itself. */
+export interface PlayReport {
+  /** Requests of the source. */
+  readonly requests: number;
+  /** How late requests were handed to the target, ns: a generator that is too slow shows here. */
+  readonly lateness: Histogram;
+  /** Requests that were not sent because too many were outstanding. */
+  readonly refused: number;
+  /** Requests that were given up. */
+  readonly givenUp: number;
+}
+
+/**
+ * Plays a workload against a target in real time, from now on, until every request is answered. Requests are sent
+ * when the source says, whatever happened to those before (open loop), and the source hears of each answer, so that
+ * closed-loop clients go on. Latency counts from the time that was intended. Rejects with what the source or the
+ * observer throws.
+ */
+export function play(options: PlayOptions): Promise<PlayReport> {
+  return new Promise((resolve, reject) => new Player(options, resolve, reject).start());
+}
+
+class Player {
+  private readonly clock: Clock;
+  private readonly requests = new RequestTable();
+  private readonly timer: PreciseTimer;
+  private readonly lateness = new Histogram();
+  private readonly mostOutstanding: number;
+  private readonly patienceNs: number;
+  private look: NodeJS.Timeout | undefined;
+  private count = 0;
+  private refused = 0;
+  private givenUp = 0;
+  /** When a request was sent or answered last. */
+  private movedNs = 0;
+  private longestSloNs = 0;
+  private refilling = false;
+  private ended = false;
+
+  constructor(
+    private readonly options: PlayOptions,
+    private readonly resolve: (report: PlayReport) => void,
+    private readonly reject: (error: unknown) => void,
+  ) {
+    this.clock = options.clock ?? new Clock();
+    this.timer = new PreciseTimer(this.clock, () => this.attempt(() => this.step()));
+    this.mostOutstanding = options.mostOutstanding ?? DEFAULT_MOST_OUTSTANDING;
+    this.patienceNs = options.patienceNs ?? DEFAULT_PATIENCE_NS;
+  }
+
+  start(): void {
+    this.look = setInterval(() => this.attempt(() => this.lookAround()), LOOK_MS);
+    this.attempt(() => this.step());
+  }
+
+  /** The source may meet a bad line, the observer a full disk: that ends the run. */
+  private attempt(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** Sends what is due and waits for the next. */
+  private step(): void {
+    const { source } = this.options;
+    for (let sent = 0; ; sent++) {
+      if (source.starved === true) {
+        this.refill();
+        return;
+      }
+      const nowNs = this.clock.nowNs();
+      if (source.timeNs > nowNs || sent === BURST) break;
+      this.sendPending(nowNs);
+    }
+    this.proceed();
+  }
+
+  private sendPending(nowNs: number): void {
+    const { source, target } = this.options;
+    const { timeNs, model, sloNs, user } = source;
+    const slot = this.requests.allocate(model, timeNs, sloNs, user);
+    this.requests.arrivalCopies[slot] = UNKNOWN_COPIES;
+    this.count++;
+    this.movedNs = nowNs;
+    this.longestSloNs = Math.max(this.longestSloNs, sloNs);
+    this.lateness.record(nowNs - timeNs);
+    source.advance();
+    if (this.requests.size > this.mostOutstanding) {
+      this.refused++;
+      this.answer(slot, OUTCOME_ERROR);
+      return;
+    }
+    const id = this.requests.id[slot];
+    target.send(model, sloNs, user, (outcome) => {
+      // One that was given up may be answered yet, when its slot holds another.
+      if (this.requests.id[slot] !== id || this.requests.state[slot] === REQUEST_FREE || this.ended) return;
+      this.attempt(() => {
+        this.answer(slot, outcome);
+        this.proceed();
+      });
+    });
+  }
+
+  private answer(slot: number, outcome: Outcome): void {
+    const { source, observer } = this.options;
+    const { requests } = this;
+    const nowNs = this.clock.nowNs();
+    const late = outcome === OUTCOME_OK && nowNs > requests.arrivalNs[slot] + requests.sloNs[slot];
+    this.movedNs = nowNs;
+    observer?.answered(requests, slot, late ? OUTCOME_LATE : outcome, nowNs, UNKNOWN_COPIES, null);
+    requests.release(slot);
+    source.answered?.(requests.user[slot], nowNs);
+  }
+
+  /** Waits for the next arrival, or ends the run when none can come any more. */
+  private proceed(): void {
+    const { source } = this.options;
+    if (this.refilling || this.ended) return;
+    if (source.starved !== true && source.timeNs === Number.POSITIVE_INFINITY) {
+      if (this.requests.size === 0) this.end();
+      else this.timer.clear();
+    } else if (source.timeNs < this.timer.atNs) this.timer.set(source.timeNs);
+  }
+
+  private refill(): void {
+    this.refilling = true;
+    const refilled = this.options.source.refill?.() ?? Promise.resolve();
+    refilled.then(
+      () => {
+        this.refilling = false;
+        this.attempt(() => this.step());
+      },
+      (error) => this.fail(error),
+    );
+  }
+
+  private lookAround(): void {
+    const nowNs = this.clock.nowNs();
+    this.options.onProgress?.(nowNs);
+    const waits = this.requests.size > 0 && nowNs > this.movedNs + this.patienceNs + this.longestSloNs;
+    if (!waits || this.refilling) return;
+    const { state } = this.requests;
+    for (let slot = 0; slot < state.length; slot++) {
+      if (state[slot] === REQUEST_FREE) continue;
+      this.givenUp++;
+      this.answer(slot, OUTCOME_ERROR);
+    }
+    this.proceed();
+  }
+
+  private end(): void {
+    const { count, lateness, refused, givenUp } = this;
+    this.stop();
+    this.resolve({ requests: count, lateness, refused, givenUp });
+  }
+
+  private fail(error: unknown): void {
+    this.stop();
+    this.reject(error);
+  }
+
+  private stop(): void {
+    this.ended = true;
+    this.timer.clear();
+    clearInterval(this.look);
+  }
+}

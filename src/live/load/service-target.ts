@@ -1,0 +1,47 @@
+import { OUTCOME_LATE, OUTCOME_OK } from '../../core/request.js';
+import { stream } from '../../random/streams.js';
+import type { InferenceService } from '../service.js';
+import { unknownModel } from './http-api.js';
+import type { Done, LoadTarget, TargetOptions } from './target.js';
+import { TensorMaker } from './tensors.js';
+
+/** An inference service in this process. Throws `E_UNKNOWN_MODEL` where it lacks a model. */
+export function openServiceTarget(
+  service: InferenceService,
+  { models, seed }: Pick<TargetOptions, 'models' | 'seed'>,
+): LoadTarget {
+  const maker = new TensorMaker(stream(seed, 'load-tensors'));
+  const indexes = models.map((name) => service.modelIndex(name));
+  const inputs = indexes.map((index, i) => {
+    const known = service.models.map(({ spec }) => spec.name);
+    if (index < 0) throw unknownModel(models[i], known);
+    return maker.inputs(models[i], service.models[index].signature.inputs).map(({ data }) => data);
+  });
+  return new ServiceTarget(service, indexes, inputs);
+}
+
+class ServiceTarget implements LoadTarget {
+  readonly name = 'this process';
+  readonly lost = 0;
+  readonly waited = 0;
+  readonly problem = '';
+
+  constructor(
+    private readonly service: InferenceService,
+    private readonly indexes: readonly number[],
+    private readonly inputs: readonly (readonly Uint8Array[])[],
+  ) {}
+
+  send(model: number, sloNs: number, user: number, done: Done): void {
+    this.service.infer({
+      model: this.indexes[model],
+      user,
+      sloNs,
+      inputs: this.inputs[model],
+      done: ({ outcome }) => done(outcome === OUTCOME_LATE ? OUTCOME_OK : outcome),
+    });
+  }
+
+  /** A service in this process is closed by whoever opened it. */
+  close(): void {}
+}

@@ -1,0 +1,37 @@
+import type { Outcome } from '../../core/request.js';
+
+/**
+ * Told once how a request ended, never from within `send`. OUTCOME_OK means that it was executed: whether that was
+ * in time is decided by the clock of whoever sent it.
+ */
+export type Done = (outcome: Outcome) => void;
+
+/** What a load generator sends requests to. Models are those it was opened with, by their index. */
+export interface LoadTarget {
+  /** For people: the address. */
+  readonly name: string;
+  /** Requests without an answer because a connection failed, and the reason of the latest. */
+  readonly lost: number;
+  readonly problem: string;
+  /** Requests that had to wait for a free connection before they were sent. */
+  readonly waited: number;
+  /** Sends one request of `user` with its objective. */
+  send(model: number, sloNs: number, user: number, done: Done): void;
+  /** Closes every connection; what is outstanding is not answered any more. */
+  close(): void;
+}
+
+export interface TargetOptions {
+  /** Models of the run; each must be one of the server's. */
+  readonly models: readonly string[];
+  /** Of the random tensors. */
+  readonly seed: number | string;
+  /** Most connections that are open at the same time; absent: as many as suit the protocol. */
+  readonly connections?: number;
+  /** Sent as `authorization: Bearer`; absent: none. */
+  readonly token?: string;
+  /** Certificates (PEM) of the authority that a TLS server is checked against; absent: those of Node. */
+  readonly ca?: Buffer;
+  /** Takes any certificate of a TLS server. */
+  readonly insecure?: boolean;
+}

@@ -1,0 +1,80 @@
+import { EscapementError } from '../../core/errors.js';
+import type { Random } from '../../random/streams.js';
+import { DATATYPES, type Datatype } from '../model.js';
+
+/** An input of a model as a server describes it; dimensions of −1 are the caller's choice. */
+export interface InputDescription {
+  readonly name: string;
+  readonly datatype: string;
+  readonly shape: readonly number[];
+}
+
+/** An input of one request. */
+export interface InputTensor {
+  readonly name: string;
+  readonly datatype: Datatype;
+  readonly shape: readonly number[];
+  /** Little-endian elements, row after row. */
+  readonly data: Buffer<ArrayBuffer>;
+}
+
+/**
+ * Makes inputs once for all requests: uniform values in [0, 1) for floating point, zeros for the rest, because a
+ * random integer might be no valid index. Equal tensors are made once, so that many models cost no more memory
+ * than one.
+ */
+export class TensorMaker {
+  private readonly made = new Map<string, Buffer<ArrayBuffer>>();
+
+  constructor(private readonly random: Random) {}
+
+  /** Every free dimension becomes 1: a batch of one. Throws `E_UNKNOWN_MODEL` for a type that has no fixed size. */
+  inputs(model: string, descriptions: readonly InputDescription[]): InputTensor[] {
+    return descriptions.map(({ name, datatype, shape: described }) => {
+      if (!isDatatype(datatype)) {
+        const known = Object.keys(DATATYPES).join(', ');
+        throw new EscapementError(
+          'E_UNKNOWN_MODEL',
+          `model ${model}: input ${name} is of type ${datatype}, and only ${known} can be made up: use another model`,
+        );
+      }
+      const shape = described.map((size) => (size < 0 ? 1 : size));
+      return { name, datatype, shape, data: this.data(datatype, shape) };
+    });
+  }
+
+  private data(datatype: Datatype, shape: readonly number[]): Buffer<ArrayBuffer> {
+    const count = shape.reduce((product, size) => product * size, 1);
+    const key = `${datatype} ${count}`;
+    const known = this.made.get(key);
+    if (known !== undefined) return known;
+    const data = fill(datatype, count, this.random);
+    this.made.set(key, data);
+    return data;
+  }
+}
+
+/** The elements as JSON writes them. FP16 has no JSON form: null. */
+export function jsonElements({ datatype, data }: InputTensor): (number | boolean)[] | null {
+  if (datatype === 'FP16') return null;
+  const count = data.length / DATATYPES[datatype].bytes;
+  if (datatype === 'FP32') return Array.from({ length: count }, (_, i) => data.readFloatLE(i * 4));
+  if (datatype === 'FP64') return Array.from({ length: count }, (_, i) => data.readDoubleLE(i * 8));
+  return new Array(count).fill(datatype === 'BOOL' ? false : 0);
+}
+
+function isDatatype(name: string): name is Datatype {
+  return Object.hasOwn(DATATYPES, name);
+}
+
+function fill(datatype: Datatype, count: number, random: Random): Buffer<ArrayBuffer> {
+  const data = Buffer.alloc(count * DATATYPES[datatype].bytes);
+  for (let i = 0; i < count; i++) {
+    if (datatype === 'FP32') data.writeFloatLE(random(), i * 4);
+    else if (datatype === 'FP64') data.writeDoubleLE(random(), i * 8);
+    // Exponent −1 and a random fraction: 0.5 to 1.
+    else if (datatype === 'FP16') data.writeUInt16LE(0x3800 | Math.floor(random() * 1024), i * 2);
+    else break;
+  }
+  return data;
+}

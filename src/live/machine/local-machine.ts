@@ -1,0 +1,152 @@
+import { EscapementError } from '../../core/errors.js';
+import { type DeviceSpec, hasOneLane } from '../device.js';
+import { Executor } from '../executor/executor.js';
+import type { ThreadSetSpec } from '../executor/thread-set.js';
+import { ownBytes } from '../executor/transfer.js';
+import type { ActionMessage, GpuDescription, WorkerDescription, WorkerState } from '../messages.js';
+import type { WorkerModel } from '../model.js';
+import type { Machine, MachineEvents } from './machine.js';
+
+export interface MachineOptions {
+  /** One a GPU. */
+  readonly devices: readonly DeviceSpec[];
+  /** For simulated devices their profiles are scaled already. */
+  readonly models: readonly WorkerModel[];
+  /** Pages of each GPU's weights cache. */
+  readonly pages: number;
+  readonly pageBytes: number;
+  /** Threads that run the models of a GPU of onnxruntime, where it bears more than one. */
+  readonly hosts?: number;
+}
+
+/** A LOAD in one of them runs beside an INFER in another: the more there are, the less often two models share one. */
+const MOST_HOSTS = 8;
+
+/**
+ * Starts the executors of this process's GPUs. Rejects with `E_DEVICE` if a device is not there or cannot be used
+ * like this, and with `E_MODEL_FILE` if a model has no weights and is to run on a real device.
+ */
+export async function startMachine(options: MachineOptions): Promise<LocalMachine> {
+  checkDevices(options);
+  const machine = new LocalMachine(options);
+  try {
+    await machine.start();
+  } catch (error) {
+    await machine.close();
+    throw error;
+  }
+  return machine;
+}
+
+/** The GPUs of this process. All simulated ones share a thread; the others have one each, and threads for models. */
+export class LocalMachine implements Machine {
+  readonly description: WorkerDescription;
+  readonly executors: readonly Executor[];
+  /** By GPU. */
+  private readonly executorOf: readonly Executor[];
+  private readonly simulated: readonly boolean[];
+  private events: MachineEvents | null = null;
+
+  constructor(options: MachineOptions) {
+    const { devices, models, pages, pageBytes } = options;
+    this.description = { gpus: devices.map((device) => describe(device, pages)), pageBytes, models };
+    this.executors = threadSets(options).map((spec) => this.createExecutor(spec));
+    this.executorOf = devices.map(
+      (_, gpu) => this.executors.find(({ spec }) => spec.gpus.some((one) => one.gpu === gpu)) as Executor,
+    );
+    this.simulated = devices.map(({ kind }) => kind === 'simulated');
+  }
+
+  /** Rejects with the first failure when all executors have started or failed. */
+  async start(): Promise<void> {
+    const starts = await Promise.allSettled(this.executors.map((executor) => executor.start()));
+    const failure = starts.find(({ status }) => status === 'rejected');
+    if (failure?.status === 'rejected') throw failure.reason;
+  }
+
+  attach(events: MachineEvents): void {
+    this.events = events;
+  }
+
+  submit(actions: readonly ActionMessage[]): void {
+    const batches = new Map<Executor, ActionMessage[]>();
+    for (const action of actions) {
+      const executor = this.executorOf[action.gpu];
+      const batch = batches.get(executor);
+      if (batch === undefined) batches.set(executor, [this.prepare(action)]);
+      else batch.push(this.prepare(action));
+    }
+    for (const [executor, batch] of batches) executor.submit(batch);
+  }
+
+  async quiesce(): Promise<WorkerState> {
+    const present: (readonly number[])[] = this.description.gpus.map(() => []);
+    await Promise.all(
+      this.executors.map(async (executor) => {
+        const held = await executor.quiesce();
+        for (const [i, { gpu }] of executor.spec.gpus.entries()) present[gpu] = held[i];
+      }),
+    );
+    return { present };
+  }
+
+  async close(): Promise<void> {
+    this.events = null;
+    await Promise.all(this.executors.map((executor) => executor.stop()));
+  }
+
+  private createExecutor(spec: ThreadSetSpec): Executor {
+    return new Executor(spec, {
+      results: (results) => this.events?.results(results),
+      died: (reason) => {
+        for (const { gpu } of spec.gpus) this.events?.gpuDown(gpu, reason);
+      },
+    });
+  }
+
+  /** The action as its thread takes it. A simulated GPU does not look at inputs. */
+  private prepare(action: ActionMessage): ActionMessage {
+    if (action.inputs.length === 0) return action;
+    return { ...action, inputs: this.simulated[action.gpu] ? [] : ownBytes(action.inputs) };
+  }
+}
+
+function threadSets({ devices, models, pages, hosts = MOST_HOSTS }: MachineOptions): ThreadSetSpec[] {
+  const gpus = devices.map((device, gpu) => ({ gpu, device }));
+  const simulated = gpus.filter(({ device }) => device.kind === 'simulated');
+  const real = gpus.filter(({ device }) => device.kind !== 'simulated');
+  const sets = real.map((spec) => ({
+    gpus: [spec],
+    models,
+    pages,
+    hosts: hasOneLane(spec.device) ? 1 : Math.min(models.length, hosts),
+  }));
+  return simulated.length === 0 ? sets : [...sets, { gpus: simulated, models, pages, hosts: 0 }];
+}
+
+function checkDevices({ devices, models }: MachineOptions): void {
+  if (devices.filter(({ kind }) => kind === 'webgpu').length > 1) {
+    throw new EscapementError(
+      'E_DEVICE',
+      'webgpu bears one GPU in a process: start one worker process for each GPU',
+    );
+  }
+  const missing = models.find(({ ortPath }) => ortPath === null);
+  const real = devices.find(({ kind }) => kind !== 'simulated');
+  if (real !== undefined && missing !== undefined) {
+    throw new EscapementError(
+      'E_MODEL_FILE',
+      `model ${missing.spec.name} is a profile without weights: it runs on a simulated device, not on ${real.kind}`,
+    );
+  }
+}
+
+function describe(device: DeviceSpec, pages: number): GpuDescription {
+  return { name: deviceName(device), provider: device.kind, pages, oneLane: hasOneLane(device) };
+}
+
+function deviceName(device: DeviceSpec): string {
+  if (device.kind === 'simulated') return 'simulated';
+  if (device.kind !== 'cpu') return `${device.kind} adapter ${device.adapter}`;
+  return `cpu, ${device.intraOpThreads} ${device.intraOpThreads === 1 ? 'thread' : 'threads'}`;
+}

@@ -1,0 +1,15 @@
+import { EscapementError } from '../../core/errors.js';
+import type { OrtDeviceSpec } from '../device.js';
+
+/** The device on which models are looked at and optimised, whatever device is to run them. */
+export const CPU: OrtDeviceSpec = { kind: 'cpu', adapter: 0, intraOpThreads: 1 };
+
+/** Says of which file an error of the model is, unless it says so itself. */
+export async function locate<T>(file: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof EscapementError) || error.place.file !== undefined) throw error;
+    throw new EscapementError(error.code, error.message, { ...error.place, file });
+  }
+}

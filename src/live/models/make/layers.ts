@@ -1,0 +1,94 @@
+import { stream } from '../../../random/streams.js';
+import { OnnxGraph } from './onnx-graph.js';
+
+export interface ConvOptions {
+  readonly from: number;
+  readonly to: number;
+  readonly kernel: number;
+  readonly stride?: number;
+  readonly groups?: number;
+  /** What follows the batch normalisation. */
+  readonly activation: 'relu' | 'relu6' | 'none';
+  /** Factor of the batch normalisation. Small at the end of a residual branch, or activations would grow. */
+  readonly gain?: number;
+}
+
+/**
+ * The layers that image networks are made of, with seeded random weights. Each tensor has its own random stream,
+ * by its name. Weights have the variance that keeps activations from growing or fading with depth behind
+ * rectifiers (He et al., ICCV 2015).
+ */
+export class Layers {
+  readonly graph: OnnxGraph;
+  /** Trained numbers so far, as papers count them. */
+  parameters = 0;
+
+  constructor(
+    name: string,
+    private readonly seed: number,
+  ) {
+    this.graph = new OnnxGraph(name);
+  }
+
+  /** Convolution without bias, batch normalisation, activation. */
+  conv(name: string, x: string, options: ConvOptions): string {
+    const { from, to, kernel, stride = 1, groups = 1, activation, gain = 1 } = options;
+    const pad = (kernel - 1) / 2;
+    const inputs = [x, this.random(`${name}.conv.weight`, [to, from / groups, kernel, kernel])];
+    const convolved = this.graph.node('Conv', inputs, {
+      kernel_shape: [kernel, kernel],
+      strides: [stride, stride],
+      pads: [pad, pad, pad, pad],
+      group: groups,
+    });
+    const normalised = this.batchNorm(`${name}.bn`, convolved, to, gain);
+    if (activation === 'relu') return this.graph.node('Relu', [normalised]);
+    return activation === 'relu6' ? this.relu6(normalised) : normalised;
+  }
+
+  /** Fully connected; `output` names its output. */
+  linear(name: string, x: string, from: number, to: number, output?: string): string {
+    const weight = this.random(`${name}.weight`, [to, from]);
+    const bias = this.constant(`${name}.bias`, to, 0);
+    this.parameters += to;
+    return this.graph.node('Gemm', [x, weight, bias], { transB: 1 }, output);
+  }
+
+  private batchNorm(name: string, x: string, channels: number, gain: number): string {
+    const inputs = [
+      x,
+      this.constant(`${name}.weight`, channels, gain),
+      this.constant(`${name}.bias`, channels, 0),
+      this.constant(`${name}.running_mean`, channels, 0),
+      this.constant(`${name}.running_var`, channels, 1),
+    ];
+    this.parameters += 2 * channels;
+    return this.graph.node('BatchNormalization', inputs, { epsilon: { float: 1e-5 } });
+  }
+
+  private relu6(x: string): string {
+    if (!this.hasLimits) {
+      this.graph.weights('zero', [], new Float32Array([0]));
+      this.graph.weights('six', [], new Float32Array([6]));
+      this.hasLimits = true;
+    }
+    return this.graph.node('Clip', [x, 'zero', 'six']);
+  }
+
+  private hasLimits = false;
+
+  private random(name: string, shape: readonly number[]): string {
+    const count = shape.reduce((product, size) => product * size, 1);
+    const draw = stream(this.seed, name);
+    // Uniform in ±bound has the variance bound² / 3, which is to be 2 / (inputs of each output).
+    const bound = Math.sqrt((6 * shape[0]) / count);
+    const values = new Float32Array(count);
+    for (let i = 0; i < count; i++) values[i] = (2 * draw() - 1) * bound;
+    this.parameters += count;
+    return this.graph.weights(name, shape, values);
+  }
+
+  private constant(name: string, size: number, value: number): string {
+    return this.graph.weights(name, [size], new Float32Array(size).fill(value));
+  }
+}

@@ -1,0 +1,37 @@
+import { Layers } from './layers.js';
+import { mlp } from './mlp.js';
+import { mobilenetV2 } from './mobilenet-v2.js';
+import { resnet18, resnet50 } from './resnet.js';
+
+const ARCHITECTURES = { resnet18, resnet50, 'mobilenet-v2': mobilenetV2, mlp };
+
+export type Architecture = keyof typeof ARCHITECTURES;
+export const ARCHITECTURE_NAMES = Object.keys(ARCHITECTURES) as Architecture[];
+
+export interface MakeOptions {
+  /** Image size in pixels; of `mlp` the number of features. */
+  readonly input: number;
+  readonly seed: number;
+  /** Numbers in the output. */
+  readonly classes: number;
+}
+
+export interface MadeModel {
+  /** The model as an ONNX file. */
+  readonly onnx: Uint8Array<ArrayBuffer>;
+  readonly parameters: number;
+}
+
+/**
+ * A real architecture with seeded random weights: it takes as long as the trained one, and its answers mean
+ * nothing. It takes `input`, an FP32 image (3 × size × size) or the features, in batches of any size, and gives
+ * FP32 `logits`.
+ *
+ * @example
+ * const { onnx } = makeModel('resnet18', { input: 224, seed: 1, classes: 1000 });
+ */
+export function makeModel(architecture: Architecture, { input, seed, classes }: MakeOptions): MadeModel {
+  const layers = new Layers(architecture, seed);
+  ARCHITECTURES[architecture](layers, input, classes);
+  return { onnx: layers.graph.encode(), parameters: layers.parameters };
+}

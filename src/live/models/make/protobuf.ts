@@ -1,0 +1,66 @@
+/**
+ * A protobuf message that is being written (https://protobuf.dev/programming-guides/encoding). Contents are kept
+ * as parts and copied once, by `encode`, because weights are large.
+ */
+export class ProtobufMessage {
+  private readonly parts: Uint8Array[] = [];
+  private length = 0;
+
+  integer(field: number, value: number): this {
+    this.varint(field * 8 + VARINT);
+    return this.varint(value);
+  }
+
+  float(field: number, value: number): this {
+    this.varint(field * 8 + FIXED32);
+    return this.append(new Uint8Array(new Float32Array([value]).buffer));
+  }
+
+  text(field: number, value: string): this {
+    return this.bytes(field, new TextEncoder().encode(value));
+  }
+
+  /** The bytes are kept, not copied. */
+  bytes(field: number, value: Uint8Array): this {
+    this.varint(field * 8 + LENGTH_DELIMITED);
+    this.varint(value.length);
+    return this.append(value);
+  }
+
+  message(field: number, message: ProtobufMessage): this {
+    this.varint(field * 8 + LENGTH_DELIMITED);
+    this.varint(message.length);
+    for (const part of message.parts) this.append(part);
+    return this;
+  }
+
+  encode(): Uint8Array<ArrayBuffer> {
+    const bytes = new Uint8Array(this.length);
+    let offset = 0;
+    for (const part of this.parts) {
+      bytes.set(part, offset);
+      offset += part.length;
+    }
+    return bytes;
+  }
+
+  /** Whole numbers from 0 to 2^53. */
+  private varint(value: number): this {
+    const digits: number[] = [];
+    let rest = value;
+    for (; rest >= 128; rest = Math.floor(rest / 128)) digits.push((rest % 128) + 128);
+    digits.push(rest);
+    return this.append(Uint8Array.from(digits));
+  }
+
+  private append(part: Uint8Array): this {
+    this.parts.push(part);
+    this.length += part.length;
+    return this;
+  }
+}
+
+// Wire types.
+const VARINT = 0;
+const LENGTH_DELIMITED = 2;
+const FIXED32 = 5;

@@ -1,0 +1,98 @@
+import { env, InferenceSession, listSupportedBackends } from 'onnxruntime-node';
+import { EscapementError } from '../../core/errors.js';
+import type { OrtDeviceSpec, Provider } from '../device.js';
+
+/** Version of onnxruntime: optimised models and measured times belong to one. */
+export const ONNXRUNTIME_VERSION = env.versions.common;
+
+export interface OpenOptions {
+  readonly level: 'disabled' | 'basic' | 'extended' | 'all';
+  /** Values of symbolic dimensions, by name. */
+  readonly dimensions?: Readonly<Record<string, number>>;
+  /** Where to save the optimised model. */
+  readonly savePath?: string;
+  /** Configuration entries `session.*` of onnxruntime. */
+  readonly config?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Opens an onnxruntime session on a device, from a file or from bytes. Blocks this thread while it does. Throws
+ * `E_DEVICE` when the device or its driver is not there, and `E_MODEL_FILE` when the model cannot be used.
+ */
+export async function openSession(
+  model: string | Uint8Array,
+  device: OrtDeviceSpec,
+  { level, dimensions, savePath, config = {} }: OpenOptions,
+): Promise<InferenceSession> {
+  checkProvider(device.kind);
+  // What matters is thrown. Has an effect before the first session of the process only.
+  env.logLevel = 'fatal';
+  // Without it nodes that the device cannot run would run on the CPU, and nobody would know.
+  const noFallback = device.kind === 'cpu' ? {} : { disable_cpu_ep_fallback: '1' };
+  const options: InferenceSession.SessionOptions = {
+    executionProviders: [executionProvider(device)],
+    executionMode: 'sequential',
+    intraOpNumThreads: device.intraOpThreads,
+    interOpNumThreads: 1,
+    graphOptimizationLevel: level,
+    logSeverityLevel: 4,
+    ...(dimensions === undefined ? {} : { freeDimensionOverrides: dimensions }),
+    ...(savePath === undefined ? {} : { optimizedModelFilePath: savePath }),
+    extra: { session: { ...config, ...noFallback } },
+  };
+  try {
+    // Two calls, because the types have an overload for each kind of model.
+    return await (typeof model === 'string'
+      ? InferenceSession.create(model, options)
+      : InferenceSession.create(model, options));
+  } catch (error) {
+    throw sessionProblem(error, device.kind);
+  }
+}
+
+/** What onnxruntime complains about, on one line and without the place in its source. */
+export function onnxruntimeReason(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message
+    .replaceAll(/\s+/g, ' ')
+    .replace(/\S+\.cc:\d+ .*\) (?=\S)/, '')
+    .trim();
+}
+
+function checkProvider(kind: Provider): void {
+  const names = listSupportedBackends().map(({ name }) => name);
+  if (names.includes(kind)) return;
+  const here = `${process.platform}/${process.arch}`;
+  throw new EscapementError(
+    'E_DEVICE',
+    `onnxruntime-node has no provider ${kind} for ${here}: choose one of ${names.join(', ')}`,
+  );
+}
+
+/** Only cuda and dml choose a device by its index; webgpu refuses to be asked. */
+function executionProvider({ kind, adapter }: OrtDeviceSpec): InferenceSession.ExecutionProviderConfig {
+  return kind === 'cuda' || kind === 'dml' ? { name: kind, deviceId: adapter } : kind;
+}
+
+function sessionProblem(error: unknown, kind: Provider): EscapementError {
+  const reason = onnxruntimeReason(error);
+  if (/failed to load shared library/i.test(reason)) {
+    return new EscapementError(
+      'E_DEVICE',
+      `${kind} needs libraries that npm does not install by itself: run ONNXRUNTIME_NODE_INSTALL=cuda12 npm rebuild onnxruntime-node, on Linux x64 with CUDA 12 and cuDNN 9`,
+    );
+  }
+  if (/WebGPU adapter/.test(reason)) {
+    return new EscapementError(
+      'E_DEVICE',
+      'webgpu finds no GPU: install its driver, on Linux the one for Vulkan and libvulkan1',
+    );
+  }
+  if (/fallback to CPU EP has been explicitly disabled/.test(reason)) {
+    return new EscapementError(
+      'E_MODEL_FILE',
+      `${kind} cannot run all operators of the model: choose another device`,
+    );
+  }
+  return new EscapementError('E_MODEL_FILE', `onnxruntime cannot use the model on ${kind}: ${reason}`);
+}

@@ -1,0 +1,56 @@
+import { Tensor } from 'onnxruntime-node';
+import { DATATYPES, type ModelSignature, type TensorSignature } from '../model.js';
+
+/** Tensors by the name of an input or output, as onnxruntime takes them. */
+export type NamedTensors = Readonly<Record<string, Tensor>>;
+
+/**
+ * Memory of one input or output, for the largest batch size. The tensors of all batch sizes are views of it: it
+ * is allocated once, and onnxruntime reads and writes it in place.
+ */
+export class TensorBuffer {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+
+  constructor(
+    readonly signature: TensorSignature,
+    maxBatchSize: number,
+  ) {
+    this.bytes = new Uint8Array(signature.bytes * maxBatchSize);
+  }
+
+  /** `batched`: whether the batch is a dimension of the tensor. */
+  tensor(batchSize: number, batched: boolean): Tensor {
+    const { datatype, shape, bytes } = this.signature;
+    const type = DATATYPES[datatype];
+    const elements = (bytes / type.bytes) * batchSize;
+    const dims = batched ? [batchSize, ...shape] : shape;
+    return new Tensor(type.ort, new ARRAYS[datatype](this.bytes.buffer, 0, elements), dims);
+  }
+}
+
+/** The buffers of a model's inputs or outputs as the tensors of one run. */
+export function namedTensors(
+  buffers: readonly TensorBuffer[],
+  batchSize: number,
+  { batched }: ModelSignature,
+): NamedTensors {
+  return Object.fromEntries(
+    buffers.map((buffer) => [buffer.signature.name, buffer.tensor(batchSize, batched)]),
+  );
+}
+
+/** The array that onnxruntime expects behind each type. */
+const ARRAYS = {
+  BOOL: Uint8Array,
+  UINT8: Uint8Array,
+  UINT16: Uint16Array,
+  UINT32: Uint32Array,
+  UINT64: BigUint64Array,
+  INT8: Int8Array,
+  INT16: Int16Array,
+  INT32: Int32Array,
+  INT64: BigInt64Array,
+  FP16: Uint16Array,
+  FP32: Float32Array,
+  FP64: Float64Array,
+} as const;

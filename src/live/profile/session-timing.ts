@@ -1,0 +1,107 @@
+import { NS_PER_S } from '../../core/units.js';
+import { type Random, stream } from '../../random/streams.js';
+import { monotonicNs } from '../clock.js';
+import type { OrtDeviceSpec } from '../device.js';
+import type { ModelSignature } from '../model.js';
+import { ModelSession } from '../ort/session.js';
+import { type Durations, summarize } from './durations.js';
+
+export interface TimingSpec {
+  readonly signature: ModelSignature;
+  readonly batchSizes: readonly number[];
+  readonly device: OrtDeviceSpec;
+  /** INFERs at each batch size; null: as many as 2 s allow, but at least 30. */
+  readonly runs: number | null;
+}
+
+export interface Timing {
+  /** From weights in host memory to the moment when the first INFER may start. */
+  readonly load: Durations;
+  /** The same for the very first LOAD, which also sets up the device and compiles for it. */
+  readonly firstLoadMs: number;
+  /** One entry a batch size. */
+  readonly batches: readonly Durations[];
+}
+
+/**
+ * Times LOADs and INFERs of a model as an executor does them: an INFER lasts from its inputs in host memory to its
+ * outputs in host memory. `modelBytes` is the optimised model. Blocks this thread in between.
+ * `onProgress` gets the share that is done and what comes next.
+ */
+export async function timeSession(
+  modelBytes: Uint8Array,
+  spec: TimingSpec,
+  onProgress: (share: number, next: string) => void,
+): Promise<Timing> {
+  const { signature, batchSizes, device } = spec;
+  const steps = batchSizes.length + 1;
+  const create = () => ModelSession.create(modelBytes, signature, batchSizes, device);
+
+  onProgress(0, 'LOAD');
+  const firstNs = await timed(async () => {
+    await (await create()).release();
+  });
+  const loadsNs: number[] = [];
+  const endNs = monotonicNs() + LOADS_NS;
+  while (loadsNs.length < LOADS_MIN || (monotonicNs() < endNs && loadsNs.length < MOST_RUNS)) {
+    const beginNs = monotonicNs();
+    const session = await create();
+    loadsNs.push(monotonicNs() - beginNs);
+    await session.release();
+  }
+
+  const session = await create();
+  const batches: Durations[] = [];
+  for (const [batchIndex, batchSize] of batchSizes.entries()) {
+    onProgress((batchIndex + 1) / steps, `INFER at batch size ${batchSize}`);
+    batches.push(summarize(await timeRuns(session, batchIndex, batchSize, spec)));
+  }
+  await session.release();
+  return { load: summarize(loadsNs), firstLoadMs: summarize([firstNs]).medianMs, batches };
+}
+
+const LOADS_MIN = 10;
+const LOADS_NS = NS_PER_S;
+const RUNS_MIN = 30;
+const RUNS_NS = 2 * NS_PER_S;
+const MOST_RUNS = 10_000;
+/** Requests differ, and so do the places in memory where they lie. */
+const INPUT_SETS = 4;
+
+async function timeRuns(
+  session: ModelSession,
+  batchIndex: number,
+  batchSize: number,
+  { signature, runs }: TimingSpec,
+): Promise<number[]> {
+  const random = stream(1, 'profile-inputs');
+  const sets = Array.from({ length: INPUT_SETS }, () => randomInputs(signature, batchSize, random));
+  const durationsNs: number[] = [];
+  const endNs = monotonicNs() + RUNS_NS;
+  const goOn = () =>
+    runs !== null
+      ? durationsNs.length < runs
+      : durationsNs.length < RUNS_MIN || (monotonicNs() < endNs && durationsNs.length < MOST_RUNS);
+  while (goOn()) {
+    const inputs = sets[durationsNs.length % INPUT_SETS];
+    durationsNs.push(await timed(() => session.run(batchIndex, batchSize, inputs)));
+  }
+  return durationsNs;
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const beginNs = monotonicNs();
+  await work();
+  return monotonicNs() - beginNs;
+}
+
+/** Numbers from −1 to 1, since zeros could be faster; whole numbers are 0, since they may be indexes of a table. */
+function randomInputs({ inputs }: ModelSignature, batchSize: number, random: Random): Uint8Array[] {
+  return inputs.map(({ datatype, bytes }) => {
+    const memory = new Uint8Array(bytes * batchSize);
+    if (datatype !== 'FP32' && datatype !== 'FP64') return memory;
+    const values = datatype === 'FP32' ? new Float32Array(memory.buffer) : new Float64Array(memory.buffer);
+    for (let i = 0; i < values.length; i++) values[i] = 2 * random() - 1;
+    return memory;
+  });
+}

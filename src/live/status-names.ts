@@ -1,0 +1,28 @@
+import {
+  STATUS_DEVICE_ERROR,
+  STATUS_INFER_TOO_LATE,
+  STATUS_INFER_WEIGHTS_CHANGED,
+  STATUS_INSUFFICIENT_CACHE,
+  STATUS_LOAD_TOO_LATE,
+  STATUS_LOAD_WEIGHTS_CHANGED,
+  STATUS_OK,
+  STATUS_WEIGHTS_MISSING,
+  STATUS_WORKER_LOST,
+} from '../core/action.js';
+
+const NAMES: Readonly<Record<number, string>> = {
+  [STATUS_OK]: 'ok',
+  [STATUS_LOAD_TOO_LATE]: 'too_late',
+  [STATUS_INSUFFICIENT_CACHE]: 'insufficient_cache',
+  [STATUS_LOAD_WEIGHTS_CHANGED]: 'weights_changed',
+  [STATUS_INFER_TOO_LATE]: 'too_late',
+  [STATUS_WEIGHTS_MISSING]: 'weights_missing',
+  [STATUS_INFER_WEIGHTS_CHANGED]: 'weights_changed',
+  [STATUS_DEVICE_ERROR]: 'device_error',
+  [STATUS_WORKER_LOST]: 'worker_lost',
+};
+
+/** An action's status in words, for metrics and for people; its number where there is none. */
+export function statusName(status: number): string {
+  return NAMES[status] ?? String(status);
+}

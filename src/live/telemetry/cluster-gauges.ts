@@ -1,0 +1,61 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { Cluster } from '../../core/cluster.js';
+import { REQUEST_FREE, REQUEST_QUEUED, type RequestTable } from '../../core/request.js';
+import { ModelLabels } from './model-labels.js';
+
+/**
+ * Gauges that are computed when somebody asks: queue lengths, free pages, warm models, and GPUs that are there.
+ * They cost nothing in between.
+ */
+export function registerClusterGauges(
+  registry: Registry,
+  { cluster, requests }: { readonly cluster: Cluster; readonly requests: RequestTable },
+): void {
+  const registers = [registry];
+  const labels = new ModelLabels(cluster.models.map(({ name }) => name));
+  new Gauge({
+    name: 'escapement_queued_requests',
+    help: 'Requests that wait for a model',
+    labelNames: ['model'],
+    registers,
+    collect() {
+      const queued = new Float64Array(labels.values.length);
+      const { state, model } = requests;
+      for (let slot = 0; slot < state.length; slot++) {
+        if (state[slot] === REQUEST_QUEUED) queued[labels.indexOf(model[slot])]++;
+      }
+      labels.values.forEach((name, index) => {
+        this.set({ model: name }, queued[index]);
+      });
+    },
+  });
+  new Gauge({
+    name: 'escapement_unanswered_requests',
+    help: 'Requests that wait or run',
+    registers,
+    collect() {
+      this.set(requests.state.reduce((sum, state) => sum + (state === REQUEST_FREE ? 0 : 1), 0));
+    },
+  });
+  const byGpu = (name: string, help: string, value: (gpu: number) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['gpu'],
+      registers,
+      collect() {
+        for (let gpu = 0; gpu < cluster.gpus; gpu++) this.set({ gpu: String(gpu) }, value(gpu));
+      },
+    });
+  byGpu('escapement_gpu_up', '1 while the GPU takes actions, 0 while it is away', (gpu) =>
+    Number.isFinite(cluster.exec[gpu].outstanding) ? 1 : 0,
+  );
+  byGpu('escapement_free_pages', 'Pages of a weights cache that are free', (gpu) => cluster.pages[gpu].free);
+  byGpu('escapement_warm_models', 'Models that a GPU holds', (gpu) => {
+    let warm = 0;
+    for (let model = 0; model < cluster.models.length; model++) {
+      if (cluster.warm.has(model, gpu)) warm++;
+    }
+    return warm;
+  });
+}

@@ -1,0 +1,84 @@
+import { Counter, Histogram, type Registry } from 'prom-client';
+import {
+  ACTION_NAMES,
+  INFER,
+  LANE_EXEC,
+  LANE_NAMES,
+  LANE_WEIGHTS,
+  STATUS_OK,
+  UNLOAD,
+} from '../../core/action.js';
+import { NS_PER_S } from '../../core/units.js';
+import type { ActionMessage, ResultMessage, WorkerDescription } from '../messages.js';
+import { statusName } from '../status-names.js';
+import { LATENCY_BUCKETS_S } from './buckets.js';
+import { ModelLabels } from './model-labels.js';
+
+/** Prometheus metrics of a worker process, fed with what goes in and comes out. */
+export class WorkerMetrics {
+  private readonly labels: ModelLabels;
+  private readonly batchSizes: readonly (readonly number[])[];
+  /** Actions without a result: a result does not say what it is a result of. */
+  private readonly outstanding = new Map<number, Pick<ActionMessage, 'kind' | 'model' | 'batchIndex'>>();
+  private readonly actions: Counter;
+  private readonly laneBusy: Counter;
+  private readonly exec: Histogram;
+
+  constructor(registry: Registry, { models }: WorkerDescription) {
+    const registers = [registry];
+    this.labels = new ModelLabels(models.map(({ spec }) => spec.name));
+    this.batchSizes = models.map(({ spec }) => spec.batchSizes);
+    this.actions = new Counter({
+      name: 'escapement_worker_actions_total',
+      help: 'Results of actions by kind and status, as the worker reports them',
+      labelNames: ['action', 'status'],
+      registers,
+    });
+    this.laneBusy = new Counter({
+      name: 'escapement_worker_lane_busy_seconds_total',
+      help: "Time that a lane of one of this worker's GPUs was busy; its rate is the utilization",
+      labelNames: ['gpu', 'lane'],
+      registers,
+    });
+    this.exec = new Histogram({
+      name: 'escapement_worker_exec_seconds',
+      help: 'Measured duration of INFERs that went well',
+      labelNames: ['model', 'batch'],
+      buckets: LATENCY_BUCKETS_S,
+      registers,
+    });
+  }
+
+  /** Actions have come from the controller. */
+  submitted(actions: readonly ActionMessage[]): void {
+    for (const { id, kind, model, batchIndex } of actions)
+      this.outstanding.set(id, { kind, model, batchIndex });
+  }
+
+  /** Results go to the controller. Those of actions that are not known are not counted. */
+  finished(results: readonly ResultMessage[]): void {
+    for (const result of results) this.count(result);
+  }
+
+  /** Nothing that was submitted will be answered any more. */
+  forget(): void {
+    this.outstanding.clear();
+  }
+
+  private count({ id, gpu, status, beginNs, endNs }: ResultMessage): void {
+    const action = this.outstanding.get(id);
+    if (action === undefined) return;
+    this.outstanding.delete(id);
+    const { kind, model, batchIndex } = action;
+    this.actions.inc({ action: ACTION_NAMES[kind], status: statusName(status) });
+    const tookS = (endNs - beginNs) / NS_PER_S;
+    if (kind === UNLOAD || tookS <= 0) return;
+    this.laneBusy.inc(
+      { gpu: String(gpu), lane: LANE_NAMES[kind === INFER ? LANE_EXEC : LANE_WEIGHTS] },
+      tookS,
+    );
+    if (kind !== INFER || status !== STATUS_OK) return;
+    const label = this.labels.values[this.labels.indexOf(model)];
+    this.exec.observe({ model: label, batch: String(this.batchSizes[model][batchIndex]) }, tookS);
+  }
+}

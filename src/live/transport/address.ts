@@ -1,0 +1,15 @@
+import { EscapementError } from '../../core/errors.js';
+
+/** `HOST:PORT` as gRPC and people write it; IPv6 addresses in brackets. */
+export function formatAddress(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** Throws `E_USAGE` unless `text` is `HOST:PORT`; returns it for chaining. */
+export function checkAddress(text: string): string {
+  const parts = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})$/.exec(text);
+  const port = Number(parts?.[2]);
+  if (parts === null || port < 1 || port > 65535)
+    throw new EscapementError('E_USAGE', `"${text}" is no address of a worker: write HOST:PORT`);
+  return text;
+}

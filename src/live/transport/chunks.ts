@@ -1,0 +1,32 @@
+/** Items are put into one message up to about this size: big enough to save messages, small enough to share a stream. */
+export const CHUNK_BYTES = 1024 * 1024;
+
+/** What a message may take beside its tensors. */
+export const ENVELOPE_BYTES = 4096;
+
+/** Divides items, in order, into runs whose tensors take about `CHUNK_BYTES`; one that is larger gets its own. */
+export function chunk<T>(items: readonly T[], bytesOf: (item: T) => number): (readonly T[])[] {
+  const chunks: (readonly T[])[] = [];
+  let begin = 0;
+  let bytes = 0;
+  for (let i = 0; i < items.length; i++) {
+    const size = bytesOf(items[i]) + ITEM_BYTES;
+    if (i > begin && bytes + size > CHUNK_BYTES) {
+      chunks.push(items.slice(begin, i));
+      begin = i;
+      bytes = 0;
+    }
+    bytes += size;
+  }
+  if (begin < items.length) chunks.push(begin === 0 ? items : items.slice(begin));
+  return chunks;
+}
+
+export function tensorBytes(tensors: readonly Uint8Array[]): number {
+  let bytes = 0;
+  for (const tensor of tensors) bytes += tensor.byteLength;
+  return bytes;
+}
+
+/** About what an action or result takes beside its tensors. */
+const ITEM_BYTES = 64;

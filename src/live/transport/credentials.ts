@@ -1,0 +1,47 @@
+import { createHash, timingSafeEqual, X509Certificate } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
+import { ChannelCredentials, ServerCredentials } from '@grpc/grpc-js';
+import { EscapementError } from '../../core/errors.js';
+
+/** Certificate chain and private key of a server, PEM. */
+export interface ServerTls {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+/** What a client checks the server's certificate against, PEM; without it, the system's authorities. */
+export interface ClientTls {
+  readonly ca?: Buffer;
+}
+
+/** Throws `E_TLS` when certificate and key are unusable. */
+export function serverCredentials(tls: ServerTls | undefined): ServerCredentials {
+  if (tls === undefined) return ServerCredentials.createInsecure();
+  checkPem(() => createSecureContext(tls), 'the certificate and key of the worker');
+  return ServerCredentials.createSsl(null, [{ cert_chain: tls.cert, private_key: tls.key }]);
+}
+
+/** Throws `E_TLS` when the authority is unusable. */
+export function clientCredentials(tls: ClientTls | undefined): ChannelCredentials {
+  if (tls === undefined) return ChannelCredentials.createInsecure();
+  const { ca = null } = tls;
+  if (ca !== null) checkPem(() => new X509Certificate(ca), 'the certificate authority for workers');
+  return ChannelCredentials.createSsl(ca);
+}
+
+/** Compares in a time that tells nothing of either. */
+export function tokensMatch(given: string, wanted: string): boolean {
+  return timingSafeEqual(sha256(given), sha256(wanted));
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+function checkPem(use: () => unknown, what: string): void {
+  try {
+    use();
+  } catch (error) {
+    throw new EscapementError('E_TLS', `${what} cannot be used: ${(error as Error).message}; give PEM files`);
+  }
+}

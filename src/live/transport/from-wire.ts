@@ -1,0 +1,70 @@
+import type { ActionKind } from '../../core/action.js';
+import { checkModel } from '../../core/model.js';
+import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
+import { DATATYPES, type Datatype, type ServedModel, type TensorSignature } from '../model.js';
+import type { Welcome, WireAction, WireModel, WireResult, WireState, WireTensor } from './protocol.js';
+
+/**
+ * Messages of the protocol as the plain objects of live mode. Tensors become arrays that own their memory: decoded
+ * ones are parts of the message they came in, and would take all of it along to another thread.
+ */
+export function actionFromWire(action: WireAction): ActionMessage {
+  return {
+    id: action.id,
+    gpu: action.gpu,
+    kind: action.kind as ActionKind,
+    model: action.model,
+    batchIndex: action.batchIndex,
+    count: action.count,
+    earliestNs: action.earliestNs,
+    latestNs: action.latestNs ?? Number.POSITIVE_INFINITY,
+    inputs: action.inputs.map(owned),
+  };
+}
+
+export function resultFromWire(result: WireResult): ResultMessage {
+  return {
+    id: result.id,
+    gpu: result.gpu,
+    status: result.status,
+    beginNs: result.beginNs,
+    endNs: result.endNs,
+    outputs: result.outputs.map(owned),
+    error: result.error,
+  };
+}
+
+export function stateFromWire(state: WireState): WorkerState {
+  return { present: state.gpus.map(({ present }) => present) };
+}
+
+/** Throws `E_PROFILE` where a model cannot be scheduled, and `Error` where a tensor's type is unknown here. */
+export function descriptionFromWire(welcome: Welcome): WorkerDescription {
+  return {
+    gpus: welcome.gpus.map(({ name, provider, pages, oneLane }) => ({ name, provider, pages, oneLane })),
+    pageBytes: welcome.pageBytes,
+    models: welcome.models.map(modelFromWire),
+  };
+}
+
+function modelFromWire({ spec, signature, version, sloNs }: WireModel): ServedModel {
+  return {
+    spec: checkModel({ ...spec }),
+    signature: {
+      inputs: signature.inputs.map(tensorFromWire),
+      outputs: signature.outputs.map(tensorFromWire),
+      batched: signature.batched,
+    },
+    version,
+    sloNs: sloNs ?? null,
+  };
+}
+
+function tensorFromWire({ name, datatype, shape, bytes }: WireTensor): TensorSignature {
+  if (!Object.hasOwn(DATATYPES, datatype)) throw new Error(`tensor ${name} is of unknown type ${datatype}`);
+  return { name, datatype: datatype as Datatype, shape, bytes };
+}
+
+function owned(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(bytes);
+}

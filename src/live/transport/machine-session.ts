@@ -1,0 +1,137 @@
+import { invariant } from '../../core/invariant.js';
+import type { Machine, MachineEvents } from '../machine/machine.js';
+import type { ActionMessage, ResultMessage, WorkerState } from '../messages.js';
+import type { WorkerEvents } from '../worker-link.js';
+import { Backoff } from './backoff.js';
+import type { ClockSync } from './clock-sync.js';
+
+/** A machine as a controller drives it: in this process, or at the other end of a stream. */
+export type DrivenMachine = Pick<Machine, 'description' | 'attach' | 'submit' | 'quiesce'>;
+
+export interface MachineSessionOptions {
+  readonly machine: DrivenMachine;
+  /** What is known of the machine's clock. */
+  readonly clock: ClockSync;
+  readonly events: WorkerEvents;
+  /** The controller's clock. */
+  readonly nowNs: () => number;
+  readonly log: (line: string) => void;
+}
+
+/**
+ * A machine in a controller's hands, from the moment it can be reached until it is lost: gets it idle, reports it up,
+ * passes actions and results and translates their times. When a GPU dies, `down` tells so at once and the others go on
+ * working; a moment later the whole machine goes down, is made idle, which starts the GPU anew, and comes up again.
+ * A GPU that keeps dying so interrupts the others once a minute at most.
+ */
+export class MachineSession {
+  private readonly machine: DrivenMachine;
+  private readonly clock: ClockSync;
+  private readonly events: WorkerEvents;
+  private readonly nowNs: () => number;
+  private readonly log: (line: string) => void;
+  private readonly backoff = new Backoff(FIRST_REVIVAL_MS, LONGEST_REVIVAL_MS);
+  private revival: NodeJS.Timeout | undefined;
+  private up = false;
+  private ended = false;
+
+  constructor({ machine, clock, events, nowNs, log }: MachineSessionOptions) {
+    this.machine = machine;
+    this.clock = clock;
+    this.events = events;
+    this.nowNs = nowNs;
+    this.log = log;
+  }
+
+  start(): void {
+    const events: MachineEvents = {
+      results: (results) => this.pass(results),
+      gpuDown: (gpu, reason) => this.gpuDown(gpu, reason),
+    };
+    this.machine.attach(events);
+    this.bringUp();
+  }
+
+  send(actions: readonly ActionMessage[]): void {
+    invariant(this.up, 'actions go to a worker that is up');
+    const { offsetNs } = this.clock;
+    this.machine.submit(actions.map((action) => toMachineTime(action, offsetNs)));
+  }
+
+  /** Reports `down`, then gets the machine idle and `up` again. */
+  restart(reason: string): void {
+    queueMicrotask(() => {
+      if (!this.up) return;
+      this.up = false;
+      this.events.down(reason, null);
+      this.bringUp();
+    });
+  }
+
+  /** The machine is lost: reports `down` if it was up, then nothing more. Not for use in a call of the controller's. */
+  lost(reason: string): void {
+    const wasUp = this.up;
+    this.end();
+    if (wasUp) this.events.down(reason, null);
+  }
+
+  /** Reports nothing more. */
+  end(): void {
+    this.ended = true;
+    this.up = false;
+    clearTimeout(this.revival);
+  }
+
+  private bringUp(): void {
+    clearTimeout(this.revival);
+    this.machine.quiesce().then(
+      (state) => this.comeUp(state),
+      (error: Error) => this.tryLater(error),
+    );
+  }
+
+  private comeUp(state: WorkerState): void {
+    if (this.ended) return;
+    this.up = true;
+    this.events.up(this.machine.description, state);
+  }
+
+  private tryLater(error: Error): void {
+    if (this.ended) return;
+    this.log(`the worker cannot be made idle: ${error.message}`);
+    this.revival = setTimeout(() => this.bringUp(), this.backoff.delayMs(this.nowNs()));
+  }
+
+  // A machine may answer from within `submit`, a link never from within a call of the controller's.
+  private pass(results: readonly ResultMessage[]): void {
+    queueMicrotask(() => {
+      if (!this.up) return;
+      const nowNs = this.nowNs();
+      const { offsetNs } = this.clock;
+      this.events.results(results.map((result) => toControllerTime(result, offsetNs, nowNs)));
+    });
+  }
+
+  private gpuDown(gpu: number, reason: string): void {
+    queueMicrotask(() => {
+      if (!this.up) return;
+      this.events.down(reason, gpu);
+      clearTimeout(this.revival);
+      const restart = () => this.restart(`GPU ${gpu} is started again`);
+      this.revival = setTimeout(restart, this.backoff.delayMs(this.nowNs()));
+    });
+  }
+}
+
+const FIRST_REVIVAL_MS = 100;
+const LONGEST_REVIVAL_MS = 60_000;
+
+function toMachineTime(action: ActionMessage, offsetNs: number): ActionMessage {
+  return { ...action, earliestNs: action.earliestNs + offsetNs, latestNs: action.latestNs + offsetNs };
+}
+
+/** The offset has an error, and nothing ends after its result came: such an action is moved, not shortened. */
+function toControllerTime(result: ResultMessage, offsetNs: number, nowNs: number): ResultMessage {
+  const backNs = offsetNs + Math.max(0, result.endNs - offsetNs - nowNs);
+  return { ...result, beginNs: result.beginNs - backNs, endNs: result.endNs - backNs };
+}

@@ -1,0 +1,115 @@
+import { fileURLToPath } from 'node:url';
+import { logVerbosity, type MethodDefinition, type ServiceDefinition, setLogVerbosity } from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
+
+/** Goes up whenever a side of the older version could misunderstand one of the newer. */
+export const PROTOCOL_VERSION = 1;
+
+/** Largest message that either side takes unless told otherwise: a batch of 16 images of 1024 × 1024 in FP32. */
+export const DEFAULT_MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
+
+/** Messages as they look here after decoding, and before encoding: see worker.proto for what they mean. */
+export type ControllerMessage =
+  | { readonly body: 'hello'; readonly hello: Hello }
+  | { readonly body: 'quiesce'; readonly quiesce: { readonly number: number } }
+  | { readonly body: 'actions'; readonly actions: { readonly actions: readonly WireAction[] } }
+  | { readonly body: 'ping'; readonly ping: { readonly sentNs: number } }
+  | { readonly body: 'bye'; readonly bye: Record<string, never> };
+
+export type WorkerMessage =
+  | { readonly body: 'welcome'; readonly welcome: Welcome }
+  | { readonly body: 'state'; readonly state: WireState }
+  | { readonly body: 'results'; readonly results: { readonly results: readonly WireResult[] } }
+  | { readonly body: 'pong'; readonly pong: { readonly sentNs: number; readonly workerNs: number } }
+  | { readonly body: 'gpuDown'; readonly gpuDown: { readonly gpu: number; readonly reason: string } };
+
+export interface Hello {
+  readonly version: number;
+  readonly token: string;
+  readonly takeOver: boolean;
+  readonly maxMessageBytes: number;
+}
+
+export interface WireAction {
+  readonly id: number;
+  readonly gpu: number;
+  readonly kind: number;
+  readonly model: number;
+  readonly batchIndex: number;
+  readonly count: number;
+  readonly earliestNs: number;
+  readonly latestNs?: number;
+  readonly inputs: readonly Uint8Array[];
+}
+
+export interface WireResult {
+  readonly id: number;
+  readonly gpu: number;
+  readonly status: number;
+  readonly beginNs: number;
+  readonly endNs: number;
+  readonly outputs: readonly Uint8Array[];
+  readonly error: string;
+}
+
+export interface WireState {
+  readonly number: number;
+  readonly gpus: readonly { readonly present: readonly number[] }[];
+}
+
+export interface Welcome {
+  readonly gpus: readonly WireGpu[];
+  readonly pageBytes: number;
+  readonly models: readonly WireModel[];
+  readonly maxMessageBytes: number;
+}
+
+export interface WireGpu {
+  readonly name: string;
+  readonly provider: string;
+  readonly pages: number;
+  readonly oneLane: boolean;
+}
+
+export interface WireModel {
+  readonly spec: WireSpec;
+  readonly signature: WireSignature;
+  readonly version: string;
+  readonly sloNs?: number;
+}
+
+export interface WireSpec {
+  readonly name: string;
+  readonly weightsBytes: number;
+  readonly pages: number;
+  readonly loadNs: number;
+  readonly batchSizes: readonly number[];
+  readonly execNs: readonly number[];
+  readonly inputBytes: number;
+  readonly outputBytes: number;
+}
+
+export interface WireSignature {
+  readonly inputs: readonly WireTensor[];
+  readonly outputs: readonly WireTensor[];
+  readonly batched: boolean;
+}
+
+export interface WireTensor {
+  readonly name: string;
+  readonly datatype: string;
+  readonly shape: readonly number[];
+  readonly bytes: number;
+}
+
+/** The same path from here in src and, compiled, in dist: the package ships the protocol file in its place. */
+const PROTOCOL_FILE = fileURLToPath(new URL('../../../src/live/transport/worker.proto', import.meta.url));
+
+// The library writes to stderr what it also returns.
+setLogVerbosity(logVerbosity.NONE);
+
+const LOADED = loadSync(PROTOCOL_FILE, { longs: Number, defaults: true, oneofs: true });
+
+export const WORKER_SERVICE = LOADED['escapement.worker.v1.Worker'] as unknown as ServiceDefinition & {
+  readonly Drive: MethodDefinition<ControllerMessage, WorkerMessage>;
+};

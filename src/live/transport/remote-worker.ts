@@ -1,0 +1,121 @@
+import { status } from '@grpc/grpc-js';
+import { invariant } from '../../core/invariant.js';
+import type { ActionMessage } from '../messages.js';
+import type { WorkerEvents, WorkerLink } from '../worker-link.js';
+import { checkAddress } from './address.js';
+import { Backoff } from './backoff.js';
+import type { ClockSync } from './clock-sync.js';
+import { type ClientTls, clientCredentials } from './credentials.js';
+import { DEFAULT_MAX_MESSAGE_BYTES } from './protocol.js';
+import { WorkerConnection } from './worker-connection.js';
+
+export interface RemoteWorkerOptions {
+  /** HOST:PORT. */
+  readonly address: string;
+  /** What the worker asks for; absent: nothing. */
+  readonly token?: string;
+  /** Absent: no encryption. */
+  readonly tls?: ClientTls;
+  /** Largest message that is taken from the worker. */
+  readonly maxMessageBytes?: number;
+  /** Pings are so far apart. */
+  readonly heartbeatMs?: number;
+  /** A worker that says nothing for so long is down. */
+  readonly silenceMs?: number;
+  /** Takes lines for the operator: why the worker cannot be reached. */
+  readonly log?: (line: string) => void;
+}
+
+/**
+ * A worker across a network (worker.proto). Connects, and connects again whenever the stream has ended: 0.1 s after
+ * the first failure, at last every 2 s. The constructor throws `E_USAGE` for an address that is none and `E_TLS` for
+ * an unusable certificate; what goes wrong later is reported, never thrown.
+ */
+export class RemoteWorker implements WorkerLink {
+  readonly name: string;
+  private readonly options: RemoteWorkerOptions;
+  private readonly backoff = new Backoff(FIRST_RECONNECT_MS, LONGEST_RECONNECT_MS);
+  private events: WorkerEvents | null = null;
+  private nowNs: () => number = () => 0;
+  private connection: WorkerConnection | null = null;
+  private reconnect: NodeJS.Timeout | undefined;
+  /** False once another controller has taken the worker over, until it is free again. */
+  private takeOver = true;
+  private lastReason = '';
+
+  constructor(options: RemoteWorkerOptions) {
+    this.name = checkAddress(options.address);
+    this.options = options;
+    clientCredentials(options.tls);
+  }
+
+  /** What is known of the worker's clock; null while there is no connection. */
+  get clock(): ClockSync | null {
+    return this.connection?.clock ?? null;
+  }
+
+  start(events: WorkerEvents, nowNs: () => number): void {
+    invariant(this.events === null, 'a worker is started once');
+    this.nowNs = nowNs;
+    this.events = {
+      up: (description, state) => {
+        this.takeOver = true;
+        this.lastReason = '';
+        events.up(description, state);
+      },
+      results: (results) => events.results(results),
+      down: (reason, gpu) => events.down(reason, gpu),
+    };
+    this.connect(this.events);
+  }
+
+  send(actions: readonly ActionMessage[]): void {
+    invariant(this.connection !== null, 'actions go to a worker that is up');
+    this.connection.send(actions);
+  }
+
+  restart(reason: string): void {
+    this.connection?.restart(reason);
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.reconnect);
+    const { connection } = this;
+    this.connection = null;
+    await connection?.close();
+  }
+
+  private connect(events: WorkerEvents): void {
+    const { options, nowNs, takeOver } = this;
+    this.connection = new WorkerConnection({
+      address: options.address,
+      token: options.token ?? '',
+      tls: options.tls,
+      maxMessageBytes: options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
+      heartbeatMs: options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS,
+      silenceMs: options.silenceMs ?? DEFAULT_SILENCE_MS,
+      takeOver,
+      events,
+      nowNs,
+      log: (line) => this.complain(line),
+      ended: (code, reason) => {
+        this.connection = null;
+        if (code === status.ABORTED) this.takeOver = false;
+        this.complain(reason);
+        this.reconnect = setTimeout(() => this.connect(events), this.backoff.delayMs(nowNs()));
+      },
+    });
+  }
+
+  /** Says the same only once, however often it is tried in vain. */
+  private complain(reason: string): void {
+    if (reason === this.lastReason) return;
+    this.lastReason = reason;
+    this.options.log?.(`worker ${this.name}: ${reason}`);
+  }
+}
+
+const DEFAULT_HEARTBEAT_MS = 200;
+const DEFAULT_SILENCE_MS = 1000;
+const FIRST_RECONNECT_MS = 100;
+const LONGEST_RECONNECT_MS = 2000;

@@ -1,0 +1,33 @@
+import { STATUS_DEVICE_ERROR } from '../../core/action.js';
+import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
+import type { ServedModel } from '../model.js';
+import { ENVELOPE_BYTES, tensorBytes } from './chunks.js';
+import type { Welcome, WireAction, WireModel, WireState } from './protocol.js';
+
+/** Plain objects of live mode as messages of the protocol. Nothing is copied. */
+export function actionToWire(action: ActionMessage): WireAction {
+  const { latestNs, ...rest } = action;
+  return latestNs === Number.POSITIVE_INFINITY ? rest : { ...rest, latestNs };
+}
+
+/** The result, or, if its outputs make a message that the controller does not take, one that says so. */
+export function withinLimit(result: ResultMessage, maxMessageBytes: number): ResultMessage {
+  const mostBytes = maxMessageBytes - ENVELOPE_BYTES;
+  const bytes = tensorBytes(result.outputs);
+  if (bytes <= mostBytes) return result;
+  const error = `outputs of ${bytes} bytes exceed the controller's message limit of ${mostBytes}`;
+  return { ...result, status: STATUS_DEVICE_ERROR, outputs: [], error };
+}
+
+export function stateToWire(number: number, state: WorkerState): WireState {
+  return { number, gpus: state.present.map((present) => ({ present })) };
+}
+
+export function descriptionToWire(description: WorkerDescription, maxMessageBytes: number): Welcome {
+  const { gpus, pageBytes, models } = description;
+  return { gpus, pageBytes, models: models.map(modelToWire), maxMessageBytes };
+}
+
+function modelToWire({ spec, signature, version, sloNs }: ServedModel): WireModel {
+  return sloNs === null ? { spec, signature, version } : { spec, signature, version, sloNs };
+}

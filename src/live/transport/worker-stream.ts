@@ -1,0 +1,91 @@
+import { Client, type ClientDuplexStream, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { type ClientTls, clientCredentials } from './credentials.js';
+import { type ControllerMessage, WORKER_SERVICE, type WorkerMessage } from './protocol.js';
+
+export interface WorkerStreamOptions {
+  /** HOST:PORT. */
+  readonly address: string;
+  readonly tls: ClientTls | undefined;
+  readonly maxMessageBytes: number;
+  readonly receive: (message: WorkerMessage) => void;
+  /** The stream has ended, for whatever reason: a gRPC status code and words for people. Called once, last. */
+  readonly ended: (code: number, reason: string) => void;
+}
+
+/** The controller's end of one stream, with a connection of its own: a broken one is never used again. */
+export class WorkerStream {
+  private readonly client: Client;
+  private readonly call: ClientDuplexStream<ControllerMessage, WorkerMessage>;
+  private over = false;
+  private readonly ended: (code: number, reason: string) => void;
+  private readonly gone: Promise<void>;
+
+  constructor({ address, tls, maxMessageBytes, receive, ended }: WorkerStreamOptions) {
+    this.ended = ended;
+    this.client = new Client(address, clientCredentials(tls), {
+      'grpc.max_send_message_length': -1,
+      'grpc.max_receive_message_length': maxMessageBytes,
+      'grpc-node.flow_control_window': FLOW_CONTROL_WINDOW_BYTES,
+      'grpc.use_local_subchannel_pool': 1,
+      // Nobody but the controller decides what is sent again, and when.
+      'grpc.enable_retries': 0,
+      'grpc.service_config_disable_resolution': 1,
+      'grpc.enable_http_proxy': 0,
+      'grpc.enable_channelz': 0,
+    });
+    const { path, requestSerialize, responseDeserialize } = WORKER_SERVICE.Drive;
+    const call = this.client.makeBidiStreamRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      new Metadata(),
+    );
+    this.call = call;
+    this.gone = new Promise((resolve) => call.once('close', resolve).once('error', () => resolve()));
+    call.on('data', (message: WorkerMessage) => {
+      if (!this.over) receive(message);
+    });
+    call.on('error', ({ code, details }: ServiceError) =>
+      this.finish(code, details.replace(/\. Resolution note: $/, '')),
+    );
+    call.on('status', ({ code, details }) => this.finish(code, details || 'the worker ended the stream'));
+  }
+
+  write(message: ControllerMessage): void {
+    if (!this.over) this.call.write(message);
+  }
+
+  /** Breaks off without a word to the other side. */
+  cancel(code: number, reason: string): void {
+    this.finish(code, reason);
+  }
+
+  /** Says a last word and waits until it was sent and the worker has hung up, for `patienceMs` at most. */
+  async close(last: ControllerMessage, patienceMs: number): Promise<void> {
+    if (this.over) return;
+    this.over = true;
+    this.call.end(last);
+    let timer: NodeJS.Timeout | undefined;
+    const impatient = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, patienceMs);
+    });
+    await Promise.race([this.gone, impatient]);
+    clearTimeout(timer);
+    this.hangUp();
+  }
+
+  private finish(code: number, reason: string): void {
+    if (this.over) return;
+    this.over = true;
+    this.hangUp();
+    this.ended(code, reason);
+  }
+
+  private hangUp(): void {
+    this.call.cancel();
+    this.client.close();
+  }
+}
+
+/** So much is on its way before the other side has to say that it reads: more than a message of a usual batch. */
+const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024;

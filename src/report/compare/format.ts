@@ -1,0 +1,51 @@
+import type { FigureUnit } from '../../metrics/figures.js';
+import { formatCount, formatMs, formatPercent, formatRate } from '../format.js';
+import type { ComparedFigure } from './compare.js';
+
+/** The value of run `i`: `480/s`, `98.2 %`, `12.4 ms`, `1,204`; `–` where there was nothing to measure. */
+export function valueText({ unit, values }: ComparedFigure, i: number): string {
+  const value = values[i] ?? null;
+  return value === null ? '–' : formatValue(unit, value);
+}
+
+/** What run `i` has more or less than the first: `+2.3 ms`, `-1.2 pp` of a share, `=` where they are equal. */
+export function differenceText({ unit, differences }: ComparedFigure, i: number): string {
+  const difference = differences[i] ?? null;
+  if (difference === null) return '–';
+  if (difference === 0) return '=';
+  const size = Math.abs(difference);
+  return `${signOf(difference)}${unit === 'share' ? `${hundredths(size)} pp` : formatValue(unit, size)}`;
+}
+
+/** The same relative to the first: `+7.1 %`; `from 0` where that says nothing. */
+export function relativeText({ differences, relative }: ComparedFigure, i: number): string {
+  const difference = differences[i] ?? null;
+  const share = relative[i] ?? null;
+  if (difference === null) return '–';
+  if (difference === 0) return '=';
+  return share === null ? 'from 0' : `${signOf(share)}${hundredths(Math.abs(share))} %`;
+}
+
+function formatValue(unit: FigureUnit, value: number): string {
+  switch (unit) {
+    case 'ms':
+      return formatMs(value);
+    case 'share':
+      return formatPercent(value);
+    case 'count':
+      return formatCount(value);
+    case 'perSecond':
+      return `${formatRate(value)}/s`;
+  }
+}
+
+/** A share times 100. A change may be more than all, and a small one must not look like none. */
+function hundredths(share: number): string {
+  const percent = share * 100;
+  if (percent >= 100) return formatCount(percent);
+  return percent >= 1 ? percent.toFixed(1) : String(Number(percent.toPrecision(1)));
+}
+
+function signOf(value: number): string {
+  return value < 0 ? '-' : '+';
+}

@@ -1,0 +1,12 @@
+import { basename, resolve } from 'node:path';
+
+/** Names of results folders for tables and charts: the last part of the path where that tells them apart. */
+export function runNames(folders: readonly string[]): string[] {
+  const short = folders.map((folder) => basename(resolve(folder)));
+  const chosen = folders.map((folder, i) => (isOnce(short, short[i]!) ? short[i]! : folder));
+  return chosen.map((name, i) => (isOnce(chosen, name) ? name : `${name} (${i + 1})`));
+}
+
+function isOnce(names: readonly string[], name: string): boolean {
+  return names.indexOf(name) === names.lastIndexOf(name);
+}

@@ -1,0 +1,81 @@
+import { EscapementError } from '../../core/errors.js';
+import { FIGURES, type FigureUnit, MS_PER_UNIT } from '../../metrics/figures.js';
+import type { ComparedFigure, Comparison } from './compare.js';
+import { relativeText, valueText } from './format.js';
+
+/** How far a figure may be from that of the first run, up or down. */
+export interface Tolerance {
+  /** As the user wrote it. */
+  readonly text: string;
+  /** One of `FIGURES`. */
+  readonly figure: string;
+  /** A share of the first run's value if `relative`, else in the unit of the figure. */
+  readonly limit: number;
+  readonly relative: boolean;
+}
+
+/** How one run stands with one tolerance. */
+export interface ToleranceResult {
+  readonly tolerance: string;
+  readonly run: string;
+  readonly ok: boolean;
+  /** One line for people. */
+  readonly text: string;
+}
+
+/** figure, number, unit. */
+const PATTERN = /^\s*([A-Za-z]\w*)\s*=\s*([0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?)\s*([a-z%/]*)\s*$/;
+
+/**
+ * Reads a tolerance: a figure that thresholds know, `=`, and how far it may be from the first run: a percentage of
+ * that run's value (`p99=15%`) or a difference in the figure's own unit (`p99=2ms`, `goodputRps=5/s`, `timeout=10`,
+ * `sloAttainment=0.001`). Throws `E_USAGE`.
+ */
+export function parseTolerance(text: string): Tolerance {
+  const parts = PATTERN.exec(text);
+  if (parts === null) throw usage(text, 'is not FIGURE=LIMIT; e.g. p99=15% or p99=2ms');
+  const [, figure, number, suffix] = parts as unknown as [string, string, string, string];
+  if (!Object.hasOwn(FIGURES, figure))
+    throw usage(text, `no figure ${figure}; known are ${Object.keys(FIGURES).join(', ')}`);
+  if (suffix === '%') return { text, figure, limit: Number(number) / 100, relative: true };
+  return {
+    text,
+    figure,
+    limit: Number(number) * factorOf(text, FIGURES[figure]!.unit, suffix),
+    relative: false,
+  };
+}
+
+/** Holds every run but the first against each tolerance. */
+export function checkTolerances(tolerances: readonly Tolerance[], comparison: Comparison): ToleranceResult[] {
+  return tolerances.flatMap((tolerance) => {
+    const figure = comparison.figures.find(({ name }) => name === tolerance.figure)!;
+    return comparison.runs.slice(1).map(({ name }, i) => {
+      const ok = isWithin(tolerance, figure, i + 1);
+      const values = `${valueText(figure, i + 1)} against ${valueText(figure, 0)} (${relativeText(figure, i + 1)})`;
+      const text = `${tolerance.text}: ${ok ? 'met' : 'not met'}, ${tolerance.figure} of ${name} is ${values}`;
+      return { tolerance: tolerance.text, run: name, ok, text };
+    });
+  });
+}
+
+/** Where nothing was measured in either run they agree; where in one only, they do not. */
+function isWithin({ limit, relative }: Tolerance, figure: ComparedFigure, i: number): boolean {
+  const difference = figure.differences[i] ?? null;
+  if (difference === null) return figure.values[0] === figure.values[i];
+  const first = figure.values[0] as number;
+  return Math.abs(difference) <= (relative ? limit * Math.abs(first) : limit);
+}
+
+function factorOf(text: string, unit: FigureUnit, suffix: string): number {
+  if (unit === 'ms') {
+    if (Object.hasOwn(MS_PER_UNIT, suffix)) return MS_PER_UNIT[suffix]!;
+    throw usage(text, `a latency needs a unit: %, ${Object.keys(MS_PER_UNIT).join(', ')}`);
+  }
+  if (suffix === '' || (suffix === '/s' && unit === 'perSecond')) return 1;
+  throw usage(text, `unit ${suffix} does not fit this figure`);
+}
+
+function usage(text: string, problem: string): EscapementError {
+  return new EscapementError('E_USAGE', `--tolerance '${text}': ${problem}`);
+}

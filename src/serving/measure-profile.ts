@@ -1,0 +1,73 @@
+import { cpus } from 'node:os';
+import type { Profile } from '../experiment/profile.js';
+import type { OrtDeviceSpec } from '../live/device.js';
+import { optimizeModel } from '../live/models/optimize.js';
+import type { RepositoryModel } from '../live/models/repository.js';
+import { ONNXRUNTIME_VERSION } from '../live/ort/open-session.js';
+import { type Measurement, measureModel } from '../live/profile/measure.js';
+
+export interface ProfileOptions {
+  /** Ascending from 1; those of the model unless given. */
+  readonly batchSizes?: readonly number[];
+  /** INFERs at each batch size; null: as many as 2 s allow, but at least 30. */
+  readonly runs?: number | null;
+  /** Gets the share that is done, from 0 to 1, and what comes next. */
+  onProgress?(share: number, next: string): void;
+}
+
+export interface MeasuredProfile {
+  readonly profile: Profile;
+  readonly measurement: Measurement;
+}
+
+/**
+ * Measures a model on a device of this machine, on which nothing else should run meanwhile. Throws `E_DEVICE` and
+ * `E_MODEL_FILE`, and `E_FILE_WRITE` when the optimised model cannot be kept beside the model.
+ */
+export async function measureProfile(
+  model: RepositoryModel,
+  device: OrtDeviceSpec,
+  { batchSizes = model.batchSizes, runs = null, onProgress }: ProfileOptions = {},
+): Promise<MeasuredProfile> {
+  const { signature, onnxPath, dimensions } = model;
+  const { ortPath } = await optimizeModel(onnxPath, { kind: device.kind, dimensions });
+  const measurement = await measureModel({ ortPath, signature, batchSizes, device, runs }, onProgress);
+  return { measurement, profile: profileOf(model, batchSizes, device, measurement) };
+}
+
+/** Names a device for people. */
+export function deviceText({ kind, adapter, intraOpThreads }: OrtDeviceSpec): string {
+  if (kind !== 'cpu') return `${kind}, adapter ${adapter}`;
+  const threads = intraOpThreads === 1 ? '1 thread' : `${intraOpThreads} threads`;
+  return `${cpus()[0]?.model.trim() ?? 'CPU'}, ${threads}`;
+}
+
+function profileOf(
+  { name, signature, onnxPath }: RepositoryModel,
+  batchSizes: readonly number[],
+  device: OrtDeviceSpec,
+  { load, batches, weightsBytes, inputBytes, outputBytes }: Measurement,
+): Profile {
+  const gpu = deviceText(device);
+  const runtime = `onnxruntime ${ONNXRUNTIME_VERSION}`;
+  const measured = `measured by escapement with ${runtime} on ${gpu}`;
+  return {
+    name,
+    gpu,
+    runtime,
+    precision: signature.inputs[0]?.datatype ?? 'none',
+    weightsBytes,
+    loadMs: load.medianMs,
+    loadP99Ms: load.p99Ms,
+    loadMaxMs: load.maxMs,
+    inputBytes,
+    outputBytes,
+    batches: batches.map((batch, i) => ({ batch: batchSizes[i], ...batch })),
+    source: {
+      weights: `size of the model as ${runtime} optimises it for ${device.kind}`,
+      load: `${measured}; ${load.runs} LOADs from host memory`,
+      copies: `inputs and outputs of ${onnxPath}`,
+      batches: `${measured}; from inputs to outputs in host memory`,
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import type { ModelSpec } from '../core/model.js';
+import { type Profile, profileModel } from '../experiment/profile.js';
+import type { TensorSignature, WorkerModel } from '../live/model.js';
+
+/** What the scheduler expects at least: nothing real is shorter, and what takes no time is no demand. */
+const SHORTEST_NS = 1000;
+
+/**
+ * A model that only a simulated device can run: it takes as long as `spec` says, times `timeScale`, and has one input
+ * and one output of the profile's sizes.
+ */
+export function simulatedModel(spec: ModelSpec, timeScale: number): WorkerModel {
+  const scaled = (ns: number) => Math.max(SHORTEST_NS, Math.round(ns * timeScale));
+  const inputs = [tensor('input', spec.inputBytes)];
+  const outputs = [tensor('output', spec.outputBytes)];
+  return {
+    spec: {
+      ...spec,
+      loadNs: scaled(spec.loadNs),
+      execNs: spec.execNs.map(scaled),
+      inputBytes: inputs[0].bytes,
+      outputBytes: outputs[0].bytes,
+    },
+    signature: { inputs, outputs, batched: true },
+    version: '1',
+    sloNs: null,
+    ortPath: null,
+  };
+}
+
+/** `copies` models of each profile; several copies are numbered. */
+export function simulatedModels(
+  profiles: readonly Profile[],
+  copies: number,
+  pageBytes: number,
+  timeScale: number,
+): WorkerModel[] {
+  return profiles.flatMap((profile) =>
+    Array.from({ length: copies }, (_, copy) => {
+      const name = copies === 1 ? profile.name : `${profile.name}-${copy}`;
+      return simulatedModel(profileModel(profile, name, pageBytes), timeScale);
+    }),
+  );
+}
+
+function tensor(name: string, bytes: number): TensorSignature {
+  const elements = Math.max(1, Math.ceil(bytes / Float32Array.BYTES_PER_ELEMENT));
+  return { name, datatype: 'FP32', shape: [elements], bytes: elements * Float32Array.BYTES_PER_ELEMENT };
+}

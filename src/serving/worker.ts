@@ -1,0 +1,85 @@
+import { type MachineOptions, startMachine } from '../live/machine/local-machine.js';
+import type { Machine } from '../live/machine/machine.js';
+import { createLog, type LogLevel } from '../live/telemetry/log.js';
+import { type MetricsServer, startMetricsServer } from '../live/telemetry/metrics-server.js';
+import { createRegistry } from '../live/telemetry/registry.js';
+import { WorkerMetrics } from '../live/telemetry/worker-metrics.js';
+import type { ServerTls } from '../live/transport/credentials.js';
+import { serveMachine } from '../live/transport/worker-server.js';
+
+export interface WorkerProcessOptions {
+  readonly machine: MachineOptions;
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  /** null: no metrics. */
+  readonly metricsPort: number | null;
+  readonly token?: string;
+  readonly tls?: ServerTls;
+  readonly logLevel: LogLevel;
+}
+
+/**
+ * Offers this machine's GPUs to a controller. Resolves with what ends it: drains, then closes everything. Throws
+ * `E_DEVICE`, `E_MODEL_FILE`, `E_LISTEN` and `E_TLS`.
+ */
+export async function runWorker(options: WorkerProcessOptions): Promise<() => Promise<void>> {
+  const { host, port, metricsPort, token, tls, logLevel } = options;
+  const log = createLog(logLevel, 'worker');
+  const machine = await startMachine(options.machine);
+  let metrics: MetricsServer | null = null;
+  try {
+    const registry = createRegistry();
+    const observed = observe(machine, new WorkerMetrics(registry, machine.description));
+    if (metricsPort !== null) {
+      metrics = await startMetricsServer({ registry, host, port: metricsPort, healthy: () => true });
+    }
+    const server = await serveMachine(observed, {
+      host,
+      port,
+      ...(token === undefined ? {} : { token }),
+      ...(tls === undefined ? {} : { tls }),
+      log: (line) => log.info(line),
+    });
+    const { gpus, models } = machine.description;
+    log.info(
+      { port: server.port, metrics: metrics?.port, gpus: gpus.length, models: models.length },
+      'ready',
+    );
+    return async () => {
+      await server.close();
+      await metrics?.close();
+      await machine.close();
+      log.info('closed');
+    };
+  } catch (error) {
+    await metrics?.close();
+    await machine.close();
+    throw error;
+  }
+}
+
+/** The same machine, with metrics told of all that goes in and comes out. */
+function observe(machine: Machine, metrics: WorkerMetrics): Machine {
+  return {
+    description: machine.description,
+    attach: (events) =>
+      machine.attach({
+        results: (results) => {
+          metrics.finished(results);
+          events.results(results);
+        },
+        gpuDown: (gpu, reason) => events.gpuDown(gpu, reason),
+      }),
+    submit: (actions) => {
+      metrics.submitted(actions);
+      machine.submit(actions);
+    },
+    quiesce: async () => {
+      const state = await machine.quiesce();
+      metrics.forget();
+      return state;
+    },
+    close: () => machine.close(),
+  };
+}

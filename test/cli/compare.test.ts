@@ -1,0 +1,74 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { runFixture, sweepFixture } from '../report/fixtures.js';
+import { runCli, tempDir, writeIn } from './run-cli.js';
+
+const dir = tempDir();
+
+beforeAll(() => {
+  const runs = {
+    simulated: runFixture({ sloMs: 50, goodputRps: 480 }),
+    live: { ...runFixture({ sloMs: 50, goodputRps: 400 }), overrides: ['policy.kind=fifo'] },
+    seed7: runFixture({ sloMs: 50, goodputRps: 480, seed: 7 }),
+  };
+  for (const [name, run] of Object.entries(runs)) {
+    mkdirSync(join(dir, name));
+    writeFileSync(join(dir, name, 'run.json'), JSON.stringify(run));
+  }
+  mkdirSync(join(dir, 'swept'));
+  writeIn(join(dir, 'swept'), 'results.json', JSON.stringify(sweepFixture({ aheadMs: [5], slosMs: [10] })));
+});
+
+const compare = (...args: string[]) => runCli(['compare', ...args], { cwd: dir });
+
+test('shows two runs side by side', async () => {
+  const { status, stdout, stderr } = await compare('simulated', 'live');
+  expect([status, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(/^ +simulated +live +difference +%$/m);
+  expect(stdout).toMatch(/^goodput +47\d[.\d]*\/s +39\d[.\d]*\/s +-\d+\.\d\/s +-1\d\.\d %$/m);
+});
+
+test('--json prints one object, and warnings stay on stderr', async () => {
+  const { stdout, stderr } = await compare('simulated', 'seed7', '--json', '--tolerance', 'p99=50%');
+  const { runs, warnings, figures, tolerances } = JSON.parse(stdout);
+  expect(runs.map(({ name }: { name: string }) => name)).toEqual(['simulated', 'seed7']);
+  expect(warnings).toEqual(['seed7: the seed is 7, that of simulated is 1']);
+  expect(stderr).toBe(`warning: ${warnings[0]}\n`);
+  expect(figures[0]).toMatchObject({ name: 'goodputRps', values: [expect.any(Number), expect.any(Number)] });
+  expect(tolerances).toMatchObject([{ tolerance: 'p99=50%', run: 'seed7', ok: true }]);
+});
+
+test('a tolerance that is not met gives exit status 3, after the table', async () => {
+  const { status, stdout, stderr } = await compare('simulated', 'live', '--tolerance', 'goodputRps=3%');
+  expect(status).toBe(3);
+  expect(stdout).toMatch(/^goodputRps=3%: not met/m);
+  expect(stderr).toMatch(/^escapement: E_THRESHOLD: goodputRps=3%: not met, goodputRps of live is /);
+});
+
+test('--html writes one file with charts of all runs', async () => {
+  const { status } = await compare('simulated', 'live', 'seed7', '--html', 'compared.html');
+  expect(status).toBe(0);
+  const page = readFileSync(join(dir, 'compared.html'), 'utf8');
+  expect(page).toContain('<h1>simulated · live · seed7</h1>');
+  expect(page).toContain('chart-latency-cdf');
+  expect(page).toContain('chart-goodput-over-time');
+  expect(page).toContain('seed7: the seed is 7');
+  expect(page).toContain('policy.kind=fifo');
+  expect(page).not.toMatch(/<(script|img|link|iframe)[^>]+(src|href)=/);
+});
+
+test.each([
+  [['simulated'], 2, /^escapement: E_USAGE: compare simulated: name another run/],
+  [['simulated', 'nowhere'], 36, /^escapement: E_RESULTS: nowhere: folder does not exist/],
+  [
+    ['simulated', 'swept'],
+    36,
+    /^escapement: E_RESULTS: swept: holds a sweep; compare takes folders of single runs/,
+  ],
+  [['simulated', 'live', '--tolerance', 'p99'], 2, /^escapement: E_USAGE: --tolerance 'p99'/],
+  [['simulated', 'live', '--html', 'simulated/run.json/x.html'], 22, /^escapement: E_FILE_WRITE: /],
+])('%j is refused', async (args, code, message) => {
+  const { status, stderr } = await compare(...args);
+  expect([status, stderr]).toEqual([code, expect.stringMatching(message)]);
+});

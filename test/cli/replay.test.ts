@@ -1,0 +1,96 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { header, type Recording, record } from '../live/journal/fixtures.js';
+import { runCli } from './run-cli.js';
+
+describe('escapement replay', () => {
+  let recording: Recording;
+  let whole: string;
+  beforeAll(async () => {
+    recording = await record(header('clockwork', { admission: 'predict' }));
+    whole = readFileSync(recording.path, 'utf8');
+  });
+
+  /** A copy of the journal with other content. */
+  const changed = (name: string, text: string) => {
+    const path = `${recording.path}.${name}`;
+    writeFileSync(path, text);
+    return path;
+  };
+
+  it('prints what the run was, and that the digests agree', async () => {
+    const { status, stdout, stderr } = await runCli(['replay', recording.path]);
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('cluster   2 GPUs, 6 models, 22 pages');
+    expect(stdout).toContain('policy    clockwork, admission by prediction');
+    expect(stdout).toContain(`requests  ${recording.requests}\n`);
+    expect(stdout).toContain(`digest    ${recording.digest}\n`);
+    expect(stdout).toContain(`recorded  ${recording.digest}, the same\n`);
+  });
+
+  it('lists late requests, and tells the story of one', async () => {
+    const list = await runCli(['replay', recording.path, '--late', '--limit', '3', '--json']);
+    expect(list.status).toBe(0);
+    const facts = JSON.parse(list.stdout);
+    expect(facts).toMatchObject({ digest: recording.digest, truncated: false, requests: recording.requests });
+    expect(facts.late).toHaveLength(3);
+    expect(Object.keys(facts.outcomes)).toEqual(['ok', 'late', 'timeout', 'rejected', 'error']);
+    const [{ request, model, outcome }] = facts.late;
+
+    const text = await runCli(['replay', recording.path, '--late', '--limit', '3']);
+    expect(text.stdout).toMatch(new RegExp(`^ +${request} +${model} +${outcome} `, 'm'));
+    expect(text.stdout).toMatch(/^and \d+ more; raise --limit to see them$/m);
+
+    const story = await runCli(['replay', recording.path, '--request', String(request)]);
+    expect(story.stdout).toContain(`\nrequest ${request} for ${model}, user `);
+    expect(story.stdout).toMatch(new RegExp(`answered: ${outcome}\n[^]*\nwhy\n {2}\\S`));
+
+    const json = await runCli(['replay', recording.path, '--request', String(request), '--json']);
+    const { flight } = JSON.parse(json.stdout);
+    expect(flight).toMatchObject({ request, model, answer: { outcome } });
+    expect(flight.why.length).toBeGreaterThan(0);
+  });
+
+  it('exits with 47 if it decides otherwise', async () => {
+    const digest = recording.digest.replace(/^./, (digit) => (digit === '0' ? '1' : '0'));
+    const path = changed('differs', whole.replace(recording.digest, digest));
+    const { status, stdout, stderr } = await runCli(['replay', path]);
+    expect(status).toBe(47);
+    expect(stdout).toContain(`recorded  ${digest}, DIFFERENT\n`);
+    expect(stderr).toBe(
+      `escapement: E_REPLAY_DIFFERS: ${path}: the replay ends with digest ${recording.digest}, the recorded run with ${digest}: another version of escapement wrote the journal, or the file was changed\n`,
+    );
+  });
+
+  it('replays what there is of a journal that was cut off, and says so', async () => {
+    const path = changed('cut', whole.slice(0, whole.length / 2));
+    const { status, stdout } = await runCli(['replay', path]);
+    expect(status).toBe(0);
+    expect(stdout).toContain(
+      'recorded  none: the journal was cut off, and this is the replay of what there is\n',
+    );
+  });
+
+  it('names the line that is wrong', async () => {
+    const lines = whole.split('\n');
+    const path = changed('corrupt', lines.with(9, 'o 1 2').join('\n'));
+    const { status, stderr } = await runCli(['replay', path]);
+    expect(status).toBe(46);
+    expect(stderr).toBe(
+      `escapement: E_JOURNAL: ${path}:10: is malformed: has 3 fields where a line "o" has 5\n`,
+    );
+  });
+
+  it('says which requests there are', async () => {
+    const { status, stderr } = await runCli(['replay', recording.path, '--request', '999999']);
+    expect(status).toBe(2);
+    expect(stderr).toContain(`it has 0 to ${recording.requests - 1}`);
+  });
+
+  it('refuses a journal of a policy that it does not know', async () => {
+    const path = changed('policy', whole.replace('"kind":"clockwork"', '"kind":"later"'));
+    const { status, stderr } = await runCli(['replay', path]);
+    expect(status).toBe(12);
+    expect(stderr).toContain('no policy is called later');
+  });
+});

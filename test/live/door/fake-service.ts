@@ -1,0 +1,78 @@
+import { OUTCOME_OK } from '../../../src/core/request.js';
+import { DATATYPES, type Datatype, type ServedModel, type TensorSignature } from '../../../src/live/model.js';
+import type { InferenceAnswer, InferenceRequest, InferenceService } from '../../../src/live/service.js';
+
+/** Answers every request with its own inputs, one output for each, unless the test says otherwise. */
+export class FakeService implements InferenceService {
+  ready = true;
+  readonly requests: InferenceRequest[] = [];
+  /** Answers later by itself; null: the test answers. */
+  answer: ((request: InferenceRequest, nth: number) => InferenceAnswer) | null = echo;
+  private readonly unavailable = new Set<number>();
+
+  constructor(readonly models: readonly ServedModel[]) {}
+
+  modelIndex(name: string): number {
+    return this.models.findIndex(({ spec }) => spec.name === name);
+  }
+
+  isAvailable(model: number): boolean {
+    return !this.unavailable.has(model);
+  }
+
+  setAvailable(model: number, available: boolean): void {
+    if (available) this.unavailable.delete(model);
+    else this.unavailable.add(model);
+  }
+
+  infer(request: InferenceRequest): void {
+    const nth = this.requests.push(request) - 1;
+    const { answer } = this;
+    if (answer !== null) setImmediate(() => request.done(answer(request, nth)));
+  }
+}
+
+export function echo(request: InferenceRequest): InferenceAnswer {
+  return { outcome: OUTCOME_OK, outputs: request.inputs, predictedNs: 0, batchSize: 1, error: '' };
+}
+
+/** An answer without outputs. */
+export function failure(outcome: 2 | 3 | 4, predictedNs = 0, error = ''): InferenceAnswer {
+  return { outcome, outputs: [], predictedNs, batchSize: 0, error };
+}
+
+export type TensorSketch = readonly [name: string, datatype: Datatype, shape: readonly number[]];
+
+/** A model whose outputs are its inputs, named `out-…`. */
+export function echoModel(
+  name: string,
+  batched: boolean,
+  inputs: readonly TensorSketch[],
+  sloNs: number | null = null,
+): ServedModel {
+  const tensors = inputs.map(tensor);
+  const bytes = tensors.reduce((sum, input) => sum + input.bytes, 0);
+  return {
+    spec: {
+      name,
+      weightsBytes: 1,
+      pages: 1,
+      loadNs: 1,
+      batchSizes: [1],
+      execNs: [1],
+      inputBytes: bytes,
+      outputBytes: bytes,
+    },
+    signature: {
+      inputs: tensors,
+      outputs: tensors.map((input) => ({ ...input, name: `out-${input.name}` })),
+      batched,
+    },
+    version: '1',
+    sloNs,
+  };
+}
+
+function tensor([name, datatype, shape]: TensorSketch): TensorSignature {
+  return { name, datatype, shape, bytes: shape.reduce((a, b) => a * b, DATATYPES[datatype].bytes) };
+}

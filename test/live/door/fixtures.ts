@@ -1,0 +1,88 @@
+import { connect } from 'node:net';
+import { afterEach } from 'vitest';
+import type { Door } from '../../../src/live/door/door.js';
+import { openGrpcDoor } from '../../../src/live/door/grpc-door.js';
+import { type HttpDoorOptions, openHttpDoor } from '../../../src/live/door/http-door.js';
+import type { InferenceService } from '../../../src/live/service.js';
+
+const opened: Door[] = [];
+afterEach(async () => {
+  for (const door of opened.splice(0)) await door.close(false);
+});
+
+const DEFAULTS = { port: 0, defaultSloNs: 100_000_000, serverVersion: '1.2.3' };
+
+/** Opens doors that are closed after the test. */
+export async function openHttp(service: InferenceService, options: Partial<HttpDoorOptions> = {}) {
+  const door = await openHttpDoor(service, { ...DEFAULTS, ...options });
+  opened.push(door);
+  return { door, port: door.port, http: new HttpClient(door.port) };
+}
+
+export async function openGrpc(service: InferenceService, options: Partial<HttpDoorOptions> = {}) {
+  const door = await openGrpcDoor(service, { ...DEFAULTS, ...options });
+  opened.push(door);
+  return door;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly bytes: Buffer;
+  readonly text: string;
+  /** What the text says, where it is JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  readonly json: any;
+}
+
+export class HttpClient {
+  constructor(private readonly port: number) {}
+
+  get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.send('GET', path, undefined, headers);
+  }
+
+  post(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    const raw = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
+    return this.send('POST', path, raw ? body : JSON.stringify(body), headers);
+  }
+
+  async send(
+    method: string,
+    path: string,
+    body: string | Uint8Array | undefined,
+    headers: Record<string, string>,
+  ): Promise<Answer> {
+    const request = { method, headers, ...(body === undefined ? {} : { body: body as BodyInit }) };
+    const response = await fetch(`http://127.0.0.1:${this.port}${path}`, request);
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const text = bytes.toString();
+    const isJson = response.headers.get('content-type') === 'application/json';
+    return {
+      status: response.status,
+      headers: response.headers,
+      bytes,
+      text,
+      json: isJson ? JSON.parse(text) : null,
+    };
+  }
+}
+
+/** Sends bytes as they are and resolves with all that comes back until the server hangs up. */
+export function exchangeRaw(port: number, bytes: string | Uint8Array): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
+    let got = '';
+    socket.on('data', (chunk) => {
+      got += chunk.toString('latin1');
+    });
+    // A server may reset the connection of a client that it does not want to hear out.
+    socket.on('error', () => {});
+    socket.on('close', () => resolve(got));
+  });
+}
+
+/** A JSON tensor. */
+export function tensor(name: string, datatype: string, shape: readonly number[], data: unknown) {
+  return { name, datatype, shape, data };
+}

@@ -1,0 +1,153 @@
+import { once } from 'node:events';
+import { request as send } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { OUTCOME_OK } from '../../../src/core/request.js';
+import { openHttpDoor } from '../../../src/live/door/http-door.js';
+import { echo, echoModel, FakeService } from './fake-service.js';
+import { exchangeRaw, openHttp, tensor } from './fixtures.js';
+
+const MLP = echoModel('mlp', true, [['x', 'FP32', [4]]]);
+const BODY = JSON.stringify({ inputs: [tensor('x', 'FP32', [1, 4], [1, 2, 3, 4])] });
+
+describe('a body over the limit', () => {
+  it('is turned away before it was sent', async () => {
+    const { port } = await openHttp(new FakeService([MLP]), { maxBodyBytes: 1000 });
+    const answer = await exchangeRaw(port, `${head('content-length: 1001')}`);
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+    expect(answer).toContain('{"error":"the body is larger than 1000 bytes"}');
+  });
+
+  it('is turned away before the client was told to go on', async () => {
+    const { port } = await openHttp(new FakeService([MLP]), { maxBodyBytes: 1000 });
+    const answer = await exchangeRaw(port, `${head('content-length: 1001\r\nexpect: 100-continue')}`);
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  it('is not read to its end where its length was not told', async () => {
+    const { port } = await openHttp(new FakeService([MLP]), { maxBodyBytes: 1000 });
+    const chunk = `3e9\r\n${'x'.repeat(1001)}\r\n`;
+    expect(await exchangeRaw(port, `${head('transfer-encoding: chunked')}${chunk}`)).toMatch(
+      /^HTTP\/1\.1 413 /,
+    );
+  });
+
+  it('leaves room for one that is just as large as allowed, in many pieces', async () => {
+    const service = new FakeService([MLP]);
+    const { port } = await openHttp(service, { maxBodyBytes: BODY.length });
+    const request = send({ port, method: 'POST', path: '/v2/models/mlp/infer' });
+    request.setHeader('expect', '100-continue');
+    request.flushHeaders();
+    await once(request, 'continue');
+    for (const character of BODY) request.write(character);
+    request.end();
+    const [response] = await once(request, 'response');
+    response.resume();
+    expect(response.statusCode).toBe(200);
+    expect(service.requests).toHaveLength(1);
+  });
+});
+
+describe('clients that misbehave', () => {
+  it.each([
+    ['text', 'what is this?\r\n\r\n'],
+    ['bytes', Uint8Array.from({ length: 4096 }, (_, i) => (i * 7919) % 256)],
+    ['a TLS handshake', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+    ['headers without end', `GET /v2 HTTP/1.1\r\n${'x: y\r\n'.repeat(20_000)}`],
+  ])('are refused: %s', async (_, bytes) => {
+    const { port, http } = await openHttp(new FakeService([MLP]));
+    expect(await exchangeRaw(port, bytes)).toMatch(/^HTTP\/1\.1 4\d\d /);
+    expect((await http.get('/v2/health/live')).status).toBe(200);
+  });
+
+  it('are cut off when they never finish their request', async () => {
+    const { port, http } = await openHttp(new FakeService([MLP]), { receiveTimeoutMs: 50 });
+    const slow = [
+      exchangeRaw(port, 'POST /v2/models/mlp/in'),
+      exchangeRaw(port, `${head('content-length: 50')}{`),
+      exchangeRaw(port, ''),
+    ];
+    for (const answer of await Promise.all(slow)) expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+    expect((await http.get('/v2/health/live')).status).toBe(200);
+  });
+
+  it('may leave in the middle of a body', async () => {
+    const service = new FakeService([MLP]);
+    const { port, http } = await openHttp(service);
+    const socket = await connected(port);
+    socket.write(`${head('content-length: 5000')}{"inputs"`);
+    socket.resetAndDestroy();
+    await once(socket, 'close');
+    expect((await http.get('/v2/health/live')).status).toBe(200);
+    expect(service.requests).toEqual([]);
+  });
+
+  it('may leave before their answer, which is dropped', async () => {
+    const service = new FakeService([MLP]);
+    service.answer = null;
+    const { port, http } = await openHttp(service);
+    const gone = await connected(port);
+    gone.write(`${head(`content-length: ${BODY.length}`)}${BODY}`);
+    while (service.requests.length === 0) await new Promise(setImmediate);
+    gone.destroy();
+    await once(gone, 'close');
+    await http.get('/v2/health/live');
+    service.requests[0].done(echo(service.requests[0]));
+    service.answer = echo;
+    expect((await http.post('/v2/models/mlp/infer', BODY)).status).toBe(200);
+  });
+
+  it('do not disturb the others when a thousand of them sit idle', async () => {
+    const { port, http } = await openHttp(new FakeService([MLP]));
+    const idle = await Promise.all(Array.from({ length: 1000 }, () => connected(port)));
+    expect((await http.post('/v2/models/mlp/infer', BODY)).status).toBe(200);
+    for (const socket of idle) socket.destroy();
+  });
+});
+
+describe('closing', () => {
+  it('answers what is under way, then hangs up', async () => {
+    const service = new FakeService([MLP]);
+    service.answer = null;
+    const { door, http } = await openHttp(service);
+    const asked = http.post('/v2/models/mlp/infer', BODY);
+    while (service.requests.length === 0) await new Promise(setImmediate);
+    const closed = door.close(true);
+    await expect(http.get('/v2/health/live')).rejects.toThrow();
+    service.requests[0].done({ ...echo(service.requests[0]), outcome: OUTCOME_OK });
+    expect((await asked).status).toBe(200);
+    await closed;
+  });
+
+  it('cuts off what is under way if it must', async () => {
+    const service = new FakeService([MLP]);
+    service.answer = null;
+    const { door, http } = await openHttp(service);
+    const asked = expect(http.post('/v2/models/mlp/infer', BODY)).rejects.toThrow();
+    while (service.requests.length === 0) await new Promise(setImmediate);
+    await door.close(false);
+    await asked;
+  });
+});
+
+describe('opening', () => {
+  it('says which address is taken', async () => {
+    const { port } = await openHttp(new FakeService([MLP]));
+    const again = openHttpDoor(new FakeService([MLP]), { port, defaultSloNs: 1, serverVersion: '1' });
+    await expect(again).rejects.toMatchObject({
+      code: 'E_LISTEN',
+      message: expect.stringContaining(`cannot listen on 127.0.0.1:${port} for HTTP: `),
+    });
+  });
+});
+
+function head(header: string): string {
+  return `POST /v2/models/mlp/infer HTTP/1.1\r\nhost: x\r\n${header}\r\n\r\n`;
+}
+
+async function connected(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  return socket;
+}

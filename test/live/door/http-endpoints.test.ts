@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import { echoModel, FakeService } from './fake-service.js';
+import { openHttp } from './fixtures.js';
+
+const MODELS = [
+  echoModel('mlp', true, [['x', 'FP32', [4]]]),
+  echoModel('a b/c', false, [
+    ['left', 'INT64', [2, 3]],
+    ['right', 'BOOL', []],
+  ]),
+];
+
+describe('health', () => {
+  it('is live at once, and ready when the service is', async () => {
+    const service = new FakeService(MODELS);
+    const { http } = await openHttp(service);
+    service.ready = false;
+    expect(await http.get('/v2/health/live')).toMatchObject({ status: 200, text: '' });
+    expect((await http.get('/v2/health/ready')).status).toBe(503);
+    expect((await http.get('/v2/models/mlp/ready')).status).toBe(503);
+    service.ready = true;
+    expect((await http.get('/v2/health/ready')).status).toBe(200);
+    expect((await http.get('/v2/models/mlp/ready')).status).toBe(200);
+  });
+});
+
+describe('metadata', () => {
+  it('names the server and what it understands', async () => {
+    const { http } = await openHttp(new FakeService(MODELS));
+    expect((await http.get('/v2')).json).toEqual({
+      name: 'escapement',
+      version: '1.2.3',
+      extensions: ['binary_tensor_data', 'model_repository'],
+    });
+  });
+
+  it('describes the tensors of a model, the batch as -1', async () => {
+    const { http } = await openHttp(new FakeService(MODELS));
+    const expected = {
+      name: 'mlp',
+      versions: ['1'],
+      platform: 'onnxruntime_onnx',
+      inputs: [{ name: 'x', datatype: 'FP32', shape: [-1, 4] }],
+      outputs: [{ name: 'out-x', datatype: 'FP32', shape: [-1, 4] }],
+    };
+    expect((await http.get('/v2/models/mlp')).json).toEqual(expected);
+    expect((await http.get('/v2/models/mlp/versions/1')).json).toEqual(expected);
+  });
+
+  it('finds models whose names need encoding, and passes queries over', async () => {
+    const { http } = await openHttp(new FakeService(MODELS));
+    const { json } = await http.get('/v2/models/a%20b%2Fc?verbose=1');
+    expect(json).toMatchObject({ name: 'a b/c', inputs: [{ shape: [2, 3] }, { shape: [] }] });
+  });
+});
+
+describe('the model repository', () => {
+  it('lists, unloads and loads models', async () => {
+    const { http } = await openHttp(new FakeService(MODELS));
+    expect(await http.post('/v2/repository/models/mlp/unload')).toMatchObject({ status: 200, text: '' });
+    expect((await http.post('/v2/repository/index')).json).toEqual([
+      { name: 'mlp', version: '1', state: 'UNAVAILABLE', reason: 'unloaded' },
+      { name: 'a b/c', version: '1', state: 'READY', reason: '' },
+    ]);
+    expect((await http.post('/v2/repository/index', { ready: true })).json).toHaveLength(1);
+    expect(await http.get('/v2/models/mlp/ready')).toMatchObject({
+      status: 400,
+      json: { error: 'model "mlp" is unloaded; load it through the model repository' },
+    });
+    expect((await http.post('/v2/models/mlp/infer', {})).status).toBe(400);
+    expect((await http.post('/v2/repository/models/mlp/load', {})).status).toBe(200);
+    expect((await http.get('/v2/models/mlp/ready')).status).toBe(200);
+  });
+
+  it('does not pretend to configure models', async () => {
+    const { http } = await openHttp(new FakeService(MODELS));
+    const unload = { parameters: { unload_dependents: true } };
+    expect((await http.post('/v2/repository/models/mlp/unload', unload)).status).toBe(200);
+    const load = await http.post('/v2/repository/models/mlp/load', { parameters: { config: '{}' } });
+    expect(load.status).toBe(400);
+    expect(load.json.error).toContain('"config"');
+    expect((await http.get('/v2/models/mlp/ready')).status).toBe(400);
+  });
+});
+
+describe('what is not there', () => {
+  it.each([
+    ['/', 'no such path: "/"'],
+    ['/v2/models/mlp/explain', 'no such path: "/v2/models/mlp/explain"'],
+    ['/v2/models/mlp/infer/more', 'no such path: "/v2/models/mlp/infer/more"'],
+    ['/v2/models/other', 'unknown model "other"'],
+    ['/v2/models/mlp/versions/2', 'unknown version "2" of model "mlp", which has version "1"'],
+    ['/v2/repository/models/other/load', 'unknown model "other"'],
+    ['/v2/repository/models/mlp/reload', 'no such path: "/v2/repository/models/mlp/reload"'],
+  ])('%s is 404', async (path, error) => {
+    const { http } = await openHttp(new FakeService(MODELS));
+    expect(await http.get(path)).toMatchObject({ status: 404, json: { error } });
+  });
+
+  it.each([
+    ['GET', '/v2/models/mlp/infer', 'POST'],
+    ['GET', '/v2/repository/index', 'POST'],
+    ['DELETE', '/v2/repository/models/mlp/unload', 'POST'],
+    ['POST', '/v2', 'GET'],
+    ['DELETE', '/v2/models/mlp', 'GET'],
+    ['POST', '/v2/health/live', 'GET'],
+  ])('%s %s is 405 and allows %s', async (method, path, allowed) => {
+    const { http } = await openHttp(new FakeService(MODELS));
+    const { status, headers } = await http.send(method, path, undefined, {});
+    expect([status, headers.get('allow')]).toEqual([405, allowed]);
+  });
+
+  it('says so of a badly encoded path', async () => {
+    const { http } = await openHttp(new FakeService(MODELS));
+    expect((await http.get('/v2/models/%E0%A4%A')).status).toBe(400);
+  });
+});

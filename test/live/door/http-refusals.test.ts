@@ -1,0 +1,255 @@
+import { describe, expect, it } from 'vitest';
+import { OUTCOME_ERROR, OUTCOME_REJECTED, OUTCOME_TIMEOUT } from '../../../src/core/request.js';
+import { echo, echoModel, FakeService, failure } from './fake-service.js';
+import { openHttp, tensor } from './fixtures.js';
+
+const MODELS = [
+  echoModel('mlp', true, [['x', 'FP32', [4]]]),
+  echoModel('two', false, [
+    ['a', 'INT8', [2]],
+    ['b', 'BOOL', [2]],
+  ]),
+  echoModel('long', true, [['x', 'INT64', [1]]]),
+];
+const X = tensor('x', 'FP32', [1, 4], [1, 2, 3, 4]);
+const A = tensor('a', 'INT8', [2], [1, 2]);
+const B = tensor('b', 'BOOL', [2], [true, false]);
+
+describe('a wrong request is told what was expected and what came', () => {
+  it.each([
+    ['no JSON', 'mlp', '{"inputs":', /^the body is not JSON: /],
+    ['nothing', 'mlp', '', /^the body is not JSON: /],
+    ['no object', 'mlp', '[1]', 'the body is not a JSON object: [1]'],
+    ['no inputs', 'mlp', {}, 'inputs: expected an array, got undefined'],
+    ['an input that is none', 'mlp', { inputs: [null] }, 'inputs: expected an object, got null'],
+    ['an unknown input', 'two', { inputs: [X] }, 'input "x": not an input of model two ("a", "b")'],
+    ['a missing input', 'two', { inputs: [A] }, 'input "b": missing, expected BOOL [2]'],
+    ['an input twice', 'two', { inputs: [A, A] }, 'input "a": given twice'],
+    [
+      'another datatype',
+      'mlp',
+      { inputs: [{ ...X, datatype: 'FP64' }] },
+      'input "x": expected FP32 [n,4] with n from 1 to 256, got FP64 [1,4]',
+    ],
+    [
+      'another shape',
+      'mlp',
+      { inputs: [{ ...X, shape: [4] }] },
+      'input "x": expected FP32 [n,4] with n from 1 to 256, got FP32 [4]',
+    ],
+    [
+      'too large a batch',
+      'mlp',
+      { inputs: [{ ...X, shape: [257, 4] }] },
+      'input "x": expected FP32 [n,4] with n from 1 to 256, got FP32 [257,4]',
+    ],
+    [
+      'an empty batch',
+      'mlp',
+      { inputs: [{ ...X, shape: [0, 4], data: [] }] },
+      'input "x": expected FP32 [n,4] with n from 1 to 256, got FP32 [0,4]',
+    ],
+    ['a shape that is none', 'mlp', { inputs: [{ ...X, shape: 'x'.repeat(500) }] }, /got FP32 "x{79}…$/],
+    ['no data', 'mlp', { inputs: [{ ...X, data: undefined }] }, 'input "x": data is not an array'],
+    ['too few elements', 'mlp', { inputs: [{ ...X, data: [1] }] }, 'input "x": expected 4 elements, got 1'],
+    [
+      'other nesting than the shape',
+      'mlp',
+      {
+        inputs: [
+          {
+            ...X,
+            data: [
+              [1, 2],
+              [3, 4],
+            ],
+          },
+        ],
+      },
+      'input "x": expected 1 elements, got 2',
+    ],
+    [
+      'an element of another kind',
+      'mlp',
+      { inputs: [{ ...X, data: [1, '2', 3, 4] }] },
+      'input "x": element 1 is "2", expected a number',
+    ],
+    [
+      'an element out of range',
+      'two',
+      { inputs: [{ ...A, data: [1, 128] }, B] },
+      'input "a": element 1 is 128, expected a whole number from -128 to 127',
+    ],
+    [
+      'a number where a truth value belongs',
+      'two',
+      { inputs: [A, { ...B, data: [true, 2] }] },
+      'input "b": element 1 is 2, expected true or false',
+    ],
+    [
+      'an integer that JSON does not keep',
+      'long',
+      '{"inputs":[{"name":"x","datatype":"INT64","shape":[1,1],"data":[9007199254740993]}]}',
+      /element 0 is 9007199254740992, expected .* \(send larger ones as binary data\)$/,
+    ],
+    ['an id that is no text', 'mlp', { inputs: [X], id: 7 }, 'id: expected a string, got 7'],
+    [
+      'an unknown output',
+      'two',
+      { inputs: [A, B], outputs: [{ name: 'c' }] },
+      'output "c": not an output of the model ("out-a", "out-b")',
+    ],
+    [
+      'an objective that is none',
+      'mlp',
+      { inputs: [X], parameters: { slo_ms: '5' } },
+      'parameter slo_ms: expected a number above 0 and up to 86400000, got "5"',
+    ],
+    [
+      'an objective that was over before it began',
+      'mlp',
+      { inputs: [X], parameters: { timeout: -1 } },
+      'parameter timeout: expected a number above 0 and up to 86400000000, got -1',
+    ],
+    [
+      'shared memory',
+      'mlp',
+      { inputs: [{ ...X, data: undefined, parameters: { shared_memory_region: 'r' } }] },
+      'input "x": parameter "shared_memory_region" is not supported',
+    ],
+    [
+      'a classification',
+      'mlp',
+      { inputs: [X], outputs: [{ name: 'out-x', parameters: { classification: 2 } }] },
+      'output "out-x": parameter "classification" is not supported',
+    ],
+    [
+      'binary data that is not there',
+      'mlp',
+      { inputs: [{ ...X, data: undefined, parameters: { binary_data_size: 16 } }] },
+      'input "x": expected 16 bytes, got 0',
+    ],
+    [
+      'data twice',
+      'mlp',
+      { inputs: [{ ...X, parameters: { binary_data_size: 16 } }] },
+      'input "x": has both data and binary_data_size',
+    ],
+  ])('%s', async (_, model, body, error) => {
+    const service = new FakeService(MODELS);
+    const { http } = await openHttp(service);
+    const answer = await http.post(`/v2/models/${model}/infer`, body);
+    expect(answer.status).toBe(400);
+    if (typeof error === 'string') expect(answer.json).toEqual({ error });
+    else expect(answer.json.error).toMatch(error);
+    expect(service.requests).toEqual([]);
+  });
+
+  it.each([
+    ['more than the body', '999', /expected at most the body's \d+ bytes, got "999"$/],
+    ['no number', '-1', /got "-1"$/],
+    ['less than the JSON', '5', /^the body is not JSON/],
+  ])('a header length that is %s', async (_, length, error) => {
+    const { http } = await openHttp(new FakeService(MODELS));
+    const headers = { 'inference-header-content-length': length };
+    const { status, json } = await http.post('/v2/models/mlp/infer', { inputs: [X] }, headers);
+    expect(status).toBe(400);
+    expect(json.error).toMatch(error);
+  });
+
+  it('bytes that belong to no input', async () => {
+    const { http } = await openHttp(new FakeService(MODELS));
+    const json = JSON.stringify({ inputs: [X] });
+    const headers = { 'inference-header-content-length': String(json.length) };
+    expect((await http.post('/v2/models/mlp/infer', `${json}1234`, headers)).json).toEqual({
+      error: 'the body has 4 bytes of binary data that belong to no input',
+    });
+  });
+
+  it('inputs of different batches', async () => {
+    const model = echoModel('m', true, [
+      ['a', 'INT8', [1]],
+      ['b', 'INT8', [1]],
+    ]);
+    const { http } = await openHttp(new FakeService([model]));
+    const inputs = [tensor('a', 'INT8', [2, 1], [1, 2]), tensor('b', 'INT8', [1, 1], [1])];
+    expect((await http.post('/v2/models/m/infer', { inputs })).json).toEqual({
+      error: 'input "b": expected a batch of 2 like the inputs before it, got 1',
+    });
+  });
+
+  it('a compressed body', async () => {
+    const { http } = await openHttp(new FakeService(MODELS));
+    const { status } = await http.post('/v2/models/mlp/infer', 'x', { 'content-encoding': 'gzip' });
+    expect(status).toBe(415);
+  });
+});
+
+describe('what became of a request', () => {
+  it('429 with the latency to be expected', async () => {
+    const { http, service } = await mlp();
+    service.answer = () => failure(OUTCOME_REJECTED, 1_234_567_890);
+    const { status, headers, json } = await http.post('/v2/models/mlp/infer', { inputs: [X] });
+    expect([status, headers.get('retry-after')]).toEqual([429, '2']);
+    expect(json).toEqual({
+      error: 'the latency objective cannot be met: it would take 1234.568 ms',
+      predicted_ms: 1234.56789,
+    });
+  });
+
+  it('504 when its time is over', async () => {
+    const { http, service } = await mlp();
+    service.answer = () => failure(OUTCOME_TIMEOUT);
+    expect(await http.post('/v2/models/mlp/infer', { inputs: [X] })).toMatchObject({
+      status: 504,
+      json: { error: 'the latency objective could not be met' },
+    });
+  });
+
+  it("500 with the device's own words", async () => {
+    const { http, service } = await mlp();
+    service.answer = () => failure(OUTCOME_ERROR, 0, 'out of memory');
+    expect(await http.post('/v2/models/mlp/infer', { inputs: [X] })).toMatchObject({
+      status: 500,
+      json: { error: 'out of memory' },
+    });
+  });
+
+  it('503 while the service is not ready', async () => {
+    const { http, service } = await mlp();
+    service.ready = false;
+    expect((await http.post('/v2/models/mlp/infer', { inputs: [X] })).status).toBe(503);
+    expect(service.requests).toEqual([]);
+  });
+
+  it('the worst of a batch', async () => {
+    const { http, service } = await mlp();
+    const answers = [
+      failure(OUTCOME_REJECTED, 5e6),
+      failure(OUTCOME_ERROR, 0, 'lost'),
+      failure(OUTCOME_TIMEOUT),
+    ];
+    service.answer = (request, nth) => answers[nth] ?? echo(request);
+    const inputs = [tensor('x', 'FP32', [4, 4], new Array(16).fill(0))];
+    expect(await http.post('/v2/models/mlp/infer', { inputs })).toMatchObject({
+      status: 500,
+      json: { error: 'lost' },
+    });
+  });
+
+  it('500 for a fault of the service itself', async () => {
+    const { http, service } = await mlp();
+    service.infer = () => {
+      throw new Error('a bug');
+    };
+    expect(await http.post('/v2/models/mlp/infer', { inputs: [X] })).toMatchObject({
+      status: 500,
+      json: { error: 'internal error: a bug' },
+    });
+  });
+});
+
+async function mlp() {
+  const service = new FakeService(MODELS);
+  return { service, ...(await openHttp(service)) };
+}

@@ -1,0 +1,90 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  INFER,
+  LANE_EXEC,
+  LANE_WEIGHTS,
+  LOAD,
+  STATUS_DEVICE_ERROR,
+  STATUS_INFER_TOO_LATE,
+  STATUS_LOAD_TOO_LATE,
+  STATUS_OK,
+  UNLOAD,
+} from '../../../src/core/action.js';
+import { monotonicNs } from '../../../src/live/clock.js';
+import { ModelHost } from '../../../src/live/executor/model-host.js';
+import type { HostOrder } from '../../../src/live/executor/protocol.js';
+import { CPU, type RealModel, realModel } from '../machine/real-models.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'escapement-host-'));
+let real: RealModel;
+let host: ModelHost;
+
+beforeAll(async () => {
+  real = await realModel('mlp', 8, folder);
+});
+
+beforeEach(() => {
+  const { worker } = real;
+  const bytes = new Uint8Array(readFileSync(worker.ortPath as string));
+  const corrupt = new Uint8Array(bytes.length);
+  host = new ModelHost(
+    CPU,
+    new Map([
+      [3, { model: worker, bytes }],
+      [5, { model: worker, bytes: corrupt }],
+    ]),
+  );
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function order(kind: HostOrder['kind'], more: Partial<HostOrder> = {}): HostOrder {
+  const inputs = kind === INFER ? [new Uint8Array(real.worker.spec.inputBytes)] : [];
+  const anyTime = { latestNs: Number.POSITIVE_INFINITY };
+  return { kind, model: 3, batchIndex: 0, count: 1, inputs, ...anyTime, ...more };
+}
+
+describe('ModelHost', () => {
+  it('loads and runs, and measures when', async () => {
+    const beforeNs = monotonicNs();
+    const loaded = await host.perform(order(LOAD));
+    const ran = await host.perform(order(INFER));
+    expect(loaded).toMatchObject({ lane: LANE_WEIGHTS, status: STATUS_OK, outputs: [], error: '' });
+    expect(ran).toMatchObject({ lane: LANE_EXEC, status: STATUS_OK, error: '' });
+    expect(ran?.outputs.map(({ length }) => length)).toEqual([real.worker.spec.outputBytes]);
+    const times = [beforeNs, loaded?.beginNs, loaded?.endNs, ran?.beginNs, ran?.endNs, monotonicNs()];
+    expect(times).toEqual([...times].sort((a, b) => (a as number) - (b as number)));
+  });
+
+  it('runs nothing whose time is past when its turn comes', async () => {
+    const latestNs = monotonicNs() - 1;
+    expect(await host.perform(order(LOAD, { latestNs }))).toMatchObject({ status: STATUS_LOAD_TOO_LATE });
+    expect((await host.perform(order(INFER)))?.status).toBe(STATUS_DEVICE_ERROR);
+    await host.perform(order(LOAD));
+    const late = await host.perform(order(INFER, { latestNs }));
+    expect(late).toMatchObject({ status: STATUS_INFER_TOO_LATE, outputs: [] });
+    expect(late?.endNs).toBe(late?.beginNs);
+  });
+
+  it('reports what the device throws, and goes on', async () => {
+    const failed = await host.perform(order(LOAD, { model: 5 }));
+    expect(failed).toMatchObject({ lane: LANE_WEIGHTS, status: STATUS_DEVICE_ERROR });
+    expect(failed?.error).toContain('cannot use the model');
+    await host.perform(order(LOAD));
+    const short = await host.perform(order(INFER, { inputs: [new Uint8Array(1)] }));
+    expect(short).toMatchObject({ lane: LANE_EXEC, status: STATUS_DEVICE_ERROR });
+    expect((await host.perform(order(INFER)))?.status).toBe(STATUS_OK);
+  });
+
+  it('forgets a model that it unloads, and may be told so twice', async () => {
+    await host.perform(order(LOAD));
+    expect(await host.perform(order(UNLOAD))).toBeNull();
+    expect(await host.perform(order(UNLOAD))).toBeNull();
+    expect((await host.perform(order(INFER)))?.status).toBe(STATUS_DEVICE_ERROR);
+  });
+});

@@ -1,0 +1,217 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type Action,
+  STATUS_INFER_TOO_LATE,
+  STATUS_OK,
+  STATUS_WORKER_LOST,
+} from '../../../src/core/action.js';
+import { Controller } from '../../../src/core/controller.js';
+import { explain } from '../../../src/live/journal/explain.js';
+import type { Flight } from '../../../src/live/journal/flight.js';
+import { FlightRecorder } from '../../../src/live/journal/flight-recorder.js';
+import { flightText } from '../../../src/live/journal/flight-text.js';
+import type { JournalHeader } from '../../../src/live/journal/journal-header.js';
+import { JournalWriter } from '../../../src/live/journal/journal-writer.js';
+import { OutcomeList } from '../../../src/live/journal/outcome-list.js';
+import { replayJournal } from '../../../src/live/journal/replay.js';
+import { createPolicy, MS } from '../../sim/fixtures.js';
+import { header, journaled, journalPath, record, replayPolicy } from './fixtures.js';
+
+/** A controller on which a test plays the world, while a journal is written. */
+class Scene {
+  readonly sent: Action[] = [];
+  readonly controller: Controller;
+  private readonly path = journalPath();
+  private readonly journal: JournalWriter;
+
+  constructor(head: JournalHeader) {
+    this.journal = new JournalWriter(this.path, head, () => {});
+    const made = new Controller({
+      cluster: head,
+      defaultSloNs: head.defaultSloNs,
+      admission: head.admission,
+      createPolicy: createPolicy(head.policy.kind, head.policy.options),
+      port: { send: (action) => this.sent.push(action), answer: () => {} },
+    });
+    this.controller = journaled(made, this.journal);
+  }
+
+  /** The first outstanding action ends at `endMs`, having run so long. */
+  finish(status: number, beginMs: number, endMs: number): void {
+    const action = this.sent.shift();
+    if (action === undefined) throw new Error('nothing was sent');
+    this.controller.result(
+      Object.assign(action, { status, beginNs: beginMs * MS, endNs: endMs * MS, clock: 1 }),
+    );
+  }
+
+  async flight(request: number): Promise<Flight> {
+    await this.journal.close(this.controller.digest);
+    const recorder = new FlightRecorder(request);
+    await replayJournal(this.path, { createPolicy: replayPolicy, observer: recorder, watcher: recorder });
+    if (recorder.flight === null) throw new Error('no such request');
+    return recorder.flight;
+  }
+}
+
+/** One GPU that holds model 0 at 0 ms. */
+function warm(over: Partial<JournalHeader> = {}): Scene {
+  const scene = new Scene(header('clockwork', { gpus: 1, ...over }));
+  scene.controller.gpuUp(0, [0]);
+  scene.controller.step(0);
+  return scene;
+}
+
+describe('the flight of a request', () => {
+  it('that was in time', async () => {
+    const scene = warm();
+    scene.controller.offer(0, 10 * MS, 25 * MS, 3);
+    scene.controller.step(10 * MS);
+    scene.finish(STATUS_OK, 11, 14);
+    scene.controller.step(14.2 * MS);
+    const flight = await scene.flight(0);
+    expect(flight).toMatchObject({
+      request: 0,
+      model: 'resnet50-0',
+      user: 3,
+      deadlineNs: 35 * MS,
+      known: [{ atNs: 10 * MS, queued: 0, gpus: [{ gpu: 0, warm: true, execFreeNs: 11 * MS }] }],
+      actions: [{ kind: 'INFER', gpu: 0, batchSize: 1, count: 1, expectedStartNs: 11 * MS }],
+      answer: { outcome: 'ok', latencyNs: 4.2 * MS },
+    });
+    expect(explain(flight)).toEqual(['answered 20.8 ms before its deadline']);
+    expect(flightText(flight)).toBe(
+      `request 0 for resnet50-0, user 3
+         +0 ms  came, 0.01 s into the run, objective 25 ms
+         +0 ms  taken in, 0 waiting before it; gpu 0 warm, EXEC booked until +1 ms
+         +0 ms  INFER 0 sent to gpu 0, batch 1 with 1 request: may begin from +0 ms to +11 ms, expected at +1 ms for 2.73 ms
+         +1 ms  INFER 0 began
+         +4 ms  INFER 0 ended after 3 ms; its result came at +4.2 ms
+       +4.2 ms  answered: ok
+why
+  answered 20.8 ms before its deadline
+`,
+    );
+  });
+
+  it('that was late because its INFER took longer than predicted and the result was slow to come', async () => {
+    const scene = warm();
+    scene.controller.offer(0, 0, 15 * MS, 0);
+    scene.controller.step(0);
+    scene.finish(STATUS_OK, 3, 14);
+    scene.controller.step(16 * MS);
+    expect(explain(await scene.flight(0))).toEqual([
+      'answered 1 ms after its deadline',
+      'INFER began 2 ms later than expected',
+      'INFER took 8.27 ms longer than predicted: 11 ms instead of 2.73 ms',
+      'its result reached the controller 2 ms after INFER had ended',
+    ]);
+  });
+
+  it('that waited behind booked work', async () => {
+    const scene = warm();
+    const batch = 5 * 16;
+    for (let i = 0; i < batch; i++) scene.controller.offer(0, 0, 100 * MS, 0);
+    scene.controller.step(0);
+    const before = scene.sent.length;
+    scene.controller.offer(0, 1 * MS, 100 * MS, 0);
+    scene.controller.step(1 * MS);
+    expect(scene.sent).toHaveLength(before);
+    let nowMs = 1;
+    while (scene.sent.length > 0) {
+      scene.finish(STATUS_OK, nowMs, nowMs + 60);
+      nowMs += 60;
+      scene.controller.step(nowMs * MS);
+    }
+    const flight = await scene.flight(batch);
+    expect(flight.answer?.outcome).toBe('timeout');
+    const [gaveUp, waited] = explain(flight);
+    expect(gaveUp).toBe('in no action by +120 ms, so given up');
+    expect(waited).toMatch(
+      /^waited 120 ms in the queue; EXEC of gpu 0 was booked until \+1\d\.\d+ ms; \d+ earlier requests for the model waited$/,
+    );
+  });
+
+  it('that found no GPU with its model', async () => {
+    const scene = warm();
+    scene.controller.offer(1, 0, 15 * MS, 0);
+    scene.controller.step(0);
+    scene.controller.step(15 * MS);
+    const flight = await scene.flight(0);
+    expect(flight.actions).toMatchObject([{ kind: 'LOAD', gpu: 0, result: null }]);
+    expect(explain(flight)).toEqual([
+      'in no action by +15 ms, so given up',
+      'waited 15 ms in the queue; no GPU held its model; LOAD 0 on gpu 0, sent at +0 ms, had not ended',
+    ]);
+  });
+
+  it('that was refused on arrival', async () => {
+    const scene = warm({ admission: 'predict' });
+    scene.controller.offer(1, 0, 5 * MS, 0);
+    scene.controller.step(0);
+    const flight = await scene.flight(0);
+    expect(flight.answer?.outcome).toBe('rejected');
+    expect(explain(flight)).toEqual([
+      'refused: an answer could be expected after 12.04 ms, and the objective is 5 ms',
+      'no GPU held its model',
+      'no LOAD was sent; WEIGHTS was booked until +1 ms',
+    ]);
+  });
+
+  it('that came when every GPU was gone', async () => {
+    const scene = new Scene(header('clockwork', { gpus: 1 }));
+    scene.controller.gpuDown(0);
+    scene.controller.offer(0, 0, 15 * MS, 0);
+    scene.controller.step(0);
+    scene.controller.step(15 * MS);
+    expect(explain(await scene.flight(0))).toEqual([
+      'in no action by +15 ms, so given up',
+      'waited 15 ms in the queue; no GPU was there',
+    ]);
+  });
+
+  it('whose INFER missed its window', async () => {
+    const scene = warm();
+    scene.controller.offer(0, 0, 25 * MS, 0);
+    scene.controller.step(0);
+    scene.finish(STATUS_INFER_TOO_LATE, 13, 13);
+    scene.controller.step(13 * MS);
+    expect(explain(await scene.flight(0))).toEqual([
+      'INFER 0 on gpu 0 failed: too late; it had to begin by +11 ms, and its turn came at +13 ms',
+    ]);
+  });
+
+  it('whose worker was lost, and which was served by another', async () => {
+    const scene = new Scene(header('clockwork'));
+    scene.controller.gpuUp(0, [0]);
+    scene.controller.gpuUp(1, [0]);
+    scene.controller.offer(0, 0, 25 * MS, 0);
+    scene.controller.step(0);
+    const lost = scene.sent[0]?.gpu as number;
+    scene.finish(STATUS_WORKER_LOST, 5, 5);
+    scene.controller.gpuDown(lost);
+    scene.controller.step(5 * MS);
+    scene.finish(STATUS_OK, 6, 40);
+    scene.controller.step(40 * MS);
+    const flight = await scene.flight(0);
+    expect(flight.known).toHaveLength(2);
+    expect(flight.actions.map(({ gpu, result }) => [gpu, result?.status])).toEqual([
+      [lost, 'worker_lost'],
+      [1 - lost, 'ok'],
+    ]);
+    expect(explain(flight)[1]).toBe(`INFER 0 was lost with the worker of gpu ${lost}`);
+  });
+
+  it('is told in full for every request of a busy run', async () => {
+    const { path } = await record(header('clockwork', { admission: 'predict' }));
+    const missed = new OutcomeList(10_000);
+    await replayJournal(path, { createPolicy: replayPolicy, observer: missed });
+    expect(new Set(missed.missed.map(({ outcome }) => outcome)).size).toBeGreaterThanOrEqual(3);
+    for (const { request, outcome, latencyNs } of missed.missed.slice(0, 12)) {
+      const recorder = new FlightRecorder(request);
+      await replayJournal(path, { createPolicy: replayPolicy, observer: recorder, watcher: recorder });
+      expect(recorder.flight?.answer).toMatchObject({ outcome, latencyNs });
+      expect(flightText(recorder.flight as Flight)).not.toMatch(/undefined|NaN|null|Infinity/);
+    }
+  });
+});

@@ -1,0 +1,97 @@
+import { status } from '@grpc/grpc-js';
+import { expect, it, onTestFinished } from 'vitest';
+import { OUTCOME_NAMES, OUTCOME_OK, type Outcome } from '../../../src/core/request.js';
+import { NS_PER_MS } from '../../../src/core/units.js';
+import { openTarget } from '../../../src/live/load/open-target.js';
+import { play } from '../../../src/live/load/player.js';
+import type { LoadTarget, TargetOptions } from '../../../src/live/load/target.js';
+import { Answers, ListSource } from './fixtures.js';
+import { type GrpcInference, GrpcServer } from './grpc-server.js';
+
+const open = async (server: GrpcServer, options: Partial<TargetOptions> = {}): Promise<LoadTarget> => {
+  const target = await openTarget(server.url, { models: ['a', 'b'], seed: 1, ...options });
+  onTestFinished(() => target.close());
+  return target;
+};
+
+const send = (target: LoadTarget, model = 0, sloMs = 25) =>
+  new Promise<Outcome>((resolve) => target.send(model, sloMs * NS_PER_MS, 0, resolve));
+
+it('sends tensors raw, with the objective as a parameter', async () => {
+  const seen: GrpcInference[] = [];
+  const server = await GrpcServer.open({ infer: (inference) => seen.push(inference) * 0 });
+  const target = await open(server, { token: 'secret' });
+  expect([await send(target, 1, 25), await send(target, 1, 12.5)]).toEqual([OUTCOME_OK, OUTCOME_OK]);
+  const [whole, broken] = seen;
+  expect(whole).toMatchObject({
+    model_name: 'b',
+    parameters: { slo_ms: { int64_param: 25 } },
+    inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 3] }],
+    authorization: 'Bearer secret',
+  });
+  expect(broken.parameters).toMatchObject({ slo_ms: { double_param: 12.5 } });
+  expect(whole.raw_input_contents.map(({ length }) => length)).toEqual([12]);
+  expect(broken.raw_input_contents).toEqual(whole.raw_input_contents);
+});
+
+it('sends inputs of any size whole', async () => {
+  const lengths: number[] = [];
+  const server = await GrpcServer.open({
+    shape: [-1, 3, 512, 512],
+    infer: ({ raw_input_contents: [image] }) => lengths.push(image.length) * 0,
+  });
+  const target = await open(server);
+  expect(await Promise.all([send(target), send(target, 1)])).toEqual([0, 0]);
+  expect(lengths).toEqual([3_145_728, 3_145_728]);
+});
+
+it('tells each way in which a request ends', async () => {
+  const codes = [
+    status.OK,
+    status.RESOURCE_EXHAUSTED,
+    status.DEADLINE_EXCEEDED,
+    status.INVALID_ARGUMENT,
+    status.INTERNAL,
+    status.UNAVAILABLE,
+  ];
+  let next = 0;
+  const target = await open(await GrpcServer.open({ infer: () => codes[next++] }));
+  const outcomes: string[] = [];
+  for (const _ of codes) outcomes.push(OUTCOME_NAMES[await send(target)]);
+  expect(outcomes).toEqual(['ok', 'rejected', 'timeout', 'error', 'error', 'error']);
+  expect(target.lost).toBe(0);
+});
+
+it('ends a run whose server dies, with errors from then on', async () => {
+  let served = 0;
+  const server: GrpcServer = await GrpcServer.open({
+    infer: () => {
+      if (++served < 5) return status.OK;
+      server.die();
+      return -1;
+    },
+  });
+  const target = await open(server, { connections: 1 });
+  const observer = new Answers();
+  const timesNs = Array.from({ length: 20 }, (_, i) => i * NS_PER_MS);
+  await play({ source: new ListSource(timesNs), target, observer });
+  const errors = observer.outcomes.filter((outcome) => outcome === 'error').length;
+  // Of the four that were answered, some may have been on their way.
+  expect(errors).toBeGreaterThanOrEqual(16);
+  expect(observer.all).toHaveLength(20);
+  expect(target.lost).toBe(errors);
+});
+
+it('refuses a server that is not ready, lacks a model or is not there', async () => {
+  await expect(open(await GrpcServer.open({ ready: false }))).rejects.toMatchObject({
+    code: 'E_SERVER',
+    message: expect.stringMatching(/grpc:\/\/127\.0\.0\.1:\d+ is not ready/),
+  });
+  await expect(open(await GrpcServer.open(), { models: ['a', 'c'] })).rejects.toMatchObject({
+    code: 'E_UNKNOWN_MODEL',
+    message: expect.stringContaining('no model c; it has a, b'),
+  });
+  const gone = await GrpcServer.open();
+  gone.die();
+  await expect(open(gone)).rejects.toMatchObject({ code: 'E_SERVER' });
+});

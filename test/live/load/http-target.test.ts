@@ -1,0 +1,233 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { OUTCOME_ERROR, OUTCOME_NAMES, OUTCOME_OK, type Outcome } from '../../../src/core/request.js';
+import { NS_PER_MS } from '../../../src/core/units.js';
+import { openTarget } from '../../../src/live/load/open-target.js';
+import { play } from '../../../src/live/load/player.js';
+import type { LoadTarget, TargetOptions } from '../../../src/live/load/target.js';
+import { Answers, ListSource } from './fixtures.js';
+import { HttpServer, type HttpServerOptions, type Inference } from './http-server.js';
+
+const open = async (server: HttpServer, options: Partial<TargetOptions> = {}): Promise<LoadTarget> => {
+  const target = await openTarget(server.url, { models: ['a', 'b'], seed: 1, ...options });
+  onTestFinished(() => target.close());
+  return target;
+};
+
+const send = (target: LoadTarget, model = 0, sloMs = 25) =>
+  new Promise<Outcome>((resolve) => target.send(model, sloMs * NS_PER_MS, 0, resolve));
+
+/** Collects infer requests that nobody has answered yet. */
+class Held {
+  readonly requests: Inference[] = [];
+  private wanted = 0;
+  private enough = () => {};
+
+  readonly infer = (inference: Inference): void => {
+    this.requests.push(inference);
+    if (this.requests.length === this.wanted) this.enough();
+  };
+
+  async count(wanted: number): Promise<void> {
+    this.wanted = wanted;
+    if (this.requests.length < wanted) await new Promise<void>((resolve) => (this.enough = resolve));
+  }
+}
+
+it('sends tensors as bytes behind the JSON where the server takes them', async () => {
+  const seen: Inference[] = [];
+  const server = await HttpServer.open({
+    extensions: ['binary_tensor_data'],
+    infer: (inference) => {
+      seen.push(inference);
+      inference.answer(200);
+    },
+  });
+  const target = await open(server, { token: 'secret' });
+  expect(await send(target, 1, 12.5)).toBe(OUTCOME_OK);
+  const [{ model, headers, json, binary }] = seen;
+  expect(model).toBe('b');
+  expect(headers.authorization).toBe('Bearer secret');
+  expect(headers['content-type']).toBe('application/octet-stream');
+  expect(json).toEqual({
+    parameters: { slo_ms: 12.5, binary_data_output: true },
+    inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 3], parameters: { binary_data_size: 12 } }],
+  });
+  const values = [0, 4, 8].map((at) => binary.readFloatLE(at));
+  expect(binary).toHaveLength(12);
+  expect(values.every((value) => value >= 0 && value < 1)).toBe(true);
+  expect(new Set(values).size).toBe(3);
+});
+
+it('sends JSON where it does not, with the same values', async () => {
+  const inputs = [
+    { name: 'x', datatype: 'FP32', shape: [-1, 2] },
+    { name: 'ids', datatype: 'INT64', shape: [-1, -1] },
+    { name: 'mask', datatype: 'BOOL', shape: [1] },
+  ];
+  const seen: Inference[] = [];
+  const infer = (inference: Inference) => {
+    seen.push(inference);
+    inference.answer(200);
+  };
+  const asJson = await open(await HttpServer.open({ inputs, infer }));
+  const asBytes = await open(await HttpServer.open({ inputs, infer, extensions: ['binary_tensor_data'] }));
+  expect([await send(asJson), await send(asBytes)]).toEqual([OUTCOME_OK, OUTCOME_OK]);
+  expect(seen[0].headers['content-type']).toBe('application/json');
+  expect(seen[0].json).toEqual({
+    parameters: { slo_ms: 25 },
+    inputs: [
+      { ...inputs[0], shape: [1, 2], data: [seen[1].binary.readFloatLE(0), seen[1].binary.readFloatLE(4)] },
+      { ...inputs[1], shape: [1, 1], data: [0] },
+      { ...inputs[2], data: [false] },
+    ],
+  });
+  expect(seen[1].binary).toHaveLength(8 + 8 + 1);
+});
+
+it('sends inputs of any size whole', async () => {
+  const lengths: number[] = [];
+  const server = await HttpServer.open({
+    extensions: ['binary_tensor_data'],
+    inputs: [{ name: 'image', datatype: 'FP32', shape: [-1, 3, 512, 512] }],
+    infer: (inference) => {
+      lengths.push(inference.binary.length);
+      inference.answer(200);
+    },
+  });
+  const target = await open(server);
+  expect(await Promise.all([send(target), send(target, 1), send(target)])).toEqual([0, 0, 0]);
+  expect(lengths).toEqual([3_145_728, 3_145_728, 3_145_728]);
+});
+
+it('tells each way in which a request ends', async () => {
+  const statuses = [200, 429, 504, 400, 404, 500, 503];
+  let next = 0;
+  const server = await HttpServer.open({ infer: (inference) => inference.answer(statuses[next++]) });
+  const target = await open(server);
+  const outcomes: string[] = [];
+  for (const _ of statuses) outcomes.push(OUTCOME_NAMES[await send(target)]);
+  expect(outcomes).toEqual(['ok', 'rejected', 'timeout', 'error', 'error', 'error', 'error']);
+  expect(target.lost).toBe(0);
+});
+
+it('keeps a connection for many requests, and opens no more than allowed', async () => {
+  const held = new Held();
+  const server = await HttpServer.open({ infer: held.infer });
+  const target = await open(server, { connections: 2 });
+  const before = server.sockets.length;
+  const outcomes = [0, 1, 2, 3, 4].map(() => send(target));
+  for (let answered = 0; answered < 5; answered++) {
+    await held.count(Math.min(answered + 2, 5));
+    held.requests[answered].answer(200);
+  }
+  expect(await Promise.all(outcomes)).toEqual([0, 0, 0, 0, 0]);
+  expect(server.sockets.length - before).toBe(2);
+  expect(target.waited).toBe(3);
+});
+
+it('goes on with a new connection when the server closes one after an answer', async () => {
+  const server = await HttpServer.open({
+    infer: ({ response }) => response.writeHead(200, { connection: 'close' }).end('{}'),
+  });
+  const target = await open(server, { connections: 1 });
+  expect(await Promise.all([send(target), send(target), send(target)])).toEqual([0, 0, 0]);
+  expect(target.lost).toBe(0);
+});
+
+it('counts a request as lost when its connection breaks, and serves those that wait', async () => {
+  const behaviours = [
+    ({ response }: Inference) => response.destroy(),
+    ({ response }: Inference) => response.socket?.end('220 what?\r\n\r\n'),
+    (inference: Inference) => inference.answer(200),
+  ];
+  const server = await HttpServer.open({ infer: (inference) => behaviours.shift()?.(inference) });
+  const target = await open(server, { connections: 1 });
+  expect(await Promise.all([send(target), send(target), send(target)])).toEqual([
+    OUTCOME_ERROR,
+    OUTCOME_ERROR,
+    OUTCOME_OK,
+  ]);
+  expect(target.lost).toBe(2);
+  expect(target.problem).toBe('the server does not speak HTTP/1.1');
+});
+
+it('counts latency of requests that a stalled server holds up from the intended time', async () => {
+  const held = new Held();
+  const server = await HttpServer.open({ infer: held.infer });
+  const target = await open(server, { connections: 1 });
+  const timesNs = Array.from({ length: 30 }, (_, i) => i * NS_PER_MS);
+  const observer = new Answers();
+  const played = play({ source: new ListSource(timesNs), target, observer });
+  // The server takes up one request and no other until all have waited for it.
+  await held.count(1);
+  await expect.poll(() => target.waited, { timeout: 60_000 }).toBe(29);
+  for (let i = 0; i < 30; i++) {
+    await held.count(i + 1);
+    held.requests[i].answer(200);
+  }
+  await played;
+  expect(observer.all.map(({ arrivalNs }) => arrivalNs)).toEqual(timesNs);
+  for (const { nowNs } of observer.all) expect(nowNs).toBeGreaterThan(timesNs[29]);
+});
+
+it('ends a run whose server dies, with errors from then on', async () => {
+  const server = await HttpServer.open({
+    infer: (inference) => {
+      if (++served < 5) inference.answer(200);
+      else server.die();
+    },
+  });
+  let served = 0;
+  const target = await open(server, { connections: 1 });
+  const observer = new Answers();
+  const timesNs = Array.from({ length: 20 }, (_, i) => i * NS_PER_MS);
+  await play({ source: new ListSource(timesNs), target, observer });
+  const counts = (outcome: string) => observer.outcomes.filter((other) => other === outcome).length;
+  expect([counts('ok'), counts('error')]).toEqual([4, 16]);
+  expect(target.lost).toBe(16);
+});
+
+const refusals: readonly [string, HttpServerOptions, Partial<TargetOptions>, string, RegExp][] = [
+  ['is not ready', { ready: false }, {}, 'E_SERVER', /127\.0\.0\.1:\d+ is not ready \(status 503\)/],
+  ['lacks a model', {}, { models: ['a', 'c'] }, 'E_UNKNOWN_MODEL', /no model c; it has a, b/],
+  [
+    'wants strings',
+    { inputs: [{ name: 'text', datatype: 'BYTES', shape: [1] }] },
+    {},
+    'E_UNKNOWN_MODEL',
+    /model a: input text is of type BYTES/,
+  ],
+  [
+    'takes FP16 as JSON',
+    { inputs: [{ name: 'x', datatype: 'FP16', shape: [1] }] },
+    {},
+    'E_SERVER',
+    /FP16, which has no JSON form/,
+  ],
+  [
+    'does not tell its inputs',
+    { inputs: [{ name: 'x' }] },
+    {},
+    'E_SERVER',
+    /does not tell the inputs of model a/,
+  ],
+];
+
+it.each(refusals)('refuses a server that %s', async (_, server, options, code, message) => {
+  const opening = open(await HttpServer.open(server), options);
+  await expect(opening).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+});
+
+it('refuses a server that is not there', async () => {
+  const server = await HttpServer.open();
+  server.die();
+  const message = expect.stringContaining(`${server.url} cannot be reached: `);
+  await expect(open(server)).rejects.toMatchObject({ code: 'E_SERVER', message });
+});
+
+it('refuses an address that is none', async () => {
+  for (const address of ['localhost', 'ftp://127.0.0.1', 'http://', '127.0.0.1:8000']) {
+    const opening = openTarget(address, { models: [], seed: 1 });
+    await expect(opening).rejects.toMatchObject({ code: 'E_USAGE' });
+  }
+});

@@ -1,0 +1,148 @@
+import { expect, it } from 'vitest';
+import type { ArrivalSource } from '../../../src/core/arrivals.js';
+import { EscapementError } from '../../../src/core/errors.js';
+import {
+  OUTCOME_ERROR,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  OUTCOME_TIMEOUT,
+  type Outcome,
+} from '../../../src/core/request.js';
+import { NS_PER_MS, NS_PER_S } from '../../../src/core/units.js';
+import { play } from '../../../src/live/load/player.js';
+import { openWorkload } from '../../../src/workload/index.js';
+import { Answers, FakeTarget, ListSource, type Sent } from './fixtures.js';
+
+const every = (stepNs: number, count: number) => Array.from({ length: count }, (_, i) => i * stepNs);
+
+it('sends on time while nothing is answered, and counts latency from the intended time', async () => {
+  const observer = new Answers();
+  const held: Sent[] = [];
+  const target = new FakeTarget((request, index) => {
+    held.push(request);
+    // Not one is answered before the last was sent.
+    if (index === 19) for (const { done } of held) done(OUTCOME_OK);
+  });
+  const timesNs = every(2 * NS_PER_MS, 20);
+  const report = await play({ source: new ListSource(timesNs), target, observer });
+  expect(report.requests).toBe(20);
+  expect(observer.all.map(({ arrivalNs }) => arrivalNs)).toEqual(timesNs);
+  // Whoever came first waited longest: at least until the last was due.
+  for (const { arrivalNs, nowNs } of observer.all) {
+    expect(nowNs - arrivalNs).toBeGreaterThanOrEqual(timesNs[19] - arrivalNs);
+  }
+});
+
+it('sends no request before its time', async () => {
+  const observer = new Answers();
+  const source = new ListSource([0, 1 * NS_PER_MS, 8 * NS_PER_MS, 9 * NS_PER_MS]);
+  const target = new FakeTarget(({ done }) => done(OUTCOME_OK));
+  const { lateness } = await play({ source, target, observer });
+  expect(lateness.count).toBe(4);
+  expect(lateness.min).toBeGreaterThanOrEqual(0);
+  for (const { arrivalNs, nowNs } of observer.all) expect(nowNs).toBeGreaterThanOrEqual(arrivalNs);
+});
+
+it('judges by its own clock whether an answer is in time', async () => {
+  const observer = new Answers();
+  const outcomes: Outcome[] = [OUTCOME_OK, OUTCOME_REJECTED, OUTCOME_TIMEOUT, OUTCOME_ERROR];
+  const target = new FakeTarget(({ user, done }) => done(outcomes[user]));
+  await play({ source: new ListSource([0, 0, 0, 0]), target, observer });
+  expect(observer.outcomes).toEqual(['ok', 'rejected', 'timeout', 'error']);
+
+  const tooLate = new Answers();
+  await play({ source: new ListSource([0, 0, 0, 0], 1), target, observer: tooLate });
+  expect(tooLate.outcomes).toEqual(['late', 'rejected', 'timeout', 'error']);
+});
+
+it('lets closed-loop clients go on when they are answered, whatever the answer', async () => {
+  const { source } = await openWorkload(
+    { kind: 'closed-loop', clients: 3, concurrency: 2, thinkNs: 0, durationNs: NS_PER_S / 10 },
+    { models: ['a', 'b', 'c'], sloNs: NS_PER_S, seed: 1 },
+  );
+  let outstanding = 0;
+  let most = 0;
+  const observer = new Answers();
+  const target = new FakeTarget(({ user, done }) => {
+    most = Math.max(most, ++outstanding);
+    setImmediate(() => {
+      outstanding--;
+      done(user === 0 ? OUTCOME_REJECTED : OUTCOME_OK);
+    });
+  });
+  await play({ source, target, observer });
+  expect(most).toBeLessThanOrEqual(6);
+  for (const user of [0, 1, 2]) {
+    const own = observer.all.filter((answer) => answer.user === user);
+    expect(own.length).toBeGreaterThan(2);
+    expect(own.every(({ model }) => model === user)).toBe(true);
+  }
+});
+
+it('answers requests beyond the limit of outstanding ones itself', async () => {
+  const observer = new Answers();
+  const target: FakeTarget = new FakeTarget((_, index) => {
+    if (index === 1) for (const { done } of target.sent) done(OUTCOME_OK);
+  });
+  const source = new ListSource([0, 0, 0, 0, 0]);
+  const { refused, requests } = await play({ source, target, observer, mostOutstanding: 2 });
+  expect(requests).toBe(5);
+  expect(refused).toBe(3);
+  expect(observer.outcomes).toEqual(['error', 'error', 'error', 'ok', 'ok']);
+});
+
+it('gives up what is never answered, and ignores an answer after that', async () => {
+  const observer = new Answers();
+  const target = new FakeTarget(({ user, done }) => {
+    if (user !== 1) done(OUTCOME_REJECTED);
+  });
+  const source = new ListSource([0, 0, 0], 1);
+  const { givenUp } = await play({ source, target, observer, patienceNs: 1e6 });
+  target.sent[1].done(OUTCOME_OK);
+  expect(givenUp).toBe(1);
+  expect(observer.all.map(({ user }) => user)).toEqual([0, 2, 1]);
+  expect(observer.outcomes).toEqual(['rejected', 'rejected', 'error']);
+});
+
+it('waits for a source that has to read on', async () => {
+  const source = new ListSource([0, 0, 0]);
+  let refills = 0;
+  const starving: ArrivalSource & { starved: boolean } = Object.assign(source, {
+    starved: true,
+    refill: async () => {
+      refills++;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      starving.starved = false;
+    },
+  });
+  const observer = new Answers();
+  const target = new FakeTarget(({ done }) => done(OUTCOME_OK));
+  await play({ source: starving, target, observer });
+  expect(refills).toBe(1);
+  expect(observer.all).toHaveLength(3);
+});
+
+it('ends with the error of a source or an observer', async () => {
+  const target = new FakeTarget(({ done }) => done(OUTCOME_OK));
+  const problem = new EscapementError('E_TRACE_VALUE', 'a bad line');
+  const source = Object.assign(new ListSource([0]), { starved: true, refill: () => Promise.reject(problem) });
+  await expect(play({ source, target, observer: new Answers() })).rejects.toBe(problem);
+
+  const full = new EscapementError('E_FILE_WRITE', 'the disk is full');
+  const observer = {
+    answered: () => {
+      throw full;
+    },
+    completed: () => {},
+  };
+  await expect(play({ source: new ListSource([0]), target, observer })).rejects.toBe(full);
+});
+
+it('tells how far it is', async () => {
+  const times: number[] = [];
+  const target = new FakeTarget(({ done }) => setTimeout(() => done(OUTCOME_OK), 600));
+  const onProgress = (nowNs: number) => times.push(nowNs);
+  await play({ source: new ListSource([0]), target, observer: new Answers(), onProgress });
+  expect(times.length).toBeGreaterThan(0);
+  expect(times).toEqual([...times].sort((a, b) => a - b));
+});

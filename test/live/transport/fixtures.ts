@@ -1,0 +1,115 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { INFER, LOAD } from '../../../src/core/action.js';
+import { monotonicNs } from '../../../src/live/clock.js';
+import type { ActionMessage } from '../../../src/live/messages.js';
+import { RemoteWorker, type RemoteWorkerOptions } from '../../../src/live/transport/remote-worker.js';
+import {
+  serveMachine,
+  type WorkerServer,
+  type WorkerServerOptions,
+} from '../../../src/live/transport/worker-server.js';
+import type { WorkerLink } from '../../../src/live/worker-link.js';
+import { FakeMachine } from './fake-machine.js';
+import { Recorder } from './recorder.js';
+
+/** A fake machine behind a server on loopback; both end with the test. */
+export async function serve(
+  options: Partial<WorkerServerOptions> = {},
+): Promise<{ machine: FakeMachine; server: WorkerServer }> {
+  const machine = new FakeMachine();
+  const server = await serveMachine(machine, { port: 0, ...options });
+  onTestFinished(() => server.close());
+  return { machine, server };
+}
+
+/** A started link to a port on loopback, of a controller whose clock is `aheadNs` ahead. It ends with the test. */
+export function connectTo(
+  port: number,
+  { aheadNs = 0, ...options }: Partial<RemoteWorkerOptions> & { aheadNs?: number } = {},
+): { link: RemoteWorker; events: Recorder; nowNs: () => number } {
+  const link = new RemoteWorker({ address: `localhost:${port}`, ...options });
+  return { link, ...start(link, aheadNs) };
+}
+
+export function start(link: WorkerLink, aheadNs = 0): { events: Recorder; nowNs: () => number } {
+  const events = new Recorder();
+  const nowNs = () => monotonicNs() + aheadNs;
+  link.start(events, nowNs);
+  onTestFinished(() => link.close());
+  return { events, nowNs };
+}
+
+export function load(id: number): ActionMessage {
+  return {
+    id,
+    gpu: 0,
+    kind: LOAD,
+    model: 0,
+    batchIndex: 0,
+    count: 0,
+    earliestNs: 0,
+    latestNs: 1,
+    inputs: [],
+  };
+}
+
+/** An INFER of the small model for one request. */
+export function infer(id: number): ActionMessage {
+  const inputs = [new Uint8Array([1, 2, id % 256]), new Uint8Array([3, 4])];
+  return { ...load(id), kind: INFER, count: 1, inputs };
+}
+
+/** An INFER of the large model, with 2 MiB of input for each of `count` requests. */
+export function inferLarge(id: number, count: 1 | 2): ActionMessage {
+  const input = new Uint8Array(count * 2 * 1024 * 1024);
+  for (let i = 0; i < input.length; i++) input[i] = (i * 31 + id) % 251;
+  return { ...load(id), kind: INFER, model: 1, batchIndex: count - 1, count, inputs: [input] };
+}
+
+/** For loops that wait until something is so. */
+export function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/** A wire between controller and worker that can be cut, or go dead without anybody being told. */
+export interface Wire {
+  readonly port: number;
+  /** Passes nothing on any more, on the connections that there are. */
+  freeze(): void;
+  /** Breaks the connections that there are. */
+  cut(): void;
+}
+
+export function wireTo(port: number): Promise<Wire> {
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(port, '127.0.0.1');
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        near.destroy();
+        far.destroy();
+      });
+    }
+    near.pipe(far).pipe(near);
+  });
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      resolve({
+        port: (server.address() as AddressInfo).port,
+        freeze: () => {
+          for (const socket of sockets) socket.unpipe().pause();
+        },
+        cut: () => {
+          for (const socket of sockets) socket.destroy();
+        },
+      });
+    });
+  });
+}

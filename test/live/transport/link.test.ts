@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest';
+import { NS_PER_HOUR, NS_PER_S } from '../../../src/core/units.js';
+import { monotonicNs } from '../../../src/live/clock.js';
+import { LocalWorker } from '../../../src/live/transport/local-worker.js';
+import type { WorkerLink } from '../../../src/live/worker-link.js';
+import { DESCRIPTION, FakeMachine, resultOf, STATE } from './fake-machine.js';
+import { connectTo, infer, inferLarge, load, serve, start } from './fixtures.js';
+import type { Recorder } from './recorder.js';
+
+interface Linked {
+  readonly machine: FakeMachine;
+  readonly link: WorkerLink;
+  readonly events: Recorder;
+  readonly nowNs: () => number;
+}
+
+/** What holds for every link, wherever the machine is. `aheadNs`: the controller's clock before the machine's. */
+const LINKS: Readonly<Record<string, (aheadNs?: number) => Promise<Linked>>> = {
+  'local worker': async (aheadNs = 0) => {
+    const machine = new FakeMachine();
+    const link = new LocalWorker(machine);
+    return { machine, link, ...start(link, aheadNs) };
+  },
+  'remote worker': async (aheadNs = 0) => {
+    const { machine, server } = await serve();
+    return { machine, ...connectTo(server.port, { aheadNs }) };
+  },
+};
+
+describe.each(Object.entries(LINKS))('%s', (_name, open) => {
+  it('makes the machine idle and comes up with what it is and holds', async () => {
+    const { machine, events } = await open();
+    const { description, state } = await events.next('up');
+    expect(description).toStrictEqual(DESCRIPTION);
+    expect(state).toStrictEqual(STATE);
+    expect(machine.quiesces).toBe(1);
+  });
+
+  it('passes actions and results, tensors bit for bit', async () => {
+    const { machine, link, events } = await open();
+    await events.next('up');
+    const actions = [load(1), infer(2), inferLarge(3, 2), infer(4), inferLarge(5, 1)];
+    link.send(actions);
+    for (const action of actions) {
+      const { result } = await events.next('result');
+      expect(result).toMatchObject({ id: action.id, gpu: action.gpu, status: 0, error: '' });
+      expect(result.outputs.length).toBe(action.inputs.length);
+      result.outputs.forEach((output, i) => {
+        expect(Buffer.compare(output, action.inputs[i])).toBe(0);
+      });
+    }
+    const sent = ({ earliestNs, latestNs, inputs, ...rest }: (typeof actions)[0]) => rest;
+    expect(machine.submitted.map(sent)).toStrictEqual(actions.map(sent));
+  });
+
+  it('reports errors of the device in words', async () => {
+    const { machine, link, events } = await open();
+    await events.next('up');
+    machine.answering = false;
+    link.send([infer(1)]);
+    machine.report([{ ...resultOf(load(1)), status: 98, error: 'die GPU glüht' }]);
+    const { result } = await events.next('result');
+    expect(result).toMatchObject({ status: 98, error: 'die GPU glüht', outputs: [] });
+  });
+
+  it('reports nothing from within a call', async () => {
+    const { link, events } = await open();
+    await events.next('up');
+    link.send([infer(1)]);
+    link.restart('why not');
+    expect(events.pending).toEqual([]);
+  });
+
+  it.each([0, 7 * NS_PER_HOUR, -7 * NS_PER_HOUR])(
+    'translates times, clocks being %d ns apart',
+    async (aheadNs) => {
+      const { machine, link, events, nowNs } = await open(aheadNs);
+      await events.next('up');
+      const earliestNs = nowNs();
+      const latestNs = earliestNs + NS_PER_S;
+      link.send([
+        { ...infer(1), earliestNs, latestNs },
+        { ...infer(2), earliestNs, latestNs: Number.POSITIVE_INFINITY },
+      ]);
+      const { result } = await events.next('result');
+      const nearlyNs = 10 * NS_PER_S;
+      const [first, second] = machine.submitted;
+      expect(Math.abs(first.earliestNs - monotonicNs())).toBeLessThan(nearlyNs);
+      expect(first.latestNs - first.earliestNs).toBe(NS_PER_S);
+      expect(second.latestNs).toBe(Number.POSITIVE_INFINITY);
+      expect(Math.abs(result.beginNs - earliestNs)).toBeLessThan(nearlyNs);
+      expect(Number.isSafeInteger(result.beginNs)).toBe(true);
+      expect(result.endNs - result.beginNs).toBe(1000);
+    },
+  );
+
+  it('never reports an end that lies in the future', async () => {
+    const { machine, link, events, nowNs } = await open();
+    await events.next('up');
+    machine.answering = false;
+    link.send([infer(1)]);
+    const endNs = monotonicNs() + NS_PER_HOUR;
+    machine.report([{ ...resultOf(load(1)), beginNs: endNs - 5, endNs }]);
+    const { result } = await events.next('result');
+    expect(result.endNs).toBeLessThanOrEqual(nowNs());
+    expect(result.endNs - result.beginNs).toBe(5);
+  });
+
+  it('goes down and comes up when it is restarted, and forgets what was sent before', async () => {
+    const { machine, link, events } = await open();
+    await events.next('up');
+    machine.answering = false;
+    link.send([infer(1)]);
+    let idle: (value: unknown) => void = () => {};
+    machine.idle = new Promise((resolve) => {
+      idle = resolve;
+    });
+    machine.state = { present: [[], [0]] };
+    link.restart('it hangs');
+    // Sent before the controller can have heard: as lost as what was sent before.
+    link.send([infer(2)]);
+    expect(await events.next('down')).toEqual({ kind: 'down', reason: 'it hangs', gpu: null });
+    machine.report([resultOf(infer(1))]);
+    idle(null);
+    const { state } = await events.next('up');
+    expect(state).toStrictEqual({ present: [[], [0]] });
+    machine.answering = true;
+    link.send([infer(3)]);
+    expect((await events.next('result')).result.id).toBe(3);
+  });
+
+  it('tells which GPU has died, then brings it back by making the whole machine idle', async () => {
+    const { machine, events } = await open();
+    await events.next('up');
+    machine.killGpu(1, 'its thread ended');
+    expect(await events.next('down')).toEqual({ kind: 'down', reason: 'its thread ended', gpu: 1 });
+    expect(await events.next('down')).toMatchObject({ gpu: null });
+    await events.next('up');
+    expect(machine.quiesces).toBe(2);
+  });
+
+  it('tries again when the machine cannot be made idle', async () => {
+    const { machine, link, events } = await open();
+    await events.next('up');
+    machine.idle = Promise.reject(new Error('the driver is gone'));
+    link.restart('it hangs');
+    await events.next('down');
+    machine.idle.catch(() => {
+      machine.idle = Promise.resolve();
+    });
+    await events.next('up');
+  });
+
+  it('says nothing more once it is closed', async () => {
+    const { machine, link, events } = await open();
+    await events.next('up');
+    await link.close();
+    machine.report([resultOf(infer(1))]);
+    machine.killGpu(0, 'too late');
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(events.pending).toEqual([]);
+  });
+});
+
+it('lets the other GPUs of a machine work on when one has died', async () => {
+  const machine = new FakeMachine();
+  const link = new LocalWorker(machine);
+  const { events } = start(link);
+  await events.next('up');
+  machine.killGpu(1, 'its thread ended');
+  await events.next('down');
+  link.send([infer(1)]);
+  expect((await events.next('result')).result.id).toBe(1);
+});

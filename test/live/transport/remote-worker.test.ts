@@ -1,0 +1,197 @@
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { monotonicNs } from '../../../src/live/clock.js';
+import type { ControllerCall } from '../../../src/live/transport/controller-session.js';
+import { type ControllerMessage, WORKER_SERVICE } from '../../../src/live/transport/protocol.js';
+import { RemoteWorker } from '../../../src/live/transport/remote-worker.js';
+import { descriptionToWire, stateToWire } from '../../../src/live/transport/to-wire.js';
+import { DESCRIPTION, STATE } from './fake-machine.js';
+import { connectTo, infer, inferLarge, load, pause, serve, wireTo } from './fixtures.js';
+
+const IMPATIENT = { heartbeatMs: 20, silenceMs: 300 };
+
+describe('remote worker', () => {
+  it.each(['', 'host', 'host:', ':7000', 'host:0', 'host:70000', 'unix:/tmp/x:1', 'a b:1', '::1:7000'])(
+    'refuses "%s" as an address',
+    (address) => {
+      expect(() => new RemoteWorker({ address })).toThrow('write HOST:PORT');
+    },
+  );
+
+  it.each(['localhost:7000', '10.0.0.1:1', '[::1]:65535', 'gpu-7.rack_2.example:7000'])(
+    'takes %s',
+    (address) => {
+      expect(new RemoteWorker({ address }).name).toBe(address);
+    },
+  );
+
+  it('refuses a certificate authority that is none', () => {
+    const tls = { ca: Buffer.from('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n') };
+    expect(() => new RemoteWorker({ address: 'localhost:1', tls })).toThrow('cannot be used');
+  });
+
+  it('waits for a worker that is started later, and complains once', async () => {
+    const { server } = await serve();
+    await server.close();
+    const lines: string[] = [];
+    const { events } = connectTo(server.port, { log: (line) => lines.push(line) });
+    while (lines.length === 0) await pause();
+    await serve({ port: server.port });
+    await events.next('up');
+    expect(lines).toEqual([expect.stringContaining(`worker localhost:${server.port}: `)]);
+    expect(lines[0]).toContain('ECONNREFUSED');
+  });
+
+  it('goes down with its worker and comes up with the next one there', async () => {
+    const { server } = await serve();
+    const { link, events } = connectTo(server.port);
+    await events.next('up');
+    await server.close();
+    expect((await events.next('down')).reason).toBe('the worker shuts down');
+    expect(link.clock).toBeNull();
+    await serve({ port: server.port });
+    await events.next('up');
+    link.send([infer(1)]);
+    expect((await events.next('result')).result.id).toBe(1);
+  });
+
+  it('comes back when the connection breaks, without results of before', async () => {
+    const { machine, server } = await serve();
+    const wire = await wireTo(server.port);
+    const { link, events } = connectTo(wire.port);
+    await events.next('up');
+    machine.answering = false;
+    link.send([infer(1)]);
+    while (machine.submitted.length === 0) await pause();
+    wire.cut();
+    expect((await events.next('down')).gpu).toBeNull();
+    await events.next('up');
+    machine.answering = true;
+    link.send([infer(2)]);
+    expect((await events.next('result')).result.id).toBe(2);
+  });
+
+  it('notices a connection that goes dead without a word, and makes a new one', async () => {
+    const { server } = await serve();
+    const wire = await wireTo(server.port);
+    const { events } = connectTo(wire.port, IMPATIENT);
+    await events.next('up');
+    wire.freeze();
+    expect((await events.next('down')).reason).toBe('the worker has said nothing for 300 ms');
+    await events.next('up');
+  });
+
+  it('notices a worker that has stopped to answer', async () => {
+    const hang = await hangingWorker();
+    const { events } = connectTo(hang.port, IMPATIENT);
+    await events.next('up');
+    hang.stop();
+    expect((await events.next('down')).reason).toBe('the worker has said nothing for 300 ms');
+  });
+
+  it('does not take a worker for dead because it was busy itself', async () => {
+    const { server } = await serve();
+    const { link, events } = connectTo(server.port, IMPATIENT);
+    await events.next('up');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * IMPATIENT.silenceMs);
+    link.send([infer(1)]);
+    expect((await events.next('result')).result.id).toBe(1);
+  });
+
+  it('survives something else on the port', async () => {
+    const other = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.end('SSH-2.0-OpenSSH_9.2p1 Debian\r\n');
+    });
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void other.close());
+    const lines: string[] = [];
+    const { events } = connectTo((other.address() as AddressInfo).port, { log: (line) => lines.push(line) });
+    while (lines.length === 0) await pause();
+    expect(events.pending).toEqual([]);
+  });
+
+  it('answers itself what is too large for the worker, and goes on', async () => {
+    const { machine, server } = await serve({ maxMessageBytes: 3 * 1024 * 1024 });
+    const { link, events } = connectTo(server.port);
+    await events.next('up');
+    link.send([inferLarge(1, 2), inferLarge(2, 1), load(3)]);
+    const results = [await events.next('result'), await events.next('result'), await events.next('result')];
+    const byId = results.map(({ result }) => result).sort((a, b) => a.id - b.id);
+    expect(byId.map(({ status }) => status)).toEqual([98, 0, 0]);
+    expect(byId[0].error).toContain('exceed');
+    expect(machine.submitted.map(({ id }) => id)).toEqual([2, 3]);
+  });
+
+  it('hears of outputs that are too large for itself', async () => {
+    const { server } = await serve();
+    const { link, events } = connectTo(server.port, { maxMessageBytes: 3 * 1024 * 1024 });
+    await events.next('up');
+    link.send([inferLarge(1, 2)]);
+    const { result } = await events.next('result');
+    expect(result).toMatchObject({ id: 1, status: 98, outputs: [] });
+    link.send([inferLarge(2, 1)]);
+    expect((await events.next('result')).result).toMatchObject({ id: 2, status: 0 });
+  });
+
+  it('passes a step full of large batches', async () => {
+    const { server } = await serve();
+    const { link, events } = connectTo(server.port);
+    await events.next('up');
+    link.send(Array.from({ length: 20 }, (_, id) => inferLarge(id, 2)));
+    for (let id = 0; id < 20; id++) expect((await events.next('result')).result.id).toBe(id);
+  });
+
+  it('gives way to another controller, and takes over when that one leaves', async () => {
+    const { server } = await serve();
+    const first = connectTo(server.port);
+    await first.events.next('up');
+    const second = connectTo(server.port);
+    await second.events.next('up');
+    expect((await first.events.next('down')).reason).toBe('another controller has taken this worker over');
+    second.link.send([infer(7)]);
+    expect((await second.events.next('result')).result.id).toBe(7);
+    await second.link.close();
+    await first.events.next('up');
+    expect(second.events.pending).toEqual([]);
+  });
+
+  it('says why it is not let in', async () => {
+    const { server } = await serve({ token: 'right' });
+    const lines: string[] = [];
+    connectTo(server.port, { token: 'wrong', log: (line) => lines.push(line) });
+    while (lines.length === 0) await pause();
+    expect(lines[0]).toContain('the token is not the one that this worker asks for');
+    const { events } = connectTo(server.port, { token: 'right' });
+    await events.next('up');
+  });
+});
+
+/** A worker that behaves until it is stopped, and then keeps its connection and says nothing. */
+async function hangingWorker(): Promise<{ port: number; stop: () => void }> {
+  let stopped = false;
+  const server = new Server();
+  server.addService(WORKER_SERVICE, {
+    Drive: (call: ControllerCall) => {
+      call.on('error', () => {});
+      call.on('data', (heard: ControllerMessage) => {
+        if (stopped) return;
+        if (heard.body === 'hello')
+          call.write({ body: 'welcome', welcome: descriptionToWire(DESCRIPTION, 1e6) });
+        if (heard.body === 'ping')
+          call.write({ body: 'pong', pong: { sentNs: heard.ping.sentNs, workerNs: monotonicNs() } });
+        if (heard.body === 'quiesce')
+          call.write({ body: 'state', state: stateToWire(heard.quiesce.number, STATE) });
+      });
+    },
+  });
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    );
+  });
+  onTestFinished(() => server.forceShutdown());
+  return { port, stop: () => (stopped = true) };
+}

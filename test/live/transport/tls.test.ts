@@ -1,0 +1,79 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectTo, infer, serve } from './fixtures.js';
+
+interface Identity {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'escapement-tls-'));
+const noOpenssl = spawnSync('openssl', ['version']).error !== undefined;
+let ours: Identity;
+let theirs: Identity;
+
+beforeAll(() => {
+  if (noOpenssl) return;
+  ours = selfSigned('ours');
+  theirs = selfSigned('theirs');
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('an encrypted stream', () => {
+  it('works with the right authority and token', async ({ skip }) => {
+    skip(noOpenssl, 'openssl, which makes the certificate, is not installed');
+    const { server } = await serve({ tls: ours, token: 'secret' });
+    const { link, events } = connectTo(server.port, { tls: { ca: ours.cert }, token: 'secret' });
+    await events.next('up');
+    link.send([infer(1)]);
+    expect((await events.next('result')).result.id).toBe(1);
+  });
+
+  it("is refused by a controller that doesn't know the authority", async ({ skip }) => {
+    skip(noOpenssl, 'openssl, which makes the certificate, is not installed');
+    const { machine, server } = await serve({ tls: theirs });
+    const complaint = await complaintOf(server.port, { tls: { ca: ours.cert } });
+    expect(complaint).toContain('certificate');
+    await complaintOf(server.port, { tls: {} });
+    expect(machine.quiesces).toBe(0);
+  });
+
+  it('is not opened by one that does not encrypt, nor by garbage', async ({ skip }) => {
+    skip(noOpenssl, 'openssl, which makes the certificate, is not installed');
+    const { machine, server } = await serve({ tls: ours });
+    await complaintOf(server.port, {});
+    const socket = connect(server.port, '127.0.0.1', () => socket.end('\x16\x03\x01 no handshake'));
+    socket.on('error', () => {});
+    await new Promise((resolve) => socket.resume().once('close', resolve));
+    expect(machine.quiesces).toBe(0);
+    await connectTo(server.port, { tls: { ca: ours.cert } }).events.next('up');
+  });
+
+  it('is not opened to a worker that does not encrypt', async ({ skip }) => {
+    skip(noOpenssl, 'openssl, which makes the certificate, is not installed');
+    const { machine, server } = await serve();
+    await complaintOf(server.port, { tls: { ca: ours.cert } });
+    expect(machine.quiesces).toBe(0);
+  });
+});
+
+/** The first line that a link has for the operator. */
+function complaintOf(port: number, options: Parameters<typeof connectTo>[1]): Promise<string> {
+  return new Promise((resolve) => {
+    connectTo(port, { ...options, log: resolve });
+  });
+}
+
+function selfSigned(name: string): Identity {
+  const [key, cert] = [join(folder, `${name}.key`), join(folder, `${name}.pem`)];
+  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '3650'];
+  const subject = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
+  execFileSync('openssl', ['req', '-x509', ...kind, ...subject, '-keyout', key, '-out', cert], {
+    stdio: 'ignore',
+  });
+  return { cert: readFileSync(cert), key: readFileSync(key) };
+}

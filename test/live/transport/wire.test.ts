@@ -1,0 +1,170 @@
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ActionMessage, ResultMessage, WorkerState } from '../../../src/live/messages.js';
+import {
+  actionFromWire,
+  descriptionFromWire,
+  resultFromWire,
+  stateFromWire,
+} from '../../../src/live/transport/from-wire.js';
+import {
+  type ControllerMessage,
+  WORKER_SERVICE,
+  type WorkerMessage,
+} from '../../../src/live/transport/protocol.js';
+import {
+  actionToWire,
+  descriptionToWire,
+  stateToWire,
+  withinLimit,
+} from '../../../src/live/transport/to-wire.js';
+import { DESCRIPTION } from './fake-machine.js';
+
+const { Drive } = WORKER_SERVICE;
+
+/** Encoded and decoded. */
+function toWorker(message: ControllerMessage): ControllerMessage {
+  return Drive.requestDeserialize(Drive.requestSerialize(message));
+}
+
+function toController(message: WorkerMessage): WorkerMessage {
+  return Drive.responseDeserialize(Drive.responseSerialize(message));
+}
+
+const time = fc.maxSafeInteger();
+const tensors = fc.array(fc.uint8Array({ maxLength: 300 }).map((bytes) => new Uint8Array(bytes)));
+const gpu = fc.nat({ max: 2 ** 31 - 1 });
+
+const action: fc.Arbitrary<ActionMessage> = fc.record(
+  {
+    id: fc.maxSafeNat(),
+    gpu,
+    kind: fc.constantFrom(0, 1, 2),
+    model: gpu,
+    batchIndex: fc.nat(),
+    count: fc.nat(),
+    earliestNs: time,
+    latestNs: fc.oneof(time, fc.constant(Number.POSITIVE_INFINITY)),
+    inputs: tensors,
+  },
+  { noNullPrototype: true },
+);
+
+const result: fc.Arbitrary<ResultMessage> = fc.record(
+  {
+    id: fc.maxSafeNat(),
+    gpu,
+    status: fc.nat(),
+    beginNs: time,
+    endNs: time,
+    outputs: tensors,
+    error: fc.string({ unit: 'grapheme' }),
+  },
+  { noNullPrototype: true },
+);
+
+describe('protocol', () => {
+  it('carries actions bit for bit', () => {
+    fc.assert(
+      fc.property(fc.array(action), (actions) => {
+        const message = toWorker({ body: 'actions', actions: { actions: actions.map(actionToWire) } });
+        if (message.body !== 'actions') throw new Error(`came out as ${message.body}`);
+        expect(message.actions.actions.map(actionFromWire)).toStrictEqual(actions);
+      }),
+    );
+  });
+
+  it('carries results bit for bit', () => {
+    fc.assert(
+      fc.property(fc.array(result), (results) => {
+        const message = toController({ body: 'results', results: { results } });
+        if (message.body !== 'results') throw new Error(`came out as ${message.body}`);
+        expect(message.results.results.map(resultFromWire)).toStrictEqual(results);
+      }),
+    );
+  });
+
+  it('carries what is present on each GPU', () => {
+    const state: WorkerState = { present: [[], [3, 1, 2], []] };
+    const message = toController({ body: 'state', state: stateToWire(7, state) });
+    if (message.body !== 'state') throw new Error(`came out as ${message.body}`);
+    expect(message.state.number).toBe(7);
+    expect(stateFromWire(message.state)).toStrictEqual(state);
+  });
+
+  it("carries a worker's description", () => {
+    const message = toController({ body: 'welcome', welcome: descriptionToWire(DESCRIPTION, 5) });
+    if (message.body !== 'welcome') throw new Error(`came out as ${message.body}`);
+    expect(message.welcome.maxMessageBytes).toBe(5);
+    expect(descriptionFromWire(message.welcome)).toStrictEqual(DESCRIPTION);
+  });
+
+  it('carries the small messages', () => {
+    const hello = { version: 1, token: 'ünsichtbar', takeOver: true, maxMessageBytes: 2 ** 33 };
+    expect(toWorker({ body: 'hello', hello })).toMatchObject({ body: 'hello', hello });
+    expect(toWorker({ body: 'ping', ping: { sentNs: -5 } })).toMatchObject({
+      body: 'ping',
+      ping: { sentNs: -5 },
+    });
+    expect(toWorker({ body: 'bye', bye: {} })).toMatchObject({ body: 'bye' });
+    const pong = { sentNs: 0, workerNs: Number.MAX_SAFE_INTEGER };
+    expect(toController({ body: 'pong', pong })).toMatchObject({ body: 'pong', pong });
+  });
+
+  it('gives tensors memory of their own, which another thread can take over', () => {
+    const inputs = [new Uint8Array([1, 2, 3]), new Uint8Array([4])];
+    const given = {
+      id: 1,
+      gpu: 0,
+      kind: 2,
+      model: 0,
+      batchIndex: 0,
+      count: 1,
+      earliestNs: 0,
+      inputs,
+    } as const;
+    const message = toWorker({ body: 'actions', actions: { actions: [given] } });
+    if (message.body !== 'actions') throw new Error(`came out as ${message.body}`);
+    const { inputs: taken } = actionFromWire(message.actions.actions[0]);
+    expect(taken.map(({ buffer }) => buffer.byteLength)).toEqual([3, 1]);
+  });
+
+  it('refuses a description that cannot be used', () => {
+    const welcome = descriptionToWire(DESCRIPTION, 5);
+    const [model] = welcome.models;
+    const strange = { name: 'x', datatype: 'BF16', shape: [], bytes: 2 };
+    const withTensor = { ...model, signature: { ...model.signature, inputs: [strange] } };
+    expect(() => descriptionFromWire({ ...welcome, models: [withTensor] })).toThrow('unknown type BF16');
+    const withSpec = { ...model, spec: { ...model.spec, pages: 0 } };
+    expect(() => descriptionFromWire({ ...welcome, models: [withSpec] })).toThrow('needs at least one page');
+  });
+
+  it('turns outputs that are too large for the controller into an error', () => {
+    const large = {
+      id: 1,
+      gpu: 0,
+      status: 0,
+      beginNs: 1,
+      endNs: 2,
+      outputs: [new Uint8Array(10_000)],
+      error: '',
+    };
+    expect(withinLimit(large, 20_000)).toBe(large);
+    expect(withinLimit(large, 10_000)).toMatchObject({ id: 1, status: 98, outputs: [] });
+    expect(withinLimit(large, 10_000).error).toContain('10000 bytes');
+  });
+
+  it('ships its file with the package', () => {
+    const root = fileURLToPath(new URL('../../..', import.meta.url));
+    const args = ['pack', '--dry-run', '--ignore-scripts', '--json'];
+    const [packed] = JSON.parse(
+      execFileSync('npm', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
+    );
+    const paths = packed.files.map(({ path }: { path: string }) => path);
+    expect(paths).toContain('src/live/transport/worker.proto');
+    // It is looked for three folders above the module that reads it.
+    expect(paths).toContain('dist/live/transport/protocol.js');
+  });
+});

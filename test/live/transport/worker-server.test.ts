@@ -1,0 +1,238 @@
+import { randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
+import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import {
+  type ControllerMessage,
+  PROTOCOL_VERSION,
+  WORKER_SERVICE,
+  type WorkerMessage,
+} from '../../../src/live/transport/protocol.js';
+import { actionToWire } from '../../../src/live/transport/to-wire.js';
+import { serveMachine } from '../../../src/live/transport/worker-server.js';
+import { FakeMachine, resultOf } from './fake-machine.js';
+import { connectTo, infer, load, pause, serve } from './fixtures.js';
+
+const HELLO = { version: PROTOCOL_VERSION, token: '', takeOver: true, maxMessageBytes: 1e6 };
+
+describe('worker server', () => {
+  it('says plainly when it cannot listen', async () => {
+    const { server } = await serve();
+    await expect(serveMachine(new FakeMachine(), { port: server.port })).rejects.toMatchObject({
+      code: 'E_LISTEN',
+      message: expect.stringContaining(`cannot listen on 127.0.0.1:${server.port}: `),
+    });
+    await expect(
+      serveMachine(new FakeMachine(), { host: 'no.such.host.invalid', port: 0 }),
+    ).rejects.toMatchObject({
+      code: 'E_LISTEN',
+    });
+  });
+
+  it('says plainly when certificate and key are unusable', async () => {
+    const tls = { cert: Buffer.from('no'), key: Buffer.from('pem') };
+    await expect(serveMachine(new FakeMachine(), { port: 0, tls })).rejects.toMatchObject({ code: 'E_TLS' });
+  });
+
+  it('tells a controller of another version what to do', async () => {
+    const { server } = await serve();
+    const { code, details } = await endOf(server.port, [{ body: 'hello', hello: { ...HELLO, version: 77 } }]);
+    expect(code).toBe(status.FAILED_PRECONDITION);
+    expect(details).toBe(
+      'the controller speaks version 77 of the protocol, this worker 1: install the same escapement on both',
+    );
+  });
+
+  it('lets in nobody with another token', async () => {
+    const { machine, server } = await serve({ token: 'secret' });
+    for (const token of ['', 'Secret', 'secret ', 'secre']) {
+      const { code } = await endOf(server.port, [{ body: 'hello', hello: { ...HELLO, token } }]);
+      expect(code).toBe(status.UNAUTHENTICATED);
+    }
+    expect(machine.quiesces).toBe(0);
+  });
+
+  it('asks for Hello first', async () => {
+    const { machine, server } = await serve({ token: 'secret' });
+    const actions = { actions: [actionToWire(infer(1))] };
+    const { code } = await endOf(server.port, [{ body: 'actions', actions }]);
+    expect(code).toBe(status.FAILED_PRECONDITION);
+    expect(machine.submitted).toEqual([]);
+  });
+
+  it('drops actions that come before it is idle', async () => {
+    const { machine, server } = await serve();
+    const actions = { actions: [actionToWire(infer(1))] };
+    await endOf(server.port, [
+      { body: 'hello', hello: HELLO },
+      { body: 'actions', actions },
+      { body: 'bye', bye: {} },
+    ]);
+    expect(machine.submitted).toEqual([]);
+  });
+
+  it.each([
+    ['GPU', { gpu: 2 }, 'there is no GPU 2, only 2'],
+    ['GPU', { gpu: -1 }, 'there is no GPU -1'],
+    ['model', { model: 2 }, 'there is no model 2, only 2'],
+    ['kind', { kind: 3 }, 'unknown kind 3'],
+    ['batch size', { batchIndex: 3 }, 'echo has no batch size 3'],
+    ['count', { count: 0 }, '0 requests in a batch of 1'],
+    ['count', { count: 2 }, '2 requests in a batch of 1'],
+    ['number of inputs', { inputs: [] }, '0 inputs, echo has 2'],
+    [
+      'size of an input',
+      { inputs: [new Uint8Array(3), new Uint8Array(3)] },
+      'input größe has 3 bytes, not 2',
+    ],
+  ])('ends a stream with an action of an impossible %s', async (_what, wrong, words) => {
+    const { machine, server } = await serve();
+    const { code, details } = await endOf(
+      server.port,
+      [
+        { body: 'hello', hello: HELLO },
+        { body: 'quiesce', quiesce: { number: 1 } },
+      ],
+      {
+        afterState: {
+          body: 'actions',
+          actions: { actions: [actionToWire(load(1)), { ...actionToWire(infer(2)), ...wrong }] },
+        },
+      },
+    );
+    expect(code).toBe(status.INVALID_ARGUMENT);
+    expect(details).toContain(words);
+    expect(machine.submitted).toEqual([]);
+  });
+
+  it('survives messages that are none, and too large ones', async () => {
+    const { server } = await serve({ maxMessageBytes: 100_000 });
+    const garbage = [Buffer.from([0xff, 0xff, 0xff, 0xff]), Buffer.from([0x0a, 0x7f, 1]), randomBytes(1000)];
+    for (const bytes of garbage) expect((await endOf(server.port, [bytes])).code).not.toBe(status.OK);
+    const { code } = await endOf(server.port, [Buffer.alloc(200_000)]);
+    expect(code).toBe(status.RESOURCE_EXHAUSTED);
+    await connectTo(server.port).events.next('up');
+  });
+
+  it('survives other things than gRPC on its port', async () => {
+    const { server } = await serve();
+    const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+    const bytes = [
+      Buffer.from('GET / HTTP/1.1\r\nhost: x\r\n\r\n'),
+      randomBytes(10_000),
+      Buffer.concat([preface, randomBytes(10_000)]),
+      Buffer.concat([preface, Buffer.from([0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0])]),
+      preface,
+      Buffer.alloc(0),
+    ];
+    for (const some of bytes) await throwAt(server.port, some);
+    await connectTo(server.port).events.next('up');
+  });
+
+  it('bears many connections that say nothing', async () => {
+    const { server } = await serve();
+    const sockets = await Promise.all(Array.from({ length: 300 }, () => openIdle(server.port)));
+    await connectTo(server.port).events.next('up');
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it('drains when it is closed: what runs is reported, what comes is dropped', async () => {
+    const { machine, server } = await serve();
+    const { link, events } = connectTo(server.port);
+    await events.next('up');
+    machine.answering = false;
+    link.send([infer(1)]);
+    while (machine.submitted.length === 0) await pause();
+    let idle: (value: unknown) => void = () => {};
+    machine.idle = new Promise((resolve) => {
+      idle = resolve;
+    });
+    const closed = server.close();
+    link.send([infer(2)]);
+    machine.report([resultOf(infer(1))]);
+    idle(null);
+    expect((await events.next('result')).result.id).toBe(1);
+    expect((await events.next('down')).reason).toBe('the worker shuts down');
+    await closed;
+    expect(machine.submitted.length).toBe(1);
+  });
+
+  it('closes without waiting for connections that nobody uses', async () => {
+    const { server } = await serve();
+    const socket = await openIdle(server.port);
+    await server.close();
+    socket.destroy();
+  });
+
+  it('makes the machine idle for a new controller only when it is for the one before', async () => {
+    const lines: string[] = [];
+    const { machine, server } = await serve({ log: (line) => lines.push(line) });
+    let idle: (value: unknown) => void = () => {};
+    machine.idle = new Promise((resolve) => {
+      idle = resolve;
+    });
+    connectTo(server.port);
+    while (machine.quiesces === 0) await pause();
+    const second = connectTo(server.port);
+    while (lines.filter((line) => line.endsWith('drives this worker')).length < 2) await pause();
+    // Time for a second call to come too early.
+    for (let i = 0; i < 10; i++) await pause();
+    idle(null);
+    await second.events.next('up');
+    expect(machine.quiesces).toBe(2);
+    expect(machine.quiescesAtOnce).toBe(1);
+  });
+
+  it('tells the operator who drives it', async () => {
+    const lines: string[] = [];
+    const { server } = await serve({ log: (line) => lines.push(line) });
+    const { link, events } = connectTo(server.port);
+    await events.next('up');
+    await link.close();
+    while (lines.length < 2) await pause();
+    expect(lines.map((line) => line.replace(/:\d+:/, ':PORT:'))).toEqual([
+      'controller 127.0.0.1:PORT: drives this worker',
+      'controller 127.0.0.1:PORT: has left',
+    ]);
+  });
+});
+
+/** How a stream ends on which only these messages are sent; a Buffer goes as it is. */
+function endOf(
+  port: number,
+  messages: readonly (ControllerMessage | Buffer)[],
+  { afterState }: { afterState?: ControllerMessage } = {},
+): Promise<{ code: number; details: string }> {
+  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
+  onTestFinished(() => client.close());
+  const { path, requestSerialize, responseDeserialize } = WORKER_SERVICE.Drive;
+  const serialize = (message: ControllerMessage | Buffer) =>
+    Buffer.isBuffer(message) ? message : requestSerialize(message);
+  const call = client.makeBidiStreamRequest(path, serialize, responseDeserialize, new Metadata());
+  call.on('data', (message: WorkerMessage) => {
+    if (message.body === 'state' && afterState !== undefined) call.write(afterState);
+  });
+  for (const message of messages) call.write(message);
+  return new Promise((resolve) => {
+    call.on('error', ({ code, details }: ServiceError) => resolve({ code, details }));
+    call.on('status', ({ code, details }) => resolve({ code, details }));
+  });
+}
+
+/** Sends bytes and waits until the server has closed, or has had its time to fall over. */
+function throwAt(port: number, bytes: Buffer): Promise<void> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.end(bytes));
+    socket.on('error', () => {});
+    socket.on('close', () => resolve());
+    socket.resume();
+    setTimeout(() => socket.destroy(), 200);
+  });
+}
+
+function openIdle(port: number): Promise<import('node:net').Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(socket));
+    socket.on('error', reject);
+  });
+}

@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import type { RunResult } from '../../../src/metrics/results.js';
+import { compareRuns } from '../../../src/report/compare/compare.js';
+import { runNames } from '../../../src/report/compare/names.js';
+import { comparisonText } from '../../../src/report/compare/text.js';
+import { groupFixture, runFixture } from '../fixtures.js';
+
+const BASE = runFixture({ sloMs: 50, goodputRps: 480 });
+
+function changed(summary: Partial<RunResult['summary']>, rest: Partial<RunResult> = {}): RunResult {
+  return { ...BASE, ...rest, summary: { ...BASE.summary, ...summary } };
+}
+
+function compare(...runs: readonly RunResult[]) {
+  return compareRuns(runs.map((run, i) => ({ name: 'ABC'[i] as string, run })));
+}
+
+function figure(name: string, ...runs: readonly RunResult[]) {
+  return compare(...runs).figures.find((candidate) => candidate.name === name);
+}
+
+describe('compareRuns', () => {
+  it('gives each figure with its difference to the first run, absolute and relative', () => {
+    const slower = changed({ latencyMs: { ...BASE.summary.latencyMs, p99: 50 } });
+    const faster = changed({ latencyMs: { ...BASE.summary.latencyMs, p99: 30 } });
+    const first = changed({ latencyMs: { ...BASE.summary.latencyMs, p99: 40 } });
+    expect(figure('p99', first, slower, faster)).toEqual({
+      name: 'p99',
+      label: 'p99 latency',
+      unit: 'ms',
+      values: [40, 50, 30],
+      differences: [0, 10, -10],
+      relative: [0, 0.25, -0.25],
+    });
+  });
+
+  it('has no relative difference to 0, and none at all to what was not measured', () => {
+    const requests = { ...BASE.summary.requests, late: 0 };
+    const late = changed({ requests: { ...requests, late: 3 } });
+    expect(figure('late', changed({ requests }), late, changed({ requests }))).toMatchObject({
+      differences: [0, 3, 0],
+      relative: [0, null, 0],
+    });
+    const nothing = changed({ latencyMs: { ...BASE.summary.latencyMs, p50: null } });
+    expect(figure('p50', nothing, BASE)).toMatchObject({ differences: [null, null], relative: [null, null] });
+  });
+
+  it('lists every batch size that any of the runs used', () => {
+    const other = changed({ actions: { ...BASE.summary.actions, inferByBatch: { 16: 4, 2: 7 } } });
+    const batches = compare(BASE, other).figures.filter(({ name }) => name.startsWith('batch'));
+    expect(batches.map(({ name, values }) => [name, ...values])).toEqual([
+      ['batch1', 527, 0],
+      ['batch2', 2058, 7],
+      ['batch4', 1666, 0],
+      ['batch8', 49, 0],
+      ['batch16', 0, 4],
+    ]);
+  });
+
+  it('compares groups where all runs have the same ones', () => {
+    const groups = (share: number) => [
+      groupFixture('interactive', 50, 200, share),
+      groupFixture('batch', 500, 400, 1),
+    ];
+    const names = (...runs: RunResult[]) => compare(...runs).figures.map(({ name }) => name);
+    const [good, bad] = [changed({}, { groups: groups(1) }), changed({}, { groups: groups(0.5) })];
+    expect(figure('interactive.sloAttainment', good, bad)).toMatchObject({ values: [1, 0.5] });
+    expect(names(good, BASE).filter((name) => name.includes('.'))).toEqual([]);
+  });
+});
+
+describe('warnings', () => {
+  it('are none for the same experiment, however it was run', () => {
+    expect(compare(BASE, changed({ digest: '0' }, { overrides: ['policy.kind=fifo'] })).warnings).toEqual([]);
+  });
+
+  it.each([
+    [changed({}, { experiment: 'other' }), 'B: its experiment file is another one than that of A'],
+    [changed({ seed: 7 }), 'B: the seed is 7, that of A is 1'],
+    [changed({}, { sloMs: 25 }), 'B: the objective is 25 ms, that of A is 50 ms'],
+    [changed({}, { sloMs: null }), 'B: the objective is mixed, that of A is 50 ms'],
+    [changed({ durationSeconds: 5 }), 'B: the duration is 5 s, that of A is 20 s'],
+  ])('say what makes runs answer different questions: %#', (other, warning) => {
+    expect(compare(BASE, other).warnings).toEqual([warning]);
+    expect(compare(BASE, BASE, other).warnings).toEqual([warning.replace(/^B/, 'C')]);
+  });
+});
+
+describe('comparisonText', () => {
+  it('has a line for each run and a table of all figures that say something', () => {
+    const { summary } = BASE;
+    const other = changed(
+      {
+        goodputRps: summary.goodputRps * 1.1,
+        sloAttainment: summary.sloAttainment - 0.0002,
+        coldStarts: 0,
+        latencyMs: { ...summary.latencyMs, max: null },
+      },
+      { overrides: ['slo=50ms'] },
+    );
+    const text = comparisonText(compare(BASE, other));
+    expect(text).toMatch(
+      /^A {2}schedule-ahead, policy clockwork, seed 1, digest [0-9a-f]{16}\nB {2}.* --set slo=50ms\n\n/,
+    );
+    expect(text).toMatch(/^goodput +[\d.]+\/s +[\d.]+\/s +\+[\d.]+\/s +\+10\.0 %$/m);
+    expect(text).toMatch(/^SLO attainment .* -0\.02 pp +-0\.03 %$/m);
+    expect(text).toMatch(/^p99 latency +37\.3 ms +37\.3 ms += {2,}=$/m);
+    expect(text).toMatch(/^longest latency +[\d.]+ ms +– +– +–$/m);
+    expect(text).toMatch(/^cold starts +37 +0 +-37 +-100 %$/m);
+    expect(text).not.toMatch(/^error/m);
+    expect(comparisonText(compare(other, BASE))).toMatch(/^cold starts +0 +37 +\+37 +from 0$/m);
+  });
+});
+
+describe('runNames', () => {
+  it.each([
+    [
+      ['out/live', 'out/simulated/'],
+      ['live', 'simulated'],
+    ],
+    [
+      ['a/run', 'b/run', 'c'],
+      ['a/run', 'b/run', 'c'],
+    ],
+    [
+      ['a', 'a'],
+      ['a (1)', 'a (2)'],
+    ],
+  ])('%j are called %j', (folders, names) => expect(runNames(folders)).toEqual(names));
+});

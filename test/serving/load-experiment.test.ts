@@ -1,0 +1,64 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { OUTCOME_OK } from '../../src/core/request.js';
+import { parseExperiment } from '../../src/experiment/load.js';
+import { simulate } from '../../src/experiment/simulate.js';
+import { runResultSchema } from '../../src/metrics/schema.js';
+import { playExperiment } from '../../src/serving/load-experiment.js';
+import { tempDir } from '../cli/run-cli.js';
+import { FakeTarget } from '../live/load/fixtures.js';
+
+const EXPERIMENT = `name: two
+seed: 3
+models: { kind: fit, name: model, parameters: 25.6M, copies: 3 }
+workload:
+  - { name: bursts, kind: gamma, cv: 3, rate: 300/s, duration: 400ms, popularity: { kind: zipf } }
+  - { name: steady, kind: fixed, rate: 200/s, duration: 300ms, slo: 50ms, models: model-1 }
+slo: 25ms
+`;
+
+const answering = () => new FakeTarget(({ done }) => done(OUTCOME_OK));
+
+it('plays the requests of simulate, in their order', async () => {
+  const experiment = await parseExperiment(EXPERIMENT, 'two.yaml');
+  const dir = tempDir();
+  await simulate(experiment, { outDir: dir });
+  const rows = readFileSync(join(dir, 'requests.tsv'), 'utf8').trimEnd().split('\n').slice(1);
+  const simulated = rows
+    .map((row) => row.split('\t').map(Number))
+    .sort((a, b) => a[1] - b[1])
+    .map(([, , , user, model, , , sloNs]) => [user, model, sloNs]);
+
+  const target = answering();
+  await playExperiment(experiment, target);
+  expect(simulated.length).toBeGreaterThan(100);
+  expect(target.sent.map(({ user, model, sloNs }) => [user, model, sloNs])).toEqual(simulated);
+});
+
+it('gives the result of a run, with what a client can know of it', async () => {
+  const experiment = await parseExperiment(EXPERIMENT, 'two.yaml', ['warmup=100ms']);
+  const dir = join(tempDir(), 'out');
+  mkdirSync(dir);
+  const target = answering();
+  const { result, report } = await playExperiment(experiment, target, { outDir: dir });
+  expect(runResultSchema.parse(result)).toEqual(result);
+  const { summary, groups } = result;
+  expect(summary).toMatchObject({
+    name: 'two',
+    seed: 3,
+    policy: 'remote',
+    digest: '0000000000000000',
+    durationSeconds: 0.3,
+    coldStarts: 0,
+    actions: { load: 0, infer: 0 },
+  });
+  expect(groups.map(({ name, sloMs }) => [name, sloMs])).toEqual([
+    ['bursts', 25],
+    ['steady', 50],
+  ]);
+  expect(report.requests).toBe(target.sent.length);
+  expect(summary.requests.offered).toBeLessThan(report.requests);
+  const rows = readFileSync(join(dir, 'requests.tsv'), 'utf8').trimEnd().split('\n');
+  expect(rows).toHaveLength(1 + report.requests);
+});
