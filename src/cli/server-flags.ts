@@ -8,6 +8,7 @@ import { createLog, LOG_LEVELS, type LogLevel } from '../live/telemetry/log.js';
 import type { WorkerLink } from '../live/worker-link.js';
 import type { Server } from '../serving/server.js';
 import { manyValues, oneValue, oneValueOr, wholeNumber } from './args.js';
+import { EXIT_INTERRUPTED } from './exit-codes.js';
 import { packageVersion } from './version.js';
 
 /** Flags of every process that listens. */
@@ -56,6 +57,7 @@ export interface ServerArgs extends ListenArgs {
 
 const START_TIMEOUT = '60s';
 const HANG = '10s';
+const IMPATIENT_MS = 1000;
 
 /** Runs a controller over these workers until SIGTERM or SIGINT; then drains it. */
 export async function runServer(
@@ -95,10 +97,19 @@ export async function runServer(
   }
 }
 
-/** Resolves at the first SIGTERM or SIGINT; the next one ends the process at once. */
+/**
+ * Resolves at the first SIGTERM or SIGINT. Another one ends the process at once, but not within a second: shells and
+ * process managers often send the first to the whole group and once more to the process.
+ */
 export function untilStopped(): Promise<void> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
+    let first: number | null = null;
+    const stop = () => {
+      first ??= performance.now();
+      resolve();
+      if (performance.now() - first > IMPATIENT_MS) process.exit(EXIT_INTERRUPTED);
+    };
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
   });
 }
 

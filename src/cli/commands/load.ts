@@ -101,7 +101,7 @@ async function run(
 async function targetOptions(experiment: Experiment, args: LoadArgs): Promise<TargetOptions> {
   const { connections, token, ca, insecure } = args;
   const authority = async (path: string) =>
-    readFile(path).catch((error) => Promise.reject(fileProblem(error, path, { key: '--ca' })));
+    readFile(path).catch((error) => Promise.reject(fileProblem(error, path)));
   return {
     models: experiment.models.map(({ name }) => name),
     seed: experiment.seed,

@@ -12,8 +12,14 @@ export interface Device extends DevicePort {
   readonly nextEndNs: number;
   /** Something runs. */
   readonly busy: boolean;
+  startInput(action: LiveAction, nowNs: number): void;
   startExec(action: LiveAction, nowNs: number): void;
+  startOutput(action: LiveAction, nowNs: number): void;
   startLoad(action: LiveAction, nowNs: number): void;
+  /** An action that was staged is answered without having run. */
+  discard(action: LiveAction): void;
+  /** Actions that do not run yet never will. */
+  discardWaiting(): void;
   /** Tells the worker what has ended by now; outputs and errors are in the action by then. */
   collect(worker: Worker, nowNs: number): void;
 }

@@ -28,7 +28,11 @@ export class GpuExecutor {
       pages,
       oneLane,
       device,
-      sendResult: (action) => sendResult((action as LiveAction).toResult()),
+      sendResult: (action) => {
+        const live = action as LiveAction;
+        if (live.staged) device.discard(live);
+        sendResult(live.toResult());
+      },
     });
   }
 
@@ -58,6 +62,7 @@ export class GpuExecutor {
   /** Forgets what waits, and starts nothing until `resume`. */
   pause(): void {
     this.worker.dropWaiting();
+    this.device.discardWaiting();
     this.paused = true;
   }
 

@@ -6,6 +6,10 @@ export class LiveAction extends Action {
   readonly inputs: readonly Uint8Array<ArrayBuffer>[];
   outputs: readonly Uint8Array<ArrayBuffer>[] = [];
   error = '';
+  /** Its inputs are with the thread that runs it, and nobody has used them so far. */
+  staged = false;
+  /** Its outputs are here. */
+  delivered = false;
 
   constructor(message: ActionMessage) {
     // Which requests are in it is the controller's business.

@@ -1,7 +1,5 @@
 import {
   INFER,
-  LANE_EXEC,
-  LANE_WEIGHTS,
   LOAD,
   STATUS_DEVICE_ERROR,
   STATUS_INFER_TOO_LATE,
@@ -60,25 +58,25 @@ export class ModelHost {
 
   private async load({ model, latestNs }: HostOrder): Promise<HostReport> {
     const beginNs = monotonicNs();
-    if (beginNs > latestNs) return notRun(LANE_WEIGHTS, STATUS_LOAD_TOO_LATE, beginNs);
+    if (beginNs > latestNs) return notRun(STATUS_LOAD_TOO_LATE, beginNs);
     try {
       await this.unload(model);
       this.sessions.set(model, await this.open(model));
-      return done(LANE_WEIGHTS, beginNs, []);
+      return done(beginNs, []);
     } catch (error) {
-      return failed(LANE_WEIGHTS, beginNs, error);
+      return failed(beginNs, error);
     }
   }
 
   private async infer({ model, batchIndex, count, latestNs, inputs }: HostOrder): Promise<HostReport> {
     const beginNs = monotonicNs();
-    if (beginNs > latestNs) return notRun(LANE_EXEC, STATUS_INFER_TOO_LATE, beginNs);
+    if (beginNs > latestNs) return notRun(STATUS_INFER_TOO_LATE, beginNs);
     try {
       const session = this.sessions.get(model);
       invariant(session !== undefined, 'INFER runs on weights that are there');
-      return done(LANE_EXEC, beginNs, await session.run(batchIndex, count, inputs));
+      return done(beginNs, await session.run(batchIndex, count, inputs));
     } catch (error) {
-      return failed(LANE_EXEC, beginNs, error);
+      return failed(beginNs, error);
     }
   }
 
@@ -94,15 +92,15 @@ export class ModelHost {
   }
 }
 
-function done(lane: HostReport['lane'], beginNs: number, outputs: HostReport['outputs']): HostReport {
-  return { lane, status: STATUS_OK, beginNs, endNs: monotonicNs(), outputs, error: '' };
+function done(beginNs: number, outputs: HostReport['outputs']): HostReport {
+  return { status: STATUS_OK, beginNs, endNs: monotonicNs(), outputs, error: '' };
 }
 
-function notRun(lane: HostReport['lane'], status: number, nowNs: number): HostReport {
-  return { lane, status, beginNs: nowNs, endNs: nowNs, outputs: [], error: '' };
+function notRun(status: number, nowNs: number): HostReport {
+  return { status, beginNs: nowNs, endNs: nowNs, outputs: [], error: '' };
 }
 
-function failed(lane: HostReport['lane'], beginNs: number, error: unknown): HostReport {
+function failed(beginNs: number, error: unknown): HostReport {
   const message = error instanceof Error ? error.message : String(error);
-  return { lane, status: STATUS_DEVICE_ERROR, beginNs, endNs: monotonicNs(), outputs: [], error: message };
+  return { status: STATUS_DEVICE_ERROR, beginNs, endNs: monotonicNs(), outputs: [], error: message };
 }

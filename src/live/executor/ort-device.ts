@@ -1,86 +1,158 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
-import { type ActionKind, INFER, LANE_EXEC, LANE_WEIGHTS, LOAD, UNLOAD } from '../../core/action.js';
+import { LANE_EXEC, LANE_WEIGHTS, UNLOAD } from '../../core/action.js';
 import { invariant } from '../../core/invariant.js';
 import type { Worker } from '../../core/worker.js';
 import type { Device } from './device.js';
+import { type ExecEnd, ExecLine } from './exec-line.js';
 import type { LiveAction } from './live-action.js';
-import type { HostLine, HostOrder, HostReport } from './protocol.js';
+import type { HostLine, HostMessage, HostOrder, HostReply, HostReport } from './protocol.js';
 import { Signal } from './signal.js';
 import { buffersOf } from './transfer.js';
 
 /**
  * A GPU on which onnxruntime runs the models. Its calls block, so they are left to host threads; each model lives
- * in one of them for good, since a session belongs to the thread that made it.
+ * in one of them for good, since a session belongs to the thread that made it. INPUT and OUTPUT are the way of
+ * tensors to that thread and back: they overlap EXEC.
  */
 export class OrtDevice implements Device {
-  readonly copies = false;
+  readonly copies = true;
   readonly signals = true;
-  readonly nextEndNs = Number.POSITIVE_INFINITY;
   private readonly hosts: readonly Host[];
-  /** What runs, by lane. */
-  private readonly running: [LiveAction | null, LiveAction | null] = [null, null];
+  private copyingIn = false;
+  private executing: LiveAction | null = null;
+  private loading: LiveAction | null = null;
+  private delivering: LiveAction | null = null;
+  /** What executes or has, and has no outputs yet, by id. */
+  private readonly undelivered = new Map<number, LiveAction>();
 
   constructor(hosts: readonly HostLine[]) {
-    this.hosts = hosts.map(({ port, signal }) => ({ port, signal: new Signal(signal) }));
+    this.hosts = hosts.map(({ port, exec, signal }) => ({
+      port,
+      exec: new ExecLine(exec),
+      signal: new Signal(signal),
+      replies: 0,
+    }));
+  }
+
+  /** Inputs are on their way as soon as they are sent. */
+  get nextEndNs(): number {
+    return this.copyingIn ? 0 : Number.POSITIVE_INFINITY;
   }
 
   get busy(): boolean {
-    return this.running[LANE_EXEC] !== null || this.running[LANE_WEIGHTS] !== null;
+    return this.executing !== null || this.loading !== null || this.undelivered.size > 0;
+  }
+
+  startInput(action: LiveAction): void {
+    action.staged = true;
+    this.copyingIn = true;
+    post(this.homeOf(action.model), { kind: 'stage', id: action.id, order: orderOf(action) });
   }
 
   startExec(action: LiveAction): void {
-    this.running[LANE_EXEC] = action;
-    this.order(INFER, action);
+    action.staged = false;
+    this.executing = action;
+    this.undelivered.set(action.id, action);
+    const home = this.homeOf(action.model);
+    home.replies++;
+    home.exec.ask(action.id);
+    home.signal.raise();
+  }
+
+  startOutput(action: LiveAction): void {
+    this.delivering = action;
   }
 
   startLoad(action: LiveAction): void {
-    this.running[LANE_WEIGHTS] = action;
-    this.order(LOAD, action);
+    this.loading = action;
+    this.homeOf(action.model).replies++;
+    post(this.homeOf(action.model), { kind: 'run', order: orderOf(action) });
   }
 
   unload(model: number): void {
     const none = { batchIndex: 0, count: 0, latestNs: Number.POSITIVE_INFINITY, inputs: [] };
-    this.send({ kind: UNLOAD, model, ...none });
+    post(this.homeOf(model), { kind: 'run', order: { kind: UNLOAD, model, ...none } });
   }
 
-  collect(worker: Worker): void {
-    for (const { port } of this.hosts) {
-      for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
-        this.ended(next.message, worker);
-      }
+  discard({ model, id }: LiveAction): void {
+    post(this.homeOf(model), { kind: 'discard', id });
+  }
+
+  discardWaiting(): void {
+    const id = this.executing?.id ?? -1;
+    for (const host of this.hosts) post(host, { kind: 'discardOthers', id });
+  }
+
+  collect(worker: Worker, nowNs: number): void {
+    if (this.copyingIn) {
+      this.copyingIn = false;
+      worker.copiedIn();
+    }
+    // Looked at before the messages: an error message is there before the end that it belongs to.
+    const end = this.executing === null ? null : this.homeOf(this.executing.model).exec.takeEnd();
+    for (const host of this.hosts) if (host.replies > 0) this.drain(host, worker);
+    if (end !== null) this.ended(end, worker);
+    while (this.delivering?.delivered) {
+      this.delivering = null;
+      worker.copiedOut(nowNs);
     }
   }
 
-  startInput(): void {
-    // Never asked for: the host thread copies inputs and outputs while the lane is taken.
-  }
-
-  startOutput(): void {
-    // As above.
-  }
-
-  private ended({ lane, status, beginNs, endNs, outputs, error }: HostReport, worker: Worker): void {
-    const action = this.running[lane];
-    invariant(action !== null, 'a host reports what it was told to run');
-    this.running[lane] = null;
+  private ended({ status, beginNs, endNs }: ExecEnd, worker: Worker): void {
+    const action = this.executing;
+    invariant(action !== null, 'EXEC ends once');
+    this.executing = null;
     action.beginNs = beginNs;
-    action.outputs = outputs;
+    worker.finished(LANE_EXEC, endNs, 1, status);
+  }
+
+  private drain(host: Host, worker: Worker): void {
+    for (let next = receiveMessageOnPort(host.port); next !== undefined; ) {
+      host.replies--;
+      this.take(next.message, worker);
+      next = receiveMessageOnPort(host.port);
+    }
+  }
+
+  private take(reply: HostReply, worker: Worker): void {
+    if (reply.kind === 'loaded') this.loaded(reply.report, worker);
+    else {
+      const action = this.undelivered.get(reply.id);
+      invariant(action !== undefined, 'outputs come once');
+      this.undelivered.delete(reply.id);
+      action.outputs = reply.outputs;
+      action.error = reply.error;
+      action.delivered = true;
+    }
+  }
+
+  private loaded({ status, beginNs, endNs, error }: HostReport, worker: Worker): void {
+    const action = this.loading;
+    invariant(action !== null, 'LOAD ends once');
+    this.loading = null;
+    action.beginNs = beginNs;
     action.error = error;
-    worker.finished(lane, endNs, 1, status);
+    worker.finished(LANE_WEIGHTS, endNs, 1, status);
   }
 
-  private order(kind: ActionKind, { model, batchIndex, count, latestNs, inputs }: LiveAction): void {
-    this.send({ kind, model, batchIndex, count, latestNs, inputs });
-  }
-
-  private send(order: HostOrder): void {
-    const { port, signal } = this.hosts[order.model % this.hosts.length];
-    port.postMessage(order, buffersOf([order.inputs]));
-    signal.raise();
+  private homeOf(model: number): Host {
+    return this.hosts[model % this.hosts.length];
   }
 }
 
 interface Host {
   readonly port: MessagePort;
+  readonly exec: ExecLine;
   readonly signal: Signal;
+  /** Replies that are still to come. */
+  replies: number;
+}
+
+function orderOf({ kind, model, batchIndex, count, latestNs, inputs }: LiveAction): HostOrder {
+  return { kind, model, batchIndex, count, latestNs, inputs };
+}
+
+function post({ port, signal }: Host, message: HostMessage): void {
+  port.postMessage(message, buffersOf([message.kind === 'stage' ? message.order.inputs : []]));
+  signal.raise();
 }

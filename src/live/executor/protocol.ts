@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { ActionKind, Lane } from '../../core/action.js';
+import type { ActionKind } from '../../core/action.js';
 import type { ErrorCode } from '../../core/errors.js';
 import type { DeviceSpec, OrtDeviceSpec } from '../device.js';
 import type { ActionMessage, ResultMessage } from '../messages.js';
@@ -23,9 +23,10 @@ export interface GpuSpec {
   readonly device: DeviceSpec;
 }
 
-/** How to reach the thread at the other end: post to the port, then raise the signal. */
+/** How to reach the thread at the other end: post to the port or use the exec line, then raise the signal. */
 export interface HostLine {
   readonly port: MessagePort;
+  readonly exec: SharedArrayBuffer;
   readonly signal: SignalBuffer;
 }
 
@@ -56,7 +57,7 @@ export type ThreadReport =
   /** By GPU of the thread: models whose weights are present. */
   | { readonly kind: 'quiesced'; readonly present: readonly (readonly number[])[] };
 
-/** From an executor thread to a host thread: run it now. */
+/** What a host thread is to run on its device. */
 export interface HostOrder {
   readonly kind: ActionKind;
   readonly model: number;
@@ -66,12 +67,33 @@ export interface HostOrder {
   readonly inputs: readonly Uint8Array<ArrayBuffer>[];
 }
 
-/** From a host thread to its executor thread: what came of a LOAD or INFER. */
+/** What came of it. */
 export interface HostReport {
-  readonly lane: Lane;
   readonly status: number;
   readonly beginNs: number;
   readonly endNs: number;
   readonly outputs: readonly Uint8Array<ArrayBuffer>[];
   readonly error: string;
 }
+
+/** From an executor thread to a host thread. */
+export type HostMessage =
+  /** A LOAD or UNLOAD to run now. */
+  | { readonly kind: 'run'; readonly order: HostOrder }
+  /** The INFER of an action, to be kept until the exec line asks for it. */
+  | { readonly kind: 'stage'; readonly id: number; readonly order: HostOrder }
+  /** An INFER that will not be asked for. */
+  | { readonly kind: 'discard'; readonly id: number }
+  /** Nor will any other than this. */
+  | { readonly kind: 'discardOthers'; readonly id: number };
+
+/** From a host thread to its executor thread. */
+export type HostReply =
+  | { readonly kind: 'loaded'; readonly report: HostReport }
+  /** What an INFER gave; times and status are on the exec line. */
+  | {
+      readonly kind: 'tensors';
+      readonly id: number;
+      readonly outputs: HostReport['outputs'];
+      readonly error: string;
+    };

@@ -70,6 +70,14 @@ export class SimulatedDevice implements Device {
     // Giving pages back takes no time, and there is nothing to free.
   }
 
+  discard(): void {
+    // Nothing is staged.
+  }
+
+  discardWaiting(): void {
+    // As above.
+  }
+
   private takes(durationNs: number): number {
     return this.instant ? 0 : durationNs;
   }

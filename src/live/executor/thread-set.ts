@@ -2,6 +2,7 @@ import { MessageChannel, Worker as Thread, type TransferListItem } from 'node:wo
 import { EscapementError } from '../../core/errors.js';
 import type { OrtDeviceSpec } from '../device.js';
 import type { WorkerModel } from '../model.js';
+import { ExecLine } from './exec-line.js';
 import type {
   ExecutorOrder,
   ExecutorThreadData,
@@ -69,16 +70,20 @@ export class ThreadSet {
         gpus,
         models,
         pages,
-        hosts: lines.map(({ port, signal }) => ({ port: port.port1, signal: signal.buffer })),
+        hosts: lines.map(({ channel, exec, signal }) => ({
+          port: channel.port1,
+          exec,
+          signal: signal.buffer,
+        })),
       };
       this.startThread(
         'executor-thread.js',
         data,
-        lines.map(({ port }) => port.port1),
+        lines.map(({ channel }) => channel.port1),
       );
-      for (const [host, { port, signal }] of lines.entries()) {
+      for (const [host, { channel, exec, signal }] of lines.entries()) {
         this.hostSignals.push(signal);
-        this.startHost(host, signal, { port: port.port2, signal: this.signal.buffer });
+        this.startHost(host, signal, { port: channel.port2, exec, signal: this.signal.buffer });
       }
     });
   }

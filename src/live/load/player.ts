@@ -95,7 +95,7 @@ class Player {
   /** The source may meet a bad line, the observer a full disk: that ends the run. */
   private attempt(work: () => void): void {
     try {
-      work();
+      if (!this.ended) work();
     } catch (error) {
       this.fail(error);
     }
@@ -134,7 +134,7 @@ class Player {
     const id = this.requests.id[slot];
     target.send(model, sloNs, user, (outcome) => {
       // One that was given up may be answered yet, when its slot holds another.
-      if (this.requests.id[slot] !== id || this.requests.state[slot] === REQUEST_FREE || this.ended) return;
+      if (this.requests.id[slot] !== id || this.requests.state[slot] === REQUEST_FREE) return;
       this.attempt(() => {
         this.answer(slot, outcome);
         this.proceed();

@@ -31,7 +31,7 @@ export class MachineSession {
   private readonly nowNs: () => number;
   private readonly log: (line: string) => void;
   private readonly backoff = new Backoff(FIRST_REVIVAL_MS, LONGEST_REVIVAL_MS);
-  private revival: NodeJS.Timeout | undefined;
+  private revival: NodeJS.Timeout | null = null;
   private up = false;
   private ended = false;
 
@@ -79,11 +79,11 @@ export class MachineSession {
   end(): void {
     this.ended = true;
     this.up = false;
-    clearTimeout(this.revival);
+    this.forgetRevival();
   }
 
   private bringUp(): void {
-    clearTimeout(this.revival);
+    this.forgetRevival();
     this.machine.quiesce().then(
       (state) => this.comeUp(state),
       (error: Error) => this.tryLater(error),
@@ -99,7 +99,7 @@ export class MachineSession {
   private tryLater(error: Error): void {
     if (this.ended) return;
     this.log(`the worker cannot be made idle: ${error.message}`);
-    this.revival = setTimeout(() => this.bringUp(), this.backoff.delayMs(this.nowNs()));
+    this.later(() => this.bringUp());
   }
 
   // A machine may answer from within `submit`, a link never from within a call of the controller's.
@@ -116,10 +116,21 @@ export class MachineSession {
     queueMicrotask(() => {
       if (!this.up) return;
       this.events.down(reason, gpu);
-      clearTimeout(this.revival);
-      const restart = () => this.restart(`GPU ${gpu} is started again`);
-      this.revival = setTimeout(restart, this.backoff.delayMs(this.nowNs()));
+      // GPUs that share a thread die together, and come back together.
+      if (this.revival === null) this.later(() => this.restart(`GPU ${gpu} is started again`));
     });
+  }
+
+  private later(revive: () => void): void {
+    this.revival = setTimeout(() => {
+      this.revival = null;
+      revive();
+    }, this.backoff.delayMs(this.nowNs()));
+  }
+
+  private forgetRevival(): void {
+    if (this.revival !== null) clearTimeout(this.revival);
+    this.revival = null;
   }
 }
 

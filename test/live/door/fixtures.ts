@@ -53,7 +53,11 @@ export class HttpClient {
     body: string | Uint8Array | undefined,
     headers: Record<string, string>,
   ): Promise<Answer> {
-    const request = { method, headers, ...(body === undefined ? {} : { body: body as BodyInit }) };
+    const request = {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: body as Uint8Array<ArrayBuffer> }),
+    };
     const response = await fetch(`http://127.0.0.1:${this.port}${path}`, request);
     const bytes = Buffer.from(await response.arrayBuffer());
     const text = bytes.toString();

@@ -133,7 +133,9 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
     const { machine, events } = await open();
     await events.next('up');
     machine.killGpu(1, 'its thread ended');
+    machine.killGpu(0, 'the same thread ended');
     expect(await events.next('down')).toEqual({ kind: 'down', reason: 'its thread ended', gpu: 1 });
+    expect(await events.next('down')).toEqual({ kind: 'down', reason: 'the same thread ended', gpu: 0 });
     expect(await events.next('down')).toMatchObject({ gpu: null });
     await events.next('up');
     expect(machine.quiesces).toBe(2);

@@ -1,0 +1,125 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { credentials, status } from '@grpc/grpc-js';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openGrpcDoor } from '../../../src/live/door/grpc-door.js';
+import { openHttpDoor } from '../../../src/live/door/http-door.js';
+import type { ServerTls } from '../../../src/live/transport/credentials.js';
+import { echoModel, FakeService } from './fake-service.js';
+import { exchangeRaw, openGrpc, openHttp } from './fixtures.js';
+import { GrpcClient } from './grpc-client.js';
+
+const MODELS = [echoModel('mlp', true, [['x', 'FP32', [2]]])];
+const RIGHT = { authorization: 'Bearer s3cret' };
+const WRONG = [
+  {},
+  { authorization: 'Bearer s3cre' },
+  { authorization: 's3cret' },
+  { authorization: 'Basic s3cret' },
+];
+
+const noOpenssl = spawnSync('openssl', ['version']).error !== undefined;
+const folder = mkdtempSync(join(tmpdir(), 'escapement-door-'));
+let identity: ServerTls;
+beforeAll(() => {
+  if (!noOpenssl) identity = selfSigned();
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const clients: GrpcClient[] = [];
+afterEach(() => {
+  for (const client of clients.splice(0)) client.close();
+});
+
+describe('a token', () => {
+  it('is asked for over HTTP, except for the health', async () => {
+    const { http } = await openHttp(new FakeService(MODELS), { token: 's3cret' });
+    for (const headers of WRONG) {
+      const { status: code, headers: told } = await http.get('/v2', headers as Record<string, string>);
+      expect([code, told.get('www-authenticate')]).toEqual([401, 'Bearer']);
+      expect((await http.post('/v2/models/mlp/infer', '{}', headers as Record<string, string>)).status).toBe(
+        401,
+      );
+    }
+    expect((await http.get('/v2', RIGHT)).status).toBe(200);
+    expect((await http.post('/v2/models/mlp/infer', '{}', RIGHT)).status).toBe(400);
+    expect((await http.get('/v2/health/live')).status).toBe(200);
+    expect((await http.get('/v2/health/ready')).status).toBe(200);
+  });
+
+  it('is asked for over gRPC, except for the health', async () => {
+    const door = await openGrpc(new FakeService(MODELS), { token: 's3cret' });
+    const client = grpcClient(door.port);
+    for (const metadata of WRONG) {
+      for (const method of [
+        'ServerMetadata',
+        'ModelMetadata',
+        'ModelReady',
+        'ModelInfer',
+        'RepositoryModelUnload',
+      ])
+        await expect(client.call(method, {}, metadata as Record<string, string>)).rejects.toMatchObject({
+          code: status.UNAUTHENTICATED,
+        });
+    }
+    expect((await client.call('ServerMetadata', {}, RIGHT)).name).toBe('escapement');
+    expect(await client.call('ServerLive', {})).toEqual({ live: true });
+    expect(await client.call('ServerReady', {})).toEqual({ ready: true });
+  });
+});
+
+describe('TLS', () => {
+  it('encrypts HTTP', async ({ skip }) => {
+    skip(noOpenssl, 'openssl, which makes the certificate, is not installed');
+    const { port } = await openHttp(new FakeService(MODELS), { tls: identity });
+    const asked = request({
+      host: 'localhost',
+      port,
+      path: '/v2/health/live',
+      ca: identity.cert,
+      agent: false,
+    }).end();
+    const [response] = await once(asked, 'response');
+    response.resume();
+    expect(response.statusCode).toBe(200);
+    expect(await exchangeRaw(port, 'GET /v2/health/live HTTP/1.1\r\nhost: x\r\n\r\n')).not.toContain('200');
+  });
+
+  it('encrypts gRPC', async ({ skip }) => {
+    skip(noOpenssl, 'openssl, which makes the certificate, is not installed');
+    const door = await openGrpc(new FakeService(MODELS), { tls: identity });
+    const client = grpcClient(door.port, credentials.createSsl(identity.cert));
+    expect(await client.call('ServerLive', {})).toEqual({ live: true });
+    await expect(grpcClient(door.port).call('ServerLive', {})).rejects.toMatchObject({
+      code: status.UNAVAILABLE,
+    });
+  });
+
+  it.each([
+    ['HTTP', openHttpDoor],
+    ['gRPC', openGrpcDoor],
+  ])('is not begun over %s with a certificate that is none', async (_, open) => {
+    const tls = { cert: Buffer.from('no'), key: Buffer.from('no') };
+    const options = { port: 0, defaultSloNs: 1, serverVersion: '1', tls };
+    await expect(open(new FakeService(MODELS), options)).rejects.toMatchObject({ code: 'E_TLS' });
+  });
+});
+
+function grpcClient(port: number, tls = credentials.createInsecure()): GrpcClient {
+  const client = new GrpcClient(port, tls);
+  clients.push(client);
+  return client;
+}
+
+function selfSigned(): ServerTls {
+  const cert = join(folder, 'cert.pem');
+  const key = join(folder, 'key.pem');
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
+  const made = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-keyout', key, '-out', cert];
+  execFileSync('openssl', ['req', ...made, ...subject], { stdio: 'ignore' });
+  return { cert: readFileSync(cert), key: readFileSync(key) };
+}

@@ -1,0 +1,93 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { OUTCOME_REJECTED } from '../../../src/core/request.js';
+import { echo, echoModel, FakeService, failure } from './fake-service.js';
+import { openGrpc, openHttp } from './fixtures.js';
+
+const run = promisify(execFile);
+const MODELS = [echoModel('mlp', true, [['x', 'FP32', [2]]]), echoModel('busy', true, [['x', 'FP32', [2]]])];
+
+// Debian's packages belong to Debian's Python, which need not be the first one found.
+const python = ['python3', '/usr/bin/python3'].find(
+  (command) => spawnSync(command, ['-c', 'import grpc']).status === 0,
+);
+const noCurl = spawnSync('curl', ['--version']).error !== undefined;
+
+describe('clients that this project did not write', () => {
+  it('grpcio of Python speaks with the gRPC door', async ({ skip }) => {
+    skip(python === undefined, 'no Python with grpcio is installed (Debian: python3-grpcio)');
+    const service = new FakeService(MODELS);
+    service.answer = (request) => (request.model === 1 ? failure(OUTCOME_REJECTED, 7e6) : echo(request));
+    const { port } = await openGrpc(service);
+    const script = fileURLToPath(new URL('foreign_client.py', import.meta.url));
+    const { stdout } = await run(python as string, [script, String(port)]);
+    expect(JSON.parse(stdout)).toEqual({
+      live: [1],
+      ready: [1],
+      server: 'escapement',
+      input: ['x', 'FP32'],
+      model: 'mlp',
+      version: '1',
+      id: 'my id',
+      output: ['out-x', 'FP32', [2, 2]],
+      values: [1, 2, 3, 4],
+      typed: [1, 2, 3, 4],
+      index: ['mlp', 'busy'],
+      unknown: { code: 'NOT_FOUND', details: 'unknown model "other"', trailers: {} },
+      rejected: {
+        code: 'RESOURCE_EXHAUSTED',
+        details: 'the latency objective cannot be met: it would take 7.000 ms',
+        trailers: { 'predicted-ms': '7' },
+      },
+    });
+    expect(service.requests[0].sloNs).toBe(50_000_000);
+  });
+
+  it('curl speaks with the HTTP door', async ({ skip }) => {
+    skip(noCurl, 'curl is not installed');
+    const { port } = await openHttp(new FakeService(MODELS), { maxBodyBytes: 3_000_000 });
+    const curl = async (path: string, ...options: string[]) => {
+      const shown = ['-s', '-m', '30', '-w', '\n%{http_code}', ...options];
+      const { stdout } = await run('curl', [...shown, `http://127.0.0.1:${port}${path}`]);
+      return stdout.split('\n');
+    };
+    expect(await curl('/v2/health/ready')).toEqual(['', '200']);
+    const body = '{"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[[1,2]]}]}';
+    const [json, code] = await curl('/v2/models/mlp/infer', '-d', body);
+    expect([JSON.parse(json).outputs[0].data, code]).toEqual([[1, 2], '200']);
+    expect((await curl('/v2/models/mlp/infer', '-d', '{'))[1]).toBe('400');
+  });
+
+  // curl asks before it sends a body of more than a megabyte.
+  it('curl sends a large body only if it may', async ({ skip }) => {
+    skip(noCurl, 'curl is not installed');
+    const wide = echoModel('wide', true, [['x', 'UINT8', [2_000_000]]]);
+    const ask = async (maxBodyBytes: number) => {
+      const { port } = await openHttp(new FakeService([wide]), { maxBodyBytes });
+      const json =
+        '{"inputs":[{"name":"x","datatype":"UINT8","shape":[1,2000000],"parameters":{"binary_data_size":2000000}}],"parameters":{"binary_data_output":true}}';
+      const url = `http://127.0.0.1:${port}/v2/models/wide/infer`;
+      const header = `inference-header-content-length: ${json.length}`;
+      const options = [
+        '-s',
+        '-m',
+        '30',
+        '-o',
+        '/dev/null',
+        '-w',
+        '%{http_code} %{size_upload}',
+        '-H',
+        header,
+      ];
+      const curl = run('curl', [...options, '--data-binary', '@-', url]);
+      curl.child.stdin?.on('error', () => {});
+      curl.child.stdin?.end(Buffer.concat([Buffer.from(json), Buffer.alloc(2_000_000, 7)]));
+      return { length: json.length + 2_000_000, shown: (await curl).stdout };
+    };
+    const allowed = await ask(3_000_000);
+    expect(allowed.shown).toBe(`200 ${allowed.length}`);
+    expect((await ask(1_500_000)).shown).toBe('413 0');
+  });
+});

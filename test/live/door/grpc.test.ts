@@ -1,0 +1,349 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { status } from '@grpc/grpc-js';
+import { afterEach, describe, expect, it } from 'vitest';
+import { OUTCOME_ERROR, OUTCOME_LATE, OUTCOME_REJECTED, OUTCOME_TIMEOUT } from '../../../src/core/request.js';
+import { openGrpcDoor } from '../../../src/live/door/grpc-door.js';
+import { echo, echoModel, FakeService, failure } from './fake-service.js';
+import { openGrpc } from './fixtures.js';
+import { GrpcClient } from './grpc-client.js';
+
+const MODELS = [
+  echoModel('mlp', true, [['x', 'FP32', [2]]], 25_000_000),
+  echoModel('two', false, [
+    ['a', 'INT8', [2]],
+    ['b', 'FP16', [1]],
+  ]),
+];
+
+const clients: GrpcClient[] = [];
+afterEach(() => {
+  for (const client of clients.splice(0)) client.close();
+});
+
+describe('what the server tells', () => {
+  it('is live, and ready when the service is', async () => {
+    const { client, service } = await serve();
+    service.ready = false;
+    expect(await client.call('ServerLive', {})).toEqual({ live: true });
+    expect(await client.call('ServerReady', {})).toEqual({ ready: false });
+    expect(await client.call('ModelReady', { name: 'mlp' })).toEqual({ ready: false });
+    service.ready = true;
+    expect(await client.call('ServerReady', {})).toEqual({ ready: true });
+    expect(await client.call('ModelReady', { name: 'mlp', version: '1' })).toEqual({ ready: true });
+  });
+
+  it('describes itself and its models', async () => {
+    const { client } = await serve();
+    expect(await client.call('ServerMetadata', {})).toMatchObject({ name: 'escapement', version: '1.2.3' });
+    expect(await client.call('ModelMetadata', { name: 'mlp' })).toEqual({
+      name: 'mlp',
+      versions: ['1'],
+      platform: 'onnxruntime_onnx',
+      inputs: [{ name: 'x', datatype: 'FP32', shape: ['-1', '2'] }],
+      outputs: [{ name: 'out-x', datatype: 'FP32', shape: ['-1', '2'] }],
+    });
+  });
+
+  it('lists, unloads and loads models', async () => {
+    const { client } = await serve();
+    await client.call('RepositoryModelUnload', { model_name: 'mlp' });
+    expect((await client.call('RepositoryIndex', {})).models).toEqual([
+      { name: 'mlp', version: '1', state: 'UNAVAILABLE', reason: 'unloaded' },
+      { name: 'two', version: '1', state: 'READY', reason: '' },
+    ]);
+    expect((await client.call('RepositoryIndex', { ready: true })).models).toHaveLength(1);
+    await expect(client.call('ModelInfer', mlp([1, 2]))).rejects.toMatchObject({
+      code: status.UNAVAILABLE,
+      details: 'model "mlp" is unloaded; load it through the model repository',
+    });
+    await client.call('RepositoryModelLoad', { model_name: 'mlp' });
+    expect(await client.call('ModelReady', { name: 'mlp' })).toEqual({ ready: true });
+    const configured = { model_name: 'mlp', parameters: { config: { string_param: '{}' } } };
+    await expect(client.call('RepositoryModelLoad', configured)).rejects.toMatchObject({
+      code: status.INVALID_ARGUMENT,
+    });
+  });
+});
+
+describe('ModelInfer', () => {
+  it('takes raw contents and answers with them', async () => {
+    const { client, service } = await serve();
+    const answer = await client.call('ModelInfer', mlp([1, Number.NaN]));
+    expect(answer).toMatchObject({
+      model_name: 'mlp',
+      model_version: '1',
+      id: 'seven',
+      parameters: {
+        batch_size: { parameter_choice: 'int64_param', int64_param: '1' },
+        slo_met: { parameter_choice: 'bool_param', bool_param: true },
+      },
+      outputs: [{ name: 'out-x', datatype: 'FP32', shape: ['1', '2'] }],
+      raw_output_contents: [floats(1, Number.NaN)],
+    });
+    expect(Buffer.from(service.requests[0].inputs[0])).toEqual(floats(1, Number.NaN));
+  });
+
+  it.each([
+    ['BOOL', { bool_contents: [true, false] }, [1, 0]],
+    ['UINT8', { uint_contents: [1, 255] }, [1, 255]],
+    ['UINT16', { uint_contents: [1, 65535] }, [1, 0, 255, 255]],
+    ['UINT32', { uint_contents: [1, 2 ** 32 - 1] }, [1, 0, 0, 0, 255, 255, 255, 255]],
+    [
+      'UINT64',
+      { uint64_contents: ['1', '18446744073709551615'] },
+      [1, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255],
+    ],
+    ['INT8', { int_contents: [1, -128] }, [1, 128]],
+    ['INT16', { int_contents: [1, -2] }, [1, 0, 254, 255]],
+    ['INT32', { int_contents: [1, -2] }, [1, 0, 0, 0, 254, 255, 255, 255]],
+    [
+      'INT64',
+      { int64_contents: ['9007199254740993', '-2'] },
+      [1, 0, 0, 0, 0, 0, 32, 0, 254, 255, 255, 255, 255, 255, 255, 255],
+    ],
+    ['FP32', { fp32_contents: [1, -2] }, [0, 0, 128, 63, 0, 0, 0, 192]],
+    ['FP64', { fp64_contents: [1, -2] }, [0, 0, 0, 0, 0, 0, 240, 63, 0, 0, 0, 0, 0, 0, 0, 192]],
+  ] as const)('takes typed contents of %s', async (datatype, contents, bytes) => {
+    const { client } = await serve([echoModel('m', true, [['x', datatype, [2]]])]);
+    const inputs = [{ name: 'x', datatype, shape: [1, 2], contents }];
+    const answer = await client.call('ModelInfer', { model_name: 'm', inputs });
+    expect([...answer.raw_output_contents[0]]).toEqual(bytes);
+  });
+
+  it('splits a batch and joins the answers', async () => {
+    const { client, service } = await serve();
+    service.answer = (request, nth) => ({
+      ...echo(request),
+      batchSize: 4,
+      outcome: nth === 2 ? OUTCOME_LATE : 0,
+    });
+    const answer = await client.call('ModelInfer', mlp([1, 2, 3, 4, 5, 6]));
+    expect(service.requests.map(({ inputs }) => Buffer.from(inputs[0]))).toEqual([
+      floats(1, 2),
+      floats(3, 4),
+      floats(5, 6),
+    ]);
+    expect(answer).toMatchObject({
+      parameters: { batch_size: { int64_param: '4' }, slo_met: { bool_param: false } },
+      outputs: [{ shape: ['3', '2'] }],
+      raw_output_contents: [floats(1, 2, 3, 4, 5, 6)],
+    });
+  });
+
+  it('answers with the outputs that the client wants', async () => {
+    const { client } = await serve();
+    const inputs = [
+      { name: 'b', datatype: 'FP16', shape: [1] },
+      { name: 'a', datatype: 'INT8', shape: [2] },
+    ];
+    const raw_input_contents = [Buffer.from([0, 60]), Buffer.from([1, 2])];
+    const outputs = [{ name: 'out-b' }];
+    const answer = await client.call('ModelInfer', {
+      model_name: 'two',
+      inputs,
+      raw_input_contents,
+      outputs,
+    });
+    expect(answer.outputs).toMatchObject([{ name: 'out-b', datatype: 'FP16', shape: ['1'] }]);
+    expect(answer.raw_output_contents).toEqual([Buffer.from([0, 60])]);
+  });
+
+  it('takes the objective from slo_ms, timeout or the model', async () => {
+    const { client, service } = await serve();
+    await client.call('ModelInfer', mlp([1, 2], { slo_ms: { double_param: 1.5 } }));
+    await client.call('ModelInfer', mlp([1, 2], { slo_ms: { int64_param: 3 } }));
+    await client.call('ModelInfer', mlp([1, 2], { timeout: { uint64_param: 4000 } }));
+    await client.call('ModelInfer', mlp([1, 2]));
+    expect(service.requests.map(({ sloNs }) => sloNs)).toEqual([1_500_000, 3_000_000, 4_000_000, 25_000_000]);
+  });
+
+  it('waits no longer than the call itself', async () => {
+    const { client, service } = await serve();
+    const slo = { slo_ms: { int64_param: 3_600_000 } };
+    await client.call('ModelInfer', mlp([1, 2], slo), {}, { deadline: deadlineIn(600_000) });
+    expect(service.requests[0].sloNs).toBeLessThanOrEqual(600_001 * 1e6);
+    expect(service.requests[0].sloNs).toBeGreaterThan(0);
+    await client.call('ModelInfer', mlp([1, 2]), {}, { deadline: deadlineIn(600_000) });
+    expect(service.requests[1].sloNs).toBe(25_000_000);
+  });
+});
+
+describe('refusals', () => {
+  it.each([
+    ['an unknown model', { model_name: 'other' }, status.NOT_FOUND, 'unknown model "other"'],
+    [
+      'an unknown version',
+      { model_name: 'mlp', model_version: '9' },
+      status.NOT_FOUND,
+      'unknown version "9" of model "mlp", which has version "1"',
+    ],
+    [
+      'a missing input',
+      { model_name: 'mlp' },
+      status.INVALID_ARGUMENT,
+      'input "x": missing, expected FP32 [n,2] with n from 1 to 256',
+    ],
+    [
+      'a wrong shape',
+      { ...mlp([1, 2]), inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 3] }] },
+      status.INVALID_ARGUMENT,
+      'input "x": expected FP32 [n,2] with n from 1 to 256, got FP32 [1,3]',
+    ],
+    [
+      'raw contents of the wrong size',
+      { ...mlp([1, 2]), raw_input_contents: [Buffer.alloc(7)] },
+      status.INVALID_ARGUMENT,
+      'input "x": expected 8 bytes, got 7',
+    ],
+    [
+      'more raw contents than inputs',
+      { ...mlp([1, 2]), raw_input_contents: [Buffer.alloc(8), Buffer.alloc(8)] },
+      status.INVALID_ARGUMENT,
+      'raw_input_contents: expected 1, one for each input, got 2',
+    ],
+    [
+      'elements in the wrong list',
+      typed('mlp', { name: 'x', datatype: 'FP32', shape: [1, 2], contents: { fp64_contents: [1, 2] } }),
+      status.INVALID_ARGUMENT,
+      'input "x": expected 2 elements in fp32_contents, got 0, and 2 in fp64_contents',
+    ],
+    [
+      'an element out of range',
+      typed('two', { name: 'a', datatype: 'INT8', shape: [2], contents: { int_contents: [1, 128] } }),
+      status.INVALID_ARGUMENT,
+      'input "a": element 1 is 128, which is no INT8',
+    ],
+    [
+      'typed halves',
+      typed('two', { name: 'b', datatype: 'FP16', shape: [1], contents: {} }),
+      status.INVALID_ARGUMENT,
+      'input "b": FP16 must come in raw_input_contents',
+    ],
+    [
+      'an objective that is none',
+      mlp([1, 2], { slo_ms: { string_param: 'soon' } }),
+      status.INVALID_ARGUMENT,
+      'parameter slo_ms: expected a number above 0 and up to 86400000, got "soon"',
+    ],
+  ])('%s', async (_, request, code, details) => {
+    const { client, service } = await serve();
+    await expect(client.call('ModelInfer', request)).rejects.toMatchObject({ code, details });
+    expect(service.requests).toEqual([]);
+  });
+
+  it('tell what became of a request', async () => {
+    const { client, service } = await serve();
+    service.answer = () => failure(OUTCOME_REJECTED, 42_500_000);
+    const rejection = await client.call('ModelInfer', mlp([1, 2])).catch((error) => error);
+    expect(rejection).toMatchObject({
+      code: status.RESOURCE_EXHAUSTED,
+      details: 'the latency objective cannot be met: it would take 42.500 ms',
+    });
+    expect(rejection.metadata.get('predicted-ms')).toEqual(['42.5']);
+    service.answer = () => failure(OUTCOME_TIMEOUT);
+    await expect(client.call('ModelInfer', mlp([1, 2]))).rejects.toMatchObject({
+      code: status.DEADLINE_EXCEEDED,
+    });
+    service.answer = () => failure(OUTCOME_ERROR, 0, 'out of memory');
+    await expect(client.call('ModelInfer', mlp([1, 2]))).rejects.toMatchObject({
+      code: status.INTERNAL,
+      details: 'out of memory',
+    });
+    service.ready = false;
+    await expect(client.call('ModelInfer', mlp([1, 2]))).rejects.toMatchObject({ code: status.UNAVAILABLE });
+  });
+
+  it('a message that is no message', async () => {
+    const { client } = await serve();
+    await expect(client.callRaw('ModelInfer', Buffer.from('garbage'))).rejects.toMatchObject({
+      code: status.INVALID_ARGUMENT,
+    });
+    expect(await client.call('ServerLive', {})).toEqual({ live: true });
+  });
+
+  it('a message over the limit', async () => {
+    const { client } = await serve(MODELS, { maxBodyBytes: 1000 });
+    await expect(client.callRaw('ModelInfer', Buffer.alloc(1001))).rejects.toMatchObject({
+      code: status.RESOURCE_EXHAUSTED,
+    });
+    expect(await client.call('ServerLive', {})).toEqual({ live: true });
+  });
+
+  it('garbage on the port', async () => {
+    const { client, door } = await serve();
+    for (const garbage of [
+      'GET / HTTP/1.1\r\n\r\n',
+      '\0'.repeat(5000),
+      'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\ngarbage…………',
+    ]) {
+      const socket = connect(door.port, '127.0.0.1', () => socket.write(garbage));
+      socket.on('error', () => {});
+      socket.resume();
+      await once(socket, 'close');
+    }
+    expect(await client.call('ServerLive', {})).toEqual({ live: true });
+  });
+});
+
+describe('a client that gives up', () => {
+  it('loses its answer, and nothing else', async () => {
+    const { client, service } = await serve();
+    service.answer = null;
+    const impatient = client.call('ModelInfer', mlp([1, 2]), {}, { deadline: deadlineIn(200) });
+    await expect(impatient).rejects.toMatchObject({ code: status.DEADLINE_EXCEEDED });
+    for (const request of service.requests) request.done(echo(request));
+    service.answer = echo;
+    expect((await client.call('ModelInfer', mlp([1, 2]))).model_name).toBe('mlp');
+  });
+});
+
+describe('opening and closing', () => {
+  it('answers what is under way', async () => {
+    const { client, service, door } = await serve();
+    service.answer = null;
+    const asked = client.call('ModelInfer', mlp([1, 2]));
+    while (service.requests.length === 0) await new Promise(setImmediate);
+    const closed = door.close(true);
+    service.requests[0].done(echo(service.requests[0]));
+    expect((await asked).model_name).toBe('mlp');
+    await closed;
+  });
+
+  it('says which address is taken', async () => {
+    const { door, service } = await serve();
+    const again = openGrpcDoor(service, { port: door.port, defaultSloNs: 1, serverVersion: '1' });
+    await expect(again).rejects.toMatchObject({ code: 'E_LISTEN' });
+  });
+});
+
+async function serve(models = MODELS, options = {}) {
+  const service = new FakeService(models);
+  const door = await openGrpc(service, options);
+  const client = new GrpcClient(door.port);
+  clients.push(client);
+  return { service, door, client };
+}
+
+function mlp(values: readonly number[], parameters: object = {}) {
+  return {
+    model_name: 'mlp',
+    id: 'seven',
+    parameters,
+    inputs: [{ name: 'x', datatype: 'FP32', shape: [values.length / 2, 2] }],
+    raw_input_contents: [floats(...values)],
+  };
+}
+
+function typed(model: string, input: object) {
+  return { model_name: model, inputs: [input] };
+}
+
+function floats(...values: number[]): Buffer {
+  return Buffer.from(Float32Array.from(values).buffer);
+}
+
+/** Deadlines of calls are times of day, ms. */
+function deadlineIn(ms: number): number {
+  return performance.timeOrigin + performance.now() + ms;
+}

@@ -1,0 +1,130 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import {
+  OUTCOME_ERROR,
+  OUTCOME_NAMES,
+  OUTCOME_REJECTED,
+  OUTCOME_TIMEOUT,
+  type Outcome,
+} from '../../../src/core/request.js';
+import { NS_PER_MS } from '../../../src/core/units.js';
+import type { DoorOptions } from '../../../src/live/door/door.js';
+import { openTarget } from '../../../src/live/load/open-target.js';
+import type { LoadTarget, TargetOptions } from '../../../src/live/load/target.js';
+import { echo, echoModel, FakeService, failure } from '../door/fake-service.js';
+import { openGrpc, openHttp } from '../door/fixtures.js';
+
+const DOORS = { http: openHttp, grpc: openGrpc };
+const noOpenssl = spawnSync('openssl', ['version']).error !== undefined;
+
+const openService = () =>
+  new FakeService([
+    echoModel('tiny', true, [['x', 'FP32', [4]]]),
+    echoModel('image', true, [
+      ['image', 'FP16', [3, 320, 320]],
+      ['scale', 'FP64', [1]],
+      ['mask', 'BOOL', [5]],
+    ]),
+  ]);
+
+const open = async (address: string, options: Partial<TargetOptions> = {}): Promise<LoadTarget> => {
+  const target = await openTarget(address, { models: ['tiny', 'image'], seed: 1, ...options });
+  onTestFinished(() => target.close());
+  return target;
+};
+
+const send = (target: LoadTarget, model = 0, sloMs = 25) =>
+  new Promise<Outcome>((resolve) => target.send(model, sloMs * NS_PER_MS, 0, resolve));
+
+describe.each(Object.entries(DOORS))('the %s door of escapement', (scheme, openDoor) => {
+  it('takes requests with their objective and inputs', async () => {
+    const service = openService();
+    const { port } = await openDoor(service);
+    const target = await open(`${scheme}://127.0.0.1:${port}`);
+    expect(await Promise.all([send(target, 0, 12.5), send(target, 1, 30)])).toEqual([0, 0]);
+    const requests = [...service.requests].sort((a, b) => a.model - b.model);
+    expect(requests.map(({ model, sloNs }) => [model, sloNs])).toEqual([
+      [0, 12_500_000],
+      [1, 30_000_000],
+    ]);
+    expect(requests.map(({ inputs }) => inputs.map(({ length }) => length))).toEqual([
+      [16],
+      [3 * 320 * 320 * 2, 8, 5],
+    ]);
+  });
+
+  it('tells how each request ended', async () => {
+    const service = openService();
+    const answers = [echo, failure(OUTCOME_REJECTED, 1e9), failure(OUTCOME_TIMEOUT), failure(OUTCOME_ERROR)];
+    service.answer = (request, nth) => {
+      const answer = answers[nth];
+      return typeof answer === 'function' ? answer(request) : answer;
+    };
+    const { port } = await openDoor(service);
+    const target = await open(`${scheme}://127.0.0.1:${port}`);
+    const outcomes: string[] = [];
+    for (const _ of answers) outcomes.push(OUTCOME_NAMES[await send(target)]);
+    expect(outcomes).toEqual(['ok', 'rejected', 'timeout', 'error']);
+    expect(target.lost).toBe(0);
+  });
+
+  it('is refused where it lacks a model, is not ready or wants a token', async () => {
+    const service = openService();
+    const { port } = await openDoor(service, { token: 'secret' });
+    const address = `${scheme}://127.0.0.1:${port}`;
+    await expect(open(address)).rejects.toMatchObject({ code: 'E_SERVER' });
+    expect(await send(await open(address, { token: 'secret' }))).toBe(0);
+    await expect(open(address, { models: ['other'], token: 'secret' })).rejects.toMatchObject({
+      code: 'E_UNKNOWN_MODEL',
+      message: expect.stringContaining('it has tiny, image'),
+    });
+    service.ready = false;
+    await expect(open(address, { token: 'secret' })).rejects.toMatchObject({
+      code: 'E_SERVER',
+      message: expect.stringContaining('is not ready'),
+    });
+  });
+
+  it('encrypts, for whoever checks its certificate and for whoever does not', async ({ skip }) => {
+    skip(noOpenssl, 'openssl, which makes the certificate, is not installed');
+    const tls = selfSigned();
+    const { port } = await openDoor(openService(), { tls } as Partial<DoorOptions>);
+    const address = `${scheme}s://127.0.0.1:${port}`;
+    const checked = await open(address, { ca: tls.cert });
+    const unchecked = await open(address, { insecure: true });
+    expect(await Promise.all([send(checked, 1), send(unchecked, 1)])).toEqual([0, 0]);
+    await expect(open(address)).rejects.toMatchObject({
+      code: 'E_SERVER',
+      message: expect.stringContaining('certificate'),
+    });
+  });
+});
+
+function selfSigned(): { cert: Buffer; key: Buffer } {
+  const folder = mkdtempSync(join(tmpdir(), 'escapement-tls-'));
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  execFileSync(
+    'openssl',
+    [
+      ...[
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:prime256v1',
+        '-nodes',
+        '-days',
+        '2',
+      ],
+      ...['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert],
+    ],
+    { stdio: 'ignore' },
+  );
+  const made = { cert: readFileSync(cert), key: readFileSync(key) };
+  rmSync(folder, { recursive: true });
+  return made;
+}
