@@ -19,8 +19,10 @@ export interface InferenceRequest {
   readonly model: number;
   /** Who sends it, for logs and per-section figures; 0 if that is not known. */
   readonly user: number;
-  /** Latency objective, counted from now. */
+  /** Latency objective. */
   readonly sloNs: number;
+  /** What the objective counts from, on the service's clock and not later than now; absent: now. */
+  readonly arrivalNs?: number;
   /** One entry for each input of the model, of exactly its size in bytes. Kept until the answer. */
   readonly inputs: readonly Uint8Array[];
   done(answer: InferenceAnswer): void;

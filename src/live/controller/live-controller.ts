@@ -129,12 +129,7 @@ export class LiveController implements InferenceService {
   }
 
   infer(request: InferenceRequest): void {
-    const nowNs = this.options.clock.nowNs();
-    this.inferFrom(request, nowNs);
-  }
-
-  /** As `infer`, for a request whose objective counts from `arrivalNs`, not later than now. */
-  inferFrom(request: InferenceRequest, arrivalNs: number): void {
+    const arrivalNs = request.arrivalNs ?? this.options.clock.nowNs();
     const slot = this.core.offer(request.model, arrivalNs, request.sloNs, request.user);
     this.options.journal?.offer(request.model, arrivalNs, request.sloNs, request.user);
     this.pending[slot] = request;

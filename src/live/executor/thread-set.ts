@@ -62,7 +62,8 @@ export class ThreadSet {
       this.settleStart = { resolve, reject };
       const { gpus, models, pages, hosts } = this.spec;
       const lines = Array.from({ length: hosts }, () => ({
-        port: new MessageChannel(),
+        channel: new MessageChannel(),
+        exec: new ExecLine().buffer,
         signal: new Signal(),
       }));
       const data: ExecutorThreadData = {

@@ -48,7 +48,7 @@ class GrpcTarget implements LoadTarget {
     return this.connections.find(({ problem }) => problem !== '')?.problem ?? '';
   }
 
-  send(model: number, sloNs: number, _user: number, done: Done): void {
+  send(model: number, sloNs: number, _user: number, _arrivalNs: number, done: Done): void {
     this.connections[this.next].send(this.templates[model].encode(sloNs), done);
     this.next = (this.next + 1) % this.connections.length;
   }

@@ -52,7 +52,7 @@ class HttpTarget implements LoadTarget {
     return this.pool.problem;
   }
 
-  send(model: number, sloNs: number, _user: number, done: Done): void {
+  send(model: number, sloNs: number, _user: number, _arrivalNs: number, done: Done): void {
     this.pool.send(this.templates[model].encode(sloNs), done);
   }
 

@@ -132,7 +132,7 @@ class Player {
       return;
     }
     const id = this.requests.id[slot];
-    target.send(model, sloNs, user, (outcome) => {
+    target.send(model, sloNs, user, timeNs, (outcome) => {
       // One that was given up may be answered yet, when its slot holds another.
       if (this.requests.id[slot] !== id || this.requests.state[slot] === REQUEST_FREE) return;
       this.attempt(() => {

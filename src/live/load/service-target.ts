@@ -5,7 +5,7 @@ import { unknownModel } from './http-api.js';
 import type { Done, LoadTarget, TargetOptions } from './target.js';
 import { TensorMaker } from './tensors.js';
 
-/** An inference service in this process. Throws `E_UNKNOWN_MODEL` where it lacks a model. */
+/** An inference service in this process, with the clock of the player. Throws `E_UNKNOWN_MODEL` where it lacks a model. */
 export function openServiceTarget(
   service: InferenceService,
   { models, seed }: Pick<TargetOptions, 'models' | 'seed'>,
@@ -32,11 +32,12 @@ class ServiceTarget implements LoadTarget {
     private readonly inputs: readonly (readonly Uint8Array[])[],
   ) {}
 
-  send(model: number, sloNs: number, user: number, done: Done): void {
+  send(model: number, sloNs: number, user: number, arrivalNs: number, done: Done): void {
     this.service.infer({
       model: this.indexes[model],
       user,
       sloNs,
+      arrivalNs,
       inputs: this.inputs[model],
       done: ({ outcome }) => done(outcome === OUTCOME_LATE ? OUTCOME_OK : outcome),
     });

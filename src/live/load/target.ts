@@ -15,8 +15,8 @@ export interface LoadTarget {
   readonly problem: string;
   /** Requests that had to wait for a free connection before they were sent. */
   readonly waited: number;
-  /** Sends one request of `user` with its objective. */
-  send(model: number, sloNs: number, user: number, done: Done): void;
+  /** Sends one request of `user` with its objective; `arrivalNs` is when that should have been, on the player's clock. */
+  send(model: number, sloNs: number, user: number, arrivalNs: number, done: Done): void;
   /** Closes every connection; what is outstanding is not answered any more. */
   close(): void;
 }

@@ -37,7 +37,7 @@ const open = async (address: string, options: Partial<TargetOptions> = {}): Prom
 };
 
 const send = (target: LoadTarget, model = 0, sloMs = 25) =>
-  new Promise<Outcome>((resolve) => target.send(model, sloMs * NS_PER_MS, 0, resolve));
+  new Promise<Outcome>((resolve) => target.send(model, sloMs * NS_PER_MS, 0, 0, resolve));
 
 describe.each(Object.entries(DOORS))('the %s door of escapement', (scheme, openDoor) => {
   it('takes requests with their objective and inputs', async () => {

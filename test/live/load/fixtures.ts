@@ -49,7 +49,7 @@ export class FakeTarget implements LoadTarget {
 
   constructor(private readonly handle: (request: Sent, index: number) => void) {}
 
-  send(model: number, sloNs: number, user: number, done: Done): void {
+  send(model: number, sloNs: number, user: number, _arrivalNs: number, done: Done): void {
     const request = { model, sloNs, user, done };
     const index = this.sent.push(request) - 1;
     setImmediate(() => this.handle(request, index));

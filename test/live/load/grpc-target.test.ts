@@ -15,7 +15,7 @@ const open = async (server: GrpcServer, options: Partial<TargetOptions> = {}): P
 };
 
 const send = (target: LoadTarget, model = 0, sloMs = 25) =>
-  new Promise<Outcome>((resolve) => target.send(model, sloMs * NS_PER_MS, 0, resolve));
+  new Promise<Outcome>((resolve) => target.send(model, sloMs * NS_PER_MS, 0, 0, resolve));
 
 it('sends tensors raw, with the objective as a parameter', async () => {
   const seen: GrpcInference[] = [];

@@ -14,7 +14,7 @@ const open = async (server: HttpServer, options: Partial<TargetOptions> = {}): P
 };
 
 const send = (target: LoadTarget, model = 0, sloMs = 25) =>
-  new Promise<Outcome>((resolve) => target.send(model, sloMs * NS_PER_MS, 0, resolve));
+  new Promise<Outcome>((resolve) => target.send(model, sloMs * NS_PER_MS, 0, 0, resolve));
 
 /** Collects infer requests that nobody has answered yet. */
 class Held {

@@ -17,11 +17,11 @@ it('sends to a service in this process by the names of the run', () => {
     [0, 7],
     [1, 8],
   ]) {
-    target.send(model, 25e6, user, (outcome) => outcomes.push(outcome));
+    target.send(model, 25e6, user, 1000 + user, (outcome) => outcomes.push(outcome));
   }
   expect(service.requests).toMatchObject([
-    { model: 1, user: 7, sloNs: 25e6 },
-    { model: 0, user: 8, sloNs: 25e6 },
+    { model: 1, user: 7, sloNs: 25e6, arrivalNs: 1007 },
+    { model: 0, user: 8, sloNs: 25e6, arrivalNs: 1008 },
   ]);
   expect(service.requests[0].inputs.map(({ length }) => length)).toEqual([8]);
   const answer = { outputs: [], predictedNs: 0, batchSize: 0, error: '' };
