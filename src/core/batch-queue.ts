@@ -91,6 +91,23 @@ export class BatchQueue {
     return taken;
   }
 
+  /**
+   * Drops from the front, for every size, `slot` and all requests whose slots no longer hold them, until one is
+   * first that waits.
+   */
+  dropGone(slot: number, ids: Float64Array, states: Uint8Array, waiting: number): void {
+    const mask = this.slots.length - 1;
+    for (let i = 0; i < this.heads.length; i++) {
+      let head = this.heads[i];
+      for (; head < this.tail; head++) {
+        const at = head & mask;
+        const first = this.slots[at];
+        if (first !== slot && ids[first] === this.ids[at] && states[first] === waiting) break;
+      }
+      this.heads[i] = head;
+    }
+  }
+
   private makeRoom(nowNs: number): void {
     if (this.slots.length >= TRIM_CAPACITY) {
       for (let i = 0; i < this.heads.length; i++) this.dropBefore(i, nowNs);

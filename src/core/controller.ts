@@ -1,4 +1,12 @@
-import { type Action, INFER, LOAD, STATUS_OK, STATUS_PENDING, STATUS_WORKER_LOST } from './action.js';
+import {
+  type Action,
+  INFER,
+  LOAD,
+  STATUS_DEVICE_ERROR,
+  STATUS_OK,
+  STATUS_PENDING,
+  STATUS_WORKER_LOST,
+} from './action.js';
 import { Cluster, type ClusterSpec } from './cluster.js';
 import { Digest } from './digest.js';
 import { DueQueue } from './due-queue.js';
@@ -40,6 +48,8 @@ export interface ControllerOptions {
   readonly admission?: Admission;
 }
 
+const NEVER = Number.POSITIVE_INFINITY;
+
 export const ADMISSIONS = ['none', 'predict'] as const;
 export type Admission = (typeof ADMISSIONS)[number];
 
@@ -66,6 +76,8 @@ export class Controller {
   private arrivedCount = 0;
   private readonly gpuChanges: GpuChange[] = [];
   private readonly predicts: boolean;
+  /** No GPU is there. */
+  private stranded = false;
 
   constructor(options: ControllerOptions) {
     this.cluster = new Cluster(options.cluster);
@@ -166,7 +178,8 @@ export class Controller {
       return;
     }
     this.requests.dueNs[slot] = dueNs;
-    if (dueNs < Number.POSITIVE_INFINITY) this.timeouts.push(dueNs, slot, this.requests.id[slot]);
+    if (dueNs < NEVER) this.timeouts.push(dueNs, slot, this.requests.id[slot]);
+    else if (this.stranded) this.limitWait(slot);
   }
 
   private changeGpus(nowNs: number): void {
@@ -176,6 +189,23 @@ export class Controller {
       else gpuCame(this.cluster, this.policy, change.gpu, change.present, nowNs);
     }
     this.gpuChanges.length = 0;
+    const stranded = this.cluster.exec.every(({ isClosed }) => isClosed);
+    if (stranded && !this.stranded) this.forWaiting((slot) => this.limitWait(slot));
+    this.stranded = stranded;
+  }
+
+  /** A request without due time waits for a GPU to come back as long as its objective allows, not for ever. */
+  private limitWait(slot: number): void {
+    const { arrivalNs, sloNs, id } = this.requests;
+    this.timeouts.push(arrivalNs[slot] + sloNs[slot], slot, id[slot]);
+  }
+
+  /** Visits the requests that a policy keeps and that have no due time. Takes time: not for what happens often. */
+  private forWaiting(visit: (slot: number) => void): void {
+    const { state, dueNs } = this.requests;
+    for (let slot = 0; slot < state.length; slot++) {
+      if (state[slot] === REQUEST_QUEUED && dueNs[slot] === NEVER) visit(slot);
+    }
   }
 
   /** Answers `timeout` to every request that still waits at its due time. */
@@ -183,7 +213,8 @@ export class Controller {
     const { timeouts, requests } = this;
     while (timeouts.topNs <= nowNs) {
       const slot = timeouts.topSlot;
-      const waits = requests.state[slot] === REQUEST_QUEUED && requests.id[slot] === timeouts.topId;
+      const isDue = requests.dueNs[slot] < NEVER || this.stranded;
+      const waits = requests.state[slot] === REQUEST_QUEUED && requests.id[slot] === timeouts.topId && isDue;
       timeouts.pop();
       if (!waits) continue;
       this.policy.timedOut(slot, nowNs);
@@ -207,12 +238,22 @@ export class Controller {
       } else {
         cluster.held.delete(model, gpu);
         cluster.pages[gpu].release(cluster.models[model].pages);
+        if (status === STATUS_DEVICE_ERROR && cluster.held.count(model) === 0) this.failWaiting(model, nowNs);
       }
     }
     this.policy.finished(action, nowNs);
     this.observer?.completed(action, nowNs, this.policy.queued(model), cluster.warm.count(model));
     if (action.kind === INFER) this.answerBatch(action, ok, nowNs);
     this.orders.recycle(action);
+  }
+
+  /** No device could load the model: who waits for it without due time hears so, rather than waiting for ever. */
+  private failWaiting(model: number, nowNs: number): void {
+    this.forWaiting((slot) => {
+      if (this.requests.model[slot] !== model) return;
+      this.policy.timedOut(slot, nowNs);
+      this.answer(slot, OUTCOME_ERROR, nowNs, null);
+    });
   }
 
   private answerBatch(action: Action, ok: boolean, nowNs: number): void {

@@ -45,11 +45,11 @@ export interface Policy {
   readonly name: string;
   /**
    * A request arrived. Returns the time at which it shall be answered `timeout` if it is not in an
-   * action by then (Infinity: never), or REFUSE to answer `rejected` at once. On any other return
+   * action by then (Infinity: only while no GPU is there), or REFUSE to answer `rejected` at once. On any other return
    * value the policy has queued the slot.
    */
   admit(slot: number, nowNs: number): number;
-  /** A queued request was answered `timeout`. The slot is released when this returns. */
+  /** A queued request is given up: answered `timeout`, or `error`. The slot is released when this returns. */
   timedOut(slot: number, nowNs: number): void;
   /** An action's result was applied to the cluster; its requests are answered when this returns. */
   finished(action: Action, nowNs: number): void;

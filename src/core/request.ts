@@ -34,7 +34,10 @@ export class RequestTable {
   arrivalNs = new Float64Array(INITIAL_CAPACITY);
   /** Latency objective. The deadline is `arrivalNs + sloNs`. */
   sloNs = new Float64Array(INITIAL_CAPACITY);
-  /** The deadline that the policy plans for; the request is answered `timeout` then if still queued. */
+  /**
+   * The deadline that the policy plans for; the request is answered `timeout` then if still queued. Infinity: it has
+   * none; 0: the policy has not seen it yet.
+   */
   dueNs = new Float64Array(INITIAL_CAPACITY);
   /** Demand that the request adds to its model, in the load balancer's units. */
   execDemand = new Float64Array(INITIAL_CAPACITY);
@@ -63,6 +66,7 @@ export class RequestTable {
     this.user[slot] = user;
     this.arrivalNs[slot] = arrivalNs;
     this.sloNs[slot] = sloNs;
+    this.dueNs[slot] = 0;
     this.execDemand[slot] = 0;
     this.loadDemand[slot] = 0;
     this.predictedNs[slot] = 0;

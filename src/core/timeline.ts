@@ -34,6 +34,10 @@ export class LaneTimeline {
     this.closed = closed;
   }
 
+  get isClosed(): boolean {
+    return this.closed;
+  }
+
   /** Sum of the estimates of outstanding actions. */
   get outstandingNs(): number {
     return this.totalNs;

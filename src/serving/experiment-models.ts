@@ -45,6 +45,6 @@ export async function experimentModels(experiment: Experiment): Promise<WorkerMo
 
 async function openFile(file: string, kind: Provider) {
   const model = await readModelFile(file);
-  const { ortPath } = await optimizeModel(file, { kind, dimensions: model.dimensions });
+  const { ortPath } = await optimizeModel(file, kind);
   return { model, ortPath };
 }

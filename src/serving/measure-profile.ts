@@ -29,8 +29,8 @@ export async function measureProfile(
   device: OrtDeviceSpec,
   { batchSizes = model.batchSizes, runs = null, onProgress }: ProfileOptions = {},
 ): Promise<MeasuredProfile> {
-  const { signature, onnxPath, dimensions } = model;
-  const { ortPath } = await optimizeModel(onnxPath, { kind: device.kind, dimensions });
+  const { signature, onnxPath } = model;
+  const { ortPath } = await optimizeModel(onnxPath, device.kind);
   const measurement = await measureModel({ ortPath, signature, batchSizes, device, runs }, onProgress);
   return { measurement, profile: profileOf(model, batchSizes, device, measurement) };
 }

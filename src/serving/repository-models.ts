@@ -24,7 +24,7 @@ export async function repositoryModels(
   const models: WorkerModel[] = [];
   for (const model of await readRepository(dir)) {
     const { kind } = device;
-    const { ortPath } = await optimizeModel(model.onnxPath, { kind, dimensions: model.dimensions });
+    const { ortPath } = await optimizeModel(model.onnxPath, kind);
     const profile = await profileOf(model, device, say);
     const place = { file: join(dir, model.name, 'config.yaml'), key: 'batchSizes' };
     const { name, version, signature, sloNs } = model;

@@ -1,3 +1,4 @@
+import type { RunObserver } from '../core/observer.js';
 import { NS_PER_S } from '../core/units.js';
 import { Collector } from '../experiment/collector.js';
 import { createPolicyOf } from '../experiment/create-policy.js';
@@ -11,6 +12,7 @@ import { type PlayReport, play } from '../live/load/player.js';
 import { openServiceTarget } from '../live/load/service-target.js';
 import { startMachine } from '../live/machine/local-machine.js';
 import { LocalWorker } from '../live/transport/local-worker.js';
+import { fanOut } from '../metrics/fan-out.js';
 import type { RunResult } from '../metrics/results.js';
 import { experimentDevices, experimentModels } from './experiment-models.js';
 
@@ -21,6 +23,8 @@ export interface RunLiveOptions {
   readonly onProgress?: (fraction: number) => void;
   /** Where to write down all that enters the core. */
   readonly journal?: string;
+  /** Sees what the result is made of, too. */
+  readonly observer?: RunObserver;
 }
 
 export interface LiveResult {
@@ -106,7 +110,8 @@ async function runOn(
     createPolicy: createPolicyOf(policy),
     defaultSloNs: sloNs,
     admission,
-    observer: collector.observer,
+    observer:
+      options.observer === undefined ? collector.observer : fanOut([collector.observer, options.observer]),
     events,
     journal,
     hangNs: HANG_NS,

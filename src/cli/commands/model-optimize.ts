@@ -20,8 +20,8 @@ export function modelOptimizeCommand(cli: Argv): void {
       // Only who looks at models needs onnxruntime.
       const { optimizeModel } = await import('../../live/models/optimize.js');
       const { readRepository } = await import('../../live/models/repository.js');
-      for (const { onnxPath, dimensions } of await readRepository(args.repository)) {
-        const { ortPath, made } = await optimizeModel(onnxPath, { kind, dimensions });
+      for (const { onnxPath } of await readRepository(args.repository)) {
+        const { ortPath, made } = await optimizeModel(onnxPath, kind);
         process.stdout.write(`${ortPath} ${made ? 'made' : 'is up to date'}\n`);
       }
     },

@@ -38,5 +38,6 @@ export class Outstanding {
 /** When a result should be there at the latest, if the action took ten times as long as it was expected to. */
 function overdueAtNs(action: Action): number {
   const startNs = Number.isFinite(action.latestNs) ? action.latestNs : action.expectedEndNs;
-  return startNs + 10 * action.expectedDurationNs;
+  // An UNLOAD is expected to end at 0: before everything else.
+  return Math.max(startNs, action.sentNs) + 10 * action.expectedDurationNs;
 }

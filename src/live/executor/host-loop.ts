@@ -1,11 +1,18 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { STATUS_OK } from '../../core/action.js';
 import { invariant } from '../../core/invariant.js';
+import { monotonicNs } from '../clock.js';
 import { ExecLine } from './exec-line.js';
 import type { ModelHost } from './model-host.js';
 import type { HostLine, HostMessage, HostOrder, HostReply, HostReport } from './protocol.js';
 import { Signal } from './signal.js';
 import { buffersOf } from './transfer.js';
+
+/**
+ * After an INFER the next one is asked for soon, if there is one. The thread looks out for it this long before it
+ * blocks: it takes longer to wake (measured gap between two INFERs of 50 µs: 20 µs instead of 52).
+ */
+const LOOK_OUT_NS = 100_000;
 
 /** Runs on a host what the executor thread asks for, until it is told to stop. An INFER comes before all else. */
 export class HostLoop {
@@ -30,14 +37,18 @@ export class HostLoop {
 
   async run(): Promise<void> {
     const { signal } = this;
+    let lookOutUntilNs = 0;
     while (!signal.stopped) {
       const { count } = signal;
-      const id = this.exec.asked;
       this.drain();
+      // Afterwards, so that an UNLOAD that was sent later than this INFER was asked for does not come before it.
+      const id = this.exec.asked;
       const order = this.orders[0];
-      if (id >= 0) await this.infer(id);
-      else if (order !== undefined) await this.perform(order);
-      else signal.wait(count, Number.POSITIVE_INFINITY);
+      if (id >= 0) {
+        await this.infer(id);
+        lookOutUntilNs = monotonicNs() + LOOK_OUT_NS;
+      } else if (order !== undefined) await this.perform(order);
+      else signal.wait(count, monotonicNs() < lookOutUntilNs ? lookOutUntilNs : Number.POSITIVE_INFINITY);
     }
   }
 
@@ -57,6 +68,8 @@ export class HostLoop {
   }
 
   private async infer(id: number): Promise<void> {
+    // It may have come since.
+    if (!this.staged.has(id)) this.drain();
     const order = this.staged.get(id);
     invariant(order !== undefined, 'an INFER is staged before it is asked for');
     this.staged.delete(id);

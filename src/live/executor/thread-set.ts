@@ -35,9 +35,8 @@ const COMPILED = new URL(
   import.meta.url.endsWith('.ts') ? '../../../dist/live/executor/' : './',
   import.meta.url,
 );
-/** How long threads may take to finish what they run before they are cut off, and how long that may take. */
+/** How long threads are waited for when they are to end. */
 const STOP_MS = 5_000;
-const TERMINATE_MS = 1_000;
 
 /** An executor thread and its host threads, from their start to their end. */
 export class ThreadSet {
@@ -100,11 +99,10 @@ export class ThreadSet {
   async stop(): Promise<void> {
     this.over = true;
     for (const signal of [this.signal, ...this.hostSignals]) signal.stop();
-    const exits = Promise.all(this.exits);
-    if (await within(exits, STOP_MS)) return;
-    // A thread that is blocked in a call of its device ends when that returns, which may be never.
-    for (const thread of this.threads) void thread.terminate();
-    await within(exits, TERMINATE_MS);
+    if (await within(Promise.all(this.exits), STOP_MS)) return;
+    // A call of the device has not returned: the thread ends when it does. It cannot be cut off before, since
+    // onnxruntime ends the whole process if its thread is terminated during a call.
+    for (const thread of this.threads) thread.unref();
   }
 
   private startHost(host: number, signal: Signal, executor: HostLine): void {

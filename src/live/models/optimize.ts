@@ -8,11 +8,6 @@ import type { Provider } from '../device.js';
 import { ONNXRUNTIME_VERSION, openSession } from '../ort/open-session.js';
 import { CPU, locate } from './locate.js';
 
-export interface OptimizeOptions {
-  readonly kind: Provider;
-  readonly dimensions: Readonly<Record<string, number>>;
-}
-
 export interface OptimizedModel {
   readonly ortPath: string;
   /** False: it was there already. */
@@ -21,21 +16,17 @@ export interface OptimizedModel {
 
 /**
  * Makes the optimised model (`.ort`) that a device loads in place, next to `onnxPath`, unless it is there. What is
- * optimised depends on onnxruntime, the device and the sizes of the dimensions, for the CPU also on its make
- * (with another one's file it would compute nonsense):
- * the file's name says all that. It has the same time as the model that it was made from; when they differ, it is
+ * optimised depends on onnxruntime and the device, for the CPU also on its make (another one's file would compute
+ * nonsense): the file's name says all that. It has the same time as the model that it was made from; when they differ, it is
  * made anew. Throws `E_MODEL_FILE` and `E_FILE_WRITE`.
  */
-export async function optimizeModel(
-  onnxPath: string,
-  { kind, dimensions }: OptimizeOptions,
-): Promise<OptimizedModel> {
+export async function optimizeModel(onnxPath: string, kind: Provider): Promise<OptimizedModel> {
   // For the CPU all optimisations, although they suit its make only: at 64 × 64 MobileNetV2 runs four times as fast
   // as without the changed layout of its tensors, ResNet-18 a tenth faster. Graphics processors choose their own
   // layout and need a model without any.
   const level = kind === 'cpu' ? 'all' : 'basic';
   const make = kind === 'cpu' ? [process.arch, cpuText()] : [];
-  const traits = [ONNXRUNTIME_VERSION, level, ...make, ...Object.entries(dimensions).sort().flat()];
+  const traits = [ONNXRUNTIME_VERSION, level, ...make];
   const key = createHash('sha256').update(JSON.stringify(traits)).digest('hex').slice(0, KEY_DIGITS);
   const ortPath = join(dirname(onnxPath), `${kind}-${key}.ort`);
   const modelMs = statSync(onnxPath).mtimeMs;
@@ -45,7 +36,6 @@ export async function optimizeModel(
     const session = await locate(onnxPath, () =>
       openSession(onnxPath, CPU, {
         level,
-        dimensions,
         savePath: partial,
         config: { save_model_format: 'ORT' },
       }),

@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { EscapementError } from '../../core/errors.js';
 import type { ModelSignature } from '../model.js';
 import { openSession } from '../ort/open-session.js';
-import { readSignature } from '../ort/signature.js';
+import { type Dimensions, readSignature } from '../ort/signature.js';
 import { CPU, locate } from './locate.js';
 import { type ModelSettings, readSettings } from './settings.js';
 
@@ -19,8 +19,6 @@ export interface RepositoryModel {
   readonly batchSizes: readonly number[];
   /** Objective of requests that carry none of their own, ns; null: the server's default. */
   readonly sloNs: number | null;
-  /** Sizes of the model's symbolic dimensions other than the batch. */
-  readonly dimensions: Readonly<Record<string, number>>;
 }
 
 /** Batch sizes of a model that takes batches, unless its settings say otherwise. */
@@ -80,8 +78,7 @@ async function describe(
 ): Promise<RepositoryModel> {
   const stat = statSync(onnxPath, { throwIfNoEntry: false });
   if (stat === undefined) throw problem('no such file', onnxPath);
-  const { dimensions } = settings;
-  const signature = await locate(onnxPath, () => signatureOf(onnxPath, dimensions));
+  const signature = await locate(onnxPath, () => signatureOf(onnxPath, settings.dimensions));
   return {
     name,
     version,
@@ -90,19 +87,13 @@ async function describe(
     signature,
     batchSizes: batchSizesOf(signature, settings, settingsPath),
     sloNs: settings.slo ?? null,
-    dimensions,
   };
 }
 
-async function signatureOf(
-  onnxPath: string,
-  dimensions: Readonly<Record<string, number>>,
-): Promise<ModelSignature> {
-  // onnxruntime puts the sizes in among its basic optimisations.
-  const level = Object.keys(dimensions).length === 0 ? 'disabled' : 'basic';
-  const session = await openSession(onnxPath, CPU, { level, dimensions });
+async function signatureOf(onnxPath: string, dimensions: Dimensions): Promise<ModelSignature> {
+  const session = await openSession(onnxPath, CPU, { level: 'disabled' });
   try {
-    return readSignature(session, onnxPath);
+    return readSignature(session, onnxPath, dimensions);
   } finally {
     await session.release();
   }

@@ -3,6 +3,7 @@ import { isMap, LineCounter, parseDocument } from 'yaml';
 import * as z from 'zod';
 import { type ErrorCode, EscapementError } from '../../core/errors.js';
 import { NS_PER_MS, NS_PER_S, NS_PER_US } from '../../core/units.js';
+import type { Dimensions } from '../ort/signature.js';
 
 const duration = z
   .string()
@@ -32,7 +33,7 @@ export interface ModelSettings {
   /** Objective of requests that carry none of their own. Undefined: not said. */
   readonly slo?: number;
   /** Sizes of the model's symbolic dimensions other than the batch, by their names. */
-  readonly dimensions: Readonly<Record<string, number>>;
+  readonly dimensions: Dimensions;
 }
 
 /** Reads a model's settings; without such a file nothing is said. Throws `E_CONFIG_…` with file, line and key. */

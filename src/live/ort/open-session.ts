@@ -1,14 +1,12 @@
 import { env, InferenceSession, listSupportedBackends } from 'onnxruntime-node';
 import { EscapementError } from '../../core/errors.js';
-import type { OrtDeviceSpec, Provider } from '../device.js';
+import { type OrtDeviceSpec, PROVIDERS, type Provider } from '../device.js';
 
 /** Version of onnxruntime: optimised models and measured times belong to one. */
 export const ONNXRUNTIME_VERSION = env.versions.common;
 
 export interface OpenOptions {
   readonly level: 'disabled' | 'basic' | 'extended' | 'all';
-  /** Values of symbolic dimensions, by name. */
-  readonly dimensions?: Readonly<Record<string, number>>;
   /** Where to save the optimised model. */
   readonly savePath?: string;
   /** Configuration entries `session.*` of onnxruntime. */
@@ -22,7 +20,7 @@ export interface OpenOptions {
 export async function openSession(
   model: string | Uint8Array,
   device: OrtDeviceSpec,
-  { level, dimensions, savePath, config = {} }: OpenOptions,
+  { level, savePath, config = {} }: OpenOptions,
 ): Promise<InferenceSession> {
   checkProvider(device.kind);
   // What matters is thrown. Has an effect before the first session of the process only.
@@ -36,7 +34,6 @@ export async function openSession(
     interOpNumThreads: 1,
     graphOptimizationLevel: level,
     logSeverityLevel: 4,
-    ...(dimensions === undefined ? {} : { freeDimensionOverrides: dimensions }),
     ...(savePath === undefined ? {} : { optimizedModelFilePath: savePath }),
     extra: { session: { ...config, ...noFallback } },
   };
@@ -60,8 +57,9 @@ export function onnxruntimeReason(error: unknown): string {
 }
 
 function checkProvider(kind: Provider): void {
-  const names = listSupportedBackends().map(({ name }) => name);
-  if (names.includes(kind)) return;
+  const present = new Set(listSupportedBackends().map(({ name }) => name));
+  if (present.has(kind)) return;
+  const names = PROVIDERS.filter((name) => present.has(name));
   const here = `${process.platform}/${process.arch}`;
   throw new EscapementError(
     'E_DEVICE',

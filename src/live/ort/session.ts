@@ -50,7 +50,12 @@ export class ModelSession {
     const session = await openSession(modelBytes, device, { level: 'disabled', config });
     const model = new ModelSession(session, modelBytes, signature, batchSizes);
     const sizes = warmUpSizes(modelBytes, batchSizes.length, device);
-    for (const batch of model.batches.slice(0, sizes)) await model.execute(batch);
+    try {
+      for (const batch of model.batches.slice(0, sizes)) await model.execute(batch);
+    } catch (error) {
+      await model.release();
+      throw error;
+    }
     return model;
   }
 

@@ -2,14 +2,21 @@ import type { InferenceSession } from 'onnxruntime-node';
 import { EscapementError } from '../../core/errors.js';
 import { DATATYPES, type Datatype, type ModelSignature, type TensorSignature } from '../model.js';
 
+/** Sizes that the operator gives to symbolic dimensions, by their names. */
+export type Dimensions = Readonly<Record<string, number>>;
+
 /**
  * What a model takes and gives. A symbolic first dimension of every input and output is the batch; any other
- * dimension must have a size, from the model or from the settings. `file` is the model, for messages. Throws
- * `E_MODEL_FILE`.
+ * dimension must have a size, from the model or from `dimensions`. `file` is the model, for messages. Throws
+ * `E_MODEL_FILE`. (onnxruntime-node knows an option for the sizes, freeDimensionOverrides, and ignores it.)
  */
-export function readSignature(session: InferenceSession, file: string): ModelSignature {
-  const inputs = session.inputMetadata.map((value) => readTensor(value, 'input', file));
-  const outputs = session.outputMetadata.map((value) => readTensor(value, 'output', file));
+export function readSignature(
+  session: InferenceSession,
+  file: string,
+  dimensions: Dimensions = {},
+): ModelSignature {
+  const inputs = session.inputMetadata.map((value) => readTensor(value, 'input', file, dimensions));
+  const outputs = session.outputMetadata.map((value) => readTensor(value, 'output', file, dimensions));
   const tensors = [...inputs, ...outputs];
   const batched = inputs.length > 0 && tensors.every(({ dims }) => typeof dims[0] === 'string');
   return {
@@ -27,14 +34,20 @@ interface TensorMetadata {
   readonly dims: readonly (number | string)[];
 }
 
-function readTensor(value: InferenceSession.ValueMetadata, role: string, file: string): TensorMetadata {
+function readTensor(
+  value: InferenceSession.ValueMetadata,
+  role: string,
+  file: string,
+  dimensions: Dimensions,
+): TensorMetadata {
   const label = `${role} ${value.name}`;
   if (!value.isTensor) throw problem(`${label} is no tensor`, file);
   const datatype = DATATYPE_OF.get(value.type);
   if (datatype === undefined) {
     throw problem(`${label} is of type ${value.type}; only numbers and truth values can be served`, file);
   }
-  return { label, name: value.name, datatype, dims: value.shape };
+  const sizeOf = (size: number | string) => dimensions[size] ?? size;
+  return { label, name: value.name, datatype, dims: value.shape.map(sizeOf) };
 }
 
 function signatureOf(tensor: TensorMetadata, batched: boolean, file: string): TensorSignature {

@@ -34,12 +34,9 @@ export class Placement {
     if (this.cluster.held.count(model) < this.cluster.gpus) this.crowdedModels.add(model);
   }
 
-  loaded(gpu: number, model: number, ok: boolean): void {
-    if (!ok) this.want(model);
-    else {
-      this.cluster.recency.touch(gpu, model);
-      this.cluster.recency.insert(gpu, model);
-    }
+  loaded(gpu: number, model: number): void {
+    this.cluster.recency.touch(gpu, model);
+    this.cluster.recency.insert(gpu, model);
   }
 
   schedule(nowNs: number): boolean {

@@ -14,11 +14,12 @@ export interface FifoOptions {
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
+const NONE = -1;
 
 /**
  * What a common dynamic batcher does: a queue a model, a batch is due when it is full or its oldest request
  * has waited long enough, and an idle GPU runs whatever has been due for longest. It knows no objectives,
- * so nothing times out and nothing is refused.
+ * so it refuses nothing, and nothing times out unless the controller says so.
  */
 export class FifoPolicy implements Policy {
   readonly name = 'fifo';
@@ -75,8 +76,8 @@ export class FifoPolicy implements Policy {
     return NEVER;
   }
 
-  timedOut(): void {
-    // No request has a due time.
+  timedOut(slot: number): void {
+    this.dropGone(this.requests.model[slot], slot);
   }
 
   finished(action: Action, nowNs: number): void {
@@ -85,8 +86,8 @@ export class FifoPolicy implements Policy {
       this.running[gpu] = -1;
       this.idle.add(0, gpu);
     } else if (action.kind === LOAD) {
-      this.placement.loaded(gpu, model, action.status === STATUS_OK);
-      if (action.status === STATUS_OK && this.isDue(model, nowNs)) this.becameDue(model);
+      if (action.status === STATUS_OK) this.weightsFound(gpu, model, nowNs);
+      else if (this.queued(model) > 0) this.placement.want(model);
       // On one lane, INFERs had to wait for it.
       this.idle.add(0, gpu);
     }
@@ -98,7 +99,7 @@ export class FifoPolicy implements Policy {
   }
 
   weightsFound(gpu: number, model: number, nowNs: number): void {
-    this.placement.loaded(gpu, model, true);
+    this.placement.loaded(gpu, model);
     if (this.isDue(model, nowNs)) this.becameDue(model);
   }
 
@@ -140,6 +141,12 @@ export class FifoPolicy implements Policy {
     return this.requests.arrivalNs[this.queues[model].headSlot(0)];
   }
 
+  /** What is first in the queue always waits, for `slot` is about to be gone. */
+  private dropGone(model: number, slot: number): void {
+    const { requests } = this;
+    this.queues[model].dropGone(slot, requests.id, requests.state, REQUEST_QUEUED);
+  }
+
   /** The model gets in line at every GPU where it is warm. */
   private becameDue(model: number): void {
     const { warm } = this.cluster;
@@ -172,6 +179,7 @@ export class FifoPolicy implements Policy {
     let batchIndex = 0;
     while (batchSizes[batchIndex] < count) batchIndex++;
     this.dispatch.infer(gpu, model, batchIndex, batch, count, nowNs, NEVER, nowNs);
+    this.dropGone(model, NONE);
     this.running[gpu] = model;
     this.cluster.recency.touch(gpu, model);
     const due = this.isDue(model, nowNs);

@@ -4,7 +4,6 @@ import type { OrtDeviceSpec } from '../../../src/live/device.js';
 import type { WorkerModel } from '../../../src/live/model.js';
 import { type Architecture, makeModel } from '../../../src/live/models/make/make-model.js';
 import { openSession } from '../../../src/live/ort/open-session.js';
-import { readSignature } from '../../../src/live/ort/signature.js';
 
 export const CPU: OrtDeviceSpec = { kind: 'cpu', adapter: 0, intraOpThreads: 1 };
 
@@ -26,7 +25,13 @@ export async function realModel(
   const direct = await openSession(onnx, CPU, { level: 'extended' });
   const saved = await openSession(onnx, CPU, { level: 'extended', savePath: ortPath, config });
   await saved.release();
-  const signature = readSignature(direct, architecture);
+  const shape = architecture === 'mlp' ? [input] : [3, input, input];
+  const elements = shape.reduce((product, size) => product * size, 1);
+  const signature = {
+    inputs: [{ name: 'input', datatype: 'FP32', shape, bytes: 4 * elements }],
+    outputs: [{ name: 'logits', datatype: 'FP32', shape: [10], bytes: 40 }],
+    batched: true,
+  } as const;
   const spec = {
     name: architecture,
     weightsBytes: onnx.length,

@@ -1,0 +1,51 @@
+import { mkdirSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { PROVIDERS } from '../../live/device.js';
+import { delaysOf, measureIdle } from './delays.js';
+import { measureFidelity } from './fidelity.js';
+import { measureFrontDoor } from './front-door.js';
+import { measurePredictability } from './predictable.js';
+import { measureSaturation } from './saturation.js';
+import { type Bench, prepare, type Subject } from './subject.js';
+
+/*
+ * Live mode on this machine: `npm run bench:live -- [--only TEXT] [--device cpu] [--seconds 20]
+ * [--repository out/bench-models]`. Prints a JSON line a case. Nothing else should run meanwhile.
+ */
+
+const { values: flags } = parseArgs({
+  options: {
+    only: { type: 'string', default: '' },
+    device: { type: 'string', default: 'cpu' },
+    seconds: { type: 'string', default: '20' },
+    repository: { type: 'string', default: 'out/bench-models' },
+  },
+});
+const device = PROVIDERS.find((provider) => provider === flags.device);
+if (device === undefined) throw new Error(`--device ${flags.device}: there are ${PROVIDERS.join(', ')}`);
+const seconds = Number(flags.seconds);
+const bench: Bench = { repository: flags.repository, device };
+mkdirSync(flags.repository, { recursive: true });
+
+const RESNET18: Subject = { name: 'resnet18-64', architecture: 'resnet18', input: 64 };
+const MOBILENET: Subject = { name: 'mobilenet-v2-64', architecture: 'mobilenet-v2', input: 64 };
+const PAIR = [RESNET18, MOBILENET];
+
+const cases: Record<string, () => Promise<unknown>> = {
+  'front-door-http': () => measureFrontDoor('http', 64, seconds),
+  'front-door-grpc': () => measureFrontDoor('grpc', 64, seconds),
+  idle: () => measureIdle(bench, RESNET18, 20, seconds),
+  saturation: () => measureSaturation(bench, RESNET18, seconds),
+  predictable: () => measurePredictability(bench, PAIR, 0.7, 100, 3 * seconds),
+  fidelity: async () => {
+    const delays = delaysOf(await measureIdle(bench, RESNET18, 20, 10));
+    return { delays, rows: await measureFidelity(bench, PAIR, delays, seconds) };
+  },
+};
+
+for (const subject of PAIR) await prepare(bench, subject);
+for (const [name, measure] of Object.entries(cases)) {
+  if (!name.includes(flags.only)) continue;
+  process.stdout.write(`${JSON.stringify({ case: name, ...((await measure()) as object) })}\n`);
+}
+process.exit(0);

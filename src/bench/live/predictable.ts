@@ -1,0 +1,63 @@
+import { type Action, INFER, STATUS_OK } from '../../core/action.js';
+import type { RunObserver } from '../../core/observer.js';
+import { Histogram } from '../../metrics/histogram.js';
+import { runLive } from '../../serving/run-live.js';
+import { type Bench, capacityRps, experimentOf, prepare, type Subject } from './subject.js';
+
+export interface Predictability {
+  readonly offered: number;
+  readonly admitted: number;
+  /** Of those, answered within their objective. */
+  readonly inTime: number;
+  /** How much longer than predicted an INFER took, and how much shorter, ms at the 99th percentile. */
+  readonly underP99Ms: number;
+  readonly overP99Ms: number;
+  readonly p99Ms: number | null;
+}
+
+/** Several models at a share of the device's capacity: do those that were let in get their answers in time? */
+export async function measurePredictability(
+  bench: Bench,
+  subjects: readonly Subject[],
+  load: number,
+  sloMs: number,
+  seconds: number,
+): Promise<Predictability> {
+  const profiles = [];
+  for (const subject of subjects) profiles.push(await prepare(bench, subject));
+  const rate = (load * capacityRps(profiles)).toFixed(2);
+  const experiment = await experimentOf(bench, {
+    subjects,
+    workload: `{ kind: poisson, rate: ${rate}/s, duration: ${seconds}s }`,
+    sloMs,
+    seconds,
+    admission: 'predict',
+  });
+  const errors = new PredictionErrors();
+  const { summary } = (await runLive(experiment, { observer: errors })).result;
+  const { requests, latencyMs } = summary;
+  return {
+    offered: requests.offered,
+    admitted: requests.offered - requests.rejected,
+    inTime: requests.ok,
+    underP99Ms: errors.under.percentile(99) / 1e6,
+    overP99Ms: errors.over.percentile(99) / 1e6,
+    p99Ms: latencyMs.p99,
+  };
+}
+
+class PredictionErrors implements RunObserver {
+  readonly under = new Histogram();
+  readonly over = new Histogram();
+
+  answered(): void {
+    // Only actions are looked at.
+  }
+
+  completed({ kind, status, beginNs, endNs, expectedDurationNs }: Action): void {
+    if (kind !== INFER || status !== STATUS_OK) return;
+    const errorNs = endNs - beginNs - expectedDurationNs;
+    this.under.record(Math.max(0, errorNs));
+    this.over.record(Math.max(0, -errorNs));
+  }
+}

@@ -1,0 +1,94 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { runCommandLine } from '../../cli/command-line.js';
+import { NS_PER_MS } from '../../core/units.js';
+import type { Experiment } from '../../experiment/experiment.js';
+import { parseExperiment } from '../../experiment/load.js';
+import { profilePathOf } from '../../experiment/onnx-model.js';
+import { type Profile, readProfile } from '../../experiment/profile.js';
+import type { Provider } from '../../live/device.js';
+
+/** A model that benchmarks run on real weights. */
+export interface Subject {
+  readonly name: string;
+  readonly architecture: 'resnet18' | 'resnet50' | 'mobilenet-v2';
+  /** Side of its square input, pixels. */
+  readonly input: number;
+}
+
+/** Where benchmarks keep their models, and what runs them. */
+export interface Bench {
+  readonly repository: string;
+  readonly device: Provider;
+}
+
+/** The model with its profile on the device, made and measured by the commands that users have, unless it is there. */
+export async function prepare(bench: Bench, subject: Subject): Promise<Profile> {
+  const { repository, device } = bench;
+  const { name, architecture, input } = subject;
+  const file = join(repository, name, '1', 'model.onnx');
+  if (!existsSync(file)) {
+    const options = ['--repository', repository, '--name', name, '--input', String(input)];
+    await runCommandLine(['model', 'make', architecture, ...options]);
+  }
+  const profilePath = profilePathOf(file, device);
+  if (!existsSync(profilePath)) {
+    await runCommandLine(['profile', 'measure', repository, '--model', name, '--device', device]);
+  }
+  return readProfile(profilePath);
+}
+
+/** Requests per second that one device serves at most, if it gets as many of each model, in their best batches. */
+export function capacityRps(profiles: readonly Profile[]): number {
+  const bestMs = profiles.map(({ batches }) =>
+    Math.min(...batches.map(({ batch, medianMs }) => medianMs / batch)),
+  );
+  return (1000 * profiles.length) / bestMs.reduce((sum, ms) => sum + ms, 0);
+}
+
+/**
+ * What simulation must know of a live machine beside the profiles: `delay` is how long an action is under way to
+ * its worker and its result back, `overhead` from the time that a lane takes it up until it begins.
+ */
+export interface MachineDelays {
+  readonly delayNs: number;
+  readonly overheadNs: number;
+}
+
+export interface BenchWorkload {
+  readonly subjects: readonly Subject[];
+  /** YAML of the workload section. */
+  readonly workload: string;
+  readonly sloMs: number;
+  readonly seconds: number;
+  readonly delays?: MachineDelays;
+  readonly policy?: string;
+  readonly admission?: 'none' | 'predict';
+}
+
+const WARM_UP = '1s';
+
+/** An experiment over benchmark models, for either clock. */
+export function experimentOf(bench: Bench, load: BenchWorkload): Promise<Experiment> {
+  const { subjects, sloMs, delays = { delayNs: 0, overheadNs: 0 } } = load;
+  const models = subjects.map(
+    ({ name }) => `  - { kind: onnx, name: ${name}, path: ${join(bench.repository, name)} }`,
+  );
+  const text = `seed: 1
+cluster:
+  gpus: 1
+  memory: 2GiB
+  noise: { distribution: profile }
+  network: { delay: ${Math.round(delays.delayNs)}ns }
+  overhead: ${Math.round(delays.overheadNs)}ns
+models:
+${models.join('\n')}
+workload: ${load.workload}
+slo: ${sloMs * NS_PER_MS}ns
+warmup: ${WARM_UP}
+policy: ${load.policy ?? '{ kind: clockwork, scheduleAhead: 10ms }'}
+admission: ${load.admission ?? 'none'}
+live: { device: ${bench.device} }
+`;
+  return parseExperiment(text, 'bench.yaml');
+}

@@ -1,0 +1,99 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { parseProfile } from '../../src/experiment/profile.js';
+import { runCli, tempDir, writeIn } from './run-cli.js';
+
+const models = tempDir();
+const make = (name: string, ...flags: string[]) =>
+  runCli(['model', 'make', 'mlp', '--repository', models, '--name', name, '--input', '16', ...flags]);
+
+beforeAll(async () => {
+  expect((await make('small', '--classes', '10')).stdout).toMatch(
+    /^276.*k parameters, .* written to .*model\.onnx/,
+  );
+});
+
+test('make replaces a model only when told to', async () => {
+  expect((await make('other')).status).toBe(0);
+  const refused = await make('other', '--seed', '2');
+  expect(refused.stderr).toMatch(/^escapement: E_FILE_WRITE: .*exists already: --force/);
+  expect(refused.status).toBe(22);
+  expect((await make('other', '--seed', '2', '--force')).status).toBe(0);
+});
+
+test('make takes names that can be a folder and part of a URL', async () => {
+  for (const name of ['../up', 'a b', '.hidden', '']) {
+    expect((await make(name)).stderr).toMatch(/^escapement: E_USAGE: --name/);
+  }
+});
+
+test('list says what each model takes and gives', async () => {
+  const { status, stdout } = await runCli(['model', 'list', models]);
+  expect(status).toBe(0);
+  expect(stdout).toMatch(/^name +version +inputs +outputs +batch sizes +size$/m);
+  expect(stdout).toMatch(/^small +1 +input FP32 16 +logits FP32 10 +1,2,4,8 +[\d.]+MiB$/m);
+});
+
+test('optimize makes what is missing', async () => {
+  const dir = tempDir();
+  const onnx = readFileSync(join(models, 'small', '1', 'model.onnx'));
+  for (const name of ['a', 'b']) {
+    expect((await runCli(['model', 'make', 'mlp', '--repository', dir, '--name', name])).status).toBe(0);
+  }
+  writeIn(join(dir, 'b', '1'), 'model.onnx', onnx);
+  const first = await runCli(['model', 'optimize', dir, '--device', 'webgpu']);
+  expect(first.stdout).toMatch(/^.*webgpu-\w+\.ort made\n.*webgpu-\w+\.ort made\n$/);
+  const second = await runCli(['model', 'optimize', dir, '--device', 'webgpu']);
+  expect(second.stdout).toMatch(/up to date\n.*up to date\n$/);
+});
+
+test('profile measure writes profiles that simulations read', async () => {
+  const { status, stdout } = await runCli(['profile', 'measure', models, '--model', 'small', '--runs', '3']);
+  expect(status).toBe(0);
+  expect(stdout).toMatch(/^INFER, batch 8 +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +3 +\d+$/m);
+  expect(stdout).toMatch(/^p99 \/ median of INFER is at most [\d.]+: durations /m);
+  const path = join(models, 'small', '1', 'profile.cpu.json');
+  const profile = parseProfile(readFileSync(path, 'utf8'), path);
+  expect(profile).toMatchObject({ name: 'small', precision: 'FP32', inputBytes: 64, outputBytes: 40 });
+  expect(profile.batches.map(({ batch, runs }) => [batch, runs])).toEqual([
+    [1, 3],
+    [2, 3],
+    [4, 3],
+    [8, 3],
+  ]);
+  expect(profile.source.batches).toMatch(/^measured by escapement with onnxruntime \d/);
+  expect((await runCli(['profile', 'show', path])).status).toBe(0);
+});
+
+test('profile measure takes one file, other batch sizes and another place for the profile', async () => {
+  const dir = tempDir();
+  const onnx = writeIn(dir, 'alone.onnx', readFileSync(join(models, 'small', '1', 'model.onnx')));
+  const out = join(dir, 'out', 'p.json');
+  const flags = ['--batch-sizes', '1,3', '--runs', '2', '--out', out, '--quiet', '--threads', '2'];
+  const { status, stderr } = await runCli(['profile', 'measure', onnx, ...flags]);
+  expect([status, stderr]).toEqual([0, '']);
+  const profile = parseProfile(readFileSync(out, 'utf8'), out);
+  expect(profile.name).toBe('alone');
+  expect(profile.batches.map(({ batch }) => batch)).toEqual([1, 3]);
+  expect(readdirSync(dir).filter((name) => name.startsWith('profile'))).toEqual([]);
+});
+
+test.each([
+  [['model', 'list', '/nonexistent'], 41, /E_MODEL_FILE: \/nonexistent: no such folder/],
+  [['model', 'make', 'resnet19', '--repository', models], 2, /E_USAGE: .*architecture/],
+  [['model', 'make', 'mlp', '--repository', models, '--name', 'n', '--input', '0'], 2, /E_USAGE: --input 0/],
+  [['profile', 'measure', models, '--device', 'tpu'], 2, /E_USAGE: --device tpu: choose one of cpu, webgpu/],
+  [
+    ['profile', 'measure', models, '--model', 'small', '--batch-sizes', '2,4'],
+    2,
+    /E_USAGE: --batch-sizes 2,4/,
+  ],
+  [['profile', 'measure', models, '--model', 'gone'], 41, /E_MODEL_FILE: .*gone: no such model/],
+])('%j fails in one line', async (args, status, message) => {
+  const result = await runCli(args);
+  expect(result.stderr).toMatch(message);
+  expect(result.stderr.trimEnd().split('\n')).toHaveLength(1);
+  expect(result.status).toBe(status);
+  expect(existsSync(join(models, 'n'))).toBe(false);
+});

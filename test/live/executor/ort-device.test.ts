@@ -1,0 +1,179 @@
+import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
+import { beforeEach, describe, expect, it } from 'vitest';
+import {
+  STATUS_DEVICE_ERROR,
+  STATUS_INFER_TOO_LATE,
+  STATUS_OK,
+  STATUS_WEIGHTS_MISSING,
+} from '../../../src/core/action.js';
+import { ExecLine } from '../../../src/live/executor/exec-line.js';
+import { GpuExecutor } from '../../../src/live/executor/gpu-executor.js';
+import { OrtDevice } from '../../../src/live/executor/ort-device.js';
+import type { HostMessage, HostReply } from '../../../src/live/executor/protocol.js';
+import { Signal } from '../../../src/live/executor/signal.js';
+import type { ActionMessage, ResultMessage } from '../../../src/live/messages.js';
+import { infer, load, type Order, profiled } from '../machine/fixtures.js';
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** A GPU whose only host thread is the test. */
+class Bench {
+  readonly results: ResultMessage[] = [];
+  readonly gpu: GpuExecutor;
+  readonly line = new ExecLine();
+  private readonly channel = new MessageChannel();
+  private nextId = 0;
+
+  constructor() {
+    const { port1: port } = this.channel;
+    const signal = new Signal().buffer;
+    this.gpu = new GpuExecutor({
+      models: [profiled('a'), profiled('b')],
+      pages: 6,
+      oneLane: false,
+      device: new OrtDevice([{ port, exec: this.line.buffer, signal }]),
+      sendResult: (result) => this.results.push(result),
+    });
+  }
+
+  send(order: Order): void {
+    const anyTime = { earliestNs: 0, latestNs: NEVER };
+    const rest = { id: this.nextId++, gpu: 0, batchIndex: 0, count: 0, inputs: [] };
+    this.gpu.receive({ ...rest, ...anyTime, ...order } as ActionMessage);
+  }
+
+  /** Lets all that is due happen. */
+  turn(nowNs: number): void {
+    while (this.gpu.turn(nowNs) <= nowNs);
+  }
+
+  /** What the host was sent since the last time. */
+  received(): HostMessage[] {
+    const messages: HostMessage[] = [];
+    for (;;) {
+      const next = receiveMessageOnPort(this.channel.port2);
+      if (next === undefined) return messages;
+      messages.push(next.message);
+    }
+  }
+
+  reply(reply: HostReply): void {
+    this.channel.port2.postMessage(reply);
+  }
+
+  /** Loads model 0 by 100. */
+  loadFirst(): void {
+    this.send(load(0));
+    this.turn(90);
+    const report = { status: STATUS_OK, beginNs: 91, endNs: 99, outputs: [], error: '' };
+    this.reply({ kind: 'loaded', report });
+    this.turn(100);
+    this.received();
+    this.results.length = 0;
+  }
+}
+
+let bench: Bench;
+
+beforeEach(() => {
+  bench = new Bench();
+  bench.loadFirst();
+});
+
+const kindsOf = (messages: readonly HostMessage[]) => messages.map(({ kind }) => kind);
+
+describe('OrtDevice', () => {
+  it('sends inputs ahead while the lane is taken, and asks for one INFER at a time', () => {
+    bench.send(infer(0));
+    bench.send(infer(0));
+    bench.turn(110);
+    expect(bench.received()).toMatchObject([
+      { kind: 'stage', id: 1, order: { inputs: [new Uint8Array(8)] } },
+      { kind: 'stage', id: 2 },
+    ]);
+    expect(bench.line.asked).toBe(1);
+    bench.line.end({ status: STATUS_OK, beginNs: 120, endNs: 150 });
+    bench.turn(151);
+    // The lane goes on before the outputs of the first have come.
+    expect(bench.line.asked).toBe(2);
+    expect(bench.results).toEqual([]);
+    const outputs = [new Uint8Array([1, 2, 3, 4])];
+    bench.reply({ kind: 'tensors', id: 1, outputs, error: '' });
+    bench.turn(160);
+    expect(bench.results).toEqual([
+      { id: 1, gpu: 0, status: STATUS_OK, beginNs: 120, endNs: 150, outputs, error: '' },
+    ]);
+    expect(bench.gpu.busy).toBe(true);
+  });
+
+  it('answers in the order of execution, whichever outputs come first', () => {
+    bench.send(infer(0));
+    bench.send(infer(0));
+    bench.turn(110);
+    for (const endNs of [150, 190]) {
+      bench.line.end({ status: STATUS_OK, beginNs: endNs - 30, endNs });
+      bench.turn(endNs);
+    }
+    for (const id of [2, 1]) bench.reply({ kind: 'tensors', id, outputs: [new Uint8Array([id])], error: '' });
+    bench.turn(200);
+    expect(bench.results.map(({ id, outputs }) => [id, outputs[0][0]])).toEqual([
+      [1, 1],
+      [2, 2],
+    ]);
+    expect(bench.gpu.busy).toBe(false);
+  });
+
+  it('waits for the end of an INFER even if its outputs are there already', () => {
+    bench.send(infer(0));
+    bench.turn(110);
+    bench.reply({ kind: 'tensors', id: 1, outputs: [], error: '' });
+    bench.turn(111);
+    expect(bench.results).toEqual([]);
+    bench.line.end({ status: STATUS_OK, beginNs: 108, endNs: 109 });
+    bench.turn(112);
+    expect(bench.results.map(({ status }) => status)).toEqual([STATUS_OK]);
+  });
+
+  it('passes on what went wrong, in words', () => {
+    bench.send(infer(0));
+    bench.turn(110);
+    bench.reply({ kind: 'tensors', id: 1, outputs: [], error: 'out of memory' });
+    bench.line.end({ status: STATUS_DEVICE_ERROR, beginNs: 120, endNs: 125 });
+    bench.turn(130);
+    expect(bench.results).toMatchObject([
+      { status: STATUS_DEVICE_ERROR, error: 'out of memory', beginNs: 120, endNs: 125 },
+    ]);
+    expect(bench.gpu.busy).toBe(false);
+  });
+
+  it('takes back the inputs of an INFER that is not run', () => {
+    bench.send(infer(1));
+    bench.send(infer(0));
+    bench.send(infer(0, { latestNs: 140 }));
+    bench.turn(110);
+    bench.line.end({ status: STATUS_OK, beginNs: 120, endNs: 150 });
+    bench.turn(150);
+    expect(bench.results.map(({ id, status }) => [id, status])).toEqual([
+      [1, STATUS_WEIGHTS_MISSING],
+      [3, STATUS_INFER_TOO_LATE],
+    ]);
+    const discarded = bench.received().flatMap((message) => (message.kind === 'discard' ? [message.id] : []));
+    expect(discarded).toEqual([1, 3]);
+  });
+
+  it('takes back all that waits when it is paused, but for what runs', () => {
+    for (let i = 0; i < 3; i++) bench.send(infer(0));
+    bench.turn(110);
+    bench.gpu.pause();
+    const messages = bench.received();
+    expect(kindsOf(messages)).toEqual(['stage', 'stage', 'stage', 'discardOthers']);
+    expect(messages[3]).toEqual({ kind: 'discardOthers', id: 1 });
+    bench.line.end({ status: STATUS_OK, beginNs: 120, endNs: 150 });
+    bench.turn(150);
+    expect(bench.gpu.busy).toBe(true);
+    bench.reply({ kind: 'tensors', id: 1, outputs: [], error: '' });
+    bench.turn(160);
+    expect(bench.gpu.busy).toBe(false);
+    expect(bench.line.asked).toBe(-1);
+  });
+});

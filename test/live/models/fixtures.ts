@@ -1,0 +1,71 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { OrtDeviceSpec } from '../../../src/live/device.js';
+import { ProtobufMessage } from '../../../src/live/models/make/protobuf.js';
+
+export const CPU: OrtDeviceSpec = { kind: 'cpu', adapter: 0, intraOpThreads: 1 };
+
+/** Numbers of the ONNX element types that tests use. */
+export const ELEMENT_TYPES = {
+  FP32: 1,
+  UINT8: 2,
+  INT8: 3,
+  UINT16: 4,
+  INT16: 5,
+  INT32: 6,
+  INT64: 7,
+  STRING: 8,
+  BOOL: 9,
+  FP16: 10,
+  FP64: 11,
+  UINT32: 12,
+  UINT64: 13,
+} as const;
+
+/** A new empty folder. */
+export function tempDir(): string {
+  return mkdtempSync(join(tmpdir(), 'escapement-'));
+}
+
+/** Writes a file below `dir`, with its folders, and returns its path. */
+export function writeIn(dir: string, name: string, content: string | Uint8Array): string {
+  const path = join(dir, name);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content);
+  return path;
+}
+
+/** An ONNX model that passes its input `x` on as `y`, of any element type and dimensions. */
+export function identityModel(elementType: number, dims: readonly (number | string)[]): Uint8Array {
+  const value = (name: string) => {
+    const shape = new ProtobufMessage();
+    for (const size of dims) {
+      const dim = new ProtobufMessage();
+      shape.message(1, typeof size === 'number' ? dim.integer(1, size) : dim.text(2, size));
+    }
+    const tensor = new ProtobufMessage().integer(1, elementType).message(2, shape);
+    return new ProtobufMessage().text(1, name).message(2, new ProtobufMessage().message(1, tensor));
+  };
+  const node = new ProtobufMessage().text(1, 'x').text(2, 'y').text(4, 'Identity');
+  const graph = new ProtobufMessage()
+    .message(1, node)
+    .text(2, 'identity')
+    .message(11, value('x'))
+    .message(12, value('y'));
+  return new ProtobufMessage()
+    .integer(1, 8)
+    .message(7, graph)
+    .message(8, new ProtobufMessage().integer(2, 17))
+    .encode();
+}
+
+/** The error that a promise rejects with. */
+export async function failure(promise: Promise<unknown>): Promise<{ code: string; message: string }> {
+  try {
+    await promise;
+  } catch (error) {
+    return error as { code: string; message: string };
+  }
+  throw new Error('expected a failure');
+}

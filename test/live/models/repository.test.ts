@@ -1,0 +1,119 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, test } from 'vitest';
+import { profileFileName } from '../../../src/live/models/profile-file.js';
+import { readModel, readModelFile, readRepository } from '../../../src/live/models/repository.js';
+import { CPU, ELEMENT_TYPES, failure, identityModel, tempDir, writeIn } from './fixtures.js';
+
+const ONNX = identityModel(ELEMENT_TYPES.FP32, ['batch', 2]);
+const FIXED = identityModel(ELEMENT_TYPES.FP32, [1, 2]);
+
+describe('a repository', () => {
+  it('serves the highest version of every model, in order of their names', async () => {
+    const dir = tempDir();
+    writeIn(dir, 'b/9/model.onnx', ONNX);
+    writeIn(dir, 'b/10/model.onnx', ONNX);
+    writeIn(dir, 'b/old/model.onnx', ONNX);
+    writeIn(dir, 'a/1/model.onnx', FIXED);
+    writeIn(dir, 'README.md', 'not a model');
+    writeIn(dir, '.git/HEAD', 'not a model either');
+    const models = await readRepository(dir);
+    expect(models.map(({ name, version, batchSizes, sloNs }) => [name, version, batchSizes, sloNs])).toEqual([
+      ['a', '1', [1], null],
+      ['b', '10', [1, 2, 4, 8], null],
+    ]);
+    expect(models[1].onnxPath).toBe(join(dir, 'b', '10', 'model.onnx'));
+    expect(models[1].onnxBytes).toBe(ONNX.length);
+  });
+
+  it('has settings for each model', async () => {
+    const dir = tempDir();
+    writeIn(dir, 'm/1/model.onnx', ONNX);
+    writeIn(dir, 'm/config.yaml', 'slo: 2.5ms # tight\nbatchSizes: [1, 16]\n');
+    const [model] = await readRepository(dir);
+    expect([model.sloNs, model.batchSizes]).toEqual([2_500_000, [1, 16]]);
+  });
+
+  it('is one folder, one model, or one file', async () => {
+    const dir = tempDir();
+    const path = writeIn(dir, 'm/3/model.onnx', ONNX);
+    writeIn(dir, 'm/config.yaml', 'slo: 1s');
+    const lone = writeIn(dir, 'alone.onnx', ONNX);
+    const [model] = await readRepository(dir);
+    expect(await readModel(join(dir, 'm'))).toEqual(model);
+    expect(await readModelFile(path)).toEqual(model);
+    expect(await readModelFile(lone)).toMatchObject({ name: 'alone', version: '1', sloNs: null });
+  });
+});
+
+describe('mistakes', () => {
+  const bad: [string, (dir: string) => void, string, RegExp][] = [
+    ['no folder', () => {}, 'E_MODEL_FILE', /\/none: no such folder/],
+    ['no models', (dir) => mkdirSync(join(dir, 'none')), 'E_MODEL_FILE', /\/none: has no models.*model make/],
+    [
+      'no version',
+      (dir) => writeIn(dir, 'none/m/model.onnx', ONNX),
+      'E_MODEL_FILE',
+      /none\/m: has no version: .*1\/model\.onnx/,
+    ],
+    ['no model', (dir) => writeIn(dir, 'none/m/2/x', ''), 'E_MODEL_FILE', /m\/2\/model\.onnx: no such file/],
+    [
+      'a corrupt model',
+      (dir) => writeIn(dir, 'none/m/1/model.onnx', ONNX.subarray(0, 40)),
+      'E_MODEL_FILE',
+      /m\/1\/model\.onnx: onnxruntime cannot use the model on cpu: [^\n]+$/,
+    ],
+    ['a good and an empty one', twoModels, 'E_MODEL_FILE', /z\/1\/model\.onnx: onnxruntime cannot use/],
+    [
+      'an unknown setting',
+      settings('slo: 1s\nbatchsizes: [1]'),
+      'E_CONFIG_KEY',
+      /config\.yaml:2: batchsizes: /,
+    ],
+    ['no unit', settings('\nslo: 50'), 'E_CONFIG_VALUE', /config\.yaml:2: slo: /],
+    ['no such unit', settings('slo: 50m'), 'E_CONFIG_VALUE', /config\.yaml:1: slo: .*such as 50ms/],
+    ['no SLO', settings('slo: 0ms'), 'E_CONFIG_VALUE', /slo: must be longer than 0/],
+    [
+      'no batch size 1',
+      settings('batchSizes: [2, 4]'),
+      'E_CONFIG_VALUE',
+      /:1: batchSizes: must start with 1/,
+    ],
+    ['no batch sizes', settings('batchSizes: []'), 'E_CONFIG_VALUE', /:1: batchSizes: must start with 1/],
+    ['half an item', settings('dimensions:\n  n: 1.5'), 'E_CONFIG_VALUE', /config\.yaml:2: dimensions\.n: /],
+    ['no YAML', settings('slo: [1'), 'E_CONFIG_SYNTAX', /config\.yaml:1: /],
+    ['a list', settings('- slo'), 'E_CONFIG_SYNTAX', /config\.yaml:1: must be a section/],
+    [
+      'batches of a model without',
+      settings('batchSizes: [1, 2]', FIXED),
+      'E_CONFIG_VALUE',
+      /config\.yaml: batchSizes: the model takes no batches/,
+    ],
+  ];
+  it.each(bad)('%s', async (_, prepare, code, message) => {
+    const dir = tempDir();
+    prepare(dir);
+    const error = await failure(readRepository(join(dir, 'none')));
+    expect(error.message).toMatch(message);
+    expect(error.code).toBe(code);
+  });
+
+  function twoModels(dir: string): void {
+    writeIn(dir, 'none/a/1/model.onnx', ONNX);
+    writeIn(dir, 'none/z/1/model.onnx', '');
+  }
+
+  function settings(text: string, onnx = ONNX): (dir: string) => void {
+    return (dir) => {
+      writeIn(dir, 'none/m/1/model.onnx', onnx);
+      writeIn(dir, 'none/m/config.yaml', text);
+    };
+  }
+});
+
+test('each device has a profile of its own', () => {
+  expect(profileFileName(CPU)).toBe('profile.cpu.json');
+  expect(profileFileName({ ...CPU, intraOpThreads: 4 })).toBe('profile.cpu-4.json');
+  expect(profileFileName({ ...CPU, kind: 'cuda', adapter: 1 })).toBe('profile.cuda-1.json');
+  expect(profileFileName({ ...CPU, kind: 'webgpu' })).toBe('profile.webgpu.json');
+});

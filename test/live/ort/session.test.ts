@@ -1,0 +1,157 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { InferenceSession, Tensor } from 'onnxruntime-node';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { DATATYPES, type Datatype } from '../../../src/live/model.js';
+import { makeModel } from '../../../src/live/models/make/make-model.js';
+import { OnnxGraph } from '../../../src/live/models/make/onnx-graph.js';
+import { optimizeModel } from '../../../src/live/models/optimize.js';
+import { readModelFile } from '../../../src/live/models/repository.js';
+import { ModelSession } from '../../../src/live/ort/session.js';
+import { CPU, ELEMENT_TYPES, failure, identityModel, tempDir, writeIn } from '../models/fixtures.js';
+
+const SIZES = [1, 2, 4];
+const FEATURES = 6;
+
+describe('a session on the CPU', () => {
+  let direct: InferenceSession;
+  let session: ModelSession;
+
+  beforeAll(async () => {
+    const { onnx } = makeModel('mlp', { input: FEATURES, seed: 1, classes: 5 });
+    direct = await InferenceSession.create(onnx, { intraOpNumThreads: 1 });
+    session = await open(onnx);
+  });
+
+  afterAll(async () => {
+    await session.release();
+    await direct.release();
+  });
+
+  it('gives what onnxruntime gives, bit for bit, at every batch size and with padding', async () => {
+    for (const [batchIndex, batchSize] of SIZES.entries()) {
+      for (let count = 1; count <= batchSize; count++) {
+        const requests = numbers(count * FEATURES);
+        const padded = new Float32Array(batchSize * FEATURES);
+        padded.set(requests);
+        const { logits } = await direct.run({ input: new Tensor(padded, [batchSize, FEATURES]) });
+        const [outputs] = await session.run(batchIndex, count, [bytesOf(requests)]);
+        expect(floats(outputs)).toEqual((logits.data as Float32Array).slice(0, count * 5));
+      }
+    }
+  });
+
+  it('keeps the answers of earlier runs', async () => {
+    const [first] = await session.run(0, 1, [bytesOf(numbers(FEATURES))]);
+    const before = floats(first).slice();
+    await session.run(0, 1, [bytesOf(new Float32Array(FEATURES))]);
+    expect(floats(first)).toEqual(before);
+  });
+
+  it('takes no input of another size', async () => {
+    await expect(session.run(1, 2, [bytesOf(numbers(FEATURES))])).rejects.toThrow('bytes of all requests');
+  });
+});
+
+test('padding is zeros, whatever ran before', async () => {
+  // Each output depends on the whole batch.
+  const graph = new OnnxGraph('softmax over the batch');
+  graph.node('Softmax', [graph.input('x', [1])], { axis: 0 }, 'y');
+  graph.output('y', [1]);
+  const session = await open(graph.encode());
+  await session.run(2, 4, [bytesOf(new Float32Array([5, 5, 5, 5]))]);
+  const [y] = await session.run(2, 1, [bytesOf(new Float32Array([0]))]);
+  expect([...floats(y)]).toEqual([0.25]);
+  await session.release();
+});
+
+test('every datatype goes through unchanged', async () => {
+  for (const datatype of Object.keys(DATATYPES) as Datatype[]) {
+    const session = await open(identityModel(ELEMENT_TYPES[datatype], ['batch', 3]));
+    const bytes = Uint8Array.from({ length: 2 * 3 * DATATYPES[datatype].bytes }, (_, i) =>
+      datatype === 'BOOL' ? i % 2 : i,
+    );
+    const [y] = await session.run(1, 2, [bytes]);
+    expect([datatype, ...y]).toEqual([datatype, ...bytes]);
+    await session.release();
+  }
+});
+
+test('a model without batches runs as it is', async () => {
+  const session = await open(identityModel(ELEMENT_TYPES.FP32, [2, 3]));
+  const x = numbers(6);
+  expect(floats((await session.run(0, 1, [bytesOf(x)]))[0])).toEqual(x);
+  await session.release();
+});
+
+describe('what goes wrong', () => {
+  it('is told of a provider that this platform does not have', async () => {
+    const kind = process.platform === 'win32' ? 'coreml' : 'dml';
+    const { code, message } = await failure(
+      ModelSession.create(new Uint8Array(8), NOTHING, [1], { ...CPU, kind }),
+    );
+    expect(code).toBe('E_DEVICE');
+    expect(message).toContain(`no provider ${kind}`);
+  });
+
+  it('is told of a provider whose libraries are not installed, with the command that brings them', async ({
+    skip,
+  }) => {
+    skip(process.platform !== 'linux' || process.arch !== 'x64', 'only Linux x64 has a cuda provider');
+    const { code, message } = await failure(
+      ModelSession.create(new Uint8Array(8), NOTHING, [1], { ...CPU, kind: 'cuda' }),
+    );
+    skip(code === 'E_MODEL_FILE', 'the cuda provider is installed here');
+    expect(code).toBe('E_DEVICE');
+    expect(message).toContain('ONNXRUNTIME_NODE_INSTALL=cuda12 npm rebuild onnxruntime-node');
+  });
+
+  it('is told of a model that is none', async () => {
+    const { code, message } = await failure(ModelSession.create(new Uint8Array(64), NOTHING, [1], CPU));
+    expect(code).toBe('E_MODEL_FILE');
+    expect(message).not.toContain('\n');
+  });
+
+  it('is told of a model that fails when it runs', async () => {
+    const graph = new OnnxGraph('batches of two only');
+    const one = graph.weights('one', [1, 1], new Float32Array([1]));
+    const two = graph.weights('two', [2, 1], new Float32Array([1, 2]));
+    graph.node('Gemm', [graph.input('x', [1]), one, two], {}, 'y');
+    graph.output('y', [1]);
+    const session = await open(graph.encode(), [1, 2, 3]);
+    expect(floats((await session.run(1, 2, [bytesOf(new Float32Array([1, 1]))]))[0])).toEqual(
+      new Float32Array([2, 3]),
+    );
+    const { code, message } = await failure(session.run(2, 3, [bytesOf(numbers(3))]));
+    expect(code).toBe('E_MODEL_FILE');
+    expect(message).toMatch(/^the model fails at batch size 3: [^\n]+$/);
+    await session.release();
+  });
+});
+
+const NOTHING = { inputs: [], outputs: [], batched: false };
+
+/** Opens a model as live mode does: from the repository's optimised file. */
+async function open(onnx: Uint8Array, batchSizes: readonly number[] = SIZES): Promise<ModelSession> {
+  const onnxPath = writeIn(tempDir(), join('1', 'm.onnx'), onnx);
+  const { signature } = await readModelFile(onnxPath);
+  const { ortPath } = await optimizeModel(onnxPath, 'cpu');
+  return ModelSession.create(
+    new Uint8Array(readFileSync(ortPath)),
+    signature,
+    signature.batched ? batchSizes : [1],
+    CPU,
+  );
+}
+
+function numbers(count: number): Float32Array<ArrayBuffer> {
+  return Float32Array.from({ length: count }, (_, i) => Math.sin(i + 1));
+}
+
+function bytesOf(values: Float32Array<ArrayBuffer>): Uint8Array {
+  return new Uint8Array(values.buffer);
+}
+
+function floats(bytes: Uint8Array<ArrayBuffer>): Float32Array {
+  return new Float32Array(bytes.buffer);
+}

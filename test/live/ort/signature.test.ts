@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { readModelFile } from '../../../src/live/models/repository.js';
+import { ELEMENT_TYPES, failure, identityModel, tempDir, writeIn } from '../models/fixtures.js';
+
+const { FP32, INT64, STRING } = ELEMENT_TYPES;
+
+describe('the signature of a model', () => {
+  it('leaves the batch out of the shapes when the first dimension is symbolic', async () => {
+    const { signature, batchSizes } = await read(INT64, ['batch', 3, 4]);
+    expect(signature.batched).toBe(true);
+    expect(signature.inputs).toEqual([{ name: 'x', datatype: 'INT64', shape: [3, 4], bytes: 96 }]);
+    expect(signature.outputs).toEqual([{ name: 'y', datatype: 'INT64', shape: [3, 4], bytes: 96 }]);
+    expect(batchSizes).toEqual([1, 2, 4, 8]);
+  });
+
+  it('is the whole shape when all dimensions have sizes: the model takes one request a run', async () => {
+    const { signature, batchSizes } = await read(FP32, [1, 3]);
+    expect(signature.batched).toBe(false);
+    expect(signature.inputs).toEqual([{ name: 'x', datatype: 'FP32', shape: [1, 3], bytes: 12 }]);
+    expect(batchSizes).toEqual([1]);
+  });
+
+  it('needs a size for every other dimension, and takes it from the settings', async () => {
+    const onnx = identityModel(FP32, ['batch', 'length']);
+    const { code, message } = await failure(readModelFile(inRepository(onnx, '')));
+    expect(code).toBe('E_MODEL_FILE');
+    expect(message).toMatch(
+      /model\.onnx: input x: dimension 1 has no size: .*dimensions: \{ length: SIZE \}/,
+    );
+    const { signature } = await readModelFile(inRepository(onnx, 'dimensions: { length: 7 }'));
+    expect(signature.batched).toBe(true);
+    expect(signature.inputs[0].shape).toEqual([7]);
+    expect(signature.outputs[0].shape).toEqual([7]);
+  });
+
+  it('refuses texts', async () => {
+    const { code, message } = await failure(read(STRING, ['batch', 1]));
+    expect(code).toBe('E_MODEL_FILE');
+    expect(message).toContain('input x is of type string');
+  });
+});
+
+function read(elementType: number, dims: readonly (number | string)[]) {
+  return readModelFile(inRepository(identityModel(elementType, dims), ''));
+}
+
+function inRepository(onnx: Uint8Array, settings: string): string {
+  const dir = tempDir();
+  writeIn(dir, 'm/config.yaml', settings);
+  return writeIn(dir, 'm/1/model.onnx', onnx);
+}
