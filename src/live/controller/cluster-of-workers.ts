@@ -32,6 +32,22 @@ export function clusterOfWorkers(
   };
 }
 
+/** Of the models that a GPU holds, those for which it has pages in the cluster: its own cache may be larger. */
+export function fitting(
+  present: readonly number[],
+  { models, pages }: ClusterSpec,
+): { readonly kept: number[]; readonly excess: number[] } {
+  const kept: number[] = [];
+  const excess: number[] = [];
+  let free = pages;
+  for (const model of present) {
+    const fits = models[model].pages <= free;
+    if (fits) free -= models[model].pages;
+    (fits ? kept : excess).push(model);
+  }
+  return { kept, excess };
+}
+
 /** Why a worker that comes back can't take its old place; empty: it can. */
 export function whyDifferent(before: WorkerDescription, now: WorkerDescription): string {
   if (before.gpus.length !== now.gpus.length) {
@@ -50,12 +66,11 @@ interface NamedWorker {
 }
 
 function checkSame(first: NamedWorker, other: NamedWorker): void {
-  const problem =
-    other.description.gpus.some(({ oneLane }) => oneLane !== first.description.gpus[0].oneLane) === true
-      ? 'their devices have different kinds of lanes: use one provider for all'
-      : other.description.pageBytes !== first.description.pageBytes
-        ? 'their page sizes differ'
-        : differentModels(first.description, other.description);
+  const problem = other.description.gpus.some(({ oneLane }) => oneLane !== first.description.gpus[0].oneLane)
+    ? 'their devices have different kinds of lanes: use one provider for all'
+    : other.description.pageBytes !== first.description.pageBytes
+      ? 'their page sizes differ'
+      : differentModels(first.description, other.description);
   if (problem === '') return;
   throw new EscapementError(
     'E_WORKER',

@@ -76,6 +76,10 @@ export class Fleet {
     for (const member of this.members) if (member.state !== null) this.takeOn(member, member.state);
   }
 
+  private get isAssembled(): boolean {
+    return this.memberOf.length > 0;
+  }
+
   get gpusUp(): number {
     return this.isUp.filter(Boolean).length;
   }
@@ -110,6 +114,7 @@ export class Fleet {
 
   async close(): Promise<void> {
     this.events = null;
+    for (const member of this.members) member.state = null;
     await Promise.all(this.members.map(({ link }) => link.close()));
   }
 
@@ -125,12 +130,13 @@ export class Fleet {
   }
 
   private cameUp(member: Member, description: WorkerDescription, state: WorkerState): void {
-    const different = member.description === null ? '' : whyDifferent(member.description, description);
+    const { description: before } = member;
+    const different = before === null || !this.isAssembled ? '' : whyDifferent(before, description);
     if (different !== '') {
       this.events?.worker(member.link.name, false, `is not taken back: ${different}`);
       return;
     }
-    member.description ??= description;
+    member.description = this.isAssembled ? before : description;
     member.state = state;
     if (this.events !== null) this.takeOn(member, state);
     this.memberCameUp();

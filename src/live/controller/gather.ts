@@ -1,5 +1,5 @@
 import type { Action } from '../../core/action.js';
-import { INFER } from '../../core/action.js';
+import { INFER, UNLOAD } from '../../core/action.js';
 import type { ActionMessage } from '../messages.js';
 import type { TensorSignature } from '../model.js';
 import type { InferenceRequest } from '../service.js';
@@ -14,6 +14,12 @@ export function actionMessage(
   const { id, kind, model, batchIndex, count, earliestNs, latestNs } = action;
   const inputs = kind === INFER ? tensors.map((tensor, i) => gather(action, tensor.bytes, i, requests)) : [];
   return { id, gpu, kind, model, batchIndex, count, earliestNs, latestNs, inputs };
+}
+
+/** Tells a worker to drop a model that the scheduler knows nothing of there; nobody waits for the result. */
+export function unloadMessage(gpu: number, model: number): ActionMessage {
+  const latestNs = Number.POSITIVE_INFINITY;
+  return { id: -1, gpu, kind: UNLOAD, model, batchIndex: 0, count: 0, earliestNs: 0, latestNs, inputs: [] };
 }
 
 /** One input of all requests of the batch, one after the other: a copy, for they may have to be sent again. */

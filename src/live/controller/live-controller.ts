@@ -1,16 +1,22 @@
-import { type Action, STATUS_WORKER_LOST } from '../../core/action.js';
+import { type Action, LOAD, STATUS_WORKER_LOST } from '../../core/action.js';
 import { type Admission, Controller } from '../../core/controller.js';
 import type { RunObserver } from '../../core/observer.js';
 import type { Policy, PolicyContext } from '../../core/policy.js';
-import { OUTCOME_ERROR, OUTCOME_LATE, OUTCOME_OK, type Outcome } from '../../core/request.js';
+import {
+  OUTCOME_ERROR,
+  OUTCOME_LATE,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  type Outcome,
+} from '../../core/request.js';
 import { NS_PER_S } from '../../core/units.js';
 import type { Clock } from '../clock.js';
 import type { ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import type { InferenceAnswer, InferenceRequest, InferenceService } from '../service.js';
-import type { WorkerCluster } from './cluster-of-workers.js';
+import { fitting, type WorkerCluster } from './cluster-of-workers.js';
 import type { Fleet } from './fleet.js';
-import { actionMessage, scatter } from './gather.js';
+import { actionMessage, scatter, unloadMessage } from './gather.js';
 import { Outstanding } from './outstanding.js';
 import { WakeTimer } from './wake-timer.js';
 
@@ -52,7 +58,8 @@ export interface LiveControllerOptions {
 const NO_OUTPUTS: readonly Uint8Array[] = [];
 /** Nothing counts as shorter: what takes no time would be no demand, and no reason to load a model. */
 const SHORTEST_NS = 1000;
-/** How often it is looked whether a worker hangs, and whether draining is done. */
+const SHUTTING_DOWN = 'the server is shutting down';
+/** How often it is looked whether a worker hangs. */
 const WATCH_NS = NS_PER_S / 10;
 
 /**
@@ -76,6 +83,9 @@ export class LiveController implements InferenceService {
   private readonly timer: WakeTimer;
   private stepIsDue = false;
   private draining = false;
+  private closed = false;
+  /** By model: what the device said when it could not load it last. */
+  private readonly loadErrors: string[] = [];
   private watch: NodeJS.Timeout | null = null;
 
   constructor(private readonly options: LiveControllerOptions) {
@@ -129,6 +139,10 @@ export class LiveController implements InferenceService {
   }
 
   infer(request: InferenceRequest): void {
+    if (this.closed) {
+      setImmediate(() => request.done(notExecuted(OUTCOME_ERROR, 0, SHUTTING_DOWN)));
+      return;
+    }
     const arrivalNs = request.arrivalNs ?? this.options.clock.nowNs();
     const slot = this.core.offer(request.model, arrivalNs, request.sloNs, request.user);
     this.options.journal?.offer(request.model, arrivalNs, request.sloNs, request.user);
@@ -154,11 +168,13 @@ export class LiveController implements InferenceService {
   /** Ends it: requests still without an answer get an error. The workers are told. */
   async close(): Promise<void> {
     this.draining = true;
+    this.closed = true;
+    this.stepIsDue = false;
     if (this.watch !== null) clearInterval(this.watch);
     this.timer.clear();
     await this.options.fleet.close();
     for (const request of this.pending.splice(0)) {
-      request?.done(notExecuted(OUTCOME_ERROR, 0, 'the server is shutting down'));
+      request?.done(notExecuted(OUTCOME_ERROR, 0, SHUTTING_DOWN));
     }
   }
 
@@ -195,6 +211,7 @@ export class LiveController implements InferenceService {
       if (action === undefined) continue;
       if (result.error !== '') {
         this.options.events.deviceError(result.gpu, this.models[action.model].spec.name, result.error);
+        if (action.kind === LOAD) this.loadErrors[action.model] = result.error;
       }
       this.results.set(result.id, result);
       this.finish(action, result.status, result.beginNs, result.endNs);
@@ -212,9 +229,12 @@ export class LiveController implements InferenceService {
   }
 
   private gpuUp(gpu: number, present: readonly number[]): void {
-    this.core.gpuUp(gpu, present);
-    this.options.journal?.gpuUp(gpu, present);
-    this.options.events.gpuUp(gpu);
+    const { fleet, cluster, journal, events } = this.options;
+    const { kept, excess } = fitting(present, cluster.spec);
+    for (const model of excess) fleet.post(gpu, unloadMessage(fleet.localGpu(gpu), model));
+    this.core.gpuUp(gpu, kept);
+    journal?.gpuUp(gpu, kept);
+    events.gpuUp(gpu);
     this.stepSoon();
   }
 
@@ -246,9 +266,12 @@ export class LiveController implements InferenceService {
   }
 
   private answerOf(slot: number, outcome: Outcome, action: Action | null): InferenceAnswer {
+    const { requests } = this.core;
     const result = action === null ? undefined : this.results.get(action.id);
     if (action === null || (outcome !== OUTCOME_OK && outcome !== OUTCOME_LATE)) {
-      return notExecuted(outcome, this.core.requests.predictedNs[slot], result?.error ?? '');
+      const predictedNs = outcome === OUTCOME_REJECTED ? requests.predictedNs[slot] : 0;
+      const error = action === null ? this.loadErrors[requests.model[slot]] : result?.error;
+      return notExecuted(outcome, predictedNs, outcome === OUTCOME_ERROR ? (error ?? '') : '');
     }
     const { outputs } = this.models[action.model].signature;
     const index = action.requests.indexOf(slot);
