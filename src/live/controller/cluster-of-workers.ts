@@ -53,6 +53,7 @@ export function whyDifferent(before: WorkerDescription, now: WorkerDescription):
   if (before.gpus.length !== now.gpus.length) {
     return `it has ${now.gpus.length} GPUs where there were ${before.gpus.length}`;
   }
+  if (before.pageBytes !== now.pageBytes) return 'its pages have another size';
   for (let gpu = 0; gpu < now.gpus.length; gpu++) {
     if (now.gpus[gpu].oneLane !== before.gpus[gpu].oneLane) return `GPU ${gpu} has another kind of lanes`;
     if (now.gpus[gpu].pages < before.gpus[gpu].pages) return `the weights cache of GPU ${gpu} is smaller`;

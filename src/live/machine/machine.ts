@@ -15,6 +15,7 @@ export interface Machine {
   readonly description: WorkerDescription;
   /** From now on `events` is told; whoever was told before is not any more. */
   attach(events: MachineEvents): void;
+  /** Takes the inputs over: whoever submits does not look at them afterwards. Indices must be those of `description`. */
   submit(actions: readonly ActionMessage[]): void;
   /**
    * Drops what has not started, waits for what runs, starts dead executors anew, and tells what is present then.

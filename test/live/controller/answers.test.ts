@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { INFER, LOAD, STATUS_DEVICE_ERROR, STATUS_INFER_TOO_LATE } from '../../../src/core/action.js';
+import { OUTCOME_ERROR, OUTCOME_LATE, OUTCOME_OK, OUTCOME_REJECTED } from '../../../src/core/request.js';
+import { compute, description, FakeWorker, gpu } from './fake-worker.js';
+import { type Asked, withController } from './harness.js';
+
+/** What the request should get for its own inputs. */
+const own = ({ inputs }: Asked) => compute(inputs, 1);
+const got = ({ answers }: Asked) => answers[0].outputs.map((output) => new Uint8Array(output));
+
+describe.each(['clockwork', 'fifo'])('%s', (policy) => {
+  it('gives each request of a batch its own rows of every output', async () => {
+    const worker = new FakeWorker('w');
+    await withController({ workers: [worker], policy }, async (run) => {
+      // Batches of every size, full and filled up, and both models.
+      for (const count of [1, 2, 3, 4, 7]) {
+        for (let i = 0; i < count; i++) run.ask(i % 5 === 4 ? 1 : 0);
+        await run.pass(60);
+      }
+      expect(run.outcomes).toEqual(run.asked.map(() => 'ok'));
+      for (const asked of run.asked) expect(got(asked)).toEqual(own(asked));
+      const sizes = new Set(run.asked.map(({ answers }) => answers[0].batchSize));
+      expect([...sizes].sort()).toEqual([1, 2, 4]);
+      expect(worker.kinds(INFER).some(({ batchIndex, count }) => count < 2 ** batchIndex)).toBe(
+        policy === 'fifo',
+      );
+    });
+  });
+
+  it('sends of each input the requests of the batch, one after the other', async () => {
+    const worker = new FakeWorker('w');
+    await withController({ workers: [worker], policy }, async (run) => {
+      for (let i = 0; i < 3; i++) run.ask();
+      await run.pass(80);
+      const rows = (input: number) => worker.kinds(INFER).flatMap(({ inputs }) => [...inputs[input]]);
+      expect(rows(0)).toEqual([0, 1, 7, 1, 2, 7, 2, 3, 7]);
+      expect(rows(1)).toEqual([0, 1, 3, 1, 6, 1]);
+      expect(worker.kinds(LOAD)).toHaveLength(1);
+    });
+  });
+
+  it('answers error with what the device said of an INFER, and only that batch', async () => {
+    const worker = new FakeWorker('w');
+    await withController({ workers: [worker], policy }, async (run) => {
+      run.ask();
+      await run.pass(50);
+      worker.executing = false;
+      run.ask();
+      await run.pass(10);
+      worker.answer(worker.sent.at(-1) as never, {
+        status: STATUS_DEVICE_ERROR,
+        outputs: [],
+        error: 'no memory',
+      });
+      worker.executing = true;
+      run.ask();
+      await run.pass(50);
+      expect(run.outcomes).toEqual(['ok', 'error', 'ok']);
+      expect(run.asked[1].answers[0]).toMatchObject({ error: 'no memory', outputs: [], batchSize: 0 });
+      expect(run.said).toContain('GPU 0 failed at one: no memory');
+    });
+  });
+
+  it('answers late with outputs, and says nothing of a prediction', async () => {
+    const worker = new FakeWorker('w');
+    await withController({ workers: [worker], policy }, async (run) => {
+      run.ask();
+      await run.pass(50);
+      worker.executing = false;
+      const asked = run.ask();
+      await run.pass(150);
+      worker.answer(worker.sent.at(-1) as never);
+      await run.pass(1);
+      expect(asked.answers[0]).toMatchObject({ outcome: OUTCOME_LATE, predictedNs: 0, batchSize: 1 });
+      expect(got(asked)).toEqual(own(asked));
+    });
+  });
+
+  it('ignores results of actions that it knows nothing of', async () => {
+    const worker = new FakeWorker('w');
+    await withController({ workers: [worker], policy }, async (run) => {
+      const asked = run.ask();
+      await run.pass(50);
+      const [infer] = worker.kinds(INFER);
+      worker.answer(infer);
+      worker.answer({ ...infer, id: 4711 });
+      await run.pass(1);
+      expect(asked.answers).toHaveLength(1);
+      expect(run.outcomes).toEqual(['ok']);
+    });
+  });
+});
+
+it('tells the predicted latency of what it refuses, and of nothing else', async () => {
+  const worker = new FakeWorker('w');
+  await withController({ workers: [worker], admission: 'predict' }, async (run) => {
+    const refused = run.ask(0, 5);
+    const served = run.ask(0, 100);
+    await run.pass(50);
+    expect(refused.answers[0]).toMatchObject({ outcome: OUTCOME_REJECTED, batchSize: 0, error: '' });
+    expect(refused.answers[0].predictedNs).toBeGreaterThan(11_000_000);
+    expect(served.answers[0]).toMatchObject({ outcome: OUTCOME_OK, predictedNs: 0 });
+    worker.executing = false;
+    const failed = run.ask(0, 100);
+    await run.pass(5);
+    worker.answer(worker.sent.at(-1) as never, { status: STATUS_INFER_TOO_LATE, outputs: [] });
+    await run.pass(1);
+    expect(failed.answers[0]).toMatchObject({ outcome: OUTCOME_ERROR, predictedNs: 0 });
+  });
+});
+
+it('takes what happens in one turn of the event loop as one instant', async () => {
+  const worker = new FakeWorker('w');
+  await withController({ workers: [worker], policy: 'fifo' }, async (run) => {
+    run.ask();
+    await run.pass(50);
+    for (let i = 0; i < 4; i++) run.ask();
+    await run.pass(0);
+    expect(worker.kinds(INFER).map(({ count }) => count)).toEqual([1, 4]);
+    await run.pass(50);
+  });
+});
+
+it('runs on GPUs with one lane', async () => {
+  const worker = new FakeWorker('w', description({ gpus: [gpu({ oneLane: true })] }));
+  await withController({ workers: [worker] }, async (run) => {
+    for (let i = 0; i < 6; i++) run.ask(i % 2);
+    await run.pass(100);
+    expect(run.outcomes).toEqual(run.asked.map(() => 'ok'));
+  });
+});

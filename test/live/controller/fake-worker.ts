@@ -1,0 +1,153 @@
+import { INFER, LOAD, STATUS_DEVICE_ERROR, STATUS_OK, UNLOAD } from '../../../src/core/action.js';
+import type {
+  ActionMessage,
+  GpuDescription,
+  ResultMessage,
+  WorkerDescription,
+} from '../../../src/live/messages.js';
+import type { ServedModel } from '../../../src/live/model.js';
+import type { WorkerEvents, WorkerLink } from '../../../src/live/worker-link.js';
+import { model as modelSpec } from '../../core/fixtures.js';
+import { MS } from '../../sim/fixtures.js';
+
+/** A model of 2 pages with two inputs and two outputs: `sum`, of the bytes of both, and `twice`, the first doubled. */
+export function served(name = 'model', over: Partial<ServedModel> = {}): ServedModel {
+  return {
+    spec: modelSpec({ name, inputBytes: 5, outputBytes: 6 }),
+    signature: {
+      inputs: [
+        { name: 'a', datatype: 'UINT8', shape: [3], bytes: 3 },
+        { name: 'b', datatype: 'UINT8', shape: [2], bytes: 2 },
+      ],
+      outputs: [
+        { name: 'sum', datatype: 'UINT8', shape: [], bytes: 1 },
+        { name: 'twice', datatype: 'UINT8', shape: [3], bytes: 3 },
+      ],
+      batched: true,
+    },
+    version: '1',
+    sloNs: null,
+    ...over,
+  };
+}
+
+export function gpu(over: Partial<GpuDescription> = {}): GpuDescription {
+  return { name: 'fake', provider: 'cpu', pages: 6, oneLane: false, ...over };
+}
+
+/** Two models on one GPU that holds three. */
+export function description(over: Partial<WorkerDescription> = {}): WorkerDescription {
+  return { gpus: [gpu()], pageBytes: 10_000_000, models: [served('one'), served('two')], ...over };
+}
+
+/** What the models in `served` make of the inputs of `count` requests. */
+export function compute([a, b]: readonly Uint8Array[], count: number): Uint8Array<ArrayBuffer>[] {
+  const sums = Uint8Array.from({ length: count }, (_, i) =>
+    [...a.subarray(i * 3, i * 3 + 3), ...b.subarray(i * 2, i * 2 + 2)].reduce((sum, byte) => sum + byte, 0),
+  );
+  return [sums, a.map((byte) => byte * 2)];
+}
+
+/**
+ * A worker at the other end of a link, played by the test. Unless told otherwise it executes what it is sent, as long
+ * as the profile says, and never at the same instant.
+ */
+export class FakeWorker implements WorkerLink {
+  readonly sent: ActionMessage[] = [];
+  readonly restarts: string[] = [];
+  closed = false;
+  /** False: it keeps what it is sent, and the test answers. */
+  executing = true;
+  /** Models that it cannot load. */
+  broken: readonly number[] = [];
+  /** Models by GPU. */
+  present: Set<number>[] = [];
+  private events: WorkerEvents | null = null;
+  private nowNs: () => number = () => 0;
+  /** Counts the times that it came up: what was sent before is not answered. */
+  private life = 0;
+  private isUp = false;
+
+  constructor(
+    readonly name: string,
+    public described: WorkerDescription = description(),
+    /** Whether it introduces itself as soon as the controller calls. */
+    private readonly answers = true,
+  ) {}
+
+  start(events: WorkerEvents, nowNs: () => number): void {
+    this.events = events;
+    this.nowNs = nowNs;
+    if (this.answers) queueMicrotask(() => this.up());
+  }
+
+  send(actions: readonly ActionMessage[]): void {
+    if (!this.isUp || this.closed) throw new Error(`${this.name} was sent actions while it was down`);
+    this.sent.push(...actions);
+    const { life } = this;
+    for (const action of actions) {
+      if (!this.executing) continue;
+      setTimeout(() => {
+        if (life === this.life) this.answer(action);
+      }, this.durationNs(action) / MS);
+    }
+  }
+
+  restart(reason: string): void {
+    this.restarts.push(reason);
+    queueMicrotask(() => this.down(reason));
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    this.life++;
+  }
+
+  /** Comes up with these weights on its GPUs. */
+  up(present: readonly (readonly number[])[] = this.described.gpus.map(() => [])): void {
+    this.life++;
+    this.isUp = true;
+    this.present = present.map((models) => new Set(models));
+    if (!this.closed) this.events?.up(this.described, { present });
+  }
+
+  down(reason = 'was killed', only: number | null = null): void {
+    if (only === null) {
+      this.life++;
+      this.isUp = false;
+    }
+    this.events?.down(reason, only);
+  }
+
+  /** The result of an action as the device would give it. */
+  answer(action: ActionMessage, over: Partial<ResultMessage> = {}): void {
+    const endNs = this.nowNs();
+    const isBroken = action.kind === LOAD && this.broken.includes(action.model);
+    const error = isBroken ? { status: STATUS_DEVICE_ERROR, error: 'the file is corrupt' } : {};
+    const { id, gpu, kind, model, count, inputs } = action;
+    if (kind === LOAD && !isBroken) this.present[gpu].add(model);
+    if (kind === UNLOAD) this.present[gpu].delete(model);
+    this.events?.results([
+      {
+        id,
+        gpu,
+        status: STATUS_OK,
+        beginNs: endNs - this.durationNs(action),
+        endNs,
+        outputs: kind === INFER ? compute(inputs, count) : [],
+        error: '',
+        ...error,
+        ...over,
+      },
+    ]);
+  }
+
+  kinds(kind: number): ActionMessage[] {
+    return this.sent.filter((action) => action.kind === kind);
+  }
+
+  private durationNs({ kind, model, batchIndex }: ActionMessage): number {
+    const { spec } = this.described.models[model];
+    return kind === LOAD ? spec.loadNs : kind === INFER ? spec.execNs[batchIndex] : 0;
+  }
+}

@@ -1,0 +1,160 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { INFER, UNLOAD } from '../../../src/core/action.js';
+import { Fleet } from '../../../src/live/controller/fleet.js';
+import type { WorkerDescription } from '../../../src/live/messages.js';
+import { description, FakeWorker, gpu, served } from './fake-worker.js';
+import { withController } from './harness.js';
+
+const SECOND = 1_000_000_000;
+
+describe('assembling', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  const assemble = async (...workers: FakeWorker[]) => {
+    const assembled = new Fleet(workers).assemble(() => 0, 2 * SECOND);
+    const settled = assembled.then(
+      (cluster) => cluster,
+      (error: Error) => error,
+    );
+    await vi.advanceTimersByTimeAsync(2000);
+    return settled;
+  };
+  const problem = async (...described: WorkerDescription[]) =>
+    assemble(...described.map((one, i) => new FakeWorker(`host${i}:8003`, one)));
+
+  it('numbers the GPUs of all workers, and counts on the slower profile and the smaller cache', async () => {
+    const slow = served('one', {
+      spec: { ...served('one').spec, execNs: [4_000_000, 4_500_000, 9_000_000], pages: 3 },
+    });
+    const [a, b] = [
+      description({ gpus: [gpu({ pages: 20 }), gpu({ pages: 20 })] }),
+      description({ gpus: [gpu({ pages: 8 })], models: [slow, served('two')] }),
+    ];
+    const cluster = await problem(a, b);
+    expect(cluster).toMatchObject({
+      spec: {
+        gpus: 3,
+        pages: 8,
+        oneLane: false,
+        models: [{ name: 'one', execNs: [4_000_000, 5_000_000, 9_000_000], pages: 3 }, { name: 'two' }],
+      },
+    });
+  });
+
+  it('says which workers did not answer in time', async () => {
+    const silent = [new FakeWorker('a:1', description(), false), new FakeWorker('b:2', description(), false)];
+    expect(await assemble(new FakeWorker('c:3'), ...silent)).toMatchObject({
+      code: 'E_WORKER',
+      message: 'no answer from a:1, b:2 within 2000 ms: is `escapement worker` running there?',
+    });
+  });
+
+  it.each<[string, Partial<WorkerDescription>, string]>([
+    ['a model is missing', { models: [served('one')] }, 'model two is on one of them only'],
+    [
+      'a model is new',
+      { models: [served('one'), served('two'), served('x')] },
+      'model x is on one of them only',
+    ],
+    [
+      'models have another order',
+      { models: [served('two'), served('one')] },
+      'their models come in a different order',
+    ],
+    [
+      'a version differs',
+      { models: [served('one'), served('two', { version: '7' })] },
+      'model two is version 1 there and 7 here',
+    ],
+    [
+      'inputs differ',
+      { models: [served('one', { signature: { ...served().signature, inputs: [] } }), served('two')] },
+      'model one has other inputs or outputs',
+    ],
+    [
+      'batch sizes differ',
+      { models: [served('one', { spec: { ...served('one').spec, batchSizes: [1, 2, 8] } }), served('two')] },
+      'model one has batch sizes 1,2,8 there and 1,2,4 here',
+    ],
+    ['pages differ', { pageBytes: 1 }, 'their page sizes differ'],
+    [
+      'lanes differ',
+      { gpus: [gpu({ oneLane: true })] },
+      'their devices have different kinds of lanes: use one provider for all',
+    ],
+  ])('refuses workers where %s', async (_, over, why) => {
+    expect(await problem(description(), description(over))).toMatchObject({
+      code: 'E_WORKER',
+      message: `workers host0:8003 and host1:8003 don't go together: ${why}`,
+    });
+  });
+
+  it('takes a worker as it is when the last one is there, though it was another before', async () => {
+    const [early, late] = [new FakeWorker('a'), new FakeWorker('b', description(), false)];
+    const other = description({ gpus: [gpu(), gpu()] });
+    const assembled = new Fleet([early, late]).assemble(() => 0, 2 * SECOND);
+    await vi.advanceTimersByTimeAsync(10);
+    early.down();
+    early.described = other;
+    early.up();
+    late.up();
+    expect((await assembled).spec.gpus).toBe(3);
+  });
+});
+
+describe('a worker that comes back', () => {
+  it.each<[string, Partial<WorkerDescription>, string]>([
+    ['fewer GPUs', { gpus: [gpu()] }, 'it has 1 GPUs where there were 2'],
+    ['a smaller cache', { gpus: [gpu(), gpu({ pages: 4 })] }, 'the weights cache of GPU 1 is smaller'],
+    ['other lanes', { gpus: [gpu(), gpu({ oneLane: true })] }, 'GPU 1 has another kind of lanes'],
+    ['other models', { models: [served('one')] }, 'model two is on one of them only'],
+    ['other pages', { pageBytes: 1 }, 'its pages have another size'],
+  ])('with %s is not used, until it is as it was', async (_, over, why) => {
+    const [a, b] = [description({ gpus: [gpu(), gpu()] }), description()];
+    const workers = [new FakeWorker('a', a), new FakeWorker('b', b)];
+    await withController({ workers }, async (run) => {
+      const [first, second] = workers;
+      first.down();
+      first.described = { ...a, ...over };
+      first.up();
+      await run.pass(1);
+      expect(run.said.at(-1)).toBe(`a is not used: is not taken back: ${why}`);
+      for (let i = 0; i < 4; i++) run.ask(i % 2);
+      await run.pass(60);
+      expect(run.outcomes).toEqual(['ok', 'ok', 'ok', 'ok']);
+      expect(first.sent).toEqual([]);
+      expect(second.sent.map(({ gpu }) => gpu)).not.toContain(2);
+      first.down();
+      first.described = a;
+      first.up();
+      second.down();
+      await run.pass(1);
+      run.ask();
+      await run.pass(40);
+      expect(run.outcomes.at(-1)).toBe('ok');
+      expect(first.kinds(INFER)).toHaveLength(1);
+    });
+  });
+
+  it('with more weights than the cluster has pages for is told to drop the rest', async () => {
+    const models = ['one', 'two', 'three', 'four'].map((name) => served(name));
+    const large = new FakeWorker('large', description({ models, gpus: [gpu({ pages: 8 })] }));
+    const small = new FakeWorker('small', description({ models }));
+    await withController({ workers: [large, small] }, async (run) => {
+      large.down();
+      large.up([[3, 1, 0, 2]]);
+      await run.pass(10);
+      expect(large.kinds(UNLOAD).map(({ model }) => model)).toEqual([2]);
+      small.down();
+      for (let model = 0; model < 4; model++) run.ask(model);
+      await run.pass(80);
+      expect(run.outcomes).toEqual(['ok', 'ok', 'ok', 'ok']);
+      expect(large.present[0].size).toBe(3);
+    });
+  });
+});

@@ -1,0 +1,146 @@
+import { expect, vi } from 'vitest';
+import type { Admission } from '../../../src/core/controller.js';
+import { OUTCOME_NAMES } from '../../../src/core/request.js';
+import { NS_PER_S } from '../../../src/core/units.js';
+import { createPolicyOf } from '../../../src/experiment/create-policy.js';
+import { Clock } from '../../../src/live/clock.js';
+import { Fleet } from '../../../src/live/controller/fleet.js';
+import { LiveController } from '../../../src/live/controller/live-controller.js';
+import { JournalWriter } from '../../../src/live/journal/journal-writer.js';
+import { replayJournal } from '../../../src/live/journal/replay.js';
+import type { InferenceAnswer } from '../../../src/live/service.js';
+import { MS } from '../../sim/fixtures.js';
+import { header, journalPath, replayPolicy } from '../journal/fixtures.js';
+import type { FakeWorker } from './fake-worker.js';
+
+/** Time stands still between the steps of a test; files are written in real time. */
+const FAKED = [
+  'setTimeout',
+  'clearTimeout',
+  'setInterval',
+  'clearInterval',
+  'setImmediate',
+  'clearImmediate',
+  'hrtime',
+] as const;
+
+export interface LiveOptions {
+  readonly workers: readonly FakeWorker[];
+  readonly policy?: string;
+  readonly sloMs?: number;
+  readonly admission?: Admission;
+  readonly hangNs?: number;
+}
+
+/** A request and what became of it. */
+export interface Asked {
+  readonly inputs: readonly Uint8Array[];
+  readonly answers: InferenceAnswer[];
+}
+
+/** A live controller over workers and a clock that the test plays. */
+export class LiveHarness {
+  readonly asked: Asked[] = [];
+
+  constructor(
+    readonly controller: LiveController,
+    /** What the controller said of its workers, GPUs and devices. */
+    readonly said: readonly string[],
+    private readonly sloMs: number,
+  ) {}
+
+  /** Asks for one inference; its number is in the inputs. */
+  ask(model = 0, sloMs = this.sloMs): Asked {
+    const number = this.asked.length;
+    const inputs = [new Uint8Array([number, number + 1, 7]), new Uint8Array([number * 3, 1])];
+    const asked: Asked = { inputs, answers: [] };
+    this.asked.push(asked);
+    let inCall = true;
+    this.controller.infer({
+      model,
+      user: 0,
+      sloNs: sloMs * MS,
+      inputs,
+      done: (answer) => {
+        expect(inCall, 'a request is not answered from within the call').toBe(false);
+        asked.answers.push(answer);
+      },
+    });
+    inCall = false;
+    return asked;
+  }
+
+  /** Lets time pass. */
+  async pass(ms: number): Promise<void> {
+    await vi.advanceTimersByTimeAsync(ms);
+  }
+
+  /** Outcomes so far, '-' for none. */
+  get outcomes(): string[] {
+    return this.asked.map(
+      ({ answers }) => answers.map(({ outcome }) => OUTCOME_NAMES[outcome]).join() || '-',
+    );
+  }
+}
+
+/**
+ * Plays `scenario` with a controller over the workers, then closes it. Every request must have exactly one answer
+ * then, and its journal must replay to the same digest.
+ */
+export async function withController(
+  { workers, policy = 'clockwork', sloMs = 100, admission = 'none', hangNs = 10 * NS_PER_S }: LiveOptions,
+  scenario: (run: LiveHarness) => Promise<void>,
+): Promise<void> {
+  vi.useFakeTimers({ toFake: [...FAKED] });
+  const path = journalPath();
+  const clock = new Clock();
+  const fleet = new Fleet(workers);
+  const said: string[] = [];
+  let digest = '';
+  let run: LiveHarness;
+  let journal: JournalWriter;
+  try {
+    const cluster = await fleet.assemble(() => clock.nowNs(), NS_PER_S);
+    const { spec } = cluster;
+    const head = header(policy, {
+      ...spec,
+      oneLane: spec.oneLane ?? false,
+      defaultSloNs: sloMs * MS,
+      admission,
+    });
+    journal = new JournalWriter(path, head, (error) => {
+      throw error;
+    });
+    const controller = new LiveController({
+      fleet,
+      cluster,
+      clock,
+      createPolicy: createPolicyOf(head.policy),
+      defaultSloNs: sloMs * MS,
+      admission,
+      observer: { answered: () => {}, completed: () => {} },
+      journal,
+      hangNs,
+      events: {
+        wokeLate: () => {},
+        gpuDown: (gpu, reason) => said.push(`GPU ${gpu} down: ${reason}`),
+        gpuUp: (gpu) => said.push(`GPU ${gpu} up`),
+        worker: (name, up, what) => said.push(`${name} ${up ? 'is used' : 'is not used'}: ${what}`),
+        deviceError: (gpu, model, error) => said.push(`GPU ${gpu} failed at ${model}: ${error}`),
+      },
+    });
+    run = new LiveHarness(controller, said, sloMs);
+    await run.pass(1);
+    await scenario(run);
+    await controller.close();
+    await run.pass(1);
+    digest = controller.core.digest;
+  } finally {
+    vi.useRealTimers();
+  }
+  await journal.close(digest);
+  expect(run.asked.map(({ answers }) => answers.length)).toEqual(run.asked.map(() => 1));
+  expect(workers.map(({ closed }) => closed)).toEqual(workers.map(() => true));
+  const replay = await replayJournal(path, { createPolicy: replayPolicy });
+  expect(replay).toMatchObject({ digest, recordedDigest: digest, truncated: false });
+}
