@@ -6,7 +6,7 @@ import { loadServerSettings } from '../experiment/server-settings.js';
 import { parseBytes, parseDuration } from '../experiment/units-text.js';
 import { createLog, LOG_LEVELS, type LogLevel } from '../live/telemetry/log.js';
 import type { WorkerLink } from '../live/worker-link.js';
-import type { Server } from '../serving/server.js';
+import type { Server, ServerOptions } from '../serving/server.js';
 import { manyValues, oneValue, oneValueOr, wholeNumber } from './args.js';
 import { EXIT_INTERRUPTED } from './exit-codes.js';
 import { packageVersion } from './version.js';
@@ -59,42 +59,54 @@ const START_TIMEOUT = '60s';
 const HANG = '10s';
 const IMPATIENT_MS = 1000;
 
-/** Runs a controller over these workers until SIGTERM or SIGINT; then drains it. */
+/** The workers of a controller. */
+export interface Workers {
+  readonly links: readonly WorkerLink[];
+  close(): Promise<void>;
+}
+
+/**
+ * Runs a controller until SIGTERM or SIGINT; then drains it. The workers are started when all flags were read: that
+ * may take long.
+ */
 export async function runServer(
   role: string,
   args: ServerArgs,
-  links: readonly WorkerLink[],
-  afterwards: () => Promise<void>,
+  startWorkers: () => Promise<Workers>,
 ): Promise<void> {
   const { startServer } = await import('../serving/server.js');
-  const settings = await loadServerSettings(args.experiment ?? null, args.set);
+  const options = await serverOptions(role, args);
   const drainNs = durationOf(args.drain, 'drain');
+  const workers = await startWorkers();
   let server: Server | null = null;
   try {
-    server = await startServer({
-      links,
-      settings,
-      host: args.host,
-      httpPort: portOf(args['http-port'], 'http-port'),
-      grpcPort: portOf(args['grpc-port'], 'grpc-port'),
-      metricsPort: portOf(args['metrics-port'], 'metrics-port'),
-      door: {
-        token: await tokenOf(args),
-        tls: await tlsOf(args),
-        maxBodyBytes: bytesOf(args['max-body'], 'max-body'),
-      },
-      journal: args.journal ?? null,
-      startTimeoutNs: parseDuration(START_TIMEOUT),
-      hangNs: parseDuration(HANG),
-      serverVersion: packageVersion(),
-      log: createLog(args['log-level'], role),
-    });
+    server = await startServer({ ...options, links: workers.links });
     await untilStopped();
     await server.close(drainNs);
   } finally {
     await server?.close(0);
-    await afterwards();
+    await workers.close();
   }
+}
+
+async function serverOptions(role: string, args: ServerArgs): Promise<Omit<ServerOptions, 'links'>> {
+  return {
+    settings: await loadServerSettings(args.experiment ?? null, args.set),
+    host: args.host,
+    httpPort: portOf(args['http-port'], 'http-port'),
+    grpcPort: portOf(args['grpc-port'], 'grpc-port'),
+    metricsPort: portOf(args['metrics-port'], 'metrics-port'),
+    door: {
+      token: await tokenOf(args),
+      tls: await tlsOf(args),
+      maxBodyBytes: bytesOf(args['max-body'], 'max-body'),
+    },
+    journal: args.journal ?? null,
+    startTimeoutNs: parseDuration(START_TIMEOUT),
+    hangNs: parseDuration(HANG),
+    serverVersion: packageVersion(),
+    log: createLog(args['log-level'], role),
+  };
 }
 
 /**

@@ -137,6 +137,7 @@ async function runOn(
     };
   } catch (error) {
     await controller.close();
+    await journal?.close(controller.core.digest);
     throw error;
   }
 }

@@ -7,6 +7,7 @@ import {
   experimentOf,
   type MachineDelays,
   prepare,
+  roomySloMs,
   type Subject,
 } from './subject.js';
 
@@ -24,7 +25,6 @@ interface Figures {
 }
 
 export const FIDELITY_LOADS = [0.3, 0.6, 0.9, 1.2];
-export const FIDELITY_SLO_MS = 250;
 
 /** The same arrivals of the same experiment live and in simulation, at shares of the device's capacity. */
 export async function measureFidelity(
@@ -41,7 +41,7 @@ export async function measureFidelity(
     const experiment = await experimentOf(bench, {
       subjects,
       workload: `{ kind: poisson, rate: ${rate}/s, duration: ${seconds}s }`,
-      sloMs: FIDELITY_SLO_MS,
+      sloMs: roomySloMs(profiles),
       seconds,
       delays,
     });

@@ -1,5 +1,5 @@
 import { runLive } from '../../serving/run-live.js';
-import { type Bench, experimentOf, prepare, type Subject } from './subject.js';
+import { type Bench, experimentOf, prepare, roomySloMs, type Subject } from './subject.js';
 
 export interface Saturation {
   /** Requests per second that the device serves under a load of twice what it can. */
@@ -19,14 +19,14 @@ export async function measureSaturation(
   subject: Subject,
   seconds: number,
 ): Promise<Saturation> {
-  const { batches } = await prepare(bench, subject);
+  const profile = await prepare(bench, subject);
+  const { batches } = profile;
   const rps = batches.map(({ batch, medianMs }) => (1000 * batch) / medianMs);
   const rate = (OVERLOAD * Math.max(...rps)).toFixed(1);
-  const slowestMs = batches[batches.length - 1].medianMs;
   const experiment = await experimentOf(bench, {
     subjects: [subject],
     workload: `{ kind: poisson, rate: ${rate}/s, duration: ${seconds}s }`,
-    sloMs: Math.ceil(10 * slowestMs),
+    sloMs: roomySloMs([profile]),
     seconds,
   });
   const { summary } = (await runLive(experiment)).result;

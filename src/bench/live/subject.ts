@@ -6,7 +6,7 @@ import type { Experiment } from '../../experiment/experiment.js';
 import { parseExperiment } from '../../experiment/load.js';
 import { profilePathOf } from '../../experiment/onnx-model.js';
 import { type Profile, readProfile } from '../../experiment/profile.js';
-import type { Provider } from '../../live/device.js';
+import { hasOneLane, type Provider } from '../../live/device.js';
 
 /** A model that benchmarks run on real weights. */
 export interface Subject {
@@ -38,6 +38,11 @@ export async function prepare(bench: Bench, subject: Subject): Promise<Profile> 
   return readProfile(profilePath);
 }
 
+/** An objective that leaves room for a few INFERs of the largest batch. */
+export function roomySloMs(profiles: readonly Profile[]): number {
+  return Math.ceil(8 * Math.max(...profiles.map(({ batches }) => batches[batches.length - 1].medianMs)));
+}
+
 /** Requests per second that one device serves at most, if it gets as many of each model, in their best batches. */
 export function capacityRps(profiles: readonly Profile[]): number {
   const bestMs = profiles.map(({ batches }) =>
@@ -66,10 +71,11 @@ export interface BenchWorkload {
   readonly admission?: 'none' | 'predict';
 }
 
-const WARM_UP = '1s';
+const WARM_UP = '2s';
 
 /** An experiment over benchmark models, for either clock. */
 export function experimentOf(bench: Bench, load: BenchWorkload): Promise<Experiment> {
+  const device = { kind: bench.device, adapter: 0, intraOpThreads: 1 };
   const { subjects, sloMs, delays = { delayNs: 0, overheadNs: 0 } } = load;
   const models = subjects.map(
     ({ name }) => `  - { kind: onnx, name: ${name}, path: ${join(bench.repository, name)} }`,
@@ -78,6 +84,7 @@ export function experimentOf(bench: Bench, load: BenchWorkload): Promise<Experim
 cluster:
   gpus: 1
   memory: 2GiB
+  lanes: ${hasOneLane(device) ? 'one' : 'two'}
   noise: { distribution: profile }
   network: { delay: ${Math.round(delays.delayNs)}ns }
   overhead: ${Math.round(delays.overheadNs)}ns

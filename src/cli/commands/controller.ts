@@ -40,7 +40,7 @@ export function controllerCommand(cli: Argv): void {
             log: (line) => process.stderr.write(`controller: ${line}\n`),
           }),
       );
-      await runServer('controller', args, links, async () => {});
+      await runServer('controller', args, async () => ({ links, close: async () => {} }));
     },
   );
 }

@@ -17,8 +17,10 @@ export function serveCommand(cli: Argv): void {
       const { startMachine } = await import('../../live/machine/local-machine.js');
       const { LocalWorker } = await import('../../live/transport/local-worker.js');
       const say = (what: string) => process.stderr.write(`serve: ${what}\n`);
-      const machine = await startMachine(await machineOptions(args, say));
-      await runServer('server', args, [new LocalWorker(machine)], () => machine.close());
+      await runServer('server', args, async () => {
+        const machine = await startMachine(await machineOptions(args, say));
+        return { links: [new LocalWorker(machine)], close: () => machine.close() };
+      });
     },
   );
 }

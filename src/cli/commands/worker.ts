@@ -1,5 +1,6 @@
 import type { Argv } from 'yargs';
-import { oneValueOr, wholeNumber } from '../args.js';
+import { EscapementError } from '../../core/errors.js';
+import { oneValueOr } from '../args.js';
 import { machineFlags, machineOptions } from '../machine-flags.js';
 import { listenFlags, portOf, tlsOf, tokenOf, untilStopped } from '../server-flags.js';
 
@@ -20,11 +21,14 @@ export function workerCommand(cli: Argv): void {
       const { runWorker } = await import('../../serving/worker.js');
       const say = (what: string) => process.stderr.write(`worker: ${what}\n`);
       const [token, tls] = [await tokenOf(args), await tlsOf(args)];
+      const port = portOf(args.port, 'port');
+      if (port === null) throw new EscapementError('E_USAGE', '--port off: a worker needs one');
+      const metricsPort = portOf(args['metrics-port'], 'metrics-port');
       const stop = await runWorker({
         machine: await machineOptions(args, say),
         host: args.host,
-        port: wholeNumber(args.port, 'port', 0),
-        metricsPort: portOf(args['metrics-port'], 'metrics-port'),
+        port,
+        metricsPort,
         ...(token === null ? {} : { token }),
         ...(tls === null ? {} : { tls }),
         logLevel: args['log-level'],

@@ -1,9 +1,9 @@
 import { Calendar } from '../../core/calendar.js';
 import { monotonicNs } from '../clock.js';
 import type { ResultMessage } from '../messages.js';
+import type { Signal } from '../signal.js';
 import type { GpuExecutor } from './gpu-executor.js';
 import type { ExecutorOrder, ThreadReport } from './protocol.js';
-import type { Signal } from './signal.js';
 import { buffersOf } from './transfer.js';
 
 export interface ExecutorLoopOptions {

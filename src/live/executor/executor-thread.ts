@@ -3,11 +3,11 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { invariant } from '../../core/invariant.js';
 import { hasOneLane } from '../device.js';
 import type { ResultMessage } from '../messages.js';
+import { Signal } from '../signal.js';
 import { ExecutorLoop } from './executor-loop.js';
 import { GpuExecutor } from './gpu-executor.js';
 import { OrtDevice } from './ort-device.js';
 import type { ExecutorThreadData, ThreadReport } from './protocol.js';
-import { Signal } from './signal.js';
 import { SimulatedDevice } from './simulated-device.js';
 
 const machine = parentPort;

@@ -2,10 +2,10 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { STATUS_OK } from '../../core/action.js';
 import { invariant } from '../../core/invariant.js';
 import { monotonicNs } from '../clock.js';
+import { Signal } from '../signal.js';
 import { ExecLine } from './exec-line.js';
 import type { ModelHost } from './model-host.js';
 import type { HostLine, HostMessage, HostOrder, HostReply, HostReport } from './protocol.js';
-import { Signal } from './signal.js';
 import { buffersOf } from './transfer.js';
 
 /**

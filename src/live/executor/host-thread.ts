@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { EscapementError } from '../../core/errors.js';
 import { invariant } from '../../core/invariant.js';
+import { Signal } from '../signal.js';
 import { HostLoop } from './host-loop.js';
 import { type HostModel, ModelHost } from './model-host.js';
 import type { HostedModel, HostThreadData, ThreadReport } from './protocol.js';
-import { Signal } from './signal.js';
 
 const machine = parentPort;
 invariant(machine !== null, 'this file is the entry of a thread');

@@ -2,11 +2,11 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { LANE_EXEC, LANE_WEIGHTS, UNLOAD } from '../../core/action.js';
 import { invariant } from '../../core/invariant.js';
 import type { Worker } from '../../core/worker.js';
+import { Signal } from '../signal.js';
 import type { Device } from './device.js';
 import { type ExecEnd, ExecLine } from './exec-line.js';
 import type { LiveAction } from './live-action.js';
 import type { HostLine, HostMessage, HostOrder, HostReply, HostReport } from './protocol.js';
-import { Signal } from './signal.js';
 import { buffersOf } from './transfer.js';
 
 /**

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../core/errors.js';
 import type { DeviceSpec, OrtDeviceSpec } from '../device.js';
 import type { ActionMessage, ResultMessage } from '../messages.js';
 import type { WorkerModel } from '../model.js';
-import type { SignalBuffer } from './signal.js';
+import type { SignalBuffer } from '../signal.js';
 
 /** What an executor thread is started with. */
 export interface ExecutorThreadData {

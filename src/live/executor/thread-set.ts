@@ -2,6 +2,7 @@ import { MessageChannel, Worker as Thread, type TransferListItem } from 'node:wo
 import { EscapementError } from '../../core/errors.js';
 import type { OrtDeviceSpec } from '../device.js';
 import type { WorkerModel } from '../model.js';
+import { Signal } from '../signal.js';
 import { ExecLine } from './exec-line.js';
 import type {
   ExecutorOrder,
@@ -11,7 +12,6 @@ import type {
   HostThreadData,
   ThreadReport,
 } from './protocol.js';
-import { Signal } from './signal.js';
 import { buffersOf } from './transfer.js';
 
 export interface ThreadSetSpec {

@@ -10,8 +10,8 @@ import {
 } from '../../core/request.js';
 import { NS_PER_S } from '../../core/units.js';
 import { Histogram } from '../../metrics/histogram.js';
+import { PreciseTimer } from '../alarm/precise-timer.js';
 import { Clock } from '../clock.js';
-import { PreciseTimer } from './precise-timer.js';
 import type { LoadTarget } from './target.js';
 
 /** Requests that may be outstanding; one more is answered `error` at once. */
@@ -202,7 +202,7 @@ class Player {
 
   private stop(): void {
     this.ended = true;
-    this.timer.clear();
+    this.timer.close();
     clearInterval(this.look);
   }
 }

@@ -126,17 +126,25 @@ describe.each(POLICIES)('%s, while no GPU is there', (policy) => {
       worker.up();
       await run.pass(100);
       expect(run.outcomes).toEqual(['ok', 'timeout', 'ok', 'timeout', 'ok']);
-      // There was an end to it: what waits for longer now is not given up.
-      worker.executing = policy !== 'fifo';
-      for (let i = 0; i < 9; i++) run.ask(0, 20);
-      await run.pass(200);
-      worker.executing = true;
-      for (const action of worker.sent.slice(-1)) if (policy === 'fifo') worker.answer(action);
-      await run.pass(100);
-      expect(run.outcomes.slice(5)).toEqual(
-        run.outcomes.slice(5).map(() => (policy === 'fifo' ? 'late' : 'ok')),
-      );
     });
+  });
+});
+
+it('fifo gives nothing up when GPUs are there again', async () => {
+  const worker = new FakeWorker('w');
+  await withController({ workers: [worker], policy: 'fifo', sloMs: 20 }, async (run) => {
+    worker.down();
+    run.ask();
+    await run.pass(10);
+    worker.executing = false;
+    worker.up();
+    for (let i = 0; i < 5; i++) run.ask();
+    await run.pass(100);
+    expect(run.outcomes).toEqual(run.asked.map(() => '-'));
+    worker.executing = true;
+    worker.answer(worker.sent[0]);
+    await run.pass(100);
+    expect(run.outcomes).toEqual(run.asked.map(() => 'late'));
   });
 });
 

@@ -10,8 +10,8 @@ import { ExecLine } from '../../../src/live/executor/exec-line.js';
 import { GpuExecutor } from '../../../src/live/executor/gpu-executor.js';
 import { OrtDevice } from '../../../src/live/executor/ort-device.js';
 import type { HostMessage, HostReply } from '../../../src/live/executor/protocol.js';
-import { Signal } from '../../../src/live/executor/signal.js';
 import type { ActionMessage, ResultMessage } from '../../../src/live/messages.js';
+import { Signal } from '../../../src/live/signal.js';
 import { infer, load, type Order, profiled } from '../machine/fixtures.js';
 
 const NEVER = Number.POSITIVE_INFINITY;

@@ -1,4 +1,4 @@
-import { monotonicNs } from '../clock.js';
+import { monotonicNs } from './clock.js';
 
 /** What a signal is made of, as it crosses into another thread. */
 export type SignalBuffer = SharedArrayBuffer;
@@ -45,10 +45,15 @@ export class Signal {
     return Atomics.load(this.cells, STOPPED) === 1;
   }
 
-  /** Blocks this thread until the count is no longer `count`, or until the time has come; Infinity: no time. */
-  wait(count: number, untilNs: number): void {
-    const blockNs = untilNs - monotonicNs() - LATE_WAKE_NS;
+  /** Blocks this thread until the count is no longer `count`, or until about the time; Infinity: no time. */
+  block(count: number, untilNs: number): void {
+    const blockNs = untilNs - monotonicNs();
     if (blockNs > 0) Atomics.wait(this.cells, COUNT, count, blockNs / NS_PER_MS);
+  }
+
+  /** The same until the time to the microsecond: looks at the clock at last. */
+  wait(count: number, untilNs: number): void {
+    this.block(count, untilNs - LATE_WAKE_NS);
     while (this.count === count && monotonicNs() < untilNs);
   }
 }

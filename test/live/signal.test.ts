@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { monotonicNs } from '../../../src/live/clock.js';
-import { Signal } from '../../../src/live/executor/signal.js';
+import { monotonicNs } from '../../src/live/clock.js';
+import { Signal } from '../../src/live/signal.js';
 
 describe('Signal', () => {
   it('does not wait once it was raised after the count was read', () => {

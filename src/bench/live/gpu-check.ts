@@ -1,0 +1,113 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { EscapementError } from '../../core/errors.js';
+import { writeWhole } from '../../files/output-file.js';
+import { PROVIDERS, type Provider } from '../../live/device.js';
+import { ONNXRUNTIME_VERSION } from '../../live/ort/open-session.js';
+import { delaysOf, measureIdle } from './delays.js';
+import { measureFidelity } from './fidelity.js';
+import { fidelityTable, idleTable, profileTable, saturationTable } from './markdown.js';
+import { measureSaturation } from './saturation.js';
+import { type Bench, prepare, type Subject } from './subject.js';
+
+/*
+ * What a machine with a GPU does with real models: `npm run gpu-check -- [--device webgpu] [--input 224]
+ * [--seconds 20] [--out experiments/live/gpu]`. Profiles ResNet-18 and ResNet-50, runs the fidelity and efficiency
+ * experiments, and writes DATE-DEVICE.json and .md. Nothing else should run meanwhile.
+ */
+
+const { values: flags } = parseArgs({
+  options: {
+    device: { type: 'string', default: 'webgpu' },
+    input: { type: 'string', default: '224' },
+    seconds: { type: 'string', default: '20' },
+    out: { type: 'string', default: 'experiments/live/gpu' },
+    repository: { type: 'string', default: 'out/gpu-models' },
+  },
+});
+
+try {
+  await main(providerOf(flags.device), Number(flags.input), Number(flags.seconds));
+  process.exit(0);
+} catch (error) {
+  if (!(error instanceof EscapementError)) throw error;
+  process.stderr.write(`gpu-check: ${error.code}: ${error.message}\n`);
+  process.exit(error.exitCode);
+}
+
+async function main(device: Provider, input: number, seconds: number): Promise<void> {
+  mkdirSync(flags.repository, { recursive: true });
+  const bench: Bench = { repository: flags.repository, device };
+  const subjects: Subject[] = [
+    { name: `resnet18-${input}`, architecture: 'resnet18', input },
+    { name: `resnet50-${input}`, architecture: 'resnet50', input },
+  ];
+  const profiles = [];
+  for (const subject of subjects) profiles.push(await prepare(bench, subject));
+  say('one request at a time');
+  const idle = await measureIdle(bench, subjects[0], 10, seconds / 2);
+  const saturation = [];
+  for (const subject of subjects) {
+    say(`saturating ${subject.name}`);
+    saturation.push({ name: subject.name, ...(await measureSaturation(bench, subject, seconds)) });
+  }
+  say('the same arrivals live and simulated');
+  const delays = delaysOf(idle);
+  const fidelity = await measureFidelity(bench, subjects, delays, seconds);
+  const facts = {
+    device,
+    gpu: gpuName(),
+    onnxruntime: ONNXRUNTIME_VERSION,
+    node: process.version,
+    input,
+    seconds,
+  };
+  mkdirSync(flags.out, { recursive: true });
+  const date = today(flags.out);
+  const json = join(flags.out, `${date}-${device}.json`);
+  writeWhole(
+    json,
+    `${JSON.stringify({ ...facts, profiles, idle, saturation, delays, fidelity }, null, 2)}\n`,
+  );
+  const text = [
+    `# ${facts.gpu} through ${device}, ${date}\n`,
+    `onnxruntime ${facts.onnxruntime}, Node ${facts.node}; input ${input} × ${input}; ${seconds} s a run.\n`,
+    profileTable(profiles),
+    idleTable(idle),
+    saturationTable(saturation),
+    fidelityTable(fidelity),
+  ].join('\n');
+  writeWhole(json.replace(/json$/, 'md'), text);
+  process.stdout.write(`${text}\nwritten to ${json}\n`);
+}
+
+function providerOf(name: string): Provider {
+  const provider = PROVIDERS.find((known) => known === name);
+  if (provider !== undefined) return provider;
+  throw new EscapementError('E_USAGE', `--device ${name}: there are ${PROVIDERS.join(', ')}`);
+}
+
+function say(what: string): void {
+  process.stderr.write(`gpu-check: ${what}\n`);
+}
+
+/** What the driver calls the GPU, where it can be asked. */
+function gpuName(): string {
+  const { status, stdout } = spawnSync('nvidia-smi', ['--query-gpu=name', '--format=csv,noheader'], {
+    encoding: 'utf8',
+    timeout: 10_000,
+  });
+  const [name = ''] = status === 0 ? stdout.trim().split('\n') : [];
+  return name === '' ? (process.env.VK_ICD_FILENAMES ?? process.env.VK_DRIVER_FILES ?? 'unknown GPU') : name;
+}
+
+/** Year, month and day: the date of a file that is written now. */
+function today(dir: string): string {
+  const probe = join(dir, '.date');
+  writeWhole(probe, '');
+  const { mtime } = statSync(probe);
+  rmSync(probe);
+  return mtime.toISOString().slice(0, 10);
+}

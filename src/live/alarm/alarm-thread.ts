@@ -1,0 +1,25 @@
+// Entry of the thread that waits for a precise timer.
+import { parentPort, workerData } from 'node:worker_threads';
+import { invariant } from '../../core/invariant.js';
+import { monotonicNs } from '../clock.js';
+import { Signal } from '../signal.js';
+import type { AlarmSpec } from './precise-timer.js';
+
+const port = parentPort;
+invariant(port !== null, 'this file is the entry of a thread');
+const spec = workerData as AlarmSpec;
+const signal = new Signal(spec.signal);
+const at = new Float64Array(spec.at);
+
+/** The instant for which the alarm was raised last. */
+let raisedForNs = Number.NaN;
+while (!signal.stopped) {
+  const { count } = signal;
+  const atNs = at[0];
+  if (atNs === raisedForNs) signal.block(count, Number.POSITIVE_INFINITY);
+  else if (atNs > monotonicNs()) signal.block(count, atNs);
+  else {
+    raisedForNs = atNs;
+    port.postMessage(null);
+  }
+}

@@ -1,0 +1,104 @@
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { expect, onTestFinished } from 'vitest';
+import { NS_PER_S } from '../../src/core/units.js';
+import { createPolicyOf } from '../../src/experiment/create-policy.js';
+import { loadServerSettings } from '../../src/experiment/server-settings.js';
+import { replayJournal } from '../../src/live/journal/replay.js';
+import {
+  type LocalMachine,
+  type MachineOptions,
+  startMachine,
+} from '../../src/live/machine/local-machine.js';
+import type { WorkerModel } from '../../src/live/model.js';
+import { LocalWorker } from '../../src/live/transport/local-worker.js';
+import { type Server, type ServerOptions, startServer } from '../../src/serving/server.js';
+import { simulatedModel } from '../../src/serving/simulated-models.js';
+import { tempDir } from '../cli/run-cli.js';
+import { model } from '../core/fixtures.js';
+import { HttpClient } from '../live/door/fixtures.js';
+
+export const PAGE_BYTES = 10_000_000;
+
+/** Models of 2 pages with an input of 8 bytes and an output of 4. */
+export function smallModels(
+  count: number,
+  timeScale: number,
+  execMs: readonly number[] = [1, 2, 3],
+): WorkerModel[] {
+  return Array.from({ length: count }, (_, m) => {
+    const execNs = execMs.map((ms) => ms * 1_000_000);
+    const spec = model({ name: `model${m}`, loadNs: 2_000_000, execNs, inputBytes: 8, outputBytes: 4 });
+    return simulatedModel(spec, timeScale);
+  });
+}
+
+export interface Running {
+  readonly server: Server;
+  readonly machine: LocalMachine;
+  readonly http: HttpClient;
+  readonly metrics: HttpClient;
+  readonly journal: string;
+}
+
+/** A server over a machine of this process; it ends with the test, if not before. */
+export async function serve(
+  machineOptions: Pick<MachineOptions, 'devices' | 'models'> & Partial<MachineOptions>,
+  overrides: readonly string[] = [],
+  options: Partial<ServerOptions> = {},
+): Promise<Running> {
+  const machine = await startMachine({ pages: 6, pageBytes: PAGE_BYTES, ...machineOptions });
+  onTestFinished(() => machine.close());
+  const journal = join(tempDir(), 'run.journal');
+  const server = await startServer({
+    links: [new LocalWorker(machine)],
+    settings: await loadServerSettings(null, overrides),
+    host: '127.0.0.1',
+    httpPort: 0,
+    grpcPort: 0,
+    metricsPort: 0,
+    door: { token: null, tls: null },
+    journal,
+    startTimeoutNs: 20 * NS_PER_S,
+    hangNs: 10 * NS_PER_S,
+    serverVersion: '1.2.3',
+    log: pino({ level: 'silent' }),
+    ...options,
+  });
+  onTestFinished(() => server.close(0));
+  const port = (door: { readonly port: number } | null) => door?.port ?? 0;
+  return {
+    server,
+    machine,
+    http: new HttpClient(port(server.http)),
+    metrics: new HttpClient(port(server.metrics)),
+    journal,
+  };
+}
+
+export function simulated(gpus: number, timeScale: number) {
+  return Array.from({ length: gpus }, () => ({ kind: 'simulated', timeScale }) as const);
+}
+
+/** The body of an infer request for one of `smallModels`, or several in one call. */
+export function body(count = 1, sloMs?: number) {
+  const data = Array.from({ length: 2 * count }, (_, i) => i);
+  return {
+    ...(sloMs === undefined ? {} : { parameters: { slo_ms: sloMs } }),
+    inputs: [{ name: 'input', datatype: 'FP32', shape: [count, 2], data }],
+  };
+}
+
+/** Replays the journal of a run that is over: with the same digest, and with so many requests. */
+export async function expectReplay(journal: string, requests: number, digest?: string): Promise<void> {
+  const replay = await replayJournal(journal, {
+    createPolicy: ({ policy }, context) => createPolicyOf(policy)(context),
+  });
+  expect(replay).toMatchObject({ truncated: false, requests, digest: replay.recordedDigest });
+  if (digest !== undefined) expect(replay.digest).toBe(digest);
+}
+
+/** Resolves when it is so; a test that waits in vain ends by its own time limit. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 5));
+}

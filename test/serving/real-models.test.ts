@@ -1,0 +1,228 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type InferenceSession, Tensor } from 'onnxruntime-node';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseExperiment } from '../../src/experiment/load.js';
+import { makeModel } from '../../src/live/models/make/make-model.js';
+import { profileFileName } from '../../src/live/models/profile-file.js';
+import { readModelFile } from '../../src/live/models/repository.js';
+import { openSession } from '../../src/live/ort/open-session.js';
+import { stream } from '../../src/random/streams.js';
+import { measureProfile } from '../../src/serving/measure-profile.js';
+import { repositoryModels } from '../../src/serving/repository-models.js';
+import { runLive } from '../../src/serving/run-live.js';
+import { GrpcClient } from '../live/door/grpc-client.js';
+import { CPU, tempDir, writeIn } from '../live/models/fixtures.js';
+import { expectReplay, PAGE_BYTES, type Running, serve } from './fixtures.js';
+
+const BATCH_SIZES = [1, 2, 4];
+
+/** A repository of two small models with their profiles. */
+const repository = tempDir();
+const MODELS = [
+  { name: 'mlp', input: 32 },
+  { name: 'resnet18', input: 32 },
+] as const;
+const direct = new Map<string, InferenceSession>();
+
+beforeAll(async () => {
+  for (const { name, input } of MODELS) {
+    const { onnx } = makeModel(name, { input, seed: 5, classes: 10 });
+    const path = writeIn(repository, `${name}/1/model.onnx`, onnx);
+    writeIn(repository, `${name}/config.yaml`, `batchSizes: [${BATCH_SIZES}]\nslo: 5s\n`);
+    direct.set(name, await openSession(onnx, CPU, { level: 'all' }));
+    const { profile } = await measureProfile(await readModelFile(path), CPU, { runs: 3 });
+    writeFileSync(join(repository, name, '1', profileFileName(CPU)), JSON.stringify(profile));
+  }
+});
+
+afterAll(async () => {
+  for (const session of direct.values()) await session.release();
+});
+
+const start = async (overrides: readonly string[]) => {
+  const models = await repositoryModels(repository, CPU, PAGE_BYTES, () => {
+    throw new Error('all models have profiles');
+  });
+  return serve({ devices: [CPU], models, pages: 20 }, ['slo=5s', ...overrides]);
+};
+
+/** One request's input of a model: element `i` of the input of request `number`. */
+function inputOf(running: Running, name: string, number: number): Float32Array<ArrayBuffer> {
+  const { inputs } = signatureOf(running, name);
+  const random = stream(number, `inputs/${name}`);
+  return Float32Array.from({ length: inputs[0].bytes / 4 }, () => random() * 2 - 1);
+}
+
+function signatureOf({ server }: Running, name: string) {
+  const { controller } = server;
+  if (controller === null) throw new Error('no controller');
+  return controller.models[controller.modelIndex(name)].signature;
+}
+
+/** What onnxruntime itself makes of a batch that is filled up with zeros: the outputs of its first requests. */
+async function runDirectly(
+  running: Running,
+  name: string,
+  batchSize: number,
+  rows: readonly (Float32Array | null)[],
+): Promise<Float32Array[]> {
+  const { inputs, outputs } = signatureOf(running, name);
+  const elements = inputs[0].bytes / 4;
+  const batch = new Float32Array(batchSize * elements);
+  for (const [i, row] of rows.entries()) if (row !== null) batch.set(row, i * elements);
+  const tensor = new Tensor('float32', batch, [batchSize, ...inputs[0].shape]);
+  const session = direct.get(name) as InferenceSession;
+  const all = (await session.run({ [inputs[0].name]: tensor }))[outputs[0].name].data as Float32Array;
+  const classes = outputs[0].bytes / 4;
+  return rows.map((_, i) => all.slice(i * classes, (i + 1) * classes));
+}
+
+interface Reply {
+  readonly batchSize: number;
+  readonly outputs: Float32Array;
+}
+
+function concatenated(rows: readonly Float32Array[]): Float32Array<ArrayBuffer> {
+  return Float32Array.from(rows.flatMap((row) => [...row]));
+}
+
+/** One call over HTTP with the tensors as JSON. */
+async function askInJson(running: Running, name: string, rows: readonly Float32Array[]): Promise<Reply> {
+  const { inputs } = signatureOf(running, name);
+  const shape = [rows.length, ...inputs[0].shape];
+  const tensor = { name: inputs[0].name, datatype: 'FP32', shape, data: [...concatenated(rows)] };
+  const { status, json } = await running.http.post(`/v2/models/${name}/infer`, { inputs: [tensor] });
+  expect([status, json.error]).toEqual([200, undefined]);
+  return { batchSize: json.parameters.batch_size, outputs: Float32Array.from(json.outputs[0].data) };
+}
+
+/** The same with the tensors as bytes. */
+async function askInBinary(running: Running, name: string, rows: readonly Float32Array[]): Promise<Reply> {
+  const { inputs } = signatureOf(running, name);
+  const data = Buffer.from(concatenated(rows).buffer);
+  const tensor = {
+    name: inputs[0].name,
+    datatype: 'FP32',
+    shape: [rows.length, ...inputs[0].shape],
+    parameters: { binary_data_size: data.length },
+  };
+  const head = Buffer.from(JSON.stringify({ inputs: [tensor], parameters: { binary_data_output: true } }));
+  const { status, headers, bytes, text } = await running.http.post(
+    `/v2/models/${name}/infer`,
+    Buffer.concat([head, data]),
+    { 'inference-header-content-length': String(head.length) },
+  );
+  expect(status, text.slice(0, 200)).toBe(200);
+  const length = Number(headers.get('inference-header-content-length'));
+  const { parameters } = JSON.parse(bytes.subarray(0, length).toString());
+  return { batchSize: parameters.batch_size, outputs: floats(bytes.subarray(length)) };
+}
+
+async function askOverGrpc(running: Running, name: string, rows: readonly Float32Array[]): Promise<Reply> {
+  const { inputs } = signatureOf(running, name);
+  const client = new GrpcClient(running.server.grpc?.port as number);
+  const shape = [rows.length, ...inputs[0].shape];
+  const answer = await client.call('ModelInfer', {
+    model_name: name,
+    inputs: [{ name: inputs[0].name, datatype: 'FP32', shape }],
+    raw_input_contents: [Buffer.from(concatenated(rows).buffer)],
+  });
+  client.close();
+  return {
+    batchSize: Number(answer.parameters.batch_size.int64_param),
+    outputs: floats(answer.raw_output_contents[0]),
+  };
+}
+
+function floats(bytes: Buffer): Float32Array {
+  return new Float32Array(Uint8Array.from(bytes).buffer);
+}
+
+const DOORS = [
+  ['HTTP with JSON', askInJson],
+  ['HTTP with bytes', askInBinary],
+  ['gRPC', askOverGrpc],
+] as const;
+
+describe.each(DOORS)('through %s', (_, ask) => {
+  it('outputs equal those of onnxruntime bit for bit, at every batch size, full or filled up', async () => {
+    // A call of several requests enters at once, and fifo runs it as one batch.
+    const running = await start(['policy={kind: fifo, maxDelay: 1ms}']);
+    for (const { name } of MODELS) {
+      for (const [count, batchSize] of [
+        [1, 1],
+        [2, 2],
+        [3, 4],
+        [4, 4],
+      ]) {
+        const rows = Array.from({ length: count }, (_, i) => inputOf(running, name, 10 * count + i));
+        const reply = await ask(running, name, rows);
+        expect(reply.batchSize).toBe(batchSize);
+        const expected = concatenated(await runDirectly(running, name, batchSize, rows));
+        expect(expected.some((value) => value !== 0 && !Number.isNaN(value))).toBe(true);
+        expect(reply.outputs).toEqual(expected);
+      }
+    }
+    await running.server.close();
+    await expectReplay(running.journal, 20);
+  });
+});
+
+it.each(['clockwork', 'fifo'])(
+  '%s: concurrent requests of both models each get their own outputs',
+  async (kind) => {
+    const running = await start([`policy={kind: ${kind}}`]);
+    const asked = Array.from({ length: 40 }, (_, i) => ({
+      name: MODELS[i % 2].name,
+      input: inputOf(running, MODELS[i % 2].name, i),
+      ask: DOORS[i % 3][1],
+    }));
+    const replies = await Promise.all(asked.map(({ ask, name, input }) => ask(running, name, [input])));
+    for (const [i, { batchSize, outputs }] of replies.entries()) {
+      const { name, input } = asked[i];
+      // Whom it shared the batch with is not known, nor at which place: what others hold does not matter there.
+      const places = Array.from({ length: batchSize }, (_, place) =>
+        Array.from({ length: place + 1 }, (_, row) => (row === place ? input : null)),
+      );
+      const possible = await Promise.all(places.map((rows) => runDirectly(running, name, batchSize, rows)));
+      expect(possible.map((rows) => rows.at(-1))).toContainEqual(outputs);
+    }
+    await running.server.close();
+    await expectReplay(running.journal, 40);
+  },
+);
+
+it.each(['clockwork', 'fifo'])('%s: an experiment on real models runs live', async (kind) => {
+  const section = ({ name }: { name: string }) => `{ kind: onnx, path: ${name}, batchSizes: [1, 2, 4] }`;
+  const text = `name: real
+seed: 1
+cluster: { gpus: 1, pages: 20 }
+models: [${MODELS.map(section)}]
+workload: { kind: poisson, rate: 40/s, duration: 500ms }
+slo: 2s
+policy: { kind: ${kind} }
+`;
+  const experiment = await parseExperiment(text, join(repository, 'real.yaml'));
+  const journal = join(tempDir(), 'run.journal');
+  const { result, deviceErrors } = await runLive(experiment, { journal });
+  expect(deviceErrors).toEqual([]);
+  const { offered, ok, error } = result.summary.requests;
+  expect([ok, error]).toEqual([offered, 0]);
+  await expectReplay(journal, offered, result.summary.digest);
+});
+
+it('a model without a profile is measured, and the profile is kept', async () => {
+  const fresh = tempDir();
+  const { onnx } = makeModel('mlp', { input: 8, seed: 1, classes: 4 });
+  writeIn(fresh, 'small/3/model.onnx', onnx);
+  writeIn(fresh, 'small/config.yaml', 'batchSizes: [1]\n');
+  const said: string[] = [];
+  const [model] = await repositoryModels(fresh, CPU, PAGE_BYTES, (what) => said.push(what));
+  expect(said).toEqual([expect.stringMatching(/^measuring small on cpu, for want of .*profile\.cpu\.json$/)]);
+  expect(model).toMatchObject({ version: '3', spec: { name: 'small', batchSizes: [1] } });
+  const kept = JSON.parse(readFileSync(join(fresh, 'small', '3', 'profile.cpu.json'), 'utf8'));
+  expect(kept.batches[0].batch).toBe(1);
+  await repositoryModels(fresh, CPU, PAGE_BYTES, (what) => said.push(what));
+  expect(said).toHaveLength(1);
+});

@@ -1,0 +1,146 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { tempDir } from '../cli/run-cli.js';
+import { GrpcClient } from '../live/door/grpc-client.js';
+import { body, expectReplay, type Running, serve, simulated, smallModels, until } from './fixtures.js';
+
+const infer = ({ http }: Running, model: number, content: object = body()) =>
+  http.post(`/v2/models/model${model}/infer`, content);
+
+/** With pages for this many models of 2 pages each on a GPU: clockwork would load instantly, and evict, for ever. */
+const POLICIES = [
+  ['clockwork', 8, ['slo=5s', 'policy.scheduleAhead=5ms']],
+  ['fifo', 3, ['slo=5s', 'policy={kind: fifo, maxDelay: 1ms}']],
+] as const;
+
+describe.each(POLICIES)('a server that schedules by %s', (_, slots, overrides) => {
+  it('answers all requests for many models, through both doors', async () => {
+    const running = await serve(
+      { devices: simulated(2, 0), models: smallModels(8, 0), pages: 2 * slots },
+      overrides,
+    );
+    const { server, http, metrics, journal } = running;
+    expect((await http.get('/v2/health/ready')).status).toBe(200);
+    const grpc = new GrpcClient(server.grpc?.port as number);
+    const input = { name: 'input', datatype: 'FP32', shape: [1, 2], contents: { fp32_contents: [1, 2] } };
+    const [overHttp, overGrpc] = await Promise.all([
+      Promise.all(Array.from({ length: 200 }, (_, i) => infer(running, i % 8, body(1 + (i % 3))))),
+      Promise.all(
+        Array.from({ length: 50 }, (_, i) =>
+          grpc.call('ModelInfer', { model_name: `model${i % 8}`, inputs: [input] }),
+        ),
+      ),
+    ]);
+    grpc.close();
+    for (const [i, { status, json }] of overHttp.entries()) {
+      expect(status).toBe(200);
+      expect(json.model_name).toBe(`model${i % 8}`);
+      expect(json.outputs[0]).toMatchObject({ name: 'output', shape: [1 + (i % 3), 1] });
+      expect(json.outputs[0].data).toHaveLength(1 + (i % 3));
+    }
+    expect(overGrpc).toHaveLength(50);
+    const exposed = (await metrics.get('/metrics')).text;
+    expect(exposed).toMatch(/^escapement_worker_up\{[^}]*worker="local"[^}]*\} 1$/m);
+    await server.close();
+    await expectReplay(journal, 399 + 50);
+  });
+
+  it('goes on when the thread of its GPUs dies, and answers each request once', async () => {
+    const running = await serve(
+      { devices: simulated(2, 1), models: smallModels(2, 1, [40, 50, 60]) },
+      overrides,
+    );
+    const answers = Array.from({ length: 12 }, (_, i) => infer(running, i % 2));
+    await until(() => running.server.controller?.outstandingRequests === 12);
+    void running.machine.executors[0].threads[0].terminate();
+    for (const { status } of await Promise.all(answers)) expect(status).toBe(200);
+    await running.server.close();
+    await expectReplay(running.journal, 12);
+  });
+});
+
+describe('closing', () => {
+  it('answers what is under way, refuses what is new and takes no more connections', async () => {
+    const running = await serve({ devices: simulated(1, 1), models: smallModels(1, 1, [150, 160, 170]) }, [
+      'slo=10s',
+    ]);
+    const { server, http, journal } = running;
+    const answers = Array.from({ length: 6 }, () => infer(running, 0));
+    await until(() => server.controller?.outstandingRequests === 6);
+    const closed = server.close();
+    expect(server.close()).toBe(closed);
+    expect((await http.get('/v2/health/ready')).status).not.toBe(200);
+    expect((await infer(running, 0)).status).toBe(503);
+    for (const { status } of await Promise.all(answers)) expect(status).toBe(200);
+    await closed;
+    await expect(http.get('/v2/health/live')).rejects.toThrow('fetch failed');
+    await expectReplay(journal, 6);
+  });
+
+  it('answers error what takes longer than it waits', async () => {
+    const running = await serve(
+      { devices: simulated(1, 1), models: smallModels(1, 1, [60_000, 60_000, 60_000]) },
+      ['slo=1h', 'policy={kind: fifo}'],
+    );
+    const answer = infer(running, 0);
+    await until(() => running.server.controller?.outstandingRequests === 1);
+    await running.server.close(20_000_000);
+    const { status, json } = await answer;
+    expect([status, json.error]).toEqual([500, 'the server is shutting down']);
+    await expectReplay(running.journal, 1);
+  });
+});
+
+describe('requests that cannot be served in time', () => {
+  it('are refused at once with the latency that was to be expected', async () => {
+    const running = await serve({ devices: simulated(1, 1), models: smallModels(1, 1, [50, 60, 70]) });
+    const { status, json, headers } = await infer(running, 0, body(1, 20));
+    expect(status).toBe(429);
+    expect(json.error).toMatch(/^the latency objective cannot be met: it would take [56]\d\.\d{3} ms$/);
+    expect([...headers.keys()]).toContain('content-length');
+    await running.server.close();
+    await expectReplay(running.journal, 1);
+  });
+});
+
+describe('a server that cannot start', () => {
+  const machine = () => ({ devices: simulated(1, 0), models: smallModels(1, 0) });
+
+  it('leaves nothing behind where its port is taken', async () => {
+    const squatter = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => squatter.once('listening', resolve));
+    const { port } = squatter.address() as { port: number };
+    const journal = join(tempDir(), 'run.journal');
+    await expect(serve(machine(), [], { grpcPort: port, journal })).rejects.toMatchObject({
+      code: 'E_LISTEN',
+    });
+    squatter.close();
+    await expectReplay(journal, 0);
+  });
+
+  it('says so where the journal cannot be written', async () => {
+    await expect(serve(machine(), [], { journal: '/dev/null/run.journal' })).rejects.toMatchObject({
+      code: 'E_FILE_WRITE',
+    });
+  });
+});
+
+it('a journal says what the server was made from', async () => {
+  const { server, journal } = await serve({ devices: simulated(3, 0), models: smallModels(2, 0) }, [
+    'slo=40ms',
+    'policy.maxBatch=2',
+  ]);
+  await server.close();
+  const [head] = readFileSync(journal, 'utf8').split('\n');
+  expect(JSON.parse(head)).toMatchObject({
+    gpus: 3,
+    pages: 6,
+    oneLane: false,
+    defaultSloNs: 40_000_000,
+    admission: 'predict',
+    policy: { kind: 'clockwork', options: { maxBatch: 2 } },
+    models: [{ name: 'model0' }, { name: 'model1' }],
+  });
+});
