@@ -59,7 +59,7 @@ export async function machineOptions(
   if (pages < 1) {
     throw new EscapementError(
       'E_USAGE',
-      `--memory ${args.memory}: is less than a page (${formatBytes(pageBytes)})`,
+      `--memory ${args.memory ?? formatBytes(memoryBytes)}: is less than a page (${formatBytes(pageBytes)})`,
     );
   }
   const devices = machineDevices(args);
@@ -120,9 +120,12 @@ async function machineModels(
 }
 
 function bytes(text: string, flag: string): number {
+  let size = 0;
   try {
-    return parseBytes(text);
+    size = parseBytes(text);
   } catch {
-    throw new EscapementError('E_USAGE', `--${flag} ${text}: write a size such as 8GiB`);
+    // Said below, as of a size of 0.
   }
+  if (size >= 1) return size;
+  throw new EscapementError('E_USAGE', `--${flag} ${text}: write a size such as 8GiB`);
 }

@@ -48,6 +48,24 @@ describe.each(KINDS)('%s when a GPU is lost', (policy) => {
     expect(harness.step(6)).toEqual(['INFER model 0 batch 1 on GPU 0']);
   });
 
+  it('lets nobody wait beyond the objective while no GPU is there', () => {
+    const harness = new PolicyHarness({ policy, options: OPTIONS[policy], models: [model()], gpus: 2 });
+    harness.controller.gpuUp(0, [0]);
+    harness.arrive(0, [0, 0, 0, 0, 0, 0, 0], 40);
+    harness.lose(0, 1);
+    harness.lose(1, 1);
+    harness.arrive(1, [0], 20);
+    expect(harness.controller.nextWakeNs(1 * MS)).toBeLessThanOrEqual(21 * MS);
+    for (let nowMs = 2; nowMs <= 40; nowMs++) harness.step(nowMs);
+    expect(harness.answers).toHaveLength(8);
+    expect(harness.answers[0]).toMatch(/^request 7 timeout/);
+    expect(harness.controller.requests.size).toBe(0);
+    harness.controller.gpuUp(1, [0]);
+    harness.arrive(41, [0], 40);
+    harness.settle(42, 60);
+    expect(harness.answers.at(-1)).toMatch(/^request 8 ok/);
+  });
+
   it('loads elsewhere what a LOAD was lost of', () => {
     const harness = new PolicyHarness({ policy, options: OPTIONS[policy], models: [model()], gpus: 2 });
     const [load] = harness.arrive(0, [0]);

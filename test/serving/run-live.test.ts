@@ -18,7 +18,7 @@ output: { requestLog: true, actionLog: true, timeline: [0s, 1s] }
 `;
 
 const POLICIES = [
-  ['clockwork', 'policy={kind: clockwork, scheduleAhead: 10ms}'],
+  ['clockwork', 'policy={kind: clockwork, scheduleAhead: 10ms, latestDelta: 20s}'],
   ['fifo', 'policy={kind: fifo, maxDelay: 2ms}'],
 ] as const;
 
@@ -64,6 +64,7 @@ it('plays closed-loop clients, who wait for their answers', async () => {
   const experiment = await parseExperiment(EXPERIMENT, 'live.yaml', [
     'workload={kind: closed-loop, clients: 6, think: 0s, duration: 300ms}',
     'live.timeScale=0',
+    'policy.latestDelta=20s',
   ]);
   const journal = join(tempDir(), 'run.journal');
   const { result, played } = await runLive(experiment, { journal });

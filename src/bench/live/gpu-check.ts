@@ -3,6 +3,7 @@ import { mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { EscapementError } from '../../core/errors.js';
+import type { Profile } from '../../experiment/profile.js';
 import { writeWhole } from '../../files/output-file.js';
 import { PROVIDERS, type Provider } from '../../live/device.js';
 import { ONNXRUNTIME_VERSION } from '../../live/ort/open-session.js';
@@ -14,7 +15,7 @@ import { type Bench, prepare, type Subject } from './subject.js';
 
 /*
  * What a machine with a GPU does with real models: `npm run gpu-check -- [--device webgpu] [--input 224]
- * [--seconds 20] [--out experiments/live/gpu]`. Profiles ResNet-18 and ResNet-50, runs the fidelity and efficiency
+ * [--seconds 20] [--quick] [--out experiments/live/gpu]`. Profiles ResNet-18 and ResNet-50, runs the fidelity and efficiency
  * experiments, and writes DATE-DEVICE.json and .md. Nothing else should run meanwhile.
  */
 
@@ -25,6 +26,7 @@ const { values: flags } = parseArgs({
     seconds: { type: 'string', default: '20' },
     out: { type: 'string', default: 'experiments/live/gpu' },
     repository: { type: 'string', default: 'out/gpu-models' },
+    quick: { type: 'boolean', default: false },
   },
 });
 
@@ -39,7 +41,7 @@ try {
 
 async function main(device: Provider, input: number, seconds: number): Promise<void> {
   mkdirSync(flags.repository, { recursive: true });
-  const bench: Bench = { repository: flags.repository, device };
+  const bench: Bench = { repository: flags.repository, device, quick: flags.quick };
   const subjects: Subject[] = [
     { name: `resnet18-${input}`, architecture: 'resnet18', input },
     { name: `resnet50-${input}`, architecture: 'resnet50', input },
@@ -47,7 +49,7 @@ async function main(device: Provider, input: number, seconds: number): Promise<v
   const profiles = [];
   for (const subject of subjects) profiles.push(await prepare(bench, subject));
   say('one request at a time');
-  const idle = await measureIdle(bench, subjects[0], 10, seconds / 2);
+  const idle = await measureIdle(bench, subjects[0], idleRatePerS(profiles[0]), seconds);
   const saturation = [];
   for (const subject of subjects) {
     say(`saturating ${subject.name}`);
@@ -81,6 +83,11 @@ async function main(device: Provider, input: number, seconds: number): Promise<v
   ].join('\n');
   writeWhole(json.replace(/json$/, 'md'), text);
   process.stdout.write(`${text}\nwritten to ${json}\n`);
+}
+
+/** Slow enough that no request waits for another. */
+function idleRatePerS({ batches }: Profile): number {
+  return Math.min(10, 1000 / (4 * batches[0].medianMs));
 }
 
 function providerOf(name: string): Provider {

@@ -20,6 +20,8 @@ export interface Subject {
 export interface Bench {
   readonly repository: string;
   readonly device: Provider;
+  /** Measures a few runs of the smaller batch sizes only: for GPUs that are emulated. */
+  readonly quick?: boolean;
 }
 
 /** The model with its profile on the device, made and measured by the commands that users have, unless it is there. */
@@ -33,7 +35,8 @@ export async function prepare(bench: Bench, subject: Subject): Promise<Profile> 
   }
   const profilePath = profilePathOf(file, device);
   if (!existsSync(profilePath)) {
-    await runCommandLine(['profile', 'measure', repository, '--model', name, '--device', device]);
+    const measure = ['profile', 'measure', repository, '--model', name, '--device', device];
+    await runCommandLine([...measure, ...(bench.quick ? ['--runs', '5', '--batch-sizes', '1,2'] : [])]);
   }
   return readProfile(profilePath);
 }

@@ -14,6 +14,7 @@ import type { Clock } from '../clock.js';
 import type { ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import type { InferenceAnswer, InferenceRequest, InferenceService } from '../service.js';
+import { statusName } from '../status-names.js';
 import { fitting, type WorkerCluster } from './cluster-of-workers.js';
 import type { Fleet } from './fleet.js';
 import { actionMessage, scatter, unloadMessage } from './gather.js';
@@ -270,8 +271,9 @@ export class LiveController implements InferenceService {
     const result = action === null ? undefined : this.results.get(action.id);
     if (action === null || (outcome !== OUTCOME_OK && outcome !== OUTCOME_LATE)) {
       const predictedNs = outcome === OUTCOME_REJECTED ? requests.predictedNs[slot] : 0;
+      if (outcome !== OUTCOME_ERROR) return notExecuted(outcome, predictedNs, '');
       const error = action === null ? this.loadErrors[requests.model[slot]] : result?.error;
-      return notExecuted(outcome, predictedNs, outcome === OUTCOME_ERROR ? (error ?? '') : '');
+      return notExecuted(outcome, predictedNs, error || whyFailed(action));
     }
     const { outputs } = this.models[action.model].signature;
     const index = action.requests.indexOf(slot);
@@ -283,6 +285,10 @@ export class LiveController implements InferenceService {
       error: '',
     };
   }
+}
+
+function whyFailed(action: Action | null): string {
+  return action === null ? '' : `the INFER was not executed: ${statusName(action.status)}`;
 }
 
 function notExecuted(outcome: Outcome, predictedNs: number, error: string): InferenceAnswer {

@@ -1,3 +1,4 @@
+import type { AddressInfo, Server } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { EscapementError } from '../../core/errors.js';
 import { MIB } from '../../core/units.js';
@@ -52,13 +53,19 @@ export function settle(options: DoorOptions): DoorSettings {
 /** How long a graceful close waits for requests under way. */
 export const GRACE_MS = 10_000;
 
-export function cannotListen(
-  what: string,
-  { host, port }: DoorSettings,
-  { message }: Error,
-): EscapementError {
-  return new EscapementError(
-    'E_LISTEN',
-    `cannot listen on ${formatAddress(host, port)} for ${what}: ${message}`,
-  );
+/** Begins to listen; resolves to the port. Throws `E_LISTEN`. */
+export function listen(server: Server, transport: string, { host, port }: DoorSettings): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const fail = ({ message }: Error) => {
+      const where = formatAddress(host, port);
+      reject(new EscapementError('E_LISTEN', `cannot listen on ${where} for ${transport}: ${message}`));
+    };
+    server.once('error', fail);
+    server.listen(port, host, () => {
+      server.off('error', fail);
+      // A connection that could not be accepted, for want of file descriptors, is that client's loss alone.
+      server.on('error', () => {});
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
 }

@@ -1,8 +1,9 @@
+import { createServer, type Server as Listener } from 'node:net';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import type { InferenceService } from '../service.js';
-import { formatAddress } from '../transport/address.js';
 import { Catalog } from './catalog.js';
-import { cannotListen, type Door, type DoorOptions, type DoorSettings, GRACE_MS, settle } from './door.js';
+import { Connections } from './connections.js';
+import { type Door, type DoorOptions, type DoorSettings, GRACE_MS, listen, settle } from './door.js';
 import { GrpcInfer } from './grpc-infer.js';
 import { loadService } from './grpc-messages.js';
 import { grpcMethods } from './grpc-methods.js';
@@ -28,35 +29,39 @@ export async function openGrpcDoor(service: InferenceService, options: DoorOptio
     'grpc.enable_channelz': 0,
   });
   server.addService(loadService(), grpcMethods(service, catalog, infer, new TokenCheck(settings.token)));
-  const port = await listen(server, settings);
-  return { port, close: (graceful) => close(server, graceful) };
+  const injector = server.createConnectionInjector(credentialsOf(settings));
+  // The library would not hang up on connections that say nothing when it closes; a listener of our own can.
+  const listener = createServer((socket) => injector.injectConnection(socket));
+  const connections = new Connections(listener);
+  const port = await listen(listener, 'gRPC', settings);
+  return { port, close: (graceful) => close(server, listener, connections, graceful) };
 }
 
 /** A client that does not answer a ping in time has gone without a word. */
 const KEEPALIVE_MS = 60_000;
 const KEEPALIVE_TIMEOUT_MS = 20_000;
 
-function listen(server: Server, settings: DoorSettings): Promise<number> {
-  const { host, port, tls } = settings;
-  const credentials =
-    tls === null
-      ? ServerCredentials.createInsecure()
-      : ServerCredentials.createSsl(null, [{ cert_chain: tls.cert, private_key: tls.key }]);
-  return new Promise((resolve, reject) => {
-    server.bindAsync(formatAddress(host, port), credentials, (error, bound) => {
-      if (error === null) resolve(bound);
-      else reject(cannotListen('gRPC', settings, error));
-    });
-  });
+function credentialsOf({ tls }: DoorSettings): ServerCredentials {
+  return tls === null
+    ? ServerCredentials.createInsecure()
+    : ServerCredentials.createSsl(null, [{ cert_chain: tls.cert, private_key: tls.key }]);
 }
 
-function close(server: Server, graceful: boolean): Promise<void> {
+function close(
+  server: Server,
+  listener: Listener,
+  connections: Connections,
+  graceful: boolean,
+): Promise<void> {
   return new Promise((resolve) => {
-    const giveUp = setTimeout(() => server.forceShutdown(), GRACE_MS);
-    server.tryShutdown(() => {
+    const giveUp = setTimeout(() => connections.destroyAll(), GRACE_MS);
+    listener.close(() => {
       clearTimeout(giveUp);
       resolve();
     });
-    if (!graceful) server.forceShutdown();
+    if (graceful) connections.destroySilent();
+    else connections.destroyAll();
+    // Calls under way are answered; then nothing is left that a connection could be open for.
+    server.tryShutdown(() => connections.destroyAll());
   });
 }

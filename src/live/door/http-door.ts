@@ -1,9 +1,9 @@
-import { createServer, type Server, type ServerOptions } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import type { InferenceService } from '../service.js';
 import { Catalog } from './catalog.js';
-import { cannotListen, type Door, type DoorOptions, type DoorSettings, GRACE_MS, settle } from './door.js';
+import { Connections } from './connections.js';
+import { type Door, type DoorOptions, GRACE_MS, listen, settle } from './door.js';
 import { HttpInfer } from './http-infer.js';
 import { DoorRequest } from './http-request.js';
 import { HttpRoutes } from './http-routes.js';
@@ -37,41 +37,32 @@ export async function openHttpDoor(service: InferenceService, options: HttpDoorO
     keepAliveTimeout: idleTimeoutMs,
     connectionsCheckingInterval: Math.ceil(receiveTimeoutMs / 10),
   };
-  const server = await listen(settings, timeouts, routes);
-  return { port: (server.address() as AddressInfo).port, close: (graceful) => close(server, graceful) };
+  const own = { ...timeouts, IncomingMessage: DoorRequest };
+  const server = settings.tls === null ? createServer(own) : createTlsServer({ ...own, ...settings.tls });
+  server.on('request', (request, response) => routes.handle(request, response));
+  // Who asks before sending a body gets the answer that the request would get, and only then sends.
+  server.on('checkContinue', (request, response) => {
+    routes.handle(request, response);
+    if (!response.headersSent) response.writeContinue();
+  });
+  const connections = new Connections(server);
+  const port = await listen(server, 'HTTP', settings);
+  return { port, close: (graceful) => close(server, connections, graceful) };
 }
 
 type DoorServer = Server<typeof DoorRequest>;
 
-function listen(settings: DoorSettings, timeouts: ServerOptions, routes: HttpRoutes): Promise<DoorServer> {
-  return new Promise((resolve, reject) => {
-    const fail = (error: Error) => reject(cannotListen('HTTP', settings, error));
-    const own = { ...timeouts, IncomingMessage: DoorRequest };
-    const server = settings.tls === null ? createServer(own) : createTlsServer({ ...own, ...settings.tls });
-    server.on('request', (request, response) => routes.handle(request, response));
-    // Who asks before sending a body gets the answer that the request would get, and only then sends.
-    server.on('checkContinue', (request, response) => {
-      routes.handle(request, response);
-      if (!response.headersSent) response.writeContinue();
-    });
-    server.once('error', fail);
-    server.listen(settings.port, settings.host, () => {
-      server.off('error', fail);
-      resolve(server);
-    });
-  });
-}
-
-function close(server: DoorServer, graceful: boolean): Promise<void> {
+function close(server: DoorServer, connections: Connections, graceful: boolean): Promise<void> {
   return new Promise((resolve) => {
     // Connections become idle one by one, as their last request is answered.
     const sweep = setInterval(() => server.closeIdleConnections(), 20);
-    const giveUp = setTimeout(() => server.closeAllConnections(), GRACE_MS);
+    const giveUp = setTimeout(() => connections.destroyAll(), GRACE_MS);
     server.close(() => {
       clearInterval(sweep);
       clearTimeout(giveUp);
       resolve();
     });
-    if (!graceful) server.closeAllConnections();
+    if (graceful) connections.destroySilent();
+    else connections.destroyAll();
   });
 }

@@ -1,5 +1,4 @@
-import type { ServerResponse } from 'node:http';
-import { IncomingMessage } from 'node:http';
+import { IncomingMessage, type ServerResponse } from 'node:http';
 import { Refusal } from './refusal.js';
 
 /** Takes the body of a request, once it is all there; or the refusal of one that is too large. */

@@ -105,7 +105,11 @@ it('tells the predicted latency of what it refuses, and of nothing else', async 
     await run.pass(5);
     worker.answer(worker.sent.at(-1) as never, { status: STATUS_INFER_TOO_LATE, outputs: [] });
     await run.pass(1);
-    expect(failed.answers[0]).toMatchObject({ outcome: OUTCOME_ERROR, predictedNs: 0 });
+    expect(failed.answers[0]).toMatchObject({
+      outcome: OUTCOME_ERROR,
+      predictedNs: 0,
+      error: 'the INFER was not executed: too_late',
+    });
   });
 });
 

@@ -313,7 +313,10 @@ describe('opening and closing', () => {
   it('says which address is taken', async () => {
     const { door, service } = await serve();
     const again = openGrpcDoor(service, { port: door.port, defaultSloNs: 1, serverVersion: '1' });
-    await expect(again).rejects.toMatchObject({ code: 'E_LISTEN' });
+    await expect(again).rejects.toMatchObject({
+      code: 'E_LISTEN',
+      message: expect.stringContaining(`cannot listen on 127.0.0.1:${door.port} for gRPC: `),
+    });
   });
 });
 

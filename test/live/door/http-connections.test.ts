@@ -3,6 +3,7 @@ import { request as send } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { OUTCOME_OK } from '../../../src/core/request.js';
+import { openGrpcDoor } from '../../../src/live/door/grpc-door.js';
 import { openHttpDoor } from '../../../src/live/door/http-door.js';
 import { echo, echoModel, FakeService } from './fake-service.js';
 import { exchangeRaw, openHttp, tensor } from './fixtures.js';
@@ -127,6 +128,19 @@ describe('closing', () => {
     while (service.requests.length === 0) await new Promise(setImmediate);
     await door.close(false);
     await asked;
+  });
+});
+
+describe.each([
+  ['HTTP', openHttpDoor],
+  ['gRPC', openGrpcDoor],
+])('closing %s', (_, open) => {
+  it('does not wait for clients that say nothing', async () => {
+    const door = await open(new FakeService([MLP]), { port: 0, defaultSloNs: 1, serverVersion: '1' });
+    // It does not listen either, and so never learns that the server has hung up.
+    const silent = await connected(door.port);
+    await door.close(true);
+    silent.destroy();
   });
 });
 

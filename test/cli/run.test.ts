@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { summarySchema } from '../../src/metrics/schema.js';
+import { runCli, tempDir, writeIn } from './run-cli.js';
+
+const EXPERIMENT = `name: twice
+cluster: { gpus: 1, pages: 100 }
+models: { kind: fit, name: model, parameters: 10M, copies: 3 }
+workload: { kind: poisson, rate: 100/s, duration: 400ms }
+slo: 1s
+policy: { kind: clockwork, scheduleAhead: 10ms, latestDelta: 20s }
+`;
+
+const experiment = () => writeIn(tempDir(), 'twice.yaml', EXPERIMENT);
+
+it('runs one experiment on both clocks, for compare and replay', async () => {
+  const file = experiment();
+  const dir = tempDir();
+  const [live, simulated, journal] = [join(dir, 'live'), join(dir, 'simulated'), join(dir, 'run.journal')];
+  const onLive = await runCli(['run', file, '--out', live, '--journal', journal, '--json']);
+  expect(onLive.stderr).toMatch(/^live: requests were offered p50 .* later than intended$/m);
+  expect(onLive.status).toBe(0);
+  const summary = summarySchema.parse(JSON.parse(onLive.stdout));
+  expect(summary).toMatchObject({ name: 'twice', policy: 'clockwork', requests: { error: 0 } });
+  expect(summary.requests.ok).toBeGreaterThan(0);
+  expect(readdirSync(live)).toEqual(expect.arrayContaining(['run.json', 'summary.json']));
+  expect(JSON.parse(readFileSync(join(live, 'summary.json'), 'utf8')).digest).toBe(summary.digest);
+
+  const onVirtual = await runCli([
+    'run',
+    file,
+    '--mode',
+    'simulate',
+    '--out',
+    simulated,
+    '--json',
+    '--quiet',
+  ]);
+  expect([onVirtual.status, onVirtual.stderr]).toEqual([0, '']);
+  expect(JSON.parse(onVirtual.stdout).requests.offered).toBe(summary.requests.offered);
+
+  const compared = await runCli(['compare', simulated, live]);
+  expect(compared.status).toBe(0);
+  const replay = await runCli(['replay', journal, '--json']);
+  expect(replay.status).toBe(0);
+  expect(JSON.parse(replay.stdout)).toMatchObject({ digest: summary.digest, truncated: false });
+});
+
+it('prints a summary for people, and fails a threshold with its own status', async () => {
+  const flags = ['--set', 'live.timeScale=0', '--threshold', 'ok<0', '--quiet'];
+  const { status, stdout, stderr } = await runCli(['run', experiment(), ...flags]);
+  expect(status).toBe(3);
+  expect(stdout).toMatch(/^seed +1$/m);
+  expect(stderr).toMatch(/^escapement: E_THRESHOLD: ok<0: not met, ok is \d+\n$/);
+});
+
+it('says in one line what is wrong', async () => {
+  const file = experiment();
+  const cases: [string[], number, RegExp][] = [
+    [[file, '--mode', 'simulate', '--journal', 'x'], 2, /E_USAGE: --journal: a simulation needs none/],
+    [[file, '--mode', 'later'], 2, /E_USAGE: .*mode/],
+    [
+      [file, '--set', 'live.device=cpu'],
+      12,
+      /E_CONFIG_VALUE: .*twice\.yaml: models: model model-0 has a profile only/,
+    ],
+    [[file, '--set', 'live.device=tpu'], 12, /E_CONFIG_VALUE: .*live\.device/],
+    [[file, '--set', 'live.threds=2'], 11, /E_CONFIG_KEY: .*threads/],
+    [[file, '--journal', '/dev/null/x'], 22, /E_FILE_WRITE: /],
+    [['/nowhere.yaml'], 20, /E_FILE_MISSING: \/nowhere\.yaml/],
+  ];
+  for (const [args, status, message] of cases) {
+    const run = await runCli(['run', '--quiet', ...args]);
+    expect(run.stderr, args.join(' ')).toMatch(message);
+    expect(run.stderr.trimEnd().split('\n'), args.join(' ')).toHaveLength(1);
+    expect(run.status, args.join(' ')).toBe(status);
+  }
+});

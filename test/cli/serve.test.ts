@@ -1,0 +1,176 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runCli, tempDir, writeIn } from './run-cli.js';
+import { get, infer, ServerProcess, tinyProfile, until } from './server-process.js';
+
+const ANY_PORTS = ['--http-port', '0', '--grpc-port', '0', '--metrics-port', '0'];
+/** Slow machines must not miss windows. */
+const PATIENT = ['--set', 'slo=10s', '--set', 'policy.latestDelta=20s'];
+
+describe('escapement serve', () => {
+  it('serves until SIGTERM, finishes what is under way and leaves a journal that replays to the same digest', async () => {
+    const journal = join(tempDir(), 'run.journal');
+    const server = new ServerProcess([
+      'serve',
+      ...['--device', `simulated:${tinyProfile()}`, '--gpus', '2', '--copies', '3', '--journal', journal],
+      ...ANY_PORTS,
+      ...PATIENT,
+    ]);
+    const { http, metrics } = await server.ready();
+    expect((await get(http, '/v2/health/ready')).status).toBe(200);
+    const statuses = await Promise.all(Array.from({ length: 30 }, (_, i) => infer(http, `tiny-${i % 3}`)));
+    expect(statuses).toEqual(statuses.map(() => 200));
+    expect((await get(metrics, '/metrics')).text).toMatch(/^escapement_/m);
+    const status = await server.kill('SIGTERM');
+    expect([status, server.stdout]).toEqual([0, '']);
+    expect(server.log.at(-1)).toMatchObject({
+      msg: 'closed',
+      digest: expect.stringMatching(/^[0-9a-f]{16}$/),
+    });
+    const { digest } = server.log.at(-1) as unknown as { digest: string };
+    const replay = await runCli(['replay', journal, '--json']);
+    expect(replay.status).toBe(0);
+    expect(JSON.parse(replay.stdout)).toMatchObject({ digest, requests: 30, truncated: false });
+  });
+
+  it('is understood by curl', async ({ skip }) => {
+    skip(spawnSync('curl', ['--version']).status !== 0, 'curl is not installed');
+    const server = new ServerProcess([
+      'serve',
+      '--device',
+      `simulated:${tinyProfile()}`,
+      ...ANY_PORTS,
+      ...PATIENT,
+    ]);
+    const { http } = await server.ready();
+    const body = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1,2],"data":[1,2]}]}';
+    const url = `http://127.0.0.1:${http}/v2/models/tiny/infer`;
+    const { status, stdout } = spawnSync('curl', ['-sS', '--fail', '-d', body, url]);
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout.toString())).toMatchObject({ model_name: 'tiny', outputs: [{ shape: [1, 1] }] });
+    expect(await server.kill('SIGINT')).toBe(0);
+  });
+
+  it('serves an experiment’s policy, and one model each of several profiles', async () => {
+    const file = writeIn(tempDir(), 'tuned.yaml', 'slo: 3s\npolicy: { kind: fifo, maxDelay: 1ms }\n');
+    const profiles = [tinyProfile(), 'experiments/profiles/resnet18_v2.v100.json'].join();
+    const server = new ServerProcess([
+      'serve',
+      '--device',
+      `simulated:${profiles}`,
+      '--experiment',
+      file,
+      ...ANY_PORTS,
+    ]);
+    const { http } = await server.ready();
+    expect(server.log.find(({ msg }) => msg === 'ready')).toMatchObject({
+      policy: 'fifo',
+      sloMs: 3000,
+      models: 2,
+    });
+    expect((await get(http, '/v2/models/resnet18_v2')).status).toBe(200);
+    expect(await infer(http, 'tiny')).toBe(200);
+    expect(await server.kill('SIGTERM')).toBe(0);
+  });
+
+  it('says in one line what is wrong with its flags, and ends', async () => {
+    const profile = `simulated:${tinyProfile()}`;
+    const simulated = ['--device', profile, ...ANY_PORTS];
+    const empty = writeIn(tempDir(), 'token', '\n');
+    const squatter = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => squatter.once('listening', resolve));
+    const { port } = squatter.address() as { port: number };
+    const cases: [string[], number, RegExp][] = [
+      [[], 2, /E_USAGE: --repository DIR is missing/],
+      [['--device', 'tpu'], 2, /E_USAGE: --device tpu: there are cpu, .* and simulated:PROFILE/],
+      [['--device', 'simulated:/nowhere.json'], 20, /E_FILE_MISSING: \/nowhere\.json/],
+      [['--repository', '/nowhere'], 41, /E_MODEL_FILE: \/nowhere: no such folder/],
+      [[...simulated, '--gpus', '0'], 2, /E_USAGE: --gpus 0: write a whole number, at least 1/],
+      [[...simulated, '--copies', 'many'], 2, /E_USAGE: --copies many/],
+      [[...simulated, '--time-scale', '-1'], 2, /E_USAGE: --time-scale -1: write a number, at least 0/],
+      [[...simulated, '--memory', '1'], 2, /E_USAGE: --memory 1/],
+      [[...simulated, '--memory', '1KiB'], 2, /E_USAGE: --memory 1KiB: is less than a page/],
+      [[...simulated, '--memory', '32MiB', '--page-size', '0B'], 2, /E_USAGE: --page-size 0B/],
+      [[...simulated, '--http-port', '70000'], 2, /E_USAGE: .*(ports end at 65535|more than once)/],
+      [[...simulated, '--drain', 'soon'], 2, /E_USAGE: --drain soon: write a duration such as 30s/],
+      [[...simulated, '--max-body', 'big'], 2, /E_USAGE: --max-body big: write a size such as 64MiB/],
+      [[...simulated, '--set', 'slo=5parsecs'], 13, /E_CONFIG_UNIT: .*slo/],
+      [[...simulated, '--set', 'policy.kind=best'], 12, /E_CONFIG_VALUE: .*policy/],
+      [[...simulated, '--experiment', '/nowhere.yaml'], 20, /E_FILE_MISSING: \/nowhere\.yaml/],
+      [[...simulated, '--token-file', empty], 2, /E_USAGE: --token-file .*: the file is empty/],
+      [[...simulated, '--tls-cert', empty], 2, /E_USAGE: --tls-cert and --tls-key belong together/],
+      [[...simulated, '--tls-cert', empty, '--tls-key', empty], 44, /E_TLS: /],
+      [[...simulated, '--journal', '/dev/null/x'], 22, /E_FILE_WRITE: .*\/dev\/null/],
+      [[...simulated, '--log-level', 'loud'], 2, /E_USAGE: .*log-level/],
+      [
+        ['--device', profile, '--http-port', String(port), '--grpc-port', 'off', '--metrics-port', 'off'],
+        43,
+        /E_LISTEN: /,
+      ],
+      [[...simulated, '--memory', '1TiB', '--colour'], 2, /E_USAGE: Unknown argument: colour/],
+    ];
+    for (const [args, status, message] of cases) {
+      const run = await runCli(['serve', ...args]);
+      expect(run.stderr, args.join(' ')).toMatch(message);
+      // Beside the log of a server that was about to start.
+      const lines = run.stderr.split('\n').filter((line) => !line.startsWith('{'));
+      expect(lines, args.join(' ')).toHaveLength(2);
+      expect(run.status, args.join(' ')).toBe(status);
+    }
+    squatter.close();
+  });
+});
+
+describe('a server with a request under way', () => {
+  /** Serves one model whose INFER takes 2 ms times `timeScale`, and asks for one. */
+  async function busy(timeScale: number, ...more: string[]) {
+    const device = ['--device', `simulated:${tinyProfile()}`, '--time-scale', String(timeScale)];
+    const server = new ServerProcess(['serve', ...device, ...ANY_PORTS, ...more]);
+    const { http, metrics } = await server.ready();
+    const answer = infer(http, 'tiny').catch(() => 'none');
+    await until(async () =>
+      (await get(metrics, '/metrics')).text.includes('escapement_unanswered_requests 1'),
+    );
+    return { server, answer };
+  }
+  const FIFO = ['--set', 'slo=1h', '--set', 'policy.kind=fifo'];
+
+  it('answers it before it ends', async () => {
+    const { server, answer } = await busy(200, ...PATIENT);
+    expect(await server.kill('SIGTERM')).toBe(0);
+    expect(await answer).toBe(200);
+  });
+
+  it('answers error when that takes longer than --drain', async () => {
+    const { server, answer } = await busy(50_000, ...FIFO, '--drain', '50ms');
+    expect(await server.kill('SIGTERM')).toBe(0);
+    expect(await answer).toBe(500);
+  });
+
+  it('ends at once when it is told so again a second later', async () => {
+    const { server } = await busy(50_000, ...FIFO);
+    let status: number | null | undefined;
+    const exited = server.kill('SIGTERM').then((ended) => {
+      status = ended;
+    });
+    await until(() => {
+      void server.kill('SIGTERM');
+      return status !== undefined;
+    });
+    await exited;
+    expect(status).toBe(130);
+  });
+
+  it('leaves a journal that can be replayed though it was killed', async () => {
+    const journal = join(tempDir(), 'run.journal');
+    const { server, answer } = await busy(50_000, ...FIFO, '--journal', journal);
+    await until(() => readFileSync(journal, 'utf8').includes('\no '));
+    await server.kill('SIGKILL');
+    expect(await answer).toBe('none');
+    const { status, stdout } = await runCli(['replay', journal, '--json']);
+    expect([status, JSON.parse(stdout)]).toMatchObject([0, { requests: 1, truncated: true }]);
+  });
+});

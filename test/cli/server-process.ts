@@ -1,0 +1,112 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { ROOT, tempDir, writeIn } from './run-cli.js';
+
+const MAIN = join(ROOT, 'dist', 'cli', 'main.js');
+
+/** What a server says when it is ready: on which ports. */
+export interface Ready {
+  readonly http?: number;
+  readonly grpc?: number;
+  readonly metrics?: number;
+  /** A worker's, for its controller. */
+  readonly port?: number;
+}
+
+/** A command that runs until it is told to stop; it ends with the test, if not before. */
+export class ServerProcess {
+  stderr = '';
+  stdout = '';
+  private readonly child: ChildProcess;
+  private readonly exited: Promise<number | null>;
+  private changed: () => void = () => {};
+
+  constructor(args: readonly string[]) {
+    this.child = spawn(process.execPath, [MAIN, ...args], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text;
+    });
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text;
+      this.changed();
+    });
+    this.exited = new Promise((resolve) => this.child.on('close', resolve));
+    onTestFinished(() => this.kill('SIGKILL').then(() => {}));
+  }
+
+  /** Resolves with the facts of the line "ready"; rejects if it ends without one. */
+  async ready(): Promise<Ready> {
+    let ended = false;
+    void this.exited.then(() => {
+      ended = true;
+      this.changed();
+    });
+    for (;;) {
+      const line = this.log.find(({ msg }) => msg === 'ready');
+      if (line !== undefined) return line;
+      if (ended) throw new Error(`ended before it was ready: ${this.stderr}`);
+      await new Promise<void>((resolve) => {
+        this.changed = resolve;
+      });
+    }
+  }
+
+  /** The lines of its log. */
+  get log(): ({ readonly msg: string } & Ready)[] {
+    const whole = this.stderr.slice(0, this.stderr.lastIndexOf('\n') + 1);
+    return whole
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line));
+  }
+
+  /** Resolves with its exit status, null where a signal ended it. */
+  kill(signal: NodeJS.Signals): Promise<number | null> {
+    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill(signal);
+    return this.exited;
+  }
+}
+
+/** A profile of a small, quick model `tiny` with an input of two numbers. */
+export function tinyProfile(): string {
+  const source = { weights: 'made up', load: 'made up', copies: 'made up', batches: 'made up' };
+  const batches = [1, 2, 4].map((batch, i) => ({ batch, medianMs: 2 + i }));
+  return writeIn(
+    tempDir(),
+    'tiny.json',
+    JSON.stringify({
+      name: 'tiny',
+      gpu: 'none',
+      runtime: 'none',
+      precision: 'FP32',
+      weightsBytes: 1_000_000,
+      loadMs: 2,
+      inputBytes: 8,
+      outputBytes: 4,
+      batches,
+      source,
+    }),
+  );
+}
+
+/** Sends one request; resolves with the status of the answer. */
+export async function infer(port: number | undefined, model: string): Promise<number> {
+  const inputs = [{ name: 'input', datatype: 'FP32', shape: [1, 2], data: [1, 2] }];
+  const response = await fetch(`http://127.0.0.1:${port}/v2/models/${model}/infer`, {
+    method: 'POST',
+    body: JSON.stringify({ inputs }),
+  });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+export async function get(port: number | undefined, path: string): Promise<{ status: number; text: string }> {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`);
+  return { status: response.status, text: await response.text() };
+}
+
+/** Resolves when it is so; a test that waits in vain ends by its own time limit. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
