@@ -44,11 +44,7 @@ export class Collector {
     const slice = output.timelineNs;
     this.timeline = slice === null ? null : new Timeline({ fromNs: slice[0], toNs: slice[1], models });
     this.logs = openLogs(experiment, outDir);
-    this.observer = fanOut([
-      this.recorder,
-      ...(this.timeline === null ? [] : [this.timeline]),
-      ...this.logs,
-    ]);
+    this.observer = fanOut([this.recorder, ...(this.timeline === null ? [] : [this.timeline]), ...this.logs]);
   }
 
   /** The run has failed: nothing is left of its logs. */

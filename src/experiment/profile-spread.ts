@@ -1,3 +1,4 @@
+import { NS_PER_MS } from '../core/units.js';
 import type { DurationSpread, ModelSpread } from '../sim/spread.js';
 import type { Path } from './document.js';
 import type { Profile } from './profile.js';
@@ -9,7 +10,11 @@ import type { Profile } from './profile.js';
 export function profileSpread(profile: Profile): ModelSpread | null {
   const exec = profile.batches.map((batch) => spreadOf(batchQuantiles(batch), batch.medianMs));
   const load = spreadOf(loadQuantiles(profile), profile.loadMs);
-  return load === null && exec.every((spread) => spread === null) ? null : { exec, load };
+  const switchNs = profile.batches.map(({ medianMs, afterOtherMs = medianMs }) =>
+    Math.round(Math.max(0, afterOtherMs - medianMs) * NS_PER_MS),
+  );
+  const isKnown = load !== null || exec.some((spread) => spread !== null) || switchNs.some((ns) => ns > 0);
+  return isKnown ? { exec, load, switchNs } : null;
 }
 
 /** The first quantiles of a profile that do not ascend, and where they are; null where all do. */

@@ -18,6 +18,9 @@ const batch = section({
   p90Ms: milliseconds.exactOptional().describe('90th percentile.'),
   p99Ms: milliseconds.exactOptional().describe('99th percentile.'),
   maxMs: milliseconds.exactOptional().describe('Longest time seen.'),
+  afterOtherMs: milliseconds
+    .exactOptional()
+    .describe('Median time right after another model ran on the device, whose weights fill the caches then.'),
   runs: z.int().min(1).exactOptional().describe('Number of measured runs.'),
 });
 

@@ -19,7 +19,7 @@ const noise = section({
     .enum(['normal', 'profile'])
     .default('normal')
     .describe(
-      'profile: durations are drawn from the quantiles that profiles hold (min, median, p90, p99, max); normal: they are what the profile says. exec and load come on top of either.',
+      'profile: durations are drawn from the quantiles that profiles hold (min, median, p90, p99, max), and are longer after another model by what they say; normal: they are what the profile says. exec and load come on top of either.',
     ),
   exec: share('Standard deviation of INFER durations relative to the profile, e.g. 1%.').prefault(0),
   load: share('Standard deviation of LOAD durations relative to the profile.').prefault(0),

@@ -47,6 +47,8 @@ export class SimDevice implements DevicePort {
   clockFactor = 1;
   /** The clock that the running INFER began at, which its time was divided by. */
   execClock = 1;
+  /** Model of the last INFER, −1 at first. */
+  private lastModel = -1;
 
   constructor(private readonly options: SimDeviceOptions) {
     this.copies = options.copyBytesPerS !== Number.POSITIVE_INFINITY;
@@ -64,8 +66,11 @@ export class SimDevice implements DevicePort {
     const { options } = this;
     const { noise } = options;
     let durationNs = options.models[action.model].execNs[action.batchIndex];
-    const spread = options.spreads?.[action.model]?.exec[action.batchIndex];
-    if (spread) durationNs *= quantile(spread, options.execRandom());
+    const spread = options.spreads?.[action.model];
+    const exec = spread?.exec[action.batchIndex];
+    if (exec) durationNs *= quantile(exec, options.execRandom());
+    if (spread && action.model !== this.lastModel) durationNs += spread.switchNs[action.batchIndex];
+    this.lastModel = action.model;
     if (noise.exec > 0) durationNs *= noiseFactor(options.execRandom, noise.exec);
     if (noise.stragglers > 0 && options.execRandom() < noise.stragglers) durationNs *= noise.stragglerFactor;
     this.execClock = this.clockFactor;

@@ -6,11 +6,13 @@ export interface DurationSpread {
   readonly factors: readonly number[];
 }
 
-/** Spread of one model's durations; null: always the profile's figure. */
+/** How one model's durations depart from its profile's figures; null: they do not. */
 export interface ModelSpread {
   /** One entry a batch size. */
   readonly exec: readonly (DurationSpread | null)[];
   readonly load: DurationSpread | null;
+  /** What an INFER takes longer if its GPU ran another model before, by batch size; 0 where that is not known. */
+  readonly switchNs: readonly number[];
 }
 
 /** The duration, relative to the profile's, that `share` (0 to 1) of the runs do not exceed. */

@@ -115,9 +115,21 @@ describe('SimDevice', () => {
     expect(otherDuration()).toBe(alone);
   });
 
+  it('takes longer by what the profile says when another model ran before', () => {
+    const spreads = [{ exec: [null, null, null], load: null, switchNs: [700_000, 0, 0] }, null];
+    const { made, duration } = device(NO_NOISE, undefined, 1, { spreads });
+    const durations = [0, 0, 1, 0].map((index) => {
+      made.startExec(infer(0, index), 0);
+      return duration();
+    });
+    expect(durations).toEqual([3_700_000, 3_000_000, 3_000_000, 3_700_000]);
+  });
+
   it('draws durations from the quantiles of the model where it has them', () => {
     const exec = { shares: [0, 0.5, 1], factors: [0.9, 1, 2] };
-    const spreads = [{ exec: [exec, null, null], load: { shares: [0, 1], factors: [3, 3] } }];
+    const spreads = [
+      { exec: [exec, null, null], load: { shares: [0, 1], factors: [3, 3] }, switchNs: [0, 0, 0] },
+    ];
     const { made, duration } = device(NO_NOISE, undefined, 1, { spreads });
     const drawn = Array.from({ length: 20_000 }, () => {
       made.startExec(infer(0), 1000);

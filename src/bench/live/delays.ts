@@ -1,6 +1,7 @@
 import { type Action, INFER, STATUS_OK } from '../../core/action.js';
 import type { RunObserver } from '../../core/observer.js';
 import type { RequestTable } from '../../core/request.js';
+import type { Experiment } from '../../experiment/experiment.js';
 import { runLive } from '../../serving/run-live.js';
 import { type Bench, experimentOf, type MachineDelays, type Subject } from './subject.js';
 
@@ -14,10 +15,29 @@ export interface IdleFigures {
   readonly requests: number;
 }
 
-/** Half of the time to get there is the way, half is taking up the action: a way and back are about equal. */
-export function delaysOf({ there, back }: IdleFigures): MachineDelays {
-  const delayNs = Math.min(there[0], back[0]);
-  return { delayNs, overheadNs: there[0] - delayNs };
+/**
+ * What a simulation must know of the machine, measured under a medium load: between two INFERs that wait for each
+ * other lies the overhead; there and back, an INFER on an idle lane takes two delays more. What an INFER takes longer
+ * than its profile says, because other threads were at the caches in between, is overhead, too.
+ */
+export async function measureDelays(
+  bench: Bench,
+  subjects: readonly Subject[],
+  ratePerS: number,
+  seconds: number,
+): Promise<MachineDelays> {
+  const experiment = await experimentOf(bench, {
+    subjects,
+    workload: `{ kind: poisson, rate: ${ratePerS}/s, duration: ${seconds}s }`,
+    sloMs: 1000,
+    seconds,
+  });
+  const observer = new DelayObserver(experiment);
+  await runLive(experiment, { observer });
+  const overheadNs = middle(observer.gaps)[0];
+  const wayNs = middle(observer.there)[0] + middle(observer.back)[0] - overheadNs;
+  const excessNs = Math.max(0, middle(observer.excesses)[0]);
+  return { delayNs: Math.max(0, wayNs / 2), overheadNs: overheadNs + excessNs };
 }
 
 /** Sends one request at a time, so that none waits for another, and looks where the time goes. */
@@ -37,6 +57,35 @@ export async function measureIdle(
   await runLive(experiment, { observer });
   const { there, back, added } = observer;
   return { there: middle(there), back: middle(back), added: middle(added), requests: added.length };
+}
+
+class DelayObserver implements RunObserver {
+  /** From the end of an INFER to the begin of one that waited for it. */
+  readonly gaps: number[] = [];
+  readonly there: number[] = [];
+  readonly back: number[] = [];
+  /** How much longer than profiled each INFER took. */
+  readonly excesses: number[] = [];
+  private lastEndNs = 0;
+  private lastModel = -1;
+
+  constructor(private readonly experiment: Experiment) {}
+
+  answered(): void {
+    // Only actions are looked at.
+  }
+
+  completed({ kind, status, model, batchIndex, sentNs, beginNs, endNs }: Action, nowNs: number): void {
+    if (kind !== INFER || status !== STATUS_OK) return;
+    const { models, spreads } = this.experiment;
+    const switchNs = model === this.lastModel ? 0 : (spreads[model]?.switchNs[batchIndex] ?? 0);
+    this.excesses.push(endNs - beginNs - models[model].execNs[batchIndex] - switchNs);
+    this.lastModel = model;
+    if (sentNs < this.lastEndNs) this.gaps.push(beginNs - this.lastEndNs);
+    else this.there.push(beginNs - sentNs);
+    this.back.push(nowNs - endNs);
+    this.lastEndNs = endNs;
+  }
 }
 
 class IdleObserver implements RunObserver {

@@ -1,6 +1,7 @@
 import { simulate } from '../../experiment/simulate.js';
 import type { Summary } from '../../metrics/results.js';
 import { runLive } from '../../serving/run-live.js';
+import { measureDelays } from './delays.js';
 import {
   type Bench,
   capacityRps,
@@ -24,17 +25,27 @@ interface Figures {
   readonly p99Ms: number;
 }
 
+export interface Fidelity {
+  readonly delays: MachineDelays;
+  readonly rows: readonly FidelityRow[];
+}
+
+const CALIBRATION_LOAD = 0.6;
 export const FIDELITY_LOADS = [0.3, 0.6, 0.9, 1.2];
 
-/** The same arrivals of the same experiment live and in simulation, at shares of the device's capacity. */
+/**
+ * The same arrivals of the same experiment live and in simulation, at shares of the device's capacity. Of several live
+ * runs the median of each figure counts.
+ */
 export async function measureFidelity(
   bench: Bench,
   subjects: readonly Subject[],
-  delays: MachineDelays,
   seconds: number,
-): Promise<FidelityRow[]> {
+  repeats: number,
+): Promise<Fidelity> {
   const profiles = [];
   for (const subject of subjects) profiles.push(await prepare(bench, subject));
+  const delays = await measureDelays(bench, subjects, CALIBRATION_LOAD * capacityRps(profiles), seconds / 2);
   const rows: FidelityRow[] = [];
   for (const load of FIDELITY_LOADS) {
     const rate = (load * capacityRps(profiles)).toFixed(2);
@@ -45,14 +56,21 @@ export async function measureFidelity(
       seconds,
       delays,
     });
-    const live = await runLive(experiment);
+    const runs: Figures[] = [];
+    for (let run = 0; run < repeats; run++) runs.push(figuresOf((await runLive(experiment)).result.summary));
     rows.push({
       load,
-      live: figuresOf(live.result.summary),
+      live: medians(runs),
       simulated: figuresOf((await simulate(experiment)).summary),
     });
   }
-  return rows;
+  return { delays, rows };
+}
+
+function medians(runs: readonly Figures[]): Figures {
+  const middle = (figure: keyof Figures) =>
+    runs.map((run) => run[figure]).sort((a, b) => a - b)[Math.floor(runs.length / 2)];
+  return { goodputRps: middle('goodputRps'), p50Ms: middle('p50Ms'), p99Ms: middle('p99Ms') };
 }
 
 function figuresOf({ goodputRps, latencyMs }: Summary): Figures {

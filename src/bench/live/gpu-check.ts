@@ -7,7 +7,7 @@ import type { Profile } from '../../experiment/profile.js';
 import { writeWhole } from '../../files/output-file.js';
 import { PROVIDERS, type Provider } from '../../live/device.js';
 import { ONNXRUNTIME_VERSION } from '../../live/ort/open-session.js';
-import { delaysOf, measureIdle } from './delays.js';
+import { measureIdle } from './delays.js';
 import { measureFidelity } from './fidelity.js';
 import { fidelityTable, idleTable, profileTable, saturationTable } from './markdown.js';
 import { measureSaturation } from './saturation.js';
@@ -56,8 +56,7 @@ async function main(device: Provider, input: number, seconds: number): Promise<v
     saturation.push({ name: subject.name, ...(await measureSaturation(bench, subject, seconds)) });
   }
   say('the same arrivals live and simulated');
-  const delays = delaysOf(idle);
-  const fidelity = await measureFidelity(bench, subjects, delays, seconds);
+  const fidelity = await measureFidelity(bench, subjects, seconds, flags.quick ? 1 : 3);
   const facts = {
     device,
     gpu: gpuName(),
@@ -69,17 +68,14 @@ async function main(device: Provider, input: number, seconds: number): Promise<v
   mkdirSync(flags.out, { recursive: true });
   const date = today(flags.out);
   const json = join(flags.out, `${date}-${device}.json`);
-  writeWhole(
-    json,
-    `${JSON.stringify({ ...facts, profiles, idle, saturation, delays, fidelity }, null, 2)}\n`,
-  );
+  writeWhole(json, `${JSON.stringify({ ...facts, profiles, idle, saturation, fidelity }, null, 2)}\n`);
   const text = [
     `# ${facts.gpu} through ${device}, ${date}\n`,
     `onnxruntime ${facts.onnxruntime}, Node ${facts.node}; input ${input} × ${input}; ${seconds} s a run.\n`,
     profileTable(profiles),
     idleTable(idle),
     saturationTable(saturation),
-    fidelityTable(fidelity),
+    fidelityTable(fidelity.rows),
   ].join('\n');
   writeWhole(json.replace(/json$/, 'md'), text);
   process.stdout.write(`${text}\nwritten to ${json}\n`);

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { PROVIDERS } from '../../live/device.js';
-import { delaysOf, measureIdle } from './delays.js';
+import { measureIdle } from './delays.js';
 import { measureFidelity } from './fidelity.js';
 import { measureFrontDoor } from './front-door.js';
 import { measurePredictability } from './predictable.js';
@@ -37,10 +37,7 @@ const cases: Record<string, () => Promise<unknown>> = {
   idle: () => measureIdle(bench, RESNET18, 20, seconds),
   saturation: () => measureSaturation(bench, RESNET18, seconds),
   predictable: () => measurePredictability(bench, PAIR, 0.7, 100, 3 * seconds),
-  fidelity: async () => {
-    const delays = delaysOf(await measureIdle(bench, RESNET18, 20, 10));
-    return { delays, rows: await measureFidelity(bench, PAIR, delays, seconds) };
-  },
+  fidelity: () => measureFidelity(bench, PAIR, seconds, 3),
 };
 
 for (const subject of PAIR) await prepare(bench, subject);
