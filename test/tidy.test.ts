@@ -38,7 +38,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'sweep',
     'serving',
   ],
-  bench: ['core', 'files', 'metrics', 'live', 'experiment', 'serving', 'cli'],
+  bench: ['core', 'files', 'sim', 'metrics', 'live', 'experiment', 'serving', 'cli'],
   // src/index.ts, the public door: command line and benchmarks are no part of the library.
   index: ['core', 'random', 'policies', 'sim', 'workload', 'metrics', 'experiment', 'report', 'sweep'],
 };

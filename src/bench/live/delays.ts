@@ -3,6 +3,7 @@ import type { RunObserver } from '../../core/observer.js';
 import type { RequestTable } from '../../core/request.js';
 import type { Experiment } from '../../experiment/experiment.js';
 import { runLive } from '../../serving/run-live.js';
+import type { DurationSpread } from '../../sim/spread.js';
 import { type Bench, experimentOf, type MachineDelays, type Subject } from './subject.js';
 
 /** Figures of a machine with hardly any load, ns. */
@@ -16,7 +17,7 @@ export interface IdleFigures {
 }
 
 /**
- * What a simulation must know of the machine, measured under a medium load: between two INFERs that wait for each
+ * What a simulation must know of the machine, measured under a high load: between two INFERs that wait for each
  * other lies the overhead; there and back, an INFER on an idle lane takes two delays more. What an INFER takes longer
  * than its profile says, because other threads were at the caches in between, is overhead, too.
  */
@@ -34,9 +35,9 @@ export async function measureDelays(
   });
   const observer = new DelayObserver(experiment);
   await runLive(experiment, { observer });
-  const overheadNs = middle(observer.gaps)[0];
+  const overheadNs = trimmedMean(observer.gaps);
   const wayNs = middle(observer.there)[0] + middle(observer.back)[0] - overheadNs;
-  const excessNs = Math.max(0, middle(observer.excesses)[0]);
+  const excessNs = Math.max(0, trimmedMean(observer.excesses));
   return { delayNs: Math.max(0, wayNs / 2), overheadNs: overheadNs + excessNs };
 }
 
@@ -78,8 +79,10 @@ class DelayObserver implements RunObserver {
   completed({ kind, status, model, batchIndex, sentNs, beginNs, endNs }: Action, nowNs: number): void {
     if (kind !== INFER || status !== STATUS_OK) return;
     const { models, spreads } = this.experiment;
-    const switchNs = model === this.lastModel ? 0 : (spreads[model]?.switchNs[batchIndex] ?? 0);
-    this.excesses.push(endNs - beginNs - models[model].execNs[batchIndex] - switchNs);
+    const spread = spreads[model];
+    const switchNs = model === this.lastModel ? 0 : (spread?.switchNs[batchIndex] ?? 0);
+    const drawnNs = models[model].execNs[batchIndex] * meanOf(spread?.exec[batchIndex] ?? null);
+    this.excesses.push(endNs - beginNs - drawnNs - switchNs);
     this.lastModel = model;
     if (sentNs < this.lastEndNs) this.gaps.push(beginNs - this.lastEndNs);
     else this.there.push(beginNs - sentNs);
@@ -111,6 +114,23 @@ class IdleObserver implements RunObserver {
     this.there.push(action.beginNs - action.sentNs);
     this.back.push(nowNs - action.endNs);
   }
+}
+
+/** Of the factors that a simulation draws. */
+function meanOf(spread: DurationSpread | null): number {
+  if (spread === null) return 1;
+  const { shares, factors } = spread;
+  return shares
+    .slice(1)
+    .reduce((sum, share, i) => sum + ((share - shares[i]) * (factors[i] + factors[i + 1])) / 2, 0);
+}
+
+/** Without the outermost 5 % on both sides: a hiccup of the machine is no property of it. */
+function trimmedMean(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const cut = Math.floor(0.05 * sorted.length);
+  const kept = sorted.slice(cut, sorted.length - cut);
+  return kept.reduce((sum, value) => sum + value, 0) / kept.length;
 }
 
 function middle(values: number[]): readonly [number, number] {

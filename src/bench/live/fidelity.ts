@@ -30,7 +30,7 @@ export interface Fidelity {
   readonly rows: readonly FidelityRow[];
 }
 
-const CALIBRATION_LOAD = 0.6;
+const CALIBRATION_LOAD = 0.9;
 export const FIDELITY_LOADS = [0.3, 0.6, 0.9, 1.2];
 
 /**

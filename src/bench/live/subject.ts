@@ -46,10 +46,18 @@ export function roomySloMs(profiles: readonly Profile[]): number {
   return Math.ceil(8 * Math.max(...profiles.map(({ batches }) => batches[batches.length - 1].medianMs)));
 }
 
-/** Requests per second that one device serves at most, if it gets as many of each model, in their best batches. */
+/**
+ * Requests per second that one device serves at most, if it gets as many of each model, in their best batches, taking
+ * turns.
+ */
 export function capacityRps(profiles: readonly Profile[]): number {
+  const isShared = profiles.length > 1;
   const bestMs = profiles.map(({ batches }) =>
-    Math.min(...batches.map(({ batch, medianMs }) => medianMs / batch)),
+    Math.min(
+      ...batches.map(
+        ({ batch, medianMs, afterOtherMs }) => (isShared && afterOtherMs ? afterOtherMs : medianMs) / batch,
+      ),
+    ),
   );
   return (1000 * profiles.length) / bestMs.reduce((sum, ms) => sum + ms, 0);
 }
