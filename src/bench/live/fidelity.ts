@@ -45,7 +45,16 @@ export async function measureFidelity(
 ): Promise<Fidelity> {
   const profiles = [];
   for (const subject of subjects) profiles.push(await prepare(bench, subject));
-  const delays = await measureDelays(bench, subjects, CALIBRATION_LOAD * capacityRps(profiles), seconds / 2);
+  const measured: MachineDelays[] = [];
+  for (let run = 0; run < repeats; run++) {
+    measured.push(
+      await measureDelays(bench, subjects, CALIBRATION_LOAD * capacityRps(profiles), seconds / 2),
+    );
+  }
+  const delays = {
+    delayNs: median(measured.map(({ delayNs }) => delayNs)),
+    overheadNs: median(measured.map(({ overheadNs }) => overheadNs)),
+  };
   const rows: FidelityRow[] = [];
   for (const load of FIDELITY_LOADS) {
     const rate = (load * capacityRps(profiles)).toFixed(2);
@@ -68,9 +77,12 @@ export async function measureFidelity(
 }
 
 function medians(runs: readonly Figures[]): Figures {
-  const middle = (figure: keyof Figures) =>
-    runs.map((run) => run[figure]).sort((a, b) => a - b)[Math.floor(runs.length / 2)];
+  const middle = (figure: keyof Figures) => median(runs.map((run) => run[figure]));
   return { goodputRps: middle('goodputRps'), p50Ms: middle('p50Ms'), p99Ms: middle('p99Ms') };
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 }
 
 function figuresOf({ goodputRps, latencyMs }: Summary): Figures {

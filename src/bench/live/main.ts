@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { PROVIDERS } from '../../live/device.js';
+import { measureControllerShare } from './controller-share.js';
 import { measureIdle } from './delays.js';
 import { measureFidelity } from './fidelity.js';
 import { measureFrontDoor } from './front-door.js';
@@ -35,6 +36,7 @@ const cases: Record<string, () => Promise<unknown>> = {
   'front-door-http': () => measureFrontDoor('http', 64, seconds),
   'front-door-grpc': () => measureFrontDoor('grpc', 64, seconds),
   idle: () => measureIdle(bench, RESNET18, 20, seconds),
+  controller: () => measureControllerShare(40 * seconds),
   saturation: () => measureSaturation(bench, RESNET18, seconds),
   predictable: () => measurePredictability(bench, PAIR, 0.7, 100, 3 * seconds),
   fidelity: () => measureFidelity(bench, PAIR, seconds, 3),
