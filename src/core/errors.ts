@@ -25,13 +25,13 @@ export const ERRORS = {
   E_LISTEN: { exit: 43, means: 'an address cannot be listened on' },
   E_TLS: { exit: 44, means: 'a certificate or key cannot be used' },
   E_WORKER: { exit: 45, means: 'a worker cannot be reached, or does not go with the others' },
+  E_JOURNAL: { exit: 46, means: 'a journal is malformed, cut off in its header or of another version' },
+  E_REPLAY_DIFFERS: { exit: 47, means: 'the replay of a journal decided otherwise than the recorded run' },
   E_SERVER: {
     exit: 48,
     means: 'an inference server cannot be reached, is not ready or speaks another protocol',
   },
   E_ANSWERS_LOST: { exit: 49, means: 'the run finished, and requests were not answered by the server' },
-  E_JOURNAL: { exit: 46, means: 'a journal is malformed, cut off in its header or of another version' },
-  E_REPLAY_DIFFERS: { exit: 47, means: 'the replay of a journal decided otherwise than the recorded run' },
 } as const;
 
 export type ErrorCode = keyof typeof ERRORS;
