@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { restrictBatches } from '../experiment/onnx-model.js';
 import { type Profile, profileModel, readProfile } from '../experiment/profile.js';
@@ -40,7 +40,7 @@ async function profileOf(
   say: (what: string) => void,
 ): Promise<Profile> {
   const path = join(dirname(model.onnxPath), profileFileName(device));
-  if (existsSync(path)) {
+  if (existsSync(path) && isNewer(path, model.onnxPath)) {
     const profile = await readProfile(path);
     const known = profile.batches.map(({ batch }) => batch);
     if (model.batchSizes.every((size) => known.includes(size))) return profile;
@@ -53,4 +53,9 @@ async function profileOf(
   });
   writeWhole(path, `${JSON.stringify(profile, null, 2)}\n`);
   return profile;
+}
+
+/** A model that was replaced since has other durations. */
+function isNewer(profile: string, model: string): boolean {
+  return statSync(profile).mtimeMs >= statSync(model).mtimeMs;
 }

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { EscapementError } from '../../core/errors.js';
 import type { Profile } from '../../experiment/profile.js';
@@ -103,7 +103,8 @@ function gpuName(): string {
     timeout: 10_000,
   });
   const [name = ''] = status === 0 ? stdout.trim().split('\n') : [];
-  return name === '' ? (process.env.VK_ICD_FILENAMES ?? process.env.VK_DRIVER_FILES ?? 'unknown GPU') : name;
+  const driver = process.env.VK_ICD_FILENAMES ?? process.env.VK_DRIVER_FILES ?? 'unknown GPU';
+  return name === '' ? basename(driver) : name;
 }
 
 /** Year, month and day: the date of a file that is written now. */
