@@ -28,7 +28,13 @@ describe('profileSpread', () => {
     expect(spread({ maxMs: 30 }, { loadP99Ms: 4 })).toEqual({
       exec: [{ shares: [0, 0.5, 1], factors: [1, 1, 3] }],
       load: { shares: [0, 0.5, 0.99, 1], factors: [1, 1, 2, 2] },
+      switchNs: [0],
     });
+  });
+
+  it('knows what an INFER takes longer after another model', () => {
+    expect(spread({ afterOtherMs: 11.5 })?.switchNs).toEqual([1_500_000]);
+    expect(spread({ afterOtherMs: 9 })).toBeNull();
   });
 
   it('is none where there are medians only', () => {

@@ -117,9 +117,9 @@ describe('SimDevice', () => {
 
   it('takes longer by what the profile says when another model ran before', () => {
     const spreads = [{ exec: [null, null, null], load: null, switchNs: [700_000, 0, 0] }, null];
-    const { made, duration } = device(NO_NOISE, undefined, 1, { spreads });
+    const { made, duration } = device(NO_NOISE, undefined, 1, { spreads, models: [model(), model()] });
     const durations = [0, 0, 1, 0].map((index) => {
-      made.startExec(infer(0, index), 0);
+      made.startExec(Object.assign(infer(0), { model: index }), 0);
       return duration();
     });
     expect(durations).toEqual([3_700_000, 3_000_000, 3_000_000, 3_700_000]);
