@@ -17,6 +17,22 @@ export const DATATYPES = {
 } as const;
 export type Datatype = keyof typeof DATATYPES;
 
+/** The typed array that holds the elements of each type; of FP16 their bits. */
+export const TENSOR_ARRAYS = {
+  BOOL: Uint8Array,
+  UINT8: Uint8Array,
+  UINT16: Uint16Array,
+  UINT32: Uint32Array,
+  UINT64: BigUint64Array,
+  INT8: Int8Array,
+  INT16: Int16Array,
+  INT32: Int32Array,
+  INT64: BigInt64Array,
+  FP16: Uint16Array,
+  FP32: Float32Array,
+  FP64: Float64Array,
+} as const;
+
 /** One input or output of a model, for one request. */
 export interface TensorSignature {
   readonly name: string;

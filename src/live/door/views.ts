@@ -1,4 +1,4 @@
-import { DATATYPES, type Datatype } from '../model.js';
+import { DATATYPES, type Datatype, TENSOR_ARRAYS } from '../model.js';
 
 /** Typed arrays that show the elements of a tensor; FP16 as its bits. */
 export interface Views {
@@ -16,31 +16,20 @@ export interface Views {
   FP64: Float64Array;
 }
 
-const ARRAYS = {
-  BOOL: Uint8Array,
-  UINT8: Uint8Array,
-  UINT16: Uint16Array,
-  UINT32: Uint32Array,
-  UINT64: BigUint64Array,
-  INT8: Int8Array,
-  INT16: Int16Array,
-  INT32: Int32Array,
-  INT64: BigInt64Array,
-  FP16: Uint16Array,
-  FP32: Float32Array,
-  FP64: Float64Array,
-} as const;
-
 /** The elements of a tensor: a view of `bytes`, or of a copy where they lie across the machine's words. */
 export function viewOf<T extends Datatype>(datatype: T, bytes: Uint8Array): Views[T] {
   const { bytes: size } = DATATYPES[datatype];
   // Not `slice`, which a Buffer answers with a view.
   const whole = bytes.byteOffset % size === 0 ? bytes : new Uint8Array(bytes);
-  const view = new ARRAYS[datatype](whole.buffer as ArrayBuffer, whole.byteOffset, whole.length / size);
+  const view = new TENSOR_ARRAYS[datatype](
+    whole.buffer as ArrayBuffer,
+    whole.byteOffset,
+    whole.length / size,
+  );
   return view as unknown as Views[T];
 }
 
 /** A tensor of `count` zeros. */
 export function newView<T extends Datatype>(datatype: T, count: number): Views[T] {
-  return new ARRAYS[datatype](count) as unknown as Views[T];
+  return new TENSOR_ARRAYS[datatype](count) as unknown as Views[T];
 }

@@ -1,5 +1,5 @@
 import { Tensor } from 'onnxruntime-node';
-import { DATATYPES, type ModelSignature, type TensorSignature } from '../model.js';
+import { DATATYPES, type ModelSignature, TENSOR_ARRAYS, type TensorSignature } from '../model.js';
 
 /** Tensors by the name of an input or output, as onnxruntime takes them. */
 export type NamedTensors = Readonly<Record<string, Tensor>>;
@@ -24,7 +24,7 @@ export class TensorBuffer {
     const type = DATATYPES[datatype];
     const elements = (bytes / type.bytes) * batchSize;
     const dims = batched ? [batchSize, ...shape] : shape;
-    return new Tensor(type.ort, new ARRAYS[datatype](this.bytes.buffer, 0, elements), dims);
+    return new Tensor(type.ort, new TENSOR_ARRAYS[datatype](this.bytes.buffer, 0, elements), dims);
   }
 }
 
@@ -38,19 +38,3 @@ export function namedTensors(
     buffers.map((buffer) => [buffer.signature.name, buffer.tensor(batchSize, batched)]),
   );
 }
-
-/** The array that onnxruntime expects behind each type. */
-const ARRAYS = {
-  BOOL: Uint8Array,
-  UINT8: Uint8Array,
-  UINT16: Uint16Array,
-  UINT32: Uint32Array,
-  UINT64: BigUint64Array,
-  INT8: Int8Array,
-  INT16: Int16Array,
-  INT32: Int32Array,
-  INT64: BigInt64Array,
-  FP16: Uint16Array,
-  FP32: Float32Array,
-  FP64: Float64Array,
-} as const;
