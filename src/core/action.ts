@@ -2,8 +2,10 @@
 export const LOAD = 0;
 export const UNLOAD = 1;
 export const INFER = 2;
-export const ACTION_NAMES = ['LOAD', 'UNLOAD', 'INFER'] as const;
-export type ActionKind = 0 | 1 | 2;
+/** Calls off every INFER of a GPU that has no result yet. */
+export const ABORT = 3;
+export const ACTION_NAMES = ['LOAD', 'UNLOAD', 'INFER', 'ABORT'] as const;
+export type ActionKind = 0 | 1 | 2 | 3;
 
 /** Result of an action; the numbers are those of Clockwork's logs. */
 export const STATUS_OK = 0;
@@ -13,7 +15,8 @@ export const STATUS_LOAD_WEIGHTS_CHANGED = 54;
 export const STATUS_INFER_TOO_LATE = 81;
 export const STATUS_WEIGHTS_MISSING = 82;
 export const STATUS_INFER_WEIGHTS_CHANGED = 84;
-/** Ours: the device failed at it; its worker was lost before it was answered. */
+/** Ours: called off before it had ended; the device failed at it; its worker was lost before it was answered. */
+export const STATUS_ABORTED = 97;
 export const STATUS_DEVICE_ERROR = 98;
 export const STATUS_WORKER_LOST = 99;
 /** Not answered yet. */

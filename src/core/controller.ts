@@ -2,12 +2,16 @@ import {
   type Action,
   INFER,
   LOAD,
+  STATUS_ABORTED,
   STATUS_DEVICE_ERROR,
+  STATUS_INFER_TOO_LATE,
   STATUS_OK,
   STATUS_PENDING,
+  STATUS_WEIGHTS_MISSING,
   STATUS_WORKER_LOST,
 } from './action.js';
 import { Cluster, type ClusterSpec } from './cluster.js';
+import type { ControllerPort } from './controller-port.js';
 import { Digest } from './digest.js';
 import { DueQueue } from './due-queue.js';
 import { type GpuChange, gpuCame, gpuWent } from './gpu-change.js';
@@ -27,17 +31,6 @@ import {
   RequestTable,
 } from './request.js';
 
-/** Where the controller's output goes. Called during `step`, never at other times. */
-export interface ControllerPort {
-  /** Send the action to its GPU's worker. The object comes back through `result`. */
-  send(action: Action, nowNs: number): void;
-  /**
-   * Answer the request in `slot`; `action` is the INFER that served it, or null. The slot is free again when this
-   * returns.
-   */
-  answer(slot: number, outcome: Outcome, nowNs: number, action: Action | null): void;
-}
-
 export interface ControllerOptions {
   readonly cluster: ClusterSpec;
   readonly defaultSloNs: number;
@@ -49,6 +42,7 @@ export interface ControllerOptions {
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
+const NOTHING_TUNED: Readonly<Record<string, number>> = {};
 
 export const ADMISSIONS = ['none', 'predict'] as const;
 export type Admission = (typeof ADMISSIONS)[number];
@@ -96,6 +90,11 @@ export class Controller {
   /** Running hash of all decisions so far, 16 hex digits. */
   get digest(): string {
     return this.decisions.toString();
+  }
+
+  /** What the policy tunes by itself: present values by name. */
+  get tuned(): Readonly<Record<string, number>> {
+    return this.policy.tuned ?? NOTHING_TUNED;
   }
 
   /** A request has arrived. It is looked at in the next `step`. Returns its slot. */
@@ -261,13 +260,20 @@ export class Controller {
     for (let i = 0; i < action.count; i++) {
       const slot = action.requests[i];
       const inTime = nowNs <= requests.arrivalNs[slot] + requests.sloNs[slot];
-      if (inTime && action.status === STATUS_WORKER_LOST) {
+      if (inTime && this.mayRetry(action.status)) {
         requests.state[slot] = REQUEST_QUEUED;
         this.queue(slot, nowNs);
         continue;
       }
       this.answer(slot, ok ? (inTime ? OUTCOME_OK : OUTCOME_LATE) : OUTCOME_ERROR, nowNs, action);
     }
+  }
+
+  /** Whether requests of an INFER that ended so get another chance. */
+  private mayRetry(status: number): boolean {
+    if (status === STATUS_WORKER_LOST || status === STATUS_ABORTED) return true;
+    const wasRefused = status === STATUS_INFER_TOO_LATE || status === STATUS_WEIGHTS_MISSING;
+    return wasRefused && this.policy.takesBack === true;
   }
 
   private answer(slot: number, outcome: Outcome, nowNs: number, action: Action | null): void {

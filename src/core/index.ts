@@ -1,4 +1,5 @@
 export {
+  ABORT,
   ACTION_NAMES,
   Action,
   type ActionKind,
@@ -8,6 +9,7 @@ export {
   LANE_WEIGHTS,
   type Lane,
   LOAD,
+  STATUS_ABORTED,
   STATUS_DEVICE_ERROR,
   STATUS_INFER_TOO_LATE,
   STATUS_INFER_WEIGHTS_CHANGED,
@@ -31,9 +33,10 @@ export {
   type Admission,
   Controller,
   type ControllerOptions,
-  type ControllerPort,
 } from './controller.js';
+export type { ControllerPort } from './controller-port.js';
 export { DemandTracker, StaleList } from './demand.js';
+export type { DevicePort } from './device-port.js';
 export { Digest } from './digest.js';
 export { ERRORS, type ErrorCode, type ErrorPlace, EscapementError } from './errors.js';
 export { Estimates } from './estimates.js';
@@ -66,4 +69,4 @@ export {
   NS_PER_S,
   NS_PER_US,
 } from './units.js';
-export { type DevicePort, laneOf, Worker, type WorkerOptions } from './worker.js';
+export { laneOf, Worker, type WorkerOptions } from './worker.js';

@@ -1,4 +1,4 @@
-import type { Action } from './action.js';
+import { type Action, INFER } from './action.js';
 
 const INITIAL_CAPACITY = 16;
 
@@ -55,6 +55,19 @@ export class LaneQueue {
     this.first = (this.first + 1) & (this.actions.length - 1);
     this.length--;
     return action;
+  }
+
+  /** Removes and returns the INFERs, in order; a lane that is shared keeps its LOADs. */
+  removeInfers(): Action[] {
+    const removed: Action[] = [];
+    for (let left = this.length; left > 0; left--) {
+      const earliestNs = this.headEarliestNs;
+      const latestNs = this.headLatestNs;
+      const action = this.shift();
+      if (action.kind === INFER) removed.push(action);
+      else this.push(action, earliestNs, latestNs);
+    }
+    return removed;
   }
 
   clear(): void {

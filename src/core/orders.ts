@@ -1,4 +1,4 @@
-import { Action, type ActionKind, INFER, LOAD, STATUS_PENDING, UNLOAD } from './action.js';
+import { ABORT, Action, type ActionKind, INFER, LOAD, STATUS_PENDING, UNLOAD } from './action.js';
 import type { Cluster } from './cluster.js';
 import type { Digest } from './digest.js';
 import { invariant } from './invariant.js';
@@ -66,6 +66,14 @@ export class Orders implements Dispatcher {
     this.cluster.pages[gpu].release(this.cluster.models[model].pages);
     const action = this.newAction(UNLOAD, gpu, model, nowNs);
     // Earliest 0 puts it before any LOAD that waits for the pages it gives back.
+    this.book(action, 0, 0, 0, Number.POSITIVE_INFINITY);
+    this.port.send(action, nowNs);
+  }
+
+  abort(gpu: number, nowNs: number): void {
+    const action = this.newAction(ABORT, gpu, 0, nowNs);
+    // Tells its hash from that of a LOAD on the next GPU.
+    action.batchSize = 0;
     this.book(action, 0, 0, 0, Number.POSITIVE_INFINITY);
     this.port.send(action, nowNs);
   }

@@ -25,6 +25,12 @@ export interface Dispatcher {
   load(gpu: number, model: number, earliestNs: number, latestNs: number, nowNs: number): void;
   /** Drops a warm model from a GPU and frees its pages at once. */
   unload(gpu: number, model: number, nowNs: number): void;
+  /**
+   * Calls off the INFERs of a GPU that have no result yet. Each ends with `STATUS_ABORTED`, what runs only after what
+   * stopping it costs the device, or as ever if that comes first; a device that can't stop lets it end. Requests come
+   * back through `admit`.
+   */
+  abort(gpu: number, nowNs: number): void;
 }
 
 /** What a policy is given when it is made. It owns none of it. */
@@ -43,6 +49,13 @@ export interface PolicyContext {
  */
 export interface Policy {
   readonly name: string;
+  /**
+   * True: requests of an INFER that missed its window, or whose weights were not there, are offered to `admit` again
+   * (their `dueNs` is not 0 then) while their objective is not over; otherwise they are answered `error`.
+   */
+  readonly takesBack?: boolean;
+  /** What the policy tunes by itself, present values by name; names of durations end in `Ns`. */
+  readonly tuned?: Readonly<Record<string, number>>;
   /**
    * A request arrived. Returns the time at which it shall be answered `timeout` if it is not in an
    * action by then (Infinity: only while no GPU is there), or REFUSE to answer `rejected` at once. On any other return

@@ -1,10 +1,12 @@
 import {
+  ABORT,
   type Action,
   INFER,
   LANE_EXEC,
   LANE_WEIGHTS,
   type Lane,
   LOAD,
+  STATUS_ABORTED,
   STATUS_INFER_TOO_LATE,
   STATUS_INFER_WEIGHTS_CHANGED,
   STATUS_INSUFFICIENT_CACHE,
@@ -14,26 +16,12 @@ import {
   STATUS_WEIGHTS_MISSING,
   UNLOAD,
 } from './action.js';
+import type { DevicePort } from './device-port.js';
 import { invariant } from './invariant.js';
 import { LaneQueue } from './lane-queue.js';
 import type { ModelSpec } from './model.js';
 import { PageCache } from './page-cache.js';
 import { WeightsTable } from './weights-table.js';
-
-/**
- * The GPU as the worker sees it: things that take time. Each call starts one; the device's driver calls
- * `Worker.finished`, `copiedIn` or `copiedOut` when it is done. A device that measures the true begin of an action
- * writes it into `action.beginNs` before that.
- */
-export interface DevicePort {
-  /** False: INPUT and OUTPUT take no time, and are never asked for. */
-  readonly copies: boolean;
-  startInput(action: Action, nowNs: number): void;
-  startExec(action: Action, nowNs: number): void;
-  startOutput(action: Action, nowNs: number): void;
-  startLoad(action: Action, nowNs: number): void;
-  unload(model: number): void;
-}
 
 export interface WorkerOptions {
   readonly models: readonly ModelSpec[];
@@ -58,6 +46,7 @@ export class Worker {
   /** INFERs that wait for INPUT, and those that wait for OUTPUT, in order. */
   private readonly inputs = new LaneQueue();
   private readonly outputs: Action[] = [];
+  private readonly aborts: Action[] = [];
   private executing: Action | null = null;
   private loading: Action | null = null;
   private copyingIn: Action | null = null;
@@ -92,7 +81,8 @@ export class Worker {
 
   /** An action arrives; its window is given in the worker's time. Call `step` afterwards. */
   receive(action: Action, earliestNs: number, latestNs: number): void {
-    if (action.kind !== INFER) this.weights.push(action, earliestNs, latestNs);
+    if (action.kind === ABORT) this.aborts.push(action);
+    else if (action.kind !== INFER) this.weights.push(action, earliestNs, latestNs);
     else if (this.device.copies) this.inputs.push(action, earliestNs, latestNs);
     else this.exec.push(action, earliestNs, latestNs);
   }
@@ -131,6 +121,7 @@ export class Worker {
 
   /** Starts whatever may start now: EXEC before WEIGHTS, then INPUT. */
   step(nowNs: number): void {
+    while (this.aborts.length > 0) this.abort(this.aborts.shift() as Action, nowNs);
     if (this.oneLane) this.stepOnlyLane(nowNs);
     else {
       this.stepExec(nowNs);
@@ -164,6 +155,20 @@ export class Worker {
     while (this.executing === null && this.loading === null && exec.headEarliestNs <= nowNs) {
       if (exec.head.kind === INFER) this.startInfer(nowNs);
       else this.startWeights(nowNs);
+    }
+  }
+
+  /** Answers every INFER that waits, asks the device to stop the one that runs. One that is being copied in goes on. */
+  private abort(action: Action, nowNs: number): void {
+    this.refuseAll(this.inputs, nowNs);
+    this.refuseAll(this.exec, nowNs);
+    if (this.executing !== null) this.device.abort?.();
+    this.refuse(action, STATUS_OK, nowNs);
+  }
+
+  private refuseAll(queue: LaneQueue, nowNs: number): void {
+    for (const action of queue.removeInfers()) {
+      this.refuse(action, STATUS_ABORTED, nowNs);
     }
   }
 

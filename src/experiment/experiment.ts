@@ -52,6 +52,8 @@ export interface ClusterConfig {
   readonly oneLane: boolean;
   /** From the moment that a lane takes up an action to the action's begin. */
   readonly overheadNs: number;
+  /** What stopping a running INFER takes. */
+  readonly abortNs: number;
   /** GPU clock changes, relative to nominal, sorted by time; gpu −1 is all. */
   readonly gpuClock: readonly { readonly atNs: number; readonly gpu: number; readonly factor: number }[];
 }

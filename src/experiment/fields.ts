@@ -33,17 +33,22 @@ export function section<Shape extends z.ZodRawShape>(
 
 /** Integer ns from a text such as `10ms`; `minNs` 1 refuses 0. */
 export function duration(about: string, minNs = 0) {
-  return textField(TEXT_OR_NUMBER, about, (value) => {
-    const ns = parseDuration(value);
-    if (ns < minNs) {
-      refuse(
-        minNs === 1
-          ? `must be longer than 0, found ${show(value)}`
-          : `must be at least ${formatDuration(minNs)}, found ${show(value)}`,
-      );
-    }
-    return ns;
-  });
+  return textField(TEXT_OR_NUMBER, about, (value) => readDuration(value, minNs));
+}
+
+/** The same, or the word `auto`. */
+export function durationOrAuto(about: string, minNs = 0) {
+  return textField(TEXT_OR_NUMBER, about, (value) => (value === 'auto' ? value : readDuration(value, minNs)));
+}
+
+function readDuration(value: unknown, minNs: number): number {
+  const ns = parseDuration(value);
+  if (ns >= minNs) return ns;
+  return refuse(
+    minNs === 1
+      ? `must be longer than 0, found ${show(value)}`
+      : `must be at least ${formatDuration(minNs)}, found ${show(value)}`,
+  );
 }
 
 /** Faster arrivals than this would outrun the clock, whose unit is the nanosecond, and any memory. */

@@ -57,6 +57,9 @@ export const clusterSchema = section({
   overhead: duration(
     'What a lane needs between taking up an action and its begin, as real executors do, e.g. 50us.',
   ).prefault('0s'),
+  abort: duration(
+    'What it takes to stop a running INFER, for policies that preempt: until its lane is free again.',
+  ).prefault('1ms'),
   gpuClock: z.array(clockChange).prefault([]).describe('Changes of the GPU clock during the run.'),
 }).transform((cluster, context): ClusterConfig => {
   if (cluster.pages !== undefined && cluster.memory !== undefined) {
@@ -92,6 +95,7 @@ export const clusterSchema = section({
     noise: cluster.noise,
     oneLane: cluster.lanes === 'one',
     overheadNs: cluster.overhead,
+    abortNs: cluster.abort,
     gpuClock: cluster.gpuClock
       .map(({ at, gpu, factor }) => ({ atNs: at, gpu: gpu ?? -1, factor }))
       .sort((left, right) => left.atNs - right.atNs),

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import type { PolicyEntry, PolicyOption, PolicyOptions } from '../policies/entry.js';
+import { AUTO, type PolicyEntry, type PolicyOption, type PolicyOptions } from '../policies/entry.js';
 import { POLICIES } from '../policies/registry.js';
-import { duration, section } from './fields.js';
+import { duration, durationOrAuto, section } from './fields.js';
 import { formatDuration } from './units-text.js';
 
 /** A policy by kind with the options of its entry in the table POLICIES. */
@@ -46,14 +46,16 @@ function optionOfAnother(key: string, { kind }: PolicyEntry): string | undefined
 }
 
 function optionSchema(option: PolicyOption): z.ZodType {
-  if (option.type === 'duration') {
-    const field = duration(option.describe, option.min);
-    return option.default === undefined
-      ? field.exactOptional()
-      : field.prefault(formatDuration(option.default));
-  }
-  const field = z.int().min(option.min);
-  return (option.default === undefined ? field.exactOptional() : field.default(option.default)).describe(
-    option.describe,
-  );
+  if (option.type === 'duration') return durationSchema(option);
+  const field = (option.type === 'integer' ? z.int() : z.number()).min(option.min);
+  return (
+    option.default === undefined ? field.exactOptional() : field.default(option.default as number)
+  ).describe(option.describe);
+}
+
+function durationSchema(option: PolicyOption): z.ZodType {
+  const about = option.auto === undefined ? option.describe : `${option.describe}; auto: ${option.auto}`;
+  const field = option.auto === undefined ? duration(about, option.min) : durationOrAuto(about, option.min);
+  if (option.default === undefined) return field.exactOptional();
+  return field.prefault(option.default === AUTO ? AUTO : formatDuration(option.default));
 }

@@ -1,4 +1,4 @@
-import { type Action, type ActionKind, INFER, LOAD, STATUS_OK, UNLOAD } from '../core/action.js';
+import { ABORT, type Action, type ActionKind, INFER, LOAD, STATUS_OK, UNLOAD } from '../core/action.js';
 import type { RunObserver } from '../core/observer.js';
 import { OutputFile } from '../files/output-file.js';
 import { headerOf, type LogColumn } from './log-columns.js';
@@ -11,7 +11,7 @@ import { headerOf, type LogColumn } from './log-columns.js';
 export const ACTION_COLUMNS: readonly LogColumn[] = [
   { name: 't', describe: 'when its result reached the controller, ns since the start of the run' },
   { name: 'action_id', describe: 'sequence number of the action in the run' },
-  { name: 'action_type', describe: '1 LOAD, 2 INFER, 3 UNLOAD' },
+  { name: 'action_type', describe: '1 LOAD, 2 INFER, 3 UNLOAD, 4 ABORT' },
   {
     name: 'status',
     describe:
@@ -39,8 +39,13 @@ export const ACTION_COLUMNS: readonly LogColumn[] = [
   { name: 'worker_exec_begin', describe: 'measured begin, since sent; 0 unless status is 0' },
 ];
 
-/** `action_type` by kind: the numbers of Clockwork's load, infer and evict actions. */
-export const TYPE_OF_KIND: Readonly<Record<ActionKind, number>> = { [LOAD]: 1, [INFER]: 2, [UNLOAD]: 3 };
+/** `action_type` by kind: the numbers of Clockwork's load, infer and evict actions; it knows no ABORT. */
+export const TYPE_OF_KIND: Readonly<Record<ActionKind, number>> = {
+  [LOAD]: 1,
+  [INFER]: 2,
+  [UNLOAD]: 3,
+  [ABORT]: 4,
+};
 
 export interface ActionLogOptions {
   readonly gpus: number;

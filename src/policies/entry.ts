@@ -1,14 +1,19 @@
 import type { Policy, PolicyContext } from '../core/policy.js';
 
+/** The option tunes itself while the policy runs. */
+export const AUTO = 'auto';
+
 /** Values of a policy's options by name; durations in ns. */
-export type PolicyOptions = Readonly<Record<string, number | undefined>>;
+export type PolicyOptions = Readonly<Record<string, number | typeof AUTO | undefined>>;
 
 /** One option of a policy: enough to check it, to document it and to vary it. */
 export interface PolicyOption {
-  readonly type: 'duration' | 'integer';
+  readonly type: 'duration' | 'integer' | 'number';
   /** In ns for durations. Absent: derived, as the description says. */
-  readonly default?: number;
+  readonly default?: number | typeof AUTO;
   readonly min: number;
+  /** What the value `auto` means; absent: there is no such value. */
+  readonly auto?: string;
   readonly describe: string;
 }
 

@@ -1,7 +1,7 @@
-import type { Action } from '../core/action.js';
+import { type Action, STATUS_ABORTED, STATUS_OK } from '../core/action.js';
+import type { DevicePort } from '../core/device-port.js';
 import type { ModelSpec } from '../core/model.js';
 import { NS_PER_S } from '../core/units.js';
-import type { DevicePort } from '../core/worker.js';
 import { normal } from '../random/distributions.js';
 import type { Random } from '../random/streams.js';
 import { type EventQueue, EXEC_END, INPUT_END, LOAD_END, OUTPUT_END } from './event-queue.js';
@@ -35,6 +35,8 @@ export interface SimDeviceOptions {
   readonly spreads: readonly (ModelSpread | null)[] | null;
   /** From the moment that a lane takes up an action to the action's begin: what a real executor does in between. */
   readonly overheadNs: number;
+  /** From the wish to stop an INFER to its end. */
+  readonly abortNs: number;
   /** Draws of the noise; shared by all devices of a run. */
   readonly execRandom: Random;
   readonly loadRandom: Random;
@@ -47,8 +49,13 @@ export class SimDevice implements DevicePort {
   clockFactor = 1;
   /** The clock that the running INFER began at, which its time was divided by. */
   execClock = 1;
+  /** How the INFER that ended last did. */
+  execStatus = STATUS_OK;
   /** Model of the last INFER, −1 at first. */
   private lastModel = -1;
+  /** Which of the ends that were scheduled is the one of the running INFER, and when it will be. */
+  private execEnd = 0;
+  private execEndNs = 0;
 
   constructor(private readonly options: SimDeviceOptions) {
     this.copies = options.copyBytesPerS !== Number.POSITIVE_INFINITY;
@@ -74,7 +81,23 @@ export class SimDevice implements DevicePort {
     if (noise.exec > 0) durationNs *= noiseFactor(options.execRandom, noise.exec);
     if (noise.stragglers > 0 && options.execRandom() < noise.stragglers) durationNs *= noise.stragglerFactor;
     this.execClock = this.clockFactor;
-    this.begin(action, nowNs, EXEC_END, Math.round(durationNs / this.execClock));
+    this.execStatus = STATUS_OK;
+    this.execEndNs = options.clock.nowNs + this.begin(action, nowNs, Math.round(durationNs / this.execClock));
+    options.events.schedule(this.execEndNs, EXEC_END, options.gpu, null, ++this.execEnd);
+  }
+
+  abort(): void {
+    const { clock, abortNs, events, gpu } = this.options;
+    const endNs = clock.nowNs + abortNs;
+    if (endNs >= this.execEndNs) return;
+    this.execStatus = STATUS_ABORTED;
+    this.execEndNs = endNs;
+    events.schedule(endNs, EXEC_END, gpu, null, ++this.execEnd);
+  }
+
+  /** Whether an end of an INFER is real: one that was aborted has another. */
+  isExecEnd(sequence: number): boolean {
+    return sequence === this.execEnd;
   }
 
   startLoad(action: Action, nowNs: number): void {
@@ -83,7 +106,7 @@ export class SimDevice implements DevicePort {
     const spread = options.spreads?.[action.model]?.load;
     if (spread) durationNs *= quantile(spread, options.loadRandom());
     if (options.noise.load > 0) durationNs *= noiseFactor(options.loadRandom, options.noise.load);
-    this.begin(action, nowNs, LOAD_END, Math.round(durationNs));
+    this.end(LOAD_END, this.begin(action, nowNs, Math.round(durationNs)));
   }
 
   unload(): void {
@@ -94,21 +117,14 @@ export class SimDevice implements DevicePort {
     this.end(kind, Math.round((bytes * action.count * NS_PER_S) / this.options.copyBytesPerS));
   }
 
-  private begin(
-    action: Action,
-    nowNs: number,
-    kind: typeof EXEC_END | typeof LOAD_END,
-    durationNs: number,
-  ): void {
+  /** Time from now to the action's end. */
+  private begin(action: Action, nowNs: number, durationNs: number): number {
     const { overheadNs } = this.options;
     action.beginNs = nowNs + overheadNs;
-    this.end(kind, overheadNs + durationNs);
+    return overheadNs + durationNs;
   }
 
-  private end(
-    kind: typeof EXEC_END | typeof LOAD_END | typeof INPUT_END | typeof OUTPUT_END,
-    durationNs: number,
-  ): void {
+  private end(kind: typeof LOAD_END | typeof INPUT_END | typeof OUTPUT_END, durationNs: number): void {
     const { events, clock, gpu } = this.options;
     events.schedule(clock.nowNs + durationNs, kind, gpu, null);
   }

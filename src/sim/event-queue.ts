@@ -24,7 +24,7 @@ export class SimEvent {
   kind: EventKind = EXEC_END;
   gpu = 0;
   action: Action | null = null;
-  /** New GPU clock of a CLOCK_CHANGE. */
+  /** New GPU clock of a CLOCK_CHANGE; which end of the GPU's INFERs an EXEC_END is. */
   factor = 1;
 }
 

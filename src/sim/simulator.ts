@@ -45,6 +45,8 @@ export interface SimulatorOptions {
   readonly spreads?: readonly (ModelSpread | null)[] | null;
   /** What a lane needs from taking up an action to the action's begin. */
   readonly overheadNs?: number;
+  /** What stopping a running INFER takes. */
+  readonly abortNs?: number;
   readonly network?: NetworkOptions;
   /** Each worker's clock is off by a constant drawn uniformly from ± this: what clock synchronisation left. */
   readonly clockOffsetNs?: number;
@@ -115,6 +117,7 @@ export class Simulator {
       noise: options.noise ?? NO_NOISE,
       spreads: options.spreads ?? null,
       overheadNs: options.overheadNs ?? 0,
+      abortNs: options.abortNs ?? 0,
       execRandom: stream(seed, 'exec-noise'),
       loadRandom: stream(seed, 'load-noise'),
     };
@@ -180,7 +183,8 @@ export class Simulator {
     const localNs = this.nowNs + this.offsetNs[gpu];
     switch (kind) {
       case EXEC_END:
-        worker.finished(LANE_EXEC, localNs, this.devices[gpu].execClock);
+        if (!this.devices[gpu].isExecEnd(factor)) return;
+        worker.finished(LANE_EXEC, localNs, this.devices[gpu].execClock, this.devices[gpu].execStatus);
         break;
       case LOAD_END:
         worker.finished(LANE_WEIGHTS, localNs, 1);

@@ -6,7 +6,7 @@ import { formatDuration } from '../../src/experiment/units-text.js';
 import { ACTION_COLUMNS } from '../../src/metrics/action-log.js';
 import type { LogColumn } from '../../src/metrics/log-columns.js';
 import { REQUEST_COLUMNS } from '../../src/metrics/request-log.js';
-import type { PolicyOption } from '../../src/policies/entry.js';
+import { AUTO, type PolicyOption } from '../../src/policies/entry.js';
 import { POLICIES } from '../../src/policies/registry.js';
 
 /** Keys that every kind of workload has. */
@@ -50,7 +50,7 @@ function policyTable(): string {
 
 function defaultOf({ type, default: value }: PolicyOption): string {
   if (value === undefined) return '';
-  return type === 'duration' ? formatDuration(value) : String(value);
+  return type === 'duration' && value !== AUTO ? formatDuration(value) : String(value);
 }
 
 function workloadTable(): string {

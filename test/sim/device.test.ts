@@ -23,6 +23,7 @@ function device(
     loadRandom: stream(seed, 'load-noise'),
     spreads: null,
     overheadNs: 0,
+    abortNs: 0,
     ...departures,
   });
   /** How long what was started takes. */

@@ -11,7 +11,11 @@ export interface JournalHeader {
   readonly pages: number;
   readonly oneLane: boolean;
   /** Durations among the options in ns. */
-  readonly policy: { readonly kind: string; readonly options: Readonly<Record<string, number | undefined>> };
+  /** Values of options by name: numbers, or words such as `auto`. */
+  readonly policy: {
+    readonly kind: string;
+    readonly options: Readonly<Record<string, number | 'auto' | undefined>>;
+  };
   readonly defaultSloNs: number;
   readonly admission: Admission;
 }

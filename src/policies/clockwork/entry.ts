@@ -29,7 +29,7 @@ export const clockworkEntry: PolicyEntry = {
     const scheduleAheadNs = options.scheduleAhead as number;
     return new ClockworkPolicy(context, {
       scheduleAheadNs,
-      latestDeltaNs: options.latestDelta ?? scheduleAheadNs,
+      latestDeltaNs: (options.latestDelta as number | undefined) ?? scheduleAheadNs,
       maxBatch: options.maxBatch as number,
       maxExecNs: options.maxExec as number,
     });

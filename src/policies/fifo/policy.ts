@@ -5,7 +5,7 @@ import { Calendar } from '../../core/calendar.js';
 import type { Cluster } from '../../core/cluster.js';
 import type { Dispatcher, Policy, PolicyContext } from '../../core/policy.js';
 import { REQUEST_QUEUED, type RequestTable } from '../../core/request.js';
-import { Placement } from './placement.js';
+import { DemandPlacement } from '../common/demand-placement.js';
 
 export interface FifoOptions {
   readonly maxBatch: number;
@@ -27,7 +27,7 @@ export class FifoPolicy implements Policy {
   private readonly requests: RequestTable;
   private readonly dispatch: Dispatcher;
   private readonly maxDelayNs: number;
-  private readonly placement: Placement;
+  private readonly placement: DemandPlacement;
   private readonly queues: readonly BatchQueue[];
   /** Index of each model's largest usable batch size. */
   private readonly largest: Int32Array;
@@ -49,7 +49,7 @@ export class FifoPolicy implements Policy {
     this.dispatch = context.dispatch;
     this.maxDelayNs = options.maxDelayNs;
     this.running = new Int32Array(cluster.gpus).fill(-1);
-    this.placement = new Placement(
+    this.placement = new DemandPlacement(
       cluster,
       context.dispatch,
       (gpu, model) => this.queued(model) > 0 || this.running[gpu] === model,

@@ -7,7 +7,7 @@ import type { Dispatcher } from '../../core/policy.js';
  * which evicts what it has not used for longest; a model whose GPUs are all busy gets another copy where
  * pages are free. One LOAD at a time per GPU. A model that requests wait for is never evicted.
  */
-export class Placement {
+export class DemandPlacement {
   /** Models that are nowhere and have requests, first come first served; those whose GPUs may all be busy. */
   private missing: StaleList;
   private stillMissing: StaleList;
