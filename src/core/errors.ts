@@ -4,8 +4,12 @@
  */
 export const ERRORS = {
   E_USAGE: { exit: 2, means: 'a command line flag or argument is wrong' },
-  E_THRESHOLD: { exit: 3, means: 'a --threshold of a run or a --tolerance of a comparison was not met' },
+  E_THRESHOLD: {
+    exit: 3,
+    means: 'a --threshold of a run, a --tolerance of a comparison or a --target of a plan was not met',
+  },
   E_CELLS_FAILED: { exit: 4, means: 'the sweep finished, and at least one cell failed' },
+  E_CHECK: { exit: 5, means: 'the logs of a run do not bear out its summary, or break a rule' },
   E_CONFIG_SYNTAX: { exit: 10, means: 'the experiment file is not valid YAML' },
   E_CONFIG_KEY: { exit: 11, means: 'the experiment file has a key that does not exist' },
   E_CONFIG_VALUE: { exit: 12, means: 'a value in the experiment file is out of range or of the wrong kind' },

@@ -28,7 +28,7 @@ export class Orders implements Dispatcher {
     earliestNs: number,
     latestNs: number,
     nowNs: number,
-  ): void {
+  ): number {
     invariant(this.cluster.warm.has(model, gpu), 'INFER goes to a GPU that holds the model');
     const action = this.newAction(INFER, gpu, model, nowNs);
     action.batchIndex = batchIndex;
@@ -47,9 +47,10 @@ export class Orders implements Dispatcher {
     this.book(action, timeline.availableNs(nowNs), durationNs, earliestNs, latestNs);
     timeline.add(action.id, durationNs, nowNs);
     this.port.send(action, nowNs);
+    return action.id;
   }
 
-  load(gpu: number, model: number, earliestNs: number, latestNs: number, nowNs: number): void {
+  load(gpu: number, model: number, earliestNs: number, latestNs: number, nowNs: number): number {
     invariant(this.cluster.held.add(model, gpu), 'LOAD goes to a GPU that lacks the model');
     this.cluster.pages[gpu].take(this.cluster.models[model].pages);
     const action = this.newAction(LOAD, gpu, model, nowNs);
@@ -58,6 +59,7 @@ export class Orders implements Dispatcher {
     this.book(action, timeline.availableNs(nowNs), durationNs, earliestNs, latestNs);
     timeline.add(action.id, durationNs, nowNs);
     this.port.send(action, nowNs);
+    return action.id;
   }
 
   unload(gpu: number, model: number, nowNs: number): void {

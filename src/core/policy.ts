@@ -10,7 +10,10 @@ export const REFUSE = Number.NEGATIVE_INFINITY;
  * follows from these calls.
  */
 export interface Dispatcher {
-  /** Runs `count` requests (slots, copied from the front of `slots`) as one batch of size `batchSizes[batchIndex]`. */
+  /**
+   * Runs `count` requests (slots, copied from the front of `slots`) as one batch of size `batchSizes[batchIndex]`.
+   * Returns the id of the action.
+   */
   infer(
     gpu: number,
     model: number,
@@ -20,9 +23,9 @@ export interface Dispatcher {
     earliestNs: number,
     latestNs: number,
     nowNs: number,
-  ): void;
-  /** Brings a model onto a GPU. Its pages must be free. */
-  load(gpu: number, model: number, earliestNs: number, latestNs: number, nowNs: number): void;
+  ): number;
+  /** Brings a model onto a GPU. Its pages must be free. Returns the id of the action. */
+  load(gpu: number, model: number, earliestNs: number, latestNs: number, nowNs: number): number;
   /** Drops a warm model from a GPU and frees its pages at once. */
   unload(gpu: number, model: number, nowNs: number): void;
   /**

@@ -1,0 +1,70 @@
+import type { Cluster } from '../../core/cluster.js';
+import type { Durations } from './durations.js';
+import type { Waiting } from './waiting.js';
+
+/** Times the slack counts against density: see `Chooser`. */
+const SLACK_WEIGHT = 1;
+
+/**
+ * Which batch a lane runs next: the one with the highest slack-discounted density, ln(requests / time) − slack / W.
+ *
+ * Density, requests served per GPU time, lets deep queues be served in large batches while shallow ones fill, and
+ * sheds what is dear when not all can be served. Slack is the time for which the batch could wait and still be
+ * complete: who has little goes first, just before the batch would shrink. W, the time that a GPU needs for all that
+ * waits, is the exchange rate between them: with much to do density decides, with little the deadlines do.
+ */
+export class Chooser {
+  /** The choice of the last `choose` that returned true: requests `from` … `from` + `count` − 1 of the queue. */
+  model = 0;
+  batchIndex = 0;
+  from = 0;
+  count = 0;
+
+  private readonly logCount: Float64Array;
+
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly durations: Durations,
+    private readonly waiting: Waiting,
+    /** By model: added to its score, for those that were treated badly. */
+    private readonly favour: Float64Array,
+  ) {
+    this.logCount = Float64Array.from({ length: cluster.maxBatch + 1 }, (_, count) => Math.log(count));
+  }
+
+  /**
+   * Chooses for a lane of the GPU that is free at `startNs`, if an answer needs `afterNs` from the end of its INFER.
+   * False: nothing that waits could be answered in time.
+   */
+  choose(gpu: number, startNs: number, afterNs: number): boolean {
+    const { durations, waiting, logCount } = this;
+    const { byGpu, queues } = waiting;
+    const { row, usable, size, logExec } = durations;
+    const clock = this.cluster.clock[gpu];
+    const perSlack = SLACK_WEIGHT / Math.max(waiting.backlogNs / this.cluster.gpus, 1);
+    let best = Number.NEGATIVE_INFINITY;
+    for (let model = byGpu.next(gpu, 0); model >= 0; model = byGpu.next(gpu, model + 1)) {
+      const queue = queues[model];
+      const waits = queue.length;
+      const first = row[model];
+      const end = first + usable[model];
+      let from = 0;
+      for (let at = first; at < end; at++) {
+        const endNs = startNs + durations.execNs[at] / clock + afterNs;
+        while (from < waits && queue.deadlineNsAt(from) < endNs) from++;
+        const left = waits - from;
+        if (left === 0 || (at > first && left <= size[at - 1])) break;
+        const count = left < size[at] ? left : size[at];
+        const slackNs = queue.deadlineNsAt(from) - endNs;
+        const score = logCount[count] - logExec[at] - slackNs * perSlack + this.favour[model];
+        if (score <= best) continue;
+        best = score;
+        this.model = model;
+        this.batchIndex = at - first;
+        this.from = from;
+        this.count = count;
+      }
+    }
+    return best > Number.NEGATIVE_INFINITY;
+  }
+}

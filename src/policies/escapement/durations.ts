@@ -1,0 +1,77 @@
+import type { Cluster } from '../../core/cluster.js';
+
+/** Weight of a new measurement. */
+const NEW = 0.1;
+
+/**
+ * Mean time of each model's INFERs by batch size, from the profile at first and then from what was measured, at
+ * nominal clock. Means, because the sum of many is what lanes are booked with; what they miss by is margin's business.
+ */
+export class Durations {
+  /** First row of each model; its batch sizes follow. */
+  readonly row: Int32Array;
+  /** By row: time, and its natural logarithm. */
+  readonly execNs: Float64Array;
+  readonly logExec: Float64Array;
+  /** Batch size of each row, and how many sizes of each model may be used. */
+  readonly size: Int32Array;
+  readonly usable: Int32Array;
+
+  constructor(
+    private readonly cluster: Cluster,
+    maxBatch: number,
+  ) {
+    const { models } = cluster;
+    this.row = new Int32Array(models.length);
+    this.usable = new Int32Array(models.length);
+    let rows = 0;
+    for (let m = 0; m < models.length; m++) {
+      this.row[m] = rows;
+      rows += models[m].batchSizes.length;
+    }
+    this.execNs = new Float64Array(rows);
+    this.logExec = new Float64Array(rows);
+    this.size = new Int32Array(rows);
+    for (let m = 0; m < models.length; m++) {
+      const { batchSizes, execNs } = models[m];
+      let usable = 1;
+      while (usable < batchSizes.length && batchSizes[usable] <= maxBatch) usable++;
+      this.usable[m] = usable;
+      for (let b = 0; b < batchSizes.length; b++) {
+        this.size[this.row[m] + b] = batchSizes[b];
+        this.set(this.row[m] + b, execNs[b]);
+      }
+    }
+  }
+
+  /** Expected time of an INFER on a GPU at its present clock. */
+  on(gpu: number, row: number): number {
+    return this.execNs[row] / this.cluster.clock[gpu];
+  }
+
+  /** Shortest time of any batch of the model. */
+  shortestNs(model: number): number {
+    return this.execNs[this.row[model]];
+  }
+
+  /** Index of the smallest usable size that holds `count` requests; the largest one if none does. */
+  sizeFor(model: number, count: number): number {
+    const row = this.row[model];
+    const last = this.usable[model] - 1;
+    let index = 0;
+    while (index < last && this.size[row + index] < count) index++;
+    return index;
+  }
+
+  measured(model: number, batchIndex: number, durationNs: number, clock: number): void {
+    const row = this.row[model] + batchIndex;
+    const before = this.execNs[row];
+    const nominal = durationNs * clock;
+    if (nominal !== before) this.set(row, before + NEW * (nominal - before));
+  }
+
+  private set(row: number, execNs: number): void {
+    this.execNs[row] = execNs;
+    this.logExec[row] = Math.log(execNs);
+  }
+}

@@ -1,0 +1,24 @@
+import { AUTO, type PolicyEntry } from '../entry.js';
+import { EscapementPolicy } from './policy.js';
+
+export const escapementEntry: PolicyEntry = {
+  kind: 'escapement',
+  summary: 'weighs requests per GPU time against slack, places models by their worth, tunes itself',
+  options: {
+    scheduleAhead: {
+      type: 'duration',
+      default: AUTO,
+      min: 0,
+      auto: 'found while running, from what plans miss by',
+      describe: 'how far into the future each lane is booked',
+    },
+    maxBatch: { type: 'integer', default: 8, min: 1, describe: 'largest batch size used' },
+  },
+  create(context, options) {
+    const { scheduleAhead } = options;
+    return new EscapementPolicy(context, {
+      scheduleAheadNs: scheduleAhead === AUTO ? null : (scheduleAhead as number),
+      maxBatch: options.maxBatch as number,
+    });
+  },
+};

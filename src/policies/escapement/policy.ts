@@ -1,0 +1,236 @@
+import { type Action, INFER, LOAD, STATUS_OK } from '../../core/action.js';
+import { BitMatrix } from '../../core/bit-matrix.js';
+import { Calendar } from '../../core/calendar.js';
+import type { Cluster } from '../../core/cluster.js';
+import { type Dispatcher, type Policy, type PolicyContext, REFUSE } from '../../core/policy.js';
+import type { RequestTable } from '../../core/request.js';
+import { type Measured, SelfTuning } from '../common/self-tuning.js';
+import { Chooser } from './chooser.js';
+import { DemandForecast } from './demand-forecast.js';
+import { Durations } from './durations.js';
+import { Fairness } from './fairness.js';
+import { LaneForecast } from './lane-forecast.js';
+import { Placement } from './placement.js';
+import { Waiting } from './waiting.js';
+
+export interface EscapementOptions {
+  /** How far into the future lanes are booked; null: tuned while running. */
+  readonly scheduleAheadNs: number | null;
+  readonly maxBatch: number;
+}
+
+const NEVER = Number.POSITIVE_INFINITY;
+/** Part of what an objective leaves after one INFER that margins may take: with more, nothing would fit any more. */
+const MOST_MARGIN = 0.6;
+
+export class EscapementPolicy implements Policy {
+  readonly name = 'escapement';
+  readonly takesBack = true;
+  private readonly cluster: Cluster;
+  private readonly requests: RequestTable;
+  private readonly dispatch: Dispatcher;
+  private readonly durations: Durations;
+  private readonly waiting: Waiting;
+  private readonly fairness: Fairness;
+  private readonly chooser: Chooser;
+  private readonly demand: DemandForecast;
+  private readonly placement: Placement;
+  private readonly tuning: SelfTuning;
+  private readonly lanes: readonly LaneForecast[];
+  /** Row 0: GPUs that may be sent an INFER; those of them for which something has changed. */
+  private readonly open: BitMatrix;
+  private readonly look: BitMatrix;
+  private readonly opening: Calendar;
+  private readonly batch: Int32Array;
+  private readonly measured: Measured = {
+    wasBusy: false,
+    decidedNs: 0,
+    predictedFreeNs: 0,
+    freeNs: 0,
+    beginNs: 0,
+    endNs: 0,
+    predictedAnswerNs: 0,
+    sloNs: 0,
+  };
+  private turn = 0;
+  private aheadNs: number;
+
+  constructor(
+    context: PolicyContext,
+    private readonly options: EscapementOptions,
+  ) {
+    const { cluster } = context;
+    this.cluster = cluster;
+    this.requests = context.requests;
+    this.dispatch = context.dispatch;
+    this.durations = new Durations(cluster, options.maxBatch);
+    this.waiting = new Waiting(cluster, this.durations);
+    this.fairness = new Fairness(cluster.models.length);
+    this.chooser = new Chooser(cluster, this.durations, this.waiting, this.fairness.favour);
+    this.demand = new DemandForecast(cluster.models.length);
+    this.placement = new Placement(
+      cluster,
+      context.dispatch,
+      this.durations,
+      this.waiting,
+      this.demand,
+      this.fairness.favour,
+    );
+    this.tuning = new SelfTuning(0, (sloNs) => MOST_MARGIN * sloNs);
+    this.aheadNs = options.scheduleAheadNs ?? 0;
+    this.lanes = Array.from({ length: cluster.gpus }, () => new LaneForecast());
+    this.open = new BitMatrix(1, cluster.gpus);
+    this.look = new BitMatrix(1, cluster.gpus);
+    this.opening = new Calendar(cluster.gpus);
+    this.batch = new Int32Array(cluster.maxBatch);
+    for (let gpu = 0; gpu < cluster.gpus; gpu++) this.updateLane(gpu, 0);
+  }
+
+  get tuned(): Readonly<Record<string, number>> {
+    return { scheduleAheadNs: this.aheadNs, marginNs: this.tuning.marginNs };
+  }
+
+  admit(slot: number, nowNs: number): number {
+    const { requests, cluster } = this;
+    const model = requests.model[slot];
+    const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot];
+    const isNew = requests.dueNs[slot] === 0;
+    if (isNew) this.demand.arrived(model, nowNs);
+    const dueNs = deadlineNs - this.durations.shortestNs(model) - this.tuning.resultNs;
+    if (isNew && dueNs < nowNs) {
+      this.fairness.answered(model, false);
+      return REFUSE;
+    }
+    this.waiting.push(slot, model, deadlineNs);
+    const { warm } = cluster;
+    for (let word = 0; word < warm.words; word++) this.look.include(0, word, warm.word(model, word));
+    if (cluster.held.count(model) === 0) this.placement.urge();
+    return dueNs;
+  }
+
+  timedOut(slot: number): void {
+    const model = this.requests.model[slot];
+    this.waiting.remove(slot, model);
+    this.fairness.answered(model, false);
+  }
+
+  finished(action: Action, nowNs: number): void {
+    const { gpu, model } = action;
+    const ok = action.status === STATUS_OK;
+    if (action.kind === INFER) {
+      const lane = this.lanes[gpu];
+      const freeNs = lane.lastEndNs;
+      if (lane.finish(action.id, action.endNs, this.tuning.deliveryNs) && ok) this.learn(action, freeNs, nowNs);
+      this.placement.inferEnded(gpu, model);
+      for (let i = 0; i < action.count; i++) {
+        const slot = action.requests[i];
+        const deadlineNs = this.requests.arrivalNs[slot] + this.requests.sloNs[slot];
+        if (ok) this.fairness.answered(model, nowNs <= deadlineNs);
+      }
+      this.updateLane(gpu, nowNs);
+    } else if (action.kind === LOAD) {
+      if (this.cluster.oneLane) {
+        this.lanes[gpu].finish(action.id, action.endNs, this.tuning.deliveryNs);
+        this.updateLane(gpu, nowNs);
+      }
+      if (ok) this.waiting.warmed(gpu, model);
+      else this.placement.changed(-1);
+      this.look.add(0, gpu);
+      this.placement.urge();
+    }
+  }
+
+  weightsLost(gpu: number, model: number): void {
+    this.waiting.cooled(gpu, model);
+    this.placement.changed(-1);
+  }
+
+  weightsFound(gpu: number, model: number): void {
+    this.waiting.warmed(gpu, model);
+    this.placement.changed(1);
+    this.look.add(0, gpu);
+  }
+
+  lanesChanged(gpu: number, nowNs: number): void {
+    this.updateLane(gpu, nowNs);
+    this.placement.urge();
+  }
+
+  schedule(nowNs: number): void {
+    const { opening, look, open } = this;
+    for (let gpu = opening.due(nowNs); gpu >= 0; gpu = opening.due(nowNs)) {
+      opening.set(gpu, NEVER);
+      open.add(0, gpu);
+      look.add(0, gpu);
+    }
+    this.placement.schedule(nowNs);
+    for (let left = look.count(0); left > 0; left--) {
+      const gpu = look.nextCyclic(0, this.turn);
+      this.turn = gpu + 1 === this.cluster.gpus ? 0 : gpu + 1;
+      look.delete(0, gpu);
+      while (open.has(0, gpu) && this.serve(gpu, nowNs));
+    }
+  }
+
+  nextWakeNs(): number {
+    return this.opening.nextNs;
+  }
+
+  queued(model: number): number {
+    return this.waiting.queues[model].length;
+  }
+
+  /** Sends the GPU the best batch there is; false: there is none. */
+  private serve(gpu: number, nowNs: number): boolean {
+    if (this.waiting.byGpu.count(gpu) === 0) return false;
+    const { tuning, chooser, durations, batch } = this;
+    const lane = this.lanes[gpu];
+    const freeNs = lane.freeNs(nowNs, tuning.resultNs);
+    const startNs = Math.max(freeNs, nowNs + tuning.deliveryNs);
+    const { resultNs, marginNs } = tuning;
+    if (!chooser.choose(gpu, startNs, resultNs + marginNs)) {
+      if (marginNs === 0 || !chooser.choose(gpu, startNs, resultNs)) return false;
+    }
+    const { model, batchIndex, count } = chooser;
+    const durationNs = durations.on(gpu, durations.row[model] + batchIndex);
+    const firstNs = this.waiting.queues[model].deadlineNsAt(chooser.from);
+    this.waiting.take(model, chooser.from, count, batch);
+    const latestNs = Math.floor(Math.max(startNs, firstNs - durationNs - resultNs));
+    const id = this.dispatch.infer(gpu, model, batchIndex, batch, count, nowNs, latestNs, nowNs);
+    lane.add(id, startNs, durationNs, nowNs, freeNs, startNs + durationNs + resultNs);
+    this.placement.inferSent(gpu, model);
+    this.updateLane(gpu, nowNs);
+    return true;
+  }
+
+  private learn(action: Action, freeNs: number, nowNs: number): void {
+    const { measured, requests } = this;
+    const lane = this.lanes[action.gpu];
+    const { beginNs, endNs } = action;
+    this.durations.measured(action.model, action.batchIndex, endNs - beginNs, action.clock);
+    measured.wasBusy = lane.wasBusy;
+    measured.decidedNs = lane.decidedNs;
+    measured.predictedFreeNs = lane.predictedFreeNs;
+    measured.freeNs = freeNs;
+    measured.beginNs = beginNs;
+    measured.endNs = endNs;
+    measured.predictedAnswerNs = lane.predictedAnswerNs;
+    measured.sloNs = requests.sloNs[action.requests[0]];
+    if (!this.tuning.measured(measured, nowNs) || this.options.scheduleAheadNs !== null) return;
+    this.aheadNs = this.tuning.aheadNs;
+    for (let gpu = 0; gpu < this.cluster.gpus; gpu++) this.updateLane(gpu, nowNs);
+  }
+
+  /** Notes whether the GPU may be sent another INFER now, or else when. */
+  private updateLane(gpu: number, nowNs: number): void {
+    const lane = this.lanes[gpu];
+    const isClosed = this.cluster.exec[gpu].isClosed;
+    const atNs = lane.length === 0 ? 0 : Math.ceil(lane.plannedFreeNs - this.aheadNs);
+    const isOpen = !isClosed && (lane.length === 0 || (this.aheadNs > 0 && atNs <= nowNs));
+    if (isOpen) {
+      this.open.add(0, gpu);
+      this.look.add(0, gpu);
+    } else this.open.delete(0, gpu);
+    this.opening.set(gpu, isOpen || isClosed || this.aheadNs === 0 ? NEVER : atNs);
+  }
+}
