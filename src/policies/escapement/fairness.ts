@@ -1,22 +1,27 @@
 /** Weight of a new outcome in a model's attainment, and in that of all. */
-const NEW = 1 / 64;
+const NEW = 1 / 32;
 const NEW_OVERALL = 1 / 1024;
-/** A model with less than this share of the overall attainment is favoured, by this much. */
-const BADLY_OFF = 0.7;
-const FAVOUR = 0;
+/** Every model shall have at least this share of the overall attainment. */
+const LEAST_SHARE = 0.6;
+/** How fast the favour of a model follows what it lacks, and its limit: e^5 is 148 times as much worth. */
+const STEP = 0.1;
+const MOST = 5;
 
 /**
- * Keeps models from starving: one whose share of requests served in time has long been far below that of all counts
- * for more until it has caught up.
+ * Keeps models from starving. Each model has a favour, which is added to the logarithm of what serving it is worth:
+ * it grows with every answer while the model's attainment lies below a share of that of all, and goes back to nothing
+ * while it lies above. That is the multiplier of the constraint "no model below this share", found step by step.
  */
 export class Fairness {
-  /** By model: what is added to the logarithm of its worth. */
+  /** By model, 0 or more; and its exponential. */
   readonly favour: Float64Array;
+  readonly factor: Float64Array;
   private readonly attainment: Float64Array;
   private overall = 1;
 
   constructor(models: number) {
     this.favour = new Float64Array(models);
+    this.factor = new Float64Array(models).fill(1);
     this.attainment = new Float64Array(models).fill(1);
   }
 
@@ -26,6 +31,11 @@ export class Fairness {
     this.overall += NEW_OVERALL * (value - this.overall);
     const own = this.attainment[model] + NEW * (value - this.attainment[model]);
     this.attainment[model] = own;
-    this.favour[model] = own < BADLY_OFF * this.overall ? FAVOUR : 0;
+    const before = this.favour[model];
+    const lack = LEAST_SHARE * this.overall - own;
+    if (before === 0 && lack <= 0) return;
+    const favour = Math.min(MOST, Math.max(0, before + STEP * lack));
+    this.favour[model] = favour;
+    this.factor[model] = Math.exp(favour);
   }
 }

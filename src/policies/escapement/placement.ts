@@ -1,90 +1,149 @@
+import type { Action } from '../../core/action.js';
 import { BitMatrix } from '../../core/bit-matrix.js';
 import type { Cluster } from '../../core/cluster.js';
 import type { Dispatcher } from '../../core/policy.js';
 import { NS_PER_MS, NS_PER_S } from '../../core/units.js';
-import type { DemandForecast } from './demand-forecast.js';
-import type { Durations } from './durations.js';
+import type { CopyWorth } from './copy-worth.js';
 import type { Waiting } from './waiting.js';
 
-/** Value of each copy beyond those that a model's traffic needs, relative to the one before. */
-const ANOTHER_COPY = 0.1;
-/** Requests of this much time are what keeping a model saves. */
-const HORIZON_S = 1;
 /** A LOAD must be worth this many times what it evicts. */
 const HYSTERESIS = 1.2;
-/** Without cause, placement is looked at this often. */
+/** Without cause, all models are looked at this often; after a look that led to nothing, so often. */
 const PASS_NS = 10 * NS_PER_MS;
+const IDLE_PASS_NS = 100 * NS_PER_MS;
+/** How far back a GPU counts as busy. */
+const BUSY_NS = NS_PER_S;
 
 /**
- * Which models are on which GPUs: a copy is worth the requests that wait for it and those that are to be expected
- * soon. A GPU loads what is worth most per time of its LOAD, and only where that is clearly more than what must go
- * for it, so that nothing is swapped to and fro.
+ * Which models are on which GPUs. A GPU whose WEIGHTS lane is idle loads the model that is worth most per time of its
+ * LOAD, and only where that is clearly more than what must go for it, so that nothing is swapped to and fro. Models
+ * that nobody holds and that requests wait for are looked at as soon as anything changes, all others now and then.
  */
 export class Placement {
   private nextPassNs = 0;
+  private urged = true;
   private copies = 0;
   /** INFERs under way, by GPU and model: weights that are in use stay. */
   private readonly running: Uint16Array;
-  private readonly victims: Int32Array;
+  /** Row = GPU: models that are warm there. */
+  private readonly warm: BitMatrix;
+  /** Row 0: models that nobody holds and that requests may wait for. */
+  private readonly missing: BitMatrix;
+  /** Row 0: models that are to go. */
   private readonly chosen: BitMatrix;
+  private readonly victims: Int32Array;
+  /** By GPU: time that its EXEC lane was busy of late, as of when. */
+  private readonly busyNs: Float64Array;
+  private readonly busyAtNs: Float64Array;
+  /** GPUs whose WEIGHTS lane is idle, the least busy first. */
+  private readonly idle: Int32Array;
 
   constructor(
     private readonly cluster: Cluster,
     private readonly dispatch: Dispatcher,
-    private readonly durations: Durations,
     private readonly waiting: Waiting,
-    private readonly demand: DemandForecast,
-    private readonly favour: Float64Array,
+    private readonly copyWorth: CopyWorth,
   ) {
-    this.running = new Uint16Array(cluster.gpus * cluster.models.length);
-    this.victims = new Int32Array(cluster.models.length);
-    this.chosen = new BitMatrix(1, cluster.models.length);
+    const { gpus, models } = cluster;
+    this.running = new Uint16Array(gpus * models.length);
+    this.warm = new BitMatrix(gpus, models.length);
+    this.missing = new BitMatrix(1, models.length);
+    this.chosen = new BitMatrix(1, models.length);
+    this.victims = new Int32Array(models.length);
+    this.busyNs = new Float64Array(gpus);
+    this.busyAtNs = new Float64Array(gpus);
+    this.idle = new Int32Array(gpus);
   }
 
   inferSent(gpu: number, model: number): void {
     this.running[gpu * this.cluster.models.length + model]++;
   }
 
-  inferEnded(gpu: number, model: number): void {
+  inferEnded({ gpu, model, beginNs, endNs }: Action): void {
     this.running[gpu * this.cluster.models.length + model]--;
+    this.busyNs[gpu] = this.busyNs[gpu] * Math.exp((this.busyAtNs[gpu] - endNs) / BUSY_NS) + endNs - beginNs;
+    this.busyAtNs[gpu] = endNs;
   }
 
-  /** Something has happened that may call for a LOAD at once. */
+  /** A request waits for the model. */
+  want(model: number): void {
+    if (this.cluster.held.count(model) > 0) return;
+    this.missing.add(0, model);
+    this.urged = true;
+  }
+
+  /** A WEIGHTS lane may have become idle. */
   urge(): void {
-    this.nextPassNs = 0;
+    this.urged = true;
   }
 
-  /** A copy has gone by itself, or is there. */
-  changed(by: number): void {
-    this.copies += by;
-    this.urge();
+  /** The model is warm on the GPU: after its LOAD (`counted`: it was counted then), or by itself. */
+  warmed(gpu: number, model: number, counted: boolean): void {
+    this.warm.add(gpu, model);
+    if (!counted) this.copies++;
+    this.urged = true;
+  }
+
+  /** A LOAD has failed, or warm weights went away by themselves. */
+  lost(gpu: number, model: number): void {
+    this.warm.delete(gpu, model);
+    this.copies--;
+    this.urged = true;
+    if (this.waiting.queues[model].length > 0) this.want(model);
   }
 
   /** Lets GPUs whose WEIGHTS lane is idle send a LOAD each. */
   schedule(nowNs: number): void {
     const { cluster } = this;
-    if (nowNs < this.nextPassNs || this.copies === cluster.gpus * cluster.models.length) return;
-    this.nextPassNs = nowNs + PASS_NS;
-    for (let gpu = 0; gpu < cluster.gpus; gpu++) {
-      if (cluster.weights[gpu].outstanding === 0) this.load(gpu, nowNs);
+    const isPass = nowNs >= this.nextPassNs;
+    const isUrgent = this.urged && this.missing.count(0) > 0;
+    this.urged = false;
+    if (!(isPass || isUrgent) || this.copies === cluster.gpus * cluster.models.length) return;
+    let sent = false;
+    if (isPass) this.copyWorth.renew(nowNs);
+    const idle = this.listIdle(nowNs);
+    for (let i = 0; i < idle; i++) {
+      const gpu = this.idle[i];
+      const model = isPass ? this.best(gpu, nowNs) : this.bestMissing(nowNs);
+      if (model >= 0 && this.load(gpu, model, nowNs)) sent = true;
     }
+    if (isPass) this.nextPassNs = nowNs + (sent ? PASS_NS : IDLE_PASS_NS);
   }
 
-  private load(gpu: number, nowNs: number): void {
-    const { cluster } = this;
-    const model = this.best(gpu, nowNs);
-    if (model < 0) return;
-    const needed = cluster.models[model].pages - cluster.pages[gpu].free;
-    const worth = this.worth(model, cluster.held.count(model), nowNs, cluster.loadNs(model));
-    const victims = needed > 0 ? this.cheapestVictims(gpu, needed, worth / HYSTERESIS, nowNs) : 0;
-    if (victims < 0) return;
-    for (let i = 0; i < victims; i++) {
-      this.dispatch.unload(gpu, this.victims[i], nowNs);
-      this.waiting.cooled(gpu, this.victims[i]);
-      this.copies--;
+  /** Lists the GPUs that can LOAD, the least busy first; returns how many there are. */
+  private listIdle(nowNs: number): number {
+    const { cluster, idle, busyNs, busyAtNs } = this;
+    let count = 0;
+    for (let gpu = 0; gpu < cluster.gpus; gpu++) {
+      if (cluster.weights[gpu].outstanding > 0) continue;
+      busyNs[gpu] *= Math.exp((busyAtNs[gpu] - nowNs) / BUSY_NS);
+      busyAtNs[gpu] = nowNs;
+      let at = count++;
+      for (; at > 0 && busyNs[idle[at - 1]] > busyNs[gpu]; at--) idle[at] = idle[at - 1];
+      idle[at] = gpu;
     }
+    return count;
+  }
+
+  private load(gpu: number, model: number, nowNs: number): boolean {
+    const { cluster } = this;
+    const needed = cluster.models[model].pages - cluster.pages[gpu].free;
+    const limit = this.copyWorth.toLoad(model, nowNs) / HYSTERESIS;
+    const victims = needed > 0 ? this.chooseVictims(gpu, needed, limit) : 0;
+    if (victims < 0) return false;
+    for (let i = 0; i < victims; i++) this.evict(gpu, this.victims[i], nowNs);
     this.dispatch.load(gpu, model, nowNs, Number.POSITIVE_INFINITY, nowNs);
     this.copies++;
+    this.missing.delete(0, model);
+    return true;
+  }
+
+  private evict(gpu: number, model: number, nowNs: number): void {
+    this.dispatch.unload(gpu, model, nowNs);
+    this.waiting.cooled(gpu, model);
+    this.warm.delete(gpu, model);
+    this.copies--;
+    if (this.waiting.queues[model].length > 0) this.want(model);
   }
 
   /** The model that the GPU lacks and that is worth most per time of its LOAD; −1: none is worth one. */
@@ -94,8 +153,7 @@ export class Placement {
     let most = 0;
     for (let model = 0; model < models.length; model++) {
       if (held.has(model, gpu)) continue;
-      const loadNs = this.cluster.loadNs(model);
-      const perTime = this.worth(model, held.count(model), nowNs, loadNs) / loadNs;
+      const perTime = this.copyWorth.toLoad(model, nowNs) / this.cluster.loadNs(model);
       if (perTime <= most) continue;
       most = perTime;
       best = model;
@@ -103,37 +161,37 @@ export class Placement {
     return best;
   }
 
-  /** What a copy is worth where there are `copies` others, in requests, if it is there after `loadNs`. */
-  private worth(model: number, copies: number, nowNs: number, loadNs: number): number {
-    const queue = this.waiting.queues[model];
-    const ratePerS = this.demand.ratePerS(model, nowNs);
-    let requests = ratePerS * HORIZON_S;
-    if (queue.length > 0) {
-      const readyNs = nowNs + loadNs + this.durations.shortestNs(model);
-      requests += queue.length - (loadNs > 0 ? queue.firstFrom(readyNs) : 0);
+  /** The same among models that nobody holds and that requests wait for. */
+  private bestMissing(nowNs: number): number {
+    const { missing, waiting } = this;
+    let best = -1;
+    let most = 0;
+    for (let model = missing.next(0, 0); model >= 0; model = missing.next(0, model + 1)) {
+      if (waiting.queues[model].length === 0) {
+        missing.delete(0, model);
+        continue;
+      }
+      const perTime = this.copyWorth.toLoad(model, nowNs) / this.cluster.loadNs(model);
+      if (perTime <= most) continue;
+      most = perTime;
+      best = model;
     }
-    if (requests === 0) return 0;
-    const largest = this.durations.row[model] + this.durations.usable[model] - 1;
-    const needed = (ratePerS * this.durations.execNs[largest]) / this.durations.size[largest] / NS_PER_S;
-    const served = copies < needed ? (needed - copies) / needed : 0;
-    const spare = ANOTHER_COPY ** Math.max(0, copies - Math.floor(needed));
-    return requests * Math.max(served, spare) * Math.exp(this.favour[model]);
+    return best;
   }
 
   /** Fills `victims` with models that make room for `pages`, least worth per page first; −1: not for less than `limit`. */
-  private cheapestVictims(gpu: number, pages: number, limit: number, nowNs: number): number {
-    const { cluster, chosen, victims } = this;
-    const { warm, held, models } = cluster;
+  private chooseVictims(gpu: number, pages: number, limit: number): number {
+    const { chosen, victims, warm } = this;
+    const { models } = this.cluster;
     let found = 0;
     let free = 0;
     let cost = 0;
-    while (free < pages) {
+    while (free < pages && cost <= limit) {
       let best = -1;
       let least = Number.POSITIVE_INFINITY;
-      for (let model = 0; model < models.length; model++) {
-        if (!warm.has(model, gpu) || chosen.has(0, model)) continue;
-        if (this.running[gpu * models.length + model] > 0) continue;
-        const perPage = this.worth(model, held.count(model) - 1, nowNs, 0) / models[model].pages;
+      for (let model = warm.next(gpu, 0); model >= 0; model = warm.next(gpu, model + 1)) {
+        if (chosen.has(0, model) || this.running[gpu * models.length + model] > 0) continue;
+        const perPage = this.copyWorth.toKeep(model) / models[model].pages;
         if (perPage >= least) continue;
         least = perPage;
         best = model;

@@ -6,6 +6,7 @@ import { type Dispatcher, type Policy, type PolicyContext, REFUSE } from '../../
 import type { RequestTable } from '../../core/request.js';
 import { type Measured, SelfTuning } from '../common/self-tuning.js';
 import { Chooser } from './chooser.js';
+import { CopyWorth } from './copy-worth.js';
 import { DemandForecast } from './demand-forecast.js';
 import { Durations } from './durations.js';
 import { Fairness } from './fairness.js';
@@ -71,10 +72,8 @@ export class EscapementPolicy implements Policy {
     this.placement = new Placement(
       cluster,
       context.dispatch,
-      this.durations,
       this.waiting,
-      this.demand,
-      this.fairness.favour,
+      new CopyWorth(cluster, this.durations, this.waiting, this.demand, this.fairness.factor),
     );
     this.tuning = new SelfTuning(0, (sloNs) => MOST_MARGIN * sloNs);
     this.aheadNs = options.scheduleAheadNs ?? 0;
@@ -97,14 +96,11 @@ export class EscapementPolicy implements Policy {
     const isNew = requests.dueNs[slot] === 0;
     if (isNew) this.demand.arrived(model, nowNs);
     const dueNs = deadlineNs - this.durations.shortestNs(model) - this.tuning.resultNs;
-    if (isNew && dueNs < nowNs) {
-      this.fairness.answered(model, false);
-      return REFUSE;
-    }
+    if (isNew && dueNs < nowNs) return REFUSE;
     this.waiting.push(slot, model, deadlineNs);
     const { warm } = cluster;
     for (let word = 0; word < warm.words; word++) this.look.include(0, word, warm.word(model, word));
-    if (cluster.held.count(model) === 0) this.placement.urge();
+    this.placement.want(model);
     return dueNs;
   }
 
@@ -121,7 +117,7 @@ export class EscapementPolicy implements Policy {
       const lane = this.lanes[gpu];
       const freeNs = lane.lastEndNs;
       if (lane.finish(action.id, action.endNs, this.tuning.deliveryNs) && ok) this.learn(action, freeNs, nowNs);
-      this.placement.inferEnded(gpu, model);
+      this.placement.inferEnded(action);
       for (let i = 0; i < action.count; i++) {
         const slot = action.requests[i];
         const deadlineNs = this.requests.arrivalNs[slot] + this.requests.sloNs[slot];
@@ -133,21 +129,22 @@ export class EscapementPolicy implements Policy {
         this.lanes[gpu].finish(action.id, action.endNs, this.tuning.deliveryNs);
         this.updateLane(gpu, nowNs);
       }
-      if (ok) this.waiting.warmed(gpu, model);
-      else this.placement.changed(-1);
+      if (ok) {
+        this.waiting.warmed(gpu, model);
+        this.placement.warmed(gpu, model, true);
+      } else this.placement.lost(gpu, model);
       this.look.add(0, gpu);
-      this.placement.urge();
     }
   }
 
   weightsLost(gpu: number, model: number): void {
     this.waiting.cooled(gpu, model);
-    this.placement.changed(-1);
+    this.placement.lost(gpu, model);
   }
 
   weightsFound(gpu: number, model: number): void {
     this.waiting.warmed(gpu, model);
-    this.placement.changed(1);
+    this.placement.warmed(gpu, model, false);
     this.look.add(0, gpu);
   }
 

@@ -1,0 +1,69 @@
+import type { Cluster } from '../../core/cluster.js';
+import { NS_PER_S } from '../../core/units.js';
+import type { DemandForecast } from './demand-forecast.js';
+import type { Durations } from './durations.js';
+import type { Waiting } from './waiting.js';
+
+/** Worth of each copy beyond those that a model's traffic needs, relative to the one before. */
+const ANOTHER_COPY = 0.1;
+/** Requests of this much time are what having a model at hand saves. */
+const HORIZON_S = 1;
+/** More copies than this beyond what is needed are all worth nothing. */
+const MOST_SPARE = 16;
+
+const SPARE = Float64Array.from({ length: MOST_SPARE }, (_, copies) => ANOTHER_COPY ** copies);
+
+/** What copies of models are worth, in requests that they save: those that wait, and those that are to be expected. */
+export class CopyWorth {
+  /** By model: rate, and copies that its traffic needs, as of the last renewal or arrival. */
+  private readonly ratePerS: Float64Array;
+  private readonly needed: Float64Array;
+
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly durations: Durations,
+    private readonly waiting: Waiting,
+    private readonly demand: DemandForecast,
+    /** By model: for those that were treated badly, more than 1. */
+    private readonly factor: Float64Array,
+  ) {
+    this.ratePerS = new Float64Array(cluster.models.length);
+    this.needed = new Float64Array(cluster.models.length);
+  }
+
+  /** Brings the rates up to date. */
+  renew(nowNs: number): void {
+    const { durations } = this;
+    for (let model = 0; model < this.ratePerS.length; model++) {
+      const ratePerS = this.demand.ratePerS(model, nowNs);
+      const largest = durations.row[model] + durations.usable[model] - 1;
+      this.ratePerS[model] = ratePerS;
+      this.needed[model] = (ratePerS * durations.execNs[largest]) / durations.size[largest] / NS_PER_S;
+    }
+  }
+
+  /** What another copy would be worth, if its LOAD began now. */
+  toLoad(model: number, nowNs: number): number {
+    const queue = this.waiting.queues[model];
+    let requests = this.ratePerS[model] * HORIZON_S;
+    if (queue.length > 0) {
+      const readyNs = nowNs + this.cluster.loadNs(model) + this.durations.shortestNs(model);
+      requests += queue.length - queue.firstFrom(readyNs);
+    }
+    return requests === 0 ? 0 : this.share(model, this.cluster.held.count(model)) * requests;
+  }
+
+  /** What one of the copies that there are is worth. */
+  toKeep(model: number): number {
+    const requests = this.ratePerS[model] * HORIZON_S + this.waiting.queues[model].length;
+    return requests === 0 ? 0 : this.share(model, this.cluster.held.count(model) - 1) * requests;
+  }
+
+  /** Part of a model's requests that a copy beside `others` is there for. */
+  private share(model: number, others: number): number {
+    const needed = this.needed[model];
+    const lacking = others < needed ? (needed - others) / needed : 0;
+    const spare = SPARE[Math.min(MOST_SPARE - 1, Math.max(0, others - Math.floor(needed)))];
+    return Math.max(lacking, spare) * this.factor[model];
+  }
+}
