@@ -15,11 +15,22 @@ export class Booking {
 
   constructor(
     private readonly lanes: readonly LaneTimeline[],
-    private readonly aheadNs: number,
+    private aheadNs: number,
   ) {
     this.open = new BitMatrix(1, lanes.length);
     this.reopening = new Calendar(lanes.length);
     for (let gpu = 0; gpu < lanes.length; gpu++) this.update(gpu, 0);
+  }
+
+  /** When the next lane opens if no result arrives before; Infinity: none does. */
+  get nextOpeningNs(): number {
+    return this.reopening.nextNs;
+  }
+
+  /** From now on lanes are booked this far into the future. */
+  setAhead(aheadNs: number, nowNs: number): void {
+    this.aheadNs = aheadNs;
+    for (let gpu = 0; gpu < this.lanes.length; gpu++) this.update(gpu, nowNs);
   }
 
   isOpen(gpu: number): boolean {

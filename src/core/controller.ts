@@ -212,7 +212,9 @@ export class Controller {
     const { timeouts, requests } = this;
     while (timeouts.topNs <= nowNs) {
       const slot = timeouts.topSlot;
-      const isDue = requests.dueNs[slot] < NEVER || this.stranded;
+      const dueNs = requests.dueNs[slot];
+      // One that the policy took back may have got a later due time than it had.
+      const isDue = dueNs === NEVER ? this.stranded : dueNs <= nowNs;
       const waits = requests.state[slot] === REQUEST_QUEUED && requests.id[slot] === timeouts.topId && isDue;
       timeouts.pop();
       if (!waits) continue;

@@ -17,5 +17,5 @@ export interface DevicePort {
    * Stops the running EXEC: `Worker.finished` follows with `STATUS_ABORTED` once the lane is free again, or as ever if
    * it ends before. Absent: it can't be stopped.
    */
-  abort?(): void;
+  abort?(nowNs: number): void;
 }

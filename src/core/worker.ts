@@ -162,7 +162,7 @@ export class Worker {
   private abort(action: Action, nowNs: number): void {
     this.refuseAll(this.inputs, nowNs);
     this.refuseAll(this.exec, nowNs);
-    if (this.executing !== null) this.device.abort?.();
+    if (this.executing !== null) this.device.abort?.(nowNs);
     this.refuse(action, STATUS_OK, nowNs);
   }
 
@@ -235,6 +235,8 @@ export class Worker {
     this.executing = null;
     const unchanged = this.held.generation(action.model) === this.executingGeneration;
     action.status = unchanged || status !== STATUS_OK ? status : STATUS_INFER_WEIGHTS_CHANGED;
+    // A device that is stopped before the begin that it announced has not begun.
+    action.beginNs = Math.min(action.beginNs, nowNs);
     action.endNs = nowNs;
     action.clock = clock;
     if (!this.device.copies || status !== STATUS_OK) {

@@ -1,6 +1,19 @@
+import { clipperEntry } from './clipper/entry.js';
 import { clockworkEntry } from './clockwork/entry.js';
 import type { PolicyEntry } from './entry.js';
+import { escapementEntry } from './escapement/entry.js';
 import { fifoEntry } from './fifo/entry.js';
+import { nexusEntry } from './nexus/entry.js';
+import { shepherdEntry } from './shepherd/entry.js';
+import { symphonyEntry } from './symphony/entry.js';
 
 /** Every policy that an experiment can name. */
-export const POLICIES: readonly PolicyEntry[] = [clockworkEntry, fifoEntry];
+export const POLICIES: readonly PolicyEntry[] = [
+  clipperEntry,
+  clockworkEntry,
+  escapementEntry,
+  fifoEntry,
+  nexusEntry,
+  shepherdEntry,
+  symphonyEntry,
+];

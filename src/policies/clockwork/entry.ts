@@ -1,5 +1,6 @@
 import { NS_PER_MS, NS_PER_S } from '../../core/units.js';
-import type { PolicyEntry } from '../entry.js';
+import { AUTO, type PolicyEntry } from '../entry.js';
+import { AUTO_LATEST_DELTA_NS } from './auto-ahead.js';
 import { ClockworkPolicy } from './policy.js';
 
 export const clockworkEntry: PolicyEntry = {
@@ -10,12 +11,14 @@ export const clockworkEntry: PolicyEntry = {
       type: 'duration',
       default: 10 * NS_PER_MS,
       min: 0,
+      auto: 'found while running, from what plans miss by',
       describe: 'how far into the future each lane is booked',
     },
     latestDelta: {
       type: 'duration',
       min: 0,
-      describe: 'how long after its expected start an action may still start (default: scheduleAhead)',
+      describe:
+        'how long after its expected start an action may still start (default: scheduleAhead; 10ms where that is auto)',
     },
     maxBatch: { type: 'integer', default: 8, min: 1, describe: 'largest batch size used' },
     maxExec: {
@@ -26,10 +29,12 @@ export const clockworkEntry: PolicyEntry = {
     },
   },
   create(context, options) {
-    const scheduleAheadNs = options.scheduleAhead as number;
+    const { scheduleAhead } = options;
+    const isAuto = scheduleAhead === AUTO;
+    const latestDelta = options.latestDelta ?? (isAuto ? AUTO_LATEST_DELTA_NS : scheduleAhead);
     return new ClockworkPolicy(context, {
-      scheduleAheadNs,
-      latestDeltaNs: (options.latestDelta as number | undefined) ?? scheduleAheadNs,
+      scheduleAheadNs: isAuto ? null : (scheduleAhead as number),
+      latestDeltaNs: latestDelta as number,
       maxBatch: options.maxBatch as number,
       maxExecNs: options.maxExec as number,
     });

@@ -4,13 +4,14 @@ import type { Cluster } from '../../core/cluster.js';
 import { DemandTracker } from '../../core/demand.js';
 import type { Policy, PolicyContext } from '../../core/policy.js';
 import type { RequestTable } from '../../core/request.js';
+import { AutoAhead } from './auto-ahead.js';
 import { execSlackNs, loadSlackNs } from './deadlines.js';
 import { Inferer } from './inferer.js';
 import { Loader } from './loader.js';
 
 export interface ClockworkOptions {
-  /** How far into the future lanes are booked. */
-  readonly scheduleAheadNs: number;
+  /** How far into the future lanes are booked; null: found while running. */
+  readonly scheduleAheadNs: number | null;
   /** How long after its expected start an action may still start. */
   readonly latestDeltaNs: number;
   readonly maxBatch: number;
@@ -29,7 +30,9 @@ export class ClockworkPolicy implements Policy {
   private readonly demand: DemandTracker;
   private readonly loader: Loader;
   private readonly inferer: Inferer;
-  private readonly aheadNs: number;
+  readonly tuned: Readonly<Record<string, number>>;
+  private aheadNs: number;
+  private readonly ahead: AutoAhead | null;
   /** How far ahead lanes are booked: one and the same where GPUs have one lane. */
   private readonly exec: Booking;
   private readonly weights: Booking;
@@ -41,10 +44,12 @@ export class ClockworkPolicy implements Policy {
     const { scheduleAheadNs, latestDeltaNs } = options;
     this.cluster = cluster;
     this.requests = requests;
-    this.aheadNs = scheduleAheadNs;
+    this.ahead = scheduleAheadNs === null ? new AutoAhead(cluster) : null;
+    this.tuned = this.ahead?.tuned ?? {};
+    this.aheadNs = scheduleAheadNs ?? this.ahead?.aheadNs ?? 0;
     this.demand = new DemandTracker(cluster.gpus, cluster.models.length, context.defaultSloNs, cluster.held);
-    this.exec = new Booking(cluster.exec, scheduleAheadNs);
-    this.weights = cluster.oneLane ? this.exec : new Booking(cluster.weights, scheduleAheadNs);
+    this.exec = new Booking(cluster.exec, this.aheadNs);
+    this.weights = cluster.oneLane ? this.exec : new Booking(cluster.weights, this.aheadNs);
     this.loader = new Loader(cluster, this.demand, dispatch, this.weights, latestDeltaNs);
     this.inferer = new Inferer(
       cluster,
@@ -62,7 +67,7 @@ export class ClockworkPolicy implements Policy {
     const model = requests.model[slot];
     const sloNs = requests.sloNs[slot];
     const execNs = this.cluster.nominalExecNs(model, 0);
-    const slackNs = execSlackNs(sloNs, this.aheadNs);
+    const slackNs = this.ahead?.slackNs(sloNs) ?? execSlackNs(sloNs, this.aheadNs);
     const exec = demand.unitsOf(execNs, slackNs);
     const load = demand.unitsOf(execNs, loadSlackNs(sloNs, this.aheadNs, this.cluster.loadNs(model), execNs));
     requests.execDemand[slot] = exec;
@@ -86,6 +91,9 @@ export class ClockworkPolicy implements Policy {
       this.demand.change(model, -exec, 0);
       this.cluster.recency.touch(gpu, model);
       this.inferer.finished(gpu, nowNs);
+      if (this.ahead?.finished(action, this.requests.sloNs[action.requests[0]], nowNs)) {
+        this.setAhead(this.ahead.aheadNs, nowNs);
+      }
     } else if (action.kind === LOAD) {
       const ok = action.status === STATUS_OK;
       this.loader.finished(action, ok, nowNs);
@@ -127,13 +135,20 @@ export class ClockworkPolicy implements Policy {
     this.loader.renewPriorities();
   }
 
-  /** Lanes that become bookable are noticed when something else happens, as the reference runs show. */
+  /** Lanes that become bookable are noticed when something else happens, as the reference runs show: unless `auto`. */
   nextWakeNs(): number {
-    return Number.POSITIVE_INFINITY;
+    if (this.ahead === null) return Number.POSITIVE_INFINITY;
+    return Math.min(this.exec.nextOpeningNs, this.weights.nextOpeningNs);
   }
 
   queued(model: number): number {
     return this.inferer.queues[model].length(0);
+  }
+
+  private setAhead(aheadNs: number, nowNs: number): void {
+    this.aheadNs = aheadNs;
+    this.exec.setAhead(aheadNs, nowNs);
+    if (this.weights !== this.exec) this.weights.setAhead(aheadNs, nowNs);
   }
 
   private inferSent(gpu: number, model: number, slots: Int32Array, count: number): void {

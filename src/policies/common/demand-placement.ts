@@ -2,10 +2,20 @@ import type { Cluster } from '../../core/cluster.js';
 import { StaleList } from '../../core/demand.js';
 import type { Dispatcher } from '../../core/policy.js';
 
+/** Which GPUs a model may be brought onto: those from `first[model]` to below `end[model]`. Its owner may change it. */
+export interface GpuRanges {
+  readonly first: Int32Array;
+  readonly end: Int32Array;
+}
+
+/** Asks `isNeeded` of a model that is nowhere. */
+const NO_GPU = -1;
+
 /**
  * Brings models onto GPUs on demand: a model that is nowhere goes to the GPU with the most free pages,
  * which evicts what it has not used for longest; a model whose GPUs are all busy gets another copy where
- * pages are free. One LOAD at a time per GPU. A model that requests wait for is never evicted.
+ * pages are free. One LOAD at a time per GPU. A model that requests wait for is never evicted, and one that
+ * none wait for any more is not loaded.
  */
 export class DemandPlacement {
   /** Models that are nowhere and have requests, first come first served; those whose GPUs may all be busy. */
@@ -18,6 +28,7 @@ export class DemandPlacement {
     private readonly dispatch: Dispatcher,
     /** Whether a GPU must keep a model: requests wait for it, or it runs. */
     private readonly isNeeded: (gpu: number, model: number) => boolean,
+    private readonly ranges: GpuRanges = allGpus(cluster),
   ) {
     this.missing = new StaleList(cluster.models.length);
     this.stillMissing = new StaleList(cluster.models.length);
@@ -26,7 +37,7 @@ export class DemandPlacement {
 
   /** A request waits for the model. */
   want(model: number): void {
-    if (this.cluster.held.count(model) === 0) this.missing.add(model);
+    if (!this.isHeld(model)) this.missing.add(model);
   }
 
   /** The model has a batch due; it may be that no GPU is free to run it. */
@@ -54,7 +65,7 @@ export class DemandPlacement {
     let sent = false;
     for (let i = 0; i < missing.length; i++) {
       const model = missing.at(i);
-      if (this.cluster.held.count(model) > 0) continue;
+      if (this.isHeld(model) || !this.isNeeded(NO_GPU, model)) continue;
       if (this.place(model, nowNs)) sent = true;
       else stillMissing.add(model);
     }
@@ -62,6 +73,12 @@ export class DemandPlacement {
     this.missing = stillMissing;
     this.stillMissing = missing;
     return sent;
+  }
+
+  /** Whether a GPU that may have the model has it, or will. */
+  private isHeld(model: number): boolean {
+    const gpu = this.cluster.held.next(model, this.ranges.first[model]);
+    return gpu >= 0 && gpu < this.ranges.end[model];
   }
 
   private place(model: number, nowNs: number): boolean {
@@ -84,9 +101,10 @@ export class DemandPlacement {
 
   /** GPU without the model and with an idle WEIGHTS lane that has the most free pages; −1: none. */
   private roomiest(model: number): number {
-    const { gpus, held, weights, pages } = this.cluster;
+    const { held, weights, pages } = this.cluster;
+    const end = this.ranges.end[model];
     let best = -1;
-    for (let gpu = 0; gpu < gpus; gpu++) {
+    for (let gpu = this.ranges.first[model]; gpu < end; gpu++) {
       if (weights[gpu].outstanding > 0 || held.has(model, gpu)) continue;
       if (best < 0 || pages[gpu].free > pages[best].free) best = gpu;
     }
@@ -112,4 +130,8 @@ export class DemandPlacement {
     }
     return true;
   }
+}
+
+function allGpus({ models, gpus }: Cluster): GpuRanges {
+  return { first: new Int32Array(models.length), end: new Int32Array(models.length).fill(gpus) };
 }

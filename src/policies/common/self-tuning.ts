@@ -9,20 +9,22 @@ const EVERY = 20;
 const NEW = 0.1;
 /** A lane is booked this much longer than was needed. */
 const GUARD_NS = 50 * NS_PER_US;
-/** How often a lane may be left waiting, by how much a wait costs: bounds of a share of all INFERs. */
-const LEAST_MISSES = 0.01;
-const MOST_MISSES = 0.2;
-const MISSES_PER_EXEC = 0.3;
+/** What deciding earlier by an objective's length costs, where leaving a lane idle for one INFER costs 1. */
+const EARLY_COST = 0.3;
+/** Values of schedule_ahead that are weighed against each other: this many quantiles of what was needed. */
+const CHOICES = 24;
 /** What an answer that comes too late costs against what a margin as long as the objective would. */
 const LATE_COST = 0.25;
 const MARGIN_COST = 0.3;
+/** Part of what an objective leaves after one INFER that the margin may take: with more, nothing would fit any more. */
+const MOST_MARGIN = 0.6;
 
 /** One INFER as it was planned and as it went. */
 export interface Measured {
   /** Other work was before it on its lane when it was decided. */
   wasBusy: boolean;
   decidedNs: number;
-  /** When the lane should have been free, and when it was. */
+  /** When the lane should have been free, and when it was; 0 for the first on a lane. */
   predictedFreeNs: number;
   freeNs: number;
   beginNs: number;
@@ -33,16 +35,16 @@ export interface Measured {
 }
 
 /**
- * Finds schedule_ahead and the margin before deadlines from what plans missed by. For an INFER that was decided
- * while its lane was busy, `need` = time until it got there + (predicted − actual time at which the lane was free):
- * booked that far ahead, it would have been there in time. schedule_ahead is a high quantile of recent needs; which
- * one follows from what a wait costs relative to the objective. The margin balances answers that come too late
+ * Finds schedule_ahead and the margin before deadlines from what plans missed by. For each INFER,
+ * `need` = time until it got there + (predicted − actual time at which the lane was free): booked that far ahead, it
+ * would have been there in time. A lane that is booked less far ahead idles for the difference, though never for longer
+ * than a round trip, because then the result itself tells that it is free; one that is booked further ahead is given
+ * work that was chosen earlier than necessary. schedule_ahead is where the sum of both costs is least over recent needs. The margin balances answers that come too late
  * against objectives cut short. Both are functions of a window of measurements, without a state of their own that
  * could swing, so they settle as soon as the window has.
  */
 export class SelfTuning {
-  aheadNs = 0;
-  marginNs = 0;
+  readonly tuned = { scheduleAheadNs: 0, marginNs: 0 };
   /** Mean time that an action needs to its lane, and a result back. */
   deliveryNs = 0;
   resultNs = 0;
@@ -56,11 +58,12 @@ export class SelfTuning {
   private seen = 0;
 
   constructor(
+    /** schedule_ahead is never less. */
     private readonly leastNs: number,
-    /** Part of an objective that margins may take at most. */
-    private readonly mostMargin: (sloNs: number) => number,
+    /** schedule_ahead before anything was measured. */
+    startNs: number,
   ) {
-    this.aheadNs = leastNs;
+    this.tuned.scheduleAheadNs = startNs;
   }
 
   /** A result has come; true if what is tuned was renewed. */
@@ -72,10 +75,9 @@ export class SelfTuning {
     this.sloNs += weight * (infer.sloNs - this.sloNs);
     this.execNs += weight * (infer.endNs - infer.beginNs - this.execNs);
     const there = infer.beginNs - infer.decidedNs;
-    if (infer.wasBusy) {
-      const delivered = Math.min(there, Math.max(0, back + this.skewNs));
-      this.needs.add(delivered + infer.predictedFreeNs - infer.freeNs);
-    } else this.skewNs += (this.skewNs === 0 ? 1 : NEW) * (there - back - this.skewNs);
+    if (!infer.wasBusy) this.skewNs += (this.skewNs === 0 ? 1 : NEW) * (there - back - this.skewNs);
+    const delivered = infer.wasBusy ? Math.min(there, Math.max(0, back + this.skewNs)) : there;
+    if (infer.freeNs > 0) this.needs.add(delivered + infer.predictedFreeNs - infer.freeNs);
     this.deliveryNs = Math.max(0, this.resultNs + this.skewNs);
     this.errors.add(nowNs - infer.predictedAnswerNs);
     if (--this.untilRenewal > 0) return false;
@@ -85,14 +87,41 @@ export class SelfTuning {
   }
 
   private renew(): void {
-    const misses = Math.min(
-      MOST_MISSES,
-      Math.max(LEAST_MISSES, (MISSES_PER_EXEC * this.execNs) / this.sloNs),
+    const wanted = this.cheapestAheadNs();
+    this.tuned.scheduleAheadNs = Math.max(
+      this.leastNs,
+      Math.min(this.sloNs / 2, wanted > 0 ? wanted + GUARD_NS : 0),
     );
-    const needNs = this.needs.quantile(1 - misses);
-    const wanted = needNs > 0 ? needNs + GUARD_NS : 0;
-    this.aheadNs = Math.max(this.leastNs, Math.min(this.sloNs / 2, wanted));
-    this.marginNs = Math.max(0, Math.min(this.mostMargin(this.sloNs), this.cheapestMarginNs()));
+    this.tuned.marginNs = Math.max(
+      0,
+      Math.min(MOST_MARGIN * (this.sloNs - this.execNs), this.cheapestMarginNs()),
+    );
+  }
+
+  private cheapestAheadNs(): number {
+    const { needs } = this;
+    let best = 0;
+    let leastCost = this.aheadCost(0);
+    for (let choice = 0; choice < CHOICES; choice++) {
+      const aheadNs = needs.quantile((choice + 1) / CHOICES);
+      if (aheadNs <= 0) continue;
+      const cost = this.aheadCost(aheadNs);
+      if (cost >= leastCost) continue;
+      leastCost = cost;
+      best = aheadNs;
+    }
+    return best;
+  }
+
+  private aheadCost(aheadNs: number): number {
+    const { needs, execNs, sloNs } = this;
+    if (needs.size === 0) return 0;
+    const mostNs = this.resultNs + this.deliveryNs;
+    let idleNs = 0;
+    for (let rank = needs.size - 1; rank >= 0 && needs.rank(rank) > aheadNs; rank--) {
+      idleNs += Math.min(mostNs, needs.rank(rank) - aheadNs);
+    }
+    return idleNs / needs.size / execNs + (EARLY_COST * aheadNs) / sloNs;
   }
 
   private cheapestMarginNs(): number {

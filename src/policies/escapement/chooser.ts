@@ -54,7 +54,7 @@ export class Chooser {
         while (from < waits && queue.deadlineNsAt(from) < endNs) from++;
         const left = waits - from;
         if (left === 0 || (at > first && left <= size[at - 1])) break;
-        const count = left < size[at] ? left : size[at];
+        const count = Math.min(left, size[at]);
         const slackNs = queue.deadlineNsAt(from) - endNs;
         const score = logCount[count] - logExec[at] - slackNs * perSlack + this.favour[model];
         if (score <= best) continue;

@@ -2,6 +2,8 @@ import type { Cluster } from '../../core/cluster.js';
 
 /** Weight of a new measurement. */
 const NEW = 0.1;
+/** What takes longer than this many times what was expected is a straggler, and counts as no longer than that. */
+const MOST_LONGER = 1.5;
 
 /**
  * Mean time of each model's INFERs by batch size, from the profile at first and then from what was measured, at
@@ -66,7 +68,7 @@ export class Durations {
   measured(model: number, batchIndex: number, durationNs: number, clock: number): void {
     const row = this.row[model] + batchIndex;
     const before = this.execNs[row];
-    const nominal = durationNs * clock;
+    const nominal = Math.min(durationNs * clock, MOST_LONGER * before);
     if (nominal !== before) this.set(row, before + NEW * (nominal - before));
   }
 

@@ -8,17 +8,18 @@ const INITIAL_CAPACITY = 8;
 export class LaneForecast {
   /** Of the work taken out last: when it was decided, when the lane should have been free for it, its answer be there. */
   decidedNs = 0;
-  predictedFreeNs = 0;
+  predictedStartNs = 0;
   predictedAnswerNs = 0;
   /** Whether other work was before it on the lane when it was decided. */
   wasBusy = false;
-  /** End of what ran last, as measured. */
+  /** End of what ran last, as measured and as it was foreseen when that was decided. */
   lastEndNs = 0;
+  foreseenEndNs = 0;
 
   private ids = new Float64Array(INITIAL_CAPACITY);
   private durations = new Float64Array(INITIAL_CAPACITY);
   private decided = new Float64Array(INITIAL_CAPACITY);
-  private free = new Float64Array(INITIAL_CAPACITY);
+  private starts = new Float64Array(INITIAL_CAPACITY);
   private answers = new Float64Array(INITIAL_CAPACITY);
   private busy = new Uint8Array(INITIAL_CAPACITY);
   private head = 0;
@@ -39,20 +40,19 @@ export class LaneForecast {
     return this.beginNs + this.totalNs;
   }
 
-  add(
-    id: number,
-    startNs: number,
-    durationNs: number,
-    decidedNs: number,
-    freeNs: number,
-    answerNs: number,
-  ): void {
+  /** When the first of it should end, or should have. */
+  get headEndNs(): number {
+    return this.beginNs + this.durations[this.head];
+  }
+
+  /** Work was sent that should begin at `startNs` and be answered at `answerNs`. */
+  add(id: number, durationNs: number, decidedNs: number, startNs: number, answerNs: number): void {
     if (this.length === this.ids.length) this.grow();
     const at = (this.head + this.length) & (this.ids.length - 1);
     this.ids[at] = id;
     this.durations[at] = durationNs;
     this.decided[at] = decidedNs;
-    this.free[at] = freeNs;
+    this.starts[at] = startNs;
     this.answers[at] = answerNs;
     this.busy[at] = this.length > 0 ? 1 : 0;
     if (this.length === 0) this.beginNs = startNs;
@@ -70,11 +70,12 @@ export class LaneForecast {
       const at = (this.head + i) & mask;
       if (this.ids[at] !== id) continue;
       this.decidedNs = this.decided[at];
-      this.predictedFreeNs = this.free[at];
+      this.predictedStartNs = this.starts[at];
       this.predictedAnswerNs = this.answers[at];
       this.wasBusy = this.busy[at] === 1;
       this.totalNs -= this.durations[at];
       this.remove(i);
+      this.foreseenEndNs = this.starts[at] + this.durations[at];
       this.lastEndNs = Math.max(this.lastEndNs, endNs);
       this.beginNs = Math.max(this.lastEndNs, this.decided[this.head] + deliveryNs);
       if (this.length === 0) this.totalNs = 0;
@@ -91,7 +92,7 @@ export class LaneForecast {
       this.ids[to] = this.ids[from];
       this.durations[to] = this.durations[from];
       this.decided[to] = this.decided[from];
-      this.free[to] = this.free[from];
+      this.starts[to] = this.starts[from];
       this.answers[to] = this.answers[from];
       this.busy[to] = this.busy[from];
     }
@@ -112,7 +113,7 @@ export class LaneForecast {
     this.ids = moved(this.ids);
     this.durations = moved(this.durations);
     this.decided = moved(this.decided);
-    this.free = moved(this.free);
+    this.starts = moved(this.starts);
     this.answers = moved(this.answers);
     const busy = new Uint8Array(capacity * 2);
     order.forEach((at, i) => {

@@ -21,12 +21,11 @@ export interface EscapementOptions {
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
-/** Part of what an objective leaves after one INFER that margins may take: with more, nothing would fit any more. */
-const MOST_MARGIN = 0.6;
 
 export class EscapementPolicy implements Policy {
   readonly name = 'escapement';
   readonly takesBack = true;
+  readonly tuned: Readonly<Record<string, number>>;
   private readonly cluster: Cluster;
   private readonly requests: RequestTable;
   private readonly dispatch: Dispatcher;
@@ -75,18 +74,15 @@ export class EscapementPolicy implements Policy {
       this.waiting,
       new CopyWorth(cluster, this.durations, this.waiting, this.demand, this.fairness.factor),
     );
-    this.tuning = new SelfTuning(0, (sloNs) => MOST_MARGIN * sloNs);
-    this.aheadNs = options.scheduleAheadNs ?? 0;
+    this.tuning = new SelfTuning(0, 0);
+    this.tuned = this.tuning.tuned;
+    this.aheadNs = options.scheduleAheadNs ?? this.tuning.tuned.scheduleAheadNs;
     this.lanes = Array.from({ length: cluster.gpus }, () => new LaneForecast());
     this.open = new BitMatrix(1, cluster.gpus);
     this.look = new BitMatrix(1, cluster.gpus);
     this.opening = new Calendar(cluster.gpus);
     this.batch = new Int32Array(cluster.maxBatch);
     for (let gpu = 0; gpu < cluster.gpus; gpu++) this.updateLane(gpu, 0);
-  }
-
-  get tuned(): Readonly<Record<string, number>> {
-    return { scheduleAheadNs: this.aheadNs, marginNs: this.tuning.marginNs };
   }
 
   admit(slot: number, nowNs: number): number {
@@ -115,8 +111,10 @@ export class EscapementPolicy implements Policy {
     const ok = action.status === STATUS_OK;
     if (action.kind === INFER) {
       const lane = this.lanes[gpu];
-      const freeNs = lane.lastEndNs;
-      if (lane.finish(action.id, action.endNs, this.tuning.deliveryNs) && ok) this.learn(action, freeNs, nowNs);
+      const { lastEndNs, foreseenEndNs } = lane;
+      if (lane.finish(action.id, action.endNs, this.tuning.deliveryNs) && ok) {
+        this.learn(action, lastEndNs, foreseenEndNs, nowNs);
+      }
       this.placement.inferEnded(action);
       for (let i = 0; i < action.count; i++) {
         const slot = action.requests[i];
@@ -182,9 +180,12 @@ export class EscapementPolicy implements Policy {
     if (this.waiting.byGpu.count(gpu) === 0) return false;
     const { tuning, chooser, durations, batch } = this;
     const lane = this.lanes[gpu];
-    const freeNs = lane.freeNs(nowNs, tuning.resultNs);
+    const { resultNs } = tuning;
+    const { marginNs } = tuning.tuned;
+    const freeNs = lane.freeNs(nowNs, resultNs);
+    // What is long overdue may take longer still: it is not known when the lane will be free.
+    if (lane.length > 0 && nowNs - resultNs > lane.headEndNs + this.aheadNs) return false;
     const startNs = Math.max(freeNs, nowNs + tuning.deliveryNs);
-    const { resultNs, marginNs } = tuning;
     if (!chooser.choose(gpu, startNs, resultNs + marginNs)) {
       if (marginNs === 0 || !chooser.choose(gpu, startNs, resultNs)) return false;
     }
@@ -194,27 +195,27 @@ export class EscapementPolicy implements Policy {
     this.waiting.take(model, chooser.from, count, batch);
     const latestNs = Math.floor(Math.max(startNs, firstNs - durationNs - resultNs));
     const id = this.dispatch.infer(gpu, model, batchIndex, batch, count, nowNs, latestNs, nowNs);
-    lane.add(id, startNs, durationNs, nowNs, freeNs, startNs + durationNs + resultNs);
+    lane.add(id, durationNs, nowNs, startNs, startNs + durationNs + resultNs);
     this.placement.inferSent(gpu, model);
     this.updateLane(gpu, nowNs);
     return true;
   }
 
-  private learn(action: Action, freeNs: number, nowNs: number): void {
+  private learn(action: Action, freeNs: number, foreseenFreeNs: number, nowNs: number): void {
     const { measured, requests } = this;
     const lane = this.lanes[action.gpu];
     const { beginNs, endNs } = action;
     this.durations.measured(action.model, action.batchIndex, endNs - beginNs, action.clock);
     measured.wasBusy = lane.wasBusy;
     measured.decidedNs = lane.decidedNs;
-    measured.predictedFreeNs = lane.predictedFreeNs;
+    measured.predictedFreeNs = lane.wasBusy ? lane.predictedStartNs : foreseenFreeNs;
     measured.freeNs = freeNs;
     measured.beginNs = beginNs;
     measured.endNs = endNs;
     measured.predictedAnswerNs = lane.predictedAnswerNs;
     measured.sloNs = requests.sloNs[action.requests[0]];
     if (!this.tuning.measured(measured, nowNs) || this.options.scheduleAheadNs !== null) return;
-    this.aheadNs = this.tuning.aheadNs;
+    this.aheadNs = this.tuning.tuned.scheduleAheadNs;
     for (let gpu = 0; gpu < this.cluster.gpus; gpu++) this.updateLane(gpu, nowNs);
   }
 

@@ -1,0 +1,72 @@
+import { type Action, STATUS_OK } from '../../core/action.js';
+import type { Cluster } from '../../core/cluster.js';
+import { TIMELINE_FUTURE_NS } from '../../core/timeline.js';
+import { NS_PER_MS } from '../../core/units.js';
+import { type Measured, SelfTuning } from '../common/self-tuning.js';
+
+/** Less than this, and an idle lane would never be booked: it counts as free after `TIMELINE_FUTURE_NS` at the soonest. */
+const LEAST_NS = TIMELINE_FUTURE_NS + NS_PER_MS / 100;
+/** Before anything was measured. */
+const START_NS = 2 * NS_PER_MS;
+/** How long after its expected start an action may still start, unless that is set. */
+export const AUTO_LATEST_DELTA_NS = 10 * NS_PER_MS;
+
+/**
+ * `scheduleAhead: auto`: the published scheduler with its constants measured instead of given. Lanes are booked as far
+ * ahead as plans turn out to need; requests are planned for their objective less the measured margin, in place of
+ * 5 ms. What the plan was and how it went is all in the action.
+ */
+export class AutoAhead {
+  private readonly tuning = new SelfTuning(LEAST_NS, START_NS);
+  /** By GPU: end of its last INFER, as measured and as it was expected. */
+  private readonly endNs: Float64Array;
+  private readonly expectedEndNs: Float64Array;
+  private readonly measured: Measured = {
+    wasBusy: false,
+    decidedNs: 0,
+    predictedFreeNs: 0,
+    freeNs: 0,
+    beginNs: 0,
+    endNs: 0,
+    predictedAnswerNs: 0,
+    sloNs: 0,
+  };
+
+  constructor(cluster: Cluster) {
+    this.endNs = new Float64Array(cluster.gpus);
+    this.expectedEndNs = new Float64Array(cluster.gpus);
+  }
+
+  get aheadNs(): number {
+    return this.tuning.tuned.scheduleAheadNs;
+  }
+
+  get tuned(): Readonly<Record<string, number>> {
+    return this.tuning.tuned;
+  }
+
+  /** Time from arrival to the internal deadline. */
+  slackNs(sloNs: number): number {
+    const { tuned, resultNs } = this.tuning;
+    return Math.max(1, Math.floor(sloNs - tuned.marginNs - resultNs));
+  }
+
+  /** An INFER has a result; true if schedule_ahead is to be renewed. */
+  finished(action: Action, sloNs: number, nowNs: number): boolean {
+    if (action.status !== STATUS_OK) return false;
+    const { gpu } = action;
+    const { measured, tuning } = this;
+    const startNs = action.expectedEndNs - action.expectedDurationNs;
+    measured.wasBusy = startNs > action.sentNs + TIMELINE_FUTURE_NS;
+    measured.decidedNs = action.sentNs;
+    measured.predictedFreeNs = measured.wasBusy ? startNs : this.expectedEndNs[gpu];
+    measured.freeNs = this.endNs[gpu];
+    measured.beginNs = action.beginNs;
+    measured.endNs = action.endNs;
+    measured.predictedAnswerNs = action.expectedEndNs + tuning.resultNs;
+    measured.sloNs = sloNs;
+    this.endNs[gpu] = action.endNs;
+    this.expectedEndNs[gpu] = action.expectedEndNs;
+    return tuning.measured(measured, nowNs);
+  }
+}

@@ -1,0 +1,9 @@
+import type { ModelSpec } from '../../core/model.js';
+
+/** How many of each model's batch sizes are not above `maxBatch`; at least the first, which is 1. */
+export function usableSizes(models: readonly ModelSpec[], maxBatch: number): Int32Array {
+  return Int32Array.from(models, ({ batchSizes }) => {
+    const above = batchSizes.findIndex((size) => size > maxBatch);
+    return above < 0 ? batchSizes.length : Math.max(1, above);
+  });
+}

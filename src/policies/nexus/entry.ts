@@ -1,0 +1,23 @@
+import { NS_PER_MS, NS_PER_S } from '../../core/units.js';
+import type { PolicyEntry } from '../entry.js';
+import { NexusPolicy } from './policy.js';
+
+export const nexusEntry: PolicyEntry = {
+  kind: 'nexus',
+  summary: 'packs sessions onto GPUs in duty cycles, anew every epoch; drops early (SOSP 2019)',
+  options: {
+    maxBatch: { type: 'integer', default: 8, min: 1, describe: 'largest batch size used' },
+    epoch: {
+      type: 'duration',
+      default: 10 * NS_PER_S,
+      min: 10 * NS_PER_MS,
+      describe: 'how long a plan lasts; the first is made after a tenth of it',
+    },
+  },
+  create(context, options) {
+    return new NexusPolicy(context, {
+      maxBatch: options.maxBatch as number,
+      epochNs: options.epoch as number,
+    });
+  },
+};

@@ -1,0 +1,58 @@
+import type { ModelSpec } from '../../core/model.js';
+
+/**
+ * How long batches take by the profiles, which is what Nexus plans with: nothing is learned while it runs. A batch
+ * runs in the smallest compiled size that holds it.
+ */
+export class Latencies {
+  /** How many of each model's sizes are used. */
+  private readonly usable: readonly number[];
+
+  constructor(
+    private readonly models: readonly ModelSpec[],
+    maxBatch: number,
+  ) {
+    this.usable = models.map(
+      ({ batchSizes }) => batchSizes.filter((size, i) => i === 0 || size <= maxBatch).length,
+    );
+  }
+
+  /** Index of the smallest size that holds `count` requests, or of the largest size. */
+  sizeIndex(model: number, count: number): number {
+    const { batchSizes } = this.models[model];
+    const last = this.usable[model] - 1;
+    let index = 0;
+    while (index < last && batchSizes[index] < count) index++;
+    return index;
+  }
+
+  /** Size that a batch of `count` requests runs in. */
+  sizeFor(model: number, count: number): number {
+    return this.models[model].batchSizes[this.sizeIndex(model, count)];
+  }
+
+  /** Time of a batch of `count` requests. */
+  execNs(model: number, count: number): number {
+    return this.models[model].execNs[this.sizeIndex(model, count)];
+  }
+
+  /** The largest size two batches of which fit the objective: a request just misses one and is in the next. At least 1. */
+  saturating(model: number, sloNs: number): number {
+    const { batchSizes, execNs } = this.models[model];
+    let best = 1;
+    for (let i = 1; i < this.usable[model]; i++) {
+      if (2 * execNs[i] <= sloNs) best = batchSizes[i];
+    }
+    return best;
+  }
+
+  /** The most requests of a session at `ratePerNs` that can be gathered and then run within the objective. At least 1. */
+  gathering(model: number, sloNs: number, ratePerNs: number): number {
+    const { batchSizes, execNs } = this.models[model];
+    let best = 1;
+    for (let i = 0; i < this.usable[model]; i++) {
+      best = Math.max(best, Math.min(batchSizes[i], Math.floor((sloNs - execNs[i]) * ratePerNs)));
+    }
+    return best;
+  }
+}

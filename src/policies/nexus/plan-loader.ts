@@ -1,0 +1,99 @@
+import { BitMatrix } from '../../core/bit-matrix.js';
+import type { Cluster } from '../../core/cluster.js';
+import type { Dispatcher } from '../../core/policy.js';
+import type { PackedGpu } from './packing.js';
+
+const NONE = -1;
+
+/**
+ * Brings the models of a plan onto the GPUs: each part of the plan goes to the GPU that holds most of it already,
+ * one LOAD at a time per GPU. Models that are not planned there stay until their pages are needed, and then the
+ * least recently used goes first; one that runs is waited for.
+ */
+export class PlanLoader {
+  /** Row = GPU: models that are to be there. */
+  private readonly planned: BitMatrix;
+  /** Those still to be loaded, by GPU. Row 0 of `behind`: GPUs that have such models. */
+  private readonly missing: readonly number[][];
+  private readonly behind: BitMatrix;
+
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly dispatch: Dispatcher,
+    /** Model that each GPU runs, −1 if none. */
+    private readonly running: Int32Array,
+    private readonly onUnload: (model: number, nowNs: number) => void,
+  ) {
+    this.planned = new BitMatrix(cluster.gpus, cluster.models.length);
+    this.missing = Array.from({ length: cluster.gpus }, () => []);
+    this.behind = new BitMatrix(1, cluster.gpus);
+  }
+
+  /** Takes over a plan; returns the GPU of each of its parts, of which there are no more than `gpus`. */
+  adopt(plan: readonly PackedGpu[], gpus: readonly number[]): number[] {
+    for (let gpu = 0; gpu < this.cluster.gpus; gpu++) {
+      this.planned.clear(gpu);
+      this.missing[gpu].length = 0;
+    }
+    this.behind.clear(0);
+    const free = [...gpus];
+    return plan.map((part) => {
+      const [gpu] = free.splice(this.fittest(part, free), 1);
+      for (const { load } of part.turns) {
+        if (!this.planned.add(gpu, load.model) || this.cluster.held.has(load.model, gpu)) continue;
+        this.missing[gpu].push(load.model);
+        this.behind.add(0, gpu);
+      }
+      return gpu;
+    });
+  }
+
+  schedule(nowNs: number): void {
+    for (let gpu = this.behind.next(0, 0); gpu >= 0; gpu = this.behind.next(0, gpu + 1)) {
+      this.loadNext(gpu, nowNs);
+      if (this.missing[gpu].length === 0) this.behind.delete(0, gpu);
+    }
+  }
+
+  /** Index of the GPU that holds most pages of what the part needs, the first of several. */
+  private fittest(part: PackedGpu, gpus: readonly number[]): number {
+    let best = 0;
+    let bestPages = NONE;
+    for (let i = 0; i < gpus.length; i++) {
+      let pages = 0;
+      for (const { load } of part.turns) {
+        if (this.cluster.held.has(load.model, gpus[i])) pages += this.cluster.models[load.model].pages;
+      }
+      if (pages <= bestPages) continue;
+      best = i;
+      bestPages = pages;
+    }
+    return best;
+  }
+
+  private loadNext(gpu: number, nowNs: number): void {
+    const missing = this.missing[gpu];
+    while (missing.length > 0 && this.cluster.weights[gpu].outstanding === 0) {
+      const model = missing[0];
+      if (!this.cluster.held.has(model, gpu)) {
+        if (!this.makeRoom(gpu, this.cluster.models[model].pages, nowNs)) return;
+        this.dispatch.load(gpu, model, nowNs, Number.POSITIVE_INFINITY, nowNs);
+      }
+      missing.shift();
+    }
+  }
+
+  private makeRoom(gpu: number, pages: number, nowNs: number): boolean {
+    const { recency, pages: caches } = this.cluster;
+    const list = recency.list(gpu);
+    for (let slot = list.oldest; slot >= 0 && caches[gpu].free < pages; ) {
+      const model = list.model(slot);
+      slot = list.newer(slot);
+      if (this.planned.has(gpu, model) || this.running[gpu] === model) continue;
+      this.dispatch.unload(gpu, model, nowNs);
+      recency.remove(gpu, model);
+      this.onUnload(model, nowNs);
+    }
+    return caches[gpu].free >= pages;
+  }
+}

@@ -1,0 +1,37 @@
+import { NS_PER_S } from '../../core/units.js';
+import type { PolicyEntry } from '../entry.js';
+import { ShepherdPolicy } from './policy.js';
+
+export const shepherdEntry: PolicyEntry = {
+  kind: 'shepherd',
+  summary: 'groups of GPUs; the batch that meets the most deadlines goes, and may replace a running one',
+  options: {
+    maxBatch: { type: 'integer', default: 8, min: 1, describe: 'largest batch size used' },
+    preemption: {
+      type: 'number',
+      default: 3.03,
+      min: 1,
+      describe: 'a batch replaces a running one if it meets at least so many times as many deadlines',
+    },
+    period: {
+      type: 'duration',
+      default: 10 * NS_PER_S,
+      min: 1,
+      describe: 'how often models are dealt out to groups of GPUs',
+    },
+    margin: {
+      type: 'duration',
+      default: 0,
+      min: 0,
+      describe: 'how long before its deadline a batch shall end: for the network, and for what takes longer',
+    },
+  },
+  create(context, options) {
+    return new ShepherdPolicy(context, {
+      maxBatch: options.maxBatch as number,
+      preemption: options.preemption as number,
+      periodNs: options.period as number,
+      marginNs: options.margin as number,
+    });
+  },
+};

@@ -1,0 +1,113 @@
+import type { Cluster } from '../../core/cluster.js';
+import type { GpuRanges } from '../common/demand-placement.js';
+
+/** Weight of the newest period in a model's load. */
+const SMOOTHING = 0.5;
+/** A model stays in its group up to this share of what would be even: moving it costs LOADs. */
+const EVEN_ENOUGH = 1.1;
+
+/**
+ * Which GPUs serve which models: GPUs form groups of equal size in order of their numbers, as few as keep the
+ * weights of a group's models within the memory of each of its GPUs. Every period the models are dealt out
+ * anew, by descending load, each to the group with the least load per GPU that has room for its weights. The plan
+ * is renewed when something happens after a period is over, so an idle cluster plans nothing.
+ */
+export class GroupPlan implements GpuRanges {
+  readonly first: Int32Array;
+  readonly end: Int32Array;
+  private readonly groups: number;
+  private readonly groupOf: Int32Array;
+  /** Smoothed GPU time that a model's requests need in full batches, per time. */
+  private readonly load: Float64Array;
+  private readonly arrivals: Float64Array;
+  private plannedNs = 0;
+  /** What has been dealt to each group so far. */
+  private readonly groupLoad: Float64Array;
+  private readonly groupPages: Float64Array;
+
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly sizes: Int32Array,
+    private readonly periodNs: number,
+  ) {
+    const { models, gpus, pages } = cluster;
+    const needed = models.reduce((sum, model) => sum + model.pages, 0) / pages[0].capacity;
+    this.groups = Math.max(1, Math.min(gpus, Math.ceil(needed)));
+    this.first = new Int32Array(models.length);
+    this.end = new Int32Array(models.length).fill(gpus);
+    this.groupOf = new Int32Array(models.length);
+    this.load = new Float64Array(models.length);
+    this.arrivals = new Float64Array(models.length);
+    this.groupLoad = new Float64Array(this.groups);
+    this.groupPages = new Float64Array(this.groups);
+    this.deal();
+  }
+
+  arrived(model: number): void {
+    this.arrivals[model]++;
+  }
+
+  isDue(nowNs: number): boolean {
+    return this.groups > 1 && nowNs - this.plannedNs >= this.periodNs;
+  }
+
+  renew(nowNs: number): void {
+    const elapsedNs = nowNs - this.plannedNs;
+    for (let model = 0; model < this.load.length; model++) {
+      const present = (this.arrivals[model] * this.costNs(model)) / elapsedNs;
+      this.load[model] += SMOOTHING * (present - this.load[model]);
+    }
+    this.arrivals.fill(0);
+    this.plannedNs = nowNs;
+    this.deal();
+  }
+
+  /** GPU time of one request in a full batch. */
+  private costNs(model: number): number {
+    const largest = this.sizes[model] - 1;
+    return this.cluster.nominalExecNs(model, largest) / this.cluster.models[model].batchSizes[largest];
+  }
+
+  private deal(): void {
+    const { load, groupOf, groupLoad, groupPages, cluster } = this;
+    groupLoad.fill(0);
+    groupPages.fill(0);
+    const even = (load.reduce((sum, one) => sum + one, 0) / cluster.gpus) * EVEN_ENOUGH;
+    const order = Array.from(load.keys()).sort((a, b) => load[b] - load[a] || a - b);
+    for (const model of order) {
+      const home = groupOf[model];
+      const stays = this.hasRoom(home, model) && groupLoad[home] + load[model] <= even * this.size(home);
+      const group = stays && this.plannedNs > 0 ? home : this.leastLoaded(model);
+      groupOf[model] = group;
+      groupLoad[group] += load[model];
+      groupPages[group] += cluster.models[model].pages;
+      this.first[model] = this.firstGpu(group);
+      this.end[model] = this.firstGpu(group + 1);
+    }
+  }
+
+  /** Room comes before load, and load before pages; the model's present group wins a tie. */
+  private leastLoaded(model: number): number {
+    const { groupLoad, groupPages } = this;
+    let best = this.groupOf[model];
+    for (let group = 0; group < this.groups; group++) {
+      const room = Number(this.hasRoom(group, model)) - Number(this.hasRoom(best, model));
+      const load = groupLoad[group] / this.size(group) - groupLoad[best] / this.size(best);
+      const isBetter = room !== 0 ? room > 0 : load !== 0 ? load < 0 : groupPages[group] < groupPages[best];
+      if (isBetter) best = group;
+    }
+    return best;
+  }
+
+  private hasRoom(group: number, model: number): boolean {
+    return this.groupPages[group] + this.cluster.models[model].pages <= this.cluster.pages[0].capacity;
+  }
+
+  private firstGpu(group: number): number {
+    return Math.floor((group * this.cluster.gpus) / this.groups);
+  }
+
+  private size(group: number): number {
+    return this.firstGpu(group + 1) - this.firstGpu(group);
+  }
+}

@@ -1,0 +1,41 @@
+import type { Cluster } from '../../core/cluster.js';
+import type { DeadlineQueue } from '../common/deadline-queue.js';
+
+/**
+ * The batch that a model would run if it started at a given time: the largest that ends by the deadline of its
+ * oldest request. One object is filled in again and again. Sizes that the profile lacks take as long as
+ * the next one that it has.
+ */
+export class Candidate {
+  /** Index in the queue of the oldest request that can still be met; how many go with it; as which batch size. */
+  first = 0;
+  count = 0;
+  batchIndex = 0;
+  /** The last time at which one request more could still join: before that, waiting costs nothing. */
+  frontrunNs = 0;
+  /** The last time at which it may start. */
+  latestNs = 0;
+
+  constructor(private readonly cluster: Cluster) {}
+
+  /** Uses the first `sizes` batch sizes. False: none of the queue's requests can be met. */
+  form(gpu: number, model: number, queue: DeadlineQueue, sizes: number, startNs: number): boolean {
+    const { cluster } = this;
+    const { batchSizes } = cluster.models[model];
+    this.first = queue.firstFrom(startNs + cluster.execNs(gpu, model, 0));
+    const waiting = queue.length - this.first;
+    if (waiting === 0) return false;
+    const deadlineNs = queue.deadlineNsAt(this.first);
+    let b = 0;
+    while (b + 1 < sizes && batchSizes[b] < waiting) {
+      if (startNs + cluster.execNs(gpu, model, b + 1) > deadlineNs) break;
+      b++;
+    }
+    this.batchIndex = b;
+    this.count = Math.min(waiting, batchSizes[b]);
+    this.latestNs = deadlineNs - cluster.execNs(gpu, model, b);
+    const joined = this.count < batchSizes[b] ? b : b + 1;
+    this.frontrunNs = joined < sizes ? deadlineNs - cluster.execNs(gpu, model, joined) : startNs;
+    return true;
+  }
+}
