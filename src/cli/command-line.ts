@@ -1,10 +1,13 @@
 import yargs, { type Argv } from 'yargs';
 import { EscapementError } from '../core/errors.js';
 import { nearest } from '../experiment/nearest.js';
+import { boundCommand } from './commands/bound.js';
+import { checkCommand } from './commands/check.js';
 import { compareCommand } from './commands/compare.js';
 import { controllerCommand } from './commands/controller.js';
 import { loadCommand } from './commands/load.js';
 import { modelCommand } from './commands/model.js';
+import { planCommand } from './commands/plan.js';
 import { profileCommand } from './commands/profile.js';
 import { replayCommand } from './commands/replay.js';
 import { reportCommand } from './commands/report.js';
@@ -49,6 +52,7 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
   for (const add of [
     simulateCommand,
     sweepCommand,
+    planCommand,
     serveCommand,
     controllerCommand,
     workerCommand,
@@ -56,6 +60,8 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
     loadCommand,
     reportCommand,
     compareCommand,
+    checkCommand,
+    boundCommand,
     replayCommand,
     traceCommand,
     profileCommand,

@@ -60,13 +60,22 @@ export class LaneQueue {
   /** Removes and returns the INFERs, in order; a lane that is shared keeps its LOADs. */
   removeInfers(): Action[] {
     const removed: Action[] = [];
-    for (let left = this.length; left > 0; left--) {
-      const earliestNs = this.headEarliestNs;
-      const latestNs = this.headLatestNs;
-      const action = this.shift();
-      if (action.kind === INFER) removed.push(action);
-      else this.push(action, earliestNs, latestNs);
+    const mask = this.actions.length - 1;
+    let kept = 0;
+    for (let i = 0; i < this.length; i++) {
+      const from = (this.first + i) & mask;
+      const action = this.actions[from] as Action;
+      this.actions[from] = null;
+      if (action.kind === INFER) {
+        removed.push(action);
+        continue;
+      }
+      const to = (this.first + kept++) & mask;
+      this.actions[to] = action;
+      this.earliest[to] = this.earliest[from];
+      this.latest[to] = this.latest[from];
     }
+    this.length = kept;
     return removed;
   }
 

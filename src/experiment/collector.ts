@@ -6,9 +6,10 @@ import { writeChromeTrace } from '../metrics/chrome-trace.js';
 import { fanOut } from '../metrics/fan-out.js';
 import { Recorder } from '../metrics/recorder.js';
 import { RequestLog } from '../metrics/request-log.js';
-import type { RunResult } from '../metrics/results.js';
+import type { RunResult, RunSetup } from '../metrics/results.js';
 import { buildGroups, buildLatencyCdf, buildSummary, buildTimeSeries } from '../metrics/summary.js';
 import { Timeline } from '../metrics/timeline.js';
+import type { Tuning } from '../metrics/tuned.js';
 import type { Experiment } from './experiment.js';
 import type { OpenedWorkloads } from './open-workloads.js';
 
@@ -47,6 +48,11 @@ export class Collector {
     this.observer = fanOut([this.recorder, ...(this.timeline === null ? [] : [this.timeline]), ...this.logs]);
   }
 
+  /** Follows what the controller's policy tunes by itself. Call it before the run begins. */
+  watch(controller: Tuning): void {
+    this.recorder.watch(controller);
+  }
+
   /** The run has failed: nothing is left of its logs. */
   discard(): void {
     for (const log of this.logs) log.discard();
@@ -70,6 +76,7 @@ export class Collector {
     }
     const slosMs = workload.sectionSlosNs.map((sloNs) => (sloNs === null ? null : sloNs / NS_PER_MS));
     const { text, overrides } = experiment.source;
+    const tuned = recorder.tunedSeries;
     return {
       version: 1,
       experiment: text,
@@ -78,10 +85,24 @@ export class Collector {
       sloMs: slosMs.every((sloMs) => sloMs === slosMs[0]) ? slosMs[0] : null,
       groups: buildGroups(recorder, slosMs),
       series: buildTimeSeries(recorder),
+      ...(tuned.length === 0 ? {} : { tuned }),
       latencyCdf: buildLatencyCdf(recorder),
       timeline: entries,
+      setup: setupOf(experiment, workload),
     };
   }
+}
+
+function setupOf({ cluster, models }: Experiment, { sectionStarts }: OpenedWorkloads): RunSetup {
+  return {
+    gpus: cluster.gpus,
+    cachePages: cluster.pages,
+    modelPages: models.map(({ pages }) => pages),
+    firstUsers: sectionStarts,
+    oneLane: cluster.oneLane,
+    overheadMs: cluster.overheadNs / NS_PER_MS,
+    clockOffsetMs: cluster.clockOffsetNs / NS_PER_MS,
+  };
 }
 
 function openLogs(experiment: Experiment, outDir: string | undefined): Log[] {

@@ -1,6 +1,7 @@
 import type { Admission } from '../core/controller.js';
 import type { ModelSpec } from '../core/model.js';
 import type { PolicyOptions } from '../policies/entry.js';
+import type { ConditionsChange } from '../sim/simulator.js';
 import type { ModelSpread } from '../sim/spread.js';
 import type { WorkloadSpec } from '../workload/spec.js';
 import type { LIVE_DEVICES } from './schema-live.js';
@@ -56,6 +57,8 @@ export interface ClusterConfig {
   readonly abortNs: number;
   /** GPU clock changes, relative to nominal, sorted by time; gpu −1 is all. */
   readonly gpuClock: readonly { readonly atNs: number; readonly gpu: number; readonly factor: number }[];
+  /** Changes of noise and network, sorted by time, each with all that is in force from then on. */
+  readonly changes: readonly ConditionsChange[];
 }
 
 export interface NoiseConfig {
@@ -67,6 +70,8 @@ export interface NoiseConfig {
   /** Share of INFERs that take `stragglerFactor` times as long. */
   readonly stragglers: number;
   readonly stragglerFactor: number;
+  /** Each model's true durations are its profile's times a factor drawn from 1 ± this. */
+  readonly profile: number;
 }
 
 /** How the experiment runs live; nothing in a simulation depends on it. */

@@ -33,6 +33,15 @@ export function keyExists(tree: unknown, key: string): boolean {
   return lookUp(tree, key) !== undefined;
 }
 
+/** Whether a key holds a number, with or without a unit; undefined where the schema has no such key. */
+export function numberKind(tree: unknown, key: string): 'integer' | 'number' | 'none' | undefined {
+  const found = lookUp(tree, key);
+  if (found === undefined) return undefined;
+  const types = [found.schema, ...(found.schema.anyOf ?? [])].flatMap(({ type }) => type ?? []);
+  if (types.includes('number') && !types.includes('array')) return 'number';
+  return types.includes('integer') ? 'integer' : 'none';
+}
+
 /** The schema of a key and its value, written or by default. */
 function lookUp(tree: unknown, key: string): { schema: JsonSchema; value: unknown } | undefined {
   const root = experimentJsonSchema();

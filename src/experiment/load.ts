@@ -1,13 +1,13 @@
-import { access, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import { type ErrorPlace, EscapementError } from '../core/errors.js';
 import { selectModels } from '../workload/select-models.js';
-import type { WorkloadSpec } from '../workload/spec.js';
-import { type Path, readDocument, type SourceDocument } from './document.js';
+import { readDocument, type SourceDocument } from './document.js';
 import type { Experiment } from './experiment.js';
 import { fileProblem } from './files.js';
-import { buildModels, relativeTo } from './models.js';
-import { applyOverrides, type OverriddenTree } from './overrides.js';
+import { finishWorkloads } from './finish-workloads.js';
+import { buildModels } from './models.js';
+import { applyOverrides } from './overrides.js';
 import { experimentSchema } from './schema.js';
 import { validate } from './validate.js';
 
@@ -41,7 +41,11 @@ export function parseExperimentSource(text: string, file: string): SourceDocumen
   return readDocument(text, file, 'E_CONFIG_SYNTAX');
 }
 
-async function buildExperiment(source: SourceDocument, overrides: readonly string[]): Promise<Experiment> {
+/** The experiment of a file that was read before, with overrides. */
+export async function buildExperiment(
+  source: SourceDocument,
+  overrides: readonly string[],
+): Promise<Experiment> {
   const { file } = source;
   const overridden = applyOverrides(source, overrides);
   const { tree, placeOf } = overridden;
@@ -76,9 +80,7 @@ async function buildExperiment(source: SourceDocument, overrides: readonly strin
     models: models.map(({ spec }) => spec),
     modelFiles: models.map(({ file }) => file),
     spreads,
-    workloads: await Promise.all(
-      config.workload.map((workload, i) => finishWorkload(workload, i, file, overridden)),
-    ),
+    workloads: await finishWorkloads({ config, models: models.map(({ spec }) => spec), file, overridden }),
     sloNs: config.slo,
     policy: config.policy,
     admission: config.admission,
@@ -87,23 +89,6 @@ async function buildExperiment(source: SourceDocument, overrides: readonly strin
     output: { requestLog: output.requestLog, actionLog: output.actionLog, timelineNs: output.timeline },
     live: { device, ...live },
   };
-}
-
-type WorkloadConfig = (typeof experimentSchema)['_output']['workload'][number];
-
-/** Adds what a section cannot know by itself: where its file is, and whether its objective is given. */
-async function finishWorkload(
-  workload: WorkloadConfig,
-  index: number,
-  file: string,
-  { tree, placeOf }: OverriddenTree,
-): Promise<WorkloadSpec> {
-  if (!('path' in workload)) return workload;
-  const path = relativeTo(file, workload.path);
-  const key: Path = ['workload', index, 'path'];
-  await access(path).catch((error) => Promise.reject(fileProblem(error, path, placeOf(key))));
-  if (workload.kind !== 'arrivals') return { ...workload, path };
-  return { ...workload, path, overrideSlo: tree.slo !== undefined || workload.sloNs !== undefined };
 }
 
 /** Throws `E_UNKNOWN_MODEL` where a pattern matches no model, so that the file and line are named. */

@@ -24,7 +24,7 @@ export async function openWorkloads(experiment: Experiment): Promise<OpenedWorkl
   let durationNs = 0;
   let users = 0;
   for (let i = 0; i < workloads.length; i++) {
-    const opened = await openWorkload(workloads[i], { models, sloNs, seed }, `workload-${i}`);
+    const opened = await openWorkload(workloads[i], { models, sloNs, seed }, streamsOf(i));
     sources.push(opened.source);
     sectionStarts.push(users);
     users += opened.source.users;
@@ -47,6 +47,11 @@ export async function openWorkloads(experiment: Experiment): Promise<OpenedWorkl
     sectionStarts,
     sectionSlosNs: workloads.map((workload) => objectiveOf(workload, sloNs)),
   };
+}
+
+/** Name of the random streams of a section. */
+export function streamsOf(section: number): string {
+  return `workload-${section}`;
 }
 
 /** Sections go by their name, else by their kind, numbered where one occurs again. */

@@ -2,6 +2,7 @@ import { parse } from 'yaml';
 import { type ErrorCode, type ErrorPlace, EscapementError } from '../core/errors.js';
 import { POLICIES } from '../policies/registry.js';
 import { isSection, type Path, type SourceDocument, shortPath, valueAt } from './document.js';
+import { keysOfKind, WORKLOAD_KEYS } from './schema-workload.js';
 
 /** An experiment file with `--set` overrides applied to it, not validated yet. */
 export interface OverriddenTree {
@@ -10,13 +11,18 @@ export interface OverriddenTree {
   placeOf(path: Path): ErrorPlace;
 }
 
-/** The override that chooses a policy. */
-export const POLICY_KIND = 'policy.kind';
+const POLICY_KIND = 'policy.kind';
+const WORKLOAD_KIND = /^workload(\.\d+)?\.kind$/;
+
+/** Whether an override of this key chooses the kind of the policy or of a workload, and so what may stand beside it. */
+export function isKindKey(key: string): boolean {
+  return key === POLICY_KIND || WORKLOAD_KIND.test(key);
+}
 
 /**
  * Applies overrides of the form `a.b=value`, in order; the value is read as YAML. Items of lists are
- * named by index (`workload.0.rate=600/s`). One that chooses a policy drops the options set so far that only
- * other policies have, so that policies can be compared on one file. Throws `E_USAGE` for one without `=`, `E_CONFIG_KEY` where the path
+ * named by index (`workload.0.rate=600/s`). One that chooses the kind of the policy or of a workload drops the keys
+ * set so far that only other kinds have, so that kinds can be compared on one file. Throws `E_USAGE` for one without `=`, `E_CONFIG_KEY` where the path
  * leads through a plain value or past the end of a list.
  */
 export function applyOverrides(source: SourceDocument, overrides: readonly string[]): OverriddenTree {
@@ -26,7 +32,9 @@ export function applyOverrides(source: SourceDocument, overrides: readonly strin
     const { key, value } = splitOverride(text);
     const path = shortPath(tree, key.split('.'));
     setAt(tree, path, value, text);
-    if (key === POLICY_KIND) dropForeignOptions(tree.policy, value);
+    if (key === POLICY_KIND) dropForeign(tree.policy, policyKeys(value), POLICY_KEYS);
+    if (WORKLOAD_KIND.test(key))
+      dropForeign(valueAt(tree, path.slice(0, -1)), keysOfKind(value), WORKLOAD_KEYS);
     applied.push({ text, path });
   }
   return {
@@ -49,7 +57,14 @@ export function applyOverrides(source: SourceDocument, overrides: readonly strin
 }
 
 // Nothing that an experiment names starts with an underscore, and `__proto__` must not pass.
-const OVERRIDE = /^([A-Za-z0-9][\w-]*(?:\.[A-Za-z0-9][\w-]*)*)\s*=(.*)$/s;
+const KEY = '[A-Za-z0-9][\\w-]*(?:\\.[A-Za-z0-9][\\w-]*)*';
+const OVERRIDE = new RegExp(`^(${KEY})\\s*=(.*)$`, 's');
+const WHOLE_KEY = new RegExp(`^${KEY}$`);
+
+/** Whether the text could be the key of an override. */
+export function isOverrideKey(text: string): boolean {
+  return WHOLE_KEY.test(text);
+}
 
 function splitOverride(text: string): { key: string; value: unknown } {
   const match = OVERRIDE.exec(text.trim());
@@ -83,19 +98,31 @@ function setAt(tree: Record<string, unknown>, path: Path, value: unknown, text: 
   });
 }
 
-/** What no policy has stays, to be refused as the mistake that it is. */
-function dropForeignOptions(policy: unknown, kind: unknown): void {
+/** What no kind has stays, to be refused as the mistake that it is; so does everything beside an unknown kind. */
+function dropForeign(
+  section: unknown,
+  own: readonly string[] | undefined,
+  ofAnyKind: ReadonlySet<string>,
+): void {
+  if (own === undefined || !isSection(section)) return;
+  for (const key of ofAnyKind) if (!own.includes(key)) delete section[key];
+}
+
+const POLICY_KEYS: ReadonlySet<string> = new Set(POLICIES.flatMap(({ options }) => Object.keys(options)));
+
+function policyKeys(kind: unknown): readonly string[] | undefined {
   const chosen = POLICIES.find((entry) => entry.kind === kind);
-  if (chosen === undefined || !isSection(policy)) return;
-  for (const option of POLICIES.flatMap(({ options }) => Object.keys(options))) {
-    if (!Object.hasOwn(chosen.options, option)) delete policy[option];
-  }
+  return chosen && Object.keys(chosen.options);
+}
+
+function isIndex(part: string | number | undefined): boolean {
+  return /^\d+$/.test(String(part));
 }
 
 function checkIndex(list: readonly unknown[], path: Path, depth: number, text: string): void {
   const name = path.slice(0, depth).join('.');
   const part = String(path[depth]);
-  if (!/^\d+$/.test(part)) throw problem('E_CONFIG_KEY', text, `${name} is a list: write ${name}.0.${part}`);
+  if (!isIndex(part)) throw problem('E_CONFIG_KEY', text, `${name} is a list: write ${name}.0.${part}`);
   if (Number(part) < list.length) return;
   throw problem('E_CONFIG_KEY', text, `${name} ends at index ${list.length - 1}`);
 }

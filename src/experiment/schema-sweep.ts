@@ -10,15 +10,32 @@ const values = textField(
   readValues,
 );
 
+const overrides = z
+  .record(z.string(), z.unknown())
+  .describe('What this case sets: dotted keys, each with its value or a whole section.');
+
 export const sweepSchema = section({
+  cases: z
+    .record(z.string(), z.record(z.string(), overrides))
+    .prefault({})
+    .describe(
+      'Axes of named cases, e.g. setting, each case with the keys that it sets; applied before vary.',
+    ),
   vary: z
     .record(z.string(), values)
+    .prefault({})
     .describe('Dotted keys, e.g. policy.scheduleAhead, each with its values.'),
   seeds: textField(
     LIST_OR_TEXT,
     'Each combination runs once with each seed; the seed of the file when absent.',
     readSeeds,
   ).exactOptional(),
+  bound: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Also compute upper bounds on the goodput of any scheduler, once for all policies of a workload.',
+    ),
 });
 
 function readValues(value: unknown): readonly string[] {

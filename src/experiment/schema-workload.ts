@@ -1,5 +1,16 @@
 import * as z from 'zod';
-import { count, duration, oneOrMany, rate, refuse, section, textField } from './fields.js';
+import {
+  count,
+  DERIVED_DEFAULT,
+  duration,
+  MISSING,
+  oneOrMany,
+  rate,
+  refuse,
+  section,
+  share,
+  textField,
+} from './fields.js';
 import { show } from './units-text.js';
 
 /** Keys of the file and their canonical names in src/workload/spec.ts. */
@@ -47,7 +58,17 @@ const popularity = z.discriminatedUnion('kind', [
 const spread = popularity.prefault({ kind: 'uniform' }).describe('How requests spread over the models.');
 
 const path = z.string().min(1).describe('Trace file (.csv or .csv.gz), relative to the experiment file.');
-const scale = count('Multiplies the number of requests.', 1e6).prefault(1);
+const scale = count('Multiplies the number of requests.', 1e6)
+  .exactOptional()
+  .meta({ [DERIVED_DEFAULT]: 1 });
+const load = (other: string) =>
+  share(
+    `Mean rate as a share of what the GPUs can serve at most, e.g. 80%; instead of ${other}.`,
+    1000,
+  ).exactOptional();
+/** How much arrives. */
+const meanRate = { rate: rate('Mean rate.').exactOptional(), load: load('rate') };
+const volume = { scale, load: load('scale') };
 const speed = count('Divides all times: 2 plays the trace twice as fast.', 1e6).prefault(1);
 const assign = z
   .enum(['blocks', 'stripe'])
@@ -65,13 +86,13 @@ const minutes = textField(
 const KINDS = [
   kind('arrivals', 'Rows of arrival_ns,model_id,slo_ns.', { path, ...cut }),
   kind('poisson', 'Random arrivals at a constant mean rate.', {
-    rate: rate('Mean rate.'),
+    ...meanRate,
     duration: length,
     popularity: spread,
   }),
-  kind('fixed', 'Evenly spaced arrivals.', { rate: rate('Rate.'), duration: length, popularity: spread }),
+  kind('fixed', 'Evenly spaced arrivals.', { ...meanRate, duration: length, popularity: spread }),
   kind('gamma', 'Gaps with a gamma distribution: burstier (cv > 1) or smoother (cv < 1) than Poisson.', {
-    rate: rate('Mean rate.'),
+    ...meanRate,
     cv: count('Standard deviation of the gaps divided by their mean.', 1000),
     duration: length,
     popularity: spread,
@@ -103,16 +124,22 @@ const KINDS = [
   }),
   kind('azure-2019', 'Azure Functions 2019: invocations per function and minute.', {
     path,
-    scale,
+    ...volume,
     assign,
     minutes: minutes.exactOptional(),
     interval,
     ...cut,
   }),
-  kind('azure-2021', 'Azure Functions 2021: one row an invocation.', { path, scale, assign, speed, ...cut }),
+  kind('azure-2021', 'Azure Functions 2021: one row an invocation.', {
+    path,
+    ...volume,
+    assign,
+    speed,
+    ...cut,
+  }),
   kind('azure-llm', 'Azure LLM inference 2023: exact timestamps.', {
     path,
-    scale,
+    ...volume,
     speed,
     popularity: spread,
     ...cut,
@@ -121,7 +148,7 @@ const KINDS = [
     functions: z.int().min(1).max(1_000_000).default(300).describe('Number of functions.'),
     minutes: z.int().min(1).max(100_000).default(120).describe('Minutes of the trace.'),
     rate: rate('Mean rate over the whole trace, before scale.').prefault('100/s'),
-    scale,
+    ...volume,
     assign,
     interval,
     ...cut,
@@ -134,10 +161,38 @@ export const workloadsSchema = oneOrMany(
   'What arrives: one section, or a list of sections that run at the same time.',
 );
 
+/** The keys that a kind of workload has; undefined: there is no such kind. */
+export function keysOfKind(kind: unknown): readonly string[] | undefined {
+  const found = KINDS.find(({ in: fields }) => fields.shape.kind.value === kind);
+  return found && Object.keys(found.in.shape);
+}
+
+/** Keys that some kind of workload has. */
+export const WORKLOAD_KEYS: ReadonlySet<string> = new Set(
+  KINDS.flatMap(({ in: { shape } }) => Object.keys(shape)),
+);
+
 /** A workload section: the keys of its kind and the common ones, renamed to canonical names and units. */
 function kind<Kind extends string, Shape extends z.ZodRawShape>(name: Kind, about: string, shape: Shape) {
   const fields = section({ kind: z.literal(name), ...shape, ...common }).describe(about);
-  return fields.transform((value) => canonical(value as z.output<typeof fields>));
+  return fields.transform((value, context) => {
+    const wrong = wrongVolume(value, shape);
+    if (wrong !== undefined) context.addIssue({ code: 'custom', ...wrong });
+    return canonical(value as z.output<typeof fields>);
+  });
+}
+
+/** What is wrong with how much arrives: said twice, not at all, or nothing. */
+function wrongVolume(value: object, shape: object): { path: string[]; message: string } | undefined {
+  if (!('load' in shape)) return undefined;
+  const other = 'scale' in shape ? 'scale' : 'rate';
+  if ('load' in value) {
+    if (value.load === 0) return { path: ['load'], message: 'must be above 0' };
+    return other in value ? { path: ['load'], message: `give ${other} or load, not both` } : undefined;
+  }
+  return other === 'scale' || other in value
+    ? undefined
+    : { path: ['rate'], message: `${MISSING}; give rate or load` };
 }
 
 type Canonical<T> = { [K in keyof T as K extends keyof typeof CANONICAL ? (typeof CANONICAL)[K] : K]: T[K] };

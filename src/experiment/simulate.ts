@@ -33,6 +33,7 @@ export async function simulate(experiment: Experiment, options: SimulateOptions 
     observer: collector.observer,
     checks: experiment.checks,
   });
+  collector.watch(simulator.controller);
   try {
     await simulator.run((nowNs) => options.onProgress?.(Math.min(1, nowNs / workload.durationNs)));
   } catch (error) {

@@ -1,23 +1,28 @@
 import { EscapementError } from '../core/errors.js';
 import type { VariedKey } from '../metrics/results.js';
+import { type CaseAxis, readCases } from './cases.js';
 import type { SourceDocument } from './document.js';
 import { describeKeys, keyExists } from './keys.js';
 import { suggestion } from './nearest.js';
-import { applyOverrides, POLICY_KIND } from './overrides.js';
+import { applyOverrides, isKindKey } from './overrides.js';
 import { experimentSchema } from './schema.js';
 import { validate } from './validate.js';
 
 /** The sweep that a file asks for. */
 export interface SweepSection {
+  /** Axes of named cases in the order of the file. */
+  readonly cases: readonly CaseAxis[];
   /** Keys in the order of the file, each with its values as written. */
   readonly vary: readonly VariedKey[];
   /** Absent: the seed of the file. */
   readonly seeds?: readonly number[];
+  /** Whether each cell gets an upper bound on the goodput of any scheduler. */
+  readonly bound: boolean;
 }
 
 /**
  * The `sweep:` section of an experiment file, or undefined if it has none. Throws what is wrong with the
- * file, and `E_CONFIG_KEY` for a varied key that does not exist.
+ * file, and `E_CONFIG_KEY` for a varied key that does not exist. What cases set is checked with the cells.
  */
 export function readSweepSection(
   source: SourceDocument,
@@ -26,14 +31,11 @@ export function readSweepSection(
   const { tree, placeOf } = applyOverrides(source, overrides);
   const { sweep } = validate(experimentSchema, tree, placeOf);
   if (sweep === undefined) return undefined;
-  // An option of any policy that the sweep compares exists.
-  const kinds = sweep.vary[POLICY_KIND] ?? [];
-  const trees = [
-    tree,
-    ...kinds.map((kind) => applyOverrides(source, [...overrides, `${POLICY_KIND}=${kind}`]).tree),
-  ];
-  for (const key of Object.keys(sweep.vary)) {
-    if (trees.some((candidate) => keyExists(candidate, key))) continue;
+  const { seeds, bound } = sweep;
+  const cases = readCases(sweep.cases, tree, placeOf);
+  const vary = Object.entries(sweep.vary).map(([key, values]) => ({ key, values }));
+  for (const { key } of vary) {
+    if (keyExists(tree, key) || existsInVariant(key, { source, overrides, cases, vary })) continue;
     const known = describeKeys().map((description) => description.key);
     throw new EscapementError(
       'E_CONFIG_KEY',
@@ -41,6 +43,38 @@ export function readSweepSection(
       placeOf(['sweep', 'vary', key]),
     );
   }
-  const vary = Object.entries(sweep.vary).map(([key, values]) => ({ key, values }));
-  return sweep.seeds === undefined ? { vary } : { vary, seeds: sweep.seeds };
+  return { cases, vary, bound, ...(seeds === undefined ? {} : { seeds }) };
+}
+
+interface Variants {
+  readonly source: SourceDocument;
+  readonly overrides: readonly string[];
+  readonly cases: readonly CaseAxis[];
+  readonly vary: readonly VariedKey[];
+}
+
+/** Whether any combination of cases and varied kinds has the key: an option of any policy compared exists. */
+function existsInVariant(key: string, { source, overrides, cases, vary }: Variants): boolean {
+  const kinds = vary.filter((varied) => isKindKey(varied.key));
+  const ofCases = cases.map((axis) => axis.cases.map((one) => one.overrides));
+  const ofKinds = kinds.map(({ key: kind, values }) => values.map((value) => [`${kind}=${value}`]));
+  for (const variant of combinations([...ofCases, [overrides], ...ofKinds])) {
+    try {
+      if (keyExists(applyOverrides(source, variant).tree, key)) return true;
+    } catch (error) {
+      // What is wrong with a case is told where its cells are checked.
+      if (!(error instanceof EscapementError)) throw error;
+    }
+  }
+  return false;
+}
+
+/** One of each list, joined, in every way. */
+function* combinations(lists: readonly (readonly (readonly string[])[])[]): Generator<readonly string[]> {
+  const [first, ...rest] = lists;
+  if (first === undefined) {
+    yield [];
+    return;
+  }
+  for (const chosen of first) for (const others of combinations(rest)) yield [...chosen, ...others];
 }

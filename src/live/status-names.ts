@@ -1,4 +1,5 @@
 import {
+  STATUS_ABORTED,
   STATUS_DEVICE_ERROR,
   STATUS_INFER_TOO_LATE,
   STATUS_INFER_WEIGHTS_CHANGED,
@@ -18,6 +19,7 @@ const NAMES: Readonly<Record<number, string>> = {
   [STATUS_INFER_TOO_LATE]: 'too_late',
   [STATUS_WEIGHTS_MISSING]: 'weights_missing',
   [STATUS_INFER_WEIGHTS_CHANGED]: 'weights_changed',
+  [STATUS_ABORTED]: 'aborted',
   [STATUS_DEVICE_ERROR]: 'device_error',
   [STATUS_WORKER_LOST]: 'worker_lost',
 };

@@ -4,11 +4,14 @@ import type { RequestCounts, Summary } from './results.js';
 /** ms for latencies, a share of one, a count, or per second. */
 export type FigureUnit = 'ms' | 'share' | 'count' | 'perSecond';
 
+/** A summary with or without its `wall` figures: those are no figures of the run. */
+export type MeasuredSummary = Omit<Summary, 'wall'>;
+
 /** One headline figure of a summary. */
 export interface Figure {
   readonly unit: FigureUnit;
   /** null: there was nothing to measure. */
-  read(summary: Summary): number | null;
+  read(summary: MeasuredSummary): number | null;
 }
 
 /** The headline figures by the names that thresholds and tolerances use. */
@@ -45,5 +48,5 @@ export const MS_PER_UNIT: Readonly<Record<string, number>> = {
 };
 
 function requestCount(outcome: keyof RequestCounts) {
-  return { unit: 'count', read: (summary: Summary) => summary.requests[outcome] } as const;
+  return { unit: 'count', read: (summary: MeasuredSummary) => summary.requests[outcome] } as const;
 }

@@ -1,5 +1,6 @@
 import type { Action } from '../core/action.js';
 import {
+  ACTION_NAMES,
   INFER,
   LANE_EXEC,
   LANE_WEIGHTS,
@@ -15,6 +16,8 @@ import type { Outcome, RequestTable } from '../core/request.js';
 import { OUTCOME_LATE, OUTCOME_NAMES, OUTCOME_OK } from '../core/request.js';
 import { TimeBins } from './bins.js';
 import { Histogram } from './histogram.js';
+import type { TunedSeries } from './results.js';
+import { TunedRecorder, type Tuning } from './tuned.js';
 
 export interface RecorderOptions {
   readonly gpus: number;
@@ -45,6 +48,9 @@ export class Recorder implements RunObserver {
   readonly sections: readonly string[];
   /** Answers by section and outcome: element `section * 5 + outcome`. */
   readonly outcomes: Float64Array;
+  /** Requests by model: all of them, and those answered within their objective. */
+  readonly offeredByModel: Float64Array;
+  readonly okByModel: Float64Array;
   /** Time from arrival to answer of executed requests (ok and late), one histogram a section. */
   readonly latency: readonly Histogram[];
   coldStarts = 0;
@@ -58,7 +64,7 @@ export class Recorder implements RunObserver {
   readonly failedByBin: Float64Array;
 
   /** Actions by kind, whatever their result. */
-  readonly actions = new Float64Array(3);
+  readonly actions = new Float64Array(ACTION_NAMES.length);
   /** Actions that missed their window. */
   tooLate = 0;
   /** INFERs that succeeded, by batch size. */
@@ -66,6 +72,8 @@ export class Recorder implements RunObserver {
   /** Time that each lane was busy between warm-up and nominal end, summed over GPUs. */
   readonly busyNs = new Float64Array(2);
 
+  /** What the policy tunes by itself. */
+  private tuned: TunedRecorder | null = null;
   private readonly sectionStarts: Float64Array;
 
   constructor(options: RecorderOptions) {
@@ -81,6 +89,8 @@ export class Recorder implements RunObserver {
     this.sections = sections;
     this.sectionStarts = Float64Array.from(sectionStarts);
     this.outcomes = new Float64Array(sections.length * OUTCOMES);
+    this.offeredByModel = new Float64Array(models.length);
+    this.okByModel = new Float64Array(models.length);
     this.latency = sections.map(() => new Histogram());
     this.bins = new TimeBins(warmupNs, durationNs);
     this.offeredByBin = this.bins.counter();
@@ -88,6 +98,17 @@ export class Recorder implements RunObserver {
     this.okByBin = this.bins.counter();
     this.failedByBin = this.bins.counter();
     this.inferByBatch = new Float64Array(1 + largestBatch(models));
+  }
+
+  /** Follows what this tunes by itself from now on, looking at every result. */
+  watch(tuning: Tuning): void {
+    const tuned = new TunedRecorder(tuning, this.bins);
+    if (!tuned.isEmpty) this.tuned = tuned;
+  }
+
+  /** Empty where nothing tunes itself. */
+  get tunedSeries(): TunedSeries[] {
+    return this.tuned?.series() ?? [];
   }
 
   answered(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number): void {
@@ -100,6 +121,9 @@ export class Recorder implements RunObserver {
     if (arrivalNs < this.warmupNs) return;
     const section = this.sectionOf(requests.user[slot]);
     this.outcomes[section * OUTCOMES + outcome]++;
+    const model = requests.model[slot];
+    this.offeredByModel[model]++;
+    if (outcome === OUTCOME_OK) this.okByModel[model]++;
     if (outcome <= OUTCOME_LATE) this.latency[section].record(nowNs - arrivalNs);
 
     const arrivalBin = this.bins.indexOf(arrivalNs);
@@ -110,7 +134,8 @@ export class Recorder implements RunObserver {
     }
   }
 
-  completed(action: Action): void {
+  completed(action: Action, nowNs: number): void {
+    this.tuned?.sample(nowNs);
     const kind = action.kind;
     if (kind === INFER) this.addBusy(LANE_EXEC, action);
     else if (kind === LOAD) this.addBusy(LANE_WEIGHTS, action);

@@ -1,3 +1,4 @@
+import type { Action } from '../core/action.js';
 import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
 import {
@@ -14,7 +15,7 @@ import { headerOf, type LogColumn } from './log-columns.js';
 
 /**
  * Columns of the request log: those of Clockwork's controller telemetry, in its order, so that its
- * analysis scripts read our logs. One differs: Clockwork's `is_coldstart` also asks that the model was
+ * analysis scripts read our logs, then the INFER. One differs: Clockwork's `is_coldstart` also asks that the model was
  * loaded by the time of the answer; ours is the summary's `coldStarts`.
  */
 export const REQUEST_COLUMNS: readonly LogColumn[] = [
@@ -30,6 +31,7 @@ export const REQUEST_COLUMNS: readonly LogColumn[] = [
   { name: 'arrival_count', describe: 'GPUs that held the model when the request arrived' },
   { name: 'departure_count', describe: 'GPUs that held the model when it was answered' },
   { name: 'is_coldstart', describe: '1 if no GPU held the model when the request arrived, else 0' },
+  { name: 'action_id', describe: 'action of the INFER that it was answered with; -1 if there was none' },
 ];
 
 /**
@@ -55,7 +57,14 @@ export class RequestLog implements RunObserver {
     this.sloFactors = new SloFactors(models);
   }
 
-  answered(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number, copies: number): void {
+  answered(
+    requests: RequestTable,
+    slot: number,
+    outcome: Outcome,
+    nowNs: number,
+    copies: number,
+    action: Action | null,
+  ): void {
     const model = requests.model[slot];
     const sloNs = requests.sloNs[slot];
     const arrivalCopies = requests.arrivalCopies[slot];
@@ -64,7 +73,7 @@ export class RequestLog implements RunObserver {
     const cold = arrivalCopies === 0 ? 1 : 0;
     this.file.write(
       `${nowNs}\t${requests.id[slot]}\t${RESULT_OF_OUTCOME[outcome]}\t${requests.user[slot]}\t${model}\t` +
-        `${this.sloFactors.text(model, sloNs)}\t${latencyNs}\t${sloNs}\t${met}\t${arrivalCopies}\t${copies}\t${cold}\n`,
+        `${this.sloFactors.text(model, sloNs)}\t${latencyNs}\t${sloNs}\t${met}\t${arrivalCopies}\t${copies}\t${cold}\t${action?.id ?? -1}\n`,
     );
   }
 

@@ -13,6 +13,13 @@ export interface Summary {
   readonly goodputRps: number;
   /** Share of the offered requests that were answered within their objective. */
   readonly sloAttainment: number;
+  /**
+   * Lowest share of any model's requests that were answered within their objective, among models with at least 20
+   * of them; null if there were none. Absent from results of earlier versions.
+   */
+  readonly worstModelAttainment?: number | null;
+  /** Of these models, those of which less than half of `sloAttainment` was answered within their objective. */
+  readonly modelsBelowHalf?: number;
   /** Over requests that were executed (ok and late). null where there were none. */
   readonly latencyMs: LatencyMs;
   readonly actions: ActionCounts;
@@ -69,6 +76,35 @@ export interface TimeSeries {
   readonly coldStartRps: readonly number[];
 }
 
+/**
+ * A value that the policy tuned by itself, in the bins of the time series: where it was at the end of each, and between
+ * what bounds it moved inside.
+ */
+export interface TunedSeries {
+  readonly name: string;
+  /** Empty for plain numbers. */
+  readonly unit: 'ms' | '';
+  readonly values: readonly number[];
+  readonly low: readonly number[];
+  readonly high: readonly number[];
+}
+
+/** What the logs of a run do not tell and who checks them must know. */
+export interface RunSetup {
+  readonly gpus: number;
+  /** Pages of each GPU's weights cache, and of each model. */
+  readonly cachePages: number;
+  readonly modelPages: readonly number[];
+  /** First user id of each workload section, ascending from 0. */
+  readonly firstUsers: readonly number[];
+  /** LOADs and INFERs of a GPU share one lane. */
+  readonly oneLane: boolean;
+  /** From the moment that a lane takes up an action to the action's begin. */
+  readonly overheadMs: number;
+  /** How far the clocks of workers may be off. */
+  readonly clockOffsetMs: number;
+}
+
 /** Latency by percentile of executed requests; percentiles ascend: 0, 1, …, 99, 99.9, 99.99, 100. */
 export interface LatencyCdf {
   readonly percentile: readonly number[];
@@ -116,9 +152,13 @@ export interface RunResult {
   /** One group a workload section when there are several, else empty. */
   readonly groups: readonly GroupSummary[];
   readonly series: TimeSeries;
+  /** What the policy tuned by itself; absent: nothing. */
+  readonly tuned?: readonly TunedSeries[];
   readonly latencyCdf: LatencyCdf;
   /** A slice of the run's actions, empty unless asked for. */
   readonly timeline: readonly TimelineEntry[];
+  /** Absent from results of earlier versions. */
+  readonly setup?: RunSetup;
 }
 
 /** One varied key with its values as written, e.g. {key: "slo", values: ["10ms", "25ms"]}. */
@@ -146,9 +186,26 @@ export interface FinishedCell extends CellPlace {
  * A run's result less its `wall` figures, so that the same sweep gives the same bytes on any machine, and
  * less what the sweep as a whole says once. Repetitions with further seeds have no timeline.
  */
-export type CellResult = Omit<RunResult, 'summary' | 'experiment' | 'overrides'> & {
+export type CellResult = Omit<RunResult, 'summary' | 'experiment' | 'overrides' | 'setup'> & {
   readonly summary: Omit<Summary, 'wall'>;
+  /** Absent where the sweep does not ask for it. */
+  readonly bound?: BoundFigures;
 };
+
+/** Upper bounds on the goodput of any scheduler: requests per second of a run's counted time, as its `goodputRps`. */
+export interface BoundFigures {
+  readonly offeredRps: number;
+  /** What no scheduler can pass if every batch is full. */
+  readonly fluidRps: number;
+  /** The same if batches hold only requests that can meet. */
+  readonly windowLimitedRps: number;
+  /** The same by a price on GPU time; null where there are several GPUs. */
+  readonly pricedRps: number | null;
+  /** The same by a price that changes over time; null likewise. */
+  readonly timePricedRps: number | null;
+  /** The smallest of them: the bound to compare with. */
+  readonly bestRps: number;
+}
 
 export interface FailedCell extends CellPlace {
   readonly status: 'failed';

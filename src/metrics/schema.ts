@@ -78,6 +78,27 @@ const timeSeriesSchema = z.object({
   coldStartRps: z.array(perSecond()).describe('Cold starts by time of arrival, per second.'),
 });
 
+const tunedSeriesSchema = z.object({
+  name: z.string().describe('Name of the value, e.g. scheduleAhead.'),
+  unit: z.enum(['ms', '']).describe('Its unit; empty for plain numbers.'),
+  values: z.array(z.number()).describe('The value at the end of each bin.'),
+  low: z.array(z.number()).describe('The smallest value in each bin.'),
+  high: z.array(z.number()).describe('The largest value in each bin.'),
+});
+
+const setupSchema = z.object({
+  gpus: count().describe('GPUs of the cluster.'),
+  cachePages: count().describe("Pages of each GPU's weights cache."),
+  modelPages: z.array(count()).describe('Pages that the weights of each model take.'),
+  firstUsers: z.array(count()).describe('First user id of each workload section.'),
+  oneLane: z.boolean().describe('LOADs and INFERs of a GPU share one lane.'),
+  overheadMs: z
+    .number()
+    .nonnegative()
+    .describe("From the moment that a lane takes up an action to the action's begin, ms."),
+  clockOffsetMs: z.number().nonnegative().describe('How far the clocks of workers may be off, ms.'),
+});
+
 const latencyCdfSchema = z.object({
   percentile: z
     .array(z.number().min(0).max(100))
@@ -105,6 +126,17 @@ export const summarySchema = z
     sloAttainment: share().describe(
       'Share of the offered requests that were answered within their objective; 0 if none.',
     ),
+    worstModelAttainment: share()
+      .nullable()
+      .exactOptional()
+      .describe(
+        'Lowest attainment of any model with at least 20 offered requests; null if there is none; absent from results of earlier versions.',
+      ),
+    modelsBelowHalf: count()
+      .exactOptional()
+      .describe(
+        'Models with at least 20 offered requests whose attainment is below half of sloAttainment; absent from results of earlier versions.',
+      ),
     latencyMs: latencyMsSchema.describe(LATENCY),
     actions: actionCountsSchema.describe('Actions that were sent after the warm-up.'),
     coldStarts: count().describe('Requests that arrived while no GPU held their model.'),
@@ -143,6 +175,10 @@ export const runResultSchema = z.object({
     .array(groupSummarySchema)
     .describe('One group a workload section when there are several, else empty.'),
   series: timeSeriesSchema.describe('Rates over virtual time; arrays of equal length.'),
+  tuned: z
+    .array(tunedSeriesSchema)
+    .exactOptional()
+    .describe('What the policy tuned by itself, in the bins of series; absent: nothing.'),
   latencyCdf: latencyCdfSchema.describe(
     'Latency by percentile of executed requests; empty if there were none.',
   ),
@@ -151,12 +187,32 @@ export const runResultSchema = z.object({
     .describe(
       "A slice of the run's actions by begin; empty unless asked for, and in repetitions of a sweep's cell.",
     ),
+  setup: setupSchema
+    .exactOptional()
+    .describe('What the logs do not tell and check must know; absent from results of earlier versions.'),
+});
+
+/** Shape of `BoundFigures`. */
+export const boundFiguresSchema = z.object({
+  offeredRps: perSecond().describe('Offered requests per second of nominal duration.'),
+  fluidRps: perSecond().describe('Upper bound on goodput if every batch is full.'),
+  windowLimitedRps: perSecond().describe('The same if batches hold only requests that can meet.'),
+  pricedRps: perSecond().nullable().describe('The same by a price on GPU time; null for several GPUs.'),
+  timePricedRps: perSecond().nullable().describe('The same by a price that changes over time.'),
+  bestRps: perSecond().describe('The smallest of the bounds.'),
 });
 
 /** Shape of `CellResult`: a run's result within a sweep. */
 export const cellResultSchema = runResultSchema
-  .omit({ experiment: true, overrides: true })
-  .extend({ summary: summarySchema.omit({ wall: true }) });
+  .omit({ experiment: true, overrides: true, setup: true })
+  .extend({
+    summary: summarySchema.omit({ wall: true }),
+    bound: boundFiguresSchema
+      .exactOptional()
+      .describe(
+        'Upper bounds on the goodput of any scheduler; absent where the sweep does not ask for them.',
+      ),
+  });
 
 const cellPlace = {
   id: z.string().describe('Stable name: key=value pairs and the seed.'),

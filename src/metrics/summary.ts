@@ -38,6 +38,7 @@ export function buildSummary(recorder: Recorder, run: RunIdentity): Summary {
     offeredRps: requests.offered / durationSeconds,
     goodputRps: requests.ok / durationSeconds,
     sloAttainment: attainment(requests),
+    ...modelFairness(recorder, attainment(requests)),
     latencyMs: latencyMs(allLatencies(recorder)),
     actions: actionCounts(recorder),
     coldStarts: recorder.coldStarts,
@@ -120,6 +121,24 @@ function sumCounts(parts: readonly RequestCounts[]): RequestCounts {
 /** 0 where nothing was offered, so that an empty run passes no threshold by accident. */
 function attainment(requests: RequestCounts): number {
   return requests.offered === 0 ? 0 : requests.ok / requests.offered;
+}
+
+/** A model with fewer requests says little of how the policy treats it. */
+const FEWEST_REQUESTS = 20;
+
+function modelFairness(
+  { offeredByModel, okByModel }: Recorder,
+  overall: number,
+): Required<Pick<Summary, 'worstModelAttainment' | 'modelsBelowHalf'>> {
+  let worst: number | null = null;
+  let belowHalf = 0;
+  offeredByModel.forEach((offered, model) => {
+    if (offered < FEWEST_REQUESTS) return;
+    const share = okByModel[model] / offered;
+    if (worst === null || share < worst) worst = share;
+    if (share < overall / 2) belowHalf++;
+  });
+  return { worstModelAttainment: worst, modelsBelowHalf: belowHalf };
 }
 
 function allLatencies(recorder: Recorder): Histogram {

@@ -1,6 +1,5 @@
 import { EscapementError } from '../core/errors.js';
-import { FIGURES, type FigureUnit, MS_PER_UNIT } from './figures.js';
-import type { Summary } from './results.js';
+import { FIGURES, type FigureUnit, type MeasuredSummary, MS_PER_UNIT } from './figures.js';
 
 /** A condition on a run's summary, e.g. `p99<100ms`. */
 export interface Threshold {
@@ -43,8 +42,8 @@ export function parseThreshold(text: string): Threshold {
 }
 
 /** Compares a run's summary with a threshold. */
-export function checkThreshold(threshold: Threshold, summary: Summary): ThresholdResult {
-  const { metric, operator, limit, unit } = threshold;
+export function checkThreshold(threshold: Threshold, summary: MeasuredSummary): ThresholdResult {
+  const { metric, unit } = threshold;
   const measured = FIGURES[metric].read(summary);
   if (measured === null)
     return { ok: false, actual: null, text: `${threshold.text}: not met, nothing was executed` };
@@ -53,12 +52,20 @@ export function checkThreshold(threshold: Threshold, summary: Summary): Threshol
     return { ok: false, actual: null, text: `${threshold.text}: not met, nothing was offered` };
   }
   const actual = shareOfCount ? measured / summary.requests.offered : measured;
-  const ok = compare(actual, operator, limit);
+  const ok = holds(threshold, actual);
   return {
     ok,
     actual,
     text: `${threshold.text}: ${ok ? 'met' : 'not met'}, ${metric} is ${format(actual, unit)}`,
   };
+}
+
+/** Whether a value, in the threshold's unit, is within its limit. */
+export function holds({ operator, limit }: Pick<Threshold, 'operator' | 'limit'>, actual: number): boolean {
+  if (operator === '<') return actual < limit;
+  if (operator === '<=') return actual <= limit;
+  if (operator === '>') return actual > limit;
+  return actual >= limit;
 }
 
 function limitOf(
@@ -77,13 +84,6 @@ function limitOf(
   if (suffix === '%' && unit !== 'perSecond') return { limit: value / 100, unit: 'share' };
   if (suffix === '/s' && unit === 'perSecond') return { limit: value, unit };
   throw usage(text, `unit ${suffix} does not fit this metric`);
-}
-
-function compare(actual: number, operator: Operator, limit: number): boolean {
-  if (operator === '<') return actual < limit;
-  if (operator === '<=') return actual <= limit;
-  if (operator === '>') return actual > limit;
-  return actual >= limit;
 }
 
 function format(value: number, unit: FigureUnit): string {

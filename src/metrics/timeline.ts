@@ -1,4 +1,4 @@
-import { type Action, INFER, UNLOAD } from '../core/action.js';
+import { type Action, INFER, LOAD } from '../core/action.js';
 import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
 import { NS_PER_MS } from '../core/units.js';
@@ -17,7 +17,7 @@ export interface TimelineOptions {
 
 /**
  * Keeps the LOADs and INFERs that overlap a slice of the run, for charts and traces. Actions that
- * missed their window are kept too, with the length 0. Beyond `maxEntries` further actions are only
+ * missed their window are kept too, with the length 0; an INFER that was aborted lasts until its end. Beyond `maxEntries` further actions are only
  * counted, so that a slice chosen too long costs no memory.
  */
 export class Timeline implements RunObserver {
@@ -33,7 +33,7 @@ export class Timeline implements RunObserver {
   answered(): void {}
 
   completed(action: Action): void {
-    if (action.kind === UNLOAD) return;
+    if (action.kind !== INFER && action.kind !== LOAD) return;
     if (action.endNs < this.options.fromNs || action.beginNs >= this.options.toNs) return;
     if (this.collected.length === this.maxEntries) this.dropped++;
     else this.collected.push(this.entryOf(action));

@@ -1,5 +1,6 @@
 import { clipperEntry } from './clipper/entry.js';
 import { clockworkEntry } from './clockwork/entry.js';
+import { edfEntry } from './edf/entry.js';
 import type { PolicyEntry } from './entry.js';
 import { escapementEntry } from './escapement/entry.js';
 import { fifoEntry } from './fifo/entry.js';
@@ -11,6 +12,7 @@ import { symphonyEntry } from './symphony/entry.js';
 export const POLICIES: readonly PolicyEntry[] = [
   clipperEntry,
   clockworkEntry,
+  edfEntry,
   escapementEntry,
   fifoEntry,
   nexusEntry,

@@ -27,7 +27,7 @@ export interface AxisValue {
 }
 
 /** The varied keys of a sweep in its order. */
-export function sweepAxes(results: SweepResults): Axis[] {
+export function sweepAxes(results: Pick<SweepResults, 'vary' | 'defaults'>): Axis[] {
   return results.vary.map(({ key, values }) => axis(key, values, results.defaults[key]));
 }
 

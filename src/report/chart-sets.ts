@@ -11,8 +11,14 @@ import { groupBars } from './charts/group-bars.js';
 import { heatMap } from './charts/heat-map.js';
 import { type LatencyLine, latencyCdf, percentilesOf } from './charts/latency-cdf.js';
 import { overTime } from './charts/over-time.js';
+import { policyLines } from './charts/policy-lines.js';
+import { policyRanks } from './charts/policy-ranks.js';
+import { policySpread } from './charts/policy-spread.js';
 import type { ChartSpec } from './charts/theme.js';
+import { tunedOverTime } from './charts/tuned-over-time.js';
 import type { Point } from './points.js';
+import type { PolicyComparison } from './policies/compare.js';
+import { shortFinding } from './policies/finding.js';
 import { valuesLabel } from './quantity.js';
 import { type Slice, sliceSweep } from './slices.js';
 
@@ -110,9 +116,31 @@ export function comparisonCharts(
   ];
 }
 
+/** The charts of a comparison of policies. */
+export function policyCharts(comparison: PolicyComparison): NamedChart[] {
+  const finding = shortFinding(comparison);
+  const stretched = 'the axis is stretched towards 100';
+  const ranks = 'rank 1: no policy is better beyond doubt · several may share a rank';
+  return [
+    {
+      name: 'policies-spread',
+      spec: policySpread(
+        comparison,
+        `${finding} · a tick for each cell, diamond and figure: mean · ${stretched}`,
+      ),
+    },
+    { name: 'policies-goodput', spec: policyLines(comparison, `Whiskers: 95 % confidence · ${stretched}`) },
+    { name: 'policies-rank', spec: policyRanks(comparison, ranks) },
+  ];
+}
+
 function timeCharts(run: CellResult, note: string): NamedChart[] {
   return [
     ...(run.series.offeredRps.length === 0 ? [] : [{ name: 'over-time', spec: overTime(run, note) }]),
+    ...(run.tuned ?? []).map((tuned) => ({
+      name: `tuned-${fileName(tuned.name)}`,
+      spec: tunedOverTime(tuned, run.series, note),
+    })),
     ...(run.timeline.length === 0 ? [] : [{ name: 'gpu-timeline', spec: gpuTimeline(run.timeline, note) }]),
   ];
 }

@@ -1,17 +1,19 @@
 import { join } from 'node:path';
 import { writeWhole } from '../files/output-file.js';
 import type { RunResult, SweepResults } from '../metrics/results.js';
-import { comparisonCharts, type NamedChart, runCharts, sweepCharts } from './chart-sets.js';
+import { comparisonCharts, type NamedChart, policyCharts, runCharts, sweepCharts } from './chart-sets.js';
 import { compareRuns, type NamedRun } from './compare/compare.js';
 import { comparisonPage } from './compare/page.js';
 import { CHART_ENDINGS, CHARTS, dropCharts, REPORT } from './files.js';
 import type { PageChart } from './html/page.js';
+import type { PolicyComparison } from './policies/compare.js';
+import { policiesPage } from './policies/page.js';
 import { renderSvg, svgToPng } from './render.js';
 import { runPage } from './run-page.js';
 import { sweepPage } from './sweep-page.js';
 
 export { type CommonChoice, commonChoice, type Recommendation, recommend } from './analyze.js';
-export { comparisonCharts, type NamedChart, runCharts, sweepCharts } from './chart-sets.js';
+export { comparisonCharts, type NamedChart, policyCharts, runCharts, sweepCharts } from './chart-sets.js';
 export type { ChartSpec } from './charts/theme.js';
 export {
   type ComparedFigure,
@@ -29,6 +31,10 @@ export {
 } from './compare/tolerance.js';
 export { type LoadedResults, loadResults } from './load.js';
 export type { GroupPoint, Point } from './points.js';
+export { comparePolicies, type PolicyComparison } from './policies/compare.js';
+export { type PolicyCost, readCosts } from './policies/costs.js';
+export type { NamedSweep } from './policies/merge.js';
+export { policiesText } from './policies/text.js';
 export { renderPng, renderSvg } from './render.js';
 export { summaryText } from './summary-text.js';
 
@@ -50,6 +56,18 @@ export async function writeComparison(runs: readonly NamedRun[], file: string): 
   const drawn: PageChart[] = [];
   for (const { name, spec } of comparisonCharts(runs)) drawn.push({ name, spec, svg: await renderSvg(spec) });
   writeWhole(file, comparisonPage(compareRuns(runs), drawn));
+}
+
+/** Writes a comparison of policies, with its charts inside, as the HTML document `file`. Throws `E_FILE_WRITE`. */
+export async function writePolicyComparison(
+  comparison: PolicyComparison,
+  file: string,
+  version: string,
+): Promise<void> {
+  const drawn: PageChart[] = [];
+  for (const { name, spec } of policyCharts(comparison))
+    drawn.push({ name, spec, svg: await renderSvg(spec) });
+  writeWhole(file, policiesPage(comparison, drawn, version));
 }
 
 async function writeReport(

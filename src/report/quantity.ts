@@ -1,7 +1,7 @@
 /** A value of an experiment as a number in the unit that axes use. */
 export interface Quantity {
   readonly value: number;
-  /** `ms`, `req/s`, `MiB`, or empty for a plain number. */
+  /** `ms`, `req/s`, `MiB`, `%`, or empty for a plain number. */
   readonly unit: string;
 }
 
@@ -20,6 +20,7 @@ const UNITS: Readonly<Record<string, Quantity>> = {
   KiB: { value: 1 / 1024, unit: 'MiB' },
   MiB: { value: 1, unit: 'MiB' },
   GiB: { value: 1024, unit: 'MiB' },
+  '%': { value: 1, unit: '%' },
 };
 
 const KEY_LABELS: Readonly<Record<string, string>> = {
@@ -29,6 +30,7 @@ const KEY_LABELS: Readonly<Record<string, string>> = {
   'policy.maxBatch': 'max_batch',
   'policy.maxExec': 'max_exec',
   'policy.kind': 'policy',
+  'workload.load': 'load',
   'cluster.gpus': 'GPUs',
   'cluster.pages': 'cache pages',
 };
@@ -44,7 +46,7 @@ export function parseQuantity(text: string): Quantity | null {
 
 /** A value as people write it: `10ms` as `10 ms`; anything that is not a quantity stays. */
 export function valueLabel(text: string): string {
-  return parseQuantity(text) === null ? text : text.trim().replace(/(\d)\s*([a-zµA-Z]+)$/, '$1 $2');
+  return parseQuantity(text) === null ? text : text.trim().replace(/(\d)\s*([a-zµA-Z]+|%)$/, '$1 $2');
 }
 
 /** Name of an experiment key in titles: the field's term where there is one, else the key. */

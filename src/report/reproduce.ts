@@ -2,7 +2,7 @@ import { html, type Markup } from './html/markup.js';
 import { code } from './html/parts.js';
 
 /** A command on `experiment.yaml` with its flags, a line each. */
-export function commandLine(command: 'simulate' | 'sweep', flags: readonly string[]): string {
+export function commandLine(command: 'simulate' | 'sweep' | 'plan', flags: readonly string[]): string {
   return [`escapement ${command} experiment.yaml`, ...flags, '--out results'].join(' \\\n  ');
 }
 

@@ -116,6 +116,7 @@ async function runOn(
     journal,
     hangNs: HANG_NS,
   });
+  collector.watch(controller.core);
   try {
     const models = experiment.models.map(({ name }) => name);
     const played = await play({

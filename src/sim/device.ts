@@ -24,12 +24,14 @@ export const NO_NOISE: DeviceNoise = { exec: 0, load: 0, stragglers: 0, straggle
 
 export interface SimDeviceOptions {
   readonly gpu: number;
+  /** As they are, which profiles need not know. */
   readonly models: readonly ModelSpec[];
   readonly events: EventQueue;
   /** True time: a worker's clock may be off, its GPU's is not. */
   readonly clock: { readonly nowNs: number };
   /** Bytes per second of INPUT and OUTPUT copies; Infinity: they take no time. */
   readonly copyBytesPerS: number;
+  /** At first. */
   readonly noise: DeviceNoise;
   /** Durations are drawn from these, one entry a model; null: of this one they are not. */
   readonly spreads: readonly (ModelSpread | null)[] | null;
@@ -51,6 +53,8 @@ export class SimDevice implements DevicePort {
   execClock = 1;
   /** How the INFER that ended last did. */
   execStatus = STATUS_OK;
+  /** Departures of what starts from now on. */
+  noise: DeviceNoise;
   /** Model of the last INFER, −1 at first. */
   private lastModel = -1;
   /** Which of the ends that were scheduled is the one of the running INFER, and when it will be. */
@@ -59,6 +63,7 @@ export class SimDevice implements DevicePort {
 
   constructor(private readonly options: SimDeviceOptions) {
     this.copies = options.copyBytesPerS !== Number.POSITIVE_INFINITY;
+    this.noise = options.noise;
   }
 
   startInput(action: Action): void {
@@ -70,8 +75,7 @@ export class SimDevice implements DevicePort {
   }
 
   startExec(action: Action, nowNs: number): void {
-    const { options } = this;
-    const { noise } = options;
+    const { options, noise } = this;
     let durationNs = options.models[action.model].execNs[action.batchIndex];
     const spread = options.spreads?.[action.model];
     const exec = spread?.exec[action.batchIndex];
@@ -101,11 +105,11 @@ export class SimDevice implements DevicePort {
   }
 
   startLoad(action: Action, nowNs: number): void {
-    const { options } = this;
+    const { options, noise } = this;
     let durationNs = options.models[action.model].loadNs;
     const spread = options.spreads?.[action.model]?.load;
     if (spread) durationNs *= quantile(spread, options.loadRandom());
-    if (options.noise.load > 0) durationNs *= noiseFactor(options.loadRandom, options.noise.load);
+    if (noise.load > 0) durationNs *= noiseFactor(options.loadRandom, noise.load);
     this.end(LOAD_END, this.begin(action, nowNs, Math.round(durationNs)));
   }
 

@@ -10,9 +10,10 @@ export const WORKER_WAKE = 4;
 export const CLOCK_CHANGE = 5;
 export const DELIVER_ACTION = 6;
 export const DELIVER_RESULT = 7;
-export type EventKind = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7;
+export const CONDITIONS_CHANGE = 8;
+export type EventKind = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
 
-const KINDS = 8;
+const KINDS = 9;
 
 /** Something that will happen. Objects are used again after they were handled. */
 export class SimEvent {
@@ -24,7 +25,7 @@ export class SimEvent {
   kind: EventKind = EXEC_END;
   gpu = 0;
   action: Action | null = null;
-  /** New GPU clock of a CLOCK_CHANGE; which end of the GPU's INFERs an EXEC_END is. */
+  /** New GPU clock of a CLOCK_CHANGE; which end of the GPU's INFERs an EXEC_END is; which CONDITIONS_CHANGE. */
   factor = 1;
 }
 

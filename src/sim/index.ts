@@ -1,5 +1,6 @@
 export { type DeviceNoise, NO_NOISE, SimDevice } from './device.js';
 export { EventQueue } from './event-queue.js';
 export { Network, type NetworkOptions, NO_DELAY } from './network.js';
-export { Simulator, type SimulatorOptions } from './simulator.js';
+export { type ConditionsChange, Simulator, type SimulatorOptions } from './simulator.js';
 export { type DurationSpread, type ModelSpread, quantile } from './spread.js';
+export { trueModels } from './true-models.js';

@@ -15,18 +15,24 @@ export const NO_DELAY: NetworkOptions = { delayNs: 0, jitterNs: 0 };
  * lets one overtake another.
  */
 export class Network {
-  /** False: messages arrive in the instant they are sent. */
-  readonly delays: boolean;
+  /** False: messages arrive in the instant they are sent, and no earlier one is on its way. */
+  delays: boolean;
   /** Arrival of the last message on each link: 2·gpu to the worker, 2·gpu + 1 to the controller. */
   private readonly lastNs: Float64Array;
 
   constructor(
     gpus: number,
-    private readonly options: NetworkOptions,
+    private options: NetworkOptions,
     private readonly random: Random,
   ) {
-    this.delays = options.delayNs > 0 || options.jitterNs > 0;
+    this.delays = isSlow(options);
     this.lastNs = new Float64Array(gpus * 2);
+  }
+
+  /** From now on messages take this long; those on their way arrive as they would have, before any later one. */
+  change(options: NetworkOptions): void {
+    this.options = options;
+    this.delays ||= isSlow(options);
   }
 
   /** When a message that the controller sends now reaches the GPU's worker. */
@@ -46,4 +52,8 @@ export class Network {
     this.lastNs[link] = arrivalNs;
     return arrivalNs;
   }
+}
+
+function isSlow({ delayNs, jitterNs }: NetworkOptions): boolean {
+  return delayNs > 0 || jitterNs > 0;
 }

@@ -11,6 +11,7 @@ import { Checker } from './checker.js';
 import { type DeviceNoise, NO_NOISE, SimDevice } from './device.js';
 import {
   CLOCK_CHANGE,
+  CONDITIONS_CHANGE,
   DELIVER_ACTION,
   DELIVER_RESULT,
   EventQueue,
@@ -23,6 +24,14 @@ import {
 } from './event-queue.js';
 import { Network, type NetworkOptions, NO_DELAY } from './network.js';
 import type { ModelSpread } from './spread.js';
+import { trueModels } from './true-models.js';
+
+/** From some moment on, what starts and what is sent is subject to this. */
+export interface ConditionsChange {
+  readonly atNs: number;
+  readonly noise: DeviceNoise;
+  readonly network: NetworkOptions;
+}
 
 export interface SimulatorOptions {
   readonly models: readonly ModelSpec[];
@@ -40,7 +49,10 @@ export interface SimulatorOptions {
   readonly admission?: Admission;
   /** Bytes per second of INPUT and OUTPUT copies; by default they take no time. */
   readonly copyBytesPerS?: number;
-  readonly noise?: DeviceNoise;
+  readonly noise?: DeviceNoise & {
+    /** Every model's durations are its profile's times a factor drawn from 1 ± this; see `trueModels`. */
+    readonly profile?: number;
+  };
   /** Durations are drawn from these instead of taken from the profile, one entry a model. */
   readonly spreads?: readonly (ModelSpread | null)[] | null;
   /** What a lane needs from taking up an action to the action's begin. */
@@ -52,6 +64,8 @@ export interface SimulatorOptions {
   readonly clockOffsetNs?: number;
   /** Changes of GPU clocks relative to nominal, by time; gpu −1 is all. */
   readonly gpuClock?: readonly { readonly atNs: number; readonly gpu: number; readonly factor: number }[];
+  /** Changes of noise and network, by time. */
+  readonly changes?: readonly ConditionsChange[];
   /** Checks that controller, workers and queues agree after every instant. Slow. */
   readonly checks?: boolean;
 }
@@ -76,6 +90,7 @@ export class Simulator {
   private readonly events = new EventQueue();
   private readonly devices: readonly SimDevice[];
   private readonly network: Network;
+  private readonly changes: readonly ConditionsChange[];
   private readonly source: ArrivalSource;
   /** What each worker's clock shows beyond the true time. */
   private readonly offsetNs: Float64Array;
@@ -110,7 +125,7 @@ export class Simulator {
       ...(options.observer === undefined ? {} : { observer: options.observer }),
     });
     const shared = {
-      models,
+      models: trueModels(models, options.noise?.profile ?? 0, seed),
       events: this.events,
       clock: this as { readonly nowNs: number },
       copyBytesPerS: options.copyBytesPerS ?? Number.POSITIVE_INFINITY,
@@ -129,6 +144,10 @@ export class Simulator {
       const last = gpu < 0 ? gpus - 1 : gpu;
       for (let g = first; g <= last; g++) this.events.schedule(atNs, CLOCK_CHANGE, g, null, factor);
     }
+    this.changes = options.changes ?? [];
+    this.changes.forEach(({ atNs }, i) => {
+      this.events.schedule(atNs, CONDITIONS_CHANGE, 0, null, i);
+    });
     this.checker = options.checks ? new Checker(this.controller, this.workers) : null;
   }
 
@@ -201,6 +220,9 @@ export class Simulator {
       case CLOCK_CHANGE:
         this.devices[gpu].clockFactor = factor;
         return;
+      case CONDITIONS_CHANGE:
+        this.changeConditions(this.changes[factor]);
+        return;
       case DELIVER_ACTION:
         this.deliver(action as Action);
         return;
@@ -209,6 +231,11 @@ export class Simulator {
         return;
     }
     this.stepWorker(gpu);
+  }
+
+  private changeConditions({ noise, network }: ConditionsChange): void {
+    for (const device of this.devices) device.noise = noise;
+    this.network.change(network);
   }
 
   private stepWorker(gpu: number): void {

@@ -8,13 +8,25 @@ import type { Experiment } from '../experiment/experiment.js';
  * version of the program. A result under this key can be used again; anything else cannot.
  */
 export function cellKey(experiment: Experiment, version: string): string {
-  const traces = experiment.workloads.flatMap((workload) =>
-    'path' in workload ? [fingerprint(workload.path)] : [],
-  );
-  const hash = createHash('sha256');
   // Neither where the experiment file lies, its comments nor how it would run live matter, but what it says of
-  // the simulation. JSON has no Infinity.
+  // the simulation.
   const { file: _, source: __, modelFiles: ___, live: ____, ...said } = experiment;
+  return keyOf(said, experiment, version);
+}
+
+/** Names what `boundOf` says of an experiment, by what that depends on: cells of several policies share it. */
+export function boundKey(experiment: Experiment, version: string): string {
+  const { seed, models, workloads, sloNs, warmupNs, cluster, policy } = experiment;
+  const { gpus, gpuClock, noise } = cluster;
+  const { maxBatch } = policy.options;
+  const said = { seed, models, workloads, sloNs, warmupNs, gpus, gpuClock, profile: noise.profile, maxBatch };
+  return keyOf(said, experiment, version);
+}
+
+function keyOf(said: object, { workloads }: Experiment, version: string): string {
+  const traces = workloads.flatMap((workload) => ('path' in workload ? [fingerprint(workload.path)] : []));
+  const hash = createHash('sha256');
+  // JSON has no Infinity.
   hash.update(JSON.stringify(said, (_key, value) => (value === Infinity ? 'Infinity' : value)));
   hash.update(JSON.stringify([version, traces]));
   return hash.digest('hex').slice(0, 32);

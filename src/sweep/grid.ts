@@ -1,4 +1,5 @@
-import { POLICY_KIND } from '../experiment/overrides.js';
+import { type CaseAxis, caseOverrides } from '../experiment/cases.js';
+import { isKindKey } from '../experiment/overrides.js';
 import type { VariedKey } from '../metrics/results.js';
 
 /** One run of a sweep: a value for each varied key, and a seed. */
@@ -22,16 +23,29 @@ export function buildGrid(vary: readonly VariedKey[], seeds: readonly number[]):
   );
 }
 
+/** What applies to every cell of a sweep, besides its own values. */
+export interface CellBase {
+  /** Axes of named cases: of these, a cell's value names the overrides. */
+  readonly cases: readonly CaseAxis[];
+  /** `--set` overrides, which win over cases. */
+  readonly overrides: readonly string[];
+}
+
 /**
- * Overrides, in the form of `--set`, that turn the experiment file into this cell. The policy's kind comes
- * after its options, so that it drops those that it does not have, varied ones too. One repetition is enough
- * to draw a timeline; those of all would be most of a sweep's results.
+ * Overrides, in the form of `--set`, that turn the experiment file into this cell. Kinds of policies and workloads
+ * come after what else varies, so that they drop the keys that they do not have, varied ones too. One repetition is
+ * enough to draw a timeline; those of all would be most of a sweep's results.
  */
-export function cellOverrides({ values, seed, repeats }: GridCell): string[] {
-  const entries = Object.entries(values);
-  const isKind = ([key]: readonly [string, string]) => key === POLICY_KIND;
-  const ordered = [...entries.filter((entry) => !isKind(entry)), ...entries.filter(isKind)];
+export function cellOverrides(
+  { values, seed, repeats }: GridCell,
+  { cases, overrides }: CellBase = { cases: [], overrides: [] },
+): string[] {
+  const varied = Object.entries(values).filter(([key]) => !cases.some((axis) => axis.key === key));
+  const isKind = ([key]: readonly [string, string]) => isKindKey(key);
+  const ordered = [...varied.filter((entry) => !isKind(entry)), ...varied.filter(isKind)];
   return [
+    ...caseOverrides(cases, values),
+    ...overrides,
     ...ordered.map(([key, value]) => `${key}=${value}`),
     `seed=${seed}`,
     ...(repeats ? ['output.timeline=false'] : []),

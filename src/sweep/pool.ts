@@ -1,9 +1,13 @@
 import { Piscina } from 'piscina';
 import { type CellOutcome, type CellTask, failedOutcome } from './run-cell.js';
 
+/** What to find out of a cell: the functions of run-cell.ts by name. */
+export type CellJob = 'runCell' | 'boundCell';
+
 /** Runs cells, several at once. */
 export interface CellRunner {
-  run(task: CellTask): Promise<CellOutcome>;
+  /** `job` is `runCell` when absent. */
+  run(task: CellTask, job?: CellJob): Promise<CellOutcome>;
   /** Ends the threads; cells that are running are lost. */
   close(): Promise<void>;
 }
@@ -17,7 +21,7 @@ export function threadPool(threads: number): CellRunner {
   });
   return {
     // A thread that dies (out of memory) fails its cell, not the sweep.
-    run: (task) => pool.run(task).catch(failedOutcome),
+    run: (task, job = 'runCell') => pool.run(task, { name: job }).catch(failedOutcome),
     close: () => pool.destroy(),
   };
 }

@@ -37,6 +37,7 @@ const FIGURES: Readonly<Record<string, Figure>> = {
   exec_utilization: ({ summary }) => summary.gpu.execUtilization,
   weights_utilization: ({ summary }) => summary.gpu.weightsUtilization,
   digest: ({ summary }) => summary.digest,
+  bound_rps: ({ bound }) => bound?.bestRps ?? null,
 };
 
 function row(cell: SweepCell, keys: readonly string[]): (string | number | null)[] {

@@ -1,10 +1,12 @@
 import { EscapementError } from '../core/errors.js';
+import { boundOf } from '../experiment/bound.js';
+import type { Experiment } from '../experiment/experiment.js';
 import { parseExperiment } from '../experiment/load.js';
 import { simulate } from '../experiment/simulate.js';
 import type { CellResult, RunResult } from '../metrics/results.js';
 import { drawnPart } from '../report/charts/gpu-timeline.js';
 
-/** What a thread needs to run one cell. Plain data: it crosses into a worker thread. */
+/** What a thread needs to run one cell, or to find its bound. Plain data: it crosses into a worker thread. */
 export interface CellTask {
   /** The experiment as it was when the sweep began, and its path. */
   readonly text: string;
@@ -23,10 +25,21 @@ export type CellOutcome =
   | { readonly status: 'failed'; readonly code: string; readonly message: string };
 
 /** Runs one cell in this thread. Failures come back as outcomes: errors lose their class between threads. */
-export async function runCell(task: CellTask): Promise<CellOutcome> {
+export function runCell(task: CellTask): Promise<CellOutcome> {
+  return outcomeOf(task, async (experiment) => asCell(await simulate(experiment)));
+}
+
+/** Bounds the goodput that any scheduler could reach in a cell; the outcome's JSON is of `BoundFigures`. */
+export function boundCell(task: CellTask): Promise<CellOutcome> {
+  return outcomeOf(task, boundOf);
+}
+
+async function outcomeOf(
+  { text, file, overrides }: CellTask,
+  find: (experiment: Experiment) => Promise<object>,
+): Promise<CellOutcome> {
   try {
-    const experiment = await parseExperiment(task.text, task.file, task.overrides);
-    return { status: 'done', json: JSON.stringify(asCell(await simulate(experiment))) };
+    return { status: 'done', json: JSON.stringify(await find(await parseExperiment(text, file, overrides))) };
   } catch (error) {
     return failedOutcome(error);
   }
@@ -39,7 +52,14 @@ export function failedOutcome(error: unknown): CellOutcome {
 }
 
 /** What a sweep keeps of a run; of its timeline as much as the chart shows. */
-function asCell({ experiment: _, overrides: __, summary, timeline, ...rest }: RunResult): CellResult {
-  const { wall: ___, ...figures } = summary;
+function asCell({
+  experiment: _,
+  overrides: __,
+  setup: ___,
+  summary,
+  timeline,
+  ...rest
+}: RunResult): CellResult {
+  const { wall: ____, ...figures } = summary;
   return { ...rest, summary: figures, timeline: drawnPart(timeline) };
 }

@@ -1,9 +1,10 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { EscapementError } from '../core/errors.js';
+import { type CaseAxis, caseKeys } from '../experiment/cases.js';
 import type { SourceDocument } from '../experiment/document.js';
 import { defaultText } from '../experiment/keys.js';
-import { parseExperiment, readExperimentSource } from '../experiment/load.js';
+import { buildExperiment, readExperimentSource } from '../experiment/load.js';
 import { applyOverrides } from '../experiment/overrides.js';
 import { readSweepSection } from '../experiment/sweep-section.js';
 import { cannotWrite, writeWhole } from '../files/output-file.js';
@@ -15,11 +16,11 @@ import { planCells } from './plan.js';
 import { threadPool } from './pool.js';
 import { resultsCsv } from './results-csv.js';
 import { type OnCell, runSweep, type SweepHeader } from './sweep.js';
-import { parseSeeds, parseVaryFlags } from './vary.js';
+import { chooseAxes, parseSeeds } from './vary.js';
 
 export interface SweepRequest {
   readonly file: string;
-  /** `--vary` flags; none: the file's sweep section. */
+  /** `--vary` flags, which choose among cases, and else replace what the file's sweep section varies. */
   readonly vary: readonly string[];
   /** `--seeds`; undefined: the file's sweep section, else the experiment's seed. */
   readonly seeds: string | undefined;
@@ -44,9 +45,9 @@ export interface SweepRequest {
 export async function sweepExperiment(request: SweepRequest): Promise<SweepResults> {
   const { file, overrides, outDir, version } = request;
   const source = await readExperimentSource(file);
-  const header = await describeSweep(source, request);
+  const { header, cases, bound } = await describeSweep(source, request);
   const grid = buildGrid(header.vary, header.seeds);
-  const planned = await planCells(grid, { text: source.text, file, overrides, version });
+  const planned = await planCells(grid, { source, cases, overrides, bound, version });
   const store = new CellStore(outDir, !request.fresh);
   request.onPlan(planned.length, header.seeds);
   prepareFolder(outDir);
@@ -61,26 +62,34 @@ export async function sweepExperiment(request: SweepRequest): Promise<SweepResul
   }
 }
 
-async function describeSweep(source: SourceDocument, request: SweepRequest): Promise<SweepHeader> {
+interface DescribedSweep {
+  readonly header: SweepHeader;
+  readonly cases: readonly CaseAxis[];
+  readonly bound: boolean;
+}
+
+async function describeSweep(source: SourceDocument, request: SweepRequest): Promise<DescribedSweep> {
   const { file, overrides } = request;
   const section = readSweepSection(source, overrides);
-  const vary = request.vary.length > 0 ? parseVaryFlags(request.vary) : (section?.vary ?? []);
-  const { name, seed } = await parseExperiment(source.text, file, overrides);
+  const { cases, vary } = chooseAxes(request.vary, section);
+  const { name, seed } = await buildExperiment(source, overrides);
   const seeds = request.seeds !== undefined ? parseSeeds(request.seeds) : (section?.seeds ?? [seed]);
-  if (vary.length === 0 && seeds.length === 1) {
+  const axes = [...caseKeys(cases), ...vary];
+  if (axes.length === 0 && seeds.length === 1) {
     throw new EscapementError('E_USAGE', 'nothing to sweep: add a sweep section, --vary or --seeds', {
       file,
     });
   }
   const { tree } = applyOverrides(source, overrides);
-  return {
+  const header = {
     name,
     experiment: source.text,
     ...(overrides.length === 0 ? {} : { overrides }),
-    defaults: defaultsOf(tree, vary),
-    vary,
+    defaults: defaultsOf(tree, axes),
+    vary: axes,
     seeds,
   };
+  return { header, cases, bound: section?.bound ?? false };
 }
 
 function defaultsOf(tree: unknown, vary: readonly VariedKey[]): Record<string, string> {

@@ -1,4 +1,5 @@
 import { EscapementError } from '../core/errors.js';
+import type { Case, CaseAxis } from '../experiment/cases.js';
 import { expandValues } from '../experiment/units-text.js';
 import type { VariedKey } from '../metrics/results.js';
 
@@ -23,6 +24,54 @@ export function parseVaryFlags(texts: readonly string[]): VariedKey[] {
     throw new EscapementError('E_USAGE', `--vary ${twice} is given twice: put all its values into one list`);
   }
   return vary;
+}
+
+/** What a sweep goes over. */
+export interface SweepAxes {
+  readonly cases: readonly CaseAxis[];
+  readonly vary: readonly VariedKey[];
+}
+
+/**
+ * The axes of a file's sweep section after `--vary`: a flag that names an axis of cases picks some of them, and other
+ * flags replace all that the file varies. Throws `E_USAGE` for a case that does not exist.
+ */
+export function chooseAxes(
+  texts: readonly string[],
+  { cases, vary }: SweepAxes = { cases: [], vary: [] },
+): SweepAxes {
+  const namesOf = ({ key }: CaseAxis) =>
+    texts.filter((text) => text.startsWith(`${key}=`)).map((text) => text.slice(key.length + 1));
+  const others = texts.filter((text) => !cases.some(({ key }) => text.startsWith(`${key}=`)));
+  return {
+    cases: cases.map((axis) => pickCases(axis, namesOf(axis))),
+    vary: others.length === 0 ? vary : parseVaryFlags(others),
+  };
+}
+
+/** Each list holds names with commas between them, which names may also contain. */
+function pickCases(axis: CaseAxis, lists: readonly string[]): CaseAxis {
+  if (lists.length === 0) return axis;
+  const picked = new Set<Case>();
+  for (const list of lists) {
+    let rest = list.trim();
+    do {
+      const first = firstNamed(axis, rest);
+      picked.add(first);
+      rest = rest.slice(first.name.length).replace(/^\s*,\s*/, '');
+    } while (rest !== '');
+  }
+  return { ...axis, cases: [...picked] };
+}
+
+/** The case with the longest name that the list begins with. */
+function firstNamed({ key, cases }: CaseAxis, list: string): Case {
+  const [longest] = cases
+    .filter(({ name }) => list.startsWith(name) && /^\s*(,|$)/.test(list.slice(name.length)))
+    .sort((a, b) => b.name.length - a.name.length);
+  if (longest !== undefined) return longest;
+  const known = cases.map(({ name }) => name).join('; ');
+  throw new EscapementError('E_USAGE', `--vary ${key}: there is no case "${list}"; there are: ${known}`);
 }
 
 /** Reads `--seeds`: a list or range of whole numbers. Throws `E_USAGE`. */

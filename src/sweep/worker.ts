@@ -1,2 +1,2 @@
-// Entry of a pool thread: piscina calls the default export once a task.
-export { runCell as default } from './run-cell.js';
+// Entry of a pool thread: piscina calls the export of the given name once a task.
+export { boundCell, runCell } from './run-cell.js';

@@ -1,4 +1,3 @@
-import { EscapementError } from '../core/errors.js';
 import { ArrivalsSource, lastArrivalNs } from './arrivals-source.js';
 import { assignModels } from './assign.js';
 import { generateAzureLike } from './azure-like/generate.js';
@@ -14,6 +13,7 @@ import { OnOffSource } from './generators/on-off.js';
 import { PoissonSource } from './generators/poisson.js';
 import { RampSource } from './generators/ramp.js';
 import type { MinuteCounts } from './minute-counts.js';
+import { minuteSlice } from './minute-slice.js';
 import { type MinuteOptions, MinuteSource } from './minute-source.js';
 import { popularityTable } from './popularity.js';
 import type { StreamedSource } from './source.js';
@@ -89,12 +89,7 @@ async function openArrivals(spec: ArrivalsSpec, frame: Frame): Promise<Workload>
 
 async function openAzure2019(spec: Azure2019Spec, frame: Frame): Promise<Workload> {
   const counts = await readAzure2019(spec.path);
-  const minutes = spec.minutes ?? [0, counts.minutes];
-  if (minutes[0] >= minutes[1] || minutes[1] > counts.minutes) {
-    const what = `${minutes[0]}:${minutes[1]} is not within the trace's minutes 0:${counts.minutes}`;
-    throw new EscapementError('E_CONFIG_VALUE', what, { file: spec.path, key: 'workload.minutes' });
-  }
-  return playMinutes(counts, { ...spec, minutes }, frame);
+  return playMinutes(counts, { ...spec, minutes: minuteSlice(spec, counts) }, frame);
 }
 
 function openAzureLike(spec: AzureLikeSpec, frame: Frame): Workload {

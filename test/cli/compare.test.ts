@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { runFixture, sweepFixture } from '../report/fixtures.js';
+import { matrixFixture } from '../report/policies/fixtures.js';
 import { runCli, tempDir, writeIn } from './run-cli.js';
 
 const dir = tempDir();
@@ -17,6 +18,9 @@ beforeAll(() => {
     writeFileSync(join(dir, name, 'run.json'), JSON.stringify(run));
   }
   mkdirSync(join(dir, 'swept'));
+  mkdirSync(join(dir, 'matrix'));
+  writeIn(join(dir, 'matrix'), 'results.json', JSON.stringify(matrixFixture()));
+  writeIn(dir, 'costs.jsonl', '{"case":"small","policy":"clockwork","usPerRequest":0.8,"ratio":1}\n');
   writeIn(join(dir, 'swept'), 'results.json', JSON.stringify(sweepFixture({ aheadMs: [5], slosMs: [10] })));
 });
 
@@ -58,14 +62,37 @@ test('--html writes one file with charts of all runs', async () => {
   expect(page).not.toMatch(/<(script|img|link|iframe)[^>]+(src|href)=/);
 });
 
+test('compares the policies of a sweep, and writes the page into its folder', async () => {
+  const { status, stdout, stderr } = await compare('matrix', '--costs', 'costs.jsonl');
+  expect([status, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(/^3 policies in 8 of 8 cells, goodput in percent of the bound$/m);
+  expect(stdout).toMatch(/^escapement is not the best in 1 of 8 cells:$/m);
+  expect(stdout).toMatch(/^report: matrix\/policies.html$/m);
+  const page = readFileSync(join(dir, 'matrix', 'policies.html'), 'utf8');
+  expect(page).toContain('chart-policies-goodput');
+  expect(page).toContain('0.80 µs');
+  expect(page).not.toMatch(/<(script|img|link|iframe)[^>]+(src|href)=/);
+});
+
+test('--json prints a comparison of policies and writes nothing', async () => {
+  const { stdout } = await compare('matrix', '--json');
+  const { sweeps, policies, cells } = JSON.parse(stdout);
+  expect([sweeps, policies.length, cells.length]).toEqual([['matrix'], 3, 8]);
+  expect(policies[0]).toMatchObject({ name: 'escapement', bestIn: 7, worst: { cell: expect.any(String) } });
+});
+
 test.each([
   [['simulated'], 2, /^escapement: E_USAGE: compare simulated: name another run/],
   [['simulated', 'nowhere'], 36, /^escapement: E_RESULTS: nowhere: folder does not exist/],
+  [['simulated', 'swept'], 36, /^escapement: E_RESULTS: swept: holds a sweep, others hold single runs/],
   [
-    ['simulated', 'swept'],
+    ['swept'],
     36,
-    /^escapement: E_RESULTS: swept: holds a sweep; compare takes folders of single runs/,
+    /^escapement: E_RESULTS: swept: ran clockwork only; compare takes sweeps that vary policy.kind/,
   ],
+  [['matrix', '--tolerance', 'p99=1%'], 2, /^escapement: E_USAGE: --tolerance: is for single runs/],
+  [['matrix', '--costs', 'nowhere'], 20, /^escapement: E_FILE_MISSING: nowhere: /],
+  [['simulated', 'live', '--costs', 'costs.jsonl'], 2, /^escapement: E_USAGE: --costs: is for sweeps/],
   [['simulated', 'live', '--tolerance', 'p99'], 2, /^escapement: E_USAGE: --tolerance 'p99'/],
   [['simulated', 'live', '--html', 'simulated/run.json/x.html'], 22, /^escapement: E_FILE_WRITE: /],
 ])('%j is refused', async (args, code, message) => {

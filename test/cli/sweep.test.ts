@@ -80,6 +80,40 @@ test("without flags the file's sweep section decides", async () => {
   expect({ vary, seeds }).toEqual({ vary: [{ key: 'slo', values: ['10ms', '50ms'] }], seeds: [3, 4] });
 });
 
+test('named cases are an axis like others, and bounds are the same bytes whatever the threads', async () => {
+  const dir = tempDir();
+  const sweep = `sweep:
+  cases:
+    setting:
+      one GPU: {}
+      two GPUs: { cluster.gpus: 2, workload: { kind: gamma, cv: 3, load: 120%, duration: 1s } }
+  vary: { policy.kind: [clockwork, fifo], slo: [10ms, 25ms] }
+  bound: true
+`;
+  const file = writeIn(dir, 'cases.yaml', SMALL_EXPERIMENT + sweep);
+  const run = (out: string, ...flags: string[]) => runCli(['sweep', file, '--out', join(dir, out), ...flags]);
+  expect((await run('one', '--threads', '1')).status).toBe(0);
+  await run('two', '--threads', '2');
+  for (const name of ['results.json', 'results.csv'])
+    expect(readFileSync(join(dir, 'two', name)).equals(readFileSync(join(dir, 'one', name)))).toBe(true);
+  const read = (out: string) =>
+    sweepResultsSchema.parse(JSON.parse(readFileSync(join(dir, out, 'results.json'), 'utf8')));
+  const { vary, cells } = read('one');
+  expect(vary[0]).toEqual({ key: 'setting', values: ['one GPU', 'two GPUs'] });
+  expect(cells[4]?.values).toEqual({ setting: 'two GPUs', 'policy.kind': 'clockwork', slo: '10ms' });
+  const done = cells.flatMap((cell) => (cell.status === 'done' ? [cell.result] : []));
+  expect(done).toHaveLength(8);
+  for (const { bound, summary } of done) {
+    expect(bound?.offeredRps).toBe(summary.offeredRps);
+    expect(summary.goodputRps).toBeLessThanOrEqual(bound?.bestRps ?? 0);
+  }
+  await run('picked', '--vary', 'setting=two GPUs', '--vary', 'slo=10ms');
+  expect(read('picked').vary).toEqual([
+    { key: 'setting', values: ['two GPUs'] },
+    { key: 'slo', values: ['10ms'] },
+  ]);
+});
+
 test('a cell that cannot run is reported, and loses no other', async () => {
   const dir = tempDir();
   const out = join(dir, 'out');

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
+  ABORT,
   type Action,
   INFER,
   LOAD,
+  STATUS_ABORTED,
   STATUS_INFER_TOO_LATE,
   STATUS_LOAD_TOO_LATE,
   STATUS_OK,
@@ -263,5 +265,63 @@ describe('Controller: broken promises are invariant failures', () => {
     harness.policy.onSchedule = (nowNs, dispatch) => dispatch.load(0, 0, nowNs, nowNs, nowNs);
     harness.controller.step(0);
     expect(() => harness.controller.result(harness.sent[0])).toThrow('a result has a status');
+  });
+});
+
+describe('Controller: ABORT', () => {
+  /** A request of 50 ms is in an INFER since 10 ms, and an ABORT was sent at 12 ms. */
+  function aborting(): ControllerHarness {
+    const harness = warm();
+    harness.policy.dueAfterNs = 20 * MS;
+    harness.policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
+    harness.controller.offer(0, 10 * MS, 50 * MS, 0);
+    harness.controller.step(10 * MS);
+    harness.policy.onSchedule = (nowNs, dispatch) => dispatch.abort(0, nowNs);
+    harness.controller.step(12 * MS);
+    harness.policy.onSchedule = () => {};
+    expect(harness.sent.map(({ kind }) => kind)).toEqual([INFER, ABORT]);
+    return harness;
+  }
+
+  it('frees the lane, and offers the requests to the policy again after it heard of the end', () => {
+    const harness = aborting();
+    harness.policy.calls.length = 0;
+    harness.finish(STATUS_ABORTED, 10 * MS, 13 * MS);
+    harness.finish(STATUS_OK, 12 * MS, 12 * MS);
+    harness.controller.step(13 * MS);
+    expect(harness.policy.calls).toEqual(['finished', 'admit', 'finished', 'schedule']);
+    expect(harness.policy.waiting).toHaveLength(1);
+    expect(harness.controller.cluster.exec[0].outstanding).toBe(0);
+    expect(harness.answers).toEqual([]);
+    harness.policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
+    harness.controller.step(14 * MS);
+    harness.finish(STATUS_OK, 14 * MS, 17 * MS);
+    harness.controller.step(17 * MS);
+    expect(harness.answers).toEqual([{ id: 0, outcome: OUTCOME_OK, nowNs: 17 * MS }]);
+  });
+
+  it('measures nothing by an INFER that was aborted', () => {
+    const harness = aborting();
+    harness.finish(STATUS_ABORTED, 10 * MS, 59 * MS);
+    harness.controller.step(59 * MS);
+    expect(harness.controller.cluster.nominalExecNs(0, 0)).toBe(3 * MS);
+  });
+
+  it('a request that was taken back waits until the due time that it got last', () => {
+    const harness = aborting();
+    harness.finish(STATUS_ABORTED, 10 * MS, 25 * MS);
+    harness.controller.step(25 * MS);
+    // The due time of its first admission.
+    harness.controller.step(30 * MS);
+    expect(harness.answers).toEqual([]);
+    harness.controller.step(45 * MS);
+    expect(harness.answers).toEqual([{ id: 0, outcome: OUTCOME_TIMEOUT, nowNs: 45 * MS }]);
+  });
+
+  it('answers error where the objective is over', () => {
+    const harness = aborting();
+    harness.finish(STATUS_ABORTED, 10 * MS, 60 * MS + 1);
+    harness.controller.step(60 * MS + 1);
+    expect(harness.answers).toEqual([{ id: 0, outcome: OUTCOME_ERROR, nowNs: 60 * MS + 1 }]);
   });
 });

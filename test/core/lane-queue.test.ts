@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { INFER, LOAD } from '../../src/core/action.js';
 import { LaneQueue } from '../../src/core/lane-queue.js';
 import { action } from './fixtures.js';
 
@@ -28,5 +29,15 @@ describe('LaneQueue', () => {
         }
       }),
     );
+  });
+
+  it('gives up the INFERs in order, and keeps the others in theirs', () => {
+    const queue = new LaneQueue();
+    const kinds = [INFER, LOAD, INFER, LOAD, INFER] as const;
+    for (const [id, kind] of kinds.entries()) queue.push(action(id, kind), 10 - id, 20 + id);
+    expect(queue.removeInfers().map(({ id }) => id)).toEqual([4, 2, 0]);
+    expect([queue.size, queue.headEarliestNs, queue.headLatestNs]).toEqual([2, 7, 23]);
+    expect([queue.shift().id, queue.shift().id]).toEqual([3, 1]);
+    expect(queue.removeInfers()).toEqual([]);
   });
 });

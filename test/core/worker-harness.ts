@@ -1,11 +1,11 @@
-import { type Action, type ActionKind, LANE_EXEC, LANE_WEIGHTS } from '../../src/core/action.js';
+import { type Action, type ActionKind, LANE_EXEC, LANE_WEIGHTS, STATUS_OK } from '../../src/core/action.js';
 import type { ModelSpec } from '../../src/core/model.js';
 import { Worker } from '../../src/core/worker.js';
 import { action, models } from './fixtures.js';
 
 export interface Started {
-  readonly what: 'input' | 'exec' | 'output' | 'load' | 'unload';
-  /** Of the action; the model for an unload. */
+  readonly what: 'input' | 'exec' | 'output' | 'load' | 'unload' | 'abort';
+  /** Of the action; the model for an unload, −1 for an abort. */
   readonly id: number;
   readonly nowNs: number;
 }
@@ -31,6 +31,7 @@ export class WorkerHarness {
         startOutput: note('output'),
         startLoad: note('load'),
         unload: (model) => this.started.push({ what: 'unload', id: model, nowNs: -1 }),
+        abort: (nowNs) => this.started.push({ what: 'abort', id: -1, nowNs }),
       },
       sendResult: ({ id, status, beginNs, endNs }) => this.results.push([id, status, beginNs, endNs]),
     });
@@ -41,8 +42,8 @@ export class WorkerHarness {
     this.worker.step(nowNs);
   }
 
-  endExec(nowNs: number, clock = 1): void {
-    this.worker.finished(LANE_EXEC, nowNs, clock);
+  endExec(nowNs: number, clock = 1, status = STATUS_OK): void {
+    this.worker.finished(LANE_EXEC, nowNs, clock, status);
     this.worker.step(nowNs);
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { INFER, LOAD, UNLOAD } from '../../src/core/action.js';
+import { ABORT, INFER, LANE_WEIGHTS, LOAD, STATUS_ABORTED, UNLOAD } from '../../src/core/action.js';
 import { InvariantError } from '../../src/core/invariant.js';
-import { laneOf } from '../../src/core/worker.js';
+import { laneOf, Worker } from '../../src/core/worker.js';
 import { action, models } from './fixtures.js';
 import { WorkerHarness } from './worker-harness.js';
 
@@ -287,5 +287,132 @@ describe('Worker: broken promises are invariant failures', () => {
     expect(() => harness.worker.finished(1, 1, 1)).toThrow(InvariantError);
     expect(() => harness.worker.copiedIn()).toThrow(InvariantError);
     expect(() => harness.worker.copiedOut(1)).toThrow(InvariantError);
+  });
+});
+
+describe('Worker: ABORT', () => {
+  it('answers every INFER that waits with 97, in order, asks the device to stop the one that runs, then is answered', () => {
+    const harness = warm();
+    harness.send(1, INFER, 0, ANY, 0);
+    harness.send(2, INFER, 1, ANY, 1);
+    harness.send(3, INFER, 0, [50, 60], 1);
+    harness.send(4, ABORT, 0, ANY, 5);
+    expect(harness.results).toEqual([
+      [2, 97, 5, 5],
+      [3, 97, 5, 5],
+      [4, 0, 5, 5],
+    ]);
+    expect(harness.started).toEqual([
+      { what: 'exec', id: 1, nowNs: 0 },
+      { what: 'abort', id: -1, nowNs: 5 },
+    ]);
+    harness.endExec(6, 1, STATUS_ABORTED);
+    expect(harness.results.at(-1)).toEqual([1, 97, 0, 6]);
+  });
+
+  it('keeps the lane taken until the device has stopped, and then goes on with what came after', () => {
+    const harness = warm();
+    harness.send(1, INFER, 0, ANY, 0);
+    harness.send(2, ABORT, 0, ANY, 5);
+    harness.send(3, INFER, 1, ANY, 5);
+    expect(harness.started.map(({ what }) => what)).toEqual(['exec', 'abort']);
+    harness.endExec(6, 1, STATUS_ABORTED);
+    expect(harness.started.at(-1)).toEqual({ what: 'exec', id: 3, nowNs: 6 });
+  });
+
+  it('is answered at once where nothing runs or waits, and asks the device for nothing', () => {
+    const harness = warm();
+    harness.send(1, ABORT, 0, ANY, 5);
+    expect(harness.results).toEqual([[1, 0, 5, 5]]);
+    expect(harness.started).toEqual([]);
+    harness.send(2, INFER, 0, ANY, 6);
+    harness.endExec(9);
+    expect(harness.results.at(-1)).toEqual([2, 0, 6, 9]);
+  });
+
+  it('leaves an INFER that ends at the same instant as it is', () => {
+    const harness = warm();
+    harness.send(1, INFER, 0, ANY, 0);
+    harness.worker.receive(action(2, ABORT), 0, NEVER);
+    harness.endExec(3);
+    expect(harness.results).toEqual([
+      [1, 0, 0, 3],
+      [2, 0, 3, 3],
+    ]);
+    expect(harness.started).toHaveLength(1);
+  });
+
+  it('lets an INFER end as ever on a device that does not stop', () => {
+    const harness = warm();
+    harness.send(1, INFER, 0, ANY, 0);
+    harness.send(2, ABORT, 0, ANY, 1);
+    harness.endExec(3);
+    expect(harness.results).toEqual([
+      [2, 0, 1, 1],
+      [1, 0, 0, 3],
+    ]);
+  });
+
+  it('touches no LOAD, on a lane of its own or on one that is shared', () => {
+    for (const oneLane of [false, true]) {
+      const results: number[][] = [];
+      const worker: Worker = new Worker({
+        models: models(2),
+        pages: 6,
+        oneLane,
+        device: {
+          copies: false,
+          startInput: () => {},
+          startExec: () => {},
+          startOutput: () => {},
+          startLoad: () => {},
+          unload: () => {},
+        },
+        sendResult: ({ id, status }) => results.push([id, status]),
+      });
+      worker.receive(action(1, LOAD, 0), 0, NEVER);
+      worker.step(0);
+      worker.receive(action(2, INFER, 0), 5, NEVER);
+      worker.receive(action(3, LOAD, 1), 6, NEVER);
+      worker.receive(action(4, ABORT), 0, NEVER);
+      worker.step(1);
+      worker.finished(LANE_WEIGHTS, 8, 1);
+      worker.step(8);
+      worker.finished(LANE_WEIGHTS, 16, 1);
+      expect(results).toEqual([
+        [2, 97],
+        [4, 0],
+        [1, 0],
+        [3, 0],
+      ]);
+    }
+  });
+
+  it('lets an INFER whose INPUT is being copied go on, and calls off those behind it', () => {
+    const harness = warm(true);
+    harness.send(1, INFER, 0, ANY, 0);
+    harness.send(2, INFER, 0, ANY, 0);
+    harness.send(3, ABORT, 0, ANY, 1);
+    expect(harness.results).toEqual([
+      [2, 97, 1, 1],
+      [3, 0, 1, 1],
+    ]);
+    harness.endInput(2);
+    harness.endExec(5);
+    harness.endOutput(6);
+    expect(harness.results.at(-1)).toEqual([1, 0, 2, 5]);
+  });
+
+  it('an INFER that was aborted has no OUTPUT, and took no time before the begin that its device announced', () => {
+    const harness = warm(true);
+    const ran = action(1, INFER);
+    harness.worker.receive(ran, 0, NEVER);
+    harness.worker.step(0);
+    harness.endInput(1);
+    ran.beginNs = 10;
+    harness.send(2, ABORT, 0, ANY, 4);
+    harness.endExec(5, 1, STATUS_ABORTED);
+    expect(harness.results.at(-1)).toEqual([1, 97, 5, 5]);
+    expect(harness.started.map(({ what }) => what)).toEqual(['input', 'exec', 'abort']);
   });
 });

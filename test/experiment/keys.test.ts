@@ -60,9 +60,9 @@ describe('describeKeys', () => {
       required: false,
     });
     expect(keys).toContainEqual({
-      key: 'workload.rate',
-      kind: 'poisson',
-      description: 'Mean rate.',
+      key: 'workload.from',
+      kind: 'ramp',
+      description: 'Rate at the begin.',
       required: true,
     });
   });

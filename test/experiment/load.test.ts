@@ -20,10 +20,11 @@ describe('loadExperiment', () => {
         copyBytesPerS: Number.POSITIVE_INFINITY,
         network: { delayNs: 0, jitterNs: 0 },
         clockOffsetNs: 0,
-        noise: { distribution: 'normal', exec: 0, load: 0, stragglers: 0, stragglerFactor: 10 },
+        noise: { distribution: 'normal', exec: 0, load: 0, stragglers: 0, stragglerFactor: 10, profile: 0 },
         oneLane: false,
         overheadNs: 0,
         gpuClock: [],
+        changes: [],
       },
       workloads: [{ kind: 'poisson', ratePerS: 600, durationNs: 20e9, popularity: { kind: 'uniform' } }],
       sloNs: 100e6,
@@ -112,10 +113,13 @@ policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
   copyBandwidth: 12.2GB/s
   network: { delay: 100us, jitter: 20us }
   clockOffset: 1ms
-  noise: { exec: 1%, load: 2%, stragglers: 0.1%, stragglerFactor: 5 }
+  noise: { exec: 1%, load: 2%, stragglers: 0.1%, stragglerFactor: 5, profile: 15% }
   lanes: one
   overhead: 50us
-  gpuClock: [{ at: 10s, gpu: 2, factor: 0.8 }, { at: 5s, factor: 0.9 }]`,
+  gpuClock: [{ at: 10s, gpu: 2, factor: 0.8 }, { at: 5s, factor: 0.9 }]
+  changes:
+    - { at: 9s, noise: { exec: 5% } }
+    - { at: 4s, network: { delay: 5ms } }`,
       ),
     );
     expect(experiment.cluster).toEqual({
@@ -126,12 +130,33 @@ policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
       copyBytesPerS: 12.2e9,
       network: { delayNs: 100_000, jitterNs: 20_000 },
       clockOffsetNs: 1_000_000,
-      noise: { distribution: 'normal', exec: 0.01, load: 0.02, stragglers: 0.001, stragglerFactor: 5 },
+      noise: {
+        distribution: 'normal',
+        exec: 0.01,
+        load: 0.02,
+        stragglers: 0.001,
+        stragglerFactor: 5,
+        profile: 0.15,
+      },
       oneLane: true,
       overheadNs: 50_000,
+      abortNs: 1_000_000,
       gpuClock: [
         { atNs: 5e9, gpu: -1, factor: 0.9 },
         { atNs: 10e9, gpu: 2, factor: 0.8 },
+      ],
+      // By time, each with all that is in force from then on.
+      changes: [
+        {
+          atNs: 4e9,
+          noise: { exec: 0.01, load: 0.02, stragglers: 0.001, stragglerFactor: 5 },
+          network: { delayNs: 5_000_000, jitterNs: 20_000 },
+        },
+        {
+          atNs: 9e9,
+          noise: { exec: 0.05, load: 0.02, stragglers: 0.001, stragglerFactor: 5 },
+          network: { delayNs: 5_000_000, jitterNs: 20_000 },
+        },
       ],
     });
   });

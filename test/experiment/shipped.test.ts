@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadExperiment, readExperimentSource } from '../../src/experiment/load.js';
-import { readSweepSection } from '../../src/experiment/sweep-section.js';
+import { caseKeys, caseOverrides } from '../../src/experiment/cases.js';
+import { buildExperiment, loadExperiment, readExperimentSource } from '../../src/experiment/load.js';
+import { readSweepSection, type SweepSection } from '../../src/experiment/sweep-section.js';
 
 const FOLDER = join(import.meta.dirname, '../../experiments');
 const FILES = readdirSync(FOLDER).filter((name) => name.endsWith('.yaml'));
@@ -14,6 +15,19 @@ describe('experiments that ship', () => {
     const experiment = await loadExperiment(path);
     expect(experiment.models.length).toBeGreaterThan(1);
     expect(readSweepSection(await readExperimentSource(path))?.vary.length).toBeGreaterThan(0);
+  });
+
+  it.each(FILES)('%s can run each of its cases, and each value that it varies', async (name) => {
+    const source = await readExperimentSource(join(FOLDER, name));
+    const { cases, vary } = readSweepSection(source) as SweepSection;
+    const each = [
+      ...caseKeys(cases).flatMap(({ key, values }) =>
+        values.map((name) => caseOverrides(cases, { [key]: name })),
+      ),
+      ...vary.flatMap(({ key, values }) => values.map((value) => [`${key}=${value}`])),
+    ];
+    for (const overrides of each)
+      expect((await buildExperiment(source, overrides)).models.length).toBeGreaterThan(1);
   });
 
   it.each(FILES)('%s says what it asks, how to run it and what to look at', (name) => {

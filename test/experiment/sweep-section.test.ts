@@ -16,6 +16,8 @@ describe('sweep section', () => {
   seeds: 1,2,3
 `);
     expect(sweep).toEqual({
+      cases: [],
+      bound: false,
       vary: [
         { key: 'slo', values: ['10ms', '25ms'] },
         { key: 'policy.scheduleAhead', values: ['1ms', '2ms', '3ms'] },
@@ -31,9 +33,42 @@ describe('sweep section', () => {
     expect(failure(() => read('  vary: { policy.maxDelay: 1ms }\n')).code).toBe('E_CONFIG_KEY');
   });
 
+  it('reads axes of named cases, with scalars and whole sections as overrides', () => {
+    const sweep = read(`  cases:
+    setting:
+      one: {}
+      15 models, 1 GPU: { cluster.gpus: 1, models: { kind: zoo, copies: 2 } }
+    load:
+      low: { workload.rate: 10/s }
+  bound: true
+`);
+    expect(sweep).toEqual({
+      cases: [
+        {
+          key: 'setting',
+          cases: [
+            { name: 'one', overrides: [] },
+            { name: '15 models, 1 GPU', overrides: ['cluster.gpus=1', 'models={"kind":"zoo","copies":2}'] },
+          ],
+        },
+        { key: 'load', cases: [{ name: 'low', overrides: ['workload.rate="10/s"'] }] },
+      ],
+      vary: [],
+      bound: true,
+    });
+  });
+
+  it('may vary what only some case or kind of workload has', () => {
+    const gamma = '  cases: { arrivals: { even: {}, bursty: { workload.kind: gamma, workload.cv: 2 } } }\n';
+    expect(read(`${gamma}  vary: { workload.cv: [2, 4] }\n`)?.vary).toHaveLength(1);
+    expect(read('  vary: { workload.kind: [poisson, gamma], workload.cv: [2, 4] }\n')?.vary).toHaveLength(2);
+    expect(failure(() => read('  vary: { workload.cv: [2, 4] }\n')).code).toBe('E_CONFIG_KEY');
+  });
+
   it('may leave seeds out, list them, or be absent', () => {
-    expect(read('  vary: { slo: 10ms }\n')).toEqual({ vary: [{ key: 'slo', values: ['10ms'] }] });
-    expect(read('  vary: {}\n  seeds: [4, 5]\n')?.seeds).toEqual([4, 5]);
+    const { vary, seeds } = read('  vary: { slo: 10ms }\n') ?? {};
+    expect({ vary, seeds }).toEqual({ vary: [{ key: 'slo', values: ['10ms'] }], seeds: undefined });
+    expect(read('  seeds: [4, 5]\n')?.seeds).toEqual([4, 5]);
     expect(readSweepSection(parseExperimentSource(BASE, 'exp.yaml'))).toBeUndefined();
   });
 
@@ -63,7 +98,27 @@ describe('sweep section', () => {
       'E_CONFIG_VALUE',
       /^exp\.yaml:8: sweep\.vary\.slo: must be a range or a list of values/,
     ],
-    ['  seeds: 1', 'E_CONFIG_VALUE', 'exp.yaml:7: sweep.vary: is missing, and has no default'],
+    ['  bound: maybe', 'E_CONFIG_VALUE', /^exp\.yaml:8: sweep\.bound: must be true or false/],
+    [
+      '  cases:\n    slo: { short: { slo: 1ms } }',
+      'E_CONFIG_VALUE',
+      'exp.yaml:9: sweep.cases.slo: slo is a key of the experiment: give the axis another name',
+    ],
+    [
+      '  cases:\n    setting: {}',
+      'E_CONFIG_VALUE',
+      'exp.yaml:9: sweep.cases.setting: needs at least one case',
+    ],
+    [
+      '  cases:\n    setting:\n      small: 1',
+      'E_CONFIG_VALUE',
+      'exp.yaml:10: sweep.cases.setting.small: must be a section of keys, found 1',
+    ],
+    [
+      '  cases:\n    setting:\n      small: { "a b": 1 }',
+      'E_CONFIG_KEY',
+      /^exp\.yaml:10: sweep\.cases\.setting\.small\.a b: "a b" is no dotted key/,
+    ],
     [
       '  vary: { slo: 1ms }\n  seeds: one',
       'E_CONFIG_VALUE',

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LOAD, STATUS_INFER_TOO_LATE, UNLOAD } from '../../src/core/action.js';
+import { ABORT, LOAD, STATUS_ABORTED, STATUS_INFER_TOO_LATE, UNLOAD } from '../../src/core/action.js';
 import { ActionLog } from '../../src/metrics/action-log.js';
 import { action, MS } from './fixtures.js';
 
@@ -20,8 +20,10 @@ describe('ActionLog', () => {
     log.completed(action({ status: STATUS_INFER_TOO_LATE, beginNs: 20 * MS, endNs: 20 * MS }), 20 * MS, 0, 1);
     log.completed(action({ kind: UNLOAD, earliestNs: 0, latestNs: Number.POSITIVE_INFINITY }), 20 * MS, 0, 0);
     log.completed(action({ kind: LOAD, clock: 0.9 }), 20 * MS, 0, 1);
+    log.completed(action({ kind: ABORT, latestNs: Number.POSITIVE_INFINITY }), 20 * MS, 0, 1);
+    log.completed(action({ status: STATUS_ABORTED }), 20 * MS, 0, 1);
     log.close();
-    const [infer, tooLate, unload, load] = rowsOf(path);
+    const [infer, tooLate, unload, load, abort, aborted] = rowsOf(path);
     expect(Object.keys(infer).slice(0, 12)).toEqual([
       ...['t', 'action_id', 'action_type', 'status', 'worker_id', 'gpu_id', 'model_id', 'batch_size'],
       ...['expected_exec_duration', 'worker_exec_duration', 'expected_exec_complete', 'worker_exec_complete'],
@@ -51,6 +53,8 @@ describe('ActionLog', () => {
     expect(tooLate).toMatchObject({ status: '81', worker_exec_duration: '0', worker_exec_complete: '0' });
     expect(unload).toMatchObject({ action_type: '3', window_earliest: '-8000000', window_latest: '-1' });
     expect(load).toMatchObject({ action_type: '1', worker_gpu_clock: '0' });
+    expect(abort).toMatchObject({ action_type: '4', status: '0', window_latest: '-1' });
+    expect(aborted).toMatchObject({ action_type: '2', status: '97', worker_exec_duration: '0' });
   });
 });
 

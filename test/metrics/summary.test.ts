@@ -44,8 +44,42 @@ function answer(recorder: Recorder, fields: RequestFields, outcome: Outcome, lat
 }
 
 function complete(recorder: Recorder, fields: Partial<Action>): void {
-  recorder.completed(action(fields));
+  const completed = action(fields);
+  recorder.completed(completed, completed.endNs);
 }
+
+describe('how models fare', () => {
+  const summaryOf = (counts: readonly (readonly [ok: number, late: number])[]) => {
+    const recorder = recorderWith({ models: counts.map(() => RESNET50) });
+    counts.forEach(([ok, late], model) => {
+      for (let i = 0; i < ok; i++) answer(recorder, { arrivalNs: S, model }, OUTCOME_OK, MS);
+      for (let i = 0; i < late; i++) answer(recorder, { arrivalNs: S, model }, OUTCOME_LATE, MS);
+    });
+    return buildSummary(recorder, RUN);
+  };
+
+  it('tells the worst attainment, and how many models are below half of the overall one', () => {
+    const summary = summaryOf([
+      [40, 0],
+      [20, 20],
+      [6, 14],
+      [2, 18],
+    ]);
+    expect(summary.sloAttainment).toBeCloseTo(68 / 120);
+    expect(summary.worstModelAttainment).toBe(0.1);
+    expect(summary.modelsBelowHalf).toBe(1);
+  });
+
+  it('leaves out models with fewer than 20 requests', () => {
+    expect(
+      summaryOf([
+        [40, 0],
+        [0, 19],
+      ]),
+    ).toMatchObject({ worstModelAttainment: 1, modelsBelowHalf: 0 });
+    expect(summaryOf([[19, 0]])).toMatchObject({ worstModelAttainment: null, modelsBelowHalf: 0 });
+  });
+});
 
 describe('summary of requests', () => {
   const recorder = recorderWith();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LOAD, UNLOAD } from '../../src/core/action.js';
+import { ABORT, LOAD, STATUS_ABORTED, UNLOAD } from '../../src/core/action.js';
 import { Timeline } from '../../src/metrics/timeline.js';
 import { action, MS, RESNET50 } from './fixtures.js';
 
@@ -17,6 +17,7 @@ describe('Timeline', () => {
     ];
     for (const [begin, end] of slices) timeline.completed(action({ beginNs: begin * MS, endNs: end * MS }));
     timeline.completed(action({ kind: UNLOAD, beginNs: 12 * MS, endNs: 12 * MS }));
+    timeline.completed(action({ kind: ABORT, beginNs: 12 * MS, endNs: 12 * MS }));
     timeline.completed(action({ kind: LOAD, beginNs: 12 * MS, endNs: 14 * MS }));
     expect(timeline.entries().map((entry) => [entry.kind, entry.lane, entry.beginMs])).toEqual([
       ['INFER', 'EXEC', 5],
@@ -24,6 +25,12 @@ describe('Timeline', () => {
       ['LOAD', 'WEIGHTS', 12],
       ['INFER', 'EXEC', 15],
     ]);
+  });
+
+  it('keeps an INFER that was aborted for as long as it took its lane', () => {
+    const timeline = new Timeline(SLICE);
+    timeline.completed(action({ status: STATUS_ABORTED, beginNs: 12 * MS, endNs: 14 * MS }));
+    expect(timeline.entries()).toMatchObject([{ kind: 'INFER', beginMs: 12, endMs: 14, status: 97 }]);
   });
 
   it('counts what exceeds its bound', () => {

@@ -4,8 +4,12 @@ import { model, models } from '../core/fixtures.js';
 import { MS, PolicyHarness } from './policy-harness.js';
 
 const OPTIONS = {
+  clipper: { maxBatch: 4, increase: 2, maxDelay: 0 },
+  nexus: { maxBatch: 4, epoch: 20 * MS },
   clockwork: { scheduleAhead: 10 * MS, maxBatch: 4, maxExec: 250 * MS },
   fifo: { maxBatch: 4, maxDelay: 2 * MS },
+  shepherd: { maxBatch: 4, preemption: 3.03, period: 20 * MS, margin: 0 },
+  symphony: { maxBatch: 2, margin: 0 },
 };
 type Kind = keyof typeof OPTIONS;
 const KINDS = Object.keys(OPTIONS) as Kind[];
@@ -33,19 +37,19 @@ describe.each(KINDS)('%s when a GPU is lost', (policy) => {
       sloNs: 20 * MS,
     });
     harness.controller.gpuUp(0, [0]);
-    harness.arrive(0, [0]);
+    harness.arrive(0, [0, 0]);
     harness.step(3);
     harness.lose(0, 21);
     harness.step(21);
-    expect(harness.answers).toEqual(['request 0 error at 21']);
+    expect(harness.answers).toEqual(['request 0 error at 21', 'request 1 error at 21']);
   });
 
   it('asks nothing of the GPU until it is back, and then uses what it still holds', () => {
     const harness = new PolicyHarness({ policy, options: OPTIONS[policy], models: [model()] });
     harness.lose(0, 0);
-    expect([...harness.arrive(1, [0]), ...harness.step(5)]).toEqual([]);
+    expect([...harness.arrive(1, [0, 0]), ...harness.step(5)]).toEqual([]);
     harness.controller.gpuUp(0, [0]);
-    expect(harness.step(6)).toEqual(['INFER model 0 batch 1 on GPU 0']);
+    expect(harness.step(6)).toEqual(['INFER model 0 batch 2 on GPU 0']);
   });
 
   it('lets nobody wait beyond the objective while no GPU is there', () => {
@@ -62,7 +66,7 @@ describe.each(KINDS)('%s when a GPU is lost', (policy) => {
     expect(harness.controller.requests.size).toBe(0);
     harness.controller.gpuUp(1, [0]);
     harness.arrive(41, [0], 40);
-    harness.settle(42, 60);
+    harness.settle(42, 82);
     expect(harness.answers.at(-1)).toMatch(/^request 8 ok/);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { INFER } from '../../src/core/action.js';
+import { INFER, STATUS_ABORTED, STATUS_OK } from '../../src/core/action.js';
 import { stream } from '../../src/random/streams.js';
 import { type DeviceNoise, NO_NOISE, SimDevice, type SimDeviceOptions } from '../../src/sim/device.js';
 import { EventQueue } from '../../src/sim/event-queue.js';
@@ -159,5 +159,24 @@ describe('SimDevice', () => {
     expect([started.beginNs, duration()]).toEqual([57_000, 3e6 + 50_000]);
     made.startLoad(action(0), 7000);
     expect(duration()).toBe(8e6 + 50_000);
+  });
+
+  it('stops an INFER after the time that takes, unless it ends before', () => {
+    const { made, duration } = device(NO_NOISE, undefined, 1, { abortNs: 1e6 });
+    made.startExec(infer(0), 1000);
+    made.abort();
+    // Asking again brings nothing.
+    made.abort();
+    expect([duration(), made.execStatus]).toEqual([1e6, STATUS_ABORTED]);
+    expect(made.isExecEnd(2)).toBe(true);
+    expect(made.isExecEnd(1)).toBe(false);
+    expect(duration()).toBe(3e6);
+    made.startExec(infer(0), 1000);
+    expect([duration(), made.execStatus]).toEqual([3e6, STATUS_OK]);
+
+    const slow = device(NO_NOISE, undefined, 1, { abortNs: 3e6 });
+    slow.made.startExec(infer(0), 1000);
+    slow.made.abort();
+    expect([slow.duration(), slow.made.execStatus]).toEqual([3e6, STATUS_OK]);
   });
 });

@@ -11,7 +11,7 @@ interface Planned {
 
 describe('EventQueue', () => {
   it('gives events by time, then GPU, then kind, then first scheduled, first given', () => {
-    const event = fc.record({ timeNs: fc.nat(5), kind: fc.nat(7), gpu: fc.nat(2) });
+    const event = fc.record({ timeNs: fc.nat(5), kind: fc.nat(8), gpu: fc.nat(2) });
     const step = fc.oneof(
       { weight: 3, arbitrary: event },
       { weight: 1, arbitrary: fc.constant('pop' as const) },

@@ -29,6 +29,18 @@ describe('Network', () => {
     );
   });
 
+  it('lets no message overtake one that was sent when messages took longer', () => {
+    const network = new Network(2, { delayNs: 100, jitterNs: 0 }, stream(1, 'network'));
+    expect(network.toWorker(0, 0)).toBe(100);
+    network.change(NO_DELAY);
+    expect([network.toWorker(0, 40), network.toWorker(1, 40)]).toEqual([100, 40]);
+    expect(network.toWorker(0, 101)).toBe(101);
+    // What is still on its way forbids the short cut of a network without delays.
+    expect(network.delays).toBe(true);
+    network.change({ delayNs: 7, jitterNs: 0 });
+    expect(network.toWorker(0, 200)).toBe(207);
+  });
+
   it('takes exactly its delay without jitter', () => {
     const network = new Network(1, { delayNs: 50, jitterNs: 0 }, stream(1, 'network'));
     expect([network.toWorker(0, 100), network.toController(0, 120)]).toEqual([150, 170]);

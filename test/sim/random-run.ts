@@ -23,23 +23,29 @@ const model: fc.Arbitrary<ModelSpec> = fc
 
 const slo = fc.oneof(fc.integer({ min: 1, max: 120 * MS }), fc.constantFrom(10 * MS, 25 * MS, 100 * MS));
 
+const noise = fc.record({
+  exec: fc.constantFrom(0, 0.01, 0.3),
+  load: fc.constantFrom(0, 0.1),
+  stragglers: fc.constantFrom(0, 0.05),
+  stragglerFactor: fc.constant(8),
+});
+
+const network = fc.record({
+  // No delay, or one that a network could have: GPUs that refuse LOADs are asked once every round trip.
+  delayNs: fc.oneof(fc.constant(0), fc.integer({ min: 50_000, max: 2 * MS })),
+  jitterNs: fc.constantFrom(0, 100_000, 3 * MS),
+});
+
 /** The ways in which a simulated cluster departs from the ideal. */
 const faults = fc.record(
   {
-    noise: fc.record({
-      exec: fc.constantFrom(0, 0.01, 0.3),
-      load: fc.constantFrom(0, 0.1),
-      stragglers: fc.constantFrom(0, 0.05),
-      stragglerFactor: fc.constant(8),
-    }),
-    network: fc.record({
-      // No delay, or one that a network could have: GPUs that refuse LOADs are asked once every round trip.
-      delayNs: fc.oneof(fc.constant(0), fc.integer({ min: 50_000, max: 2 * MS })),
-      jitterNs: fc.constantFrom(0, 100_000, 3 * MS),
-    }),
+    noise,
+    network,
+    changes: fc.array(fc.record({ atNs: fc.nat(300 * MS), noise, network }), { minLength: 1, maxLength: 3 }),
     clockOffsetNs: fc.nat(3 * MS),
     copyBytesPerS: fc.constantFrom(1e9, 12e9),
     overheadNs: fc.constantFrom(0, 60_000),
+    abortNs: fc.constantFrom(0, 1 * MS, 5 * MS),
     gpuClock: fc.array(
       fc.record({
         atNs: fc.nat(300 * MS),
@@ -72,6 +78,25 @@ const policy = fc.oneof(
     arbitrary: fc.record({
       policy: fc.constant('fifo'),
       options: fc.record({ maxBatch: fc.constantFrom(1, 3, 4, 8), maxDelay: fc.nat(10 * MS) }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      policy: fc.constant('symphony'),
+      options: fc.record({ maxBatch: fc.constantFrom(1, 3, 8), margin: fc.constantFrom(0, 2 * MS) }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      policy: fc.constant('shepherd'),
+      options: fc.record({
+        maxBatch: fc.constantFrom(1, 3, 8),
+        preemption: fc.constantFrom(1, 2, 3.03),
+        period: fc.constantFrom(20 * MS, 1000 * MS),
+        margin: fc.constantFrom(0, 2 * MS),
+      }),
     }),
   },
 );

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ArrivalSource } from '../../src/core/arrivals.js';
 import { OUTCOME_LATE, OUTCOME_OK } from '../../src/core/request.js';
+import { NO_DELAY } from '../../src/sim/index.js';
 import {
   type Arrival,
   ListSource,
@@ -149,6 +150,64 @@ describe('Simulator: GPUs', () => {
   it('of which one changes its clock, the others keep theirs', async () => {
     const { actions } = await one([REQUEST], { gpus: 2, gpuClock: [{ atNs: 0, gpu: 1, factor: 0.5 }] });
     expect(actions.filter(({ kind }) => kind === 2).map(({ gpu, clock }) => [gpu, clock])).toEqual([[0, 1]]);
+  });
+});
+
+describe('Simulator: changes during the run', () => {
+  const requests = [0, 100, 200].map((ms) => ({ timeNs: ms * MS, model: 0, sloNs: 90 * MS }));
+  const infersOf = async (options: Parameters<typeof one>[1]) =>
+    (await one(requests, options)).actions.filter(({ kind }) => kind === 2);
+  const straggling = { exec: 0, load: 0, stragglers: 1, stragglerFactor: 3 };
+  const calm = { ...straggling, stragglers: 0 };
+
+  it('noise holds for what starts after it changed', async () => {
+    const infers = await infersOf({
+      changes: [
+        { atNs: 50 * MS, noise: straggling, network: NO_DELAY },
+        { atNs: 100 * MS + 1, noise: calm, network: NO_DELAY },
+      ],
+    });
+    expect(infers.map(({ beginNs, endNs }) => endNs - beginNs)).toEqual([INFER_NS, 3 * INFER_NS, INFER_NS]);
+  });
+
+  it('messages take the new delay, up and down again', async () => {
+    const infers = await infersOf({
+      changes: [
+        { atNs: 50 * MS, noise: calm, network: { delayNs: 5 * MS, jitterNs: 0 } },
+        { atNs: 150 * MS, noise: calm, network: NO_DELAY },
+      ],
+    });
+    expect(infers.slice(1).map(({ beginNs, endNs, handledNs }) => [beginNs, handledNs - endNs])).toEqual([
+      [105 * MS, 5 * MS],
+      [200 * MS, 0],
+    ]);
+  });
+
+  it('the same seed gives the same run', async () => {
+    const changes = [
+      {
+        atNs: 60 * MS,
+        noise: { exec: 0.2, load: 0.1, stragglers: 0.05, stragglerFactor: 4 },
+        network: { delayNs: MS, jitterNs: MS },
+      },
+    ];
+    const [first, again, without] = [await busy({ changes }), await busy({ changes }), await busy({})];
+    expect(again.digest).toBe(first.digest);
+    expect(without.digest).not.toBe(first.digest);
+  });
+});
+
+describe('Simulator: wrong profiles', () => {
+  it('the GPU runs as the model is, the scheduler expects what the profile says until it has measured', async () => {
+    const noise = { exec: 0, load: 0, stragglers: 0, stragglerFactor: 1, profile: 0.15 };
+    const requests = [0, 100].map((ms) => ({ timeNs: ms * MS, model: 0, sloNs: 90 * MS }));
+    const { actions } = await one(requests, { noise });
+    const infers = actions.filter(({ kind }) => kind === 2);
+    const [first, second] = infers.map(({ beginNs, endNs }) => endNs - beginNs);
+    expect(second).toBe(first);
+    expect(Math.abs((first as number) / INFER_NS - 1)).toBeLessThanOrEqual(0.15);
+    expect(first).not.toBe(INFER_NS);
+    expect(infers[0]?.expectedDurationNs).toBe(INFER_NS);
   });
 });
 

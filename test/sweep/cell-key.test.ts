@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { parseExperiment } from '../../src/experiment/load.js';
-import { cellKey } from '../../src/sweep/cell-key.js';
+import { boundKey, cellKey } from '../../src/sweep/cell-key.js';
 
 let trace = '';
 beforeEach(() => {
@@ -34,10 +34,30 @@ test('whatever decides the result changes the key', async () => {
   expect(new Set(keys).size).toBe(keys.length);
 });
 
-async function key(extra: string, { file = 'here.yaml', version = '1' } = {}): Promise<string> {
+test('cells whose workload, models, GPUs and batches are the same share a bound', async () => {
+  const plain = await key('', { of: boundKey });
+  for (const same of [
+    'policy: { kind: clockwork, scheduleAhead: 1ms }\n',
+    'cluster: { noise: { exec: 5% }, network: { delay: 1ms } }\n',
+    'admission: predict\n',
+  ])
+    expect(await key(same, { of: boundKey })).toBe(plain);
+  const others = [
+    'policy: { kind: clockwork, maxBatch: 4 }\n',
+    'cluster: { gpus: 2 }\n',
+    'cluster: { noise: { profile: 5% } }\n',
+    'slo: 50ms\n',
+    'seed: 2\n',
+    'warmup: 1us\n',
+  ];
+  const keys = await Promise.all(others.map((extra) => key(extra, { of: boundKey })));
+  expect(new Set([plain, ...keys]).size).toBe(others.length + 1);
+});
+
+async function key(extra: string, { file = 'here.yaml', version = '1', of = cellKey } = {}): Promise<string> {
   const text = `name: run
 models: { kind: fit, parameters: 25.6M }
 workload: { kind: arrivals, path: ${trace} }
 ${extra}`;
-  return cellKey(await parseExperiment(text, file), version);
+  return of(await parseExperiment(text, file), version);
 }

@@ -36,8 +36,31 @@ test('the kind of the policy comes after its options, so that it drops those tha
     { key: 'policy.kind', values: ['fifo'] },
     { key: 'policy.scheduleAhead', values: ['5ms'] },
   ];
-  expect(buildGrid(vary, [1]).map(cellOverrides)).toEqual([
+  expect(buildGrid(vary, [1]).map((cell) => cellOverrides(cell))).toEqual([
     ['policy.scheduleAhead=5ms', 'policy.kind=fifo', 'seed=1'],
+  ]);
+});
+
+test('cases come first, then --set, which wins over them, then what varies; kinds last', () => {
+  const cases = [
+    {
+      key: 'setting',
+      cases: [
+        { name: 'small', overrides: ['cluster.gpus=1'] },
+        { name: 'large', overrides: ['cluster.gpus=8', 'models.copies=60'] },
+      ],
+    },
+  ];
+  const vary = [
+    { key: 'setting', values: ['small', 'large'] },
+    { key: 'workload.kind', values: ['gamma'] },
+    { key: 'slo', values: ['5ms'] },
+  ];
+  const grid = buildGrid(vary, [1]);
+  expect(grid.map(({ id }) => id)[1]).toBe('setting=large workload.kind=gamma slo=5ms seed=1');
+  expect(grid.map((cell) => cellOverrides(cell, { cases, overrides: ['models.copies=2'] }))).toEqual([
+    ['cluster.gpus=1', 'models.copies=2', 'slo=5ms', 'workload.kind=gamma', 'seed=1'],
+    ['cluster.gpus=8', 'models.copies=60', 'models.copies=2', 'slo=5ms', 'workload.kind=gamma', 'seed=1'],
   ]);
 });
 

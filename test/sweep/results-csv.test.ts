@@ -3,6 +3,15 @@ import { expect, test } from 'vitest';
 import { resultsCsv } from '../../src/sweep/results-csv.js';
 import { cellResult } from './fixtures.js';
 
+const BOUND = {
+  offeredRps: 100,
+  fluidRps: 99,
+  windowLimitedRps: 90,
+  pricedRps: null,
+  timePricedRps: null,
+  bestRps: 90,
+};
+
 test('one row a cell: varied keys as written, seed, figures; a failed cell keeps its place', () => {
   const csv = resultsCsv({
     version: 1,
@@ -12,7 +21,13 @@ test('one row a cell: varied keys as written, seed, figures; a failed cell keeps
     vary: [{ key: 'slo', values: ['10ms'] }],
     seeds: [1, 2],
     cells: [
-      { id: 'slo=10ms seed=1', values: { slo: '10ms' }, seed: 1, status: 'done', result: cellResult(42) },
+      {
+        id: 'slo=10ms seed=1',
+        values: { slo: '10ms' },
+        seed: 1,
+        status: 'done',
+        result: { ...cellResult(42), bound: BOUND },
+      },
       {
         id: 'slo=10ms seed=2',
         values: { slo: '10ms' },
@@ -40,6 +55,7 @@ test('one row a cell: varied keys as written, seed, figures; a failed cell keeps
     infer: '700',
     cold_starts: '12',
     digest: '00000000000000aa',
+    bound_rps: '90',
   });
   expect(data[1]).toMatchObject({
     slo: '10ms',

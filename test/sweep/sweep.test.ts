@@ -107,6 +107,46 @@ test('a cell that planning refused is not run', async () => {
   expect(ran).not.toContain('key0');
 });
 
+const BOUND = {
+  offeredRps: 100,
+  fluidRps: 99,
+  windowLimitedRps: 90,
+  pricedRps: 80,
+  timePricedRps: 80,
+  bestRps: 80,
+};
+/** Repetitions of one seed share a bound. */
+const BOUNDED: PlannedCell[] = PLANNED.map((plan) =>
+  plan.task === null ? plan : { ...plan, bound: { ...plan.task, key: `bound${plan.cell.seed}` } },
+);
+
+test('a bound that cells share is found once, stored apart, and part of each result', async () => {
+  const store = new CellStore(outDir, true);
+  const ran: string[] = [];
+  const results = await runSweep(HEADER, BOUNDED, store, runner({ ran }), () => {});
+  expect(ran.filter((key) => key.startsWith('bound'))).toEqual(['bound1', 'bound2']);
+  expect(results.cells.map((cell) => cell.status === 'done' && cell.result.bound)).toEqual(
+    PLANNED.map(() => BOUND),
+  );
+  const again: string[] = [];
+  const resumed = await runSweep(HEADER, BOUNDED, store, runner({ ran: again, last: true }), () => {});
+  expect(again).toEqual([]);
+  expect(JSON.stringify(resumed)).toBe(JSON.stringify(results));
+  // The results of a sweep that asks for no bound, and starts from these, know none.
+  const { cells } = await runSweep(HEADER, PLANNED, store, runner(), () => {});
+  expect(cells.some((cell) => cell.status === 'done' && 'bound' in cell.result)).toBe(false);
+});
+
+test('where there is no bound, the cells that ask for it fail, and keep their results for later', async () => {
+  const store = new CellStore(outDir, true);
+  const { cells } = await runSweep(HEADER, BOUNDED, store, runner({ fail: 'bound2' }), () => {});
+  expect(cells.map(({ status }) => status)).toEqual(['done', 'failed', 'done', 'failed', 'done', 'failed']);
+  expect(cells[1]).toMatchObject({ code: 'E_TRACE_VALUE', message: 'bad row' });
+  const ran: string[] = [];
+  await runSweep(HEADER, BOUNDED, store, runner({ ran }), () => {});
+  expect(ran).toEqual(['bound2']);
+});
+
 interface Behaviour {
   /** The first cell ends last. */
   readonly last?: boolean;
@@ -117,12 +157,13 @@ interface Behaviour {
 
 function runner({ last = false, ran = [], fail = '' }: Behaviour = {}): CellRunner {
   return {
-    async run({ key }: CellTask): Promise<CellOutcome> {
+    async run({ key }: CellTask, job = 'runCell'): Promise<CellOutcome> {
       ran.push(key);
-      const i = Number(key.slice(3));
+      expect(job).toBe(key.startsWith('bound') ? 'boundCell' : 'runCell');
+      const i = Number(key.replace(/\D+/, ''));
       await new Promise((resolve) => setTimeout(resolve, last ? 2 * (PLANNED.length - i) : 2 * i));
       if (key === fail) return { status: 'failed', code: 'E_TRACE_VALUE', message: 'bad row' };
-      return { status: 'done', json: JSON.stringify(cellResult(i)) };
+      return { status: 'done', json: JSON.stringify(job === 'boundCell' ? BOUND : cellResult(i)) };
     },
     close: async () => {},
   };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseSeeds, parseVary, parseVaryFlags } from '../../src/sweep/vary.js';
+import { chooseAxes, parseSeeds, parseVary, parseVaryFlags } from '../../src/sweep/vary.js';
 
 test('lists, ranges and both together; each value once', () => {
   expect(parseVary('slo=10ms,25ms')).toEqual({ key: 'slo', values: ['10ms', '25ms'] });
@@ -26,4 +26,36 @@ test.each(['', 'one', '1.5', '-1'])('--seeds "%s" is refused', (text) => {
 
 test('a key that is given twice is refused', () => {
   expect(() => parseVaryFlags(['slo=10ms', 'slo=20ms'])).toThrow(/slo is given twice/);
+});
+
+const SECTION = {
+  cases: [
+    {
+      key: 'setting',
+      cases: ['one', 'one, two', 'three'].map((name) => ({ name, overrides: [] })),
+    },
+  ],
+  vary: [{ key: 'slo', values: ['10ms'] }],
+};
+
+const chosen = (...texts: string[]) => {
+  const { cases, vary } = chooseAxes(texts, SECTION);
+  return [cases[0]?.cases.map(({ name }) => name), vary.map(({ key }) => key)];
+};
+
+test('--vary picks cases by name, and else replaces what the file varies', () => {
+  expect(chosen()).toEqual([['one', 'one, two', 'three'], ['slo']]);
+  expect(chosen('setting=three,one')).toEqual([['three', 'one'], ['slo']]);
+  expect(chosen('policy.maxBatch=1,2')).toEqual([['one', 'one, two', 'three'], ['policy.maxBatch']]);
+  expect(chosen('setting=one, two', 'seeds=1')).toEqual([['one, two'], ['seeds']]);
+  expect(chosen('setting=one, two,three', 'setting=one')).toEqual([['one, two', 'three', 'one'], ['slo']]);
+  expect(chooseAxes(['slo=1ms'])).toEqual({ cases: [], vary: [{ key: 'slo', values: ['1ms'] }] });
+});
+
+test.each([
+  ['setting=four', '--vary setting: there is no case "four"; there are: one; one, two; three'],
+  ['setting=one,four', /no case "four"/],
+  ['setting=', /no case ""/],
+])('--vary %s is refused', (text, message) => {
+  expect(() => chosen(text)).toThrow(message);
 });

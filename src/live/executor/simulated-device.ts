@@ -1,9 +1,13 @@
-import { LANE_EXEC, LANE_WEIGHTS } from '../../core/action.js';
+import { LANE_EXEC, LANE_WEIGHTS, STATUS_ABORTED, STATUS_OK } from '../../core/action.js';
+import { NS_PER_MS } from '../../core/units.js';
 import type { Worker } from '../../core/worker.js';
 import type { SimulatedDeviceSpec } from '../device.js';
 import type { WorkerModel } from '../model.js';
 import type { Device } from './device.js';
 import type { LiveAction } from './live-action.js';
+
+/** What stopping an INFER takes where the profile's times are not scaled: `cluster.abort` of simulations by default. */
+const ABORT_NS = NS_PER_MS;
 
 /**
  * A GPU that takes as long as the models' profiles say, in real time. An action ends at its begin plus that time
@@ -15,13 +19,14 @@ export class SimulatedDevice implements Device {
   private execEndNs = Number.POSITIVE_INFINITY;
   private loadEndNs = Number.POSITIVE_INFINITY;
   private executing: LiveAction | null = null;
-  private readonly instant: boolean;
+  private execStatus = STATUS_OK;
+  private readonly timeScale: number;
 
   constructor(
     { timeScale }: SimulatedDeviceSpec,
     private readonly models: readonly WorkerModel[],
   ) {
-    this.instant = timeScale === 0;
+    this.timeScale = timeScale;
   }
 
   get nextEndNs(): number {
@@ -34,7 +39,15 @@ export class SimulatedDevice implements Device {
 
   startExec(action: LiveAction, nowNs: number): void {
     this.executing = action;
+    this.execStatus = STATUS_OK;
     this.execEndNs = nowNs + this.takes(this.models[action.model].spec.execNs[action.batchIndex]);
+  }
+
+  abort(nowNs: number): void {
+    const endNs = nowNs + Math.round(ABORT_NS * this.timeScale);
+    if (endNs >= this.execEndNs) return;
+    this.execStatus = STATUS_ABORTED;
+    this.execEndNs = endNs;
   }
 
   startLoad(action: LiveAction, nowNs: number): void {
@@ -49,7 +62,7 @@ export class SimulatedDevice implements Device {
       this.executing.outputs = outputs.map(({ bytes }) => new Uint8Array(bytes * count));
       this.executing = null;
       this.execEndNs = Number.POSITIVE_INFINITY;
-      worker.finished(LANE_EXEC, endNs, 1);
+      worker.finished(LANE_EXEC, endNs, 1, this.execStatus);
     }
     if (this.loadEndNs <= nowNs) {
       const endNs = this.loadEndNs;
@@ -79,6 +92,6 @@ export class SimulatedDevice implements Device {
   }
 
   private takes(durationNs: number): number {
-    return this.instant ? 0 : durationNs;
+    return this.timeScale === 0 ? 0 : durationNs;
   }
 }

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { ACTION_NAMES, type Action, LANE_NAMES, STATUS_OK, UNLOAD } from '../../core/action.js';
+import { ACTION_NAMES, type Action, INFER, LANE_NAMES, LOAD, STATUS_OK } from '../../core/action.js';
 import type { ModelSpec } from '../../core/model.js';
 import type { RunObserver } from '../../core/observer.js';
 import {
@@ -148,7 +148,7 @@ export class ControllerMetrics implements RunObserver {
   completed(action: Action): void {
     const { kind, status, gpu } = action;
     this.actions.get(kind * STATUSES + status).inc();
-    if (kind === UNLOAD) return;
+    if (kind !== LOAD && kind !== INFER) return;
     const tookNs = action.endNs - action.beginNs;
     if (tookNs > 0) this.laneBusy.get(gpu * 2 + laneOf(action)).inc(tookNs / NS_PER_S);
     if (status !== STATUS_OK) return;

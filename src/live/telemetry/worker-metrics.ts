@@ -5,8 +5,8 @@ import {
   LANE_EXEC,
   LANE_NAMES,
   LANE_WEIGHTS,
+  LOAD,
   STATUS_OK,
-  UNLOAD,
 } from '../../core/action.js';
 import { NS_PER_S } from '../../core/units.js';
 import type { ActionMessage, ResultMessage, WorkerDescription } from '../messages.js';
@@ -72,7 +72,7 @@ export class WorkerMetrics {
     const { kind, model, batchIndex } = action;
     this.actions.inc({ action: ACTION_NAMES[kind], status: statusName(status) });
     const tookS = (endNs - beginNs) / NS_PER_S;
-    if (kind === UNLOAD || tookS <= 0) return;
+    if ((kind !== LOAD && kind !== INFER) || tookS <= 0) return;
     this.laneBusy.inc(
       { gpu: String(gpu), lane: LANE_NAMES[kind === INFER ? LANE_EXEC : LANE_WEIGHTS] },
       tookS,

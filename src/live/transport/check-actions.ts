@@ -1,4 +1,4 @@
-import { INFER, LOAD, UNLOAD } from '../../core/action.js';
+import { ABORT, INFER, LOAD, UNLOAD } from '../../core/action.js';
 import type { WorkerDescription } from '../messages.js';
 import type { WireAction } from './protocol.js';
 
@@ -8,7 +8,7 @@ export function actionProblem(action: WireAction, { gpus, models }: WorkerDescri
   const at = `action ${id}`;
   if (!isIndex(gpu, gpus.length)) return `${at}: there is no GPU ${gpu}, only ${gpus.length}`;
   if (!isIndex(model, models.length)) return `${at}: there is no model ${model}, only ${models.length}`;
-  if (kind === LOAD || kind === UNLOAD) return '';
+  if (kind === LOAD || kind === UNLOAD || kind === ABORT) return '';
   if (kind !== INFER) return `${at}: unknown kind ${kind}`;
   const { spec, signature } = models[model];
   if (!isIndex(batchIndex, spec.batchSizes.length))

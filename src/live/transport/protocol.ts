@@ -3,7 +3,7 @@ import { logVerbosity, type MethodDefinition, type ServiceDefinition, setLogVerb
 import { loadSync } from '@grpc/proto-loader';
 
 /** Goes up whenever a side of the older version could misunderstand one of the newer. */
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
 
 /** Largest message that either side takes unless told otherwise: a batch of 16 images of 1024 × 1024 in FP32. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 256 * 1024 * 1024;

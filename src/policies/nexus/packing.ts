@@ -50,7 +50,7 @@ const OCCUPANCY_STEP = 0.05;
 const ROUNDING = 1e-6;
 
 /**
- * Squishy bin packing (Nexus, SOSP 2019, §4.1 and §6.1, algorithm 1). A session first gets whole GPUs at the largest
+ * Squishy bin packing (Nexus, SOSP 2019, §6.1). A session first gets whole GPUs at the largest
  * batch B with 2·ℓ(B) ≤ SLO. What is left of it would run alone in a duty cycle d, gathering b = d·rate requests so
  * that d + ℓ(b) ≤ SLO; such parts are merged, the greatest occupancy ℓ(b)/d first, each into the GPU that it fills
  * best: the duty cycle becomes the shorter one, batches shrink with it, and Σ ℓ(b) must not exceed it. What would be

@@ -22,7 +22,7 @@ export class PlanLoader {
     private readonly dispatch: Dispatcher,
     /** Model that each GPU runs, −1 if none. */
     private readonly running: Int32Array,
-    private readonly onUnload: (model: number, nowNs: number) => void,
+    private readonly onUnload: (model: number) => void,
   ) {
     this.planned = new BitMatrix(cluster.gpus, cluster.models.length);
     this.missing = Array.from({ length: cluster.gpus }, () => []);
@@ -92,7 +92,7 @@ export class PlanLoader {
       if (this.planned.has(gpu, model) || this.running[gpu] === model) continue;
       this.dispatch.unload(gpu, model, nowNs);
       recency.remove(gpu, model);
-      this.onUnload(model, nowNs);
+      this.onUnload(model);
     }
     return caches[gpu].free >= pages;
   }

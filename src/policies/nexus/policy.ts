@@ -26,14 +26,15 @@ const FIRST_EPOCH = 0.1;
  * Plans of duty cycles as in Nexus ("Nexus: A GPU Cluster Engine for Accelerating DNN-Based Video Analysis", Shen et
  * al., SOSP 2019): requests for a model with an objective are a session; every epoch the sessions' rates are packed
  * onto GPUs (`pack`), and each GPU runs its sessions' batches in turn, at the planned size, dropping early what would
- * spoil them (`dropEarly`). A session without requests loses its turn; the next does not wait for its time in the
- * cycle, as in the published code. What is dropped is answered `timeout` at its deadline.
+ * spoil them (`dropEarly`). A session without requests loses its turn, and the next does not wait for its time in the
+ * cycle. What is dropped is answered `timeout` at its deadline.
  *
  * Simplified: a session has one queue, not one at each of its GPUs behind a router. Objectives that differ by less
  * than a fifth share a session, which is planned for the tightest. Plans begin with the first event of a new epoch.
  * Until then a session that has requests but no warm place joins the shortest cycle of a GPU that holds its model; a
  * model that is nowhere is loaded on the GPU with most room. Prefix batching and query graphs are left out, and a
- * batch is sent when the one before is answered, so that the way to the GPU adds to every batch.
+ * batch is sent when the one before is answered, so that the way to the GPU adds to every batch. GPUs that a plan does
+ * not need stand idle, as there.
  */
 export class NexusPolicy implements Policy {
   readonly name = 'nexus';

@@ -225,7 +225,8 @@ export class ShepherdPolicy implements Policy {
     if (victim < 0) return;
     const startNs = nowNs + running.stopNs;
     const count = this.candidate.form(victim, model, queue, this.sizes[model], startNs);
-    if (count < this.preemption * running.count[victim]) return;
+    // More in any case: two batches of one size would replace each other for ever.
+    if (count <= running.count[victim] || count < this.preemption * running.count[victim]) return;
     running.stopping(victim, nowNs);
     this.dispatch.abort(victim, nowNs);
   }

@@ -11,6 +11,8 @@ export interface CellText {
   /** What a sort goes by, if not the text. */
   readonly sort?: number;
   readonly strong?: boolean;
+  /** As good as the strong one. */
+  readonly underlined?: boolean;
 }
 
 /** A table that scrolls in its own box; `sortable` lets a click on a heading sort it. */
@@ -26,9 +28,10 @@ export function table(
 ${rows.map((row) => html`<tr>${row.map((cell, i) => tableCell(cell, kind(i)))}</tr>\n`)}</tbody></table></div>`;
 }
 
-function tableCell({ text, sort, strong }: CellText, kind: string): Markup {
+function tableCell({ text, sort, strong, underlined }: CellText, kind: string): Markup {
   const by = sort === undefined ? '' : html` data-sort="${sort}"`;
-  return html`<td class="${kind}"${by}>${strong ? html`<strong>${text}</strong>` : text}</td>`;
+  const content = underlined ? html`<u>${text}</u>` : text;
+  return html`<td class="${kind}"${by}>${strong ? html`<strong>${content}</strong>` : content}</td>`;
 }
 
 export interface Fact {

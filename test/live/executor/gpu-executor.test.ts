@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { STATUS_INFER_WEIGHTS_CHANGED, STATUS_OK } from '../../../src/core/action.js';
+import { ABORT, STATUS_ABORTED, STATUS_INFER_WEIGHTS_CHANGED, STATUS_OK } from '../../../src/core/action.js';
 import { GpuExecutor } from '../../../src/live/executor/gpu-executor.js';
 import { SimulatedDevice } from '../../../src/live/executor/simulated-device.js';
 import type { ActionMessage, ResultMessage } from '../../../src/live/messages.js';
@@ -14,8 +14,8 @@ class Bench {
   readonly gpu: GpuExecutor;
   private nextId = 0;
 
-  constructor(oneLane: boolean) {
-    const models = ['a', 'b'].map((name) => profiled(name, { loadNs: LOAD_NS, execNs: EXEC_NS }));
+  constructor(oneLane: boolean, execNs = EXEC_NS) {
+    const models = ['a', 'b'].map((name) => profiled(name, { loadNs: LOAD_NS, execNs }));
     this.gpu = new GpuExecutor({
       models,
       pages: 6,
@@ -104,6 +104,29 @@ describe('GpuExecutor', () => {
       [1, STATUS_OK, 1],
       [3, STATUS_OK, 0],
       [2, STATUS_INFER_WEIGHTS_CHANGED, 0],
+    ]);
+  });
+
+  it('stops an INFER in a millisecond, and none that ends sooner', () => {
+    const bench = new Bench(false, 3_000_000);
+    bench.send(load(0));
+    bench.runFrom(0);
+    bench.send(infer(0));
+    bench.send(infer(0));
+    bench.gpu.turn(1_000_000);
+    bench.send({ kind: ABORT, model: 0 });
+    bench.runFrom(2_000_000);
+    bench.send(infer(0));
+    bench.gpu.turn(4_000_000);
+    bench.send({ kind: ABORT, model: 0 });
+    bench.runFrom(6_500_000);
+    const ended = bench.results.map(({ id, status, endNs, outputs }) => [id, status, endNs, outputs.length]);
+    expect(ended.slice(1)).toEqual([
+      [2, STATUS_ABORTED, 2_000_000, 0],
+      [3, STATUS_OK, 2_000_000, 0],
+      [1, STATUS_ABORTED, 3_000_000, 0],
+      [5, STATUS_OK, 6_500_000, 0],
+      [4, STATUS_OK, 7_000_000, 1],
     ]);
   });
 

@@ -15,6 +15,8 @@ describe('a journal', () => {
   it.each([
     ['clockwork', {}],
     ['fifo', {}],
+    ['shepherd', {}],
+    ['symphony', {}],
     ['clockwork', { oneLane: true }],
     ['fifo', { admission: 'predict' }],
     ['clockwork', { admission: 'predict', gpus: 3 }],

@@ -39,7 +39,7 @@ describe('worker server', () => {
     const { code, details } = await endOf(server.port, [{ body: 'hello', hello: { ...HELLO, version: 77 } }]);
     expect(code).toBe(status.FAILED_PRECONDITION);
     expect(details).toBe(
-      'the controller speaks version 77 of the protocol, this worker 1: install the same escapement on both',
+      `the controller speaks version 77 of the protocol, this worker ${PROTOCOL_VERSION}: install the same escapement on both`,
     );
   });
 
@@ -75,7 +75,7 @@ describe('worker server', () => {
     ['GPU', { gpu: 2 }, 'there is no GPU 2, only 2'],
     ['GPU', { gpu: -1 }, 'there is no GPU -1'],
     ['model', { model: 2 }, 'there is no model 2, only 2'],
-    ['kind', { kind: 3 }, 'unknown kind 3'],
+    ['kind', { kind: 4 }, 'unknown kind 4'],
     ['batch size', { batchIndex: 3 }, 'echo has no batch size 3'],
     ['count', { count: 0 }, '0 requests in a batch of 1'],
     ['count', { count: 2 }, '2 requests in a batch of 1'],

@@ -1,6 +1,7 @@
 import { parse, type Spec } from 'vega';
 import { compile } from 'vega-lite';
 import { describe, expect, it } from 'vitest';
+import type { TunedSeries } from '../../../src/metrics/results.js';
 import { comparisonCharts, runCharts, sweepCharts } from '../../../src/report/chart-sets.js';
 import {
   cellFixture,
@@ -21,6 +22,17 @@ const gpus = gridFixture({
   run: (_, seed) => cellFixture({ sloMs: 100, seed, goodputRps: 300 }),
 });
 
+function tunedFixture(name: string, unit: 'ms' | ''): TunedSeries {
+  const values = Array.from({ length: 30 }, (_, bin) => 2 + 8 / (1 + bin));
+  return {
+    name,
+    unit,
+    values,
+    low: values.map((value) => value - 0.5),
+    high: values.map((value) => value + 0.5),
+  };
+}
+
 const SETS = {
   'schedule_ahead × SLO': sweepCharts(sweepFixture()),
   'one seed': sweepCharts(sweepFixture({ seeds: [1] })),
@@ -29,6 +41,10 @@ const SETS = {
   groups: sweepCharts(groupedFixture()),
   'groups, repeated': sweepCharts(groupedFixture({ seeds: [1, 2] })),
   'one run': runCharts(runFixture({ sloMs: 50, goodputRps: 480, gpus: 3 })),
+  'one run that tunes itself': runCharts({
+    ...runFixture({ sloMs: 50, goodputRps: 480 }),
+    tuned: [tunedFixture('scheduleAhead', 'ms'), tunedFixture('weight', '')],
+  }),
   'one run of groups': runCharts({
     ...runFixture({ sloMs: 50, goodputRps: 480 }),
     groups: [groupFixture('interactive', 50, 200, 0.29), groupFixture('batch', null, 400, 1)],
@@ -103,6 +119,19 @@ describe('chart sets', () => {
     ]);
     expect(subtitle('groups', 'goodput')).toBe('Sum of all groups: does not tell who is served');
     expect(SETS['one run of groups'][0]?.name).toBe('groups');
+  });
+
+  it('show what a policy tuned by itself, one chart for each value', () => {
+    expect(SETS['one run that tunes itself'].map(({ name }) => name)).toEqual([
+      'latency-cdf',
+      'over-time',
+      'tuned-scheduleAhead',
+      'tuned-weight',
+      'gpu-timeline',
+    ]);
+    expect(subtitle('one run that tunes itself', 'tuned-scheduleAhead')).toBe(
+      'from 10.0 ms to 2.27 ms, between 1.77 ms and 10.5 ms line: at the end of each 100 ms; band: lowest to highest inside it',
+    );
   });
 
   it('lay several runs over each other', () => {

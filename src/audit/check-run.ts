@@ -1,0 +1,111 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { EscapementError } from '../core/errors.js';
+import { NS_PER_MS, NS_PER_S } from '../core/units.js';
+import { ActionAudit, type ActionAuditOptions } from './action-audit.js';
+import { actionClaims, type Claim, requestClaims } from './claims.js';
+import { RequestAudit } from './request-audit.js';
+import { Findings, RULES, type Rule, type Violation } from './rules.js';
+import { type RunFacts, readRunFacts } from './run-facts.js';
+import { Served } from './served.js';
+
+export interface CheckOptions {
+  /** How far times may be off beyond what the run's set-up tells, ns: live devices begin when threads wake. */
+  readonly slackNs: number;
+}
+
+/** What is known of a run from its logs alone. */
+export interface Audit {
+  /** Every claim holds, and no rule is broken. */
+  readonly ok: boolean;
+  readonly claims: readonly Claim[];
+  readonly rules: readonly {
+    readonly rule: Rule;
+    readonly means: string;
+    readonly checked: number;
+    readonly violations: number;
+  }[];
+  /** The first ten, and how many there are. */
+  readonly violations: readonly Violation[];
+  readonly violationCount: number;
+  /** What could not be checked, and why. */
+  readonly unchecked: readonly string[];
+}
+
+/**
+ * Recomputes from requests.tsv and actions.tsv what run.json claims, and checks that the run kept the rules. Shares no
+ * code with what made the claims. Logs are streamed: memory grows with the number of LOADs, not of requests.
+ * Throws `E_RESULTS` for a folder without a run or with logs that cannot be read.
+ */
+export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
+  const run = readRunFacts(join(dir, 'run.json'));
+  const paths = { requests: join(dir, 'requests.tsv'), actions: join(dir, 'actions.tsv') };
+  if (!existsSync(paths.requests)) {
+    const what = 'has no requests.tsv; run the experiment again with output.requestLog: true';
+    throw new EscapementError('E_RESULTS', what, { file: dir });
+  }
+  const findings = new Findings();
+  const warmupNs = Math.round(run.series.beginSeconds * NS_PER_S);
+  const firstUsers = run.setup?.firstUsers ?? [0];
+  const requests = new RequestAudit({ path: paths.requests, findings, warmupNs, firstUsers });
+  const clockSlackNs = (run.setup?.clockOffsetMs ?? 0) * NS_PER_MS + slackNs;
+  const served = requests.namesActions ? new Served(findings, paths, clockSlackNs) : null;
+  const actions = existsSync(paths.actions)
+    ? openActions(run, { path: paths.actions, findings, served, warmupNs, slackNs, clockSlackNs })
+    : null;
+  try {
+    requests.read((answer) => {
+      if (actions === null) return;
+      actions.readUntil(answer.nowNs);
+      served?.answer(answer);
+    });
+    actions?.readUntil(Number.POSITIVE_INFINITY);
+    served?.finish();
+  } finally {
+    requests.close();
+    actions?.close();
+  }
+  const claims = [...requestClaims(run, requests), ...(actions === null ? [] : actionClaims(run, actions))];
+  return {
+    ok: findings.total === 0 && claims.every(({ ok }) => ok),
+    claims,
+    rules: (Object.keys(RULES) as Rule[]).map((rule) => ({
+      rule,
+      means: RULES[rule],
+      checked: findings.checks(rule),
+      violations: findings.violations(rule),
+    })),
+    violations: findings.first,
+    violationCount: findings.total,
+    unchecked: unchecked(run, requests, actions),
+  };
+}
+
+type Known = Pick<
+  ActionAuditOptions,
+  'path' | 'findings' | 'served' | 'warmupNs' | 'slackNs' | 'clockSlackNs'
+>;
+
+function openActions({ setup, summary }: RunFacts, known: Known): ActionAudit {
+  return new ActionAudit({
+    ...known,
+    endNs: known.warmupNs + Math.round(summary.durationSeconds * NS_PER_S),
+    overheadNs: (setup?.overheadMs ?? 0) * NS_PER_MS,
+    oneLane: setup?.oneLane ?? false,
+    cachePages: setup?.cachePages ?? Number.POSITIVE_INFINITY,
+    pagesOf: (model) => setup?.modelPages[model] ?? 0,
+  });
+}
+
+function unchecked(
+  { setup, groups }: RunFacts,
+  requests: RequestAudit,
+  actions: ActionAudit | null,
+): string[] {
+  return [
+    ...(actions === null ? ['actions: there is no actions.tsv'] : []),
+    ...(requests.namesActions ? [] : ['who was in which INFER: requests.tsv has no column action_id']),
+    ...(setup === undefined ? ['pages, and the overlap of LOADs with INFERs: run.json has no setup'] : []),
+    ...(setup === undefined && groups.length > 0 ? ['groups: run.json has no setup'] : []),
+  ];
+}

@@ -1,0 +1,53 @@
+/** Ratio of neighbouring buckets: percentiles are off by at most half of this. */
+const STEP = 1.0001;
+const LOG_STEP = Math.log(STEP);
+
+/** Mean, largest and percentiles of durations, in memory that does not depend on their number. */
+export class Latencies {
+  count = 0;
+  private sumNs = 0;
+  private maxNs = 0;
+  private minNs = Number.POSITIVE_INFINITY;
+  /** Counts by the logarithm of the duration. */
+  private readonly buckets: number[] = [];
+
+  add(ns: number): void {
+    const bucket = ns <= 1 ? 0 : Math.round(Math.log(ns) / LOG_STEP);
+    while (this.buckets.length <= bucket) this.buckets.push(0);
+    this.buckets[bucket]++;
+    this.count++;
+    this.sumNs += ns;
+    this.maxNs = Math.max(this.maxNs, ns);
+    this.minNs = Math.min(this.minNs, ns);
+  }
+
+  /** Adds all that `other` has. */
+  addAll(other: Latencies): void {
+    while (this.buckets.length < other.buckets.length) this.buckets.push(0);
+    for (let i = 0; i < other.buckets.length; i++) this.buckets[i] += other.buckets[i];
+    this.count += other.count;
+    this.sumNs += other.sumNs;
+    this.maxNs = Math.max(this.maxNs, other.maxNs);
+    this.minNs = Math.min(this.minNs, other.minNs);
+  }
+
+  /** null when empty, as the others. */
+  get meanNs(): number | null {
+    return this.count === 0 ? null : this.sumNs / this.count;
+  }
+
+  get largestNs(): number | null {
+    return this.count === 0 ? null : this.maxNs;
+  }
+
+  /** The smallest duration such that at least that share (0 to 1) of all is not above it. */
+  quantileNs(share: number): number | null {
+    if (this.count === 0) return null;
+    // 0.999 × 1000 is a little above 999.
+    const rank = Math.max(1, Math.ceil(share * this.count * (1 - 1e-12)));
+    let seen = 0;
+    let bucket = -1;
+    while (seen < rank) seen += this.buckets[++bucket];
+    return Math.min(Math.max(Math.exp(bucket * LOG_STEP), this.minNs), this.maxNs);
+  }
+}

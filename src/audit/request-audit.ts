@@ -1,0 +1,145 @@
+import { IdSet } from './id-set.js';
+import { Latencies } from './latencies.js';
+import { LogReader } from './log-reader.js';
+import type { Findings, Rule } from './rules.js';
+
+const COLUMNS = [
+  't',
+  'request_id',
+  'result',
+  'user_id',
+  'model_id',
+  'latency',
+  'deadline',
+  'deadline_met',
+  'arrival_count',
+] as const;
+/** Logs of earlier versions have none. */
+const OPTIONAL = ['action_id'] as const;
+
+/** `result`. */
+const EXECUTED = 0;
+const ERROR = 1;
+const TIMEOUT = 4;
+const REJECTED = 7;
+
+/** What became of some requests. */
+export class Tally {
+  ok = 0;
+  late = 0;
+  timeout = 0;
+  rejected = 0;
+  error = 0;
+  coldStarts = 0;
+  /** Of executed requests. */
+  readonly latencies = new Latencies();
+
+  get offered(): number {
+    return this.ok + this.late + this.timeout + this.rejected + this.error;
+  }
+}
+
+export interface RequestAuditOptions {
+  readonly path: string;
+  readonly findings: Findings;
+  /** Counted are requests that arrived from then on. */
+  readonly warmupNs: number;
+  /** First user of each group, ascending from 0. */
+  readonly firstUsers: readonly number[];
+}
+
+/** A request's answer, as its row tells. */
+export interface Answer {
+  readonly nowNs: number;
+  readonly model: number;
+  readonly executed: boolean;
+  readonly failed: boolean;
+  /** Id of the INFER that the row names, −1 for none, NaN if the log does not tell. */
+  readonly action: number;
+  readonly line: number;
+}
+
+/** Checks each request, and counts what a summary claims of them: a tally for each group. */
+export class RequestAudit {
+  readonly tallies: readonly Tally[];
+  /** Requests by model: all that are counted, and those answered in time. */
+  readonly offeredByModel: number[] = [];
+  readonly okByModel: number[] = [];
+  private readonly log: LogReader;
+  private readonly ids = new IdSet();
+  private lastNs = 0;
+
+  constructor(private readonly options: RequestAuditOptions) {
+    this.tallies = options.firstUsers.map(() => new Tally());
+    this.log = new LogReader(options.path, COLUMNS, OPTIONAL);
+  }
+
+  /** False: the log is of a version that did not tell who was in which INFER. */
+  get namesActions(): boolean {
+    return this.log.has('action_id');
+  }
+
+  /** Reads the whole log; tells of each answer, in order. */
+  read(onAnswer: (answer: Answer) => void): void {
+    const { log, options, ids } = this;
+    while (log.next()) this.row(onAnswer);
+    if (ids.missing === 0) return;
+    const what = `${ids.missing} requests have no row, the first of them is request ${ids.firstMissing}`;
+    options.findings.violated('outcome', options.path, log.line, what);
+  }
+
+  close(): void {
+    this.log.close();
+  }
+
+  private row(onAnswer: (answer: Answer) => void): void {
+    const { findings, warmupNs } = this.options;
+    const [nowNs, id, result, user, model, latencyNs, sloNs, met, copies, action] = this.log.values;
+    findings.check('order');
+    if (nowNs < this.lastNs) this.violated('order', `t is ${this.lastNs - nowNs} ns less than before`);
+    this.lastNs = Math.max(this.lastNs, nowNs);
+    if (latencyNs < 0) this.violated('order', `answered ${-latencyNs} ns before it arrived`);
+    findings.check('outcome');
+    if (!this.ids.add(id)) this.violated('outcome', `request ${id} was answered before`);
+    this.checkObjective(result, met, latencyNs, sloNs);
+    if (nowNs - latencyNs >= warmupNs) {
+      const tally = this.tallies[this.groupOf(user)];
+      if (result === EXECUTED) {
+        if (met === 1) tally.ok++;
+        else tally.late++;
+        tally.latencies.add(Math.max(0, latencyNs));
+      } else if (result === TIMEOUT) tally.timeout++;
+      else if (result === REJECTED) tally.rejected++;
+      else tally.error++;
+      if (copies === 0) tally.coldStarts++;
+      this.offeredByModel[model] = (this.offeredByModel[model] ?? 0) + 1;
+      this.okByModel[model] = (this.okByModel[model] ?? 0) + (met === 1 ? 1 : 0);
+    }
+    const [executed, failed] = [result === EXECUTED, result === ERROR];
+    onAnswer({ nowNs, model, executed, failed, action, line: this.log.line });
+  }
+
+  private checkObjective(result: number, met: number, latencyNs: number, sloNs: number): void {
+    this.options.findings.check('objective');
+    if (![EXECUTED, ERROR, TIMEOUT, REJECTED].includes(result)) {
+      this.violated('outcome', `result ${result} is none that a request can have`);
+    }
+    if (met === 1 && result !== EXECUTED) this.violated('objective', 'in time, and not executed');
+    else if (met === 1 && latencyNs > sloNs) {
+      this.violated('objective', `in time, and ${latencyNs - sloNs} ns later than its objective`);
+    } else if (met !== 1 && result === EXECUTED && latencyNs <= sloNs) {
+      this.violated('objective', 'late, and within its objective');
+    }
+  }
+
+  private groupOf(user: number): number {
+    return Math.max(
+      0,
+      this.options.firstUsers.findLastIndex((first) => first <= user),
+    );
+  }
+
+  private violated(rule: Rule, what: string): void {
+    this.options.findings.violated(rule, this.options.path, this.log.line, what);
+  }
+}

@@ -1,0 +1,56 @@
+/** What must hold of every run, whoever scheduled it. */
+export const RULES = {
+  order: 'a log is in order of time, and its columns agree with each other',
+  outcome: 'every request has exactly one outcome',
+  objective: 'an answer counts as in time if, and only if, it came within its objective',
+  result: 'every action has at most one result',
+  window: 'a LOAD or INFER begins inside its window',
+  lane: 'a lane runs one action at a time',
+  weights: 'an INFER runs where a LOAD of its model had ended, and no UNLOAD came before its end',
+  pages: 'the weights of a GPU never take more pages than its cache has',
+  served:
+    'an executed request was in one INFER of its model that succeeded, and no other request claims an INFER',
+  batch: 'an INFER has at least one request, and no more than its batch size',
+  answer: 'an answer comes when the result of its INFER does, not before its end',
+} as const;
+
+export type Rule = keyof typeof RULES;
+
+export interface Violation {
+  readonly rule: Rule;
+  readonly file: string;
+  readonly line: number;
+  readonly what: string;
+}
+
+/** How many violations are kept in full. */
+const MOST_KEPT = 10;
+
+/** Counts how often each rule was applied and broken; keeps the first violations. */
+export class Findings {
+  readonly first: Violation[] = [];
+  private readonly tested: Record<string, number> = {};
+  private readonly broken: Record<string, number> = {};
+
+  /** The rule was applied once more. */
+  check(rule: Rule): void {
+    this.tested[rule] = (this.tested[rule] ?? 0) + 1;
+  }
+
+  violated(rule: Rule, file: string, line: number, what: string): void {
+    this.broken[rule] = (this.broken[rule] ?? 0) + 1;
+    if (this.first.length < MOST_KEPT) this.first.push({ rule, file, line, what });
+  }
+
+  checks(rule: Rule): number {
+    return this.tested[rule] ?? 0;
+  }
+
+  violations(rule: Rule): number {
+    return this.broken[rule] ?? 0;
+  }
+
+  get total(): number {
+    return Object.values(this.broken).reduce((sum, count) => sum + count, 0);
+  }
+}

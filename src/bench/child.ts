@@ -1,0 +1,47 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { parseExperiment } from '../experiment/load.js';
+import { simulate } from '../experiment/simulate.js';
+import { benchCases } from './cases.js';
+
+const EXPERIMENTS = fileURLToPath(new URL('../../experiments/', import.meta.url));
+const MAIN = fileURLToPath(new URL('main.js', import.meta.url));
+
+/** What one run took. */
+export interface Run {
+  readonly requests: number;
+  readonly seconds: number;
+  readonly requestsPerSecond: number;
+  readonly peakRssBytes: number;
+  readonly digest: string;
+}
+
+/** Which run: a case by name, with overrides of its experiment. */
+export interface RunChoice {
+  readonly name: string;
+  readonly trace: string | undefined;
+  readonly overrides: readonly string[];
+}
+
+/** Runs a case in a process of its own, so that its peak memory is its own and nothing is warm from the run before. */
+export function runInChild({ name, trace, overrides }: RunChoice): Run {
+  const traceFlag = trace === undefined ? [] : ['--trace', trace];
+  const args = [MAIN, '--child', '--only', name, ...traceFlag, ...overrides.flatMap((one) => ['--set', one])];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`benchmark ${name} ${overrides.join(' ')} failed:\n${stderr}`);
+  return JSON.parse(stdout);
+}
+
+/** Runs a case in this process. */
+export async function runHere({ name, trace, overrides }: RunChoice): Promise<Run> {
+  const found = benchCases(trace).find((one) => one.name === name);
+  if (found === undefined) throw new Error(`no benchmark is called ${name}`);
+  const experiment = await parseExperiment(found.experiment, `${EXPERIMENTS}bench.yaml`, overrides);
+  const { wall, requests, digest } = (await simulate(experiment)).summary;
+  return { ...wall, requests: requests.offered, digest };
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)];
+}

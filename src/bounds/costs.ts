@@ -1,0 +1,98 @@
+import type { ModelSpec } from '../core/model.js';
+import type { Windows } from './requests.js';
+
+/** A batch size that may be used, and the time of one execution at it. */
+export interface BatchKind {
+  readonly size: number;
+  readonly execNs: number;
+}
+
+/** The sizes of a model that a policy limited to `maxBatch` uses, ascending; the smallest always is one. */
+export function batchKinds({ batchSizes, execNs }: ModelSpec, maxBatch: number): BatchKind[] {
+  return batchSizes
+    .map((size, i) => ({ size, execNs: execNs[i] }))
+    .filter(({ size }, i) => i === 0 || size <= maxBatch);
+}
+
+/**
+ * The least GPU time that each request can take, ns, if it may share a batch with any others of its model:
+ * min e(b) / b over the sizes b that end within its objective.
+ */
+export function fluidCosts(windows: Windows, kinds: readonly (readonly BatchKind[])[]): Float64Array {
+  const { arrivalNs, deadlineNs, byModel, firstOf } = windows;
+  const costNs = new Float64Array(windows.count).fill(Number.POSITIVE_INFINITY);
+  for (let model = 0; model < kinds.length; model++) {
+    for (const { size, execNs } of kinds[model]) {
+      for (let p = firstOf[model]; p < firstOf[model + 1]; p++) {
+        const i = byModel[p];
+        if (deadlineNs[i] - arrivalNs[i] >= execNs) costNs[i] = Math.min(costNs[i], execNs / size);
+      }
+    }
+  }
+  return costNs;
+}
+
+/**
+ * The least GPU time that each request can take, ns, given which others there are: a batch of size b that holds
+ * request i starts at some s in [a_i, d_i − e(b)] and holds only requests j of the same model with
+ * a_j ≤ s ≤ d_j − e(b). So it takes at least e(b) / min(b, most such j at any such s), and min over b of that.
+ */
+export function windowCosts(windows: Windows, kinds: readonly (readonly BatchKind[])[]): Float64Array {
+  const { arrivalNs, deadlineNs, byModel, firstOf } = windows;
+  const costNs = new Float64Array(windows.count).fill(Number.POSITIVE_INFINITY);
+  for (let model = 0; model < kinds.length; model++) {
+    for (const { size, execNs } of kinds[model]) {
+      const fitting = byModel
+        .subarray(firstOf[model], firstOf[model + 1])
+        .filter((i) => deadlineNs[i] - arrivalNs[i] >= execNs);
+      const most = mostCompanions(
+        Float64Array.from(fitting, (i) => arrivalNs[i]),
+        Float64Array.from(fitting, (i) => deadlineNs[i] - execNs),
+      );
+      for (let p = 0; p < fitting.length; p++) {
+        const i = fitting[p];
+        costNs[i] = Math.min(costNs[i], execNs / Math.min(size, most[p]));
+      }
+    }
+  }
+  return costNs;
+}
+
+/**
+ * For each interval [from, to] the most intervals, itself included, that have a point in common with each
+ * other within it. `from` ascends, and no `to` lies before its `from`.
+ */
+function mostCompanions(from: Float64Array, to: Float64Array): Int32Array {
+  const count = from.length;
+  const open = openAt(from, to);
+  // The number of open intervals only rises where one begins, so only beginnings need a look. Going backwards,
+  // the stack holds those with more open than at any beginning before them, from the present one on.
+  const stack = new Int32Array(count);
+  const most = new Int32Array(count);
+  let depth = 0;
+  for (let p = count - 1; p >= 0; p--) {
+    while (depth > 0 && open[stack[depth - 1]] <= open[p]) depth--;
+    stack[depth++] = p;
+    let low = 0;
+    let high = depth - 1;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (from[stack[middle]] <= to[p]) high = middle;
+      else low = middle + 1;
+    }
+    most[p] = open[stack[low]];
+  }
+  return most;
+}
+
+/** How many intervals hold each interval's beginning, those that begin there later in the list left out. */
+function openAt(from: Float64Array, to: Float64Array): Int32Array {
+  const ends = to.slice().sort();
+  const open = new Int32Array(from.length);
+  let ended = 0;
+  for (let p = 0; p < from.length; p++) {
+    while (ends[ended] < from[p]) ended++;
+    open[p] = p + 1 - ended;
+  }
+  return open;
+}

@@ -1,0 +1,134 @@
+import { mostWork } from './most-work.js';
+import type { Windows } from './requests.js';
+
+/** Passes over the requests that one bound may take, and the share of it that is not worth another. */
+const MOST_PASSES = 64;
+const PRECISION = 1e-3;
+
+export interface ServedBound {
+  /** Requests, as a real number. */
+  readonly served: number;
+  /**
+   * For each request the least limit on costs at which it could not be finished beside all requests that cost no more,
+   * of the limits that were tried, ns; Infinity: always finished. Its inverse is what GPU time is worth in its window.
+   */
+  readonly scarceNs: Float64Array;
+}
+
+/**
+ * The most requests that can be served if each takes at least `costNs` of GPU time within its window: the value of a
+ * linear programme, or at most 0.1 % more. Where that precision needs more than 64 passes (hundreds of different costs,
+ * spread evenly) it ends earlier.
+ *
+ * With S_k the requests that cost at most c_k, the k-th smallest cost, and f(S) the most work that can be done
+ * on S, serving by ascending cost is optimal and serves Σ f(S_k) · (1/c_k − 1/c_{k+1}), where 1/c of the last
+ * successor is 0. Only some f(S_k) are computed; between two of them f can rise by no more than it rises
+ * between them, and by no more than the cost of the requests that are added.
+ */
+export function mostServed(windows: Windows, costNs: Float64Array, gpus: number): ServedBound {
+  const scarceNs = new Float64Array(windows.count).fill(Number.POSITIVE_INFINITY);
+  if (windows.count === 0) return { served: 0, scarceNs };
+  const work = (limitNs: number) => mostWork(windows, costNs, limitNs, gpus, scarceNs);
+  const levels = costLevels(costNs);
+  const last = levels.costNs.length - 1;
+  const bracket = new Bracket(levels);
+  bracket.pin(last, work(levels.costNs[last]));
+  for (let pass = 1; pass < MOST_PASSES; pass++) {
+    const k = bracket.worthKnowing();
+    if (k < 0) break;
+    bracket.pin(k, work(levels.costNs[k]));
+  }
+  return { served: bracket.value(), scarceNs };
+}
+
+interface CostLevels {
+  /** The different costs, ascending. */
+  readonly costNs: Float64Array;
+  /** Work of all requests that cost at most as much. */
+  readonly offeredNs: Float64Array;
+}
+
+function costLevels(costNs: Float64Array): CostLevels {
+  const sorted = costNs.slice().sort();
+  const levels = new Float64Array(sorted.length);
+  const offeredNs = new Float64Array(sorted.length);
+  let count = 0;
+  let totalNs = 0;
+  for (let i = 0; i < sorted.length; i++) {
+    totalNs += sorted[i];
+    if (i + 1 < sorted.length && sorted[i + 1] === sorted[i]) continue;
+    levels[count] = sorted[i];
+    offeredNs[count++] = totalNs;
+  }
+  return { costNs: levels.slice(0, count), offeredNs: offeredNs.slice(0, count) };
+}
+
+/** What is known of f at each level: exact where it was pinned, in between from below and above. */
+class Bracket {
+  private readonly below: Float64Array;
+  private readonly above: Float64Array;
+  /** 1/c_k − 1/c_{k+1}. */
+  private readonly weight: Float64Array;
+  private readonly pinned: number[] = [];
+
+  constructor(private readonly levels: CostLevels) {
+    const { costNs, offeredNs } = levels;
+    this.below = new Float64Array(costNs.length);
+    this.above = offeredNs.slice();
+    this.weight = costNs.map((cost, k) => 1 / cost - (k + 1 < costNs.length ? 1 / costNs[k + 1] : 0));
+  }
+
+  /** f at level `k` is `workNs`; tells on its neighbours as far as the next pinned ones. */
+  pin(k: number, workNs: number): void {
+    const { below, above } = this;
+    const { offeredNs } = this.levels;
+    const at = this.pinned.filter((other) => other < k).length;
+    const from = at === 0 ? 0 : this.pinned[at - 1] + 1;
+    const to = at === this.pinned.length ? k : this.pinned[at] - 1;
+    for (let j = from; j < k; j++) {
+      above[j] = Math.min(above[j], workNs);
+      below[j] = Math.max(below[j], workNs - (offeredNs[k] - offeredNs[j]));
+    }
+    for (let j = k + 1; j <= to; j++) {
+      above[j] = Math.min(above[j], workNs + offeredNs[j] - offeredNs[k]);
+      below[j] = Math.max(below[j], workNs);
+    }
+    below[k] = workNs;
+    above[k] = workNs;
+    this.pinned.splice(at, 0, k);
+  }
+
+  /** The level that halves the largest doubt between two pinned ones; −1 when all of it is small. */
+  worthKnowing(): number {
+    let totalDoubt = 0;
+    let largest = 0;
+    let begin = 0;
+    for (let at = 0, from = 0; at < this.pinned.length; from = this.pinned[at++] + 1) {
+      const doubt = this.doubt(from, this.pinned[at]);
+      totalDoubt += doubt;
+      if (doubt > largest) {
+        largest = doubt;
+        begin = from;
+      }
+    }
+    if (totalDoubt <= PRECISION * this.value()) return -1;
+    let k = begin;
+    for (let doubt = this.doubtAt(k); doubt < largest / 2; doubt += this.doubtAt(k)) k++;
+    return k;
+  }
+
+  /** Upper bound of the whole. */
+  value(): number {
+    return this.above.reduce((sum, workNs, k) => sum + workNs * this.weight[k], 0);
+  }
+
+  private doubt(from: number, to: number): number {
+    let sum = 0;
+    for (let k = from; k < to; k++) sum += this.doubtAt(k);
+    return sum;
+  }
+
+  private doubtAt(k: number): number {
+    return (this.above[k] - this.below[k]) * this.weight[k];
+  }
+}

@@ -1,0 +1,102 @@
+import type { Windows } from './requests.js';
+
+/** A price of GPU time that changes from slice to slice of a run; piecewise constant. */
+export class PriceCurve {
+  /** Price per ns within each slice, to be set; `settle` takes it over. */
+  readonly perNs: Float64Array;
+  /** Time of each slice in which a request's window is open: nothing runs at other times. */
+  readonly openNs: Float64Array;
+  /** Start of the span that `cheapest` found last. */
+  cheapestNs = 0;
+  private readonly beginNs: number;
+  /** Price of all time before each slice. */
+  private readonly paid: Float64Array;
+
+  constructor(
+    windows: Windows,
+    private readonly sliceNs: number,
+  ) {
+    const endNs = windows.deadlineNs.reduce((last, deadline) => Math.max(last, deadline), 0);
+    this.beginNs = windows.arrivalNs[0];
+    // One more, for spans that end where the last slice does.
+    const slices = Math.floor((endNs - this.beginNs) / sliceNs) + 2;
+    this.perNs = new Float64Array(slices);
+    this.paid = new Float64Array(slices);
+    this.openNs = new Float64Array(slices);
+    forEachOpen(windows, (fromNs, toNs) => this.spread(fromNs, toNs, this.openNs));
+  }
+
+  /** Raises the price from `fromNs` to `toNs` to at least `price`. */
+  raise(fromNs: number, toNs: number, price: number): void {
+    const last = Math.floor((toNs - this.beginNs) / this.sliceNs);
+    for (let j = Math.floor((fromNs - this.beginNs) / this.sliceNs); j <= last; j++)
+      this.perNs[j] = Math.max(this.perNs[j], price);
+  }
+
+  /** Takes over what `perNs` says now; returns the price of all time that is open. */
+  settle(): number {
+    const { perNs, paid, sliceNs } = this;
+    for (let j = 1; j < paid.length; j++) paid[j] = paid[j - 1] + perNs[j - 1] * sliceNs;
+    return perNs.reduce((sum, price, j) => sum + price * this.openNs[j], 0);
+  }
+
+  /** The least price of a span as long as `execNs` that begins in [fromNs, toNs]. */
+  cheapest(fromNs: number, toNs: number, execNs: number): number {
+    const { sliceNs } = this;
+    this.cheapestNs = fromNs;
+    let least = this.price(fromNs, execNs);
+    least = this.cheaper(toNs, execNs, least);
+    // In between the price is linear but where the span's begin or end passes from slice to slice.
+    for (let at = this.nextSlice(fromNs); at < toNs; at += sliceNs) least = this.cheaper(at, execNs, least);
+    for (let at = this.nextSlice(fromNs + execNs) - execNs; at < toNs; at += sliceNs)
+      least = this.cheaper(at, execNs, least);
+    return least;
+  }
+
+  /** Adds the time from `fromNs` to `toNs` to the slices that it lies in. */
+  spread(fromNs: number, toNs: number, slices: Float64Array): void {
+    const { beginNs, sliceNs } = this;
+    const last = Math.floor((toNs - beginNs) / sliceNs);
+    let at = fromNs;
+    for (let j = Math.floor((fromNs - beginNs) / sliceNs); j < last; j++) {
+      const next = beginNs + (j + 1) * sliceNs;
+      slices[j] += next - at;
+      at = next;
+    }
+    slices[last] += toNs - at;
+  }
+
+  private cheaper(startNs: number, execNs: number, least: number): number {
+    const price = this.price(startNs, execNs);
+    if (price >= least) return least;
+    this.cheapestNs = startNs;
+    return price;
+  }
+
+  private price(startNs: number, execNs: number): number {
+    return this.until(startNs + execNs) - this.until(startNs);
+  }
+
+  private until(timeNs: number): number {
+    const at = (timeNs - this.beginNs) / this.sliceNs;
+    const j = Math.floor(at);
+    return this.paid[j] + (at - j) * this.sliceNs * this.perNs[j];
+  }
+
+  private nextSlice(timeNs: number): number {
+    return this.beginNs + (Math.floor((timeNs - this.beginNs) / this.sliceNs) + 1) * this.sliceNs;
+  }
+}
+
+/** Calls `visit` for each span of time in which at least one window is open. */
+export function forEachOpen(
+  { count, arrivalNs, deadlineNs }: Windows,
+  visit: (fromNs: number, toNs: number) => void,
+): void {
+  let untilNs = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < count; i++) {
+    if (deadlineNs[i] <= untilNs) continue;
+    visit(Math.max(untilNs, arrivalNs[i]), deadlineNs[i]);
+    untilNs = deadlineNs[i];
+  }
+}

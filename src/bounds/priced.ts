@@ -1,0 +1,117 @@
+import type { BatchKind } from './costs.js';
+import { forEachOpen } from './price-curve.js';
+import { type Queue, queuesOf } from './queues.js';
+import type { Windows } from './requests.js';
+
+/** Steps of the search for the best price; each leaves 0.618 of the interval. */
+const STEPS = 32;
+const GOLDEN = (Math.sqrt(5) - 1) / 2;
+
+/** A bound and the price per ns that gives it. */
+export interface PricedBound {
+  /** The most requests, as a real number, that one GPU can serve. */
+  readonly served: number;
+  readonly price: number;
+}
+
+/**
+ * Bounds what one GPU can serve by a constant price on its time. At any price λ a schedule serves no more than
+ * λ · (time in which there is something to do) + what it serves less λ · (time of its batches), and the second part
+ * splits into models that need not care for each other. The best price gives the bound.
+ *
+ * `costNs` are window costs, for models whose requests do not expire in the order in which they arrive.
+ */
+export function priced(
+  windows: Windows,
+  kinds: readonly (readonly BatchKind[])[],
+  costNs: Float64Array,
+): PricedBound {
+  if (windows.count === 0) return { served: 0, price: 0 };
+  let openNs = 0;
+  forEachOpen(windows, (fromNs, toNs) => {
+    openNs += toNs - fromNs;
+  });
+  const profits = queuesOf(windows, kinds).map((queue) => profitOf(queue, costNs));
+  const bound = (price: number) => profits.reduce((sum, profit) => sum + profit(price), price * openNs);
+  return leastOf(bound, 1 / costNs.reduce((least, cost) => Math.min(least, cost)));
+}
+
+/** Served requests less the price of the batches, at most, for a price per ns. */
+type Profit = (price: number) => number;
+
+function profitOf(queue: Queue, costNs: Float64Array): Profit {
+  const grouped = groupProfit(queue);
+  if (queue.exact) return grouped;
+  const single = singleProfit(Float64Array.from(queue.requests, (i) => costNs[i]));
+  return (price) => Math.min(grouped(price), single(price));
+}
+
+/** Batches are runs of neighbours in the queue, and the best set of runs is found in order. */
+function groupProfit({ kinds, arrivalNs, deadlineNs }: Queue): Profit {
+  const count = arrivalNs.length;
+  const largest = kinds.map(({ size, execNs }) => largestGroups(arrivalNs, deadlineNs, size, execNs));
+  const best = new Float64Array(count + 1);
+  return (price) => {
+    for (let i = 0; i < count; i++) {
+      let most = best[i];
+      for (let k = 0; k < kinds.length; k++) {
+        const members = largest[k][i];
+        if (members === 0) continue;
+        most = Math.max(most, best[i + 1 - members] + members - price * kinds[k].execNs);
+      }
+      best[i + 1] = most;
+    }
+    return best[count];
+  };
+}
+
+/** How many requests a batch can hold whose last is request i; 0 if it cannot hold that one. */
+function largestGroups(
+  arrivalNs: Float64Array,
+  deadlineNs: Float64Array,
+  size: number,
+  execNs: number,
+): Int32Array {
+  let first = 0;
+  return Int32Array.from(arrivalNs, (arrival, i) => {
+    while (first <= i && deadlineNs[first] < arrival + execNs) first++;
+    return Math.min(size, i - first + 1);
+  });
+}
+
+/** Each request for itself, at its least share of a batch. */
+function singleProfit(costNs: Float64Array): Profit {
+  return (price) => costNs.reduce((sum, cost) => sum + Math.max(0, 1 - price * cost), 0);
+}
+
+/** The least value met on [0, most] by golden section; every value is a bound, wherever the search goes. */
+function leastOf(bound: (price: number) => number, most: number): PricedBound {
+  let best: PricedBound = { served: bound(0), price: 0 };
+  const look = (price: number) => {
+    const served = bound(price);
+    if (served < best.served) best = { served, price };
+    return served;
+  };
+  let low = 0;
+  let high = most;
+  let left = high - GOLDEN * (high - low);
+  let right = low + GOLDEN * (high - low);
+  let atLeft = look(left);
+  let atRight = look(right);
+  for (let step = 0; step < STEPS; step++) {
+    if (atLeft <= atRight) {
+      high = right;
+      right = left;
+      atRight = atLeft;
+      left = high - GOLDEN * (high - low);
+      atLeft = look(left);
+    } else {
+      low = left;
+      left = right;
+      atLeft = atRight;
+      right = low + GOLDEN * (high - low);
+      atRight = look(right);
+    }
+  }
+  return best;
+}

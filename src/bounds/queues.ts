@@ -1,0 +1,38 @@
+import type { BatchKind } from './costs.js';
+import type { Windows } from './requests.js';
+
+/** The requests of one model in order of arrival, with deadlines that ascend too. */
+export interface Queue {
+  readonly kinds: readonly BatchKind[];
+  /** Indices among the windows. */
+  readonly requests: Int32Array;
+  readonly arrivalNs: Float64Array;
+  /** Never descending, and at least the request's own. */
+  readonly deadlineNs: Float64Array;
+  /** Whether every deadline is the request's own. */
+  readonly exact: boolean;
+}
+
+/**
+ * One queue for each model that has requests. Where a request expires before an earlier one, it is given the deadline of
+ * that one: what could be served before still can, and batches may be taken in order (README.md).
+ */
+export function queuesOf(windows: Windows, kinds: readonly (readonly BatchKind[])[]): Queue[] {
+  const queues: Queue[] = [];
+  for (let model = 0; model < kinds.length; model++) {
+    const requests = windows.byModel.subarray(windows.firstOf[model], windows.firstOf[model + 1]);
+    if (requests.length === 0) continue;
+    const deadlineNs = new Float64Array(requests.length);
+    let latestNs = 0;
+    let exact = true;
+    for (let p = 0; p < requests.length; p++) {
+      const ownNs = windows.deadlineNs[requests[p]];
+      if (ownNs < latestNs) exact = false;
+      latestNs = Math.max(latestNs, ownNs);
+      deadlineNs[p] = latestNs;
+    }
+    const arrivalNs = Float64Array.from(requests, (i) => windows.arrivalNs[i]);
+    queues.push({ kinds: kinds[model], requests, arrivalNs, deadlineNs, exact });
+  }
+  return queues;
+}

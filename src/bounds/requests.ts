@@ -1,0 +1,55 @@
+import { invariant } from '../core/invariant.js';
+
+/** Requests of a run as a struct of arrays with one element a request, in order of arrival. */
+export interface OfferedRequests {
+  readonly count: number;
+  /** Index among the models of the run. */
+  readonly model: Int32Array;
+  /** ns since the start of the run, never descending. */
+  readonly arrivalNs: Float64Array;
+  /** Latency objective, ns: the answer is due at `arrivalNs + sloNs`. */
+  readonly sloNs: Float64Array;
+}
+
+/** The requests that some batch could serve in time, each with a window [arrival, deadline]; in order of arrival. */
+export interface Windows {
+  readonly count: number;
+  readonly arrivalNs: Float64Array;
+  readonly deadlineNs: Float64Array;
+  /** Indices of the requests, model by model, those of a model in order of arrival. */
+  readonly byModel: Int32Array;
+  /** The requests of model m are `byModel[firstOf[m]]` to `byModel[firstOf[m + 1] - 1]`. */
+  readonly firstOf: Int32Array;
+}
+
+/** `leastNs`: for each model, the shortest execution; a request with a tighter objective cannot be served. */
+export function servableWindows(requests: OfferedRequests, leastNs: Float64Array): Windows {
+  const { model, arrivalNs, sloNs } = requests;
+  const kept = new Int32Array(requests.count);
+  let count = 0;
+  for (let i = 0; i < requests.count; i++) {
+    invariant(i === 0 || arrivalNs[i] >= arrivalNs[i - 1], 'requests are sorted by arrival');
+    if (sloNs[i] >= leastNs[model[i]]) kept[count++] = i;
+  }
+  const indices = kept.subarray(0, count);
+  return {
+    count,
+    arrivalNs: Float64Array.from(indices, (i) => arrivalNs[i]),
+    deadlineNs: Float64Array.from(indices, (i) => arrivalNs[i] + sloNs[i]),
+    ...groupByModel(
+      Int32Array.from(indices, (i) => model[i]),
+      leastNs.length,
+    ),
+  };
+}
+
+/** A counting sort: stable, so that each model's requests stay in order of arrival. */
+function groupByModel(model: Int32Array, models: number): Pick<Windows, 'byModel' | 'firstOf'> {
+  const firstOf = new Int32Array(models + 1);
+  for (let i = 0; i < model.length; i++) firstOf[model[i] + 1]++;
+  for (let m = 0; m < models; m++) firstOf[m + 1] += firstOf[m];
+  const next = firstOf.slice(0, models);
+  const byModel = new Int32Array(model.length);
+  for (let i = 0; i < model.length; i++) byModel[next[model[i]]++] = i;
+  return { byModel, firstOf };
+}

@@ -1,0 +1,65 @@
+import { invariant } from '../core/invariant.js';
+import type { ModelSpec } from '../core/model.js';
+import { batchKinds, fluidCosts, windowCosts } from './costs.js';
+import { mostServed } from './most-served.js';
+import { priced } from './priced.js';
+import { type OfferedRequests, servableWindows } from './requests.js';
+import { timePriced } from './time-priced.js';
+
+/** Largest batch that policies use unless told otherwise. */
+const DEFAULT_MAX_BATCH = 8;
+
+export interface BoundedCluster {
+  readonly models: readonly ModelSpec[];
+  readonly gpus: number;
+  /** Largest batch size that may be used; 8 by default. */
+  readonly maxBatch?: number;
+}
+
+/** How many of a run's requests can be served within their objectives at most: whole requests. */
+export interface UpperBounds {
+  /** Every batch of every model is full. */
+  readonly fluid: number;
+  /** Batches hold only requests that can meet in one. At most `fluid`. */
+  readonly windowLimited: number;
+  /** The same by a price on GPU time, mostly less; null for several GPUs, where it is not proved. */
+  readonly priced: number | null;
+  /** The same by a price that changes over time. At most `priced`; null likewise. */
+  readonly timePriced: number | null;
+}
+
+/**
+ * What no scheduler can pass on these requests, even if it knew all of them beforehand. Left out, and so in every
+ * scheduler's favour: weights that must be loaded, memory, the network, copies and what the controller needs.
+ * Executions take what the profile says. Proofs in README.md.
+ *
+ * @example
+ * upperBounds(
+ *   { count: 2, model: Int32Array.of(0, 0), arrivalNs: Float64Array.of(0, 0), sloNs: Float64Array.of(5e6, 5e6) },
+ *   { models: [resnet50], gpus: 1 },
+ * ).windowLimited; // 2, if a batch of two takes 5 ms or less
+ */
+export function upperBounds(requests: OfferedRequests, cluster: BoundedCluster): UpperBounds {
+  const { models, gpus, maxBatch = DEFAULT_MAX_BATCH } = cluster;
+  invariant(gpus >= 1 && maxBatch >= 1, 'there is a GPU, and a batch holds a request');
+  const kinds = models.map((model) => batchKinds(model, maxBatch));
+  const leastNs = Float64Array.from(kinds, (sizes) => Math.min(...sizes.map(({ execNs }) => execNs)));
+  const windows = servableWindows(requests, leastNs);
+  const costNs = windowCosts(windows, kinds);
+  const fluid = whole(mostServed(windows, fluidCosts(windows, kinds), gpus).served);
+  const shared = mostServed(windows, costNs, gpus);
+  const windowLimited = Math.min(fluid, whole(shared.served));
+  if (gpus > 1) return { fluid, windowLimited, priced: null, timePriced: null };
+  const constant = priced(windows, kinds, costNs);
+  return {
+    fluid,
+    windowLimited,
+    priced: whole(constant.served),
+    timePriced: whole(Math.min(constant.served, timePriced(windows, kinds, constant.price, shared.scarceNs))),
+  };
+}
+
+/** Nobody serves parts of requests. What sums of fractions may lose to rounding is given back first. */
+function whole(requests: number): number {
+  return Math.floor(requests * (1 + 1e-9) + 1e-6);
+}

@@ -1,0 +1,106 @@
+import type { OfferedRequests } from '../bounds/requests.js';
+import { upperBounds } from '../bounds/upper-bounds.js';
+import { EscapementError } from '../core/errors.js';
+import type { ModelSpec } from '../core/model.js';
+import { NS_PER_S } from '../core/units.js';
+import type { BoundFigures } from '../metrics/results.js';
+import { trueModels } from '../sim/true-models.js';
+import type { StreamedSource } from '../workload/source.js';
+import type { Experiment } from './experiment.js';
+import { type OpenedWorkloads, openWorkloads } from './open-workloads.js';
+
+const INITIAL_CAPACITY = 1 << 12;
+
+/**
+ * Upper bounds on the goodput of any scheduler in an experiment, the counted requests of which it reads without
+ * running them. Batches are limited by the policy's `maxBatch` where it has one. GPUs run at the fastest clock that
+ * the experiment sets. Executions take what they do with `cluster.noise.profile`; where other noise shortens them, the
+ * bounds hold on average only. Throws `E_CONFIG_VALUE` for closed-loop workloads, whose requests depend on the answers,
+ * and coded errors for bad traces.
+ *
+ * @example
+ * const { bestRps } = await boundOf(await loadExperiment('experiments/schedule-ahead.yaml'));
+ */
+export async function boundOf(experiment: Experiment): Promise<BoundFigures> {
+  checkOpenLoop(experiment);
+  const { cluster, models, policy, seed, warmupNs } = experiment;
+  const workload = await openWorkloads(experiment);
+  const requests = await readCounted(workload, warmupNs);
+  const maxBatch = policy.options.maxBatch;
+  const bounds = upperBounds(requests, {
+    models: atFastestClock(trueModels(models, cluster.noise.profile, seed), cluster.gpuClock),
+    gpus: cluster.gpus,
+    maxBatch: typeof maxBatch === 'number' ? maxBatch : Number.POSITIVE_INFINITY,
+  });
+  const seconds = (workload.durationNs - warmupNs) / NS_PER_S;
+  const { fluid, windowLimited, priced, timePriced } = bounds;
+  return {
+    offeredRps: requests.count / seconds,
+    fluidRps: fluid / seconds,
+    windowLimitedRps: windowLimited / seconds,
+    pricedRps: priced === null ? null : priced / seconds,
+    timePricedRps: timePriced === null ? null : timePriced / seconds,
+    bestRps: Math.min(windowLimited, timePriced ?? windowLimited) / seconds,
+  };
+}
+
+function checkOpenLoop({ workloads, file }: Experiment): void {
+  const index = workloads.findIndex(({ kind }) => kind === 'closed-loop');
+  if (index < 0) return;
+  throw new EscapementError(
+    'E_CONFIG_VALUE',
+    'closed-loop clients send when they are answered, so their requests depend on the scheduler and have no bound; take another kind of workload',
+    { file, key: workloads.length === 1 ? 'workload.kind' : `workload.${index}.kind` },
+  );
+}
+
+/** Reads a workload to its end and keeps what a summary counts: all that arrives after the warm-up. */
+async function readCounted({ source }: OpenedWorkloads, warmupNs: number): Promise<OfferedRequests> {
+  const requests = new RequestList();
+  for (;;) {
+    if (source.starved) await source.refill();
+    else if (source.timeNs === Number.POSITIVE_INFINITY) return requests;
+    else {
+      if (source.timeNs >= warmupNs) requests.add(source);
+      source.advance();
+    }
+  }
+}
+
+class RequestList implements OfferedRequests {
+  count = 0;
+  model = new Int32Array(INITIAL_CAPACITY);
+  arrivalNs = new Float64Array(INITIAL_CAPACITY);
+  sloNs = new Float64Array(INITIAL_CAPACITY);
+
+  add({ model, timeNs, sloNs }: StreamedSource): void {
+    if (this.count === this.model.length) this.grow();
+    this.model[this.count] = model;
+    this.arrivalNs[this.count] = timeNs;
+    this.sloNs[this.count] = sloNs;
+    this.count++;
+  }
+
+  private grow(): void {
+    const { model, arrivalNs, sloNs } = this;
+    this.model = new Int32Array(this.count * 2);
+    this.arrivalNs = new Float64Array(this.count * 2);
+    this.sloNs = new Float64Array(this.count * 2);
+    this.model.set(model);
+    this.arrivalNs.set(arrivalNs);
+    this.sloNs.set(sloNs);
+  }
+}
+
+/** Profiles are measured at the nominal clock; one that a GPU may exceed would not be the least time. */
+function atFastestClock(
+  models: readonly ModelSpec[],
+  changes: readonly { readonly factor: number }[],
+): readonly ModelSpec[] {
+  const fastest = changes.reduce((most, { factor }) => Math.max(most, factor), 1);
+  if (fastest === 1) return models;
+  return models.map((model) => ({
+    ...model,
+    execNs: model.execNs.map((execNs) => Math.round(execNs / fastest)),
+  }));
+}

@@ -1,0 +1,95 @@
+import { type ErrorPlace, EscapementError } from '../core/errors.js';
+import type { VariedKey } from '../metrics/results.js';
+import type { SourceDocument } from './document.js';
+import { keyExists } from './keys.js';
+import { isOverrideKey } from './overrides.js';
+
+/** An axis of a sweep whose values are names, each of which stands for several overrides. */
+export interface CaseAxis {
+  readonly key: string;
+  readonly cases: readonly Case[];
+}
+
+export interface Case {
+  readonly name: string;
+  /** In the form of `--set`, with values in JSON. */
+  readonly overrides: readonly string[];
+}
+
+/**
+ * The axes of `sweep.cases` in the order of the file. Throws `E_CONFIG_VALUE` for one without cases, or
+ * named like a key, and `E_CONFIG_KEY` where a case sets what cannot be a key.
+ */
+export function readCases(
+  section: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, unknown>>>>>>,
+  tree: unknown,
+  placeOf: (path: readonly string[]) => ErrorPlace,
+): CaseAxis[] {
+  return Object.entries(section).map(([key, named]) => {
+    const path = ['sweep', 'cases', key];
+    const cases = Object.entries(named).map(([name, values]) => {
+      const wrong = Object.keys(values).find((set) => !isOverrideKey(set));
+      if (wrong !== undefined) {
+        const what = `"${wrong}" is no dotted key such as policy.maxBatch`;
+        throw new EscapementError('E_CONFIG_KEY', what, placeOf([...path, name, wrong]));
+      }
+      return { name, overrides: toOverrides(values) };
+    });
+    if (cases.length === 0)
+      throw new EscapementError('E_CONFIG_VALUE', 'needs at least one case', placeOf(path));
+    if (keyExists(tree, key)) {
+      const what = `${key} is a key of the experiment: give the axis another name`;
+      throw new EscapementError('E_CONFIG_VALUE', what, placeOf(path));
+    }
+    return { key, cases };
+  });
+}
+
+/** The axes as keys that vary, for results. */
+export function caseKeys(axes: readonly CaseAxis[]): VariedKey[] {
+  return axes.map(({ key, cases }) => ({ key, values: cases.map(({ name }) => name) }));
+}
+
+/** What the chosen case of each axis sets. */
+export function caseOverrides(
+  axes: readonly CaseAxis[],
+  chosen: Readonly<Record<string, string>>,
+): readonly string[] {
+  return axes.flatMap(({ key, cases }) => caseNamed(cases, chosen[key])?.overrides ?? []);
+}
+
+/**
+ * A mistake in an override of a case as one in the file. Undefined for other errors. `chosen` tells the case of
+ * each axis.
+ */
+export function asMistakeInCase(
+  error: EscapementError,
+  axes: readonly CaseAxis[],
+  chosen: Readonly<Record<string, string>>,
+  source: SourceDocument,
+): EscapementError | undefined {
+  const place = error.place.key ?? '';
+  for (const { key: axis, cases } of axes) {
+    for (const text of caseNamed(cases, chosen[axis])?.overrides ?? []) {
+      const culprit = `--set ${text}`;
+      if (place !== culprit && !place.startsWith(`${culprit}: `)) continue;
+      const path = ['sweep', 'cases', axis, chosen[axis]!, text.slice(0, text.indexOf('='))];
+      const inside = place.slice(culprit.length + 2);
+      const line = source.lineOf(path);
+      return new EscapementError(error.code, error.message.slice(place.length + 2), {
+        file: source.file,
+        ...(line === undefined ? {} : { line }),
+        key: [...path, ...(inside === '' ? [] : [inside])].join('.'),
+      });
+    }
+  }
+  return undefined;
+}
+
+function caseNamed(cases: readonly Case[], name: string | undefined): Case | undefined {
+  return cases.find((one) => one.name === name);
+}
+
+function toOverrides(values: Readonly<Record<string, unknown>>): string[] {
+  return Object.entries(values).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
+}

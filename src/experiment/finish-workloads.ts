@@ -1,0 +1,108 @@
+import { access } from 'node:fs/promises';
+import type * as z from 'zod';
+import { EscapementError } from '../core/errors.js';
+import type { ModelSpec } from '../core/model.js';
+import { offeredMix, type SteadySpec } from '../workload/offered-mix.js';
+import type { WorkloadSpec } from '../workload/spec.js';
+import { DEFAULT_MAX_BATCH, fluidCapacityRps } from './capacity.js';
+import { fileProblem } from './files.js';
+import { relativeTo } from './models.js';
+import { streamsOf } from './open-workloads.js';
+import type { OverriddenTree } from './overrides.js';
+import type { experimentSchema } from './schema.js';
+import { formatDuration } from './units-text.js';
+
+type Config = z.output<typeof experimentSchema>;
+
+/** What the sections need to know of the experiment around them. */
+export interface WorkloadsContext {
+  readonly config: Config;
+  readonly models: readonly ModelSpec[];
+  /** The experiment file: paths are relative to its folder. */
+  readonly file: string;
+  readonly overridden: OverriddenTree;
+}
+
+/**
+ * Adds to each section what it cannot know by itself: where its file is, whether its objective is given, and the
+ * rate or scale that its load comes to. Throws `E_FILE_MISSING`, `E_CONFIG_VALUE` for a load that no GPU can serve
+ * any of, and the errors of reading traces.
+ */
+export function finishWorkloads(context: WorkloadsContext): Promise<WorkloadSpec[]> {
+  return Promise.all(
+    context.config.workload.map(async (section, index) =>
+      withVolume(await withPath(section, index, context), (unit) => capacityIn(unit, index, context)),
+    ),
+  );
+}
+
+type Section = Config['workload'][number];
+
+/** A section whose path, if it has one, is seen from where the program runs. */
+type Placed = Exclude<Section, { kind: 'arrivals' }> | Extract<WorkloadSpec, { kind: 'arrivals' }>;
+
+async function withPath(section: Section, index: number, context: WorkloadsContext): Promise<Placed> {
+  if (!('path' in section)) return section;
+  const { tree, placeOf } = context.overridden;
+  const path = relativeTo(context.file, section.path);
+  await access(path).catch((error) =>
+    Promise.reject(fileProblem(error, path, placeOf(['workload', index, 'path']))),
+  );
+  if (section.kind !== 'arrivals') return { ...section, path };
+  return { ...section, path, overrideSlo: tree.slo !== undefined || section.sloNs !== undefined };
+}
+
+/** Replaces `load` by a rate or a scale; `capacityIn` tells how much of a unit workload makes a load of 1. */
+async function withVolume(
+  section: Placed,
+  capacityIn: (unit: SteadySpec) => Promise<number>,
+): Promise<WorkloadSpec> {
+  switch (section.kind) {
+    case 'poisson':
+    case 'fixed':
+    case 'gamma': {
+      const { load, ratePerS, ...rest } = section;
+      // The schema sees to it that one of both is there.
+      if (load === undefined) return { ...rest, ratePerS: ratePerS as number };
+      return { ...rest, ratePerS: load * (await capacityIn({ ...rest, ratePerS: 1 })) };
+    }
+    case 'azure-2019':
+    case 'azure-2021':
+    case 'azure-llm':
+    case 'azure-like': {
+      const { load, scale = 1, ...rest } = section;
+      if (load === undefined) return { ...rest, scale };
+      return { ...rest, scale: load * (await capacityIn({ ...rest, scale: 1 })) };
+    }
+    default:
+      return section;
+  }
+}
+
+async function capacityIn(
+  unit: SteadySpec,
+  index: number,
+  { config, models, overridden }: WorkloadsContext,
+): Promise<number> {
+  const { slo, seed, cluster, policy } = config;
+  const names = models.map(({ name }) => name);
+  const sloNs = unit.sloNs ?? slo;
+  const mix = await offeredMix(unit, { models: names, sloNs, seed }, streamsOf(index));
+  const { maxBatch } = policy.options;
+  const capacityRps = fluidCapacityRps({
+    models,
+    mix,
+    sloNs,
+    gpus: cluster.gpus,
+    maxBatch: typeof maxBatch === 'number' ? maxBatch : DEFAULT_MAX_BATCH,
+  });
+  const unitRps = mix.reduce((sum, rate) => sum + rate, 0);
+  if (capacityRps > 0 && unitRps > 0) return capacityRps / unitRps;
+  throw new EscapementError(
+    'E_CONFIG_VALUE',
+    unitRps > 0
+      ? `no batch of any of its models ends within ${formatDuration(sloNs)}, so there is no capacity to take a share of`
+      : 'nothing arrives, so there is no load to scale',
+    overridden.placeOf(['workload', index, 'load']),
+  );
+}

@@ -1,0 +1,77 @@
+import type { Threshold } from '../metrics/threshold.js';
+import type { NamedChart } from '../report/chart-sets.js';
+import { type PlanFigure, type PlanPoint, planFigure, touches } from '../report/charts/plan-figure.js';
+import { keyLabel, parseQuantity, valueLabel } from '../report/quantity.js';
+import { atLeast } from './judge.js';
+import type { PlanResult, Tried } from './plan-result.js';
+import { capital, estimateText, goalLabel, namedValue } from './words.js';
+
+/** Values on each side of the answer that the close-up shows. */
+const CLOSE = 3;
+
+/** The charts of a plan: for each target all that was tried, and the neighbourhood of the answer where that is crowded. */
+export function planCharts(plan: PlanResult): NamedChart[] {
+  return plan.targets.flatMap((target, i) => {
+    const whole = figureOf(plan, target, i, plan.tried);
+    // Nothing was measured, or nothing could run.
+    if (whole.points.length === 0) return [];
+    const charts = [{ name: `plan-${i + 1}`, spec: planFigure(whole) }];
+    if (!crowded(plan, whole)) return charts;
+    const near = figureOf(plan, target, i, nearAnswer(plan));
+    const title = `The same around ${namedValue(plan.over.key, plan.answer!)}`;
+    return [...charts, { name: `plan-${i + 1}-close`, spec: planFigure({ ...near, title }) }];
+  });
+}
+
+/** Whether the answer cannot be told from the value before it. */
+function crowded({ answer, before }: PlanResult, { points }: PlanFigure): boolean {
+  if (answer === null || before === null || points.length <= 2 * CLOSE + 1) return false;
+  return touches(points, axisNumber(answer).value, axisNumber(before).value);
+}
+
+function nearAnswer({ tried, answer }: PlanResult): readonly Tried[] {
+  const at = tried.findIndex(({ value }) => value === answer);
+  return tried.slice(Math.max(0, at - CLOSE), at + CLOSE + 1);
+}
+
+function figureOf(plan: PlanResult, target: Threshold, index: number, tried: readonly Tried[]): PlanFigure {
+  const { over, answer, superlative, before } = plan;
+  const label = keyLabel(over.key);
+  const unit = axisNumber(over.to).unit;
+  const figure = (value: string) =>
+    tried.find((one) => one.value === value)?.figures[index]?.estimate ?? null;
+  const reached = (value: string) => `${namedValue(over.key, value)}: ${estimateText(target, figure(value))}`;
+  return {
+    title: `${target.metric} against ${label}`,
+    subtitle: [
+      answer === null
+        ? plan.targets.length > 1
+          ? 'No value that was tried meets every target'
+          : 'No value that was tried meets the target'
+        : `${capital(goalLabel(over.key, superlative))} within the target: ${valueLabel(answer)} (${estimateText(target, figure(answer))})`,
+      ...(before === null ? [] : [reached(before)]),
+      ...(plan.seeds.length > 1 ? [`bars: 95 % confidence over ${plan.seeds.length} seeds`] : []),
+    ].join(' · '),
+    xTitle: unit === '' ? label : `${label} (${unit})`,
+    yTitle: target.unit === 'ms' ? `${target.metric} (ms)` : target.metric,
+    unit: target.unit,
+    limit: target.limit,
+    limitLabel: `target: ${target.text}`,
+    atLeast: atLeast(target),
+    points: tried.flatMap((one) => pointOf(one, plan, target, index)),
+    answer: answer === null ? null : { x: axisNumber(answer).value, label: namedValue(over.key, answer) },
+  };
+}
+
+function pointOf({ value, figures }: Tried, plan: PlanResult, target: Threshold, index: number): PlanPoint[] {
+  const { estimate, meets } = figures[index] ?? { estimate: null, meets: 'no' };
+  if (estimate === null) return [];
+  const { mean, low, high } = estimate;
+  const note = `${namedValue(plan.over.key, value)}: ${estimateText(target, estimate)}`;
+  return [{ x: axisNumber(value).value, mean, low, high, meets, note }];
+}
+
+/** A value as a number in the unit that axes use; of a unit that they do not know, as written. */
+function axisNumber(text: string): { value: number; unit: string } {
+  return parseQuantity(text) ?? { value: Number.parseFloat(text), unit: text.replace(/^[\d.]+\s*/, '') };
+}

@@ -1,0 +1,127 @@
+import { EscapementError } from '../core/errors.js';
+import { expandValues, formatDuration, parseDuration } from '../experiment/units-text.js';
+
+/** What `--over` says: the key to plan, and between which values. */
+export interface Over {
+  readonly key: string;
+  /** As written. */
+  readonly from: string;
+  readonly to: string;
+  readonly step: string | null;
+}
+
+/** The values of a range in ascending order, each by its index; texts are written as in an experiment file. */
+export interface Lattice {
+  readonly size: number;
+  text(index: number): string;
+  /** How far neighbours are apart, for people. */
+  readonly resolution: string;
+}
+
+/** Neighbours are this far apart, as a share, where the key is no whole number and no step is given. */
+const RELATIVE_STEP = 0.01;
+/** Digits of such a value. */
+const DIGITS = 3;
+
+/** Reads `KEY=FROM:TO` or `KEY=FROM:TO:STEP`. Throws `E_USAGE`. */
+export function parseOver(text: string): Over {
+  const match = /^\s*([^=\s]+)\s*=\s*([^:]+):([^:]+)(?::([^:]+))?$/.exec(text);
+  if (match === null) {
+    throw usage(text, 'write KEY=FROM:TO or KEY=FROM:TO:STEP, e.g. cluster.gpus=1:64 or slo=10ms:500ms');
+  }
+  const [, key, from, to, step] = match as unknown as [string, string, string, string, string | undefined];
+  if (key === 'seed') throw usage(text, 'seeds are given with --seeds 1,2,3');
+  return { key, from: from.trim(), to: to.trim(), step: step?.trim() ?? null };
+}
+
+/**
+ * The values to choose from: by the step if one is given, one by one where the key is a whole number (`integer`),
+ * else in steps of about 1 %. Throws `E_USAGE` for what is no range.
+ */
+export function latticeOf(over: Over, integer: boolean): Lattice {
+  const { from, to, step } = over;
+  const [low, high] = [splitNumber(over, from), splitNumber(over, to)];
+  if (step !== null) {
+    splitNumber(over, step);
+    return listed(steps(over, `${from}:${to}:${step}`), `steps of ${step}`);
+  }
+  if (integer) {
+    checkOrder(over, low.value, high.value);
+    return {
+      size: Math.floor(high.value - low.value) + 1,
+      text: (index) => String(low.value + index),
+      resolution: 'steps of 1',
+    };
+  }
+  return listed(relativeSteps(over, low, high), 'steps of about 1 %');
+}
+
+interface Quantity {
+  readonly value: number;
+  readonly unit: string;
+}
+
+function splitNumber(over: Over, text: string): Quantity {
+  const match = /^(\d+\.?\d*|\.\d+)\s*([a-zA-Z%/]*)$/.exec(text);
+  if (match === null) throw usage(written(over), `${text} is not a number, with its unit if it has one`);
+  return { value: Number(match[1]), unit: match[2]! };
+}
+
+/** The list behind an explicit step; its mistakes are those of `--vary`. */
+function steps(over: Over, range: string): string[] {
+  try {
+    const texts = expandValues(range);
+    if (texts.length < 2) throw usage(written(over), 'the step is longer than the range');
+    return texts;
+  } catch (error) {
+    if (error instanceof EscapementError && error.code !== 'E_USAGE') throw usage(over.key, error.message);
+    throw error;
+  }
+}
+
+function relativeSteps(over: Over, low: Quantity, high: Quantity): string[] {
+  if (low.value === 0)
+    throw usage(written(over), `a range from 0 needs a step: ${over.from}:${over.to}:STEP`);
+  if (low.unit === high.unit) return geometric(over, low.value, high.value, (value) => value + low.unit);
+  const [fromNs, toNs] = [over.from, over.to].map((text) => durationOrNull(text));
+  if (fromNs == null || toNs == null) {
+    throw usage(written(over), `mixes units: write both ends in ${low.unit || high.unit}`);
+  }
+  return geometric(over, fromNs, toNs, (value) => formatDuration(Math.round(value)));
+}
+
+/** The ends as they are, and between them numbers of a few digits whose ratios are about equal. */
+function geometric(over: Over, low: number, high: number, textOf: (value: number) => string): string[] {
+  checkOrder(over, low, high);
+  const intervals = Math.max(1, Math.ceil(Math.log(high / low) / Math.log1p(RELATIVE_STEP)));
+  const values = Array.from({ length: intervals - 1 }, (_, i) =>
+    Number((low * (high / low) ** ((i + 1) / intervals)).toPrecision(DIGITS)),
+  );
+  const inside = values.filter((value) => value > low && value < high);
+  return [...new Set([low, ...inside, high].map(textOf))];
+}
+
+function checkOrder(over: Over, low: number, high: number): void {
+  if (low < high) return;
+  throw usage(written(over), `the range must ascend: write ${over.key}=${over.to}:${over.from}`);
+}
+
+function durationOrNull(text: string): number | null {
+  try {
+    return parseDuration(text);
+  } catch {
+    return null;
+  }
+}
+
+function listed(texts: readonly string[], resolution: string): Lattice {
+  return { size: texts.length, text: (index) => texts[index]!, resolution };
+}
+
+function written({ key, from, to, step }: Over): string {
+  return `${key}=${from}:${to}${step === null ? '' : `:${step}`}`;
+}
+
+function usage(text: string, problem: string): EscapementError {
+  return new EscapementError('E_USAGE', `--over ${text}: ${problem}`);
+}

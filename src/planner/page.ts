@@ -1,0 +1,75 @@
+import { html } from '../report/html/markup.js';
+import { gallery, type PageChart, page } from '../report/html/page.js';
+import { type CellText, type Column, facts, section, table } from '../report/html/parts.js';
+import { keyLabel, valueLabel } from '../report/quantity.js';
+import { renderSvg } from '../report/render.js';
+import { commandLine, experimentToRun, quoted, setFlags } from '../report/reproduce.js';
+import { planCharts } from './charts.js';
+import type { PlanResult, Tried } from './plan-result.js';
+import { MEETS, ruleText, verdictLines } from './text.js';
+import { estimateText } from './words.js';
+
+/** A plan as one HTML document: the answer and its margin first, then charts, all that was tried, and how to repeat it. */
+export async function planPage(plan: PlanResult): Promise<string> {
+  const charts: PageChart[] = [];
+  for (const { name, spec } of planCharts(plan)) charts.push({ name, spec, svg: await renderSvg(spec) });
+  const [title, margin] = verdictLines(plan) as [string, string];
+  const body = html`<header>
+<p class="kind">escapement plan · ${plan.name}</p>
+<h1>${title}</h1>
+<p>${margin}.</p>
+${facts(headlineFacts(plan))}
+${plan.notes.map((note) => html`<p class="alert">${note}</p>\n`)}
+</header>
+${section('Charts', gallery(charts))}
+${section('Values tried', html`<p>${ruleText(plan)}</p>\n${triedTable(plan)}`)}
+${section('Reproduce', experimentToRun(plan.experiment, planCommand(plan)))}`;
+  return page(`${plan.name}: ${title}`, body, true);
+}
+
+function headlineFacts({ over, answer, resolution, seeds, tried }: PlanResult) {
+  return [
+    {
+      label: `Planned: ${keyLabel(over.key)}`,
+      value: answer === null ? 'none' : valueLabel(answer),
+      note: `of ${valueLabel(over.from)} to ${valueLabel(over.to)}, ${resolution}`,
+    },
+    {
+      label: 'Runs',
+      value: String(tried.length * seeds.length),
+      note: `${tried.length} values × ${seeds.length} seeds`,
+    },
+    {
+      label: seeds.length === 1 ? 'Seed' : 'Seeds',
+      value: seeds.join(', '),
+      note: seeds.length === 1 ? 'one repetition: no confidence interval' : 'the same at every value',
+    },
+  ];
+}
+
+function triedTable({ over, targets, tried }: PlanResult) {
+  const columns: Column[] = [
+    { title: keyLabel(over.key), numeric: true },
+    ...targets.map(({ text }) => ({ title: text, numeric: true })),
+    { title: 'Meets' },
+  ];
+  const rows = tried.map((one: Tried, i): CellText[] => [
+    { text: valueLabel(one.value), sort: i },
+    ...targets.map((target, k) => ({
+      text: one.figures[k] === undefined ? 'cannot run' : estimateText(target, one.figures[k].estimate),
+      sort: one.figures[k]?.estimate?.mean ?? 0,
+    })),
+    { text: one.refused ?? MEETS[one.meets] },
+  ]);
+  return table(columns, rows, true);
+}
+
+function planCommand({ over, targets, seeds, overrides }: PlanResult): string {
+  const range = [over.from, over.to, ...(over.step === null ? [] : [over.step])].join(':');
+  return commandLine('plan', [
+    ...targets.map(({ text }) => `--target ${quoted(text)}`),
+    `--over ${quoted(`${over.key}=${range}`)}`,
+    ...setFlags(overrides),
+    `--seeds ${seeds.join(',')}`,
+  ]);
+}

@@ -1,0 +1,153 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { EscapementError } from '../core/errors.js';
+import { numberKind } from '../experiment/keys.js';
+import { readExperimentSource } from '../experiment/load.js';
+import { applyOverrides } from '../experiment/overrides.js';
+import { cannotWrite } from '../files/output-file.js';
+import type { Threshold } from '../metrics/threshold.js';
+import { CellStore } from '../sweep/cell-store.js';
+import { threadPool } from '../sweep/pool.js';
+import { parseSeeds } from '../sweep/vary.js';
+import { parseTarget } from './judge.js';
+import { notesOf } from './notes.js';
+import { type Lattice, latticeOf, type Over, parseOver } from './over.js';
+import type { PlanResult, Tried } from './plan-result.js';
+import { type Goal, goalOf, type Preference, parsePreference } from './preference.js';
+import { Prober } from './prober.js';
+import { type SearchResult, search } from './search.js';
+import { Trials } from './trials.js';
+
+export interface PlanRequest {
+  readonly file: string;
+  /** `--over`: the key and its range. */
+  readonly over: string | undefined;
+  /** `--target` flags; all of them must hold. */
+  readonly targets: readonly string[];
+  /** `--seeds`. */
+  readonly seeds: string;
+  /** `--prefer`, for keys whose meaning does not tell which value is better. */
+  readonly prefer: string | undefined;
+  /** `--set` flags, for every run. */
+  readonly overrides: readonly string[];
+  /** Where finished runs are kept, so that a plan that was stopped goes on; undefined: nowhere. */
+  readonly outDir: string | undefined;
+  readonly threads: number;
+  /** Runs again what is kept there. */
+  readonly fresh: boolean;
+  /** Version of the program: runs of another version are not reused. */
+  readonly version: string;
+  /** Told once, when everything was checked and before the first run. */
+  readonly onStart: (seeds: readonly number[], values: number) => void;
+  readonly onRun: (reused: boolean) => void;
+}
+
+/**
+ * Finds the best value of one key at which an experiment meets its targets. The result does not depend on the number
+ * of threads. Throws what is wrong with the experiment or the flags; `E_USAGE` also where the operator must say
+ * which of several values is better.
+ */
+export async function planExperiment(request: PlanRequest): Promise<PlanResult> {
+  const { file, overrides, threads, version } = request;
+  if (request.targets.length === 0) throw usage("--target is missing, e.g. --target 'sloAttainment>=0.999'");
+  if (request.over === undefined) throw usage('--over is missing, e.g. --over cluster.gpus=1:64');
+  const targets = request.targets.map(parseTarget);
+  const over = parseOver(request.over);
+  const seeds = parseSeeds(request.seeds);
+  const prefer = parsePreference(request.prefer);
+  const source = await readExperimentSource(file);
+  const lattice = checkedLattice(over, applyOverrides(source, overrides).tree);
+  const trials = new Trials({ text: source.text, file, overrides, key: over.key, lattice, seeds });
+  const name = await trials.check();
+  const store = request.outDir === undefined ? null : openStore(request.outDir, !request.fresh);
+  const runner = threadPool(threads);
+  try {
+    const prober = new Prober({ trials, targets, version, runner, threads, store, onRun: request.onRun });
+    request.onStart(seeds, lattice.size);
+    const goal = goalOf(over.key, prefer);
+    const found = await search(lattice.size, goal?.prefer ?? null, prober);
+    const tried = await prober.tried();
+    return {
+      version: 1,
+      ...{ name, experiment: source.text, overrides, over, resolution: lattice.resolution, targets, seeds },
+      ...answered(found, goal, lattice, tried, { over, targets }),
+      notes: notesOf(found, lattice, tried, { over, seeds }),
+      tried,
+    };
+  } finally {
+    await runner.close();
+  }
+}
+
+/** Until this plan ends, the folder must not look as if it had. Throws `E_FILE_WRITE`. */
+function openStore(outDir: string, reuse: boolean): CellStore {
+  try {
+    mkdirSync(outDir, { recursive: true });
+    for (const name of ['plan.json', 'plan.html']) rmSync(join(outDir, name), { force: true });
+  } catch (error) {
+    throw cannotWrite(outDir, error);
+  }
+  return new CellStore(outDir, reuse);
+}
+
+/** Throws `E_USAGE` where the key holds no number; of one that does not exist, the loader has more to say. */
+function checkedLattice(over: Over, tree: unknown): Lattice {
+  const kind = numberKind(tree, over.key);
+  if (kind === 'none') {
+    throw usage(`--over ${over.key}: holds no number; to compare names use escapement sweep --vary`);
+  }
+  return latticeOf(over, kind === 'integer');
+}
+
+function answered(
+  found: SearchResult,
+  goal: Goal | null,
+  lattice: Lattice,
+  tried: readonly Tried[],
+  { over: { key }, targets }: Pick<PlanResult, 'over' | 'targets'>,
+): Pick<PlanResult, 'outcome' | 'answer' | 'superlative' | 'before' | 'closest'> {
+  const nothing = { superlative: '', answer: null, before: null, closest: null };
+  switch (found.kind) {
+    case 'undecided':
+      throw usage(
+        `--over ${key}: ${lattice.text(found.example)} meets the target, and others may: ` +
+          'add --prefer low or --prefer high to say which is better',
+      );
+    case 'none':
+      return { ...nothing, outcome: 'none', closest: closestOf(tried, targets) };
+    case 'whole':
+      return {
+        ...nothing,
+        outcome: 'whole',
+        superlative: goal!.superlative,
+        answer: lattice.text(found.answer),
+      };
+    case 'boundary': {
+      const side: Preference = found.answer > found.before ? 'low' : 'high';
+      return {
+        outcome: 'boundary',
+        superlative: goal?.prefer === side ? goal.superlative : side === 'low' ? 'lowest' : 'highest',
+        answer: lattice.text(found.answer),
+        before: lattice.text(found.before),
+        closest: null,
+      };
+    }
+  }
+}
+
+function closestOf(tried: readonly Tried[], targets: readonly Threshold[]): string {
+  const margin = (one: Tried) => leastMargin(one, targets);
+  return tried.reduce((best, next) => (margin(next) > margin(best) ? next : best)).value;
+}
+
+/** Of the target that is missed by most, as a share of its limit. */
+function leastMargin({ figures }: Tried, targets: readonly Threshold[]): number {
+  const margins = figures.map(({ margin }, i) =>
+    margin === null ? Number.NEGATIVE_INFINITY : margin / (targets[i]!.limit || 1),
+  );
+  return margins.length === 0 ? Number.NEGATIVE_INFINITY : Math.min(...margins);
+}
+
+function usage(problem: string): EscapementError {
+  return new EscapementError('E_USAGE', problem);
+}

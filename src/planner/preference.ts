@@ -1,0 +1,35 @@
+import { EscapementError } from '../core/errors.js';
+
+/** Which end of a range is the better one, where both meet the target. */
+export type Preference = 'low' | 'high';
+
+/** Reads `--prefer`. Throws `E_USAGE`. */
+export function parsePreference(text: string | undefined): Preference | null {
+  if (text === undefined) return null;
+  if (text === 'low' || text === 'high') return text;
+  throw new EscapementError('E_USAGE', `--prefer ${text}: write low or high`);
+}
+
+/** What an answer is called: `fewest GPUs`, `highest workload.rate`. */
+export interface Goal {
+  readonly prefer: Preference;
+  readonly superlative: string;
+}
+
+/** Keys whose meaning says what is cheaper or more demanding. */
+const KNOWN: readonly (readonly [RegExp, Goal])[] = [
+  [/^cluster\.(?:gpus|pages)$/, { prefer: 'low', superlative: 'fewest' }],
+  [/^cluster\.memory$/, { prefer: 'low', superlative: 'least' }],
+  [/^(?:workload\.(?:\d+\.)?)?slo$/, { prefer: 'low', superlative: 'tightest' }],
+  [/^policy\.scheduleAhead$/, { prefer: 'low', superlative: 'shortest' }],
+  [
+    /^workload\.(?:\d+\.)?(?:rate|load|scale|speed|clients|concurrency)$/,
+    { prefer: 'high', superlative: 'highest' },
+  ],
+];
+
+/** The goal for a key: what the operator prefers, else what the key means; null where nobody says. */
+export function goalOf(key: string, prefer: Preference | null): Goal | null {
+  if (prefer !== null) return { prefer, superlative: prefer === 'low' ? 'lowest' : 'highest' };
+  return KNOWN.find(([pattern]) => pattern.test(key))?.[1] ?? null;
+}

@@ -1,0 +1,119 @@
+import type { CellResult } from '../metrics/results.js';
+import type { Threshold } from '../metrics/threshold.js';
+import { cellKey } from '../sweep/cell-key.js';
+import type { CellStore } from '../sweep/cell-store.js';
+import type { GridCell } from '../sweep/grid.js';
+import type { CellRunner } from '../sweep/pool.js';
+import { type CellOutcome, failedOutcome } from '../sweep/run-cell.js';
+import { judge } from './judge.js';
+import type { Tried } from './plan-result.js';
+import type { SearchPort } from './search.js';
+import { REFUSED, type Trials } from './trials.js';
+
+export interface ProberOptions {
+  readonly trials: Trials;
+  readonly targets: readonly Threshold[];
+  /** Version of the program: results of another version are not reused. */
+  readonly version: string;
+  readonly runner: CellRunner;
+  /** Runs at the same time. */
+  readonly threads: number;
+  /** Where finished runs are kept; null: nowhere. */
+  readonly store: CellStore | null;
+  /** Told of each run that has finished; `reused`: its result was there from an earlier plan. */
+  readonly onRun: (reused: boolean) => void;
+}
+
+/**
+ * Runs values of the planned key with all seeds and judges them. Threads that would be idle run values that the
+ * search may ask for next; those that it never asks for are in no result.
+ */
+export class Prober implements SearchPort {
+  private readonly runs = new Map<GridCell, Promise<CellOutcome>>();
+  private readonly probes = new Map<number, Promise<Tried>>();
+  private upcoming: readonly number[] = [];
+  private running = 0;
+
+  constructor(private readonly options: ProberOptions) {}
+
+  /** Throws what is wrong with the experiment at this value. */
+  async meets(index: number): Promise<boolean> {
+    let probe = this.probes.get(index);
+    if (probe === undefined) {
+      probe = this.judged(index);
+      this.probes.set(index, probe);
+    }
+    return (await probe).meets === 'yes';
+  }
+
+  ahead(indices: readonly number[]): void {
+    this.upcoming = indices;
+    this.fill();
+  }
+
+  /** The values that were asked for, ascending. */
+  async tried(): Promise<Tried[]> {
+    const asked = [...this.probes].sort(([left], [right]) => left - right);
+    return Promise.all(asked.map(([, probe]) => probe));
+  }
+
+  private async judged(index: number): Promise<Tried> {
+    const { trials, targets } = this.options;
+    const value = trials.options.lattice.text(index);
+    const outcomes = await Promise.all(trials.cellsOf(index).map((cell) => this.run(cell)));
+    const results: CellResult[] = [];
+    for (const outcome of outcomes) {
+      if (outcome.status === 'done') results.push(JSON.parse(outcome.json));
+      else if (outcome.code !== REFUSED) throw trials.failure(outcome, index);
+      else return { value, meets: 'no', figures: [], refused: outcome.message };
+    }
+    const figures = targets.map((target) => judge(target, results));
+    const verdicts = figures.map(({ meets }) => meets);
+    const meets = verdicts.includes('no') ? 'no' : verdicts.includes('unsure') ? 'unsure' : 'yes';
+    return { value, meets, figures };
+  }
+
+  private run(cell: GridCell): Promise<CellOutcome> {
+    let run = this.runs.get(cell);
+    if (run === undefined) {
+      this.running++;
+      run = this.outcomeOf(cell).finally(() => {
+        this.running--;
+        this.fill();
+      });
+      this.runs.set(cell, run);
+    }
+    return run;
+  }
+
+  private fill(): void {
+    for (const index of this.upcoming) {
+      for (const cell of this.options.trials.cellsOf(index)) {
+        if (this.running >= this.options.threads) return;
+        void this.run(cell);
+      }
+    }
+  }
+
+  /** Failures are outcomes: nobody may ever ask for this run. */
+  private async outcomeOf(cell: GridCell): Promise<CellOutcome> {
+    const { trials, version, runner, store, onRun } = this.options;
+    const { text, file } = trials.options;
+    try {
+      const key = cellKey(await trials.experimentOf(cell), version);
+      const stored = store?.read(key) ?? null;
+      if (stored !== null) {
+        onRun(true);
+        return { status: 'done', json: JSON.stringify(stored) };
+      }
+      const outcome = await runner.run({ text, file, overrides: trials.overridesOf(cell), key });
+      if (outcome.status === 'done') {
+        store?.write(key, outcome.json);
+        onRun(false);
+      }
+      return outcome;
+    } catch (error) {
+      return failedOutcome(error);
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import { type ErrorCode, EscapementError } from '../core/errors.js';
+import type { Experiment } from '../experiment/experiment.js';
+import { parseExperiment } from '../experiment/load.js';
+import { buildGrid, cellOverrides, type GridCell } from '../sweep/grid.js';
+import { BUG, failedOutcome } from '../sweep/run-cell.js';
+import type { Lattice } from './over.js';
+
+export interface TrialOptions {
+  /** The experiment and its path. */
+  readonly text: string;
+  readonly file: string;
+  /** `--set` overrides, for every value. */
+  readonly overrides: readonly string[];
+  /** The planned key and its values. */
+  readonly key: string;
+  readonly lattice: Lattice;
+  readonly seeds: readonly number[];
+}
+
+/** A value whose cluster cannot hold a model misses its target; any other failure ends the plan. */
+export const REFUSED: ErrorCode = 'E_MODEL_TOO_LARGE';
+
+/** What there is to run: the experiment at each value of the planned key, with each seed. */
+export class Trials {
+  private readonly cells = new Map<number, readonly GridCell[]>();
+
+  constructor(readonly options: TrialOptions) {}
+
+  /** The runs of a value, one a seed; always the same objects. */
+  cellsOf(index: number): readonly GridCell[] {
+    let cells = this.cells.get(index);
+    if (cells === undefined) {
+      const { key, lattice, seeds } = this.options;
+      const grid = buildGrid([{ key, values: [lattice.text(index)] }], seeds);
+      // No timelines: nothing draws them.
+      cells = grid.map((cell) => ({ ...cell, repeats: true }));
+      this.cells.set(index, cells);
+    }
+    return cells;
+  }
+
+  overridesOf(cell: GridCell): string[] {
+    return cellOverrides(cell, { cases: [], overrides: this.options.overrides });
+  }
+
+  experimentOf(cell: GridCell): Promise<Experiment> {
+    return parseExperiment(this.options.text, this.options.file, this.overridesOf(cell));
+  }
+
+  /** Throws what is wrong with the experiment at both ends of the range; returns its name. */
+  async check(): Promise<string> {
+    const names: string[] = [];
+    for (const index of [0, this.options.lattice.size - 1]) {
+      const [cell] = this.cellsOf(index) as [GridCell];
+      try {
+        names.push((await this.experimentOf(cell)).name);
+      } catch (error) {
+        const failed = failedOutcome(error) as { code: string; message: string };
+        // Where neither end can hold the models, there is nothing to plan.
+        if (failed.code !== REFUSED || (index > 0 && names.length === 0)) throw this.failure(failed, index);
+      }
+    }
+    return names[0]!;
+  }
+
+  /** The error for a value that failed. Values are overrides for the loader; in messages they are what was planned. */
+  failure({ code, message }: { code: string; message: string }, index: number): Error {
+    const { key, lattice } = this.options;
+    if (code === BUG) return new Error(`${key}=${lattice.text(index)}: ${message}`);
+    return new EscapementError(code as ErrorCode, message.replace(`--set ${key}=`, `--over ${key}=`));
+  }
+}

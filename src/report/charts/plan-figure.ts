@@ -1,0 +1,133 @@
+import type { FigureUnit } from '../../metrics/figures.js';
+import { planScaleX, planScaleY } from './plan-scale.js';
+import { ruleLabel } from './rule-label.js';
+import { ALERT, type ChartSpec, chart, INK, STRONG, WEAK } from './theme.js';
+
+const WIDTH = 560;
+const HEIGHT = 300;
+/** Marks nearer to each other than this, px, hide one another. */
+const TOUCHING = 16;
+
+/** What was tried of one planned key, held against one target. */
+export interface PlanFigure {
+  readonly title: string;
+  /** The finding in words. */
+  readonly subtitle: string;
+  /** Of the key, with its unit. */
+  readonly xTitle: string;
+  readonly yTitle: string;
+  readonly unit: FigureUnit;
+  readonly limit: number;
+  /** `target: sloAttainment>=0.999`. */
+  readonly limitLabel: string;
+  /** Whether more is better. */
+  readonly atLeast: boolean;
+  /** By ascending x. */
+  readonly points: readonly PlanPoint[];
+  readonly answer: { readonly x: number; readonly label: string } | null;
+}
+
+export interface PlanPoint {
+  readonly x: number;
+  readonly mean: number;
+  /** 95 % confidence interval of the mean. */
+  readonly low: number;
+  readonly high: number;
+  readonly meets: 'yes' | 'unsure' | 'no';
+  /** For people who point at it. */
+  readonly note: string;
+}
+
+/** Verdicts by colour and shape, in the words of the legend. */
+const VERDICTS = {
+  yes: { name: 'meets', color: STRONG, shape: 'circle' },
+  unsure: { name: 'meets on average only', color: '#8a6100', shape: 'diamond' },
+  no: { name: 'misses', color: ALERT, shape: 'cross' },
+} as const;
+
+/**
+ * A figure against the values that a plan tried: the target as a rule, a bar for the 95 % confidence interval of each
+ * mean, the answer marked.
+ */
+export function planFigure(figure: PlanFigure): ChartSpec {
+  const { points, answer, limit } = figure;
+  const across = planScaleX(points);
+  const { place, scale, axis, offset } = planScaleY(figure);
+  const x = {
+    field: 'x',
+    type: 'quantitative',
+    title: figure.xTitle,
+    scale: across.scale,
+    axis: across.axis,
+  };
+  const y = { field: 'y', type: 'quantitative', title: figure.yTitle, scale, axis };
+  const rows = points.map((point) => ({
+    x: point.x,
+    y: place(point.mean),
+    low: place(point.low),
+    high: place(point.high),
+    verdict: VERDICTS[point.meets].name,
+    note: point.note,
+  }));
+  const shown = Object.values(VERDICTS).filter(({ name }) => rows.some(({ verdict }) => verdict === name));
+  const names = shown.map(({ name }) => name);
+  const legend = {
+    orient: 'bottom',
+    title: null,
+    direction: 'horizontal',
+    symbolSize: 70,
+    labelLimit: 0,
+    offset: 4,
+  };
+  const style = (part: 'color' | 'shape') => ({
+    field: 'verdict',
+    type: 'nominal',
+    legend,
+    scale: { domain: names, range: shown.map((verdict) => verdict[part]) },
+  });
+  const bars = points.map((point) =>
+    [point.low, point.high].map((value) => ({
+      x: across.offset(point.x) * WIDTH,
+      y: offset(value) * HEIGHT,
+    })),
+  );
+  const heading = { title: figure.title, subtitle: figure.subtitle, width: WIDTH + 60 };
+  return chart(heading, {
+    width: WIDTH,
+    height: HEIGHT,
+    layer: [
+      {
+        data: { values: [{ y: place(limit) }] },
+        mark: { type: 'rule', strokeDash: [5, 3], color: INK, strokeWidth: 1.4 },
+        encoding: { y },
+      },
+      ...(answer === null ? [] : answerRule(answer, x)),
+      {
+        data: { values: rows },
+        mark: { type: 'rule', strokeWidth: 1.8 },
+        encoding: { x, y: { ...y, field: 'low' }, y2: { field: 'high' }, color: style('color') },
+      },
+      {
+        data: { values: rows },
+        mark: { type: 'point', filled: true, size: 74, opacity: 1 },
+        encoding: { x, y, color: style('color'), shape: style('shape'), tooltip: { field: 'note' } },
+      },
+      ...ruleLabel({ text: figure.limitLabel, ruleY: offset(limit) * HEIGHT, width: WIDTH, lines: bars }),
+    ],
+  });
+}
+
+function answerRule({ x: at, label }: { x: number; label: string }, x: object) {
+  const data = { values: [{ x: at }] };
+  return [
+    { data, mark: { type: 'rule', color: WEAK, strokeWidth: 8, opacity: 0.45 }, encoding: { x } },
+    // Above the plot, where nothing can cross it.
+    { data, mark: { type: 'text', baseline: 'bottom', y: -4, color: STRONG, text: label }, encoding: { x } },
+  ];
+}
+
+/** Whether two values of the key stand so close together that their marks touch. */
+export function touches(points: PlanFigure['points'], left: number, right: number): boolean {
+  const { offset } = planScaleX(points);
+  return Math.abs(offset(left) - offset(right)) * WIDTH < TOUCHING;
+}

@@ -1,0 +1,117 @@
+import type { FigureUnit } from '../../metrics/figures.js';
+import type { PlanFigure } from './plan-figure.js';
+
+/** From here on, shares are read by what is missing to all: 99 %, 99.9 %, 99.99 %. */
+const NINES_FROM = 0.9;
+/** Figures that span more than this factor read best on a logarithmic axis. */
+const LOG_FACTOR = 20;
+/** So do values of the key; their steps are often relative. */
+const LOG_FACTOR_X = 10;
+/** Air around the outermost marks, as a share of the axis. */
+const AIR = 0.03;
+
+export interface PlanScale {
+  /** Where the scale has a figure, in the numbers of its domain. */
+  place(value: number): number;
+  /** Vega-Lite's scale and axis for these numbers. */
+  readonly scale: object;
+  readonly axis: object;
+  /** Share of the height above a figure, or of the width left of it. */
+  offset(value: number): number;
+}
+
+/** The scale of the planned key. */
+export function planScaleX(points: PlanFigure['points']): PlanScale {
+  const values = points.map(({ x }) => x);
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const ticks = values.length <= 12 ? { values } : { tickCount: 8 };
+  const axis = { grid: false, labelOverlap: 'greedy', labelSeparation: 6, format: '~f', ...ticks };
+  if (low > 0 && high / low >= LOG_FACTOR_X) {
+    const air = (high / low) ** AIR;
+    return logScale([low / air, high * air], axis);
+  }
+  const air = (high - low) * AIR || 1;
+  const domain = [low - air, high + air] as const;
+  return {
+    place: (value) => value,
+    scale: { domain, nice: false, zero: false },
+    axis,
+    offset: (value) => (value - domain[0]) / (domain[1] - domain[0]),
+  };
+}
+
+/**
+ * The scale on which a target's figure is readable both near its limit and far from it: by the number of nines for
+ * shares close to all, logarithmic where a figure that should be small spans much, else linear.
+ */
+export function planScaleY({ unit, atLeast, limit, points }: PlanFigure): PlanScale {
+  const values = [limit, ...points.flatMap(({ low, mean, high }) => [low, mean, high])];
+  if (unit === 'share' && atLeast && limit >= NINES_FROM && limit < 1) return ninesScale(values);
+  const positive = values.filter((value) => value > 0);
+  const [least, most] = [Math.min(...positive), Math.max(...positive)];
+  if (atLeast || positive.length === 0 || most / least <= LOG_FACTOR) {
+    return linearScale(unit, positive.length === 0 ? 1 : most);
+  }
+  // Below a millionth of the largest, and at 0, all is one.
+  const floor = Math.max(least, most / 1e6);
+  return upwards(logScale([floor / 1.2, most * 1.2], { grid: true, tickCount: 6, ...labels(unit) }, floor));
+}
+
+function linearScale(unit: FigureUnit, most: number): PlanScale {
+  const top = unit === 'share' ? Math.max(most, Math.min(1, most * 1.05)) : most * 1.05;
+  return {
+    place: (value) => value,
+    scale: { domain: [0, top], nice: false },
+    axis: { grid: true, tickCount: 6, ...labels(unit) },
+    offset: (value) => 1 - value / top,
+  };
+}
+
+/** What is missing to all, on a reversed logarithmic axis. All of it stands at the top. */
+function ninesScale(values: readonly number[]): PlanScale {
+  // Rounding leaves 1 - 0.99 a little above 0.01.
+  const missing = values.map((value) => Number((1 - value).toPrecision(12)));
+  const some = missing.filter((share) => share > 0);
+  const [least, most] = [Math.min(...some), Math.max(...some)];
+  const withAll = missing.some((share) => share <= 0);
+  const floor = withAll ? 10 ** Math.floor(Math.log10(least / 1.5)) : least / 1.15;
+  const top = Math.min(1, most * 1.15);
+  const decades = Array.from({ length: Math.ceil(-Math.log10(floor)) + 1 }, (_, i) => Number(`1e-${i}`));
+  const between = top / floor < 200 ? [5, 2] : [];
+  const ticks = [...decades, 0.5, ...between.flatMap((digit) => decades.map((power) => digit * power))];
+  const scale = logScale(
+    [floor, top],
+    {
+      grid: true,
+      values: [...ticks, ...(withAll ? [floor] : [])].filter((share) => share <= top && share >= floor),
+      labelExpr: `${withAll} && datum.value <= ${floor * 1.001} ? '100 %' : format(100 * (1 - datum.value), '.6~f') + ' %'`,
+    },
+    floor,
+  );
+  const place = (value: number) => scale.place(1 - value);
+  return {
+    ...scale,
+    place,
+    scale: { ...scale.scale, reverse: true },
+    offset: (value) => scale.offset(1 - value),
+  };
+}
+
+/** Values below `floor` stand at it. */
+function logScale(domain: readonly [number, number], axis: object, floor = domain[0]): PlanScale {
+  const place = (value: number) => Math.max(value, floor);
+  return {
+    place,
+    scale: { type: 'log', domain, nice: false },
+    axis,
+    offset: (value) => Math.log(place(value) / domain[0]) / Math.log(domain[1] / domain[0]),
+  };
+}
+
+function upwards(scale: PlanScale): PlanScale {
+  return { ...scale, offset: (value) => 1 - scale.offset(value) };
+}
+
+function labels(unit: FigureUnit) {
+  return unit === 'share' ? { labelExpr: "format(100 * datum.value, '.6~f') + ' %'" } : { format: ',~f' };
+}

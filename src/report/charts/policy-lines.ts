@@ -1,0 +1,133 @@
+import type { PolicyComparison } from '../policies/compare.js';
+import { intervalText } from '../policies/format.js';
+import { layoutOf } from '../policies/layout.js';
+import { policyStyles } from './policy-style.js';
+import {
+  at,
+  columnLabels,
+  GAP,
+  type LegendEntry,
+  legendRow,
+  placeOf,
+  ROW_WIDTH,
+  SMALL,
+  smallMultiples,
+  xLabels,
+} from './small-multiples.js';
+import { type ChartSpec, chart, GRID } from './theme.js';
+
+const HEIGHT = 190;
+/** Policies differ near the top: there the axis is stretched, by this exponent. */
+const STRETCH = 3;
+const TICKS = [0, 50, 70, 80, 90, 95, 100];
+/** Lines lie beside each other by this much, in steps of x, so that whiskers do not hide one another. */
+const DODGE = 0.035;
+
+/** Goodput as percent of the bound: small charts with one line a policy and whiskers for the 95 % interval. */
+export function policyLines(comparison: PolicyComparison, subtitle: string): ChartSpec {
+  const { axes, bounded } = comparison;
+  const { x } = layoutOf(axes);
+  const { labels, title } = xLabels(axes);
+  const marks = marksOf(comparison);
+  const xEncoding = {
+    field: 'x',
+    type: 'quantitative',
+    scale: { domain: [-0.3, labels.length - 0.7], nice: false, zero: false },
+    axis: {
+      grid: false,
+      title: null,
+      values: labels.map((_, i) => i),
+      labelExpr: `${JSON.stringify(labels)}[datum.value]`,
+      labelOverlap: 'greedy',
+      labelFontSize: SMALL,
+    },
+  };
+  const top = Math.max(100, ...marks.map(({ share }) => share));
+  const y = {
+    field: 'share',
+    type: 'quantitative',
+    scale: { type: 'pow', exponent: STRETCH, domain: [0, top], nice: false },
+    axis: { title: null, values: TICKS, labelFontSize: SMALL, gridColor: GRID, labelOverlap: false },
+  };
+  const asIs = (field: string) => ({ field, type: 'nominal', scale: null, legend: null });
+  const color = asIs('color');
+  const detail = { field: 'order', type: 'ordinal' };
+  const ours = (yes: boolean) => [{ filter: yes ? 'datum.ours' : '!datum.ours' }];
+  // What comes last is drawn on top.
+  const layer = [false, true].flatMap((own) => [
+    {
+      transform: ours(own),
+      mark: { type: 'line', strokeWidth: own ? 3 : 1.5 },
+      encoding: { x: xEncoding, y, color, detail, strokeDash: asIs('dash') },
+    },
+    {
+      transform: ours(own),
+      mark: { type: 'rule', strokeWidth: own ? 2 : 1 },
+      encoding: { x: xEncoding, y: { ...y, field: 'low' }, y2: { field: 'high' }, color },
+    },
+    {
+      transform: ours(own),
+      mark: { type: 'point', filled: true, opacity: 1, size: own ? 52 : 30 },
+      encoding: { x: xEncoding, y, color, shape: asIs('shape'), tooltip: { field: 'note' } },
+    },
+  ]);
+  const width = Math.floor(Math.min(420, (ROW_WIDTH - 40) / columnLabels(axes).length - GAP));
+  return chart(
+    {
+      title: `Goodput in percent of the ${bounded ? 'bound' : 'offered load'}${x === null ? '' : `, against ${title}`}`,
+      subtitle,
+      width: ROW_WIDTH,
+    },
+    smallMultiples(axes, marks, { width, height: HEIGHT, layer }, legendRow(legendOf(comparison))),
+  );
+}
+
+function legendOf({ policies, ours }: PolicyComparison): LegendEntry[] {
+  const styles = policyStyles(policies, ours);
+  return policies.map(({ name }, i) => {
+    const { color, dash, shape } = styles[i]!;
+    const own = i === ours;
+    return {
+      label: name,
+      strong: own,
+      sample: (x, y) => [
+        {
+          mark: { type: 'rule', color, strokeDash: dash, strokeWidth: own ? 3 : 1.5 },
+          encoding: { ...at(x, y), x2: { value: x + 36 } },
+        },
+        {
+          mark: { type: 'point', filled: true, opacity: 1, size: own ? 52 : 36, color, shape },
+          encoding: at(x + 18, y),
+        },
+      ],
+    };
+  });
+}
+
+function marksOf({ axes, cells, policies, ours }: PolicyComparison) {
+  const { x } = layoutOf(axes);
+  const positions = new Map(x?.values.map(({ text }, i) => [text, i]));
+  const styles = policyStyles(policies, ours);
+  return cells.flatMap((cell) =>
+    cell.results.flatMap((result, i) => {
+      if (result === null) return [];
+      const { name } = policies[i]!;
+      const { color, dash, shape } = styles[i]!;
+      return [
+        {
+          ...placeOf(axes, cell),
+          x: (positions.get(cell.values[x?.key ?? ''] ?? '') ?? 0) + (i - (policies.length - 1) / 2) * DODGE,
+          share: result.share.mean * 100,
+          low: Math.max(0, result.share.low * 100),
+          high: Math.min(Math.max(1, result.share.mean), result.share.high) * 100,
+          order: i,
+          ours: i === ours,
+          color,
+          dash,
+          shape,
+          note: `${name}: ${intervalText(result.share)} %, ${cell.label}`,
+        },
+      ];
+    }),
+  );
+}

@@ -1,0 +1,104 @@
+import { EscapementError } from '../../core/errors.js';
+import type { FailedCell } from '../../metrics/results.js';
+import { type Axis, sweepAxes } from '../axes.js';
+import type { PolicyCost } from './costs.js';
+import { layoutOf } from './layout.js';
+import { type MatrixCell, matrixOf } from './matrix.js';
+import { type MergedSweeps, mergeSweeps, type NamedSweep } from './merge.js';
+import { overviewOf, type PolicyOverview } from './overview.js';
+import { type CellRanking, rankCell } from './ranking.js';
+import { type ConditionRanking, rankConditions } from './robustness.js';
+import { OURS, type Series, seriesOf } from './series.js';
+import { type TuningGap, tuningGaps } from './tuning.js';
+
+/** Policies over a matrix of conditions. Series are named once, in `policies`; arrays elsewhere are in its order. */
+export interface PolicyComparison {
+  readonly sweeps: readonly NamedSweep[];
+  /** Conditions of which more than one value was run, in the order of the layout: rows, columns, x. */
+  readonly axes: readonly Axis[];
+  /** Whether shares are of a bound; false: no cell has one, and shares are of the offered load. */
+  readonly bounded: boolean;
+  readonly cells: readonly (MatrixCell & { readonly ranking: CellRanking })[];
+  /** What holds over all cells in which every policy has a result. */
+  readonly policies: readonly PolicyOverview[];
+  /** Number of those cells. */
+  readonly completeCells: number;
+  /** Index of our own policy, as it would be deployed; null where it was not run. */
+  readonly ours: number | null;
+  readonly conditions: readonly ConditionRanking[];
+  readonly tuning: readonly TuningGap[];
+  readonly costs: readonly PolicyCost[];
+  readonly failed: readonly FailedCell[];
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Compares the policies that one or more sweeps ran. Throws `E_RESULTS` if there are fewer than two, if the sweeps
+ * vary different conditions, or if there is no cell that every policy has finished.
+ */
+export function comparePolicies(
+  sweeps: readonly NamedSweep[],
+  costs: readonly PolicyCost[] = [],
+): PolicyComparison {
+  const merged = mergeSweeps(sweeps);
+  const series = seriesOf(merged.runs);
+  const axes = axesOf(merged);
+  const file = sweeps.map(({ name }) => name).join(', ');
+  if (series.length < 2) {
+    const what = `ran ${series[0]?.name ?? 'no policy'} only; compare takes sweeps that vary policy.kind, or folders of single runs`;
+    throw new EscapementError('E_RESULTS', what, { file });
+  }
+  const cells = matrixOf(axes, series).map((cell) => ({ ...cell, ranking: rankCell(cell) }));
+  const complete = cells.filter(({ results }) => results.every((result) => result !== null));
+  if (complete.length === 0) {
+    const names = series.map(({ name }) => name).join(', ');
+    const what = `have no cell that every policy (${names}) has finished; run the missing ones`;
+    throw new EscapementError('E_RESULTS', what, { file });
+  }
+  const policies = overviewOf(series, complete, costs);
+  return {
+    sweeps,
+    axes,
+    bounded: cells.some(({ bounded }) => bounded),
+    cells,
+    policies,
+    completeCells: complete.length,
+    ours: oursOf(series),
+    conditions: rankConditions(axes, complete),
+    tuning: tuningGaps({ policies, cells }),
+    costs,
+    failed: merged.failed,
+    warnings: [...merged.warnings, ...aboveBound(cells, series)],
+  };
+}
+
+function axesOf({ conditions }: MergedSweeps): Axis[] {
+  const varied = sweepAxes({ vary: conditions, defaults: {} }).filter(({ values }) => values.length > 1);
+  const { x, columns, rows } = layoutOf(varied);
+  return [...rows, ...(columns === null ? [] : [columns]), ...(x === null ? [] : [x])];
+}
+
+/** Before a series that takes the best value of each cell comes one that somebody can deploy. */
+function oursOf(series: readonly Series[]): number | null {
+  const deployable = series.findIndex(({ kind, tuned }) => kind === OURS && tuned.length === 0);
+  const any = deployable >= 0 ? deployable : series.findIndex(({ kind }) => kind === OURS);
+  return any < 0 ? null : any;
+}
+
+/** More than rounding: nothing may pass a bound. */
+const ABOVE = 1.0005;
+
+function aboveBound(cells: readonly MatrixCell[], series: readonly Series[]): string[] {
+  const above = cells.flatMap(({ bounded, label, results }) =>
+    results.flatMap((result, i) =>
+      bounded && result !== null && Object.values(result.bySeed).some((share) => share > ABOVE)
+        ? [`${series[i]!.name} at ${label}`]
+        : [],
+    ),
+  );
+  return above.length === 0
+    ? []
+    : [
+        `the bound is passed in ${above.length} ${above.length === 1 ? 'case' : 'cases'}, so it is wrong there: ${above[0]}`,
+      ];
+}

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import * as z from 'zod';
+import { EscapementError } from '../../core/errors.js';
+
+/** What scheduling cost on a benchmark case. */
+export interface PolicyCost {
+  readonly case: string;
+  readonly policy: string;
+  /** Wall time of a whole run ÷ its requests. */
+  readonly usPerRequest: number;
+  /** That of `clockwork` on the same case is 1. */
+  readonly ratio: number;
+}
+
+const costSchema = z.object({
+  case: z.string(),
+  policy: z.string(),
+  usPerRequest: z.number().nonnegative(),
+  ratio: z.number().nonnegative(),
+});
+
+/** Reads what `npm run bench -- --policies --out FILE` wrote, a JSON object a line. Throws `E_FILE_MISSING`, `E_RESULTS`. */
+export function readCosts(file: string): PolicyCost[] {
+  return textOf(file)
+    .split('\n')
+    .flatMap((line, i) => (line.trim() === '' ? [] : [parseCost(line, file, i + 1)]));
+}
+
+function parseCost(text: string, file: string, line: number): PolicyCost {
+  try {
+    return costSchema.parse(JSON.parse(text));
+  } catch {
+    const what = 'is no cost of a policy; give the file that npm run bench -- --policies --out wrote';
+    throw new EscapementError('E_RESULTS', what, { file, line });
+  }
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    throw new EscapementError('E_FILE_MISSING', 'does not exist or cannot be read', { file });
+  }
+}

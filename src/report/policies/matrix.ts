@@ -1,0 +1,149 @@
+import type { Axis } from '../axes.js';
+import { type Estimate, estimate } from '../statistics.js';
+import { placeLabel } from './layout.js';
+import type { PolicyRun } from './merge.js';
+import type { Series } from './series.js';
+
+/** One combination of conditions, and how every policy fared in it. */
+export interface MatrixCell {
+  readonly values: Readonly<Record<string, string>>;
+  /** `15 models 1 GPU · load 0.8 · SLO 10 ms`. */
+  readonly label: string;
+  /** Highest goodput that any scheduler could have reached, requests/s; the offered load where no bound is known. */
+  readonly boundRps: Estimate;
+  /** Whether a bound is known for every seed. */
+  readonly bounded: boolean;
+  /** In the order of the series; null where it has no finished run. */
+  readonly results: readonly (CellOutcome | null)[];
+}
+
+/** What one policy did in one cell, over seeds. */
+export interface CellOutcome {
+  readonly goodputRps: Estimate;
+  /** Goodput as a share of the bound, run by run. */
+  readonly share: Estimate;
+  /** The same of each seed: seeds have the same arrivals under all policies. */
+  readonly bySeed: Readonly<Record<string, number>>;
+  readonly loadsPerS: Estimate;
+  /** Attainment of the model that fares worst ÷ attainment over all requests; null where that is not known. */
+  readonly worstModel: number | null;
+  /** Models below half of the overall attainment, mean over seeds; null where that is not known. */
+  readonly modelsBelowHalf: number | null;
+  /** The value of each tuned option that was best here. */
+  readonly tuned: Readonly<Record<string, string>>;
+}
+
+/** All cells in the order of the axes, the last one varying fastest; those without any run are left out. */
+export function matrixOf(axes: readonly Axis[], series: readonly Series[]): MatrixCell[] {
+  const bySeries = series.map(({ runs }) => groupBy(runs, ({ place }) => placeName(place, axes)));
+  return combinations(axes).flatMap((values) => {
+    const name = placeName(values, axes);
+    const runs = bySeries.map((places) => places.get(name) ?? []);
+    const all = runs.flat();
+    if (all.length === 0) return [];
+    const bounds = boundsOf(all);
+    return [
+      {
+        values,
+        label: placeLabel(values, axes),
+        boundRps: estimate([...bounds.values()].map(({ rps }) => rps)),
+        bounded: [...bounds.values()].every(({ known }) => known),
+        results: runs.map((members, i) =>
+          members.length === 0 ? null : outcomeOf(members, series[i]!, bounds),
+        ),
+      },
+    ];
+  });
+}
+
+interface Bound {
+  readonly rps: number;
+  readonly known: boolean;
+}
+
+/**
+ * The bound of each seed. It depends on arrivals and GPUs but on no policy, so one run may lend it to another; where
+ * options of policies have moved it, the largest holds for all.
+ */
+function boundsOf(runs: readonly PolicyRun[]): Map<number, Bound> {
+  return new Map(
+    [...groupBy(runs, ({ seed }) => seed)].map(([seed, members]) => {
+      const known = members.flatMap(({ result }) => result.bound?.bestRps ?? []);
+      const offered = Math.max(...members.map(({ result }) => result.summary.offeredRps));
+      return [seed, { rps: known.length > 0 ? Math.max(...known) : offered, known: known.length > 0 }];
+    }),
+  );
+}
+
+function outcomeOf(
+  runs: readonly PolicyRun[],
+  series: Series,
+  bounds: ReadonlyMap<number, Bound>,
+): CellOutcome {
+  const chosen = bestSetting(runs, series);
+  const sorted = [...chosen].sort((a, b) => a.seed - b.seed);
+  const summaries = sorted.map(({ result }) => result.summary);
+  const shares = sorted.map(({ seed, result }) => {
+    const { rps } = bounds.get(seed)!;
+    return rps === 0 ? 1 : result.summary.goodputRps / rps;
+  });
+  return {
+    goodputRps: estimate(summaries.map(({ goodputRps }) => goodputRps)),
+    share: estimate(shares),
+    bySeed: Object.fromEntries(sorted.map(({ seed }, i) => [seed, shares[i]!])),
+    loadsPerS: estimate(summaries.map(({ actions, durationSeconds }) => actions.load / durationSeconds)),
+    worstModel: meanOfKnown(
+      summaries.map(({ worstModelAttainment: worst, sloAttainment: mean }) =>
+        worst === undefined || worst === null || mean === 0 ? null : worst / mean,
+      ),
+    ),
+    modelsBelowHalf: meanOfKnown(summaries.map(({ modelsBelowHalf }) => modelsBelowHalf ?? null)),
+    tuned: Object.fromEntries(series.tuned.map((key) => [key, sorted[0]!.options[key] ?? ''])),
+  };
+}
+
+/** Values within this share of the best are a tie, of which the first counts. */
+const TIE = 0.001;
+
+/** The runs with the values of tuned options that have the highest mean goodput. */
+function bestSetting(runs: readonly PolicyRun[], { tuned }: Series): readonly PolicyRun[] {
+  if (tuned.length === 0) return runs;
+  const settings = [
+    ...groupBy(runs, ({ options }) => JSON.stringify(tuned.map((key) => options[key]))).values(),
+  ];
+  const scores = settings.map((members) => meanOf(members.map(({ result }) => result.summary.goodputRps)));
+  const enough = Math.max(...scores) * (1 - TIE);
+  return settings[scores.findIndex((score) => score >= enough)]!;
+}
+
+function meanOfKnown(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : meanOf(known);
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function placeName(values: Readonly<Record<string, string>>, axes: readonly Axis[]): string {
+  return JSON.stringify(axes.map(({ key }) => values[key]));
+}
+
+function combinations(axes: readonly Axis[]): Record<string, string>[] {
+  let all: Record<string, string>[] = [{}];
+  for (const { key, values } of axes) {
+    all = all.flatMap((left) => values.map(({ text }) => ({ ...left, [key]: text })));
+  }
+  return all;
+}
+
+function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return groups;
+}

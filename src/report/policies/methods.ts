@@ -1,0 +1,62 @@
+import { html, type Markup } from '../html/markup.js';
+import { code, table } from '../html/parts.js';
+import { keyLabel } from '../quantity.js';
+import { commandLine, quoted, setFlags } from '../reproduce.js';
+import type { PolicyComparison } from './compare.js';
+import type { NamedSweep } from './merge.js';
+import { REFERENCE } from './overview.js';
+
+/** Models with fewer requests in a run say little of how they are treated; see `Summary.worstModelAttainment`. */
+export const FEWEST_REQUESTS = 20;
+
+/** How the figures came about, and how to make them again. */
+export function methods(comparison: PolicyComparison, version: string): Markup {
+  const { sweeps } = comparison;
+  const experiments = [...new Set(sweeps.map(({ results }) => results.experiment))];
+  return html`<ul>
+${notes(comparison).map((note) => html`<li>${note}</li>\n`)}</ul>
+<p>escapement ${version}, node ${process.versions.node}. Equal seeds and configuration give equal results on any machine. To make them again, save the ${experiments.length === 1 ? 'experiment' : 'experiments'} below as <code>experiment.yaml</code> where relative paths hold, and run</p>
+${code([...sweeps.map(sweepCommand), `escapement compare ${sweeps.map(({ name }) => quoted(name)).join(' ')}`].join('\n'))}
+${experiments.map((experiment) => html`<details><summary>The experiment as written</summary>\n${code(experiment)}</details>\n`)}
+${cellCounts(comparison)}`;
+}
+
+function notes({ cells, policies, bounded, completeCells }: PolicyComparison): string[] {
+  const unbounded = cells.filter((cell) => !cell.bounded).length;
+  const pairs = completeCells * policies.length;
+  const tuned = policies.filter((policy) => policy.tuned.length > 0);
+  return [
+    bounded
+      ? 'Percent of the bound: goodput of a run ÷ the smallest bound that is known for its arrivals (seed) and GPUs. The bound is clairvoyant: it knows every arrival, has the weights of every model on every GPU, and no delay or noise, so 100 % may be out of reach.'
+      : 'No run has a bound: goodput is given as percent of the offered load, which may be out of reach.',
+    ...(bounded && unbounded > 0
+      ? [
+          `In ${unbounded} of ${cells.length} cells no bound is known; the offered load takes its place (marked ≤), a weaker bound.`,
+        ]
+      : []),
+    '± is half of the 95 % confidence interval of the mean over seeds (Student’s t); whiskers show the same. Of the means over cells it is taken after averaging the cells of each seed.',
+    'A policy is better than another beyond doubt if the mean of their differences, seed by seed on the same arrivals, is at least 0.1 % of the bound and its 95 % interval leaves out 0. A rank is 1 + the number of policies that are better beyond doubt, so that several may share it; unbeaten means rank 1.',
+    `Each comparison errs in up to 2.5 % of cases in either direction; ${pairs} ranks are given, without a correction for their number.`,
+    ...tuned.map(
+      ({ name, tuned: keys }) =>
+        `${name} takes in each cell the value of ${keys.map(keyLabel).join(' and ')} with the highest mean goodput, chosen after the fact: an upper end for hand tuning that nobody can deploy.`,
+    ),
+    `LOADs are counted after the warm-up, whatever their result, and held against ${tuned.find(({ kind }) => kind === REFERENCE)?.name ?? REFERENCE}.`,
+    `Worst model ÷ mean: attainment of the model that fares worst, among those with at least ${FEWEST_REQUESTS} requests in a run, ÷ attainment over all requests, mean over seeds, lowest of all cells. Below half: below 0.5 by the same measure, in any seed.`,
+  ];
+}
+
+function sweepCommand({ name, results: { vary, seeds, overrides } }: NamedSweep): string {
+  const varied = vary.map(({ key, values }) => `--vary ${quoted(`${key}=${values.join(',')}`)}`);
+  const flags = [...varied, ...setFlags(overrides), `--seeds ${seeds.join(',')}`];
+  return commandLine('sweep', flags).replace(/results$/, quoted(name));
+}
+
+function cellCounts({ cells, policies }: PolicyComparison): Markup {
+  const rows = cells.map(({ label, results }) => [
+    { text: label || 'all' },
+    ...results.map((result) => ({ text: String(result?.share.n ?? 0) })),
+  ]);
+  return html`<details><summary>Runs of each cell and policy</summary>
+<div class="dense">${table([{ title: 'Cell' }, ...policies.map(({ name }) => ({ title: name, numeric: true }))], rows)}</div></details>`;
+}

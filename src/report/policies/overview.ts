@@ -1,0 +1,99 @@
+import { type Estimate, estimate } from '../statistics.js';
+import type { PolicyCost } from './costs.js';
+import type { MatrixCell } from './matrix.js';
+import type { CellRanking } from './ranking.js';
+import type { Series } from './series.js';
+
+/** One policy over all cells in which every policy has a result. */
+export interface PolicyOverview {
+  readonly name: string;
+  readonly kind: string;
+  /** Keys of options of which each cell took the best value. */
+  readonly tuned: readonly string[];
+  /** Mean share of the bound; the interval is over seeds where all cells have the same ones. */
+  readonly share: Estimate;
+  readonly worst: { readonly share: number; readonly cell: string };
+  readonly meanRank: number;
+  /** Cells in which no other policy is better beyond doubt. */
+  readonly bestIn: number;
+  readonly loadsPerS: number;
+  /** LOADs ÷ those of the reference; null where there is none or it made none. */
+  readonly loadsRatio: number | null;
+  /** Lowest attainment of a model ÷ overall attainment in any cell; null where that is not known. */
+  readonly worstModel: number | null;
+  /** Cells where some model is below half of the overall attainment in some seed; null where that is not known. */
+  readonly cellsBelowHalf: number | null;
+  /** Mean over the benchmark cases; null where none was given. */
+  readonly cost: {
+    readonly usPerRequest: number;
+    readonly ratio: number;
+    readonly worstRatio: number;
+  } | null;
+}
+
+/** Whose LOADs are 1. */
+export const REFERENCE = 'clockwork';
+
+type RankedCell = MatrixCell & { readonly ranking: CellRanking };
+
+/** Figures of each series over `cells`, which have results of all. */
+export function overviewOf(
+  series: readonly Series[],
+  cells: readonly RankedCell[],
+  costs: readonly PolicyCost[],
+): PolicyOverview[] {
+  const loads = series.map((_, i) => meanOf(cells.map(({ results }) => results[i]!.loadsPerS.mean)));
+  const reference = loads[referenceOf(series)] ?? 0;
+  return series.map(({ name, kind, tuned }, i) => {
+    const outcomes = cells.map(({ results }) => results[i]!);
+    const shares = outcomes.map(({ share }) => share.mean);
+    const lowest = shares.indexOf(Math.min(...shares));
+    const worstModels = outcomes.flatMap(({ worstModel }) => worstModel ?? []);
+    const belowHalf = outcomes.flatMap(({ modelsBelowHalf }) => modelsBelowHalf ?? []);
+    return {
+      name,
+      kind,
+      tuned,
+      share: overSeeds(cells, i),
+      worst: { share: shares[lowest]!, cell: cells[lowest]!.label },
+      meanRank: meanOf(cells.map(({ ranking }) => ranking.ranks[i]!)),
+      bestIn: cells.filter(({ ranking }) => ranking.ranks[i] === 1).length,
+      loadsPerS: loads[i]!,
+      loadsRatio: reference === 0 ? null : loads[i]! / reference,
+      worstModel: worstModels.length === 0 ? null : Math.min(...worstModels),
+      cellsBelowHalf: belowHalf.length === 0 ? null : belowHalf.filter((count) => count > 0).length,
+      cost: costOf(costs, name, kind),
+    };
+  });
+}
+
+/** Index of the reference for LOADs: tuned before others; -1 where it was not run. */
+export function referenceOf(series: readonly Pick<Series, 'kind' | 'tuned'>[]): number {
+  const tuned = series.findIndex((one) => one.kind === REFERENCE && one.tuned.length > 0);
+  return tuned >= 0 ? tuned : series.findIndex(({ kind }) => kind === REFERENCE);
+}
+
+/** The mean over cells of each seed, then over seeds; over cells alone where they have different seeds. */
+function overSeeds(cells: readonly MatrixCell[], i: number): Estimate {
+  const bySeed = cells.map(({ results }) => results[i]!.bySeed);
+  const seeds = Object.keys(bySeed[0]!);
+  const same = bySeed.every((own) => Object.keys(own).join() === seeds.join());
+  if (!same) return estimate([meanOf(cells.map(({ results }) => results[i]!.share.mean))]);
+  return estimate(seeds.map((seed) => meanOf(bySeed.map((own) => own[seed]!))));
+}
+
+/** Costs are measured by name of the series where somebody did, else by kind. */
+function costOf(costs: readonly PolicyCost[], name: string, kind: string): PolicyOverview['cost'] {
+  const named = costs.filter(({ policy }) => policy === name);
+  const own = named.length > 0 ? named : costs.filter(({ policy }) => policy === kind);
+  if (own.length === 0) return null;
+  return {
+    usPerRequest: meanOf(own.map(({ usPerRequest }) => usPerRequest)),
+    ratio: Math.exp(meanOf(own.map(({ ratio }) => Math.log(ratio)))),
+    worstRatio: Math.max(...own.map(({ ratio }) => ratio)),
+  };
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

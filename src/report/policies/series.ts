@@ -1,0 +1,109 @@
+import { keyLabel, parseQuantity, valueLabel } from '../quantity.js';
+import type { PolicyRun } from './merge.js';
+
+/** What a comparison shows as one policy: a kind, or one of several ways to set its options. */
+export interface Series {
+  /** `clockwork`, `clockwork (auto)`, `clockwork (best fixed)`. */
+  readonly name: string;
+  readonly kind: string;
+  /** Keys of options of which each cell takes the best value: nobody who deploys a policy can do that. */
+  readonly tuned: readonly string[];
+  readonly runs: readonly PolicyRun[];
+}
+
+/** The policy of this project. */
+export const OURS = 'escapement';
+
+/** What stands for an option that the sweep of a run did not vary. */
+const AS_WRITTEN = 'as written';
+
+/**
+ * The policies of a comparison. An option of a policy that was varied, and without which its runs would have
+ * decided otherwise, is one of these:
+ *
+ * - **Numbers and durations are tuned**: they make one series, `KIND (best fixed)` where the option also has words
+ *   and else `KIND (best OPTION)`, that takes in each cell the value with the highest mean.
+ * - **Words are settings**: `auto`, or `on` and `off`, make a series each, `KIND (auto)`.
+ *
+ * Our own policy comes first, the others in the order in which their runs appear.
+ */
+export function seriesOf(runs: readonly PolicyRun[]): Series[] {
+  const kinds = [...new Set(runs.map(({ kind }) => kind))];
+  const ours = kinds.filter((kind) => kind === OURS);
+  return [...ours, ...kinds.filter((kind) => kind !== OURS)].flatMap((kind) =>
+    seriesOfKind(
+      kind,
+      runs.filter((run) => run.kind === kind),
+    ),
+  );
+}
+
+interface Option {
+  readonly key: string;
+  readonly words: readonly string[];
+  readonly numbers: readonly string[];
+}
+
+function seriesOfKind(kind: string, all: readonly PolicyRun[]): Series[] {
+  const keys = keysThatMatter(all);
+  const runs = onceEach(all, keys);
+  const options = keys.map((key): Option => {
+    const values = [...new Set(runs.map((run) => settingOf(run, key)))];
+    const isNumber = (value: string) => parseQuantity(value) !== null;
+    return {
+      key,
+      words: values.filter((value) => !isNumber(value)),
+      numbers: values.filter(isNumber),
+    };
+  });
+  const series = new Map<string, PolicyRun[]>();
+  for (const run of runs) {
+    const parts = options.map((option) => part(option, settingOf(run, option.key)));
+    const name = parts.length === 0 ? kind : `${kind} (${parts.join(', ')})`;
+    const list = series.get(name);
+    if (list === undefined) series.set(name, [run]);
+    else list.push(run);
+  }
+  return [...series].map(([name, members]) => ({
+    name,
+    kind,
+    tuned: options
+      .map(({ key }) => key)
+      .filter((key) => new Set(members.map((run) => settingOf(run, key))).size > 1),
+    runs: members,
+  }));
+}
+
+/** Keys of options in which some of these runs differ and nothing else does, and which changed what they decided. */
+function keysThatMatter(runs: readonly PolicyRun[]): string[] {
+  const keys = [...new Set(runs.flatMap(({ options }) => Object.keys(options)))];
+  return keys.filter((key) => {
+    const digests = new Map<string, string>();
+    return runs.some(({ options, place, seed, result: { summary } }) => {
+      const { [key]: _, ...others } = options;
+      const id = JSON.stringify([others, place, seed]);
+      const before = digests.get(id);
+      digests.set(id, summary.digest);
+      return before !== undefined && before !== summary.digest;
+    });
+  });
+}
+
+/** Runs that differ only in options without effect are one run. */
+function onceEach(runs: readonly PolicyRun[], keys: readonly string[]): PolicyRun[] {
+  const distinct = new Map<string, PolicyRun>();
+  for (const run of runs) {
+    const id = JSON.stringify([keys.map((key) => settingOf(run, key)), run.place, run.seed]);
+    if (!distinct.has(id)) distinct.set(id, run);
+  }
+  return [...distinct.values()];
+}
+
+function part({ key, words, numbers }: Option, value: string): string {
+  if (words.includes(value) || numbers.length === 1) return valueLabel(value);
+  return words.length > 0 ? 'best fixed' : `best ${keyLabel(key)}`;
+}
+
+function settingOf({ options }: PolicyRun, key: string): string {
+  return options[key] ?? AS_WRITTEN;
+}

@@ -1,0 +1,136 @@
+import { statSync } from 'node:fs';
+import { NS_PER_S } from '../core/units.js';
+import { assignModels } from './assign.js';
+import { generateAzureLike } from './azure-like/generate.js';
+import { exactLengthNs } from './exact-source.js';
+import type { ExactTimes } from './exact-times.js';
+import { readAzure2019 } from './files/azure-2019.js';
+import { readAzure2021 } from './files/azure-2021.js';
+import { readAzureLlm } from './files/azure-llm.js';
+import { type Frame, frameOf, type WorkloadContext } from './frame.js';
+import type { MinuteCounts } from './minute-counts.js';
+import { minuteSlice } from './minute-slice.js';
+import { popularityWeights } from './popularity.js';
+import type { WorkloadSpec } from './spec.js';
+
+/** Kinds whose mean rate is known before they are played. */
+export type SteadySpec = Extract<
+  WorkloadSpec,
+  { kind: 'poisson' | 'fixed' | 'gamma' | 'azure-2019' | 'azure-2021' | 'azure-llm' | 'azure-like' }
+>;
+
+/**
+ * Mean requests per second that a workload brings to each model of the run, over its duration: the sum is its mean
+ * rate. `name` is that of its random streams, as for `openWorkload`. Traces are read for it; what was found is kept
+ * while their files stay as they are. Throws the coded errors of reading.
+ */
+export async function offeredMix(
+  spec: SteadySpec,
+  context: WorkloadContext,
+  name = 'workload',
+): Promise<Float64Array> {
+  const frame = frameOf(spec, context, name);
+  const perModel = new Float64Array(context.models.length);
+  const deal = (rates: Float64Array, modelOf: Int32Array, factor: number) => {
+    rates.forEach((rate, i) => {
+      perModel[modelOf[i]] += rate * factor;
+    });
+    return perModel;
+  };
+  switch (spec.kind) {
+    case 'poisson':
+    case 'fixed':
+    case 'gamma':
+    case 'azure-llm': {
+      const ratePerS = spec.kind === 'azure-llm' ? await llmRate(spec, frame) : spec.ratePerS;
+      const weights = popularityWeights(spec.popularity, frame.models.length);
+      return deal(weights, frame.models, ratePerS / sum(weights));
+    }
+    case 'azure-2019':
+    case 'azure-2021':
+    case 'azure-like': {
+      const rates = await functionRates(spec, frame);
+      return deal(rates, assignModels(rates.length, frame.models, spec.assign), spec.scale);
+    }
+  }
+}
+
+type FunctionSpec = Extract<SteadySpec, { kind: 'azure-2019' | 'azure-2021' | 'azure-like' }>;
+
+/** Requests per second of each function, by rank, at scale 1. */
+function functionRates(spec: FunctionSpec, frame: Frame): Promise<Float64Array> {
+  const lengthNs = frame.endNs - frame.startNs;
+  switch (spec.kind) {
+    case 'azure-like': {
+      const counts = generateAzureLike(spec, frame.random('trace'));
+      return Promise.resolve(minuteRates(counts, [0, counts.minutes], spec.intervalNs, lengthNs));
+    }
+    case 'azure-2019':
+      return remembered(spec.path, [spec.kind, spec.minutes, spec.intervalNs, lengthNs], async () => {
+        const counts = await readAzure2019(spec.path);
+        return minuteRates(counts, minuteSlice(spec, counts), spec.intervalNs, lengthNs);
+      });
+    case 'azure-2021':
+      return remembered(spec.path, [spec.kind, spec.speed, lengthNs], async () =>
+        rowRates(await readAzure2021(spec.path), spec.speed, lengthNs),
+      );
+  }
+}
+
+async function llmRate(
+  spec: Extract<SteadySpec, { kind: 'azure-llm' }>,
+  { startNs, endNs }: Frame,
+): Promise<number> {
+  const rates = await remembered(spec.path, [spec.kind, spec.speed, endNs - startNs], async () =>
+    rowRates(await readAzureLlm(spec.path), spec.speed, endNs - startNs),
+  );
+  return sum(rates) * spec.scale;
+}
+
+/** A minute that the end cuts counts by the part of it that is played. */
+function minuteRates(
+  { functions, start, rank, count }: MinuteCounts,
+  [from, to]: readonly [number, number],
+  intervalNs: number,
+  lengthNs: number,
+): Float64Array {
+  const playedNs = Math.min((to - from) * intervalNs, lengthNs);
+  const rates = new Float64Array(functions);
+  for (let minute = from; minute < to; minute++) {
+    const part = Math.min(1, playedNs / intervalNs - (minute - from));
+    if (part <= 0) break;
+    for (let entry = start[minute]; entry < start[minute + 1]; entry++)
+      rates[rank[entry]] += (count[entry] * part * NS_PER_S) / playedNs;
+  }
+  return rates;
+}
+
+function rowRates(trace: ExactTimes, speed: number, lengthNs: number): Float64Array {
+  const playedNs = Number.isFinite(lengthNs) ? lengthNs : exactLengthNs(trace) / speed;
+  const rates = new Float64Array(trace.functions);
+  for (let row = 0; row < trace.timesNs.length && trace.timesNs[row] / speed < playedNs; row++)
+    rates[trace.rank[row]] += NS_PER_S / playedNs;
+  return rates;
+}
+
+/** What was read from files, one entry for each way to play one: small beside the traces themselves. */
+const known = new Map<string, Promise<Float64Array>>();
+
+function remembered(
+  path: string,
+  how: readonly unknown[],
+  read: () => Promise<Float64Array>,
+): Promise<Float64Array> {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  const key = JSON.stringify([path, stats?.size, stats?.mtimeMs, ...how]);
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const rates = read();
+  known.set(key, rates);
+  rates.catch(() => known.delete(key));
+  return rates;
+}
+
+function sum(values: Float64Array): number {
+  return values.reduce((total, value) => total + value, 0);
+}

@@ -1,0 +1,372 @@
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { checkRun } from '../../src/audit/check-run.js';
+import type { Rule } from '../../src/audit/rules.js';
+import { POLICIES } from '../../src/policies/registry.js';
+import { changeLog, type Row, simulateInto } from './run-folder.js';
+
+const EXACT = { slackNs: 0 };
+const LOAD = 1;
+const INFER = 2;
+const UNLOAD = 3;
+
+/** What is wrong, in words; empty where all is well. */
+function problems(dir: string, options = EXACT): string[] {
+  const { claims, violations, unchecked } = checkRun(dir, options);
+  return [
+    ...claims.filter(({ ok }) => !ok).map((claim) => JSON.stringify(claim)),
+    ...violations.map((violation) => JSON.stringify(violation)),
+    ...unchecked,
+  ];
+}
+
+describe('runs as they are', () => {
+  it.each(POLICIES.map(({ kind }) => kind))('bear out what is claimed of %s', async (kind) => {
+    const dir = await simulateInto([`policy={ kind: ${kind} }`]);
+    expect(problems(dir)).toEqual([]);
+    const { rules } = checkRun(dir, EXACT);
+    for (const { rule, checked } of rules) expect(checked, rule).toBeGreaterThan(0);
+  });
+
+  it.each([
+    ['noise', ['cluster.noise={ exec: 20%, load: 20%, stragglers: 2% }']],
+    ['network delay', ['cluster.network={ delay: 1ms, jitter: 500us }']],
+    ['copies and clocks that are off', ['cluster.copyBandwidth=2GB/s', 'cluster.clockOffset=3ms']],
+    ['overhead', ['cluster.overhead=300us']],
+    ['one lane', ['cluster.lanes=one', 'cluster.copyBandwidth=2GB/s']],
+    ['several workers', ['cluster.gpus=4', 'cluster.workers=2']],
+    ['GPU clocks that change', ['cluster.gpuClock=[{ at: 500ms, gpu: 0, factor: 0.7 }]']],
+    ['admission by prediction', ['admission=predict']],
+    ['overload', ['workload.0.rate=2000/s', 'slo=10ms']],
+    [
+      'everything at once',
+      [
+        'cluster={ gpus: 3, pages: 14, network: { delay: 2ms, jitter: 1ms }, noise: { exec: 10%, load: 10% }, overhead: 100us, clockOffset: 1ms, copyBandwidth: 1GB/s }',
+      ],
+    ],
+  ])('bear out what is claimed with %s', async (_, overrides) => {
+    expect(problems(await simulateInto(overrides))).toEqual([]);
+  });
+});
+
+function brokenRules(dir: string): Rule[] {
+  const { ok, rules } = checkRun(dir, EXACT);
+  expect(ok).toBe(false);
+  return rules.filter(({ violations }) => violations > 0).map(({ rule }) => rule);
+}
+
+/** Changes fields of a row. */
+const set = (row: Row, fields: Row) => void Object.assign(row, fields);
+const first = (rows: readonly Row[], type: number) =>
+  rows.find((row) => row.action_type === type && row.status === 0) as Row;
+const served = (rows: readonly Row[]) =>
+  rows.find((row) => row.result === 0 && row.deadline_met === 1) as Row;
+
+/** Moves an action in time, window and all, so that nothing but its place is wrong. */
+function shift(row: Row, byNs: number): void {
+  for (const name of ['window_earliest', 'window_latest', 'worker_exec_begin', 'worker_exec_complete'])
+    row[name] += byNs;
+}
+
+describe('logs that were tampered with', () => {
+  let clean = '';
+  beforeAll(async () => {
+    clean = await simulateInto();
+  });
+
+  function tampered(log: string, change: (rows: Row[]) => unknown): string {
+    const dir = mkdtempSync(join(tmpdir(), 'escapement-audit-'));
+    for (const name of ['run.json', 'requests.tsv', 'actions.tsv'])
+      copyFileSync(join(clean, name), join(dir, name));
+    changeLog(join(clean, log), join(dir, log), (rows) => {
+      const changed = change(rows);
+      return Array.isArray(changed) ? changed : rows;
+    });
+    return dir;
+  }
+
+  const requests: [string, Rule, (rows: Row[]) => unknown][] = [
+    ['a request is answered twice', 'outcome', (rows) => [...rows, { ...(rows.at(-1) as Row) }]],
+    ['a request has no answer', 'outcome', (rows) => rows.toSpliced(40, 1)],
+    ['a result does not exist', 'outcome', (rows) => set(rows[40], { result: 3 })],
+    [
+      'an answer in time was late',
+      'objective',
+      (rows) => set(served(rows), { deadline: served(rows).latency - 1 }),
+    ],
+    ['a late answer was in time', 'objective', (rows) => set(served(rows), { deadline_met: 0 })],
+    ['a request that timed out was in time', 'objective', (rows) => set(served(rows), { result: 4 })],
+    ['an executed request was in no INFER', 'served', (rows) => set(served(rows), { action_id: -1 })],
+    [
+      'an executed request was in an INFER of another model',
+      'served',
+      (rows) => set(served(rows), { model_id: 99 }),
+    ],
+    [
+      'an executed request was in an action that is no INFER',
+      'served',
+      (rows) => set(served(rows), { action_id: 0 }),
+    ],
+    [
+      'a request that was never executed was in an INFER',
+      'served',
+      (rows) => set(served(rows), { result: 4, deadline_met: 0 }),
+    ],
+    [
+      'a request failed in an INFER that succeeded',
+      'served',
+      (rows) => set(served(rows), { result: 1, deadline_met: 0 }),
+    ],
+    [
+      'an INFER answered nobody',
+      'batch',
+      (rows) => {
+        const { action_id } = served(rows);
+        for (const row of rows) if (row.action_id === action_id) row.action_id = -1;
+      },
+    ],
+    [
+      'an INFER answered more than its batch',
+      'batch',
+      (rows) => {
+        const { model_id, action_id } = served(rows);
+        const same = rows.filter((row) => row.model_id === model_id && row.result === 0).slice(0, 20);
+        for (const row of same) row.action_id = action_id;
+      },
+    ],
+    ['answers go back in time', 'order', (rows) => rows.toSpliced(40, 2, rows[60], rows[41])],
+    ['a request was answered before it came', 'order', (rows) => set(rows[40], { latency: -5 })],
+  ];
+  it.each(requests)('%s', (_, rule, change) => {
+    expect(brokenRules(tampered('requests.tsv', change))).toContain(rule);
+  });
+
+  const actions: [string, Rule, (rows: Row[]) => unknown][] = [
+    [
+      'an INFER began before its window',
+      'window',
+      (rows) => set(first(rows, INFER), { window_earliest: first(rows, INFER).worker_exec_begin + 2 }),
+    ],
+    [
+      'an INFER began after its window',
+      'window',
+      (rows) => set(first(rows, INFER), { window_latest: first(rows, INFER).worker_exec_begin - 2 }),
+    ],
+    [
+      'a LOAD began after its window',
+      'window',
+      (rows) => set(first(rows, LOAD), { window_latest: first(rows, LOAD).worker_exec_begin - 2 }),
+    ],
+    [
+      'two INFERs ran at once',
+      'lane',
+      (rows) => {
+        const [one, two] = rows.filter(
+          (row) => row.action_type === INFER && row.status === 0 && row.gpu_id === 0,
+        );
+        shift(
+          two,
+          one.action_sent + one.worker_exec_complete - 5 - (two.action_sent + two.worker_exec_begin),
+        );
+      },
+    ],
+    [
+      'two LOADs ran at once',
+      'lane',
+      (rows) => {
+        const [one, two] = rows.filter((row) => row.action_type === LOAD && row.gpu_id === 0);
+        shift(
+          two,
+          one.action_sent + one.worker_exec_complete - 5 - (two.action_sent + two.worker_exec_begin),
+        );
+      },
+    ],
+    ['an INFER ran without a LOAD', 'weights', (rows) => rows.filter((row) => row !== first(rows, LOAD))],
+    [
+      'an INFER began before the LOAD had ended',
+      'weights',
+      (rows) => {
+        const load = first(rows, LOAD);
+        const infer = rows.find(
+          (row) => row.action_type === INFER && row.model_id === load.model_id && row.gpu_id === load.gpu_id,
+        ) as Row;
+        shift(
+          infer,
+          load.action_sent + load.worker_exec_complete - 5 - (infer.action_sent + infer.worker_exec_begin),
+        );
+      },
+    ],
+    [
+      'an INFER ran after the UNLOAD',
+      'weights',
+      (rows) => {
+        const load = first(rows, LOAD);
+        const of = (row: Row) => row.model_id === load.model_id && row.gpu_id === load.gpu_id;
+        const at = rows.findIndex((row) => row.action_type === INFER && of(row));
+        const unload = {
+          ...first(rows, UNLOAD),
+          ...load,
+          action_type: UNLOAD,
+          action_id: 1e6,
+          t: rows[at].t,
+        };
+        return rows.toSpliced(at, 0, unload);
+      },
+    ],
+    [
+      'an UNLOAD came during an INFER',
+      'weights',
+      (rows) => {
+        const unload = first(rows, UNLOAD);
+        shift(unload, -1e9);
+      },
+    ],
+    [
+      'an UNLOAD that made room never was',
+      'pages',
+      (rows) => rows.filter((row) => row.action_type !== UNLOAD),
+    ],
+    ['an action has two results', 'result', (rows) => [...rows, { ...(rows.at(-1) as Row) }]],
+    ['results go back in time', 'order', (rows) => rows.toSpliced(40, 2, rows[60], rows[41])],
+    ['a result came before the end', 'order', (rows) => shift(first(rows, INFER), 50e6)],
+    [
+      'an action began before it was sent',
+      'order',
+      (rows) => set(first(rows, INFER), { worker_exec_begin: -5 }),
+    ],
+    [
+      'a duration is not that from begin to end',
+      'order',
+      (rows) => set(first(rows, INFER), { worker_exec_duration: 7 }),
+    ],
+    [
+      'a round trip is not that from sending to result',
+      'order',
+      (rows) => set(rows[30], { controller_action_duration: 7 }),
+    ],
+    ['an answer came before the end of its INFER', 'answer', (rows) => shift(first(rows, INFER), 50e6)],
+    [
+      'an INFER had a smaller batch',
+      'batch',
+      (rows) => {
+        for (const row of rows) if (row.action_type === INFER) row.batch_size = 1;
+      },
+    ],
+    [
+      'an INFER failed whose requests were executed',
+      'served',
+      (rows) => set(first(rows, INFER), { status: 81 }),
+    ],
+  ];
+  it.each(actions)('%s', (_, rule, change) => {
+    expect(brokenRules(tampered('actions.tsv', change))).toContain(rule);
+  });
+
+  it('are measured with the slack that is granted', () => {
+    const dir = tampered('actions.tsv', (rows) => {
+      const infer = first(rows, INFER);
+      infer.window_latest = infer.worker_exec_begin - 500;
+    });
+    expect(checkRun(dir, EXACT).violationCount).toBe(1);
+    expect(checkRun(dir, { slackNs: 1000 }).ok).toBe(true);
+  });
+
+  it('are told by file and line, the first ten of them', () => {
+    const dir = tampered('requests.tsv', (rows) => {
+      for (const row of rows.slice(4)) row.latency = -1;
+    });
+    const { ok, violations, violationCount, rules } = checkRun(dir, EXACT);
+    expect([ok, violations.length]).toEqual([false, 10]);
+    expect(violations[0]).toEqual({
+      rule: 'order',
+      file: join(dir, 'requests.tsv'),
+      line: 6,
+      what: 'answered 1 ns before it arrived',
+    });
+    expect(violationCount).toBeGreaterThan(100);
+    const counts = rules.map(({ violations: count }) => count);
+    expect(counts.reduce((sum, count) => sum + count)).toBe(violationCount);
+  });
+
+  /** Factors on figures of the summary, by path. */
+  const claims: [string, string, number][] = [
+    ['ok', 'requests.ok', 2],
+    ['offered', 'requests.offered', 2],
+    ['timeout', 'requests.timeout', 2],
+    ['offeredRps', 'offeredRps', 1.0001],
+    ['goodputRps', 'goodputRps', 1.0001],
+    ['sloAttainment', 'sloAttainment', 1.0001],
+    ['mean ms', 'latencyMs.mean', 1.0001],
+    ['p99 ms', 'latencyMs.p99', 0.998],
+    ['max ms', 'latencyMs.max', 0.9999],
+    ['coldStarts', 'coldStarts', 2],
+    ['worstModelAttainment', 'worstModelAttainment', 1.01],
+    ['load', 'actions.load', 2],
+    ['unload', 'actions.unload', 2],
+    ['infer', 'actions.infer', 2],
+    ['inferByBatch 1', 'actions.inferByBatch.1', 2],
+    ['execUtilization', 'gpu.execUtilization', 0.9],
+    ['weightsUtilization', 'gpu.weightsUtilization', 0.9],
+  ];
+  it.each(claims)('do not bear out another %s', (figure, path, factor) => {
+    const dir = tampered('requests.tsv', () => {});
+    const run = JSON.parse(readFileSync(join(dir, 'run.json'), 'utf8'));
+    const keys = path.split('.');
+    const last = keys.pop() as string;
+    const holder = keys.reduce((node, key) => node[key], run.summary);
+    expect(holder[last]).toBeGreaterThan(0);
+    holder[last] *= factor;
+    writeFileSync(join(dir, 'run.json'), JSON.stringify(run));
+    const audit = checkRun(dir, EXACT);
+    expect(audit.ok).toBe(false);
+    expect(audit.claims.filter(({ ok }) => !ok).map((claim) => claim.figure)).toContain(figure);
+  });
+
+  it('do not bear out another figure of a group', () => {
+    const dir = tampered('requests.tsv', () => {});
+    const run = JSON.parse(readFileSync(join(dir, 'run.json'), 'utf8'));
+    run.groups[1].requests.late++;
+    writeFileSync(join(dir, 'run.json'), JSON.stringify(run));
+    const wrong = checkRun(dir, EXACT).claims.filter(({ ok }) => !ok);
+    expect(wrong.map(({ figure }) => figure)).toEqual(['loose: late']);
+  });
+
+  it('of earlier versions, or of a client, are checked as far as they go', () => {
+    const dir = tampered('requests.tsv', () => {});
+    const log = readFileSync(join(dir, 'requests.tsv'), 'utf8');
+    writeFileSync(join(dir, 'requests.tsv'), log.replaceAll(/\t[^\t]*\n/g, '\n'));
+    const { setup: _, ...run } = JSON.parse(readFileSync(join(dir, 'run.json'), 'utf8'));
+    writeFileSync(join(dir, 'run.json'), JSON.stringify(run));
+    rmSync(join(dir, 'actions.tsv'));
+    const { ok, unchecked, rules } = checkRun(dir, EXACT);
+    expect(ok).toBe(true);
+    expect(unchecked).toHaveLength(4);
+    expect(rules.find(({ rule }) => rule === 'window')?.checked).toBe(0);
+  });
+
+  it.each([
+    [
+      'requests.tsv',
+      (text: string) => text.replace('\tlatency\t', '\tdelay\t'),
+      /requests\.tsv: has no column latency/,
+    ],
+    [
+      'requests.tsv',
+      (text: string) => text.slice(0, -9),
+      /requests\.tsv:\d+: is cut off in the middle of a line/,
+    ],
+    [
+      'actions.tsv',
+      (text: string) => text.replace(/\n(\d+)\t/, '\nsoon\t'),
+      /actions\.tsv:2: 'soon' is not a number/,
+    ],
+    ['run.json', () => '{"version": 2}', /run\.json: .*: is missing or not as this program writes it/],
+    ['run.json', () => '{', /run\.json: cannot be read/],
+  ])('of %s that are no log are refused', (name, change, message) => {
+    const dir = tampered('requests.tsv', () => {});
+    writeFileSync(join(dir, name), change(readFileSync(join(dir, name), 'utf8')));
+    expect(() => checkRun(dir, EXACT)).toThrow(message);
+  });
+});

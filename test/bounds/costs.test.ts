@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { batchKinds, fluidCosts, windowCosts } from '../../src/bounds/costs.js';
+import { servableWindows, type Windows } from '../../src/bounds/requests.js';
+import { stream } from '../../src/random/streams.js';
+import { model, offered, type Row } from './examples.js';
+
+const KINDS = batchKinds(model({ 1: 4, 2: 6, 4: 8 }), 8);
+
+function windowsOf(rows: readonly Row[], models = 1): Windows {
+  return servableWindows(offered(rows), new Float64Array(models).fill(4));
+}
+
+describe('window costs', () => {
+  // At size 2 the first may start in [0, 4], the second in [3, 7], the third in [6, 10]; at size 4 in [0, 2], [3, 5], [6, 8].
+  it('count those that can start together', () => {
+    const windows = windowsOf([
+      [0, 0, 10],
+      [0, 3, 10],
+      [0, 6, 10],
+    ]);
+    expect([...windowCosts(windows, [KINDS])]).toEqual([3, 3, 3]);
+    expect([...fluidCosts(windows, [KINDS])]).toEqual([2, 2, 2]);
+  });
+
+  it('take three in a batch of four where they meet, and then no more than their number', () => {
+    const windows = windowsOf([
+      [0, 0, 12],
+      [0, 1, 12],
+      [0, 4, 12],
+    ]);
+    expect([...windowCosts(windows, [KINDS])]).toEqual([8 / 3, 8 / 3, 8 / 3]);
+  });
+
+  it('let neither other models nor requests with tighter objectives share', () => {
+    const windows = windowsOf(
+      [
+        [0, 0, 20],
+        [0, 1, 5],
+        [1, 1, 20],
+      ],
+      2,
+    );
+    expect([...windowCosts(windows, [KINDS, KINDS])]).toEqual([4, 4, 4]);
+    expect([...fluidCosts(windows, [KINDS, KINDS])]).toEqual([2, 4, 2]);
+  });
+
+  it('are what trying every start says', () => {
+    const seed = 'window-costs';
+    const random = stream(seed, 'rows');
+    for (let n = 0; n < 200; n++) {
+      const rows = Array.from({ length: 1 + Math.floor(random() * 12) }, (): Row => {
+        return [0, Math.floor(random() * 25), 4 + Math.floor(random() * 14)];
+      }).sort(([, left], [, right]) => left - right);
+      const told = `seed ${seed}, ${n}: ${JSON.stringify(rows)}`;
+      const windows = windowsOf(rows);
+      expect([...windowCosts(windows, [KINDS])], told).toEqual(rows.map((row) => costByTrying(row, rows)));
+    }
+  });
+});
+
+function costByTrying([, arrival, slo]: Row, rows: readonly Row[]): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (const { size, execNs } of KINDS) {
+    for (let start = arrival; start <= arrival + slo - execNs; start++) {
+      const together = rows.filter(([, a, s]) => a <= start && start <= a + s - execNs).length;
+      least = Math.min(least, execNs / Math.min(size, together));
+    }
+  }
+  return least;
+}

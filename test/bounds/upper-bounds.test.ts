@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import { type UpperBounds, upperBounds } from '../../src/bounds/upper-bounds.js';
+import type { ModelSpec } from '../../src/core/model.js';
+import { type Random, stream } from '../../src/random/streams.js';
+import { model, offered, type Row } from './examples.js';
+import { mostServable } from './exhaustive.js';
+
+/** One takes 4, two together take 6. */
+const PAIRS = model({ 1: 4, 2: 6 });
+
+function bounds(rows: readonly Row[], models: readonly ModelSpec[], gpus = 1, maxBatch = 8): UpperBounds {
+  return upperBounds(offered(rows), { models, gpus, maxBatch });
+}
+
+describe('by hand', () => {
+  it('serves three within 10: a pair, then one', () => {
+    const rows: Row[] = [
+      [0, 0, 10],
+      [0, 0, 10],
+      [0, 0, 10],
+    ];
+    expect(bounds(rows, [PAIRS])).toEqual({ fluid: 3, windowLimited: 3, priced: 3, timePriced: 3 });
+  });
+
+  // Three half pairs are 9 of work, but the third request has nobody to share with: 2.75 at the price of 1/4.
+  it('sees by prices that batches are whole', () => {
+    const rows: Row[] = [
+      [0, 0, 9],
+      [0, 0, 9],
+      [0, 0, 9],
+    ];
+    expect(bounds(rows, [PAIRS])).toEqual({ fluid: 3, windowLimited: 3, priced: 2, timePriced: 2 });
+  });
+
+  it('does not let requests share that cannot meet', () => {
+    const models = Array.from({ length: 4 }, () => model({ 1: 4, 2: 4 }));
+    const rows = models.map((_, m): Row => [m, 0, 8]);
+    expect(bounds(rows, models)).toEqual({ fluid: 4, windowLimited: 2, priced: 2, timePriced: 2 });
+    expect(bounds(rows, models, 2)).toEqual({ fluid: 4, windowLimited: 4, priced: null, timePriced: null });
+  });
+
+  it('uses no batch beyond the largest that is allowed, and always the smallest there is', () => {
+    const rows = Array.from({ length: 4 }, (): Row => [0, 0, 8]);
+    expect(bounds(rows, [model({ 1: 4, 4: 8 })], 1, 4).windowLimited).toBe(4);
+    expect(bounds(rows, [model({ 1: 4, 4: 8 })], 1, 3).windowLimited).toBe(2);
+    expect(bounds(rows, [model({ 2: 4 })], 1, 1).windowLimited).toBe(4);
+  });
+
+  it('leaves out requests that not even a GPU of their own could serve', () => {
+    const rows: Row[] = [
+      [0, 0, 3],
+      [0, 100, 4],
+    ];
+    expect(bounds(rows, [PAIRS])).toEqual({ fluid: 1, windowLimited: 1, priced: 1, timePriced: 1 });
+    expect(bounds([[0, 0, 3]], [PAIRS])).toEqual({ fluid: 0, windowLimited: 0, priced: 0, timePriced: 0 });
+  });
+
+  it('prefers what is cheap: one model of three that need the same time', () => {
+    const dear = model({ 1: 9 });
+    const cheap = model({ 1: 3 });
+    const rows: Row[] = [
+      [0, 0, 9],
+      [1, 0, 9],
+      [1, 0, 9],
+      [1, 0, 9],
+    ];
+    expect(bounds(rows, [dear, cheap])).toEqual({ fluid: 3, windowLimited: 3, priced: 3, timePriced: 3 });
+  });
+
+  it('knows nothing to serve where nothing comes', () => {
+    expect(bounds([], [PAIRS])).toEqual({ fluid: 0, windowLimited: 0, priced: 0, timePriced: 0 });
+    expect(bounds([], [PAIRS], 2)).toEqual({ fluid: 0, windowLimited: 0, priced: null, timePriced: null });
+  });
+});
+
+/** Small instances with more to do than can be done. */
+interface Instance {
+  readonly rows: readonly Row[];
+  readonly models: readonly ModelSpec[];
+}
+
+const INSTANCES = 300;
+
+describe('against every schedule there is', () => {
+  it.each([
+    { objectives: 'one objective', gpus: 1, several: false },
+    { objectives: 'several objectives', gpus: 1, several: true },
+    { objectives: 'one objective', gpus: 2, several: false },
+    { objectives: 'several objectives', gpus: 2, several: true },
+  ])('no bound is below the best: $objectives, $gpus GPUs', ({ gpus, several }) => {
+    const seed = `bounds-${gpus}-${several}`;
+    const random = stream(seed, 'instances');
+    const reached = { contested: 0, best: 0 };
+    for (let n = 0; n < INSTANCES; n++) {
+      const { rows, models } = instance(random, gpus, several);
+      const most = mostServable(offered(rows), { models, gpus });
+      const { fluid, windowLimited, priced, timePriced } = bounds(rows, models, gpus);
+      const told = `seed ${seed}, instance ${n}: ${JSON.stringify({ rows, exec: models.map(({ execNs }) => execNs) })}`;
+      expect(Math.min(windowLimited, timePriced ?? fluid), told).toBeGreaterThanOrEqual(most);
+      expect(windowLimited, told).toBeLessThanOrEqual(fluid);
+      if (priced !== null) expect(timePriced, told).toBeLessThanOrEqual(priced);
+      if (most === rows.length) continue;
+      reached.contested++;
+      if (Math.min(windowLimited, timePriced ?? windowLimited) === most) reached.best++;
+    }
+    // In many no scheduler serves all, and often the bound is what the best one serves.
+    expect(reached.contested, `seed ${seed}`).toBeGreaterThan(INSTANCES / 5);
+    expect(reached.best / reached.contested, `seed ${seed}`).toBeGreaterThan(0.25);
+  });
+});
+
+function instance(random: Random, gpus: number, several: boolean): Instance {
+  const whole = (from: number, to: number) => from + Math.floor(random() * (to - from + 1));
+  const models = Array.from({ length: whole(1, 2) }, () => {
+    const one = whole(3, 8);
+    const two = one + whole(0, 5);
+    return model({ 1: one, 2: two, 4: two + whole(0, 6) });
+  });
+  const slo = whole(6, 20);
+  const span = whole(0, 16);
+  const rows = Array.from({ length: whole(4, gpus === 1 ? 7 : 6) + gpus - 1 }, (): Row => {
+    return [whole(0, models.length - 1), whole(0, span), several ? whole(4, 24) : slo];
+  });
+  return { rows: rows.sort(([, left], [, right]) => left - right), models };
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { boundOf } from '../../src/experiment/bound.js';
+import { simulate } from '../../src/experiment/simulate.js';
+import { BASE, load } from './experiment-files.js';
+
+/** A run of two seconds that offers more than can be served. */
+const OVERLOAD = ['workload.duration=2s', 'workload.rate=1500/s', 'slo=25ms', 'policy.scheduleAhead=5ms'];
+
+const TWO_KINDS = `seed: 1
+cluster: { gpus: 1, pages: 1376 }
+models: { kind: csv, path: models.csv }
+workload:
+  - { name: users, kind: poisson, rate: 600/s, duration: 2s, slo: 15ms }
+  - { name: batch, kind: poisson, rate: 900/s, duration: 2s, slo: 200ms }
+policy: { kind: clockwork, scheduleAhead: 3ms }
+`;
+
+describe('against what schedulers reach', () => {
+  it.each([
+    ['clockwork', []],
+    ['clockwork on two GPUs', ['cluster.gpus=2', 'workload.rate=3000/s']],
+    ['clockwork at a tight objective', ['slo=10ms']],
+    ['fifo', ['policy={kind: fifo, maxDelay: 2ms}']],
+    ['clockwork with a warm-up', ['warmup=500ms']],
+    ['clockwork on a GPU that runs faster', ['cluster.gpuClock=[{at: 0s, factor: 1.3}]']],
+  ])('%s serves no more', async (_, overrides) => {
+    const experiment = await load(BASE, [...OVERLOAD, ...overrides]);
+    const { summary } = await simulate(experiment);
+    const { offeredRps, fluidRps, windowLimitedRps, pricedRps, timePricedRps, bestRps } =
+      await boundOf(experiment);
+    expect(offeredRps).toBe(summary.offeredRps);
+    expect(bestRps).toBeGreaterThanOrEqual(summary.goodputRps);
+    expect(bestRps).toBe(Math.min(windowLimitedRps, timePricedRps ?? windowLimitedRps));
+    expect(timePricedRps ?? 0).toBeLessThanOrEqual(pricedRps ?? 0);
+    expect(windowLimitedRps).toBeLessThanOrEqual(fluidRps);
+    expect(fluidRps).toBeLessThanOrEqual(offeredRps);
+    expect(pricedRps === null).toBe(experiment.cluster.gpus > 1);
+  });
+
+  it('nor do they where objectives differ within a model', async () => {
+    const experiment = await load(TWO_KINDS);
+    const { summary } = await simulate(experiment);
+    const { bestRps, offeredRps } = await boundOf(experiment);
+    expect(bestRps).toBeGreaterThanOrEqual(summary.goodputRps);
+    expect(bestRps).toBeLessThan(offeredRps);
+  });
+});
+
+describe('what it depends on', () => {
+  it('is the largest batch that the policy uses', async () => {
+    const [four, one] = await Promise.all(
+      ['policy.maxBatch=4', 'policy.maxBatch=1'].map(async (override) =>
+        boundOf(await load(BASE, [...OVERLOAD, override])),
+      ),
+    );
+    // A batch of one takes 2.73 ms, and the last may end an objective after the workload.
+    expect(one?.bestRps).toBeLessThanOrEqual((2000 + 25) / 2.73 / 2);
+    expect(one?.bestRps).toBeGreaterThan(2000 / 2.73 / 2 - 3);
+    expect(four?.bestRps).toBeGreaterThan(1.5 * (one?.bestRps ?? 0));
+  });
+
+  it('is the clock of the GPUs where it exceeds the nominal one', async () => {
+    const rps = async (clock: string) =>
+      (await boundOf(await load(BASE, [...OVERLOAD, `cluster.gpuClock=${clock}`]))).bestRps;
+    const nominal = await rps('[]');
+    expect(await rps('[{at: 1s, factor: 0.5}]')).toBe(nominal);
+    expect(await rps('[{at: 1s, factor: 1.2}]')).toBeGreaterThan(nominal);
+  });
+
+  it('are open-loop workloads: what closed-loop clients send depends on the answers', async () => {
+    const workload = 'workload={kind: closed-loop, clients: 2, duration: 1s}';
+    await expect(boundOf(await load(BASE, [workload]))).rejects.toMatchObject({
+      code: 'E_CONFIG_VALUE',
+      place: { key: 'workload.kind' },
+    });
+    const both = TWO_KINDS.replace(
+      /.*name: batch.*/,
+      '  - { kind: closed-loop, clients: 2, concurrency: 1, duration: 1s }',
+    );
+    await expect(boundOf(await load(both))).rejects.toMatchObject({ place: { key: 'workload.1.kind' } });
+  });
+});

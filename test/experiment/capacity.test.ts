@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import type { ModelSpec } from '../../src/core/model.js';
+import { fluidCapacityRps } from '../../src/experiment/capacity.js';
+
+const model = (...execMs: number[]): ModelSpec => ({
+  name: 'model',
+  weightsBytes: 1,
+  pages: 1,
+  loadNs: 1,
+  batchSizes: [1, 2, 4, 8, 16].slice(0, execMs.length),
+  execNs: execMs.map((ms) => ms * 1e6),
+  inputBytes: 0,
+  outputBytes: 0,
+});
+
+const CASE = { gpus: 1, sloNs: 100e6, maxBatch: 8, mix: [1] };
+
+test('all GPUs are busy with full batches of the cheapest size', () => {
+  const models = [model(4, 6, 8)];
+  // A batch of 4 in 8 ms: 2 ms of a GPU for each request.
+  expect(fluidCapacityRps({ ...CASE, models })).toBe(500);
+  expect(fluidCapacityRps({ ...CASE, models, gpus: 3 })).toBe(1500);
+});
+
+test('only batches that end within the objective count, and none above the largest', () => {
+  const models = [model(4, 6, 8, 12, 16)];
+  expect(fluidCapacityRps({ ...CASE, models })).toBeCloseTo(8 / 0.012, 9);
+  expect(fluidCapacityRps({ ...CASE, models, maxBatch: 16 })).toBe(1000);
+  expect(fluidCapacityRps({ ...CASE, models, sloNs: 6e6 })).toBeCloseTo(2 / 0.006, 9);
+});
+
+test('requests cost what their models do, in proportion to how many are theirs', () => {
+  // Three of four requests cost 1 ms, one costs 5 ms: 2 ms in the mean.
+  const models = [model(1), model(5)];
+  expect(fluidCapacityRps({ ...CASE, models, mix: [30, 10] })).toBe(500);
+  expect(fluidCapacityRps({ ...CASE, models, mix: [1, 0] })).toBe(1000);
+});
+
+test('requests that nobody could serve in time cost nothing; without others there is no capacity', () => {
+  const models = [model(1), model(5)];
+  // Of 2,000 requests per second the GPU can serve 1,000 and must refuse 1,000.
+  expect(fluidCapacityRps({ ...CASE, models, mix: [1, 1], sloNs: 4e6 })).toBe(2000);
+  expect(fluidCapacityRps({ ...CASE, models, mix: [1, 1], sloNs: 0.5e6 })).toBe(0);
+});

@@ -1,0 +1,45 @@
+import { expect, it, vi } from 'vitest';
+import type { PolicyContext } from '../../src/core/policy.js';
+import { simulate } from '../../src/experiment/simulate.js';
+import { runResultSchema } from '../../src/metrics/schema.js';
+import { fifoEntry } from '../../src/policies/fifo/entry.js';
+import { BASE, load } from './experiment-files.js';
+
+/** Policies that an experiment may name here: fifo, and one that sets a value at each admission. */
+vi.mock('../../src/policies/registry.js', async (original) => {
+  const { POLICIES } = await original<typeof import('../../src/policies/registry.js')>();
+  const create = (context: PolicyContext) => {
+    const policy = fifoEntry.create(context, { maxBatch: 8, maxDelay: 1 });
+    const tuned = { scheduleAheadNs: 5_000_000 };
+    const admit = policy.admit.bind(policy);
+    return Object.assign(policy, {
+      tuned,
+      admit: (slot: number, nowNs: number) => {
+        tuned.scheduleAheadNs = nowNs < 1e9 ? 2_000_000 : 3_000_000;
+        return admit(slot, nowNs);
+      },
+    });
+  };
+  return { POLICIES: [...POLICIES, { kind: 'stub', summary: '', options: {}, create }] };
+});
+
+it('shows over time what the policy of a run tunes by itself', async () => {
+  const experiment = await load(BASE.replace('clockwork', 'stub'), ['workload.duration=2s']);
+  const result = await simulate(experiment);
+  expect(runResultSchema.parse(JSON.parse(JSON.stringify(result))).tuned).toEqual(result.tuned);
+  const [{ name, unit, values, low, high }] = result.tuned!;
+  expect([name, unit]).toEqual(['scheduleAhead', 'ms']);
+  expect(values).toHaveLength(result.series.offeredRps.length);
+  // It starts at 5 ms, and changes before the first result and at one second.
+  expect([values[0], values[50], values.at(-1)]).toEqual([5, 2, 3]);
+  const swings = values.flatMap((_, bin) => (low[bin] === high[bin] ? [] : [[low[bin], high[bin]]]));
+  expect(swings).toEqual([
+    [2, 5],
+    [2, 3],
+  ]);
+});
+
+it('says nothing of policies that tune nothing', async () => {
+  const experiment = await load(BASE.replace('clockwork', 'fifo'), ['workload.duration=1s']);
+  expect(await simulate(experiment)).not.toHaveProperty('tuned');
+});

@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest';
+import { TimeBins } from '../../src/metrics/bins.js';
+import { TunedRecorder } from '../../src/metrics/tuned.js';
+import { MS } from './fixtures.js';
+
+/** Six bins of 1 ms after a warm-up of 10 ms. */
+const BINS = new TimeBins(10 * MS, 16 * MS);
+
+function record(samples: readonly (readonly [atMs: number, valueMs: number])[], startMs = 4) {
+  const source = { tuned: { scheduleAheadNs: startMs * MS } };
+  const recorder = new TunedRecorder(source, BINS);
+  for (const [atMs, valueMs] of samples) {
+    source.tuned.scheduleAheadNs = valueMs * MS;
+    recorder.sample(atMs * MS);
+  }
+  return recorder.series()[0];
+}
+
+it('has the value at the end of each bin, held where nothing changed', () => {
+  expect(
+    record([
+      [11.5, 6],
+      [11.7, 5],
+      [14.2, 8],
+    ]),
+  ).toEqual({
+    name: 'scheduleAhead',
+    unit: 'ms',
+    values: [4, 5, 5, 5, 8, 8],
+    low: [4, 4, 5, 5, 5, 8],
+    high: [4, 6, 5, 5, 8, 8],
+  });
+});
+
+it('does not hide what swings inside a bin and comes back', () => {
+  const { values, low, high } = record([
+    [12.1, 1],
+    [12.2, 9],
+    [12.3, 4],
+  ]);
+  expect([values[2], low[2], high[2]]).toEqual([4, 1, 9]);
+});
+
+it('begins with what held when the warm-up ended, and leaves out what came after the end', () => {
+  const { values, low, high } = record([
+    [2, 7],
+    [9, 3],
+    [16.5, 100],
+  ]);
+  expect([values, low, high]).toEqual(Array(3).fill([3, 3, 3, 3, 3, 3]));
+});
+
+it('gives plain numbers as they are, several by name', () => {
+  const source = { tuned: { weight: 1.5, marginNs: 2 * MS } };
+  const recorder = new TunedRecorder(source, BINS);
+  expect(recorder.isEmpty).toBe(false);
+  expect(recorder.series().map(({ name, unit, values }) => [name, unit, values[0]])).toEqual([
+    ['weight', '', 1.5],
+    ['margin', 'ms', 2],
+  ]);
+  expect(new TunedRecorder({ tuned: {} }, BINS).isEmpty).toBe(true);
+});

@@ -1,0 +1,88 @@
+import { parse, type Spec } from 'vega';
+import { compile } from 'vega-lite';
+import { describe, expect, it } from 'vitest';
+import { planCharts } from '../../src/planner/charts.js';
+import { judge, parseTarget } from '../../src/planner/judge.js';
+import { planPage } from '../../src/planner/page.js';
+import type { PlanResult, Tried } from '../../src/planner/plan-result.js';
+import { planText } from '../../src/planner/text.js';
+import { cellResult } from '../sweep/fixtures.js';
+
+const TARGETS = ['sloAttainment>=0.95', 'sloAttainment>=0.6', 'goodputRps>80', 'late<5%'].map(parseTarget);
+
+describe('charts of a plan', () => {
+  it('compile without a warning for every kind of scale', () => {
+    for (const { spec } of [...planCharts(planOf(100)), ...planCharts(planOf(9))]) {
+      const warnings: string[] = [];
+      const note = (...parts: readonly unknown[]) => {
+        warnings.push(parts.join(' '));
+        return logger;
+      };
+      const logger = {
+        level: () => logger,
+        error: note,
+        warn: note,
+        info: () => logger,
+        debug: () => logger,
+      };
+      parse(compile(spec, { logger: logger as never }).spec as Spec);
+      expect(warnings).toEqual([]);
+    }
+  });
+
+  it('show the neighbourhood of an answer that hides behind its neighbours', () => {
+    expect(planCharts(planOf(9)).map(({ name }) => name)).toEqual(['plan-1', 'plan-2', 'plan-3', 'plan-4']);
+    expect(planCharts(planOf(100)).map(({ name }) => name)).toContain('plan-1-close');
+  });
+
+  it('leave out a target that nothing measured', () => {
+    const plan = planOf(9);
+    const empty = plan.tried.map((one): Tried => ({ ...one, figures: [], refused: 'too large' }));
+    expect(planCharts({ ...plan, tried: empty })).toEqual([]);
+  });
+});
+
+describe('a plan', () => {
+  it('is one page that says how to repeat it', async () => {
+    const page = await planPage(planOf(9));
+    expect(page).toContain('--over cluster.gpus=1:9');
+    expect(page).toContain('--target &#39;sloAttainment&#62;=0.95&#39;');
+    expect(page).toContain('--set slo=50ms');
+    expect(page).toContain('--seeds 1,2');
+  });
+
+  it('is a table, the answer and its margin', () => {
+    const [target] = TARGETS;
+    const tried = [90, 96.5, 98].map((share, i): Tried => {
+      const figure = judge(target!, [cellResult(share), cellResult(share - 0.3)]);
+      return { value: String(i + 1), meets: figure.meets, figures: [figure] };
+    });
+    const answered = { answer: '3', before: '2', notes: ['a note'] };
+    expect(planText({ ...planOf(3), ...answered, targets: [target!], tried })).toBe(`\
+GPUs  sloAttainment>=0.95  meets
+   1       89.85 % ± 1.91  no
+   2       96.35 % ± 1.91  not surely
+   3       97.85 % ± 1.91  yes
+
+Fewest GPUs with sloAttainment>=0.95: 3
+3 GPUs reach 97.85 % ± 1.91 (at worst 0.94 pp above 95 %); 2 GPUs reach 96.35 % ± 1.91 (at worst 0.56 pp below 95 %)
+note: a note
+`);
+  });
+});
+
+/** As many values, of which all from the second of three thirds on are said to meet. */
+function planOf(size: number): PlanResult {
+  const answer = Math.ceil((2 * size) / 3);
+  const tried = Array.from({ length: size }, (_, i): Tried => {
+    const share = i + 1 === size ? 97 : 50 + (50 * (i + 1)) / size;
+    const figures = TARGETS.map((target) => judge(target, [cellResult(share), cellResult(share - 0.3)]));
+    return { value: String(i + 1), meets: i + 1 >= answer ? 'yes' : 'no', figures };
+  });
+  return {
+    ...{ version: 1, name: 'fixture', experiment: 'seed: 1\n', overrides: ['slo=50ms'], targets: TARGETS },
+    over: { key: 'cluster.gpus', from: '1', to: String(size), step: null },
+    ...{ resolution: 'steps of 1', seeds: [1, 2], outcome: 'boundary', superlative: 'fewest' },
+    ...{ answer: String(answer), before: String(answer - 1), closest: null, notes: [], tried },
+  };
+}

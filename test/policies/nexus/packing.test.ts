@@ -1,0 +1,157 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Latencies } from '../../../src/policies/nexus/latencies.js';
+import { type PackedGpu, pack } from '../../../src/policies/nexus/packing.js';
+import { models } from '../../core/fixtures.js';
+
+const MS = 1_000_000;
+/** Every model has 2 pages and takes 3, 5 and 8 ms at batch 1, 2 and 4. */
+const MODELS = models(12);
+const LATENCIES = new Latencies(MODELS, 4);
+
+/** Sessions as [model, SLO in ms, requests a second] on `gpus` GPUs. */
+function packed(sessions: readonly (readonly number[])[], gpus: number, pages = 100): PackedGpu[] {
+  const loads = sessions.map(([model, sloMs, ratePerS], session) => ({
+    session,
+    model,
+    sloNs: sloMs * MS,
+    ratePerNs: ratePerS / 1e9,
+  }));
+  return pack(loads, { latencies: LATENCIES, gpus, pages, modelPages: MODELS.map((model) => model.pages) });
+}
+
+/** 'session 0 × 4, session 1 × 2' for each GPU. */
+function plan(...args: Parameters<typeof packed>): string[] {
+  return packed(...args).map(({ turns }) =>
+    turns.map(({ load, batch }) => `session ${load.session} × ${batch}`).join(', '),
+  );
+}
+
+describe('Latencies', () => {
+  it('a batch runs in the smallest size that holds it', () => {
+    expect([1, 2, 3, 4].map((count) => LATENCIES.execNs(0, count) / MS)).toEqual([3, 5, 8, 8]);
+    expect([1, 2, 3, 4].map((count) => LATENCIES.sizeFor(0, count))).toEqual([1, 2, 4, 4]);
+  });
+
+  it('two of the saturating batches fit the objective', () => {
+    expect([16, 15.9, 10, 9, 4].map((sloMs) => LATENCIES.saturating(0, sloMs * MS))).toEqual([4, 2, 2, 1, 1]);
+  });
+
+  it('uses no size above the largest that is allowed, but always the smallest', () => {
+    expect(new Latencies(MODELS, 2).saturating(0, 100 * MS)).toBe(2);
+    const odd = models(1, { batchSizes: [1, 8], execNs: [3 * MS, 9 * MS] });
+    expect(new Latencies(odd, 4).saturating(0, 100 * MS)).toBe(1);
+  });
+
+  it('gathers what arrives in the time that its execution leaves', () => {
+    // At 100/s and 40 ms: 3.2 requests in 32 ms; at 20 ms: 1.5 in 15 ms.
+    expect(LATENCIES.gathering(0, 40 * MS, 100 / 1e9)).toBe(3);
+    expect(LATENCIES.gathering(0, 20 * MS, 100 / 1e9)).toBe(1);
+  });
+});
+
+describe('pack', () => {
+  it('gives a session whole GPUs at its saturating batch, and what is left a duty cycle', () => {
+    // 4 requests in 8 ms are 500/s.
+    expect(plan([[0, 20, 1100]], 5)).toEqual(['session 0 × 4', 'session 0 × 4', 'session 0 × 1']);
+  });
+
+  it('gives a GPU to what is too much for any duty cycle', () => {
+    // 334/s at 10 ms: 3 ms for each is too slow, and two take 6 ms to gather and 5 to run.
+    expect(plan([[0, 10, 334]], 5)).toEqual(['session 0 × 2']);
+    // Two executions do not fit into 5 ms.
+    expect(plan([[0, 5, 400]], 5)).toEqual(['session 0 × 1', 'session 0 × 1']);
+  });
+
+  it('merges sessions into the shorter duty cycle, in which batches shrink', () => {
+    // Alone: 3 requests in 30 ms (in size 4), and 1 in 10 ms. In 10 ms: 1 of each, 6 ms busy.
+    expect(plan([[0, 40, 100]], 5)).toEqual(['session 0 × 4']);
+    expect(
+      plan(
+        [
+          [0, 40, 100],
+          [1, 20, 100],
+        ],
+        5,
+      ),
+    ).toEqual(['session 1 × 1, session 0 × 1']);
+  });
+
+  it('does not merge what the duty cycle has no time for', () => {
+    // Three batches of 3 ms fit into 10 ms. The fourth session comes last: its occupancy is the smallest.
+    const sessions = [
+      [3, 40, 100],
+      [0, 20, 100],
+      [1, 20, 100],
+      [2, 20, 100],
+    ];
+    expect(plan(sessions, 5)).toEqual(['session 1 × 1, session 2 × 1, session 3 × 1', 'session 0 × 4']);
+  });
+
+  it('a slow session is looked at often enough, however little it uses', () => {
+    // Alone: a request in 20 − 3 ms. Five batches of 3 ms fit into 17 ms.
+    const slow = Array.from({ length: 6 }, (_, model) => [model, 20, 1]);
+    expect(packed(slow, 5).map(({ turns }) => turns.length)).toEqual([5, 1]);
+  });
+
+  it('prefers the GPU that it fills best', () => {
+    // 8 ms of 12, and 3 ms of 6.5. With another batch of 3 ms that is 92 % of the first, 92.3 % of the second.
+    const sessions = [
+      [0, 20, 250],
+      [1, 9.6, 153.8],
+      [2, 23, 1],
+    ];
+    expect(plan(sessions, 5)).toEqual(['session 0 × 4', 'session 1 × 1, session 2 × 1']);
+  });
+
+  it('where there are no more GPUs the rest joins the one with the least to do, at the saturating batch', () => {
+    const sessions = [
+      [0, 20, 490],
+      [1, 20, 450],
+      [2, 20, 50],
+      [3, 20, 50],
+      [4, 20, 20],
+    ];
+    expect(plan(sessions, 2)).toEqual([
+      'session 0 × 4, session 3 × 4',
+      'session 1 × 4, session 2 × 4, session 4 × 4',
+    ]);
+  });
+
+  it('keeps to the memory of a GPU, in which sessions of a model count once', () => {
+    const different = [
+      [0, 100, 1],
+      [1, 100, 1],
+    ];
+    expect(packed(different, 5, 3)).toHaveLength(2);
+    expect(plan(different, 1, 3)).toEqual(['session 0 × 1']);
+    const same = [
+      [0, 100, 1],
+      [0, 50, 1],
+    ];
+    expect(packed(same, 5, 3)).toHaveLength(1);
+  });
+
+  it('every session is in time and keeps up where GPUs suffice', () => {
+    const session = fc.tuple(fc.nat(11), fc.integer({ min: 7, max: 300 }), fc.integer({ min: 1, max: 1500 }));
+    fc.assert(
+      fc.property(fc.array(session, { minLength: 1, maxLength: 12 }), (sessions) => {
+        const capacityPerNs = sessions.map(() => 0);
+        const gpus = packed(sessions, 200, 8);
+        expect(gpus.length).toBeLessThan(200);
+        for (const { turns } of gpus) {
+          expect(new Set(turns.map(({ load }) => load.model)).size).toBeLessThanOrEqual(4);
+          const busyNs = turns.reduce((sum, { load, batch }) => sum + LATENCIES.execNs(load.model, batch), 0);
+          for (const { load, batch } of turns) {
+            expect(busyNs + LATENCIES.execNs(load.model, batch)).toBeLessThanOrEqual(load.sloNs);
+            capacityPerNs[load.session] += batch / busyNs;
+          }
+        }
+        for (const [i, [, , ratePerS]] of sessions.entries()) {
+          expect(capacityPerNs[i] * 1e9).toBeGreaterThanOrEqual(ratePerS * (1 - 1e-6));
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

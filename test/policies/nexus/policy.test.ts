@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest';
+import { models } from '../../core/fixtures.js';
+import { ListSource, poisson, resnets, run } from '../../sim/fixtures.js';
+import { type HarnessOptions, MS, PolicyHarness } from '../policy-harness.js';
+
+/** INFER takes 3, 5 and 8 ms at batch 1, 2 and 4. An epoch is 100 ms, the first 10. */
+function nexus(given: Partial<HarnessOptions> = {}): PolicyHarness {
+  return new PolicyHarness({
+    policy: 'nexus',
+    options: { maxBatch: 8, epoch: 100 * MS },
+    models: models(3),
+    ...given,
+  });
+}
+
+function warm(given: Partial<HarnessOptions> = {}): PolicyHarness {
+  const harness = nexus(given);
+  harness.controller.gpuUp(0, [0, 1, 2]);
+  return harness;
+}
+
+describe('nexus: before a plan', () => {
+  it('a model that is nowhere is loaded where there is most room, and served there', () => {
+    const harness = nexus({ gpus: 2 });
+    expect(harness.arrive(0, [0])).toEqual(['LOAD model 0 on GPU 0']);
+    expect(harness.arrive(1, [1])).toEqual(['LOAD model 1 on GPU 1']);
+    expect(harness.end(9, 'model 1')).toEqual(['INFER model 1 batch 1 on GPU 1']);
+  });
+
+  it('sessions take turns, with the batches that would saturate a GPU', () => {
+    const harness = warm({ options: { maxBatch: 8, epoch: 1000 * MS } });
+    harness.arrive(0, [1]);
+    harness.arrive(1, [2, 2, 2, 2, 2, 0, 0, 1]);
+    const order = [3, 11, 16, 19].map((nowMs) => harness.end(nowMs)[0]);
+    expect(order).toEqual([
+      'INFER model 2 batch 4 on GPU 0',
+      'INFER model 0 batch 2 on GPU 0',
+      'INFER model 1 batch 1 on GPU 0',
+      'INFER model 2 batch 1 on GPU 0',
+    ]);
+  });
+
+  it('requests of a model with different objectives do not share a batch', () => {
+    const harness = warm();
+    harness.offer(0, [0, 0], 100);
+    expect(harness.arrive(0, [0, 0], 20)).toEqual(['INFER model 0 batch 2 on GPU 0']);
+    expect(harness.end(5)).toEqual(['INFER model 0 batch 2 on GPU 0']);
+    harness.end(10);
+    expect(harness.answers.map((answer) => answer.split(' ')[1])).toEqual(['0', '1', '2', '3']);
+  });
+});
+
+describe('nexus: objectives', () => {
+  it('drops early what would spoil a batch: it times out at its deadline, though it alone could be in time', () => {
+    const harness = warm({ sloNs: 16 * MS });
+    harness.arrive(0, [1, 1, 1, 1]);
+    harness.arrive(0.5, [0]);
+    harness.arrive(7, [0, 0, 0]);
+    // At 9 ms, four requests take until 17 ms, beyond 16.5: the first is dropped, three take as long.
+    expect(harness.end(9)).toEqual(['INFER model 0 batch 4 on GPU 0']);
+    expect(harness.outstanding[0].count).toBe(3);
+    harness.settle(9.5, 20);
+    expect(harness.answers.filter((answer) => /request [4-7]/.test(answer))).toEqual([
+      'request 4 timeout at 16.5',
+      'request 5 ok at 18.5',
+      'request 6 ok at 18.5',
+      'request 7 ok at 18.5',
+    ]);
+  });
+
+  it('allows for what lies between GPU and controller', () => {
+    const harness = warm({ sloNs: 10 * MS });
+    harness.arrive(0, [0]);
+    // It took 3 ms, and 2 more to get there and back.
+    harness.end(5);
+    harness.arrive(5, [1]);
+    harness.arrive(6, [0]);
+    expect(harness.end(10)).toEqual(['INFER model 0 batch 1 on GPU 0']);
+    harness.arrive(11, [1]);
+    // 3 + 2 ms do not fit into the 4.5 that are left.
+    expect(harness.end(16.5)).toEqual([]);
+  });
+
+  it('refuses at once what is shorter than any execution', () => {
+    const harness = warm();
+    expect(harness.arrive(0, [0], 2.9)).toEqual([]);
+    expect(harness.answers).toEqual(['request 0 rejected at 0']);
+    expect(harness.arrive(0, [0], 3)).toEqual(['INFER model 0 batch 1 on GPU 0']);
+  });
+});
+
+describe('nexus: plans', () => {
+  /** Three requests for each of two models within 10 ms: 300/s, of which a GPU has time for one. */
+  function busy(given: Partial<HarnessOptions> = {}): PolicyHarness {
+    const harness = warm({ gpus: 2, sloNs: 20 * MS, ...given });
+    harness.arrive(0, [0, 1]);
+    for (const nowMs of [3, 6]) {
+      harness.end(nowMs);
+      harness.arrive(nowMs, [0, 1]);
+    }
+    return harness;
+  }
+
+  it('the first is made after a tenth of an epoch: models go where the plan wants them', () => {
+    const harness = busy();
+    expect(harness.end(9.9)).toEqual(['INFER model 1 batch 2 on GPU 0']);
+    expect(harness.step(10)).toEqual(['LOAD model 1 on GPU 1']);
+  });
+
+  it('while a model is on its way it is served where it was', () => {
+    const harness = busy();
+    harness.end(9.9);
+    harness.step(10);
+    harness.arrive(11, [1]);
+    expect(harness.end(14.9, 'INFER')).toEqual(['INFER model 0 batch 1 on GPU 0']);
+    expect(harness.end(17.9, 'INFER')).toEqual(['INFER model 1 batch 1 on GPU 0']);
+  });
+
+  it('and at its new place as soon as it is there', () => {
+    const harness = busy();
+    harness.end(9.9);
+    harness.step(10);
+    harness.end(14.9, 'INFER');
+    harness.end(19, 'LOAD');
+    expect(harness.arrive(20, [1])).toContain('INFER model 1 batch 1 on GPU 1');
+  });
+
+  it('what is warm stays where it is', () => {
+    const harness = busy();
+    harness.settle(10, 40);
+    expect(harness.controller.cluster.held.has(1, 1)).toBe(true);
+    for (let nowMs = 41; nowMs < 250; nowMs += 3) {
+      harness.settle(nowMs, nowMs + 1);
+      const sent = harness.arrive(nowMs + 2, [0, 1]);
+      expect(sent.filter((action) => !action.startsWith('INFER'))).toEqual([]);
+    }
+  });
+
+  it('what is not planned for goes only where its pages are needed, least recently used first', () => {
+    const roomy = nexus({ gpus: 2, sloNs: 20 * MS, pages: 6 });
+    roomy.controller.gpuUp(0, [0, 1]);
+    roomy.controller.gpuUp(1, [2]);
+    roomy.arrive(0, [0, 1, 0, 1, 0, 1]);
+    expect(roomy.step(10)).toEqual(['LOAD model 1 on GPU 1']);
+
+    const full = nexus({ gpus: 2, sloNs: 20 * MS, pages: 4, models: models(4) });
+    full.controller.gpuUp(0, [0, 1]);
+    full.controller.gpuUp(1, [2, 3]);
+    full.arrive(0, [0, 1, 0, 1, 0, 1]);
+    expect(full.step(10)).toEqual(['UNLOAD model 2 on GPU 1', 'LOAD model 1 on GPU 1']);
+  });
+
+  it('an epoch ends with the first event after it: nobody is woken for it', () => {
+    const harness = warm();
+    harness.arrive(0, [0]);
+    harness.settle(1, 20);
+    expect(harness.answers).toEqual(['request 0 ok at 4']);
+    harness.settle(21, 110);
+    expect(harness.controller.nextWakeNs(110 * MS)).toBe(Number.POSITIVE_INFINITY);
+  });
+});
+
+describe('nexus: whole runs', () => {
+  it.each([
+    { name: 'memory pressure', pages: 40, gpus: 1, oneLane: false },
+    { name: 'more GPUs', pages: 50, gpus: 3, oneLane: false },
+    { name: 'one lane', pages: 70, gpus: 2, oneLane: true },
+  ])('keeps the books right and ends: $name', async ({ pages, gpus, oneLane }) => {
+    const load = {
+      seed: 3,
+      ratePerS: 600,
+      durationNs: 300 * MS,
+      models: 15,
+      slosNs: [MS, 10 * MS, 500 * MS],
+    };
+    const result = await run({
+      policy: 'nexus',
+      options: { epoch: 50 * MS },
+      source: new ListSource(poisson(load)),
+      models: resnets(15),
+      gpus,
+      pages,
+      oneLane,
+      defaultSloNs: 100 * MS,
+      seed: 3,
+      checks: true,
+    });
+    expect(result.answers).toHaveLength(result.offered);
+  });
+});

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { Cluster } from '../../../src/core/cluster.js';
+import { GroupPlan } from '../../../src/policies/shepherd/group-plan.js';
+import { models } from '../../core/fixtures.js';
+
+const PERIOD_NS = 1000;
+const SIZES = Int32Array.of(3, 3, 3, 3);
+
+/** Four models of 2 pages each. */
+function plan(gpus: number, pages: number): GroupPlan {
+  return new GroupPlan(new Cluster({ models: models(4), gpus, pages }), SIZES, PERIOD_NS);
+}
+
+function ranges({ first, end }: GroupPlan): string[] {
+  return Array.from(first, (from, model) => `${from}-${end[model] - 1}`);
+}
+
+function arrive(groups: GroupPlan, counts: readonly number[]): void {
+  for (const [model, count] of counts.entries()) for (let i = 0; i < count; i++) groups.arrived(model);
+}
+
+describe('GroupPlan', () => {
+  it('is one group of all GPUs where each has room for every model', () => {
+    expect(ranges(plan(3, 8))).toEqual(['0-2', '0-2', '0-2', '0-2']);
+    expect(plan(3, 8).isDue(1e12)).toBe(false);
+  });
+
+  it('makes as few groups as memory allows, with GPUs in order of their numbers', () => {
+    expect(ranges(plan(4, 4))).toEqual(['0-1', '2-3', '0-1', '2-3']);
+    expect(ranges(plan(5, 4))).toEqual(['0-1', '2-4', '0-1', '2-4']);
+  });
+
+  it('makes no more groups than there are GPUs, and lets models share what room there is', () => {
+    expect(ranges(plan(2, 2))).toEqual(['0-0', '1-1', '0-0', '1-1']);
+  });
+
+  it('deals by load every period; a model moves only where its group would carry too much or lacks room', () => {
+    const groups = plan(2, 4);
+    expect(ranges(groups)).toEqual(['0-0', '1-1', '0-0', '1-1']);
+    arrive(groups, [6, 1, 5, 0]);
+    expect(groups.isDue(PERIOD_NS - 1)).toBe(false);
+    expect(groups.isDue(PERIOD_NS)).toBe(true);
+    groups.renew(PERIOD_NS);
+    // Model 0 stays, model 2 would make 11 of 12 there; it takes the room of model 3 at the other.
+    expect(ranges(groups)).toEqual(['0-0', '1-1', '1-1', '0-0']);
+  });
+
+  it('changes nothing while loads are nearly even', () => {
+    const groups = plan(2, 4);
+    arrive(groups, [5, 5, 6, 5]);
+    groups.renew(PERIOD_NS);
+    expect(ranges(groups)).toEqual(['0-0', '1-1', '0-0', '1-1']);
+  });
+
+  it('remembers half of what was before', () => {
+    const groups = plan(2, 4);
+    arrive(groups, [8, 4, 0, 4]);
+    groups.renew(PERIOD_NS);
+    expect(ranges(groups)).toEqual(['0-0', '1-1', '0-0', '1-1']);
+    // In halves of halves 2, 2, 4 and 2: by the new counts alone model 0 would not count, and stay with model 2.
+    arrive(groups, [0, 2, 8, 2]);
+    groups.renew(2 * PERIOD_NS);
+    expect(ranges(groups)).toEqual(['1-1', '1-1', '0-0', '0-0']);
+  });
+});

@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest';
+import { STATUS_ABORTED } from '../../../src/core/action.js';
+import { models } from '../../core/fixtures.js';
+import { type HarnessOptions, MS, PolicyHarness } from '../policy-harness.js';
+
+/** Three models, warm on each GPU: 3, 5 and 8 ms at batch 1, 2 and 4. */
+function shepherd(
+  cluster: Partial<HarnessOptions> = {},
+  options: Record<string, number> = {},
+): PolicyHarness {
+  const harness = new PolicyHarness({
+    policy: 'shepherd',
+    options: { maxBatch: 8, preemption: 3.03, period: 10_000 * MS, margin: 0, ...options },
+    models: models(3),
+    ...cluster,
+  });
+  for (let gpu = 0; gpu < (cluster.gpus ?? 1); gpu++) harness.controller.gpuUp(gpu, [0, 1, 2]);
+  return harness;
+}
+
+describe('shepherd: batches', () => {
+  it('a free GPU never waits', () => {
+    expect(shepherd().arrive(0, [0])).toEqual(['INFER model 0 batch 1 on GPU 0']);
+  });
+
+  it('runs the batch that meets the most deadlines, of equals the one with the earliest', () => {
+    const harness = shepherd();
+    harness.arrive(0, [0]);
+    harness.arrive(1, [1], 60);
+    harness.arrive(1, [2, 2], 90);
+    harness.arrive(2, [1], 90);
+    expect(harness.end(3)).toEqual(['INFER model 1 batch 2 on GPU 0']);
+    expect(harness.end(8)).toEqual(['INFER model 2 batch 2 on GPU 0']);
+  });
+
+  it('passes over requests that would not allow for the largest batch', () => {
+    const harness = shepherd();
+    harness.arrive(0, [0]);
+    harness.arrive(0, [1], 7);
+    harness.arrive(1, [1, 1, 1], 50);
+    // From 3 ms on, the first can be met only by itself.
+    expect(harness.end(3)).toEqual(['INFER model 1 batch 4 on GPU 0']);
+    expect(harness.outstanding[0].count).toBe(3);
+    harness.step(4.000001);
+    expect(harness.answers).toContain('request 1 timeout at 4.000001');
+  });
+
+  it('refuses at once what no GPU could serve in time; a margin counts as needed', () => {
+    const harness = shepherd({}, { margin: 1 * MS });
+    harness.arrive(0, [0], 3.9);
+    expect(harness.answers).toEqual(['request 0 rejected at 0']);
+    expect(harness.arrive(0, [0], 4)).toEqual(['INFER model 0 batch 1 on GPU 0']);
+  });
+});
+
+describe('shepherd: preemption', () => {
+  it('a batch that is 3.03 times as large replaces a running one, whose requests wait again', () => {
+    const harness = shepherd();
+    harness.arrive(0, [0]);
+    expect(harness.arrive(1, [1, 1, 1])).toEqual([]);
+    expect(harness.arrive(1, [1])).toEqual(['ABORT model 0 on GPU 0']);
+    expect(harness.end(1, 'ABORT')).toEqual([]);
+    expect(harness.end(2, 'INFER', STATUS_ABORTED)).toEqual(['INFER model 1 batch 4 on GPU 0']);
+    expect(harness.end(10)).toEqual(['INFER model 0 batch 1 on GPU 0']);
+    harness.end(13);
+    expect(harness.answers.at(-1)).toBe('request 0 ok at 13');
+  });
+
+  it('another ratio can be asked for', () => {
+    const harness = shepherd({}, { preemption: 2 });
+    harness.arrive(0, [0]);
+    expect(harness.arrive(1, [1])).toEqual([]);
+    expect(harness.arrive(1, [1])).toEqual(['ABORT model 0 on GPU 0']);
+  });
+
+  it('never gives way to a batch of the same size', () => {
+    const harness = shepherd({}, { preemption: 1 });
+    harness.arrive(0, [0]);
+    expect(harness.arrive(1, [1])).toEqual([]);
+    expect(harness.arrive(1, [2, 2])).toEqual(['ABORT model 0 on GPU 0']);
+  });
+
+  it('counts only requests that can still be met once the GPU is free', () => {
+    const harness = shepherd();
+    harness.arrive(0, [0]);
+    // Four take 8 ms.
+    expect(harness.arrive(1, [1, 1, 1, 1], 7.9)).toEqual([]);
+    expect(harness.arrive(1, [2, 2, 2, 2], 8)).toEqual(['ABORT model 0 on GPU 0']);
+  });
+
+  it('a GPU is asked once', () => {
+    const harness = shepherd();
+    harness.arrive(0, [0]);
+    harness.arrive(1, [1, 1, 1, 1]);
+    expect(harness.arrive(1, [2, 2, 2, 2])).toEqual([]);
+  });
+
+  it('of several GPUs the one that runs the least is asked', () => {
+    const harness = shepherd({ gpus: 2 });
+    harness.arrive(0, [0, 0]);
+    harness.arrive(0, [1]);
+    expect(harness.arrive(1, [2, 2, 2, 2])).toEqual(['ABORT model 0 on GPU 1']);
+  });
+
+  it('knows from the last time what it takes, and lets end what ends as soon', () => {
+    const harness = shepherd();
+    harness.arrive(0, [0]);
+    harness.arrive(1, [1, 1, 1, 1]);
+    harness.end(1, 'ABORT');
+    harness.end(2, 'INFER', STATUS_ABORTED);
+    expect(harness.end(10)).toEqual(['INFER model 0 batch 1 on GPU 0']);
+    expect(harness.arrive(12, [1, 1, 1, 1])).toEqual([]);
+    expect(harness.end(13)).toEqual(['INFER model 1 batch 4 on GPU 0']);
+    // A batch of one begins at 21: at 22 the 1 ms is still worth it.
+    harness.end(21);
+    harness.arrive(21, [0]);
+    expect(harness.arrive(22, [2, 2, 2, 2])).toEqual(['ABORT model 0 on GPU 0']);
+  });
+
+  it('a device that lets the batch end has served it', () => {
+    const harness = shepherd();
+    harness.arrive(0, [0]);
+    harness.arrive(1, [1, 1, 1, 1]);
+    harness.end(1, 'ABORT');
+    expect(harness.end(3)).toEqual(['INFER model 1 batch 4 on GPU 0']);
+    expect(harness.answers).toEqual(['request 0 ok at 3']);
+  });
+
+  it('a request that is not worth waiting again for any more times out', () => {
+    const harness = shepherd();
+    harness.arrive(0, [0], 4);
+    harness.arrive(1, [1, 1, 1, 1]);
+    harness.end(1, 'ABORT');
+    harness.end(2, 'INFER', STATUS_ABORTED);
+    expect(harness.answers).toEqual(['request 0 timeout at 2']);
+  });
+});
+
+describe('shepherd: groups', () => {
+  /** Two GPUs with room for two models each. */
+  const TWO_GROUPS = { gpus: 2, pages: 4, models: models(4) };
+
+  function grouped(period = 10_000 * MS): PolicyHarness {
+    return new PolicyHarness({
+      policy: 'shepherd',
+      options: { maxBatch: 8, preemption: 3.03, period, margin: 0 },
+      ...TWO_GROUPS,
+    });
+  }
+
+  it('loads models only onto the GPUs of their group', () => {
+    const harness = grouped();
+    expect(harness.arrive(0, [1])).toEqual(['LOAD model 1 on GPU 1']);
+    expect(harness.arrive(0, [0])).toEqual(['LOAD model 0 on GPU 0']);
+    harness.settle(1, 30);
+    expect(harness.arrive(31, [2])).toEqual(['LOAD model 2 on GPU 0']);
+  });
+
+  it('a model that was dealt to another group is served where it is until it is there, too', () => {
+    const harness = grouped(50 * MS);
+    harness.controller.gpuUp(0, [0, 2]);
+    harness.controller.gpuUp(1, [1]);
+    for (let nowMs = 0; nowMs < 40; nowMs += 20) {
+      harness.arrive(nowMs, [0, 0, 2]);
+      harness.settle(nowMs, nowMs + 19);
+    }
+    const sent = harness.arrive(50, [2]);
+    expect(sent).toEqual(['LOAD model 2 on GPU 1', 'INFER model 2 batch 1 on GPU 0']);
+    harness.settle(51, 70);
+    expect(harness.arrive(71, [2])).toEqual(['INFER model 2 batch 1 on GPU 1']);
+  });
+});

@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { models } from '../../core/fixtures.js';
+import { type HarnessOptions, MS, PolicyHarness } from '../policy-harness.js';
+
+/** Three models, warm on one GPU: 3, 5 and 8 ms at batch 1, 2 and 4. Objective 20 ms. */
+function symphony(cluster: Partial<HarnessOptions> = {}, margin = 0): PolicyHarness {
+  const harness = new PolicyHarness({
+    policy: 'symphony',
+    options: { maxBatch: 8, margin },
+    models: models(3),
+    sloNs: 20 * MS,
+    ...cluster,
+  });
+  if (cluster.gpus === undefined) harness.controller.gpuUp(0, [0, 1, 2]);
+  return harness;
+}
+
+function wakeMs(harness: PolicyHarness, nowMs: number): number {
+  return harness.controller.nextWakeNs(nowMs * MS) / MS;
+}
+
+describe('symphony: deferral', () => {
+  it('holds a request until a second could no longer join, though the GPU idles', () => {
+    const harness = symphony();
+    expect(harness.arrive(0, [0])).toEqual([]);
+    // 20 ms less the 5 ms of two.
+    expect(wakeMs(harness, 0)).toBe(15);
+    expect(harness.step(14.999)).toEqual([]);
+    expect(harness.step(15)).toEqual(['INFER model 0 batch 1 on GPU 0']);
+  });
+
+  it('holds two only until a third could no longer join, which would make it a batch of four', () => {
+    const harness = symphony();
+    harness.arrive(0, [0]);
+    expect(harness.arrive(5, [0])).toEqual([]);
+    expect(wakeMs(harness, 5)).toBe(12);
+    expect(harness.step(12)).toEqual(['INFER model 0 batch 2 on GPU 0']);
+  });
+
+  it('sends at once what joined so late that no more can', () => {
+    const harness = symphony();
+    harness.arrive(0, [0]);
+    expect(harness.arrive(14, [0])).toEqual(['INFER model 0 batch 2 on GPU 0']);
+  });
+
+  it('holds three until they must start, for a fourth would take no longer', () => {
+    const harness = symphony();
+    harness.arrive(0, [0, 0, 0]);
+    expect(harness.step(11.999)).toEqual([]);
+    expect(harness.step(12)).toEqual(['INFER model 0 batch 4 on GPU 0']);
+    expect(harness.outstanding[0].count).toBe(3);
+    harness.end(20);
+    expect(harness.answers.every((answer) => answer.endsWith('ok at 20'))).toBe(true);
+  });
+
+  it('sends a full batch at once, and holds those behind it', () => {
+    const harness = symphony();
+    expect(harness.arrive(0, [0, 0, 0, 0, 0])).toEqual(['INFER model 0 batch 4 on GPU 0']);
+    expect(harness.end(8)).toEqual([]);
+    expect(harness.step(15)).toEqual(['INFER model 0 batch 1 on GPU 0']);
+  });
+
+  it('goes by the request of a model that has the earliest deadline, whenever it came', () => {
+    const harness = symphony();
+    harness.arrive(0, [0], 50);
+    expect(harness.arrive(1, [0], 10)).toEqual([]);
+    expect(harness.step(3)).toEqual(['INFER model 0 batch 2 on GPU 0']);
+  });
+
+  it('a margin brings everything forward', () => {
+    const harness = symphony({}, 2 * MS);
+    harness.arrive(0, [0]);
+    expect(wakeMs(harness, 0)).toBe(13);
+  });
+});
+
+describe('symphony: matching', () => {
+  it('a GPU that becomes free takes what must start first among what is ready', () => {
+    const harness = symphony();
+    harness.arrive(0, [0, 0, 0, 0]);
+    expect(harness.arrive(1, [1, 1, 1, 1], 40)).toEqual([]);
+    expect(harness.arrive(2, [2, 2, 2, 2], 20)).toEqual([]);
+    expect(harness.end(8)).toEqual(['INFER model 2 batch 4 on GPU 0']);
+    expect(harness.end(16)).toEqual(['INFER model 1 batch 4 on GPU 0']);
+  });
+
+  it('a GPU that becomes free leaves alone what is not ready', () => {
+    const harness = symphony();
+    harness.arrive(0, [0, 0, 0, 0]);
+    harness.arrive(1, [1]);
+    expect(harness.end(8)).toEqual([]);
+    expect(harness.step(16)).toEqual(['INFER model 1 batch 1 on GPU 0']);
+  });
+
+  it('what waited too long for a GPU goes in the largest batch that its oldest request still allows', () => {
+    const harness = symphony();
+    harness.arrive(0, [0, 0, 0, 0]);
+    harness.arrive(1, [1, 1, 1, 1], 13);
+    // From 8 ms on, two can end by 14 ms and four can't.
+    expect(harness.end(8)).toEqual(['INFER model 1 batch 2 on GPU 0']);
+  });
+
+  it('a request that can no longer be met is given up, and those behind it are held anew', () => {
+    const harness = symphony();
+    harness.arrive(0, [0, 0, 0, 0]);
+    harness.arrive(0, [1], 8);
+    harness.arrive(4, [1]);
+    harness.step(5);
+    expect(harness.answers).toEqual([]);
+    harness.step(5.000001);
+    expect(harness.answers).toEqual(['request 4 timeout at 5.000001']);
+    expect(harness.end(8)).toEqual([]);
+    expect(harness.step(19)).toEqual(['INFER model 1 batch 1 on GPU 0']);
+  });
+
+  it('of free GPUs the one with the fewest weights is taken, then the first', () => {
+    const harness = symphony({ gpus: 3 });
+    harness.controller.gpuUp(0, [0, 1]);
+    harness.controller.gpuUp(1, [0]);
+    harness.controller.gpuUp(2, [0]);
+    const full = [0, 0, 0, 0];
+    expect(harness.arrive(0, [...full, ...full, ...full])).toEqual([
+      'INFER model 0 batch 4 on GPU 1',
+      'INFER model 0 batch 4 on GPU 2',
+      'INFER model 0 batch 4 on GPU 0',
+    ]);
+  });
+
+  it('refuses at once what no GPU could serve in time', () => {
+    const harness = symphony();
+    harness.arrive(0, [0], 2.9);
+    expect(harness.answers).toEqual(['request 0 rejected at 0']);
+    expect(harness.arrive(0, [0], 3)).toEqual(['INFER model 0 batch 1 on GPU 0']);
+  });
+});

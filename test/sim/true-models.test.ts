@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { trueModels } from '../../src/sim/true-models.js';
+import { resnets } from './fixtures.js';
+
+test('profiles that are right are the models', () => {
+  const models = resnets(3);
+  expect(trueModels(models, 0, 1)).toBe(models);
+});
+
+test('each model has one factor for all its durations, within the error, evenly spread', () => {
+  const models = resnets(4000);
+  const truly = trueModels(models, 0.15, 1);
+  const factors = truly.map(({ execNs, loadNs }, i) => {
+    const factor = loadNs / (models[i]?.loadNs as number);
+    execNs.forEach((ns, b) => {
+      expect(ns / (models[i]?.execNs[b] as number)).toBeCloseTo(factor, 5);
+    });
+    return factor;
+  });
+  expect(Math.min(...factors)).toBeGreaterThan(0.849);
+  expect(Math.max(...factors)).toBeLessThan(1.151);
+  for (const [limit, share] of [
+    [0.925, 0.25],
+    [1, 0.5],
+    [1.075, 0.75],
+  ] as const)
+    expect(Math.abs(factors.filter((factor) => factor < limit).length / 4000 - share)).toBeLessThan(0.03);
+});
+
+test('the seed decides, and pages and copies stay', () => {
+  const models = resnets(2);
+  expect(trueModels(models, 0.1, 4)).toEqual(trueModels(models, 0.1, 4));
+  expect(trueModels(models, 0.1, 4)).not.toEqual(trueModels(models, 0.1, 5));
+  const [first] = trueModels(models, 0.1, 4);
+  expect(first).toMatchObject({ name: 'resnet50-0', pages: 7, inputBytes: 602_112 });
+});

@@ -1,0 +1,67 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { caseKeys } from '../../src/experiment/cases.js';
+import { parseExperimentSource } from '../../src/experiment/load.js';
+import { readSweepSection, type SweepSection } from '../../src/experiment/sweep-section.js';
+import { buildGrid } from '../../src/sweep/grid.js';
+import { planCells } from '../../src/sweep/plan.js';
+import { BASE, folder } from '../experiment/experiment-files.js';
+
+const DIR = folder();
+
+function plan(sweep: string, overrides: readonly string[] = []) {
+  const source = parseExperimentSource(`${BASE}sweep:\n${sweep}`, join(DIR, 'exp.yaml'));
+  const { cases, vary, bound } = readSweepSection(source, overrides) as SweepSection;
+  const grid = buildGrid([...caseKeys(cases), ...vary], [1]);
+  return planCells(grid, { source, cases, overrides, bound, version: '1' });
+}
+
+test('cells of a case have what it sets, and --set wins over it', async () => {
+  const sweep =
+    '  cases: { setting: { one: {}, two: { cluster.gpus: 2, warmup: 1s } } }\n  vary: { slo: [10ms, 20ms] }\n';
+  const planned = await plan(sweep, ['warmup=2s']);
+  expect(planned.map(({ cell }) => cell.id)).toEqual([
+    'setting=one slo=10ms seed=1',
+    'setting=one slo=20ms seed=1',
+    'setting=two slo=10ms seed=1',
+    'setting=two slo=20ms seed=1',
+  ]);
+  expect(planned[3]?.task?.overrides).toEqual([
+    'cluster.gpus=2',
+    'warmup="1s"',
+    'warmup=2s',
+    'slo=20ms',
+    'seed=1',
+  ]);
+});
+
+test('a bound is planned for each cell where the sweep asks for it, the same for all policies', async () => {
+  const without = await plan('  vary: { slo: [10ms, 20ms] }\n');
+  expect(without.some((cell) => 'bound' in cell)).toBe(false);
+  const planned = await plan(
+    '  vary: { slo: [10ms, 20ms], policy.kind: [clockwork, fifo] }\n  bound: true\n',
+  );
+  const keys = planned.map((cell) => (cell.task === null ? null : cell.bound?.key));
+  expect([keys[0], keys[2]]).toEqual([keys[1], keys[3]]);
+  expect(keys[0]).not.toBe(keys[2]);
+});
+
+test.each([
+  ['{ cluster.gpsu: 2 }', /exp\.yaml:10: sweep\.cases\.setting\.two\.cluster\.gpsu: unknown key "gpsu"/],
+  ['{ slo: 10 }', /exp\.yaml:10: sweep\.cases\.setting\.two\.slo: 10 has no unit/],
+  [
+    '{ cluster: { gpus: 1, pags: 3 } }',
+    /exp\.yaml:10: sweep\.cases\.setting\.two\.cluster\.pags: unknown key "pags": did you mean "pages"\?$/,
+  ],
+  ['{ slo.x: 1 }', /exp\.yaml:10: sweep\.cases\.setting\.two\.slo\.x: slo is a plain value and has no keys$/],
+])('a mistake in a case is told where it stands: %s', async (two, message) => {
+  const sweep = `  cases:\n    setting:\n      two: ${two}\n      one: {}\n`;
+  await expect(plan(sweep)).rejects.toThrow(message);
+});
+
+test('a combination of cases that cannot be fails alone', async () => {
+  const planned = await plan(
+    '  cases: { size: { small: { cluster.pages: 6 }, large: {} }, slo-of-run: { short: { slo: 1ms } } }\n',
+  );
+  expect(planned.map(({ task }) => task !== null)).toEqual([false, true]);
+});
