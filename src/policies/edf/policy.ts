@@ -19,8 +19,8 @@ const NEVER = Number.POSITIVE_INFINITY;
 /**
  * Earliest deadline first (Liu and Layland, "Scheduling Algorithms for Multiprogramming in a Hard-Real-Time
  * Environment", JACM 20(1), 1973), with the batches that inference adds to it: a GPU that runs nothing takes, of the
- * models it holds, the one whose oldest request has the earliest deadline, in the largest batch that still ends by
- * that deadline. What could not be met even by itself is given up.
+ * models it holds, the one whose first request has the earliest deadline, in the largest batch that its requests fill
+ * and that ends by that deadline. What could not be met even by itself is given up.
  *
  * Simplified: without preemption; a GPU is free when the result of its batch is there, so it idles for a
  * round trip between batches. The rule says nothing of weights: models are loaded on demand.
@@ -73,7 +73,7 @@ export class EdfPolicy implements Policy {
     queue.push(slot, deadlineNs);
     if (queue.slotAt(0) === slot || this.passedOver[model] === 1) this.renew(model);
     this.placement.want(model);
-    this.placement.crowded(model);
+    if (this.cluster.warm.count(model) > 0) this.placement.crowded(model);
     // The first moment at which it is too late, so that a GPU that becomes free in the last one still takes it.
     return deadlineNs - this.cluster.nominalExecNs(model, 0) + 1;
   }
@@ -167,14 +167,12 @@ export class EdfPolicy implements Policy {
     const waiting = queue.length - first;
     const spareNs = queue.deadlineNsAt(first) - nowNs;
     let index = 0;
-    // A size that fewer requests than fit into a smaller one would take is no larger batch.
-    while (index + 1 < this.sizes[model] && batchSizes[index] < waiting) {
+    while (index + 1 < this.sizes[model] && batchSizes[index + 1] <= waiting) {
       if (this.cluster.execNs(gpu, model, index + 1) > spareNs) break;
       index++;
     }
-    const count = Math.min(waiting, batchSizes[index]);
-    queue.take(first, count, this.batch);
-    this.dispatch.infer(gpu, model, index, this.batch, count, nowNs, NEVER, nowNs);
+    queue.take(first, batchSizes[index], this.batch);
+    this.dispatch.infer(gpu, model, index, this.batch, batchSizes[index], nowNs, NEVER, nowNs);
     this.running[gpu] = model;
     this.cluster.recency.touch(gpu, model);
     this.renew(model);

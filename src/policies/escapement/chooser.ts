@@ -2,16 +2,14 @@ import type { Cluster } from '../../core/cluster.js';
 import type { Durations } from './durations.js';
 import type { Waiting } from './waiting.js';
 
-/** Times the slack counts against density: see `Chooser`. */
-const SLACK_WEIGHT = 1;
-
 /**
  * Which batch a lane runs next: the one with the highest slack-discounted density, ln(requests / time) − slack / W.
  *
  * Density, requests served per GPU time, lets deep queues be served in large batches while shallow ones fill, and
  * sheds what is dear when not all can be served. Slack is the time for which the batch could wait and still be
  * complete: who has little goes first, just before the batch would shrink. W, the time that a GPU needs for all that
- * waits, is the exchange rate between them: with much to do density decides, with little the deadlines do.
+ * waits, is the exchange rate between them: with much to do density decides, with little the deadlines do. Slack counts
+ * up to twice where models differ in cost, because density alone would leave the dear ones no chance.
  */
 export class Chooser {
   /** The choice of the last `choose` that returned true: requests `from` … `from` + `count` − 1 of the queue. */
@@ -21,6 +19,7 @@ export class Chooser {
   count = 0;
 
   private readonly logCount: Float64Array;
+  private readonly slackWeight: number;
 
   constructor(
     private readonly cluster: Cluster,
@@ -30,6 +29,7 @@ export class Chooser {
     private readonly favour: Float64Array,
   ) {
     this.logCount = Float64Array.from({ length: cluster.maxBatch + 1 }, (_, count) => Math.log(count));
+    this.slackWeight = 1 + Math.min(1, costSpread(durations));
   }
 
   /**
@@ -41,7 +41,7 @@ export class Chooser {
     const { byGpu, queues } = waiting;
     const { row, usable, size, logExec } = durations;
     const clock = this.cluster.clock[gpu];
-    const perSlack = SLACK_WEIGHT / Math.max(waiting.backlogNs / this.cluster.gpus, 1);
+    const perSlack = this.slackWeight / Math.max(waiting.backlogNs / this.cluster.gpus, 1);
     let best = Number.NEGATIVE_INFINITY;
     for (let model = byGpu.next(gpu, 0); model >= 0; model = byGpu.next(gpu, model + 1)) {
       const queue = queues[model];
@@ -67,4 +67,14 @@ export class Chooser {
     }
     return best > Number.NEGATIVE_INFINITY;
   }
+}
+
+/** Standard deviation of the logarithm of what a request costs at best, over the models. */
+function costSpread({ row, usable, size, logExec }: Durations): number {
+  const costs = Float64Array.from(row, (first, model) => {
+    const largest = first + usable[model] - 1;
+    return logExec[largest] - Math.log(size[largest]);
+  });
+  const mean = costs.reduce((sum, cost) => sum + cost, 0) / costs.length;
+  return Math.sqrt(costs.reduce((sum, cost) => sum + (cost - mean) ** 2, 0) / costs.length);
 }

@@ -12,12 +12,20 @@ export const escapementEntry: PolicyEntry = {
       auto: 'found while running, from what plans miss by',
       describe: 'how far into the future each lane is booked',
     },
+    fairness: {
+      type: 'number',
+      default: 0.55,
+      min: 0,
+      describe:
+        'share of the overall attainment below which no model is to fall; 0: goodput alone counts, as for other policies',
+    },
     maxBatch: { type: 'integer', default: 8, min: 1, describe: 'largest batch size used' },
   },
   create(context, options) {
     const { scheduleAhead } = options;
     return new EscapementPolicy(context, {
       scheduleAheadNs: scheduleAhead === AUTO ? null : (scheduleAhead as number),
+      fairness: options.fairness as number,
       maxBatch: options.maxBatch as number,
     });
   },

@@ -1,8 +1,6 @@
 /** Weight of a new outcome in a model's attainment, and in that of all. */
 const NEW = 1 / 32;
 const NEW_OVERALL = 1 / 1024;
-/** Every model shall have at least this share of the overall attainment. */
-const LEAST_SHARE = 0.6;
 /** How fast the favour of a model follows what it lacks, and its limit: e^5 is 148 times as much worth. */
 const STEP = 0.1;
 const MOST = 5;
@@ -19,7 +17,11 @@ export class Fairness {
   private readonly attainment: Float64Array;
   private overall = 1;
 
-  constructor(models: number) {
+  constructor(
+    models: number,
+    /** Every model shall have at least this share of the overall attainment. */
+    private readonly leastShare: number,
+  ) {
     this.favour = new Float64Array(models);
     this.factor = new Float64Array(models).fill(1);
     this.attainment = new Float64Array(models).fill(1);
@@ -32,7 +34,7 @@ export class Fairness {
     const own = this.attainment[model] + NEW * (value - this.attainment[model]);
     this.attainment[model] = own;
     const before = this.favour[model];
-    const lack = LEAST_SHARE * this.overall - own;
+    const lack = this.leastShare * this.overall - own;
     if (before === 0 && lack <= 0) return;
     const favour = Math.min(MOST, Math.max(0, before + STEP * lack));
     this.favour[model] = favour;

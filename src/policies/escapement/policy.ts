@@ -18,6 +18,8 @@ export interface EscapementOptions {
   /** How far into the future lanes are booked; null: tuned while running. */
   readonly scheduleAheadNs: number | null;
   readonly maxBatch: number;
+  /** Share of the overall attainment below which no model shall fall; 0: goodput alone counts. */
+  readonly fairness: number;
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -65,7 +67,7 @@ export class EscapementPolicy implements Policy {
     this.dispatch = context.dispatch;
     this.durations = new Durations(cluster, options.maxBatch);
     this.waiting = new Waiting(cluster, this.durations);
-    this.fairness = new Fairness(cluster.models.length);
+    this.fairness = new Fairness(cluster.models.length, options.fairness);
     this.chooser = new Chooser(cluster, this.durations, this.waiting, this.fairness.favour);
     this.demand = new DemandForecast(cluster.models.length);
     this.placement = new Placement(
@@ -92,7 +94,11 @@ export class EscapementPolicy implements Policy {
     const isNew = requests.dueNs[slot] === 0;
     if (isNew) this.demand.arrived(model, nowNs);
     const dueNs = deadlineNs - this.durations.shortestNs(model) - this.tuning.resultNs;
-    if (isNew && dueNs < nowNs) return REFUSE;
+    if (isNew && this.isHopeless(model, dueNs, nowNs)) {
+      // A model that can't be served within such an objective at all is no matter of fairness.
+      if (requests.sloNs[slot] > this.durations.shortestNs(model)) this.fairness.answered(model, false);
+      return REFUSE;
+    }
     this.waiting.push(slot, model, deadlineNs);
     const { warm } = cluster;
     for (let word = 0; word < warm.words; word++) this.look.include(0, word, warm.word(model, word));
@@ -173,6 +179,21 @@ export class EscapementPolicy implements Policy {
 
   queued(model: number): number {
     return this.waiting.queues[model].length;
+  }
+
+  /** Whether no lane that has the model, or could have it by then, will be free by `dueNs`. */
+  private isHopeless(model: number, dueNs: number, nowNs: number): boolean {
+    const { held, warm, exec } = this.cluster;
+    const { deliveryNs, resultNs } = this.tuning;
+    const soonestNs = nowNs + deliveryNs;
+    if (dueNs < soonestNs) return true;
+    if (held.count(model) === 0)
+      return dueNs < soonestNs + this.cluster.loadNs(model) + resultNs + deliveryNs;
+    for (let gpu = held.next(model, 0); gpu >= 0; gpu = held.next(model, gpu + 1)) {
+      if (!warm.has(model, gpu)) return false;
+      if (!exec[gpu].isClosed && this.lanes[gpu].freeNs(nowNs, resultNs) <= dueNs) return false;
+    }
+    return true;
   }
 
   /** Sends the GPU the best batch there is; false: there is none. */
