@@ -2,14 +2,18 @@ import type { Cluster } from '../../core/cluster.js';
 import type { Durations } from './durations.js';
 import type { Waiting } from './waiting.js';
 
+/** How much more slack counts for each unit of spread in the models' costs, and at most. */
+const PER_SPREAD = 3;
+const MOST_SLACK_WEIGHT = 4;
+
 /**
- * Which batch a lane runs next: the one with the highest slack-discounted density, ln(requests / time) − slack / W.
+ * Which batch a lane runs next: the one with the highest slack-discounted density, ln(requests / time) − c · slack / W.
  *
  * Density, requests served per GPU time, lets deep queues be served in large batches while shallow ones fill, and
  * sheds what is dear when not all can be served. Slack is the time for which the batch could wait and still be
  * complete: who has little goes first, just before the batch would shrink. W, the time that a GPU needs for all that
- * waits, is the exchange rate between them: with much to do density decides, with little the deadlines do. Slack counts
- * up to twice where models differ in cost, because density alone would leave the dear ones no chance.
+ * waits and half a batch more, is the exchange rate between them: with much to do density decides, with little the
+ * deadlines do. Slack counts more where models differ in cost, because density alone would leave the dear ones no chance.
  */
 export class Chooser {
   /** The choice of the last `choose` that returned true: requests `from` … `from` + `count` − 1 of the queue. */
@@ -20,6 +24,7 @@ export class Chooser {
 
   private readonly logCount: Float64Array;
   private readonly slackWeight: number;
+  private readonly batchNs: number;
 
   constructor(
     private readonly cluster: Cluster,
@@ -29,7 +34,8 @@ export class Chooser {
     private readonly favour: Float64Array,
   ) {
     this.logCount = Float64Array.from({ length: cluster.maxBatch + 1 }, (_, count) => Math.log(count));
-    this.slackWeight = 1 + Math.min(1, costSpread(durations));
+    this.slackWeight = Math.min(MOST_SLACK_WEIGHT, 1 + PER_SPREAD * costSpread(durations));
+    this.batchNs = meanBatchNs(durations);
   }
 
   /**
@@ -41,7 +47,7 @@ export class Chooser {
     const { byGpu, queues } = waiting;
     const { row, usable, size, logExec } = durations;
     const clock = this.cluster.clock[gpu];
-    const perSlack = this.slackWeight / Math.max(waiting.backlogNs / this.cluster.gpus, 1);
+    const perSlack = this.slackWeight / (waiting.backlogNs / this.cluster.gpus + this.batchNs / 2);
     let best = Number.NEGATIVE_INFINITY;
     for (let model = byGpu.next(gpu, 0); model >= 0; model = byGpu.next(gpu, model + 1)) {
       const queue = queues[model];
@@ -77,4 +83,9 @@ function costSpread({ row, usable, size, logExec }: Durations): number {
   });
   const mean = costs.reduce((sum, cost) => sum + cost, 0) / costs.length;
   return Math.sqrt(costs.reduce((sum, cost) => sum + (cost - mean) ** 2, 0) / costs.length);
+}
+
+/** Mean time of the models' largest batches. */
+function meanBatchNs({ row, usable, execNs }: Durations): number {
+  return row.reduce((sum, first, model) => sum + execNs[first + usable[model] - 1], 0) / row.length;
 }

@@ -6,8 +6,8 @@ import type { Waiting } from './waiting.js';
 
 /** Worth of each copy beyond those that a model's traffic needs, relative to the one before. */
 const ANOTHER_COPY = 0.1;
-/** Requests of this much time are what having a model at hand saves. */
-const HORIZON_S = 1;
+/** Requests of this time are what having a model at hand saves. */
+const HORIZON_NS = NS_PER_S;
 /** More copies than this beyond what is needed are all worth nothing. */
 const MOST_SPARE = 16;
 
@@ -15,8 +15,8 @@ const SPARE = Float64Array.from({ length: MOST_SPARE }, (_, copies) => ANOTHER_C
 
 /** What copies of models are worth, in requests that they save: those that wait, and those that are to be expected. */
 export class CopyWorth {
-  /** By model: rate, and copies that its traffic needs, as of the last renewal or arrival. */
-  private readonly ratePerS: Float64Array;
+  /** By model, as of the last renewal: requests to be expected within the horizon, and copies that its traffic needs. */
+  private readonly expected: Float64Array;
   private readonly needed: Float64Array;
 
   constructor(
@@ -27,17 +27,18 @@ export class CopyWorth {
     /** By model: for those that were treated badly, more than 1. */
     private readonly factor: Float64Array,
   ) {
-    this.ratePerS = new Float64Array(cluster.models.length);
+    this.expected = new Float64Array(cluster.models.length);
     this.needed = new Float64Array(cluster.models.length);
   }
 
   /** Brings the rates up to date. */
   renew(nowNs: number): void {
     const { durations } = this;
-    for (let model = 0; model < this.ratePerS.length; model++) {
+    for (let model = 0; model < this.expected.length; model++) {
       const ratePerS = this.demand.ratePerS(model, nowNs);
       const largest = durations.row[model] + durations.usable[model] - 1;
-      this.ratePerS[model] = ratePerS;
+      const regular = this.demand.dueSoon(model, nowNs, HORIZON_NS);
+      this.expected[model] = Math.max((ratePerS * HORIZON_NS) / NS_PER_S, regular);
       this.needed[model] = (ratePerS * durations.execNs[largest]) / durations.size[largest] / NS_PER_S;
     }
   }
@@ -45,7 +46,7 @@ export class CopyWorth {
   /** What another copy would be worth, if its LOAD began now. */
   toLoad(model: number, nowNs: number): number {
     const queue = this.waiting.queues[model];
-    let requests = this.ratePerS[model] * HORIZON_S;
+    let requests = this.expected[model];
     if (queue.length > 0) {
       const readyNs = nowNs + this.cluster.loadNs(model) + this.durations.shortestNs(model);
       requests += queue.length - queue.firstFrom(readyNs);
@@ -55,7 +56,7 @@ export class CopyWorth {
 
   /** What one of the copies that there are is worth. */
   toKeep(model: number): number {
-    const requests = this.ratePerS[model] * HORIZON_S + this.waiting.queues[model].length;
+    const requests = this.expected[model] + this.waiting.queues[model].length;
     return requests === 0 ? 0 : this.share(model, this.cluster.held.count(model) - 1) * requests;
   }
 

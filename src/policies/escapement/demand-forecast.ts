@@ -1,18 +1,21 @@
 import { NS_PER_S } from '../../core/units.js';
+import { Periodicity } from './periodicity.js';
 
 const SLOW_NS = 20 * NS_PER_S;
 const FAST_NS = NS_PER_S;
 
-/** How often each model will be asked for: its recent rate, over a long and a short time. */
+/** How often each model will be asked for: by its recent rate, over a long and a short time, and by its regularity. */
 export class DemandForecast {
   private readonly slow: Float64Array;
   private readonly fast: Float64Array;
   private readonly lastNs: Float64Array;
+  private readonly periodicity: Periodicity;
 
   constructor(models: number) {
     this.slow = new Float64Array(models);
     this.fast = new Float64Array(models);
     this.lastNs = new Float64Array(models);
+    this.periodicity = new Periodicity(models);
   }
 
   arrived(model: number, nowNs: number): void {
@@ -20,6 +23,7 @@ export class DemandForecast {
     this.slow[model] = this.slow[model] * Math.exp(-passed / SLOW_NS) + NS_PER_S / SLOW_NS;
     this.fast[model] = this.fast[model] * Math.exp(-passed / FAST_NS) + NS_PER_S / FAST_NS;
     this.lastNs[model] = nowNs;
+    this.periodicity.arrived(model, nowNs);
   }
 
   /** Requests per second that are to be expected. */
@@ -31,5 +35,10 @@ export class DemandForecast {
     const slow = (this.slow[model] * Math.exp(-passed / SLOW_NS)) / seen;
     const fast = this.fast[model] * Math.exp(-passed / FAST_NS);
     return Math.max(slow, fast / 2);
+  }
+
+  /** Requests of a regular burst that will come within `withinNs`. */
+  dueSoon(model: number, nowNs: number, withinNs: number): number {
+    return this.periodicity.due(model, nowNs, nowNs + withinNs);
   }
 }
