@@ -1,10 +1,14 @@
 import type { Cluster } from '../../core/cluster.js';
+import type { RequestTable } from '../../core/request.js';
+import type { DeadlineQueue } from '../common/deadline-queue.js';
 import type { Durations } from './durations.js';
 import type { Waiting } from './waiting.js';
 
 /** How much more slack counts for each unit of spread in the models' costs, and at most. */
 const PER_SPREAD = 3;
 const MOST_SLACK_WEIGHT = 4;
+/** The same for what the objectives of others in a batch exceed that of its first by, relative to slack. */
+const FOLLOWER_WEIGHT = 0.2;
 
 /**
  * Which batch a lane runs next: the one with the highest slack-discounted density, ln(requests / time) − c · slack / W.
@@ -28,6 +32,7 @@ export class Chooser {
 
   constructor(
     private readonly cluster: Cluster,
+    private readonly requests: RequestTable,
     private readonly durations: Durations,
     private readonly waiting: Waiting,
     /** By model: added to its score, for those that were treated badly. */
@@ -52,6 +57,7 @@ export class Chooser {
     for (let model = byGpu.next(gpu, 0); model >= 0; model = byGpu.next(gpu, model + 1)) {
       const queue = queues[model];
       const waits = queue.length;
+      const isMixed = Number.isNaN(waiting.sloNs[model]);
       const first = row[model];
       const end = first + usable[model];
       let from = 0;
@@ -62,7 +68,8 @@ export class Chooser {
         if (left === 0 || (at > first && left <= size[at - 1])) break;
         const count = Math.min(left, size[at]);
         const slackNs = queue.deadlineNsAt(from) - endNs;
-        const score = logCount[count] - logExec[at] - slackNs * perSlack + this.favour[model];
+        const worth = isMixed ? this.logWorth(queue, from, count, perSlack) : logCount[count];
+        const score = worth - logExec[at] - slackNs * perSlack + this.favour[model];
         if (score <= best) continue;
         best = score;
         this.model = model;
@@ -72,6 +79,21 @@ export class Chooser {
       }
     }
     return best > Number.NEGATIVE_INFINITY;
+  }
+
+  /**
+   * Logarithm of what a batch is worth in which objectives differ: those that are content with more than the first one
+   * count less, because they could be served later just as well, and would hold up what is urgent elsewhere.
+   */
+  private logWorth(queue: DeadlineQueue, from: number, count: number, perSlack: number): number {
+    const { sloNs } = this.requests;
+    const firstNs = sloNs[queue.slotAt(from)];
+    let worth = 0;
+    for (let i = from; i < from + count; i++) {
+      const longerNs = sloNs[queue.slotAt(i)] - firstNs;
+      worth += longerNs > 0 ? Math.exp(-FOLLOWER_WEIGHT * longerNs * perSlack) : 1;
+    }
+    return Math.log(worth);
   }
 }
 

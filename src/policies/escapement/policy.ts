@@ -4,6 +4,7 @@ import { Calendar } from '../../core/calendar.js';
 import type { Cluster } from '../../core/cluster.js';
 import { type Dispatcher, type Policy, type PolicyContext, REFUSE } from '../../core/policy.js';
 import type { RequestTable } from '../../core/request.js';
+import { NS_PER_MS } from '../../core/units.js';
 import { type Measured, SelfTuning } from '../common/self-tuning.js';
 import { Chooser } from './chooser.js';
 import { CopyWorth } from './copy-worth.js';
@@ -23,6 +24,8 @@ export interface EscapementOptions {
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
+/** For how long a GPU that refused in no time is sent nothing. */
+const REST_NS = NS_PER_MS;
 
 export class EscapementPolicy implements Policy {
   readonly name = 'escapement';
@@ -68,7 +71,7 @@ export class EscapementPolicy implements Policy {
     this.durations = new Durations(cluster, options.maxBatch);
     this.waiting = new Waiting(cluster, this.durations);
     this.fairness = new Fairness(cluster.models.length, options.fairness);
-    this.chooser = new Chooser(cluster, this.durations, this.waiting, this.fairness.favour);
+    this.chooser = new Chooser(cluster, this.requests, this.durations, this.waiting, this.fairness.favour);
     this.demand = new DemandForecast(cluster.models.length);
     this.placement = new Placement(
       cluster,
@@ -93,17 +96,18 @@ export class EscapementPolicy implements Policy {
     const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot];
     const isNew = requests.dueNs[slot] === 0;
     if (isNew) this.demand.arrived(model, nowNs);
-    const dueNs = deadlineNs - this.durations.shortestNs(model) - this.tuning.resultNs;
-    if (isNew && this.isHopeless(model, dueNs, nowNs)) {
+    const latestNs = deadlineNs - this.durations.shortestNs(model) - this.tuning.resultNs;
+    if (isNew && this.isHopeless(model, latestNs, nowNs)) {
       // A model that can't be served within such an objective at all is no matter of fairness.
       if (requests.sloNs[slot] > this.durations.shortestNs(model)) this.fairness.answered(model, false);
       return REFUSE;
     }
-    this.waiting.push(slot, model, deadlineNs);
+    this.waiting.push(slot, model, deadlineNs, requests.sloNs[slot]);
     const { warm } = cluster;
     for (let word = 0; word < warm.words; word++) this.look.include(0, word, warm.word(model, word));
     this.placement.want(model);
-    return dueNs;
+    // The first instant at which it is too late.
+    return Math.floor(latestNs) + 1;
   }
 
   timedOut(slot: number): void {
@@ -128,6 +132,7 @@ export class EscapementPolicy implements Policy {
         if (ok) this.fairness.answered(model, nowNs <= deadlineNs);
       }
       this.updateLane(gpu, nowNs);
+      if (!ok && action.sentNs === nowNs) this.rest(gpu, nowNs);
     } else if (action.kind === LOAD) {
       if (this.cluster.oneLane) {
         this.lanes[gpu].finish(action.id, action.endNs, this.tuning.deliveryNs);
@@ -181,17 +186,17 @@ export class EscapementPolicy implements Policy {
     return this.waiting.queues[model].length;
   }
 
-  /** Whether no lane that has the model, or could have it by then, will be free by `dueNs`. */
-  private isHopeless(model: number, dueNs: number, nowNs: number): boolean {
+  /** Whether no lane that has the model, or could have it by then, will be free by `latestNs`. */
+  private isHopeless(model: number, latestNs: number, nowNs: number): boolean {
     const { held, warm, exec } = this.cluster;
     const { deliveryNs, resultNs } = this.tuning;
     const soonestNs = nowNs + deliveryNs;
-    if (dueNs < soonestNs) return true;
+    if (latestNs < soonestNs) return true;
     if (held.count(model) === 0)
-      return dueNs < soonestNs + this.cluster.loadNs(model) + resultNs + deliveryNs;
+      return latestNs < soonestNs + this.cluster.loadNs(model) + resultNs + deliveryNs;
     for (let gpu = held.next(model, 0); gpu >= 0; gpu = held.next(model, gpu + 1)) {
       if (!warm.has(model, gpu)) return false;
-      if (!exec[gpu].isClosed && this.lanes[gpu].freeNs(nowNs, resultNs) <= dueNs) return false;
+      if (!exec[gpu].isClosed && this.lanes[gpu].freeNs(nowNs, resultNs) <= latestNs) return false;
     }
     return true;
   }
@@ -238,6 +243,12 @@ export class EscapementPolicy implements Policy {
     if (!this.tuning.measured(measured, nowNs) || this.options.scheduleAheadNs !== null) return;
     this.aheadNs = this.tuning.tuned.scheduleAheadNs;
     for (let gpu = 0; gpu < this.cluster.gpus; gpu++) this.updateLane(gpu, nowNs);
+  }
+
+  /** A GPU that refused in no time, as its clock may be ahead, would do so again: it is left alone for a moment. */
+  private rest(gpu: number, nowNs: number): void {
+    this.open.delete(0, gpu);
+    this.opening.set(gpu, nowNs + REST_NS);
   }
 
   /** Notes whether the GPU may be sent another INFER now, or else when. */

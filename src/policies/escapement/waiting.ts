@@ -10,6 +10,8 @@ export class Waiting {
   readonly byGpu: BitMatrix;
   /** Time that a single GPU needs for all that waits, in the largest batches. */
   backlogNs = 0;
+  /** By model: objective of its requests; 0 before the first, NaN where several have been seen. */
+  readonly sloNs: Float64Array;
   private readonly shareNs: Float64Array;
   private requests = 0;
 
@@ -19,10 +21,12 @@ export class Waiting {
   ) {
     this.queues = cluster.models.map(() => new DeadlineQueue());
     this.byGpu = new BitMatrix(cluster.gpus, cluster.models.length);
+    this.sloNs = new Float64Array(cluster.models.length);
     this.shareNs = new Float64Array(cluster.models.length);
   }
 
-  push(slot: number, model: number, deadlineNs: number): void {
+  push(slot: number, model: number, deadlineNs: number, sloNs: number): void {
+    if (this.sloNs[model] !== sloNs) this.sloNs[model] = this.sloNs[model] === 0 ? sloNs : Number.NaN;
     const queue = this.queues[model];
     queue.push(slot, deadlineNs);
     this.requests++;
