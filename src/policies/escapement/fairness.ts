@@ -1,20 +1,26 @@
-/** Weight of a new outcome in a model's attainment, and in that of all. */
-const NEW = 1 / 32;
-const NEW_OVERALL = 1 / 1024;
-/** How fast the favour of a model follows what it lacks, and its limit: e^5 is 148 times as much worth. */
-const STEP = 0.1;
+/** How many of its last outcomes a model's attainment is the mean of, about: at first, and then; and that of all. */
+const FIRST_OUTCOMES = 3;
+const MODEL_OUTCOMES = 16;
+const ALL_OUTCOMES = 1024;
+/** Favour for what a model lacks now, and what each answer adds to it while it lacks as much: both of a share of 1. */
+const PER_LACK = 4;
+const STEP = 0.2;
+/** Limit of the favour: e^5 is 148 times as much worth. */
 const MOST = 5;
 
 /**
  * Keeps models from starving. Each model has a favour, which is added to the logarithm of what serving it is worth:
- * it grows with every answer while the model's attainment lies below a share of that of all, and goes back to nothing
- * while it lies above. That is the multiplier of the constraint "no model below this share", found step by step.
+ * in part it is proportional to what the model's attainment lacks of a share of that of all, so that rare models need
+ * not wait for it; in part it grows with every answer while the model lacks anything and goes back to nothing
+ * while it does not. The latter is the multiplier of the constraint "no model below this share", found step by step.
  */
 export class Fairness {
   /** By model, 0 or more; and its exponential. */
   readonly favour: Float64Array;
   readonly factor: Float64Array;
+  private readonly multiplier: Float64Array;
   private readonly attainment: Float64Array;
+  private readonly outcomes: Uint8Array;
   private overall = 1;
 
   constructor(
@@ -24,19 +30,24 @@ export class Fairness {
   ) {
     this.favour = new Float64Array(models);
     this.factor = new Float64Array(models).fill(1);
+    this.multiplier = new Float64Array(models);
     this.attainment = new Float64Array(models).fill(1);
+    this.outcomes = new Uint8Array(models).fill(FIRST_OUTCOMES);
   }
 
   /** One of the model's requests was served in time, or was not. */
   answered(model: number, inTime: boolean): void {
     const value = inTime ? 1 : 0;
-    this.overall += NEW_OVERALL * (value - this.overall);
-    const own = this.attainment[model] + NEW * (value - this.attainment[model]);
+    this.overall += (value - this.overall) / ALL_OUTCOMES;
+    const outcomes = Math.min(MODEL_OUTCOMES, this.outcomes[model] + 1);
+    this.outcomes[model] = outcomes;
+    const own = this.attainment[model] + (value - this.attainment[model]) / outcomes;
     this.attainment[model] = own;
-    const before = this.favour[model];
-    const lack = this.leastShare * this.overall - own;
-    if (before === 0 && lack <= 0) return;
-    const favour = Math.min(MOST, Math.max(0, before + STEP * lack));
+    const lack = this.leastShare - own / this.overall;
+    if (lack <= 0 && this.favour[model] === 0) return;
+    const multiplier = Math.min(MOST, Math.max(0, this.multiplier[model] + STEP * lack));
+    const favour = Math.min(MOST, multiplier + PER_LACK * Math.max(0, lack));
+    this.multiplier[model] = multiplier;
     this.favour[model] = favour;
     this.factor[model] = Math.exp(favour);
   }
