@@ -27,7 +27,8 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
   const cli: Argv = yargs()
     .scriptName('escapement')
     .usage(
-      '$0 <command>\n\nReplay requests against a simulated GPU cluster under an SLO scheduler, and tune it.',
+      '$0 <command>\n\nSchedule DNN inference to latency objectives: simulate a GPU cluster under real traffic, ' +
+        'tune and compare schedulers, find out how many GPUs are needed, and serve models with what was tuned.',
     )
     .locale('en')
     .parserConfiguration({

@@ -16,7 +16,8 @@ export const ACTION_COLUMNS: readonly LogColumn[] = [
     name: 'status',
     describe:
       '0 ok, 51 LOAD too late, 53 insufficient cache, 54 weights changed during LOAD, ' +
-      '81 INFER too late, 82 weights missing, 84 weights changed during INFER',
+      '81 INFER too late, 82 weights missing, 84 weights changed during INFER, ' +
+      '97 aborted, 98 device error, 99 worker lost',
   },
   { name: 'worker_id', describe: 'worker machine, from 0' },
   { name: 'gpu_id', describe: 'GPU within its worker, from 0' },

@@ -1,3 +1,4 @@
+import { alpaserveEntry } from './alpaserve-sr/entry.js';
 import { clipperEntry } from './clipper/entry.js';
 import { clockworkEntry } from './clockwork/entry.js';
 import { edfEntry } from './edf/entry.js';
@@ -10,6 +11,7 @@ import { symphonyEntry } from './symphony/entry.js';
 
 /** Every policy that an experiment can name. */
 export const POLICIES: readonly PolicyEntry[] = [
+  alpaserveEntry,
   clipperEntry,
   clockworkEntry,
   edfEntry,

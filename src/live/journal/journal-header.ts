@@ -10,8 +10,7 @@ export interface JournalHeader {
   /** Pages of each GPU's weights cache. */
   readonly pages: number;
   readonly oneLane: boolean;
-  /** Durations among the options in ns. */
-  /** Values of options by name: numbers, or words such as `auto`. */
+  /** Values of options by name, durations in ns; `auto`: tuned while running. */
   readonly policy: {
     readonly kind: string;
     readonly options: Readonly<Record<string, number | 'auto' | undefined>>;
@@ -40,7 +39,10 @@ const HEADER = z.object({
   gpus: count,
   pages: count,
   oneLane: z.boolean(),
-  policy: z.object({ kind: z.string(), options: z.record(z.string(), z.number()) }),
+  policy: z.object({
+    kind: z.string(),
+    options: z.record(z.string(), z.union([z.number(), z.literal('auto')])),
+  }),
   defaultSloNs: z.number().positive(),
   admission: z.enum(ADMISSIONS),
 });

@@ -9,6 +9,8 @@ const EVERY = 20;
 const NEW = 0.1;
 /** A lane is booked this much longer than was needed. */
 const GUARD_NS = 50 * NS_PER_US;
+/** schedule_ahead stays as it is unless that costs more than this, of one INFER: costs are flat near the least. */
+const WORTH_A_CHANGE = 0.003;
 /** What deciding earlier by an objective's length costs, where leaving a lane idle for one INFER costs 1. */
 const EARLY_COST = 0.3;
 /** Values of schedule_ahead that are weighed against each other: this many quantiles of what was needed. */
@@ -88,13 +90,11 @@ export class SelfTuning {
 
   private renew(): void {
     const wanted = this.cheapestAheadNs();
-    this.tuned.scheduleAheadNs = Math.max(
-      this.leastNs,
-      Math.min(this.sloNs / 2, wanted > 0 ? wanted + GUARD_NS : 0),
-    );
-    this.tuned.marginNs = Math.max(
-      0,
-      Math.min(MOST_MARGIN * (this.sloNs - this.execNs), this.cheapestMarginNs()),
+    const aheadNs = Math.max(this.leastNs, Math.min(this.sloNs / 2, wanted > 0 ? wanted + GUARD_NS : 0));
+    const saved = this.aheadCost(this.tuned.scheduleAheadNs) - this.aheadCost(aheadNs);
+    if (saved > WORTH_A_CHANGE) this.tuned.scheduleAheadNs = Math.round(aheadNs);
+    this.tuned.marginNs = Math.round(
+      Math.max(0, Math.min(MOST_MARGIN * (this.sloNs - this.execNs), this.cheapestMarginNs())),
     );
   }
 

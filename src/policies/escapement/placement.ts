@@ -80,6 +80,7 @@ export class Placement {
   /** The model is warm on the GPU: after its LOAD (`counted`: it was counted then), or by itself. */
   warmed(gpu: number, model: number, counted: boolean): void {
     this.warm.add(gpu, model);
+    this.missing.delete(0, model);
     if (!counted) this.copies++;
     this.urged = true;
   }

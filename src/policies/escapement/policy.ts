@@ -1,4 +1,4 @@
-import { type Action, INFER, LOAD, STATUS_OK } from '../../core/action.js';
+import { type Action, INFER, LOAD, STATUS_INFER_TOO_LATE, STATUS_OK } from '../../core/action.js';
 import { BitMatrix } from '../../core/bit-matrix.js';
 import { Calendar } from '../../core/calendar.js';
 import type { Cluster } from '../../core/cluster.js';
@@ -57,6 +57,9 @@ export class EscapementPolicy implements Policy {
     predictedAnswerNs: 0,
     sloNs: 0,
   };
+  /** By GPU: what windows are longer by, because of clocks that are off; when it last refused what was just sent. */
+  private readonly lateNs: Float64Array;
+  private readonly refusedNs: Float64Array;
   private turn = 0;
   private aheadNs: number;
 
@@ -87,6 +90,8 @@ export class EscapementPolicy implements Policy {
     this.look = new BitMatrix(1, cluster.gpus);
     this.opening = new Calendar(cluster.gpus);
     this.batch = new Int32Array(cluster.maxBatch);
+    this.lateNs = new Float64Array(cluster.gpus);
+    this.refusedNs = new Float64Array(cluster.gpus).fill(-1);
     for (let gpu = 0; gpu < cluster.gpus; gpu++) this.updateLane(gpu, 0);
   }
 
@@ -122,8 +127,9 @@ export class EscapementPolicy implements Policy {
     if (action.kind === INFER) {
       const lane = this.lanes[gpu];
       const { lastEndNs, foreseenEndNs } = lane;
-      if (lane.finish(action.id, action.endNs, this.tuning.deliveryNs) && ok) {
-        this.learn(action, lastEndNs, foreseenEndNs, nowNs);
+      if (lane.finish(action.id, action.endNs, this.tuning.deliveryNs)) {
+        if (ok) this.learn(action, lastEndNs, foreseenEndNs, nowNs);
+        else if (action.status === STATUS_INFER_TOO_LATE) this.wasTooLate(action, lane.wasBusy, nowNs);
       }
       this.placement.inferEnded(action);
       for (let i = 0; i < action.count; i++) {
@@ -203,7 +209,8 @@ export class EscapementPolicy implements Policy {
 
   /** Sends the GPU the best batch there is; false: there is none. */
   private serve(gpu: number, nowNs: number): boolean {
-    if (this.waiting.byGpu.count(gpu) === 0) return false;
+    // What a GPU refused in this very instant it would refuse for ever.
+    if (this.waiting.byGpu.count(gpu) === 0 || this.refusedNs[gpu] === nowNs) return false;
     const { tuning, chooser, durations, batch } = this;
     const lane = this.lanes[gpu];
     const { resultNs } = tuning;
@@ -219,12 +226,18 @@ export class EscapementPolicy implements Policy {
     const durationNs = durations.on(gpu, durations.row[model] + batchIndex);
     const firstNs = this.waiting.queues[model].deadlineNsAt(chooser.from);
     this.waiting.take(model, chooser.from, count, batch);
-    const latestNs = Math.floor(Math.max(startNs, firstNs - durationNs - resultNs));
+    const latestNs = Math.floor(Math.max(startNs, firstNs - durationNs - resultNs) + this.lateNs[gpu]);
     const id = this.dispatch.infer(gpu, model, batchIndex, batch, count, nowNs, latestNs, nowNs);
     lane.add(id, durationNs, nowNs, startNs, startNs + durationNs + resultNs);
     this.placement.inferSent(gpu, model);
     this.updateLane(gpu, nowNs);
     return true;
+  }
+
+  /** An idle lane that got its INFER too late has a clock that is off, or is further away than was thought. */
+  private wasTooLate({ gpu, beginNs, latestNs, sentNs }: Action, wasBusy: boolean, nowNs: number): void {
+    if (!wasBusy) this.lateNs[gpu] += beginNs - latestNs;
+    if (sentNs === nowNs) this.refusedNs[gpu] = nowNs;
   }
 
   private learn(action: Action, freeNs: number, foreseenFreeNs: number, nowNs: number): void {

@@ -1,0 +1,181 @@
+import { BitMatrix } from '../../core/bit-matrix.js';
+import type { Cluster } from '../../core/cluster.js';
+import { StaleList } from '../../core/demand.js';
+import type { Dispatcher } from '../../core/policy.js';
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/**
+ * Brings about a plan, one LOAD at a time on each GPU, and moves no more than it must: what the plan has no place
+ * for stays, and serves, until its pages are needed. Then it gets no further requests, and goes when those that wait
+ * for it have been served. Between plans a model that is nowhere is loaded if some GPU has pages to spare;
+ * nothing is evicted for it.
+ */
+export class Placement {
+  /** Row = GPU: models that the plan wants there; models that take no more requests there. */
+  private readonly planned: BitMatrix;
+  private readonly leaving: BitMatrix;
+  /** Models still to be loaded for the plan, and their pages. */
+  private readonly pending: readonly number[][];
+  private readonly pendingPages: Float64Array;
+  /** Row 0: GPUs with models to load. */
+  private readonly moving: BitMatrix;
+  /** Models that are nowhere and have been asked for, first come first served. */
+  private missing: StaleList;
+  private stillMissing: StaleList;
+
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly dispatch: Dispatcher,
+    /** Whether a GPU must keep a model: requests wait for it there, or it runs. */
+    private readonly isUsed: (gpu: number, model: number) => boolean,
+    /** Whether requests wait for a model that is nowhere. */
+    private readonly isAwaited: (model: number) => boolean,
+  ) {
+    const { gpus, models } = cluster;
+    this.planned = new BitMatrix(gpus, models.length);
+    this.leaving = new BitMatrix(gpus, models.length);
+    this.pending = Array.from({ length: gpus }, () => []);
+    this.pendingPages = new Float64Array(gpus);
+    this.moving = new BitMatrix(1, gpus);
+    this.missing = new StaleList(models.length);
+    this.stillMissing = new StaleList(models.length);
+  }
+
+  /** Whether requests for the model may be sent to the GPU. */
+  serves(gpu: number, model: number): boolean {
+    return this.cluster.warm.has(model, gpu) && !this.leaving.has(gpu, model);
+  }
+
+  /** From now on this is the plan: models by GPU, in the order in which to load them. */
+  follow(plan: readonly (readonly number[])[]): void {
+    for (let gpu = 0; gpu < plan.length; gpu++) {
+      this.forget(gpu);
+      for (const model of plan[gpu]) {
+        this.planned.add(gpu, model);
+        if (this.cluster.held.has(model, gpu)) continue;
+        this.pending[gpu].push(model);
+        this.pendingPages[gpu] += this.cluster.models[model].pages;
+        this.moving.add(0, gpu);
+      }
+    }
+  }
+
+  /** There is no plan for the GPU any more. */
+  forget(gpu: number): void {
+    this.planned.clear(gpu);
+    this.leaving.clear(gpu);
+    this.pending[gpu].length = 0;
+    this.pendingPages[gpu] = 0;
+    this.moving.delete(0, gpu);
+  }
+
+  /** A request asks for the model, which is nowhere. */
+  want(model: number): void {
+    this.missing.add(model);
+  }
+
+  /** Whether a model that is nowhere could be loaded, now or when a LOAD has ended; also while no GPU is there. */
+  hasRoomFor(model: number): boolean {
+    const { exec } = this.cluster;
+    const { pages } = this.cluster.models[model];
+    let stranded = true;
+    for (let gpu = 0; gpu < exec.length; gpu++) {
+      if (exec[gpu].isClosed) continue;
+      if (this.sparePages(gpu) >= pages) return true;
+      stranded = false;
+    }
+    return stranded;
+  }
+
+  loaded(gpu: number, model: number): void {
+    this.cluster.recency.touch(gpu, model);
+    this.cluster.recency.insert(gpu, model);
+  }
+
+  lost(gpu: number, model: number): void {
+    this.cluster.recency.remove(gpu, model);
+  }
+
+  schedule(nowNs: number): void {
+    for (let gpu = this.moving.next(0, 0); gpu >= 0; gpu = this.moving.next(0, gpu + 1)) {
+      this.loadNext(gpu, nowNs);
+    }
+    if (this.missing.length > 0) this.loadMissing(nowNs);
+  }
+
+  private loadNext(gpu: number, nowNs: number): void {
+    const { weights, held, models } = this.cluster;
+    const pending = this.pending[gpu];
+    while (pending.length > 0 && weights[gpu].outstanding === 0) {
+      const model = pending[0];
+      const { pages } = models[model];
+      if (!held.has(model, gpu)) {
+        if (!this.makeRoom(gpu, pages, nowNs)) return;
+        this.dispatch.load(gpu, model, nowNs, NEVER, nowNs);
+      }
+      pending.shift();
+      this.pendingPages[gpu] -= pages;
+    }
+    if (pending.length > 0) return;
+    // What has not gone by now need not go.
+    this.leaving.clear(gpu);
+    this.moving.delete(0, gpu);
+  }
+
+  /** Frees pages of what the plan has no place for; false: some of it is still in use, or being loaded. */
+  private makeRoom(gpu: number, pages: number, nowNs: number): boolean {
+    const { cluster, planned, leaving } = this;
+    const { recency, models } = cluster;
+    const list = recency.list(gpu);
+    let expected = cluster.pages[gpu].free;
+    for (let slot = list.oldest; slot >= 0; slot = list.newer(slot)) {
+      if (leaving.has(gpu, list.model(slot))) expected += models[list.model(slot)].pages;
+    }
+    for (let slot = list.oldest; slot >= 0 && expected < pages; slot = list.newer(slot)) {
+      const model = list.model(slot);
+      if (planned.has(gpu, model) || !leaving.add(gpu, model)) continue;
+      expected += models[model].pages;
+    }
+    for (let slot = list.oldest; slot >= 0 && cluster.pages[gpu].free < pages; ) {
+      const model = list.model(slot);
+      slot = list.newer(slot);
+      if (!leaving.has(gpu, model) || this.isUsed(gpu, model)) continue;
+      this.dispatch.unload(gpu, model, nowNs);
+      leaving.delete(gpu, model);
+      recency.remove(gpu, model);
+    }
+    return cluster.pages[gpu].free >= pages;
+  }
+
+  private loadMissing(nowNs: number): void {
+    const { missing, stillMissing } = this;
+    for (let i = 0; i < missing.length; i++) {
+      const model = missing.at(i);
+      if (this.cluster.held.count(model) > 0) continue;
+      const gpu = this.roomiest(model);
+      if (gpu >= 0) this.dispatch.load(gpu, model, nowNs, NEVER, nowNs);
+      else if (this.isAwaited(model)) stillMissing.add(model);
+    }
+    missing.clear();
+    this.missing = stillMissing;
+    this.stillMissing = missing;
+  }
+
+  /** GPU with an idle WEIGHTS lane and the most pages to spare that has room for the model, −1 if none has. */
+  private roomiest(model: number): number {
+    const { gpus, weights, models } = this.cluster;
+    let best = -1;
+    let most = models[model].pages - 1;
+    for (let gpu = 0; gpu < gpus; gpu++) {
+      if (weights[gpu].outstanding > 0 || this.sparePages(gpu) <= most) continue;
+      best = gpu;
+      most = this.sparePages(gpu);
+    }
+    return best;
+  }
+
+  private sparePages(gpu: number): number {
+    return this.cluster.pages[gpu].free - this.pendingPages[gpu];
+  }
+}

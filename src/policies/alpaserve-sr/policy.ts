@@ -1,0 +1,261 @@
+import { type Action, INFER, LOAD, STATUS_OK } from '../../core/action.js';
+import { BitMatrix } from '../../core/bit-matrix.js';
+import type { Cluster } from '../../core/cluster.js';
+import { type Dispatcher, type Policy, type PolicyContext, REFUSE } from '../../core/policy.js';
+import type { RequestTable } from '../../core/request.js';
+import { DeadlineQueue } from '../common/deadline-queue.js';
+import { usableSizes } from '../common/usable-sizes.js';
+import { GpuQueue } from './gpu-queue.js';
+import { Placement } from './placement.js';
+import { ReplicaPlan } from './replica-plan.js';
+import { Traffic } from './traffic.js';
+
+export interface AlpaServeOptions {
+  readonly maxBatch: number;
+  /** How long a placement lasts. */
+  readonly windowNs: number;
+  /** How long before its deadline a batch shall end. */
+  readonly marginNs: number;
+}
+
+/** The first placement, for which nothing was known before, is made after this share of a window. */
+const FIRST_WINDOW = 0.1;
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/**
+ * Selective replication as AlpaServe has it without its model parallelism ("AlpaServe: Statistical Multiplexing with
+ * Model Parallelism for Deep Learning Serving", Li et al., OSDI 2023). Replicas are placed greedily for the traffic
+ * seen lately, and stay. A request goes on arrival to the GPU with the shortest queue of those that hold
+ * its model, each serves first come first served, and what is predicted to end after its deadline is rejected at once.
+ *
+ * Simplified: the placement is renewed every window and when a GPU goes or comes, and rates its replicas by
+ * formula (`ReplicaPlan`), where the paper plans ahead of time with a simulator; the shortest queue is that of the
+ * least expected time; batches are of requests that follow each other in a queue, where the paper mostly runs
+ * one at a time. Between placements a model that is nowhere is loaded if pages are free, so that one can start
+ * with nothing placed, and its requests are rejected otherwise. What proves too slow after all times out.
+ */
+export class AlpaServePolicy implements Policy {
+  readonly name = 'alpaserve-sr';
+  private readonly cluster: Cluster;
+  private readonly requests: RequestTable;
+  private readonly dispatch: Dispatcher;
+  private readonly marginNs: number;
+  private readonly traffic: Traffic;
+  private readonly plan: ReplicaPlan;
+  private readonly placement: Placement;
+  private readonly queues: readonly GpuQueue[];
+  /** Requests for models that are not warm yet. */
+  private readonly cold: readonly DeadlineQueue[];
+  private readonly waiting: Int32Array;
+  /** GPUs went or came since the last placement. */
+  private gpusChanged = false;
+  /** Row 0: GPUs that may have something to run; those whose LOAD has just ended. */
+  private readonly idle: BitMatrix;
+  private readonly loaded: BitMatrix;
+  private readonly batch: Int32Array;
+  /** Model that each GPU runs, −1 if none, and when that should end. */
+  private readonly running: Int32Array;
+  private readonly endNs: Float64Array;
+
+  constructor(context: PolicyContext, options: AlpaServeOptions) {
+    const { cluster } = context;
+    const { gpus, models } = cluster;
+    this.cluster = cluster;
+    this.requests = context.requests;
+    this.dispatch = context.dispatch;
+    this.marginNs = options.marginNs;
+    this.traffic = new Traffic(models.length, options.windowNs, options.windowNs * FIRST_WINDOW);
+    this.plan = new ReplicaPlan(cluster, this.traffic, options.windowNs);
+    const sizes = usableSizes(models, options.maxBatch);
+    this.queues = Array.from({ length: gpus }, (_, gpu) => new GpuQueue(cluster, gpu, sizes));
+    this.cold = models.map(() => new DeadlineQueue());
+    this.waiting = new Int32Array(models.length);
+    this.idle = new BitMatrix(1, gpus);
+    this.loaded = new BitMatrix(1, gpus);
+    this.batch = new Int32Array(cluster.maxBatch);
+    this.running = new Int32Array(gpus).fill(-1);
+    this.endNs = new Float64Array(gpus);
+    this.placement = new Placement(
+      cluster,
+      context.dispatch,
+      (gpu, model) => this.running[gpu] === model || this.queues[gpu].has(model),
+      (model) => this.cold[model].length > 0,
+    );
+  }
+
+  admit(slot: number, nowNs: number): number {
+    const { requests } = this;
+    const model = requests.model[slot];
+    if (requests.dueNs[slot] === 0) this.traffic.add(model, requests.sloNs[slot], nowNs);
+    const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot] - this.marginNs;
+    const gpu = this.shortest(model, nowNs);
+    const taken =
+      gpu >= 0
+        ? this.offer(slot, model, deadlineNs, gpu, nowNs)
+        : this.offerCold(slot, model, deadlineNs, nowNs);
+    if (!taken) return REFUSE;
+    this.waiting[model]++;
+    const aloneNs = gpu >= 0 ? this.cluster.execNs(gpu, model, 0) : this.cluster.nominalExecNs(model, 0);
+    // The first moment at which it is too late.
+    return deadlineNs - aloneNs + 1;
+  }
+
+  timedOut(slot: number): void {
+    const model = this.requests.model[slot];
+    this.waiting[model]--;
+    if (this.cold[model].remove(slot)) return;
+    const { held } = this.cluster;
+    for (let gpu = held.next(model, 0); gpu >= 0; gpu = held.next(model, gpu + 1)) {
+      if (this.queues[gpu].remove(slot)) return;
+    }
+  }
+
+  finished(action: Action, nowNs: number): void {
+    const { gpu, model } = action;
+    if (action.kind === INFER) {
+      this.running[gpu] = -1;
+      this.idle.add(0, gpu);
+    } else if (action.kind === LOAD) {
+      if (action.status === STATUS_OK) this.weightsFound(gpu, model, nowNs);
+      else if (this.cold[model].length > 0) this.placement.want(model);
+      this.loaded.add(0, gpu);
+    }
+  }
+
+  weightsLost(gpu: number, model: number): void {
+    this.placement.lost(gpu, model);
+    if (this.cold[model].length > 0) this.placement.want(model);
+  }
+
+  weightsFound(gpu: number, model: number, nowNs: number): void {
+    this.placement.loaded(gpu, model);
+    const cold = this.cold[model];
+    while (cold.length > 0) {
+      const deadlineNs = cold.deadlineNsAt(0);
+      cold.take(0, 1, this.batch);
+      // Whoever is too late by now is out of the line and times out.
+      this.offer(this.batch[0], model, deadlineNs, this.shortest(model, nowNs), nowNs);
+    }
+  }
+
+  /** What waited for a GPU that is gone finds itself another, or waits for its model to be loaded elsewhere. */
+  lanesChanged(gpu: number, nowNs: number): void {
+    this.gpusChanged = true;
+    this.idle.add(0, gpu);
+    if (!this.cluster.exec[gpu].isClosed) return;
+    this.placement.forget(gpu);
+    const queue = this.queues[gpu];
+    const { requests } = this;
+    while (queue.length > 0) {
+      const slot = queue.shift();
+      const model = requests.model[slot];
+      const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot] - this.marginNs;
+      const next = this.shortest(model, nowNs);
+      if (next >= 0) this.offer(slot, model, deadlineNs, next, nowNs);
+      else this.wait(slot, model, deadlineNs);
+    }
+  }
+
+  schedule(nowNs: number): void {
+    if (this.traffic.endNs <= nowNs) {
+      this.traffic.close(nowNs);
+      this.place();
+    } else if (this.gpusChanged) this.place();
+    // Before the next LOAD, which would have the only lane again where there is one.
+    this.serveAll(this.loaded, nowNs);
+    this.placement.schedule(nowNs);
+    this.serveAll(this.idle, nowNs);
+  }
+
+  nextWakeNs(): number {
+    return this.traffic.endNs;
+  }
+
+  queued(model: number): number {
+    return this.waiting[model];
+  }
+
+  private place(): void {
+    this.gpusChanged = false;
+    this.plan.make();
+    this.placement.follow(this.plan.chosen);
+  }
+
+  /** Of the GPUs that serve the model, the one with the least to do; −1 if there is none. */
+  private shortest(model: number, nowNs: number): number {
+    const { warm } = this.cluster;
+    let best = -1;
+    let bestNs = NEVER;
+    for (let gpu = warm.next(model, 0); gpu >= 0; gpu = warm.next(model, gpu + 1)) {
+      const readyNs = this.freeNs(gpu, nowNs) + this.queues[gpu].backlogNs;
+      if (readyNs >= bestNs || !this.placement.serves(gpu, model)) continue;
+      best = gpu;
+      bestNs = readyNs;
+    }
+    return best;
+  }
+
+  /** When the GPU should be done with what it does now. */
+  private freeNs(gpu: number, nowNs: number): number {
+    if (this.running[gpu] >= 0) return Math.max(nowNs, this.endNs[gpu]);
+    const { exec } = this.cluster;
+    return exec[gpu].outstanding === 0 ? nowNs : exec[gpu].availableNs(nowNs);
+  }
+
+  private offer(slot: number, model: number, deadlineNs: number, gpu: number, nowNs: number): boolean {
+    if (gpu < 0 || !this.queues[gpu].offer(slot, model, deadlineNs, this.freeNs(gpu, nowNs))) return false;
+    this.idle.add(0, gpu);
+    return true;
+  }
+
+  /** A request for a model that no GPU serves. It makes the model come even if it comes too late for it. */
+  private offerCold(slot: number, model: number, deadlineNs: number, nowNs: number): boolean {
+    const { held, warm } = this.cluster;
+    const isHeld = held.count(model) > 0;
+    // Where it is warm it is about to go.
+    if (isHeld ? held.count(model) === warm.count(model) : !this.placement.hasRoomFor(model)) return false;
+    if (!isHeld) this.placement.want(model);
+    const loadedNs = isHeld ? this.loadedNs(model, nowNs) : nowNs + this.cluster.loadNs(model);
+    if (loadedNs + this.cluster.nominalExecNs(model, 0) > deadlineNs) return false;
+    this.cold[model].push(slot, deadlineNs);
+    return true;
+  }
+
+  /** When the first LOAD of the model that is under way should end. */
+  private loadedNs(model: number, nowNs: number): number {
+    const { held, warm, weights } = this.cluster;
+    let soonestNs = NEVER;
+    for (let gpu = held.next(model, 0); gpu >= 0; gpu = held.next(model, gpu + 1)) {
+      if (!warm.has(model, gpu)) soonestNs = Math.min(soonestNs, weights[gpu].availableNs(nowNs));
+    }
+    return soonestNs;
+  }
+
+  private wait(slot: number, model: number, deadlineNs: number): void {
+    this.cold[model].push(slot, deadlineNs);
+    if (this.cluster.held.count(model) === 0) this.placement.want(model);
+  }
+
+  private serveAll(gpus: BitMatrix, nowNs: number): void {
+    for (let gpu = gpus.next(0, 0); gpu >= 0; gpu = gpus.next(0, gpu + 1)) {
+      this.serve(gpu, nowNs);
+      gpus.delete(0, gpu);
+    }
+  }
+
+  /** Runs the first batch in line, if the GPU is free. */
+  private serve(gpu: number, nowNs: number): void {
+    const queue = this.queues[gpu];
+    if (this.cluster.exec[gpu].outstanding > 0) return;
+    const count = queue.take(nowNs, this.batch);
+    if (count === 0) return;
+    const model = this.requests.model[this.batch[0]];
+    const size = queue.sizeFor(model, count);
+    this.endNs[gpu] = nowNs + this.cluster.execNs(gpu, model, size);
+    this.dispatch.infer(gpu, model, size, this.batch, count, nowNs, NEVER, nowNs);
+    this.running[gpu] = model;
+    this.waiting[model] -= count;
+    this.cluster.recency.touch(gpu, model);
+  }
+}

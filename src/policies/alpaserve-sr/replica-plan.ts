@@ -1,0 +1,167 @@
+import { BitMatrix } from '../../core/bit-matrix.js';
+import { Calendar } from '../../core/calendar.js';
+import type { Cluster } from '../../core/cluster.js';
+import { NS_PER_S } from '../../core/units.js';
+import { lossShare } from './loss.js';
+import type { Traffic } from './traffic.js';
+
+/** A replica is worth its pages from so many saved requests a window on. */
+const LEAST_SAVED = 0.5;
+/** A GPU that holds the model already counts as this much less utilised: moving costs a LOAD. */
+const HOLDER_BONUS = 0.1;
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/**
+ * Which replicas to have for the traffic of the last window. The paper's faster greedy search (§4.2): the model
+ * with the most requests unserved gets a replica on the least utilised GPU that has room, as long as that serves more
+ * requests in all. Who is unserved is not found by simulation but by formula: requests of a model spread evenly
+ * over its n GPUs, which lose what a queue loses that takes in as many requests as n GPUs can execute
+ * within the objective. Batches are left out of account.
+ */
+export class ReplicaPlan {
+  /** Models of each GPU, in the order they were chosen. */
+  readonly chosen: readonly number[][];
+  /** Row = model: its GPUs. */
+  private readonly placed: BitMatrix;
+  private readonly utilisation: Float64Array;
+  private readonly freePages: Int32Array;
+  /** Requests per second of each model that are not served in time; total of all. */
+  private readonly unserved: Float64Array;
+  private total = 0;
+  /** Models that may get another replica, by unserved requests: times are their negative. */
+  private readonly needy: Calendar;
+  /** 1: gets no more. */
+  private readonly done: Uint8Array;
+  private readonly leastPerS: number;
+
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly traffic: Traffic,
+    windowNs: number,
+  ) {
+    const { gpus, models } = cluster;
+    this.chosen = Array.from({ length: gpus }, () => []);
+    this.placed = new BitMatrix(models.length, gpus);
+    this.utilisation = new Float64Array(gpus);
+    this.freePages = new Int32Array(gpus);
+    this.unserved = new Float64Array(models.length);
+    this.needy = new Calendar(models.length);
+    this.done = new Uint8Array(models.length);
+    this.leastPerS = (LEAST_SAVED * NS_PER_S) / windowNs;
+  }
+
+  /** Chooses anew; `chosen` is the result. */
+  make(): void {
+    this.reset();
+    for (;;) {
+      const { nextNs } = this.needy;
+      if (-nextNs < this.leastPerS) return;
+      const model = this.needy.due(nextNs);
+      const gpu = this.bestGpu(model);
+      if (gpu >= 0 && this.place(model, gpu)) continue;
+      this.done[model] = 1;
+      this.needy.set(model, NEVER);
+    }
+  }
+
+  private reset(): void {
+    const { cluster } = this;
+    for (let gpu = 0; gpu < cluster.gpus; gpu++) {
+      this.chosen[gpu].length = 0;
+      this.utilisation[gpu] = 0;
+      this.freePages[gpu] = cluster.exec[gpu].isClosed ? 0 : cluster.pages[gpu].capacity;
+    }
+    this.done.fill(0);
+    this.unserved.fill(0);
+    this.total = 0;
+    for (let model = 0; model < cluster.models.length; model++) {
+      this.placed.clear(model);
+      this.assess(model);
+    }
+  }
+
+  /** Least utilised GPU with room for another replica, −1 if none has. */
+  private bestGpu(model: number): number {
+    const { cluster, utilisation, freePages, placed } = this;
+    const { pages } = cluster.models[model];
+    let best = -1;
+    let least = NEVER;
+    for (let gpu = 0; gpu < cluster.gpus; gpu++) {
+      if (freePages[gpu] < pages || placed.has(model, gpu)) continue;
+      const used = utilisation[gpu] - (cluster.held.has(model, gpu) ? HOLDER_BONUS : 0);
+      if (used >= least) continue;
+      best = gpu;
+      least = used;
+    }
+    return best;
+  }
+
+  /** Places a replica; false: too few requests gain by it, and it was taken back. */
+  private place(model: number, gpu: number): boolean {
+    const { placed, chosen } = this;
+    const before = this.total;
+    this.spread(model, -1);
+    placed.add(model, gpu);
+    chosen[gpu].push(model);
+    this.spread(model, 1);
+    this.assessSharers(model);
+    if (before - this.total >= this.leastPerS) {
+      this.freePages[gpu] -= this.cluster.models[model].pages;
+      return true;
+    }
+    this.spread(model, -1);
+    placed.delete(model, gpu);
+    chosen[gpu].pop();
+    this.spread(model, 1);
+    this.assessSharers(model);
+    this.assessOn(gpu);
+    return false;
+  }
+
+  /** Adds the model's load to its GPUs, or takes it away. */
+  private spread(model: number, sign: number): void {
+    const { placed, utilisation } = this;
+    const share =
+      (sign * this.traffic.ratePerS[model] * this.aloneNs(model)) / NS_PER_S / placed.count(model);
+    for (let gpu = placed.next(model, 0); gpu >= 0; gpu = placed.next(model, gpu + 1))
+      utilisation[gpu] += share;
+  }
+
+  private assessSharers(model: number): void {
+    for (let gpu = this.placed.next(model, 0); gpu >= 0; gpu = this.placed.next(model, gpu + 1)) {
+      this.assessOn(gpu);
+    }
+    this.assess(model);
+  }
+
+  private assessOn(gpu: number): void {
+    for (const model of this.chosen[gpu]) this.assess(model);
+  }
+
+  /** How many of the model's requests are not served in time. */
+  private assess(model: number): void {
+    const unserved = this.traffic.ratePerS[model] * this.missShare(model);
+    this.total += unserved - this.unserved[model];
+    this.unserved[model] = unserved;
+    if (this.done[model] === 0) this.needy.set(model, unserved > 0 ? -unserved : NEVER);
+  }
+
+  private missShare(model: number): number {
+    const { placed, utilisation } = this;
+    const requestsInTime = this.traffic.sloNs[model] / this.aloneNs(model);
+    // What can never be in time is not worth pages.
+    if (requestsInTime < 1) return 0;
+    const copies = placed.count(model);
+    if (copies === 0) return 1;
+    let sum = 0;
+    for (let gpu = placed.next(model, 0); gpu >= 0; gpu = placed.next(model, gpu + 1))
+      sum += utilisation[gpu];
+    // Shares that were added and taken away may leave a trace below 0.
+    return lossShare(Math.max(0, sum / copies), copies * requestsInTime);
+  }
+
+  private aloneNs(model: number): number {
+    return this.cluster.nominalExecNs(model, 0);
+  }
+}
