@@ -29,9 +29,9 @@ test('--help lists the commands and every exit status', async () => {
 test('simulate --help lists keys and policies with their defaults', async () => {
   const { stdout } = await runCli(['simulate', '--help']);
   expect(stdout).toMatch(/^ +slo (?:.*\n +){0,3}.*\[100ms\]$/m);
-  expect(stdout).toMatch(/^ +policy\.scheduleAhead .*\[10ms\]$/m);
+  expect(stdout).toMatch(/^ +policy\.scheduleAhead (?:.*\n +){0,2}.*\[10ms\]$/m);
   expect(stdout).toMatch(/^ +policy\.maxDelay .*\[5ms\]$/m);
-  expect(stdout).toMatch(/^ +workload\.rate .*\[required\]$/m);
+  expect(stdout).toMatch(/^ +workload\.onRate .*\[required\]$/m);
 });
 
 test('--version prints the version of the package', async () => {

@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { INFER, LOAD, STATUS_ABORTED, STATUS_OK, UNLOAD } from '../../src/core/action.js';
+import {
+  INFER,
+  LOAD,
+  STATUS_ABORTED,
+  STATUS_INFER_TOO_LATE,
+  STATUS_OK,
+  STATUS_WEIGHTS_MISSING,
+  UNLOAD,
+} from '../../src/core/action.js';
 import {
   OUTCOME_ERROR,
   OUTCOME_LATE,
@@ -13,6 +21,8 @@ import { optionsOf, type RandomRun, randomRun } from './random-run.js';
 
 /** Statuses of actions that did run on their lane. */
 const RAN = [STATUS_OK, 54, 84];
+/** Statuses of INFERs whose requests policies may take back. */
+const GIVEN_BACK = [STATUS_ABORTED, STATUS_INFER_TOO_LATE, STATUS_WEIGHTS_MISSING];
 
 function holdsFor(check: (result: Run, drawn: RandomRun) => void, numRuns = 40): Promise<void> {
   return fc.assert(
@@ -123,9 +133,20 @@ describe('in every simulated run, whatever the cluster, the policy and the fault
       }
       for (const { id, kind, status, count } of actions) {
         const answered = served.get(id) ?? 0;
-        // What was aborted in time is served by another action.
-        if (status === STATUS_ABORTED) expect(answered).toBeLessThanOrEqual(count);
+        // What was aborted in time, or may have been taken back, is served by another action.
+        if (GIVEN_BACK.includes(status)) expect(answered).toBeLessThanOrEqual(count);
         else expect(answered).toBe(kind === INFER ? count : 0);
+      }
+    });
+  });
+
+  it('time is a whole number of nanoseconds', async () => {
+    await holdsFor(({ answers, actions }) => {
+      for (const { nowNs } of answers) expect(Number.isSafeInteger(nowNs)).toBe(true);
+      for (const { sentNs, earliestNs, latestNs, beginNs, endNs } of actions) {
+        for (const ns of [sentNs, earliestNs, latestNs, beginNs, endNs]) {
+          expect(ns === Number.POSITIVE_INFINITY || Number.isSafeInteger(ns)).toBe(true);
+        }
       }
     });
   });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { ModelSpec } from '../../src/core/model.js';
+import { AUTO } from '../../src/policies/entry.js';
 import { ListSource, MS, poisson, type RunOptions } from './fixtures.js';
 
 const model: fc.Arbitrary<ModelSpec> = fc
@@ -76,8 +77,69 @@ const policy = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
+      policy: fc.constant('clockwork'),
+      options: fc.record({ scheduleAhead: fc.constant(AUTO), maxBatch: fc.constantFrom(1, 3, 8) }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      policy: fc.constant('escapement'),
+      options: fc.record({
+        scheduleAhead: fc.constantFrom(AUTO, AUTO, 0, 1 * MS, 20 * MS),
+        fairness: fc.constantFrom(0, 0.55, 1),
+        maxBatch: fc.constantFrom(1, 3, 8),
+      }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      policy: fc.constant('clipper'),
+      options: fc.record({
+        maxBatch: fc.constantFrom(1, 3, 8),
+        increase: fc.constantFrom(1, 2),
+        maxDelay: fc.constantFrom(0, 3 * MS),
+      }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      policy: fc.constant('edf'),
+      options: fc.record({ maxBatch: fc.constantFrom(1, 3, 8), margin: fc.constantFrom(0, 2 * MS) }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      policy: fc.constant('nexus'),
+      options: fc.record({ maxBatch: fc.constantFrom(1, 3, 8), epoch: fc.constantFrom(20 * MS, 1000 * MS) }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
       policy: fc.constant('fifo'),
       options: fc.record({ maxBatch: fc.constantFrom(1, 3, 4, 8), maxDelay: fc.nat(10 * MS) }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      policy: fc.constant('edf'),
+      options: fc.record({ maxBatch: fc.constantFrom(1, 3, 8), margin: fc.constantFrom(0, 2 * MS) }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      policy: fc.constant('alpaserve-sr'),
+      options: fc.record({
+        maxBatch: fc.constantFrom(1, 3, 8),
+        window: fc.constantFrom(20 * MS, 100 * MS, 1000 * MS),
+        margin: fc.constantFrom(0, 2 * MS),
+      }),
     }),
   },
   {

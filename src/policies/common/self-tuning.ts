@@ -9,11 +9,11 @@ const EVERY = 20;
 const NEW = 0.1;
 /** A lane is booked this much longer than was needed. */
 const GUARD_NS = 50 * NS_PER_US;
-/** schedule_ahead stays as it is unless that costs more than this, of one INFER: costs are flat near the least. */
-const WORTH_A_CHANGE = 0.003;
+/** What is tuned stays as it is unless that costs more than this, of one INFER or answer: costs are flat near the least. */
+const WORTH_A_CHANGE = 0.005;
 /** What deciding earlier by an objective's length costs, where leaving a lane idle for one INFER costs 1. */
 const EARLY_COST = 0.3;
-/** Values of schedule_ahead that are weighed against each other: this many quantiles of what was needed. */
+/** Values that are weighed against each other: this many quantiles of what was needed. */
 const CHOICES = 24;
 /** What an answer that comes too late costs against what a margin as long as the objective would. */
 const LATE_COST = 0.25;
@@ -64,8 +64,10 @@ export class SelfTuning {
     private readonly leastNs: number,
     /** schedule_ahead before anything was measured. */
     startNs: number,
+    /** False: it stays as it is. */
+    private readonly tunesAhead = true,
   ) {
-    this.tuned.scheduleAheadNs = startNs;
+    this.tuned.scheduleAheadNs = Math.max(leastNs, startNs);
   }
 
   /** A result has come; true if what is tuned was renewed. */
@@ -92,10 +94,10 @@ export class SelfTuning {
     const wanted = this.cheapestAheadNs();
     const aheadNs = Math.max(this.leastNs, Math.min(this.sloNs / 2, wanted > 0 ? wanted + GUARD_NS : 0));
     const saved = this.aheadCost(this.tuned.scheduleAheadNs) - this.aheadCost(aheadNs);
-    if (saved > WORTH_A_CHANGE) this.tuned.scheduleAheadNs = Math.round(aheadNs);
-    this.tuned.marginNs = Math.round(
-      Math.max(0, Math.min(MOST_MARGIN * (this.sloNs - this.execNs), this.cheapestMarginNs())),
-    );
+    if (this.tunesAhead && saved > WORTH_A_CHANGE) this.tuned.scheduleAheadNs = Math.round(aheadNs);
+    const marginNs = Math.max(0, Math.min(MOST_MARGIN * (this.sloNs - this.execNs), this.cheapestMarginNs()));
+    const spared = this.marginCost(this.tuned.marginNs) - this.marginCost(marginNs);
+    if (spared > WORTH_A_CHANGE) this.tuned.marginNs = Math.round(marginNs);
   }
 
   private cheapestAheadNs(): number {
@@ -125,17 +127,25 @@ export class SelfTuning {
   }
 
   private cheapestMarginNs(): number {
-    const { errors, sloNs } = this;
-    const { size } = errors;
+    const { errors } = this;
     let best = 0;
-    let leastCost = Number.POSITIVE_INFINITY;
-    for (let rank = 0; rank < size; rank++) {
-      const marginNs = Math.max(0, errors.rank(rank));
-      const cost = (LATE_COST * (size - 1 - rank)) / size + (MARGIN_COST * marginNs) / sloNs;
+    let leastCost = this.marginCost(0);
+    for (let choice = 0; choice < CHOICES; choice++) {
+      const marginNs = errors.quantile((choice + 1) / CHOICES);
+      if (marginNs <= 0) continue;
+      const cost = this.marginCost(marginNs);
       if (cost >= leastCost) continue;
       leastCost = cost;
       best = marginNs;
     }
     return best;
+  }
+
+  private marginCost(marginNs: number): number {
+    const { errors } = this;
+    if (errors.size === 0) return 0;
+    let late = 0;
+    while (late < errors.size && errors.rank(errors.size - 1 - late) > marginNs) late++;
+    return (LATE_COST * late) / errors.size + (MARGIN_COST * marginNs) / this.sloNs;
   }
 }

@@ -62,9 +62,7 @@ export class CopyWorth {
 
   /** Part of a model's requests that a copy beside `others` is there for. */
   private share(model: number, others: number): number {
-    const needed = this.needed[model];
-    const lacking = others < needed ? (needed - others) / needed : 0;
-    const spare = SPARE[Math.min(MOST_SPARE - 1, Math.max(0, others - Math.floor(needed)))];
-    return Math.max(lacking, spare) * this.factor[model];
+    const spare = Math.max(0, others - Math.floor(this.needed[model]));
+    return SPARE[Math.min(MOST_SPARE - 1, spare)] * this.factor[model];
   }
 }

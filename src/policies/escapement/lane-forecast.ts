@@ -8,7 +8,7 @@ const INITIAL_CAPACITY = 8;
 export class LaneForecast {
   /** Of the work taken out last: when it was decided, when the lane should have been free for it, its answer be there. */
   decidedNs = 0;
-  predictedStartNs = 0;
+  predictedFreeNs = 0;
   predictedAnswerNs = 0;
   /** Whether other work was before it on the lane when it was decided. */
   wasBusy = false;
@@ -20,6 +20,7 @@ export class LaneForecast {
   private durations = new Float64Array(INITIAL_CAPACITY);
   private decided = new Float64Array(INITIAL_CAPACITY);
   private starts = new Float64Array(INITIAL_CAPACITY);
+  private free = new Float64Array(INITIAL_CAPACITY);
   private answers = new Float64Array(INITIAL_CAPACITY);
   private busy = new Uint8Array(INITIAL_CAPACITY);
   private head = 0;
@@ -53,6 +54,7 @@ export class LaneForecast {
     this.durations[at] = durationNs;
     this.decided[at] = decidedNs;
     this.starts[at] = startNs;
+    this.free[at] = this.length > 0 ? this.plannedFreeNs : this.foreseenEndNs;
     this.answers[at] = answerNs;
     this.busy[at] = this.length > 0 ? 1 : 0;
     if (this.length === 0) this.beginNs = startNs;
@@ -70,12 +72,12 @@ export class LaneForecast {
       const at = (this.head + i) & mask;
       if (this.ids[at] !== id) continue;
       this.decidedNs = this.decided[at];
-      this.predictedStartNs = this.starts[at];
+      this.predictedFreeNs = this.free[at];
       this.predictedAnswerNs = this.answers[at];
       this.wasBusy = this.busy[at] === 1;
       this.totalNs -= this.durations[at];
-      this.remove(i);
       this.foreseenEndNs = this.starts[at] + this.durations[at];
+      this.remove(i);
       this.lastEndNs = Math.max(this.lastEndNs, endNs);
       this.beginNs = Math.max(this.lastEndNs, this.decided[this.head] + deliveryNs);
       if (this.length === 0) this.totalNs = 0;
@@ -93,6 +95,7 @@ export class LaneForecast {
       this.durations[to] = this.durations[from];
       this.decided[to] = this.decided[from];
       this.starts[to] = this.starts[from];
+      this.free[to] = this.free[from];
       this.answers[to] = this.answers[from];
       this.busy[to] = this.busy[from];
     }
@@ -114,6 +117,7 @@ export class LaneForecast {
     this.durations = moved(this.durations);
     this.decided = moved(this.decided);
     this.starts = moved(this.starts);
+    this.free = moved(this.free);
     this.answers = moved(this.answers);
     const busy = new Uint8Array(capacity * 2);
     order.forEach((at, i) => {

@@ -15,7 +15,7 @@ const IDLE_PASS_NS = 100 * NS_PER_MS;
 const BUSY_NS = NS_PER_S;
 
 /**
- * Which models are on which GPUs. A GPU whose WEIGHTS lane is idle loads the model that is worth most per time of its
+ * Which models are on which GPUs. A GPU that has no LOAD under way loads the model that is worth most per time of its
  * LOAD, and only where that is clearly more than what must go for it, so that nothing is swapped to and fro. Models
  * that nobody holds and that requests wait for are looked at as soon as anything changes, all others now and then.
  */
@@ -35,14 +35,18 @@ export class Placement {
   /** By GPU: time that its EXEC lane was busy of late, as of when. */
   private readonly busyNs: Float64Array;
   private readonly busyAtNs: Float64Array;
-  /** GPUs whose WEIGHTS lane is idle, the least busy first. */
+  /** GPUs that can LOAD, the least busy first. */
   private readonly idle: Int32Array;
+  /** By GPU, 1: a LOAD is under way; the last thing that it was sent was a LOAD. */
+  private readonly loading: Uint8Array;
+  private readonly loadedLast: Uint8Array;
 
   constructor(
     private readonly cluster: Cluster,
     private readonly dispatch: Dispatcher,
     private readonly waiting: Waiting,
     private readonly copyWorth: CopyWorth,
+    private readonly onLoad: (gpu: number, model: number, actionId: number, nowNs: number) => void,
   ) {
     const { gpus, models } = cluster;
     this.running = new Uint16Array(gpus * models.length);
@@ -53,16 +57,21 @@ export class Placement {
     this.busyNs = new Float64Array(gpus);
     this.busyAtNs = new Float64Array(gpus);
     this.idle = new Int32Array(gpus);
+    this.loading = new Uint8Array(gpus);
+    this.loadedLast = new Uint8Array(gpus);
   }
 
   inferSent(gpu: number, model: number): void {
     this.running[gpu * this.cluster.models.length + model]++;
+    this.loadedLast[gpu] = 0;
   }
 
   inferEnded({ gpu, model, beginNs, endNs }: Action): void {
     this.running[gpu * this.cluster.models.length + model]--;
     this.busyNs[gpu] = this.busyNs[gpu] * Math.exp((this.busyAtNs[gpu] - endNs) / BUSY_NS) + endNs - beginNs;
     this.busyAtNs[gpu] = endNs;
+    // What it kept from being evicted may go now.
+    this.urged = true;
   }
 
   /** A request waits for the model. */
@@ -77,15 +86,23 @@ export class Placement {
     this.urged = true;
   }
 
-  /** The model is warm on the GPU: after its LOAD (`counted`: it was counted then), or by itself. */
-  warmed(gpu: number, model: number, counted: boolean): void {
+  /** A LOAD has a result: the model is warm on the GPU, or is not there. */
+  loadEnded(gpu: number, model: number, ok: boolean): void {
+    this.loading[gpu] = 0;
+    this.urged = true;
+    if (ok) this.warm.add(gpu, model);
+    else this.lost(gpu, model);
+  }
+
+  /** The model is warm on the GPU though no LOAD brought it there. */
+  found(gpu: number, model: number): void {
     this.warm.add(gpu, model);
     this.missing.delete(0, model);
-    if (!counted) this.copies++;
+    this.copies++;
     this.urged = true;
   }
 
-  /** A LOAD has failed, or warm weights went away by themselves. */
+  /** The model is not on the GPU any more, though it was not evicted. */
   lost(gpu: number, model: number): void {
     this.warm.delete(gpu, model);
     this.copies--;
@@ -93,7 +110,7 @@ export class Placement {
     if (this.waiting.queues[model].length > 0) this.want(model);
   }
 
-  /** Lets GPUs whose WEIGHTS lane is idle send a LOAD each. */
+  /** Lets GPUs that have no LOAD under way send one each. */
   schedule(nowNs: number): void {
     const { cluster } = this;
     const isPass = nowNs >= this.nextPassNs;
@@ -116,7 +133,7 @@ export class Placement {
     const { cluster, idle, busyNs, busyAtNs } = this;
     let count = 0;
     for (let gpu = 0; gpu < cluster.gpus; gpu++) {
-      if (cluster.weights[gpu].outstanding > 0) continue;
+      if (this.loading[gpu] === 1 || cluster.weights[gpu].isClosed || this.mustServe(gpu)) continue;
       busyNs[gpu] *= Math.exp((busyAtNs[gpu] - nowNs) / BUSY_NS);
       busyAtNs[gpu] = nowNs;
       let at = count++;
@@ -126,6 +143,11 @@ export class Placement {
     return count;
   }
 
+  /** Where a GPU has one lane LOADs and INFERs take turns: neither shall keep the other from it. */
+  private mustServe(gpu: number): boolean {
+    return this.cluster.oneLane && this.loadedLast[gpu] === 1 && this.waiting.byGpu.count(gpu) > 0;
+  }
+
   private load(gpu: number, model: number, nowNs: number): boolean {
     const { cluster } = this;
     const needed = cluster.models[model].pages - cluster.pages[gpu].free;
@@ -133,9 +155,12 @@ export class Placement {
     const victims = needed > 0 ? this.chooseVictims(gpu, needed, limit) : 0;
     if (victims < 0) return false;
     for (let i = 0; i < victims; i++) this.evict(gpu, this.victims[i], nowNs);
-    this.dispatch.load(gpu, model, nowNs, Number.POSITIVE_INFINITY, nowNs);
+    const id = this.dispatch.load(gpu, model, nowNs, Number.POSITIVE_INFINITY, nowNs);
+    this.loading[gpu] = 1;
+    this.loadedLast[gpu] = 1;
     this.copies++;
     this.missing.delete(0, model);
+    this.onLoad(gpu, model, id, nowNs);
     return true;
   }
 

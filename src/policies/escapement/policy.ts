@@ -57,16 +57,11 @@ export class EscapementPolicy implements Policy {
     predictedAnswerNs: 0,
     sloNs: 0,
   };
-  /** By GPU: what windows are longer by, because of clocks that are off; when it last refused what was just sent. */
+  /** By GPU: what windows are longer by, because of clocks that are off. */
   private readonly lateNs: Float64Array;
-  private readonly refusedNs: Float64Array;
   private turn = 0;
-  private aheadNs: number;
 
-  constructor(
-    context: PolicyContext,
-    private readonly options: EscapementOptions,
-  ) {
+  constructor(context: PolicyContext, options: EscapementOptions) {
     const { cluster } = context;
     this.cluster = cluster;
     this.requests = context.requests;
@@ -81,18 +76,21 @@ export class EscapementPolicy implements Policy {
       context.dispatch,
       this.waiting,
       new CopyWorth(cluster, this.durations, this.waiting, this.demand, this.fairness.factor),
+      (gpu, model, id, nowNs) => this.loadSent(gpu, model, id, nowNs),
     );
-    this.tuning = new SelfTuning(0, 0);
+    this.tuning = new SelfTuning(0, options.scheduleAheadNs ?? 0, options.scheduleAheadNs === null);
     this.tuned = this.tuning.tuned;
-    this.aheadNs = options.scheduleAheadNs ?? this.tuning.tuned.scheduleAheadNs;
     this.lanes = Array.from({ length: cluster.gpus }, () => new LaneForecast());
     this.open = new BitMatrix(1, cluster.gpus);
     this.look = new BitMatrix(1, cluster.gpus);
     this.opening = new Calendar(cluster.gpus);
     this.batch = new Int32Array(cluster.maxBatch);
     this.lateNs = new Float64Array(cluster.gpus);
-    this.refusedNs = new Float64Array(cluster.gpus).fill(-1);
     for (let gpu = 0; gpu < cluster.gpus; gpu++) this.updateLane(gpu, 0);
+  }
+
+  private get aheadNs(): number {
+    return this.tuning.tuned.scheduleAheadNs;
   }
 
   admit(slot: number, nowNs: number): number {
@@ -126,10 +124,13 @@ export class EscapementPolicy implements Policy {
     const ok = action.status === STATUS_OK;
     if (action.kind === INFER) {
       const lane = this.lanes[gpu];
-      const { lastEndNs, foreseenEndNs } = lane;
+      const { lastEndNs } = lane;
       if (lane.finish(action.id, action.endNs, this.tuning.deliveryNs)) {
-        if (ok) this.learn(action, lastEndNs, foreseenEndNs, nowNs);
-        else if (action.status === STATUS_INFER_TOO_LATE) this.wasTooLate(action, lane.wasBusy, nowNs);
+        if (ok) this.learn(action, lastEndNs, nowNs);
+        else if (action.status === STATUS_INFER_TOO_LATE && !lane.wasBusy) {
+          // The clock of an idle lane that got its INFER too late is off, or it is further away than was thought.
+          this.lateNs[gpu] += action.beginNs - action.latestNs;
+        }
       }
       this.placement.inferEnded(action);
       for (let i = 0; i < action.count; i++) {
@@ -144,10 +145,8 @@ export class EscapementPolicy implements Policy {
         this.lanes[gpu].finish(action.id, action.endNs, this.tuning.deliveryNs);
         this.updateLane(gpu, nowNs);
       }
-      if (ok) {
-        this.waiting.warmed(gpu, model);
-        this.placement.warmed(gpu, model, true);
-      } else this.placement.lost(gpu, model);
+      if (ok) this.waiting.warmed(gpu, model);
+      this.placement.loadEnded(gpu, model, ok);
       this.look.add(0, gpu);
     }
   }
@@ -159,7 +158,7 @@ export class EscapementPolicy implements Policy {
 
   weightsFound(gpu: number, model: number): void {
     this.waiting.warmed(gpu, model);
-    this.placement.warmed(gpu, model, false);
+    this.placement.found(gpu, model);
     this.look.add(0, gpu);
   }
 
@@ -209,8 +208,7 @@ export class EscapementPolicy implements Policy {
 
   /** Sends the GPU the best batch there is; false: there is none. */
   private serve(gpu: number, nowNs: number): boolean {
-    // What a GPU refused in this very instant it would refuse for ever.
-    if (this.waiting.byGpu.count(gpu) === 0 || this.refusedNs[gpu] === nowNs) return false;
+    if (this.waiting.byGpu.count(gpu) === 0) return false;
     const { tuning, chooser, durations, batch } = this;
     const lane = this.lanes[gpu];
     const { resultNs } = tuning;
@@ -234,27 +232,32 @@ export class EscapementPolicy implements Policy {
     return true;
   }
 
-  /** An idle lane that got its INFER too late has a clock that is off, or is further away than was thought. */
-  private wasTooLate({ gpu, beginNs, latestNs, sentNs }: Action, wasBusy: boolean, nowNs: number): void {
-    if (!wasBusy) this.lateNs[gpu] += beginNs - latestNs;
-    if (sentNs === nowNs) this.refusedNs[gpu] = nowNs;
+  /** Where GPUs have one lane a LOAD takes its time from INFERs. */
+  private loadSent(gpu: number, model: number, id: number, nowNs: number): void {
+    if (!this.cluster.oneLane) return;
+    const { deliveryNs, resultNs } = this.tuning;
+    const lane = this.lanes[gpu];
+    const loadNs = this.cluster.loadNs(model);
+    const startNs = Math.max(lane.freeNs(nowNs, resultNs), nowNs + deliveryNs);
+    lane.add(id, loadNs, nowNs, startNs, startNs + loadNs + resultNs);
+    this.updateLane(gpu, nowNs);
   }
 
-  private learn(action: Action, freeNs: number, foreseenFreeNs: number, nowNs: number): void {
+  private learn(action: Action, freeNs: number, nowNs: number): void {
     const { measured, requests } = this;
     const lane = this.lanes[action.gpu];
     const { beginNs, endNs } = action;
     this.durations.measured(action.model, action.batchIndex, endNs - beginNs, action.clock);
     measured.wasBusy = lane.wasBusy;
     measured.decidedNs = lane.decidedNs;
-    measured.predictedFreeNs = lane.wasBusy ? lane.predictedStartNs : foreseenFreeNs;
+    measured.predictedFreeNs = lane.predictedFreeNs;
     measured.freeNs = freeNs;
     measured.beginNs = beginNs;
     measured.endNs = endNs;
     measured.predictedAnswerNs = lane.predictedAnswerNs;
     measured.sloNs = requests.sloNs[action.requests[0]];
-    if (!this.tuning.measured(measured, nowNs) || this.options.scheduleAheadNs !== null) return;
-    this.aheadNs = this.tuning.tuned.scheduleAheadNs;
+    const beforeNs = this.aheadNs;
+    if (!this.tuning.measured(measured, nowNs) || this.aheadNs === beforeNs) return;
     for (let gpu = 0; gpu < this.cluster.gpus; gpu++) this.updateLane(gpu, nowNs);
   }
 

@@ -6,6 +6,7 @@ import { Controller } from '../../../src/core/controller.js';
 import { JournalWriter } from '../../../src/live/journal/journal-writer.js';
 import { OutcomeList } from '../../../src/live/journal/outcome-list.js';
 import { replayJournal } from '../../../src/live/journal/replay.js';
+import { POLICIES } from '../../../src/policies/registry.js';
 import { createPolicy, MS } from '../../sim/fixtures.js';
 import { header, journaled, journalPath, record, replayPolicy } from './fixtures.js';
 
@@ -13,10 +14,7 @@ const replay = (path: string) => replayJournal(path, { createPolicy: replayPolic
 
 describe('a journal', () => {
   it.each([
-    ['clockwork', {}],
-    ['fifo', {}],
-    ['shepherd', {}],
-    ['symphony', {}],
+    ...POLICIES.map(({ kind }) => [kind, {}] as const),
     ['clockwork', { oneLane: true }],
     ['fifo', { admission: 'predict' }],
     ['clockwork', { admission: 'predict', gpus: 3 }],

@@ -6,7 +6,10 @@ import { LiteralClockwork } from './literal.js';
 
 describe('clockwork', () => {
   it('decides, action for action, what the published rules say when followed to the letter', async () => {
-    const clockworkRun = randomRun.filter(({ policy }) => policy.policy === 'clockwork');
+    const clockworkRun = randomRun.filter(
+      ({ policy: { policy, options } }) =>
+        policy === 'clockwork' && typeof options.scheduleAhead === 'number',
+    );
     await fc.assert(
       fc.asyncProperty(clockworkRun, async (drawn) => {
         const fast = await run(optionsOf(drawn));

@@ -7,6 +7,11 @@ import type { ClockworkOptions } from '../../../src/policies/clockwork/policy.js
 
 const MS = 1_000_000;
 
+/** The published scheduler knows no schedule_ahead but a given one. */
+interface LiteralOptions extends ClockworkOptions {
+  readonly scheduleAheadNs: number;
+}
+
 interface Waiting {
   readonly slot: number;
   readonly id: number;
@@ -45,7 +50,7 @@ export class LiteralClockwork implements Policy {
 
   constructor(
     private readonly context: PolicyContext,
-    private readonly options: ClockworkOptions,
+    private readonly options: LiteralOptions,
   ) {
     const { cluster, defaultSloNs } = context;
     const { models, gpus } = cluster;

@@ -1,0 +1,141 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { OUTCOME_OK } from '../../../src/core/request.js';
+import { Simulator, type SimulatorOptions } from '../../../src/sim/index.js';
+import { type Arrival, createPolicy, ListSource, MS, poisson, resnets } from '../../sim/fixtures.js';
+
+const S = 1000 * MS;
+/** Where costs are flat, values of schedule_ahead may differ by so much. */
+const CLOSE_MS = 1;
+
+/** What schedule_ahead is to start with; null: what the policy says. */
+const start = vi.hoisted(() => ({ aheadNs: null as number | null }));
+
+vi.mock('../../../src/policies/common/self-tuning.js', async (original) => {
+  const { SelfTuning } = await original<typeof import('../../../src/policies/common/self-tuning.js')>();
+  class StartedAnew extends SelfTuning {
+    constructor(...[leastNs, startNs, ...rest]: ConstructorParameters<typeof SelfTuning>) {
+      super(leastNs, start.aheadNs ?? startNs, ...rest);
+    }
+  }
+  return { SelfTuning: StartedAnew };
+});
+
+beforeEach(() => {
+  start.aheadNs = null;
+});
+
+const noise = (exec: number) => ({ exec, load: 0, stragglers: 0, stragglerFactor: 1 });
+const network = (delayMs: number) => ({ delayNs: delayMs * MS, jitterNs: 0 });
+const USUAL = { noise: noise(0.02), network: network(0.5) };
+
+interface Course {
+  readonly timesNs: number[];
+  /** schedule_ahead at these times, when an action had a result. */
+  readonly aheadMs: number[];
+  readonly attainment: number;
+}
+
+function traffic(seed: number, ratePerS: number, fromNs: number, toNs: number): Arrival[] {
+  const arrivals = poisson({ seed, ratePerS, durationNs: toNs - fromNs, models: 15, slosNs: [50 * MS] });
+  return arrivals.map((arrival) => ({ ...arrival, timeNs: arrival.timeNs + fromNs }));
+}
+
+/** 15 models on one GPU with room for all; objective 50 ms, 0.5 ms of network delay and 2 % of noise. */
+async function course(
+  policy: string,
+  arrivals: Arrival[],
+  over: Partial<SimulatorOptions> = {},
+): Promise<Course> {
+  const timesNs: number[] = [];
+  const aheadMs: number[] = [];
+  let served = 0;
+  const simulator = new Simulator({
+    models: resnets(15),
+    gpus: 1,
+    pages: 1376,
+    seed: 1,
+    defaultSloNs: 50 * MS,
+    ...USUAL,
+    ...over,
+    createPolicy: createPolicy(policy, { scheduleAhead: 'auto' }),
+    source: new ListSource(arrivals),
+    observer: {
+      answered: (_requests, _slot, outcome) => {
+        if (outcome === OUTCOME_OK) served++;
+      },
+      completed: (_action, nowNs) => {
+        timesNs.push(nowNs);
+        aheadMs.push(simulator.controller.tuned.scheduleAheadNs / MS);
+      },
+    },
+  });
+  await simulator.run();
+  return { timesNs, aheadMs, attainment: served / simulator.arrivals };
+}
+
+/** Of the values from a time on: mean, range, and how often they turned from rising to falling or back. */
+function settled({ timesNs, aheadMs }: Course, fromNs: number) {
+  const values = aheadMs.filter((_, i) => timesNs[i] >= fromNs);
+  const changes = values.map((value, i) => value - (values[i - 1] ?? value)).filter((change) => change !== 0);
+  return {
+    mean: values.reduce((sum, value) => sum + value, 0) / values.length,
+    range: Math.max(...values) - Math.min(...values),
+    turns: changes.filter((change, i) => i > 0 && change * changes[i - 1] < 0).length,
+  };
+}
+
+describe.each(['clockwork', 'escapement'])('%s with scheduleAhead: auto', (policy) => {
+  it('ends at much the same value, and serves as many, wherever it starts', async () => {
+    const ends: number[] = [];
+    const attainments: number[] = [];
+    for (const startMs of [0, 1, 20, 100]) {
+      start.aheadNs = startMs * MS;
+      const run = await course(policy, traffic(1, 500, 0, 4 * S), { noise: noise(0.05) });
+      ends.push(run.aheadMs.at(-1) as number);
+      attainments.push(run.attainment);
+    }
+    expect(Math.max(...ends) - Math.min(...ends)).toBeLessThan(CLOSE_MS);
+    expect(Math.max(...attainments) - Math.min(...attainments)).toBeLessThan(0.01);
+  });
+
+  it('has settled within two seconds after the network has become 5 ms slower', async () => {
+    const changes = [{ atNs: 4 * S, ...USUAL, network: network(5.5) }];
+    const run = await course(policy, traffic(1, 400, 0, 10 * S), { changes });
+    const { mean, range, turns } = settled(run, 6 * S);
+    // It takes as long as an action needs to get there, and no longer than a round trip.
+    expect(mean).toBeGreaterThan(5.4);
+    expect(mean).toBeLessThan(11.5);
+    expect(range).toBeLessThan(0.6 * mean);
+    expect(turns).toBeLessThanOrEqual(3);
+    expect(run.attainment).toBeGreaterThan(0.98);
+  });
+
+  it('has settled within two seconds after noise has become five times as strong', async () => {
+    const changes = [{ atNs: 4 * S, ...USUAL, noise: noise(0.1) }];
+    const run = await course(policy, traffic(1, 400, 0, 10 * S), { changes });
+    const { mean, range, turns } = settled(run, 6 * S);
+    expect(range).toBeLessThan(Math.max(0.25 * mean, CLOSE_MS));
+    expect(turns).toBeLessThanOrEqual(2);
+    expect(run.attainment).toBeGreaterThan(0.98);
+  });
+
+  it('has settled within two seconds after load has become three times as high', async () => {
+    const arrivals = [...traffic(1, 400, 0, 4 * S), ...traffic(2, 1200, 4 * S, 10 * S)];
+    const { mean, range, turns } = settled(await course(policy, arrivals), 6 * S);
+    expect(range).toBeLessThan(Math.max(0.25 * mean, CLOSE_MS));
+    expect(turns).toBeLessThanOrEqual(2);
+  });
+
+  it('recovers from a network that was too slow for any objective, as soon as it is fast again', async () => {
+    const changes = [
+      { atNs: 2 * S, ...USUAL, network: network(40) },
+      { atNs: 4 * S, ...USUAL },
+    ];
+    const late = traffic(2, 400, 5 * S, 6 * S);
+    const run = await course(policy, [...traffic(1, 400, 0, 5 * S), ...late], { changes });
+    const { attainment } = await course(policy, [...traffic(1, 400, 0, 5 * S)], { changes });
+    const servedLate = (run.attainment - attainment) * 2000 + run.attainment * late.length;
+    expect(servedLate).toBeGreaterThan(0.9 * late.length);
+    expect(settled(run, 5 * S).mean).toBeLessThan(4);
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import { type Measured, SelfTuning } from '../../../src/policies/common/self-tuning.js';
+import { stream } from '../../../src/random/streams.js';
+
+const MS = 1_000_000;
+const US = 1000;
+
+/** One INFER of 5 ms at a time on one lane, that departs from its plan by what it is told. Times in ms. */
+class Course {
+  nowMs = 0;
+
+  constructor(
+    readonly tuning: SelfTuning,
+    /** One-way delay of the network. */
+    public delayMs: number,
+    readonly sloMs = 100,
+  ) {}
+
+  /** Its INFER was booked while the lane was busy, and the lane was free `earlyMs` before it should have been. */
+  run(earlyMs: number, lateMs = 0): boolean {
+    this.nowMs += 5;
+    const beginMs = this.nowMs + this.delayMs;
+    const infer: Measured = {
+      wasBusy: true,
+      decidedNs: this.nowMs * MS,
+      predictedFreeNs: (beginMs + earlyMs) * MS,
+      freeNs: beginMs * MS,
+      beginNs: beginMs * MS,
+      endNs: (beginMs + 5) * MS,
+      predictedAnswerNs: (beginMs + 5 + this.delayMs - lateMs) * MS,
+      sloNs: this.sloMs * MS,
+    };
+    return this.tuning.measured(infer, (beginMs + 5 + this.delayMs) * MS);
+  }
+
+  /** The same on an idle lane. */
+  runIdle(skewMs = 0): boolean {
+    this.nowMs += 5;
+    const beginMs = this.nowMs + this.delayMs + skewMs;
+    const infer: Measured = {
+      wasBusy: false,
+      decidedNs: this.nowMs * MS,
+      predictedFreeNs: this.nowMs * MS,
+      freeNs: this.nowMs * MS,
+      beginNs: beginMs * MS,
+      endNs: (beginMs + 5) * MS,
+      predictedAnswerNs: (beginMs + 5 + this.delayMs - skewMs) * MS,
+      sloNs: this.sloMs * MS,
+    };
+    return this.tuning.measured(infer, (beginMs + 5 + this.delayMs - skewMs) * MS);
+  }
+}
+
+describe('SelfTuning', () => {
+  it('says what it started with until something was measured', () => {
+    expect(new SelfTuning(0, 7 * MS).tuned).toEqual({ scheduleAheadNs: 7 * MS, marginNs: 0 });
+    expect(new SelfTuning(1 * MS, 0).tuned.scheduleAheadNs).toBe(1 * MS);
+  });
+
+  it('books a lane no time ahead where control takes no time and nothing departs from its plan', () => {
+    const course = new Course(new SelfTuning(0, 20 * MS), 0);
+    for (let i = 0; i < 40; i++) course.run(0);
+    expect(course.tuning.tuned).toEqual({ scheduleAheadNs: 0, marginNs: 0 });
+  });
+
+  it('books it as far ahead as an action needs to get there, and 50 us', () => {
+    const course = new Course(new SelfTuning(0, 0), 2);
+    for (let i = 0; i < 20; i++) course.runIdle();
+    for (let i = 0; i < 300; i++) course.run(0);
+    expect(course.tuning.deliveryNs).toBeCloseTo(2 * MS, 0);
+    expect(course.tuning.resultNs).toBeCloseTo(2 * MS, 0);
+    expect(course.tuning.tuned.scheduleAheadNs).toBeCloseTo(2 * MS + 50 * US, -2);
+  });
+
+  it('books it further ahead where lanes are free earlier than foreseen', () => {
+    const course = new Course(new SelfTuning(0, 0), 2);
+    for (let i = 0; i < 400; i++) course.run(i % 2);
+    expect(course.tuning.tuned.scheduleAheadNs).toBeCloseTo(3 * MS + 50 * US, -2);
+  });
+
+  it('leaves a lane idle now and then, where booking ahead for it would cost all others more', () => {
+    // One in a hundred is free 3 ms early; each ms ahead costs 0.3 / 20 of an INFER, its idle ms 1/500.
+    const course = new Course(new SelfTuning(0, 0), 2, 20);
+    for (let i = 0; i < 400; i++) course.run(i % 100 === 0 ? 3 : 0);
+    expect(course.tuning.tuned.scheduleAheadNs).toBeCloseTo(2 * MS + 50 * US, -2);
+  });
+
+  it('never books further ahead than half of the objective, nor less than it is told', () => {
+    const long = new Course(new SelfTuning(0, 0), 40, 30);
+    for (let i = 0; i < 100; i++) long.run(30);
+    expect(long.tuning.tuned.scheduleAheadNs).toBe(15 * MS);
+    const least = new Course(new SelfTuning(1 * MS, 5 * MS), 0);
+    for (let i = 0; i < 100; i++) least.run(0);
+    expect(least.tuning.tuned.scheduleAheadNs).toBe(1 * MS);
+  });
+
+  it('stays where it is while nothing is to be gained', () => {
+    const random = stream(1, 'test-self-tuning');
+    const course = new Course(new SelfTuning(0, 0), 2);
+    for (let i = 0; i < 300; i++) course.run(random() * 0.2);
+    const settledNs = course.tuning.tuned.scheduleAheadNs;
+    for (let i = 0; i < 2000; i++) {
+      course.run(random() * 0.2);
+      expect(course.tuning.tuned.scheduleAheadNs).toBe(settledNs);
+    }
+  });
+
+  it('has followed a change when its window of 300 has, which is looked at every 20', () => {
+    const course = new Course(new SelfTuning(0, 0), 1);
+    for (let i = 0; i < 320; i++) course.run(0);
+    course.delayMs = 6;
+    for (let i = 0; i < 320; i++) course.run(0);
+    expect(course.tuning.tuned.scheduleAheadNs).toBeCloseTo(6 * MS + 50 * US, -3);
+    course.delayMs = 1;
+    for (let i = 0; i < 320; i++) course.run(0);
+    expect(course.tuning.tuned.scheduleAheadNs).toBeCloseTo(1 * MS + 50 * US, -3);
+  });
+
+  it('tells clocks that are off from a network that is slow', () => {
+    const course = new Course(new SelfTuning(0, 0), 2);
+    for (let i = 0; i < 100; i++) course.runIdle(1);
+    expect(course.tuning.deliveryNs / MS).toBeCloseTo(3, 3);
+    expect(course.tuning.resultNs / MS).toBeCloseTo(1, 3);
+  });
+
+  it('keeps a margin that answers need, unless that costs more than it saves', () => {
+    const course = new Course(new SelfTuning(0, 0), 1, 100);
+    // Nine in ten are in time, and one is 2 ms late: 0.3 · 2 / 100 is less than 0.25 / 10.
+    for (let i = 0; i < 400; i++) course.run(0, i % 10 === 0 ? 2 : 0);
+    expect(course.tuning.tuned.marginNs).toBe(2 * MS);
+    // With 30 ms it is more: they are given up.
+    for (let i = 0; i < 400; i++) course.run(0, i % 10 === 0 ? 30 : 0);
+    expect(course.tuning.tuned.marginNs).toBe(0);
+    // More than an objective of 20 ms leaves would only keep what is urgent from being tried.
+    const short = new Course(new SelfTuning(0, 0), 1, 20);
+    for (let i = 0; i < 400; i++) short.run(0, 12);
+    expect(short.tuning.tuned.marginNs).toBe(0);
+  });
+
+  it('is renewed at each of the first measurements, then at every twentieth', () => {
+    const course = new Course(new SelfTuning(0, 0), 1);
+    const renewed = Array.from({ length: 120 }, () => course.run(0));
+    expect(renewed[0]).toBe(true);
+    expect(renewed.slice(0, 40).filter(Boolean).length).toBeGreaterThan(5);
+    expect(renewed.slice(80).filter(Boolean)).toHaveLength(2);
+  });
+});

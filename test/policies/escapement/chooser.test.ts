@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest';
+import type { ModelSpec } from '../../../src/core/model.js';
+import { Chooser } from '../../../src/policies/escapement/chooser.js';
+import { models } from '../../core/fixtures.js';
+import { MS } from '../policy-harness.js';
+import { Books } from './books.js';
+
+/** Like models that are warm on one GPU: 3, 5 and 8 ms at batch 1, 2 and 4. */
+function chooserOf(specs: readonly ModelSpec[] = models(2), gpus = 1) {
+  const books = new Books(specs, { gpus }).warm(
+    0,
+    specs.map((_, m) => m),
+  );
+  const favour = new Float64Array(specs.length);
+  const chooser = new Chooser(books.cluster, books.requests, books.durations, books.waiting, favour);
+  /** What a lane that is free at `startMs` is given: model, batch size, requests from … to. */
+  const choice = (startMs = 0, afterMs = 0, gpu = 0) => {
+    if (!chooser.choose(gpu, startMs * MS, afterMs * MS)) return null;
+    const { model, batchIndex, from, count } = chooser;
+    return { model, size: specs[model].batchSizes[batchIndex], from, to: from + count };
+  };
+  return { books, favour, choice };
+}
+
+describe('which batch is run', () => {
+  it('is the largest that is full: four in 8 ms are more a time than two in 5 or one in 3', () => {
+    const { books, choice } = chooserOf();
+    books.wait(0, 50, 50, 50, 50, 50);
+    expect(choice()).toEqual({ model: 0, size: 4, from: 0, to: 4 });
+  });
+
+  it('has the smallest size that holds it', () => {
+    const { books, choice } = chooserOf();
+    books.wait(0, 50, 50);
+    expect(choice()).toEqual({ model: 0, size: 2, from: 0, to: 2 });
+    books.wait(0, 50);
+    expect(choice()).toEqual({ model: 0, size: 4, from: 0, to: 3 });
+  });
+
+  it('is no larger than its first deadline allows', () => {
+    const { books, choice } = chooserOf();
+    books.wait(0, 7, 7, 7, 7);
+    expect(choice()).toEqual({ model: 0, size: 2, from: 0, to: 2 });
+    expect(choice(3)).toEqual({ model: 0, size: 1, from: 0, to: 1 });
+  });
+
+  it('leaves alone a head that would spoil a larger one', () => {
+    const { books, choice } = chooserOf();
+    // W = 8 ms of queue and 4 ms of half a batch. Alone: ln 1/3 − 1/12 = −1.18; the rest: ln 3/8 − 1/12 = −1.06.
+    books.wait(0, 4, 9, 9, 9);
+    expect(choice()).toEqual({ model: 0, size: 4, from: 1, to: 4 });
+  });
+
+  it('is the head alone where those behind it have time', () => {
+    const { books, choice } = chooserOf();
+    books.wait(0, 4, 30, 30, 30);
+    expect(choice()).toEqual({ model: 0, size: 1, from: 0, to: 1 });
+  });
+
+  it('of like models is that with the least slack', () => {
+    const { books, choice } = chooserOf();
+    books.wait(0, 20);
+    books.wait(1, 10);
+    expect(choice()).toMatchObject({ model: 1 });
+  });
+
+  it('with little to do is the urgent one, with much to do the dense one', () => {
+    const { books, choice } = chooserOf();
+    // W = 8 + 3 + 4 ms: ln 4/8 − 32/15 = −2.83 against ln 1/3 − 1/15 = −1.17.
+    books.wait(0, 40, 40, 40, 40);
+    books.wait(1, 4);
+    expect(choice()).toMatchObject({ model: 1 });
+    // W = 80 + 3 + 4 ms: ln 4/8 − 32/87 = −1.06 against ln 1/3 − 1/87 = −1.11.
+    books.wait(0, ...Array<number>(36).fill(40));
+    expect(choice()).toMatchObject({ model: 0, size: 4 });
+  });
+
+  it('minds what is left after the answer was under way', () => {
+    const { books, choice } = chooserOf();
+    books.wait(0, 7, 7);
+    expect(choice(0, 2)).toMatchObject({ size: 2 });
+    expect(choice(0, 3)).toMatchObject({ size: 1 });
+    expect(choice(0, 5)).toBeNull();
+  });
+
+  it('goes by deadlines where objectives of a model differ, whoever came first', () => {
+    const { books, choice } = chooserOf();
+    books.waitWith(100, 0, 100);
+    const urgent = books.waitWith(4, 0, 4);
+    expect(choice()).toEqual({ model: 0, size: 1, from: 0, to: 1 });
+    expect(books.waiting.queues[0].slotAt(0)).toBe(urgent);
+  });
+
+  it('counts those less that are content with much more than the first', () => {
+    const like = chooserOf();
+    like.books.waitWith(10, 0, 9, 9, 9, 9);
+    like.books.waitWith(10, 1, 9, 9, 9);
+    expect(like.choice()).toMatchObject({ model: 0, to: 4 });
+    // Three of the four could be served in half a second just as well.
+    const mixed = chooserOf();
+    mixed.books.waitWith(10, 0, 9);
+    mixed.books.waitWith(500, 0, 490, 490, 490);
+    mixed.books.waitWith(10, 1, 9, 9, 9);
+    expect(mixed.choice()).toMatchObject({ model: 1, to: 3 });
+  });
+
+  it('is that of a model which was treated badly, if it needs so much favour', () => {
+    const { books, favour, choice } = chooserOf();
+    books.wait(0, 10);
+    books.wait(1, 13);
+    // W = 3 + 3 + 4 ms: 3 ms more of slack is worth 0.3.
+    favour[1] = 0.29;
+    expect(choice()).toMatchObject({ model: 0 });
+    favour[1] = 0.31;
+    expect(choice()).toMatchObject({ model: 1 });
+  });
+
+  it('takes twice as long at half the clock', () => {
+    const { books, choice } = chooserOf();
+    books.wait(0, 9, 9);
+    expect(choice()).toMatchObject({ size: 2 });
+    books.cluster.clock[0] = 0.5;
+    expect(choice()).toMatchObject({ size: 1 });
+  });
+
+  it('is of a model that is warm on the GPU', () => {
+    const { books, choice } = chooserOf(models(2), 2);
+    books.wait(0, 50);
+    expect(choice(0, 0, 1)).toBeNull();
+    books.warm(1, [0]);
+    expect(choice(0, 0, 1)).toMatchObject({ model: 0 });
+  });
+
+  it('is none where nothing could be answered in time', () => {
+    const { books, choice } = chooserOf();
+    expect(choice()).toBeNull();
+    books.wait(0, 2.9);
+    expect(choice()).toBeNull();
+  });
+
+  it('gives slack more weight where models differ in cost', () => {
+    const dear = models(1, { execNs: [6 * MS, 10 * MS, 16 * MS] });
+    const unlike = chooserOf([...models(1), ...dear]);
+    // Density speaks for the cheap one by ln 2 = 0.69; the dear one has 7 ms less slack, of W = 3 + 6 + 6 ms.
+    unlike.books.wait(0, 14);
+    unlike.books.wait(1, 10);
+    expect(unlike.choice()).toMatchObject({ model: 1 });
+    const like = chooserOf();
+    for (let i = 0; i < 60; i++) like.books.durations.measured(1, 0, 6 * MS, 1);
+    like.books.wait(0, 14);
+    like.books.wait(1, 10);
+    expect(like.choice()).toMatchObject({ model: 0 });
+  });
+});

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { DemandForecast } from '../../../src/policies/escapement/demand-forecast.js';
+import { MS } from '../policy-harness.js';
+
+const S = 1000 * MS;
+
+function arrive(demand: DemandForecast, fromMs: number, toMs: number, everyMs: number): void {
+  for (let ms = fromMs; ms < toMs; ms += everyMs) demand.arrived(0, ms * MS);
+}
+
+describe('DemandForecast', () => {
+  it('expects nothing of a model that was never asked for', () => {
+    const demand = new DemandForecast(2);
+    arrive(demand, 0, 1000, 10);
+    expect(demand.ratePerS(1, S)).toBe(0);
+    expect(demand.dueSoon(1, S, S)).toBe(0);
+  });
+
+  it.each([1, 5, 60])('expects of steady traffic its rate, %d s after the start as later', (seconds) => {
+    const demand = new DemandForecast(1);
+    arrive(demand, 0, seconds * 1000, 20);
+    expect(demand.ratePerS(0, seconds * S)).toBeGreaterThan(50 * 0.95);
+    expect(demand.ratePerS(0, seconds * S)).toBeLessThan(50 * 1.05);
+  });
+
+  it('believes half of a burst at once, and little of it five seconds later', () => {
+    const demand = new DemandForecast(1);
+    arrive(demand, 0, 60_000, 1000);
+    arrive(demand, 60_000, 63_000, 10);
+    expect(demand.ratePerS(0, 63 * S)).toBeGreaterThan(45);
+    expect(demand.ratePerS(0, 63 * S)).toBeLessThan(55);
+    expect(demand.ratePerS(0, 68 * S)).toBeLessThan(15);
+  });
+
+  it('forgets a model that is not asked for any more', () => {
+    const demand = new DemandForecast(1);
+    arrive(demand, 0, 60_000, 20);
+    // 50 / e.
+    expect(demand.ratePerS(0, 80 * S)).toBeCloseTo(18, 0);
+    expect(demand.ratePerS(0, 200 * S)).toBeLessThan(0.1);
+  });
+
+  it('foresees bursts that come at regular intervals', () => {
+    const demand = new DemandForecast(1);
+    for (const second of [10, 20, 30, 40]) arrive(demand, second * 1000, second * 1000 + 5, 1);
+    expect(demand.dueSoon(0, 48.9 * S, S)).toBe(0);
+    expect(demand.dueSoon(0, 49.1 * S, S)).toBeCloseTo(5, 6);
+    // One that is a little late may still come.
+    expect(demand.dueSoon(0, 50.9 * S, S)).toBeCloseTo(5, 6);
+    expect(demand.dueSoon(0, 51.1 * S, S)).toBe(0);
+  });
+
+  it('foresees none where the intervals differ', () => {
+    const demand = new DemandForecast(1);
+    for (const second of [10, 20, 33, 40, 55, 58]) arrive(demand, second * 1000, second * 1000 + 5, 1);
+    for (let second = 58; second < 80; second++) expect(demand.dueSoon(0, second * S, S)).toBe(0);
+  });
+});

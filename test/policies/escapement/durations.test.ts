@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { model, models } from '../../core/fixtures.js';
+import { MS } from '../policy-harness.js';
+import { Books } from './books.js';
+
+describe('Durations', () => {
+  it('are those of the profile at first', () => {
+    const { durations } = new Books([model(), model({ batchSizes: [1, 3], execNs: [MS, 2 * MS] })]);
+    expect([...durations.row]).toEqual([0, 3]);
+    expect([...durations.execNs]).toEqual([3, 5, 8, 1, 2].map((ms) => ms * MS));
+    expect(durations.logExec[1]).toBe(Math.log(5 * MS));
+    expect(durations.shortestNs(1)).toBe(MS);
+  });
+
+  it('follow the mean of what is measured, a tenth of the way each time', () => {
+    const { durations } = new Books(models(1));
+    durations.measured(0, 1, 6 * MS, 1);
+    expect(durations.execNs[1]).toBeCloseTo(5.1 * MS, 6);
+    expect(durations.logExec[1]).toBe(Math.log(durations.execNs[1]));
+    for (let i = 0; i < 100; i++) durations.measured(0, 1, 6 * MS, 1);
+    expect(durations.execNs[1] / MS).toBeCloseTo(6, 3);
+  });
+
+  it('hardly notice a straggler', () => {
+    const { durations } = new Books(models(1));
+    durations.measured(0, 0, 1000 * MS, 1);
+    // As if it had taken 4.5 ms.
+    expect(durations.execNs[0] / MS).toBeCloseTo(3.15, 9);
+  });
+
+  it('are kept at nominal clock, and given at the present one', () => {
+    const { cluster, durations } = new Books(models(1));
+    durations.measured(0, 0, 6 * MS, 0.5);
+    expect(durations.execNs[0]).toBe(3 * MS);
+    cluster.clock[0] = 0.75;
+    expect(durations.on(0, 0)).toBe(4 * MS);
+  });
+
+  it('tell the smallest size that holds so many requests, among those that may be used', () => {
+    const all = new Books(models(1)).durations;
+    expect([1, 2, 3, 4, 9].map((count) => all.sizeFor(0, count))).toEqual([0, 1, 2, 2, 2]);
+    const few = new Books(models(1), { maxBatch: 3 }).durations;
+    expect(few.usable[0]).toBe(2);
+    expect([1, 2, 3].map((count) => few.sizeFor(0, count))).toEqual([0, 1, 1]);
+  });
+});

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { LaneForecast } from '../../../src/policies/escapement/lane-forecast.js';
+
+describe('LaneForecast', () => {
+  it('foresees when the lane will be free', () => {
+    const lane = new LaneForecast();
+    expect(lane.freeNs(100, 0)).toBe(0);
+    lane.add(1, 30, 100, 110, 145);
+    expect([lane.freeNs(100, 0), lane.plannedFreeNs, lane.headEndNs]).toEqual([140, 140, 140]);
+    lane.add(2, 50, 105, 140, 195);
+    expect([lane.freeNs(105, 0), lane.plannedFreeNs, lane.headEndNs]).toEqual([190, 190, 140]);
+  });
+
+  it('does not expect an end to have been, of which the result would have come', () => {
+    const lane = new LaneForecast();
+    lane.add(1, 30, 0, 0, 30);
+    lane.add(2, 50, 0, 30, 80);
+    // Results take 5: at 50, the first has not ended before 45.
+    expect(lane.freeNs(50, 5)).toBe(95);
+    expect(lane.plannedFreeNs).toBe(80);
+  });
+
+  it('is put right by results, and tells how the plan was', () => {
+    const lane = new LaneForecast();
+    lane.add(1, 30, 0, 10, 45);
+    lane.add(2, 50, 4, 40, 95);
+    expect(lane.finish(1, 47, 3)).toBe(true);
+    expect([lane.decidedNs, lane.predictedFreeNs, lane.predictedAnswerNs, lane.wasBusy]).toEqual([
+      0,
+      0,
+      45,
+      false,
+    ]);
+    expect([lane.lastEndNs, lane.foreseenEndNs]).toEqual([47, 40]);
+    expect(lane.plannedFreeNs).toBe(97);
+    expect(lane.finish(2, 96, 3)).toBe(true);
+    expect([lane.decidedNs, lane.predictedFreeNs, lane.wasBusy]).toEqual([4, 40, true]);
+    expect([lane.length, lane.freeNs(96, 0)]).toEqual([0, 0]);
+  });
+
+  it('does not let work begin before it got there', () => {
+    const lane = new LaneForecast();
+    lane.add(1, 30, 0, 0, 30);
+    lane.add(2, 50, 28, 30, 80);
+    lane.finish(1, 29, 10);
+    expect(lane.headEndNs).toBe(38 + 50);
+  });
+
+  it('knows nothing of work that it was not told of', () => {
+    const lane = new LaneForecast();
+    lane.add(1, 30, 0, 0, 30);
+    expect(lane.finish(7, 10, 0)).toBe(false);
+    expect([lane.length, lane.plannedFreeNs, lane.lastEndNs]).toEqual([1, 30, 0]);
+  });
+
+  it('keeps any number in order, whichever ends first', () => {
+    const lane = new LaneForecast();
+    let nextId = 0;
+    const ids: number[] = [];
+    const check = () => {
+      expect(lane.length).toBe(ids.length);
+      const totalNs = ids.reduce((sum, id) => sum + 10 + id, 0);
+      if (ids.length > 0) expect(lane.plannedFreeNs - lane.headEndNs).toBe(totalNs - 10 - ids[0]);
+    };
+    for (let round = 1; round < 60; round++) {
+      for (let i = 0; i < round % 7; i++) {
+        lane.add(nextId, 10 + nextId, nextId, nextId, nextId);
+        ids.push(nextId++);
+      }
+      check();
+      for (let i = 0; i < round % 5 && ids.length > 0; i++) {
+        const [id] = ids.splice((round * 3) % ids.length, 1);
+        expect(lane.finish(id, round, 0)).toBe(true);
+        expect([lane.decidedNs, lane.predictedAnswerNs]).toEqual([id, id]);
+      }
+      check();
+    }
+    expect(nextId).toBeGreaterThan(100);
+  });
+});
