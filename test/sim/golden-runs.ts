@@ -1,4 +1,5 @@
 import type { ArrivalSource } from '../../src/core/arrivals.js';
+import { AUTO, type PolicyOptions } from '../../src/policies/entry.js';
 import { openWorkload } from '../../src/workload/index.js';
 import { ListSource, MS, poisson, type RunOptions, resnets } from './fixtures.js';
 
@@ -62,11 +63,24 @@ async function clients(): Promise<ArrivalSource> {
   return (await openWorkload(spec, { models, sloNs: 100 * MS, seed: 1 })).source;
 }
 
-/** Policies as they are run in each world. */
-const POLICIES = [
+/** Policies as they are run in each world; what they do by the second they do more often here. */
+const POLICIES: readonly {
+  readonly name: string;
+  readonly policy: string;
+  readonly options: PolicyOptions;
+}[] = [
   { name: 'clockwork', policy: 'clockwork', options: {} },
   { name: 'clockwork-tuned', policy: 'clockwork', options: { scheduleAhead: 3 * MS, latestDelta: 6 * MS } },
+  { name: 'clockwork-auto', policy: 'clockwork', options: { scheduleAhead: AUTO } },
   { name: 'fifo', policy: 'fifo', options: {} },
+  { name: 'alpaserve-sr', policy: 'alpaserve-sr', options: { window: 100 * MS } },
+  { name: 'clipper', policy: 'clipper', options: {} },
+  { name: 'edf', policy: 'edf', options: {} },
+  { name: 'escapement', policy: 'escapement', options: {} },
+  { name: 'escapement-fixed', policy: 'escapement', options: { scheduleAhead: 3 * MS, fairness: 0 } },
+  { name: 'nexus', policy: 'nexus', options: { epoch: 100 * MS } },
+  { name: 'shepherd', policy: 'shepherd', options: { period: 100 * MS } },
+  { name: 'symphony', policy: 'symphony', options: { margin: 1 * MS } },
 ];
 
 /** Every golden run by its name. */

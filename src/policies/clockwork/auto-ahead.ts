@@ -2,7 +2,7 @@ import { type Action, STATUS_OK } from '../../core/action.js';
 import type { Cluster } from '../../core/cluster.js';
 import { TIMELINE_FUTURE_NS } from '../../core/timeline.js';
 import { NS_PER_MS } from '../../core/units.js';
-import { type Measured, SelfTuning } from '../common/self-tuning.js';
+import { type CompletedInfer, SelfTuning } from '../common/self-tuning.js';
 
 /** Less than this, and an idle lane would never be booked: it counts as free after `TIMELINE_FUTURE_NS` at the soonest. */
 const LEAST_NS = TIMELINE_FUTURE_NS + NS_PER_MS / 100;
@@ -21,7 +21,7 @@ export class AutoAhead {
   /** By GPU: end of its last INFER, as measured and as it was expected. */
   private readonly endNs: Float64Array;
   private readonly expectedEndNs: Float64Array;
-  private readonly measured: Measured = {
+  private readonly completed: CompletedInfer = {
     wasBusy: false,
     decidedNs: 0,
     predictedFreeNs: 0,
@@ -51,22 +51,27 @@ export class AutoAhead {
     return Math.max(1, Math.floor(sloNs - tuned.marginNs - resultNs));
   }
 
+  /** A request has timed out; true if schedule_ahead is to be renewed. */
+  timedOut(nowNs: number): boolean {
+    return this.tuning.givenUp(nowNs);
+  }
+
   /** An INFER has a result; true if schedule_ahead is to be renewed. */
   finished(action: Action, sloNs: number, nowNs: number): boolean {
     if (action.status !== STATUS_OK) return false;
     const { gpu } = action;
-    const { measured, tuning } = this;
+    const { completed, tuning } = this;
     const startNs = action.expectedEndNs - action.expectedDurationNs;
-    measured.wasBusy = startNs > action.sentNs + TIMELINE_FUTURE_NS;
-    measured.decidedNs = action.sentNs;
-    measured.predictedFreeNs = measured.wasBusy ? startNs : this.expectedEndNs[gpu];
-    measured.freeNs = this.endNs[gpu];
-    measured.beginNs = action.beginNs;
-    measured.endNs = action.endNs;
-    measured.predictedAnswerNs = action.expectedEndNs + tuning.resultNs;
-    measured.sloNs = sloNs;
+    completed.wasBusy = startNs > action.sentNs + TIMELINE_FUTURE_NS;
+    completed.decidedNs = action.sentNs;
+    completed.predictedFreeNs = completed.wasBusy ? startNs : this.expectedEndNs[gpu];
+    completed.freeNs = this.endNs[gpu];
+    completed.beginNs = action.beginNs;
+    completed.endNs = action.endNs;
+    completed.predictedAnswerNs = action.expectedEndNs + tuning.resultNs;
+    completed.sloNs = sloNs;
     this.endNs[gpu] = action.endNs;
     this.expectedEndNs[gpu] = action.expectedEndNs;
-    return tuning.measured(measured, nowNs);
+    return tuning.measured(completed, nowNs);
   }
 }

@@ -78,8 +78,9 @@ export class ClockworkPolicy implements Policy {
     return dueNs;
   }
 
-  timedOut(slot: number): void {
+  timedOut(slot: number, nowNs: number): void {
     const { requests } = this;
+    if (this.ahead?.timedOut(nowNs)) this.setAhead(this.ahead.aheadNs, nowNs);
     this.demand.change(requests.model[slot], -requests.execDemand[slot], -requests.loadDemand[slot]);
   }
 

@@ -24,6 +24,12 @@ export class SampleWindow {
     this.isSorted = false;
   }
 
+  /** Forgets all of them. */
+  clear(): void {
+    this.next = 0;
+    this.count = 0;
+  }
+
   /** The value that `share` (0 to 1) of the measurements do not exceed; 0 while there are none. */
   quantile(share: number): number {
     if (this.count === 0) return 0;

@@ -1,4 +1,4 @@
-import { NS_PER_US } from '../../core/units.js';
+import { NS_PER_S, NS_PER_US } from '../../core/units.js';
 import { SampleWindow } from './sample-window.js';
 
 /** Measurements that are looked at. */
@@ -9,6 +9,8 @@ const EVERY = 20;
 const NEW = 0.1;
 /** A lane is booked this much longer than was needed. */
 const GUARD_NS = 50 * NS_PER_US;
+/** What was measured longer ago than this does not keep anything from being tried. */
+const DOUBT_NS = NS_PER_S;
 /** What is tuned stays as it is unless that costs more than this, of one INFER or answer: costs are flat near the least. */
 const WORTH_A_CHANGE = 0.005;
 /** What deciding earlier by an objective's length costs, where leaving a lane idle for one INFER costs 1. */
@@ -22,11 +24,14 @@ const MARGIN_COST = 0.3;
 const MOST_MARGIN = 0.6;
 
 /** One INFER as it was planned and as it went. */
-export interface Measured {
+export interface CompletedInfer {
   /** Other work was before it on its lane when it was decided. */
   wasBusy: boolean;
   decidedNs: number;
-  /** When the lane should have been free, and when it was; 0 for the first on a lane. */
+  /**
+   * When its lane should have been free, as was foreseen when it was decided, or for one that came to an idle lane when
+   * the one before was; and when the lane was free. 0 for the first on a lane.
+   */
   predictedFreeNs: number;
   freeNs: number;
   beginNs: number;
@@ -41,9 +46,9 @@ export interface Measured {
  * `need` = time until it got there + (predicted − actual time at which the lane was free): booked that far ahead, it
  * would have been there in time. A lane that is booked less far ahead idles for the difference, though never for longer
  * than a round trip, because then the result itself tells that it is free; one that is booked further ahead is given
- * work that was chosen earlier than necessary. schedule_ahead is where the sum of both costs is least over recent needs. The margin balances answers that come too late
- * against objectives cut short. Both are functions of a window of measurements, without a state of their own that
- * could swing, so they settle as soon as the window has.
+ * work that was chosen earlier than necessary. schedule_ahead is where the sum of both costs is least over recent
+ * needs. The margin balances answers that come too late against objectives cut short. Both follow from a window of
+ * measurements, and stay as they are where costs are flat, so they have settled as soon as the window has.
  */
 export class SelfTuning {
   readonly tuned = { scheduleAheadNs: 0, marginNs: 0 };
@@ -58,12 +63,13 @@ export class SelfTuning {
   private sloNs = 0;
   private execNs = 0;
   private seen = 0;
+  private lastNs = 0;
 
   constructor(
     /** schedule_ahead is never less. */
     private readonly leastNs: number,
     /** schedule_ahead before anything was measured. */
-    startNs: number,
+    private readonly startNs: number,
     /** False: it stays as it is. */
     private readonly tunesAhead = true,
   ) {
@@ -71,10 +77,11 @@ export class SelfTuning {
   }
 
   /** A result has come; true if what is tuned was renewed. */
-  measured(infer: Measured, nowNs: number): boolean {
+  measured(infer: CompletedInfer, nowNs: number): boolean {
     const back = Math.max(0, nowNs - infer.endNs);
     const weight = this.seen === 0 ? 1 : NEW;
     this.seen++;
+    this.lastNs = nowNs;
     this.resultNs += weight * (back - this.resultNs);
     this.sloNs += weight * (infer.sloNs - this.sloNs);
     this.execNs += weight * (infer.endNs - infer.beginNs - this.execNs);
@@ -87,6 +94,24 @@ export class SelfTuning {
     if (--this.untilRenewal > 0) return false;
     this.untilRenewal = Math.min(EVERY, this.seen);
     this.renew();
+    return true;
+  }
+
+  /**
+   * A request had to be given up. Where nothing was measured for a while, that may be for no other reason than what was
+   * measured before: all that is forgotten, so that the next is tried. True if so.
+   */
+  givenUp(nowNs: number): boolean {
+    if (this.seen === 0 || nowNs - this.lastNs < DOUBT_NS) return false;
+    this.needs.clear();
+    this.errors.clear();
+    this.seen = 0;
+    this.untilRenewal = 1;
+    this.skewNs = 0;
+    this.deliveryNs = 0;
+    this.resultNs = 0;
+    this.tuned.scheduleAheadNs = Math.max(this.leastNs, this.startNs);
+    this.tuned.marginNs = 0;
     return true;
   }
 

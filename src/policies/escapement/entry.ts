@@ -14,7 +14,7 @@ export const escapementEntry: PolicyEntry = {
     },
     fairness: {
       type: 'number',
-      default: 0.6,
+      default: 0.55,
       min: 0,
       describe:
         'share of the overall attainment below which no model is to fall; 0: goodput alone counts, as for other policies',

@@ -4,13 +4,18 @@ import type { Cluster } from '../../core/cluster.js';
 import type { Dispatcher } from '../../core/policy.js';
 import { NS_PER_MS, NS_PER_S } from '../../core/units.js';
 import type { CopyWorth } from './copy-worth.js';
+import { LoadRanking } from './load-ranking.js';
 import type { Waiting } from './waiting.js';
 
 /** A LOAD must be worth this many times what it evicts. */
 const HYSTERESIS = 1.2;
+/** A copy that is expected to save fewer requests than this is no reason to evict any other. */
+const LEAST_WORTH = 0.1;
 /** Without cause, all models are looked at this often; after a look that led to nothing, so often. */
 const PASS_NS = 10 * NS_PER_MS;
 const IDLE_PASS_NS = 100 * NS_PER_MS;
+/** So many more models than GPUs are ranked, because a GPU may hold some of them. */
+const MORE_RANKED = 16;
 /** How far back a GPU counts as busy. */
 const BUSY_NS = NS_PER_S;
 
@@ -40,6 +45,7 @@ export class Placement {
   /** By GPU, 1: a LOAD is under way; the last thing that it was sent was a LOAD. */
   private readonly loading: Uint8Array;
   private readonly loadedLast: Uint8Array;
+  private readonly ranking: LoadRanking;
 
   constructor(
     private readonly cluster: Cluster,
@@ -58,6 +64,7 @@ export class Placement {
     this.busyAtNs = new Float64Array(gpus);
     this.idle = new Int32Array(gpus);
     this.loading = new Uint8Array(gpus);
+    this.ranking = new LoadRanking(cluster, copyWorth, Math.min(models.length, gpus + MORE_RANKED));
     this.loadedLast = new Uint8Array(gpus);
   }
 
@@ -117,15 +124,37 @@ export class Placement {
     const isUrgent = this.urged && this.missing.count(0) > 0;
     this.urged = false;
     if (!(isPass || isUrgent) || this.copies === cluster.gpus * cluster.models.length) return;
+    if (isPass) this.nextPassNs = nowNs + (this.pass(nowNs) ? PASS_NS : IDLE_PASS_NS);
+    else this.loadMissing(nowNs);
+  }
+
+  /** Lets each GPU load what is worth most of all models. */
+  private pass(nowNs: number): boolean {
+    const { ranking, cluster } = this;
+    this.copyWorth.renew(nowNs);
+    ranking.renew(nowNs);
     let sent = false;
-    if (isPass) this.copyWorth.renew(nowNs);
     const idle = this.listIdle(nowNs);
     for (let i = 0; i < idle; i++) {
       const gpu = this.idle[i];
-      const model = isPass ? this.best(gpu, nowNs) : this.bestMissing(nowNs);
-      if (model >= 0 && this.load(gpu, model, nowNs)) sent = true;
+      let at = 0;
+      while (at < ranking.length && cluster.held.has(ranking.at(at), gpu)) at++;
+      if (at === ranking.length || !this.load(gpu, ranking.at(at), nowNs)) continue;
+      // Another copy would be worth less: it has its turn when all are ranked anew.
+      ranking.remove(at);
+      sent = true;
     }
-    if (isPass) this.nextPassNs = nowNs + (sent ? PASS_NS : IDLE_PASS_NS);
+    return sent;
+  }
+
+  /** Lets each GPU load what is worth most of the models that nobody holds and that requests wait for. */
+  private loadMissing(nowNs: number): void {
+    const idle = this.listIdle(nowNs);
+    for (let i = 0; i < idle; i++) {
+      const model = this.bestMissing(nowNs);
+      if (model < 0) return;
+      this.load(this.idle[i], model, nowNs);
+    }
   }
 
   /** Lists the GPUs that can LOAD, the least busy first; returns how many there are. */
@@ -151,8 +180,9 @@ export class Placement {
   private load(gpu: number, model: number, nowNs: number): boolean {
     const { cluster } = this;
     const needed = cluster.models[model].pages - cluster.pages[gpu].free;
-    const limit = this.copyWorth.toLoad(model, nowNs) / HYSTERESIS;
-    const victims = needed > 0 ? this.chooseVictims(gpu, needed, limit) : 0;
+    const worth = this.copyWorth.toLoad(model, nowNs);
+    if (needed > 0 && worth < LEAST_WORTH) return false;
+    const victims = needed > 0 ? this.chooseVictims(gpu, needed, worth / HYSTERESIS) : 0;
     if (victims < 0) return false;
     for (let i = 0; i < victims; i++) this.evict(gpu, this.victims[i], nowNs);
     const id = this.dispatch.load(gpu, model, nowNs, Number.POSITIVE_INFINITY, nowNs);
@@ -172,22 +202,7 @@ export class Placement {
     if (this.waiting.queues[model].length > 0) this.want(model);
   }
 
-  /** The model that the GPU lacks and that is worth most per time of its LOAD; −1: none is worth one. */
-  private best(gpu: number, nowNs: number): number {
-    const { held, models } = this.cluster;
-    let best = -1;
-    let most = 0;
-    for (let model = 0; model < models.length; model++) {
-      if (held.has(model, gpu)) continue;
-      const perTime = this.copyWorth.toLoad(model, nowNs) / this.cluster.loadNs(model);
-      if (perTime <= most) continue;
-      most = perTime;
-      best = model;
-    }
-    return best;
-  }
-
-  /** The same among models that nobody holds and that requests wait for. */
+  /** The model worth most per time of its LOAD that nobody holds and that requests wait for; −1: there is none. */
   private bestMissing(nowNs: number): number {
     const { missing, waiting } = this;
     let best = -1;

@@ -5,7 +5,7 @@ import type { Cluster } from '../../core/cluster.js';
 import { type Dispatcher, type Policy, type PolicyContext, REFUSE } from '../../core/policy.js';
 import type { RequestTable } from '../../core/request.js';
 import { NS_PER_MS } from '../../core/units.js';
-import { type Measured, SelfTuning } from '../common/self-tuning.js';
+import { type CompletedInfer, SelfTuning } from '../common/self-tuning.js';
 import { Chooser } from './chooser.js';
 import { CopyWorth } from './copy-worth.js';
 import { DemandForecast } from './demand-forecast.js';
@@ -27,6 +27,12 @@ const NEVER = Number.POSITIVE_INFINITY;
 /** For how long a GPU that refused in no time is sent nothing. */
 const REST_NS = NS_PER_MS;
 
+/**
+ * This project's own scheduler. A lane that may be booked is given the batch with the highest slack-discounted density
+ * (`Chooser`); models are placed by what their copies are worth (`Placement`); what can't be served is refused at once,
+ * what missed its window is tried again; how far ahead lanes are booked and how early results are aimed at is measured
+ * (`SelfTuning`), and no model is left far behind the others (`Fairness`).
+ */
 export class EscapementPolicy implements Policy {
   readonly name = 'escapement';
   readonly takesBack = true;
@@ -47,7 +53,7 @@ export class EscapementPolicy implements Policy {
   private readonly look: BitMatrix;
   private readonly opening: Calendar;
   private readonly batch: Int32Array;
-  private readonly measured: Measured = {
+  private readonly completed: CompletedInfer = {
     wasBusy: false,
     decidedNs: 0,
     predictedFreeNs: 0,
@@ -102,7 +108,7 @@ export class EscapementPolicy implements Policy {
     const latestNs = deadlineNs - this.durations.shortestNs(model) - this.tuning.resultNs;
     if (isNew && this.isHopeless(model, latestNs, nowNs)) {
       // A model that can't be served within such an objective at all is no matter of fairness.
-      if (requests.sloNs[slot] > this.durations.shortestNs(model)) this.fairness.answered(model, false);
+      if (requests.sloNs[slot] > this.durations.shortestNs(model)) this.gaveUp(model, nowNs);
       return REFUSE;
     }
     this.waiting.push(slot, model, deadlineNs, requests.sloNs[slot]);
@@ -113,10 +119,10 @@ export class EscapementPolicy implements Policy {
     return Math.floor(latestNs) + 1;
   }
 
-  timedOut(slot: number): void {
+  timedOut(slot: number, nowNs: number): void {
     const model = this.requests.model[slot];
     this.waiting.remove(slot, model);
-    this.fairness.answered(model, false);
+    this.gaveUp(model, nowNs);
   }
 
   finished(action: Action, nowNs: number): void {
@@ -191,9 +197,9 @@ export class EscapementPolicy implements Policy {
     return this.waiting.queues[model].length;
   }
 
-  /** Whether no lane that has the model, or could have it by then, will be free by `latestNs`. */
+  /** Whether no lane that has the model will be free by `latestNs`, or where none has it, it can't be loaded by then. */
   private isHopeless(model: number, latestNs: number, nowNs: number): boolean {
-    const { held, warm, exec } = this.cluster;
+    const { held, warm } = this.cluster;
     const { deliveryNs, resultNs } = this.tuning;
     const soonestNs = nowNs + deliveryNs;
     if (latestNs < soonestNs) return true;
@@ -201,9 +207,16 @@ export class EscapementPolicy implements Policy {
       return latestNs < soonestNs + this.cluster.loadNs(model) + resultNs + deliveryNs;
     for (let gpu = held.next(model, 0); gpu >= 0; gpu = held.next(model, gpu + 1)) {
       if (!warm.has(model, gpu)) return false;
-      if (!exec[gpu].isClosed && this.lanes[gpu].freeNs(nowNs, resultNs) <= latestNs) return false;
+      if (this.lanes[gpu].freeNs(nowNs, resultNs) <= latestNs) return false;
     }
     return true;
+  }
+
+  private gaveUp(model: number, nowNs: number): void {
+    this.fairness.answered(model, false);
+    if (!this.tuning.givenUp(nowNs)) return;
+    this.lateNs.fill(0);
+    for (let gpu = 0; gpu < this.cluster.gpus; gpu++) this.updateLane(gpu, nowNs);
   }
 
   /** Sends the GPU the best batch there is; false: there is none. */
@@ -244,20 +257,20 @@ export class EscapementPolicy implements Policy {
   }
 
   private learn(action: Action, freeNs: number, nowNs: number): void {
-    const { measured, requests } = this;
+    const { completed, requests } = this;
     const lane = this.lanes[action.gpu];
     const { beginNs, endNs } = action;
     this.durations.measured(action.model, action.batchIndex, endNs - beginNs, action.clock);
-    measured.wasBusy = lane.wasBusy;
-    measured.decidedNs = lane.decidedNs;
-    measured.predictedFreeNs = lane.predictedFreeNs;
-    measured.freeNs = freeNs;
-    measured.beginNs = beginNs;
-    measured.endNs = endNs;
-    measured.predictedAnswerNs = lane.predictedAnswerNs;
-    measured.sloNs = requests.sloNs[action.requests[0]];
+    completed.wasBusy = lane.wasBusy;
+    completed.decidedNs = lane.decidedNs;
+    completed.predictedFreeNs = lane.predictedFreeNs;
+    completed.freeNs = freeNs;
+    completed.beginNs = beginNs;
+    completed.endNs = endNs;
+    completed.predictedAnswerNs = lane.predictedAnswerNs;
+    completed.sloNs = requests.sloNs[action.requests[0]];
     const beforeNs = this.aheadNs;
-    if (!this.tuning.measured(measured, nowNs) || this.aheadNs === beforeNs) return;
+    if (!this.tuning.measured(completed, nowNs) || this.aheadNs === beforeNs) return;
     for (let gpu = 0; gpu < this.cluster.gpus; gpu++) this.updateLane(gpu, nowNs);
   }
 

@@ -27,15 +27,19 @@ describe('SampleWindow', () => {
 
   it('is a sorted list of the last ones, whatever was asked in between', () => {
     fc.assert(
-      fc.property(fc.array(fc.double({ noNaN: true }), { maxLength: 40 }), fc.integer({ min: 1, max: 12 }), (values, capacity) => {
-        const window = new SampleWindow(capacity);
-        for (const [i, value] of values.entries()) {
-          window.add(value);
-          const last = values.slice(Math.max(0, i + 1 - capacity), i + 1).sort((a, b) => a - b);
-          expect(window.size).toBe(last.length);
-          if (i % 3 > 0) expect(last.map((_, rank) => window.rank(rank))).toEqual(last);
-        }
-      }),
+      fc.property(
+        fc.array(fc.double({ noNaN: true }), { maxLength: 40 }),
+        fc.integer({ min: 1, max: 12 }),
+        (values, capacity) => {
+          const window = new SampleWindow(capacity);
+          for (const [i, value] of values.entries()) {
+            window.add(value);
+            const last = values.slice(Math.max(0, i + 1 - capacity), i + 1).sort((a, b) => a - b);
+            expect(window.size).toBe(last.length);
+            if (i % 3 > 0) expect(last.map((_, rank) => window.rank(rank))).toEqual(last);
+          }
+        },
+      ),
     );
   });
 });

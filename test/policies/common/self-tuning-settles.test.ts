@@ -5,7 +5,7 @@ import { type Arrival, createPolicy, ListSource, MS, poisson, resnets } from '..
 
 const S = 1000 * MS;
 /** Where costs are flat, values of schedule_ahead may differ by so much. */
-const CLOSE_MS = 1;
+const CLOSE_MS = 0.3;
 
 /** What schedule_ahead is to start with; null: what the policy says. */
 const start = vi.hoisted(() => ({ aheadNs: null as number | null }));
@@ -40,14 +40,18 @@ function traffic(seed: number, ratePerS: number, fromNs: number, toNs: number): 
   return arrivals.map((arrival) => ({ ...arrival, timeNs: arrival.timeNs + fromNs }));
 }
 
-/** 15 models on one GPU with room for all; objective 50 ms, 0.5 ms of network delay and 2 % of noise. */
+/**
+ * 15 models on one GPU with room for all; objective 50 ms, 0.5 ms of network delay and 2 % of noise. Attainment is that of
+ * requests that arrive from `countFromNs` on.
+ */
 async function course(
   policy: string,
   arrivals: Arrival[],
-  over: Partial<SimulatorOptions> = {},
+  { countFromNs = 0, ...over }: Partial<SimulatorOptions> & { countFromNs?: number } = {},
 ): Promise<Course> {
   const timesNs: number[] = [];
   const aheadMs: number[] = [];
+  let answered = 0;
   let served = 0;
   const simulator = new Simulator({
     models: resnets(15),
@@ -60,7 +64,9 @@ async function course(
     createPolicy: createPolicy(policy, { scheduleAhead: 'auto' }),
     source: new ListSource(arrivals),
     observer: {
-      answered: (_requests, _slot, outcome) => {
+      answered: ({ arrivalNs }, slot, outcome) => {
+        if (arrivalNs[slot] < countFromNs) return;
+        answered++;
         if (outcome === OUTCOME_OK) served++;
       },
       completed: (_action, nowNs) => {
@@ -70,7 +76,7 @@ async function course(
     },
   });
   await simulator.run();
-  return { timesNs, aheadMs, attainment: served / simulator.arrivals };
+  return { timesNs, aheadMs, attainment: served / answered };
 }
 
 /** Of the values from a time on: mean, range, and how often they turned from rising to falling or back. */
@@ -102,11 +108,11 @@ describe.each(['clockwork', 'escapement'])('%s with scheduleAhead: auto', (polic
     const changes = [{ atNs: 4 * S, ...USUAL, network: network(5.5) }];
     const run = await course(policy, traffic(1, 400, 0, 10 * S), { changes });
     const { mean, range, turns } = settled(run, 6 * S);
-    // It takes as long as an action needs to get there, and no longer than a round trip.
+    // As long as an action needs to get there, and a little.
     expect(mean).toBeGreaterThan(5.4);
-    expect(mean).toBeLessThan(11.5);
-    expect(range).toBeLessThan(0.6 * mean);
-    expect(turns).toBeLessThanOrEqual(3);
+    expect(mean).toBeLessThan(6.5);
+    expect(range).toBeLessThan(0.1 * mean);
+    expect(turns).toBeLessThanOrEqual(1);
     expect(run.attainment).toBeGreaterThan(0.98);
   });
 
@@ -114,16 +120,16 @@ describe.each(['clockwork', 'escapement'])('%s with scheduleAhead: auto', (polic
     const changes = [{ atNs: 4 * S, ...USUAL, noise: noise(0.1) }];
     const run = await course(policy, traffic(1, 400, 0, 10 * S), { changes });
     const { mean, range, turns } = settled(run, 6 * S);
-    expect(range).toBeLessThan(Math.max(0.25 * mean, CLOSE_MS));
-    expect(turns).toBeLessThanOrEqual(2);
+    expect(range).toBeLessThan(0.3 * mean);
+    expect(turns).toBeLessThanOrEqual(1);
     expect(run.attainment).toBeGreaterThan(0.98);
   });
 
   it('has settled within two seconds after load has become three times as high', async () => {
     const arrivals = [...traffic(1, 400, 0, 4 * S), ...traffic(2, 1200, 4 * S, 10 * S)];
     const { mean, range, turns } = settled(await course(policy, arrivals), 6 * S);
-    expect(range).toBeLessThan(Math.max(0.25 * mean, CLOSE_MS));
-    expect(turns).toBeLessThanOrEqual(2);
+    expect(range).toBeLessThan(0.3 * mean);
+    expect(turns).toBeLessThanOrEqual(1);
   });
 
   it('recovers from a network that was too slow for any objective, as soon as it is fast again', async () => {
@@ -131,11 +137,8 @@ describe.each(['clockwork', 'escapement'])('%s with scheduleAhead: auto', (polic
       { atNs: 2 * S, ...USUAL, network: network(40) },
       { atNs: 4 * S, ...USUAL },
     ];
-    const late = traffic(2, 400, 5 * S, 6 * S);
-    const run = await course(policy, [...traffic(1, 400, 0, 5 * S), ...late], { changes });
-    const { attainment } = await course(policy, [...traffic(1, 400, 0, 5 * S)], { changes });
-    const servedLate = (run.attainment - attainment) * 2000 + run.attainment * late.length;
-    expect(servedLate).toBeGreaterThan(0.9 * late.length);
-    expect(settled(run, 5 * S).mean).toBeLessThan(4);
+    const run = await course(policy, traffic(1, 400, 0, 10 * S), { changes, countFromNs: 5.5 * S });
+    expect(run.attainment).toBeGreaterThan(0.98);
+    expect(settled(run, 7 * S).mean).toBeLessThan(4);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Measured, SelfTuning } from '../../../src/policies/common/self-tuning.js';
+import { type CompletedInfer, SelfTuning } from '../../../src/policies/common/self-tuning.js';
 import { stream } from '../../../src/random/streams.js';
 
 const MS = 1_000_000;
@@ -20,7 +20,7 @@ class Course {
   run(earlyMs: number, lateMs = 0): boolean {
     this.nowMs += 5;
     const beginMs = this.nowMs + this.delayMs;
-    const infer: Measured = {
+    const infer: CompletedInfer = {
       wasBusy: true,
       decidedNs: this.nowMs * MS,
       predictedFreeNs: (beginMs + earlyMs) * MS,
@@ -37,7 +37,7 @@ class Course {
   runIdle(skewMs = 0): boolean {
     this.nowMs += 5;
     const beginMs = this.nowMs + this.delayMs + skewMs;
-    const infer: Measured = {
+    const infer: CompletedInfer = {
       wasBusy: false,
       decidedNs: this.nowMs * MS,
       predictedFreeNs: this.nowMs * MS,
@@ -135,6 +135,24 @@ describe('SelfTuning', () => {
     const short = new Course(new SelfTuning(0, 0), 1, 20);
     for (let i = 0; i < 400; i++) short.run(0, 12);
     expect(short.tuning.tuned.marginNs).toBe(0);
+  });
+
+  it('forgets what it measured where requests are given up and nothing is measured any more', () => {
+    const course = new Course(new SelfTuning(0, 3 * MS), 40);
+    expect(course.tuning.givenUp(9e9)).toBe(false);
+    for (let i = 0; i < 400; i++) course.run(0, 5);
+    expect(course.tuning.resultNs).toBeGreaterThan(39 * MS);
+    const lastNs = (course.nowMs + 85) * MS;
+    expect(course.tuning.givenUp(lastNs + 999 * MS)).toBe(false);
+    expect(course.tuning.resultNs).toBeGreaterThan(39 * MS);
+    expect(course.tuning.givenUp(lastNs + 1000 * MS)).toBe(true);
+    expect(course.tuning.tuned).toEqual({ scheduleAheadNs: 3 * MS, marginNs: 0 });
+    expect([course.tuning.deliveryNs, course.tuning.resultNs]).toEqual([0, 0]);
+    // Then it learns as at first.
+    course.nowMs += 2000;
+    course.delayMs = 1;
+    for (let i = 0; i < 40; i++) course.run(0);
+    expect(course.tuning.tuned.scheduleAheadNs).toBeCloseTo(1 * MS + 50 * US, -2);
   });
 
   it('is renewed at each of the first measurements, then at every twentieth', () => {
