@@ -6,8 +6,11 @@ import type { Waiting } from './waiting.js';
 
 /** Worth of each copy beyond those that a model's traffic needs, relative to the one before. */
 const ANOTHER_COPY = 0.1;
-/** Requests of this time are what having a model at hand saves. */
-const HORIZON_NS = NS_PER_S;
+/** Requests of this time are what having a model at hand saves: of more where a LOAD keeps INFERs waiting. */
+const HORIZON_NS = NS_PER_S / 10;
+const ONE_LANE_HORIZON_NS = NS_PER_S;
+/** A regular burst counts from this long before it is due. */
+const REGULAR_NS = NS_PER_S / 2;
 /** More copies than this beyond what is needed are all worth nothing. */
 const MOST_SPARE = 16;
 
@@ -33,12 +36,13 @@ export class CopyWorth {
 
   /** Brings the rates up to date. */
   renew(nowNs: number): void {
-    const { durations } = this;
+    const { durations, cluster } = this;
+    const horizonNs = cluster.oneLane ? ONE_LANE_HORIZON_NS : HORIZON_NS;
     for (let model = 0; model < this.expected.length; model++) {
       const ratePerS = this.demand.ratePerS(model, nowNs);
       const largest = durations.row[model] + durations.usable[model] - 1;
-      const regular = this.demand.dueSoon(model, nowNs, HORIZON_NS);
-      this.expected[model] = Math.max((ratePerS * HORIZON_NS) / NS_PER_S, regular);
+      const regular = this.demand.dueSoon(model, nowNs, REGULAR_NS);
+      this.expected[model] = Math.max((ratePerS * horizonNs) / NS_PER_S, regular);
       this.needed[model] = (ratePerS * durations.execNs[largest]) / durations.size[largest] / NS_PER_S;
     }
   }

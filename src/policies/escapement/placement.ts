@@ -12,8 +12,8 @@ const HYSTERESIS = 1.2;
 /** A copy that is expected to save fewer requests than this is no reason to evict any other. */
 const LEAST_WORTH = 0.1;
 /** Without cause, all models are looked at this often; after a look that led to nothing, so often. */
-const PASS_NS = 10 * NS_PER_MS;
-const IDLE_PASS_NS = 100 * NS_PER_MS;
+const PASS_NS = 20 * NS_PER_MS;
+const IDLE_PASS_NS = 200 * NS_PER_MS;
 /** So many more models than GPUs are ranked, because a GPU may hold some of them. */
 const MORE_RANKED = 16;
 /** How far back a GPU counts as busy. */

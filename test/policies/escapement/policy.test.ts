@@ -207,23 +207,11 @@ describe('escapement: placement', () => {
     expect(harness.arrive(1000, Array<number>(10).fill(1))).toEqual([]);
   });
 
-  it('does not swap models of equal demand to and fro where there is room for one', () => {
+  it('lets models of equal demand take turns where there is room for one, and no oftener than serves all', () => {
     const harness = escapement({ pages: 2, options: { fairness: 0 } }, []);
-    expect(swapsOf(harness, 0, 1000)).toBeLessThanOrEqual(12);
-    // What waits at most, ten requests, is hardly more than the hundred that the one serves a second.
-    expect(swapsOf(harness, 1000, 3000)).toBe(0);
-  });
-
-  it('lets them take turns, seldom, where fairness asks for it', () => {
-    const harness = escapement({ pages: 2 }, []);
-    swapsOf(harness, 0, 1000);
-    const swaps = swapsOf(harness, 1000, 3000);
-    expect(swaps).toBeGreaterThan(2);
-    expect(swaps).toBeLessThan(30);
-    for (const odd of [0, 1]) {
-      const own = harness.answers.filter((answer) => Number(answer.split(' ')[1]) % 2 === odd);
-      expect(own.filter((answer) => answer.includes(' ok ')).length).toBeGreaterThan(0.55 * own.length);
-    }
+    // A request each 5 ms, an objective of 100 ms, a LOAD of 8 ms.
+    expect(swapsOf(harness, 0, 3000)).toBeLessThan(150);
+    expect(harness.answers.filter((answer) => !answer.includes(' ok '))).toEqual([]);
   });
 
   it('brings models back before anyone asks for them again', () => {
