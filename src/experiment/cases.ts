@@ -17,8 +17,9 @@ export interface Case {
 }
 
 /**
- * The axes of `sweep.cases` in the order of the file. Throws `E_CONFIG_VALUE` for one without cases, or
- * named like a key, and `E_CONFIG_KEY` where a case sets what cannot be a key.
+ * The axes of `sweep.cases` in the order of the file. Throws `E_CONFIG_VALUE` for one without cases, with a case
+ * without a name, or named like a key, and `E_CONFIG_KEY` where a case sets what cannot be a key, or what belongs to
+ * the sweep as a whole.
  */
 export function readCases(
   section: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, unknown>>>>>>,
@@ -28,10 +29,12 @@ export function readCases(
   return Object.entries(section).map(([key, named]) => {
     const path = ['sweep', 'cases', key];
     const cases = Object.entries(named).map(([name, values]) => {
-      const wrong = Object.keys(values).find((set) => !isOverrideKey(set));
-      if (wrong !== undefined) {
-        const what = `"${wrong}" is no dotted key such as policy.maxBatch`;
-        throw new EscapementError('E_CONFIG_KEY', what, placeOf([...path, name, wrong]));
+      if (name.trim() === '')
+        throw new EscapementError('E_CONFIG_VALUE', 'a case needs a name', placeOf(path));
+      for (const set of Object.keys(values)) {
+        const wrong = problemOf(set);
+        if (wrong !== undefined)
+          throw new EscapementError('E_CONFIG_KEY', wrong, placeOf([...path, name, set]));
       }
       return { name, overrides: toOverrides(values) };
     });
@@ -43,6 +46,15 @@ export function readCases(
     }
     return { key, cases };
   });
+}
+
+/** What keeps a case from setting this key. */
+function problemOf(key: string): string | undefined {
+  if (!isOverrideKey(key)) return `"${key}" is no dotted key such as policy.maxBatch`;
+  if (key === 'seed') return 'every case runs with the same seeds: give them in sweep.seeds';
+  if (key === 'sweep' || key.startsWith('sweep.'))
+    return 'is for all cases: set it in the sweep section itself';
+  return undefined;
 }
 
 /** The axes as keys that vary, for results. */

@@ -107,6 +107,14 @@ export const clusterSchema = clusterSection.transform((cluster, context): Cluste
       message: `must be below gpus (${cluster.gpus})`,
     });
   });
+  cluster.changes.forEach(({ noise, network }, i) => {
+    if (Object.keys(noise).length + Object.keys(network).length > 0) return;
+    context.addIssue({
+      code: 'custom',
+      path: ['changes', i],
+      message: 'changes nothing: give noise or network',
+    });
+  });
   const pages =
     cluster.pages ?? Math.floor((cluster.memory ?? parseBytes(DEFAULT_MEMORY)) / cluster.pageSize);
   if (pages < 1)

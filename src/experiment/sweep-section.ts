@@ -36,6 +36,10 @@ export function readSweepSection(
   const vary = Object.entries(sweep.vary).map(([key, values]) => ({ key, values }));
   for (const { key } of vary) {
     if (keyExists(tree, key) || existsInVariant(key, { source, overrides, cases, vary })) continue;
+    if (cases.some((axis) => axis.key === key)) {
+      const what = 'is an axis of cases, all of which run: leave it out of vary';
+      throw new EscapementError('E_CONFIG_KEY', what, placeOf(['sweep', 'vary', key]));
+    }
     const known = describeKeys().map((description) => description.key);
     throw new EscapementError(
       'E_CONFIG_KEY',

@@ -124,7 +124,7 @@ function attainment(requests: RequestCounts): number {
 }
 
 /** A model with fewer requests says little of how the policy treats it. */
-const FEWEST_REQUESTS = 20;
+export const FEWEST_REQUESTS = 20;
 
 function modelFairness(
   { offeredByModel, okByModel }: Recorder,

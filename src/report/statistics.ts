@@ -19,11 +19,16 @@ const T_95 = [
 /** Mean, spread and confidence interval. `values` must not be empty. */
 export function estimate(values: readonly number[]): Estimate {
   const n = values.length;
-  const mean = values.reduce((sum, value) => sum + value, 0) / n;
+  const mean = meanOf(values);
   if (n < 2) return { n, mean, sd: 0, low: mean, high: mean };
   const sd = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (n - 1));
   const half = (studentT95(n - 1) * sd) / Math.sqrt(n);
   return { n, mean, sd, low: mean - half, high: mean + half };
+}
+
+/** `values` must not be empty. */
+export function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 /** Factor of the standard error in a 95 % confidence interval. Beyond the table: right to 0.1 %. */

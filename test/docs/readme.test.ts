@@ -201,6 +201,8 @@ const GUIDES = [
   'traces/README.md',
   'src/bounds/README.md',
   'src/live/README.md',
+  'src/policies/README.md',
+  'experiments/policies/README.md',
 ];
 
 describe.each(GUIDES)('links of %s', (name) => {

@@ -53,7 +53,7 @@ function boundText({ seed, cluster }: Experiment, figures: BoundFigures): string
     'bound: the smallest. No scheduler serves more within the objectives, even one that knows all requests beforehand.',
     ...(varies(cluster)
       ? [
-          'Executions vary in this experiment (cluster.noise); the bounds take what the profile says, and a run whose draws are short may pass them.',
+          'Executions vary in this experiment (cluster.noise, cluster.changes); the bounds take what the profile says, and a run whose draws are short may pass them.',
         ]
       : []),
   ];
@@ -61,6 +61,9 @@ function boundText({ seed, cluster }: Experiment, figures: BoundFigures): string
   return `seed ${seed}\n\n${table(rows)}\n${text.join('')}`;
 }
 
-function varies({ noise }: Experiment['cluster']): boolean {
-  return noise.exec > 0 || noise.distribution === 'profile';
+function varies({ noise, changes }: Experiment['cluster']): boolean {
+  return (
+    noise.distribution === 'profile' ||
+    [noise, ...changes.map((change) => change.noise)].some(({ exec }) => exec > 0)
+  );
 }

@@ -105,7 +105,9 @@ function failure({ claims, violations, violationCount }: Audit): string {
     ...(wrong.length === 0 ? [] : [`the logs do not bear out ${wrong.map(claimText).join(', ')}`]),
     ...(violationCount === 0
       ? []
-      : [`rules are broken ${violationCount} times, first in ${violations[0]!.file}:${violations[0]!.line}`]),
+      : [
+          `rules are broken ${violationCount === 1 ? 'once' : `${violationCount} times, first`} in ${violations[0]!.file}:${violations[0]!.line}`,
+        ]),
   ];
   return parts.join('; ');
 }

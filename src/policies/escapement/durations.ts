@@ -4,6 +4,8 @@ import type { Cluster } from '../../core/cluster.js';
 const NEW = 0.1;
 /** What takes longer than this many times what was expected is a straggler, and counts as no longer than that. */
 const MOST_LONGER = 1.5;
+/** A batch size this much further from its profile than another of its model has not been measured for long. */
+const MUCH_LONGER = 1.25;
 
 /**
  * Mean time of each model's INFERs by batch size, from the profile at first and then from what was measured, at
@@ -15,6 +17,7 @@ export class Durations {
   /** By row: time, and its natural logarithm. */
   readonly execNs: Float64Array;
   readonly logExec: Float64Array;
+  private readonly profileNs: Float64Array;
   /** Batch size of each row, and how many sizes of each model may be used. */
   readonly size: Int32Array;
   readonly usable: Int32Array;
@@ -32,6 +35,7 @@ export class Durations {
       rows += models[m].batchSizes.length;
     }
     this.execNs = new Float64Array(rows);
+    this.profileNs = Float64Array.from(models.flatMap(({ execNs }) => execNs));
     this.logExec = new Float64Array(rows);
     this.size = new Int32Array(rows);
     for (let m = 0; m < models.length; m++) {
@@ -69,7 +73,25 @@ export class Durations {
     const row = this.row[model] + batchIndex;
     const before = this.execNs[row];
     const nominal = Math.min(durationNs * clock, MOST_LONGER * before);
-    if (nominal !== before) this.set(row, before + NEW * (nominal - before));
+    if (nominal === before) return;
+    this.set(row, before + NEW * (nominal - before));
+    this.relieve(model, row);
+  }
+
+  /** What was slow for a time is so no more: sizes that look too slow to be tried follow those that were. */
+  private relieve(model: number, measuredRow: number): void {
+    const slowness = this.execNs[measuredRow] / this.profileNs[measuredRow];
+    const first = this.row[model];
+    for (let row = first; row < first + this.usable[model]; row++) {
+      const likelyNs = slowness * this.profileNs[row];
+      if (this.execNs[row] > MUCH_LONGER * likelyNs)
+        this.set(row, this.execNs[row] + NEW * (likelyNs - this.execNs[row]));
+    }
+  }
+
+  /** Goes back to the profiles. */
+  forget(): void {
+    for (let row = 0; row < this.execNs.length; row++) this.set(row, this.profileNs[row]);
   }
 
   private set(row: number, execNs: number): void {

@@ -216,6 +216,7 @@ export class EscapementPolicy implements Policy {
     this.fairness.answered(model, false);
     if (!this.tuning.givenUp(nowNs)) return;
     this.lateNs.fill(0);
+    this.durations.forget();
     for (let gpu = 0; gpu < this.cluster.gpus; gpu++) this.updateLane(gpu, nowNs);
   }
 

@@ -45,7 +45,8 @@ export function comparePolicies(
   const axes = axesOf(merged);
   const file = sweeps.map(({ name }) => name).join(', ');
   if (series.length < 2) {
-    const what = `ran ${series[0]?.name ?? 'no policy'} only; compare takes sweeps that vary policy.kind, or folders of single runs`;
+    const [only] = series;
+    const what = `${only === undefined ? 'hold no finished run' : `ran ${only.name} only`}; compare takes sweeps that vary policy.kind, or folders of single runs`;
     throw new EscapementError('E_RESULTS', what, { file });
   }
   const cells = matrixOf(axes, series).map((cell) => ({ ...cell, ranking: rankCell(cell) }));
@@ -85,7 +86,7 @@ function oursOf(series: readonly Series[]): number | null {
   return any < 0 ? null : any;
 }
 
-/** More than rounding: nothing may pass a bound. */
+/** More than rounding: nothing may pass a bound, unless executions happen to be shorter than their profile. */
 const ABOVE = 1.0005;
 
 function aboveBound(cells: readonly MatrixCell[], series: readonly Series[]): string[] {
@@ -99,6 +100,6 @@ function aboveBound(cells: readonly MatrixCell[], series: readonly Series[]): st
   return above.length === 0
     ? []
     : [
-        `the bound is passed in ${above.length} ${above.length === 1 ? 'case' : 'cases'}, so it is wrong there: ${above[0]}`,
+        `the bound is passed in ${above.length} ${above.length === 1 ? 'case' : 'cases'}, first by ${above[0]}: where executions vary (cluster.noise) that may be luck, elsewhere it is a mistake`,
       ];
 }

@@ -1,7 +1,7 @@
+import { FEWEST_REQUESTS } from '../../metrics/summary.js';
 import type { PolicyComparison } from './compare.js';
 import { behindText, intervalText, percentText, ratioText } from './format.js';
 import { lossesOf } from './losses.js';
-import { FEWEST_REQUESTS } from './methods.js';
 import { type PolicyOverview, referenceOf } from './overview.js';
 
 /** What the page answers, as a question. */

@@ -1,5 +1,5 @@
 import type { Axis } from '../axes.js';
-import { type Estimate, estimate } from '../statistics.js';
+import { type Estimate, estimate, meanOf } from '../statistics.js';
 import { placeLabel } from './layout.js';
 import type { PolicyRun } from './merge.js';
 import type { Series } from './series.js';
@@ -7,7 +7,7 @@ import type { Series } from './series.js';
 /** One combination of conditions, and how every policy fared in it. */
 export interface MatrixCell {
   readonly values: Readonly<Record<string, string>>;
-  /** `15 models 1 GPU · load 0.8 · SLO 10 ms`. */
+  /** `15 models 1 GPU · load 0.8 · SLO 10 ms`; never empty. */
   readonly label: string;
   /** Highest goodput that any scheduler could have reached, requests/s; the offered load where no bound is known. */
   readonly boundRps: Estimate;
@@ -45,7 +45,7 @@ export function matrixOf(axes: readonly Axis[], series: readonly Series[]): Matr
     return [
       {
         values,
-        label: placeLabel(values, axes),
+        label: axes.length === 0 ? 'the only cell' : placeLabel(values, axes),
         boundRps: estimate([...bounds.values()].map(({ rps }) => rps)),
         bounded: [...bounds.values()].every(({ known }) => known),
         results: runs.map((members, i) =>
@@ -119,10 +119,6 @@ function bestSetting(runs: readonly PolicyRun[], { tuned }: Series): readonly Po
 function meanOfKnown(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null);
   return known.length === 0 ? null : meanOf(known);
-}
-
-function meanOf(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 function placeName(values: Readonly<Record<string, string>>, axes: readonly Axis[]): string {

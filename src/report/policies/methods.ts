@@ -1,3 +1,4 @@
+import { FEWEST_REQUESTS } from '../../metrics/summary.js';
 import { html, type Markup } from '../html/markup.js';
 import { code, table } from '../html/parts.js';
 import { keyLabel } from '../quantity.js';
@@ -5,9 +6,6 @@ import { commandLine, quoted, setFlags } from '../reproduce.js';
 import type { PolicyComparison } from './compare.js';
 import type { NamedSweep } from './merge.js';
 import { REFERENCE } from './overview.js';
-
-/** Models with fewer requests in a run say little of how they are treated; see `Summary.worstModelAttainment`. */
-export const FEWEST_REQUESTS = 20;
 
 /** How the figures came about, and how to make them again. */
 export function methods(comparison: PolicyComparison, version: string): Markup {
@@ -54,7 +52,7 @@ function sweepCommand({ name, results: { vary, seeds, overrides } }: NamedSweep)
 
 function cellCounts({ cells, policies }: PolicyComparison): Markup {
   const rows = cells.map(({ label, results }) => [
-    { text: label || 'all' },
+    { text: label },
     ...results.map((result) => ({ text: String(result?.share.n ?? 0) })),
   ]);
   return html`<details><summary>Runs of each cell and policy</summary>

@@ -1,4 +1,4 @@
-import { type Estimate, estimate } from '../statistics.js';
+import { type Estimate, estimate, meanOf } from '../statistics.js';
 import type { PolicyCost } from './costs.js';
 import type { MatrixCell } from './matrix.js';
 import type { CellRanking } from './ranking.js';
@@ -92,8 +92,4 @@ function costOf(costs: readonly PolicyCost[], name: string, kind: string): Polic
     ratio: Math.exp(meanOf(own.map(({ ratio }) => Math.log(ratio)))),
     worstRatio: Math.max(...own.map(({ ratio }) => ratio)),
   };
-}
-
-function meanOf(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -1,4 +1,5 @@
 import type { Axis } from '../axes.js';
+import { meanOf } from '../statistics.js';
 import type { MatrixCell } from './matrix.js';
 
 /** Key of the axis whose values are conditions under which conclusions should stand: ideal, noise, … */
@@ -55,6 +56,6 @@ export function kendallTau(a: readonly (number | null)[], b: readonly (number | 
 function meansOf(cells: readonly MatrixCell[]): (number | null)[] {
   return (cells[0]?.results ?? []).map((_, series) => {
     const shares = cells.flatMap(({ results }) => results[series]?.share.mean ?? []);
-    return shares.length === 0 ? null : shares.reduce((sum, share) => sum + share, 0) / shares.length;
+    return shares.length === 0 ? null : meanOf(shares);
   });
 }

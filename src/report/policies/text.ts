@@ -4,7 +4,7 @@ import { lossesOf } from './losses.js';
 import type { PolicyOverview } from './overview.js';
 import { tuningText } from './tuning.js';
 
-/** A comparison of policies for the terminal: a line a policy, then where ours is not the best, then conditions. */
+/** A comparison of policies for the terminal: a line a policy, where ours is not the best, conditions, failures. */
 export function policiesText(comparison: PolicyComparison): string {
   const { policies, bounded, completeCells, cells, conditions, tuning } = comparison;
   const of = bounded ? 'of the bound' : 'of the offered load';
@@ -38,6 +38,7 @@ export function policiesText(comparison: PolicyComparison): string {
     ...(tuning.length === 0 ? [] : ['', ...tuning.map(tuningText)]),
     ...notBestLines(comparison),
     ...(conditions.length === 0 ? [] : conditionLines(comparison)),
+    ...failedLines(comparison),
     '',
   ].join('\n');
 }
@@ -80,6 +81,13 @@ function conditionLines({ conditions, policies }: PolicyComparison): string[] {
       [`Kendall's τ`, ...conditions.map(({ tau }) => (tau === null ? '–' : tau.toFixed(2)))],
     ]),
   ];
+}
+
+function failedLines({ failed }: PolicyComparison): string[] {
+  const [first] = failed;
+  if (first === undefined) return [];
+  const count = failed.length === 1 ? '1 run' : `${failed.length} runs`;
+  return ['', `left out: ${count} that failed, the first with ${first.code}: ${first.message}`];
 }
 
 function hasCosts({ policies }: PolicyComparison): boolean {

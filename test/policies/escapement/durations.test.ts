@@ -28,6 +28,18 @@ describe('Durations', () => {
     expect(durations.execNs[0] / MS).toBeCloseTo(3.15, 9);
   });
 
+  it('of sizes that were slow once come back with those that are still measured', () => {
+    const { durations } = new Books(models(1));
+    const [one, four] = [durations.execNs[0], durations.execNs[2]];
+    for (let i = 0; i < 50; i++) for (const size of [0, 2]) durations.measured(0, size, 100 * MS, 1);
+    expect(durations.execNs[2]).toBeGreaterThan(5 * four);
+    // Too slow for anyone's objective, a batch of four is not tried any more.
+    for (let i = 0; i < 150; i++) durations.measured(0, 0, one, 1);
+    expect(durations.execNs[2]).toBeLessThan(1.3 * four);
+    durations.forget();
+    expect(durations.execNs[2]).toBe(four);
+  });
+
   it('are kept at nominal clock, and given at the present one', () => {
     const { cluster, durations } = new Books(models(1));
     durations.measured(0, 0, 6 * MS, 0.5);
