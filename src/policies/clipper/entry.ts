@@ -1,3 +1,4 @@
+import { MAX_BATCH } from '../common/options.js';
 import type { PolicyEntry } from '../entry.js';
 import { ClipperPolicy } from './policy.js';
 
@@ -5,7 +6,7 @@ export const clipperEntry: PolicyEntry = {
   kind: 'clipper',
   summary: 'batch sizes follow measured latency: more while it is met, 10 % less when not (NSDI 2017)',
   options: {
-    maxBatch: { type: 'integer', default: 8, min: 1, describe: 'largest batch size used' },
+    maxBatch: MAX_BATCH,
     increase: {
       type: 'integer',
       default: 2,

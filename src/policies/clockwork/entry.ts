@@ -1,4 +1,5 @@
 import { NS_PER_MS, NS_PER_S } from '../../core/units.js';
+import { MAX_BATCH } from '../common/options.js';
 import { AUTO, type PolicyEntry } from '../entry.js';
 import { AUTO_LATEST_DELTA_NS } from './auto-ahead.js';
 import { ClockworkPolicy } from './policy.js';
@@ -20,7 +21,7 @@ export const clockworkEntry: PolicyEntry = {
       describe:
         'how long after its expected start an action may still start (default: scheduleAhead; 10ms where that is auto)',
     },
-    maxBatch: { type: 'integer', default: 8, min: 1, describe: 'largest batch size used' },
+    maxBatch: MAX_BATCH,
     maxExec: {
       type: 'duration',
       default: NS_PER_S / 4,

@@ -1,3 +1,4 @@
+import { MAX_BATCH } from '../common/options.js';
 import { AUTO, type PolicyEntry } from '../entry.js';
 import { EscapementPolicy } from './policy.js';
 
@@ -19,7 +20,7 @@ export const escapementEntry: PolicyEntry = {
       describe:
         'share of the overall attainment below which no model is to fall; 0: goodput alone counts, as for other policies',
     },
-    maxBatch: { type: 'integer', default: 8, min: 1, describe: 'largest batch size used' },
+    maxBatch: MAX_BATCH,
   },
   create(context, options) {
     const { scheduleAhead } = options;

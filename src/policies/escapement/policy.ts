@@ -1,10 +1,7 @@
 import { type Action, INFER, LOAD, STATUS_INFER_TOO_LATE, STATUS_OK } from '../../core/action.js';
-import { BitMatrix } from '../../core/bit-matrix.js';
-import { Calendar } from '../../core/calendar.js';
 import type { Cluster } from '../../core/cluster.js';
 import { type Dispatcher, type Policy, type PolicyContext, REFUSE } from '../../core/policy.js';
 import type { RequestTable } from '../../core/request.js';
-import { NS_PER_MS } from '../../core/units.js';
 import { type CompletedInfer, SelfTuning } from '../common/self-tuning.js';
 import { Chooser } from './chooser.js';
 import { CopyWorth } from './copy-worth.js';
@@ -12,6 +9,7 @@ import { DemandForecast } from './demand-forecast.js';
 import { Durations } from './durations.js';
 import { Fairness } from './fairness.js';
 import { LaneForecast } from './lane-forecast.js';
+import { OpenLanes } from './open-lanes.js';
 import { Placement } from './placement.js';
 import { Waiting } from './waiting.js';
 
@@ -22,10 +20,6 @@ export interface EscapementOptions {
   /** Share of the overall attainment below which no model shall fall; 0: goodput alone counts. */
   readonly fairness: number;
 }
-
-const NEVER = Number.POSITIVE_INFINITY;
-/** For how long a GPU that refused in no time is sent nothing. */
-const REST_NS = NS_PER_MS;
 
 /**
  * This project's own scheduler. A lane that may be booked is given the batch with the highest slack-discounted density
@@ -47,11 +41,8 @@ export class EscapementPolicy implements Policy {
   private readonly demand: DemandForecast;
   private readonly placement: Placement;
   private readonly tuning: SelfTuning;
-  private readonly lanes: readonly LaneForecast[];
-  /** Row 0: GPUs that may be sent an INFER; those of them for which something has changed. */
-  private readonly open: BitMatrix;
-  private readonly look: BitMatrix;
-  private readonly opening: Calendar;
+  private readonly forecasts: readonly LaneForecast[];
+  private readonly lanes: OpenLanes;
   private readonly batch: Int32Array;
   private readonly completed: CompletedInfer = {
     wasBusy: false,
@@ -65,7 +56,6 @@ export class EscapementPolicy implements Policy {
   };
   /** By GPU: what windows are longer by, because of clocks that are off. */
   private readonly lateNs: Float64Array;
-  private turn = 0;
 
   constructor(context: PolicyContext, options: EscapementOptions) {
     const { cluster } = context;
@@ -86,21 +76,14 @@ export class EscapementPolicy implements Policy {
     );
     this.tuning = new SelfTuning(0, options.scheduleAheadNs ?? 0, options.scheduleAheadNs === null);
     this.tuned = this.tuning.tuned;
-    this.lanes = Array.from({ length: cluster.gpus }, () => new LaneForecast());
-    this.open = new BitMatrix(1, cluster.gpus);
-    this.look = new BitMatrix(1, cluster.gpus);
-    this.opening = new Calendar(cluster.gpus);
+    this.forecasts = Array.from({ length: cluster.gpus }, () => new LaneForecast());
+    this.lanes = new OpenLanes(cluster, this.forecasts, this.tuning.tuned);
     this.batch = new Int32Array(cluster.maxBatch);
     this.lateNs = new Float64Array(cluster.gpus);
-    for (let gpu = 0; gpu < cluster.gpus; gpu++) this.updateLane(gpu, 0);
-  }
-
-  private get aheadNs(): number {
-    return this.tuning.tuned.scheduleAheadNs;
   }
 
   admit(slot: number, nowNs: number): number {
-    const { requests, cluster } = this;
+    const { requests } = this;
     const model = requests.model[slot];
     const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot];
     const isNew = requests.dueNs[slot] === 0;
@@ -112,8 +95,7 @@ export class EscapementPolicy implements Policy {
       return REFUSE;
     }
     this.waiting.push(slot, model, deadlineNs, requests.sloNs[slot]);
-    const { warm } = cluster;
-    for (let word = 0; word < warm.words; word++) this.look.include(0, word, warm.word(model, word));
+    this.lanes.lookWhere(this.cluster.warm, model);
     this.placement.want(model);
     // The first instant at which it is too late.
     return Math.floor(latestNs) + 1;
@@ -129,11 +111,11 @@ export class EscapementPolicy implements Policy {
     const { gpu, model } = action;
     const ok = action.status === STATUS_OK;
     if (action.kind === INFER) {
-      const lane = this.lanes[gpu];
-      const { lastEndNs } = lane;
-      if (lane.finish(action.id, action.endNs, this.tuning.deliveryNs)) {
+      const forecast = this.forecasts[gpu];
+      const { lastEndNs } = forecast;
+      if (forecast.finish(action.id, action.endNs, this.tuning.deliveryNs)) {
         if (ok) this.learn(action, lastEndNs, nowNs);
-        else if (action.status === STATUS_INFER_TOO_LATE && !lane.wasBusy) {
+        else if (action.status === STATUS_INFER_TOO_LATE && !forecast.wasBusy) {
           // The clock of an idle lane that got its INFER too late is off, or it is further away than was thought.
           this.lateNs[gpu] += action.beginNs - action.latestNs;
         }
@@ -144,16 +126,16 @@ export class EscapementPolicy implements Policy {
         const deadlineNs = this.requests.arrivalNs[slot] + this.requests.sloNs[slot];
         if (ok) this.fairness.answered(model, nowNs <= deadlineNs);
       }
-      this.updateLane(gpu, nowNs);
-      if (!ok && action.sentNs === nowNs) this.rest(gpu, nowNs);
+      this.lanes.update(gpu, nowNs);
+      if (!ok && action.sentNs === nowNs) this.lanes.rest(gpu, nowNs);
     } else if (action.kind === LOAD) {
       if (this.cluster.oneLane) {
-        this.lanes[gpu].finish(action.id, action.endNs, this.tuning.deliveryNs);
-        this.updateLane(gpu, nowNs);
+        this.forecasts[gpu].finish(action.id, action.endNs, this.tuning.deliveryNs);
+        this.lanes.update(gpu, nowNs);
       }
       if (ok) this.waiting.warmed(gpu, model);
       this.placement.loadEnded(gpu, model, ok);
-      this.look.add(0, gpu);
+      this.lanes.look(gpu);
     }
   }
 
@@ -165,32 +147,26 @@ export class EscapementPolicy implements Policy {
   weightsFound(gpu: number, model: number): void {
     this.waiting.warmed(gpu, model);
     this.placement.found(gpu, model);
-    this.look.add(0, gpu);
+    this.lanes.look(gpu);
   }
 
   lanesChanged(gpu: number, nowNs: number): void {
-    this.updateLane(gpu, nowNs);
+    this.lanes.update(gpu, nowNs);
     this.placement.urge();
   }
 
   schedule(nowNs: number): void {
-    const { opening, look, open } = this;
-    for (let gpu = opening.due(nowNs); gpu >= 0; gpu = opening.due(nowNs)) {
-      opening.set(gpu, NEVER);
-      open.add(0, gpu);
-      look.add(0, gpu);
-    }
+    const { lanes } = this;
+    // A LOAD on the only lane of a GPU closes it, so that comes first.
     this.placement.schedule(nowNs);
-    for (let left = look.count(0); left > 0; left--) {
-      const gpu = look.nextCyclic(0, this.turn);
-      this.turn = gpu + 1 === this.cluster.gpus ? 0 : gpu + 1;
-      look.delete(0, gpu);
-      while (open.has(0, gpu) && this.serve(gpu, nowNs));
+    for (let left = lanes.advance(nowNs); left > 0; left--) {
+      const gpu = lanes.next();
+      while (lanes.isOpen(gpu) && this.serve(gpu, nowNs));
     }
   }
 
   nextWakeNs(): number {
-    return this.opening.nextNs;
+    return this.lanes.nextOpeningNs;
   }
 
   queued(model: number): number {
@@ -207,7 +183,7 @@ export class EscapementPolicy implements Policy {
       return latestNs < soonestNs + this.cluster.loadNs(model) + resultNs + deliveryNs;
     for (let gpu = held.next(model, 0); gpu >= 0; gpu = held.next(model, gpu + 1)) {
       if (!warm.has(model, gpu)) return false;
-      if (this.lanes[gpu].freeNs(nowNs, resultNs) <= latestNs) return false;
+      if (this.forecasts[gpu].freeNs(nowNs, resultNs) <= latestNs) return false;
     }
     return true;
   }
@@ -217,19 +193,19 @@ export class EscapementPolicy implements Policy {
     if (!this.tuning.givenUp(nowNs)) return;
     this.lateNs.fill(0);
     this.durations.forget();
-    for (let gpu = 0; gpu < this.cluster.gpus; gpu++) this.updateLane(gpu, nowNs);
+    this.lanes.updateAll(nowNs);
   }
 
   /** Sends the GPU the best batch there is; false: there is none. */
   private serve(gpu: number, nowNs: number): boolean {
     if (this.waiting.byGpu.count(gpu) === 0) return false;
     const { tuning, chooser, durations, batch } = this;
-    const lane = this.lanes[gpu];
-    const { resultNs } = tuning;
-    const { marginNs } = tuning.tuned;
-    const freeNs = lane.freeNs(nowNs, resultNs);
+    const forecast = this.forecasts[gpu];
+    const { resultNs, tuned } = tuning;
+    const { marginNs } = tuned;
+    const freeNs = forecast.freeNs(nowNs, resultNs);
     // What is long overdue may take longer still: it is not known when the lane will be free.
-    if (lane.length > 0 && nowNs - resultNs > lane.headEndNs + this.aheadNs) return false;
+    if (forecast.length > 0 && nowNs - resultNs > forecast.headEndNs + tuned.scheduleAheadNs) return false;
     const startNs = Math.max(freeNs, nowNs + tuning.deliveryNs);
     if (!chooser.choose(gpu, startNs, resultNs + marginNs)) {
       if (marginNs === 0 || !chooser.choose(gpu, startNs, resultNs)) return false;
@@ -240,9 +216,9 @@ export class EscapementPolicy implements Policy {
     this.waiting.take(model, chooser.from, count, batch);
     const latestNs = Math.floor(Math.max(startNs, firstNs - durationNs - resultNs) + this.lateNs[gpu]);
     const id = this.dispatch.infer(gpu, model, batchIndex, batch, count, nowNs, latestNs, nowNs);
-    lane.add(id, durationNs, nowNs, startNs, startNs + durationNs + resultNs);
+    forecast.add(id, durationNs, nowNs, startNs, startNs + durationNs + resultNs);
     this.placement.inferSent(gpu, model);
-    this.updateLane(gpu, nowNs);
+    this.lanes.update(gpu, nowNs);
     return true;
   }
 
@@ -250,47 +226,29 @@ export class EscapementPolicy implements Policy {
   private loadSent(gpu: number, model: number, id: number, nowNs: number): void {
     if (!this.cluster.oneLane) return;
     const { deliveryNs, resultNs } = this.tuning;
-    const lane = this.lanes[gpu];
+    const forecast = this.forecasts[gpu];
     const loadNs = this.cluster.loadNs(model);
-    const startNs = Math.max(lane.freeNs(nowNs, resultNs), nowNs + deliveryNs);
-    lane.add(id, loadNs, nowNs, startNs, startNs + loadNs + resultNs);
-    this.updateLane(gpu, nowNs);
+    const startNs = Math.max(forecast.freeNs(nowNs, resultNs), nowNs + deliveryNs);
+    forecast.add(id, loadNs, nowNs, startNs, startNs + loadNs + resultNs);
+    this.lanes.update(gpu, nowNs);
   }
 
   private learn(action: Action, freeNs: number, nowNs: number): void {
     const { completed, requests } = this;
-    const lane = this.lanes[action.gpu];
+    const forecast = this.forecasts[action.gpu];
     const { beginNs, endNs } = action;
     this.durations.measured(action.model, action.batchIndex, endNs - beginNs, action.clock);
-    completed.wasBusy = lane.wasBusy;
-    completed.decidedNs = lane.decidedNs;
-    completed.predictedFreeNs = lane.predictedFreeNs;
+    completed.wasBusy = forecast.wasBusy;
+    completed.decidedNs = forecast.decidedNs;
+    completed.predictedFreeNs = forecast.predictedFreeNs;
     completed.freeNs = freeNs;
     completed.beginNs = beginNs;
     completed.endNs = endNs;
-    completed.predictedAnswerNs = lane.predictedAnswerNs;
+    completed.predictedAnswerNs = forecast.predictedAnswerNs;
     completed.sloNs = requests.sloNs[action.requests[0]];
-    const beforeNs = this.aheadNs;
-    if (!this.tuning.measured(completed, nowNs) || this.aheadNs === beforeNs) return;
-    for (let gpu = 0; gpu < this.cluster.gpus; gpu++) this.updateLane(gpu, nowNs);
-  }
-
-  /** A GPU that refused in no time, as its clock may be ahead, would do so again: it is left alone for a moment. */
-  private rest(gpu: number, nowNs: number): void {
-    this.open.delete(0, gpu);
-    this.opening.set(gpu, nowNs + REST_NS);
-  }
-
-  /** Notes whether the GPU may be sent another INFER now, or else when. */
-  private updateLane(gpu: number, nowNs: number): void {
-    const lane = this.lanes[gpu];
-    const isClosed = this.cluster.exec[gpu].isClosed;
-    const atNs = lane.length === 0 ? 0 : Math.ceil(lane.plannedFreeNs - this.aheadNs);
-    const isOpen = !isClosed && (lane.length === 0 || (this.aheadNs > 0 && atNs <= nowNs));
-    if (isOpen) {
-      this.open.add(0, gpu);
-      this.look.add(0, gpu);
-    } else this.open.delete(0, gpu);
-    this.opening.set(gpu, isOpen || isClosed || this.aheadNs === 0 ? NEVER : atNs);
+    const { tuned } = this.tuning;
+    const beforeNs = tuned.scheduleAheadNs;
+    if (!this.tuning.measured(completed, nowNs) || tuned.scheduleAheadNs === beforeNs) return;
+    this.lanes.updateAll(nowNs);
   }
 }

@@ -1,4 +1,5 @@
 import { NS_PER_MS } from '../../core/units.js';
+import { MAX_BATCH } from '../common/options.js';
 import type { PolicyEntry } from '../entry.js';
 import { FifoPolicy } from './policy.js';
 
@@ -6,7 +7,7 @@ export const fifoEntry: PolicyEntry = {
   kind: 'fifo',
   summary: 'per-model queues, a batch goes when full or after a maximum delay; knows no objectives',
   options: {
-    maxBatch: { type: 'integer', default: 8, min: 1, describe: 'largest batch size used' },
+    maxBatch: MAX_BATCH,
     maxDelay: {
       type: 'duration',
       default: 5 * NS_PER_MS,

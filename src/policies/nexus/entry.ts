@@ -1,4 +1,5 @@
 import { NS_PER_MS, NS_PER_S } from '../../core/units.js';
+import { MAX_BATCH } from '../common/options.js';
 import type { PolicyEntry } from '../entry.js';
 import { NexusPolicy } from './policy.js';
 
@@ -6,7 +7,7 @@ export const nexusEntry: PolicyEntry = {
   kind: 'nexus',
   summary: 'packs sessions onto GPUs in duty cycles, anew every epoch; drops early (SOSP 2019)',
   options: {
-    maxBatch: { type: 'integer', default: 8, min: 1, describe: 'largest batch size used' },
+    maxBatch: MAX_BATCH,
     epoch: {
       type: 'duration',
       default: 10 * NS_PER_S,

@@ -1,4 +1,5 @@
 import { NS_PER_S } from '../../core/units.js';
+import { MARGIN, MAX_BATCH } from '../common/options.js';
 import type { PolicyEntry } from '../entry.js';
 import { ShepherdPolicy } from './policy.js';
 
@@ -6,7 +7,7 @@ export const shepherdEntry: PolicyEntry = {
   kind: 'shepherd',
   summary: 'groups of GPUs; the batch that meets the most deadlines goes, and may replace a running one',
   options: {
-    maxBatch: { type: 'integer', default: 8, min: 1, describe: 'largest batch size used' },
+    maxBatch: MAX_BATCH,
     preemption: {
       type: 'number',
       default: 3.03,
@@ -19,12 +20,7 @@ export const shepherdEntry: PolicyEntry = {
       min: 1,
       describe: 'how often models are dealt out to groups of GPUs',
     },
-    margin: {
-      type: 'duration',
-      default: 0,
-      min: 0,
-      describe: 'how long before its deadline a batch shall end: for the network, and for what takes longer',
-    },
+    margin: MARGIN,
   },
   create(context, options) {
     return new ShepherdPolicy(context, {

@@ -1,0 +1,96 @@
+import { BitMatrix } from '../../core/bit-matrix.js';
+import { Calendar } from '../../core/calendar.js';
+import type { Cluster } from '../../core/cluster.js';
+import { NS_PER_MS } from '../../core/units.js';
+import type { LaneForecast } from './lane-forecast.js';
+
+const NEVER = Number.POSITIVE_INFINITY;
+/** For how long a GPU that refused in no time is sent nothing. */
+const REST_NS = NS_PER_MS;
+
+/**
+ * Which GPUs may be sent an INFER: those whose lane should be free within schedule_ahead. Those of them for which
+ * something has changed are worth a look.
+ */
+export class OpenLanes {
+  /** Row 0: GPUs. */
+  private readonly open: BitMatrix;
+  private readonly changed: BitMatrix;
+  private readonly opening: Calendar;
+  private turn = 0;
+
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly forecasts: readonly LaneForecast[],
+    private readonly tuned: { readonly scheduleAheadNs: number },
+  ) {
+    this.open = new BitMatrix(1, cluster.gpus);
+    this.changed = new BitMatrix(1, cluster.gpus);
+    this.opening = new Calendar(cluster.gpus);
+    this.updateAll(0);
+  }
+
+  /** When the next lane opens if no result arrives before; Infinity: none does. */
+  get nextOpeningNs(): number {
+    return this.opening.nextNs;
+  }
+
+  isOpen(gpu: number): boolean {
+    return this.open.has(0, gpu);
+  }
+
+  /** There may be something for the GPU. */
+  look(gpu: number): void {
+    this.changed.add(0, gpu);
+  }
+
+  /** The same for the GPUs on which a model is warm. */
+  lookWhere(warm: BitMatrix, model: number): void {
+    for (let word = 0; word < warm.words; word++) this.changed.include(0, word, warm.word(model, word));
+  }
+
+  /** How many GPUs are worth a look now. */
+  advance(nowNs: number): number {
+    const { opening } = this;
+    for (let gpu = opening.due(nowNs); gpu >= 0; gpu = opening.due(nowNs)) {
+      opening.set(gpu, NEVER);
+      this.open.add(0, gpu);
+      this.changed.add(0, gpu);
+    }
+    return this.changed.count(0);
+  }
+
+  /** The next GPU in turn that is worth a look; there must be one. */
+  next(): number {
+    const gpu = this.changed.nextCyclic(0, this.turn);
+    this.turn = gpu + 1 === this.cluster.gpus ? 0 : gpu + 1;
+    this.changed.delete(0, gpu);
+    return gpu;
+  }
+
+  /** A GPU that refused in no time, as its clock may be ahead, would do so again: it is left alone for a moment. */
+  rest(gpu: number, nowNs: number): void {
+    this.open.delete(0, gpu);
+    this.opening.set(gpu, nowNs + REST_NS);
+  }
+
+  /** The GPU's forecast has changed: notes whether it may be sent another INFER now, or else when. */
+  update(gpu: number, nowNs: number): void {
+    const aheadNs = this.tuned.scheduleAheadNs;
+    const forecast = this.forecasts[gpu];
+    const { isClosed } = this.cluster.exec[gpu];
+    const isIdle = forecast.length === 0;
+    const atNs = isIdle ? 0 : Math.ceil(forecast.plannedFreeNs - aheadNs);
+    const isOpen = !isClosed && (isIdle || (aheadNs > 0 && atNs <= nowNs));
+    if (isOpen) {
+      this.open.add(0, gpu);
+      this.changed.add(0, gpu);
+    } else this.open.delete(0, gpu);
+    this.opening.set(gpu, isOpen || isClosed || aheadNs === 0 ? NEVER : atNs);
+  }
+
+  /** schedule_ahead has changed. */
+  updateAll(nowNs: number): void {
+    for (let gpu = 0; gpu < this.cluster.gpus; gpu++) this.update(gpu, nowNs);
+  }
+}
