@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { EscapementError } from '../core/errors.js';
 
@@ -68,6 +68,10 @@ export function readRunFacts(path: string): RunFacts {
 }
 
 function parse(path: string): unknown {
+  if (!existsSync(path)) {
+    const what = 'is not there; give the --out folder of a single run, not of a sweep or plan';
+    throw new EscapementError('E_RESULTS', what, { file: path });
+  }
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {

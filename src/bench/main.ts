@@ -26,12 +26,20 @@ const trace = flags.trace === undefined ? undefined : resolve(flags.trace);
 const runs = Number(flags.runs);
 const lines: string[] = [];
 
+if (!(Number.isInteger(runs) && runs > 0)) fail(`--runs ${flags.runs}: write a whole number, at least 1`);
+
 if (flags.child) {
   process.stdout.write(JSON.stringify(await runHere({ name: flags.only, trace, overrides: flags.set })));
 } else {
   if (flags.policies) benchPolicies(runs, flags.only, print);
   else runAll();
+  if (lines.length === 0) fail(`--only ${flags.only}: no case has that in its name`);
   if (flags.out !== undefined) writeWhole(flags.out, lines.join(''));
+}
+
+function fail(problem: string): never {
+  process.stderr.write(`${problem}\n`);
+  process.exit(2);
 }
 
 function runAll(): void {

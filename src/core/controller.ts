@@ -1,15 +1,4 @@
-import {
-  type Action,
-  INFER,
-  LOAD,
-  STATUS_ABORTED,
-  STATUS_DEVICE_ERROR,
-  STATUS_INFER_TOO_LATE,
-  STATUS_OK,
-  STATUS_PENDING,
-  STATUS_WEIGHTS_MISSING,
-  STATUS_WORKER_LOST,
-} from './action.js';
+import { type Action, INFER, LOAD, STATUS_DEVICE_ERROR, STATUS_OK, STATUS_PENDING } from './action.js';
 import { Cluster, type ClusterSpec } from './cluster.js';
 import type { ControllerPort } from './controller-port.js';
 import { Digest } from './digest.js';
@@ -22,14 +11,13 @@ import { type Policy, type PolicyContext, REFUSE } from './policy.js';
 import { predictLatencyNs } from './prediction.js';
 import {
   OUTCOME_ERROR,
-  OUTCOME_LATE,
-  OUTCOME_OK,
   OUTCOME_REJECTED,
   OUTCOME_TIMEOUT,
   type Outcome,
   REQUEST_QUEUED,
   RequestTable,
 } from './request.js';
+import { mayRetry, outcomeOf } from './retry.js';
 
 export interface ControllerOptions {
   readonly cluster: ClusterSpec;
@@ -244,7 +232,7 @@ export class Controller {
     }
     this.policy.finished(action, nowNs);
     this.observer?.completed(action, nowNs, this.policy.queued(model), cluster.warm.count(model));
-    if (action.kind === INFER) this.answerBatch(action, ok, nowNs);
+    if (action.kind === INFER) this.answerBatch(action, nowNs);
     this.orders.recycle(action);
   }
 
@@ -257,25 +245,20 @@ export class Controller {
     });
   }
 
-  private answerBatch(action: Action, ok: boolean, nowNs: number): void {
+  private answerBatch(action: Action, nowNs: number): void {
     const { requests } = this;
+    const takesBack = this.policy.takesBack === true;
     for (let i = 0; i < action.count; i++) {
       const slot = action.requests[i];
       const inTime = nowNs <= requests.arrivalNs[slot] + requests.sloNs[slot];
-      if (inTime && this.mayRetry(action.status)) {
+      if (inTime && mayRetry(action.status, takesBack)) {
         requests.state[slot] = REQUEST_QUEUED;
         this.queue(slot, nowNs);
         continue;
       }
-      this.answer(slot, ok ? (inTime ? OUTCOME_OK : OUTCOME_LATE) : OUTCOME_ERROR, nowNs, action);
+      const outcome = outcomeOf(action.status, inTime, takesBack);
+      this.answer(slot, outcome, nowNs, outcome === OUTCOME_TIMEOUT ? null : action);
     }
-  }
-
-  /** Whether requests of an INFER that ended so get another chance. */
-  private mayRetry(status: number): boolean {
-    if (status === STATUS_WORKER_LOST || status === STATUS_ABORTED) return true;
-    const wasRefused = status === STATUS_INFER_TOO_LATE || status === STATUS_WEIGHTS_MISSING;
-    return wasRefused && this.policy.takesBack === true;
   }
 
   private answer(slot: number, outcome: Outcome, nowNs: number, action: Action | null): void {

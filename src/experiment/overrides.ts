@@ -22,8 +22,8 @@ export function isKindKey(key: string): boolean {
 /**
  * Applies overrides of the form `a.b=value`, in order; the value is read as YAML. Items of lists are
  * named by index (`workload.0.rate=600/s`). One that chooses the kind of the policy or of a workload drops the keys
- * set so far that only other kinds have, so that kinds can be compared on one file. Throws `E_USAGE` for one without `=`, `E_CONFIG_KEY` where the path
- * leads through a plain value or past the end of a list.
+ * set so far that only other kinds have, so that kinds can be compared on one file. Throws `E_USAGE` for one without
+ * `=`, `E_CONFIG_KEY` where the path leads through a plain value or past the end of a list.
  */
 export function applyOverrides(source: SourceDocument, overrides: readonly string[]): OverriddenTree {
   const tree = structuredClone(source.tree);

@@ -118,7 +118,9 @@ const KINDS = [
       .max(1_000_000)
       .describe('Number of clients; client i drives model i mod M unless popularity is given.'),
     concurrency: z.int().min(1).max(1000).default(1).describe('Requests that each client keeps outstanding.'),
-    think: duration('Pause between an answer and the next request; at least 1us is kept.').prefault('0s'),
+    think: duration(
+      'Pause between an answer and the next request; at least 1us is kept. Without one, clients that a policy refuses on arrival ask again every microsecond.',
+    ).prefault('0s'),
     duration: length,
     popularity: popularity.exactOptional().describe('Draws the model of each client once, at the start.'),
   }),

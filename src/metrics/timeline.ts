@@ -17,8 +17,8 @@ export interface TimelineOptions {
 
 /**
  * Keeps the LOADs and INFERs that overlap a slice of the run, for charts and traces. Actions that
- * missed their window are kept too, with the length 0; an INFER that was aborted lasts until its end. Beyond `maxEntries` further actions are only
- * counted, so that a slice chosen too long costs no memory.
+ * missed their window are kept too, with the length 0; an INFER that was aborted lasts until its end. Beyond
+ * `maxEntries` further actions are only counted, so that a slice chosen too long costs no memory.
  */
 export class Timeline implements RunObserver {
   /** Actions of the slice that found no room. */

@@ -1,3 +1,5 @@
+import type { Experiment } from '../experiment/experiment.js';
+import { keyLabel } from '../report/quantity.js';
 import type { Lattice } from './over.js';
 import type { PlanResult, Tried } from './plan-result.js';
 import type { SearchResult } from './search.js';
@@ -33,6 +35,20 @@ export function notesOf(
   }
   if (seeds.length === 1) notes.push('one seed: nothing is known of the spread between repetitions');
   return notes;
+}
+
+/** A load is a share of capacity: where that depends on the planned key, so does the traffic. */
+export function trafficNotes({ key }: PlanResult['over'], ends: readonly Experiment[]): string[] {
+  const volumes = ends.map(({ workloads }) => JSON.stringify(workloads.map(volumeOf)));
+  if (/^workload\..*(rate|load|scale)$/i.test(key) || new Set(volumes).size < 2) return [];
+  return [
+    `load is a share of what the GPUs can serve, which depends on ${keyLabel(key)}: the traffic is another at every value; give workload.rate or scale to keep it`,
+  ];
+}
+
+function volumeOf(workload: Experiment['workloads'][number]): number | null {
+  if ('ratePerS' in workload) return workload.ratePerS;
+  return 'scale' in workload ? workload.scale : null;
 }
 
 /** `A meets too`, `A and B meet too`; empty without names. */

@@ -10,7 +10,7 @@ import { CellStore } from '../sweep/cell-store.js';
 import { threadPool } from '../sweep/pool.js';
 import { parseSeeds } from '../sweep/vary.js';
 import { parseTarget } from './judge.js';
-import { notesOf } from './notes.js';
+import { notesOf, trafficNotes } from './notes.js';
 import { type Lattice, latticeOf, type Over, parseOver } from './over.js';
 import type { PlanResult, Tried } from './plan-result.js';
 import { type Goal, goalOf, type Preference, parsePreference } from './preference.js';
@@ -58,7 +58,8 @@ export async function planExperiment(request: PlanRequest): Promise<PlanResult> 
   const source = await readExperimentSource(file);
   const lattice = checkedLattice(over, applyOverrides(source, overrides).tree);
   const trials = new Trials({ text: source.text, file, overrides, key: over.key, lattice, seeds });
-  const name = await trials.check();
+  const ends = await trials.ends();
+  const { name } = ends[0]!;
   const store = request.outDir === undefined ? null : openStore(request.outDir, !request.fresh);
   const runner = threadPool(threads);
   try {
@@ -71,7 +72,7 @@ export async function planExperiment(request: PlanRequest): Promise<PlanResult> 
       version: 1,
       ...{ name, experiment: source.text, overrides, over, resolution: lattice.resolution, targets, seeds },
       ...answered(found, goal, lattice, tried, { over, targets }),
-      notes: notesOf(found, lattice, tried, { over, seeds }),
+      notes: [...trafficNotes(over, ends), ...notesOf(found, lattice, tried, { over, seeds })],
       tried,
     };
   } finally {

@@ -47,20 +47,20 @@ export class Trials {
     return parseExperiment(this.options.text, this.options.file, this.overridesOf(cell));
   }
 
-  /** Throws what is wrong with the experiment at both ends of the range; returns its name. */
-  async check(): Promise<string> {
-    const names: string[] = [];
+  /** The experiment at those ends of the range that can hold the models, at least one. Throws what is wrong with it. */
+  async ends(): Promise<readonly Experiment[]> {
+    const ends: Experiment[] = [];
     for (const index of [0, this.options.lattice.size - 1]) {
       const [cell] = this.cellsOf(index) as [GridCell];
       try {
-        names.push((await this.experimentOf(cell)).name);
+        ends.push(await this.experimentOf(cell));
       } catch (error) {
         const failed = failedOutcome(error) as { code: string; message: string };
         // Where neither end can hold the models, there is nothing to plan.
-        if (failed.code !== REFUSED || (index > 0 && names.length === 0)) throw this.failure(failed, index);
+        if (failed.code !== REFUSED || (index > 0 && ends.length === 0)) throw this.failure(failed, index);
       }
     }
-    return names[0]!;
+    return ends;
   }
 
   /** The error for a value that failed. Values are overrides for the loader; in messages they are what was planned. */

@@ -28,6 +28,9 @@ export function loadResults(dir: string): LoadedResults {
 
 function whyNothing(dir: string): string {
   if (!existsSync(dir)) return 'folder does not exist; give the --out folder of a simulate or sweep';
+  if (existsSync(join(dir, 'plan.json'))) {
+    return 'holds a plan, which its plan.html shows; give the --out folder of a simulate or sweep';
+  }
   if (existsSync(join(dir, 'cells'))) {
     return 'holds a sweep that has not finished; run the same sweep again, it goes on where it stopped';
   }

@@ -7,8 +7,8 @@ import { boundFiguresSchema, cellResultSchema } from '../metrics/schema.js';
 
 /**
  * The finished cells of a sweep, one file a cell under `DIR/cells`, named by the cell's key; bounds that cells share
- * are under `DIR/bounds`. A sweep that
- * is started again finds them; files of other keys (an older experiment) are left alone.
+ * are under `DIR/bounds`. A sweep that is started again finds them; files of other keys (an older experiment) are left
+ * alone.
  */
 export class CellStore {
   /** `reuse` false: what is stored is not read, only replaced. */

@@ -34,6 +34,8 @@ test('says where the bound is not strict, and what is left out', async () => {
   const { stdout } = await runCli(['bound', file, ...flags]);
   expect(stdout).toMatch(/^priced +– +–$/m);
   expect(stdout).toContain('cluster.noise');
+  const later = ['--set', 'cluster.changes=[{ at: 1s, noise: { exec: 5% } }]'];
+  expect((await runCli(['bound', file, ...later])).stdout).toContain('cluster.changes');
 });
 
 test('refuses clients whose requests depend on the answers', async () => {

@@ -45,7 +45,11 @@ test('names what is not as claimed, by figure, file and line', async () => {
 });
 
 test.each([
-  [['nowhere'], 36, /^escapement: E_RESULTS: nowhere\/run\.json: cannot be read/],
+  [
+    ['nowhere'],
+    36,
+    /^escapement: E_RESULTS: nowhere\/run\.json: is not there; give the --out folder of a single run/,
+  ],
   [[out, '--slack', '3 parsecs'], 2, /^escapement: E_USAGE: --slack 3 parsecs: /],
 ])('%j is refused', async (args, code, message) => {
   const { status, stderr } = await runCli(['check', ...args]);

@@ -318,10 +318,10 @@ describe('Controller: ABORT', () => {
     expect(harness.answers).toEqual([{ id: 0, outcome: OUTCOME_TIMEOUT, nowNs: 45 * MS }]);
   });
 
-  it('answers error where the objective is over', () => {
+  it('answers timeout where the objective is over', () => {
     const harness = aborting();
     harness.finish(STATUS_ABORTED, 10 * MS, 60 * MS + 1);
     harness.controller.step(60 * MS + 1);
-    expect(harness.answers).toEqual([{ id: 0, outcome: OUTCOME_ERROR, nowNs: 60 * MS + 1 }]);
+    expect(harness.answers).toEqual([{ id: 0, outcome: OUTCOME_TIMEOUT, nowNs: 60 * MS + 1 }]);
   });
 });

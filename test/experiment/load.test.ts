@@ -162,6 +162,14 @@ policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
   });
 });
 
+it('refuses a change of conditions that changes nothing', async () => {
+  const nothing = load(BASE.replace(/^cluster:.*$/m, 'cluster: { gpus: 2, changes: [{ at: 1s }] }'));
+  await expect(nothing).rejects.toMatchObject({
+    code: 'E_CONFIG_VALUE',
+    message: expect.stringContaining('cluster.changes.0: changes nothing: give noise or network'),
+  });
+});
+
 describe('workload sections', () => {
   const FILES = { 'trace.csv': 'x\n' };
   it.each([

@@ -56,6 +56,12 @@ describe('loadResults', () => {
     );
   });
 
+  it('tells a plan from a sweep that was interrupted', () => {
+    mkdirSync(join(dir, 'cells'));
+    put('plan.json', {});
+    expect(() => loadResults(dir)).toThrowError(/holds a plan, which its plan\.html shows/);
+  });
+
   it('explains a folder that is missing or holds no results', () => {
     expect(() => loadResults(join(dir, 'nowhere'))).toThrowError(/nowhere: folder does not exist/);
     expect(() => loadResults(dir)).toThrowError(/holds neither results\.json nor run\.json/);

@@ -6,6 +6,7 @@ import type { Dispatcher, Policy, PolicyContext } from '../../core/policy.js';
 import type { RequestTable } from '../../core/request.js';
 import { DeadlineQueue } from '../common/deadline-queue.js';
 import { DemandPlacement } from '../common/demand-placement.js';
+import { usableSizes } from '../common/usable-sizes.js';
 import { BatchLimits } from './batch-limits.js';
 
 export interface ClipperOptions {
@@ -68,8 +69,9 @@ export class ClipperPolicy implements Policy {
     );
     this.queues = cluster.models.map(() => new DeadlineQueue());
     this.limits = new BatchLimits(
-      Int32Array.from(cluster.models, ({ batchSizes }) =>
-        batchSizes.reduce((most, size) => (size <= options.maxBatch ? size : most)),
+      Int32Array.from(
+        usableSizes(cluster.models, options.maxBatch),
+        (sizes, model) => cluster.models[model].batchSizes[sizes - 1],
       ),
       options.increase,
     );

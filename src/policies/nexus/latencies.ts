@@ -1,4 +1,5 @@
 import type { ModelSpec } from '../../core/model.js';
+import { usableSizes } from '../common/usable-sizes.js';
 
 /**
  * How long batches take by the profiles, which is what Nexus plans with: nothing is learned while it runs. A batch
@@ -6,15 +7,13 @@ import type { ModelSpec } from '../../core/model.js';
  */
 export class Latencies {
   /** How many of each model's sizes are used. */
-  private readonly usable: readonly number[];
+  private readonly usable: Int32Array;
 
   constructor(
     private readonly models: readonly ModelSpec[],
     maxBatch: number,
   ) {
-    this.usable = models.map(
-      ({ batchSizes }) => batchSizes.filter((size, i) => i === 0 || size <= maxBatch).length,
-    );
+    this.usable = usableSizes(models, maxBatch);
   }
 
   /** Index of the smallest size that holds `count` requests, or of the largest size. */

@@ -133,6 +133,7 @@ describe('what cannot be compared', () => {
     expect([comparison.cells.length, comparison.completeCells, comparison.failed.length]).toEqual([2, 1, 2]);
     expect(comparison.policies[0]!.share.mean).toBe(0.5);
     expect(comparison.cells[0]!.results[1]).toBeNull();
+    expect(policiesText(comparison)).toMatch(/^left out: 2 runs that failed, the first with E_\w+: /m);
   });
 
   it('is a set of sweeps with no cell in common', () => {
