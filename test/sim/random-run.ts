@@ -113,17 +113,6 @@ const policy = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
-      policy: fc.constant('alpaserve-sr'),
-      options: fc.record({
-        maxBatch: fc.constantFrom(1, 3, 8),
-        window: fc.constantFrom(20 * MS, 1000 * MS),
-        margin: fc.constantFrom(0, 2 * MS),
-      }),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
       policy: fc.constant('nexus'),
       options: fc.record({ maxBatch: fc.constantFrom(1, 3, 8), epoch: fc.constantFrom(20 * MS, 1000 * MS) }),
     }),
@@ -133,13 +122,6 @@ const policy = fc.oneof(
     arbitrary: fc.record({
       policy: fc.constant('fifo'),
       options: fc.record({ maxBatch: fc.constantFrom(1, 3, 4, 8), maxDelay: fc.nat(10 * MS) }),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      policy: fc.constant('edf'),
-      options: fc.record({ maxBatch: fc.constantFrom(1, 3, 8), margin: fc.constantFrom(0, 2 * MS) }),
     }),
   },
   {

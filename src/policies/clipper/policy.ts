@@ -65,7 +65,8 @@ export class ClipperPolicy implements Policy {
     this.placement = new DemandPlacement(
       cluster,
       context.dispatch,
-      (gpu, model) => this.queued(model) > 0 || this.running[gpu] === model,
+      (model) => this.queued(model),
+      this.running,
     );
     this.queues = cluster.models.map(() => new DeadlineQueue());
     this.limits = new BatchLimits(

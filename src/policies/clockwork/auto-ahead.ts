@@ -2,7 +2,7 @@ import { type Action, STATUS_OK } from '../../core/action.js';
 import type { Cluster } from '../../core/cluster.js';
 import { TIMELINE_FUTURE_NS } from '../../core/timeline.js';
 import { NS_PER_MS } from '../../core/units.js';
-import { type CompletedInfer, SelfTuning } from '../common/self-tuning.js';
+import { CompletedInfer, SelfTuning } from '../common/self-tuning.js';
 
 /** Less than this, and an idle lane would never be booked: it counts as free after `TIMELINE_FUTURE_NS` at the soonest. */
 const LEAST_NS = TIMELINE_FUTURE_NS + NS_PER_MS / 100;
@@ -21,16 +21,7 @@ export class AutoAhead {
   /** By GPU: end of its last INFER, as measured and as it was expected. */
   private readonly endNs: Float64Array;
   private readonly expectedEndNs: Float64Array;
-  private readonly completed: CompletedInfer = {
-    wasBusy: false,
-    decidedNs: 0,
-    predictedFreeNs: 0,
-    freeNs: 0,
-    beginNs: 0,
-    endNs: 0,
-    predictedAnswerNs: 0,
-    sloNs: 0,
-  };
+  private readonly completed = new CompletedInfer();
 
   constructor(cluster: Cluster) {
     this.endNs = new Float64Array(cluster.gpus);

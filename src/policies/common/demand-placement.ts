@@ -8,9 +8,6 @@ export interface GpuRanges {
   readonly end: Int32Array;
 }
 
-/** Asks `isNeeded` of a model that is nowhere. */
-const NO_GPU = -1;
-
 /**
  * Brings models onto GPUs on demand: a model that is nowhere goes to the GPU with the most free pages,
  * which evicts what it has not used for longest; a model whose GPUs are all busy gets another copy where
@@ -26,8 +23,9 @@ export class DemandPlacement {
   constructor(
     private readonly cluster: Cluster,
     private readonly dispatch: Dispatcher,
-    /** Whether a GPU must keep a model: requests wait for it, or it runs. */
-    private readonly isNeeded: (gpu: number, model: number) => boolean,
+    /** How many requests wait for a model; which model each GPU runs, −1 for none. Their owner keeps them up to date. */
+    private readonly queued: (model: number) => number,
+    private readonly running: Int32Array,
     private readonly ranges: GpuRanges = allGpus(cluster),
   ) {
     this.missing = new StaleList(cluster.models.length);
@@ -60,12 +58,17 @@ export class DemandPlacement {
     return sent || copied;
   }
 
+  /** Whether a GPU must keep a model: requests wait for it, or it runs. */
+  private isNeeded(gpu: number, model: number): boolean {
+    return this.queued(model) > 0 || this.running[gpu] === model;
+  }
+
   private placeMissing(nowNs: number): boolean {
     const { missing, stillMissing } = this;
     let sent = false;
     for (let i = 0; i < missing.length; i++) {
       const model = missing.at(i);
-      if (this.isHeld(model) || !this.isNeeded(NO_GPU, model)) continue;
+      if (this.isHeld(model) || this.queued(model) === 0) continue;
       if (this.place(model, nowNs)) sent = true;
       else stillMissing.add(model);
     }

@@ -24,21 +24,21 @@ const MARGIN_COST = 0.3;
 const MOST_MARGIN = 0.6;
 
 /** One INFER as it was planned and as it went. */
-export interface CompletedInfer {
+export class CompletedInfer {
   /** Other work was before it on its lane when it was decided. */
-  wasBusy: boolean;
-  decidedNs: number;
+  wasBusy = false;
+  decidedNs = 0;
   /**
    * When its lane should have been free, as was foreseen when it was decided, or for one that came to an idle lane when
    * the one before was; and when the lane was free. 0 for the first on a lane.
    */
-  predictedFreeNs: number;
-  freeNs: number;
-  beginNs: number;
-  endNs: number;
-  predictedAnswerNs: number;
+  predictedFreeNs = 0;
+  freeNs = 0;
+  beginNs = 0;
+  endNs = 0;
+  predictedAnswerNs = 0;
   /** Objective of its first request. */
-  sloNs: number;
+  sloNs = 0;
 }
 
 /**
@@ -116,28 +116,24 @@ export class SelfTuning {
   }
 
   private renew(): void {
-    const wanted = this.cheapestAheadNs();
-    const aheadNs = Math.max(this.leastNs, Math.min(this.sloNs / 2, wanted > 0 ? wanted + GUARD_NS : 0));
-    const saved = this.aheadCost(this.tuned.scheduleAheadNs) - this.aheadCost(aheadNs);
-    if (this.tunesAhead && saved > WORTH_A_CHANGE) this.tuned.scheduleAheadNs = Math.round(aheadNs);
-    const marginNs = Math.max(0, Math.min(MOST_MARGIN * (this.sloNs - this.execNs), this.cheapestMarginNs()));
-    const spared = this.marginCost(this.tuned.marginNs) - this.marginCost(marginNs);
-    if (spared > WORTH_A_CHANGE) this.tuned.marginNs = Math.round(marginNs);
+    if (this.tunesAhead) this.renewAhead();
+    this.renewMargin();
   }
 
-  private cheapestAheadNs(): number {
-    const { needs } = this;
-    let best = 0;
-    let leastCost = this.aheadCost(0);
-    for (let choice = 0; choice < CHOICES; choice++) {
-      const aheadNs = needs.quantile((choice + 1) / CHOICES);
-      if (aheadNs <= 0) continue;
-      const cost = this.aheadCost(aheadNs);
-      if (cost >= leastCost) continue;
-      leastCost = cost;
-      best = aheadNs;
-    }
-    return best;
+  private renewAhead(): void {
+    const cost = (aheadNs: number) => this.aheadCost(aheadNs);
+    const wanted = cheapest(this.needs, EARLY_COST / this.sloNs, cost);
+    const aheadNs = Math.max(this.leastNs, Math.min(this.sloNs / 2, wanted > 0 ? wanted + GUARD_NS : 0));
+    const saved = cost(this.tuned.scheduleAheadNs) - cost(aheadNs);
+    if (saved > WORTH_A_CHANGE) this.tuned.scheduleAheadNs = Math.round(aheadNs);
+  }
+
+  private renewMargin(): void {
+    const cost = (marginNs: number) => this.marginCost(marginNs);
+    const wanted = cheapest(this.errors, MARGIN_COST / this.sloNs, cost);
+    const marginNs = Math.max(0, Math.min(MOST_MARGIN * (this.sloNs - this.execNs), wanted));
+    const saved = cost(this.tuned.marginNs) - cost(marginNs);
+    if (saved > WORTH_A_CHANGE) this.tuned.marginNs = Math.round(marginNs);
   }
 
   private aheadCost(aheadNs: number): number {
@@ -151,21 +147,6 @@ export class SelfTuning {
     return idleNs / needs.size / execNs + (EARLY_COST * aheadNs) / sloNs;
   }
 
-  private cheapestMarginNs(): number {
-    const { errors } = this;
-    let best = 0;
-    let leastCost = this.marginCost(0);
-    for (let choice = 0; choice < CHOICES; choice++) {
-      const marginNs = errors.quantile((choice + 1) / CHOICES);
-      if (marginNs <= 0) continue;
-      const cost = this.marginCost(marginNs);
-      if (cost >= leastCost) continue;
-      leastCost = cost;
-      best = marginNs;
-    }
-    return best;
-  }
-
   private marginCost(marginNs: number): number {
     const { errors } = this;
     if (errors.size === 0) return 0;
@@ -173,4 +154,21 @@ export class SelfTuning {
     while (late < errors.size && errors.rank(errors.size - 1 - late) > marginNs) late++;
     return (LATE_COST * late) / errors.size + (MARGIN_COST * marginNs) / this.sloNs;
   }
+}
+
+/** The cheapest of 0 and the positive quantiles of `samples`, where a value costs at least `perNs` times itself. */
+function cheapest(samples: SampleWindow, perNs: number, cost: (ns: number) => number): number {
+  let best = 0;
+  let leastCost = cost(0);
+  for (let choice = 1; choice <= CHOICES; choice++) {
+    const ns = samples.quantile(choice / CHOICES);
+    if (ns <= 0) continue;
+    // All that follow are longer still.
+    if (perNs * ns >= leastCost) break;
+    const own = cost(ns);
+    if (own >= leastCost) continue;
+    leastCost = own;
+    best = ns;
+  }
+  return best;
 }

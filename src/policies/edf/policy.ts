@@ -61,7 +61,8 @@ export class EdfPolicy implements Policy {
     this.placement = new DemandPlacement(
       cluster,
       context.dispatch,
-      (gpu, model) => this.queued(model) > 0 || this.running[gpu] === model,
+      (model) => this.queued(model),
+      this.running,
     );
   }
 

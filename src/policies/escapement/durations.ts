@@ -1,4 +1,5 @@
 import type { Cluster } from '../../core/cluster.js';
+import { usableSizes } from '../common/usable-sizes.js';
 
 /** Weight of a new measurement. */
 const NEW = 0.1;
@@ -28,7 +29,7 @@ export class Durations {
   ) {
     const { models } = cluster;
     this.row = new Int32Array(models.length);
-    this.usable = new Int32Array(models.length);
+    this.usable = usableSizes(models, maxBatch);
     let rows = 0;
     for (let m = 0; m < models.length; m++) {
       this.row[m] = rows;
@@ -40,9 +41,6 @@ export class Durations {
     this.size = new Int32Array(rows);
     for (let m = 0; m < models.length; m++) {
       const { batchSizes, execNs } = models[m];
-      let usable = 1;
-      while (usable < batchSizes.length && batchSizes[usable] <= maxBatch) usable++;
-      this.usable[m] = usable;
       for (let b = 0; b < batchSizes.length; b++) {
         this.size[this.row[m] + b] = batchSizes[b];
         this.set(this.row[m] + b, execNs[b]);

@@ -2,7 +2,7 @@ import { type Action, INFER, LOAD, STATUS_INFER_TOO_LATE, STATUS_OK } from '../.
 import type { Cluster } from '../../core/cluster.js';
 import { type Dispatcher, type Policy, type PolicyContext, REFUSE } from '../../core/policy.js';
 import type { RequestTable } from '../../core/request.js';
-import { type CompletedInfer, SelfTuning } from '../common/self-tuning.js';
+import { CompletedInfer, SelfTuning } from '../common/self-tuning.js';
 import { Chooser } from './chooser.js';
 import { CopyWorth } from './copy-worth.js';
 import { DemandForecast } from './demand-forecast.js';
@@ -44,16 +44,7 @@ export class EscapementPolicy implements Policy {
   private readonly forecasts: readonly LaneForecast[];
   private readonly lanes: OpenLanes;
   private readonly batch: Int32Array;
-  private readonly completed: CompletedInfer = {
-    wasBusy: false,
-    decidedNs: 0,
-    predictedFreeNs: 0,
-    freeNs: 0,
-    beginNs: 0,
-    endNs: 0,
-    predictedAnswerNs: 0,
-    sloNs: 0,
-  };
+  private readonly completed = new CompletedInfer();
   /** By GPU: what windows are longer by, because of clocks that are off. */
   private readonly lateNs: Float64Array;
 
@@ -115,7 +106,7 @@ export class EscapementPolicy implements Policy {
       const { lastEndNs } = forecast;
       if (forecast.finish(action.id, action.endNs, this.tuning.deliveryNs)) {
         if (ok) this.learn(action, lastEndNs, nowNs);
-        else if (action.status === STATUS_INFER_TOO_LATE && !forecast.wasBusy) {
+        else if (action.status === STATUS_INFER_TOO_LATE && !forecast.ended.wasBusy) {
           // The clock of an idle lane that got its INFER too late is off, or it is further away than was thought.
           this.lateNs[gpu] += action.beginNs - action.latestNs;
         }
@@ -235,16 +226,16 @@ export class EscapementPolicy implements Policy {
 
   private learn(action: Action, freeNs: number, nowNs: number): void {
     const { completed, requests } = this;
-    const forecast = this.forecasts[action.gpu];
+    const plan = this.forecasts[action.gpu].ended;
     const { beginNs, endNs } = action;
     this.durations.measured(action.model, action.batchIndex, endNs - beginNs, action.clock);
-    completed.wasBusy = forecast.wasBusy;
-    completed.decidedNs = forecast.decidedNs;
-    completed.predictedFreeNs = forecast.predictedFreeNs;
+    completed.wasBusy = plan.wasBusy;
+    completed.decidedNs = plan.decidedNs;
+    completed.predictedFreeNs = plan.freeNs;
     completed.freeNs = freeNs;
     completed.beginNs = beginNs;
     completed.endNs = endNs;
-    completed.predictedAnswerNs = forecast.predictedAnswerNs;
+    completed.predictedAnswerNs = plan.answerNs;
     completed.sloNs = requests.sloNs[action.requests[0]];
     const { tuned } = this.tuning;
     const beforeNs = tuned.scheduleAheadNs;

@@ -6,6 +6,7 @@ import type { Cluster } from '../../core/cluster.js';
 import type { Dispatcher, Policy, PolicyContext } from '../../core/policy.js';
 import { REQUEST_QUEUED, type RequestTable } from '../../core/request.js';
 import { DemandPlacement } from '../common/demand-placement.js';
+import { usableSizes } from '../common/usable-sizes.js';
 
 export interface FifoOptions {
   readonly maxBatch: number;
@@ -52,13 +53,11 @@ export class FifoPolicy implements Policy {
     this.placement = new DemandPlacement(
       cluster,
       context.dispatch,
-      (gpu, model) => this.queued(model) > 0 || this.running[gpu] === model,
+      (model) => this.queued(model),
+      this.running,
     );
     this.queues = cluster.models.map(() => new BatchQueue(1));
-    this.largest = Int32Array.from(cluster.models, ({ batchSizes }) => {
-      const above = batchSizes.findIndex((size) => size > options.maxBatch);
-      return (above < 0 ? batchSizes.length : Math.max(1, above)) - 1;
-    });
+    this.largest = usableSizes(cluster.models, options.maxBatch).map((sizes) => sizes - 1);
     this.due = new Calendar(cluster.models.length);
     this.lines = Array.from({ length: cluster.gpus }, () => []);
     this.inLine = new BitMatrix(cluster.models.length, cluster.gpus);

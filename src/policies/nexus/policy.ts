@@ -68,11 +68,7 @@ export class NexusPolicy implements Policy {
     this.sessions = new Sessions(cluster.models.length);
     this.cycles = Array.from({ length: cluster.gpus }, () => new Cycle());
     this.running = new Int32Array(cluster.gpus).fill(NONE);
-    this.placement = new DemandPlacement(
-      cluster,
-      dispatch,
-      (gpu, model) => this.queued(model) > 0 || this.running[gpu] === model,
-    );
+    this.placement = new DemandPlacement(cluster, dispatch, (model) => this.queued(model), this.running);
     this.loader = new PlanLoader(cluster, dispatch, this.running, (model) => this.seekPlaces(model));
     this.idle = new BitMatrix(1, cluster.gpus);
     this.overheadNs = new Float64Array(cluster.gpus).fill(NEVER);

@@ -67,9 +67,8 @@ export class ShepherdPolicy implements Policy {
     this.sizes = usableSizes(models, options.maxBatch);
     this.plan = new GroupPlan(cluster, this.sizes, options.periodNs);
     this.running = new RunningBatches(gpus);
-    const isNeeded = (gpu: number, model: number) =>
-      this.queued(model) > 0 || this.running.model[gpu] === model;
-    this.placement = new DemandPlacement(cluster, context.dispatch, isNeeded, this.plan);
+    const queued = (model: number) => this.queued(model);
+    this.placement = new DemandPlacement(cluster, context.dispatch, queued, this.running.model, this.plan);
     this.queues = models.map(() => new DeadlineQueue());
     this.candidate = new LargestBatch(cluster);
     this.waiting = new BitMatrix(1, models.length);

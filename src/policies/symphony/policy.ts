@@ -64,7 +64,8 @@ export class SymphonyPolicy implements Policy {
     this.placement = new DemandPlacement(
       cluster,
       context.dispatch,
-      (gpu, model) => this.queued(model) > 0 || this.running[gpu] === model,
+      (model) => this.queued(model),
+      this.running,
     );
     this.queues = cluster.models.map(() => new DeadlineQueue());
     this.sizes = usableSizes(cluster.models, options.maxBatch);

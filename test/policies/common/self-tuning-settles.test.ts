@@ -11,13 +11,14 @@ const CLOSE_MS = 0.3;
 const start = vi.hoisted(() => ({ aheadNs: null as number | null }));
 
 vi.mock('../../../src/policies/common/self-tuning.js', async (original) => {
-  const { SelfTuning } = await original<typeof import('../../../src/policies/common/self-tuning.js')>();
+  const module = await original<typeof import('../../../src/policies/common/self-tuning.js')>();
+  const { SelfTuning } = module;
   class StartedAnew extends SelfTuning {
     constructor(...[leastNs, startNs, ...rest]: ConstructorParameters<typeof SelfTuning>) {
       super(leastNs, start.aheadNs ?? startNs, ...rest);
     }
   }
-  return { SelfTuning: StartedAnew };
+  return { ...module, SelfTuning: StartedAnew };
 });
 
 beforeEach(() => {

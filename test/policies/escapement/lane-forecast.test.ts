@@ -25,16 +25,15 @@ describe('LaneForecast', () => {
     lane.add(1, 30, 0, 10, 45);
     lane.add(2, 50, 4, 40, 95);
     expect(lane.finish(1, 47, 3)).toBe(true);
-    expect([lane.decidedNs, lane.predictedFreeNs, lane.predictedAnswerNs, lane.wasBusy]).toEqual([
-      0,
-      0,
-      45,
-      false,
-    ]);
-    expect([lane.lastEndNs, lane.foreseenEndNs]).toEqual([47, 40]);
+    expect(lane.ended).toMatchObject({ decidedNs: 0, freeNs: 0, answerNs: 45, wasBusy: false });
+    expect(lane.lastEndNs).toBe(47);
     expect(lane.plannedFreeNs).toBe(97);
     expect(lane.finish(2, 96, 3)).toBe(true);
-    expect([lane.decidedNs, lane.predictedFreeNs, lane.wasBusy]).toEqual([4, 40, true]);
+    expect(lane.ended).toMatchObject({ decidedNs: 4, freeNs: 40, wasBusy: true });
+    // To an idle lane: what came before should have ended at 90.
+    lane.add(3, 5, 200, 200, 205);
+    lane.finish(3, 205, 3);
+    expect(lane.ended).toMatchObject({ freeNs: 90, wasBusy: false });
     expect([lane.length, lane.freeNs(96, 0)]).toEqual([0, 0]);
   });
 
@@ -71,7 +70,7 @@ describe('LaneForecast', () => {
       for (let i = 0; i < round % 5 && ids.length > 0; i++) {
         const [id] = ids.splice((round * 3) % ids.length, 1);
         expect(lane.finish(id, round, 0)).toBe(true);
-        expect([lane.decidedNs, lane.predictedAnswerNs]).toEqual([id, id]);
+        expect([lane.ended.decidedNs, lane.ended.answerNs]).toEqual([id, id]);
       }
       check();
     }
