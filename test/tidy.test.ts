@@ -28,6 +28,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   planner: ['core', 'files', 'metrics', 'experiment', 'report', 'sweep'],
   // Where experiments, models on disk and live mode meet.
   serving: ['core', 'random', 'files', 'policies', 'workload', 'metrics', 'live', 'experiment', 'report'],
+  doctor: ['core', 'live', 'experiment', 'report'],
+  bottleneck: ['core', 'random', 'files', 'workload', 'metrics', 'live', 'experiment', 'report', 'serving'],
+  top: ['core', 'live'],
   cli: [
     'audit',
     'core',
@@ -43,6 +46,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'sweep',
     'planner',
     'serving',
+    'doctor',
+    'bottleneck',
+    'top',
   ],
   bench: ['core', 'files', 'policies', 'sim', 'metrics', 'live', 'experiment', 'serving', 'cli'],
   // src/index.ts, the public door: command line and benchmarks are no part of the library.

@@ -1,10 +1,13 @@
 import yargs, { type Argv } from 'yargs';
 import { EscapementError } from '../core/errors.js';
 import { nearest } from '../experiment/nearest.js';
+import { benchCommand } from './commands/bench.js';
 import { boundCommand } from './commands/bound.js';
 import { checkCommand } from './commands/check.js';
 import { compareCommand } from './commands/compare.js';
+import { configCommand } from './commands/config.js';
 import { controllerCommand } from './commands/controller.js';
+import { doctorCommand } from './commands/doctor.js';
 import { loadCommand } from './commands/load.js';
 import { modelCommand } from './commands/model.js';
 import { planCommand } from './commands/plan.js';
@@ -16,6 +19,7 @@ import { schemaCommand } from './commands/schema.js';
 import { serveCommand } from './commands/serve.js';
 import { simulateCommand } from './commands/simulate.js';
 import { sweepCommand } from './commands/sweep.js';
+import { topCommand } from './commands/top.js';
 import { traceCommand } from './commands/trace.js';
 import { workerCommand } from './commands/worker.js';
 import { exitCodesText } from './exit-codes.js';
@@ -57,8 +61,10 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
     serveCommand,
     controllerCommand,
     workerCommand,
+    benchCommand,
     runCommand,
     loadCommand,
+    topCommand,
     reportCommand,
     compareCommand,
     checkCommand,
@@ -67,6 +73,8 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
     traceCommand,
     profileCommand,
     modelCommand,
+    doctorCommand,
+    configCommand,
     schemaCommand,
   ]) {
     add(cli);

@@ -1,26 +1,26 @@
 import { EscapementError } from '../core/errors.js';
+import type { RuntimeSettings } from '../experiment/runtime-settings.js';
 import { type OrtDeviceSpec, PROVIDERS, type Provider } from '../live/device.js';
+import { sessionSettings } from '../serving/session-settings.js';
 import { oneValueOr, wholeNumber } from './args.js';
 
 /** The flags that name a device of onnxruntime. */
 export const DEVICE_FLAGS = {
   device: oneValueOr('cpu', `Execution provider: ${PROVIDERS.join(', ')}`),
   adapter: oneValueOr('0', 'Index of the GPU, where the provider can choose one'),
-  threads: oneValueOr('1', 'Threads that one INFER uses on the CPU'),
 } as const;
 
 export interface DeviceArgs {
   readonly device: string;
   readonly adapter: string;
-  readonly threads: string;
 }
 
-/** The device that the flags name. Throws `E_USAGE`. */
-export function ortDevice({ device, adapter, threads }: DeviceArgs): OrtDeviceSpec {
+/** The device that the flags name, with these settings. Throws `E_USAGE`. */
+export function ortDevice({ device, adapter }: DeviceArgs, runtime: RuntimeSettings): OrtDeviceSpec {
   return {
     kind: provider(device),
     adapter: wholeNumber(adapter, 'adapter', 0),
-    intraOpThreads: wholeNumber(threads, 'threads', 1),
+    session: sessionSettings(runtime),
   };
 }
 

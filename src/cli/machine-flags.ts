@@ -1,16 +1,14 @@
-import { totalmem } from 'node:os';
 import type { Options } from 'yargs';
 import { EscapementError } from '../core/errors.js';
-import { GIB } from '../core/units.js';
 import { readProfile } from '../experiment/profile.js';
+import type { RuntimeSettings } from '../experiment/runtime-settings.js';
 import { formatBytes, parseBytes } from '../experiment/units-text.js';
 import { type DeviceSpec, PROVIDERS, type Provider } from '../live/device.js';
 import type { MachineOptions } from '../live/machine/local-machine.js';
+import { sessionSettings } from '../serving/session-settings.js';
 import { oneValue, oneValueOr, wholeNumber } from './args.js';
+import { weightsCacheBytes } from './weights-cache.js';
 
-/** A server must leave some memory to everything else. */
-const MOST_SHARE = 0.5;
-const DEFAULT_MEMORY_BYTES = 8 * GIB;
 const DEFAULT_PAGE = '16MiB';
 const SIMULATED = 'simulated:';
 
@@ -23,10 +21,9 @@ export const machineFlags = {
   ),
   gpus: oneValueOr('1', 'GPUs of this process'),
   adapter: oneValueOr('0', 'First adapter to use, where the device has several'),
-  threads: oneValueOr('1', 'Threads of one INFER on the CPU'),
   memory: oneValue({
     describe: "Size of each GPU's weights cache",
-    defaultDescription: '8GiB, at most half of the memory',
+    defaultDescription: '8GiB, or what runtime.memoryReserve leaves',
   }),
   'page-size': oneValueOr(DEFAULT_PAGE, 'Size of a page of the weights cache'),
   copies: oneValueOr('1', 'Copies of each profile that a simulated device serves'),
@@ -38,7 +35,6 @@ export interface MachineArgs {
   readonly device: string;
   readonly gpus: string;
   readonly adapter: string;
-  readonly threads: string;
   readonly memory: string | undefined;
   readonly 'page-size': string;
   readonly copies: string;
@@ -48,13 +44,13 @@ export interface MachineArgs {
 /** Reads the models that the flags name, measuring those without a profile. Throws coded errors. */
 export async function machineOptions(
   args: MachineArgs,
+  runtime: RuntimeSettings,
   onProgress: (what: string) => void,
 ): Promise<MachineOptions> {
   const pageBytes = bytes(args['page-size'], 'page-size');
-  const memoryBytes =
-    args.memory === undefined
-      ? Math.min(DEFAULT_MEMORY_BYTES, totalmem() * MOST_SHARE)
-      : bytes(args.memory, 'memory');
+  const devices = machineDevices(args, runtime);
+  const askedBytes = args.memory === undefined ? null : bytes(args.memory, 'memory');
+  const memoryBytes = await weightsCacheBytes(devices, askedBytes, runtime.memoryReserve);
   const pages = Math.floor(memoryBytes / pageBytes);
   if (pages < 1) {
     throw new EscapementError(
@@ -62,15 +58,18 @@ export async function machineOptions(
       `--memory ${args.memory ?? formatBytes(memoryBytes)}: is less than a page (${formatBytes(pageBytes)})`,
     );
   }
-  const devices = machineDevices(args);
-  return { devices, models: await machineModels(args, devices[0], pageBytes, onProgress), pages, pageBytes };
+  return {
+    devices,
+    models: await machineModels(args, devices[0], pageBytes, runtime.precision, onProgress),
+    pages,
+    pageBytes,
+  };
 }
 
-function machineDevices(args: MachineArgs): DeviceSpec[] {
+function machineDevices(args: MachineArgs, runtime: RuntimeSettings): DeviceSpec[] {
   const { device } = args;
   const gpus = wholeNumber(args.gpus, 'gpus', 1);
   const adapter = wholeNumber(args.adapter, 'adapter', 0);
-  const intraOpThreads = wholeNumber(args.threads, 'threads', 1);
   if (device.startsWith(SIMULATED)) {
     const timeScale = Number(args['time-scale']);
     if (!(timeScale >= 0 && Number.isFinite(timeScale)) || args['time-scale'].trim() === '') {
@@ -88,7 +87,7 @@ function machineDevices(args: MachineArgs): DeviceSpec[] {
   return Array.from({ length: gpus }, (_, gpu) => ({
     kind,
     adapter: adapterOf(kind, adapter, gpu),
-    intraOpThreads,
+    session: sessionSettings(runtime),
   }));
 }
 
@@ -101,6 +100,7 @@ async function machineModels(
   args: MachineArgs,
   device: DeviceSpec,
   pageBytes: number,
+  precision: RuntimeSettings['precision'],
   onProgress: (what: string) => void,
 ): Promise<MachineOptions['models']> {
   if (device.kind === 'simulated') {
@@ -116,10 +116,11 @@ async function machineModels(
     );
   }
   const { repositoryModels } = await import('../serving/repository-models.js');
-  return repositoryModels(args.repository, device, pageBytes, onProgress);
+  return repositoryModels(args.repository, device, pageBytes, onProgress, precision);
 }
 
-function bytes(text: string, flag: string): number {
+/** A size from a flag, at least a byte. Throws `E_USAGE`. */
+export function bytes(text: string, flag: string): number {
   let size = 0;
   try {
     size = parseBytes(text);

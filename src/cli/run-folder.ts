@@ -5,7 +5,14 @@ import { dropReport } from '../report/files.js';
 import { withStagedFolder } from './staged-folder.js';
 
 /** All that `--out` of a run may hold beside its report. */
-const RUN_FILES = ['summary.json', 'run.json', 'requests.tsv', 'actions.tsv', 'timeline.json'];
+const RUN_FILES = [
+  'summary.json',
+  'run.json',
+  'requests.tsv',
+  'actions.tsv',
+  'timeline.json',
+  'profile.json',
+];
 
 /**
  * Lets `work` make a run whose logs go to the folder that it is given, adds the results and puts all of it to `out`,

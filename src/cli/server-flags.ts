@@ -2,13 +2,15 @@ import { readFile } from 'node:fs/promises';
 import type { Options } from 'yargs';
 import { EscapementError } from '../core/errors.js';
 import { fileProblem } from '../experiment/files.js';
-import { loadServerSettings } from '../experiment/server-settings.js';
+import { loadServerSettings, type ServerSettings } from '../experiment/server-settings.js';
 import { parseBytes, parseDuration } from '../experiment/units-text.js';
+import type { ProfileControl } from '../live/profiler/profile-control.js';
 import { createLog, LOG_LEVELS, type LogLevel } from '../live/telemetry/log.js';
 import type { WorkerLink } from '../live/worker-link.js';
 import type { Server, ServerOptions } from '../serving/server.js';
 import { manyValues, oneValue, oneValueOr, wholeNumber } from './args.js';
 import { EXIT_INTERRUPTED } from './exit-codes.js';
+import { settingsSources } from './runtime-flags.js';
 import { packageVersion } from './version.js';
 
 /** Flags of every process that listens. */
@@ -27,7 +29,9 @@ export const listenFlags = {
 
 /** Flags of whatever runs a controller: `serve` and `controller`. */
 export const serverFlags = {
-  experiment: oneValue({ describe: 'Experiment file that it was tuned with: its slo, policy and admission' }),
+  experiment: oneValue({
+    describe: 'Experiment file that it was tuned with: its slo, policy, admission and runtime',
+  }),
   set: manyValues({ describe: 'Override one of those, e.g. --set policy.scheduleAhead=5ms' }),
   'http-port': oneValueOr('8000', 'Port for HTTP; off: none, 0: any free one'),
   'grpc-port': oneValueOr('8001', 'Port for gRPC; off: none, 0: any free one'),
@@ -72,13 +76,14 @@ export interface Workers {
 export async function runServer(
   role: string,
   args: ServerArgs,
-  startWorkers: () => Promise<Workers>,
+  startWorkers: (settings: ServerSettings) => Promise<Workers>,
 ): Promise<void> {
   const { startServer } = await import('../serving/server.js');
   const options = await serverOptions(role, args);
   const drainNs = durationOf(args.drain, 'drain');
-  const workers = await startWorkers();
   let server: Server | null = null;
+  recordOnSignal(() => server?.profiler ?? null);
+  const workers = await startWorkers(options.settings);
   try {
     server = await startServer({ ...options, links: workers.links });
     await untilStopped();
@@ -89,9 +94,20 @@ export async function runServer(
   }
 }
 
+/** SIGUSR2 starts recording a timeline, the next one writes it; the log tells. SIGUSR1 is Node's own. */
+function recordOnSignal(control: () => ProfileControl | null): void {
+  // There is no such signal.
+  if (process.platform === 'win32') return;
+  process.on('SIGUSR2', () => {
+    const profiler = control();
+    if (profiler?.recording) profiler.stop().catch(() => {});
+    else profiler?.start('all');
+  });
+}
+
 async function serverOptions(role: string, args: ServerArgs): Promise<Omit<ServerOptions, 'links'>> {
   return {
-    settings: await loadServerSettings(args.experiment ?? null, args.set),
+    settings: await loadServerSettings(settingsSources(args)),
     host: args.host,
     httpPort: portOf(args['http-port'], 'http-port'),
     grpcPort: portOf(args['grpc-port'], 'grpc-port'),

@@ -276,6 +276,6 @@ export class Worker {
 }
 
 /** Which lane an action runs on. */
-export function laneOf(action: Action): Lane {
+export function laneOf(action: Pick<Action, 'kind'>): Lane {
   return action.kind === INFER ? LANE_EXEC : LANE_WEIGHTS;
 }

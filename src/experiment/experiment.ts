@@ -4,6 +4,7 @@ import type { PolicyOptions } from '../policies/entry.js';
 import type { ConditionsChange } from '../sim/simulator.js';
 import type { ModelSpread } from '../sim/spread.js';
 import type { WorkloadSpec } from '../workload/spec.js';
+import type { RuntimeSettings } from './runtime-settings.js';
 import type { LIVE_DEVICES } from './schema-live.js';
 
 /** One run, checked and in canonical units: what an experiment file says after defaults and overrides. */
@@ -32,6 +33,7 @@ export interface Experiment {
   readonly checks: boolean;
   readonly output: OutputConfig;
   readonly live: LiveConfig;
+  readonly runtime: RuntimeSettings;
 }
 
 export interface ClusterConfig {
@@ -77,8 +79,6 @@ export interface NoiseConfig {
 /** How the experiment runs live; nothing in a simulation depends on it. */
 export interface LiveConfig {
   readonly device: (typeof LIVE_DEVICES)[number];
-  /** Threads of one INFER on the CPU. */
-  readonly threads: number;
   /** Simulated devices take this many times as long as the profiles say. */
   readonly timeScale: number;
 }

@@ -3,6 +3,7 @@ import { basename, extname } from 'node:path';
 import { type ErrorPlace, EscapementError } from '../core/errors.js';
 import { selectModels } from '../workload/select-models.js';
 import { readDocument, type SourceDocument } from './document.js';
+import type { EnvironmentOverride } from './environment.js';
 import type { Experiment } from './experiment.js';
 import { fileProblem } from './files.js';
 import { finishWorkloads } from './finish-workloads.js';
@@ -13,13 +14,18 @@ import { validate } from './validate.js';
 
 /**
  * Reads an experiment file, applies overrides such as `policy.maxBatch=4` or `workload.0.rate=600/s`, checks
- * it and reads the models that it names. Paths, also those of overrides, are relative to the file. Throws an
- * EscapementError with file, line and key (or the override) of the first mistake.
+ * it and reads the models that it names. Paths, also those of overrides, are relative to the file. What the environment
+ * says of `runtime` comes between the two; only what runs live asks it, so that a simulation is the same anywhere.
+ * Throws an EscapementError with file, line and key (or the override) of the first mistake.
  *
  *     const experiment = await loadExperiment('experiments/azure.yaml', ['slo=50ms']);
  */
-export async function loadExperiment(path: string, overrides: readonly string[] = []): Promise<Experiment> {
-  return buildExperiment(await readExperimentSource(path), overrides);
+export async function loadExperiment(
+  path: string,
+  overrides: readonly string[] = [],
+  environment: readonly EnvironmentOverride[] = [],
+): Promise<Experiment> {
+  return buildExperiment(await readExperimentSource(path), overrides, environment);
 }
 
 /** The same from a text; `file` is for messages, paths and the default name. */
@@ -45,9 +51,10 @@ export function parseExperimentSource(text: string, file: string): SourceDocumen
 export async function buildExperiment(
   source: SourceDocument,
   overrides: readonly string[],
+  environment: readonly EnvironmentOverride[] = [],
 ): Promise<Experiment> {
   const { file } = source;
-  const overridden = applyOverrides(source, overrides);
+  const overridden = applyOverrides(source, overrides, environment);
   const { tree, placeOf } = overridden;
   const config = validate(experimentSchema, tree, placeOf);
   const { output } = config;
@@ -56,7 +63,12 @@ export async function buildExperiment(
   const models = await buildModels(config.models, {
     file,
     cluster: config.cluster,
-    device: device === 'simulated' ? 'cpu' : device,
+    device: {
+      kind: device === 'simulated' ? 'cpu' : device,
+      adapter: 0,
+      session: config.runtime,
+    },
+    precision: config.runtime.precision,
     placeOf: (index, key) => placeOf(['models', index, ...(key === undefined ? [] : [key])]),
   });
   const names = models.map(({ spec }) => spec.name);
@@ -74,7 +86,10 @@ export async function buildExperiment(
   return {
     name: config.name ?? basename(file, extname(file)),
     file,
-    source: { text: source.text, overrides },
+    source: {
+      text: source.text,
+      overrides: [...environment.map(({ key, value }) => `${key}=${value}`), ...overrides],
+    },
     seed: config.seed,
     cluster: config.cluster,
     models: models.map(({ spec }) => spec),
@@ -88,6 +103,7 @@ export async function buildExperiment(
     checks: config.checks,
     output: { requestLog: output.requestLog, actionLog: output.actionLog, timelineNs: output.timeline },
     live: { device, ...live },
+    runtime: config.runtime,
   };
 }
 

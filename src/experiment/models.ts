@@ -7,7 +7,9 @@ import { fitModel } from './fit.js';
 import { readModelsCsv } from './models-csv.js';
 import { onnxFile, readMeasuredProfile, restrictBatches } from './onnx-model.js';
 import { type Profile, profileModel, readProfile } from './profile.js';
+import type { MeasuredDevice } from './profile-file.js';
 import { profileSpread } from './profile-spread.js';
+import type { RuntimeSettings } from './runtime-settings.js';
 import type { ModelsSection } from './schema-models.js';
 import { formatBytes, formatCount } from './units-text.js';
 import { zooModels } from './zoo.js';
@@ -18,7 +20,9 @@ export interface ModelsContext {
   readonly file: string;
   readonly cluster: ClusterConfig;
   /** What the profiles of ONNX models were measured on, where the sections do not name them. */
-  readonly device: string;
+  readonly device: MeasuredDevice;
+  /** Which file of each ONNX model is meant. */
+  readonly precision: RuntimeSettings['precision'];
   /** Where section `index`, or a key of it, is written. */
   placeOf(index: number, key?: string): ErrorPlace;
 }
@@ -97,7 +101,7 @@ async function onnxModels(
   context: ModelsContext,
   index: number,
 ): Promise<BuiltModel[]> {
-  const file = await onnxFile(relativeTo(context.file, section.path));
+  const file = await onnxFile(relativeTo(context.file, section.path), context.precision);
   const profile =
     section.profile === undefined
       ? await readMeasuredProfile(file, context.device, context.placeOf(index, 'path'))

@@ -1,39 +1,43 @@
 import { readdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { type ErrorPlace, EscapementError } from '../core/errors.js';
 import { type Profile, readProfile } from './profile.js';
+import { type MeasuredDevice, profileFileName, settingFlags } from './profile-file.js';
+import type { RuntimeSettings } from './runtime-settings.js';
 
 /** Name of a model's file in its version's folder. */
 const MODEL_FILE = 'model.onnx';
 
 /**
  * The ONNX file that `path` means: itself, or for the folder of a model in a repository (`NAME/VERSION/model.onnx`)
- * that of its highest version. Whether the file exists is not looked at: a simulation does without it.
+ * that of its highest version. The FP16 model lies in a folder `fp16` beside the FP32 one. Whether the file exists is
+ * not looked at: a simulation does without it.
  */
-export async function onnxFile(path: string): Promise<string> {
+export async function onnxFile(path: string, precision: RuntimeSettings['precision']): Promise<string> {
+  const file = await fp32File(path);
+  if (precision === 'fp32' || basename(dirname(file)) === precision) return file;
+  return join(dirname(file), precision, basename(file));
+}
+
+async function fp32File(path: string): Promise<string> {
   if (path.endsWith('.onnx')) return path;
   const entries = await readdir(path).catch(() => [] as string[]);
   const versions = entries.filter((entry) => /^\d+$/.test(entry)).sort((a, b) => Number(b) - Number(a));
   return join(path, versions[0] ?? '1', MODEL_FILE);
 }
 
-/** Where the profile of a model on a device is kept: beside its file. */
-export function profilePathOf(modelFile: string, device: string): string {
-  return join(dirname(modelFile), `profile.${device}.json`);
-}
-
 /** Reads the profile that nobody named. Throws `E_FILE_MISSING` at `place` with the command that makes it. */
 export async function readMeasuredProfile(
   modelFile: string,
-  device: string,
+  device: MeasuredDevice,
   place: ErrorPlace,
 ): Promise<Profile> {
-  const path = profilePathOf(modelFile, device);
+  const path = join(dirname(modelFile), profileFileName(device));
   return readProfile(path).catch((error) => {
     if (!(error instanceof EscapementError) || error.code !== 'E_FILE_MISSING') throw error;
     throw new EscapementError(
       'E_FILE_MISSING',
-      `${path}: no such file: measure the model first, with: escapement profile measure ${modelFile} --device ${device}`,
+      `${path}: no such file: measure the model first, with: escapement profile measure ${modelFile} --device ${device.kind}${settingFlags(device.session)}`,
       place,
     );
   });

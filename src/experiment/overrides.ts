@@ -2,14 +2,23 @@ import { parse } from 'yaml';
 import { type ErrorCode, type ErrorPlace, EscapementError } from '../core/errors.js';
 import { POLICIES } from '../policies/registry.js';
 import { isSection, type Path, type SourceDocument, shortPath, valueAt } from './document.js';
+import type { EnvironmentOverride } from './environment.js';
 import { keysOfKind, WORKLOAD_KEYS } from './schema-workload.js';
 
-/** An experiment file with `--set` overrides applied to it, not validated yet. */
+/** An experiment file with overrides applied to it, not validated yet. */
 export interface OverriddenTree {
   readonly tree: Readonly<Record<string, unknown>>;
   /** Where a mistake at `path` comes from: the override that set it, or file, line and dotted key. */
   placeOf(path: Path): ErrorPlace;
+  /** Who said what stands at `path`; null where nobody did. */
+  originOf(path: Path): Origin | null;
 }
+
+/** Who set a key: a flag, an environment variable, or a line of the file. */
+export type Origin =
+  | { readonly kind: 'flag'; readonly override: string }
+  | { readonly kind: 'environment'; readonly variable: string }
+  | { readonly kind: 'file'; readonly file: string; readonly line?: number };
 
 const POLICY_KIND = 'policy.kind';
 const WORKLOAD_KIND = /^workload(\.\d+)?\.kind$/;
@@ -20,22 +29,27 @@ export function isKindKey(key: string): boolean {
 }
 
 /**
- * Applies overrides of the form `a.b=value`, in order; the value is read as YAML. Items of lists are
- * named by index (`workload.0.rate=600/s`). One that chooses the kind of the policy or of a workload drops the keys
- * set so far that only other kinds have, so that kinds can be compared on one file. Throws `E_USAGE` for one without
- * `=`, `E_CONFIG_KEY` where the path leads through a plain value or past the end of a list.
+ * Applies overrides of the form `a.b=value`, in order, those of the environment before them; values are read as YAML.
+ * Items of lists are named by index (`workload.0.rate=600/s`). One that chooses the kind of the policy or of a workload
+ * drops the keys set so far that only other kinds have, so that kinds can be compared on one file. Throws `E_USAGE` for
+ * one without `=`, `E_CONFIG_KEY` where the path leads through a plain value or past the end of a list.
  */
-export function applyOverrides(source: SourceDocument, overrides: readonly string[]): OverriddenTree {
+export function applyOverrides(
+  source: SourceDocument,
+  overrides: readonly string[],
+  environment: readonly EnvironmentOverride[] = [],
+): OverriddenTree {
   const tree = structuredClone(source.tree);
-  const applied: { readonly text: string; readonly path: Path }[] = [];
-  for (const text of overrides) {
-    const { key, value } = splitOverride(text);
+  const applied: Applied[] = [];
+  for (const override of [...environment.map(ofVariable), ...overrides.map(ofFlag)]) {
+    const { key } = override;
     const path = shortPath(tree, key.split('.'));
-    setAt(tree, path, value, text);
+    const value = yamlOf(override);
+    setAt(tree, path, value, override.place);
     if (key === POLICY_KIND) dropForeign(tree.policy, policyKeys(value), POLICY_KEYS);
     if (WORKLOAD_KIND.test(key))
       dropForeign(valueAt(tree, path.slice(0, -1)), keysOfKind(value), WORKLOAD_KEYS);
-    applied.push({ text, path });
+    applied.push({ ...override, path });
   }
   return {
     tree,
@@ -47,13 +61,57 @@ export function applyOverrides(source: SourceDocument, overrides: readonly strin
       );
       if (culprit !== undefined) {
         const inside = short.slice(culprit.path.length).join('.');
-        return { key: `--set ${culprit.text}${inside === '' ? '' : `: ${inside}`}` };
+        return { key: `${culprit.place}${inside === '' ? '' : `: ${inside}`}` };
       }
       const line = source.lineOf(path);
       const key = short.join('.');
       return { file: source.file, ...(line === undefined ? {} : { line }), ...(key === '' ? {} : { key }) };
     },
+    originOf(path) {
+      const short = shortPath(tree, path);
+      if (valueAt(tree, short) === undefined) return null;
+      const override = applied.findLast(({ path: set }) => startsWith(short, set));
+      if (override !== undefined) return override.origin;
+      const line = source.lineOf(path);
+      return { kind: 'file', file: source.file, ...(line === undefined ? {} : { line }) };
+    },
   };
+}
+
+/** One override, from wherever it comes. */
+interface Override {
+  readonly key: string;
+  /** As written. */
+  readonly text: string;
+  readonly origin: Origin;
+  /** How messages name it. */
+  readonly place: string;
+}
+
+type Applied = Override & { readonly path: Path };
+
+function ofVariable({ variable, key, value }: EnvironmentOverride): Override {
+  return { key, text: value, origin: { kind: 'environment', variable }, place: variable };
+}
+
+function ofFlag(override: string): Override {
+  const match = OVERRIDE.exec(override.trim());
+  if (match === null)
+    throw new EscapementError('E_USAGE', `--set ${override}: write key=value, e.g. --set policy.maxBatch=4`);
+  return {
+    key: match[1]!,
+    text: match[2]!,
+    origin: { kind: 'flag', override },
+    place: `--set ${override}`,
+  };
+}
+
+function yamlOf({ text, place }: Override): unknown {
+  try {
+    return parse(text);
+  } catch {
+    throw problem('E_CONFIG_SYNTAX', place, 'the value is not valid YAML');
+  }
 }
 
 // Nothing that an experiment names starts with an underscore, and `__proto__` must not pass.
@@ -66,21 +124,10 @@ export function isOverrideKey(text: string): boolean {
   return WHOLE_KEY.test(text);
 }
 
-function splitOverride(text: string): { key: string; value: unknown } {
-  const match = OVERRIDE.exec(text.trim());
-  if (match === null)
-    throw new EscapementError('E_USAGE', `--set ${text}: write key=value, e.g. --set policy.maxBatch=4`);
-  try {
-    return { key: match[1]!, value: parse(match[2]!) };
-  } catch {
-    throw problem('E_CONFIG_SYNTAX', text, 'the value is not valid YAML');
-  }
-}
-
-function setAt(tree: Record<string, unknown>, path: Path, value: unknown, text: string): void {
+function setAt(tree: Record<string, unknown>, path: Path, value: unknown, place: string): void {
   let node: Record<string | number, unknown> = tree;
   path.forEach((part, depth) => {
-    if (Array.isArray(node)) checkIndex(node, path, depth, text);
+    if (Array.isArray(node)) checkIndex(node, path, depth, place);
     if (depth === path.length - 1) {
       node[part] = value;
       return;
@@ -90,7 +137,7 @@ function setAt(tree: Record<string, unknown>, path: Path, value: unknown, text: 
     else if (!isSection(child) && !Array.isArray(child)) {
       throw problem(
         'E_CONFIG_KEY',
-        text,
+        place,
         `${path.slice(0, depth + 1).join('.')} is a plain value and has no keys`,
       );
     }
@@ -119,18 +166,18 @@ function isIndex(part: string | number | undefined): boolean {
   return /^\d+$/.test(String(part));
 }
 
-function checkIndex(list: readonly unknown[], path: Path, depth: number, text: string): void {
+function checkIndex(list: readonly unknown[], path: Path, depth: number, place: string): void {
   const name = path.slice(0, depth).join('.');
   const part = String(path[depth]);
-  if (!isIndex(part)) throw problem('E_CONFIG_KEY', text, `${name} is a list: write ${name}.0.${part}`);
+  if (!isIndex(part)) throw problem('E_CONFIG_KEY', place, `${name} is a list: write ${name}.0.${part}`);
   if (Number(part) < list.length) return;
-  throw problem('E_CONFIG_KEY', text, `${name} ends at index ${list.length - 1}`);
+  throw problem('E_CONFIG_KEY', place, `${name} ends at index ${list.length - 1}`);
 }
 
 function startsWith(path: Path, prefix: Path): boolean {
   return prefix.length <= path.length && prefix.every((part, i) => String(part) === String(path[i]));
 }
 
-function problem(code: ErrorCode, override: string, what: string): EscapementError {
-  return new EscapementError(code, what, { key: `--set ${override}` });
+function problem(code: ErrorCode, place: string, what: string): EscapementError {
+  return new EscapementError(code, what, { key: place });
 }

@@ -11,7 +11,6 @@ export const liveSchema = section({
     .describe(
       `What executes the models: ${LIVE_DEVICES.join(', ')}. Absent: cpu where one of them is onnx, else simulated.`,
     ),
-  threads: z.int().min(1).default(1).describe('Threads of one INFER on the CPU.'),
   timeScale: z
     .number()
     .min(0)

@@ -5,6 +5,7 @@ import { clusterSchema } from './schema-cluster.js';
 import { liveSchema } from './schema-live.js';
 import { modelsSchema } from './schema-models.js';
 import { policySchema } from './schema-policy.js';
+import { runtimeSchema } from './schema-runtime.js';
 import { sweepSchema } from './schema-sweep.js';
 import { workloadsSchema } from './schema-workload.js';
 import { parseDuration, show } from './units-text.js';
@@ -44,6 +45,7 @@ export const experimentSchema = section({
   live: liveSchema
     .prefault({})
     .describe('How the experiment runs on real time and real models; simulations do without.'),
+  runtime: runtimeSchema.describe('How models are executed live, see `escapement config`.'),
   sweep: sweepSchema.exactOptional().describe('What `sweep` varies when no --vary is given.'),
 });
 

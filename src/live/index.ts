@@ -5,9 +5,16 @@ export {
   type CoreInputs,
   LiveController,
   type LiveControllerOptions,
-  type LiveEvents,
 } from './controller/live-controller.js';
-export { type DeviceSpec, hasOneLane, PROVIDERS, type Provider } from './device.js';
+export { type LiveEvents, NO_EVENTS } from './controller/live-events.js';
+export {
+  DEFAULT_SESSION,
+  type DeviceSpec,
+  hasOneLane,
+  PROVIDERS,
+  type Provider,
+  type SessionSettings,
+} from './device.js';
 export type { Door, DoorOptions } from './door/door.js';
 export { openGrpcDoor } from './door/grpc-door.js';
 export { openHttpDoor } from './door/http-door.js';

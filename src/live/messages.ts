@@ -28,6 +28,9 @@ export interface ResultMessage {
   readonly status: number;
   readonly beginNs: number;
   readonly endNs: number;
+  /** How long at the begin and at the end of that time tensors were copied into and out of the device; 0 if none were. */
+  readonly copyInNs: number;
+  readonly copyOutNs: number;
   /** Only for an INFER that went well: for each output of the model, `count` requests one after the other. */
   readonly outputs: readonly Uint8Array<ArrayBuffer>[];
   /** What went wrong on the device, for people; empty otherwise. */

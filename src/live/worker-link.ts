@@ -1,4 +1,5 @@
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from './messages.js';
+import type { OperatorProfile } from './profiler/operator-profile.js';
 
 /** What a controller hears of a worker. Never called from within a call of the controller's own. */
 export interface WorkerEvents {
@@ -20,6 +21,13 @@ export interface WorkerLink {
   send(actions: readonly ActionMessage[]): void;
   /** Gives up on a worker that hangs: reports `down`, then tries to bring it `up` again. */
   restart(reason: string): void;
+  /**
+   * Records the operators of INFERs from now on. Does nothing while it is not up, or records already: after it was down
+   * it has to be told again.
+   */
+  startProfile(): void;
+  /** What was recorded, by the controller's clock, if anything was. Never rejects: that operators are lost is logged. */
+  stopProfile(): Promise<OperatorProfile>;
   /** Resolves when the worker was told; no event comes afterwards. */
   close(): Promise<void>;
 }

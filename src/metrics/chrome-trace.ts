@@ -1,24 +1,8 @@
 import { LANE_NAMES } from '../core/action.js';
-import { OutputFile } from '../files/output-file.js';
 import type { TimelineEntry } from './results.js';
+import { processNames, type TraceEvent, type TraceFacts, TraceFile, threadNames } from './trace-file.js';
 
 const US_PER_MS = 1000;
-
-/** One event of the Trace Event Format; `ts` and `dur` are µs. */
-interface TraceEvent {
-  readonly name: string;
-  readonly ph: 'X' | 'M' | 'b' | 'e';
-  readonly pid: number;
-  readonly tid: number;
-  readonly ts?: number;
-  readonly dur?: number;
-  readonly cat?: string;
-  readonly id?: number;
-  readonly args?: Readonly<Record<string, unknown>>;
-}
-
-/** Shown by the viewer as facts about the whole trace, e.g. the seed and the digest. */
-export type TraceFacts = Readonly<Record<string, string | number>>;
 
 /**
  * Writes a timeline for Perfetto (ui.perfetto.dev) and chrome://tracing: one process a GPU, one track
@@ -32,39 +16,22 @@ export function writeChromeTrace(
   entries: readonly TimelineEntry[],
   facts: TraceFacts = {},
 ): void {
-  const file = new OutputFile(path);
-  file.write('{"displayTimeUnit":"ms","otherData":');
-  file.write(JSON.stringify(facts));
-  file.write(',"traceEvents":[');
-  let separator = '\n';
-  const write = (event: TraceEvent): void => {
-    file.write(separator + JSON.stringify(event));
-    separator = ',\n';
-  };
+  const file = new TraceFile(path, facts);
   for (const gpu of new Set(entries.map((entry) => entry.gpu).sort((a, b) => a - b))) {
-    for (const event of namesOf(gpu)) write(event);
+    for (const event of namesOf(gpu)) file.write(event);
   }
   entries.forEach((entry, index) => {
-    write(actionEvent(entry));
-    for (const event of windowEvents(entry, index)) write(event);
+    file.write(actionEvent(entry));
+    for (const event of windowEvents(entry, index)) file.write(event);
   });
-  file.write('\n]}\n');
   file.close();
 }
 
 /** Tells the viewer the names and the order of a GPU's tracks. */
 function namesOf(gpu: number): TraceEvent[] {
   const pid = processOf(gpu);
-  const events: TraceEvent[] = [
-    { name: 'process_name', ph: 'M', pid, tid: 0, args: { name: `GPU ${gpu}` } },
-    { name: 'process_sort_index', ph: 'M', pid, tid: 0, args: { sort_index: gpu } },
-  ];
-  LANE_NAMES.forEach((lane, order) => {
-    const tid = threadOf(gpu, lane);
-    events.push({ name: 'thread_name', ph: 'M', pid, tid, args: { name: lane } });
-    events.push({ name: 'thread_sort_index', ph: 'M', pid, tid, args: { sort_index: order } });
-  });
-  return events;
+  const lanes = LANE_NAMES.flatMap((lane, order) => threadNames(pid, threadOf(gpu, lane), lane, order));
+  return [...processNames(pid, `GPU ${gpu}`, gpu), ...lanes];
 }
 
 function actionEvent(entry: TimelineEntry): TraceEvent {

@@ -4,15 +4,16 @@ import type { DeviceSpec, Provider } from '../live/device.js';
 import type { WorkerModel } from '../live/model.js';
 import { optimizeModel } from '../live/models/optimize.js';
 import { type RepositoryModel, readModelFile } from '../live/models/repository.js';
+import { sessionSettings } from './session-settings.js';
 import { simulatedModel } from './simulated-models.js';
 
 /** The devices that an experiment asks for, one a GPU. */
-export function experimentDevices({ live, cluster }: Experiment): DeviceSpec[] {
-  const { device, threads, timeScale } = live;
+export function experimentDevices({ live, cluster, runtime }: Experiment): DeviceSpec[] {
+  const { device, timeScale } = live;
   return Array.from({ length: cluster.gpus }, (_, gpu) =>
     device === 'simulated'
       ? { kind: device, timeScale }
-      : { kind: device, adapter: device === 'cuda' ? gpu : 0, intraOpThreads: threads },
+      : { kind: device, adapter: device === 'cuda' ? gpu : 0, session: sessionSettings(runtime) },
   );
 }
 

@@ -36,14 +36,14 @@ export async function measureProfile(
 }
 
 /** Names a device for people. */
-export function deviceText({ kind, adapter, intraOpThreads }: OrtDeviceSpec): string {
+export function deviceText({ kind, adapter, session: { intraOpThreads } }: OrtDeviceSpec): string {
   if (kind !== 'cpu') return `${kind}, adapter ${adapter}`;
   const threads = intraOpThreads === 1 ? '1 thread' : `${intraOpThreads} threads`;
   return `${cpus()[0]?.model.trim() ?? 'CPU'}, ${threads}`;
 }
 
 function profileOf(
-  { name, signature, onnxPath }: RepositoryModel,
+  { name, precision, signature, onnxPath }: RepositoryModel,
   batchSizes: readonly number[],
   device: OrtDeviceSpec,
   { load, batches, weightsBytes, inputBytes, outputBytes }: Measurement,
@@ -55,7 +55,7 @@ function profileOf(
     name,
     gpu,
     runtime,
-    precision: signature.inputs[0]?.datatype ?? 'none',
+    precision: precision === 'fp16' ? 'FP16' : (signature.inputs[0]?.datatype ?? 'none'),
     weightsBytes,
     loadMs: load.medianMs,
     loadP99Ms: load.p99Ms,

@@ -2,11 +2,12 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { restrictBatches } from '../experiment/onnx-model.js';
 import { type Profile, profileModel, readProfile } from '../experiment/profile.js';
+import { profileFileName } from '../experiment/profile-file.js';
 import { writeWhole } from '../files/output-file.js';
 import type { OrtDeviceSpec } from '../live/device.js';
 import type { WorkerModel } from '../live/model.js';
 import { optimizeModel } from '../live/models/optimize.js';
-import { profileFileName } from '../live/models/profile-file.js';
+import type { Precision } from '../live/models/precision.js';
 import { type RepositoryModel, readRepository } from '../live/models/repository.js';
 import { measureProfile } from './measure-profile.js';
 
@@ -20,9 +21,10 @@ export async function repositoryModels(
   device: OrtDeviceSpec,
   pageBytes: number,
   say: (what: string) => void,
+  precision: Precision = 'fp32',
 ): Promise<WorkerModel[]> {
   const models: WorkerModel[] = [];
-  for (const model of await readRepository(dir)) {
+  for (const model of await readRepository(dir, precision)) {
     const { kind } = device;
     const { ortPath } = await optimizeModel(model.onnxPath, kind);
     const profile = await profileOf(model, device, say);

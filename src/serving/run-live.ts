@@ -1,3 +1,4 @@
+import { join, resolve } from 'node:path';
 import type { RunObserver } from '../core/observer.js';
 import { NS_PER_S } from '../core/units.js';
 import { Collector } from '../experiment/collector.js';
@@ -6,15 +7,20 @@ import type { Experiment } from '../experiment/experiment.js';
 import { openWorkloads } from '../experiment/open-workloads.js';
 import { Clock } from '../live/clock.js';
 import { Fleet } from '../live/controller/fleet.js';
-import { LiveController, type LiveEvents } from '../live/controller/live-controller.js';
+import { LiveController } from '../live/controller/live-controller.js';
+import { type LiveEvents, NO_EVENTS } from '../live/controller/live-events.js';
 import { JournalWriter } from '../live/journal/journal-writer.js';
 import { type PlayReport, play } from '../live/load/player.js';
 import { openServiceTarget } from '../live/load/service-target.js';
 import { startMachine } from '../live/machine/local-machine.js';
+import { profileName } from '../live/profiler/file-name.js';
+import type { WrittenProfile } from '../live/profiler/profile-control.js';
+import { Recorder } from '../live/profiler/recorder.js';
 import { LocalWorker } from '../live/transport/local-worker.js';
 import { fanOut } from '../metrics/fan-out.js';
 import type { RunResult } from '../metrics/results.js';
 import { experimentDevices, experimentModels } from './experiment-models.js';
+import { createProfiler } from './profiling.js';
 
 export interface RunLiveOptions {
   /** Folder, which must exist, for the logs and the timeline that the experiment asks for. */
@@ -35,6 +41,8 @@ export interface LiveResult {
   readonly deviceErrors: readonly string[];
   /** How late each of the controller's timers was, ns. */
   readonly wakeLatenessNs: readonly number[];
+  /** The timeline, if `runtime.profiler` asks for one. */
+  readonly profile: WrittenProfile | null;
 }
 
 const ASSEMBLE_NS = 30 * NS_PER_S;
@@ -96,11 +104,14 @@ async function runOn(
             journalProblem = error;
           },
         );
+  const recorder = new Recorder((): number => controller.outstandingRequests);
   const events: LiveEvents = {
+    ...NO_EVENTS,
+    stepped: (nowNs, tookNs) => recorder.stepped(nowNs, tookNs),
+    sent: (action) => recorder.sent(action),
+    ran: (action, result) => recorder.ran(action, result),
     wokeLate: (lateNs) => wakeLatenessNs.push(lateNs),
     gpuDown: (gpu, reason) => deviceErrors.add(`GPU ${gpu} was lost: ${reason}`),
-    gpuUp: () => {},
-    worker: () => {},
     deviceError: (gpu, model, error) => deviceErrors.add(`GPU ${gpu}, ${model}: ${error}`),
   };
   const controller = new LiveController({
@@ -110,13 +121,42 @@ async function runOn(
     createPolicy: createPolicyOf(policy),
     defaultSloNs: sloNs,
     admission,
-    observer:
-      options.observer === undefined ? collector.observer : fanOut([collector.observer, options.observer]),
+    observer: fanOut([
+      collector.observer,
+      recorder,
+      ...(options.observer === undefined ? [] : [options.observer]),
+    ]),
     events,
     journal,
     hangNs: HANG_NS,
   });
   collector.watch(controller.core);
+  let profile: WrittenProfile | null = null;
+  let profileProblem: Error | null = null;
+  const { profiler: autostart, profilerDir } = experiment.runtime;
+  const profiler = createProfiler({
+    recorder,
+    links: [link],
+    fleet,
+    cluster,
+    clock,
+    policy: policy.kind,
+    facts: { experiment: experiment.name, seed: experiment.seed },
+    newPath: () =>
+      options.outDir === undefined
+        ? resolve(profilerDir, profileName(performance.timeOrigin + performance.now()))
+        : join(options.outDir, 'profile.json'),
+    events: {
+      started: () => {},
+      written: (written) => {
+        profile = written;
+      },
+      failed: (error) => {
+        profileProblem = error;
+      },
+    },
+  });
+  if (autostart !== 'off') profiler.start(autostart);
   try {
     const models = experiment.models.map(({ name }) => name);
     const played = await play({
@@ -126,15 +166,18 @@ async function runOn(
       onProgress: (nowNs) => options.onProgress?.(Math.min(1, nowNs / durationNs)),
     });
     await controller.drain(DRAIN_NS);
+    await profiler.stop().catch(() => {});
     const { digest } = controller.core;
     await controller.close();
     await journal?.close(digest);
     if (journalProblem !== null) throw journalProblem;
+    if (profileProblem !== null) throw profileProblem;
     return {
       result: collector.finish(digest, played.requests),
       played,
       deviceErrors: [...deviceErrors],
       wakeLatenessNs,
+      profile,
     };
   } catch (error) {
     await controller.close();

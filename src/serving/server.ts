@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { EscapementError } from '../core/errors.js';
 import { NS_PER_MS, NS_PER_S } from '../core/units.js';
@@ -7,15 +8,27 @@ import type { ServerSettings } from '../experiment/server-settings.js';
 import { Clock } from '../live/clock.js';
 import { Fleet } from '../live/controller/fleet.js';
 import { LiveController } from '../live/controller/live-controller.js';
+import { NO_EVENTS } from '../live/controller/live-events.js';
 import type { Door, DoorOptions } from '../live/door/door.js';
 import { openGrpcDoor } from '../live/door/grpc-door.js';
 import { openHttpDoor } from '../live/door/http-door.js';
 import { JournalWriter } from '../live/journal/journal-writer.js';
+import { profileName } from '../live/profiler/file-name.js';
+import type { ProfileControl } from '../live/profiler/profile-control.js';
+import { LONGEST_S, type ProfilerEvents } from '../live/profiler/profiler.js';
+import { Recorder } from '../live/profiler/recorder.js';
+import { describeCluster } from '../live/status/describe-cluster.js';
+import { StatusCollector } from '../live/status/status-collector.js';
 import { registerClusterGauges } from '../live/telemetry/cluster-gauges.js';
 import { ControllerMetrics } from '../live/telemetry/metrics.js';
 import { type MetricsServer, startMetricsServer } from '../live/telemetry/metrics-server.js';
+import { profileRoutes } from '../live/telemetry/profile-routes.js';
 import { createRegistry } from '../live/telemetry/registry.js';
+import { json } from '../live/telemetry/route.js';
+import { registerStageGauge } from '../live/telemetry/stage-gauge.js';
 import type { WorkerLink } from '../live/worker-link.js';
+import { fanOut } from '../metrics/fan-out.js';
+import { createProfiler } from './profiling.js';
 
 export interface ServerOptions {
   readonly links: readonly WorkerLink[];
@@ -51,6 +64,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     const cluster = await fleet.assemble(() => clock.nowNs(), options.startTimeoutNs);
     const registry = createRegistry();
     const metrics = new ControllerMetrics(registry, cluster.spec.models);
+    const collector = new StatusCollector(cluster.spec);
+    const recorder = new Recorder((): number => controller.outstandingRequests);
     const journal =
       options.journal === null
         ? null
@@ -73,10 +88,11 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       createPolicy: createPolicyOf(settings.policy),
       defaultSloNs: settings.sloNs,
       admission: settings.admission,
-      observer: metrics,
+      observer: fanOut([metrics, collector, recorder]),
       journal,
       hangNs: options.hangNs,
       events: {
+        ...NO_EVENTS,
         wokeLate: (lateNs) => metrics.wokeLate(lateNs),
         worker: (worker, up, what) => {
           metrics.setWorkerUp(worker, up);
@@ -86,19 +102,57 @@ export async function startServer(options: ServerOptions): Promise<Server> {
         gpuUp: (gpu) => log.info({ gpu }, 'GPU is there'),
         deviceError: (gpu, model, error) =>
           log.error({ gpu, model, error }, 'the device failed at an action'),
+        stepped: (nowNs, tookNs) => recorder.stepped(nowNs, tookNs),
+        sent: (action) => {
+          collector.sent(action);
+          recorder.sent(action);
+        },
+        ran: (action, result) => {
+          collector.ran(action, result);
+          recorder.ran(action, result);
+        },
       },
     });
     server.controller = controller;
+    const { profiler: autostart, profilerDir } = settings.runtime;
+    const profiler = createProfiler({
+      recorder,
+      links: options.links,
+      fleet,
+      cluster,
+      clock,
+      policy: settings.policy.kind,
+      facts: { escapement: options.serverVersion },
+      newPath: () => resolve(profilerDir, profileName(performance.timeOrigin + performance.now())),
+      events: logged(log),
+    });
+    server.profiler = profiler;
+    if (autostart !== 'off') profiler.start(autostart);
     registerClusterGauges(registry, controller.core);
+    const modelNames = cluster.spec.models.map(({ name }) => name);
+    registerStageGauge(registry, collector.averages, modelNames, () => clock.nowNs());
     const door = { ...options.door, host: options.host, serverVersion: options.serverVersion };
     const common = { ...door, defaultSloNs: settings.sloNs };
     if (options.metricsPort !== null) {
-      const healthy = () => controller.ready;
+      const status = () =>
+        describeCluster({
+          collector,
+          core: controller.core,
+          policy: settings.policy.kind,
+          host: hostname(),
+          ready: controller.ready,
+          workerOf: (gpu) => fleet.nameOf(gpu),
+          nowNs: clock.nowNs(),
+        });
       server.metrics = await startMetricsServer({
         registry,
-        healthy,
+        healthy: () => controller.ready,
         host: options.host,
         port: options.metricsPort,
+        routes: [
+          { path: '/status', method: 'GET', answer: () => json(200, status()) },
+          ...profileRoutes(profiler, options.door.token ?? null),
+        ],
       });
     }
     if (options.httpPort !== null)
@@ -133,6 +187,7 @@ export class Server {
   grpc: Door | null = null;
   metrics: MetricsServer | null = null;
   journal: JournalWriter | null = null;
+  profiler: ProfileControl | null = null;
   private closing: Promise<void> | null = null;
 
   constructor(
@@ -149,10 +204,20 @@ export class Server {
   private async end(drainNs: number): Promise<void> {
     const { controller, http, grpc, metrics, journal, fleet } = this;
     await controller?.drain(drainNs);
+    // Whether it could be written is in the log.
+    await this.profiler?.stop().catch(() => {});
     if (controller === null) await fleet.close();
     else await controller.close();
     await Promise.all([http?.close(drainNs > 0), grpc?.close(drainNs > 0), metrics?.close()]);
     if (controller !== null) await journal?.close(controller.core.digest);
     this.options.log.info({ digest: controller?.core.digest }, 'closed');
   }
+}
+
+function logged(log: Logger): ProfilerEvents {
+  return {
+    started: (mode) => log.info({ mode }, `records a timeline, for ${LONGEST_S} s at most`),
+    written: (profile) => log.info(profile, 'the timeline is written: open it at https://ui.perfetto.dev'),
+    failed: (error) => log.error({ error: error.message }, 'the timeline cannot be written'),
+  };
 }

@@ -80,6 +80,8 @@ function observe(machine: Machine, metrics: WorkerMetrics): Machine {
       metrics.forget();
       return state;
     },
+    startProfile: () => machine.startProfile(),
+    stopProfile: () => machine.stopProfile(),
     close: () => machine.close(),
   };
 }

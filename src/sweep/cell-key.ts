@@ -10,7 +10,7 @@ import type { Experiment } from '../experiment/experiment.js';
 export function cellKey(experiment: Experiment, version: string): string {
   // Neither where the experiment file lies, its comments nor how it would run live matter, but what it says of
   // the simulation.
-  const { file: _, source: __, modelFiles: ___, live: ____, ...said } = experiment;
+  const { file: _, source: __, modelFiles: ___, live: ____, runtime: _____, ...said } = experiment;
   return keyOf(said, experiment, version);
 }
 

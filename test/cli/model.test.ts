@@ -22,6 +22,51 @@ test('make replaces a model only when told to', async () => {
   expect((await make('other', '--seed', '2', '--force')).status).toBe(0);
 });
 
+test('make writes an FP16 model beside the FP32 one, which list shows', async () => {
+  const dir = tempDir();
+  const makeAt = (precision: string, ...flags: string[]) =>
+    runCli([
+      'model',
+      'make',
+      'mlp',
+      '--repository',
+      dir,
+      '--input',
+      '16',
+      '--precision',
+      precision,
+      ...flags,
+    ]);
+  expect((await makeAt('fp16')).stdout).toMatch(/ written to .*mlp\/1\/fp16\/model\.onnx\n$/);
+  const missing = await runCli(['model', 'list', dir]);
+  expect(missing.stderr).toMatch(
+    /^escapement: E_MODEL_FILE: .*escapement model make ARCHITECTURE .*--name mlp$/m,
+  );
+  expect((await makeAt('fp32')).status).toBe(0);
+  expect((await runCli(['model', 'list', dir])).stdout).toMatch(/^mlp +1 +fp32,fp16 +input FP32 16 /m);
+  expect((await makeAt('fp16')).stderr).toMatch(/fp16\/model\.onnx: exists already: --force/);
+  expect((await makeAt('fp16', '--force')).status).toBe(0);
+  expect((await makeAt('bf16')).stderr).toMatch(/^escapement: E_USAGE: --precision bf16: .*fp32, fp16$/m);
+});
+
+test('what is made of an FP16 model lies beside it', async () => {
+  const dir = tempDir();
+  for (const precision of ['fp32', 'fp16']) {
+    const flags = ['--repository', dir, '--input', '16', '--precision', precision];
+    expect((await runCli(['model', 'make', 'mlp', ...flags])).status).toBe(0);
+  }
+  const optimized = await runCli(['model', 'optimize', dir, '--precision', 'fp16']);
+  expect(optimized.stdout).toMatch(/fp16\/cpu-\w+\.ort made\n$/);
+  const flags = ['--set', 'runtime.precision=fp16', '--runs', '2', '--quiet'];
+  expect((await runCli(['profile', 'measure', dir, ...flags])).status).toBe(0);
+  const path = join(dir, 'mlp', '1', 'fp16', 'profile.cpu.json');
+  expect(parseProfile(readFileSync(path, 'utf8'), path)).toMatchObject({
+    name: 'mlp',
+    precision: 'FP16',
+    inputBytes: 64,
+  });
+});
+
 test('make takes names that can be a folder and part of a URL', async () => {
   for (const name of ['../up', 'a b', '.hidden', '']) {
     expect((await make(name)).stderr).toMatch(/^escapement: E_USAGE: --name/);
@@ -31,8 +76,8 @@ test('make takes names that can be a folder and part of a URL', async () => {
 test('list says what each model takes and gives', async () => {
   const { status, stdout } = await runCli(['model', 'list', models]);
   expect(status).toBe(0);
-  expect(stdout).toMatch(/^name +version +inputs +outputs +batch sizes +size$/m);
-  expect(stdout).toMatch(/^small +1 +input FP32 16 +logits FP32 10 +1,2,4,8 +[\d.]+MiB$/m);
+  expect(stdout).toMatch(/^name +version +precisions +inputs +outputs +batch sizes +size$/m);
+  expect(stdout).toMatch(/^small +1 +fp32 +input FP32 16 +logits FP32 10 +1,2,4,8 +[\d.]+MiB$/m);
 });
 
 test('optimize makes what is missing', async () => {
@@ -70,7 +115,17 @@ test('profile measure takes one file, other batch sizes and another place for th
   const dir = tempDir();
   const onnx = writeIn(dir, 'alone.onnx', readFileSync(join(models, 'small', '1', 'model.onnx')));
   const out = join(dir, 'out', 'p.json');
-  const flags = ['--batch-sizes', '1,3', '--runs', '2', '--out', out, '--quiet', '--threads', '2'];
+  const flags = [
+    '--batch-sizes',
+    '1,3',
+    '--runs',
+    '2',
+    '--out',
+    out,
+    '--quiet',
+    '--set',
+    'runtime.intraOpThreads=2',
+  ];
   const { status, stderr } = await runCli(['profile', 'measure', onnx, ...flags]);
   expect([status, stderr]).toEqual([0, '']);
   const profile = parseProfile(readFileSync(out, 'utf8'), out);

@@ -21,6 +21,8 @@ export interface CliRun {
 
 export interface CliOptions {
   readonly cwd?: string;
+  /** On top of the environment of the tests. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Called with what stderr said so far; true sends SIGINT. */
   readonly interruptWhen?: (stderr: string) => boolean;
 }
@@ -28,10 +30,14 @@ export interface CliOptions {
 /** Runs the compiled command line as a child process, as a user would. */
 export function runCli(
   args: readonly string[],
-  { cwd = ROOT, interruptWhen }: CliOptions = {},
+  { cwd = ROOT, env = {}, interruptWhen }: CliOptions = {},
 ): Promise<CliRun> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [MAIN, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [MAIN, ...args], {
+      cwd,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let stdout = '';
     let stderr = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -66,7 +66,7 @@ it('says in one line what is wrong', async () => {
       /E_CONFIG_VALUE: .*twice\.yaml: models: model model-0 has a profile only/,
     ],
     [[file, '--set', 'live.device=tpu'], 12, /E_CONFIG_VALUE: .*live\.device/],
-    [[file, '--set', 'live.threds=2'], 11, /E_CONFIG_KEY: .*threads/],
+    [[file, '--set', 'live.timeSkale=2'], 11, /E_CONFIG_KEY: .*timeScale/],
     [[file, '--journal', '/dev/null/x'], 22, /E_FILE_WRITE: /],
     [['/nowhere.yaml'], 20, /E_FILE_MISSING: \/nowhere\.yaml/],
   ];

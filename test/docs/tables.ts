@@ -2,6 +2,8 @@ import { EXIT_BUG, EXIT_INTERRUPTED, EXIT_OK } from '../../src/cli/exit-codes.js
 import { ERRORS } from '../../src/core/errors.js';
 import { experimentJsonSchema } from '../../src/experiment/json-schema.js';
 import { describeKeys, type KeyDescription } from '../../src/experiment/keys.js';
+import { MXNET_VARIABLES } from '../../src/experiment/mxnet-variables.js';
+import { RUNTIME_SETTINGS } from '../../src/experiment/runtime-settings.js';
 import { formatDuration } from '../../src/experiment/units-text.js';
 import { ACTION_COLUMNS } from '../../src/metrics/action-log.js';
 import type { LogColumn } from '../../src/metrics/log-columns.js';
@@ -16,6 +18,8 @@ const COMMON = ['slo', 'models', 'start', 'name'];
 export const README_TABLES: Readonly<Record<string, string>> = {
   'exit statuses': exitTable(),
   policies: policyTable(),
+  'runtime settings': runtimeTable(),
+  'variables of MXNet': mxnetTable(),
   workloads: workloadTable(),
   'columns of requests.tsv': columnTable(REQUEST_COLUMNS),
   'columns of actions.tsv': columnTable(ACTION_COLUMNS),
@@ -44,6 +48,30 @@ function policyTable(): string {
         defaultOf(option),
         option.describe,
       ]),
+    ]),
+  );
+}
+
+function runtimeTable(): string {
+  return table(
+    ['key', 'default', 'environment variable', 'in MXNet', 'meaning'],
+    RUNTIME_SETTINGS.map(({ key, default: byDefault, environment, mxnet, description }) => [
+      `\`${key}\``,
+      byDefault,
+      `\`${environment}\``,
+      mxnet.replaceAll(/\w+/g, '`$&`'),
+      description.replace(/\.$/, ''),
+    ]),
+  );
+}
+
+function mxnetTable(): string {
+  return table(
+    ['MXNet', 'here', 'remark'],
+    MXNET_VARIABLES.map(({ variable, key, remark }) => [
+      `\`${variable}\``,
+      key === null ? '-' : `\`${key}\``,
+      remark,
     ]),
   );
 }

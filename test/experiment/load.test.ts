@@ -33,7 +33,7 @@ describe('loadExperiment', () => {
       warmupNs: 0,
       checks: false,
       output: { requestLog: true, actionLog: true, timelineNs: [1e9, 2e9] },
-      live: { device: 'simulated', threads: 1, timeScale: 1 },
+      live: { device: 'simulated', timeScale: 1 },
       modelFiles: [null, null],
       spreads: [null, null],
     });

@@ -46,7 +46,26 @@ describe('a model of kind onnx', () => {
     expect([byFolder.modelFiles, byFile.modelFiles]).toEqual([[file], [file]]);
     expect(byFile.models).toEqual(byFolder.models);
     expect(byFolder.models).toMatchObject([{ name: 'resnet18', pages: 3, batchSizes: [1, 2, 4] }]);
-    expect(await onnxFile(join(dir, 'not-made-yet'))).toBe(join(dir, 'not-made-yet', '1', 'model.onnx'));
+    expect(await onnxFile(join(dir, 'not-made-yet'), 'fp32')).toBe(
+      join(dir, 'not-made-yet', '1', 'model.onnx'),
+    );
+  });
+
+  it('is the FP16 file beside it at that precision, with a profile of its own', async () => {
+    const folder = join(dir, 'resnet18', '10', 'fp16');
+    const file = join(folder, 'model.onnx');
+    const half = (path: string) => load(`{ kind: onnx, path: ${path} }`, ['runtime.precision=fp16']);
+    const missing = await rejection(half('resnet18'));
+    expect(missing.code).toBe('E_FILE_MISSING');
+    expect(missing.message).toMatch(
+      /fp16\/profile\.cpu\.json: no such file: .*: escapement profile measure \S+\/10\/fp16\/model\.onnx --device cpu$/,
+    );
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'profile.cpu.json'), JSON.stringify({ ...PROFILE, loadMs: 1 }));
+    for (const path of ['resnet18', 'resnet18/10/model.onnx', 'resnet18/10/fp16/model.onnx']) {
+      const { models, modelFiles } = await half(path);
+      expect([models[0]?.loadNs, modelFiles]).toEqual([1e6, [file]]);
+    }
   });
 
   it('stands beside models that have no file, each with its own', async () => {
@@ -78,10 +97,9 @@ describe('a model of kind onnx', () => {
 
   it('runs on the CPU in live mode unless told otherwise', async () => {
     const models = '{ kind: onnx, path: resnet18 }';
-    expect((await load(models)).live).toEqual({ device: 'cpu', threads: 1, timeScale: 1 });
+    expect((await load(models)).live).toEqual({ device: 'cpu', timeScale: 1 });
     expect((await load(models, ['live.device=simulated', 'live.timeScale=0.1'])).live).toEqual({
       device: 'simulated',
-      threads: 1,
       timeScale: 0.1,
     });
   });

@@ -52,7 +52,7 @@ export async function serve(
   const journal = join(tempDir(), 'run.journal');
   const server = await startServer({
     links: [new LocalWorker(machine)],
-    settings: await loadServerSettings(null, overrides),
+    settings: await loadServerSettings({ file: null, environment: [], overrides }),
     host: '127.0.0.1',
     httpPort: 0,
     grpcPort: 0,

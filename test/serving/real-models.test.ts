@@ -4,7 +4,7 @@ import { type InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseExperiment } from '../../src/experiment/load.js';
 import { makeModel } from '../../src/live/models/make/make-model.js';
-import { profileFileName } from '../../src/live/models/profile-file.js';
+import { profileFileName } from '../../src/experiment/profile-file.js';
 import { readModelFile } from '../../src/live/models/repository.js';
 import { openSession } from '../../src/live/ort/open-session.js';
 import { stream } from '../../src/random/streams.js';

@@ -15,7 +15,7 @@ test('what decides nothing does not change the key: comments, defaults written o
   const plain = await key('');
   expect(await key('# a comment\n')).toBe(plain);
   expect(await key('warmup: 0s\n')).toBe(plain);
-  expect(await key('live: { threads: 2 }\n')).toBe(plain);
+  expect(await key('runtime: { intraOpThreads: 2 }\n')).toBe(plain);
   expect(await key('', { file: 'run.yaml', version: '1' })).toBe(plain);
 });
 

@@ -4,6 +4,7 @@ import { createPolicyOf } from '../../experiment/create-policy.js';
 import { Clock, monotonicNs } from '../../live/clock.js';
 import { Fleet } from '../../live/controller/fleet.js';
 import { LiveController } from '../../live/controller/live-controller.js';
+import { NO_EVENTS } from '../../live/controller/live-events.js';
 import { startMachine } from '../../live/machine/local-machine.js';
 import { LocalWorker } from '../../live/transport/local-worker.js';
 import type { WorkerLink } from '../../live/worker-link.js';
@@ -53,7 +54,7 @@ export async function measureControllerShare(requests: number): Promise<Controll
     defaultSloNs: NS_PER_S,
     admission: 'predict',
     observer: { answered: nothing, completed: nothing },
-    events: { wokeLate: nothing, gpuDown: nothing, gpuUp: nothing, worker: nothing, deviceError: nothing },
+    events: NO_EVENTS,
     journal: null,
     hangNs: 10 * NS_PER_S,
   });
@@ -111,6 +112,14 @@ class ObservedLink implements WorkerLink {
 
   restart(reason: string): void {
     this.link.restart(reason);
+  }
+
+  startProfile(): void {
+    this.link.startProfile();
+  }
+
+  stopProfile(): ReturnType<WorkerLink['stopProfile']> {
+    return this.link.stopProfile();
   }
 
   close(): Promise<void> {

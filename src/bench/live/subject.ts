@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { runCommandLine } from '../../cli/command-line.js';
 import { NS_PER_MS } from '../../core/units.js';
 import type { Experiment } from '../../experiment/experiment.js';
 import { parseExperiment } from '../../experiment/load.js';
-import { profilePathOf } from '../../experiment/onnx-model.js';
 import { type Profile, readProfile } from '../../experiment/profile.js';
-import { hasOneLane, type Provider } from '../../live/device.js';
+import { profileFileName } from '../../experiment/profile-file.js';
+import { DEFAULT_SESSION, hasOneLane, type Provider } from '../../live/device.js';
 
 /** A model that benchmarks run on real weights. */
 export interface Subject {
@@ -33,7 +33,10 @@ export async function prepare(bench: Bench, subject: Subject): Promise<Profile> 
     const options = ['--repository', repository, '--name', name, '--input', String(input)];
     await runCommandLine(['model', 'make', architecture, ...options]);
   }
-  const profilePath = profilePathOf(file, device);
+  const profilePath = join(
+    dirname(file),
+    profileFileName({ kind: device, adapter: 0, session: DEFAULT_SESSION }),
+  );
   if (!existsSync(profilePath)) {
     const measure = ['profile', 'measure', repository, '--model', name, '--device', device];
     await runCommandLine([...measure, ...(bench.quick ? ['--runs', '5', '--batch-sizes', '1,2'] : [])]);
@@ -86,7 +89,7 @@ const WARM_UP = '2s';
 
 /** An experiment over benchmark models, for either clock. */
 export function experimentOf(bench: Bench, load: BenchWorkload): Promise<Experiment> {
-  const device = { kind: bench.device, adapter: 0, intraOpThreads: 1 };
+  const device = { kind: bench.device, adapter: 0, session: DEFAULT_SESSION };
   const { subjects, sloMs, delays = { delayNs: 0, overheadNs: 0 } } = load;
   const models = subjects.map(
     ({ name }) => `  - { kind: onnx, name: ${name}, path: ${join(bench.repository, name)} }`,

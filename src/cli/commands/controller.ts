@@ -24,6 +24,7 @@ export function controllerCommand(cli: Argv): void {
       if (args.worker.length === 0) {
         throw new EscapementError('E_USAGE', '--worker HOST:PORT is missing: name at least one');
       }
+      checkSettings(args.set);
       const { RemoteWorker } = await import('../../live/transport/remote-worker.js');
       const { 'worker-token-file': tokenFile, 'worker-ca': caFile } = args;
       const token =
@@ -42,5 +43,15 @@ export function controllerCommand(cli: Argv): void {
       );
       await runServer('controller', args, async () => ({ links, close: async () => {} }));
     },
+  );
+}
+
+/** What workers do with models is for their own flags to say. */
+function checkSettings(overrides: readonly string[]): void {
+  const foreign = overrides.find((override) => /^\s*runtime\.(?!profiler)/.test(override));
+  if (foreign === undefined) return;
+  throw new EscapementError(
+    'E_USAGE',
+    `--set ${foreign}: a controller runs no models, so give it to its workers`,
   );
 }

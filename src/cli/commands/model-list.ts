@@ -20,7 +20,7 @@ export function modelListCommand(cli: Argv): void {
       const { readRepository } = await import('../../live/models/repository.js');
       process.stdout.write(
         table([
-          ['name', 'version', 'inputs', 'outputs', 'batch sizes', 'size'],
+          ['name', 'version', 'precisions', 'inputs', 'outputs', 'batch sizes', 'size'],
           ...(await readRepository(repository)).map(row),
         ]),
       );
@@ -28,11 +28,12 @@ export function modelListCommand(cli: Argv): void {
   );
 }
 
-function row({ name, version, signature, batchSizes, onnxBytes }: RepositoryModel): string[] {
+function row({ name, version, precisions, signature, batchSizes, onnxBytes }: RepositoryModel): string[] {
   const { inputs, outputs, batched } = signature;
   return [
     name,
     version,
+    precisions.join(','),
     inputs.map(tensorText).join(', '),
     outputs.map(tensorText).join(', '),
     batched ? batchSizes.join(',') : 'none',

@@ -5,7 +5,9 @@ import { EscapementError } from '../../core/errors.js';
 import { formatBytes, formatCount } from '../../experiment/units-text.js';
 import { writeWhole } from '../../files/output-file.js';
 import { ARCHITECTURE_NAMES, makeModel } from '../../live/models/make/make-model.js';
+import { modelFile } from '../../live/models/precision.js';
 import { oneValue, oneValueOr, wholeNumber } from '../args.js';
+import { precisionFlag, precisionOf } from '../precision-flag.js';
 
 /** `escapement model make ARCHITECTURE`: a real architecture with random weights, to try everything with. */
 export function modelMakeCommand(cli: Argv): void {
@@ -25,12 +27,15 @@ export function modelMakeCommand(cli: Argv): void {
           input: oneValueOr('224', 'Image size in pixels; of mlp the number of features'),
           classes: oneValueOr('1000', 'Numbers in the output'),
           seed: oneValueOr('1', 'Every weight follows from it'),
-          force: { type: 'boolean', default: false, describe: 'Replace a model of that name' },
+          precision: precisionFlag,
+          force: { type: 'boolean', default: false, describe: 'Replace a model of that name and precision' },
         })
-        .example('$0 model make resnet18 --repository models --input 64', ''),
+        .example('$0 model make resnet18 --repository models --input 64', '')
+        .example('$0 model make resnet18 --repository models --input 64 --precision fp16', ''),
     (args) => {
       const name = modelName(args.name ?? args.architecture);
-      const path = join(args.repository as string, name, '1', 'model.onnx');
+      const precision = precisionOf(args.precision);
+      const path = modelFile(join(args.repository as string, name, '1'), precision);
       if (existsSync(path) && !args.force) {
         throw new EscapementError('E_FILE_WRITE', 'exists already: --force replaces it', { file: path });
       }
@@ -38,6 +43,7 @@ export function modelMakeCommand(cli: Argv): void {
         input: wholeNumber(args.input, 'input', 1),
         classes: wholeNumber(args.classes, 'classes', 1),
         seed: wholeNumber(args.seed, 'seed', 0),
+        precision,
       });
       writeWhole(path, onnx);
       process.stdout.write(

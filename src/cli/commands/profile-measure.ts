@@ -1,13 +1,16 @@
 import { dirname, join } from 'node:path';
 import type { Argv } from 'yargs';
 import { EscapementError } from '../../core/errors.js';
+import { profileFileName } from '../../experiment/profile-file.js';
+import { loadRuntime } from '../../experiment/server-settings.js';
 import { writeWhole } from '../../files/output-file.js';
-import { profileFileName } from '../../live/models/profile-file.js';
+import type { Precision } from '../../live/models/precision.js';
 import type { RepositoryModel } from '../../live/models/repository.js';
 import type { MeasuredProfile } from '../../serving/measure-profile.js';
 import { oneValue, wholeNumber } from '../args.js';
 import { DEVICE_FLAGS, ortDevice } from '../device-flags.js';
 import { openProgress } from '../progress.js';
+import { runtimeFlags, settingsSources } from '../runtime-flags.js';
 import { table } from '../text-layout.js';
 
 /** `escapement profile measure PATH`: how long a model takes on a device of this machine. */
@@ -25,6 +28,7 @@ export function profileMeasureCommand(cli: Argv): void {
         .options({
           model: oneValue({ describe: 'Only this model of the repository' }),
           ...DEVICE_FLAGS,
+          ...runtimeFlags,
           'batch-sizes': oneValue({
             describe: 'Batch sizes, e.g. 1,2,4,8',
             defaultDescription: 'those of the model',
@@ -41,9 +45,10 @@ export function profileMeasureCommand(cli: Argv): void {
         })
         .example('$0 profile measure models --device cpu', ''),
     async (args) => {
-      const device = ortDevice(args);
+      const runtime = await loadRuntime(settingsSources(args));
+      const device = ortDevice(args, runtime);
       const runs = args.runs === undefined ? null : wholeNumber(args.runs, 'runs', 1);
-      const models = await chosenModels(args.path, args.model);
+      const models = await chosenModels(args.path, args.model, runtime.precision);
       if (args.out !== undefined && models.length > 1) {
         throw new EscapementError('E_USAGE', '--out takes the profile of one model: choose it with --model');
       }
@@ -64,10 +69,16 @@ export function profileMeasureCommand(cli: Argv): void {
   );
 }
 
-async function chosenModels(path: string, name: string | undefined): Promise<RepositoryModel[]> {
+async function chosenModels(
+  path: string,
+  name: string | undefined,
+  precision: Precision,
+): Promise<RepositoryModel[]> {
   const { readModel, readModelFile, readRepository } = await import('../../live/models/repository.js');
   if (!path.endsWith('.onnx')) {
-    return name === undefined ? readRepository(path) : [await readModel(join(path, name))];
+    return name === undefined
+      ? readRepository(path, precision)
+      : [await readModel(join(path, name), precision)];
   }
   if (name === undefined) return [await readModelFile(path)];
   throw new EscapementError('E_USAGE', '--model chooses from a repository, and this is one model');

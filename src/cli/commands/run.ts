@@ -1,6 +1,8 @@
+import { basename, join } from 'node:path';
 import type { Argv } from 'yargs';
 import { EscapementError } from '../../core/errors.js';
 import { NS_PER_MS } from '../../core/units.js';
+import { environmentOverrides } from '../../experiment/environment.js';
 import { loadExperiment } from '../../experiment/load.js';
 import { simulate } from '../../experiment/simulate.js';
 import { checkThreshold, parseThreshold } from '../../metrics/threshold.js';
@@ -48,7 +50,12 @@ export function runCommand(cli: Argv): void {
         );
       }
       const seed = args.seed === undefined ? [] : [`seed=${wholeNumber(args.seed, 'seed', 0)}`];
-      const experiment = await loadExperiment(args.file, [...args.set, ...seed]);
+      const experiment = await loadExperiment(
+        args.file,
+        [...args.set, ...seed],
+        // A simulation is the same wherever it runs.
+        args.mode === 'live' ? environmentOverrides(process.env) : [],
+      );
       const progress = openProgress(args.mode, args.quiet);
       const onProgress = (fraction: number) => progress.update(fraction);
       const run = async (
@@ -70,7 +77,7 @@ export function runCommand(cli: Argv): void {
       }
       const { result } = finished;
       process.stdout.write(args.json ? `${JSON.stringify(result.summary)}\n` : summaryText(result));
-      if (!args.quiet) process.stderr.write(aboutClock(finished));
+      if (!args.quiet) process.stderr.write(aboutClock(finished) + aboutProfile(finished, args.out));
       const checks = thresholds.map((threshold) => checkThreshold(threshold, result.summary));
       const missed = checks.filter(({ ok }) => !ok).map(({ text }) => text);
       if (missed.length > 0) throw new EscapementError('E_THRESHOLD', missed.join('; '));
@@ -91,4 +98,12 @@ function aboutClock({ played, deviceErrors = [], wakeLatenessNs = [] }: Partial<
     sorted.length === 0 ? '' : `live: timers fired p50 ${wake(0.5)}, p99 ${wake(0.99)} late\n`,
     ...deviceErrors.map((error) => `live: ${error}\n`),
   ].join('');
+}
+
+/** Where the timeline is. The folder that it was written to has another name until the run is over. */
+function aboutProfile({ profile = null }: Partial<LiveResult>, out: string | undefined): string {
+  if (profile === null) return '';
+  const { file, seconds, dropped } = profile;
+  const path = out === undefined ? file : join(out, basename(file));
+  return `live: ${seconds.toFixed(1)} s were recorded in ${path}${dropped === 0 ? '' : `, without ${dropped} events`}\n`;
 }

@@ -1,6 +1,7 @@
 import { EscapementError } from '../../core/errors.js';
 import { NS_PER_MS } from '../../core/units.js';
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
+import { mergeProfiles, type OperatorProfile } from '../profiler/operator-profile.js';
 import type { WorkerLink } from '../worker-link.js';
 import { clusterOfWorkers, type WorkerCluster, whyDifferent } from './cluster-of-workers.js';
 
@@ -31,6 +32,8 @@ export class Fleet {
   private memberOf: Member[] = [];
   private isUp: boolean[] = [];
   private events: FleetEvents | null = null;
+  /** Operators are recorded. */
+  private recording = false;
   private memberCameUp: () => void = () => {};
 
   constructor(links: readonly WorkerLink[]) {
@@ -88,6 +91,11 @@ export class Fleet {
     return this.memberOf[gpu].link.name;
   }
 
+  /** Names the GPU's device for people. */
+  deviceOf(gpu: number): string {
+    return this.memberOf[gpu].description?.gpus[this.localGpu(gpu)].name ?? '';
+  }
+
   /** Number of the GPU on its own worker. */
   localGpu(gpu: number): number {
     return gpu - this.memberOf[gpu].firstGpu;
@@ -110,6 +118,18 @@ export class Fleet {
   /** Gives up on the worker of a GPU that does not answer. */
   restart(gpu: number, reason: string): void {
     this.memberOf[gpu].link.restart(reason);
+  }
+
+  /** Records the operators of INFERs from now on, also on workers that come up later. Does nothing while it records. */
+  startProfile(): void {
+    this.recording = true;
+    for (const { link } of this.members) link.startProfile();
+  }
+
+  /** What all workers have recorded, by the controller's clock; nothing of those that went down meanwhile. */
+  async stopProfile(): Promise<OperatorProfile> {
+    this.recording = false;
+    return mergeProfiles(await Promise.all(this.members.map(({ link }) => link.stopProfile())));
   }
 
   async close(): Promise<void> {
@@ -144,6 +164,7 @@ export class Fleet {
 
   private takeOn(member: Member, { present }: WorkerState): void {
     this.events?.worker(member.link.name, true, 'is up');
+    if (this.recording) member.link.startProfile();
     present.forEach((models, local) => {
       const gpu = member.firstGpu + local;
       this.isUp[gpu] = true;

@@ -18,6 +18,7 @@ import { statusName } from '../status-names.js';
 import { fitting, type WorkerCluster } from './cluster-of-workers.js';
 import type { Fleet } from './fleet.js';
 import { actionMessage, scatter, unloadMessage } from './gather.js';
+import type { LiveEvents } from './live-events.js';
 import { Outstanding } from './outstanding.js';
 import { WakeTimer } from './wake-timer.js';
 
@@ -29,16 +30,6 @@ export interface CoreInputs {
   gpuDown(gpu: number): void;
   gpuUp(gpu: number, present: readonly number[]): void;
   step(nowNs: number): void;
-}
-
-/** What happens around the core, for logs and metrics. */
-export interface LiveEvents {
-  /** The timer for the core's next wake-up fired this much after its time. */
-  wokeLate(lateNs: number): void;
-  gpuDown(gpu: number, reason: string): void;
-  gpuUp(gpu: number): void;
-  worker(name: string, up: boolean, what: string): void;
-  deviceError(gpu: number, model: string, error: string): void;
 }
 
 export interface LiveControllerOptions {
@@ -193,6 +184,7 @@ export class LiveController implements InferenceService {
     const nowNs = clock.nowNs();
     journal?.step(nowNs);
     this.core.step(nowNs);
+    this.options.events.stepped(nowNs, clock.nowNs() - nowNs);
     this.results.clear();
     fleet.flush();
     this.timer.set(this.core.nextWakeNs(nowNs));
@@ -201,7 +193,8 @@ export class LiveController implements InferenceService {
 
   private send(action: Action): void {
     this.outstanding.add(action);
-    const { fleet } = this.options;
+    const { fleet, events } = this.options;
+    events.sent(action);
     const { inputs } = this.models[action.model].signature;
     fleet.post(action.gpu, actionMessage(action, fleet.localGpu(action.gpu), inputs, this.pending));
   }
@@ -216,6 +209,7 @@ export class LiveController implements InferenceService {
       }
       this.results.set(result.id, result);
       this.finish(action, result.status, result.beginNs, result.endNs);
+      this.options.events.ran(action, result);
     }
     this.step();
   }

@@ -1,5 +1,5 @@
+import { toHalf } from '../half.js';
 import type { Datatype } from '../model.js';
-import { toHalf } from './half.js';
 import { Refusal, shown } from './refusal.js';
 import { newView, type Views } from './views.js';
 

@@ -1,5 +1,5 @@
+import { fromHalf } from '../half.js';
 import type { Datatype } from '../model.js';
-import { fromHalf } from './half.js';
 import { Refusal, shown } from './refusal.js';
 import { viewOf } from './views.js';
 

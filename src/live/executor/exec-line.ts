@@ -1,23 +1,24 @@
+import type { ResultMessage } from '../messages.js';
+
 /** Who is to move. */
 const IDLE = 0;
 const ASKED = 1;
 const ENDED = 2;
 
-/** Layout in bytes: three times, then two small numbers. */
-const NUMBERS_BYTES = 3 * Float64Array.BYTES_PER_ELEMENT;
+/** Layout in bytes: an id and four times, then two small numbers. */
+const NUMBERS = 5;
+const NUMBERS_BYTES = NUMBERS * Float64Array.BYTES_PER_ELEMENT;
 const CELLS_BYTES = 2 * Int32Array.BYTES_PER_ELEMENT;
 const ID = 0;
 const BEGIN_NS = 1;
 const END_NS = 2;
+const COPY_IN_NS = 3;
+const COPY_OUT_NS = 4;
 const STATE = 0;
 const STATUS = 1;
 
 /** What came of an INFER, without its outputs. */
-export interface ExecEnd {
-  readonly status: number;
-  readonly beginNs: number;
-  readonly endNs: number;
-}
+export type ExecEnd = Pick<ResultMessage, 'status' | 'beginNs' | 'endNs' | 'copyInNs' | 'copyOutNs'>;
 
 /**
  * How an executor thread and a host thread hand the EXEC lane to each other: one INFER at a time, by shared memory.
@@ -29,7 +30,7 @@ export class ExecLine {
   private readonly cells: Int32Array<SharedArrayBuffer>;
 
   constructor(readonly buffer: SharedArrayBuffer = new SharedArrayBuffer(NUMBERS_BYTES + CELLS_BYTES)) {
-    this.numbers = new Float64Array(buffer, 0, 3);
+    this.numbers = new Float64Array(buffer, 0, NUMBERS);
     this.cells = new Int32Array(buffer, NUMBERS_BYTES, 2);
   }
 
@@ -45,9 +46,11 @@ export class ExecLine {
   }
 
   /** By the host thread: the action that was asked for has ended. Raise the signal afterwards. */
-  end({ status, beginNs, endNs }: ExecEnd): void {
+  end({ status, beginNs, endNs, copyInNs, copyOutNs }: ExecEnd): void {
     this.numbers[BEGIN_NS] = beginNs;
     this.numbers[END_NS] = endNs;
+    this.numbers[COPY_IN_NS] = copyInNs;
+    this.numbers[COPY_OUT_NS] = copyOutNs;
     this.cells[STATUS] = status;
     Atomics.store(this.cells, STATE, ENDED);
   }
@@ -56,6 +59,13 @@ export class ExecLine {
   takeEnd(): ExecEnd | null {
     if (Atomics.load(this.cells, STATE) !== ENDED) return null;
     Atomics.store(this.cells, STATE, IDLE);
-    return { status: this.cells[STATUS], beginNs: this.numbers[BEGIN_NS], endNs: this.numbers[END_NS] };
+    const { numbers } = this;
+    return {
+      status: this.cells[STATUS],
+      beginNs: numbers[BEGIN_NS],
+      endNs: numbers[END_NS],
+      copyInNs: numbers[COPY_IN_NS],
+      copyOutNs: numbers[COPY_OUT_NS],
+    };
   }
 }

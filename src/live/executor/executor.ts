@@ -1,4 +1,5 @@
 import type { ActionMessage, ResultMessage } from '../messages.js';
+import { NO_OPERATORS, type OperatorProfile } from '../profiler/operator-profile.js';
 import type { ThreadReport } from './protocol.js';
 import { ThreadSet, type ThreadSetSpec } from './thread-set.js';
 
@@ -66,6 +67,16 @@ export class Executor {
     this.restarting ??= this.restart();
     await this.restarting;
     return this.nothing();
+  }
+
+  /** Records operators from now on, until the threads die or it is stopped. Throws when there is no place for them. */
+  startProfile(): void {
+    this.live?.startProfile();
+  }
+
+  /** Nothing, if none were recorded. Rejects when they cannot be read. */
+  async stopProfile(): Promise<OperatorProfile> {
+    return this.live?.stopProfile() ?? NO_OPERATORS;
   }
 
   /** Ends the threads for good. */

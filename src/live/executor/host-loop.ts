@@ -14,7 +14,13 @@ import { buffersOf } from './transfer.js';
  */
 const LOOK_OUT_NS = 100_000;
 
-/** Runs on a host what the executor thread asks for, until it is told to stop. An INFER comes before all else. */
+/** Where INFERs leave no idle moment, they go on for so many times as long as a step of upkeep has kept them waiting. */
+const PAUSE_AFTER_UPKEEP = 3;
+
+/**
+ * Runs on a host what the executor thread asks for, until it is told to stop. An INFER comes before all else; upkeep of
+ * the sessions is left to moments in which nothing is to be expected.
+ */
 export class HostLoop {
   private readonly port: MessagePort;
   private readonly exec: ExecLine;
@@ -23,6 +29,8 @@ export class HostLoop {
   private readonly staged = new Map<number, HostOrder>();
   /** LOADs and UNLOADs, in the order they came. */
   private readonly orders: HostOrder[] = [];
+  /** When an INFER may be kept waiting for upkeep again. */
+  private upkeepFromNs = 0;
 
   constructor(
     private readonly host: ModelHost,
@@ -36,7 +44,7 @@ export class HostLoop {
   }
 
   async run(): Promise<void> {
-    const { signal } = this;
+    const { host, signal } = this;
     let lookOutUntilNs = 0;
     while (!signal.stopped) {
       const { count } = signal;
@@ -47,9 +55,20 @@ export class HostLoop {
       if (id >= 0) {
         await this.infer(id);
         lookOutUntilNs = monotonicNs() + LOOK_OUT_NS;
+        // Without an idle moment its turn would never come.
+        if (host.hasUpkeep && lookOutUntilNs > this.upkeepFromNs) await this.upkeep();
       } else if (order !== undefined) await this.perform(order);
-      else signal.wait(count, monotonicNs() < lookOutUntilNs ? lookOutUntilNs : Number.POSITIVE_INFINITY);
+      else if (monotonicNs() < lookOutUntilNs) signal.wait(count, lookOutUntilNs);
+      else if (this.staged.size === 0 && host.hasUpkeep) await this.upkeep();
+      else signal.wait(count, Number.POSITIVE_INFINITY);
     }
+  }
+
+  private async upkeep(): Promise<void> {
+    const beginNs = monotonicNs();
+    await this.host.upkeep();
+    const endNs = monotonicNs();
+    this.upkeepFromNs = endNs + PAUSE_AFTER_UPKEEP * (endNs - beginNs);
   }
 
   private drain(): void {
@@ -62,7 +81,7 @@ export class HostLoop {
   private take(message: HostMessage): void {
     const { staged } = this;
     if (message.kind === 'run') this.orders.push(message.order);
-    else if (message.kind === 'stage') staged.set(message.id, message.order);
+    else if (message.kind === 'stage') staged.set(message.order.id, message.order);
     else if (message.kind === 'discard') staged.delete(message.id);
     else for (const id of [...staged.keys()]) if (id !== message.id) staged.delete(id);
   }

@@ -5,15 +5,22 @@ import { EscapementError } from '../../core/errors.js';
 import { invariant } from '../../core/invariant.js';
 import { Signal } from '../signal.js';
 import { HostLoop } from './host-loop.js';
-import { type HostModel, ModelHost } from './model-host.js';
+import type { HostModel } from './host-sessions.js';
+import { ModelHost } from './model-host.js';
+import { OperatorRecorder } from './operator-recorder.js';
 import type { HostedModel, HostThreadData, ThreadReport } from './protocol.js';
+import { RecordSwitch } from './record-switch.js';
 
 const machine = parentPort;
 invariant(machine !== null, 'this file is the entry of a thread');
 const data = workerData as HostThreadData;
 
 try {
-  const host = new ModelHost(data.device, new Map(data.models.map(read)));
+  const control = new RecordSwitch(data.recording);
+  const recorder = new OperatorRecorder(control, data.recordFolder, data.host, (report) =>
+    machine.postMessage(report),
+  );
+  const host = new ModelHost(data.device, new Map(data.models.map(read)), recorder);
   await host.probe();
   machine.postMessage({ kind: 'ready' } satisfies ThreadReport);
   await new HostLoop(host, new Signal(data.signal), data.executor).run();

@@ -4,6 +4,8 @@ import type { ActionMessage, ResultMessage } from '../messages.js';
 /** An action as an executor runs it: with its tensors, and with what went wrong. */
 export class LiveAction extends Action {
   readonly inputs: readonly Uint8Array<ArrayBuffer>[];
+  copyInNs = 0;
+  copyOutNs = 0;
   outputs: readonly Uint8Array<ArrayBuffer>[] = [];
   error = '';
   /** Its inputs are with the thread that runs it, and nobody has used them so far. */
@@ -26,8 +28,9 @@ export class LiveAction extends Action {
   }
 
   toResult(): ResultMessage {
-    const { id, gpu, status, beginNs, endNs, error } = this;
+    const { id, gpu, status, beginNs, endNs, copyInNs, copyOutNs, error } = this;
     // It may have run well and be void all the same, when its weights were given up meanwhile.
-    return { id, gpu, status, beginNs, endNs, outputs: status === STATUS_OK ? this.outputs : [], error };
+    const outputs = status === STATUS_OK ? this.outputs : [];
+    return { id, gpu, status, beginNs, endNs, copyInNs, copyOutNs, outputs, error };
   }
 }

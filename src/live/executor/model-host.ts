@@ -10,26 +10,23 @@ import { EscapementError } from '../../core/errors.js';
 import { invariant } from '../../core/invariant.js';
 import { monotonicNs } from '../clock.js';
 import type { OrtDeviceSpec } from '../device.js';
-import type { WorkerModel } from '../model.js';
-import { ModelSession } from '../ort/session.js';
+import type { SessionRun } from '../ort/session.js';
+import { type HostModel, HostSessions } from './host-sessions.js';
+import type { OperatorRecorder } from './operator-recorder.js';
 import type { HostOrder, HostReport } from './protocol.js';
-
-/** A model as a host thread keeps it. */
-export interface HostModel {
-  readonly model: WorkerModel;
-  /** Its optimised form (`.ort`) in host memory, from which it is loaded in place. */
-  readonly bytes: Uint8Array<ArrayBuffer>;
-}
 
 /** Runs the models of one host thread on their device, one order at a time. Times include copies of tensors. */
 export class ModelHost {
-  private readonly sessions = new Map<number, ModelSession>();
+  private readonly sessions: HostSessions;
 
   constructor(
-    private readonly device: OrtDeviceSpec,
+    device: OrtDeviceSpec,
     /** By index among the models of the machine. */
     private readonly models: ReadonlyMap<number, HostModel>,
-  ) {}
+    private readonly recorder: OperatorRecorder,
+  ) {
+    this.sessions = new HostSessions(device, models, recorder);
+  }
 
   /**
    * Loads one model for a moment: the provider sets itself up in this thread now rather than in the first LOAD, and a
@@ -39,8 +36,7 @@ export class ModelHost {
     const [first] = this.models.keys();
     if (first === undefined) return;
     try {
-      const session = await this.open(first);
-      await session.release();
+      await this.sessions.close(await this.sessions.open(first));
     } catch (error) {
       if (error instanceof EscapementError && error.code === 'E_DEVICE') throw error;
     }
@@ -50,57 +46,60 @@ export class ModelHost {
   async perform(order: HostOrder): Promise<HostReport | null> {
     if (order.kind === LOAD) return this.load(order);
     if (order.kind === INFER) return this.infer(order);
-    await this.unload(order.model).catch(() => {
+    await this.sessions.unload(order.model).catch(() => {
       // The device could not free it in order. It is not used again all the same.
     });
     return null;
+  }
+
+  /** There is something to do when there is time: `upkeep` does a step of it, of some ms. */
+  get hasUpkeep(): boolean {
+    return this.sessions.hasUpkeep;
+  }
+
+  upkeep(): Promise<void> {
+    return this.sessions.upkeep();
   }
 
   private async load({ model, latestNs }: HostOrder): Promise<HostReport> {
     const beginNs = monotonicNs();
     if (beginNs > latestNs) return notRun(STATUS_LOAD_TOO_LATE, beginNs);
     try {
-      await this.unload(model);
-      this.sessions.set(model, await this.open(model));
-      return done(beginNs, []);
+      await this.sessions.load(model);
+      return done(beginNs, NO_TENSORS);
     } catch (error) {
       return failed(beginNs, error);
     }
   }
 
-  private async infer({ model, batchIndex, count, latestNs, inputs }: HostOrder): Promise<HostReport> {
+  private async infer({ id, model, batchIndex, count, latestNs, inputs }: HostOrder): Promise<HostReport> {
     const beginNs = monotonicNs();
     if (beginNs > latestNs) return notRun(STATUS_INFER_TOO_LATE, beginNs);
+    const loaded = this.sessions.get(model);
     try {
-      const session = this.sessions.get(model);
-      invariant(session !== undefined, 'INFER runs on weights that are there');
-      return done(beginNs, await session.run(batchIndex, count, inputs));
+      invariant(loaded !== undefined, 'INFER runs on weights that are there');
+      const report = done(beginNs, await loaded.session.run(batchIndex, count, inputs));
+      this.recorder.ran(loaded.log, id, report);
+      return report;
     } catch (error) {
+      if (loaded?.log) loaded.log.broken = true;
       return failed(beginNs, error);
     }
-  }
-
-  private open(index: number): Promise<ModelSession> {
-    const { model, bytes } = this.models.get(index) as HostModel;
-    return ModelSession.create(bytes, model.signature, model.spec.batchSizes, this.device);
-  }
-
-  private async unload(model: number): Promise<void> {
-    const session = this.sessions.get(model);
-    this.sessions.delete(model);
-    await session?.release();
   }
 }
 
-function done(beginNs: number, outputs: HostReport['outputs']): HostReport {
-  return { status: STATUS_OK, beginNs, endNs: monotonicNs(), outputs, error: '' };
+/** What a LOAD copies and gives. */
+const NO_TENSORS: SessionRun = { outputs: [], copyInNs: 0, copyOutNs: 0 };
+
+function done(beginNs: number, { outputs, copyInNs, copyOutNs }: SessionRun): HostReport {
+  return { status: STATUS_OK, beginNs, endNs: monotonicNs(), copyInNs, copyOutNs, outputs, error: '' };
 }
 
 function notRun(status: number, nowNs: number): HostReport {
-  return { status, beginNs: nowNs, endNs: nowNs, outputs: [], error: '' };
+  return { status, beginNs: nowNs, endNs: nowNs, ...NO_TENSORS, error: '' };
 }
 
 function failed(beginNs: number, error: unknown): HostReport {
   const message = error instanceof Error ? error.message : String(error);
-  return { status: STATUS_DEVICE_ERROR, beginNs, endNs: monotonicNs(), outputs: [], error: message };
+  return { status: STATUS_DEVICE_ERROR, beginNs, endNs: monotonicNs(), ...NO_TENSORS, error: message };
 }

@@ -46,7 +46,7 @@ export class OrtDevice implements Device {
   startInput(action: LiveAction): void {
     action.staged = true;
     this.copyingIn = true;
-    post(this.homeOf(action.model), { kind: 'stage', id: action.id, order: orderOf(action) });
+    post(this.homeOf(action.model), { kind: 'stage', order: orderOf(action) });
   }
 
   startExec(action: LiveAction): void {
@@ -70,7 +70,7 @@ export class OrtDevice implements Device {
   }
 
   unload(model: number): void {
-    const none = { batchIndex: 0, count: 0, latestNs: Number.POSITIVE_INFINITY, inputs: [] };
+    const none = { id: -1, batchIndex: 0, count: 0, latestNs: Number.POSITIVE_INFINITY, inputs: [] };
     post(this.homeOf(model), { kind: 'run', order: { kind: UNLOAD, model, ...none } });
   }
 
@@ -98,11 +98,13 @@ export class OrtDevice implements Device {
     }
   }
 
-  private ended({ status, beginNs, endNs }: ExecEnd, worker: Worker): void {
+  private ended({ status, beginNs, endNs, copyInNs, copyOutNs }: ExecEnd, worker: Worker): void {
     const action = this.executing;
     invariant(action !== null, 'EXEC ends once');
     this.executing = null;
     action.beginNs = beginNs;
+    action.copyInNs = copyInNs;
+    action.copyOutNs = copyOutNs;
     worker.finished(LANE_EXEC, endNs, 1, status);
   }
 
@@ -148,8 +150,8 @@ interface Host {
   replies: number;
 }
 
-function orderOf({ kind, model, batchIndex, count, latestNs, inputs }: LiveAction): HostOrder {
-  return { kind, model, batchIndex, count, latestNs, inputs };
+function orderOf({ id, kind, model, batchIndex, count, latestNs, inputs }: LiveAction): HostOrder {
+  return { id, kind, model, batchIndex, count, latestNs, inputs };
 }
 
 function post({ port, signal }: Host, message: HostMessage): void {

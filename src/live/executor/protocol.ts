@@ -32,10 +32,15 @@ export interface HostLine {
 
 /** What a host thread is started with. */
 export interface HostThreadData {
+  /** Number among the host threads of its GPU. */
+  readonly host: number;
   readonly signal: SignalBuffer;
   readonly executor: HostLine;
   readonly device: OrtDeviceSpec;
   readonly models: readonly HostedModel[];
+  /** Says when to record operators, and where: the folder is there meanwhile. */
+  readonly recording: SharedArrayBuffer;
+  readonly recordFolder: string;
 }
 
 export interface HostedModel {
@@ -55,10 +60,33 @@ export type ThreadReport =
   | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string }
   | { readonly kind: 'results'; readonly results: readonly ResultMessage[] }
   /** By GPU of the thread: models whose weights are present. */
-  | { readonly kind: 'quiesced'; readonly present: readonly (readonly number[])[] };
+  | { readonly kind: 'quiesced'; readonly present: readonly (readonly number[])[] }
+  | RecordedReport;
+
+/** From a host thread to the machine: a recording of operators has ended. */
+export interface RecordedReport {
+  readonly kind: 'recorded';
+  /** That of the switch while it was on. */
+  readonly number: number;
+  readonly logs: readonly RecordedLog[];
+  /** INFERs that ran meanwhile and are in no log. */
+  readonly missed: number;
+}
+
+/** INFERs of one session whose operators onnxruntime has recorded. */
+export interface RecordedLog {
+  /** The profile that onnxruntime wrote. */
+  readonly path: string;
+  /** That many runs in it come before the first INFER. */
+  readonly warmUps: number;
+  /** Three numbers for each INFER: its action, and when it began and ended. */
+  readonly runs: Float64Array;
+}
 
 /** What a host thread is to run on its device. */
 export interface HostOrder {
+  /** Of the action. */
+  readonly id: number;
   readonly kind: ActionKind;
   readonly model: number;
   readonly batchIndex: number;
@@ -72,6 +100,9 @@ export interface HostReport {
   readonly status: number;
   readonly beginNs: number;
   readonly endNs: number;
+  /** Parts of that time, as in the result of the action. */
+  readonly copyInNs: number;
+  readonly copyOutNs: number;
   readonly outputs: readonly Uint8Array<ArrayBuffer>[];
   readonly error: string;
 }
@@ -81,7 +112,7 @@ export type HostMessage =
   /** A LOAD or UNLOAD to run now. */
   | { readonly kind: 'run'; readonly order: HostOrder }
   /** The INFER of an action, to be kept until the exec line asks for it. */
-  | { readonly kind: 'stage'; readonly id: number; readonly order: HostOrder }
+  | { readonly kind: 'stage'; readonly order: HostOrder }
   /** An INFER that will not be asked for. */
   | { readonly kind: 'discard'; readonly id: number }
   /** Nor will any other than this. */

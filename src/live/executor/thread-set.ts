@@ -1,9 +1,13 @@
+import '../ort/no-telemetry.js';
 import { MessageChannel, Worker as Thread, type TransferListItem } from 'node:worker_threads';
 import { EscapementError } from '../../core/errors.js';
 import type { OrtDeviceSpec } from '../device.js';
 import type { WorkerModel } from '../model.js';
+import { NO_OPERATORS, type OperatorProfile } from '../profiler/operator-profile.js';
 import { Signal } from '../signal.js';
+import { COMPILED } from './compiled.js';
 import { ExecLine } from './exec-line.js';
+import { GpuRecorder } from './gpu-recorder.js';
 import type {
   ExecutorOrder,
   ExecutorThreadData,
@@ -30,11 +34,6 @@ export interface ThreadSetEvents {
   died(reason: string): void;
 }
 
-/** Threads run compiled code, also where the rest runs from its source, as in tests. */
-const COMPILED = new URL(
-  import.meta.url.endsWith('.ts') ? '../../../dist/live/executor/' : './',
-  import.meta.url,
-);
 /** How long threads are waited for when they are to end. */
 const STOP_MS = 5_000;
 
@@ -45,6 +44,7 @@ export class ThreadSet {
   private readonly signal = new Signal();
   private readonly hostSignals: Signal[] = [];
   private readonly exits: Promise<void>[] = [];
+  private readonly recorder: GpuRecorder;
   private ready = 0;
   /** It is being stopped, or has died. */
   private over = false;
@@ -53,7 +53,11 @@ export class ThreadSet {
   constructor(
     private readonly spec: ThreadSetSpec,
     private readonly events: ThreadSetEvents,
-  ) {}
+  ) {
+    this.recorder = new GpuRecorder(spec.hosts, () => {
+      for (const signal of this.hostSignals) signal.raise();
+    });
+  }
 
   /** Resolves when all threads are ready. Rejects, with `E_DEVICE` if the device is not there; `stop` it then. */
   start(): Promise<void> {
@@ -95,9 +99,20 @@ export class ThreadSet {
     this.signal.raise();
   }
 
+  /** Records the operators of INFERs from now on. A simulated GPU has none. Throws when there is no place for them. */
+  startProfile(): void {
+    if (this.spec.hosts > 0 && !this.over) this.recorder.start();
+  }
+
+  /** Nothing, if none were recorded. Rejects when they cannot be read. */
+  async stopProfile(): Promise<OperatorProfile> {
+    return this.spec.hosts > 0 ? this.recorder.stop() : NO_OPERATORS;
+  }
+
   /** Lets what runs end, and resolves when the threads have. Nothing is reported any more. */
   async stop(): Promise<void> {
     this.over = true;
+    this.recorder.close();
     for (const signal of [this.signal, ...this.hostSignals]) signal.stop();
     if (await within(Promise.all(this.exits), STOP_MS)) return;
     // A call of the device has not returned: the thread ends when it does. It cannot be cut off before, since
@@ -107,11 +122,15 @@ export class ThreadSet {
 
   private startHost(host: number, signal: Signal, executor: HostLine): void {
     const { gpus, models, hosts } = this.spec;
+    const { control, folder } = this.recorder;
     const data: HostThreadData = {
+      host,
       signal: signal.buffer,
       executor,
       device: gpus[0].device as OrtDeviceSpec,
       models: models.flatMap((model, index) => (index % hosts === host ? [{ index, model }] : [])),
+      recording: control.buffer,
+      recordFolder: folder,
     };
     this.startThread('host-thread.js', data, [executor.port]);
   }
@@ -143,12 +162,14 @@ export class ThreadSet {
     } else if (report.kind === 'failed') {
       this.over = true;
       this.settleStart?.reject(new EscapementError(report.code, report.message));
-    } else this.events.report(report);
+    } else if (report.kind === 'recorded') this.recorder.take(report);
+    else this.events.report(report);
   }
 
   private ended(reason: string): void {
     if (this.over) return;
     this.over = true;
+    this.recorder.close();
     if (this.ready < this.threads.length) this.settleStart?.reject(new Error(reason));
     else this.events.died(reason);
   }

@@ -5,6 +5,7 @@ import type { ThreadSetSpec } from '../executor/thread-set.js';
 import { ownBytes } from '../executor/transfer.js';
 import type { ActionMessage, GpuDescription, WorkerDescription, WorkerState } from '../messages.js';
 import type { WorkerModel } from '../model.js';
+import { mergeProfiles, type OperatorProfile } from '../profiler/operator-profile.js';
 import type { Machine, MachineEvents } from './machine.js';
 
 export interface MachineOptions {
@@ -15,12 +16,7 @@ export interface MachineOptions {
   /** Pages of each GPU's weights cache. */
   readonly pages: number;
   readonly pageBytes: number;
-  /** Threads that run the models of a GPU of onnxruntime, where it bears more than one. */
-  readonly hosts?: number;
 }
-
-/** A LOAD in one of them runs beside an INFER in another: the more there are, the less often two models share one. */
-const MOST_HOSTS = 8;
 
 /**
  * Starts the executors of this process's GPUs. Rejects with `E_DEVICE` if a device is not there or cannot be used
@@ -46,6 +42,8 @@ export class LocalMachine implements Machine {
   private readonly executorOf: readonly Executor[];
   private readonly simulated: readonly boolean[];
   private events: MachineEvents | null = null;
+  /** Begins and ends of recordings so far: one after the other. */
+  private profiling: Promise<void> = Promise.resolve();
 
   constructor(options: MachineOptions) {
     const { devices, models, pages, pageBytes } = options;
@@ -90,6 +88,27 @@ export class LocalMachine implements Machine {
     return { present };
   }
 
+  startProfile(): void {
+    this.profiling = this.profiling.then(() => {
+      for (const executor of this.executors) executor.startProfile();
+    });
+    // What goes wrong is told by `stopProfile`.
+    this.profiling.catch(() => {});
+  }
+
+  stopProfile(): Promise<OperatorProfile> {
+    const stop = () => Promise.all(this.executors.map((executor) => executor.stopProfile()));
+    const stopped = this.profiling.then(stop, async (error) => {
+      await stop();
+      throw error;
+    });
+    this.profiling = stopped.then(
+      () => {},
+      () => {},
+    );
+    return stopped.then(mergeProfiles);
+  }
+
   async close(): Promise<void> {
     this.events = null;
     await Promise.all(this.executors.map((executor) => executor.stop()));
@@ -111,7 +130,7 @@ export class LocalMachine implements Machine {
   }
 }
 
-function threadSets({ devices, models, pages, hosts = MOST_HOSTS }: MachineOptions): ThreadSetSpec[] {
+function threadSets({ devices, models, pages }: MachineOptions): ThreadSetSpec[] {
   const gpus = devices.map((device, gpu) => ({ gpu, device }));
   const simulated = gpus.filter(({ device }) => device.kind === 'simulated');
   const real = gpus.filter(({ device }) => device.kind !== 'simulated');
@@ -119,9 +138,15 @@ function threadSets({ devices, models, pages, hosts = MOST_HOSTS }: MachineOptio
     gpus: [spec],
     models,
     pages,
-    hosts: hasOneLane(spec.device) ? 1 : Math.min(models.length, hosts),
+    hosts: hostsOf(spec.device, models.length),
   }));
   return simulated.length === 0 ? sets : [...sets, { gpus: simulated, models, pages, hosts: 0 }];
+}
+
+/** Threads that own the models of a GPU: the more there are, the less often two models share one. */
+function hostsOf(device: DeviceSpec, models: number): number {
+  if (device.kind === 'simulated') return 0;
+  return hasOneLane(device) ? 1 : Math.min(models, device.session.laneThreads);
 }
 
 function checkDevices({ devices, models }: MachineOptions): void {
@@ -148,5 +173,6 @@ function describe(device: DeviceSpec, pages: number): GpuDescription {
 function deviceName(device: DeviceSpec): string {
   if (device.kind === 'simulated') return 'simulated';
   if (device.kind !== 'cpu') return `${device.kind} adapter ${device.adapter}`;
-  return `cpu, ${device.intraOpThreads} ${device.intraOpThreads === 1 ? 'thread' : 'threads'}`;
+  const { intraOpThreads } = device.session;
+  return `cpu, ${intraOpThreads} ${intraOpThreads === 1 ? 'thread' : 'threads'}`;
 }

@@ -1,4 +1,5 @@
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
+import type { OperatorProfile } from '../profiler/operator-profile.js';
 
 /** What a machine tells whoever drives it. */
 export interface MachineEvents {
@@ -22,5 +23,12 @@ export interface Machine {
    * No result of an action that was submitted before is reported once this has resolved.
    */
   quiesce(): Promise<WorkerState>;
+  /** Records the operators of INFERs from now on, as far as onnxruntime runs them. Does nothing while it records. */
+  startProfile(): void;
+  /**
+   * What was recorded; nothing, if nothing was. A GPU that dies meanwhile takes its recording along. Rejects when what
+   * was recorded cannot be written or read.
+   */
+  stopProfile(): Promise<OperatorProfile>;
   close(): Promise<void>;
 }

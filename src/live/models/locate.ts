@@ -1,8 +1,8 @@
 import { EscapementError } from '../../core/errors.js';
-import type { OrtDeviceSpec } from '../device.js';
+import { DEFAULT_SESSION, type OrtDeviceSpec } from '../device.js';
 
 /** The device on which models are looked at and optimised, whatever device is to run them. */
-export const CPU: OrtDeviceSpec = { kind: 'cpu', adapter: 0, intraOpThreads: 1 };
+export const CPU: OrtDeviceSpec = { kind: 'cpu', adapter: 0, session: DEFAULT_SESSION };
 
 /** Says of which file an error of the model is, unless it says so itself. */
 export async function locate<T>(file: string, work: () => Promise<T>): Promise<T> {

@@ -7,6 +7,7 @@ import { cannotWrite } from '../../files/output-file.js';
 import type { Provider } from '../device.js';
 import { ONNXRUNTIME_VERSION, openSession } from '../ort/open-session.js';
 import { CPU, locate } from './locate.js';
+import { precisionOf } from './weights.js';
 
 export interface OptimizedModel {
   readonly ortPath: string;
@@ -17,8 +18,8 @@ export interface OptimizedModel {
 /**
  * Makes the optimised model (`.ort`) that a device loads in place, next to `onnxPath`, unless it is there. What is
  * optimised depends on onnxruntime and the device, for the CPU also on its make (another one's file would compute
- * nonsense): the file's name says all that. It has the same time as the model that it was made from; when they differ, it is
- * made anew. Throws `E_MODEL_FILE` and `E_FILE_WRITE`.
+ * nonsense): the file's name says all that. It has the same time as the model that it was made from; when they
+ * differ, it is made anew. Throws `E_MODEL_FILE` and `E_FILE_WRITE`, and `E_DEVICE` where a GPU has to be there for it.
  */
 export async function optimizeModel(onnxPath: string, kind: Provider): Promise<OptimizedModel> {
   // For the CPU all optimisations, although they suit its make only: at 64 × 64 MobileNetV2 runs four times as fast
@@ -33,8 +34,9 @@ export async function optimizeModel(onnxPath: string, kind: Provider): Promise<O
   if (timeOf(ortPath) === Math.round(modelMs)) return { ortPath, made: false };
   const partial = `${ortPath}.${process.pid}.partial`;
   try {
+    const optimizer = { ...CPU, kind: optimizerOf(onnxPath, kind) };
     const session = await locate(onnxPath, () =>
-      openSession(onnxPath, CPU, {
+      openSession(onnxPath, optimizer, {
         level,
         savePath: partial,
         config: { save_model_format: 'ORT' },
@@ -52,6 +54,15 @@ export async function optimizeModel(onnxPath: string, kind: Provider): Promise<O
 }
 
 const KEY_DIGITS = 8;
+
+/**
+ * What optimises a model for a device: the CPU, so that the device need not be there, except for FP16 models. The CPU
+ * computes those in FP32, and would write its conversions into the file: measured on webgpu, the device computes in
+ * FP32 then, and MobileNetV2 wrongly.
+ */
+function optimizerOf(onnxPath: string, kind: Provider): Provider {
+  return kind !== 'cpu' && precisionOf(onnxPath) === 'fp16' ? kind : 'cpu';
+}
 
 /** The processor with its instruction sets: under one name clouds offer several. */
 function cpuText(): string {

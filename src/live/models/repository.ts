@@ -1,11 +1,13 @@
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { EscapementError } from '../../core/errors.js';
 import type { ModelSignature } from '../model.js';
 import { openSession } from '../ort/open-session.js';
 import { type Dimensions, readSignature } from '../ort/signature.js';
 import { CPU, locate } from './locate.js';
+import { modelFile, PRECISIONS, type Precision } from './precision.js';
 import { type ModelSettings, readSettings } from './settings.js';
+import { precisionOf } from './weights.js';
 
 /** A model on disk, as far as no device is concerned. */
 export interface RepositoryModel {
@@ -14,6 +16,10 @@ export interface RepositoryModel {
   readonly onnxPath: string;
   /** Size of that file. */
   readonly onnxBytes: number;
+  /** Of its weights. */
+  readonly precision: Precision;
+  /** Precisions in which this version of the model is there. */
+  readonly precisions: readonly Precision[];
   readonly signature: ModelSignature;
   /** Ascending from 1; [1] unless the model is batched. */
   readonly batchSizes: readonly number[];
@@ -26,10 +32,11 @@ export const DEFAULT_BATCH_SIZES: readonly number[] = [1, 2, 4, 8];
 
 /**
  * Reads a repository, ordered by name: each model is a folder `NAME/VERSION/model.onnx`, of which the highest
- * version counts, with optional settings in `NAME/config.yaml`. One model that cannot be served fails the whole,
- * so that nobody finds out later. Throws `E_MODEL_FILE`, and `E_CONFIG_…` for mistakes in settings.
+ * version counts, with optional settings in `NAME/config.yaml`; at FP16 `NAME/VERSION/fp16/model.onnx`. One model that
+ * cannot be served fails the whole, so that nobody finds out later. Throws `E_MODEL_FILE`, and `E_CONFIG_…` for
+ * mistakes in settings.
  */
-export async function readRepository(dir: string): Promise<RepositoryModel[]> {
+export async function readRepository(dir: string, precision: Precision = 'fp32'): Promise<RepositoryModel[]> {
   const names = foldersIn(dir, 'no such folder: name a model repository').filter(
     (name) => !name.startsWith('.'),
   );
@@ -37,18 +44,18 @@ export async function readRepository(dir: string): Promise<RepositoryModel[]> {
     throw problem('has no models: put them into NAME/VERSION/model.onnx, or make one with model make', dir);
   }
   const models: RepositoryModel[] = [];
-  for (const name of names.sort()) models.push(await readModel(join(dir, name)));
+  for (const name of names.sort()) models.push(await readModel(join(dir, name), precision));
   return models;
 }
 
 /** Reads one model of a repository, `dir` being its folder. Throws as `readRepository`. */
-export async function readModel(dir: string): Promise<RepositoryModel> {
+export async function readModel(dir: string, precision: Precision = 'fp32'): Promise<RepositoryModel> {
   const versions = foldersIn(dir, 'no such model').filter((name) => VERSION.test(name));
   if (versions.length === 0) {
     throw problem('has no version: put the model into a folder with a number, such as 1/model.onnx', dir);
   }
   const version = versions.reduce((a, b) => (Number(b) > Number(a) ? b : a));
-  return readModelFile(join(dir, version, MODEL_FILE));
+  return readModelFile(modelFile(join(dir, version), precision));
 }
 
 /**
@@ -56,38 +63,59 @@ export async function readModel(dir: string): Promise<RepositoryModel> {
  * file. Throws as `readRepository`.
  */
 export async function readModelFile(onnxPath: string): Promise<RepositoryModel> {
-  const path = resolve(onnxPath);
-  const version = basename(dirname(path));
-  if (basename(path) !== MODEL_FILE || !VERSION.test(version)) {
-    return describe(basename(path, '.onnx'), '1', onnxPath, { dimensions: {} }, '');
-  }
-  const settingsPath = join(dirname(onnxPath), '..', 'config.yaml');
-  const name = basename(dirname(dirname(path)));
-  return describe(name, version, onnxPath, readSettings(settingsPath), settingsPath);
-}
-
-const MODEL_FILE = 'model.onnx';
-const VERSION = /^\d+$/;
-
-async function describe(
-  name: string,
-  version: string,
-  onnxPath: string,
-  settings: ModelSettings,
-  settingsPath: string,
-): Promise<RepositoryModel> {
+  const place = placeOf(onnxPath);
   const stat = statSync(onnxPath, { throwIfNoEntry: false });
-  if (stat === undefined) throw problem('no such file', onnxPath);
+  if (stat === undefined) throw problem(`no such file${place === null ? '' : howToMake(place)}`, onnxPath);
+  const settingsPath = place === null ? '' : join(place.versionDir, '..', 'config.yaml');
+  const settings: ModelSettings = place === null ? { dimensions: {} } : readSettings(settingsPath);
   const signature = await locate(onnxPath, () => signatureOf(onnxPath, settings.dimensions));
+  const precision = precisionOf(onnxPath);
   return {
-    name,
-    version,
+    name: place?.name ?? basename(onnxPath, '.onnx'),
+    version: place?.version ?? '1',
     onnxPath,
     onnxBytes: stat.size,
+    precision,
+    precisions:
+      place === null
+        ? [precision]
+        : PRECISIONS.filter((each) => existsSync(modelFile(place.versionDir, each))),
     signature,
     batchSizes: batchSizesOf(signature, settings, settingsPath),
     sloNs: settings.slo ?? null,
   };
+}
+
+const VERSION = /^\d+$/;
+
+/** Where in a repository a model's file is. */
+interface ModelPlace {
+  readonly name: string;
+  readonly version: string;
+  readonly versionDir: string;
+  readonly precision: Precision;
+}
+
+/** Null: the file is in no repository. */
+function placeOf(onnxPath: string): ModelPlace | null {
+  const dir = dirname(onnxPath);
+  const versionDirs = { fp32: dir, fp16: join(dir, '..') };
+  for (const precision of PRECISIONS) {
+    const versionDir = versionDirs[precision];
+    const version = basename(resolve(versionDir));
+    if (VERSION.test(version) && resolve(onnxPath) === resolve(modelFile(versionDir, precision))) {
+      return { name: basename(resolve(versionDir, '..')), version, versionDir, precision };
+    }
+  }
+  return null;
+}
+
+/** The command writes version 1. */
+function howToMake({ name, version, versionDir, precision }: ModelPlace): string {
+  if (version !== '1') return ': put the model there';
+  const flags = precision === 'fp32' ? '' : ` --precision ${precision}`;
+  const repository = join(versionDir, '..', '..');
+  return `: put the model there, or make one with: escapement model make ARCHITECTURE --repository ${repository} --name ${name}${flags}`;
 }
 
 async function signatureOf(onnxPath: string, dimensions: Dimensions): Promise<ModelSignature> {

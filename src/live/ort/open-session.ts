@@ -1,17 +1,11 @@
+import './no-telemetry.js';
 import { env, InferenceSession, listSupportedBackends } from 'onnxruntime-node';
 import { EscapementError } from '../../core/errors.js';
 import { type OrtDeviceSpec, PROVIDERS, type Provider } from '../device.js';
+import { type OpenOptions, sessionOptions } from './session-options.js';
 
 /** Version of onnxruntime: optimised models and measured times belong to one. */
 export const ONNXRUNTIME_VERSION = env.versions.common;
-
-export interface OpenOptions {
-  readonly level: 'disabled' | 'basic' | 'extended' | 'all';
-  /** Where to save the optimised model. */
-  readonly savePath?: string;
-  /** Configuration entries `session.*` of onnxruntime. */
-  readonly config?: Readonly<Record<string, string>>;
-}
 
 /**
  * Opens an onnxruntime session on a device, from a file or from bytes. Blocks this thread while it does. Throws
@@ -20,23 +14,12 @@ export interface OpenOptions {
 export async function openSession(
   model: string | Uint8Array,
   device: OrtDeviceSpec,
-  { level, savePath, config = {} }: OpenOptions,
+  open: OpenOptions,
 ): Promise<InferenceSession> {
   checkProvider(device.kind);
   // What matters is thrown. Has an effect before the first session of the process only.
   env.logLevel = 'fatal';
-  // Without it nodes that the device cannot run would run on the CPU, and nobody would know.
-  const noFallback = device.kind === 'cpu' ? {} : { disable_cpu_ep_fallback: '1' };
-  const options: InferenceSession.SessionOptions = {
-    executionProviders: [executionProvider(device)],
-    executionMode: 'sequential',
-    intraOpNumThreads: device.intraOpThreads,
-    interOpNumThreads: 1,
-    graphOptimizationLevel: level,
-    logSeverityLevel: 4,
-    ...(savePath === undefined ? {} : { optimizedModelFilePath: savePath }),
-    extra: { session: { ...config, ...noFallback } },
-  };
+  const options = sessionOptions(device, open);
   try {
     // Two calls, because the types have an overload for each kind of model.
     return await (typeof model === 'string'
@@ -50,6 +33,9 @@ export async function openSession(
 /** What onnxruntime complains about, on one line and without the place in its source. */
 export function onnxruntimeReason(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
+  if (/requires f16 but the device does not support it/.test(message)) {
+    return 'the GPU or its driver cannot compute in FP16, for want of shader-f16: use runtime.precision fp32';
+  }
   return message
     .replaceAll(/\s+/g, ' ')
     .replace(/\S+\.cc:\d+ .*\) (?=\S)/, '')
@@ -65,11 +51,6 @@ function checkProvider(kind: Provider): void {
     'E_DEVICE',
     `onnxruntime-node has no provider ${kind} for ${here}: choose one of ${names.join(', ')}`,
   );
-}
-
-/** Only cuda and dml choose a device by its index; webgpu refuses to be asked. */
-function executionProvider({ kind, adapter }: OrtDeviceSpec): InferenceSession.ExecutionProviderConfig {
-  return kind === 'cuda' || kind === 'dml' ? { name: kind, deviceId: adapter } : kind;
 }
 
 function sessionProblem(error: unknown, kind: Provider): EscapementError {

@@ -1,11 +1,20 @@
 import type { InferenceSession } from 'onnxruntime-node';
 import { EscapementError } from '../../core/errors.js';
 import { invariant } from '../../core/invariant.js';
+import { monotonicNs } from '../clock.js';
 import type { OrtDeviceSpec } from '../device.js';
 import type { ModelSignature } from '../model.js';
 import { onnxruntimeReason, openSession } from './open-session.js';
 import { type NamedTensors, namedTensors, TensorBuffer } from './tensors.js';
 import { keepDevice, warmUpSizes } from './warm-up.js';
+
+/** What a run gave, and how long tensors were copied at its begin and at its end. */
+export interface SessionRun {
+  /** For each output the bytes of all requests one after the other. */
+  readonly outputs: Uint8Array<ArrayBuffer>[];
+  readonly copyInNs: number;
+  readonly copyOutNs: number;
+}
 
 /**
  * A model whose weights are on a device, ready to run at each of its batch sizes. `create`, `run` and `release`
@@ -22,6 +31,8 @@ export class ModelSession {
     readonly modelBytes: Uint8Array,
     signature: ModelSignature,
     batchSizes: readonly number[],
+    /** How often it was run before it was ready, to warm up. */
+    readonly warmUps: number,
   ) {
     const maxBatchSize = batchSizes[batchSizes.length - 1];
     this.inputs = signature.inputs.map((input) => new TensorBuffer(input, maxBatchSize));
@@ -36,7 +47,8 @@ export class ModelSession {
   /**
    * Loads `modelBytes`, an optimised model (`.ort`), and warms it up where that is needed, so that its first run
    * takes no longer than later ones. Pass the same bytes object at later loads: what was compiled for it is kept.
-   * `batchSizes` ascend; they are [1] unless the model is batched. Throws `E_DEVICE` when the device
+   * `batchSizes` ascend; they are [1] unless the model is batched. With `profilePrefix` onnxruntime records its operators
+   * until `endProfiling`, which slows it down. Throws `E_DEVICE` when the device
    * is not there, and `E_MODEL_FILE` when it cannot run the model.
    */
   static async create(
@@ -44,12 +56,13 @@ export class ModelSession {
     signature: ModelSignature,
     batchSizes: readonly number[],
     device: OrtDeviceSpec,
+    profilePrefix?: string,
   ): Promise<ModelSession> {
     await keepDevice(device);
     const config = { use_ort_model_bytes_directly: '1', use_ort_model_bytes_for_initializers: '1' };
-    const session = await openSession(modelBytes, device, { level: 'disabled', config });
-    const model = new ModelSession(session, modelBytes, signature, batchSizes);
+    const session = await openSession(modelBytes, device, { level: 'disabled', config, profilePrefix });
     const sizes = warmUpSizes(modelBytes, batchSizes.length, device);
+    const model = new ModelSession(session, modelBytes, signature, batchSizes, sizes);
     try {
       for (const batch of model.batches.slice(0, sizes)) await model.execute(batch);
     } catch (error) {
@@ -61,23 +74,27 @@ export class ModelSession {
 
   /**
    * Runs `count` requests, at most the batch size; the rest of the batch is zeros. `inputs` holds for each input
-   * the bytes of `count` requests one after the other, the answer the same for each output. Throws `E_MODEL_FILE`
-   * when the model fails.
+   * the bytes of `count` requests one after the other. Throws `E_MODEL_FILE` when the model fails.
    */
-  async run(
-    batchIndex: number,
-    count: number,
-    inputs: readonly Uint8Array[],
-  ): Promise<Uint8Array<ArrayBuffer>[]> {
+  async run(batchIndex: number, count: number, inputs: readonly Uint8Array[]): Promise<SessionRun> {
     const batch = this.batches[batchIndex];
+    const beginNs = monotonicNs();
     for (let i = 0; i < this.inputs.length; i++) {
       const { bytes, signature } = this.inputs[i];
       invariant(inputs[i].length === count * signature.bytes, 'an input has the bytes of all requests');
       bytes.set(inputs[i]);
       bytes.fill(0, count * signature.bytes, batch.size * signature.bytes);
     }
+    const copyInNs = monotonicNs() - beginNs;
     await this.execute(batch);
-    return this.outputs.map(({ bytes, signature }) => bytes.slice(0, count * signature.bytes));
+    const executedNs = monotonicNs();
+    const outputs = this.outputs.map(({ bytes, signature }) => bytes.slice(0, count * signature.bytes));
+    return { outputs, copyInNs, copyOutNs: monotonicNs() - executedNs };
+  }
+
+  /** Writes the profile, to PREFIX_TIME.json; where it cannot, there is none. From then on it runs as fast as any. */
+  endProfiling(): void {
+    this.session.endProfiling();
   }
 
   /** Frees what the model takes on the device. Nothing may be called afterwards. */

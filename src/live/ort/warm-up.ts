@@ -36,7 +36,8 @@ const compiled = new WeakSet<Uint8Array>();
 
 let keeper: InferenceSession | null = null;
 
-function smallestModel(): Uint8Array {
+/** One operator on one number. */
+export function smallestModel(): Uint8Array {
   const graph = new OnnxGraph('keeper');
   graph.node('Relu', [graph.input('input', [1])], {}, 'output');
   graph.output('output', [1]);

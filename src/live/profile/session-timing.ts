@@ -1,10 +1,12 @@
 import { MIB, NS_PER_S } from '../../core/units.js';
-import { type Random, stream } from '../../random/streams.js';
+import { stream } from '../../random/streams.js';
 import { monotonicNs } from '../clock.js';
 import type { OrtDeviceSpec } from '../device.js';
 import type { ModelSignature } from '../model.js';
 import { ModelSession } from '../ort/session.js';
 import { type Durations, summarize } from './durations.js';
+import { randomInputs } from './random-inputs.js';
+import type { OnProgress } from './thread-call.js';
 
 export interface TimingSpec {
   readonly signature: ModelSignature;
@@ -36,7 +38,7 @@ export interface BatchTiming extends Durations {
 export async function timeSession(
   modelBytes: Uint8Array,
   spec: TimingSpec,
-  onProgress: (share: number, next: string) => void,
+  onProgress: OnProgress,
 ): Promise<Timing> {
   const { signature, batchSizes, device } = spec;
   const steps = batchSizes.length + 1;
@@ -124,15 +126,4 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   const beginNs = monotonicNs();
   await work();
   return monotonicNs() - beginNs;
-}
-
-/** Numbers from −1 to 1, since zeros could be faster; whole numbers are 0, since they may be indexes of a table. */
-function randomInputs({ inputs }: ModelSignature, batchSize: number, random: Random): Uint8Array[] {
-  return inputs.map(({ datatype, bytes }) => {
-    const memory = new Uint8Array(bytes * batchSize);
-    if (datatype !== 'FP32' && datatype !== 'FP64') return memory;
-    const values = datatype === 'FP32' ? new Float32Array(memory.buffer) : new Float64Array(memory.buffer);
-    for (let i = 0; i < values.length; i++) values[i] = 2 * random() - 1;
-    return memory;
-  });
 }

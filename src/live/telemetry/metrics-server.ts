@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import { EscapementError } from '../../core/errors.js';
+import { json, type Reply, type Route, text } from './route.js';
 
 /** Scrapes come a few times a minute; whoever holds more connections than this is no monitoring system. */
 const MOST_CONNECTIONS = 64;
@@ -14,6 +15,8 @@ export interface MetricsServerOptions {
   readonly port: number;
   /** What `/healthz` says. */
   readonly healthy: () => boolean;
+  /** What is answered besides: a controller's status and profiling. */
+  readonly routes?: readonly Route[];
 }
 
 export interface MetricsServer {
@@ -21,11 +24,15 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
-/** Serves `GET /metrics` in Prometheus' text format, and `GET /healthz`: 200 or 503. Throws `E_LISTEN`. */
+/**
+ * Serves `GET /metrics` in Prometheus' text format, `GET /healthz`: 200 or 503, `GET /clock`: the wall clock in µs since
+ * 1970, and further routes. Throws `E_LISTEN`.
+ */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
+  const routes = [...ownRoutes(options), ...(options.routes ?? [])];
   const server = createServer((request, response) => {
     // A metric that cannot be computed must not cost the process.
-    answer(request, response, options).catch((error) => send(response, 500, `${error}\n`));
+    answer(request, response, routes).catch((error) => send(response, text(500, String(error))));
   });
   server.maxConnections = MOST_CONNECTIONS;
   server.requestTimeout = REQUEST_TIMEOUT_MS;
@@ -35,27 +42,53 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   return { port, close: () => close(server) };
 }
 
+function ownRoutes({ registry, healthy }: MetricsServerOptions): Route[] {
+  return [
+    {
+      path: '/metrics',
+      method: 'GET',
+      answer: async () => ({
+        status: 200,
+        contentType: registry.contentType,
+        body: await registry.metrics(),
+      }),
+    },
+    {
+      path: '/healthz',
+      method: 'GET',
+      answer: () => (healthy() ? text(200, 'ok') : text(503, 'not ready')),
+    },
+    { path: '/clock', method: 'GET', answer: () => json(200, { unixUs: unixUs() }) },
+  ];
+}
+
 async function answer(
-  { method, url }: IncomingMessage,
+  { method, url = '', headers }: IncomingMessage,
   response: ServerResponse,
-  { registry, healthy }: MetricsServerOptions,
+  routes: readonly Route[],
 ): Promise<void> {
-  const path = url?.split('?')[0];
-  if (path !== '/metrics' && path !== '/healthz') {
-    send(response, 404, 'there are /metrics and /healthz\n');
-  } else if (method !== 'GET' && method !== 'HEAD') {
-    send(response.setHeader('allow', 'GET, HEAD'), 405, 'only GET\n');
-  } else if (path === '/healthz') {
-    const ok = healthy();
-    send(response, ok ? 200 : 503, ok ? 'ok\n' : 'not ready\n');
+  const [path, query] = url.split('?');
+  const route = routes.find((each) => each.path === path);
+  if (route === undefined) {
+    const paths = routes.map((each) => each.path).join(', ');
+    send(response, text(404, `only ${paths} are here; for /status and /profile ask the controller`));
+  } else if (method !== route.method && !(method === 'HEAD' && route.method === 'GET')) {
+    response.setHeader('allow', route.method === 'GET' ? 'GET, HEAD' : route.method);
+    send(response, text(405, `only ${route.method}`));
   } else {
-    send(response.setHeader('content-type', registry.contentType), 200, await registry.metrics());
+    const { authorization } = headers;
+    const reply = await route.answer({ query: new URLSearchParams(query), authorization });
+    if (reply.status === 401) response.setHeader('www-authenticate', 'Bearer');
+    send(response, reply);
   }
 }
 
-function send(response: ServerResponse, status: number, body: string): void {
-  if (!response.hasHeader('content-type')) response.setHeader('content-type', 'text/plain; charset=utf-8');
-  response.statusCode = status;
+function unixUs(): number {
+  return (performance.timeOrigin + performance.now()) * 1000;
+}
+
+function send(response: ServerResponse, { status, contentType, body }: Reply): void {
+  response.writeHead(status, { 'content-type': contentType });
   response.end(body);
 }
 

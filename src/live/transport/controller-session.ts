@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { type ServerDuplexStream, status } from '@grpc/grpc-js';
 import { monotonicNs } from '../clock.js';
 import type { ResultMessage } from '../messages.js';
@@ -6,6 +7,7 @@ import { chunk, tensorBytes } from './chunks.js';
 import { tokensMatch } from './credentials.js';
 import type { Driver, DriverSeat } from './driver-seat.js';
 import { actionFromWire } from './from-wire.js';
+import { operatorsToWire } from './operator-chunks.js';
 import {
   type ControllerMessage,
   type Hello,
@@ -36,6 +38,7 @@ export class ControllerSession implements Driver {
   private quiesceNumber = 0;
   private idle = false;
   private over = false;
+  private recording = false;
   /** Largest message that the controller takes. */
   private mostBytes = 0;
 
@@ -89,6 +92,8 @@ export class ControllerSession implements Driver {
     else if (message.body === 'ping')
       this.send({ body: 'pong', pong: { sentNs: message.ping.sentNs, workerNs: monotonicNs() } });
     else if (message.body === 'quiesce') this.quiesce(message.quiesce.number);
+    else if (message.body === 'startProfile') this.startProfile();
+    else if (message.body === 'stopProfile') void this.stopProfile(message.stopProfile.number);
     else if (message.body === 'bye') this.hangUp();
   }
 
@@ -135,6 +140,26 @@ export class ControllerSession implements Driver {
     machine.submit(actions.map(actionFromWire));
   }
 
+  private startProfile(): void {
+    this.recording = true;
+    this.options.seat.machine.startProfile();
+  }
+
+  private async stopProfile(number: number): Promise<void> {
+    this.recording = false;
+    try {
+      const { operators, dropped } = await this.options.seat.machine.stopProfile();
+      for (const part of operatorsToWire(number, operators)) {
+        this.send({ body: 'operators', operators: part });
+        // Results go in between.
+        await setImmediate();
+      }
+      this.send({ body: 'profileEnd', profileEnd: { number, dropped, error: '' } });
+    } catch (error) {
+      this.send({ body: 'profileEnd', profileEnd: { number, dropped: 0, error: (error as Error).message } });
+    }
+  }
+
   private send(message: WorkerMessage): void {
     if (!this.over) this.options.call.write(message);
   }
@@ -154,6 +179,8 @@ export class ControllerSession implements Driver {
     this.over = true;
     clearTimeout(this.helloTimeout);
     this.log(why);
+    // Nobody will ask for it.
+    if (this.recording) this.options.seat.machine.stopProfile().catch(() => {});
     this.options.seat.leave(this);
     this.options.ended(this);
   }

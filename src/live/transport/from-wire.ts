@@ -29,6 +29,8 @@ export function resultFromWire(result: WireResult): ResultMessage {
     status: result.status,
     beginNs: result.beginNs,
     endNs: result.endNs,
+    copyInNs: result.copyInNs,
+    copyOutNs: result.copyOutNs,
     outputs: result.outputs.map(owned),
     error: result.error,
   };

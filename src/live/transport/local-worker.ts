@@ -2,6 +2,7 @@ import { invariant } from '../../core/invariant.js';
 import { monotonicNs } from '../clock.js';
 import type { Machine } from '../machine/machine.js';
 import type { ActionMessage } from '../messages.js';
+import { NO_OPERATORS, type OperatorProfile } from '../profiler/operator-profile.js';
 import type { WorkerEvents, WorkerLink } from '../worker-link.js';
 import { ClockSync } from './clock-sync.js';
 import { MachineSession } from './machine-session.js';
@@ -30,6 +31,14 @@ export class LocalWorker implements WorkerLink {
 
   restart(reason: string): void {
     this.session?.restart(reason);
+  }
+
+  startProfile(): void {
+    this.session?.startProfile();
+  }
+
+  async stopProfile(): Promise<OperatorProfile> {
+    return this.session?.stopProfile() ?? NO_OPERATORS;
   }
 
   async close(): Promise<void> {

@@ -1,12 +1,16 @@
 import { invariant } from '../../core/invariant.js';
 import type { Machine, MachineEvents } from '../machine/machine.js';
 import type { ActionMessage, ResultMessage, WorkerState } from '../messages.js';
+import { NO_OPERATORS, type OperatorProfile, type OperatorRun } from '../profiler/operator-profile.js';
 import type { WorkerEvents } from '../worker-link.js';
 import { Backoff } from './backoff.js';
 import type { ClockSync } from './clock-sync.js';
 
 /** A machine as a controller drives it: in this process, or at the other end of a stream. */
-export type DrivenMachine = Pick<Machine, 'description' | 'attach' | 'submit' | 'quiesce'>;
+export type DrivenMachine = Pick<
+  Machine,
+  'description' | 'attach' | 'submit' | 'quiesce' | 'startProfile' | 'stopProfile'
+>;
 
 export interface MachineSessionOptions {
   readonly machine: DrivenMachine;
@@ -34,6 +38,7 @@ export class MachineSession {
   private revival: NodeJS.Timeout | null = null;
   private up = false;
   private ended = false;
+  private giveUpProfile: (reason: Error) => void = () => {};
 
   constructor({ machine, clock, events, nowNs, log }: MachineSessionOptions) {
     this.machine = machine;
@@ -58,6 +63,24 @@ export class MachineSession {
     this.machine.submit(actions.map((action) => toMachineTime(action, offsetNs)));
   }
 
+  /** Does nothing while it is not up. */
+  startProfile(): void {
+    if (this.up) this.machine.startProfile();
+  }
+
+  /** With times of the controller's clock. Never rejects: that operators are lost is logged. */
+  async stopProfile(): Promise<OperatorProfile> {
+    if (this.ended) return NO_OPERATORS;
+    try {
+      const { operators, dropped } = await this.recorded();
+      const { offsetNs } = this.clock;
+      return { operators: operators.map((run) => atControllerTime(run, offsetNs)), dropped };
+    } catch (error) {
+      this.log(`what was recorded of operators is lost: ${(error as Error).message}`);
+      return NO_OPERATORS;
+    }
+  }
+
   /** Reports `down`, then gets the machine idle and `up` again. */
   restart(reason: string): void {
     queueMicrotask(() => {
@@ -80,6 +103,21 @@ export class MachineSession {
     this.ended = true;
     this.up = false;
     this.forgetRevival();
+    this.giveUpProfile(new Error('the worker is not connected any more'));
+  }
+
+  private async recorded(): Promise<OperatorProfile> {
+    let timer: NodeJS.Timeout | undefined;
+    const givenUp = new Promise<never>((_, reject) => {
+      this.giveUpProfile = reject;
+      const late = new Error(`they have not come within ${PROFILE_TIMEOUT_MS} ms`);
+      timer = setTimeout(() => reject(late), PROFILE_TIMEOUT_MS);
+    });
+    try {
+      return await Promise.race([this.machine.stopProfile(), givenUp]);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   private bringUp(): void {
@@ -136,6 +174,8 @@ export class MachineSession {
 
 const FIRST_REVIVAL_MS = 100;
 const LONGEST_REVIVAL_MS = 60_000;
+/** A machine waits for its threads, reads what they have written, and sends it. */
+const PROFILE_TIMEOUT_MS = 30_000;
 
 function toMachineTime(action: ActionMessage, offsetNs: number): ActionMessage {
   return { ...action, earliestNs: action.earliestNs + offsetNs, latestNs: action.latestNs + offsetNs };
@@ -145,4 +185,8 @@ function toMachineTime(action: ActionMessage, offsetNs: number): ActionMessage {
 function toControllerTime(result: ResultMessage, offsetNs: number, nowNs: number): ResultMessage {
   const backNs = offsetNs + Math.max(0, result.endNs - offsetNs - nowNs);
   return { ...result, beginNs: result.beginNs - backNs, endNs: result.endNs - backNs };
+}
+
+function atControllerTime(run: OperatorRun, offsetNs: number): OperatorRun {
+  return { ...run, beginNs: run.beginNs - offsetNs, endNs: run.endNs - offsetNs };
 }

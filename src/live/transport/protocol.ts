@@ -1,9 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { logVerbosity, type MethodDefinition, type ServiceDefinition, setLogVerbosity } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
+import type { OperatorNode } from '../profiler/operator-table.js';
 
 /** Goes up whenever a side of the older version could misunderstand one of the newer. */
-export const PROTOCOL_VERSION = 2;
+export const PROTOCOL_VERSION = 3;
 
 /** Largest message that either side takes unless told otherwise: a batch of 16 images of 1024 × 1024 in FP32. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
@@ -14,6 +15,8 @@ export type ControllerMessage =
   | { readonly body: 'quiesce'; readonly quiesce: { readonly number: number } }
   | { readonly body: 'actions'; readonly actions: { readonly actions: readonly WireAction[] } }
   | { readonly body: 'ping'; readonly ping: { readonly sentNs: number } }
+  | { readonly body: 'startProfile'; readonly startProfile: Record<string, never> }
+  | { readonly body: 'stopProfile'; readonly stopProfile: { readonly number: number } }
   | { readonly body: 'bye'; readonly bye: Record<string, never> };
 
 export type WorkerMessage =
@@ -21,7 +24,9 @@ export type WorkerMessage =
   | { readonly body: 'state'; readonly state: WireState }
   | { readonly body: 'results'; readonly results: { readonly results: readonly WireResult[] } }
   | { readonly body: 'pong'; readonly pong: { readonly sentNs: number; readonly workerNs: number } }
-  | { readonly body: 'gpuDown'; readonly gpuDown: { readonly gpu: number; readonly reason: string } };
+  | { readonly body: 'gpuDown'; readonly gpuDown: { readonly gpu: number; readonly reason: string } }
+  | { readonly body: 'operators'; readonly operators: WireOperators }
+  | { readonly body: 'profileEnd'; readonly profileEnd: WireProfileEnd };
 
 export interface Hello {
   readonly version: number;
@@ -48,7 +53,24 @@ export interface WireResult {
   readonly status: number;
   readonly beginNs: number;
   readonly endNs: number;
+  readonly copyInNs: number;
+  readonly copyOutNs: number;
   readonly outputs: readonly Uint8Array[];
+  readonly error: string;
+}
+
+export interface WireOperators {
+  readonly number: number;
+  readonly nodes: readonly OperatorNode[];
+  readonly node: readonly number[];
+  readonly action: readonly number[];
+  readonly beginNs: readonly number[];
+  readonly endNs: readonly number[];
+}
+
+export interface WireProfileEnd {
+  readonly number: number;
+  readonly dropped: number;
   readonly error: string;
 }
 

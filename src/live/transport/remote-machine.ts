@@ -1,10 +1,12 @@
 import { STATUS_DEVICE_ERROR } from '../../core/action.js';
 import type { MachineEvents } from '../machine/machine.js';
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
+import type { OperatorProfile, OperatorRun } from '../profiler/operator-profile.js';
 import { chunk, ENVELOPE_BYTES, tensorBytes } from './chunks.js';
 import { resultFromWire, stateFromWire } from './from-wire.js';
 import type { DrivenMachine } from './machine-session.js';
-import type { ControllerMessage, WireResult, WireState } from './protocol.js';
+import { operatorsFromWire } from './operator-chunks.js';
+import type { ControllerMessage, WireOperators, WireProfileEnd, WireResult, WireState } from './protocol.js';
 import { actionToWire } from './to-wire.js';
 
 /**
@@ -15,6 +17,10 @@ export class RemoteMachine implements DrivenMachine {
   private events: MachineEvents | null = null;
   private quiesces = 0;
   private quiesced: ((state: WorkerState) => void) | null = null;
+  private profiles = 0;
+  /** What has come since the latest StopProfile. */
+  private operators: (readonly OperatorRun[])[] = [];
+  private profiled: (end: WireProfileEnd) => void = () => {};
 
   constructor(
     readonly description: WorkerDescription,
@@ -44,6 +50,29 @@ export class RemoteMachine implements DrivenMachine {
     });
   }
 
+  startProfile(): void {
+    this.write({ body: 'startProfile', startProfile: {} });
+  }
+
+  stopProfile(): Promise<OperatorProfile> {
+    this.operators = [];
+    this.write({ body: 'stopProfile', stopProfile: { number: ++this.profiles } });
+    return new Promise((resolve, reject) => {
+      this.profiled = ({ dropped, error }) => {
+        if (error === '') resolve({ operators: this.operators.flat(), dropped });
+        else reject(new Error(error));
+      };
+    });
+  }
+
+  receiveOperators(operators: WireOperators): void {
+    if (operators.number === this.profiles) this.operators.push(operatorsFromWire(operators));
+  }
+
+  receiveProfileEnd(end: WireProfileEnd): void {
+    if (end.number === this.profiles) this.profiled(end);
+  }
+
   receiveState(state: WireState): void {
     if (state.number !== this.quiesces) return;
     this.quiesced?.(stateFromWire(state));
@@ -65,6 +94,8 @@ function tooLarge(action: ActionMessage, mostBytes: number): ResultMessage {
     status: STATUS_DEVICE_ERROR,
     beginNs: action.earliestNs,
     endNs: action.earliestNs,
+    copyInNs: 0,
+    copyOutNs: 0,
     outputs: [],
     error: `inputs of ${tensorBytes(action.inputs)} bytes exceed the worker's message limit of ${mostBytes}`,
   };

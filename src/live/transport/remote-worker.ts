@@ -1,6 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { invariant } from '../../core/invariant.js';
 import type { ActionMessage } from '../messages.js';
+import { NO_OPERATORS, type OperatorProfile } from '../profiler/operator-profile.js';
 import type { WorkerEvents, WorkerLink } from '../worker-link.js';
 import { checkAddress } from './address.js';
 import { Backoff } from './backoff.js';
@@ -76,6 +77,14 @@ export class RemoteWorker implements WorkerLink {
 
   restart(reason: string): void {
     this.connection?.restart(reason);
+  }
+
+  startProfile(): void {
+    this.connection?.startProfile();
+  }
+
+  async stopProfile(): Promise<OperatorProfile> {
+    return this.connection?.stopProfile() ?? NO_OPERATORS;
   }
 
   async close(): Promise<void> {

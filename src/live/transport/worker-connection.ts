@@ -1,12 +1,13 @@
 import { status } from '@grpc/grpc-js';
 import type { ActionMessage } from '../messages.js';
+import { NO_OPERATORS, type OperatorProfile } from '../profiler/operator-profile.js';
 import type { WorkerEvents } from '../worker-link.js';
 import { ClockSync } from './clock-sync.js';
 import type { ClientTls } from './credentials.js';
 import { descriptionFromWire } from './from-wire.js';
 import { Heartbeat } from './heartbeat.js';
 import { MachineSession } from './machine-session.js';
-import { PROTOCOL_VERSION, type Welcome, type WorkerMessage } from './protocol.js';
+import { PROTOCOL_VERSION, type Welcome, type WireOperators, type WorkerMessage } from './protocol.js';
 import { RemoteMachine } from './remote-machine.js';
 import { WorkerStream } from './worker-stream.js';
 
@@ -60,6 +61,14 @@ export class WorkerConnection {
     this.session?.restart(reason);
   }
 
+  startProfile(): void {
+    this.session?.startProfile();
+  }
+
+  async stopProfile(): Promise<OperatorProfile> {
+    return this.session?.stopProfile() ?? NO_OPERATORS;
+  }
+
   async close(): Promise<void> {
     this.stop();
     this.session?.end();
@@ -83,6 +92,12 @@ export class WorkerConnection {
         break;
       case 'gpuDown':
         this.machine?.receiveGpuDown(message.gpuDown.gpu, message.gpuDown.reason);
+        break;
+      case 'operators':
+        this.operators(message.operators);
+        break;
+      case 'profileEnd':
+        this.machine?.receiveProfileEnd(message.profileEnd);
         break;
     }
   }
@@ -113,6 +128,14 @@ export class WorkerConnection {
       },
       silent: () => this.giveUp(`has said nothing for ${silenceMs} ms`),
     });
+  }
+
+  private operators(operators: WireOperators): void {
+    try {
+      this.machine?.receiveOperators(operators);
+    } catch (error) {
+      this.giveUp(`is not understood: ${(error as Error).message}`);
+    }
   }
 
   private giveUp(complaint: string): void {

@@ -6,6 +6,7 @@ import type {
   WorkerDescription,
 } from '../../../src/live/messages.js';
 import type { ServedModel } from '../../../src/live/model.js';
+import { NO_OPERATORS, type OperatorProfile } from '../../../src/live/profiler/operator-profile.js';
 import type { WorkerEvents, WorkerLink } from '../../../src/live/worker-link.js';
 import { model as modelSpec } from '../../core/fixtures.js';
 import { MS } from '../../sim/fixtures.js';
@@ -56,6 +57,9 @@ export class FakeWorker implements WorkerLink {
   readonly sent: ActionMessage[] = [];
   readonly restarts: string[] = [];
   closed = false;
+  /** How often it was told to record operators. */
+  recordings = 0;
+  profile = NO_OPERATORS;
   /** False: it keeps what it is sent, and the test answers. */
   executing = true;
   /** Models that it cannot load. */
@@ -98,6 +102,14 @@ export class FakeWorker implements WorkerLink {
     queueMicrotask(() => this.down(reason));
   }
 
+  startProfile(): void {
+    this.recordings++;
+  }
+
+  async stopProfile(): Promise<OperatorProfile> {
+    return this.profile;
+  }
+
   async close(): Promise<void> {
     this.closed = true;
     this.life++;
@@ -134,6 +146,8 @@ export class FakeWorker implements WorkerLink {
         status: STATUS_OK,
         beginNs: endNs - this.durationNs(action),
         endNs,
+        copyInNs: 0,
+        copyOutNs: 0,
         outputs: kind === INFER ? compute(inputs, count) : [],
         error: '',
         ...error,

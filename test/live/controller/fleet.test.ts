@@ -158,3 +158,27 @@ describe('a worker that comes back', () => {
     });
   });
 });
+
+describe('recording operators', () => {
+  const NOBODY = { gpuUp: () => {}, gpuDown: () => {}, results: () => {}, worker: () => {} };
+  const run = (action: number) => ({ action, name: 'a', operator: 'b', provider: 'c', beginNs: 1, endNs: 2 });
+
+  it('is for all workers, and for those that come up later', async () => {
+    const workers = [new FakeWorker('a:1'), new FakeWorker('b:2')];
+    const fleet = new Fleet(workers);
+    await fleet.assemble(() => 0, 2 * SECOND);
+    fleet.begin(NOBODY);
+    fleet.startProfile();
+    expect(workers.map(({ recordings }) => recordings)).toEqual([1, 1]);
+    workers[1].down();
+    workers[1].up();
+    expect(workers.map(({ recordings }) => recordings)).toEqual([1, 2]);
+    workers[0].profile = { operators: [run(1)], dropped: 3 };
+    workers[1].profile = { operators: [run(2), run(2)], dropped: 4 };
+    expect(await fleet.stopProfile()).toEqual({ operators: [run(1), run(2), run(2)], dropped: 7 });
+    workers[1].down();
+    workers[1].up();
+    expect(workers[1].recordings).toBe(2);
+    await fleet.close();
+  });
+});

@@ -6,6 +6,7 @@ import { createPolicyOf } from '../../../src/experiment/create-policy.js';
 import { Clock } from '../../../src/live/clock.js';
 import { Fleet } from '../../../src/live/controller/fleet.js';
 import { LiveController } from '../../../src/live/controller/live-controller.js';
+import { NO_EVENTS } from '../../../src/live/controller/live-events.js';
 import { JournalWriter } from '../../../src/live/journal/journal-writer.js';
 import { replayJournal } from '../../../src/live/journal/replay.js';
 import type { InferenceAnswer } from '../../../src/live/service.js';
@@ -122,7 +123,7 @@ export async function withController(
       journal,
       hangNs,
       events: {
-        wokeLate: () => {},
+        ...NO_EVENTS,
         gpuDown: (gpu, reason) => said.push(`GPU ${gpu} down: ${reason}`),
         gpuUp: (gpu) => said.push(`GPU ${gpu} up`),
         worker: (name, up, what) => said.push(`${name} ${up ? 'is used' : 'is not used'}: ${what}`),

@@ -8,7 +8,7 @@ describe('ExecLine', () => {
     expect([host.asked, executor.takeEnd()]).toEqual([-1, null]);
     executor.ask(2 ** 40);
     expect([host.asked, executor.takeEnd()]).toEqual([2 ** 40, null]);
-    const end = { status: 81, beginNs: 2 ** 52 + 1, endNs: 2 ** 52 + 2 };
+    const end = { status: 81, beginNs: 2 ** 52 + 1, endNs: 2 ** 52 + 2, copyInNs: 3, copyOutNs: 2 ** 40 };
     host.end(end);
     expect(host.asked).toBe(-1);
     expect(executor.takeEnd()).toEqual(end);

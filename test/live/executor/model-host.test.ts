@@ -13,12 +13,15 @@ import {
 } from '../../../src/core/action.js';
 import { monotonicNs } from '../../../src/live/clock.js';
 import { ModelHost } from '../../../src/live/executor/model-host.js';
+import { OperatorRecorder } from '../../../src/live/executor/operator-recorder.js';
 import type { HostOrder } from '../../../src/live/executor/protocol.js';
+import { RecordSwitch } from '../../../src/live/executor/record-switch.js';
 import { CPU, type RealModel, realModel } from '../machine/real-models.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'escapement-host-'));
 let real: RealModel;
 let host: ModelHost;
+let nextId = 0;
 
 beforeAll(async () => {
   real = await realModel('mlp', 8, folder);
@@ -34,6 +37,7 @@ beforeEach(() => {
       [3, { model: worker, bytes }],
       [5, { model: worker, bytes: corrupt }],
     ]),
+    new OperatorRecorder(new RecordSwitch(), folder, 0, () => {}),
   );
 });
 
@@ -44,7 +48,7 @@ afterAll(() => {
 function order(kind: HostOrder['kind'], more: Partial<HostOrder> = {}): HostOrder {
   const inputs = kind === INFER ? [new Uint8Array(real.worker.spec.inputBytes)] : [];
   const anyTime = { latestNs: Number.POSITIVE_INFINITY };
-  return { kind, model: 3, batchIndex: 0, count: 1, inputs, ...anyTime, ...more };
+  return { id: nextId++, kind, model: 3, batchIndex: 0, count: 1, inputs, ...anyTime, ...more };
 }
 
 describe('ModelHost', () => {

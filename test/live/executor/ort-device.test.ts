@@ -15,6 +15,7 @@ import { Signal } from '../../../src/live/signal.js';
 import { infer, load, type Order, profiled } from '../machine/fixtures.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
+const COPIES = { copyInNs: 2, copyOutNs: 3 };
 
 /** A GPU whose only host thread is the test. */
 class Bench {
@@ -65,7 +66,8 @@ class Bench {
   loadFirst(): void {
     this.send(load(0));
     this.turn(90);
-    const report = { status: STATUS_OK, beginNs: 91, endNs: 99, outputs: [], error: '' };
+    const nothing = { copyInNs: 0, copyOutNs: 0, outputs: [] };
+    const report = { status: STATUS_OK, beginNs: 91, endNs: 99, ...nothing, error: '' };
     this.reply({ kind: 'loaded', report });
     this.turn(100);
     this.received();
@@ -88,11 +90,11 @@ describe('OrtDevice', () => {
     bench.send(infer(0));
     bench.turn(110);
     expect(bench.received()).toMatchObject([
-      { kind: 'stage', id: 1, order: { inputs: [new Uint8Array(8)] } },
-      { kind: 'stage', id: 2 },
+      { kind: 'stage', order: { id: 1, inputs: [new Uint8Array(8)] } },
+      { kind: 'stage', order: { id: 2 } },
     ]);
     expect(bench.line.asked).toBe(1);
-    bench.line.end({ status: STATUS_OK, beginNs: 120, endNs: 150 });
+    bench.line.end({ status: STATUS_OK, beginNs: 120, endNs: 150, ...COPIES });
     bench.turn(151);
     // The lane goes on before the outputs of the first have come.
     expect(bench.line.asked).toBe(2);
@@ -101,7 +103,7 @@ describe('OrtDevice', () => {
     bench.reply({ kind: 'tensors', id: 1, outputs, error: '' });
     bench.turn(160);
     expect(bench.results).toEqual([
-      { id: 1, gpu: 0, status: STATUS_OK, beginNs: 120, endNs: 150, outputs, error: '' },
+      { id: 1, gpu: 0, status: STATUS_OK, beginNs: 120, endNs: 150, ...COPIES, outputs, error: '' },
     ]);
     expect(bench.gpu.busy).toBe(true);
   });
@@ -111,7 +113,7 @@ describe('OrtDevice', () => {
     bench.send(infer(0));
     bench.turn(110);
     for (const endNs of [150, 190]) {
-      bench.line.end({ status: STATUS_OK, beginNs: endNs - 30, endNs });
+      bench.line.end({ status: STATUS_OK, beginNs: endNs - 30, endNs, ...COPIES });
       bench.turn(endNs);
     }
     for (const id of [2, 1]) bench.reply({ kind: 'tensors', id, outputs: [new Uint8Array([id])], error: '' });
@@ -129,7 +131,7 @@ describe('OrtDevice', () => {
     bench.reply({ kind: 'tensors', id: 1, outputs: [], error: '' });
     bench.turn(111);
     expect(bench.results).toEqual([]);
-    bench.line.end({ status: STATUS_OK, beginNs: 108, endNs: 109 });
+    bench.line.end({ status: STATUS_OK, beginNs: 108, endNs: 109, ...COPIES });
     bench.turn(112);
     expect(bench.results.map(({ status }) => status)).toEqual([STATUS_OK]);
   });
@@ -138,7 +140,7 @@ describe('OrtDevice', () => {
     bench.send(infer(0));
     bench.turn(110);
     bench.reply({ kind: 'tensors', id: 1, outputs: [], error: 'out of memory' });
-    bench.line.end({ status: STATUS_DEVICE_ERROR, beginNs: 120, endNs: 125 });
+    bench.line.end({ status: STATUS_DEVICE_ERROR, beginNs: 120, endNs: 125, ...COPIES });
     bench.turn(130);
     expect(bench.results).toMatchObject([
       { status: STATUS_DEVICE_ERROR, error: 'out of memory', beginNs: 120, endNs: 125 },
@@ -151,7 +153,7 @@ describe('OrtDevice', () => {
     bench.send(infer(0));
     bench.send(infer(0, { latestNs: 140 }));
     bench.turn(110);
-    bench.line.end({ status: STATUS_OK, beginNs: 120, endNs: 150 });
+    bench.line.end({ status: STATUS_OK, beginNs: 120, endNs: 150, ...COPIES });
     bench.turn(150);
     expect(bench.results.map(({ id, status }) => [id, status])).toEqual([
       [1, STATUS_WEIGHTS_MISSING],
@@ -168,7 +170,7 @@ describe('OrtDevice', () => {
     const messages = bench.received();
     expect(kindsOf(messages)).toEqual(['stage', 'stage', 'stage', 'discardOthers']);
     expect(messages[3]).toEqual({ kind: 'discardOthers', id: 1 });
-    bench.line.end({ status: STATUS_OK, beginNs: 120, endNs: 150 });
+    bench.line.end({ status: STATUS_OK, beginNs: 120, endNs: 150, ...COPIES });
     bench.turn(150);
     expect(bench.gpu.busy).toBe(true);
     bench.reply({ kind: 'tensors', id: 1, outputs: [], error: '' });

@@ -7,6 +7,7 @@ import {
   STATUS_WEIGHTS_MISSING,
 } from '../../../src/core/action.js';
 import { monotonicNs } from '../../../src/live/clock.js';
+import { DEFAULT_SESSION } from '../../../src/live/device.js';
 import { type LocalMachine, startMachine } from '../../../src/live/machine/local-machine.js';
 import type { WorkerModel } from '../../../src/live/model.js';
 import { Driver, infer, inMs, load, PAGE_BYTES, profiled, simulatedMachine, unload } from './fixtures.js';
@@ -178,7 +179,7 @@ describe('LocalMachine: failure', () => {
 
   it('refuses devices that cannot be used together, and models that a device cannot run', async () => {
     const options = { models: MODELS, pages: 6, pageBytes: PAGE_BYTES };
-    const webgpu = { kind: 'webgpu', adapter: 0, intraOpThreads: 1 } as const;
+    const webgpu = { kind: 'webgpu', adapter: 0, session: DEFAULT_SESSION } as const;
     await expect(startMachine({ ...options, devices: [webgpu, webgpu] })).rejects.toMatchObject({
       code: 'E_DEVICE',
       message: expect.stringContaining('start one worker process for each GPU'),

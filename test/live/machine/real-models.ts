@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { type InferenceSession, Tensor } from 'onnxruntime-node';
-import type { OrtDeviceSpec } from '../../../src/live/device.js';
+import { DEFAULT_SESSION, type OrtDeviceSpec } from '../../../src/live/device.js';
 import type { WorkerModel } from '../../../src/live/model.js';
 import { type Architecture, makeModel } from '../../../src/live/models/make/make-model.js';
 import { openSession } from '../../../src/live/ort/open-session.js';
 
-export const CPU: OrtDeviceSpec = { kind: 'cpu', adapter: 0, intraOpThreads: 1 };
+export const CPU: OrtDeviceSpec = { kind: 'cpu', adapter: 0, session: DEFAULT_SESSION };
 
 /** A model on disk as a worker runs it, and a session of the model as it was made to compare it with. */
 export interface RealModel {

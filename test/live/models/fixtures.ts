@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { OrtDeviceSpec } from '../../../src/live/device.js';
+import { DEFAULT_SESSION, type OrtDeviceSpec } from '../../../src/live/device.js';
 import { ProtobufMessage } from '../../../src/live/models/make/protobuf.js';
 
-export const CPU: OrtDeviceSpec = { kind: 'cpu', adapter: 0, intraOpThreads: 1 };
+export const CPU: OrtDeviceSpec = { kind: 'cpu', adapter: 0, session: DEFAULT_SESSION };
 
 /** Numbers of the ONNX element types that tests use. */
 export const ELEMENT_TYPES = {

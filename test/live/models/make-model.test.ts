@@ -1,7 +1,7 @@
 import { Tensor } from 'onnxruntime-node';
 import { describe, expect, it, test } from 'vitest';
 import { ARCHITECTURE_NAMES, makeModel } from '../../../src/live/models/make/make-model.js';
-import { ProtobufMessage } from '../../../src/live/models/make/protobuf.js';
+import { ProtobufMessage, readFields } from '../../../src/live/models/make/protobuf.js';
 import { openSession } from '../../../src/live/ort/open-session.js';
 import { readSignature } from '../../../src/live/ort/signature.js';
 import { CPU } from './fixtures.js';
@@ -61,4 +61,27 @@ test('protobuf is encoded as its documentation says', () => {
   expect(hex(new ProtobufMessage().message(3, new ProtobufMessage().integer(1, 150)))).toBe('1a03089601');
   expect(hex(new ProtobufMessage().float(4, 1))).toBe('250000803f');
   expect(hex(new ProtobufMessage().integer(1, 2 ** 40))).toBe('08808080808020');
+});
+
+test('protobuf is read as it was written, as far as it makes sense', () => {
+  const bytes = new ProtobufMessage()
+    .integer(1, 2 ** 40)
+    .text(200, 'hi')
+    .float(3, 1)
+    .message(4, new ProtobufMessage().integer(1, 150))
+    .encode();
+  const read = (encoded: Uint8Array) =>
+    [...readFields(encoded)].map(({ field, value }) => [
+      field,
+      typeof value === 'number' ? value : [...value],
+    ]);
+  const fields = [
+    [1, 2 ** 40],
+    [200, [104, 105]],
+    [3, [0, 0, 128, 63]],
+    [4, [8, 150, 1]],
+  ];
+  expect(read(bytes)).toEqual(fields);
+  expect(read(bytes.subarray(0, bytes.length - 1))).toEqual(fields.slice(0, 3));
+  expect(read(Buffer.from('nonsense'))).toEqual([]);
 });

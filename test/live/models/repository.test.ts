@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, test } from 'vitest';
-import { profileFileName } from '../../../src/live/models/profile-file.js';
+import { describe, expect, it } from 'vitest';
+import { makeModel } from '../../../src/live/models/make/make-model.js';
 import { readModel, readModelFile, readRepository } from '../../../src/live/models/repository.js';
-import { CPU, ELEMENT_TYPES, failure, identityModel, tempDir, writeIn } from './fixtures.js';
+import { ELEMENT_TYPES, failure, identityModel, tempDir, writeIn } from './fixtures.js';
 
 const ONNX = identityModel(ELEMENT_TYPES.FP32, ['batch', 2]);
 const FIXED = identityModel(ELEMENT_TYPES.FP32, [1, 2]);
@@ -43,6 +43,54 @@ describe('a repository', () => {
     expect(await readModel(join(dir, 'm'))).toEqual(model);
     expect(await readModelFile(path)).toEqual(model);
     expect(await readModelFile(lone)).toMatchObject({ name: 'alone', version: '1', sloNs: null });
+  });
+});
+
+describe('precisions', () => {
+  const FP16 = makeModel('mlp', { input: 2, seed: 1, classes: 2, precision: 'fp16' }).onnx;
+
+  it('lie beside each other, with the settings of their model', async () => {
+    const dir = tempDir();
+    const full = writeIn(dir, 'm/3/model.onnx', ONNX);
+    const half = writeIn(dir, 'm/3/fp16/model.onnx', FP16);
+    writeIn(dir, 'm/config.yaml', 'slo: 1s');
+    const [fp32] = await readRepository(dir);
+    expect(fp32).toMatchObject({ onnxPath: full, precision: 'fp32', precisions: ['fp32', 'fp16'] });
+    const [fp16] = await readRepository(dir, 'fp16');
+    expect(fp16).toMatchObject({ onnxPath: half, precision: 'fp16', precisions: ['fp32', 'fp16'] });
+    for (const { name, version, sloNs } of [fp32, fp16])
+      expect([name, version, sloNs]).toEqual(['m', '3', 1e9]);
+    expect(await readModel(join(dir, 'm'), 'fp16')).toEqual(fp16);
+    expect(await readModelFile(half)).toEqual(fp16);
+  });
+
+  it('are told by the weights, wherever the file lies', async () => {
+    const lone = await readModelFile(writeIn(tempDir(), 'alone.onnx', FP16));
+    expect(lone).toMatchObject({ name: 'alone', precision: 'fp16', precisions: ['fp16'] });
+  });
+
+  it('need not all be there; what makes a missing one is said', async () => {
+    const dir = tempDir();
+    writeIn(dir, 'm/1/fp16/model.onnx', FP16);
+    expect(await readModel(join(dir, 'm'), 'fp16')).toMatchObject({ precisions: ['fp16'] });
+    const command = `escapement model make ARCHITECTURE --repository ${dir} --name m`;
+    expect(await failure(readRepository(dir))).toMatchObject({
+      code: 'E_MODEL_FILE',
+      message: `${dir}/m/1/model.onnx: no such file: put the model there, or make one with: ${command}`,
+    });
+    writeIn(dir, 'full/1/model.onnx', ONNX);
+    expect((await failure(readModel(join(dir, 'full'), 'fp16'))).message).toMatch(
+      /full\/1\/fp16\/model\.onnx: no such file: .* --name full --precision fp16$/,
+    );
+  });
+
+  it('are looked for in the highest version, whichever has them', async () => {
+    const dir = tempDir();
+    writeIn(dir, 'm/1/fp16/model.onnx', FP16);
+    writeIn(dir, 'm/2/model.onnx', ONNX);
+    expect((await failure(readRepository(dir, 'fp16'))).message).toMatch(
+      /m\/2\/fp16\/model\.onnx: no such file: put the model there$/,
+    );
   });
 });
 
@@ -109,11 +157,4 @@ describe('mistakes', () => {
       writeIn(dir, 'none/m/config.yaml', text);
     };
   }
-});
-
-test('each device has a profile of its own', () => {
-  expect(profileFileName(CPU)).toBe('profile.cpu.json');
-  expect(profileFileName({ ...CPU, intraOpThreads: 4 })).toBe('profile.cpu-4.json');
-  expect(profileFileName({ ...CPU, kind: 'cuda', adapter: 1 })).toBe('profile.cuda-1.json');
-  expect(profileFileName({ ...CPU, kind: 'webgpu' })).toBe('profile.webgpu.json');
 });

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { monotonicNs } from '../../../src/live/clock.js';
 import { DATATYPES, type Datatype } from '../../../src/live/model.js';
 import { makeModel } from '../../../src/live/models/make/make-model.js';
 import { OnnxGraph } from '../../../src/live/models/make/onnx-graph.js';
@@ -35,17 +36,25 @@ describe('a session on the CPU', () => {
         const padded = new Float32Array(batchSize * FEATURES);
         padded.set(requests);
         const { logits } = await direct.run({ input: new Tensor(padded, [batchSize, FEATURES]) });
-        const [outputs] = await session.run(batchIndex, count, [bytesOf(requests)]);
-        expect(floats(outputs)).toEqual((logits.data as Float32Array).slice(0, count * 5));
+        const { outputs } = await session.run(batchIndex, count, [bytesOf(requests)]);
+        expect(floats(outputs[0])).toEqual((logits.data as Float32Array).slice(0, count * 5));
       }
     }
   });
 
   it('keeps the answers of earlier runs', async () => {
-    const [first] = await session.run(0, 1, [bytesOf(numbers(FEATURES))]);
-    const before = floats(first).slice();
+    const { outputs } = await session.run(0, 1, [bytesOf(numbers(FEATURES))]);
+    const before = floats(outputs[0]).slice();
     await session.run(0, 1, [bytesOf(new Float32Array(FEATURES))]);
-    expect(floats(first)).toEqual(before);
+    expect(floats(outputs[0])).toEqual(before);
+  });
+
+  it('tells how long tensors were copied, which is a part of the run', async () => {
+    const beginNs = monotonicNs();
+    const { copyInNs, copyOutNs } = await session.run(2, 4, [bytesOf(numbers(4 * FEATURES))]);
+    const tookNs = monotonicNs() - beginNs;
+    expect(Math.min(copyInNs, copyOutNs)).toBeGreaterThan(0);
+    expect(copyInNs + copyOutNs).toBeLessThan(tookNs);
   });
 
   it('takes no input of another size', async () => {
@@ -60,8 +69,8 @@ test('padding is zeros, whatever ran before', async () => {
   graph.output('y', [1]);
   const session = await open(graph.encode());
   await session.run(2, 4, [bytesOf(new Float32Array([5, 5, 5, 5]))]);
-  const [y] = await session.run(2, 1, [bytesOf(new Float32Array([0]))]);
-  expect([...floats(y)]).toEqual([0.25]);
+  const { outputs } = await session.run(2, 1, [bytesOf(new Float32Array([0]))]);
+  expect([...floats(outputs[0])]).toEqual([0.25]);
   await session.release();
 });
 
@@ -71,8 +80,8 @@ test('every datatype goes through unchanged', async () => {
     const bytes = Uint8Array.from({ length: 2 * 3 * DATATYPES[datatype].bytes }, (_, i) =>
       datatype === 'BOOL' ? i % 2 : i,
     );
-    const [y] = await session.run(1, 2, [bytes]);
-    expect([datatype, ...y]).toEqual([datatype, ...bytes]);
+    const { outputs } = await session.run(1, 2, [bytes]);
+    expect([datatype, ...outputs[0]]).toEqual([datatype, ...bytes]);
     await session.release();
   }
 });
@@ -80,7 +89,7 @@ test('every datatype goes through unchanged', async () => {
 test('a model without batches runs as it is', async () => {
   const session = await open(identityModel(ELEMENT_TYPES.FP32, [2, 3]));
   const x = numbers(6);
-  expect(floats((await session.run(0, 1, [bytesOf(x)]))[0])).toEqual(x);
+  expect(floats((await session.run(0, 1, [bytesOf(x)])).outputs[0])).toEqual(x);
   await session.release();
 });
 
@@ -119,7 +128,7 @@ describe('what goes wrong', () => {
     graph.node('Gemm', [graph.input('x', [1]), one, two], {}, 'y');
     graph.output('y', [1]);
     const session = await open(graph.encode(), [1, 2, 3]);
-    expect(floats((await session.run(1, 2, [bytesOf(new Float32Array([1, 1]))]))[0])).toEqual(
+    expect(floats((await session.run(1, 2, [bytesOf(new Float32Array([1, 1]))])).outputs[0])).toEqual(
       new Float32Array([2, 3]),
     );
     const { code, message } = await failure(session.run(2, 3, [bytesOf(numbers(3))]));

@@ -1,7 +1,10 @@
 import { connect } from 'node:net';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { ProfileControl } from '../../../src/live/profiler/profile-control.js';
 import { type MetricsServer, startMetricsServer } from '../../../src/live/telemetry/metrics-server.js';
+import { profileRoutes } from '../../../src/live/telemetry/profile-routes.js';
+import { json, type Route } from '../../../src/live/telemetry/route.js';
 import { parseExposition } from './exposition.js';
 
 const servers: MetricsServer[] = [];
@@ -9,10 +12,10 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
 });
 
-async function start(healthy = () => true, port = 0): Promise<string> {
+async function start(healthy = () => true, port = 0, routes: readonly Route[] = []): Promise<string> {
   const registry = new Registry();
   new Counter({ name: 'things_total', help: 'things', registers: [registry] }).inc(3);
-  const server = await startMetricsServer({ registry, host: '127.0.0.1', port, healthy });
+  const server = await startMetricsServer({ registry, host: '127.0.0.1', port, healthy, routes });
   servers.push(server);
   return `http://127.0.0.1:${server.port}`;
 }
@@ -37,7 +40,11 @@ describe('the metrics server', () => {
 
   it('knows nothing else', async () => {
     const base = await start();
-    expect((await fetch(`${base}/`)).status).toBe(404);
+    const missing = await fetch(`${base}/status`);
+    expect([missing.status, await missing.text()]).toEqual([
+      404,
+      'only /metrics, /healthz, /clock are here; for /status and /profile ask the controller\n',
+    ]);
     expect((await fetch(`${base}/metrics`, { method: 'POST', body: 'x' })).status).toBe(405);
   });
 
@@ -71,6 +78,101 @@ describe('the metrics server', () => {
     await expect(start(undefined, Number(new URL(base).port))).rejects.toMatchObject({
       code: 'E_LISTEN',
       message: expect.stringContaining('--metrics-port'),
+    });
+  });
+});
+
+describe('further routes', () => {
+  it('are answered at their path and method', async () => {
+    const route: Route = { path: '/status', method: 'GET', answer: () => json(200, { version: 1 }) };
+    const base = await start(undefined, 0, [route]);
+    const answer = await fetch(`${base}/status?x=1`);
+    expect([answer.headers.get('content-type'), await answer.json()]).toEqual([
+      'application/json',
+      { version: 1 },
+    ]);
+    expect((await fetch(`${base}/status`, { method: 'HEAD' })).status).toBe(200);
+    const wrong = await fetch(`${base}/status`, { method: 'POST' });
+    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+  });
+
+  it('say what time it is', async () => {
+    const { unixUs } = (await (await fetch(`${await start()}/clock`)).json()) as { unixUs: number };
+    expect(Math.abs(unixUs / 1000 - Date.now())).toBeLessThan(60_000);
+  });
+});
+
+/** A recording that is on or off, and what it was told. */
+class FakeProfile implements ProfileControl {
+  recording = false;
+  readonly told: string[] = [];
+
+  start(mode: string): void {
+    this.recording = true;
+    this.told.push(mode);
+  }
+
+  async stop() {
+    this.recording = false;
+    return { file: 'profiles/1.json', seconds: 2, events: 3, dropped: 0 };
+  }
+}
+
+describe('profiling over HTTP', () => {
+  const ask = async (url: string, init: RequestInit = { method: 'POST' }) => {
+    const answer = await fetch(url, init);
+    const text = await answer.text();
+    return { status: answer.status, body: text.startsWith('{') ? JSON.parse(text) : text };
+  };
+
+  it('starts and stops a recording', async () => {
+    const profile = new FakeProfile();
+    const base = await start(undefined, 0, profileRoutes(profile, null));
+    expect(await ask(`${base}/profile/start?mode=operators`)).toEqual({
+      status: 200,
+      body: { recording: true, mode: 'operators' },
+    });
+    expect((await ask(`${base}/profile/start`)).status).toBe(409);
+    expect(await ask(`${base}/profile/stop`)).toEqual({
+      status: 200,
+      body: { file: 'profiles/1.json', seconds: 2, events: 3, dropped: 0 },
+    });
+    expect((await ask(`${base}/profile/stop`)).status).toBe(409);
+    expect((await ask(`${base}/profile/start`)).body).toEqual({ recording: true, mode: 'all' });
+    expect(profile.told).toEqual(['operators', 'all']);
+  });
+
+  it('refuses unknown modes and other methods', async () => {
+    const profile = new FakeProfile();
+    const base = await start(undefined, 0, profileRoutes(profile, null));
+    expect(await ask(`${base}/profile/start?mode=some`)).toEqual({
+      status: 400,
+      body: { error: 'mode must be operators or all' },
+    });
+    expect((await ask(`${base}/profile/start`, { method: 'GET' })).status).toBe(405);
+    expect(profile.told).toEqual([]);
+  });
+
+  it('asks for the token where the server has one', async () => {
+    const profile = new FakeProfile();
+    const base = await start(undefined, 0, profileRoutes(profile, 'secret'));
+    const refused = await fetch(`${base}/profile/start`, { method: 'POST' });
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+    const wrong = { method: 'POST', headers: { authorization: 'Bearer guess' } };
+    expect((await ask(`${base}/profile/start`, wrong)).status).toBe(401);
+    expect(profile.told).toEqual([]);
+    const right = { method: 'POST', headers: { authorization: 'Bearer secret' } };
+    expect((await ask(`${base}/profile/start`, right)).status).toBe(200);
+  });
+
+  it('says why a recording could not be written', async () => {
+    const profile = new FakeProfile();
+    profile.recording = true;
+    profile.stop = () => Promise.reject(new Error('profiles: no space left'));
+    const base = await start(undefined, 0, profileRoutes(profile, null));
+    expect(await ask(`${base}/profile/stop`)).toEqual({
+      status: 500,
+      body: { error: 'profiles: no space left' },
     });
   });
 });

@@ -49,5 +49,5 @@ function action(id: number, what: Pick<ActionMessage, 'kind' | 'model' | 'batchI
 }
 
 function result(id: number, status: number, tookNs: number): ResultMessage {
-  return { id, gpu: 0, status, beginNs: 0, endNs: tookNs, outputs: [], error: '' };
+  return { id, gpu: 0, status, beginNs: 0, endNs: tookNs, copyInNs: 0, copyOutNs: 0, outputs: [], error: '' };
 }

@@ -7,6 +7,7 @@ import type {
   WorkerDescription,
   WorkerState,
 } from '../../../src/live/messages.js';
+import { NO_OPERATORS, type OperatorProfile } from '../../../src/live/profiler/operator-profile.js';
 
 /** A tensor type of each size, a model that is not batched, an objective of its own and none. */
 export const DESCRIPTION: WorkerDescription = {
@@ -78,6 +79,10 @@ export class FakeMachine implements Machine {
   idle: Promise<unknown> = Promise.resolve();
   /** What `quiesce` resolves with. */
   state: WorkerState = STATE;
+  /** Calls of `startProfile` and `stopProfile`. */
+  readonly recordings: ('start' | 'stop')[] = [];
+  /** What `stopProfile` answers. */
+  profile: Promise<OperatorProfile> = Promise.resolve(NO_OPERATORS);
   private quiescing = 0;
   private events: MachineEvents = { results: () => {}, gpuDown: () => {} };
 
@@ -103,6 +108,15 @@ export class FakeMachine implements Machine {
     }
   }
 
+  startProfile(): void {
+    this.recordings.push('start');
+  }
+
+  stopProfile(): Promise<OperatorProfile> {
+    this.recordings.push('stop');
+    return this.profile;
+  }
+
   async close(): Promise<void> {}
 
   report(results: readonly ResultMessage[]): void {
@@ -123,6 +137,8 @@ export function resultOf(action: ActionMessage): ResultMessage {
     status: 0,
     beginNs: nowNs - 1000,
     endNs: nowNs,
+    copyInNs: 300,
+    copyOutNs: 200,
     outputs: action.kind === INFER ? action.inputs : [],
     error: '',
   };

@@ -3,6 +3,7 @@ import { onTestFinished } from 'vitest';
 import { INFER, LOAD } from '../../../src/core/action.js';
 import { monotonicNs } from '../../../src/live/clock.js';
 import type { ActionMessage } from '../../../src/live/messages.js';
+import type { OperatorRun } from '../../../src/live/profiler/operator-profile.js';
 import { RemoteWorker, type RemoteWorkerOptions } from '../../../src/live/transport/remote-worker.js';
 import {
   serveMachine,
@@ -65,6 +66,13 @@ export function inferLarge(id: number, count: 1 | 2): ActionMessage {
   const input = new Uint8Array(count * 2 * 1024 * 1024);
   for (let i = 0; i < input.length; i++) input[i] = (i * 31 + id) % 251;
   return { ...load(id), kind: INFER, model: 1, batchIndex: count - 1, count, inputs: [input] };
+}
+
+/** A run of an operator, not the same for each action. */
+export function operator(action: number, beginNs: number): OperatorRun {
+  const kind = ['Conv', 'Gemm', 'Relu'][action % 3];
+  const name = `${kind}_${action % 7}`;
+  return { action, name, operator: kind, provider: 'CPUExecutionProvider', beginNs, endNs: beginNs + 10 };
 }
 
 /** For loops that wait until something is so. */

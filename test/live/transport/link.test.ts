@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { NS_PER_HOUR, NS_PER_S } from '../../../src/core/units.js';
 import { monotonicNs } from '../../../src/live/clock.js';
+import { NO_OPERATORS } from '../../../src/live/profiler/operator-profile.js';
 import { LocalWorker } from '../../../src/live/transport/local-worker.js';
 import type { WorkerLink } from '../../../src/live/worker-link.js';
 import { DESCRIPTION, FakeMachine, resultOf, STATE } from './fake-machine.js';
-import { connectTo, infer, inferLarge, load, serve, start } from './fixtures.js';
+import { connectTo, infer, inferLarge, load, operator, serve, start } from './fixtures.js';
 import type { Recorder } from './recorder.js';
 
 interface Linked {
@@ -12,18 +13,22 @@ interface Linked {
   readonly link: WorkerLink;
   readonly events: Recorder;
   readonly nowNs: () => number;
+  /** What it told the operator. */
+  readonly lines: string[];
 }
 
 /** What holds for every link, wherever the machine is. `aheadNs`: the controller's clock before the machine's. */
 const LINKS: Readonly<Record<string, (aheadNs?: number) => Promise<Linked>>> = {
   'local worker': async (aheadNs = 0) => {
     const machine = new FakeMachine();
-    const link = new LocalWorker(machine);
-    return { machine, link, ...start(link, aheadNs) };
+    const lines: string[] = [];
+    const link = new LocalWorker(machine, (line) => lines.push(line));
+    return { machine, link, lines, ...start(link, aheadNs) };
   },
   'remote worker': async (aheadNs = 0) => {
     const { machine, server } = await serve();
-    return { machine, ...connectTo(server.port, { aheadNs }) };
+    const lines: string[] = [];
+    return { machine, lines, ...connectTo(server.port, { aheadNs, log: (line) => lines.push(line) }) };
   },
 };
 
@@ -151,6 +156,51 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
       machine.idle = Promise.resolve();
     });
     await events.next('up');
+  });
+
+  it('brings recorded operators, by the clock of the controller', async () => {
+    const { machine, link, events } = await open(7 * NS_PER_HOUR);
+    link.startProfile();
+    await events.next('up');
+    expect(machine.recordings).toEqual([]);
+    link.startProfile();
+    const beginNs = monotonicNs();
+    // More than fit into a message.
+    const operators = Array.from({ length: 4321 }, (_, i) => operator(i, beginNs + i));
+    machine.profile = Promise.resolve({ operators, dropped: 2 ** 40 });
+    const profile = await link.stopProfile();
+    expect(machine.recordings).toEqual(['start', 'stop']);
+    expect(profile.dropped).toBe(2 ** 40);
+    const aheadNs = profile.operators[0].beginNs - beginNs;
+    expect(Math.abs(aheadNs - 7 * NS_PER_HOUR)).toBeLessThan(10 * NS_PER_S);
+    expect(profile.operators).toStrictEqual(
+      operators.map((run) => ({ ...run, beginNs: run.beginNs + aheadNs, endNs: run.endNs + aheadNs })),
+    );
+    machine.profile = Promise.resolve({ operators: operators.slice(0, 1), dropped: 0 });
+    expect((await link.stopProfile()).operators.length).toBe(1);
+    machine.profile = Promise.resolve(NO_OPERATORS);
+    expect(await link.stopProfile()).toEqual(NO_OPERATORS);
+  });
+
+  it('says why operators are lost, and brings none', async () => {
+    const { machine, link, events, lines } = await open();
+    await events.next('up');
+    link.startProfile();
+    machine.profile = Promise.reject(new Error('the disk is full'));
+    machine.profile.catch(() => {});
+    expect(await link.stopProfile()).toEqual(NO_OPERATORS);
+    expect(lines.join()).toContain('what was recorded of operators is lost: the disk is full');
+  });
+
+  it('does not wait for operators once it is closed', async () => {
+    const { machine, link, events } = await open();
+    await events.next('up');
+    link.startProfile();
+    machine.profile = new Promise(() => {});
+    const stopped = link.stopProfile();
+    await link.close();
+    expect(await stopped).toEqual(NO_OPERATORS);
+    expect(await link.stopProfile()).toEqual(NO_OPERATORS);
   });
 
   it('says nothing more once it is closed', async () => {

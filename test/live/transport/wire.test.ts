@@ -9,6 +9,7 @@ import {
   resultFromWire,
   stateFromWire,
 } from '../../../src/live/transport/from-wire.js';
+import { operatorsFromWire, operatorsToWire } from '../../../src/live/transport/operator-chunks.js';
 import {
   type ControllerMessage,
   WORKER_SERVICE,
@@ -21,6 +22,7 @@ import {
   withinLimit,
 } from '../../../src/live/transport/to-wire.js';
 import { DESCRIPTION } from './fake-machine.js';
+import { operator } from './fixtures.js';
 
 const { Drive } = WORKER_SERVICE;
 
@@ -59,6 +61,8 @@ const result: fc.Arbitrary<ResultMessage> = fc.record(
     status: fc.nat(),
     beginNs: time,
     endNs: time,
+    copyInNs: time,
+    copyOutNs: time,
     outputs: tensors,
     error: fc.string({ unit: 'grapheme' }),
   },
@@ -101,6 +105,26 @@ describe('protocol', () => {
     expect(descriptionFromWire(message.welcome)).toStrictEqual(DESCRIPTION);
   });
 
+  it('carries operators, in several messages if need be', () => {
+    const runs = Array.from({ length: 5000 }, (_, i) =>
+      operator(2 ** 40 + i, i % 2 === 0 ? -1 - i : 2 ** 52 + i),
+    );
+    const messages = [...operatorsToWire(9, runs)].map((operators) => {
+      const bytes = Drive.responseSerialize({ body: 'operators', operators });
+      expect(bytes.byteLength).toBeLessThan(200_000);
+      const message = Drive.responseDeserialize(bytes);
+      if (message.body !== 'operators') throw new Error(`came out as ${message.body}`);
+      expect(message.operators.number).toBe(9);
+      return message.operators;
+    });
+    expect(messages.length).toBeGreaterThan(1);
+    expect(messages.flatMap(operatorsFromWire)).toStrictEqual(runs);
+    expect([...operatorsToWire(9, [])]).toEqual([]);
+    const [first] = messages;
+    for (const wrong of [{ node: first.node.map(() => 7000) }, { action: [1] }, { endNs: [] }])
+      expect(() => operatorsFromWire({ ...first, ...wrong })).toThrow('contradicts itself');
+  });
+
   it('carries the small messages', () => {
     const hello = { version: 1, token: 'ünsichtbar', takeOver: true, maxMessageBytes: 2 ** 33 };
     expect(toWorker({ body: 'hello', hello })).toMatchObject({ body: 'hello', hello });
@@ -109,6 +133,17 @@ describe('protocol', () => {
       ping: { sentNs: -5 },
     });
     expect(toWorker({ body: 'bye', bye: {} })).toMatchObject({ body: 'bye' });
+    expect(toWorker({ body: 'startProfile', startProfile: {} })).toMatchObject({ body: 'startProfile' });
+    const stopProfile = { number: 2 ** 40 };
+    expect(toWorker({ body: 'stopProfile', stopProfile })).toMatchObject({
+      body: 'stopProfile',
+      stopProfile,
+    });
+    const profileEnd = { number: 1, dropped: 2 ** 40, error: 'ärgerlich' };
+    expect(toController({ body: 'profileEnd', profileEnd })).toMatchObject({
+      body: 'profileEnd',
+      profileEnd,
+    });
     const pong = { sentNs: 0, workerNs: Number.MAX_SAFE_INTEGER };
     expect(toController({ body: 'pong', pong })).toMatchObject({ body: 'pong', pong });
   });
@@ -148,6 +183,8 @@ describe('protocol', () => {
       status: 0,
       beginNs: 1,
       endNs: 2,
+      copyInNs: 0,
+      copyOutNs: 0,
       outputs: [new Uint8Array(10_000)],
       error: '',
     };

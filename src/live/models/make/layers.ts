@@ -1,4 +1,6 @@
 import { stream } from '../../../random/streams.js';
+import { toHalf } from '../../half.js';
+import type { Precision } from '../precision.js';
 import { OnnxGraph } from './onnx-graph.js';
 
 export interface ConvOptions {
@@ -16,7 +18,8 @@ export interface ConvOptions {
 /**
  * The layers that image networks are made of, with seeded random weights. Each tensor has its own random stream,
  * by its name. Weights have the variance that keeps activations from growing or fading with depth behind
- * rectifiers (He et al., ICCV 2015).
+ * rectifiers (He et al., ICCV 2015). At FP16 they are those of FP32, rounded, and every layer computes in FP16;
+ * the model's input and output stay FP32.
  */
 export class Layers {
   readonly graph: OnnxGraph;
@@ -26,8 +29,15 @@ export class Layers {
   constructor(
     name: string,
     private readonly seed: number,
+    private readonly precision: Precision,
   ) {
     this.graph = new OnnxGraph(name);
+  }
+
+  /** The model's input, of FP32; `shape` without the batch. */
+  input(shape: readonly number[]): string {
+    const input = this.graph.input('input', shape);
+    return this.precision === 'fp16' ? this.graph.cast(input, 'FP16') : input;
   }
 
   /** Convolution without bias, batch normalisation, activation. */
@@ -54,6 +64,16 @@ export class Layers {
     return this.graph.node('Gemm', [x, weight, bias], { transB: 1 }, output);
   }
 
+  /** Fully connected, and the model's output, of FP32. */
+  logits(x: string, from: number, classes: number): void {
+    if (this.precision === 'fp16') {
+      this.graph.cast(this.linear('fc', x, from, classes), 'FP32', 'logits');
+    } else {
+      this.linear('fc', x, from, classes, 'logits');
+    }
+    this.graph.output('logits', [classes]);
+  }
+
   private batchNorm(name: string, x: string, channels: number, gain: number): string {
     const inputs = [
       x,
@@ -68,8 +88,8 @@ export class Layers {
 
   private relu6(x: string): string {
     if (!this.hasLimits) {
-      this.graph.weights('zero', [], new Float32Array([0]));
-      this.graph.weights('six', [], new Float32Array([6]));
+      this.weights('zero', [], new Float32Array([0]));
+      this.weights('six', [], new Float32Array([6]));
       this.hasLimits = true;
     }
     return this.graph.node('Clip', [x, 'zero', 'six']);
@@ -85,10 +105,20 @@ export class Layers {
     const values = new Float32Array(count);
     for (let i = 0; i < count; i++) values[i] = (2 * draw() - 1) * bound;
     this.parameters += count;
-    return this.graph.weights(name, shape, values);
+    return this.weights(name, shape, values);
   }
 
   private constant(name: string, size: number, value: number): string {
-    return this.graph.weights(name, [size], new Float32Array(size).fill(value));
+    return this.weights(name, [size], new Float32Array(size).fill(value));
   }
+
+  private weights(name: string, shape: readonly number[], values: Float32Array<ArrayBuffer>): string {
+    return this.graph.weights(name, shape, this.precision === 'fp16' ? halves(values) : values);
+  }
+}
+
+function halves(values: Float32Array): Uint16Array<ArrayBuffer> {
+  const bits = new Uint16Array(values.length);
+  for (let i = 0; i < values.length; i++) bits[i] = toHalf(values[i]);
+  return bits;
 }

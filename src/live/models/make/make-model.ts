@@ -1,3 +1,4 @@
+import type { Precision } from '../precision.js';
 import { Layers } from './layers.js';
 import { mlp } from './mlp.js';
 import { mobilenetV2 } from './mobilenet-v2.js';
@@ -14,6 +15,7 @@ export interface MakeOptions {
   readonly seed: number;
   /** Numbers in the output. */
   readonly classes: number;
+  readonly precision?: Precision;
 }
 
 export interface MadeModel {
@@ -25,13 +27,16 @@ export interface MadeModel {
 /**
  * A real architecture with seeded random weights: it takes as long as the trained one, and its answers mean
  * nothing. It takes `input`, an FP32 image (3 × size × size) or the features, in batches of any size, and gives
- * FP32 `logits`.
+ * FP32 `logits`. At FP16 it is the same model with rounded weights that computes in FP16 in between.
  *
  * @example
  * const { onnx } = makeModel('resnet18', { input: 224, seed: 1, classes: 1000 });
  */
-export function makeModel(architecture: Architecture, { input, seed, classes }: MakeOptions): MadeModel {
-  const layers = new Layers(architecture, seed);
+export function makeModel(
+  architecture: Architecture,
+  { input, seed, classes, precision = 'fp32' }: MakeOptions,
+): MadeModel {
+  const layers = new Layers(architecture, seed, precision);
   ARCHITECTURES[architecture](layers, input, classes);
   return { onnx: layers.graph.encode(), parameters: layers.parameters };
 }

@@ -3,7 +3,7 @@ import type { Layers } from './layers.js';
 /** MobileNetV2 at width 1 (Sandler et al., CVPR 2018): 3.50 million parameters. */
 export function mobilenetV2(layers: Layers, imageSize: number, classes: number): void {
   const { graph } = layers;
-  const image = graph.input('input', [3, imageSize, imageSize]);
+  const image = layers.input([3, imageSize, imageSize]);
   let x = layers.conv('stem', image, { from: 3, to: 32, kernel: 3, stride: 2, activation: 'relu6' });
   let from = 32;
   STAGES.forEach(([expansion, to, repeats, stride], stage) => {
@@ -19,7 +19,7 @@ export function mobilenetV2(layers: Layers, imageSize: number, classes: number):
   });
   x = layers.conv('head', x, { from, to: FEATURES, kernel: 1, activation: 'relu6' });
   const pooled = graph.node('Flatten', [graph.node('GlobalAveragePool', [x])]);
-  graph.output(layers.linear('fc', pooled, FEATURES, classes, 'logits'), [classes]);
+  layers.logits(pooled, FEATURES, classes);
 }
 
 /** Expansion, channels, repeats and stride of the first repeat (table 2 of the paper). */

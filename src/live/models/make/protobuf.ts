@@ -60,7 +60,45 @@ export class ProtobufMessage {
   }
 }
 
+export interface ProtobufField {
+  readonly field: number;
+  /** A number, or the bytes of a text, of a nested message or of a number of fixed size. */
+  readonly value: number | Uint8Array;
+}
+
+/** The fields of an encoded message, one after the other. Ends where the bytes make no sense any more. */
+export function* readFields(bytes: Uint8Array): Generator<ProtobufField> {
+  let at = 0;
+  const varint = () => {
+    let value = 0;
+    for (let scale = 1; at < bytes.length; scale *= 128) {
+      const digit = bytes[at++];
+      value += (digit % 128) * scale;
+      if (digit < 128) break;
+    }
+    return value;
+  };
+  while (at < bytes.length) {
+    const tag = varint();
+    const field = Math.floor(tag / 8);
+    const type = tag % 8;
+    if (type === VARINT) {
+      yield { field, value: varint() };
+      continue;
+    }
+    const length = type === LENGTH_DELIMITED ? varint() : FIXED_BYTES.get(type);
+    if (length === undefined || at + length > bytes.length) return;
+    yield { field, value: bytes.subarray(at, at + length) };
+    at += length;
+  }
+}
+
 // Wire types.
 const VARINT = 0;
+const FIXED64 = 1;
 const LENGTH_DELIMITED = 2;
 const FIXED32 = 5;
+const FIXED_BYTES = new Map([
+  [FIXED32, 4],
+  [FIXED64, 8],
+]);

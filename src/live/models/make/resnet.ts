@@ -46,7 +46,7 @@ function resnet(
   block: Block,
 ): void {
   const { graph } = layers;
-  const image = graph.input('input', [3, imageSize, imageSize]);
+  const image = layers.input([3, imageSize, imageSize]);
   const stem = layers.conv('stem', image, { from: 3, to: 64, kernel: 7, stride: 2, activation: 'relu' });
   let x = graph.node('MaxPool', [stem], { kernel_shape: [3, 3], strides: [2, 2], pads: [1, 1, 1, 1] });
   let from = 64;
@@ -66,5 +66,5 @@ function resnet(
     }
   });
   const pooled = graph.node('Flatten', [graph.node('GlobalAveragePool', [x])]);
-  graph.output(layers.linear('fc', pooled, from, classes, 'logits'), [classes]);
+  layers.logits(pooled, from, classes);
 }

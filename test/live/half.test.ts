@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fromHalf, toHalf } from '../../../src/live/door/half.js';
+import { fromHalf, toHalf } from '../../src/live/half.js';
 
 describe('half precision', () => {
   it('keeps every value that it has', () => {

@@ -1,0 +1,85 @@
+import { deviceText } from '../serving/measure-profile.js';
+import { fixBatch } from './fix-batch.js';
+import { type PrecisionDifference, precisionDifferences } from './precision-difference.js';
+import type { BenchResult, BenchRun, MeasuredModel } from './result.js';
+import { type RunOptions, runStages } from './run-stages.js';
+import { STAGE_TITLES } from './stage.js';
+import type { Subject } from './subject.js';
+import { BATCH_SIZE, type Vary } from './vary.js';
+
+export interface BenchOptions extends Omit<RunOptions, 'onStage'> {
+  readonly vary: Vary | null;
+  readonly version: string;
+  /** Opens the subject with overrides such as `runtime.intraOpThreads=2`. */
+  open(overrides: readonly string[]): Promise<Subject>;
+  /** Called with the share of the work that is done, and what comes next. */
+  onProgress(fraction: number, next: string): void;
+}
+
+/**
+ * Measures the stages of a server by themselves and together, once for each value of the key that is varied. All
+ * subjects are opened first, so that a mistake in the last value does not cost the runs before. Throws what opening
+ * throws, `E_SERVER` where a trial had no answer, and the coded errors of devices and models.
+ */
+export async function bench({ vary, open, onProgress, version, ...how }: BenchOptions): Promise<BenchResult> {
+  const values = vary?.values ?? [null];
+  const subjects: Subject[] = [];
+  for (const value of values) subjects.push(await openWith(open, vary, value));
+  const stages = how.remote ? 4 : 3;
+  const runs: BenchRun[] = [];
+  for (const [i, subject] of subjects.entries()) {
+    const value = values[i];
+    let stage = 0;
+    const run = await runStages(subject, value, {
+      ...how,
+      onStage: (name) => {
+        const at = value === null ? '' : `, ${vary?.key} ${value}`;
+        onProgress((i * stages + stage++) / (stages * subjects.length), `${STAGE_TITLES[name]}${at}`);
+      },
+    });
+    runs.push(run);
+  }
+  const [first] = subjects;
+  return {
+    version,
+    name: first.name,
+    device: { text: deviceText(first.device), provider: first.device.kind },
+    cores: how.cores,
+    protocol: how.protocol,
+    trials: how.trials,
+    seconds: how.seconds,
+    models: measuredModels(first),
+    vary,
+    runs,
+    precision: await differences(vary, subjects),
+  };
+}
+
+/** Where both precisions were measured. */
+async function differences(
+  vary: Vary | null,
+  subjects: readonly Subject[],
+): Promise<PrecisionDifference[] | null> {
+  if (vary?.key !== 'runtime.precision' || !vary.values.includes('fp16')) return null;
+  const full = vary.values.indexOf('fp32');
+  return full < 0 ? null : precisionDifferences(subjects[full]);
+}
+
+async function openWith(
+  open: BenchOptions['open'],
+  vary: Vary | null,
+  value: string | null,
+): Promise<Subject> {
+  if (vary === null || value === null) return open([]);
+  if (vary.key === BATCH_SIZE) return fixBatch(await open([]), Number(value));
+  return open([`${vary.key}=${value}`]);
+}
+
+function measuredModels({ models, mix }: Subject): MeasuredModel[] {
+  return models.map(({ spec: { name, inputBytes, outputBytes } }, m) => ({
+    name,
+    share: mix[m],
+    inputBytes,
+    outputBytes,
+  }));
+}

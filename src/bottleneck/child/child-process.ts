@@ -1,0 +1,101 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { EscapementError } from '../../core/errors.js';
+import type { Answer, Order, Ports, Role, SyntheticTrial, Usage } from './messages.js';
+
+/** Processes run compiled code, also where the rest runs from its source, as in tests. */
+const COMPILED = new URL(
+  import.meta.url.endsWith('.ts') ? '../../../dist/bottleneck/child/' : './',
+  import.meta.url,
+);
+/** What a process said last is told when it dies. */
+const MOST_SAID_CHARS = 2000;
+
+/**
+ * A process that plays one role of a benchmark. It ends when it is told to, and whenever this process ends. One
+ * question at a time. Questions reject with the coded error that the child reports, and with what it said last when
+ * it dies.
+ */
+export class BenchChild {
+  private readonly child: ChildProcess;
+  private readonly exited: Promise<void>;
+  private said = '';
+  private settle: { resolve(answer: Answer): void; reject(error: Error): void } | null = null;
+
+  private constructor(private readonly role: Role['kind']) {
+    this.child = fork(fileURLToPath(new URL('main.js', COMPILED)), {
+      execArgv: [],
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.said = (this.said + text).slice(-MOST_SAID_CHARS);
+    });
+    this.child.on('message', (answer: Answer) => this.take(answer));
+    const kill = () => this.child.kill('SIGKILL');
+    process.on('exit', kill);
+    this.exited = new Promise((resolve) => {
+      this.child.once('close', (status, signal) => {
+        process.off('exit', kill);
+        this.settle?.reject(this.death(status, signal));
+        this.settle = null;
+        resolve();
+      });
+    });
+  }
+
+  /** Resolves with the child when it is ready, and the ports that it listens on. */
+  static async start(role: Role): Promise<{ child: BenchChild; ports: Ports }> {
+    const child = new BenchChild(role.kind);
+    try {
+      const answer = await child.ask({ kind: 'start', role });
+      if (answer.kind === 'ready') return { child, ports: answer.ports };
+      throw new Error(`the ${role.kind} process answered ${answer.kind}`);
+    } catch (error) {
+      await child.stop();
+      throw error;
+    }
+  }
+
+  /** What it used since it was asked last, or since its start. */
+  async usage(): Promise<Usage> {
+    const answer = await this.ask({ kind: 'usage' });
+    if (answer.kind === 'usage') return answer.usage;
+    throw new Error(`the ${this.role} process answered ${answer.kind}`);
+  }
+
+  /** Lets a device by itself run for so long. */
+  async trial(seconds: number): Promise<SyntheticTrial> {
+    const answer = await this.ask({ kind: 'trial', seconds });
+    if (answer.kind === 'trial') return answer.trial;
+    throw new Error(`the ${this.role} process answered ${answer.kind}`);
+  }
+
+  /** Ends it at once: nothing that it does is needed any more. */
+  async stop(): Promise<void> {
+    this.child.kill('SIGKILL');
+    await this.exited;
+  }
+
+  private ask(order: Order): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.settle = { resolve, reject };
+      this.child.send(order, (error) => {
+        // One that is dead is told about when its end is known.
+        if (error !== null && this.child.connected) reject(error);
+      });
+    });
+  }
+
+  private take(answer: Answer): void {
+    const { settle } = this;
+    this.settle = null;
+    if (answer.kind === 'failed') settle?.reject(new EscapementError(answer.code, answer.message));
+    else settle?.resolve(answer);
+  }
+
+  private death(status: number | null, signal: NodeJS.Signals | null): Error {
+    const end = signal === null ? `with status ${status}` : `by ${signal}`;
+    return new Error(`the ${this.role} process ended ${end}: ${this.said.trim() || 'it said nothing'}`);
+  }
+}

@@ -1,0 +1,80 @@
+import { invariant } from '../../core/invariant.js';
+import { MIB, NS_PER_S } from '../../core/units.js';
+import { startMachine } from '../../live/machine/local-machine.js';
+import { createLog } from '../../live/telemetry/log.js';
+import { LocalWorker } from '../../live/transport/local-worker.js';
+import { RemoteWorker } from '../../live/transport/remote-worker.js';
+import { serveMachine } from '../../live/transport/worker-server.js';
+import { startServer } from '../../serving/server.js';
+import type { Answer, Order, Ports, Role } from './messages.js';
+import { Synthetic } from './synthetic.js';
+import { UsageMeter } from './usage-meter.js';
+
+export interface Started {
+  readonly ports: Ports;
+  answer(order: Order): Promise<Answer>;
+}
+
+const START_TIMEOUT_NS = 60 * NS_PER_S;
+const HANG_NS = 10 * NS_PER_S;
+const MAX_BODY_BYTES = 256 * MIB;
+const NO_PORTS: Ports = { http: 0, grpc: 0, metrics: 0, worker: 0 };
+
+/** Starts what the role says, in this process. Throws coded errors. */
+export async function play(role: Role): Promise<Started> {
+  switch (role.kind) {
+    case 'server':
+      return { ports: await openServer(role), answer: usageOnly() };
+    case 'worker':
+      return { ports: await openWorker(role), answer: usageOnly() };
+    case 'synthetic':
+      return { ports: NO_PORTS, answer: trials(await Synthetic.load(role.spec)) };
+  }
+}
+
+async function openServer({ gpu, settings }: Extract<Role, { kind: 'server' }>): Promise<Ports> {
+  const link =
+    typeof gpu === 'string' ? new RemoteWorker({ address: gpu }) : new LocalWorker(await startMachine(gpu));
+  const server = await startServer({
+    links: [link],
+    settings,
+    host: '127.0.0.1',
+    httpPort: 0,
+    grpcPort: 0,
+    metricsPort: 0,
+    door: { token: null, tls: null, maxBodyBytes: MAX_BODY_BYTES },
+    journal: null,
+    startTimeoutNs: START_TIMEOUT_NS,
+    hangNs: HANG_NS,
+    serverVersion: 'bench',
+    log: createLog('error', 'server'),
+  });
+  const portOf = (door: { readonly port: number } | null) => door?.port ?? 0;
+  return {
+    http: portOf(server.http),
+    grpc: portOf(server.grpc),
+    metrics: portOf(server.metrics),
+    worker: 0,
+  };
+}
+
+async function openWorker({ machine }: Extract<Role, { kind: 'worker' }>): Promise<Ports> {
+  const { port } = await serveMachine(await startMachine(machine), { port: 0 });
+  return { ...NO_PORTS, worker: port };
+}
+
+function usageOnly(): Started['answer'] {
+  const meter = new UsageMeter();
+  return async (order) => {
+    invariant(order.kind === 'usage', 'a server has no trials of its own');
+    return { kind: 'usage', usage: meter.take() };
+  };
+}
+
+function trials(synthetic: Synthetic): Started['answer'] {
+  const meter = new UsageMeter();
+  return async (order) =>
+    order.kind === 'trial'
+      ? { kind: 'trial', trial: await synthetic.trial(order.seconds) }
+      : { kind: 'usage', usage: meter.take() };
+}

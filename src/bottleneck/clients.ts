@@ -1,0 +1,135 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { EscapementError } from '../core/errors.js';
+import { OUTCOME_NAMES } from '../core/request.js';
+import { NS_PER_MS, NS_PER_S } from '../core/units.js';
+import { openTarget } from '../live/load/open-target.js';
+import { play } from '../live/load/player.js';
+import type { BenchChild } from './child/child-process.js';
+import type { Ports, Protocol } from './child/messages.js';
+import { MachineMeter, UsageMeter } from './child/usage-meter.js';
+import { metricSum } from './metric-sum.js';
+import { MixedSource } from './mixed-source.js';
+import { type ServedStage, STAGE_TITLES, type StageName } from './stage.js';
+import { TENSOR_SEED } from './subject.js';
+import { TrialWindows } from './trial-windows.js';
+
+/** What the clients of a stage do. */
+export interface ClientLoad {
+  readonly protocol: Protocol;
+  readonly models: readonly string[];
+  readonly mix: readonly number[];
+  readonly clients: number;
+  readonly sloNs: number;
+  readonly trials: number;
+  /** Of a trial. */
+  readonly seconds: number;
+}
+
+/** A server, and what of it runs in further processes. */
+export interface LoadedServer {
+  readonly child: BenchChild;
+  readonly ports: Ports;
+  readonly helpers: readonly BenchChild[];
+}
+
+/** Models are loaded and clocks compared before the first trial. */
+const LEAST_WARM_UP_S = 1;
+
+/** How long the clients are at work before the first trial. */
+export function warmUpSeconds(seconds: number): number {
+  return Math.max(LEAST_WARM_UP_S, seconds);
+}
+
+/**
+ * Sends a server all that it can answer: each client the next request when the last is answered. Throws `E_SERVER`
+ * where a trial ends without an answer.
+ */
+export async function loadServer(
+  stage: ServedStage['stage'],
+  server: LoadedServer,
+  load: ClientLoad,
+): Promise<ServedStage> {
+  const { protocol, models, mix, clients, sloNs, trials, seconds } = load;
+  const warmUpNs = warmUpSeconds(seconds) * NS_PER_S;
+  const lengthNs = seconds * NS_PER_S;
+  const windows = new TrialWindows(warmUpNs, lengthNs, trials);
+  const endNs = warmUpNs + trials * lengthNs;
+  const target = await openTarget(`${protocol}://127.0.0.1:${server.ports[protocol]}`, {
+    models,
+    seed: TENSOR_SEED,
+    ...(protocol === 'http' ? { connections: clients } : {}),
+  });
+  try {
+    const meter = new UsageMeter();
+    const measuring = measure(server, meter, warmUpNs, endNs);
+    const [{ service, otherCores }] = await Promise.all([
+      measuring,
+      play({ source: new MixedSource({ clients, mix, sloNs, endNs }), target, observer: windows }),
+    ]);
+    const results = windows.results();
+    if (results === null) throw noAnswers(stage, windows, seconds);
+    return {
+      stage,
+      requestsPerS: results.map(({ requestsPerS }) => requestsPerS),
+      p50Ms: results.map(({ p50Ms }) => p50Ms),
+      p99Ms: results.map(({ p99Ms }) => p99Ms),
+      service: { ...service, failedShare: windows.failedShare },
+      otherCores,
+    };
+  } finally {
+    target.close();
+  }
+}
+
+/** What both sides, the device and the rest of the machine did during the trials. */
+async function measure(
+  { child, ports, helpers }: LoadedServer,
+  meter: UsageMeter,
+  fromNs: number,
+  toNs: number,
+) {
+  const helped = async () =>
+    (await Promise.all(helpers.map((helper) => helper.usage()))).map(({ cores }) => cores);
+  await sleep(fromNs / NS_PER_MS);
+  const before = await counters(ports.metrics);
+  await Promise.all([child.usage(), helped()]);
+  meter.take();
+  const machine = new MachineMeter();
+  await sleep((toNs - fromNs) / NS_PER_MS);
+  const busyCores = machine.take();
+  const generator = meter.take();
+  const [server, helpersCores] = await Promise.all([child.usage(), helped()]);
+  const after = await counters(ports.metrics);
+  const infers = after.infers - before.infers;
+  const ownCores = helpersCores.reduce((sum, cores) => sum + cores, generator.cores + server.cores);
+  return {
+    service: {
+      generator,
+      server,
+      meanBatch: infers === 0 ? 0 : (after.requests - before.requests) / infers,
+      deviceBusy: Math.min(1, (after.busyS - before.busyS) / ((toNs - fromNs) / NS_PER_S)),
+    },
+    otherCores: Math.max(0, busyCores - ownCores),
+  };
+}
+
+async function counters(port: number) {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  const requests = (outcome: string) => metricSum(text, 'escapement_requests_total', { outcome });
+  return {
+    requests: requests('ok') + requests('late'),
+    infers: metricSum(text, 'escapement_actions_total', { action: 'INFER', status: 'ok' }),
+    busyS: metricSum(text, 'escapement_lane_busy_seconds_total', { lane: 'EXEC' }),
+  };
+}
+
+function noAnswers(stage: StageName, { outcomes }: TrialWindows, seconds: number): EscapementError {
+  const counts = outcomes.flatMap((count, outcome) =>
+    count === 0 ? [] : [`${count} ${OUTCOME_NAMES[outcome]}`],
+  );
+  const what = counts.length === 0 ? 'no request ended' : `its requests ended ${counts.join(', ')}`;
+  return new EscapementError(
+    'E_SERVER',
+    `${STAGE_TITLES[stage]}: a trial of ${seconds} s had no answer (in all trials ${what}): raise --seconds, or --set slo`,
+  );
+}

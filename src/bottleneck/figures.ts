@@ -1,0 +1,23 @@
+import { formatCount, formatRate, round3 } from '../report/format.js';
+import type { Estimate } from '../report/statistics.js';
+
+/** `5,210 ± 90`: mean and standard deviation. */
+export function spreadText({ mean, sd, n }: Estimate): string {
+  const middle = rateText(mean);
+  return n < 2 ? middle : `${middle} ± ${rateText(Number(sd.toPrecision(2)))}`;
+}
+
+/** Three digits, and whole numbers from 1,000 on. */
+export function rateText(value: number): string {
+  return value >= 1000 ? formatCount(value) : formatRate(round3(value));
+}
+
+/** Milliseconds without the unit, three digits. */
+export function msText({ mean }: Estimate): string {
+  return rateText(mean);
+}
+
+/** `93 %`. */
+export function shareText(share: number): string {
+  return `${Math.round(100 * share)} %`;
+}

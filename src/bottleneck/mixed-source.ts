@@ -1,0 +1,58 @@
+import type { ArrivalSource } from '../core/arrivals.js';
+import { stream } from '../random/streams.js';
+import { ClosedLoopSource } from '../workload/generators/closed-loop.js';
+import { Turns } from './turns.js';
+
+export interface MixedSourceOptions {
+  readonly clients: number;
+  /** By model: its share of the requests. */
+  readonly mix: readonly number[];
+  readonly sloNs: number;
+  /** Nothing arrives from then on. */
+  readonly endNs: number;
+}
+
+/**
+ * Clients that send the next request as soon as the last one was answered. Which model it goes to follows from the
+ * mix alone, so that a model that is served quickly is not asked for more often.
+ */
+export class MixedSource implements ArrivalSource {
+  model: number;
+  readonly sloNs: number;
+  private readonly clients: ClosedLoopSource;
+  private readonly turns: Turns;
+
+  constructor({ clients, mix, sloNs, endNs }: MixedSourceOptions) {
+    this.clients = new ClosedLoopSource(
+      { kind: 'closed-loop', durationNs: endNs, clients, concurrency: 1, thinkNs: 0 },
+      {
+        models: new Int32Array(1),
+        modelNames: [''],
+        sloNs,
+        startNs: 0,
+        endNs,
+        random: (purpose) => stream(1, purpose),
+      },
+    );
+    this.turns = new Turns(mix);
+    this.sloNs = sloNs;
+    this.model = this.turns.next();
+  }
+
+  get timeNs(): number {
+    return this.clients.timeNs;
+  }
+
+  get user(): number {
+    return this.clients.user;
+  }
+
+  advance(): void {
+    this.clients.advance();
+    this.model = this.turns.next();
+  }
+
+  answered(user: number, nowNs: number): void {
+    this.clients.answered(user, nowNs);
+  }
+}

@@ -1,0 +1,36 @@
+import { dirname } from 'node:path';
+import { modelFile } from '../live/models/precision.js';
+import { readModelFile } from '../live/models/repository.js';
+import { comparePrecision } from '../live/profile/compare-precision.js';
+import type { Subject } from './subject.js';
+
+/** How far the outputs of a model at FP16 are from those at FP32. */
+export interface PrecisionDifference {
+  readonly model: string;
+  /** Random inputs that both were given. */
+  readonly requests: number;
+  readonly maxAbsolute: number;
+  /** Of the largest output. */
+  readonly maxRelative: number;
+  /** Share of requests whose largest output is the same: classifiers answer the same. */
+  readonly sameLargest: number;
+}
+
+/** Compares the files of each model that is asked for. `subject` is the one at FP32. Throws `E_MODEL_FILE`. */
+export async function precisionDifferences({ models, mix, device }: Subject): Promise<PrecisionDifference[]> {
+  const differences: PrecisionDifference[] = [];
+  for (const [m, { spec, ortPath }] of models.entries()) {
+    if (mix[m] === 0 || ortPath === null) continue;
+    // Optimised models lie beside those that they were made from.
+    const versionDir = dirname(ortPath);
+    const pair = {
+      fp32: await readModelFile(modelFile(versionDir, 'fp32')),
+      fp16: await readModelFile(modelFile(versionDir, 'fp16')),
+    };
+    const { difference } = await comparePrecision(pair, device, { batchSizes: [1], runs: 1 });
+    const { requests, maxAbsolute, largestOutput, sameLargest } = difference;
+    const maxRelative = largestOutput === 0 ? 0 : maxAbsolute / largestOutput;
+    differences.push({ model: spec.name, requests, maxAbsolute, maxRelative, sameLargest });
+  }
+  return differences;
+}

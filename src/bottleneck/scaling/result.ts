@@ -1,0 +1,43 @@
+import type { Efficiency } from './efficiency.js';
+import type { ScalingMode } from './size.js';
+import type { ScalingVerdict } from './verdict.js';
+
+/** All that a scaling benchmark found. `--json` prints it. */
+export interface ScalingResult {
+  /** Of escapement. */
+  readonly version: string;
+  readonly name: string;
+  readonly device: {
+    /** For people. */
+    readonly text: string;
+    /** A provider of onnxruntime, or `simulated`: the GPUs are emulated. */
+    readonly kind: string;
+  };
+  /** Processors of this machine. */
+  readonly cores: number;
+  readonly trials: number;
+  /** Of a trial, if nothing is lost. */
+  readonly seconds: number;
+  /** Of a request, on average. */
+  readonly inputBytes: number;
+  readonly runs: readonly ScalingRun[];
+}
+
+/** One mode over all numbers of GPUs. */
+export interface ScalingRun {
+  readonly mode: ScalingMode;
+  /** By number of GPUs, ascending: the first is the base. */
+  readonly points: readonly ScalingPoint[];
+  readonly verdict: ScalingVerdict;
+}
+
+export interface ScalingPoint extends Efficiency {
+  readonly gpus: number;
+  readonly models: number;
+  readonly clients: number;
+  /** Of a trial. */
+  readonly requests: number;
+  readonly sloMs: number;
+  /** Time of each trial, s. */
+  readonly trialsS: readonly number[];
+}

@@ -1,0 +1,72 @@
+import { NS_PER_S } from '../../core/units.js';
+import { bestBatch, objectiveNs } from '../subject.js';
+import { type ScalingSubject, withCopies } from './subject.js';
+
+/** `strong`: the same work for any number of GPUs; `weak`: as much for each GPU. */
+export const SCALING_MODES = ['strong', 'weak'] as const;
+export type ScalingMode = (typeof SCALING_MODES)[number];
+
+/** Work for one number of GPUs. */
+export interface Work {
+  readonly gpus: number;
+  /** With the copies of its models. */
+  readonly subject: ScalingSubject;
+  readonly clients: number;
+  readonly sloNs: number;
+  /** Of a trial. */
+  readonly requests: number;
+  /** Before the first trial. */
+  readonly warmUpRequests: number;
+}
+
+export interface WorkOptions {
+  /** Ascending. */
+  readonly gpus: readonly number[];
+  /** What a trial takes if nothing is lost: each of weak scaling, that with the most GPUs of strong scaling. */
+  readonly seconds: number;
+  /** Requests at the same time: all of strong scaling, those of a GPU of weak scaling; null: as many as fill batches. */
+  readonly clients: number | null;
+}
+
+/** One batch of each model runs, and another gathers meanwhile. */
+const BATCHES_OF_CLIENTS = 2;
+/** Warm-up lasts at least so long, so that models get to the GPUs that will run them. */
+const LEAST_WARM_UP_S = 1;
+
+/** The work of each number of GPUs. Each model has a copy for each GPU, so that work can be spread evenly. */
+export function sizeWork(
+  subject: ScalingSubject,
+  mode: ScalingMode,
+  { gpus, seconds, clients }: WorkOptions,
+): Work[] {
+  const most = gpus[gpus.length - 1];
+  const batches = subject.models.map(({ spec }) => bestBatch(spec, subject.settings));
+  const perGpuRps = NS_PER_S / requestNs(subject, batches);
+  const clientsOfCopy = BATCHES_OF_CLIENTS * requestsInBatches(subject, batches);
+  return gpus.map((count) => {
+    const share = mode === 'strong' ? most : count;
+    const all = clients === null ? clientsOfCopy * share : mode === 'strong' ? clients : clients * count;
+    // All numbers of GPUs have the objective of the fewest, whose requests wait longest.
+    const clientsOfGpu = Math.ceil(all / (mode === 'strong' ? gpus[0] : count));
+    return {
+      gpus: count,
+      subject: withCopies(subject, share),
+      clients: all,
+      sloNs: objectiveNs(subject, batches, clientsOfGpu),
+      requests: Math.ceil(perGpuRps * share * seconds),
+      warmUpRequests: Math.max(2 * all, Math.ceil(perGpuRps * count * Math.max(LEAST_WARM_UP_S, seconds))),
+    };
+  });
+}
+
+/** EXEC time of a request in the best batch of its model, on average over the mix. */
+function requestNs({ models, mix }: ScalingSubject, batches: readonly number[]): number {
+  return models.reduce((sum, { spec }, m) => {
+    const at = batches[m];
+    return sum + (mix[m] * spec.execNs[at]) / spec.batchSizes[at];
+  }, 0);
+}
+
+function requestsInBatches({ models, mix }: ScalingSubject, batches: readonly number[]): number {
+  return models.reduce((sum, { spec }, m) => sum + (mix[m] > 0 ? spec.batchSizes[batches[m]] : 0), 0);
+}

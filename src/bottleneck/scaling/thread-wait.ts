@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+
+/** Linux: time on a processor, time in the queue for one, time slices of the thread that reads it, ns. */
+const SCHEDSTAT = '/proc/thread-self/schedstat';
+
+/**
+ * How long this thread has been ready to run and had no processor, since its start, ns: others had them all. Null
+ * where the system does not tell.
+ */
+export function threadWaitNs(): number | null {
+  let text: string;
+  try {
+    text = readFileSync(SCHEDSTAT, 'utf8');
+  } catch {
+    return null;
+  }
+  return parseWaitNs(text);
+}
+
+/** The second of the three numbers of `schedstat`; null for anything else. */
+export function parseWaitNs(text: string): number | null {
+  const waitNs = /^\d+ (\d+) \d+\s*$/.exec(text)?.[1];
+  return waitNs === undefined ? null : Number(waitNs);
+}

@@ -1,0 +1,100 @@
+import type { ModelSpec } from '../core/model.js';
+import { NS_PER_S } from '../core/units.js';
+import type { ServerSettings } from '../experiment/server-settings.js';
+import type { OrtDeviceSpec } from '../live/device.js';
+import type { MachineOptions } from '../live/machine/local-machine.js';
+import type { WorkerModel } from '../live/model.js';
+
+/** What is measured: models on a device as a server would run them, and what of them is asked for. */
+export interface Subject {
+  /** The repository or experiment, for people. */
+  readonly name: string;
+  readonly device: OrtDeviceSpec;
+  readonly models: readonly WorkerModel[];
+  /** Pages of the weights cache of each GPU. */
+  readonly pages: number;
+  readonly pageBytes: number;
+  readonly settings: ServerSettings;
+  /** By model: its share of the requests. The shares add up to 1. */
+  readonly mix: readonly number[];
+  /** Objective of the requests, ns; null: one with room for all that waits. */
+  readonly sloNs: number | null;
+  /** Batch size of the device by itself; null: the one with the most requests per second. */
+  readonly batchSize: number | null;
+}
+
+/** All stages work on the same numbers. */
+export const TENSOR_SEED = 1;
+
+/** Clients below this leave the server idle between two requests of theirs. */
+const LEAST_CLIENTS = 16;
+const MOST_CLIENTS = 1000;
+/** One batch of each model runs or waits for the device, and another gathers meanwhile. */
+const BATCHES_OF_CLIENTS = 2;
+/** So many times what the requests that wait take. */
+const ROOM = 4;
+const LEAST_SLO_NS = NS_PER_S;
+const SLO_STEP_NS = NS_PER_S / 10;
+
+/** The batch size with the most requests per second that the policy may use, by its index among those of the model. */
+export function bestBatch({ batchSizes, execNs }: ModelSpec, { policy }: ServerSettings): number {
+  const maxBatch = numberOr(policy.options.maxBatch, Number.POSITIVE_INFINITY);
+  const maxExecNs = numberOr(policy.options.maxExec, Number.POSITIVE_INFINITY);
+  let best = 0;
+  for (let i = 1; i < batchSizes.length; i++) {
+    const usable = batchSizes[i] <= maxBatch && execNs[i] <= maxExecNs;
+    if (usable && batchSizes[i] / execNs[i] > batchSizes[best] / execNs[best]) best = i;
+  }
+  return best;
+}
+
+/** By model: the index of the batch size of the device by itself. */
+export function chosenBatches({ models, settings, batchSize }: Subject): number[] {
+  return models.map(({ spec }) =>
+    batchSize === null ? bestBatch(spec, settings) : spec.batchSizes.indexOf(batchSize),
+  );
+}
+
+/** Closed-loop clients that keep the batches of all models full. */
+export function enoughClients({ models, mix }: Subject, batches: readonly number[]): number {
+  const inBatches = models.reduce(
+    (sum, { spec }, m) => sum + (mix[m] > 0 ? spec.batchSizes[batches[m]] : 0),
+    0,
+  );
+  return Math.min(MOST_CLIENTS, Math.max(LEAST_CLIENTS, BATCHES_OF_CLIENTS * inBatches));
+}
+
+/** The objective of the requests: as given, or one that so many clients do not exceed by waiting for each other. */
+export function objectiveNs(
+  subject: Pick<Subject, 'models' | 'mix' | 'sloNs'>,
+  batches: readonly number[],
+  clients: number,
+): number {
+  if (subject.sloNs !== null) return subject.sloNs;
+  const { models, mix } = subject;
+  const requestNs = models.reduce(
+    (sum, { spec }, m) => sum + (mix[m] * spec.execNs[batches[m]]) / spec.batchSizes[batches[m]],
+    0,
+  );
+  return Math.max(LEAST_SLO_NS, SLO_STEP_NS * Math.ceil((ROOM * clients * requestNs) / SLO_STEP_NS));
+}
+
+/** A machine of one GPU for the subject: as it is, or one whose device takes no time, with tensors of the same sizes. */
+export function machineOf(subject: Subject, instant: boolean): MachineOptions {
+  const { device, models, pages, pageBytes } = subject;
+  if (!instant) return { devices: [device], models, pages, pageBytes };
+  return { devices: [{ kind: 'simulated', timeScale: 0 }], models: models.map(timeless), pages, pageBytes };
+}
+
+/** What the scheduler expects of an action that takes no time: what takes none is no demand. */
+const SHORTEST_NS = 1000;
+
+function timeless(model: WorkerModel): WorkerModel {
+  const { spec } = model;
+  const execNs = spec.execNs.map(() => SHORTEST_NS);
+  return { ...model, spec: { ...spec, loadNs: SHORTEST_NS, execNs }, ortPath: null };
+}
+
+function numberOr(value: unknown, otherwise: number): number {
+  return typeof value === 'number' ? value : otherwise;
+}

@@ -1,0 +1,80 @@
+import type { RunObserver } from '../core/observer.js';
+import { OUTCOME_LATE, OUTCOME_NAMES, OUTCOME_OK, type Outcome, type RequestTable } from '../core/request.js';
+import { NS_PER_MS, NS_PER_S } from '../core/units.js';
+import { Histogram } from '../metrics/histogram.js';
+
+/** One trial of a stage with clients. */
+export interface Trial {
+  readonly requestsPerS: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+/**
+ * Cuts a run into trials of equal length, one after the other, so that none begins on an idle server. Answers come
+ * in batches, and a trial may end in the middle of one: each is counted from the first answer after its begin to the
+ * first after its end, and over the time between those two.
+ */
+export class TrialWindows implements RunObserver {
+  /** By outcome: answers within the trials. */
+  readonly outcomes = new Array<number>(OUTCOME_NAMES.length).fill(0);
+  private readonly latency: readonly Histogram[];
+  /** By begin of a trial, and the end of the last: the first answer from then on, and its number. */
+  private readonly firstNs: Float64Array;
+  private readonly firstNumber: Float64Array;
+  private reached = 0;
+  private served = 0;
+
+  constructor(
+    private readonly beginNs: number,
+    private readonly lengthNs: number,
+    private readonly trials: number,
+  ) {
+    this.latency = Array.from({ length: trials }, () => new Histogram());
+    this.firstNs = new Float64Array(trials + 1);
+    this.firstNumber = new Float64Array(trials + 1);
+  }
+
+  answered(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number): void {
+    const trial = Math.floor((nowNs - this.beginNs) / this.lengthNs);
+    const within = trial >= 0 && trial < this.trials;
+    if (within) this.outcomes[outcome]++;
+    if (outcome !== OUTCOME_OK && outcome !== OUTCOME_LATE) return;
+    this.served++;
+    while (this.reached <= Math.min(trial, this.trials)) {
+      this.firstNs[this.reached] = nowNs;
+      this.firstNumber[this.reached] = this.served;
+      this.reached++;
+    }
+    if (within) this.latency[trial].record(nowNs - requests.arrivalNs[slot]);
+  }
+
+  completed(): void {
+    // Clients see answers only.
+  }
+
+  /** Share of the answers within the trials that are no result. 0 where nothing was answered. */
+  get failedShare(): number {
+    const all = this.outcomes.reduce((sum, count) => sum + count, 0);
+    const served = this.outcomes[OUTCOME_OK] + this.outcomes[OUTCOME_LATE];
+    return all === 0 ? 0 : 1 - served / all;
+  }
+
+  /** Null where a trial had no answer, so that its rate is not known. */
+  results(): Trial[] | null {
+    const results: Trial[] = [];
+    for (let trial = 0; trial < this.trials; trial++) {
+      const histogram = this.latency[trial];
+      const tookNs = this.firstNs[trial + 1] - this.firstNs[trial];
+      if (histogram.count === 0 || !(tookNs > 0)) return null;
+      const requests = this.firstNumber[trial + 1] - this.firstNumber[trial];
+      const [p50Ns, p99Ns] = histogram.percentiles([50, 99]);
+      results.push({
+        requestsPerS: (requests * NS_PER_S) / tookNs,
+        p50Ms: p50Ns / NS_PER_MS,
+        p99Ms: p99Ns / NS_PER_MS,
+      });
+    }
+    return results;
+  }
+}

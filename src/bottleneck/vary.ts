@@ -1,0 +1,43 @@
+import { EscapementError } from '../core/errors.js';
+import { describeKeys } from '../experiment/keys.js';
+import { suggestion } from '../experiment/nearest.js';
+
+/** One key and the values that it takes, one after the other. */
+export interface Vary {
+  readonly key: string;
+  readonly values: readonly string[];
+}
+
+/** Not a setting of a server: it fixes the batch of the device by itself, and is the largest of the server. */
+export const BATCH_SIZE = 'batchSize';
+
+const SECTIONS = ['runtime.', 'policy.'];
+const PLAIN = ['slo', 'admission'];
+
+/** Reads `KEY=v1,v2,…`. Throws `E_USAGE` for anything else, and for keys that no stage depends on. */
+export function parseVary(text: string): Vary {
+  const [, key = '', list = ''] = /^\s*([^=\s]+)\s*=(.*)$/s.exec(text) ?? [];
+  if (key === '') throw problem(text, 'write KEY=v1,v2, e.g. --vary runtime.intraOpThreads=1,2');
+  const known = variableKeys();
+  if (!known.includes(key)) throw problem(text, `no stage depends on ${key}: ${suggestion(key, known)}`);
+  const values = list.split(',').map((value) => value.trim());
+  if (values.includes('')) throw problem(text, 'a value is empty');
+  if (new Set(values).size < values.length) throw problem(text, 'a value stands there twice');
+  if (key === BATCH_SIZE && values.some((value) => !/^[1-9]\d*$/.test(value))) {
+    throw problem(text, 'batch sizes are whole numbers, at least 1');
+  }
+  return { key, values };
+}
+
+/** Every key that may be varied. */
+export function variableKeys(): string[] {
+  const keys = describeKeys().map(({ key }) => key);
+  const used = keys.filter(
+    (key) => PLAIN.includes(key) || SECTIONS.some((section) => key.startsWith(section)),
+  );
+  return [BATCH_SIZE, 'policy.kind', ...new Set(used)];
+}
+
+function problem(text: string, what: string): EscapementError {
+  return new EscapementError('E_USAGE', `--vary ${text}: ${what}`);
+}

@@ -1,0 +1,44 @@
+import { totalmem } from 'node:os';
+import { EscapementError } from '../core/errors.js';
+import { GIB } from '../core/units.js';
+import { gpuMemory } from '../doctor/gpu/query.js';
+import { nvidiaSmi, type Run } from '../doctor/gpu/run.js';
+import { formatBytes } from '../experiment/units-text.js';
+import type { DeviceSpec } from '../live/device.js';
+
+/** What most models need is less, and what more is good for is for people to decide. */
+const DEFAULT_BYTES = 8 * GIB;
+
+/**
+ * Bytes of the weights cache of each of these equal devices: those that were asked for, or else a usual size that
+ * leaves the reserved share of the device's memory free. Throws `E_USAGE` for more than that leaves. How much memory a
+ * device has is not always known; simulated ones have as much as anybody wants.
+ */
+export async function weightsCacheBytes(
+  devices: readonly DeviceSpec[],
+  askedBytes: number | null,
+  memoryReserve: number,
+  run: Run = nvidiaSmi(),
+): Promise<number> {
+  const memoryBytes = await deviceMemoryBytes(devices, run);
+  if (memoryBytes === null) return askedBytes ?? DEFAULT_BYTES;
+  const mostBytes = Math.floor(memoryBytes * (1 - memoryReserve));
+  if (askedBytes === null) return Math.min(DEFAULT_BYTES, mostBytes);
+  if (askedBytes <= mostBytes) return askedBytes;
+  const share = `${Number((memoryReserve * 100).toPrecision(3))}%`;
+  throw new EscapementError(
+    'E_USAGE',
+    `--memory ${formatBytes(askedBytes)}: of ${formatBytes(memoryBytes)} a device has, runtime.memoryReserve keeps ${share} free: ` +
+      `at most ${formatBytes(mostBytes)}, or a smaller reserve`,
+  );
+}
+
+/** Memory of one device; those of the CPU share the machine's. Null: not known. */
+async function deviceMemoryBytes(devices: readonly DeviceSpec[], run: Run): Promise<number | null> {
+  const kind = devices[0]?.kind;
+  if (kind === 'cpu') return totalmem() / devices.length;
+  if (kind !== 'cuda') return null;
+  const gpus = await gpuMemory(run);
+  // CUDA numbers GPUs otherwise than nvidia-smi does, so the smallest of the machine decides.
+  return gpus === null || gpus.length === 0 ? null : Math.min(...gpus.map(({ totalBytes }) => totalBytes));
+}

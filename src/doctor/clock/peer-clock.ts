@@ -1,0 +1,86 @@
+import { Agent, get } from 'node:http';
+import { NS_PER_MS, NS_PER_S, NS_PER_US } from '../../core/units.js';
+import { Clock } from '../../live/clock.js';
+import { type Durations, summarize } from '../../live/profile/durations.js';
+import { ClockSync } from '../../live/transport/clock-sync.js';
+
+/** How a wall clock elsewhere compares with ours. */
+export interface PeerClock {
+  /** Its wall clock minus ours. */
+  readonly offsetNs: number;
+  /** The offset is wrong by this much at most. */
+  readonly errorNs: number;
+  readonly roundTrips: Durations;
+}
+
+/** Round trips: those of a local network in a tenth of a second, far ones for as long as one waits gladly. */
+const FEWEST = 16;
+const MOST = 100;
+const PATIENCE_NS = 2 * NS_PER_S;
+const TIMEOUT_MS = 2_000;
+const MOST_BYTES = 1_000;
+
+/**
+ * Asks `GET /clock` of an escapement's metrics port, again and again over one connection, and estimates as a
+ * controller does of its workers. `url` is `http://HOST:PORT`. Rejects with the reason in words.
+ */
+export async function measurePeerClock(url: string): Promise<PeerClock> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const clock = new Clock();
+  const originUnixUs = (performance.timeOrigin + performance.now()) * 1_000;
+  const sync = new ClockSync();
+  const roundTripsNs: number[] = [];
+  try {
+    while (sync.samples < FEWEST || (sync.samples < MOST && clock.nowNs() < PATIENCE_NS)) {
+      const { sentNs, unixUs, receivedNs } = await ask(url, agent, clock);
+      sync.add(sentNs, Math.round((unixUs - originUnixUs) * NS_PER_US), receivedNs);
+      roundTripsNs.push(receivedNs - sentNs);
+    }
+  } finally {
+    agent.destroy();
+  }
+  const { offsetNs } = sync;
+  return { offsetNs, errorNs: sync.errorNs(clock.nowNs()), roundTrips: summarize(roundTripsNs) };
+}
+
+interface RoundTrip {
+  readonly sentNs: number;
+  readonly unixUs: number;
+  readonly receivedNs: number;
+}
+
+function ask(url: string, agent: Agent, clock: Clock): Promise<RoundTrip> {
+  return new Promise((resolve, reject) => {
+    const sentNs = clock.nowNs();
+    const request = get(`${url}/clock`, { agent, timeout: TIMEOUT_MS }, (response) => {
+      const receivedNs = clock.nowNs();
+      let body = '';
+      response.setEncoding('utf8').on('data', (text: string) => {
+        body += text;
+        if (body.length > MOST_BYTES) request.destroy(NO_CLOCK);
+      });
+      response.on('error', reject);
+      response.on('end', () => {
+        const unixUs = response.statusCode === 200 ? unixOf(body) : null;
+        if (unixUs === null) reject(NO_CLOCK);
+        else resolve({ sentNs, unixUs, receivedNs });
+      });
+    });
+    request.on('timeout', () => request.destroy(new Error(`no answer in ${TIMEOUT_MS / 1000} s`)));
+    request.on('error', reject);
+  });
+}
+
+const NO_CLOCK = new Error('answers, but has no /clock: name the metrics port of an escapement');
+
+function unixOf(body: string): number | null {
+  try {
+    const { unixUs } = JSON.parse(body) as { unixUs?: unknown };
+    return typeof unixUs === 'number' && Number.isFinite(unixUs) ? unixUs : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Below this, lines of two machines' logs are in order but for what happened at almost the same time. */
+export const ACCEPTABLE_OFFSET_NS = NS_PER_MS;

@@ -1,0 +1,106 @@
+import { styleText } from 'node:util';
+import { wrap } from '../report/wrap.js';
+import type { Check, Mend } from './check.js';
+import type { DoctorReport, ReportedCheck } from './report.js';
+
+export interface TextOptions {
+  /** Width that sentences are broken to; commands stay on one line, to be copied. */
+  readonly columns: number;
+  readonly colour: boolean;
+}
+
+/** Headings in their order, by the first part of the ids of checks. */
+const GROUPS: Readonly<Record<string, string>> = {
+  limits: 'Limits',
+  environment: 'Environment',
+  processor: 'Processor',
+  runtime: 'Runtime',
+  memory: 'Memory',
+  gpu: 'GPUs',
+  timing: 'Timing, measured now',
+  clock: 'Other machines',
+};
+
+const INDENT = 4;
+const LABEL = 13;
+
+/** The report for people: what is well in a line each, what is not with the way to mend it. */
+export function reportText(report: DoctorReport, options: TextOptions): string {
+  const { role, device, checks, container } = report;
+  const groups = Object.entries(GROUPS).flatMap(([prefix, heading]) => {
+    const members = checks.filter(({ id }) => id.startsWith(`${prefix}.`));
+    if (members.length === 0) return [];
+    return ['', heading, ...members.flatMap((check) => checkLines(check, options))];
+  });
+  const where = container ? ', in a container: settings of the kernel are made on the machine around it' : '';
+  const head = `${role}${role === 'worker' ? ` on ${device}` : ''}${where}`;
+  return [...wrap(head, options.columns), ...groups, '', ...summary(report, options), ''].join('\n');
+}
+
+function checkLines(check: ReportedCheck, options: TextOptions): string[] {
+  const { status, title, found, wanted, why, mend, required } = check;
+  const failed = status === 'failed';
+  const advice = failed && !required ? ' (advice)' : '';
+  const [first = '', ...more] = wrap(`${title}${advice}: ${found}`, options.columns - INDENT);
+  const lines = [`  ${mark(check, options)} ${first}`, ...more.map((line) => `${' '.repeat(INDENT)}${line}`)];
+  if (!failed) return lines;
+  return [
+    ...lines,
+    ...labelled('wanted', wanted, options),
+    ...labelled('why', why, options),
+    ...(mend === null ? [] : mendLines(mend, options)),
+  ];
+}
+
+function mendLines({ commands, asUser, lostAtReboot, note }: Mend, options: TextOptions): string[] {
+  const label = asUser ? 'your shell' : 'as root';
+  const lost = lostAtReboot && !asUser ? 'lost at the next reboot' : '';
+  const notes = [lost, note ?? ''].filter((part) => part !== '').join('; ');
+  return [
+    ...commands.map((command, i) => `${margin(i === 0 ? label : '')}${command}`),
+    ...(notes === '' ? [] : labelled(commands.length === 0 ? 'do' : 'note', notes, options)),
+  ];
+}
+
+function labelled(label: string, text: string, { columns }: TextOptions): string[] {
+  return wrap(text, columns - INDENT - LABEL).map((line, i) => `${margin(i === 0 ? label : '')}${line}`);
+}
+
+function margin(label: string): string {
+  return `${' '.repeat(INDENT)}${label.padEnd(LABEL)}`;
+}
+
+/** The last lines: how many failed, and what the next reboot undoes. */
+function summary(report: DoctorReport, { columns }: TextOptions): string[] {
+  const { totals, checks, lostAtReboot } = report;
+  const { required, advice } = totals;
+  const asked = required.ok + required.failed;
+  const unknown = required.skipped + advice.skipped;
+  const titles = checks.filter(({ id }) => lostAtReboot.includes(id)).map(titleOf);
+  return [
+    ...wrap(
+      `${required.failed} of ${asked} required checks failed; ` +
+        `${advice.failed} of ${advice.ok + advice.failed} pieces of advice not followed; ` +
+        `${unknown} not applicable or not to be found out.`,
+      columns,
+    ),
+    ...(titles.length === 0
+      ? []
+      : wrap(`To be repeated after every reboot: ${[...new Set(titles)].join('; ')}.`, columns)),
+    ...(required.failed + advice.failed === 0
+      ? []
+      : ['With --fix-script, all commands come as one script to review.']),
+  ];
+}
+
+function titleOf({ title }: Check): string {
+  return title;
+}
+
+function mark({ status, required }: ReportedCheck, { colour }: TextOptions): string {
+  const paint = (format: 'green' | 'red' | 'yellow' | 'dim', sign: string) =>
+    colour ? styleText(format, sign, { validateStream: false }) : sign;
+  if (status === 'ok') return paint('green', '✔');
+  if (status === 'skipped') return paint('dim', '–');
+  return paint(required ? 'red' : 'yellow', '✘');
+}

@@ -1,0 +1,82 @@
+import { POLICIES } from '../policies/registry.js';
+import type { Origin } from './overrides.js';
+import { presetValues } from './runtime-presets.js';
+import { RUNTIME_SETTINGS, type RuntimeKey, type RuntimeSettings } from './runtime-settings.js';
+import { SERIAL_KEYS } from './schema-runtime.js';
+import type { OriginalSettings, ServerSettings } from './server-settings.js';
+import { formatDuration } from './units-text.js';
+
+/** Who decided a value in the end. */
+export type Source =
+  | Origin
+  | { readonly kind: 'preset'; readonly preset: string }
+  | { readonly kind: 'serial' }
+  | { readonly kind: 'default' };
+
+/** One setting of a server as it takes effect. */
+export interface EffectiveSetting {
+  /** Dotted, e.g. `runtime.arena`. */
+  readonly key: string;
+  /** As it is written in a file. */
+  readonly value: string | number | boolean;
+  readonly from: Source;
+}
+
+/** Every setting of a server and where it comes from: `runtime` first, then `slo`, `admission` and the policy's. */
+export function effectiveSettings({ settings, originOf }: OriginalSettings): EffectiveSetting[] {
+  const { runtime, sloNs, admission } = settings;
+  const said = (key: string): Source => originOf(key) ?? { kind: 'default' };
+  return [
+    ...RUNTIME_SETTINGS.map(({ key }) => ({
+      key: `runtime.${key}`,
+      value: writtenValue(runtime, key),
+      from: runtimeSource(runtime, key, originOf(`runtime.${key}`)),
+    })),
+    { key: 'slo', value: formatDuration(sloNs), from: said('slo') },
+    { key: 'admission', value: admission, from: said('admission') },
+    ...policyValues(settings).map(([key, value]) => ({ key, value, from: said(key) })),
+  ];
+}
+
+/** The source in words. */
+export function sourceText(from: Source): string {
+  switch (from.kind) {
+    case 'flag':
+      return `--set ${from.override}`;
+    case 'environment':
+      return from.variable;
+    case 'file':
+      return from.line === undefined ? from.file : `${from.file}:${from.line}`;
+    case 'preset':
+      return `preset ${from.preset}`;
+    default:
+      return from.kind;
+  }
+}
+
+function runtimeSource(runtime: RuntimeSettings, key: RuntimeKey, origin: Origin | null): Source {
+  const { preset, serial } = runtime;
+  if (serial && SERIAL_KEYS.includes(key)) return { kind: 'serial' };
+  if (origin !== null) return origin;
+  return Object.hasOwn(presetValues(preset), key) ? { kind: 'preset', preset } : { kind: 'default' };
+}
+
+function writtenValue(runtime: RuntimeSettings, key: RuntimeKey): EffectiveSetting['value'] {
+  const value = runtime[key];
+  if (value === null) return 'none';
+  return key === 'memoryReserve' ? `${Number((100 * runtime.memoryReserve).toPrecision(6))}%` : value;
+}
+
+function policyValues({ policy }: ServerSettings): [string, EffectiveSetting['value']][] {
+  const options = POLICIES.find(({ kind }) => kind === policy.kind)?.options ?? {};
+  return [
+    ['policy.kind', policy.kind],
+    ...Object.entries(options).flatMap(([name, { type }]): [string, EffectiveSetting['value']][] => {
+      const value = policy.options[name];
+      if (value === undefined) return [];
+      return [
+        [`policy.${name}`, type === 'duration' && typeof value === 'number' ? formatDuration(value) : value],
+      ];
+    }),
+  ];
+}

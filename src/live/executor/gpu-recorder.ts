@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Worker as Thread } from 'node:worker_threads';
+import { NO_OPERATORS, type OperatorProfile } from '../profiler/operator-profile.js';
+import { type ReadOperators, runsOf } from '../profiler/operator-table.js';
+import { COMPILED } from './compiled.js';
+import type { RecordedReport } from './protocol.js';
+import { RecordSwitch } from './record-switch.js';
+
+/** Host threads end a recording when they have time. They are waited for so long. */
+const STOP_MS = 10_000;
+
+/** The machine's end of recording the operators of one GPU: its host threads write profiles, which are read at the end. */
+export class GpuRecorder {
+  readonly control = new RecordSwitch();
+  /** Is there only while something is recorded. */
+  readonly folder = join(tmpdir(), `escapement-operators-${randomUUID()}`);
+  private reports: RecordedReport[] = [];
+  private allReported: () => void = () => {};
+
+  constructor(
+    private readonly hosts: number,
+    private readonly wake: () => void,
+  ) {}
+
+  /** Does nothing while it records. Throws when the folder cannot be made. */
+  start(): void {
+    if (this.isOn) return;
+    mkdirSync(this.folder, { mode: 0o700 });
+    this.control.turn();
+    this.wake();
+  }
+
+  /** Nothing, if it does not record. Rejects when what was written cannot be read. */
+  async stop(): Promise<OperatorProfile> {
+    if (!this.isOn) return NO_OPERATORS;
+    this.reports = [];
+    this.control.turn();
+    this.wake();
+    try {
+      await this.reported();
+      return await readOperators(this.reports);
+    } finally {
+      this.removeFolder();
+    }
+  }
+
+  /** A host thread has ended its recording. */
+  take(report: RecordedReport): void {
+    // Not that of an earlier recording, which was not waited for any longer.
+    if (this.isOn || report.number !== this.control.number - 1) return;
+    this.reports.push(report);
+    if (this.reports.length === this.hosts) this.allReported();
+  }
+
+  /** The threads report nothing more. */
+  close(): void {
+    if (this.isOn) this.control.turn();
+    this.allReported();
+    this.removeFolder();
+  }
+
+  private get isOn(): boolean {
+    return this.control.number % 2 === 1;
+  }
+
+  private async reported(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.allReported = resolve;
+      timer = setTimeout(resolve, STOP_MS);
+    });
+    clearTimeout(timer);
+  }
+
+  private removeFolder(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** In a thread of its own, for it takes some µs an operator. */
+function readOperators(reports: readonly RecordedReport[]): Promise<OperatorProfile> {
+  if (reports.every(({ logs }) => logs.length === 0)) return Promise.resolve(NO_OPERATORS);
+  return new Promise((resolve, reject) => {
+    const thread = new Thread(new URL('operator-reader-thread.js', COMPILED), { workerData: reports });
+    thread.on('message', ({ table, dropped }: ReadOperators) =>
+      resolve({ operators: runsOf(table), dropped }),
+    );
+    thread.on('error', reject);
+    thread.on('exit', () => reject(new Error('the thread that reads recorded operators has ended')));
+  });
+}

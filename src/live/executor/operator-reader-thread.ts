@@ -1,0 +1,12 @@
+// Entry of a thread that reads what was recorded: onnxruntime writes about 650 bytes an operator.
+import { readFileSync } from 'node:fs';
+import { parentPort, workerData } from 'node:worker_threads';
+import { invariant } from '../../core/invariant.js';
+import { type ReadOperators, tableOf } from '../profiler/operator-table.js';
+import { collectOperators } from './collect-operators.js';
+import type { RecordedReport } from './protocol.js';
+
+invariant(parentPort !== null, 'this file is the entry of a thread');
+const reports = workerData as readonly RecordedReport[];
+const { operators, dropped } = collectOperators(reports, (path) => readFileSync(path, 'utf8'));
+parentPort.postMessage({ table: tableOf(operators), dropped } satisfies ReadOperators);

@@ -1,0 +1,39 @@
+// Numbers of onnx.proto (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto): fields by message, element types.
+export const MODEL_IR_VERSION = 1;
+export const MODEL_PRODUCER = 2;
+export const MODEL_GRAPH = 7;
+export const MODEL_OPSET = 8;
+export const OPSET_VERSION = 2;
+export const GRAPH_NODE = 1;
+export const GRAPH_NAME = 2;
+export const GRAPH_INITIALIZER = 5;
+export const GRAPH_INPUT = 11;
+export const GRAPH_OUTPUT = 12;
+export const NODE_INPUT = 1;
+export const NODE_OUTPUT = 2;
+export const NODE_NAME = 3;
+export const NODE_OPERATOR = 4;
+export const NODE_ATTRIBUTE = 5;
+export const ATTRIBUTE_NAME = 1;
+export const ATTRIBUTE_F = 2;
+export const ATTRIBUTE_I = 3;
+export const ATTRIBUTE_INTS = 8;
+export const ATTRIBUTE_TYPE = 20;
+export const TENSOR_DIMS = 1;
+export const TENSOR_TYPE = 2;
+export const TENSOR_NAME = 8;
+export const TENSOR_RAW_DATA = 9;
+export const VALUE_NAME = 1;
+export const VALUE_TYPE = 2;
+export const TYPE_TENSOR = 1;
+export const TENSOR_TYPE_ELEMENT = 1;
+export const TENSOR_TYPE_SHAPE = 2;
+export const SHAPE_DIM = 1;
+export const DIM_VALUE = 1;
+export const DIM_PARAM = 2;
+
+// Types of elements, and of attributes: FLOAT is 1 in both.
+export const FLOAT = 1;
+export const INT = 2;
+export const INTS = 7;
+export const FLOAT16 = 10;

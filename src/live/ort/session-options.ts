@@ -1,0 +1,50 @@
+import type { InferenceSession } from 'onnxruntime-node';
+import type { OrtDeviceSpec } from '../device.js';
+
+export interface OpenOptions {
+  readonly level: 'disabled' | 'basic' | 'extended' | 'all';
+  /** Where to save the optimised model. */
+  readonly savePath?: string;
+  /** Configuration entries `session.*` of onnxruntime. */
+  readonly config?: Readonly<Record<string, string>>;
+  /** Begin of the path of onnxruntime's own profile of the session, which it writes when it is asked to. */
+  readonly profilePrefix?: string | undefined;
+}
+
+/** A device and its settings in onnxruntime's words. */
+export function sessionOptions(
+  device: OrtDeviceSpec,
+  { level, savePath, config = {}, profilePrefix }: OpenOptions,
+): InferenceSession.SessionOptions {
+  const { intraOpThreads, interOpThreads, affinity, arena, memoryPattern } = device.session;
+  const entries = {
+    ...config,
+    // Without it nodes that the device cannot run would run on the CPU, and nobody would know.
+    ...(device.kind === 'cpu' ? {} : { disable_cpu_ep_fallback: '1' }),
+    ...(affinity === null ? {} : { intra_op_thread_affinities: affinity }),
+  };
+  return {
+    executionProviders: [executionProvider(device)],
+    // In sequential mode a second thread for branches would have nothing to do.
+    executionMode: interOpThreads > 1 ? 'parallel' : 'sequential',
+    intraOpNumThreads: intraOpThreads,
+    interOpNumThreads: interOpThreads,
+    enableCpuMemArena: arena,
+    enableMemPattern: memoryPattern,
+    graphOptimizationLevel: level,
+    logSeverityLevel: 4,
+    ...(savePath === undefined ? {} : { optimizedModelFilePath: savePath }),
+    ...(profilePrefix === undefined ? {} : { enableProfiling: true, profileFilePrefix: profilePrefix }),
+    extra: { session: entries },
+  };
+}
+
+/** Only cuda and dml choose a device by its index; webgpu refuses to be asked. */
+function executionProvider({
+  kind,
+  adapter,
+  session,
+}: OrtDeviceSpec): InferenceSession.ExecutionProviderConfig {
+  if (kind === 'cuda' || kind === 'dml') return { name: kind, deviceId: adapter };
+  return kind === 'webgpu' ? { name: kind, storageBufferCacheMode: session.storageBufferCache } : kind;
+}

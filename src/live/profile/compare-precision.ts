@@ -1,0 +1,95 @@
+import { EscapementError } from '../../core/errors.js';
+import type { OrtDeviceSpec } from '../device.js';
+import type { ModelSignature } from '../model.js';
+import { optimizeModel } from '../models/optimize.js';
+import type { Precision } from '../models/precision.js';
+import type { RepositoryModel } from '../models/repository.js';
+import type { Durations } from './durations.js';
+import type { OutputDifference } from './output-difference.js';
+import { callThread, type OnProgress } from './thread-call.js';
+
+export interface CompareOptions {
+  /** Ascending from 1; those of the FP32 model unless given. */
+  readonly batchSizes?: readonly number[];
+  /** Requests at each batch size whose outputs are compared, rounded up to whole batches. */
+  readonly requests?: number;
+  /** INFERs timed at each batch size and precision; null: as many as 2 s allow, but at least 30. */
+  readonly runs?: number | null;
+  /** The inputs follow from it. */
+  readonly seed?: number;
+  readonly onProgress?: OnProgress;
+}
+
+/** What FP16 changes for a model on a device. */
+export interface PrecisionComparison {
+  readonly name: string;
+  /** Of the optimised models, as they are loaded. */
+  readonly weightsBytes: Readonly<Record<Precision, number>>;
+  readonly difference: OutputDifference;
+  readonly batches: readonly PrecisionTiming[];
+}
+
+export interface PrecisionTiming {
+  readonly batch: number;
+  readonly fp32: Durations;
+  readonly fp16: Durations;
+  /** Above 1: the median INFER at FP16 is so many times as fast. */
+  readonly speedUp: number;
+}
+
+/** Both files of one model. */
+export type PrecisionPair = Readonly<Record<Precision, RepositoryModel>>;
+
+/**
+ * Runs both files of a model on a device with the same random inputs, in a thread of its own: how far their outputs
+ * are apart, and how long INFERs take, measured by turns so that a machine that becomes slower does so for both.
+ * Nothing else should run on the machine meanwhile. Rejects with `E_MODEL_FILE` where the files are not of one model
+ * or fail on the device, and with `E_DEVICE` where it is not there.
+ *
+ * @example
+ * const dir = 'models/resnet18';
+ * const pair = { fp32: await readModel(dir, 'fp32'), fp16: await readModel(dir, 'fp16') };
+ * const { batches, difference } = await comparePrecision(pair, device);
+ */
+export async function comparePrecision(
+  pair: PrecisionPair,
+  device: OrtDeviceSpec,
+  options: CompareOptions = {},
+): Promise<PrecisionComparison> {
+  const { fp32, fp16 } = pair;
+  checkSame(fp32, fp16);
+  const { batchSizes = fp32.batchSizes, requests = 32, runs = null, seed = 1, onProgress } = options;
+  const task: CompareTask = {
+    name: fp32.name,
+    ortPaths: {
+      fp32: (await optimizeModel(fp32.onnxPath, device.kind)).ortPath,
+      fp16: (await optimizeModel(fp16.onnxPath, device.kind)).ortPath,
+    },
+    signature: fp32.signature,
+    device,
+    batchSizes,
+    requests,
+    runs,
+    seed,
+  };
+  return callThread('compare-thread.js', task, onProgress ?? (() => {}));
+}
+
+/** What the comparing thread is to do. */
+export interface CompareTask {
+  readonly name: string;
+  readonly ortPaths: Readonly<Record<Precision, string>>;
+  readonly signature: ModelSignature;
+  readonly device: OrtDeviceSpec;
+  readonly batchSizes: readonly number[];
+  readonly requests: number;
+  readonly runs: number | null;
+  readonly seed: number;
+}
+
+function checkSame(fp32: RepositoryModel, fp16: RepositoryModel): void {
+  if (JSON.stringify(fp32.signature) === JSON.stringify(fp16.signature)) return;
+  throw new EscapementError('E_MODEL_FILE', `takes or gives other tensors than ${fp32.onnxPath}`, {
+    file: fp16.onnxPath,
+  });
+}

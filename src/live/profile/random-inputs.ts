@@ -1,0 +1,23 @@
+import type { Random } from '../../random/streams.js';
+import { toHalf } from '../half.js';
+import type { ModelSignature } from '../model.js';
+
+/**
+ * Inputs of `count` requests: numbers from −1 to 1, since zeros could be faster; whole numbers are 0, since they may be
+ * indexes of a table.
+ */
+export function randomInputs({ inputs }: ModelSignature, count: number, random: Random): Uint8Array[] {
+  const draw = () => 2 * random() - 1;
+  return inputs.map(({ datatype, bytes }) => {
+    const memory = new Uint8Array(bytes * count);
+    const { buffer } = memory;
+    if (datatype === 'FP64') fill(new Float64Array(buffer), draw);
+    else if (datatype === 'FP32') fill(new Float32Array(buffer), draw);
+    else if (datatype === 'FP16') fill(new Uint16Array(buffer), () => toHalf(draw()));
+    return memory;
+  });
+}
+
+function fill(values: Float64Array | Float32Array | Uint16Array, next: () => number): void {
+  for (let i = 0; i < values.length; i++) values[i] = next();
+}

@@ -1,0 +1,46 @@
+import { OUTCOME_NAMES } from '../../core/request.js';
+import { NS_PER_MS } from '../../core/units.js';
+import type { TraceEvent } from '../../metrics/trace-file.js';
+import { REQUEST, type Recording, STEP } from './recording.js';
+import { DECISIONS, GAP_NS, slice, span } from './tracks.js';
+
+/** In chrome://tracing, by outcome; Perfetto colours by name. */
+const COLOURS = ['good', 'bad', 'terrible', 'yellow', 'black'];
+
+/** The controller's steps, one after the other. */
+export function* stepEvents({ steps }: Recording): Generator<TraceEvent> {
+  for (let row = 0; row < steps.count; row++) {
+    const beginNs = steps.get(row, STEP.begin);
+    const endNs = beginNs + steps.get(row, STEP.took) - GAP_NS;
+    yield slice(DECISIONS, 'step', 'decision', beginNs, endNs, {
+      arrived: steps.get(row, STEP.arrived),
+      results: steps.get(row, STEP.results),
+      answered: steps.get(row, STEP.answered),
+      sent: steps.get(row, STEP.sent),
+    });
+  }
+}
+
+/** Each request from its arrival to its answer; they overlap. */
+export function* requestEvents({ requests }: Recording, models: readonly string[]): Generator<TraceEvent> {
+  for (let row = 0; row < requests.count; row++) {
+    const outcome = requests.get(row, REQUEST.outcome);
+    const action = requests.get(row, REQUEST.action);
+    const args = {
+      model: models[requests.get(row, REQUEST.model)],
+      outcome: OUTCOME_NAMES[outcome],
+      sloMs: requests.get(row, REQUEST.slo) / NS_PER_MS,
+      cold: requests.get(row, REQUEST.copies) === 0,
+      ...(action < 0 ? {} : { action }),
+    };
+    yield* span(
+      DECISIONS,
+      `request ${OUTCOME_NAMES[outcome]}`,
+      'request',
+      requests.get(row, REQUEST.id),
+      requests.get(row, REQUEST.arrival),
+      requests.get(row, REQUEST.answered),
+      { cname: COLOURS[outcome], args },
+    );
+  }
+}

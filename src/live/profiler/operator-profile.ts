@@ -1,0 +1,29 @@
+/** One run of one operator of a model, as onnxruntime's own profiler measured it. */
+export interface OperatorRun {
+  /** Id of the INFER that it was part of. */
+  readonly action: number;
+  /** Name of the node in the model, and its operator, e.g. `Conv_0` and `Conv`. */
+  readonly name: string;
+  readonly operator: string;
+  /** What ran it, e.g. `CPUExecutionProvider`. */
+  readonly provider: string;
+  readonly beginNs: number;
+  readonly endNs: number;
+}
+
+/** What onnxruntime did below the INFERs of one machine, or of several, while it was recorded. */
+export interface OperatorProfile {
+  /** In no particular order. */
+  readonly operators: readonly OperatorRun[];
+  /** About how many more ran meanwhile: there were too many, or their session was not recorded yet. */
+  readonly dropped: number;
+}
+
+export const NO_OPERATORS: OperatorProfile = { operators: [], dropped: 0 };
+
+export function mergeProfiles(profiles: readonly OperatorProfile[]): OperatorProfile {
+  return {
+    operators: profiles.flatMap(({ operators }) => operators),
+    dropped: profiles.reduce((sum, { dropped }) => sum + dropped, 0),
+  };
+}

@@ -1,0 +1,22 @@
+/** `operators`: lanes and what onnxruntime did below them; `all`: also requests and the controller's decisions. */
+export const PROFILE_MODES = ['operators', 'all'] as const;
+export type ProfileMode = (typeof PROFILE_MODES)[number];
+
+/** A recording that was written. */
+export interface WrittenProfile {
+  /** Where the timeline is, for Perfetto. */
+  readonly file: string;
+  readonly seconds: number;
+  readonly events: number;
+  /** Events that were left out, because there were too many. */
+  readonly dropped: number;
+}
+
+/** Starts and stops recording on a running server: by a signal, over HTTP, or from its start on. */
+export interface ProfileControl {
+  readonly recording: boolean;
+  /** Does nothing while it records. */
+  start(mode: ProfileMode): void;
+  /** Writes what was recorded. Null: nothing was being recorded. Throws `E_FILE_WRITE`. */
+  stop(): Promise<WrittenProfile | null>;
+}

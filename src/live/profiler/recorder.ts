@@ -1,0 +1,92 @@
+import { type Action, STATUS_WORKER_LOST } from '../../core/action.js';
+import type { RunObserver } from '../../core/observer.js';
+import type { Outcome, RequestTable } from '../../core/request.js';
+import type { LiveEvents } from '../controller/live-events.js';
+import type { ResultMessage } from '../messages.js';
+import type { ProfileMode } from './profile-control.js';
+import { type RanTimes, Recording } from './recording.js';
+
+/**
+ * Writes down what happens around the core while it is told to, and looks away otherwise, which costs a branch. In the
+ * order of the controller: results come before the step that takes them in; answers and orders come within it.
+ */
+export class Recorder implements RunObserver, Pick<LiveEvents, 'stepped' | 'sent' | 'ran'> {
+  private recording: Recording | null = null;
+  /** The same, while requests and decisions are recorded, too. */
+  private decisions: Recording | null = null;
+  /** Of the present step so far; one object for all. */
+  private readonly step = { arrived: 0, answered: 0, results: 0, sent: 0 };
+  private unansweredBefore = 0;
+  /** Row of the step that sent it, by action that has no result yet. */
+  private readonly stepOf = new Map<number, number>();
+
+  /** `unanswered`: requests that the core has not answered. */
+  constructor(private readonly unanswered: () => number) {}
+
+  begin(mode: ProfileMode, nowNs: number): void {
+    this.recording = new Recording(mode, nowNs);
+    this.decisions = mode === 'all' ? this.recording : null;
+    this.startStep();
+  }
+
+  /** What was recorded since `begin`. */
+  end(): Recording | null {
+    const { recording } = this;
+    this.recording = null;
+    this.decisions = null;
+    this.stepOf.clear();
+    return recording;
+  }
+
+  answered(
+    requests: RequestTable,
+    slot: number,
+    outcome: Outcome,
+    nowNs: number,
+    _copies: number,
+    action: Action | null,
+  ): void {
+    if (this.decisions === null) return;
+    this.step.answered++;
+    this.decisions.addRequest(requests, slot, outcome, nowNs, action === null ? -1 : action.id);
+  }
+
+  /** Whose worker was lost has no result that `ran` could be told of. */
+  completed(action: Action, nowNs: number): void {
+    if (this.recording === null || action.status !== STATUS_WORKER_LOST) return;
+    this.add(action, { beginNs: nowNs, endNs: nowNs, copyInNs: 0, copyOutNs: 0 });
+  }
+
+  ran(action: Action, result: ResultMessage): void {
+    if (this.recording !== null) this.add(action, result);
+  }
+
+  sent(action: Action): void {
+    if (this.decisions === null) return;
+    this.step.sent++;
+    this.stepOf.set(action.id, this.decisions.steps.count);
+  }
+
+  stepped(nowNs: number, tookNs: number): void {
+    if (this.decisions === null) return;
+    const { step } = this;
+    step.arrived = this.unanswered() - this.unansweredBefore + step.answered;
+    const didSomething = step.arrived + step.answered + step.results + step.sent > 0;
+    if (didSomething) this.decisions.addStep(nowNs, tookNs, step);
+    this.startStep();
+  }
+
+  private add(action: Action, ran: RanTimes): void {
+    this.step.results++;
+    this.recording?.addAction(action, this.stepOf.get(action.id) ?? -1, ran);
+    this.stepOf.delete(action.id);
+  }
+
+  private startStep(): void {
+    const { step } = this;
+    step.answered = 0;
+    step.results = 0;
+    step.sent = 0;
+    this.unansweredBefore = this.unanswered();
+  }
+}

@@ -1,0 +1,47 @@
+import { type Action, LANE_NAMES, LOAD } from '../../core/action.js';
+import { NS_PER_MS } from '../../core/units.js';
+import type { GpuStatus, LaneStatus } from './cluster-status.js';
+import type { StatusSources } from './describe-cluster.js';
+import { round } from './round.js';
+
+/** The GPUs, with what their lanes did from `fromSecond` up to now. */
+export function describeGpus(sources: StatusSources, fromSecond: number): GpuStatus[] {
+  const { cluster } = sources.core;
+  const warmModels = new Int32Array(cluster.gpus);
+  for (let model = 0; model < cluster.models.length; model++) {
+    for (let gpu = cluster.warm.next(model, 0); gpu >= 0; gpu = cluster.warm.next(model, gpu + 1))
+      warmModels[gpu]++;
+  }
+  const lanes = cluster.oneLane ? [LANE_NAMES.join('+')] : LANE_NAMES;
+  return cluster.pages.map((pages, gpu) => ({
+    up: !cluster.exec[gpu].isClosed,
+    worker: sources.workerOf(gpu),
+    lanes: lanes.map((name, lane) => describeLane(sources, fromSecond, gpu, lane, name)),
+    pages: pages.capacity,
+    freePages: pages.free,
+    warmModels: warmModels[gpu],
+  }));
+}
+
+function describeLane(
+  { collector, core, nowNs }: StatusSources,
+  fromSecond: number,
+  gpu: number,
+  lane: number,
+  name: string,
+): LaneStatus {
+  const { cluster } = core;
+  const timeline = (lane === 0 ? cluster.exec : cluster.weights)[gpu];
+  const isBooked = !timeline.isClosed && timeline.outstanding > 0;
+  const running = collector.lanes.running(gpu, lane, nowNs);
+  return {
+    lane: name,
+    busy: round(collector.lanes.share(gpu, lane, fromSecond, nowNs)),
+    bookedMs: isBooked ? round((timeline.availableNs(nowNs) - nowNs) / NS_PER_MS) : 0,
+    running: running === null ? '' : whatRuns(running, cluster.models[running.model].name),
+  };
+}
+
+function whatRuns({ kind, batchSize }: Action, model: string): string {
+  return kind === LOAD ? `LOAD ${model}` : `${model} ×${batchSize}`;
+}

@@ -1,0 +1,55 @@
+import type { Action } from '../../core/action.js';
+import type { RunObserver } from '../../core/observer.js';
+import type { Outcome, RequestTable } from '../../core/request.js';
+import type { ResultMessage } from '../messages.js';
+import { StageAverages } from '../telemetry/stage-averages.js';
+import { LaneActivity } from './lane-activity.js';
+import { RequestActivity } from './request-activity.js';
+
+/** Rates are means over so many complete seconds and that in which we are. */
+export const WINDOW_SECONDS = 5;
+export const HISTORY_SECONDS = 60;
+
+/** Notes what a status tells of the last seconds. A request costs a few additions, and allocates nothing. */
+export class StatusCollector implements RunObserver {
+  readonly requests: RequestActivity;
+  readonly lanes: LaneActivity;
+  readonly averages: StageAverages;
+
+  constructor(cluster: {
+    readonly models: readonly unknown[];
+    readonly gpus: number;
+    readonly oneLane?: boolean;
+  }) {
+    const { models, gpus, oneLane = false } = cluster;
+    this.requests = new RequestActivity(models.length, HISTORY_SECONDS + 1, WINDOW_SECONDS + 1);
+    this.lanes = new LaneActivity(gpus, oneLane, WINDOW_SECONDS + 1);
+    this.averages = new StageAverages(models.length);
+  }
+
+  answered(
+    requests: RequestTable,
+    slot: number,
+    outcome: Outcome,
+    nowNs: number,
+    _copies: number,
+    action: Action | null,
+  ): void {
+    this.requests.answered(requests, slot, outcome, nowNs);
+    this.averages.answered(requests, slot, outcome, nowNs, action);
+  }
+
+  completed(action: Action): void {
+    this.lanes.completed(action);
+  }
+
+  /** The core has decided on an action. */
+  sent(action: Action): void {
+    this.lanes.sent(action);
+  }
+
+  /** The result of an action has come; to be called before `completed` is. */
+  ran(action: Action, result: Pick<ResultMessage, 'copyInNs' | 'copyOutNs'>): void {
+    this.averages.ran(action, result);
+  }
+}

@@ -1,0 +1,69 @@
+import { type Action, INFER, STATUS_OK } from '../../core/action.js';
+import { OUTCOME_LATE, OUTCOME_OK, type Outcome, type RequestTable } from '../../core/request.js';
+import { NS_PER_S } from '../../core/units.js';
+import type { ResultMessage } from '../messages.js';
+import { DecayingMeans } from './decaying-means.js';
+
+/** What a request goes through: from its arrival to the begin of its INFER, and the parts of that. */
+export const STAGE_QUEUE = 0;
+export const STAGE_COPY_IN = 1;
+export const STAGE_EXEC = 2;
+export const STAGE_COPY_OUT = 3;
+export const STAGE_NAMES = ['queue', 'copy_in', 'exec', 'copy_out'] as const;
+export type Stage = 0 | 1 | 2 | 3;
+
+const STAGES = STAGE_NAMES.length;
+export const TIME_CONSTANT_NS = 10 * NS_PER_S;
+/** Nothing is said of a model that has run nothing for this long. */
+const FORGOTTEN_NS = 6 * TIME_CONSTANT_NS;
+
+/** Moving averages, by model, of how long requests that were executed spent in each stage. */
+export class StageAverages {
+  private readonly means: DecayingMeans;
+
+  constructor(models: number) {
+    this.means = new DecayingMeans(models * STAGES, TIME_CONSTANT_NS);
+  }
+
+  /** The request in `slot` is answered; `action`: the INFER that served it. */
+  answered(
+    requests: RequestTable,
+    slot: number,
+    outcome: Outcome,
+    nowNs: number,
+    action: Action | null,
+  ): void {
+    if (action === null || (outcome !== OUTCOME_OK && outcome !== OUTCOME_LATE)) return;
+    const queueNs = Math.max(0, action.beginNs - requests.arrivalNs[slot]);
+    this.means.add(action.model * STAGES + STAGE_QUEUE, queueNs, 1, nowNs);
+  }
+
+  /** The result of an action has come: each request of an INFER went through its stages. */
+  ran(
+    { kind, status, model, count, beginNs, endNs }: Action,
+    { copyInNs, copyOutNs }: Pick<ResultMessage, 'copyInNs' | 'copyOutNs'>,
+  ): void {
+    if (kind !== INFER || status !== STATUS_OK) return;
+    const { means } = this;
+    const first = model * STAGES;
+    means.add(first + STAGE_COPY_IN, copyInNs, count, endNs);
+    means.add(first + STAGE_EXEC, Math.max(0, endNs - beginNs - copyInNs - copyOutNs), count, endNs);
+    means.add(first + STAGE_COPY_OUT, copyOutNs, count, endNs);
+  }
+
+  /** Mean over the models from `firstModel` to before `endModel`, ns. Null: none of them ran anything lately. */
+  meanNs(firstModel: number, endModel: number, stage: Stage, nowNs: number): number | null {
+    const { means } = this;
+    let sum = 0;
+    let weight = 0;
+    for (let model = firstModel; model < endModel; model++) {
+      const series = model * STAGES + stage;
+      const latestNs = means.latestNs(series);
+      if (latestNs === 0 || nowNs - latestNs > FORGOTTEN_NS) continue;
+      const share = means.weight(series, nowNs);
+      sum += share * means.mean(series);
+      weight += share;
+    }
+    return weight === 0 ? null : sum / weight;
+  }
+}

@@ -1,0 +1,154 @@
+import type { BenchResult, BenchRun, Figure, StageSummary } from '../../src/bottleneck/result.js';
+import type { Service } from '../../src/bottleneck/stage.js';
+import type { Subject } from '../../src/bottleneck/subject.js';
+import type { Findings, MeasuredStage } from '../../src/bottleneck/verdict.js';
+import { loadServerSettings } from '../../src/experiment/server-settings.js';
+import { DEFAULT_SESSION } from '../../src/live/device.js';
+import type { WorkerModel } from '../../src/live/model.js';
+import { estimate } from '../../src/report/statistics.js';
+
+const MS = 1e6;
+
+/** A model with the given durations by batch size, ms. */
+export function workerModel(name: string, execMs: Readonly<Record<number, number>>): WorkerModel {
+  const batchSizes = Object.keys(execMs).map(Number);
+  const tensor = { datatype: 'FP32' as const, shape: [4], bytes: 16 };
+  return {
+    spec: {
+      name,
+      weightsBytes: 1000,
+      pages: 1,
+      loadNs: MS,
+      batchSizes,
+      execNs: batchSizes.map((size) => execMs[size] * MS),
+      inputBytes: 16,
+      outputBytes: 16,
+    },
+    signature: {
+      inputs: [{ name: 'input', ...tensor }],
+      outputs: [{ name: 'logits', ...tensor }],
+      batched: true,
+    },
+    version: '1',
+    sloNs: null,
+    ortPath: `${name}.ort`,
+  };
+}
+
+/** `overrides` as of `--set`. */
+export async function subjectOf(
+  models: readonly WorkerModel[],
+  overrides: readonly string[] = [],
+  mix: readonly number[] = models.map(() => 1 / models.length),
+): Promise<Subject> {
+  return {
+    name: 'models',
+    device: { kind: 'cpu', adapter: 0, session: DEFAULT_SESSION },
+    models,
+    pages: 100,
+    pageBytes: 1000,
+    settings: await loadServerSettings({ file: null, environment: [], overrides }),
+    mix,
+    sloNs: null,
+    batchSize: null,
+  };
+}
+
+export function service(change: Partial<Service> = {}): Service {
+  return {
+    generator: { busy: 0.3, cores: 0.3 },
+    server: { busy: 0.5, cores: 1 },
+    failedShare: 0,
+    meanBatch: 8,
+    deviceBusy: 0.95,
+    ...change,
+  };
+}
+
+/** Trials around a mean: ± `spread` of it. */
+export function around(mean: number, spread = 0.01): number[] {
+  return [1 - spread, 1, 1 + spread, 1, 1].map((factor) => mean * factor);
+}
+
+export function stage(mean: number, change: Partial<Service> = {}, spread = 0.01): MeasuredStage {
+  return { requestsPerS: estimate(around(mean, spread)), service: service(change) };
+}
+
+export function findings(
+  io: number,
+  synthetic: number,
+  full: number,
+  change: Partial<Findings> = {},
+): Findings {
+  return {
+    io: stage(io),
+    synthetic: estimate(around(synthetic)),
+    full: stage(full),
+    batch: { full: 8, limit: null, gain: 0 },
+    provider: 'cpu',
+    cores: 4,
+    intraOpThreads: 1,
+    precision: 'fp32',
+    protocol: 'http',
+    ...change,
+  };
+}
+
+export function figure(trials: readonly number[]): Figure {
+  return { ...estimate(trials), min: Math.min(...trials), max: Math.max(...trials), trials };
+}
+
+export function runOf(
+  value: string | null,
+  means: { readonly io: number; readonly synthetic: number; readonly full: number },
+  verdict: BenchRun['verdict'],
+): BenchRun {
+  const served = (name: 'io' | 'full', mean: number): StageSummary => ({
+    stage: name,
+    requestsPerS: figure(around(mean)),
+    p50Ms: figure(around(12)),
+    p99Ms: figure(around(34)),
+    service: service(),
+    otherCores: 0.1,
+  });
+  return {
+    value,
+    clients: 16,
+    sloMs: 1000,
+    intraOpThreads: 1,
+    precision: 'fp32',
+    batchSizes: [8, null],
+    stages: [
+      served('io', means.io),
+      {
+        stage: 'synthetic',
+        requestsPerS: figure(around(means.synthetic)),
+        p50Ms: null,
+        p99Ms: null,
+        service: null,
+        otherCores: 0,
+      },
+      served('full', means.full),
+    ],
+    verdict,
+  };
+}
+
+export function resultOf(vary: BenchResult['vary'], runs: readonly BenchRun[]): BenchResult {
+  return {
+    version: '1.2.3',
+    name: 'models',
+    device: { text: 'Some CPU, 1 thread', provider: 'cpu' },
+    cores: 4,
+    protocol: 'http',
+    trials: 5,
+    seconds: 2,
+    models: [
+      { name: 'resnet18', share: 1, inputBytes: 49_152, outputBytes: 4000 },
+      { name: 'idle', share: 0, inputBytes: 16, outputBytes: 16 },
+    ],
+    vary,
+    runs,
+    precision: null,
+  };
+}

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { batchRoom } from '../../src/bottleneck/batch-room.js';
+import { fixBatch } from '../../src/bottleneck/fix-batch.js';
+import { chosenBatches, enoughClients, machineOf, objectiveNs } from '../../src/bottleneck/subject.js';
+import { subjectOf, workerModel } from './fixtures.js';
+
+const growing = workerModel('growing', { 1: 10, 2: 15, 4: 24, 8: 40, 16: 70 });
+const flat = workerModel('flat', { 1: 1, 2: 2.1, 4: 4.4 });
+
+describe('the batch of the device by itself', () => {
+  it('is the one with the most requests per second', async () => {
+    expect(chosenBatches(await subjectOf([growing, flat], ['policy.maxBatch=16']))).toEqual([4, 0]);
+  });
+
+  it('is one that the policy may use', async () => {
+    // 8 by default.
+    expect(chosenBatches(await subjectOf([growing]))).toEqual([3]);
+    expect(chosenBatches(await subjectOf([growing], ['policy.maxExec=30ms']))).toEqual([2]);
+  });
+
+  it('can be fixed, for the server too, whatever the policy says', async () => {
+    const fixed = fixBatch(await subjectOf([growing], ['policy.maxExec=30ms']), 16);
+    expect(chosenBatches(fixed)).toEqual([4]);
+    expect(fixed.settings.policy.options).toMatchObject({ maxBatch: 16, maxExec: 70e6 });
+    const small = fixBatch(await subjectOf([growing]), 2);
+    expect(small.models[0].spec).toMatchObject({ batchSizes: [1, 2], execNs: [10e6, 15e6] });
+    expect(chosenBatches(small)).toEqual([1]);
+  });
+
+  it('must have been measured', async () => {
+    const subject = await subjectOf([growing, flat], [], [1, 0]);
+    expect(() => fixBatch(subject, 3)).toThrow(
+      '--vary batchSize: model growing has 1, 2, 4, 8, 16, not 3: add it to batchSizes in its config.yaml',
+    );
+    // Nobody asks for the other.
+    expect(fixBatch(subject, 8).models[1]).toBe(flat);
+  });
+});
+
+describe('the clients', () => {
+  it('keep two batches of each model that is asked for, at least 16 of them', async () => {
+    const both = await subjectOf([growing, flat], ['policy.maxBatch=16']);
+    expect(enoughClients(both, [4, 2])).toBe(40);
+    expect(enoughClients({ ...both, mix: [0, 1] }, [4, 2])).toBe(16);
+  });
+
+  it('have an objective with room for all of them, unless one is given', async () => {
+    const subject = await subjectOf([growing]);
+    // A request of a batch of 8 takes 5 ms.
+    expect(objectiveNs(subject, [3], 100)).toBe(4 * 100 * 5e6);
+    expect(objectiveNs(subject, [3], 16)).toBe(1e9);
+    expect(objectiveNs({ ...subject, sloNs: 50e6 }, [3], 16)).toBe(50e6);
+  });
+});
+
+it('has an instant device with the same tensors', async () => {
+  const subject = await subjectOf([growing]);
+  const { devices, models } = machineOf(subject, true);
+  expect(devices).toEqual([{ kind: 'simulated', timeScale: 0 }]);
+  expect(models[0].signature).toBe(growing.signature);
+  expect(models[0].spec.execNs).toEqual([1000, 1000, 1000, 1000, 1000]);
+  expect(machineOf(subject, false)).toMatchObject({ devices: [{ kind: 'cpu' }], models: [growing] });
+});
+
+describe('the room for larger batches', () => {
+  it('is limited by the policy where larger ones were measured to be faster', async () => {
+    const { full, limit, gain } = batchRoom(await subjectOf([growing]), [3]);
+    expect({ full, limit }).toEqual({ full: 8, limit: 'policy' });
+    expect(gain).toBeCloseTo(8 / 40 / (4 / 24) - 1, 6);
+  });
+
+  it('is unknown beyond what was measured', async () => {
+    expect(batchRoom(await subjectOf([growing]), [4]).limit).toBe('measured');
+  });
+
+  it('is none where larger ones are slower', async () => {
+    expect(batchRoom(await subjectOf([flat]), [0])).toEqual({ full: 1, limit: null, gain: 0 });
+  });
+
+  it('weighs models by their shares', async () => {
+    // Three requests in a batch of 8 for each that is alone: 0.375 + 1 batches for 4 requests.
+    expect(batchRoom(await subjectOf([growing, flat], [], [0.75, 0.25]), [3, 0]).full).toBeCloseTo(
+      4 / 1.375,
+      6,
+    );
+  });
+});

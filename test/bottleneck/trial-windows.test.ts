@@ -1,0 +1,63 @@
+import { expect, it } from 'vitest';
+import { TrialWindows } from '../../src/bottleneck/trial-windows.js';
+import {
+  OUTCOME_LATE,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  type Outcome,
+  RequestTable,
+} from '../../src/core/request.js';
+
+const MS = 1e6;
+
+class Answers {
+  readonly windows: TrialWindows;
+  private readonly requests = new RequestTable();
+
+  constructor(trials: number) {
+    this.windows = new TrialWindows(1000 * MS, 1000 * MS, trials);
+  }
+
+  at(ms: number, latencyMs = 10, outcome: Outcome = OUTCOME_OK): void {
+    const slot = this.requests.allocate(0, (ms - latencyMs) * MS, 1e9, 0);
+    this.windows.answered(this.requests, slot, outcome, ms * MS);
+    this.requests.release(slot);
+  }
+}
+
+it('counts whole batches, wherever a trial ends', () => {
+  const answers = new Answers(2);
+  // Batches of 8 every 150 ms: 53.3 a second, and no trial ends between two.
+  for (let ms = 30; ms < 3300; ms += 150) for (let i = 0; i < 8; i++) answers.at(ms + i / 1000);
+  const results = answers.windows.results();
+  expect(results).toHaveLength(2);
+  for (const { requestsPerS } of results ?? []) expect(requestsPerS).toBeCloseTo(8 / 0.15, 3);
+});
+
+it('takes the latency of what was answered within the trial', () => {
+  const answers = new Answers(1);
+  answers.at(500, 400);
+  for (let ms = 1000; ms < 2000; ms += 100) answers.at(ms, ms === 1900 ? 90 : 20, OUTCOME_LATE);
+  answers.at(2000, 700);
+  const [trial] = answers.windows.results() ?? [];
+  expect(trial.p50Ms).toBeCloseTo(20, 1);
+  expect(trial.p99Ms).toBe(90);
+  expect(trial.requestsPerS).toBeCloseTo(10, 5);
+});
+
+it('tells which share had no result, and counts none of it', () => {
+  const answers = new Answers(1);
+  for (let ms = 1000; ms <= 2000; ms += 100) answers.at(ms);
+  for (let i = 0; i < 10; i++) answers.at(1500, 1, OUTCOME_REJECTED);
+  expect(answers.windows.results()?.[0].requestsPerS).toBeCloseTo(10, 5);
+  expect(answers.windows.failedShare).toBeCloseTo(0.5, 5);
+  expect(answers.windows.outcomes[OUTCOME_REJECTED]).toBe(10);
+});
+
+it('knows no rate of a trial without an answer', () => {
+  const answers = new Answers(2);
+  answers.at(1500);
+  answers.at(3200);
+  expect(answers.windows.results()).toBeNull();
+  expect(new Answers(1).windows.failedShare).toBe(0);
+});

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { parseVary, variableKeys } from '../../src/bottleneck/vary.js';
+
+describe('--vary', () => {
+  it('takes one key and its values', () => {
+    expect(parseVary('runtime.intraOpThreads=1, 2,4')).toEqual({
+      key: 'runtime.intraOpThreads',
+      values: ['1', '2', '4'],
+    });
+    expect(parseVary('batchSize=1,8').values).toEqual(['1', '8']);
+    expect(parseVary('policy.maxBatch=4').values).toEqual(['4']);
+    expect(parseVary('slo=20ms,1s').key).toBe('slo');
+  });
+
+  it('knows all of runtime and policy, and nothing of a simulation', () => {
+    const keys = variableKeys();
+    expect(keys).toEqual(
+      expect.arrayContaining(['runtime.precision', 'policy.scheduleAhead', 'policy.kind']),
+    );
+    expect(keys.filter((key) => key.startsWith('cluster.') || key.startsWith('workload.'))).toEqual([]);
+  });
+
+  it.each([
+    [
+      'runtime.intraThreads=1,2',
+      'no stage depends on runtime.intraThreads: did you mean "runtime.intraOpThreads"?',
+    ],
+    ['cluster.gpus=1,2', 'no stage depends on cluster.gpus'],
+    ['runtime.arena', 'write KEY=v1,v2'],
+    ['=1', 'write KEY=v1,v2'],
+    ['runtime.arena=true,', 'a value is empty'],
+    ['runtime.arena=true,true', 'a value stands there twice'],
+    ['batchSize=0,2', 'batch sizes are whole numbers'],
+    ['batchSize=two', 'batch sizes are whole numbers'],
+  ])('refuses %s', (text, message) => {
+    expect(() => parseVary(text)).toThrow(`--vary ${text}: ${message}`);
+  });
+});

@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import { decide, type Findings } from '../../src/bottleneck/verdict.js';
+import { estimate } from '../../src/report/statistics.js';
+import { findings, stage } from './fixtures.js';
+
+const knobs = (found: Findings) => decide(found).knobs.map(({ key }) => key);
+
+describe('the narrowest part', () => {
+  it('is the device, with how much more IO could do', () => {
+    const verdict = decide(findings(5000, 300, 290));
+    expect(verdict.narrowest).toBe('device');
+    expect(verdict.reason).toBe(
+      'It runs 300 requests/s by itself; IO lets 16.7× as many through. FULL reaches 96.7 % of it.',
+    );
+  });
+
+  it('is IO', () => {
+    const verdict = decide(findings(5000, 30_000, 4900));
+    expect(verdict.narrowest).toBe('io');
+    expect(verdict.reason).toContain('5,000 requests/s');
+    expect(verdict.reason).toContain('6.0×');
+  });
+
+  it('is what lies between where FULL is clearly behind both', () => {
+    expect(decide(findings(5000, 300, 200)).narrowest).toBe('between');
+    expect(decide(findings(5000, 30_000, 2000)).narrowest).toBe('between');
+  });
+
+  it('is still the device where FULL is behind by less than a tenth', () => {
+    expect(decide(findings(5000, 300, 275)).narrowest).toBe('device');
+  });
+
+  it('is not clear where the trials scatter as much as FULL is behind', () => {
+    const verdict = decide(findings(5000, 300, 200, { full: stage(200, {}, 1) }));
+    expect(verdict.narrowest).toBe('unclear');
+    expect(verdict.knobs[0].command).toBe('--trials 10 --seconds 5');
+  });
+
+  it('is not clear where IO and device are alike', () => {
+    const verdict = decide(findings(300, 301, 295));
+    expect(verdict.narrowest).toBe('unclear');
+    expect(verdict.reason).toBe(
+      'IO and device differ by no more than the noise; FULL reaches 98.3 % of the narrower.',
+    );
+  });
+
+  it('is not clear after one trial', () => {
+    const one = (mean: number) => ({ ...stage(mean), requestsPerS: estimate([mean]) });
+    const verdict = decide({
+      ...findings(1, 1, 1),
+      io: one(5000),
+      synthetic: estimate([300]),
+      full: one(290),
+    });
+    expect(verdict).toMatchObject({ narrowest: 'unclear', reason: 'One trial tells nothing of the noise.' });
+  });
+});
+
+describe('clients that can send no more', () => {
+  const saturated = { generator: { busy: 0.97, cores: 1 }, server: { busy: 0.6, cores: 1 } };
+
+  it('are the limit, not IO', () => {
+    const verdict = decide(findings(5000, 30_000, 4900, { io: stage(5000, saturated) }));
+    expect(verdict.narrowest).toBe('generator');
+    expect(verdict.reason).toContain(
+      "97.0 % of the time and the server's for 60.0 %: 5,000 requests/s are the least",
+    );
+  });
+
+  it('are the limit, not what lies between', () => {
+    const full = stage(2000, saturated);
+    expect(decide(findings(5000, 30_000, 2000, { full })).narrowest).toBe('generator');
+  });
+
+  it('do not matter where the device is narrower still', () => {
+    const verdict = decide(findings(5000, 300, 290, { io: stage(5000, saturated) }));
+    expect(verdict.narrowest).toBe('device');
+    expect(verdict.reason).toContain('IO lets at least 16.7× as many through');
+  });
+
+  it('do not matter where the server is as busy', () => {
+    const both = { generator: { busy: 0.95, cores: 1 }, server: { busy: 0.99, cores: 1 } };
+    expect(decide(findings(5000, 30_000, 4900, { io: stage(5000, both) })).narrowest).toBe('io');
+  });
+});
+
+describe('what to try when the device is the narrowest', () => {
+  it('is more threads of an INFER where processors are free', () => {
+    const [knob] = decide(findings(5000, 300, 290)).knobs;
+    expect(knob).toMatchObject({
+      key: 'runtime.intraOpThreads',
+      command: '--vary runtime.intraOpThreads=1,2',
+    });
+    expect(knobs(findings(5000, 300, 290, { intraOpThreads: 4 }))).not.toContain('runtime.intraOpThreads');
+    const two = decide(findings(5000, 300, 290, { intraOpThreads: 3 })).knobs[0];
+    expect(two.command).toBe('--vary runtime.intraOpThreads=3,4');
+  });
+
+  it('is FP16 and more GPUs on a GPU', () => {
+    const gpu = { provider: 'cuda' };
+    expect(knobs(findings(5000, 300, 290, gpu))).toEqual(['runtime.precision', '--gpus']);
+    expect(knobs(findings(5000, 300, 290, { ...gpu, precision: 'fp16' }))).toEqual(['--gpus']);
+  });
+
+  it('is larger batches where the policy holds them back, or where they still gained at the last size', () => {
+    const batch = (limit: 'policy' | 'measured', gain: number) => ({ batch: { full: 8, limit, gain } });
+    expect(knobs(findings(5000, 300, 290, batch('policy', 0)))).toContain('policy.maxBatch');
+    expect(knobs(findings(5000, 300, 290, batch('measured', 0.2)))).toContain('batchSizes');
+    expect(knobs(findings(5000, 300, 290, batch('measured', 0.01)))).not.toContain('batchSizes');
+  });
+});
+
+it('is the other protocol and more controllers when IO is the narrowest', () => {
+  expect(decide(findings(5000, 30_000, 4900)).knobs.map(({ command }) => command)).toEqual([
+    '--protocol grpc',
+    null,
+  ]);
+  const grpc = findings(5000, 30_000, 4900, { protocol: 'grpc' });
+  expect(decide(grpc).knobs[0].command).toBe('--protocol http');
+});
+
+describe('why FULL is behind', () => {
+  it.each([
+    ['requests failed', { failedShare: 0.06, meanBatch: 2 }, '6.0 % of its requests had no result', 'slo'],
+    ['batches do not fill', { meanBatch: 3 }, 'its batches hold 3.0 requests, 8.0 at', 'slo'],
+    [
+      'processors are shared',
+      { generator: { busy: 0.5, cores: 0.9 }, server: { busy: 0.5, cores: 3 } },
+      'server and clients use 3.9 of 4 processors',
+      'escapement worker',
+    ],
+    [
+      'the event loop is full',
+      { server: { busy: 0.95, cores: 1 } },
+      "the server's event loop is busy",
+      '--protocol',
+    ],
+    ['the device waits', { deviceBusy: 0.5 }, 'the device is busy for 50.0 %', 'policy.scheduleAhead'],
+    ['INFERs take longer', {}, 'an INFER takes longer than by itself', 'runtime.laneThreads'],
+  ])('%s', (_, change, reason, knob) => {
+    const verdict = decide(findings(5000, 300, 200, { full: stage(200, change) }));
+    expect(verdict.reason).toMatch(/^FULL does 200 requests\/s, 33\.3 % less than the device by itself: /);
+    expect(verdict.reason).toContain(reason);
+    expect(verdict.knobs[0].key).toBe(knob);
+  });
+});

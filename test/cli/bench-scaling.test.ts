@@ -1,0 +1,108 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { ScalingResult } from '../../src/bottleneck/scaling/result.js';
+import { runCli, tempDir, writeIn } from './run-cli.js';
+
+/** A machine under test is a busy one: plans must survive that. */
+const PATIENT = ['--set', 'policy.latestDelta=500ms', '--set', 'slo=20s'];
+
+function simulated(dir: string): string[] {
+  const profile = {
+    name: 'small',
+    gpu: 'none',
+    runtime: 'none',
+    precision: 'FP32',
+    weightsBytes: 4_000_000,
+    loadMs: 1,
+    inputBytes: 4096,
+    outputBytes: 40,
+    batches: [
+      { batch: 1, medianMs: 4 },
+      { batch: 4, medianMs: 6 },
+    ],
+    source: { weights: 'made up', load: 'made up', copies: 'made up', batches: 'made up' },
+  };
+  return ['--device', `simulated:${writeIn(dir, 'small.json', JSON.stringify(profile))}`];
+}
+
+describe('bench --scaling', () => {
+  it('measures fixed and growing work on emulated GPUs, and draws both', async () => {
+    const dir = tempDir();
+    const out = join(dir, 'out');
+    const flags = ['--scaling', 'both', '--gpus', '2,1', '--trials', '2', '--seconds', '0.1', ...PATIENT];
+    const { status, stdout, stderr } = await runCli([
+      ...['bench', ...flags, ...simulated(dir), '--json', '--quiet', '--out', out],
+    ]);
+    expect(stderr).toBe('');
+    expect(status).toBe(0);
+    const result = JSON.parse(stdout) as ScalingResult;
+    expect(result).toMatchObject({
+      name: 'small',
+      device: { kind: 'simulated' },
+      trials: 2,
+      seconds: 0.1,
+      inputBytes: 4096,
+    });
+    const [strong, weak] = result.runs;
+    // 4 requests in 6 ms are 667 a second of a GPU.
+    expect(strong.points).toMatchObject([
+      { gpus: 1, models: 2, clients: 16, requests: 134, ideal: 1, sloMs: 20_000 },
+      { gpus: 2, models: 2, clients: 16, requests: 134, ideal: 2 },
+    ]);
+    expect(weak.points).toMatchObject([
+      { gpus: 1, models: 1, clients: 8, requests: 67, ideal: 1 },
+      { gpus: 2, models: 2, clients: 16, requests: 134, ideal: 2 },
+    ]);
+    for (const { points, verdict } of [strong, weak]) {
+      const [, two] = points;
+      expect(points[0].efficiency).toEqual({ mean: 1, sd: 0 });
+      expect(two.trialsS).toHaveLength(2);
+      expect(two.speedUp.mean).toBeCloseTo(2 * two.efficiency.mean, 9);
+      const { busy, batches, device } = two.factors;
+      expect(busy * batches * device).toBeCloseTo(two.efficiency.mean, 6);
+      // An emulated GPU takes as long as its profile says.
+      expect(device).toBeCloseTo(1, 3);
+      expect(two.activity.execMin).toBeGreaterThan(0);
+      expect(two.activity.execMean).toBeLessThanOrEqual(1);
+      expect(two.activity.meanBatch).toBeLessThanOrEqual(4);
+      expect(verdict.efficiency).toBe(two.efficiency.mean);
+    }
+    expect(JSON.parse(readFileSync(join(out, 'scaling.json'), 'utf8'))).toEqual(result);
+    for (const chart of [
+      'strong-scaling.svg',
+      'strong-scaling.png',
+      'weak-scaling.svg',
+      'weak-scaling.png',
+    ]) {
+      expect(existsSync(join(out, 'charts', chart))).toBe(true);
+    }
+  }, 60_000);
+
+  it('prints a table and the verdict in 80 columns; without tensors only the scheduler is left', async () => {
+    const flags = ['--scaling', 'weak', '--gpus', '1,2', '--trials', '1', '--seconds', '0.1', ...PATIENT];
+    const { status, stdout } = await runCli([
+      ...['bench', ...flags, ...simulated(tempDir()), '--tensors', 'none'],
+    ]);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^no tensors; warm-up, then 1 trial$/m);
+    expect(stdout).toMatch(/^GPUs +s +requests\/s +speed-up +efficiency +EXEC +batch +thread$/m);
+    expect(stdout).toMatch(/^ {3}2 +[\d.]+ +[\d,.]+ +[\d.]+ +\d+ % +\d+\/\d+ % +[\d.]+ +\d+\/\d+ %$/m);
+    expect(stdout).toMatch(/^Weak scaling: .* efficiency on 2 GPUs; 90 % is kept/m);
+    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  }, 60_000);
+
+  it.each([
+    [['--scaling', 'weak', '--gpus', '2'], /--gpus 2: two numbers are the least/],
+    [['--scaling', 'weak', '--gpus', '1,1'], /--gpus 1,1: a number stands there twice/],
+    [['--scaling', 'weak', '--gpus', '1,x'], /--gpus x: write a whole number/],
+    [['--scaling', 'weak', '--vary', 'policy.maxBatch=1,2'], /--vary does not go with --scaling/],
+    [['--gpus', '1,2'], /--gpus is for --scaling only/],
+    [['--scaling', 'weak'], /name what to scale: --device simulated:PROFILE, --repository DIR/],
+    [['--scaling', 'sideways'], /Choices: "strong", "weak", "both"/],
+  ])('refuses %j', async (flags, message) => {
+    const { status, stderr } = await runCli(['bench', ...flags]);
+    expect(status).toBe(2);
+    expect(stderr).toMatch(message);
+  });
+});

@@ -1,0 +1,119 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { runCli, tempDir, writeIn } from './run-cli.js';
+import { ServerProcess, tinyProfile } from './server-process.js';
+
+const FILE = 'slo: 50ms\nruntime:\n  intraOpThreads: 1\n  arena: false\n';
+
+/** Sets variables of the processes that a test starts. */
+function setVariables(variables: Record<string, string>): void {
+  Object.assign(process.env, variables);
+  set.push(...Object.keys(variables));
+}
+
+const set: string[] = [];
+afterEach(() => {
+  for (const variable of set.splice(0)) delete process.env[variable];
+});
+
+describe('escapement config', () => {
+  it('prints every setting and where it comes from, and what has no effect', async () => {
+    const file = writeIn(tempDir(), 'tuned.yaml', FILE);
+    setVariables({ ESCAPEMENT_MEMORY_RESERVE: '20%', ESCAPEMENT_SERIALL: 'true' });
+    const args = ['config', '--experiment', file, '--set', 'runtime.laneThreads=2'];
+    const { status, stdout, stderr } = await runCli(args);
+    expect([status, stderr]).toEqual([0, '']);
+    const rows = stdout.split('\n').map((line) => line.split(/ {2,}/));
+    expect(rows[0]).toEqual(['setting', 'value', 'from']);
+    expect(rows).toContainEqual(['runtime.laneThreads', '2', '--set runtime.laneThreads=2']);
+    expect(rows).toContainEqual(['runtime.memoryReserve', '20%', 'ESCAPEMENT_MEMORY_RESERVE']);
+    expect(rows).toContainEqual(['runtime.arena', 'false', `${file}:4`]);
+    expect(rows).toContainEqual(['runtime.precision', 'fp32', 'default']);
+    expect(rows).toContainEqual(['slo', '50ms', `${file}:1`]);
+    expect(stdout).toMatch(/\n\nwarning: ESCAPEMENT_SERIALL is none of/);
+  });
+
+  it('says the same as one JSON object', async () => {
+    setVariables({ ESCAPEMENT_PRESET: 'max-parallelism' });
+    const { status, stdout } = await runCli(['config', '--json', '--set', 'runtime.intraOpThreads=1']);
+    expect(status).toBe(0);
+    const { settings, warnings } = JSON.parse(stdout);
+    expect(warnings).toEqual([]);
+    expect(settings).toContainEqual({
+      key: 'runtime.preset',
+      value: 'max-parallelism',
+      from: { kind: 'environment', variable: 'ESCAPEMENT_PRESET' },
+    });
+    expect(settings).toContainEqual({
+      key: 'runtime.laneThreads',
+      value: 16,
+      from: { kind: 'preset', preset: 'max-parallelism' },
+    });
+    expect(settings).toContainEqual({
+      key: 'runtime.intraOpThreads',
+      value: 1,
+      from: { kind: 'flag', override: 'runtime.intraOpThreads=1' },
+    });
+  });
+
+  it('explains every setting in its help, as serve and worker do', async () => {
+    for (const command of ['config', 'serve', 'worker']) {
+      const { stdout } = await runCli([command, '--help']);
+      expect(stdout, command).toMatch(/intraOpThreads +Threads of one INFER on the CPU\. \[1\]/);
+      expect(stdout, command).toContain('ESCAPEMENT_INTRA_OP_THREADS');
+    }
+  });
+});
+
+describe('settings of a live command', () => {
+  const simulated = ['--device', `simulated:${tinyProfile()}`];
+
+  it.each([
+    [['config'], 12, /E_CONFIG_VALUE: ESCAPEMENT_LANE_THREADS: must be at least 1, found 0/],
+    [['serve', ...simulated], 12, /E_CONFIG_VALUE: ESCAPEMENT_LANE_THREADS: must be at least 1/],
+    [['worker', ...simulated], 12, /E_CONFIG_VALUE: ESCAPEMENT_LANE_THREADS: must be at least 1/],
+    [['profile', 'measure', '/nowhere'], 12, /E_CONFIG_VALUE: ESCAPEMENT_LANE_THREADS: must be at least 1/],
+    [['run', 'experiments/live/two-models.yaml'], 12, /E_CONFIG_VALUE: ESCAPEMENT_LANE_THREADS: /],
+    [['worker', ...simulated, '--set', 'slo=1s'], 11, /E_CONFIG_KEY: --set slo=1s: only runtime/],
+    [
+      ['serve', ...simulated, '--set', 'cluster.gpus=1'],
+      11,
+      /E_CONFIG_KEY: --set cluster\.gpus=1: a server takes/,
+    ],
+    [
+      ['controller', '--worker', 'localhost:1', '--set', 'runtime.arena=false'],
+      2,
+      /E_USAGE: --set runtime\.arena=false: a controller runs no models/,
+    ],
+    [
+      ['worker', '--memory', '900TiB', '--set', 'runtime.laneThreads=1'],
+      2,
+      /E_USAGE: --memory 921600GiB: .* keeps 50% free/,
+    ],
+  ])('%j is refused in one line', async (args, status, message) => {
+    setVariables({ ESCAPEMENT_LANE_THREADS: '0' });
+    const run = await runCli(args);
+    expect(run.stderr).toMatch(message);
+    expect(run.stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(run.status).toBe(status);
+  });
+
+  it('do not reach a simulation', async () => {
+    setVariables({ ESCAPEMENT_LANE_THREADS: '0' });
+    const file = writeIn(
+      tempDir(),
+      'exp.yaml',
+      'models: { kind: fit, parameters: 1M }\nworkload: { kind: poisson, rate: 9/s, duration: 1s }\n',
+    );
+    expect((await runCli(['simulate', file])).status).toBe(0);
+    expect((await runCli(['run', file, '--mode', 'simulate', '--quiet'])).status).toBe(0);
+  });
+
+  it('are taken by a worker from its flags', async () => {
+    const file = writeIn(tempDir(), 'tuned.yaml', `${FILE}policy: { kind: unheard }\n`);
+    const worker = new ServerProcess([
+      ...['worker', ...simulated, '--port', '0', '--metrics-port', 'off'],
+      ...['--experiment', file, '--set', 'runtime.serial=true'],
+    ]);
+    expect((await worker.ready()).port).toBeGreaterThan(0);
+  });
+});

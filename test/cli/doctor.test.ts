@@ -1,0 +1,93 @@
+import { spawnSync } from 'node:child_process';
+import { beforeAll, describe, expect, it, test } from 'vitest';
+import type { DoctorReport } from '../../src/doctor/report.js';
+import { type CliRun, runCli } from './run-cli.js';
+
+test.each([
+  [['--role', 'cook'], /--role cook: choose one of worker, controller, client/],
+  [['--device', 'abacus'], /--device abacus: choose one of cpu,/],
+  [['--memory', 'much'], /--memory much: write a size/],
+  [['--peer', 'nonsense'], /--peer nonsense: write http:\/\/HOST:PORT/],
+  [['--peer', 'http://10.0.0.2:8002/metrics'], /write http:\/\/HOST:PORT/],
+  [['--peer', 'https://10.0.0.2:8002'], /write http:\/\/HOST:PORT/],
+  [['--json', '--fix-script'], /--json and --fix-script/],
+])('doctor %j is a usage error', async (args, message) => {
+  const { status, stdout, stderr } = await runCli(['doctor', ...args]);
+  expect(stderr).toMatch(/^escapement: E_USAGE: [^\n]+\n$/);
+  expect(stderr).toMatch(message);
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+});
+
+describe('a worker on the CPU', () => {
+  let json: CliRun;
+  let report: DoctorReport;
+  beforeAll(async () => {
+    json = await runCli(['doctor', '--json', '--memory', '64MiB']);
+    report = JSON.parse(json.stdout) as DoctorReport;
+  });
+
+  it('is reported as one JSON object', () => {
+    expect(Object.keys(report)).toEqual([
+      'role',
+      'device',
+      'cacheBytes',
+      'container',
+      'ok',
+      'totals',
+      'lostAtReboot',
+      'checks',
+    ]);
+    expect(report).toMatchObject({ role: 'worker', device: 'cpu', cacheBytes: 64 * 2 ** 20 });
+    for (const check of report.checks) {
+      expect(Object.keys(check)).toEqual([
+        'id',
+        'title',
+        'status',
+        'requiredFor',
+        'found',
+        'wanted',
+        'why',
+        'mend',
+        'required',
+      ]);
+    }
+  });
+
+  it('is found to run models', () => {
+    const check = report.checks.find(({ id }) => id === 'runtime.provider.cpu');
+    expect(check).toMatchObject({ status: 'ok', required: true });
+  });
+
+  it('has an exit status by its required checks', () => {
+    const failed = report.checks.filter(({ required, status }) => required && status === 'failed');
+    expect(report.ok).toBe(failed.length === 0);
+    expect(json.status).toBe(report.ok ? 0 : 6);
+    if (!report.ok)
+      expect(json.stderr).toMatch(/^escapement: E_DOCTOR: \d+ required checks? failed: [^\n]+\n$/);
+  });
+});
+
+test('a peer that cannot be reached fails', async () => {
+  const { status, stdout, stderr } = await runCli([
+    'doctor',
+    '--role',
+    'client',
+    '--peer',
+    'http://127.0.0.1:1',
+  ]);
+  expect(status).toBe(6);
+  expect(stderr).toContain('clock.127.0.0.1:1.reached');
+  expect(stdout).toMatch(/^client\b/);
+  expect(stdout).toContain('✘ Reaches 127.0.0.1:1: connect ECONNREFUSED');
+  expect(stdout).toMatch(/\n\d+ of \d+ required checks failed; /);
+  expect(stdout).not.toContain('\nGPUs\n');
+});
+
+test('--fix-script prints a script that the shell understands', async () => {
+  const { stdout } = await runCli(['doctor', '--role', 'controller', '--fix-script']);
+  expect(stdout).toMatch(/^#!\/bin\/sh\n/);
+  expect(spawnSync('bash', ['-n'], { input: stdout, encoding: 'utf8' })).toMatchObject({
+    status: 0,
+    stderr: '',
+  });
+});

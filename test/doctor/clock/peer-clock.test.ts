@@ -1,0 +1,96 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Registry } from 'prom-client';
+import { afterEach, describe, expect, it } from 'vitest';
+import { NS_PER_MS } from '../../../src/core/units.js';
+import { clockChecks } from '../../../src/doctor/clock/clock-checks.js';
+import { measurePeerClock, type PeerClock } from '../../../src/doctor/clock/peer-clock.js';
+import { startMetricsServer } from '../../../src/live/telemetry/metrics-server.js';
+import { find, statuses } from '../hosts.js';
+
+const servers: Server[] = [];
+
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close().closeAllConnections();
+});
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function unixUs(): number {
+  return (performance.timeOrigin + performance.now()) * 1000;
+}
+
+describe('measurePeerClock', () => {
+  it.each([0, 250_000, -3_600_000_000])('finds a clock that is %d µs ahead', async (aheadUs) => {
+    const url = await serve((_, response) => response.end(JSON.stringify({ unixUs: unixUs() + aheadUs })));
+    const { offsetNs, errorNs, roundTrips } = await measurePeerClock(url);
+    // Doubles of today's µs are exact to a quarter of one.
+    expect(Math.abs(offsetNs - aheadUs * 1000)).toBeLessThanOrEqual(errorNs + 1_000);
+    expect(errorNs).toBeLessThan(NS_PER_MS * 1_000);
+    expect(roundTrips.runs).toBeGreaterThanOrEqual(16);
+  });
+
+  it('asks the metrics port of escapement', async () => {
+    const { port, close } = await startMetricsServer({
+      registry: new Registry(),
+      host: '127.0.0.1',
+      port: 0,
+      healthy: () => true,
+    });
+    const { offsetNs, errorNs } = await measurePeerClock(`http://127.0.0.1:${port}`).finally(close);
+    expect(Math.abs(offsetNs)).toBeLessThanOrEqual(errorNs + 1_000);
+  });
+
+  it.each<[string, RequestListener]>([
+    ['has no such page', (_, response) => response.writeHead(404).end('nothing')],
+    ['is no JSON', (_, response) => response.end('<html>')],
+    ['has no number', (_, response) => response.end('{"unixUs":"now"}')],
+    ['is null', (_, response) => response.end('null')],
+    ['does not end', (_, response) => response.write('1'.repeat(2_000))],
+  ])('says what to name when the answer %s', async (_, listener) => {
+    await expect(measurePeerClock(await serve(listener))).rejects.toThrow('name the metrics port');
+  });
+
+  it('does not wait for ever', async () => {
+    const url = await serve(() => {});
+    await expect(measurePeerClock(url)).rejects.toThrow('no answer in 2 s');
+  });
+
+  it('fails where nobody listens', async () => {
+    await expect(measurePeerClock('http://127.0.0.1:1')).rejects.toThrow('ECONNREFUSED');
+  });
+});
+
+describe('clockChecks', () => {
+  const URL = 'http://10.0.0.2:8002';
+  const ROUND_TRIPS = { runs: 100, minMs: 0.2, medianMs: 0.25, p90Ms: 0.4, p99Ms: 0.9, maxMs: 1 };
+  const peer = (offsetNs: number): PeerClock => ({ offsetNs, errorNs: 100_000, roundTrips: ROUND_TRIPS });
+
+  it.each([
+    [0, 'ok', '+0.000 ± 0.100 ms'],
+    [1_100_000, 'ok', '+1.100 ± 0.100 ms'],
+    [-1_100_001, 'failed', '−1.100 ± 0.100 ms'],
+    [5_000_000_000, 'failed', '+5000.000 ± 0.100 ms'],
+  ])('takes an offset of %d ns as %s, which is advice', (offsetNs, status, found) => {
+    const checks = clockChecks(URL, peer(offsetNs));
+    expect(find(checks, 'clock.10.0.0.2:8002.reached')).toMatchObject({
+      status: 'ok',
+      found: 'round trip 0.25 ms (p50), 0.90 ms (p99) of 100',
+    });
+    expect(find(checks, 'clock.10.0.0.2:8002.offset')).toMatchObject({ status, found, requiredFor: [] });
+  });
+
+  it('requires a peer to answer', () => {
+    const checks = clockChecks(URL, { reason: 'connect ECONNREFUSED' });
+    expect(statuses(checks)).toEqual({
+      'clock.10.0.0.2:8002.reached': 'failed',
+      'clock.10.0.0.2:8002.offset': 'skipped',
+    });
+    expect(checks[0]?.requiredFor).toContain('worker');
+  });
+});

@@ -1,0 +1,121 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { GIB } from '../../src/core/units.js';
+import type { Check, Role } from '../../src/doctor/check.js';
+import { type ExamineOptions, examine, type Trials } from '../../src/doctor/examine.js';
+import type { DoctorReport } from '../../src/doctor/report.js';
+import type { Provider } from '../../src/live/device.js';
+import { CONTAINER, LAPTOP, MAC, type Recorded, recordedHost, SERVER } from './hosts.js';
+
+const WAITS = { runs: 600, minMs: 0, medianMs: 0.001, p90Ms: 0.01, p99Ms: 0.1, maxMs: 0.2 };
+
+/** A quiet machine, on which these providers work. */
+function trials(...working: Provider[]): Trials & { readonly asked: string[] } {
+  const asked: string[] = [];
+  return {
+    asked,
+    probe: async (provider) => {
+      asked.push(provider);
+      return working.includes(provider)
+        ? { outcome: 'runs', provider, onnxruntime: '1.30.0', tookMs: 5 }
+        : { outcome: 'fails', provider, reason: 'is not here' };
+    },
+    timing: async () => ({
+      thread: WAITS,
+      timer: WAITS,
+      gaps: { longestNs: 90_000, longPerS: 0, lostShare: 0 },
+    }),
+    gpus: async (cacheBytes, cudaWanted): Promise<Check[]> => {
+      asked.push(`gpus ${cacheBytes} ${cudaWanted}`);
+      return [];
+    },
+  };
+}
+
+function examineAs(recorded: Recorded, options: Partial<ExamineOptions>, tried = trials('cpu')) {
+  const all = { role: 'worker', device: 'cpu', cacheBytes: 3 * GIB, peers: [], ...options } as const;
+  return examine(recordedHost(recorded), all, tried);
+}
+
+it('passes a server that is set up well', async () => {
+  const report = await examineAs(SERVER, {});
+  expect(report).toMatchObject({ ok: true, container: false, lostAtReboot: [] });
+  expect(report.totals.required.failed + report.totals.advice.failed).toBe(0);
+});
+
+describe('a laptop', () => {
+  let report: DoctorReport;
+  beforeAll(async () => {
+    report = await examineAs(LAPTOP, {});
+  });
+
+  it('fails what a worker requires, and is advised of the rest', () => {
+    const failed = (required: boolean) =>
+      report.checks.filter((check) => check.status === 'failed' && check.required === required);
+    expect(report.ok).toBe(false);
+    expect(failed(true).map(({ id }) => id)).toEqual([
+      'limits.open-files',
+      'limits.memory-maps',
+      'environment.allocator',
+      'processor.governor',
+      'processor.huge-pages',
+    ]);
+    expect(failed(false).map(({ id }) => id)).toEqual([
+      'limits.locked-memory',
+      'limits.realtime-priority',
+      'processor.smt',
+      'processor.isolated',
+    ]);
+  });
+
+  it('counts every check once', () => {
+    const { required, advice } = report.totals;
+    expect(required.failed).toBe(5);
+    const counted = [required, advice].flatMap(({ ok, failed, skipped }) => [ok, failed, skipped]);
+    expect(counted.reduce((sum, count) => sum + count, 0)).toBe(report.checks.length);
+    expect(new Set(report.checks.map(({ id }) => id)).size).toBe(report.checks.length);
+  });
+});
+
+it.each<[Role, string[]]>([
+  ['controller', ['limits', 'processor', 'runtime', 'timing']],
+  ['client', ['limits', 'processor', 'runtime', 'timing']],
+  ['worker', ['limits', 'environment', 'processor', 'runtime', 'memory', 'timing']],
+])('asks a %s about %j', async (role, groups) => {
+  const tried = trials('cpu');
+  const { checks } = await examineAs(LAPTOP, { role }, tried);
+  expect([...new Set(checks.map(({ id }) => id.split('.')[0]))]).toEqual(groups);
+  expect(tried.asked.length > 0).toBe(role === 'worker');
+});
+
+it('requires less of a controller than of a worker', async () => {
+  const failed = async (role: Role) => (await examineAs(LAPTOP, { role })).totals.required.failed;
+  expect(await failed('controller')).toBe(1);
+  expect(await failed('client')).toBe(1);
+  expect(await failed('worker')).toBe(5);
+});
+
+it('lets the checks of GPUs look at their memory where cuda is asked for', async () => {
+  const tried = trials('cpu');
+  const { checks, ok } = await examineAs(SERVER, { device: 'cuda' }, tried);
+  expect(tried.asked).toContain(`gpus ${3 * GIB} true`);
+  expect(checks.some(({ id }) => id.startsWith('memory.'))).toBe(false);
+  // The provider that was asked for does not work.
+  expect(ok).toBe(false);
+});
+
+it('knows a container, and skips what a Mac does not have', async () => {
+  expect((await examineAs(CONTAINER, {})).container).toBe(true);
+  const { ok, totals } = await examineAs(MAC, {});
+  expect(ok).toBe(true);
+  expect(totals.required.skipped).toBeGreaterThan(3);
+});
+
+it('reports a peer that does not answer', async () => {
+  const { checks, ok } = await examineAs(SERVER, { role: 'controller', peers: ['http://127.0.0.1:1'] });
+  expect(ok).toBe(false);
+  expect(checks.at(-2)).toMatchObject({
+    id: 'clock.127.0.0.1:1.reached',
+    status: 'failed',
+    found: expect.stringContaining('ECONNREFUSED'),
+  });
+});

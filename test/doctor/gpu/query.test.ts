@@ -1,0 +1,136 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { gpuChecks } from '../../../src/doctor/gpu/gpu-checks.js';
+import {
+  parseAutoBoost,
+  parseHighestClocks,
+  parseProcesses,
+  parseRows,
+} from '../../../src/doctor/gpu/parse.js';
+import { gpuMemory, queryGpus } from '../../../src/doctor/gpu/query.js';
+import { firstLine, type Run, type RunOutcome } from '../../../src/doctor/gpu/run.js';
+import { always, GENERATIONS, recorded } from './recorded.js';
+
+const MIB = 2 ** 20;
+
+describe('fields that a driver does not know', () => {
+  it('are asked for by their older name, or not at all', async () => {
+    const { run, asked } = recorded('418-v100');
+    expect((await queryGpus(run)).kind).toBe('gpus');
+    const queries = asked.map(([what]) => what as string).filter((what) => what.startsWith('--query-gpu'));
+    expect(queries).toHaveLength(4);
+    expect(queries[0]).toContain('compute_cap,persistence_mode,compute_mode,mig.mode.current,clocks_event_');
+    expect(queries.at(-1)).toContain(
+      'pci.bus_id,persistence_mode,compute_mode,clocks_throttle_reasons.active',
+    );
+  });
+
+  it('cost nothing where it knows them all', async () => {
+    const { run, asked } = recorded('580-h200');
+    await queryGpus(run);
+    expect(asked).toHaveLength(4);
+  });
+
+  it('are given up at last if it knows none', async () => {
+    let asked = 0;
+    const answer = await queryGpus(async (args) => {
+      asked++;
+      const fields = args[0]?.replace('--query-gpu=', '').split(',') ?? [];
+      return {
+        kind: 'failed',
+        status: 2,
+        message: `Field "${fields.at(-1)}" is not a valid field to query.`,
+      };
+    });
+    expect(answer).toMatchObject({ kind: 'failed', message: 'Field "index" is not a valid field to query.' });
+    expect(asked).toBeLessThan(30);
+  });
+
+  it('that were never asked for are an error like any other', async () => {
+    const message = 'Field "shoe_size" is not a valid field to query.';
+    expect(await queryGpus(always({ kind: 'failed', status: 2, message }))).toMatchObject({ message });
+  });
+});
+
+describe('gpuMemory', () => {
+  it.each([
+    ['418-v100', [[16130, 16120]]],
+    [
+      '470-k80',
+      [
+        [11441, 4321],
+        [11441, 11438],
+      ],
+    ],
+    ['580-h200', [[143771, 143165]]],
+  ] as const)('is that of each GPU: %s', async (generation, mib) => {
+    const memory = await gpuMemory(recorded(generation).run);
+    expect(memory).toEqual(mib.map(([total, free]) => ({ totalBytes: total * MIB, freeBytes: free * MIB })));
+  });
+
+  it('is not known where a GPU is divided, shares the memory of the machine, or nothing answers', async () => {
+    expect(await gpuMemory(recorded('535-a100').run)).toBeNull();
+    expect(await gpuMemory(always({ kind: 'ok', stdout: '0, [N/A], [N/A], [N/A]\n' }))).toBeNull();
+    expect(await gpuMemory(always({ kind: 'missing' }))).toBeNull();
+    expect(await gpuMemory(always({ kind: 'ok', stdout: 'what?' }))).toBeNull();
+  });
+});
+
+describe('garbage', () => {
+  const junk = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 400 }),
+    fc.string({
+      unit: fc.constantFrom(',', ' ', '\n', '\r', '"', '[', ']', '0', 'x', ':', 'GPU'),
+      maxLength: 200,
+    }),
+    fc.uint8Array({ maxLength: 400 }).map((bytes) => Buffer.from(bytes).toString('utf8')),
+  );
+
+  it('is never thrown at by the parsers', () => {
+    fc.assert(
+      fc.property(junk, (text) => {
+        parseRows(text, ['index', 'uuid', 'name']);
+        parseHighestClocks(text);
+        parseProcesses(text);
+        parseAutoBoost(text);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('in any answer, or in any place of one, gives checks and no exception', async () => {
+    const outcome: fc.Arbitrary<RunOutcome> = fc.oneof(
+      junk.map((stdout): RunOutcome => ({ kind: 'ok', stdout })),
+      junk.map((text): RunOutcome => ({ kind: 'failed', status: 2, message: firstLine(text) })),
+      fc.constant<RunOutcome>({ kind: 'timed-out', limitMs: 5000 }),
+    );
+    /** Text put into a recorded answer, over some of what was there. */
+    const damage = fc.record({ at: fc.double({ min: 0, max: 1, noNaN: true }), cut: fc.nat(60), text: junk });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...GENERATIONS),
+        fc.array(fc.option(fc.oneof(outcome, damage)), { minLength: 4, maxLength: 4 }),
+        async (generation, harms) => {
+          const { run } = recorded(generation);
+          let calls = 0;
+          const harmed: Run = async (args) => {
+            const harm = harms[calls++ % harms.length] ?? null;
+            const answer = await run(args);
+            if (harm === null) return answer;
+            if ('kind' in harm) return harm;
+            if (answer.kind !== 'ok') return answer;
+            const at = Math.floor(harm.at * answer.stdout.length);
+            const stdout = answer.stdout.slice(0, at) + harm.text + answer.stdout.slice(at + harm.cut);
+            return { kind: 'ok', stdout };
+          };
+          const checks = await gpuChecks({ run: harmed, cacheBytes: 1, cudaWanted: true });
+          for (const check of checks) {
+            expect(check.found).not.toMatch(/\p{Cc}/u);
+            expect(check.found).not.toMatch(/undefined|NaN|null/);
+          }
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});

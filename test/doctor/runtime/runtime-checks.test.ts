@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import type { Probe } from '../../../src/doctor/runtime/probe.js';
+import { nodeCheck, providerChecks } from '../../../src/doctor/runtime/runtime-checks.js';
+import { find, recordedHost, statuses } from '../hosts.js';
+
+describe('Node', () => {
+  it.each([
+    ['18.20.4', 'failed'],
+    ['20.18.3', 'failed'],
+    ['20.19.0', 'ok'],
+    ['22.0.0', 'ok'],
+  ])('%s is %s', (nodeVersion, status) => {
+    expect(nodeCheck(recordedHost({ nodeVersion }))).toMatchObject({ status, found: nodeVersion });
+  });
+});
+
+const CPU: Probe = { outcome: 'runs', provider: 'cpu', onnxruntime: '1.30.0', tookMs: 41.7 };
+const NO_CUDA: Probe = { outcome: 'fails', provider: 'cuda', reason: 'cuda needs libraries' };
+
+describe('providers', () => {
+  it('reports those that nobody asked for, without a verdict', () => {
+    const checks = providerChecks([CPU, NO_CUDA], 'cpu');
+    expect(statuses(checks)).toEqual({
+      'runtime.onnxruntime': 'ok',
+      'runtime.provider.cpu': 'ok',
+      'runtime.provider.cuda': 'skipped',
+    });
+    expect(checks.map(({ found }) => found)).toEqual([
+      '1.30.0',
+      'runs a model (42 ms)',
+      'cuda needs libraries',
+    ]);
+  });
+
+  it('requires the one that was asked for, and says how to get it', () => {
+    expect(find(providerChecks([CPU, NO_CUDA], 'cuda'), 'runtime.provider.cuda')).toMatchObject({
+      status: 'failed',
+      requiredFor: ['worker'],
+      mend: { commands: ['ONNXRUNTIME_NODE_INSTALL=cuda12 npm rebuild onnxruntime-node'], asUser: true },
+    });
+  });
+
+  it('says why onnxruntime does not work at all', () => {
+    const crash: Probe = { outcome: 'fails', provider: 'cpu', reason: 'crashes the process (SIGILL)' };
+    const check = find(providerChecks([crash, NO_CUDA], 'cpu'), 'runtime.onnxruntime');
+    expect(check).toMatchObject({ status: 'failed', found: 'crashes the process (SIGILL)' });
+  });
+});

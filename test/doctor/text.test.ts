@@ -1,0 +1,79 @@
+import { expect, it } from 'vitest';
+import { reportText } from '../../src/doctor/text.js';
+import { LAPTOP, SERVER } from './hosts.js';
+import { PERSISTENCE, reportOf } from './reports.js';
+
+const PLAIN = { columns: 80, colour: false };
+
+it('shows a line for what is well', () => {
+  expect(reportText(reportOf(SERVER), PLAIN)).toBe(`worker on cpu
+
+Limits
+  ✔ Open files: 1,048,576
+  ✔ Locked memory: unlimited
+  ✔ Real-time priority: 99
+  ✔ Memory maps (vm.max_map_count): 10,000,000
+
+Environment
+  ✔ Allocator gives memory back: MALLOC_MMAP_THRESHOLD_=131072
+    MALLOC_TRIM_THRESHOLD_=0
+  – CUDA keeps no compiled kernels on disk: no NVIDIA driver is loaded, and cuda
+    is not asked for
+  – CUDA uses the kernels it is given: no NVIDIA driver is loaded, and cuda is
+    not asked for
+
+Processor
+  ✔ Frequency governor: performance ×16
+  ✔ Transparent huge pages: madvise
+  ✔ Simultaneous multithreading (SMT): off
+  ✔ Isolated processors: 2-15
+
+0 of 5 required checks failed; 0 of 4 pieces of advice not followed; 2 not
+applicable or not to be found out.
+`);
+});
+
+it('shows for what is not what is wanted, why, and the commands', () => {
+  const text = reportText(reportOf(LAPTOP, PERSISTENCE), PLAIN);
+  expect(text).toContain(`
+  ✘ Memory maps (vm.max_map_count): 65,530
+    wanted       at least 10,000,000
+    why          Each large tensor of a loaded model is a map of its own; at the
+                 limit memory cannot be had, though there is some.
+    as root      sysctl -w vm.max_map_count=10000000
+                 echo vm.max_map_count=10000000 > /etc/sysctl.d/90-escapement.conf
+`);
+  expect(text).toContain(
+    '\n    your shell   export MALLOC_MMAP_THRESHOLD_=131072 MALLOC_TRIM_THRESHOLD_=0\n',
+  );
+  expect(text).toContain('\n  ✘ Simultaneous multithreading (SMT) (advice): on\n');
+  expect(text).toContain(`
+GPUs
+  ✘ GPU 0: persistence mode: Disabled
+    wanted       Enabled
+    why          Otherwise the driver forgets its settings.
+    as root      nvidia-smi -i 0 -pm 1
+    note         lost at the next reboot
+`);
+  expect(text).toMatch(/\n6 of 6 required checks failed; 4 of 4 pieces of advice not followed; /);
+  expect(text).toContain('\nTo be repeated after every reboot: GPU 0: persistence mode.\n');
+});
+
+it('breaks everything but commands at the width', () => {
+  for (const columns of [80, 110]) {
+    const long = reportText(reportOf(LAPTOP, PERSISTENCE), { columns, colour: false })
+      .split('\n')
+      .filter((line) => line.length > columns);
+    expect(long.filter((line) => !/\/etc\/|export /.test(line))).toEqual([]);
+  }
+});
+
+it('colours marks only, and only where asked', () => {
+  const plain = reportText(reportOf(LAPTOP), PLAIN);
+  const coloured = reportText(reportOf(LAPTOP), { columns: 80, colour: true });
+  const ESC = String.fromCharCode(27);
+  expect(plain).not.toContain(ESC);
+  expect(coloured).toContain(`${ESC}[31m✘${ESC}[39m Open files`);
+  expect(coloured).toContain(`${ESC}[33m✘${ESC}[39m Locked memory`);
+  expect(coloured.replaceAll(new RegExp(`${ESC}\\[\\d+m`, 'g'), '')).toBe(plain);
+});

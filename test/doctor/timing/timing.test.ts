@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import { NS_PER_MS } from '../../../src/core/units.js';
+import { measureTiming, type Timing } from '../../../src/doctor/timing/timing.js';
+import { timingChecks } from '../../../src/doctor/timing/timing-checks.js';
+import { statuses } from '../hosts.js';
+
+const QUIET: Timing = {
+  thread: { runs: 600, minMs: 0, medianMs: 0.0008, p90Ms: 0.001, p99Ms: 0.02, maxMs: 0.3 },
+  timer: { runs: 600, minMs: 0, medianMs: 0.6, p90Ms: 1, p99Ms: 1.2, maxMs: 3 },
+  gaps: { longestNs: 700_000, longPerS: 0, lostShare: 0.001 },
+};
+
+it('is content with a quiet machine', () => {
+  const checks = timingChecks(QUIET);
+  expect(statuses(checks)).toEqual({ 'timing.thread': 'ok', 'timing.timer': 'ok', 'timing.jitter': 'ok' });
+  expect(checks.map(({ found }) => found)).toEqual([
+    'late by 0.8 µs (p50), 20.0 µs (p99), 0.30 ms (max)',
+    'late by 0.60 ms (p50), 1.20 ms (p99), 3.00 ms (max)',
+    'longest gap 0.70 ms, 0.0 a second above 1 ms, 0.1 % lost',
+  ]);
+});
+
+it.each<[string, Partial<Timing>]>([
+  ['timing.thread', { thread: { ...QUIET.thread, p99Ms: 1.5 } }],
+  ['timing.timer', { timer: { ...QUIET.timer, p99Ms: 2.5 } }],
+  ['timing.jitter', { gaps: { ...QUIET.gaps, longestNs: 6 * NS_PER_MS } }],
+  ['timing.jitter', { gaps: { ...QUIET.gaps, longPerS: 40 } }],
+  ['timing.jitter', { gaps: { ...QUIET.gaps, lostShare: 0.2 } }],
+])('fails %s alone for %j', (id, change) => {
+  const failed = timingChecks({ ...QUIET, ...change }).filter(({ status }) => status === 'failed');
+  expect(failed.map((check) => check.id)).toEqual([id]);
+});
+
+it('measures this machine', async () => {
+  const { thread, timer, gaps } = await measureTiming(60 * NS_PER_MS);
+  for (const { runs, minMs, maxMs } of [thread, timer]) {
+    expect(runs).toBeGreaterThan(0);
+    // Neither goes on early.
+    expect(minMs).toBeGreaterThanOrEqual(0);
+    expect(maxMs).toBeGreaterThanOrEqual(minMs);
+  }
+  expect(gaps.longestNs).toBeGreaterThanOrEqual(0);
+  expect(gaps.lostShare).toBeGreaterThanOrEqual(0);
+  expect(gaps.lostShare).toBeLessThanOrEqual(1);
+});

@@ -1,0 +1,188 @@
+import { availableParallelism } from 'node:os';
+import { describe, expect, it, test } from 'vitest';
+import { environmentOverrides, unknownVariables } from '../../src/experiment/environment.js';
+import { buildExperiment, parseExperiment, parseExperimentSource } from '../../src/experiment/load.js';
+import { MXNET_VARIABLES } from '../../src/experiment/mxnet-variables.js';
+import {
+  PROFILER_MODES,
+  RUNTIME_PRECISIONS,
+  RUNTIME_SETTINGS,
+  type RuntimeSettings,
+  STORAGE_BUFFER_CACHES,
+} from '../../src/experiment/runtime-settings.js';
+import { runtimeSchema } from '../../src/experiment/schema-runtime.js';
+import { BUFFER_CACHES } from '../../src/live/device.js';
+import { PRECISIONS } from '../../src/live/models/precision.js';
+import { PROFILE_MODES } from '../../src/live/profiler/profile-control.js';
+import { rejection } from './failure.js';
+
+const REST = 'models: { kind: fit, parameters: 1M }\nworkload: { kind: poisson, rate: 1/s, duration: 1s }\n';
+
+/** The experiment of a file with this section, on a machine with these variables, with these flags. */
+function load(section: string, environment: Record<string, string> = {}, overrides: string[] = []) {
+  const source = parseExperimentSource(`${REST}runtime: ${section}\n`, 'exp.yaml');
+  return buildExperiment(source, overrides, environmentOverrides(environment));
+}
+
+const runtimeOf = async (...args: Parameters<typeof load>): Promise<RuntimeSettings> =>
+  (await load(...args)).runtime;
+
+describe('precedence', () => {
+  // What says each count of threads: the flag, the environment, the file, the preset.
+  const flag = ['runtime.laneThreads=2'];
+  const environment = { ESCAPEMENT_LANE_THREADS: '3' };
+  const file = 'laneThreads: 4';
+  const preset = 'preset: min-memory';
+
+  it.each([
+    ['the flag', `{ ${file}, ${preset} }`, environment, flag, 2],
+    ['the environment', `{ ${file}, ${preset} }`, environment, [], 3],
+    ['the file', `{ ${file}, ${preset} }`, {}, [], 4],
+    ['the preset', `{ ${preset} }`, {}, [], 1],
+    ['the default', '{}', {}, [], 8],
+    ['the flag, above an environment without a file', '{}', environment, flag, 2],
+    ['the environment, above a preset by flag', '{}', environment, ['runtime.preset=min-memory'], 3],
+    [
+      'the file, above a preset by the environment',
+      `{ ${file} }`,
+      { ESCAPEMENT_PRESET: 'min-memory' },
+      [],
+      4,
+    ],
+  ])('%s decides', async (_, section, variables, overrides, laneThreads) => {
+    expect((await runtimeOf(section, variables, overrides)).laneThreads).toBe(laneThreads);
+  });
+
+  it('is recorded with the run: variables are overrides below the flags', async () => {
+    const { source } = await load(
+      '{}',
+      { ESCAPEMENT_AFFINITY: '1;2', ESCAPEMENT_INTRA_OP_THREADS: '3' },
+      flag,
+    );
+    expect(source.overrides).toEqual(['runtime.intraOpThreads=3', 'runtime.affinity=1;2', ...flag]);
+    const again = await parseExperiment(source.text, 'exp.yaml', source.overrides);
+    expect(again.runtime).toMatchObject({ intraOpThreads: 3, affinity: '1;2', laneThreads: 2 });
+  });
+});
+
+describe('environment', () => {
+  it('has a variable for every key, named after it', () => {
+    const everything = Object.fromEntries(
+      RUNTIME_SETTINGS.map((setting) => [setting.environment, setting.default]),
+    );
+    expect(environmentOverrides(everything).map(({ key }) => key)).toEqual(
+      RUNTIME_SETTINGS.map(({ key }) => `runtime.${key}`),
+    );
+    expect(RUNTIME_SETTINGS.find(({ key }) => key === 'intraOpThreads')?.environment).toBe(
+      'ESCAPEMENT_INTRA_OP_THREADS',
+    );
+    expect(environmentOverrides({ ESCAPEMENT_ARENA: ' ', ESCAPEMENT_NONSENSE: '1', PATH: '/bin' })).toEqual(
+      [],
+    );
+  });
+
+  it('is not looked at unless asked', async () => {
+    process.env.ESCAPEMENT_LANE_THREADS = '3';
+    const { runtime } = await parseExperiment(REST, 'exp.yaml');
+    delete process.env.ESCAPEMENT_LANE_THREADS;
+    expect(runtime.laneThreads).toBe(8);
+  });
+
+  it('names variables that look like ours and are not', () => {
+    const found = unknownVariables({
+      ESCAPEMENT_INTRA_OPS_THREADS: '2',
+      ESCAPEMENT_X: '',
+      ESCAPEMENT_ARENA: 'no',
+    });
+    expect(found).toEqual([
+      { variable: 'ESCAPEMENT_INTRA_OPS_THREADS', meant: 'ESCAPEMENT_INTRA_OP_THREADS' },
+      { variable: 'ESCAPEMENT_X', meant: undefined },
+    ]);
+  });
+});
+
+describe('mistakes', () => {
+  it.each([
+    ['{ intraOpThreads: 0 }', {}, [], /^exp\.yaml:3: runtime\.intraOpThreads: must be at least 1, found 0$/],
+    [
+      '{}',
+      { ESCAPEMENT_INTRA_OP_THREADS: 'two' },
+      [],
+      /^ESCAPEMENT_INTRA_OP_THREADS: must be a number, found two$/,
+    ],
+    ['{}', { ESCAPEMENT_SERIAL: '1' }, [], /^ESCAPEMENT_SERIAL: must be true or false, found 1$/],
+    ['{}', { ESCAPEMENT_PROFILER_DIR: '[a' }, [], /^ESCAPEMENT_PROFILER_DIR: the value is not valid YAML$/],
+    ['{}', {}, ['runtime.preset=small'], /^--set runtime\.preset=small: must be one of none, min-memory/],
+    ['{}', {}, ['runtime.memoryReserve=100%'], /^--set .*: must be at most 99%, found 100%$/],
+    [
+      '{ storagebufferCache: simple }',
+      {},
+      [],
+      /unknown key "storagebufferCache": did you mean "storageBufferCache"/,
+    ],
+    ['{ affinity: "2;x" }', {}, [], /^exp\.yaml:3: runtime\.affinity: must list processors, .*found 2;x$/],
+    ['{ affinity: 0 }', {}, [], /must list processors, from 1 on/],
+    [
+      '{ intraOpThreads: 2 }',
+      { ESCAPEMENT_AFFINITY: '1;2' },
+      [],
+      /^ESCAPEMENT_AFFINITY: is for 2 further threads, and intraOpThreads 2 has 1: /,
+    ],
+    [
+      '{}',
+      {},
+      ['runtime.affinity=3'],
+      /^--set runtime\.affinity=3: is for 1 further thread, and intraOpThreads 1 has 0: /,
+    ],
+    ['12', { ESCAPEMENT_ARENA: 'false' }, [], /^ESCAPEMENT_ARENA: runtime is a plain value and has no keys$/],
+  ])('in %s with %j and %j are named where they are', async (section, variables, overrides, message) => {
+    const error = await rejection(load(section, variables, overrides));
+    expect(error.message).toMatch(message);
+    expect(error.code).toMatch(/^E_CONFIG_/);
+  });
+});
+
+describe('values', () => {
+  it('are those of the table by default', () => {
+    const { affinity, memoryReserve, ...rest } = runtimeSchema.parse({});
+    const asText = { ...rest, affinity: affinity ?? 'none', memoryReserve: `${memoryReserve * 100}%` };
+    const table = Object.fromEntries(RUNTIME_SETTINGS.map(({ key, default: byDefault }) => [key, byDefault]));
+    expect(Object.fromEntries(Object.entries(asText).map(([key, value]) => [key, String(value)]))).toEqual(
+      table,
+    );
+  });
+
+  it('of affinity go with the number of threads', async () => {
+    const affinity = async (section: string) => (await runtimeOf(section)).affinity;
+    expect(await affinity('{ intraOpThreads: 2, affinity: 2 }')).toBe('2');
+    expect(await affinity('{ intraOpThreads: 3, affinity: "2,3;4-6" }')).toBe('2,3;4-6');
+    expect(await affinity('{ affinity: none }')).toBe(null);
+  });
+
+  it('of threads are 1 for the serial engine, whatever else is said', async () => {
+    const section = '{ serial: true, laneThreads: 4, intraOpThreads: 4, interOpThreads: 2, affinity: 1;2 }';
+    expect(await runtimeOf(section)).toMatchObject({
+      laneThreads: 1,
+      intraOpThreads: 1,
+      interOpThreads: 1,
+      affinity: null,
+    });
+  });
+
+  it('of max-parallelism are those of this machine', async () => {
+    const { intraOpThreads } = await runtimeOf('{ preset: max-parallelism }');
+    expect(intraOpThreads).toBe(availableParallelism());
+  });
+});
+
+test('what can be said is what live mode can do', () => {
+  expect(STORAGE_BUFFER_CACHES).toEqual(BUFFER_CACHES);
+  expect(RUNTIME_PRECISIONS).toEqual(PRECISIONS);
+  expect(PROFILER_MODES).toEqual(['off', ...PROFILE_MODES]);
+});
+
+test('every variable of MXNet is named once, with its key or the reason why there is none', () => {
+  const names = MXNET_VARIABLES.map(({ variable }) => variable);
+  expect(new Set(names).size).toBe(names.length);
+  expect(MXNET_VARIABLES.filter(({ remark }) => remark === '')).toEqual([]);
+});

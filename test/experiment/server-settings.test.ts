@@ -1,0 +1,156 @@
+import { describe, expect, it } from 'vitest';
+import { effectiveSettings, sourceText } from '../../src/experiment/effective-settings.js';
+import { environmentOverrides } from '../../src/experiment/environment.js';
+import {
+  loadRuntime,
+  loadServerSettings,
+  readServerSettings,
+  type SettingsSources,
+} from '../../src/experiment/server-settings.js';
+import { settingWarnings } from '../../src/experiment/setting-warnings.js';
+import { tempDir, writeIn } from '../cli/run-cli.js';
+import { rejection } from './failure.js';
+
+const FILE = `slo: 50ms
+policy: { kind: clockwork, scheduleAhead: 5ms }
+runtime:
+  preset: min-memory
+  intraOpThreads: 2
+cluster: { gpus: 900 }
+`;
+
+function sources({
+  text,
+  environment = {},
+  overrides = [],
+}: {
+  text?: string;
+  environment?: Record<string, string>;
+  overrides?: string[];
+}): SettingsSources {
+  return {
+    file: text === undefined ? null : writeIn(tempDir(), 'tuned.yaml', text),
+    environment: environmentOverrides(environment),
+    overrides,
+  };
+}
+
+describe('what a server takes of an experiment', () => {
+  it('is its objective, policy, admission and runtime', async () => {
+    const settings = await loadServerSettings(sources({ text: FILE, overrides: ['runtime.serial=false'] }));
+    expect(settings).toMatchObject({
+      sloNs: 50e6,
+      policy: { kind: 'clockwork', options: { scheduleAhead: 5e6 } },
+      admission: 'predict',
+      runtime: { intraOpThreads: 2, arena: false },
+    });
+  });
+
+  it.each([
+    [
+      'cluster.gpus=3',
+      'E_CONFIG_KEY',
+      /^--set cluster\.gpus=3: a server takes slo, policy, admission, runtime/,
+    ],
+    ['=3', 'E_USAGE', /^--set =3: write key=value/],
+    ['gpus', 'E_USAGE', /^--set gpus: write key=value/],
+  ] as const)('%s is not, and that is said', async (override, code, message) => {
+    const error = await rejection(loadServerSettings(sources({ overrides: [override] })));
+    expect(error.message).toMatch(message);
+    expect(error.code).toBe(code);
+  });
+
+  it('is runtime only where others schedule', async () => {
+    expect((await loadRuntime(sources({ text: FILE }))).intraOpThreads).toBe(2);
+    // A policy that this machine does not know is no concern of it.
+    expect((await loadRuntime(sources({ text: 'policy: { kind: unheard }\nruntime: {}' }))).laneThreads).toBe(
+      8,
+    );
+    const error = await rejection(loadRuntime(sources({ overrides: ['slo=5ms'] })));
+    expect(error.message).toBe('--set slo=5ms: only runtime.… applies here: who schedules decides the rest');
+  });
+});
+
+describe('every setting', () => {
+  const from = async (given: Parameters<typeof sources>[0]) => {
+    const settings = effectiveSettings(await readServerSettings(sources(given)));
+    return Object.fromEntries(
+      settings.map(({ key, value, from: source }) => [key, [value, sourceText(source).replace(/^.*\//, '')]]),
+    );
+  };
+
+  it('tells its value and who said it', async () => {
+    const found = await from({
+      text: FILE,
+      environment: { ESCAPEMENT_LANE_THREADS: '3', ESCAPEMENT_AFFINITY: '2' },
+      overrides: ['runtime.profiler=all', 'policy.maxBatch=4'],
+    });
+    expect(found).toMatchObject({
+      'runtime.preset': ['min-memory', 'tuned.yaml:4'],
+      'runtime.laneThreads': [3, 'ESCAPEMENT_LANE_THREADS'],
+      'runtime.intraOpThreads': [2, 'tuned.yaml:5'],
+      'runtime.interOpThreads': [1, 'default'],
+      'runtime.affinity': ['2', 'ESCAPEMENT_AFFINITY'],
+      'runtime.memoryReserve': ['75%', 'preset min-memory'],
+      'runtime.arena': [false, 'preset min-memory'],
+      'runtime.profiler': ['all', '--set runtime.profiler=all'],
+      slo: ['50ms', 'tuned.yaml:1'],
+      admission: ['predict', 'default'],
+      'policy.kind': ['clockwork', 'tuned.yaml:2'],
+      'policy.scheduleAhead': ['5ms', 'tuned.yaml:2'],
+      'policy.maxBatch': [4, '--set policy.maxBatch=4'],
+    });
+  });
+
+  it('that the serial engine decides says so', async () => {
+    const found = await from({ text: FILE, overrides: ['runtime={ serial: true, intraOpThreads: 4 }'] });
+    expect(found).toMatchObject({
+      'runtime.serial': [true, '--set runtime={ serial: true, intraOpThreads: 4 }'],
+      'runtime.intraOpThreads': [1, 'serial'],
+      'runtime.affinity': ['none', 'serial'],
+      'runtime.arena': [true, 'default'],
+    });
+  });
+});
+
+describe('warnings', () => {
+  const warnings = async (environment: Record<string, string>, overrides: string[] = [], processors = 4) =>
+    settingWarnings(await readServerSettings(sources({ environment, overrides })), {
+      environment,
+      processors,
+    });
+
+  it('are none where everything has its effect', async () => {
+    const environment = { ESCAPEMENT_INTRA_OP_THREADS: '2', ESCAPEMENT_AFFINITY: '3-4', PATH: '/bin' };
+    expect(await warnings(environment)).toEqual([]);
+  });
+
+  it.each([
+    [{ ESCAPEMENT_ARENAS: 'false' }, [], /^ESCAPEMENT_ARENAS is none .* did you mean ESCAPEMENT_ARENA\?$/],
+    [{ ESCAPEMENT_XYZZY: '1' }, [], /^ESCAPEMENT_XYZZY is none of escapement's variables$/],
+    [
+      { OMP_NUM_THREADS: '4' },
+      [],
+      /^OMP_NUM_THREADS has no effect here: runtime\.intraOpThreads is its counterpart$/,
+    ],
+    [
+      { MXNET_GPU_WORKER_NTHREADS: '2' },
+      [],
+      /^MXNET_GPU_WORKER_NTHREADS has no effect here: one INFER at a time/,
+    ],
+    [
+      {},
+      ['runtime.serial=true', 'runtime.laneThreads=4'],
+      /^runtime\.laneThreads has no effect: runtime\.serial/,
+    ],
+    [{}, ['runtime.intraOpThreads=5'], /^runtime\.intraOpThreads is 5, and this machine has 4 processors/],
+    [
+      {},
+      ['runtime={ intraOpThreads: 2, affinity: 3-9 }'],
+      /^runtime\.affinity names processor 9; the last one is 4$/,
+    ],
+    [{}, ['runtime={ interOpThreads: 2, memoryPattern: true }'], /^runtime\.memoryPattern has no effect/],
+  ] as const)('%j, %j', async (environment, overrides, warning) => {
+    expect(await warnings(environment, [...overrides])).toEqual([expect.stringMatching(warning)]);
+  });
+});

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_SESSION, type OrtDeviceSpec, type SessionSettings } from '../../../src/live/device.js';
+import { openSession } from '../../../src/live/ort/open-session.js';
+import { sessionOptions } from '../../../src/live/ort/session-options.js';
+import { smallestModel } from '../../../src/live/ort/warm-up.js';
+
+const LEVEL = { level: 'disabled' } as const;
+
+function device(session: Partial<SessionSettings>, kind: OrtDeviceSpec['kind'] = 'cpu'): OrtDeviceSpec {
+  return { kind, adapter: 0, session: { ...DEFAULT_SESSION, ...session } };
+}
+
+describe('settings in the words of onnxruntime', () => {
+  it('are one thread, with arena and memory pattern, by default', () => {
+    expect(sessionOptions(device({}), LEVEL)).toEqual({
+      executionProviders: ['cpu'],
+      executionMode: 'sequential',
+      intraOpNumThreads: 1,
+      interOpNumThreads: 1,
+      enableCpuMemArena: true,
+      enableMemPattern: true,
+      graphOptimizationLevel: 'disabled',
+      logSeverityLevel: 4,
+      extra: { session: {} },
+    });
+  });
+
+  it.each([
+    [{ intraOpThreads: 3 }, { intraOpNumThreads: 3, executionMode: 'sequential' }],
+    [{ interOpThreads: 2 }, { interOpNumThreads: 2, executionMode: 'parallel' }],
+    [{ affinity: '2;3' }, { extra: { session: { intra_op_thread_affinities: '2;3' } } }],
+    [{ arena: false }, { enableCpuMemArena: false }],
+    [{ memoryPattern: false }, { enableMemPattern: false }],
+  ])('%j', (session, options) => {
+    expect(sessionOptions(device(session), LEVEL)).toMatchObject(options);
+  });
+
+  it('reach the provider that they are for', () => {
+    expect(sessionOptions(device({ storageBufferCache: 'simple' }, 'webgpu'), LEVEL)).toMatchObject({
+      executionProviders: [{ name: 'webgpu', storageBufferCacheMode: 'simple' }],
+      extra: { session: { disable_cpu_ep_fallback: '1' } },
+    });
+    expect(sessionOptions({ ...device({}, 'cuda'), adapter: 2 }, LEVEL).executionProviders).toEqual([
+      { name: 'cuda', deviceId: 2 },
+    ]);
+  });
+});
+
+describe('onnxruntime', () => {
+  const opened = async (session: Partial<SessionSettings>) =>
+    (await openSession(smallestModel(), device(session), LEVEL)).release();
+
+  it('takes all of them', async () => {
+    await opened({ intraOpThreads: 2, affinity: '1', interOpThreads: 2, arena: false, memoryPattern: false });
+  });
+
+  it('refuses an affinity that goes with another number of threads, so that it does read it', async () => {
+    await expect(opened({ intraOpThreads: 3, affinity: '1' })).rejects.toMatchObject({
+      code: 'E_MODEL_FILE',
+    });
+  });
+});

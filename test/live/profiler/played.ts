@@ -1,0 +1,68 @@
+import { expect } from 'vitest';
+import type { Action } from '../../../src/core/action.js';
+import { RequestTable } from '../../../src/core/request.js';
+import type { ResultMessage } from '../../../src/live/messages.js';
+import type { OperatorProfile, OperatorRun } from '../../../src/live/profiler/operator-profile.js';
+import type { ProfileMode, WrittenProfile } from '../../../src/live/profiler/profile-control.js';
+import { Profiler } from '../../../src/live/profiler/profiler.js';
+import { Recorder } from '../../../src/live/profiler/recorder.js';
+import { profilePath } from './fixtures.js';
+import { type ReadTrace, readTrace } from './trace-reader.js';
+
+/** A controller played by the test, and what is recorded of it. */
+export class Played {
+  nowNs = 0;
+  profile: OperatorProfile = { operators: [], dropped: 0 };
+  readonly table = new RequestTable();
+  readonly said: string[] = [];
+  readonly path = profilePath();
+  readonly recorder = new Recorder(() => this.table.size);
+  readonly profiler = new Profiler({
+    recorder: this.recorder,
+    fleet: {
+      startProfile: () => this.said.push('fleet starts'),
+      stopProfile: async () => {
+        this.said.push('fleet stops');
+        return this.profile;
+      },
+    },
+    nowNs: () => this.nowNs,
+    models: ['one', 'two'],
+    gpus: ['GPU 0 (worker local, cpu)', 'GPU 1 (worker far:1, cpu)'],
+    facts: () => ({ host: 'here' }),
+    newPath: () => this.path,
+    events: {
+      started: (mode) => this.said.push(`started ${mode}`),
+      written: ({ events }) => this.said.push(`written ${events > 0}`),
+      failed: (error) => this.said.push(`failed: ${error.message}`),
+    },
+  });
+
+  step(nowNs: number, tookNs: number): void {
+    this.recorder.stepped(nowNs, tookNs);
+  }
+
+  ran(action: Action, over: Partial<ResultMessage> = {}): void {
+    const { id, gpu, status, beginNs, endNs } = action;
+    const nothing = { copyInNs: 0, copyOutNs: 0, outputs: [], error: '' };
+    this.recorder.ran(action, { id, gpu, status, beginNs, endNs, ...nothing, ...over });
+  }
+
+  /** Stops, and reads what was written. */
+  async stop(atNs: number): Promise<ReadTrace & { readonly written: WrittenProfile }> {
+    this.nowNs = atNs;
+    const written = await this.profiler.stop();
+    expect(written).toMatchObject({ file: this.path });
+    return { ...readTrace(this.path), written: written as WrittenProfile };
+  }
+}
+
+export function record(mode: ProfileMode = 'all'): Played {
+  const played = new Played();
+  played.profiler.start(mode);
+  return played;
+}
+
+export function operator(over: Partial<OperatorRun>): OperatorRun {
+  return { action: 0, name: 'node', operator: 'Conv', provider: 'CPU', beginNs: 0, endNs: 0, ...over };
+}

@@ -1,0 +1,226 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { parseExperiment } from '../../src/experiment/load.js';
+import { startMachine } from '../../src/live/machine/local-machine.js';
+import { RemoteWorker } from '../../src/live/transport/remote-worker.js';
+import { serveMachine } from '../../src/live/transport/worker-server.js';
+import { runLive } from '../../src/serving/run-live.js';
+import { tempDir } from '../cli/run-cli.js';
+import { CPU, type RealModel, realModel } from '../live/machine/real-models.js';
+import { type ReadTrace, readTrace, type Slice } from '../live/profiler/trace-reader.js';
+import { body, PAGE_BYTES, type Running, serve, simulated, smallModels } from './fixtures.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'escapement-timeline-'));
+/** Slow machines must not miss windows. */
+const PATIENT = ['slo=20s', 'policy.latestDelta=20s'];
+const NAMES = ['mlp', 'resnet18'] as const;
+let models: RealModel[];
+
+beforeAll(async () => {
+  models = await Promise.all(NAMES.map((name) => realModel(name, 32, folder)));
+}, 60_000);
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const machineOptions = () => ({
+  devices: [CPU],
+  models: models.map(({ worker }) => worker),
+  pages: 20,
+  pageBytes: PAGE_BYTES,
+});
+
+/** Requests for both models, two at a time. */
+async function ask({ http }: Running, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    const answers = await Promise.all(
+      models.map(({ worker: { spec, signature } }) => {
+        const [{ name, shape, bytes }] = signature.inputs;
+        const data = Array.from({ length: bytes / 4 }, (_, n) => Math.sin(n));
+        const inputs = [{ name, datatype: 'FP32', shape: [1, ...shape], data }];
+        return http.post(`/v2/models/${spec.name}/infer`, { inputs });
+      }),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  }
+}
+
+/** Slices of INFERs and LOADs. */
+function actionsOf({ tracks }: ReadTrace, cat: string): Slice[] {
+  return [...tracks.values()].flat().filter(({ event }) => event.cat === cat);
+}
+
+/** Operators inside each INFER, by its title. */
+function operatorsOf(infer: Slice): Slice[] {
+  return infer.children.find(({ event }) => event.name === 'run')?.children ?? [];
+}
+
+/** That every action that went well began in its window, and that arrows lead to it if decisions were recorded. */
+function expectPlanned(trace: ReadTrace, errorMs = 0): void {
+  const windows = new Map(trace.spans.map((span) => [`${span.begin.cat} ${span.begin.id}`, span]));
+  const ran = [...actionsOf(trace, 'INFER'), ...actionsOf(trace, 'LOAD')];
+  for (const { event } of ran) {
+    const { action, beginMs, earliestMs, latestMs } = event.args;
+    expect(beginMs).toBeGreaterThanOrEqual(earliestMs - errorMs);
+    expect(beginMs).toBeLessThanOrEqual(latestMs + errorMs);
+    const window = windows.get(`${event.cat === 'INFER' ? 'EXEC' : 'WEIGHTS'} window ${action}`);
+    expect(window?.begin.ts).toBeLessThanOrEqual(event.ts + errorMs * 1000);
+    expect(window?.end.ts).toBeGreaterThanOrEqual(event.ts - errorMs * 1000);
+  }
+  for (const { from, to } of trace.arrows) {
+    expect(trace.threads.get(from.event.tid)).toBe('decisions');
+    expect(from.beginNs).toBeLessThan(to.beginNs);
+  }
+}
+
+describe('a timeline of a server', () => {
+  it('is written when it is asked for, with operators inside INFERs and arrows from decisions', async () => {
+    const profilerDir = join(tempDir(), 'profiles');
+    const running = await serve(machineOptions(), [...PATIENT, `runtime.profilerDir=${profilerDir}`]);
+    const { metrics, server } = running;
+    await ask(running, 2);
+    expect((await metrics.post('/profile/stop')).status).toBe(409);
+    expect((await metrics.post('/profile/start')).status).toBe(200);
+    await ask(running, 30);
+    const { status, json } = await metrics.post('/profile/stop');
+    expect(status).toBe(200);
+    expect(json).toMatchObject({
+      file: expect.stringMatching(/profile-[-\d]{23}\.json$/),
+      dropped: expect.any(Number),
+    });
+
+    const trace = readTrace(json.file);
+    expect(trace.events).toHaveLength(json.events);
+    expect(trace.facts).toMatchObject({ escapement: '1.2.3', policy: 'clockwork', mode: 'all' });
+    expect([...trace.processes.values()]).toEqual([
+      'controller',
+      expect.stringMatching(/^GPU 0 \(worker local, cpu/),
+    ]);
+    const infers = actionsOf(trace, 'INFER');
+    const arrowsTo = new Set(trace.arrows.map(({ to }) => to.event.args.action));
+    expect(infers.every(({ event }) => arrowsTo.has(event.args.action))).toBe(true);
+    for (const [name, operator] of [
+      ['mlp', 'Gemm'],
+      ['resnet18', 'Conv'],
+    ]) {
+      const withOperators = infers.filter(
+        (infer) => infer.event.name.startsWith(name) && operatorsOf(infer).length > 0,
+      );
+      expect(withOperators.length).toBeGreaterThan(0);
+      for (const infer of withOperators) {
+        const kinds = operatorsOf(infer).map(({ event }) => event.args.operator);
+        expect(kinds.some((kind) => kind.includes(operator))).toBe(true);
+      }
+    }
+    expectPlanned(trace);
+    const answered = trace.spans.filter(({ begin }) => begin.name === 'request ok');
+    expect(answered).toHaveLength(60);
+    const { arrived, sent } = sums(trace);
+    expect(arrived).toBe(60);
+    expect(sent).toBe(infers.length);
+    await server.close();
+    expect(readdirSync(profilerDir)).toHaveLength(1);
+  });
+
+  it('begins with the server if that is wanted, and is written at the latest when it closes', async () => {
+    const profilerDir = tempDir();
+    const settings = [`runtime.profilerDir=${profilerDir}`, 'runtime.profiler=operators'];
+    const running = await serve(machineOptions(), [...PATIENT, ...settings]);
+    await ask(running, 3);
+    await running.server.close();
+    const [file] = readdirSync(profilerDir);
+    const trace = readTrace(join(profilerDir, file));
+    expect(trace.facts.mode).toBe('operators');
+    const infers = actionsOf(trace, 'INFER');
+    expect(infers.length).toBeGreaterThan(0);
+    // They were recorded from the LOADs on.
+    expect(infers.every((infer) => operatorsOf(infer).length > 0)).toBe(true);
+    expect(actionsOf(trace, 'LOAD')).toHaveLength(2);
+    expect(trace.spans.every(({ begin }) => begin.cat.endsWith('window'))).toBe(true);
+    expect(trace.arrows).toEqual([]);
+  });
+
+  it('puts workers of other machines on the same clock', async () => {
+    const profilerDir = tempDir();
+    const links = await Promise.all([remoteWorker(), remoteWorker()]);
+    const settings = [`runtime.profilerDir=${profilerDir}`, 'runtime.profiler=all', 'policy={kind: fifo}'];
+    const running = await serve(machineOptions(), ['slo=20s', ...settings], { links });
+    await ask(running, 25);
+    const { json } = await running.metrics.post('/profile/stop');
+    const trace = readTrace(json.file);
+    expect([...trace.processes.values()].slice(1)).toEqual(
+      links.map(({ name }, gpu) => expect.stringMatching(`^GPU ${gpu} \\(worker ${name}, cpu`)),
+    );
+    const errorsUs = [...String(trace.facts.clock).matchAll(/ by (\d+) µs/g)].map(([, us]) => Number(us));
+    expect(errorsUs).toHaveLength(2);
+    const end = trace.events.find(({ name }) => name === 'end of recording');
+    // Both are told by the same offset, but not at the same time.
+    expect(end?.args.operatorsMovedUs).toBeLessThanOrEqual(2 * Math.max(...errorsUs));
+    const infers = actionsOf(trace, 'INFER');
+    expect(new Set(infers.map(({ event }) => event.pid)).size).toBe(2);
+    expect(infers.filter((infer) => operatorsOf(infer).length > 0).length).toBeGreaterThan(0);
+    expect(trace.arrows.length).toBeGreaterThan(0);
+  });
+
+  it('has no operators where GPUs are simulated', async () => {
+    const settings = [`runtime.profilerDir=${tempDir()}`, 'runtime.profiler=all'];
+    const running = await serve({ devices: simulated(2, 1), models: smallModels(3, 1) }, [
+      ...PATIENT,
+      ...settings,
+    ]);
+    await Promise.all(
+      Array.from({ length: 30 }, (_, i) => running.http.post(`/v2/models/model${i % 3}/infer`, body())),
+    );
+    const { json } = await running.metrics.post('/profile/stop');
+    const trace = readTrace(json.file);
+    expect(json.dropped).toBe(0);
+    const infers = actionsOf(trace, 'INFER');
+    expect(infers.length).toBeGreaterThan(0);
+    expect(infers.every(({ children }) => children.length === 0)).toBe(true);
+    expectPlanned(trace);
+  });
+});
+
+it('an experiment that runs live leaves its timeline with its results', async () => {
+  const outDir = tempDir();
+  const text = `name: recorded
+cluster: { gpus: 1, pages: 60 }
+models: { kind: fit, name: model, parameters: 10M, copies: 4 }
+workload: { kind: poisson, rate: 100/s, duration: 500ms }
+policy: { kind: clockwork, latestDelta: 20s }
+slo: 20s
+runtime: { profiler: all }
+`;
+  const experiment = await parseExperiment(text, 'recorded.yaml', []);
+  const { profile, result } = await runLive(experiment, { outDir });
+  expect(profile).toMatchObject({ file: join(outDir, 'profile.json'), dropped: 0 });
+  const trace = readTrace(join(outDir, 'profile.json'));
+  expect(trace.facts).toMatchObject({ experiment: 'recorded', mode: 'all' });
+  expect(trace.spans.filter(({ begin }) => begin.cat === 'request')).toHaveLength(
+    result.summary.requests.offered,
+  );
+  expect(existsSync(join(outDir, 'profile.json.partial'))).toBe(false);
+});
+
+async function remoteWorker(): Promise<RemoteWorker> {
+  const machine = await startMachine(machineOptions());
+  const server = await serveMachine(machine, { port: 0 });
+  onTestFinished(async () => {
+    await server.close();
+    await machine.close();
+  });
+  return new RemoteWorker({ address: `127.0.0.1:${server.port}` });
+}
+
+/** What all decisions took in and gave out. */
+function sums({ tracks, threads }: ReadTrace): Record<string, number> {
+  const total: Record<string, number> = {};
+  for (const [tid, slices] of tracks) {
+    if (threads.get(tid) !== 'decisions') continue;
+    for (const { event } of slices) {
+      for (const [key, count] of Object.entries(event.args)) total[key] = (total[key] ?? 0) + Number(count);
+    }
+  }
+  return total;
+}

@@ -1,0 +1,93 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { profileFileName } from '../../src/experiment/profile-file.js';
+import { makeModel } from '../../src/live/models/make/make-model.js';
+import { readModelFile } from '../../src/live/models/repository.js';
+import type { ClusterStatus } from '../../src/live/status/cluster-status.js';
+import { stream } from '../../src/random/streams.js';
+import { measureProfile } from '../../src/serving/measure-profile.js';
+import { repositoryModels } from '../../src/serving/repository-models.js';
+import { fetchStatus } from '../../src/top/fetch-status.js';
+import { CPU, tempDir, writeIn } from '../live/models/fixtures.js';
+import { parseExposition } from '../live/telemetry/exposition.js';
+import { body, PAGE_BYTES, serve, simulated, smallModels, until } from './fixtures.js';
+
+const url = (port: number | undefined) => `http://127.0.0.1:${port}`;
+
+it('the status of a server with a real model tells the truth', async () => {
+  const repository = tempDir();
+  const { onnx } = makeModel('mlp', { input: 32, seed: 5, classes: 10 });
+  for (const name of ['asked', 'idle']) {
+    const path = writeIn(repository, `${name}/1/model.onnx`, onnx);
+    writeIn(repository, `${name}/config.yaml`, 'batchSizes: [1, 2, 4]\n');
+    const { profile } = await measureProfile(await readModelFile(path), CPU, { runs: 3 });
+    writeFileSync(join(repository, name, '1', profileFileName(CPU)), JSON.stringify(profile));
+  }
+  const models = await repositoryModels(repository, CPU, PAGE_BYTES, () => {});
+  const running = await serve({ devices: [CPU], models, pages: 20 }, ['slo=10s', 'policy.latestDelta=20s']);
+  const { server, http, metrics } = running;
+  const before = await fetchStatus(url(server.metrics?.port));
+  expect(before).toMatchObject({ policy: 'clockwork', ready: true, otherModels: 0 });
+  expect(before.models.map(({ name, copies, execMs }) => [name, copies, execMs])).toEqual([
+    ['asked', 0, null],
+    ['idle', 0, null],
+  ]);
+  const random = stream(1, 'inputs');
+  const input = {
+    name: server.controller?.models[0].signature.inputs[0].name,
+    datatype: 'FP32',
+    shape: [1, 32],
+    data: Array.from({ length: 32 }, () => random()),
+  };
+  for (let i = 0; i < 20; i++) {
+    expect((await http.post('/v2/models/asked/infer', { inputs: [input] })).status).toBe(200);
+  }
+  const { requests, gpus, models: shown } = await fetchStatus(url(server.metrics?.port));
+  expect(requests).toMatchObject({
+    unanswered: 0,
+    totals: { ok: 20, late: 0, timeout: 0, rejected: 0, error: 0 },
+  });
+  expect(gpus).toHaveLength(1);
+  expect(gpus[0]).toMatchObject({ up: true, worker: 'local', warmModels: 1, pages: 20 });
+  expect(gpus[0].freePages).toBeLessThan(20);
+  const [asked, idle] = shown;
+  expect([asked.name, asked.copies, asked.queued]).toEqual(['asked', 1, 0]);
+  expect([asked.queueMs, asked.execMs].every((ms) => ms !== null && ms > 0)).toBe(true);
+  expect(idle).toMatchObject({ name: 'idle', copies: 0, arrivedPerS: 0, queueMs: null, execMs: null });
+  const series = parseExposition(
+    (await metrics.get('/metrics')).text.replace(/^(?!escapement_stage).*$/gm, ''),
+  );
+  const stage = (model: string, name: string) =>
+    series.get(`escapement_stage_seconds{model="${model}",stage="${name}"}`);
+  expect((stage('asked', 'exec') as number) * 1000).toBeCloseTo(asked.execMs as number, 2);
+  expect(
+    [stage('asked', 'copy_in'), stage('asked', 'copy_out')].every((s) => s !== undefined && s >= 0),
+  ).toBe(true);
+  expect(stage('idle', 'exec')).toBeUndefined();
+});
+
+it('the status shows what runs, what waits and how far lanes are booked', async () => {
+  const models = smallModels(1, 1, [60_000, 60_000, 60_000]);
+  const { server, http } = await serve({ devices: simulated(1, 1), models }, [
+    'slo=1h',
+    'policy={kind: fifo}',
+  ]);
+  const answers = Array.from({ length: 12 }, () => http.post('/v2/models/model0/infer', body()));
+  await until(() => server.controller?.outstandingRequests === 12);
+  let status: ClusterStatus | null = null;
+  await until(async () => {
+    status = await fetchStatus(url(server.metrics?.port));
+    return status.gpus[0].lanes[0].running !== '';
+  });
+  const { gpus, models: shown, requests } = status as unknown as ClusterStatus;
+  expect(gpus[0].lanes[0].running).toMatch(/^model0 ×[124]$/);
+  expect(gpus[0].lanes[0].bookedMs).toBeGreaterThan(0);
+  expect(gpus[0].lanes[0].busy).toBeGreaterThan(0);
+  expect(shown[0].queued).toBeGreaterThan(0);
+  expect(shown[0].queued).toBeLessThan(12);
+  expect(requests.unanswered).toBe(12);
+  expect(requests.arrivedPerS).toBeGreaterThan(0);
+  await server.close(20_000_000);
+  for (const { status: code } of await Promise.all(answers)) expect(code).toBe(500);
+});

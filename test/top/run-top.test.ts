@@ -1,0 +1,124 @@
+import { describe, expect, it, vi } from 'vitest';
+import { runTop } from '../../src/top/run-top.js';
+import { FakeTerminal } from './fake-terminal.js';
+import { clusterStatus } from './fixtures.js';
+import { statusServer } from './status-server.js';
+
+const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l';
+const LEAVE = '\u001b[?7h\u001b[?25h\u001b[?1049l';
+const HANDLED = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGCONT', 'exit'] as const;
+
+const listeners = () => HANDLED.map((event) => process.listenerCount(event));
+
+/** Top on a terminal of 80×24, looking five hundred times a second. */
+function started(url: string, terminal = new FakeTerminal(80, 24)) {
+  const { input, output } = terminal;
+  const ended = runTop({ url, intervalMs: 2, paint: 'plain', input, output });
+  const shows = (text: string) =>
+    vi.waitFor(() => expect(terminal.lines.join('\n')).toContain(text), { timeout: 5000 });
+  return { terminal, ended, shows };
+}
+
+describe('top on a terminal', () => {
+  it('takes the screen, shows what is new, obeys keys and leaves the terminal as it was', async () => {
+    let arrivedPerS = 100;
+    const { url } = await statusServer(() => {
+      const status = clusterStatus(1, 30);
+      const requests = { ...status.requests, arrivedPerS };
+      return { status: 200, body: JSON.stringify({ ...status, requests }) };
+    });
+    const before = listeners();
+    const { terminal, ended, shows } = started(url);
+    await shows('in 100/s');
+    expect(terminal.lines).toHaveLength(24);
+    expect(terminal.written.startsWith(ENTER)).toBe(true);
+    expect(terminal.raw).toEqual([true]);
+    arrivedPerS = 555;
+    await shows('in 555/s');
+    terminal.type('?');
+    await shows('scroll; also Page Up');
+    terminal.type('x');
+    terminal.type('\u001b[B');
+    await shows('2–17 of 30 models');
+    terminal.type('/29');
+    await shows('filter: 29_');
+    await shows('1–1 of 1 models');
+    terminal.resize(60, 15);
+    await vi.waitFor(() => expect(terminal.lines).toHaveLength(15));
+    terminal.type('\r');
+    await shows('/29');
+    terminal.type('q');
+    await ended;
+    expect(terminal.written.endsWith(LEAVE)).toBe(true);
+    expect(terminal.raw).toEqual([true, false]);
+    expect(listeners()).toEqual(before);
+  });
+
+  it('stands still while it is paused', async () => {
+    let unanswered = 1;
+    const body = () => {
+      const status = clusterStatus(1, 1);
+      return JSON.stringify({ ...status, requests: { ...status.requests, unanswered: unanswered++ } });
+    };
+    const { url } = await statusServer(() => ({ status: 200, body: body() }));
+    const { terminal, ended, shows } = started(url);
+    terminal.type('p');
+    await shows('paused');
+    const shown = terminal.lines[1];
+    const asked = unanswered;
+    await vi.waitFor(() => expect(unanswered).toBeGreaterThan(asked + 3));
+    expect(terminal.lines[1]).toBe(shown);
+    terminal.type('p');
+    await vi.waitFor(() => expect(terminal.lines[1]).not.toBe(shown));
+    terminal.type('\u0003');
+    await ended;
+  });
+
+  it('says that the controller has gone, and goes on when it is back', async () => {
+    const answer = () => ({ status: 200, body: JSON.stringify(clusterStatus(1, 1)) });
+    const { url, port, close } = await statusServer(answer);
+    const { terminal, ended, shows } = started(url);
+    await shows('ready');
+    await close();
+    await shows('no answer for 0:00, trying again');
+    await statusServer(answer, port);
+    await vi.waitFor(() => expect(terminal.lines[0]).toMatch(/ ready$/));
+    terminal.type('q');
+    await ended;
+  });
+
+  it.each([
+    ['SIGTERM', () => process.emit('SIGTERM')],
+    ['SIGHUP', () => process.emit('SIGHUP')],
+  ])('leaves the terminal as it was at %s', async (_, kill) => {
+    const body = JSON.stringify(clusterStatus(1, 1));
+    const { url } = await statusServer(() => ({ status: 200, body }));
+    const { terminal, ended, shows } = started(url);
+    await shows('ready');
+    kill();
+    await ended;
+    expect(terminal.written.endsWith(LEAVE)).toBe(true);
+  });
+
+  it('leaves the terminal as it was after a mistake of its own', async () => {
+    const body = JSON.stringify(clusterStatus(1, 1));
+    const { url } = await statusServer(() => ({ status: 200, body }));
+    const { terminal, ended, shows } = started(url);
+    await shows('ready');
+    Object.defineProperty(terminal.output, 'columns', {
+      get: () => {
+        throw new Error('a mistake');
+      },
+    });
+    await expect(ended).rejects.toThrow('a mistake');
+    expect(terminal.written.endsWith(LEAVE)).toBe(true);
+  });
+
+  it('does not touch the terminal where there is no controller', async () => {
+    const { url, close } = await statusServer(() => ({ status: 200, body: '' }));
+    await close();
+    const { terminal, ended } = started(url);
+    await expect(ended).rejects.toMatchObject({ code: 'E_SERVER' });
+    expect([terminal.written, terminal.raw]).toEqual(['', []]);
+  });
+});
