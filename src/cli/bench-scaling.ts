@@ -11,7 +11,7 @@ const CHOICES = [...SCALING_MODES, 'both'] as const;
 const TENSORS = ['real', 'none'] as const;
 const DEFAULT_GPUS = '1,2,4';
 const DEFAULT_TRIALS = '3';
-/** The pure core numbers GPUs in memory; a mistyped number should not take all of it. */
+/** A slip of the pen would keep the machine busy for hours. */
 const MOST_GPUS = 1024;
 
 /** Flags of `bench` that are for scaling only. */
@@ -37,6 +37,12 @@ export const scalingFlags = {
     describe: 'With --scaling, emulated GPUs: tensors of the real sizes, or none, which leaves the scheduler',
   },
 } as const satisfies Record<string, Options>;
+
+/** For `--help`. */
+export const SCALING_EPILOGUE = `With --scaling, of clients, controller and GPUs in one process, in real time:
+  strong     the same requests and clients for any number; T1 / (N TN)
+  weak       as many requests and clients for each GPU; T1 / TN
+  --seconds  of a trial without losses; strong: of that with the most GPUs`;
 
 export interface ScalingArgs extends ScalingSubjectArgs {
   readonly scaling: (typeof CHOICES)[number] | undefined;

@@ -36,7 +36,6 @@ export async function measureScaling(
   const total = works.flat().reduce((sum, work) => sum + workS(work, trials), 0);
   const inputBytes = subject.models.reduce((sum, { spec }, m) => sum + subject.mix[m] * spec.inputBytes, 0);
   const [device] = subject.devices;
-  const threadsOfGpu = device.kind === 'cpu' ? device.session.intraOpThreads : null;
   const runs: ScalingRun[] = [];
   let done = 0;
   for (const [i, mode] of modes.entries()) {
@@ -47,7 +46,11 @@ export async function measureScaling(
       done += workS(work, trials);
     }
     const points = pointsOf(measured);
-    runs.push({ mode, points, verdict: judgeScaling(mode, points, { cores, threadsOfGpu, inputBytes }) });
+    runs.push({
+      mode,
+      points,
+      verdict: judgeScaling(mode, points, { cores, onCpu: device.kind === 'cpu', inputBytes }),
+    });
   }
   return {
     version,

@@ -21,8 +21,8 @@ export interface ScalingVerdict {
 export interface Circumstances {
   /** Processors of the machine. */
   readonly cores: number;
-  /** Of a device of onnxruntime on the CPU, threads of an INFER; null: INFERs need no processor of this machine. */
-  readonly threadsOfGpu: number | null;
+  /** GPUs by name: INFERs run on the processors of this machine. */
+  readonly onCpu: boolean;
   /** Tensors of a request that the controller's thread copies. */
   readonly inputBytes: number;
 }
@@ -66,17 +66,17 @@ export function judgeScaling(
 function explain(
   point: ScalingPoint,
   base: ScalingPoint,
-  { cores, threadsOfGpu, inputBytes }: Circumstances,
+  { cores, onCpu, inputBytes }: Circumstances,
 ): Pick<ScalingVerdict, 'loss' | 'reason'> {
   const { factors, activity, gpus, requestsPerS } = point;
   if (1 - point.efficiency.mean < WORTH) return { loss: 'none', reason: '' };
   const worst = Math.min(factors.busy, factors.batches, factors.device);
   const lost = formatPercent(1 - worst);
   if (worst === factors.device) {
-    if (threadsOfGpu !== null && gpus * threadsOfGpu > cores) {
+    if (onCpu) {
       return {
         loss: 'processors',
-        reason: `INFERs take longer, which costs ${lost}: ${gpus} GPUs share the ${cores} processors of this machine.`,
+        reason: `INFERs take longer, which costs ${lost}: ${gpus} GPUs share ${cores} processors, their caches and the memory.`,
       };
     }
     return { loss: 'device', reason: `INFERs take longer than with ${base.gpus}, which costs ${lost}.` };
@@ -90,19 +90,23 @@ function explain(
   }
   const { waitShare, loopBusy } = activity;
   const idle = `GPUs are busy for ${formatPercent(activity.execMean)} of the time, the least busy for ${formatPercent(activity.execMin)}`;
+  const tensors =
+    inputBytes === 0
+      ? ''
+      : `, with clients that send ${((requestsPerS * inputBytes) / 1e9).toFixed(1)} GB/s of tensors`;
+  const thread = `busy for ${formatPercent(loopBusy)} of the time (${formatPercent(activity.stepShare)} in steps${tensors})`;
   if (waitShare !== null && waitShare >= MUCH_WAIT) {
     return {
       loss: 'processors',
-      reason: `${idle}: the thread of the controller waits for a processor for ${formatPercent(waitShare)} of the time, as others run on this machine (${cores} processors; this process uses ${activity.cores.toFixed(1)}).`,
+      reason:
+        `${idle}. The controller's thread is ${thread} and waits for a processor for ${formatPercent(waitShare)}: there is ` +
+        `more to run than ${cores} processors take, and this process uses ${activity.cores.toFixed(1)} of them.`,
     };
   }
   if (loopBusy >= SATURATED) {
-    const copied = (requestsPerS * inputBytes) / 1e9;
     return {
       loss: 'controller',
-      reason:
-        `${idle}, as the controller is at its limit: its thread is busy for ${formatPercent(loopBusy)} of ` +
-        `the time (${formatPercent(activity.stepShare)} in steps, with clients that send ${copied.toFixed(1)} GB/s of tensors).`,
+      reason: `${idle}, as the controller is at its limit: its thread is ${thread}.`,
     };
   }
   if (activity.cores >= SATURATED * cores) {

@@ -9,6 +9,7 @@ import {
   type Attendant,
   benchScaling,
   checkScalingFlags,
+  SCALING_EPILOGUE,
   type ScalingArgs,
   scalingFlags,
 } from '../bench-scaling.js';
@@ -68,7 +69,7 @@ export function benchCommand(cli: Argv): void {
         .example('$0 bench --repository models', '')
         .example('$0 bench --repository models --vary runtime.intraOpThreads=1,2,4 --out out/bench', '')
         .example('$0 bench --scaling both --gpus 1,2,4,8 --device simulated:PROFILE.json', '')
-        .epilogue(EPILOGUE),
+        .epilogue(`${EPILOGUE}\n\n${SCALING_EPILOGUE}`),
     async (args) => {
       checkScalingFlags(args);
       if (args.scaling !== undefined) {

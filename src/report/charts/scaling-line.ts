@@ -53,7 +53,7 @@ export function scalingLine({ title, finding, yTitle, isShare, points }: Scaling
     axis: { values: counts, grid: false, format: 'd', labelOverlap: 'greedy' },
   };
   const y = { field: 'mean', type: 'quantitative', title: yTitle, ...yScale(points, isShare, isLog) };
-  const beside = isShare ? { dy: 20 } : { dx: 12, dy: 12, align: 'left' };
+  const beside = isShare ? { dy: 16 } : { dx: 12, dy: 12, align: 'left' };
   const idealPlace = isShare ? { align: 'left', x: WIDTH + 8 } : { align: 'right', dx: -14, dy: -10 };
   return chart(
     { title, subtitle: finding, width: WIDTH + 60 },
@@ -82,7 +82,7 @@ export function scalingLine({ title, finding, yTitle, isShare, points }: Scaling
         },
         {
           mark: { type: 'text', color: INK, fontSize: 12, ...beside },
-          encoding: { x, y, text: { field: 'label' } },
+          encoding: { x, y: isShare ? { ...y, field: 'low' } : y, text: { field: 'label' } },
         },
       ],
     },
@@ -102,7 +102,7 @@ function yScale(points: readonly ScalingMark[], isShare: boolean, isLog: boolean
     return { scale: { domain: [0, 1.08 * top], nice: false }, axis: { values: ticks, format: '~r' } };
   const least = Math.min(...points.flatMap(({ ideal, mean, sd }) => [ideal, Math.max(mean - sd, mean / 2)]));
   return {
-    scale: { type: 'log', base: 2, domain: [least / AIR, top * AIR], nice: false },
+    scale: { type: 'log', base: 2, domain: [least / AIR ** 3, top * AIR], nice: false },
     axis: { values: ticks, format: '~r' },
   };
 }

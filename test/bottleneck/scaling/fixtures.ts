@@ -40,7 +40,7 @@ export function pointsOf(measured: readonly PointTrials[]): ScalingPoint[] {
   }));
 }
 
-export const CIRCUMSTANCES: Circumstances = { cores: 8, threadsOfGpu: null, inputBytes: 600_000 };
+export const CIRCUMSTANCES: Circumstances = { cores: 8, onCpu: false, inputBytes: 600_000 };
 
 /** One GPU busy for 98 % of the time, two for 97 %, four for 80 %: the controller is at its limit. */
 export function measuredFixture(): PointTrials[] {
