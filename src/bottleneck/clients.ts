@@ -42,7 +42,7 @@ export function warmUpSeconds(seconds: number): number {
 
 /**
  * Sends a server all that it can answer: each client the next request when the last is answered. Throws `E_SERVER`
- * where a trial ends without an answer.
+ * where a trial ends without an answer or the server is killed.
  */
 export async function loadServer(
   stage: ServedStage['stage'],
@@ -59,13 +59,13 @@ export async function loadServer(
     seed: TENSOR_SEED,
     ...(protocol === 'http' ? { connections: clients } : {}),
   });
+  const source = new MixedSource({ clients, mix, sloNs, endNs });
+  const playing = play({ source, target, observer: windows });
   try {
     const meter = new UsageMeter();
     const measuring = measure(server, meter, warmUpNs, endNs);
-    const [{ service, otherCores }] = await Promise.all([
-      measuring,
-      play({ source: new MixedSource({ clients, mix, sloNs, endNs }), target, observer: windows }),
-    ]);
+    const deaths = [server.child, ...server.helpers].map(({ death }) => death);
+    const [{ service, otherCores }] = await Promise.race([Promise.all([measuring, playing]), ...deaths]);
     const results = windows.results();
     if (results === null) throw noAnswers(stage, windows, seconds);
     return {
@@ -77,6 +77,9 @@ export async function loadServer(
       otherCores,
     };
   } finally {
+    // Of a server that has died, requests end at once; closed before, they would be waited for.
+    source.end();
+    await playing.catch(() => {});
     target.close();
   }
 }
@@ -90,12 +93,12 @@ async function measure(
 ) {
   const helped = async () =>
     (await Promise.all(helpers.map((helper) => helper.usage()))).map(({ cores }) => cores);
-  await sleep(fromNs / NS_PER_MS);
+  await pause(fromNs);
   const before = await counters(ports.metrics);
   await Promise.all([child.usage(), helped()]);
   meter.take();
   const machine = new MachineMeter();
-  await sleep((toNs - fromNs) / NS_PER_MS);
+  await pause(toNs - fromNs);
   const busyCores = machine.take();
   const generator = meter.take();
   const [server, helpersCores] = await Promise.all([child.usage(), helped()]);
@@ -111,6 +114,11 @@ async function measure(
     },
     otherCores: Math.max(0, busyCores - ownCores),
   };
+}
+
+/** Keeps nobody waiting where the server has died meanwhile. */
+function pause(ns: number): Promise<void> {
+  return sleep(ns / NS_PER_MS, undefined, { ref: false });
 }
 
 async function counters(port: number) {

@@ -12,8 +12,10 @@ export interface Knob {
 
 /** The last step to the batch size used must have brought this much, or a further one brings nothing. */
 const WORTH = 0.05;
-/** More failures than this explain what is missing. */
-const TOLERATED_FAILURES = 0.05;
+/** Others that use this share of the machine are worth a word. */
+const TAKEN = 0.1;
+/** Failures are the reason where they are so large a share of what is missing. */
+const EXPLAINED = 0.25;
 /** Batches with fewer requests than this share of a full one. */
 const FILLED = 0.8;
 /** An EXEC lane that is busy for this share of the time has work all the time. */
@@ -84,15 +86,22 @@ export function ioKnobs({ protocol }: Findings): Knob[] {
   ];
 }
 
-/** Neither: why together they do less, and what to do, by the first rule that applies. */
-export function betweenKnobs(findings: Findings): { reason: string; knobs: Knob[] } {
-  const { full, batch, cores, provider } = findings;
+/**
+ * Neither: why together they do less by the share `loss`, and what to do, by the first rule that applies. Batches that
+ * do not fill cost the device time: one that waits has another reason.
+ */
+export function betweenKnobs(findings: Findings, loss: number): { reason: string; knobs: Knob[] } {
+  const { full, batch, cores, provider, sloIsGiven } = findings;
   const { failedShare, meanBatch, deviceBusy, server, generator } = full.service;
-  if (failedShare > TOLERATED_FAILURES) {
+  // One that was chosen here has room for all that waits.
+  const slo = (why: string): Knob[] => (sloIsGiven ? [{ key: 'slo', why, command: '--set slo=5s' }] : []);
+  const fills = meanBatch >= FILLED * batch.full;
+  const clients = { key: '--clients', why: 'more requests at the same time fill batches', command: null };
+  if (failedShare >= EXPLAINED * loss) {
     return {
       reason: `${formatPercent(failedShare)} of its requests had no result, refused or too late to start.`,
       knobs: [
-        { key: 'slo', why: 'a larger objective lets requests wait for their batch', command: '--set slo=5s' },
+        ...slo('a larger objective lets requests wait for their batch'),
         {
           key: 'policy.latestDelta',
           why: 'plans survive hiccups of a busy machine',
@@ -101,19 +110,18 @@ export function betweenKnobs(findings: Findings): { reason: string; knobs: Knob[
       ],
     };
   }
-  if (meanBatch < FILLED * batch.full) {
+  if (!fills && deviceBusy >= LANE_BUSY) {
     return {
       reason: `its batches hold ${meanBatch.toFixed(1)} requests, ${batch.full.toFixed(1)} at the device's best.`,
-      knobs: [
-        { key: 'slo', why: 'a larger objective leaves time for batches to fill', command: '--set slo=5s' },
-        { key: '--clients', why: 'more requests at the same time fill more', command: null },
-      ],
+      knobs: [...slo('a larger objective leaves time for batches to fill'), clients],
     };
   }
   const used = generator.cores + server.cores;
-  if (provider === 'cpu' && used >= CORES_BUSY * cores) {
+  const others = full.otherCores;
+  if (provider === 'cpu' && used + others >= CORES_BUSY * cores) {
+    const shared = others < TAKEN * cores ? '' : ` and other programs ${others.toFixed(1)}`;
     return {
-      reason: `server and clients use ${used.toFixed(1)} of ${cores} processors, so that INFERs wait for theirs.`,
+      reason: `server and clients use ${used.toFixed(1)} of ${cores} processors${shared}, so that INFERs wait for theirs.`,
       knobs: [
         {
           key: 'escapement worker',
@@ -143,6 +151,7 @@ export function betweenKnobs(findings: Findings): { reason: string; knobs: Knob[
           why: 'work that is booked further ahead is there when the device gets free',
           command: '--vary policy.scheduleAhead=5ms,10ms,20ms,50ms',
         },
+        ...(fills ? [] : [clients]),
       ],
     };
   }

@@ -21,6 +21,7 @@ export class MixedSource implements ArrivalSource {
   readonly sloNs: number;
   private readonly clients: ClosedLoopSource;
   private readonly turns: Turns;
+  private ended = false;
 
   constructor({ clients, mix, sloNs, endNs }: MixedSourceOptions) {
     this.clients = new ClosedLoopSource(
@@ -40,7 +41,12 @@ export class MixedSource implements ArrivalSource {
   }
 
   get timeNs(): number {
-    return this.clients.timeNs;
+    return this.ended ? Number.POSITIVE_INFINITY : this.clients.timeNs;
+  }
+
+  /** Nothing arrives from now on. */
+  end(): void {
+    this.ended = true;
   }
 
   get user(): number {

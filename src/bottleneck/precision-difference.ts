@@ -10,6 +10,8 @@ export interface PrecisionDifference {
   /** Random inputs that both were given. */
   readonly requests: number;
   readonly maxAbsolute: number;
+  /** Share of the outputs that are finite at FP32 only: they overflowed, and count in no other figure. */
+  readonly overflowed: number;
   /** Of the largest output. */
   readonly maxRelative: number;
   /** Share of requests whose largest output is the same: classifiers answer the same. */
@@ -28,9 +30,10 @@ export async function precisionDifferences({ models, mix, device }: Subject): Pr
       fp16: await readModelFile(modelFile(versionDir, 'fp16')),
     };
     const { difference } = await comparePrecision(pair, device, { batchSizes: [1], runs: 1 });
-    const { requests, maxAbsolute, largestOutput, sameLargest } = difference;
+    const { requests, values, maxAbsolute, largestOutput, sameLargest } = difference;
     const maxRelative = largestOutput === 0 ? 0 : maxAbsolute / largestOutput;
-    differences.push({ model: spec.name, requests, maxAbsolute, maxRelative, sameLargest });
+    const overflowed = difference.overflowed / values;
+    differences.push({ model: spec.name, requests, maxAbsolute, maxRelative, overflowed, sameLargest });
   }
   return differences;
 }

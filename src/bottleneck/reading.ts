@@ -92,9 +92,11 @@ export function warnings({ runs, cores, vary }: BenchResult): string[] {
 
 /** What FP16 changes in the outputs, a line each model. */
 export function differenceLines({ precision }: BenchResult): string[] {
-  return (precision ?? []).map(({ model, requests, maxAbsolute, maxRelative, sameLargest }) => {
+  return (precision ?? []).map(({ model, requests, maxAbsolute, maxRelative, overflowed, sameLargest }) => {
     const most = `${maxAbsolute.toPrecision(2)}, ${Number((100 * maxRelative).toPrecision(2))} % of the largest`;
     const same = `the largest is the same in ${formatPercent(sameLargest)} of ${requests} requests`;
-    return `${model}: outputs at fp16 differ from those at fp32 by at most ${most}; ${same}`;
+    const lost =
+      overflowed === 0 ? '' : `; ${formatPercent(overflowed)} of the numbers are too large for fp16`;
+    return `${model}: outputs at fp16 differ from those at fp32 by at most ${most}; ${same}${lost}`;
   });
 }

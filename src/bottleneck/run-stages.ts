@@ -56,6 +56,7 @@ export async function runStages(
       intraOpThreads: device.session.intraOpThreads,
       precision: settings.runtime.precision,
       protocol: how.protocol,
+      sloIsGiven: subject.sloNs !== null,
     }),
   };
 }
@@ -73,6 +74,6 @@ function figure(trials: readonly number[]): Figure {
   return { ...estimate(trials), min: Math.min(...trials), max: Math.max(...trials), trials };
 }
 
-function finding({ requestsPerS, service }: ServedStage): MeasuredStage {
-  return { requestsPerS: estimate(requestsPerS), service };
+function finding({ requestsPerS, service, otherCores }: ServedStage): MeasuredStage {
+  return { requestsPerS: estimate(requestsPerS), service, otherCores };
 }

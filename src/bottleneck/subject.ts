@@ -5,11 +5,10 @@ import type { OrtDeviceSpec } from '../live/device.js';
 import type { MachineOptions } from '../live/machine/local-machine.js';
 import type { WorkerModel } from '../live/model.js';
 
-/** What is measured: models on a device as a server would run them, and what of them is asked for. */
-export interface Subject {
-  /** The repository or experiment, for people. */
+/** Models as a server would run them, and what of them is asked for. */
+export interface ServedModels {
+  /** The repository, experiment or profile, for people. */
   readonly name: string;
-  readonly device: OrtDeviceSpec;
   readonly models: readonly WorkerModel[];
   /** Pages of the weights cache of each GPU. */
   readonly pages: number;
@@ -19,6 +18,11 @@ export interface Subject {
   readonly mix: readonly number[];
   /** Objective of the requests, ns; null: one with room for all that waits. */
   readonly sloNs: number | null;
+}
+
+/** What is measured part by part, on one GPU. */
+export interface Subject extends ServedModels {
+  readonly device: OrtDeviceSpec;
   /** Batch size of the device by itself; null: the one with the most requests per second. */
   readonly batchSize: number | null;
 }
@@ -55,28 +59,33 @@ export function chosenBatches({ models, settings, batchSize }: Subject): number[
   );
 }
 
+/** Closed-loop clients that keep the batches of all models full, and no server idle. */
+export function enoughClients(subject: ServedModels, batches: readonly number[]): number {
+  return Math.min(MOST_CLIENTS, Math.max(LEAST_CLIENTS, clientsOfBatches(subject, batches)));
+}
+
 /** Closed-loop clients that keep the batches of all models full. */
-export function enoughClients({ models, mix }: Subject, batches: readonly number[]): number {
+export function clientsOfBatches({ models, mix }: ServedModels, batches: readonly number[]): number {
   const inBatches = models.reduce(
     (sum, { spec }, m) => sum + (mix[m] > 0 ? spec.batchSizes[batches[m]] : 0),
     0,
   );
-  return Math.min(MOST_CLIENTS, Math.max(LEAST_CLIENTS, BATCHES_OF_CLIENTS * inBatches));
+  return BATCHES_OF_CLIENTS * inBatches;
+}
+
+/** EXEC time of a request in the batch of its model, on average over the mix. */
+export function requestNs({ models, mix }: ServedModels, batches: readonly number[]): number {
+  return models.reduce((sum, { spec }, m) => {
+    const at = batches[m];
+    return sum + (mix[m] * spec.execNs[at]) / spec.batchSizes[at];
+  }, 0);
 }
 
 /** The objective of the requests: as given, or one that so many clients do not exceed by waiting for each other. */
-export function objectiveNs(
-  subject: Pick<Subject, 'models' | 'mix' | 'sloNs'>,
-  batches: readonly number[],
-  clients: number,
-): number {
+export function objectiveNs(subject: ServedModels, batches: readonly number[], clients: number): number {
   if (subject.sloNs !== null) return subject.sloNs;
-  const { models, mix } = subject;
-  const requestNs = models.reduce(
-    (sum, { spec }, m) => sum + (mix[m] * spec.execNs[batches[m]]) / spec.batchSizes[batches[m]],
-    0,
-  );
-  return Math.max(LEAST_SLO_NS, SLO_STEP_NS * Math.ceil((ROOM * clients * requestNs) / SLO_STEP_NS));
+  const waitNs = ROOM * clients * requestNs(subject, batches);
+  return Math.max(LEAST_SLO_NS, SLO_STEP_NS * Math.ceil(waitNs / SLO_STEP_NS));
 }
 
 /** A machine of one GPU for the subject: as it is, or one whose device takes no time, with tensors of the same sizes. */

@@ -19,11 +19,15 @@ export interface Findings {
   readonly intraOpThreads: number;
   readonly precision: string;
   readonly protocol: Protocol;
+  /** Whether the objective is the user's. */
+  readonly sloIsGiven: boolean;
 }
 
 export interface MeasuredStage {
   readonly requestsPerS: Estimate;
   readonly service: Service;
+  /** Processors that were at work for others meanwhile. */
+  readonly otherCores: number;
 }
 
 /**
@@ -119,13 +123,13 @@ function generator(stage: string, { requestsPerS, service }: MeasuredStage): Ver
 
 function between(findings: Findings, narrower: Estimate, ioIsNarrower: boolean): Verdict {
   const { full } = findings;
-  const loss = formatPercent(1 - full.requestsPerS.mean / narrower.mean);
-  const { reason, knobs } = betweenKnobs(findings);
+  const loss = 1 - full.requestsPerS.mean / narrower.mean;
+  const { reason, knobs } = betweenKnobs(findings, loss);
   return {
     narrowest: 'between',
     title: 'What lies between IO and the device is the narrowest part',
     reason:
-      `FULL does ${rateText(full.requestsPerS.mean)} requests/s, ${loss} less than ` +
+      `FULL does ${rateText(full.requestsPerS.mean)} requests/s, ${formatPercent(loss)} less than ` +
       `${ioIsNarrower ? 'IO' : 'the device'} by itself: ${reason}`,
     knobs,
   };

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { Options } from 'yargs';
+import type { Protocol } from '../bottleneck/child/messages.js';
 import type { ScalingResult } from '../bottleneck/scaling/result.js';
 import { SCALING_MODES, type ScalingMode } from '../bottleneck/scaling/size.js';
 import { EscapementError } from '../core/errors.js';
@@ -49,6 +50,7 @@ export interface ScalingArgs extends ScalingSubjectArgs {
   readonly gpus: string | undefined;
   readonly vary: string | undefined;
   readonly remote: boolean;
+  readonly protocol: Protocol;
   readonly clients: string | undefined;
   readonly trials: string | undefined;
 }
@@ -61,11 +63,19 @@ export interface Attendant {
 }
 
 /** Throws `E_USAGE` for flags that go only with, or only without, `--scaling`. */
-export function checkScalingFlags({ scaling, gpus, emulate, tensors, vary, remote }: ScalingArgs): void {
+export function checkScalingFlags({
+  scaling,
+  gpus,
+  emulate,
+  tensors,
+  vary,
+  remote,
+  protocol,
+}: ScalingArgs): void {
   const misplaced =
     scaling === undefined
       ? [gpus !== undefined && '--gpus', emulate && '--emulate', tensors === 'none' && '--tensors none']
-      : [vary !== undefined && '--vary', remote && '--remote'];
+      : [vary !== undefined && '--vary', remote && '--remote', protocol !== 'http' && '--protocol'];
   const flag = misplaced.find((name) => name !== false);
   if (flag === undefined) return;
   const place = scaling === undefined ? 'is for --scaling only' : 'does not go with --scaling';

@@ -1,3 +1,4 @@
+import type { ScalingSubject } from '../bottleneck/scaling/subject.js';
 import type { Subject } from '../bottleneck/subject.js';
 import { EscapementError } from '../core/errors.js';
 import { loadExperiment } from '../experiment/load.js';
@@ -20,27 +21,34 @@ export interface SubjectArgs extends SettingsArgs {
  */
 export async function openSubject(args: SubjectArgs, say: (what: string) => void): Promise<Subject> {
   if (args.device !== undefined) provider(args.device);
-  if (args.repository !== undefined) return repositorySubject(args, args.repository, say);
-  if (args.experiment !== undefined) return experimentSubject(args, args.experiment);
+  const { devices, ...served } = await openOnOne(args, say);
+  return { ...served, device: realDevice(devices[0]), batchSize: null };
+}
+
+async function openOnOne(args: SubjectArgs, say: (what: string) => void): Promise<ScalingSubject> {
+  const { repository, experiment } = args;
+  if (repository !== undefined) return machineSubject(args, 1, say);
+  if (experiment !== undefined) return experimentSubject(args, experiment, 1);
   throw new EscapementError(
     'E_USAGE',
     'name what to measure: --repository DIR, or --experiment FILE with models of kind onnx',
   );
 }
 
-async function repositorySubject(
+/** The models of a repository, or the profiles of simulated devices, on so many GPUs. Throws coded errors. */
+export async function machineSubject(
   args: SubjectArgs,
-  repository: string,
+  gpus: number,
   say: (what: string) => void,
-): Promise<Subject> {
+): Promise<ScalingSubject> {
+  const { repository, device = machineFlags.device.default, adapter } = args;
   const { settings, originOf } = await readServerSettings(settingsSources(args));
-  const { device = machineFlags.device.default, adapter } = args;
   const machine = await machineOptions(
     {
       repository,
       device,
       adapter,
-      gpus: '1',
+      gpus: String(gpus),
       memory: undefined,
       'page-size': machineFlags['page-size'].default,
       copies: '1',
@@ -52,33 +60,35 @@ async function repositorySubject(
   const { models } = machine;
   return {
     ...machine,
-    name: repository,
-    device: realDevice(machine.devices[0]),
+    name: repository ?? models.map(({ spec }) => spec.name).join(', '),
     settings,
     mix: models.map(() => 1 / models.length),
     sloNs: originOf('slo') === null ? null : settings.sloNs,
-    batchSize: null,
   };
 }
 
-async function experimentSubject(args: SubjectArgs, file: string): Promise<Subject> {
+/** The models of an experiment on so many GPUs, in the shares of its workload. Throws coded errors. */
+export async function experimentSubject(
+  args: SubjectArgs,
+  file: string,
+  gpus: number,
+): Promise<ScalingSubject> {
   const { workloadMix } = await import('../bottleneck/mix.js');
   const { experimentDevices, experimentModels } = await import('../serving/experiment-models.js');
   const { overrides, environment } = settingsSources(args);
   const device = args.device === undefined ? [] : [`live.device=${args.device}`];
-  const experiment = await loadExperiment(file, [...overrides, ...device], environment);
-  const { name, sloNs, policy, admission, runtime, cluster } = experiment;
-  const [gpu] = experimentDevices(experiment);
+  const cluster = [`cluster.gpus=${gpus}`];
+  const experiment = await loadExperiment(file, [...overrides, ...device, ...cluster], environment);
+  const { name, sloNs, policy, admission, runtime } = experiment;
   return {
     name,
-    device: realDevice(gpu),
+    devices: experimentDevices(experiment),
     models: await experimentModels(experiment),
-    pages: cluster.pages,
-    pageBytes: cluster.pageBytes,
+    pages: experiment.cluster.pages,
+    pageBytes: experiment.cluster.pageBytes,
     settings: { sloNs, policy, admission, runtime },
     mix: await workloadMix(experiment),
     sloNs,
-    batchSize: null,
   };
 }
 

@@ -2,11 +2,12 @@ import { RUNTIME_SETTINGS } from '../experiment/runtime-settings.js';
 import { wrap } from '../report/wrap.js';
 import { terminalWidth } from './text-layout.js';
 
-/** Every runtime setting with its environment variable and default, for `--help`. */
+/** Every runtime setting with its default, its environment variable and what MXNet calls it, for `--help`. */
 export function runtimeHelp(): string {
   const indent = 4 + Math.max(...RUNTIME_SETTINGS.map(({ key }) => key.length));
-  const lines = RUNTIME_SETTINGS.map(({ key, environment, description, default: byDefault }) => {
-    const text = wrap(`${description} [${byDefault}] ${environment}`, terminalWidth() - indent);
+  const lines = RUNTIME_SETTINGS.map(({ key, environment, description, mxnet, default: byDefault }) => {
+    const like = mxnet === '' ? '' : `; in MXNet ${mxnet}`;
+    const text = wrap(`${description} [${byDefault}] ${environment}${like}`, terminalWidth() - indent);
     return `  ${key}`.padEnd(indent) + text.join(`\n${' '.repeat(indent)}`);
   });
   const title =

@@ -33,10 +33,17 @@ export async function weightsCacheBytes(
   );
 }
 
+/** Memory of the machine, or as much of it as its container may have. */
+function processMemoryBytes(): number {
+  // 0 or more than there is: no limit.
+  const limitBytes = process.constrainedMemory();
+  return limitBytes > 0 ? Math.min(limitBytes, totalmem()) : totalmem();
+}
+
 /** Memory of one device; those of the CPU share the machine's. Null: not known. */
 async function deviceMemoryBytes(devices: readonly DeviceSpec[], run: Run): Promise<number | null> {
   const kind = devices[0]?.kind;
-  if (kind === 'cpu') return totalmem() / devices.length;
+  if (kind === 'cpu') return processMemoryBytes() / devices.length;
   if (kind !== 'cuda') return null;
   const gpus = await gpuMemory(run);
   // CUDA numbers GPUs otherwise than nvidia-smi does, so the smallest of the machine decides.

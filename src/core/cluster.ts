@@ -1,3 +1,4 @@
+import type { Action } from './action.js';
 import { BitMatrix } from './bit-matrix.js';
 import { EscapementError } from './errors.js';
 import { Estimates } from './estimates.js';
@@ -5,9 +6,12 @@ import { checkModel, type ModelSpec } from './model.js';
 import { PageCache } from './page-cache.js';
 import { Recency } from './recency.js';
 import { LaneTimeline } from './timeline.js';
+import { NS_PER_S } from './units.js';
 
 /** What is kept for each model on each GPU fits into a few gigabytes up to here. */
 const MAX_INSTANCES = 50e6;
+/** Measurements of a model that has not run for so long may be forgotten. */
+const STALE_NS = NS_PER_S;
 
 export interface ClusterSpec {
   readonly models: readonly ModelSpec[];
@@ -45,6 +49,8 @@ export class Cluster {
   private readonly execEstimates: Estimates;
   private readonly loadEstimates: Estimates;
   private readonly execRow: Int32Array;
+  /** By model: end of what was measured last. */
+  private readonly measuredNs: Float64Array;
 
   constructor(spec: ClusterSpec) {
     const { models, gpus, pages } = spec;
@@ -96,11 +102,8 @@ export class Cluster {
     }
     this.execEstimates = new Estimates(rows);
     this.loadEstimates = new Estimates(models.length);
-    for (let m = 0; m < models.length; m++) {
-      this.loadEstimates.record(m, models[m].loadNs);
-      for (let b = 0; b < models[m].batchSizes.length; b++)
-        this.execEstimates.record(this.execRow[m] + b, models[m].execNs[b]);
-    }
+    this.measuredNs = new Float64Array(models.length);
+    for (let m = 0; m < models.length; m++) this.restartEstimates(m);
   }
 
   /** Expected time of an INFER on a GPU at its present clock. */
@@ -120,17 +123,34 @@ export class Cluster {
     return this.loadEstimates.get(model);
   }
 
-  /** Takes in a measured INFER. */
-  measuredExec(gpu: number, model: number, batchIndex: number, durationNs: number, clock: number): void {
+  /** Takes in an INFER that went well. */
+  measuredExec({ gpu, model, batchIndex, beginNs, endNs, clock }: Action): void {
+    const durationNs = endNs - beginNs;
     this.clock[gpu] = clock;
+    this.measuredNs[model] = endNs;
     this.execEstimates.record(
       this.execRow[model] + batchIndex,
       clock === 1 ? durationNs : Math.round(durationNs * clock),
     );
   }
 
-  /** Takes in a measured LOAD. */
-  measuredLoad(model: number, durationNs: number): void {
-    this.loadEstimates.record(model, durationNs);
+  /** Takes in a LOAD that went well. */
+  measuredLoad({ model, beginNs, endNs }: Action): void {
+    this.measuredNs[model] = endNs;
+    this.loadEstimates.record(model, endNs - beginNs);
+  }
+
+  /** Expects of a model what its profile says again, if nothing of it was measured lately. Returns whether. */
+  forgetMeasurements(model: number, nowNs: number): boolean {
+    if (nowNs - this.measuredNs[model] < STALE_NS) return false;
+    this.measuredNs[model] = nowNs;
+    this.restartEstimates(model);
+    return true;
+  }
+
+  private restartEstimates(model: number): void {
+    const { loadNs, execNs } = this.models[model];
+    this.loadEstimates.restart(model, loadNs);
+    for (let b = 0; b < execNs.length; b++) this.execEstimates.restart(this.execRow[model] + b, execNs[b]);
   }
 }

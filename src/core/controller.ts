@@ -151,6 +151,13 @@ export class Controller {
   }
 
   private isExpectedInTime(slot: number, nowNs: number): boolean {
+    if (this.isPredictedInTime(slot, nowNs)) return true;
+    // What is refused is not measured: one slow INFER would shut its model out for good.
+    const forgot = this.cluster.forgetMeasurements(this.requests.model[slot], nowNs);
+    return forgot && this.isPredictedInTime(slot, nowNs);
+  }
+
+  private isPredictedInTime(slot: number, nowNs: number): boolean {
     const { requests } = this;
     const model = requests.model[slot];
     const predictedNs = predictLatencyNs(this.cluster, model, this.policy.queued(model), nowNs);
@@ -217,12 +224,11 @@ export class Controller {
     const ok = status === STATUS_OK;
     if (action.kind === INFER) {
       cluster.exec[gpu].finish(action.id, action.endNs);
-      if (ok)
-        cluster.measuredExec(gpu, model, action.batchIndex, action.endNs - action.beginNs, action.clock);
+      if (ok) cluster.measuredExec(action);
     } else if (action.kind === LOAD) {
       cluster.weights[gpu].finish(action.id, action.endNs);
       if (ok) {
-        cluster.measuredLoad(model, action.endNs - action.beginNs);
+        cluster.measuredLoad(action);
         cluster.warm.add(model, gpu);
       } else {
         cluster.held.delete(model, gpu);

@@ -37,6 +37,13 @@ export class Estimates {
     if (!unchanged) this.value[row] = this.percentile(base, this.count[row]);
   }
 
+  /** Forgets what was measured: the estimate is `durationNs` again. */
+  restart(row: number, durationNs: number): void {
+    this.count[row] = 0;
+    this.oldest[row] = 0;
+    this.record(row, durationNs);
+  }
+
   /** With at most 10 samples the 0.99 percentile lies between the two largest. */
   private percentile(base: number, count: number): number {
     let largest = this.samples[base];

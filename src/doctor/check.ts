@@ -17,7 +17,10 @@ export interface Check {
   readonly wanted: string;
   /** What goes wrong otherwise, in one sentence. */
   readonly why: string;
-  /** What mends it; null: nothing that a command could do. */
+  /**
+   * What mends it; of a check that passed, what has to be repeated after a reboot for it to pass again. Null: nothing
+   * mends it, or nothing needs to.
+   */
   readonly mend: Mend | null;
 }
 

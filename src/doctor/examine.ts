@@ -31,7 +31,7 @@ export interface ExamineOptions {
 export interface Trials {
   readonly probe: (provider: Provider) => Promise<Probe>;
   readonly timing: () => Promise<Timing>;
-  readonly gpus: (cacheBytes: number, cudaWanted: boolean) => Promise<Check[]>;
+  readonly gpus: (cacheBytes: number | null, cudaWanted: boolean) => Promise<Check[]>;
 }
 
 const THIS_MACHINE: Trials = {
@@ -52,7 +52,7 @@ export async function examine(
   checks.push(...processorChecks(host), nodeCheck(host));
   if (role === 'worker') {
     // Before the providers are tried: that raises the clocks by which these judge.
-    const gpus = await trials.gpus(cacheBytes, cudaWanted);
+    const gpus = await trials.gpus(device === 'cpu' ? null : cacheBytes, cudaWanted);
     // One after the other: they would take each other's memory and time.
     const probes: Probe[] = [];
     for (const [i, provider] of PROVIDERS.entries()) {
@@ -61,7 +61,8 @@ export async function examine(
     }
     checks.push(...providerChecks(probes, device), vulkanCheck(host, device));
     if (!cudaWanted) checks.push(memoryCheck(host, device, cacheBytes));
-    checks.push(...gpus);
+    // A worker on the processor does without GPUs, whatever they are like.
+    checks.push(...(device === 'cpu' ? gpus.map((check) => ({ ...check, requiredFor: [] })) : gpus));
   }
   onProgress(0.5, 'timers and jitter');
   checks.push(...timingChecks(await trials.timing()));

@@ -1,4 +1,6 @@
+import { quoted } from '../report/reproduce.js';
 import { wrap } from '../report/wrap.js';
+import { rebootText } from './alike.js';
 import type { Mend } from './check.js';
 import type { DoctorReport, ReportedCheck } from './report.js';
 
@@ -7,7 +9,8 @@ const COLUMNS = 90;
 /**
  * A POSIX shell script with the commands of all checks that failed, to be read before it is run. It may be run
  * again. Its first half needs root, its second belongs to the user who starts escapement; advice is followed only
- * with ADVICE=yes. What was found on the machine stands in comments only.
+ * with ADVICE=yes. A command that fails is told, the others run all the same, and the exit status is 1 in the end: a
+ * GPU refuses what another takes. What was found on the machine stands in comments only.
  */
 export function fixScript(report: DoctorReport): string {
   const failed = report.checks.filter(({ status }) => status === 'failed');
@@ -17,13 +20,34 @@ export function fixScript(report: DoctorReport): string {
   return [
     '#!/bin/sh',
     ...heading(report),
-    'set -eu',
+    'set -u',
+    ...(byRoot.length + byUser.length === 0 ? [] : COUNT_FAILURES),
     ...(byRoot.length === 0 ? [] : rootHalf(byRoot, report)),
     ...(byUser.length === 0 ? [] : userHalf(byUser)),
     ...byHand.flatMap(remark),
+    ...(byRoot.length + byUser.length === 0 ? [] : TELL_FAILURES),
     '',
   ].join('\n');
 }
+
+const COUNT_FAILURES = [
+  '',
+  '# What fails is told, and the rest goes on.',
+  'failures=0',
+  'failed() {',
+  '  failures=$((failures + 1))',
+  '  echo "Failed: $1" >&2',
+  '}',
+];
+
+const TELL_FAILURES = [
+  '',
+  'if [ "$failures" -ne 0 ]; then',
+  '  echo "Commands that failed: $failures. They are named above." >&2',
+  '  exit 1',
+  'fi',
+  'echo "No command failed."',
+];
 
 function heading({ role, device, container }: DoctorReport): string[] {
   const text = [
@@ -43,7 +67,7 @@ function rootHalf(checks: readonly ReportedCheck[], report: DoctorReport): strin
     'if [ "$(id -u)" -ne 0 ]; then',
     '  echo "Not root: the settings of the machine are left as they are." >&2',
     'else',
-    ...indented([...section(checks), ...reminder(report), 'echo "The machine is set."']),
+    ...indented([...section(checks), ...reminder(report)]),
     'fi',
   ];
 }
@@ -54,7 +78,7 @@ function userHalf(checks: readonly ReportedCheck[]): string[] {
     `if [ -n "\${SUDO_USER:-}" ]; then`,
     '  echo "Run this again without sudo for the settings of $SUDO_USER." >&2',
     'else',
-    ...indented([...profileFunction(checks), ...section(checks), 'echo "Your environment is set."']),
+    ...indented([...profileFunction(checks), ...section(checks)]),
     'fi',
   ];
 }
@@ -87,7 +111,8 @@ function reason({ title, found, wanted, why, mend }: ReportedCheck): string[] {
 
 /** A variable that is set in a script is gone with it, so it goes into the profile of later shells. */
 function inScript(command: string, mend: Mend): string {
-  return isForShell(mend) ? `profile ${quote(command)}` : command;
+  const run = isForShell(mend) ? `profile ${quoted(command)}` : command;
+  return `${run} || failed ${quoted(command)}`;
 }
 
 function isForShell({ asUser, lostAtReboot }: Mend): boolean {
@@ -99,7 +124,7 @@ function profileFunction(checks: readonly ReportedCheck[]): string[] {
   return [
     '# Adds a line to the profile that login shells read, unless it is there. Units of systemd do not read it.',
     'profile() {',
-    '  touch "$HOME/.profile"',
+    '  touch "$HOME/.profile" || return',
     '  grep -qxF -- "$1" "$HOME/.profile" || printf \'%s\\n\' "$1" >> "$HOME/.profile"',
     '}',
     '',
@@ -107,9 +132,8 @@ function profileFunction(checks: readonly ReportedCheck[]): string[] {
 }
 
 function reminder({ checks, lostAtReboot }: DoctorReport): string[] {
-  const titles = checks.filter(({ id }) => lostAtReboot.includes(id)).map(({ title }) => title);
-  if (titles.length === 0) return [];
-  return [`echo ${quote(`To be repeated after every reboot: ${[...new Set(titles)].join('; ')}.`)}`];
+  const lost = rebootText(checks, lostAtReboot);
+  return lost === null ? [] : [`echo ${quoted(lost)}`];
 }
 
 /** What no command mends. */
@@ -124,9 +148,4 @@ function comment(text: string): string[] {
 
 function indented(lines: readonly string[]): string[] {
   return lines.map((line) => (line === '' ? '' : `  ${line}`));
-}
-
-/** One word for the shell, whatever it holds. */
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }

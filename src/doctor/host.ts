@@ -9,6 +9,8 @@ export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The C library is glibc, whose allocator has settings. */
   readonly isGlibc: boolean;
+  /** Memory that this process can still have, also by the limits of its container; null: the system does not tell. */
+  readonly availableBytes: number | null;
   /** Text of a file; null: there is none, or it may not be read. */
   read(path: string): string | null;
   /** Names in a folder, none if there is no such folder. */
@@ -22,6 +24,8 @@ export function thisHost(): Host {
     nodeVersion: process.versions.node,
     env: process.env,
     isGlibc: isGlibc(),
+    // What macOS calls free leaves out all that it would give up.
+    availableBytes: process.platform === 'darwin' ? null : process.availableMemory(),
     read: (path) => orElse(() => readFileSync(path, 'utf8'), null),
     list: (path) => orElse(() => readdirSync(path), []),
   };
@@ -32,6 +36,9 @@ export function isContainer(host: Host): boolean {
   return (
     host.read('/.dockerenv') !== null ||
     host.read('/run/.containerenv') !== null ||
+    // LXC and systemd say so, Kubernetes says where its own services are.
+    host.env.container !== undefined ||
+    host.env.KUBERNETES_SERVICE_HOST !== undefined ||
     /docker|containerd|kubepods|lxc/.test(host.read('/proc/1/cgroup') ?? '')
   );
 }

@@ -1,4 +1,3 @@
-import { KIB } from '../core/units.js';
 import { formatBytes } from '../experiment/units-text.js';
 import type { Provider } from '../live/device.js';
 import type { Check } from './check.js';
@@ -18,9 +17,8 @@ export function memoryCheck(host: Host, device: Provider, cacheBytes: number): C
     why: 'The scheduler counts on the whole cache; a LOAD that finds no memory fails, or swaps and takes seconds.',
   };
   if (device !== 'cpu') return skipped(question, `onnxruntime does not tell for ${device}`);
-  const kib = /^MemAvailable: +(\d+) kB$/m.exec(host.read('/proc/meminfo') ?? '')?.[1];
-  if (kib === undefined) return skipped(question, `cannot be found out on ${host.platform}`);
-  const availableBytes = Number(kib) * KIB;
+  const { availableBytes } = host;
+  if (availableBytes === null) return skipped(question, `cannot be found out on ${host.platform}`);
   const mend = advise('end what else uses memory, or choose a smaller cache with --memory');
   return judged(
     question,

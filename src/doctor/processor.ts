@@ -1,10 +1,12 @@
 import type { Check, Mend } from './check.js';
-import { type Host, isContainer } from './host.js';
+import { type Host, hasSystemd, isContainer } from './host.js';
 import { advise, judged, type Question, skipped, sysfsMend } from './verdict.js';
 
 const CPUS = '/sys/devices/system/cpu';
 const GOVERNOR = 'cpufreq/scaling_governor';
 const HUGE_PAGES = '/sys/kernel/mm/transparent_hugepage/enabled';
+/** Processors of all services of systemd, where that limits them. */
+const SERVICES = '/sys/fs/cgroup/system.slice/cpuset.cpus';
 /** With fewer, setting some aside would leave too little to the rest of the machine. */
 const FEWEST_TO_ISOLATE = 4;
 /** Processors that keep doing everything else. */
@@ -64,8 +66,8 @@ function multithreading(host: Host): Check {
   const control = host.read(`${CPUS}/smt/control`)?.trim();
   if (control === undefined) return skipped(question, absent(host, 'the kernel does not tell'));
   if (control === 'notimplemented') return skipped(question, 'the kernel does not tell');
-  const found = control === 'notsupported' ? 'the processor has none' : control;
-  return judged(question, control !== 'on', found, sysfsMend(host, 'smt', `${CPUS}/smt/control`, 'off'));
+  if (control === 'notsupported') return judged(question, true, 'the processor has none');
+  return judged(question, control !== 'on', control, sysfsMend(host, 'smt', `${CPUS}/smt/control`, 'off'));
 }
 
 function isolation(host: Host): Check {
@@ -73,32 +75,40 @@ function isolation(host: Host): Check {
     id: 'processor.isolated',
     title: 'Isolated processors',
     requiredFor: [],
-    wanted: 'some that the kernel gives to nobody who does not ask',
+    wanted: 'some that only a worker gets',
     why: 'On the others any process and interrupt may run in the middle of an INFER.',
   };
   const isolated = host.read(`${CPUS}/isolated`)?.trim();
   if (isolated === undefined) return skipped(question, absent(host, 'the kernel does not tell'));
   const count = processors(host).length;
-  if (isolated === '' && count < FEWEST_TO_ISOLATE) {
+  const shared = host.read(SERVICES)?.trim() ?? '';
+  const kept = shared === '' || shared === `0-${count - 1}` ? '' : `services keep to ${shared}`;
+  const found = [isolated, kept].filter((part) => part !== '').join('; ');
+  if (found === '' && count < FEWEST_TO_ISOLATE) {
     return skipped(question, `${count} are too few to set some aside`);
   }
-  return judged(question, isolated !== '', isolated === '' ? 'none' : isolated, isolationMend(host, count));
+  return judged(question, found !== '', found === '' ? 'none' : found, isolationMend(host, count));
 }
 
+/**
+ * Not isolcpus: the kernel never moves a thread between processors isolated that way, so that all threads of a worker
+ * would share the first of them (https://docs.kernel.org/admin-guide/kernel-parameters.html).
+ */
 function isolationMend(host: Host, count: number): Mend {
-  const set = `${SHARED}-${count - 1}`;
-  const kernel = `isolcpus=${set} nohz_full=${set} rcu_nocbs=${set}`;
-  const use = `counts from the next start of the machine; then start with: taskset -c ${set} escapement worker …`;
-  // Only Debian's and its descendants' boot loader reads this folder.
-  if (!host.list('/etc/default').includes('grub.d')) {
-    return advise(`add to the kernel's command line: ${kernel}; ${use}`);
+  const shared = `0-${SHARED - 1}`;
+  const own = `${SHARED}-${count - 1}`;
+  if (!hasSystemd(host)) {
+    return advise(
+      `keep all else on processors ${shared}, with a cpuset, and start with: taskset -c ${own} escapement worker …`,
+    );
   }
-  const line = `GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX ${kernel}"`;
   return {
-    commands: [`echo '${line}' > /etc/default/grub.d/escapement.cfg`, 'update-grub'],
+    commands: ['init.scope', 'system.slice', 'user.slice'].map(
+      (unit) => `systemctl set-property ${unit} AllowedCPUs=${shared}`,
+    ),
     asUser: false,
     lostAtReboot: false,
-    note: use,
+    note: `${own} are free then for: sudo systemd-run --pty --same-dir --uid=$USER --slice=escapement escapement worker …`,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Check, Role } from './check.js';
+import { isUndoneByReboot } from './verdict.js';
 
 /** What `escapement doctor --json` prints. Keys are added in later versions, and none goes or changes its meaning. */
 export interface DoctorReport {
@@ -11,7 +12,10 @@ export interface DoctorReport {
   /** No required check failed; the exit status is 0. */
   readonly ok: boolean;
   readonly totals: { readonly required: Totals; readonly advice: Totals };
-  /** Ids of failed checks whose mending is lost when the machine starts anew. */
+  /**
+   * Ids of the checks for settings of the machine that its next start undoes, unless something sets them again then:
+   * those that failed, once they are mended, and those that passed.
+   */
   readonly lostAtReboot: readonly string[];
   readonly checks: readonly ReportedCheck[];
 }
@@ -38,14 +42,9 @@ export function makeReport(facts: ReportFacts, checks: readonly Check[]): Doctor
     ...facts,
     ok: required.failed === 0,
     totals: { required, advice },
-    lostAtReboot: reported.filter(isLostAtReboot).map(({ id }) => id),
+    lostAtReboot: reported.filter(({ mend }) => mend !== null && isUndoneByReboot(mend)).map(({ id }) => id),
     checks: reported,
   };
-}
-
-/** Variables of a shell are set with every shell anyway. */
-function isLostAtReboot({ status, mend }: Check): boolean {
-  return status === 'failed' && mend !== null && mend.lostAtReboot && !mend.asUser;
 }
 
 function totals(checks: readonly Check[]): Totals {

@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
 import { wrap } from '../report/wrap.js';
-import type { Check, Mend } from './check.js';
+import { joinGpus, rebootText } from './alike.js';
+import type { Mend } from './check.js';
 import type { DoctorReport, ReportedCheck } from './report.js';
 
 export interface TextOptions {
@@ -27,8 +28,9 @@ const LABEL = 13;
 /** The report for people: what is well in a line each, what is not with the way to mend it. */
 export function reportText(report: DoctorReport, options: TextOptions): string {
   const { role, device, checks, container } = report;
+  const joined = joinGpus(checks, ({ status, found, wanted, mend }) => [status, found, wanted, mend?.note]);
   const groups = Object.entries(GROUPS).flatMap(([prefix, heading]) => {
-    const members = checks.filter(({ id }) => id.startsWith(`${prefix}.`));
+    const members = joined.filter(({ id }) => id.startsWith(`${prefix}.`));
     if (members.length === 0) return [];
     return ['', heading, ...members.flatMap((check) => checkLines(check, options))];
   });
@@ -76,7 +78,7 @@ function summary(report: DoctorReport, { columns }: TextOptions): string[] {
   const { required, advice } = totals;
   const asked = required.ok + required.failed;
   const unknown = required.skipped + advice.skipped;
-  const titles = checks.filter(({ id }) => lostAtReboot.includes(id)).map(titleOf);
+  const lost = rebootText(checks, lostAtReboot);
   return [
     ...wrap(
       `${required.failed} of ${asked} required checks failed; ` +
@@ -84,17 +86,11 @@ function summary(report: DoctorReport, { columns }: TextOptions): string[] {
         `${unknown} not applicable or not to be found out.`,
       columns,
     ),
-    ...(titles.length === 0
-      ? []
-      : wrap(`To be repeated after every reboot: ${[...new Set(titles)].join('; ')}.`, columns)),
+    ...(lost === null ? [] : wrap(lost, columns)),
     ...(required.failed + advice.failed === 0
       ? []
       : ['With --fix-script, all commands come as one script to review.']),
   ];
-}
-
-function titleOf({ title }: Check): string {
-  return title;
 }
 
 function mark({ status, required }: ReportedCheck, { colour }: TextOptions): string {

@@ -4,9 +4,15 @@ import { type Host, hasSystemd } from './host.js';
 /** A check without its verdict. */
 export type Question = Omit<Check, 'status' | 'found' | 'mend'>;
 
-/** Passed or failed by what was found. */
+/** Passed or failed by what was found. What has passed keeps of `mend` only what a reboot would undo. */
 export function judged(question: Question, ok: boolean, found: string, mend: Mend | null = null): Check {
-  return verdict(question, ok ? 'ok' : 'failed', found, mend);
+  const kept = ok && mend !== null && !isUndoneByReboot(mend) ? null : mend;
+  return verdict(question, ok ? 'ok' : 'failed', found, kept);
+}
+
+/** Variables of a shell are set with every shell anyway. */
+export function isUndoneByReboot({ lostAtReboot, asUser }: Mend): boolean {
+  return lostAtReboot && !asUser;
 }
 
 /** Does not apply or cannot be found out; `reason` says which. */
@@ -22,8 +28,8 @@ export function advise(note: string): Mend {
 /** Writes `value` to files of /sys, now and, where systemd does it, at every start of the machine. */
 export function sysfsMend(host: Host, name: string, path: string, value: string): Mend {
   if (!hasSystemd(host)) {
-    const write = `for file in ${path}; do echo ${value} > "$file"; done`;
-    return { commands: [write], asUser: false, lostAtReboot: true };
+    // Goes on where one file refuses, and fails then.
+    return { commands: [`echo ${value} | tee ${path} > /dev/null`], asUser: false, lostAtReboot: true };
   }
   const file = `/etc/tmpfiles.d/escapement-${name}.conf`;
   return {

@@ -26,7 +26,7 @@ export interface WorkerLink {
    * it has to be told again.
    */
   startProfile(): void;
-  /** What was recorded, by the controller's clock, if anything was. Never rejects: that operators are lost is logged. */
+  /** What was recorded, by the controller's clock; nothing while it is not up. Rejects where it is lost, and says why. */
   stopProfile(): Promise<OperatorProfile>;
   /** Resolves when the worker was told; no event comes afterwards. */
   close(): Promise<void>;

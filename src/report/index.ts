@@ -1,16 +1,16 @@
-import { join } from 'node:path';
 import { writeWhole } from '../files/output-file.js';
 import type { RunResult, SweepResults } from '../metrics/results.js';
-import { comparisonCharts, type NamedChart, policyCharts, runCharts, sweepCharts } from './chart-sets.js';
+import { comparisonCharts, policyCharts, runCharts, sweepCharts } from './chart-sets.js';
 import { compareRuns, type NamedRun } from './compare/compare.js';
 import { comparisonPage } from './compare/page.js';
-import { CHART_ENDINGS, CHARTS, dropCharts, REPORT } from './files.js';
+import { REPORT } from './files.js';
 import type { PageChart } from './html/page.js';
 import type { PolicyComparison } from './policies/compare.js';
 import { policiesPage } from './policies/page.js';
-import { renderSvg, svgToPng } from './render.js';
+import { renderSvg } from './render.js';
 import { runPage } from './run-page.js';
 import { sweepPage } from './sweep-page.js';
+import { writeReport } from './write-report.js';
 
 export { type CommonChoice, commonChoice, type Recommendation, recommend } from './analyze.js';
 export { comparisonCharts, type NamedChart, policyCharts, runCharts, sweepCharts } from './chart-sets.js';
@@ -43,12 +43,12 @@ export { summaryText } from './summary-text.js';
  * report first. The same results give the same bytes. Throws `E_FILE_WRITE`.
  */
 export async function writeSweepReport(results: SweepResults, dir: string): Promise<string[]> {
-  return writeReport(sweepCharts(results), dir, (charts) => sweepPage(results, charts));
+  return writeReport(sweepCharts(results), dir, REPORT, (charts) => sweepPage(results, charts));
 }
 
 /** The same for one run. */
 export async function writeRunReport(run: RunResult, dir: string): Promise<string[]> {
-  return writeReport(runCharts(run), dir, (charts) => runPage(run, charts));
+  return writeReport(runCharts(run), dir, REPORT, (charts) => runPage(run, charts));
 }
 
 /** Writes a comparison of runs, with its charts inside, as the HTML document `file`. Throws `E_FILE_WRITE`. */
@@ -68,34 +68,4 @@ export async function writePolicyComparison(
   for (const { name, spec } of policyCharts(comparison))
     drawn.push({ name, spec, svg: await renderSvg(spec) });
   writeWhole(file, policiesPage(comparison, drawn, version));
-}
-
-async function writeReport(
-  charts: readonly NamedChart[],
-  dir: string,
-  pageOf: (charts: readonly PageChart[]) => string,
-): Promise<string[]> {
-  const written: string[] = [];
-  const write = (path: string, content: string | Uint8Array) => {
-    writeWhole(path, content);
-    written.push(path);
-  };
-  const drawn: PageChart[] = [];
-  for (const { name, spec } of charts) {
-    const svg = await renderSvg(spec);
-    const path = join(dir, CHARTS, name);
-    write(`${path}${CHART_ENDINGS.svg}`, `${svg}\n`);
-    write(`${path}${CHART_ENDINGS.png}`, svgToPng(svg));
-    write(`${path}${CHART_ENDINGS.spec}`, `${JSON.stringify(spec, null, 2)}\n`);
-    drawn.push({ name, spec, svg });
-  }
-  // Those of an earlier report would look like this one's.
-  dropCharts(
-    dir,
-    charts.map(({ name }) => name),
-  );
-  // The report comes last: whoever finds it finds its charts too.
-  const report = join(dir, REPORT);
-  writeWhole(report, pageOf(drawn));
-  return [report, ...written];
 }

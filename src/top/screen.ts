@@ -34,11 +34,11 @@ export function renderScreen(given: StatusFeed, view: ViewState, { columns, rows
   const gpuRows = Math.max(2, Math.floor(Math.min(room * 0.5, room - LEAST_TABLE_ROWS)));
   const gpus = gpuLines(status, columns, gpuRows);
   const table = modelTable(status, view, columns, Math.max(1, room - gpus.length));
-  const body = view.help ? helpLines() : [...gpus, ...table.lines];
+  const body = view.help ? [top[0], ...helpLines()] : [...top, ...gpus, ...table.lines];
   // The keys stand on the last line of a terminal, and nowhere else.
   const hasFooter = Number.isFinite(rows);
   const most = Math.max(0, rows - (hasFooter ? 1 : 0));
-  const above = [...top, ...body].slice(0, most);
+  const above = body.slice(0, most);
   const filler = hasFooter ? Array.from({ length: most - above.length }, (): Line => []) : [];
   const footer = hasFooter ? [footerLine(feed, view, table, columns)] : [];
   return {

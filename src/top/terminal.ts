@@ -9,12 +9,12 @@ const HOME = '\u001b[H';
 const CLEAR_LINE = '\u001b[K';
 /** Where a terminal does not tell its size. */
 const USUAL = { columns: 80, rows: 24 };
-const ENDING_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+const ENDING_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 export interface TerminalEvents {
   key(key: Key): void;
   resized(): void;
-  /** The process is asked to end, or the terminal has gone. */
+  /** The process is asked to end, or the terminal has gone: to be closed. */
   ended(): void;
 }
 
@@ -33,11 +33,12 @@ export class Terminal {
     const { input, output, events } = this;
     process.once('exit', this.close);
     for (const signal of ENDING_SIGNALS) process.on(signal, events.ended);
+    process.on('SIGHUP', this.hungUp);
     process.on('SIGCONT', this.enter);
     emitKeypressEvents(input);
     input.on('keypress', this.passKey);
-    input.on('end', events.ended);
-    input.on('error', events.ended);
+    input.on('end', this.hungUp);
+    input.on('error', this.hungUp);
     output.on('resize', events.resized);
     this.enter();
     input.resume();
@@ -65,10 +66,11 @@ export class Terminal {
     const { input, output, events } = this;
     process.off('exit', this.close);
     for (const signal of ENDING_SIGNALS) process.off(signal, events.ended);
+    process.off('SIGHUP', this.hungUp);
     process.off('SIGCONT', this.enter);
     input.off('keypress', this.passKey);
-    input.off('end', events.ended);
-    input.off('error', events.ended);
+    input.off('end', this.hungUp);
+    input.off('error', this.hungUp);
     output.off('resize', events.resized);
     input.setRawMode(false);
     input.pause();
@@ -80,6 +82,15 @@ export class Terminal {
     this.input.setRawMode(true);
     this.output.write(ENTER);
     this.events.resized();
+  };
+
+  /** Ends by the signal: Node's own end sets the terminal back once more, and dumps core where that has gone. */
+  private readonly hungUp = (): void => {
+    try {
+      this.events.ended();
+    } finally {
+      process.kill(process.pid, 'SIGHUP');
+    }
   };
 
   private readonly passKey = (_text: string | undefined, key: Key): void => {

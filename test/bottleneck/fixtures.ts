@@ -71,7 +71,7 @@ export function around(mean: number, spread = 0.01): number[] {
 }
 
 export function stage(mean: number, change: Partial<Service> = {}, spread = 0.01): MeasuredStage {
-  return { requestsPerS: estimate(around(mean, spread)), service: service(change) };
+  return { requestsPerS: estimate(around(mean, spread)), service: service(change), otherCores: 0 };
 }
 
 export function findings(
@@ -90,6 +90,7 @@ export function findings(
     intraOpThreads: 1,
     precision: 'fp32',
     protocol: 'http',
+    sloIsGiven: true,
     ...change,
   };
 }

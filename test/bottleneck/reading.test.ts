@@ -43,10 +43,19 @@ it('does not advise what was varied', () => {
 
 it('tells what FP16 does to the outputs', () => {
   const precision = [
-    { model: 'mlp', requests: 32, maxAbsolute: 0.00123, maxRelative: 0.000312, sameLargest: 1 },
+    {
+      model: 'mlp',
+      requests: 32,
+      maxAbsolute: 0.00123,
+      maxRelative: 0.000312,
+      overflowed: 0,
+      sameLargest: 1,
+    },
+    { model: 'wide', requests: 32, maxAbsolute: 0, maxRelative: 0, overflowed: 0.25, sameLargest: 0 },
   ];
   expect(differenceLines({ ...resultOf(null, [run(null)]), precision })).toEqual([
     'mlp: outputs at fp16 differ from those at fp32 by at most 0.0012, 0.031 % of the largest; the largest is the same in 100 % of 32 requests',
+    'wide: outputs at fp16 differ from those at fp32 by at most 0.0, 0 % of the largest; the largest is the same in 0 % of 32 requests; 25.0 % of the numbers are too large for fp16',
   ]);
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Service } from '../../src/bottleneck/stage.js';
 import { decide, type Findings } from '../../src/bottleneck/verdict.js';
 import { estimate } from '../../src/report/statistics.js';
 import { findings, stage } from './fixtures.js';
@@ -121,8 +122,13 @@ it('is the other protocol and more controllers when IO is the narrowest', () => 
 
 describe('why FULL is behind', () => {
   it.each([
-    ['requests failed', { failedShare: 0.06, meanBatch: 2 }, '6.0 % of its requests had no result', 'slo'],
-    ['batches do not fill', { meanBatch: 3 }, 'its batches hold 3.0 requests, 8.0 at', 'slo'],
+    ['requests failed', { failedShare: 0.09, meanBatch: 2 }, '9.0 % of its requests had no result', 'slo'],
+    [
+      'batches do not fill',
+      { failedShare: 0.06, meanBatch: 3 },
+      'its batches hold 3.0 requests, 8.0 at',
+      'slo',
+    ],
     [
       'processors are shared',
       { generator: { busy: 0.5, cores: 0.9 }, server: { busy: 0.5, cores: 3 } },
@@ -136,11 +142,31 @@ describe('why FULL is behind', () => {
       '--protocol',
     ],
     ['the device waits', { deviceBusy: 0.5 }, 'the device is busy for 50.0 %', 'policy.scheduleAhead'],
+    [
+      'the device waits, and batches do not fill',
+      { deviceBusy: 0.5, meanBatch: 3 },
+      'and waits',
+      'policy.scheduleAhead',
+    ],
     ['INFERs take longer', {}, 'an INFER takes longer than by itself', 'runtime.laneThreads'],
   ])('%s', (_, change, reason, knob) => {
     const verdict = decide(findings(5000, 300, 200, { full: stage(200, change) }));
     expect(verdict.reason).toMatch(/^FULL does 200 requests\/s, 33\.3 % less than the device by itself: /);
     expect(verdict.reason).toContain(reason);
     expect(verdict.knobs[0].key).toBe(knob);
+  });
+
+  it('is programs beside it where they take its processors', () => {
+    const used = stage(200, { generator: { busy: 0.5, cores: 0.9 }, server: { busy: 0.5, cores: 1 } });
+    const verdict = decide(findings(5000, 300, 200, { full: { ...used, otherCores: 1.8 } }));
+    expect(verdict.reason).toContain('use 1.9 of 4 processors and other programs 1.8');
+  });
+
+  it('is never an objective that was chosen to have room', () => {
+    const behind = (change: Partial<Service>) =>
+      knobs(findings(5000, 300, 200, { full: stage(200, change), sloIsGiven: false }));
+    expect(behind({ meanBatch: 3 })).toEqual(['--clients']);
+    expect(behind({ failedShare: 0.2 })).toEqual(['policy.latestDelta']);
+    expect(behind({ meanBatch: 3, deviceBusy: 0.3 })).toEqual(['policy.scheduleAhead', '--clients']);
   });
 });

@@ -97,6 +97,7 @@ describe('bench --scaling', () => {
     [['--scaling', 'weak', '--gpus', '1,1'], /--gpus 1,1: a number stands there twice/],
     [['--scaling', 'weak', '--gpus', '1,x'], /--gpus x: write a whole number/],
     [['--scaling', 'weak', '--vary', 'policy.maxBatch=1,2'], /--vary does not go with --scaling/],
+    [['--scaling', 'weak', '--protocol', 'grpc'], /--protocol does not go with --scaling/],
     [['--gpus', '1,2'], /--gpus is for --scaling only/],
     [['--scaling', 'weak'], /name what to scale: --device simulated:PROFILE, --repository DIR/],
     [['--scaling', 'sideways'], /Choices: "strong", "weak", "both"/],

@@ -58,6 +58,7 @@ describe('escapement config', () => {
   it('explains every setting in its help, as serve and worker do', async () => {
     for (const command of ['config', 'serve', 'worker']) {
       const { stdout } = await runCli([command, '--help']);
+      expect(stdout).toMatch(/; in\s+MXNet\s+MXNET_ENGINE_TYPE\n/);
       expect(stdout, command).toMatch(/intraOpThreads +Threads of one INFER on the CPU\. \[1\]/);
       expect(stdout, command).toContain('ESCAPEMENT_INTRA_OP_THREADS');
     }

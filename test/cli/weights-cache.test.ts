@@ -1,5 +1,5 @@
 import { totalmem } from 'node:os';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { weightsCacheBytes } from '../../src/cli/weights-cache.js';
 import { GIB } from '../../src/core/units.js';
 import type { Run } from '../../src/doctor/gpu/run.js';
@@ -25,6 +25,14 @@ describe('the weights cache', () => {
 
   it('shares the memory of the machine among its CPU devices', async () => {
     expect(await weightsCacheBytes(gpus('cpu', 64), null, 0.5)).toBe(Math.floor((totalmem() / 64) * 0.5));
+  });
+
+  it('goes by what its container may have, where that is less than the machine has', async () => {
+    const limit = vi.spyOn(process, 'constrainedMemory').mockReturnValue(GIB);
+    expect(await weightsCacheBytes(gpus('cpu', 2), null, 0.5)).toBe(GIB / 4);
+    limit.mockReturnValue(2 ** 64);
+    expect(await weightsCacheBytes(gpus('cpu', 64), null, 0.5)).toBe(Math.floor((totalmem() / 64) * 0.5));
+    limit.mockRestore();
   });
 
   it('may be as large as the reserve allows, and no larger', async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { type Action, INFER } from '../../src/core/action.js';
 import { Cluster } from '../../src/core/cluster.js';
 import { EscapementError } from '../../src/core/errors.js';
-import { model, models } from './fixtures.js';
+import { action, model, models } from './fixtures.js';
 
 function failure(make: () => unknown): EscapementError {
   try {
@@ -52,8 +53,8 @@ describe('Cluster', () => {
 
   it('learns from measurements of one batch size without touching the others', () => {
     const cluster = new Cluster({ models: models(2), gpus: 1, pages: 10 });
-    cluster.measuredExec(0, 1, 1, 6_000_000, 1);
-    cluster.measuredLoad(0, 9_000_000);
+    cluster.measuredExec(ran(1, 1, 6_000_000));
+    cluster.measuredLoad(ran(0, 0, 9_000_000));
     expect(cluster.execNs(0, 1, 1)).toBe(5_990_000);
     expect([cluster.execNs(0, 1, 0), cluster.execNs(0, 0, 1)]).toEqual([3_000_000, 5_000_000]);
     expect([cluster.loadNs(0), cluster.loadNs(1)]).toEqual([8_990_000, 8_000_000]);
@@ -62,12 +63,32 @@ describe('Cluster', () => {
   it('normalises measurements by the clock of the GPU, and scales estimates to it', () => {
     const cluster = new Cluster({ models: models(1), gpus: 2, pages: 10 });
     // A GPU at half its clock took twice as long: nothing is learnt but the clock.
-    cluster.measuredExec(0, 0, 0, 6_000_000, 0.5);
+    cluster.measuredExec(ran(0, 0, 6_000_000, 0.5));
     expect(cluster.nominalExecNs(0, 0)).toBe(3_000_000);
     expect(cluster.execNs(0, 0, 0)).toBe(6_000_000);
     expect(cluster.execNs(0, 0, 1)).toBe(10_000_000);
     expect(cluster.execNs(1, 0, 0)).toBe(3_000_000);
-    cluster.measuredExec(0, 0, 0, 3_000_000, 1);
+    cluster.measuredExec(ran(0, 0, 3_000_000));
     expect(cluster.execNs(0, 0, 0)).toBe(3_000_000);
   });
+
+  it('forgets what it measured of a model when nothing was measured for a second, if asked to', () => {
+    const cluster = new Cluster({ models: models(2), gpus: 1, pages: 10 });
+    for (const m of [0, 1]) {
+      cluster.measuredExec(ran(m, 0, 90_000_000));
+      cluster.measuredLoad(ran(m, 0, 70_000_000));
+    }
+    expect(cluster.forgetMeasurements(0, 1_069_999_999)).toBe(false);
+    expect(cluster.execNs(0, 0, 0)).toBeGreaterThan(80_000_000);
+    expect(cluster.forgetMeasurements(0, 1_070_000_000)).toBe(true);
+    expect([cluster.execNs(0, 0, 0), cluster.loadNs(0)]).toEqual([3_000_000, 8_000_000]);
+    expect(cluster.execNs(0, 1, 0)).toBeGreaterThan(80_000_000);
+    // Not for each request that asks.
+    expect(cluster.forgetMeasurements(0, 2_069_999_999)).toBe(false);
+  });
 });
+
+/** A LOAD or INFER on GPU 0 that took so long. */
+function ran(modelIndex: number, batchIndex: number, durationNs: number, clock = 1): Action {
+  return Object.assign(action(0, INFER, modelIndex), { batchIndex, beginNs: 0, endNs: durationNs, clock });
+}

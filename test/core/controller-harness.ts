@@ -1,5 +1,5 @@
 import type { Action, ActionKind } from '../../src/core/action.js';
-import { Controller } from '../../src/core/controller.js';
+import { type Admission, Controller } from '../../src/core/controller.js';
 import { type Dispatcher, type Policy, type PolicyContext, REFUSE } from '../../src/core/policy.js';
 import type { Outcome } from '../../src/core/request.js';
 import { models } from './fixtures.js';
@@ -75,8 +75,9 @@ export class ControllerHarness {
   readonly answers: { id: number; outcome: Outcome; nowNs: number }[] = [];
   readonly seen: { readonly kind: ActionKind | 'answer'; readonly action: object | null }[] = [];
 
-  constructor() {
+  constructor(admission: Admission = 'none') {
     this.controller = new Controller({
+      admission,
       cluster: { models: models(4), gpus: 2, pages: 6 },
       defaultSloNs: 100_000_000,
       createPolicy: (context) => {

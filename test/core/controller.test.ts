@@ -9,6 +9,7 @@ import {
   STATUS_LOAD_TOO_LATE,
   STATUS_OK,
 } from '../../src/core/action.js';
+import type { Admission } from '../../src/core/controller.js';
 import { InvariantError } from '../../src/core/invariant.js';
 import {
   OUTCOME_ERROR,
@@ -22,8 +23,8 @@ import { ControllerHarness } from './controller-harness.js';
 const MS = 1_000_000;
 
 /** A harness whose model 0 is warm on GPU 0, at 10 ms. */
-function warm(): ControllerHarness {
-  const harness = new ControllerHarness();
+function warm(admission: Admission = 'none'): ControllerHarness {
+  const harness = new ControllerHarness(admission);
   harness.policy.onSchedule = (nowNs, dispatch) => dispatch.load(0, 0, nowNs, nowNs + MS, nowNs);
   harness.controller.step(0);
   harness.policy.onSchedule = () => {};
@@ -323,5 +324,29 @@ describe('Controller: ABORT', () => {
     harness.finish(STATUS_ABORTED, 10 * MS, 60 * MS + 1);
     harness.controller.step(60 * MS + 1);
     expect(harness.answers).toEqual([{ id: 0, outcome: OUTCOME_TIMEOUT, nowNs: 60 * MS + 1 }]);
+  });
+});
+
+describe('Controller: admission by prediction', () => {
+  it('does not shut a model out for good after one slow INFER', () => {
+    const harness = warm('predict');
+    harness.policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
+    const ask = (atNs: number) => {
+      harness.controller.offer(0, atNs, 50 * MS, 0);
+      harness.controller.step(atNs);
+    };
+    ask(10 * MS);
+    harness.finish(STATUS_OK, 10 * MS, 90 * MS);
+    ask(100 * MS);
+    ask(1089 * MS);
+    expect(harness.answers.map(({ outcome }) => outcome)).toEqual([
+      OUTCOME_LATE,
+      OUTCOME_REJECTED,
+      OUTCOME_REJECTED,
+    ]);
+    ask(1090 * MS);
+    harness.finish(STATUS_OK, 1090 * MS, 1093 * MS);
+    harness.controller.step(1093 * MS);
+    expect(harness.answers[3]).toEqual({ id: 3, outcome: OUTCOME_OK, nowNs: 1093 * MS });
   });
 });

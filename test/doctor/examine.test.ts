@@ -5,6 +5,7 @@ import { type ExamineOptions, examine, type Trials } from '../../src/doctor/exam
 import type { DoctorReport } from '../../src/doctor/report.js';
 import type { Provider } from '../../src/live/device.js';
 import { CONTAINER, LAPTOP, MAC, type Recorded, recordedHost, SERVER } from './hosts.js';
+import { PERSISTENCE } from './reports.js';
 
 const WAITS = { runs: 600, minMs: 0, medianMs: 0.001, p90Ms: 0.01, p99Ms: 0.1, maxMs: 0.2 };
 
@@ -101,6 +102,18 @@ it('lets the checks of GPUs look at their memory where cuda is asked for', async
   expect(checks.some(({ id }) => id.startsWith('memory.'))).toBe(false);
   // The provider that was asked for does not work.
   expect(ok).toBe(false);
+});
+
+it('does not fail a worker on the processor for its GPUs', async () => {
+  const gpus = async () => [PERSISTENCE];
+  const on = (device: Provider) =>
+    examineAs(SERVER, { device }, { ...trials('cpu', 'webgpu', 'cuda'), gpus });
+  const cpu = await on('cpu');
+  expect(cpu).toMatchObject({ ok: true, totals: { advice: { failed: 1 } } });
+  for (const device of ['webgpu', 'cuda'] as const) {
+    const { checks } = await on(device);
+    expect(checks.find(({ id }) => id === PERSISTENCE.id)).toMatchObject({ required: true });
+  }
 });
 
 it('knows a container, and skips what a Mac does not have', async () => {

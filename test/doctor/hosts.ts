@@ -23,6 +23,7 @@ export function recordedHost({
     nodeVersion,
     env,
     isGlibc,
+    availableBytes: availableBytes(files['/proc/meminfo'] ?? ''),
     read: (path) => files[path] ?? null,
     list: (path) => [
       ...new Set(
@@ -32,6 +33,11 @@ export function recordedHost({
       ),
     ],
   };
+}
+
+function availableBytes(meminfo: string): number | null {
+  const kib = /^MemAvailable: +(\d+) kB$/m.exec(meminfo)?.[1];
+  return kib === undefined ? null : Number(kib) * 1024;
 }
 
 /** /proc/self/limits as Linux writes it. */
@@ -76,7 +82,6 @@ export const LAPTOP = {
     '/proc/sys/vm/max_map_count': '65530\n',
     '/proc/meminfo': 'MemTotal:       16000000 kB\nMemAvailable:   4194304 kB\n',
     '/run/systemd/system/x': '',
-    '/etc/default/grub.d/x.cfg': '',
     ...cpus(8, 'powersave'),
     '/sys/devices/system/cpu/isolated': '\n',
     '/sys/devices/system/cpu/smt/control': 'on\n',

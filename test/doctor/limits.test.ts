@@ -39,6 +39,14 @@ it('mends limits for every user, root too, and says when that counts', () => {
   });
 });
 
+it.each<Record<string, string>>([{ container: 'lxc' }, { KUBERNETES_SERVICE_HOST: '10.0.0.1' }])(
+  'knows a container by %j, where no file tells',
+  (env) => {
+    const { mend } = find(limitsChecks(recordedHost({ ...LAPTOP, env })), 'limits.locked-memory');
+    expect(mend?.note).toBe('start the container with --ulimit memlock=-1');
+  },
+);
+
 it('names the flag of a container, where logins do not count', () => {
   const { mend } = find(limitsChecks(recordedHost(CONTAINER)), 'limits.locked-memory');
   expect(mend).toMatchObject({ commands: [], note: 'start the container with --ulimit memlock=-1' });

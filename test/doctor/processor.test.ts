@@ -50,10 +50,17 @@ it('makes settings last where systemd applies them at the start, and says so whe
   });
   const { '/run/systemd/system/x': _, ...files } = LAPTOP.files;
   expect(mend({ files })).toEqual({
-    commands: [`for file in ${path}; do echo performance > "$file"; done`],
+    commands: [`echo performance | tee ${path} > /dev/null`],
     asUser: false,
     lostAtReboot: true,
   });
+});
+
+it('keeps of a setting that is well what a reboot undoes, and only that', () => {
+  const { '/run/systemd/system/x': _, ...files } = SERVER.files;
+  const mends = (host: object) => processorChecks(recordedHost(host)).map(({ mend }) => mend?.lostAtReboot);
+  expect(mends(SERVER)).toEqual([undefined, undefined, undefined, undefined]);
+  expect(mends({ files })).toEqual([true, true, true, undefined]);
 });
 
 it.each([
@@ -65,18 +72,26 @@ it.each([
   expect(find(processorChecks(recordedHost({ files })), 'processor.smt')).toMatchObject({ status, found });
 });
 
-it('isolates all processors but two, by the boot loader where it knows how', () => {
-  const kernel = 'isolcpus=2-7 nohz_full=2-7 rcu_nocbs=2-7';
+it('sets aside all processors but two, by systemd where that runs the machine', () => {
   const isolated = (host: object) => find(processorChecks(recordedHost(host)), 'processor.isolated');
   expect(isolated(LAPTOP).mend?.commands).toEqual([
-    `echo 'GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX ${kernel}"' > /etc/default/grub.d/escapement.cfg`,
-    'update-grub',
+    'systemctl set-property init.scope AllowedCPUs=0-1',
+    'systemctl set-property system.slice AllowedCPUs=0-1',
+    'systemctl set-property user.slice AllowedCPUs=0-1',
   ]);
-  const { '/etc/default/grub.d/x.cfg': _, ...files } = LAPTOP.files;
-  expect(isolated({ files }).mend).toMatchObject({ commands: [], note: expect.stringContaining(kernel) });
+  const { '/run/systemd/system/x': _, ...files } = LAPTOP.files;
+  expect(isolated({ files }).mend).toMatchObject({
+    commands: [],
+    note: expect.stringContaining('taskset -c 2-7'),
+  });
   const two = { [`${CPU}/cpu0/online`]: '1', [`${CPU}/cpu1/online`]: '1', [`${CPU}/isolated`]: '\n' };
   expect(isolated({ files: two })).toMatchObject({
     status: 'skipped',
     found: '2 are too few to set some aside',
   });
+  const slice = (cpus: string) => ({
+    files: { ...LAPTOP.files, '/sys/fs/cgroup/system.slice/cpuset.cpus': `${cpus}\n` },
+  });
+  expect(isolated(slice('0-1'))).toMatchObject({ status: 'ok', found: 'services keep to 0-1' });
+  expect(isolated(slice('0-7')).status).toBe('failed');
 });

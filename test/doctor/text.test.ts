@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { Check } from '../../src/doctor/check.js';
 import { reportText } from '../../src/doctor/text.js';
 import { LAPTOP, SERVER } from './hosts.js';
 import { PERSISTENCE, reportOf } from './reports.js';
@@ -56,7 +57,37 @@ GPUs
     note         lost at the next reboot
 `);
   expect(text).toMatch(/\n6 of 6 required checks failed; 4 of 4 pieces of advice not followed; /);
-  expect(text).toContain('\nTo be repeated after every reboot: GPU 0: persistence mode.\n');
+  expect(text).toContain(
+    '\nTo be repeated after every reboot, unless something sets it at every start: GPU\n0: persistence mode.\n',
+  );
+});
+
+it('shows what came out alike on several GPUs once, with the commands of all', () => {
+  const of = (gpu: number, more: Partial<Check> = {}): Check => ({
+    ...PERSISTENCE,
+    id: `gpu.${gpu}.persistence`,
+    title: `GPU ${gpu} persistence mode`,
+    mend: { commands: [`nvidia-smi -i ${gpu} -pm 1`], asUser: false, lostAtReboot: true },
+    ...more,
+  });
+  // What is asked of each GPU stays together.
+  const ECC = of(0, { id: 'gpu.0.ecc', title: 'GPU 0 ECC', status: 'ok', found: 'off', mend: null });
+  const on = { status: 'ok', found: 'Enabled' } as const;
+  const text = reportText(reportOf(SERVER, of(0), ECC, of(1, on), of(2), of(3), of(4, on)), PLAIN);
+  expect(text).toContain(`
+GPUs
+  ✘ GPUs 0, 2-3 persistence mode: Disabled
+    wanted       Enabled
+    why          Otherwise the driver forgets its settings.
+    as root      nvidia-smi -i 0 -pm 1
+                 nvidia-smi -i 2 -pm 1
+                 nvidia-smi -i 3 -pm 1
+    note         lost at the next reboot
+  ✔ GPUs 1, 4 persistence mode: Enabled
+  ✔ GPU 0 ECC: off
+
+3 of 11 required checks failed;`);
+  expect(text.replaceAll('\n', ' ')).toContain('at every start: GPUs 0-4 persistence mode. ');
 });
 
 it('breaks everything but commands at the width', () => {

@@ -87,17 +87,38 @@ describe('top on a terminal', () => {
     await ended;
   });
 
-  it.each([
-    ['SIGTERM', () => process.emit('SIGTERM')],
-    ['SIGHUP', () => process.emit('SIGHUP')],
-  ])('leaves the terminal as it was at %s', async (_, kill) => {
+  it('leaves the terminal as it was at SIGTERM', async () => {
     const body = JSON.stringify(clusterStatus(1, 1));
     const { url } = await statusServer(() => ({ status: 200, body }));
     const { terminal, ended, shows } = started(url);
     await shows('ready');
-    kill();
+    process.emit('SIGTERM');
     await ended;
     expect(terminal.written.endsWith(LEAVE)).toBe(true);
+  });
+
+  it.each([
+    ['SIGHUP tells', () => process.emit('SIGHUP')],
+    ['its input ends', ({ input }: FakeTerminal) => input.emit('end')],
+    ['its input fails', ({ input }: FakeTerminal) => input.emit('error', new Error('EIO'))],
+  ])('ends by SIGHUP where the terminal has gone, as %s', async (_, hangUp) => {
+    // The process would not outlive it.
+    const kill = vi.spyOn(process, 'kill').mockReturnValue(true);
+    try {
+      const body = JSON.stringify(clusterStatus(1, 1));
+      const { url } = await statusServer(() => ({ status: 200, body }));
+      const before = listeners();
+      const { terminal, ended, shows } = started(url);
+      await shows('ready');
+      hangUp(terminal);
+      await ended;
+      expect(kill.mock.calls).toEqual([[process.pid, 'SIGHUP']]);
+      // Without a listener the signal does what it does by default.
+      expect(listeners()).toEqual(before);
+      expect(terminal.written.endsWith(LEAVE)).toBe(true);
+    } finally {
+      kill.mockRestore();
+    }
   });
 
   it('leaves the terminal as it was after a mistake of its own', async () => {

@@ -183,6 +183,15 @@ describe('the model table', () => {
     );
   });
 
+  it('shows all of the help in 80×24, however many lines the header has', () => {
+    const status = clusterStatus(1, 1);
+    const totals = Object.fromEntries(Object.keys(status.requests.totals).map((name) => [name, 1e12]));
+    const shown = feed({ ...status, requests: { ...status.requests, totals } });
+    const help = screen(shown, [80, 24], { help: true });
+    expect(help[0]).toMatch(/^escapement clockwork on gpu-17/);
+    expect(help.join('\n')).toContain('moving averages');
+  });
+
   it('has a column for each thing that the help explains', () => {
     const help = screen(feed(clusterStatus(1, 1)), [80, 24], { help: true }).join('\n');
     expect(help).toContain('moving averages');

@@ -13,12 +13,12 @@ const MOST_SAID_CHARS = 2000;
 
 /**
  * A process that plays one role of a benchmark. It ends when it is told to, and whenever this process ends. One
- * question at a time. Questions reject with the coded error that the child reports, and with what it said last when
- * it dies.
+ * question at a time. Questions reject with the coded error that the child reports, and like `death` when it dies.
  */
 export class BenchChild {
   private readonly child: ChildProcess;
-  private readonly exited: Promise<void>;
+  /** Rejects when it has ended: `E_SERVER` where it was killed, otherwise with what it said last. */
+  readonly death: Promise<never>;
   private said = '';
   private settle: { resolve(answer: Answer): void; reject(error: Error): void } | null = null;
 
@@ -34,14 +34,17 @@ export class BenchChild {
     this.child.on('message', (answer: Answer) => this.take(answer));
     const kill = () => this.child.kill('SIGKILL');
     process.on('exit', kill);
-    this.exited = new Promise((resolve) => {
+    this.death = new Promise((_resolve, reject) => {
       this.child.once('close', (status, signal) => {
         process.off('exit', kill);
-        this.settle?.reject(this.death(status, signal));
+        const end = this.endOf(status, signal);
+        this.settle?.reject(end);
         this.settle = null;
-        resolve();
+        reject(end);
       });
     });
+    // Whom nobody asks anything may die unseen.
+    this.death.catch(() => {});
   }
 
   /** Resolves with the child when it is ready, and the ports that it listens on. */
@@ -74,7 +77,7 @@ export class BenchChild {
   /** Ends it at once: nothing that it does is needed any more. */
   async stop(): Promise<void> {
     this.child.kill('SIGKILL');
-    await this.exited;
+    await this.death.catch(() => {});
   }
 
   private ask(order: Order): Promise<Answer> {
@@ -94,8 +97,12 @@ export class BenchChild {
     else settle?.resolve(answer);
   }
 
-  private death(status: number | null, signal: NodeJS.Signals | null): Error {
-    const end = signal === null ? `with status ${status}` : `by ${signal}`;
-    return new Error(`the ${this.role} process ended ${end}: ${this.said.trim() || 'it said nothing'}`);
+  private endOf(status: number | null, signal: NodeJS.Signals | null): Error {
+    const said = this.said.trim() || 'it said nothing';
+    if (signal === null) return new Error(`the ${this.role} process ended with status ${status}: ${said}`);
+    return new EscapementError(
+      'E_SERVER',
+      `the ${this.role} process was ended by ${signal}: look whether memory was short (${said})`,
+    );
   }
 }

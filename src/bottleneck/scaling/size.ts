@@ -1,5 +1,5 @@
 import { NS_PER_S } from '../../core/units.js';
-import { bestBatch, objectiveNs } from '../subject.js';
+import { bestBatch, clientsOfBatches, objectiveNs, requestNs } from '../subject.js';
 import { type ScalingSubject, withCopies } from './subject.js';
 
 /** `strong`: the same work for any number of GPUs; `weak`: as much for each GPU. */
@@ -28,8 +28,6 @@ export interface WorkOptions {
   readonly clients: number | null;
 }
 
-/** One batch of each model runs, and another gathers meanwhile. */
-const BATCHES_OF_CLIENTS = 2;
 /** Warm-up lasts at least so long, so that models get to the GPUs that will run them. */
 const LEAST_WARM_UP_S = 1;
 
@@ -42,7 +40,7 @@ export function sizeWork(
   const most = gpus[gpus.length - 1];
   const batches = subject.models.map(({ spec }) => bestBatch(spec, subject.settings));
   const perGpuRps = NS_PER_S / requestNs(subject, batches);
-  const clientsOfCopy = BATCHES_OF_CLIENTS * requestsInBatches(subject, batches);
+  const clientsOfCopy = clientsOfBatches(subject, batches);
   return gpus.map((count) => {
     const share = mode === 'strong' ? most : count;
     const all = clients === null ? clientsOfCopy * share : mode === 'strong' ? clients : clients * count;
@@ -57,16 +55,4 @@ export function sizeWork(
       warmUpRequests: Math.max(2 * all, Math.ceil(perGpuRps * count * Math.max(LEAST_WARM_UP_S, seconds))),
     };
   });
-}
-
-/** EXEC time of a request in the best batch of its model, on average over the mix. */
-function requestNs({ models, mix }: ScalingSubject, batches: readonly number[]): number {
-  return models.reduce((sum, { spec }, m) => {
-    const at = batches[m];
-    return sum + (mix[m] * spec.execNs[at]) / spec.batchSizes[at];
-  }, 0);
-}
-
-function requestsInBatches({ models, mix }: ScalingSubject, batches: readonly number[]): number {
-  return models.reduce((sum, { spec }, m) => sum + (mix[m] > 0 ? spec.batchSizes[batches[m]] : 0), 0);
 }

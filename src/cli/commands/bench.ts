@@ -77,13 +77,8 @@ export function benchCommand(cli: Argv): void {
         return;
       }
       const { benchText } = await import('../../bottleneck/text.js');
-      const result = await measure(args);
-      if (args.out !== undefined) {
-        const { writeBench } = await import('../../bottleneck/write.js');
-        await writeBench(result, args.out);
-      }
-      process.stdout.write(args.json ? `${JSON.stringify(result)}\n` : benchText(result, terminalWidth()));
-      if (args.out !== undefined && !args.json) process.stdout.write(`\nreport: ${args.out}/bench.html\n`);
+      const { writeBench } = await import('../../bottleneck/write.js');
+      await tell(await measure(args), args, benchText, writeBench);
     },
   );
 }
@@ -128,20 +123,31 @@ async function measure(args: BenchArgs): Promise<BenchResult> {
 async function scale(args: ScaleArgs, mode: NonNullable<ScalingArgs['scaling']>): Promise<void> {
   const seconds = positiveSeconds(args.seconds);
   const result = await attended(args.quiet, (attendant) => benchScaling(args, mode, seconds, attendant));
-  if (args.out !== undefined) {
-    const { writeScaling } = await import('../../bottleneck/scaling/write.js');
-    await writeScaling(result, args.out);
-  }
   const { scalingText } = await import('../../bottleneck/scaling/text.js');
-  process.stdout.write(args.json ? `${JSON.stringify(result)}\n` : scalingText(result, terminalWidth()));
-  if (args.out !== undefined && !args.json) process.stdout.write(`\nreport: ${args.out}/scaling.html\n`);
+  const { writeScaling } = await import('../../bottleneck/scaling/write.js');
+  await tell(result, args, scalingText, writeScaling);
 }
 
-interface ScaleArgs extends ScalingArgs {
+interface ScaleArgs extends ScalingArgs, OutputArgs {
   readonly seconds: string;
+  readonly quiet: boolean;
+}
+
+interface OutputArgs {
   readonly json: boolean;
   readonly out: string | undefined;
-  readonly quiet: boolean;
+}
+
+/** Prints a result, and writes it where a folder is named. */
+async function tell<Result>(
+  result: Result,
+  { json, out }: OutputArgs,
+  textOf: (result: Result, columns: number) => string,
+  write: (result: Result, dir: string) => Promise<string>,
+): Promise<void> {
+  const page = out === undefined ? null : await write(result, out);
+  process.stdout.write(json ? `${JSON.stringify(result)}\n` : textOf(result, terminalWidth()));
+  if (page !== null && !json) process.stdout.write(`\nreport: ${page}\n`);
 }
 
 /** Runs something long: tells how far it is, and ends at Ctrl-C. */

@@ -103,7 +103,10 @@ function aboutClock({ played, deviceErrors = [], wakeLatenessNs = [] }: Partial<
 /** Where the timeline is. The folder that it was written to has another name until the run is over. */
 function aboutProfile({ profile = null }: Partial<LiveResult>, out: string | undefined): string {
   if (profile === null) return '';
-  const { file, seconds, dropped } = profile;
+  const { file, seconds, dropped, problems } = profile;
   const path = out === undefined ? file : join(out, basename(file));
-  return `live: ${seconds.toFixed(1)} s were recorded in ${path}${dropped === 0 ? '' : `, without ${dropped} events`}\n`;
+  return [
+    `live: ${seconds.toFixed(1)} s were recorded in ${path}${dropped === 0 ? '' : `, without ${dropped} events`}\n`,
+    ...problems.map((problem) => `live: without operators of ${problem}\n`),
+  ].join('');
 }

@@ -21,7 +21,7 @@ export function serveCommand(cli: Argv): void {
       const say = (what: string) => process.stderr.write(`serve: ${what}\n`);
       await runServer('server', args, async ({ runtime }) => {
         const machine = await startMachine(await machineOptions(args, runtime, say));
-        return { links: [new LocalWorker(machine)], close: () => machine.close() };
+        return { links: [new LocalWorker(machine, say)], close: () => machine.close() };
       });
     },
   );

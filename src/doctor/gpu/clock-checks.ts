@@ -1,6 +1,6 @@
 import type { Check } from '../check.js';
 import { told, toldNumber, untold } from './fields.js';
-import { type Finding, gpuCheck, type Subject, setting } from './gpu-check.js';
+import { type Finding, gpuCheck, isSet, type Subject, setting } from './gpu-check.js';
 import type { GpuFacts } from './query.js';
 
 /** Auto boost, application clocks and locked clocks: three ways of one clock moving. */
@@ -19,12 +19,9 @@ function autoBoost(gpu: GpuFacts): Check {
   if (gpu.autoBoost === null) {
     return gpuCheck(gpu, subject, { status: 'skipped', found: 'this GPU has no such setting' });
   }
-  if (!gpu.autoBoost) return gpuCheck(gpu, subject, { status: 'ok', found: 'off' });
-  return gpuCheck(gpu, subject, {
-    status: 'failed',
-    found: 'on',
-    mend: setting(gpu, '--auto-boost-default=0'),
-  });
+  const mend = setting(gpu, '--auto-boost-default=0');
+  if (!gpu.autoBoost) return gpuCheck(gpu, subject, isSet('off', mend));
+  return gpuCheck(gpu, subject, { status: 'failed', found: 'on', mend });
 }
 
 function applicationClocks(gpu: GpuFacts): Check {
@@ -50,11 +47,15 @@ function applicationClocks(gpu: GpuFacts): Check {
     const why = `${found}; this driver does not list the supported clocks`;
     return gpuCheck(gpu, subject, { status: 'skipped', found: why });
   }
-  if (memoryMhz >= highest.memoryMhz && graphicsMhz >= highest.graphicsMhz) {
-    return gpuCheck(gpu, subject, { status: 'ok', found });
-  }
   const mend = setting(gpu, `-ac ${highest.memoryMhz},${highest.graphicsMhz}`);
-  return gpuCheck(gpu, subject, { status: 'failed', found, mend });
+  if (memoryMhz < highest.memoryMhz || graphicsMhz < highest.graphicsMhz) {
+    return gpuCheck(gpu, subject, { status: 'failed', found, mend });
+  }
+  // New GPUs come with them as high as they go, and a reboot restores that.
+  const byDefault =
+    toldNumber(row, 'defaultApplicationsMemoryMhz') === memoryMhz &&
+    toldNumber(row, 'defaultApplicationsGraphicsMhz') === graphicsMhz;
+  return gpuCheck(gpu, subject, byDefault ? { status: 'ok', found } : isSet(found, mend));
 }
 
 function lockedClocks(gpu: GpuFacts): Check {
@@ -95,11 +96,9 @@ function judgeLock(gpu: GpuFacts, highestMhz: number | null): Finding {
       found: `${nowMhz} MHz, but it is in use: look again when nothing runs on it`,
     };
   }
-  if (nowMhz >= HELD_SHARE * highestMhz) {
-    return { status: 'ok', found: `${nowMhz} MHz while nothing runs` };
-  }
   const mend = setting(gpu, `-lgc ${highestMhz},${highestMhz}`);
-  return { status: 'failed', found: `${nowMhz} MHz while nothing runs`, mend };
+  const found = `${nowMhz} MHz while nothing runs`;
+  return nowMhz >= HELD_SHARE * highestMhz ? isSet(found, mend) : { status: 'failed', found, mend };
 }
 
 /** Of drivers too old to say the generation, only Kepler and Maxwell are known: they have auto boost. */

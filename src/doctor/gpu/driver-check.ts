@@ -7,15 +7,16 @@ const NOT_LOADED = 9;
 
 /** Whether the driver answers at all; without it there is nothing else to check. */
 export function driverCheck(answer: Answer, cudaWanted: boolean): Check {
+  const status = statusOf(answer, cudaWanted);
   return {
     id: 'gpu.driver',
     title: 'NVIDIA driver',
-    status: statusOf(answer, cudaWanted),
+    status,
     requiredFor: ['worker'],
     found: foundIn(answer),
     wanted: cudaWanted ? 'answers, with a GPU' : 'answers, where there is one',
     why: 'A driver that hangs or fails does the same to every model on its GPUs.',
-    mend: mendOf(answer),
+    mend: status === 'failed' ? mendOf(answer) : null,
   };
 }
 
@@ -50,6 +51,10 @@ function foundIn(answer: Answer): string {
 }
 
 function mendOf(answer: Answer): Mend | null {
+  if (answer.kind === 'missing') return byHand('install the driver: https://www.nvidia.com/drivers');
+  if (answer.kind === 'timed-out') {
+    return byHand('restart the machine; if it hangs again, dmesg | grep -i xid says which GPU fails');
+  }
   if (answer.kind !== 'failed') return null;
   if (/version mismatch/i.test(answer.message)) {
     return byHand('restart the machine: the driver was updated under the one that is running');

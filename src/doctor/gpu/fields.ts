@@ -19,6 +19,8 @@ export const FIELDS = {
   maxGraphicsMhz: ['clocks.max.graphics'],
   applicationsGraphicsMhz: ['clocks.applications.graphics'],
   applicationsMemoryMhz: ['clocks.applications.memory'],
+  defaultApplicationsGraphicsMhz: ['clocks.default_applications.graphics'],
+  defaultApplicationsMemoryMhz: ['clocks.default_applications.memory'],
   utilizationPercent: ['utilization.gpu'],
   eccMode: ['ecc.mode.current'],
   eccCorrected: ['ecc.errors.corrected.volatile.total'],

@@ -5,7 +5,7 @@ import type { GpuFacts } from './query.js';
 export interface Finding {
   readonly status: CheckStatus;
   readonly found: string;
-  /** Only of a failure. */
+  /** Of a failure, or of a setting that a reboot undoes. */
   readonly mend?: Mend | null;
 }
 
@@ -27,6 +27,11 @@ export function gpuCheck(gpu: GpuFacts, subject: Subject, finding: Finding): Che
     why,
     mend: finding.mend ?? null,
   };
+}
+
+/** A setting that is as wanted: a reboot would undo it, so that what set it has to be repeated then. */
+export function isSet(found: string, mend: Mend): Finding {
+  return { status: 'ok', found, mend };
 }
 
 /** `nvidia-smi` with such flags for that GPU. The driver forgets its settings when it is unloaded. */

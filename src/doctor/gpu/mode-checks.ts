@@ -1,6 +1,6 @@
 import type { Check } from '../check.js';
 import { told, untold } from './fields.js';
-import { gpuCheck, type Subject, setting } from './gpu-check.js';
+import { gpuCheck, isSet, type Subject, setting } from './gpu-check.js';
 import type { GpuFacts } from './query.js';
 
 /** Persistence mode, compute mode, and MIG where it is on. */
@@ -21,9 +21,10 @@ function persistence(gpu: GpuFacts): Check {
   const mode = told(gpu.row, 'persistence');
   if (mode === null)
     return gpuCheck(gpu, subject, { status: 'skipped', found: untold(gpu.row, 'persistence') });
-  if (mode === 'Enabled') return gpuCheck(gpu, subject, { status: 'ok', found: mode });
   const note = 'nvidia-persistenced, started at boot, enables it every time';
-  return gpuCheck(gpu, subject, { status: 'failed', found: mode, mend: { ...setting(gpu, '-pm 1'), note } });
+  const mend = { ...setting(gpu, '-pm 1'), note };
+  if (mode === 'Enabled') return gpuCheck(gpu, subject, isSet(mode, mend));
+  return gpuCheck(gpu, subject, { status: 'failed', found: mode, mend });
 }
 
 function computeMode(gpu: GpuFacts): Check {
@@ -38,12 +39,9 @@ function computeMode(gpu: GpuFacts): Check {
   };
   if (mode === null)
     return gpuCheck(gpu, subject, { status: 'skipped', found: untold(gpu.row, 'computeMode') });
-  if (mode === subject.wanted) return gpuCheck(gpu, subject, { status: 'ok', found: mode });
-  return gpuCheck(gpu, subject, {
-    status: 'failed',
-    found: mode,
-    mend: setting(gpu, '-c EXCLUSIVE_PROCESS'),
-  });
+  const mend = setting(gpu, '-c EXCLUSIVE_PROCESS');
+  if (mode === subject.wanted) return gpuCheck(gpu, subject, isSet(mode, mend));
+  return gpuCheck(gpu, subject, { status: 'failed', found: mode, mend });
 }
 
 function mig(gpu: GpuFacts): Check[] {

@@ -3,6 +3,7 @@ import { type Check, type Mend, ROLES } from '../check.js';
 import type { Host } from '../host.js';
 import { advise, judged, type Question, skipped } from '../verdict.js';
 import type { Probe } from './probe.js';
+import { rebuildCommand } from './rebuild.js';
 
 /** Oldest release that escapement is tested on. */
 const NODE_WANTED = [20, 19] as const;
@@ -39,10 +40,9 @@ function onnxruntimeCheck(probes: readonly Probe[]): Check {
   if (works !== undefined) return judged(question, true, works.onnxruntime);
   const reason = probes.find(({ provider }) => provider === 'cpu');
   return judged(question, false, reason?.outcome === 'fails' ? reason.reason : 'runs nowhere', {
-    commands: ['npm rebuild onnxruntime-node'],
+    commands: [rebuildCommand()],
     asUser: true,
     lostAtReboot: false,
-    note: 'in the folder in which escapement is installed',
   });
 }
 
@@ -71,10 +71,10 @@ const MENDS: Readonly<Record<Provider, Mend>> = {
     note: "for NVIDIA the Vulkan driver comes with NVIDIA's own",
   },
   cuda: {
-    commands: ['ONNXRUNTIME_NODE_INSTALL=cuda12 npm rebuild onnxruntime-node'],
+    commands: [rebuildCommand('ONNXRUNTIME_NODE_INSTALL=cuda12')],
     asUser: true,
     lostAtReboot: false,
-    note: 'in the folder in which escapement is installed, on Linux x64 with CUDA 12 and cuDNN 9',
+    note: 'on Linux x64 with CUDA 12 and cuDNN 9, which are not part of it',
   },
   dml: advise('it is there on Windows only'),
   coreml: advise('it is there on macOS only'),

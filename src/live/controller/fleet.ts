@@ -1,7 +1,7 @@
 import { EscapementError } from '../../core/errors.js';
 import { NS_PER_MS } from '../../core/units.js';
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
-import { mergeProfiles, type OperatorProfile } from '../profiler/operator-profile.js';
+import { type FleetProfile, mergeProfiles, NO_OPERATORS } from '../profiler/operator-profile.js';
 import type { WorkerLink } from '../worker-link.js';
 import { clusterOfWorkers, type WorkerCluster, whyDifferent } from './cluster-of-workers.js';
 
@@ -34,6 +34,8 @@ export class Fleet {
   private events: FleetEvents | null = null;
   /** Operators are recorded. */
   private recording = false;
+  /** Who went down meanwhile, and why. */
+  private lost: string[] = [];
   private memberCameUp: () => void = () => {};
 
   constructor(links: readonly WorkerLink[]) {
@@ -122,14 +124,21 @@ export class Fleet {
 
   /** Records the operators of INFERs from now on, also on workers that come up later. Does nothing while it records. */
   startProfile(): void {
+    if (!this.recording) this.lost = [];
     this.recording = true;
     for (const { link } of this.members) link.startProfile();
   }
 
-  /** What all workers have recorded, by the controller's clock; nothing of those that went down meanwhile. */
-  async stopProfile(): Promise<OperatorProfile> {
+  /** What all workers have recorded, by the controller's clock. Never rejects: one that fails does not cost the others'. */
+  async stopProfile(): Promise<FleetProfile> {
     this.recording = false;
-    return mergeProfiles(await Promise.all(this.members.map(({ link }) => link.stopProfile())));
+    const problems = this.lost;
+    const stop = ({ link }: Member) =>
+      link.stopProfile().catch((error: Error) => {
+        problems.push(`${link.name}: ${error.message}`);
+        return NO_OPERATORS;
+      });
+    return { ...mergeProfiles(await Promise.all(this.members.map(stop))), problems };
   }
 
   async close(): Promise<void> {
@@ -176,6 +185,7 @@ export class Fleet {
     const first = member.firstGpu;
     const gpus = local === null ? (member.description?.gpus.map((_, i) => first + i) ?? []) : [first + local];
     if (local === null) member.state = null;
+    if (this.recording) this.lost.push(`${member.link.name} went down: ${reason}`);
     this.events?.worker(member.link.name, false, `is down: ${reason}`);
     for (const gpu of gpus) {
       if (this.isUp[gpu] !== true) continue;

@@ -19,6 +19,12 @@ export interface OperatorProfile {
   readonly dropped: number;
 }
 
+/** The same of all workers that a controller drives. */
+export interface FleetProfile extends OperatorProfile {
+  /** Whose operators are lost, or some of them, and why. */
+  readonly problems: readonly string[];
+}
+
 export const NO_OPERATORS: OperatorProfile = { operators: [], dropped: 0 };
 
 export function mergeProfiles(profiles: readonly OperatorProfile[]): OperatorProfile {

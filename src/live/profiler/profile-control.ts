@@ -10,6 +10,8 @@ export interface WrittenProfile {
   readonly events: number;
   /** Events that were left out, because there were too many. */
   readonly dropped: number;
+  /** Whose operators are lost, or some of them, and why. */
+  readonly problems: readonly string[];
 }
 
 /** Starts and stops recording on a running server: by a signal, over HTTP, or from its start on. */

@@ -1,6 +1,6 @@
 import { NS_PER_S } from '../../core/units.js';
 import type { TraceFacts } from '../../metrics/trace-file.js';
-import { NO_OPERATORS, type OperatorProfile } from './operator-profile.js';
+import type { FleetProfile } from './operator-profile.js';
 import type { ProfileControl, ProfileMode, WrittenProfile } from './profile-control.js';
 import type { Recorder } from './recorder.js';
 import type { Recording } from './recording.js';
@@ -12,7 +12,7 @@ export const LONGEST_S = 60;
 export interface ProfilerOptions {
   readonly recorder: Recorder;
   /** Records what onnxruntime does on the workers; times are those of `nowNs`. */
-  readonly fleet: { startProfile(): void; stopProfile(): Promise<OperatorProfile> };
+  readonly fleet: { startProfile(): void; stopProfile(): Promise<FleetProfile> };
   /** The controller's clock. */
   readonly nowNs: () => number;
   readonly models: readonly string[];
@@ -74,13 +74,9 @@ export class Profiler implements ProfileControl {
     const untilNs = nowNs();
     const recording = recorder.end();
     if (recording === null) return null;
-    let operatorProblem = '';
-    const profile = await fleet.stopProfile().catch((error: Error) => {
-      operatorProblem = error.message;
-      return NO_OPERATORS;
-    });
+    const profile = await fleet.stopProfile();
     try {
-      const written = await this.write(recording, untilNs, profile, operatorProblem);
+      const written = await this.write(recording, untilNs, profile);
       events.written(written);
       return written;
     } catch (error) {
@@ -92,8 +88,7 @@ export class Profiler implements ProfileControl {
   private async write(
     recording: Recording,
     untilNs: number,
-    { operators, dropped: droppedOperators }: OperatorProfile,
-    operatorProblem: string,
+    { operators, dropped: droppedOperators, problems }: FleetProfile,
   ): Promise<WrittenProfile> {
     const { models, gpus, facts } = this.options;
     const { path } = this;
@@ -105,9 +100,8 @@ export class Profiler implements ProfileControl {
       seconds,
       droppedEvents: recording.dropped,
       droppedOperators,
-      // Half of a timeline is better than none.
-      ...(operatorProblem === '' ? {} : { operatorProblem }),
+      ...(problems.length === 0 ? {} : { problems: problems.join('; ') }),
     });
-    return { file: path, seconds, events, dropped: recording.dropped + droppedOperators };
+    return { file: path, seconds, events, dropped: recording.dropped + droppedOperators, problems };
   }
 }

@@ -1,4 +1,3 @@
-import type { Cluster } from '../../core/cluster.js';
 import { OUTCOME_NAMES, REQUEST_FREE, REQUEST_QUEUED, type RequestTable } from '../../core/request.js';
 import { NS_PER_MS, NS_PER_S } from '../../core/units.js';
 import {
@@ -12,21 +11,10 @@ import type { ClusterStatus, ModelStatus } from './cluster-status.js';
 import { describeGpus } from './describe-gpus.js';
 import { ARRIVED, type Counted, FAILED, GOOD } from './request-activity.js';
 import { round } from './round.js';
-import { HISTORY_SECONDS, type StatusCollector, WINDOW_SECONDS } from './status-collector.js';
+import { HISTORY_SECONDS, WINDOW_SECONDS } from './status-collector.js';
+import type { StatusSources } from './status-sources.js';
 
 const MOST_MODELS = 200;
-
-export interface StatusSources {
-  readonly collector: StatusCollector;
-  readonly core: { readonly cluster: Cluster; readonly requests: RequestTable };
-  readonly policy: string;
-  readonly host: string;
-  readonly ready: boolean;
-  /** Name of the worker that has a GPU. */
-  readonly workerOf: (gpu: number) => string;
-  /** Counted from the start. */
-  readonly nowNs: number;
-}
 
 /** What a controller is at. Takes about a millisecond for 100 GPUs and 4,000 models. */
 export function describeCluster(sources: StatusSources): ClusterStatus {

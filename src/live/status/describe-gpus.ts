@@ -1,8 +1,8 @@
 import { type Action, LANE_NAMES, LOAD } from '../../core/action.js';
 import { NS_PER_MS } from '../../core/units.js';
 import type { GpuStatus, LaneStatus } from './cluster-status.js';
-import type { StatusSources } from './describe-cluster.js';
 import { round } from './round.js';
+import type { StatusSources } from './status-sources.js';
 
 /** The GPUs, with what their lanes did from `fromSecond` up to now. */
 export function describeGpus(sources: StatusSources, fromSecond: number): GpuStatus[] {

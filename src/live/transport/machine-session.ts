@@ -68,17 +68,12 @@ export class MachineSession {
     if (this.up) this.machine.startProfile();
   }
 
-  /** With times of the controller's clock. Never rejects: that operators are lost is logged. */
+  /** With times of the controller's clock. Rejects where they are lost. */
   async stopProfile(): Promise<OperatorProfile> {
     if (this.ended) return NO_OPERATORS;
-    try {
-      const { operators, dropped } = await this.recorded();
-      const { offsetNs } = this.clock;
-      return { operators: operators.map((run) => atControllerTime(run, offsetNs)), dropped };
-    } catch (error) {
-      this.log(`what was recorded of operators is lost: ${(error as Error).message}`);
-      return NO_OPERATORS;
-    }
+    const { operators, dropped } = await this.recorded();
+    const { offsetNs } = this.clock;
+    return { operators: operators.map((run) => atControllerTime(run, offsetNs)), dropped };
   }
 
   /** Reports `down`, then gets the machine idle and `up` again. */

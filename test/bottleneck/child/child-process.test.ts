@@ -1,9 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { BenchChild } from '../../../src/bottleneck/child/child-process.js';
+import { loadServer } from '../../../src/bottleneck/clients.js';
+import { machineOf } from '../../../src/bottleneck/subject.js';
 import { makeModel } from '../../../src/live/models/make/make-model.js';
 import { optimizeModel } from '../../../src/live/models/optimize.js';
 import { readModelFile } from '../../../src/live/models/repository.js';
 import { CPU, failure, tempDir, writeIn } from '../../live/models/fixtures.js';
+import { subjectOf, workerModel } from '../fixtures.js';
 
 async function spec(batchSize: number) {
   const { onnx } = makeModel('mlp', { input: 8, seed: 1, classes: 3 });
@@ -37,4 +41,22 @@ it('says what a child said last when it dies', async () => {
   const missing = { device, models: [{ ...models[0], ortPath: '/nowhere.ort' }] };
   const { message } = await failure(BenchChild.start({ kind: 'synthetic', spec: missing }));
   expect(message).toMatch(/^the synthetic process ended with status 1: .*\/nowhere\.ort/s);
+});
+
+it('tells at once that a server is killed under load', async () => {
+  const subject = await subjectOf([workerModel('small', { 1: 1 })]);
+  const server = await BenchChild.start({
+    kind: 'server',
+    gpu: machineOf(subject, true),
+    settings: subject.settings,
+  });
+  const load = { protocol: 'http', models: ['small'], mix: [1], clients: 2, sloNs: 1e9 } as const;
+  const failing = failure(
+    loadServer('io', { ...server, helpers: [] }, { ...load, trials: 1, seconds: 1000 }),
+  );
+  await sleep(300);
+  await server.child.stop();
+  const { code, message } = await failing;
+  expect(code).toBe('E_SERVER');
+  expect(message).toMatch(/^the server process was ended by SIGKILL/);
 });

@@ -12,7 +12,7 @@ describe('GPUs of several driver generations', () => {
     const checks = await checksOf('418-v100', 8 * GIB);
     expect(lines(checks)).toEqual([
       'ok gpu.driver: driver 418.87.01, Tesla V100-SXM2-16GB',
-      'ok gpu.0.persistence: Enabled',
+      'ok gpu.0.persistence: Enabled → nvidia-smi -i 0 -pm 1',
       'failed gpu.0.compute-mode: Default → nvidia-smi -i 0 -c EXCLUSIVE_PROCESS',
       'skipped gpu.0.auto-boost: this GPU has no such setting',
       'failed gpu.0.application-clocks: memory 877 MHz, graphics 1312 MHz → nvidia-smi -i 0 -ac 877,1530',
@@ -37,10 +37,10 @@ describe('GPUs of several driver generations', () => {
       'failed gpu.0.ecc: on, 12 corrected and 2 uncorrected errors since the driver was loaded',
       'failed gpu.0.memory: 4.22GiB free of 11.17GiB',
       'failed gpu.0.processes: 20417 python3; 20533 /opt/jobs/train, lr=0.1/run',
-      'ok gpu.1.persistence: Enabled',
-      'ok gpu.1.compute-mode: Exclusive_Process',
-      'ok gpu.1.auto-boost: off',
-      'ok gpu.1.application-clocks: memory 2505 MHz, graphics 875 MHz',
+      'ok gpu.1.persistence: Enabled → nvidia-smi -i 1 -pm 1',
+      'ok gpu.1.compute-mode: Exclusive_Process → nvidia-smi -i 1 -c EXCLUSIVE_PROCESS',
+      'ok gpu.1.auto-boost: off → nvidia-smi -i 1 --auto-boost-default=0',
+      'ok gpu.1.application-clocks: memory 2505 MHz, graphics 875 MHz → nvidia-smi -i 1 -ac 2505,875',
       'skipped gpu.1.clocks-locked: needs a GPU of the Volta generation or newer',
       'ok gpu.1.throttle: idle',
       'ok gpu.1.ecc: on, 0 corrected and 0 uncorrected errors since the driver was loaded',
@@ -52,7 +52,9 @@ describe('GPUs of several driver generations', () => {
   it('535: an A100 set up as it should be beside one divided into MIG instances', async () => {
     const checks = await checksOf('535-a100', 16 * GIB);
     expect(failuresOf(checks, 'gpu.0.')).toEqual([]);
-    expect(lines(checks)).toContain('ok gpu.0.clocks-locked: 1410 MHz while nothing runs');
+    expect(lines(checks)).toContain(
+      'ok gpu.0.clocks-locked: 1410 MHz while nothing runs → nvidia-smi -i 0 -lgc 1410,1410',
+    );
     expect(lines(checks)).toContain('skipped gpu.1.memory: divided into MIG instances');
     expect(failuresOf(checks, 'gpu.1.')).toEqual([
       'failed gpu.1.compute-mode: Default → nvidia-smi -i 1 -c EXCLUSIVE_PROCESS',
@@ -101,13 +103,27 @@ describe('GPUs of several driver generations', () => {
     expect(find(checks, 'gpu.0.clocks-locked').requiredFor).toEqual(['worker']);
   });
 
-  it.each(GENERATIONS)('%s: mends only what failed, and says what a reboot undoes', async (generation) => {
+  it.each(GENERATIONS)('%s: mends what failed, and says what a reboot undoes', async (generation) => {
     for (const check of await checksOf(generation, null)) {
-      if (check.status !== 'failed') expect(check.mend).toBeNull();
+      if (check.status === 'skipped') expect(check.mend).toBeNull();
       if (check.mend === null || check.mend.commands.length === 0) continue;
       expect(check.mend.lostAtReboot).toBe(!check.id.endsWith('.mig'));
     }
   });
+});
+
+it('knows which settings that are well a reboot would undo, and which are as the GPU came', async () => {
+  const lost = async (generation: (typeof GENERATIONS)[number], gpu: number) =>
+    (await checksOf(generation, null))
+      .filter(({ id, status, mend }) => id.startsWith(`gpu.${gpu}.`) && status === 'ok' && mend !== null)
+      .map(({ id }) => id.slice(6));
+  expect(await lost('535-a100', 0)).toEqual([
+    'persistence',
+    'compute-mode',
+    'application-clocks',
+    'clocks-locked',
+  ]);
+  expect(await lost('580-h200', 0)).toEqual(['persistence']);
 });
 
 describe('memory', () => {
@@ -162,6 +178,11 @@ describe('a driver that does not answer', () => {
     expect(lines([check as Check])).toEqual([
       'skipped gpu.driver: no nvidia-smi: this machine has no NVIDIA driver',
     ]);
+  });
+
+  it('is mended by a restart where it hangs', async () => {
+    const [check] = await gpuChecks({ ...WISHES, run: always({ kind: 'timed-out', limitMs: 5000 }) });
+    expect(check?.mend?.note).toMatch(/^restart the machine/);
   });
 
   it.each([

@@ -1,6 +1,8 @@
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { Probe } from '../../../src/doctor/runtime/probe.js';
 import { nodeCheck, providerChecks } from '../../../src/doctor/runtime/runtime-checks.js';
+import { quoted } from '../../../src/report/reproduce.js';
 import { find, recordedHost, statuses } from '../hosts.js';
 
 describe('Node', () => {
@@ -14,6 +16,7 @@ describe('Node', () => {
   });
 });
 
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
 const CPU: Probe = { outcome: 'runs', provider: 'cpu', onnxruntime: '1.30.0', tookMs: 41.7 };
 const NO_CUDA: Probe = { outcome: 'fails', provider: 'cuda', reason: 'cuda needs libraries' };
 
@@ -36,7 +39,11 @@ describe('providers', () => {
     expect(find(providerChecks([CPU, NO_CUDA], 'cuda'), 'runtime.provider.cuda')).toMatchObject({
       status: 'failed',
       requiredFor: ['worker'],
-      mend: { commands: ['ONNXRUNTIME_NODE_INSTALL=cuda12 npm rebuild onnxruntime-node'], asUser: true },
+      mend: {
+        // npm calls it success where it finds nothing to rebuild, so the command names the folder.
+        commands: [`ONNXRUNTIME_NODE_INSTALL=cuda12 npm --prefix ${quoted(ROOT)} rebuild onnxruntime-node`],
+        asUser: true,
+      },
     });
   });
 

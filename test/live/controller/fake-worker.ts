@@ -59,7 +59,7 @@ export class FakeWorker implements WorkerLink {
   closed = false;
   /** How often it was told to record operators. */
   recordings = 0;
-  profile = NO_OPERATORS;
+  profile: OperatorProfile | Error = NO_OPERATORS;
   /** False: it keeps what it is sent, and the test answers. */
   executing = true;
   /** Models that it cannot load. */
@@ -107,6 +107,7 @@ export class FakeWorker implements WorkerLink {
   }
 
   async stopProfile(): Promise<OperatorProfile> {
+    if (this.profile instanceof Error) throw this.profile;
     return this.profile;
   }
 

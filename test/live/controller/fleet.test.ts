@@ -170,15 +170,26 @@ describe('recording operators', () => {
     fleet.begin(NOBODY);
     fleet.startProfile();
     expect(workers.map(({ recordings }) => recordings)).toEqual([1, 1]);
-    workers[1].down();
+    workers[1].down('the cable');
     workers[1].up();
     expect(workers.map(({ recordings }) => recordings)).toEqual([1, 2]);
     workers[0].profile = { operators: [run(1)], dropped: 3 };
     workers[1].profile = { operators: [run(2), run(2)], dropped: 4 };
-    expect(await fleet.stopProfile()).toEqual({ operators: [run(1), run(2), run(2)], dropped: 7 });
+    expect(await fleet.stopProfile()).toEqual({
+      operators: [run(1), run(2), run(2)],
+      dropped: 7,
+      problems: ['b:2 went down: the cable'],
+    });
     workers[1].down();
     workers[1].up();
     expect(workers[1].recordings).toBe(2);
+    fleet.startProfile();
+    workers[1].profile = new Error('the disk is full');
+    expect(await fleet.stopProfile()).toEqual({
+      operators: [run(1)],
+      dropped: 3,
+      problems: ['b:2: the disk is full'],
+    });
     await fleet.close();
   });
 });

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { Action } from '../../../src/core/action.js';
 import { RequestTable } from '../../../src/core/request.js';
 import type { ResultMessage } from '../../../src/live/messages.js';
-import type { OperatorProfile, OperatorRun } from '../../../src/live/profiler/operator-profile.js';
+import type { FleetProfile, OperatorRun } from '../../../src/live/profiler/operator-profile.js';
 import type { ProfileMode, WrittenProfile } from '../../../src/live/profiler/profile-control.js';
 import { Profiler } from '../../../src/live/profiler/profiler.js';
 import { Recorder } from '../../../src/live/profiler/recorder.js';
@@ -12,7 +12,7 @@ import { type ReadTrace, readTrace } from './trace-reader.js';
 /** A controller played by the test, and what is recorded of it. */
 export class Played {
   nowNs = 0;
-  profile: OperatorProfile = { operators: [], dropped: 0 };
+  profile: FleetProfile = { operators: [], dropped: 0, problems: [] };
   readonly table = new RequestTable();
   readonly said: string[] = [];
   readonly path = profilePath();

@@ -64,13 +64,14 @@ describe('a timeline', () => {
     played.ran(action({ id: 5 }), { copyInNs: 100_000, copyOutNs: 200_000 });
     played.profile = {
       dropped: 3,
+      problems: ['far:1: the disk is full', 'local went down: why not'],
       operators: [
         operator({ action: 5, name: 'b', beginNs: 12_000_000, endNs: 15_100_000 }),
         operator({ action: 5, name: 'a', beginNs: 10_050_000, endNs: 12_000_400 }),
         operator({ action: 4, name: 'of another' }),
       ],
     };
-    const { tracks, events, written } = await played.stop(20 * MS);
+    const { tracks, events, written, facts } = await played.stop(20 * MS);
     expect(named(tracks.get(EXEC_0))).toEqual([
       [
         'one ×1',
@@ -95,7 +96,8 @@ describe('a timeline', () => {
     expect(treeText(tracks.get(EXEC_0) as Slice[])).toContain('a (Conv, CPU)');
     const end = events.find(({ name }) => name === 'end of recording');
     expect(end?.args).toEqual({ operatorsMovedUs: 300, infersWithoutSlice: 1 });
-    expect(written.dropped).toBe(3);
+    expect(written).toMatchObject({ dropped: 3, problems: played.profile.problems });
+    expect(facts.problems).toBe('far:1: the disk is full; local went down: why not');
     // Nothing of the controller.
     expect(tracks.has(1000)).toBe(false);
   });
@@ -107,6 +109,7 @@ describe('a timeline', () => {
       operator({ action: 1, name, beginNs: beginMs * MS, endNs: endMs * MS });
     played.profile = {
       dropped: 0,
+      problems: [],
       operators: [
         ran('a', 10, 12),
         ran('b', 11, 13),
@@ -184,7 +187,7 @@ describe('a timeline', () => {
         operator({ action: i, beginNs: (begin + at) * MS + 0.4, endNs: (begin + at) * MS + 250_000.7 }),
       ),
     );
-    played.profile = { operators, dropped: 0 };
+    played.profile = { operators, dropped: 0, problems: [] };
     const { tracks, arrows } = await played.stop(20 * MS);
     expect(tracks.get(EXEC_0)).toHaveLength(6);
     expect(arrows.length).toBeGreaterThan(0);

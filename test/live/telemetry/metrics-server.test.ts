@@ -114,7 +114,7 @@ class FakeProfile implements ProfileControl {
 
   async stop() {
     this.recording = false;
-    return { file: 'profiles/1.json', seconds: 2, events: 3, dropped: 0 };
+    return { file: 'profiles/1.json', seconds: 2, events: 3, dropped: 0, problems: [] };
   }
 }
 
@@ -135,7 +135,7 @@ describe('profiling over HTTP', () => {
     expect((await ask(`${base}/profile/start`)).status).toBe(409);
     expect(await ask(`${base}/profile/stop`)).toEqual({
       status: 200,
-      body: { file: 'profiles/1.json', seconds: 2, events: 3, dropped: 0 },
+      body: { file: 'profiles/1.json', seconds: 2, events: 3, dropped: 0, problems: [] },
     });
     expect((await ask(`${base}/profile/stop`)).status).toBe(409);
     expect((await ask(`${base}/profile/start`)).body).toEqual({ recording: true, mode: 'all' });

@@ -1,0 +1,16 @@
+import type { Cluster } from '../../core/cluster.js';
+import type { RequestTable } from '../../core/request.js';
+import type { StatusCollector } from './status-collector.js';
+
+/** What a status is made of. */
+export interface StatusSources {
+  readonly collector: StatusCollector;
+  readonly core: { readonly cluster: Cluster; readonly requests: RequestTable };
+  readonly policy: string;
+  readonly host: string;
+  readonly ready: boolean;
+  /** Name of the worker that has a GPU. */
+  readonly workerOf: (gpu: number) => string;
+  /** Counted from the start. */
+  readonly nowNs: number;
+}

@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import { writeWhole } from '../files/output-file.js';
+import type { NamedChart } from './chart-sets.js';
+import { CHART_ENDINGS, CHARTS, dropCharts } from './files.js';
+import type { PageChart } from './html/page.js';
+import { renderSvg, svgToPng } from './render.js';
+
+/**
+ * Writes `charts/NAME.{svg,png,vl.json}` into `dir`, and the page with them that is called `file`; returns the paths,
+ * the page first. Throws `E_FILE_WRITE`.
+ */
+export async function writeReport(
+  charts: readonly NamedChart[],
+  dir: string,
+  file: string,
+  pageOf: (charts: readonly PageChart[]) => string,
+): Promise<string[]> {
+  const written: string[] = [];
+  const write = (path: string, content: string | Uint8Array) => {
+    writeWhole(path, content);
+    written.push(path);
+  };
+  const drawn: PageChart[] = [];
+  for (const { name, spec } of charts) {
+    const svg = await renderSvg(spec);
+    const path = join(dir, CHARTS, name);
+    write(`${path}${CHART_ENDINGS.svg}`, `${svg}\n`);
+    write(`${path}${CHART_ENDINGS.png}`, svgToPng(svg));
+    write(`${path}${CHART_ENDINGS.spec}`, `${JSON.stringify(spec, null, 2)}\n`);
+    drawn.push({ name, spec, svg });
+  }
+  // Those of an earlier report would look like this one's.
+  dropCharts(
+    dir,
+    charts.map(({ name }) => name),
+  );
+  // The page comes last: whoever finds it finds its charts too.
+  const page = join(dir, file);
+  writeWhole(page, pageOf(drawn));
+  return [page, ...written];
+}
