@@ -105,7 +105,7 @@ export function betweenKnobs(findings: Findings, loss: number): { reason: string
         {
           key: 'policy.latestDelta',
           why: 'plans survive hiccups of a busy machine',
-          command: '--set policy.latestDelta=50ms',
+          command: '--set policy.latestDelta=1s',
         },
       ],
     };

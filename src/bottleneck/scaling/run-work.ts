@@ -116,7 +116,7 @@ function retrying(
       const [problem = `the last one ended ${OUTCOME_NAMES[outcome]}`] = problems;
       throw new EscapementError(
         'E_SERVER',
-        `${most} requests of a trial had no result (${problem}): on a busy machine try --set policy.latestDelta=50ms, or a longer --set slo`,
+        `${most} requests of a trial had no result (${problem}): on a busy machine try --set policy.latestDelta=1s, or a longer --set slo`,
       );
     },
     completed: () => {},

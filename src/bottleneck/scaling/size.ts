@@ -22,7 +22,7 @@ export interface Work {
 export interface WorkOptions {
   /** Ascending. */
   readonly gpus: readonly number[];
-  /** What a trial takes if nothing is lost: each of weak scaling, that with the most GPUs of strong scaling. */
+  /** What a trial takes if nothing is lost, at least: each of weak scaling, that with the most GPUs of strong scaling. */
   readonly seconds: number;
   /** Requests at the same time: all of strong scaling, those of a GPU of weak scaling; null: as many as fill batches. */
   readonly clients: number | null;
@@ -30,6 +30,8 @@ export interface WorkOptions {
 
 /** Warm-up lasts at least so long, so that models get to the GPUs that will run them. */
 const LEAST_WARM_UP_S = 1;
+/** Controller and clients in one process get no more through: GPUs that are faster would have work for minutes. */
+const MOST_REQUESTS_PER_S = 20_000;
 
 /** The work of each number of GPUs. Each model has a copy for each GPU, so that work can be spread evenly. */
 export function sizeWork(
@@ -39,7 +41,7 @@ export function sizeWork(
 ): Work[] {
   const most = gpus[gpus.length - 1];
   const batches = subject.models.map(({ spec }) => bestBatch(spec, subject.settings));
-  const perGpuRps = NS_PER_S / requestNs(subject, batches);
+  const perGpuRps = Math.min(NS_PER_S / requestNs(subject, batches), MOST_REQUESTS_PER_S / most);
   const clientsOfCopy = clientsOfBatches(subject, batches);
   return gpus.map((count) => {
     const share = mode === 'strong' ? most : count;

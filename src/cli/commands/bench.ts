@@ -87,7 +87,8 @@ const EPILOGUE = `Stages, one after the other, with the same models, tensors and
   IO         door, decoding, scheduler, transport; the device takes no time
   SYNTHETIC  the device by itself, full batches one right after the other
   FULL       the whole server on the device
-The clients are closed loops in this process: how busy it was is said, as clients that can send no more measure themselves.`;
+The clients are closed loops in this process: how busy it was is said, as clients that can send no more measure themselves.
+± is the scatter of trials on one server. Without --experiment an action may start up to 1s late (policy.latestDelta).`;
 
 interface BenchArgs extends SubjectArgs {
   readonly vary: string | undefined;
