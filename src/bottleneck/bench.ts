@@ -4,10 +4,12 @@ import { type PrecisionDifference, precisionDifferences } from './precision-diff
 import type { BenchResult, BenchRun, MeasuredModel } from './result.js';
 import { type RunOptions, runStages } from './run-stages.js';
 import { STAGE_TITLES } from './stage.js';
-import type { Subject } from './subject.js';
+import { chosenBatches, enoughClients, type Subject } from './subject.js';
 import { BATCH_SIZE, type Vary } from './vary.js';
 
-export interface BenchOptions extends Omit<RunOptions, 'onStage'> {
+export interface BenchOptions extends Omit<RunOptions, 'onStage' | 'clients'> {
+  /** Null: as many as keep all batches full. */
+  readonly clients: number | null;
   readonly vary: Vary | null;
   readonly version: string;
   /** Opens the subject with overrides such as `runtime.intraOpThreads=2`. */
@@ -21,10 +23,20 @@ export interface BenchOptions extends Omit<RunOptions, 'onStage'> {
  * subjects are opened first, so that a mistake in the last value does not cost the runs before. Throws what opening
  * throws, `E_SERVER` where a trial had no answer, and the coded errors of devices and models.
  */
-export async function bench({ vary, open, onProgress, version, ...how }: BenchOptions): Promise<BenchResult> {
+export async function bench({
+  vary,
+  open,
+  onProgress,
+  version,
+  clients: given,
+  ...how
+}: BenchOptions): Promise<BenchResult> {
   const values = vary?.values ?? [null];
   const subjects: Subject[] = [];
   for (const value of values) subjects.push(await openWith(open, vary, value));
+  // The same for all values: with fewer clients fewer requests come through, whatever is varied.
+  const clients =
+    given ?? Math.max(...subjects.map((subject) => enoughClients(subject, chosenBatches(subject))));
   const stages = how.remote ? 4 : 3;
   const runs: BenchRun[] = [];
   for (const [i, subject] of subjects.entries()) {
@@ -32,6 +44,7 @@ export async function bench({ vary, open, onProgress, version, ...how }: BenchOp
     let stage = 0;
     const run = await runStages(subject, value, {
       ...how,
+      clients,
       onStage: (name) => {
         const at = value === null ? '' : `, ${vary?.key} ${value}`;
         onProgress((i * stages + stage++) / (stages * subjects.length), `${STAGE_TITLES[name]}${at}`);

@@ -157,12 +157,21 @@ export function betweenKnobs(findings: Findings, loss: number): { reason: string
   }
   return {
     reason: `the device is busy for ${formatPercent(deviceBusy)} of the time, and an INFER takes longer than by itself.`,
-    knobs: [
-      {
-        key: 'runtime.laneThreads',
-        why: 'with 1 no LOAD runs beside an INFER',
-        command: '--vary runtime.laneThreads=1,8',
-      },
-    ],
+    knobs:
+      provider === 'cpu'
+        ? [
+            {
+              key: 'escapement load',
+              why: 'clients on another machine leave caches and memory to the device',
+              command: null,
+            },
+          ]
+        : [
+            {
+              key: 'runtime.laneThreads',
+              why: 'with 1 no LOAD runs beside an INFER',
+              command: '--vary runtime.laneThreads=1,8',
+            },
+          ],
   };
 }

@@ -5,12 +5,11 @@ import type { ClientLoad } from './clients.js';
 import type { BenchRun, Figure, StageSummary } from './result.js';
 import type { DeviceStage, ServedStage, StageName } from './stage.js';
 import { measureFull, measureIo, measureRemoteIo, measureSynthetic } from './stages.js';
-import { chosenBatches, enoughClients, objectiveNs, type Subject } from './subject.js';
+import { chosenBatches, objectiveNs, type Subject } from './subject.js';
 import { decide, type MeasuredStage } from './verdict.js';
 
 export interface RunOptions extends Pick<ClientLoad, 'protocol' | 'trials' | 'seconds'> {
-  /** Null: as many as keep all batches full. */
-  readonly clients: number | null;
+  readonly clients: number;
   /** Measures IO with a worker process, too. */
   readonly remote: boolean;
   /** Processors of the machine. */
@@ -23,11 +22,10 @@ export interface RunOptions extends Pick<ClientLoad, 'protocol' | 'trials' | 'se
 export async function runStages(
   subject: Subject,
   value: string | null,
-  { clients: given, remote, cores, onStage, ...how }: RunOptions,
+  { clients, remote, cores, onStage, ...how }: RunOptions,
 ): Promise<BenchRun> {
   const { models, mix, device, settings } = subject;
   const batches = chosenBatches(subject);
-  const clients = given ?? enoughClients(subject, batches);
   const sloNs = objectiveNs(subject, batches, clients);
   const load: ClientLoad = { ...how, models: models.map(({ spec }) => spec.name), mix, clients, sloNs };
   onStage('io');

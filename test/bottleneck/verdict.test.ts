@@ -148,12 +148,17 @@ describe('why FULL is behind', () => {
       'and waits',
       'policy.scheduleAhead',
     ],
-    ['INFERs take longer', {}, 'an INFER takes longer than by itself', 'runtime.laneThreads'],
+    ['INFERs take longer', {}, 'an INFER takes longer than by itself', 'escapement load'],
   ])('%s', (_, change, reason, knob) => {
     const verdict = decide(findings(5000, 300, 200, { full: stage(200, change) }));
     expect(verdict.reason).toMatch(/^FULL does 200 requests\/s, 33\.3 % less than the device by itself: /);
     expect(verdict.reason).toContain(reason);
     expect(verdict.knobs[0].key).toBe(knob);
+  });
+
+  it('is LOADs beside INFERs where nothing else is left, on a GPU', () => {
+    const { knobs } = decide({ ...findings(5000, 300, 200, { full: stage(200, {}) }), provider: 'cuda' });
+    expect(knobs[0].key).toBe('runtime.laneThreads');
   });
 
   it('is programs beside it where they take its processors', () => {
