@@ -1,5 +1,5 @@
 import { formatPercent } from '../report/format.js';
-import type { Findings } from './verdict.js';
+import type { Findings } from './findings.js';
 
 /** A setting to try next. */
 export interface Knob {

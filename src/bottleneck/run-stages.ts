@@ -2,11 +2,12 @@ import { NS_PER_MS } from '../core/units.js';
 import { estimate } from '../report/statistics.js';
 import { batchRoom } from './batch-room.js';
 import type { ClientLoad } from './clients.js';
+import type { MeasuredStage } from './findings.js';
 import type { BenchRun, Figure, StageSummary } from './result.js';
 import type { DeviceStage, ServedStage, StageName } from './stage.js';
 import { measureFull, measureIo, measureRemoteIo, measureSynthetic } from './stages.js';
 import { chosenBatches, objectiveNs, type Subject } from './subject.js';
-import { decide, type MeasuredStage } from './verdict.js';
+import { decide } from './verdict.js';
 
 export interface RunOptions extends Pick<ClientLoad, 'protocol' | 'trials' | 'seconds'> {
   readonly clients: number;

@@ -1,7 +1,7 @@
+import type { Findings, MeasuredStage } from '../../src/bottleneck/findings.js';
 import type { BenchResult, BenchRun, Figure, StageSummary } from '../../src/bottleneck/result.js';
 import type { Service } from '../../src/bottleneck/stage.js';
 import type { Subject } from '../../src/bottleneck/subject.js';
-import type { Findings, MeasuredStage } from '../../src/bottleneck/verdict.js';
 import { loadServerSettings } from '../../src/experiment/server-settings.js';
 import { DEFAULT_SESSION } from '../../src/live/device.js';
 import type { WorkerModel } from '../../src/live/model.js';

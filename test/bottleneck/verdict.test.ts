@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { Findings } from '../../src/bottleneck/findings.js';
 import type { Service } from '../../src/bottleneck/stage.js';
-import { decide, type Findings } from '../../src/bottleneck/verdict.js';
+import { decide } from '../../src/bottleneck/verdict.js';
 import { estimate } from '../../src/report/statistics.js';
 import { findings, stage } from './fixtures.js';
 

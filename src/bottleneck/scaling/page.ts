@@ -3,7 +3,8 @@ import { html, type Markup } from '../../report/html/markup.js';
 import { gallery, type PageChart, page } from '../../report/html/page.js';
 import { type Column, facts, section, table } from '../../report/html/parts.js';
 import { rateText, shareText } from '../figures.js';
-import type { ScalingPoint, ScalingResult, ScalingRun } from './result.js';
+import type { ScalingPoint } from './point.js';
+import type { ScalingResult, ScalingRun } from './result.js';
 import { aboutLines, efficiencyText, LEGEND, speedUpText, tookText, warnings, workText } from './text.js';
 
 /** A scaling benchmark as one HTML document: the verdicts first, then charts and all figures. */

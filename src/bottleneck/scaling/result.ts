@@ -1,4 +1,4 @@
-import type { Efficiency } from './efficiency.js';
+import type { ScalingPoint } from './point.js';
 import type { ScalingMode } from './size.js';
 import type { ScalingVerdict } from './verdict.js';
 
@@ -29,15 +29,4 @@ export interface ScalingRun {
   /** By number of GPUs, ascending: the first is the base. */
   readonly points: readonly ScalingPoint[];
   readonly verdict: ScalingVerdict;
-}
-
-export interface ScalingPoint extends Efficiency {
-  readonly gpus: number;
-  readonly models: number;
-  readonly clients: number;
-  /** Of a trial. */
-  readonly requests: number;
-  readonly sloMs: number;
-  /** Time of each trial, s. */
-  readonly trialsS: readonly number[];
 }

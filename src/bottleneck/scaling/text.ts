@@ -3,7 +3,8 @@ import { formatCount, formatSlo } from '../../report/format.js';
 import { wrap } from '../../report/wrap.js';
 import { rateText, shareText } from '../figures.js';
 import { aligned } from '../tables.js';
-import type { ScalingPoint, ScalingResult, ScalingRun } from './result.js';
+import type { ScalingPoint } from './point.js';
+import type { ScalingResult, ScalingRun } from './result.js';
 
 /** A scaling benchmark for the terminal: texts in lines of at most `columns`. */
 export function scalingText(result: ScalingResult, columns: number): string {

@@ -1,5 +1,5 @@
 import { formatPercent } from '../../report/format.js';
-import type { ScalingPoint } from './result.js';
+import type { ScalingPoint } from './point.js';
 import type { ScalingMode } from './size.js';
 
 /** What most of the loss comes from. */

@@ -1,5 +1,6 @@
 import { efficiencies } from '../../../src/bottleneck/scaling/efficiency.js';
-import type { ScalingPoint, ScalingResult } from '../../../src/bottleneck/scaling/result.js';
+import type { ScalingPoint } from '../../../src/bottleneck/scaling/point.js';
+import type { ScalingResult } from '../../../src/bottleneck/scaling/result.js';
 import type { ScalingMode } from '../../../src/bottleneck/scaling/size.js';
 import type { PointTrials, Trial } from '../../../src/bottleneck/scaling/trial.js';
 import { type Circumstances, judgeScaling } from '../../../src/bottleneck/scaling/verdict.js';
