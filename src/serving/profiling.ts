@@ -53,7 +53,10 @@ function errorsText(links: readonly WorkerLink[], nowNs: number): string {
   const remote = links.filter((link) => link instanceof RemoteWorker);
   if (remote.length === 0) return 'the GPUs are timed by the same clock';
   const errors = remote.map(({ name, clock }) =>
-    clock === null ? `${name} by an unknown time` : `${name} by ${Math.ceil(clock.errorNs(nowNs) / 1000)} µs`,
+    // Also while it connects again: nothing has come back yet.
+    clock === null || clock.samples === 0
+      ? `${name} by an unknown time`
+      : `${name} by ${Math.ceil(clock.errorNs(nowNs) / 1000)} µs`,
   );
   return `the clocks of the workers may be off: ${errors.join(', ')}`;
 }

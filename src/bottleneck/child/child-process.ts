@@ -1,13 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { EscapementError } from '../../core/errors.js';
+import { compiledBeside } from '../../live/compiled.js';
 import type { Answer, Order, Ports, Role, SyntheticTrial, Usage } from './messages.js';
 
-/** Processes run compiled code, also where the rest runs from its source, as in tests. */
-const COMPILED = new URL(
-  import.meta.url.endsWith('.ts') ? '../../../dist/bottleneck/child/' : './',
-  import.meta.url,
-);
 /** What a process said last is told when it dies. */
 const MOST_SAID_CHARS = 2000;
 
@@ -23,7 +19,7 @@ export class BenchChild {
   private settle: { resolve(answer: Answer): void; reject(error: Error): void } | null = null;
 
   private constructor(private readonly role: Role['kind']) {
-    this.child = fork(fileURLToPath(new URL('main.js', COMPILED)), {
+    this.child = fork(fileURLToPath(compiledBeside(import.meta.url, 'main.js')), {
       execArgv: [],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

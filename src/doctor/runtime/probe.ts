@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { compiledBeside } from '../../live/compiled.js';
 import type { Provider } from '../../live/device.js';
 
 /** What came of running a model of one operator on a provider. */
@@ -19,7 +20,9 @@ const MOST_TEXT = 10_000;
 /** In a process of its own, because a driver that fails may take the process with it, or never return. */
 export function probeProvider(provider: Provider, limitMs: number = LIMIT_MS): Promise<Probe> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [PROBE, provider], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [fileURLToPath(PROBE), provider], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let stdout = '';
     let stderr = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -56,10 +59,4 @@ function lastLine(stderr: string): string {
   return line === '' ? '' : `: ${line}`;
 }
 
-/** Processes run compiled code, also where the rest runs from its source, as in tests. */
-const PROBE = fileURLToPath(
-  new URL(
-    import.meta.url.endsWith('.ts') ? '../../../dist/doctor/runtime/probe-process.js' : './probe-process.js',
-    import.meta.url,
-  ),
-);
+const PROBE = compiledBeside(import.meta.url, 'probe-process.js');

@@ -1,6 +1,7 @@
 import { Worker as Thread } from 'node:worker_threads';
 import { NS_PER_MS, NS_PER_S } from '../../core/units.js';
 import { Clock } from '../../live/clock.js';
+import { compiledBeside } from '../../live/compiled.js';
 import { WakeTimer } from '../../live/controller/wake-timer.js';
 import { type Durations, summarize } from '../../live/profile/durations.js';
 import type { Gaps } from './gaps.js';
@@ -61,15 +62,9 @@ function timerLateness(durationNs: number): Promise<number[]> {
 
 function inThread(spec: TimingSpec): Promise<TimingReport> {
   return new Promise((resolve, reject) => {
-    const thread = new Thread(new URL('timing-thread.js', COMPILED), { workerData: spec });
+    const thread = new Thread(compiledBeside(import.meta.url, 'timing-thread.js'), { workerData: spec });
     thread.once('message', resolve);
     thread.once('error', reject);
     thread.once('exit', (status) => reject(new Error(`the timing thread ended with status ${status}`)));
   });
 }
-
-/** Threads run compiled code, also where the rest runs from its source, as in tests. */
-const COMPILED = new URL(
-  import.meta.url.endsWith('.ts') ? '../../../dist/doctor/timing/' : './',
-  import.meta.url,
-);

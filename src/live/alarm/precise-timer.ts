@@ -1,6 +1,7 @@
 import { Worker as Thread } from 'node:worker_threads';
 import { NS_PER_MS } from '../../core/units.js';
 import type { Clock } from '../clock.js';
+import { compiledBeside } from '../compiled.js';
 import { Signal } from '../signal.js';
 
 /** A shorter wait is not worth waking another thread: the event loop turns until it is over. */
@@ -41,7 +42,7 @@ export class PreciseTimer {
     private readonly callback: () => void,
   ) {
     const spec: AlarmSpec = { signal: this.signal.buffer, at: this.at.buffer as SharedArrayBuffer };
-    this.thread = new Thread(new URL('alarm-thread.js', COMPILED), { workerData: spec });
+    this.thread = new Thread(compiledBeside(import.meta.url, 'alarm-thread.js'), { workerData: spec });
     this.thread.once('online', () => {
       this.isOnline = true;
     });
@@ -96,9 +97,3 @@ export class PreciseTimer {
     this.callback();
   };
 }
-
-/** Threads run compiled code, also where the rest runs from its source, as in tests. */
-const COMPILED = new URL(
-  import.meta.url.endsWith('.ts') ? '../../../dist/live/alarm/' : './',
-  import.meta.url,
-);

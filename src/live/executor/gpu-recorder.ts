@@ -3,9 +3,9 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker as Thread } from 'node:worker_threads';
+import { compiledBeside } from '../compiled.js';
 import { NO_OPERATORS, type OperatorProfile } from '../profiler/operator-profile.js';
 import { type ReadOperators, runsOf } from '../profiler/operator-table.js';
-import { COMPILED } from './compiled.js';
 import type { RecordedReport } from './protocol.js';
 import { RecordSwitch } from './record-switch.js';
 
@@ -84,7 +84,9 @@ export class GpuRecorder {
 function readOperators(reports: readonly RecordedReport[]): Promise<OperatorProfile> {
   if (reports.every(({ logs }) => logs.length === 0)) return Promise.resolve(NO_OPERATORS);
   return new Promise((resolve, reject) => {
-    const thread = new Thread(new URL('operator-reader-thread.js', COMPILED), { workerData: reports });
+    const thread = new Thread(compiledBeside(import.meta.url, 'operator-reader-thread.js'), {
+      workerData: reports,
+    });
     thread.on('message', ({ table, dropped }: ReadOperators) =>
       resolve({ operators: runsOf(table), dropped }),
     );

@@ -1,11 +1,11 @@
 import '../ort/no-telemetry.js';
 import { MessageChannel, Worker as Thread, type TransferListItem } from 'node:worker_threads';
 import { EscapementError } from '../../core/errors.js';
+import { compiledBeside } from '../compiled.js';
 import type { OrtDeviceSpec } from '../device.js';
 import type { WorkerModel } from '../model.js';
 import { NO_OPERATORS, type OperatorProfile } from '../profiler/operator-profile.js';
 import { Signal } from '../signal.js';
-import { COMPILED } from './compiled.js';
 import { ExecLine } from './exec-line.js';
 import { GpuRecorder } from './gpu-recorder.js';
 import type {
@@ -140,7 +140,7 @@ export class ThreadSet {
     workerData: ExecutorThreadData | HostThreadData,
     transferList: TransferListItem[],
   ): void {
-    const thread = new Thread(new URL(file, COMPILED), { workerData, transferList });
+    const thread = new Thread(compiledBeside(import.meta.url, file), { workerData, transferList });
     this.threads.push(thread);
     thread.on('message', (report: ThreadReport) => this.reported(report));
     thread.on('error', (error) => this.ended(error.message));

@@ -2,6 +2,7 @@ import '../ort/no-telemetry.js';
 import { parentPort, Worker as Thread, workerData } from 'node:worker_threads';
 import { type ErrorCode, EscapementError } from '../../core/errors.js';
 import { invariant } from '../../core/invariant.js';
+import { compiledBeside } from '../compiled.js';
 
 /** Gets the share that is done, from 0 to 1, and what comes next. */
 export type OnProgress = (share: number, next: string) => void;
@@ -18,7 +19,7 @@ type Report<T> =
  */
 export function callThread<T>(entry: string, task: unknown, onProgress: OnProgress): Promise<T> {
   return new Promise((resolve, reject) => {
-    const thread = new Thread(new URL(entry, COMPILED), { workerData: task });
+    const thread = new Thread(compiledBeside(import.meta.url, entry), { workerData: task });
     thread.on('message', (report: Report<T>) => {
       if (report.kind === 'progress') onProgress(report.share, report.next);
       else if (report.kind === 'failed') reject(new EscapementError(report.code, report.message));
@@ -44,9 +45,3 @@ export async function answerCaller<Task, T>(
     report({ kind: 'failed', code: error.code, message: error.message });
   }
 }
-
-/** Threads run compiled code, also where the rest runs from its source, as in tests. */
-const COMPILED = new URL(
-  import.meta.url.endsWith('.ts') ? '../../../dist/live/profile/' : './',
-  import.meta.url,
-);
