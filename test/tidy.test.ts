@@ -220,7 +220,7 @@ describe('tests', () => {
 
 function parseAll(folder: string): ts.SourceFile[] {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => /\.c?ts$/.test(name))
     .map((name) => join(folder, name))
     .sort()
     .map((path) => parse(path.split(sep).join('/'), readFileSync(join(ROOT, path), 'utf8')));
@@ -268,7 +268,7 @@ function localImports(source: ts.SourceFile): { path: string; erased: boolean }[
       const path = relative('.', join(dirname(source.fileName), name))
         .split(sep)
         .join('/');
-      return { path: path.replace(/\.js$/, '.ts'), erased };
+      return { path: path.replace(/js$/, 'ts'), erased };
     });
 }
 

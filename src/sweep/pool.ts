@@ -15,13 +15,17 @@ export interface CellRunner {
 /** Runs cells on `threads` worker threads, in the order in which they are handed over. */
 export function threadPool(threads: number): CellRunner {
   const pool = new Piscina<CellTask, CellOutcome>({
-    filename: new URL('./worker.js', import.meta.url).href,
+    filename: new URL('./worker.cjs', import.meta.url).href,
     minThreads: threads,
     maxThreads: threads,
   });
   return {
     // A thread that dies (out of memory) fails its cell, not the sweep.
     run: (task, job = 'runCell') => pool.run(task, { name: job }).catch(failedOutcome),
-    close: () => pool.destroy(),
+    close: () => {
+      // A result that arrives while its thread ends belongs to nobody: piscina calls that an error.
+      pool.on('error', () => {});
+      return pool.destroy();
+    },
   };
 }

@@ -1,13 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { runCli, SMALL_EXPERIMENT, tempDir, writeIn } from './run-cli.js';
+import { runCli, runOk, SMALL_EXPERIMENT, tempDir, writeIn } from './run-cli.js';
 
 const dir = tempDir();
 const out = join(dir, 'out');
 
 beforeAll(async () => {
-  await runCli(['simulate', writeIn(dir, 'small.yaml', SMALL_EXPERIMENT), '--out', out, '--quiet']);
+  await runOk(['simulate', writeIn(dir, 'small.yaml', SMALL_EXPERIMENT), '--out', out, '--quiet']);
 });
 
 test('shows each figure beside what the logs say, and each rule', async () => {
@@ -23,7 +23,7 @@ test('names what is not as claimed, by figure, file and line', async () => {
   const run = JSON.parse(readFileSync(join(out, 'run.json'), 'utf8'));
   run.summary.requests.ok++;
   const tampered = join(dir, 'tampered');
-  await runCli(['simulate', join(dir, 'small.yaml'), '--out', tampered, '--quiet']);
+  await runOk(['simulate', join(dir, 'small.yaml'), '--out', tampered, '--quiet']);
   writeFileSync(join(tampered, 'run.json'), JSON.stringify(run));
   const log = readFileSync(join(tampered, 'actions.tsv'), 'utf8');
   writeFileSync(join(tampered, 'actions.tsv'), `${log}${log.trimEnd().split('\n').at(-1)}\n`);

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { PlanResult } from '../../src/planner/plan-result.js';
-import { runCli, SMALL_EXPERIMENT, tempDir, writeIn } from './run-cli.js';
+import { runCli, runOk, SMALL_EXPERIMENT, tempDir, writeIn } from './run-cli.js';
 
 const TARGET = ['--target', 'sloAttainment>=0.9'];
 const GPUS = [...TARGET, '--over', 'cluster.gpus=1:16'];
@@ -44,8 +44,8 @@ test('gives the same bytes with one thread, with four, and after an interruption
     join(dir, out),
     ...flags,
   ];
-  await runCli(plan('one', '--threads', '1'));
-  await runCli(plan('four', '--threads', '4'));
+  await runOk(plan('one', '--threads', '1'));
+  await runOk(plan('four', '--threads', '4'));
   const stopped = await runCli(plan('stopped', '--threads', '1'), {
     interruptWhen: (stderr) => /plan \d+%/.test(stderr),
   });

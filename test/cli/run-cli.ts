@@ -48,8 +48,20 @@ export function runCli(
       if (!child.killed && interruptWhen?.(stderr)) child.kill('SIGINT');
     });
     child.on('error', reject);
-    child.on('close', (status) => resolve({ status, stdout, stderr }));
+    child.on('close', (status, signal) => {
+      // No test expects a crash: what the process said last must not be lost behind a missing file.
+      if (signal !== null) reject(new Error(`escapement ${args.join(' ')} died of ${signal}:\n${stderr}`));
+      else resolve({ status, stdout, stderr });
+    });
   });
+}
+
+/** Runs a command that a test builds upon: throws with what it said if it does not succeed. */
+export async function runOk(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
+  const run = await runCli(args, options);
+  if (run.status !== 0)
+    throw new Error(`escapement ${args.join(' ')} ended with ${run.status}:\n${run.stderr}`);
+  return run;
 }
 
 /** A new empty folder. */

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runResultSchema, summarySchema } from '../../src/metrics/schema.js';
-import { hasShared, runCli, SHARED, SMALL_EXPERIMENT, tempDir, writeIn } from './run-cli.js';
+import { hasShared, runCli, runOk, SHARED, SMALL_EXPERIMENT, tempDir, writeIn } from './run-cli.js';
 
 test('--json prints one object of the published shape and nothing else on stdout', async () => {
   const file = writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT);
@@ -78,8 +78,8 @@ test('--out of a second run keeps nothing of the first', async () => {
   const dir = tempDir();
   const out = join(dir, 'out');
   const run = ['simulate', writeIn(dir, 'small.yaml', SMALL_EXPERIMENT), '--out', out, '--quiet'];
-  await runCli(run);
-  await runCli([...run, '--set', 'output={requestLog: false, actionLog: false, timeline: false}']);
+  await runOk(run);
+  await runOk([...run, '--set', 'output={requestLog: false, actionLog: false, timeline: false}']);
   expect(readdirSync(out).sort()).toEqual(['run.json', 'summary.json']);
 });
 
@@ -105,7 +105,7 @@ test('report draws a run with its objective and how to run it again; another run
   const dir = tempDir();
   const out = join(dir, 'out');
   const run = ['simulate', writeIn(dir, 'small.yaml', SMALL_EXPERIMENT), '--out', out, '--quiet'];
-  await runCli([...run, '--set', 'slo=50ms', '--seed', '7']);
+  await runOk([...run, '--set', 'slo=50ms', '--seed', '7']);
   const { status, stdout } = await runCli(['report', out]);
   expect(status).toBe(0);
   expect(stdout).toMatch(/^seed +7\n(?:.*\n)*report: .*report\.html\n$/);
@@ -113,7 +113,7 @@ test('report draws a run with its objective and how to run it again; another run
   expect(page).toContain('within their objective of 50 ms');
   expect(page).toContain('--set slo=50ms \\\n  --set seed=7');
   expect(page).toContain('name: small');
-  await runCli(run);
+  await runOk(run);
   expect(existsSync(join(out, 'report.html'))).toBe(false);
   expect(readdirSync(join(out, 'charts'))).toEqual([]);
 });

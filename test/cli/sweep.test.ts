@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Papa from 'papaparse';
 import { expect, test } from 'vitest';
 import { sweepResultsSchema } from '../../src/metrics/schema.js';
-import { runCli, SMALL_EXPERIMENT, tempDir, writeIn } from './run-cli.js';
+import { runCli, runOk, SMALL_EXPERIMENT, tempDir, writeIn } from './run-cli.js';
 
 const VARY = ['--vary', 'slo=10ms,25ms', '--vary', 'policy.scheduleAhead=2ms:10ms:4ms', '--seeds', '1,2'];
 
@@ -36,8 +36,8 @@ test('results are the same bytes with one thread, with two, and after an interru
     join(dir, out),
     ...flags,
   ];
-  await runCli(sweep('one', '--threads', '1'));
-  await runCli(sweep('two', '--threads', '2'));
+  await runOk(sweep('one', '--threads', '1'));
+  await runOk(sweep('two', '--threads', '2'));
   const stopped = await runCli(sweep('stopped', '--threads', '1'), {
     interruptWhen: (stderr) => /sweep \d+%/.test(stderr),
   });
@@ -59,7 +59,7 @@ test('finished cells are used again only while the experiment says the same', as
   const dir = tempDir();
   const file = small(dir);
   const args = ['sweep', file, '--seeds', '1,2', '--out', join(dir, 'out')];
-  await runCli(args);
+  await runOk(args);
   expect((await runCli(args)).stderr).toContain('2 cells were finished before');
   writeFileSync(file, `# Another comment is no other experiment.\n${SMALL_EXPERIMENT}`);
   expect((await runCli(args)).stderr).toContain('2 cells were finished before');
@@ -75,7 +75,7 @@ test("without flags the file's sweep section decides", async () => {
     'own.yaml',
     `${SMALL_EXPERIMENT}sweep: { vary: { slo: '10ms,50ms' }, seeds: [3, 4] }\n`,
   );
-  await runCli(['sweep', file, '--out', join(dir, 'out')]);
+  await runOk(['sweep', file, '--out', join(dir, 'out')]);
   const { vary, seeds } = JSON.parse(readFileSync(join(dir, 'out', 'results.json'), 'utf8'));
   expect({ vary, seeds }).toEqual({ vary: [{ key: 'slo', values: ['10ms', '50ms'] }], seeds: [3, 4] });
 });
@@ -136,7 +136,7 @@ test('a cell that cannot run is reported, and loses no other', async () => {
 test('compares policies on a file with options of one of them, and leaves no earlier chart behind', async () => {
   const dir = tempDir();
   const out = join(dir, 'out');
-  await runCli(['sweep', small(dir), ...VARY, '--out', out]);
+  await runOk(['sweep', small(dir), ...VARY, '--out', out]);
   expect(readdirSync(join(out, 'charts'))).toContain('heat-map.png');
   const compare = ['--vary', 'policy.kind=clockwork,fifo', '--seeds', '1,2', '--out', out];
   const { status } = await runCli(['sweep', small(dir), ...compare]);

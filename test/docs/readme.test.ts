@@ -77,9 +77,7 @@ describe('shell blocks', () => {
     expect(shell.length).toBeGreaterThan(8);
   });
 
-  // Node 20 was seen to abort while it loaded modules in threads ("IsGraphAsync must be used on an instantiated
-  // module"), once in some hundred sweeps: what it says of a command is asked once more.
-  it.each(shell)('line $line', { retry: 1 }, ({ code, line }) => {
+  it.each(shell)('line $line', ({ code, line }) => {
     const printed = runShell(code);
     const promised = FENCES.find(
       (fence) => fence.language === 'text' && fence.line === endOf(line, code) + 2,

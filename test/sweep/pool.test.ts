@@ -1,0 +1,28 @@
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { CellTask } from '../../src/sweep/run-cell.js';
+import { ROOT, SMALL_EXPERIMENT } from '../cli/run-cli.js';
+
+// Threads run compiled code.
+const { threadPool }: typeof import('../../src/sweep/pool.js') = await import(
+  join(ROOT, 'dist', 'sweep', 'pool.js')
+);
+
+const TASK: CellTask = { text: SMALL_EXPERIMENT, file: 'small.yaml', overrides: [], key: 'small' };
+
+it('can be closed while a result is under way', async () => {
+  const pool = threadPool(1);
+  expect((await pool.run(TASK)).status).toBe('done');
+  const lost = pool.run(TASK);
+  // The thread finishes, and this one has not looked at its mail when it closes the pool.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_000);
+  await pool.close();
+  expect(await lost).toMatchObject({ status: 'failed' });
+});
+
+it('can be closed while its threads start', async () => {
+  const pool = threadPool(2);
+  const lost = pool.run(TASK);
+  await pool.close();
+  expect(await lost).toMatchObject({ status: 'failed' });
+});
