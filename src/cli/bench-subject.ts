@@ -5,6 +5,7 @@ import { loadExperiment } from '../experiment/load.js';
 import { readServerSettings } from '../experiment/server-settings.js';
 import type { DeviceSpec, OrtDeviceSpec } from '../live/device.js';
 import { provider } from './device-flags.js';
+import { warningsOf } from './live-settings.js';
 import { machineFlags, machineOptions } from './machine-flags.js';
 import { type SettingsArgs, settingsSources } from './runtime-flags.js';
 
@@ -49,7 +50,9 @@ export async function machineSubject(
 ): Promise<ScalingSubject> {
   const { repository, device = machineFlags.device.default, adapter } = args;
   const set = args.experiment === undefined ? [...DEFAULTS, ...args.set] : args.set;
-  const { settings, originOf } = await readServerSettings(settingsSources({ ...args, set }));
+  const loaded = await readServerSettings(settingsSources({ ...args, set }));
+  for (const warning of warningsOf(loaded)) say(`warning: ${warning}`);
+  const { settings, originOf } = loaded;
   const machine = await machineOptions(
     {
       repository,

@@ -1,12 +1,15 @@
 #!/usr/bin/env node
 import { hideBin } from 'yargs/helpers';
+import { cannotWrite } from '../files/output-file.js';
 import { runCommandLine } from './command-line.js';
 import { describeFailure } from './exit-codes.js';
 
-// A reader that stops early (`| head`) is no failure of ours.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(0);
+  // A reader that stops early (`| head`) is no failure of ours.
+  if (error.code === 'EPIPE') process.exit(0);
+  const { text, exitCode } = describeFailure(cannotWrite('standard output', error));
+  process.stderr.write(text);
+  process.exit(exitCode);
 });
 
 try {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Options } from 'yargs';
 import { EscapementError } from '../core/errors.js';
 import { fileProblem } from '../experiment/files.js';
-import { loadServerSettings, type ServerSettings } from '../experiment/server-settings.js';
+import type { ServerSettings } from '../experiment/server-settings.js';
 import { parseBytes, parseDuration } from '../experiment/units-text.js';
 import type { ProfileControl } from '../live/profiler/profile-control.js';
 import { createLog, LOG_LEVELS, type LogLevel } from '../live/telemetry/log.js';
@@ -10,7 +10,7 @@ import type { WorkerLink } from '../live/worker-link.js';
 import type { Server, ServerOptions } from '../serving/server.js';
 import { manyValues, oneValue, oneValueOr, wholeNumber } from './args.js';
 import { EXIT_INTERRUPTED } from './exit-codes.js';
-import { settingsSources } from './runtime-flags.js';
+import { serverSettingsOf } from './live-settings.js';
 import { packageVersion } from './version.js';
 
 /** Flags of every process that listens. */
@@ -99,15 +99,19 @@ function recordOnSignal(control: () => ProfileControl | null): void {
   // There is no such signal.
   if (process.platform === 'win32') return;
   process.on('SIGUSR2', () => {
-    const profiler = control();
-    if (profiler?.recording) profiler.stop().catch(() => {});
-    else profiler?.start('all');
+    // The log tells what goes wrong, too.
+    toggle(control()).catch(() => {});
   });
+}
+
+async function toggle(profiler: ProfileControl | null): Promise<void> {
+  if (profiler?.recording) await profiler.stop();
+  else profiler?.start('all');
 }
 
 async function serverOptions(role: string, args: ServerArgs): Promise<Omit<ServerOptions, 'links'>> {
   return {
-    settings: await loadServerSettings(settingsSources(args)),
+    settings: await serverSettingsOf(args),
     host: args.host,
     httpPort: portOf(args['http-port'], 'http-port'),
     grpcPort: portOf(args['grpc-port'], 'grpc-port'),

@@ -37,24 +37,18 @@ const schema = experimentSchema.pick({ slo: true, policy: true, admission: true,
 const SERVER_KEYS = Object.keys(schema.shape);
 
 /**
- * Reads `slo`, `policy`, `admission` and `runtime`. A server refuses at once what it can't serve in time unless it is
- * told otherwise. Other keys of the file are for simulations; `E_CONFIG_KEY` for other overrides. Throws the coded
- * errors of experiment files.
+ * Reads `slo`, `policy`, `admission` and `runtime`, and where each comes from. A server refuses at once what it can't
+ * serve in time unless it is told otherwise. Other keys of the file are for simulations; `E_CONFIG_KEY` for other
+ * overrides. Throws the coded errors of experiment files.
  */
-export async function loadServerSettings(sources: SettingsSources): Promise<ServerSettings> {
-  return (await readServerSettings(sources)).settings;
-}
-
-/** The same, and where each setting comes from. */
 export async function readServerSettings(sources: SettingsSources): Promise<OriginalSettings> {
   const place = `a server takes ${SERVER_KEYS.join(', ')}: the rest of an experiment is for simulations`;
   return read(sources, SERVER_KEYS, place);
 }
 
 /** Reads `runtime` only, where models run and others schedule; `E_CONFIG_KEY` for other overrides. */
-export async function loadRuntime(sources: SettingsSources): Promise<RuntimeSettings> {
-  return (await read(sources, ['runtime'], 'only runtime.… applies here: who schedules decides the rest'))
-    .settings.runtime;
+export async function readRuntime(sources: SettingsSources): Promise<OriginalSettings> {
+  return read(sources, ['runtime'], 'only runtime.… applies here: who schedules decides the rest');
 }
 
 async function read(

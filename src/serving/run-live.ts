@@ -156,8 +156,8 @@ async function runOn(
       },
     },
   });
-  if (autostart !== 'off') profiler.start(autostart);
   try {
+    if (autostart !== 'off') profiler.start(autostart);
     const models = experiment.models.map(({ name }) => name);
     const played = await play({
       source,

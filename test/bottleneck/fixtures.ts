@@ -2,7 +2,7 @@ import type { Findings, MeasuredStage } from '../../src/bottleneck/findings.js';
 import type { BenchResult, BenchRun, Figure, StageSummary } from '../../src/bottleneck/result.js';
 import type { Service } from '../../src/bottleneck/stage.js';
 import type { Subject } from '../../src/bottleneck/subject.js';
-import { loadServerSettings } from '../../src/experiment/server-settings.js';
+import { readServerSettings } from '../../src/experiment/server-settings.js';
 import { DEFAULT_SESSION } from '../../src/live/device.js';
 import type { WorkerModel } from '../../src/live/model.js';
 import { estimate } from '../../src/report/statistics.js';
@@ -47,7 +47,7 @@ export async function subjectOf(
     models,
     pages: 100,
     pageBytes: 1000,
-    settings: await loadServerSettings({ file: null, environment: [], overrides }),
+    settings: (await readServerSettings({ file: null, environment: [], overrides })).settings,
     mix,
     sloNs: null,
     batchSize: null,

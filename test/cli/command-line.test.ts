@@ -1,5 +1,7 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { runCli } from './run-cli.js';
+import { MAIN, runCli } from './run-cli.js';
 
 test.each([
   [['simulate', 'run.yaml', '--treshold', 'p99<1s'], /Did you mean --threshold\?/],
@@ -32,6 +34,18 @@ test('simulate --help lists keys and policies with their defaults', async () => 
   expect(stdout).toMatch(/^ +policy\.scheduleAhead (?:.*\n +){0,2}.*\[10ms\]$/m);
   expect(stdout).toMatch(/^ +policy\.maxDelay .*\[5ms\]$/m);
   expect(stdout).toMatch(/^ +workload\.onRate .*\[required\]$/m);
+});
+
+test('a full disk behind standard output is told in one line', ({ skip }) => {
+  if (!existsSync('/dev/full')) skip('no /dev/full here');
+  const full = openSync('/dev/full', 'w');
+  const { status, stderr } = spawnSync(process.execPath, [MAIN, 'config'], {
+    stdio: ['ignore', full, 'pipe'],
+    encoding: 'utf8',
+  });
+  closeSync(full);
+  expect(stderr).toMatch(/^escapement: E_FILE_WRITE: standard output: cannot be written: ENOSPC[^\n]*\n$/);
+  expect(status).toBe(22);
 });
 
 test('--version prints the version of the package', async () => {

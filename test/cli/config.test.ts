@@ -68,6 +68,14 @@ describe('escapement config', () => {
 describe('settings of a live command', () => {
   const simulated = ['--device', `simulated:${tinyProfile()}`];
 
+  it('are warned of on stderr where they have no effect', async () => {
+    const env = { ESCAPEMENT_SERIALL: 'true', OMP_NUM_THREADS: '', MXNET_ENGINE_TYPE: 'NaiveEngine' };
+    const flags = ['--memory', '1TiB', '--journal', '/dev/null/x', '--http-port', '0', '--grpc-port', 'off'];
+    const { stderr } = await runCli(['serve', ...simulated, ...flags, '--metrics-port', 'off'], { env });
+    expect(stderr).toMatch(/^warning: ESCAPEMENT_SERIALL is none of .*: did you mean ESCAPEMENT_SERIAL\?$/m);
+    expect(stderr).toMatch(/^warning: MXNET_ENGINE_TYPE has no effect here: runtime\.serial /m);
+  });
+
   it.each([
     [['config'], 12, /E_CONFIG_VALUE: ESCAPEMENT_LANE_THREADS: must be at least 1, found 0/],
     [['serve', ...simulated], 12, /E_CONFIG_VALUE: ESCAPEMENT_LANE_THREADS: must be at least 1/],

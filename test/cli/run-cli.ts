@@ -11,7 +11,8 @@ export const SHARED = join(ROOT, '..', 'shared');
 export const TRACES = join(SHARED, 'data', 'traces');
 export const hasShared = existsSync(TRACES);
 
-const MAIN = join(ROOT, 'dist', 'cli', 'main.js');
+/** The compiled command line. */
+export const MAIN = join(ROOT, 'dist', 'cli', 'main.js');
 
 export interface CliRun {
   readonly status: number | null;

@@ -104,6 +104,11 @@ describe('escapement serve', () => {
       [[...simulated, '--tls-cert', empty], 2, /E_USAGE: --tls-cert and --tls-key belong together/],
       [[...simulated, '--tls-cert', empty, '--tls-key', empty], 44, /E_TLS: /],
       [[...simulated, '--journal', '/dev/null/x'], 22, /E_FILE_WRITE: .*\/dev\/null/],
+      [
+        [...simulated, '--set', 'runtime.profilerDir=/dev/null/x', '--set', 'runtime.profiler=all'],
+        22,
+        /E_FILE_WRITE: \/dev\/null\/x\/.*: cannot be written/,
+      ],
       [[...simulated, '--log-level', 'loud'], 2, /E_USAGE: .*log-level/],
       [
         ['--device', profile, '--http-port', String(port), '--grpc-port', 'off', '--metrics-port', 'off'],

@@ -1,9 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { ROOT, tempDir, writeIn } from './run-cli.js';
-
-const MAIN = join(ROOT, 'dist', 'cli', 'main.js');
+import { MAIN, ROOT, tempDir, writeIn } from './run-cli.js';
 
 /** What a server says when it is ready: on which ports. */
 export interface Ready {

@@ -15,6 +15,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { experimentJsonSchema } from '../../src/experiment/json-schema.js';
 import { loadExperiment, parseExperiment } from '../../src/experiment/load.js';
 import { parseThreshold } from '../../src/metrics/threshold.js';
+import { MAIN } from '../cli/run-cli.js';
 import { ROOT, runSnippet, typeErrors } from '../snippets.js';
 import { anchorsOf, fencesOf, linksOf } from './markdown.js';
 import { README_TABLES } from './tables.js';
@@ -28,7 +29,7 @@ const PACKAGE = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as 
 };
 
 /** What `npx escapement` is for someone who has installed the package. */
-const NPX = `#!/bin/sh\nshift\nexec '${process.execPath}' '${join(ROOT, 'dist/cli/main.js')}' "$@"\n`;
+const NPX = `#!/bin/sh\nshift\nexec '${process.execPath}' '${MAIN}' "$@"\n`;
 
 describe('the first screen', () => {
   it('sets everything up with exactly two commands', () => {
@@ -162,7 +163,7 @@ describe('reference', () => {
       (match) => match[1] as string,
     );
     const listed = (args: string[]) => {
-      const { stdout } = spawnSync(process.execPath, [join(ROOT, 'dist/cli/main.js'), ...args, '--help'], {
+      const { stdout } = spawnSync(process.execPath, [MAIN, ...args, '--help'], {
         encoding: 'utf8',
       });
       return [...stdout.matchAll(/^ {2}escapement ([a-z ]+?)(?: <| {2})/gm)].map(

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { effectiveSettings, sourceText } from '../../src/experiment/effective-settings.js';
 import { environmentOverrides } from '../../src/experiment/environment.js';
 import {
-  loadRuntime,
-  loadServerSettings,
+  readRuntime,
   readServerSettings,
   type SettingsSources,
 } from '../../src/experiment/server-settings.js';
@@ -37,7 +36,8 @@ function sources({
 
 describe('what a server takes of an experiment', () => {
   it('is its objective, policy, admission and runtime', async () => {
-    const settings = await loadServerSettings(sources({ text: FILE, overrides: ['runtime.serial=false'] }));
+    const settings = (await readServerSettings(sources({ text: FILE, overrides: ['runtime.serial=false'] })))
+      .settings;
     expect(settings).toMatchObject({
       sloNs: 50e6,
       policy: { kind: 'clockwork', options: { scheduleAhead: 5e6 } },
@@ -55,18 +55,19 @@ describe('what a server takes of an experiment', () => {
     ['=3', 'E_USAGE', /^--set =3: write key=value/],
     ['gpus', 'E_USAGE', /^--set gpus: write key=value/],
   ] as const)('%s is not, and that is said', async (override, code, message) => {
-    const error = await rejection(loadServerSettings(sources({ overrides: [override] })));
+    const error = await rejection(readServerSettings(sources({ overrides: [override] })));
     expect(error.message).toMatch(message);
     expect(error.code).toBe(code);
   });
 
   it('is runtime only where others schedule', async () => {
-    expect((await loadRuntime(sources({ text: FILE }))).intraOpThreads).toBe(2);
+    expect((await readRuntime(sources({ text: FILE }))).settings.runtime.intraOpThreads).toBe(2);
     // A policy that this machine does not know is no concern of it.
-    expect((await loadRuntime(sources({ text: 'policy: { kind: unheard }\nruntime: {}' }))).laneThreads).toBe(
-      8,
-    );
-    const error = await rejection(loadRuntime(sources({ overrides: ['slo=5ms'] })));
+    expect(
+      (await readRuntime(sources({ text: 'policy: { kind: unheard }\nruntime: {}' }))).settings.runtime
+        .laneThreads,
+    ).toBe(8);
+    const error = await rejection(readRuntime(sources({ overrides: ['slo=5ms'] })));
     expect(error.message).toBe('--set slo=5ms: only runtime.… applies here: who schedules decides the rest');
   });
 });

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { expect, onTestFinished } from 'vitest';
 import { NS_PER_S } from '../../src/core/units.js';
 import { createPolicyOf } from '../../src/experiment/create-policy.js';
-import { loadServerSettings } from '../../src/experiment/server-settings.js';
+import { readServerSettings } from '../../src/experiment/server-settings.js';
 import { replayJournal } from '../../src/live/journal/replay.js';
 import {
   type LocalMachine,
@@ -52,7 +52,7 @@ export async function serve(
   const journal = join(tempDir(), 'run.journal');
   const server = await startServer({
     links: [new LocalWorker(machine)],
-    settings: await loadServerSettings({ file: null, environment: [], overrides }),
+    settings: (await readServerSettings({ file: null, environment: [], overrides })).settings,
     host: '127.0.0.1',
     httpPort: 0,
     grpcPort: 0,

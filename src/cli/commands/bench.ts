@@ -159,10 +159,13 @@ async function attended<T>(quiet: boolean, work: (attendant: Attendant) => Promi
   };
   process.once('SIGINT', interrupted);
   let progress: Progress | undefined;
+  const said = new Set<string>();
   try {
     return await work({
       say: (what) => {
-        if (!quiet) process.stderr.write(`bench: ${what}\n`);
+        // Each value of --vary would say much the same.
+        if (!quiet && !said.has(what)) process.stderr.write(`bench: ${what}\n`);
+        said.add(what);
       },
       onProgress: (fraction, next) => {
         progress ??= openProgress('bench', quiet);

@@ -1,10 +1,9 @@
-import { availableParallelism } from 'node:os';
 import type { Argv } from 'yargs';
 import { type EffectiveSetting, effectiveSettings, sourceText } from '../../experiment/effective-settings.js';
 import { readServerSettings } from '../../experiment/server-settings.js';
-import { settingWarnings } from '../../experiment/setting-warnings.js';
 import { wrap } from '../../report/wrap.js';
 import { manyValues, oneValue } from '../args.js';
+import { warningsOf } from '../live-settings.js';
 import { settingsSources } from '../runtime-flags.js';
 import { runtimeHelp } from '../runtime-help.js';
 import { table, terminalWidth } from '../text-layout.js';
@@ -32,8 +31,7 @@ export function configCommand(cli: Argv): void {
     async (args) => {
       const loaded = await readServerSettings(settingsSources(args));
       const settings = effectiveSettings(loaded);
-      const place = { environment: process.env, processors: availableParallelism() };
-      const warnings = settingWarnings(loaded, place);
+      const warnings = warningsOf(loaded);
       process.stdout.write(
         args.json ? `${JSON.stringify({ settings, warnings })}\n` : configText(settings, warnings),
       );

@@ -2,14 +2,14 @@ import type { Argv } from 'yargs';
 import { EscapementError } from '../../core/errors.js';
 import { ROLES, type Role } from '../../doctor/check.js';
 import type { DoctorReport } from '../../doctor/report.js';
-import { loadRuntime } from '../../experiment/server-settings.js';
 import { PROVIDERS, type Provider } from '../../live/device.js';
 import { sessionSettings } from '../../serving/session-settings.js';
 import { manyValues, oneValueOr } from '../args.js';
 import { provider } from '../device-flags.js';
+import { runtimeOf } from '../live-settings.js';
 import { bytes, machineFlags } from '../machine-flags.js';
 import { openProgress } from '../progress.js';
-import { runtimeFlags, type SettingsArgs, settingsSources } from '../runtime-flags.js';
+import { runtimeFlags, type SettingsArgs } from '../runtime-flags.js';
 import { terminalWidth } from '../text-layout.js';
 import { weightsCacheBytes } from '../weights-cache.js';
 
@@ -85,7 +85,7 @@ async function cacheBytes(
   args: SettingsArgs & { readonly memory: string | undefined },
   kind: Provider,
 ): Promise<number> {
-  const runtime = await loadRuntime(settingsSources(args));
+  const runtime = await runtimeOf(args);
   if (args.memory !== undefined) return bytes(args.memory, 'memory');
   return weightsCacheBytes(
     [{ kind, adapter: 0, session: sessionSettings(runtime) }],

@@ -2,15 +2,15 @@ import { dirname, join } from 'node:path';
 import type { Argv } from 'yargs';
 import { EscapementError } from '../../core/errors.js';
 import { profileFileName } from '../../experiment/profile-file.js';
-import { loadRuntime } from '../../experiment/server-settings.js';
 import { writeWhole } from '../../files/output-file.js';
 import type { Precision } from '../../live/models/precision.js';
 import type { RepositoryModel } from '../../live/models/repository.js';
 import type { MeasuredProfile } from '../../serving/measure-profile.js';
 import { oneValue, wholeNumber } from '../args.js';
 import { DEVICE_FLAGS, ortDevice } from '../device-flags.js';
+import { runtimeOf } from '../live-settings.js';
 import { openProgress } from '../progress.js';
-import { runtimeFlags, settingsSources } from '../runtime-flags.js';
+import { runtimeFlags } from '../runtime-flags.js';
 import { table } from '../text-layout.js';
 
 /** `escapement profile measure PATH`: how long a model takes on a device of this machine. */
@@ -45,7 +45,7 @@ export function profileMeasureCommand(cli: Argv): void {
         })
         .example('$0 profile measure models --device cpu', ''),
     async (args) => {
-      const runtime = await loadRuntime(settingsSources(args));
+      const runtime = await runtimeOf(args);
       const device = ortDevice(args, runtime);
       const runs = args.runs === undefined ? null : wholeNumber(args.runs, 'runs', 1);
       const models = await chosenModels(args.path, args.model, runtime.precision);

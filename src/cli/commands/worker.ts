@@ -1,9 +1,9 @@
 import type { Argv } from 'yargs';
 import { EscapementError } from '../../core/errors.js';
-import { loadRuntime } from '../../experiment/server-settings.js';
 import { oneValueOr } from '../args.js';
+import { runtimeOf } from '../live-settings.js';
 import { machineFlags, machineOptions } from '../machine-flags.js';
-import { runtimeFlags, settingsSources } from '../runtime-flags.js';
+import { runtimeFlags } from '../runtime-flags.js';
 import { runtimeHelp } from '../runtime-help.js';
 import { listenFlags, portOf, tlsOf, tokenOf, untilStopped } from '../server-flags.js';
 
@@ -24,7 +24,7 @@ export function workerCommand(cli: Argv): void {
         .epilogue(runtimeHelp()),
     async (args) => {
       const { runWorker } = await import('../../serving/worker.js');
-      const runtime = await loadRuntime(settingsSources(args));
+      const runtime = await runtimeOf(args);
       const say = (what: string) => process.stderr.write(`worker: ${what}\n`);
       const [token, tls] = [await tokenOf(args), await tlsOf(args)];
       const port = portOf(args.port, 'port');

@@ -17,7 +17,7 @@ export interface WrittenProfile {
 /** Starts and stops recording on a running server: by a signal, over HTTP, or from its start on. */
 export interface ProfileControl {
   readonly recording: boolean;
-  /** Does nothing while it records. */
+  /** Does nothing while it records. Throws `E_FILE_WRITE`, before it records, where the file could not be written. */
   start(mode: ProfileMode): void;
   /** Writes what was recorded. Null: nothing was being recorded. Throws `E_FILE_WRITE`. */
   stop(): Promise<WrittenProfile | null>;

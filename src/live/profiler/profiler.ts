@@ -1,4 +1,5 @@
 import { NS_PER_S } from '../../core/units.js';
+import { OutputFile } from '../../files/output-file.js';
 import type { TraceFacts } from '../../metrics/trace-file.js';
 import type { FleetProfile } from './operator-profile.js';
 import type { ProfileControl, ProfileMode, WrittenProfile } from './profile-control.js';
@@ -49,8 +50,15 @@ export class Profiler implements ProfileControl {
   start(mode: ProfileMode): void {
     if (this.isRecording) return;
     const { fleet, recorder, nowNs, newPath, events } = this.options;
-    this.isRecording = true;
     this.path = newPath();
+    try {
+      // Better to know before a minute is recorded than after.
+      new OutputFile(this.path).discard();
+    } catch (error) {
+      events.failed(error as Error);
+      throw error;
+    }
+    this.isRecording = true;
     fleet.startProfile();
     recorder.begin(mode, nowNs());
     // `events` hears of what goes wrong.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sizeWork } from '../../../src/bottleneck/scaling/size.js';
 import type { ScalingSubject } from '../../../src/bottleneck/scaling/subject.js';
-import { loadServerSettings } from '../../../src/experiment/server-settings.js';
+import { readServerSettings } from '../../../src/experiment/server-settings.js';
 import { simulatedModel } from '../../../src/serving/simulated-models.js';
 
 /** Two models, 4 requests in 8 ms and 2 in 2 ms at best: with equal shares 1.5 ms a request. */
@@ -15,7 +15,7 @@ const SUBJECT: ScalingSubject = {
   ],
   pages: 100,
   pageBytes: 1e6,
-  settings: await loadServerSettings({ file: null, environment: [], overrides: [] }),
+  settings: (await readServerSettings({ file: null, environment: [], overrides: [] })).settings,
   mix: [0.5, 0.5],
   sloNs: null,
 };

@@ -1,5 +1,5 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { LOAD, STATUS_INFER_TOO_LATE, STATUS_WORKER_LOST, UNLOAD } from '../../../src/core/action.js';
 import { OUTCOME_OK, OUTCOME_TIMEOUT } from '../../../src/core/request.js';
@@ -239,7 +239,18 @@ describe('recording', () => {
     const played = record();
     Object.assign(played, { path: '/dev/null/profile.json' });
     await played.profiler.stop();
+    expect(() => played.profiler.start('all')).toThrow(expect.objectContaining({ code: 'E_FILE_WRITE' }));
+    expect(played.said.at(-1)).toMatch(/^failed: .*cannot be written/);
+    expect(played.profiler.recording).toBe(false);
+  });
+
+  it('says so where its folder is gone when it ends', async () => {
+    const played = record();
+    await played.profiler.stop();
+    Object.assign(played, { path: join(dirname(played.path), 'gone', 'profile.json') });
     played.profiler.start('all');
+    rmSync(dirname(played.path), { recursive: true });
+    writeFileSync(dirname(played.path), 'no folder');
     await expect(played.profiler.stop()).rejects.toMatchObject({ code: 'E_FILE_WRITE' });
     expect(played.said.at(-1)).toMatch(/^failed: .*cannot be written/);
     expect(played.profiler.recording).toBe(false);
