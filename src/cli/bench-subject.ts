@@ -5,7 +5,7 @@ import { loadExperiment } from '../experiment/load.js';
 import { readServerSettings } from '../experiment/server-settings.js';
 import type { DeviceSpec, OrtDeviceSpec } from '../live/device.js';
 import { provider } from './device-flags.js';
-import { warningsOf } from './live-settings.js';
+import { experimentWarnings, warningsOf } from './live-settings.js';
 import { machineFlags, machineOptions } from './machine-flags.js';
 import { type SettingsArgs, settingsSources } from './runtime-flags.js';
 
@@ -35,7 +35,7 @@ export async function openSubject(args: SubjectArgs, say: (what: string) => void
 async function openOnOne(args: SubjectArgs, say: (what: string) => void): Promise<ScalingSubject> {
   const { repository, experiment } = args;
   if (repository !== undefined) return machineSubject(args, 1, say);
-  if (experiment !== undefined) return experimentSubject(args, experiment, 1);
+  if (experiment !== undefined) return experimentSubject(args, experiment, 1, say);
   throw new EscapementError(
     'E_USAGE',
     'name what to measure: --repository DIR, or --experiment FILE with models of kind onnx',
@@ -82,6 +82,7 @@ export async function experimentSubject(
   args: SubjectArgs,
   file: string,
   gpus: number,
+  say: (what: string) => void,
 ): Promise<ScalingSubject> {
   const { workloadMix } = await import('../bottleneck/mix.js');
   const { experimentDevices, experimentModels } = await import('../serving/experiment-models.js');
@@ -89,6 +90,7 @@ export async function experimentSubject(
   const device = args.device === undefined ? [] : [`live.device=${args.device}`];
   const cluster = [`cluster.gpus=${gpus}`];
   const experiment = await loadExperiment(file, [...overrides, ...device, ...cluster], environment);
+  for (const warning of await experimentWarnings(file, overrides)) say(`warning: ${warning}`);
   const { name, sloNs, policy, admission, runtime } = experiment;
   return {
     name,

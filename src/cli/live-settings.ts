@@ -24,7 +24,18 @@ export function warningsOf(loaded: OriginalSettings): string[] {
   return settingWarnings(loaded, { environment: process.env, processors: availableParallelism() });
 }
 
+/** Those of an experiment that runs live. Of its overrides only those of `runtime` matter. */
+export async function experimentWarnings(file: string, overrides: readonly string[]): Promise<string[]> {
+  const set = overrides.filter((override) => /^\s*runtime\b/.test(override));
+  return warningsOf(await readRuntime(settingsSources({ experiment: file, set })));
+}
+
+/** Says on stderr what is amiss and no reason to stop. */
+export function warn(warnings: readonly string[]): void {
+  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
+}
+
 function warned(loaded: OriginalSettings): ServerSettings {
-  for (const warning of warningsOf(loaded)) process.stderr.write(`warning: ${warning}\n`);
+  warn(warningsOf(loaded));
   return loaded.settings;
 }

@@ -54,7 +54,7 @@ async function openReal(
 ): Promise<ScalingSubject> {
   const { repository, experiment, device } = args;
   if (repository !== undefined || device?.startsWith('simulated:')) return machineSubject(args, gpus, say);
-  if (experiment !== undefined) return experimentSubject(args, experiment, gpus);
+  if (experiment !== undefined) return experimentSubject(args, experiment, gpus, say);
   throw new EscapementError(
     'E_USAGE',
     'name what to scale: --device simulated:PROFILE, --repository DIR, or --experiment FILE',

@@ -27,7 +27,7 @@ function runText({ summary, groups }: RunResult | CellResult): string {
     ['seed', String(summary.seed)],
     [
       'run',
-      `${summary.name}, policy ${summary.policy}, ${formatRate(summary.durationSeconds)} s of virtual time`,
+      `${summary.name}, policy ${summary.policy}, ${formatRate(summary.durationSeconds)} s`,
     ],
     [
       'goodput',

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { summarySchema } from '../../src/metrics/schema.js';
-import { runCli, tempDir, writeIn } from './run-cli.js';
+import { runCli, runOk, tempDir, writeIn } from './run-cli.js';
 
 const EXPERIMENT = `name: twice
 cluster: { gpus: 1, pages: 100 }
@@ -45,6 +45,14 @@ it('runs one experiment on both clocks, for compare and replay', async () => {
   const replay = await runCli(['replay', journal, '--json']);
   expect(replay.status).toBe(0);
   expect(JSON.parse(replay.stdout)).toMatchObject({ digest: summary.digest, truncated: false });
+});
+
+it('warns of settings that have no effect, live only', async () => {
+  const env = { ESCAPEMENT_SERIALL: 'true' };
+  const args = (mode: string) => ['run', experiment(), '--mode', mode, '--set', 'slo=2s', '--json'];
+  const warning = /^warning: ESCAPEMENT_SERIALL is none of/m;
+  expect((await runOk(args('live'), { env })).stderr).toMatch(warning);
+  expect((await runOk(args('simulate'), { env })).stderr).not.toMatch(warning);
 });
 
 it('prints a summary for people, and fails a threshold with its own status', async () => {

@@ -9,6 +9,7 @@ import { checkThreshold, parseThreshold } from '../../metrics/threshold.js';
 import { summaryText } from '../../report/summary-text.js';
 import type { LiveResult } from '../../serving/run-live.js';
 import { manyValues, oneValue, wholeNumber } from '../args.js';
+import { experimentWarnings, warn } from '../live-settings.js';
 import { openProgress } from '../progress.js';
 import { inRunFolder } from '../run-folder.js';
 
@@ -56,6 +57,7 @@ export function runCommand(cli: Argv): void {
         // A simulation is the same wherever it runs.
         args.mode === 'live' ? environmentOverrides(process.env) : [],
       );
+      if (args.mode === 'live') warn(await experimentWarnings(args.file, args.set));
       const progress = openProgress(args.mode, args.quiet);
       const onProgress = (fraction: number) => progress.update(fraction);
       const run = async (
