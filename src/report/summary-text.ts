@@ -25,10 +25,7 @@ function runText({ summary, groups }: RunResult | CellResult): string {
   );
   const lines = [
     ['seed', String(summary.seed)],
-    [
-      'run',
-      `${summary.name}, policy ${summary.policy}, ${formatRate(summary.durationSeconds)} s`,
-    ],
+    ['run', `${summary.name}, policy ${summary.policy}, ${formatRate(summary.durationSeconds)} s`],
     [
       'goodput',
       `${formatRate(summary.goodputRps)} of ${formatRate(summary.offeredRps)} requests/s offered (${formatPercent(summary.sloAttainment)})`,
