@@ -1,13 +1,18 @@
 import { deviceText } from '../serving/measure-profile.js';
+import { benchRun } from './bench-run.js';
 import { fixBatch } from './fix-batch.js';
+import { joinPasses } from './join-passes.js';
+import { type MeasuredStages, type MeasureOptions, measureStages } from './measure-stages.js';
+import { passesOf } from './passes.js';
 import { type PrecisionDifference, precisionDifferences } from './precision-difference.js';
-import type { BenchResult, BenchRun, MeasuredModel } from './result.js';
-import { type RunOptions, runStages } from './run-stages.js';
-import { STAGE_TITLES } from './stage.js';
+import type { BenchResult, MeasuredModel } from './result.js';
+import { STAGE_TITLES, type StageName } from './stage.js';
 import { chosenBatches, enoughClients, type Subject } from './subject.js';
 import { BATCH_SIZE, type Vary } from './vary.js';
 
-export interface BenchOptions extends Omit<RunOptions, 'onStage' | 'clients'> {
+export interface BenchOptions extends Omit<MeasureOptions, 'onStage' | 'clients'> {
+  /** Processors of the machine. */
+  readonly cores: number;
   /** Null: as many as keep all batches full. */
   readonly clients: number | null;
   readonly vary: Vary | null;
@@ -19,9 +24,9 @@ export interface BenchOptions extends Omit<RunOptions, 'onStage' | 'clients'> {
 }
 
 /**
- * Measures the stages of a server by themselves and together, once for each value of the key that is varied. All
- * subjects are opened first, so that a mistake in the last value does not cost the runs before. Throws what opening
- * throws, `E_SERVER` where a trial had no answer, and the coded errors of devices and models.
+ * Measures the stages of a server by themselves and together, for each value of the key that is varied, there and back
+ * (see `passesOf`). All subjects are opened first, so that a mistake in the last value does not cost the runs before.
+ * Throws what opening throws, `E_SERVER` where a trial had no answer, and the coded errors of devices and models.
  */
 export async function bench({
   vary,
@@ -37,21 +42,18 @@ export async function bench({
   // The same for all values: with fewer clients fewer requests come through, whatever is varied.
   const clients =
     given ?? Math.max(...subjects.map((subject) => enoughClients(subject, chosenBatches(subject))));
-  const stages = how.remote ? 4 : 3;
-  const runs: BenchRun[] = [];
-  for (const [i, subject] of subjects.entries()) {
-    const value = values[i];
-    let stage = 0;
-    const run = await runStages(subject, value, {
-      ...how,
-      clients,
-      onStage: (name) => {
-        const at = value === null ? '' : `, ${vary?.key} ${value}`;
-        onProgress((i * stages + stage++) / (stages * subjects.length), `${STAGE_TITLES[name]}${at}`);
-      },
-    });
-    runs.push(run);
+  const passes = passesOf(subjects.length, how.trials);
+  const stages = (how.remote ? 4 : 3) * passes.length;
+  const measured = subjects.map((): MeasuredStages[] => []);
+  let stage = 0;
+  for (const { index, trials } of passes) {
+    const at = vary === null ? '' : `, ${vary.key} ${values[index]}`;
+    const onStage = (name: StageName) => onProgress(stage++ / stages, `${STAGE_TITLES[name]}${at}`);
+    measured[index].push(await measureStages(subjects[index], { ...how, trials, clients, onStage }));
   }
+  const runs = subjects.map((subject, i) =>
+    benchRun(subject, values[i], joinPasses(measured[i]), { ...how, clients }),
+  );
   const [first] = subjects;
   return {
     version,

@@ -88,7 +88,8 @@ const EPILOGUE = `Stages, one after the other, with the same models, tensors and
   SYNTHETIC  the device by itself, full batches one right after the other
   FULL       the whole server on the device
 The clients are closed loops in this process: how busy it was is said, as clients that can send no more measure themselves.
-± is the scatter of trials on one server. Without --experiment an action may start up to 1s late (policy.latestDelta).`;
+± is the scatter of the trials. Without --experiment an action may start up to 1s late (policy.latestDelta).
+--vary goes through the values and back, half of the trials each way: a machine that becomes slower favours none.`;
 
 interface BenchArgs extends SubjectArgs {
   readonly vary: string | undefined;

@@ -1,42 +1,31 @@
 import { NS_PER_MS } from '../core/units.js';
 import { estimate } from '../report/statistics.js';
 import { batchRoom } from './batch-room.js';
-import type { ClientLoad } from './clients.js';
+import type { Protocol } from './child/messages.js';
 import type { MeasuredStage } from './findings.js';
+import type { MeasuredStages } from './measure-stages.js';
 import type { BenchRun, Figure, StageSummary } from './result.js';
-import type { DeviceStage, ServedStage, StageName } from './stage.js';
-import { measureFull, measureIo, measureRemoteIo, measureSynthetic } from './stages.js';
+import type { DeviceStage, ServedStage } from './stage.js';
 import { chosenBatches, objectiveNs, type Subject } from './subject.js';
 import { decide } from './verdict.js';
 
-export interface RunOptions extends Pick<ClientLoad, 'protocol' | 'trials' | 'seconds'> {
+export interface RunFacts {
   readonly clients: number;
-  /** Measures IO with a worker process, too. */
-  readonly remote: boolean;
+  readonly protocol: Protocol;
   /** Processors of the machine. */
   readonly cores: number;
-  /** A stage begins. */
-  onStage(stage: StageName): void;
 }
 
-/** All stages of a subject, one after the other, never two at a time, and what follows from them. */
-export async function runStages(
+/** What was measured with one value of the key that is varied, and what follows from it. */
+export function benchRun(
   subject: Subject,
   value: string | null,
-  { clients, remote, cores, onStage, ...how }: RunOptions,
-): Promise<BenchRun> {
+  { io, remote, synthetic, full }: MeasuredStages,
+  { clients, protocol, cores }: RunFacts,
+): BenchRun {
   const { models, mix, device, settings } = subject;
   const batches = chosenBatches(subject);
   const sloNs = objectiveNs(subject, batches, clients);
-  const load: ClientLoad = { ...how, models: models.map(({ spec }) => spec.name), mix, clients, sloNs };
-  onStage('io');
-  const io = await measureIo(subject, load);
-  if (remote) onStage('remote');
-  const remoteIo = remote ? [await measureRemoteIo(subject, load)] : [];
-  onStage('synthetic');
-  const synthetic = await measureSynthetic(subject, batches, load);
-  onStage('full');
-  const full = await measureFull(subject, load);
   return {
     value,
     clients,
@@ -44,7 +33,7 @@ export async function runStages(
     intraOpThreads: device.session.intraOpThreads,
     precision: settings.runtime.precision,
     batchSizes: models.map(({ spec }, m) => (mix[m] > 0 ? spec.batchSizes[batches[m]] : null)),
-    stages: [io, ...remoteIo, synthetic, full].map(summarize),
+    stages: [io, ...(remote === null ? [] : [remote]), synthetic, full].map(summarize),
     verdict: decide({
       io: finding(io),
       synthetic: estimate(synthetic.requestsPerS),
@@ -54,7 +43,7 @@ export async function runStages(
       cores,
       intraOpThreads: device.session.intraOpThreads,
       precision: settings.runtime.precision,
-      protocol: how.protocol,
+      protocol,
       sloIsGiven: subject.sloNs !== null,
     }),
   };

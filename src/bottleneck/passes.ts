@@ -1,0 +1,20 @@
+/** One value of the key that is varied has its turn: so many trials of each stage. */
+export interface Pass {
+  /** Of the value. */
+  readonly index: number;
+  readonly trials: number;
+}
+
+/**
+ * Through the values and back again, with half of the trials each way, so that a machine that becomes slower or faster
+ * meanwhile favours none of them. A single value has all its trials at once, and so have all values if there is one trial.
+ */
+export function passesOf(values: number, trials: number): Pass[] {
+  const there = Array.from({ length: values }, (_, index) => index);
+  const backTrials = values === 1 ? 0 : Math.floor(trials / 2);
+  const back = backTrials === 0 ? [] : there.toReversed();
+  return [
+    ...there.map((index) => ({ index, trials: trials - backTrials })),
+    ...back.map((index) => ({ index, trials: backTrials })),
+  ];
+}
