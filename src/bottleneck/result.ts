@@ -4,6 +4,9 @@ import type { PrecisionDifference } from './precision-difference.js';
 import type { Service, StageName } from './stage.js';
 import type { Verdict } from './verdict.js';
 
+/** The result's name in the folder that it is written to. */
+export const BENCH_FILE = 'bench.json';
+
 /** All that a benchmark found. `--json` prints it. */
 export interface BenchResult {
   readonly version: string;

@@ -3,15 +3,13 @@ import { writeWhole } from '../files/output-file.js';
 import { writeReport } from '../report/write-report.js';
 import { benchCharts } from './charts.js';
 import { benchPage } from './page.js';
-import type { BenchResult } from './result.js';
+import { BENCH_FILE, type BenchResult } from './result.js';
 
-/** Files of a benchmark in its folder, besides its charts. */
-const JSON_FILE = 'bench.json';
 const PAGE = 'bench.html';
 
 /** Writes results, charts and the page with both into a folder; returns the page's path. Throws `E_FILE_WRITE`. */
 export async function writeBench(result: BenchResult, dir: string): Promise<string> {
-  writeWhole(join(dir, JSON_FILE), `${JSON.stringify(result, null, 2)}\n`);
+  writeWhole(join(dir, BENCH_FILE), `${JSON.stringify(result, null, 2)}\n`);
   const [page] = await writeReport(benchCharts(result), dir, PAGE, (charts) => benchPage(result, charts));
   return page;
 }

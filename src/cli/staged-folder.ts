@@ -1,5 +1,6 @@
-import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from '../files/make-folder.js';
 import { cannotWrite } from '../files/output-file.js';
 import { EXIT_INTERRUPTED } from './exit-codes.js';
 
@@ -16,9 +17,9 @@ export async function withStagedFolder<T>(
 ): Promise<T> {
   const stage = join(dir, '.unfinished');
   try {
-    mkdirSync(dir, { recursive: true });
+    makeFolder(dir);
     rmSync(stage, { recursive: true, force: true });
-    mkdirSync(stage);
+    makeFolder(stage);
   } catch (error) {
     throw cannotWrite(dir, error);
   }

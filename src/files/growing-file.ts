@@ -1,8 +1,9 @@
-import { createWriteStream, lstatSync, mkdirSync, openSync, renameSync } from 'node:fs';
+import { createWriteStream, lstatSync, openSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { constants, createGzip, type Gzip } from 'node:zlib';
 import type { EscapementError } from '../core/errors.js';
+import { makeFolder } from './make-folder.js';
 import { cannotWrite } from './output-file.js';
 
 /** Text is handed to the system when this much has gathered, and in any case after so long. */
@@ -81,7 +82,7 @@ export class GrowingFile {
 
 function openNew(path: string): number {
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
     // Not a device or a pipe, which are there to be written to.
     if (lstatSync(path, { throwIfNoEntry: false })?.isFile()) renameSync(path, `${path}.old`);
     return openSync(path, 'w');

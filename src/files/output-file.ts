@@ -1,8 +1,9 @@
 // The only place of src that writes files. This folder is a leaf: it imports core and nothing else of ours,
 // and every folder but core, policies, random and sim may import it.
-import { closeSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { EscapementError } from '../core/errors.js';
+import { makeFolder } from './make-folder.js';
 
 /** Text is handed to the system in chunks of at least this many characters. */
 const CHUNK_CHARS = 256 * 1024;
@@ -21,7 +22,7 @@ export class OutputFile {
   constructor(readonly path: string) {
     this.partialPath = `${path}.partial`;
     this.attempt(() => {
-      mkdirSync(dirname(path), { recursive: true });
+      makeFolder(dirname(path));
       this.fd = openSync(this.partialPath, 'w');
     });
   }
@@ -94,6 +95,11 @@ export function writeWhole(path: string, content: string | Uint8Array): void {
   const file = new OutputFile(path);
   file.write(content);
   file.close();
+}
+
+/** Throws `E_FILE_WRITE` where a file could not be written: before the work whose result it is to hold, not after. */
+export function checkWritable(path: string): void {
+  new OutputFile(path).discard();
 }
 
 /** The error for an operator of a file or folder that the system does not let us write. */

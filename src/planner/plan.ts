@@ -1,9 +1,10 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { EscapementError } from '../core/errors.js';
 import { numberKind } from '../experiment/keys.js';
 import { readExperimentSource } from '../experiment/load.js';
 import { applyOverrides } from '../experiment/overrides.js';
+import { makeFolder } from '../files/make-folder.js';
 import { cannotWrite } from '../files/output-file.js';
 import type { Threshold } from '../metrics/threshold.js';
 import { CellStore } from '../sweep/cell-store.js';
@@ -83,7 +84,7 @@ export async function planExperiment(request: PlanRequest): Promise<PlanResult> 
 /** Until this plan ends, the folder must not look as if it had. Throws `E_FILE_WRITE`. */
 function openStore(outDir: string, reuse: boolean): CellStore {
   try {
-    mkdirSync(outDir, { recursive: true });
+    makeFolder(outDir);
     for (const name of ['plan.json', 'plan.html']) rmSync(join(outDir, name), { force: true });
   } catch (error) {
     throw cannotWrite(outDir, error);

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { EscapementError } from '../core/errors.js';
 import { type CaseAxis, caseKeys } from '../experiment/cases.js';
@@ -7,6 +7,7 @@ import { defaultText } from '../experiment/keys.js';
 import { buildExperiment, readExperimentSource } from '../experiment/load.js';
 import { applyOverrides } from '../experiment/overrides.js';
 import { readSweepSection } from '../experiment/sweep-section.js';
+import { makeFolder } from '../files/make-folder.js';
 import { cannotWrite, writeWhole } from '../files/output-file.js';
 import type { SweepResults, VariedKey } from '../metrics/results.js';
 import { dropReport } from '../report/files.js';
@@ -104,7 +105,7 @@ function defaultsOf(tree: unknown, vary: readonly VariedKey[]): Record<string, s
 /** Makes the folder. Until this sweep ends, it must not look as if it had. Throws `E_FILE_WRITE`. */
 function prepareFolder(outDir: string): void {
   try {
-    mkdirSync(outDir, { recursive: true });
+    makeFolder(outDir);
     for (const name of ['results.json', 'results.csv']) rmSync(join(outDir, name), { force: true });
   } catch (error) {
     throw cannotWrite(outDir, error);

@@ -132,6 +132,11 @@ policy: { kind: fifo, maxBatch: 1 }
     ],
     [['--repository', 'REPO', '--vary', 'batchSize=2,3'], 'E_CONFIG_VALUE', 'model small has 1, 2, not 3'],
     [['--repository', 'REPO', '--device', 'simulated:x.json'], 'E_USAGE', 'choose one of cpu, webgpu'],
+    [
+      ['--repository', 'REPO', '--out', '/dev/null/x'],
+      'E_FILE_WRITE',
+      '/dev/null/x/bench.json: cannot be written',
+    ],
     [['--repository', 'REPO', '--protocol', 'tcp'], 'E_USAGE', 'Choices: "http", "grpc"'],
   ])('refuses %s', async (args, code, message) => {
     const given = args.map((arg) => (arg === 'REPO' ? repository : arg));

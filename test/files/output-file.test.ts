@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { OutputFile, writeWhole } from '../../src/files/output-file.js';
+import { checkWritable, OutputFile, writeWhole } from '../../src/files/output-file.js';
 
 let folder: string;
 beforeEach(() => {
@@ -93,4 +93,13 @@ describe('writeWhole', () => {
       expect.objectContaining({ code: 'E_FILE_WRITE', place: { file: path } }),
     );
   });
+});
+
+it('checks whether a file could be written, and changes nothing', () => {
+  const path = join(folder, 'log.tsv');
+  writeWhole(path, 'before');
+  checkWritable(path);
+  expect(readdirSync(folder)).toEqual(['log.tsv']);
+  expect(readFileSync(path, 'utf8')).toBe('before');
+  expect(() => checkWritable(join(path, 'below'))).toThrow(expect.objectContaining({ code: 'E_FILE_WRITE' }));
 });

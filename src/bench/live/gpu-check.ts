@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync, statSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { EscapementError } from '../../core/errors.js';
 import type { Profile } from '../../experiment/profile.js';
+import { makeFolder } from '../../files/make-folder.js';
 import { writeWhole } from '../../files/output-file.js';
 import { PROVIDERS, type Provider } from '../../live/device.js';
 import { ONNXRUNTIME_VERSION } from '../../live/ort/open-session.js';
@@ -40,7 +41,7 @@ try {
 }
 
 async function main(device: Provider, input: number, seconds: number): Promise<void> {
-  mkdirSync(flags.repository, { recursive: true });
+  makeFolder(flags.repository);
   const bench: Bench = { repository: flags.repository, device, quick: flags.quick };
   const subjects: Subject[] = [
     { name: `resnet18-${input}`, architecture: 'resnet18', input },
@@ -65,7 +66,7 @@ async function main(device: Provider, input: number, seconds: number): Promise<v
     input,
     seconds,
   };
-  mkdirSync(flags.out, { recursive: true });
+  makeFolder(flags.out);
   const date = today(flags.out);
   const json = join(flags.out, `${date}-${device}.json`);
   writeWhole(json, `${JSON.stringify({ ...facts, profiles, idle, saturation, fidelity }, null, 2)}\n`);

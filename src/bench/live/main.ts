@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { makeFolder } from '../../files/make-folder.js';
 import { PROVIDERS } from '../../live/device.js';
 import { measureControllerShare } from './controller-share.js';
 import { measureIdle } from './delays.js';
@@ -26,7 +26,7 @@ const device = PROVIDERS.find((provider) => provider === flags.device);
 if (device === undefined) throw new Error(`--device ${flags.device}: there are ${PROVIDERS.join(', ')}`);
 const seconds = Number(flags.seconds);
 const bench: Bench = { repository: flags.repository, device };
-mkdirSync(flags.repository, { recursive: true });
+makeFolder(flags.repository);
 
 const RESNET18: Subject = { name: 'resnet18-64', architecture: 'resnet18', input: 64 };
 const MOBILENET: Subject = { name: 'mobilenet-v2-64', architecture: 'mobilenet-v2', input: 64 };

@@ -2,6 +2,9 @@ import type { ScalingPoint } from './point.js';
 import type { ScalingMode } from './size.js';
 import type { ScalingVerdict } from './verdict.js';
 
+/** The result's name in the folder that it is written to. */
+export const SCALING_FILE = 'scaling.json';
+
 /** All that a scaling benchmark found. `--json` prints it. */
 export interface ScalingResult {
   /** Of escapement. */

@@ -1,8 +1,11 @@
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import type { Argv } from 'yargs';
-import type { BenchResult } from '../../bottleneck/result.js';
+import { BENCH_FILE, type BenchResult } from '../../bottleneck/result.js';
+import { SCALING_FILE } from '../../bottleneck/scaling/result.js';
 import { parseVary } from '../../bottleneck/vary.js';
 import { EscapementError } from '../../core/errors.js';
+import { checkWritable } from '../../files/output-file.js';
 import { PROVIDERS } from '../../live/device.js';
 import { manyValues, oneValue, oneValueOr, wholeNumber } from '../args.js';
 import {
@@ -72,6 +75,8 @@ export function benchCommand(cli: Argv): void {
         .epilogue(`${EPILOGUE}\n\n${SCALING_EPILOGUE}`),
     async (args) => {
       checkScalingFlags(args);
+      const results = args.scaling === undefined ? BENCH_FILE : SCALING_FILE;
+      if (args.out !== undefined) checkWritable(join(args.out, results));
       if (args.scaling !== undefined) {
         await scale(args, args.scaling);
         return;

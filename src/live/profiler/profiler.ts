@@ -1,5 +1,5 @@
 import { NS_PER_S } from '../../core/units.js';
-import { OutputFile } from '../../files/output-file.js';
+import { checkWritable } from '../../files/output-file.js';
 import type { TraceFacts } from '../../metrics/trace-file.js';
 import type { FleetProfile } from './operator-profile.js';
 import type { ProfileControl, ProfileMode, WrittenProfile } from './profile-control.js';
@@ -52,8 +52,7 @@ export class Profiler implements ProfileControl {
     const { fleet, recorder, nowNs, newPath, events } = this.options;
     this.path = newPath();
     try {
-      // Better to know before a minute is recorded than after.
-      new OutputFile(this.path).discard();
+      checkWritable(this.path);
     } catch (error) {
       events.failed(error as Error);
       throw error;
