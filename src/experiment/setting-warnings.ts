@@ -50,7 +50,7 @@ function tooFewProcessors(
       .filter(([, threads]) => threads > processors)
       .map(
         ([key, threads]) =>
-          `runtime.${key} is ${threads}, and this machine has ${processors} processors: threads will wait for each other`,
+          `runtime.${key} is ${threads}, more than this machine's processors (${processors}): threads will wait for each other`,
       ),
     ...named
       .filter((processor) => processor > processors)

@@ -124,7 +124,7 @@ test('profile measure takes one file, other batch sizes and another place for th
     out,
     '--quiet',
     '--set',
-    'runtime.intraOpThreads=2',
+    'runtime.arena=false',
   ];
   const { status, stderr } = await runCli(['profile', 'measure', onnx, ...flags]);
   expect([status, stderr]).toEqual([0, '']);

@@ -144,7 +144,11 @@ describe('warnings', () => {
       ['runtime.serial=true', 'runtime.laneThreads=4'],
       /^runtime\.laneThreads has no effect: runtime\.serial/,
     ],
-    [{}, ['runtime.intraOpThreads=5'], /^runtime\.intraOpThreads is 5, and this machine has 4 processors/],
+    [
+      {},
+      ['runtime.intraOpThreads=5'],
+      /^runtime\.intraOpThreads is 5, more than this machine's processors \(4\)/,
+    ],
     [
       {},
       ['runtime={ intraOpThreads: 2, affinity: 3-9 }'],
