@@ -7,7 +7,8 @@ export interface Pass {
 
 /**
  * Through the values and back again, with half of the trials each way, so that a machine that becomes slower or faster
- * meanwhile favours none of them. A single value has all its trials at once, and so have all values if there is one trial.
+ * meanwhile favours none of them. Of an odd number one more is on the way there; with one trial there is no way back. A
+ * single value has all its trials at once.
  */
 export function passesOf(values: number, trials: number): Pass[] {
   const there = Array.from({ length: values }, (_, index) => index);

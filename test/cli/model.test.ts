@@ -144,6 +144,11 @@ test.each([
     2,
     /E_USAGE: --batch-sizes 2,4/,
   ],
+  [
+    ['profile', 'measure', models, '--model', 'small', '--out', '/dev/null/p.json'],
+    22,
+    /E_FILE_WRITE: \/dev\/null\/p/,
+  ],
   [['profile', 'measure', models, '--model', 'gone'], 41, /E_MODEL_FILE: .*gone: no such model/],
 ])('%j fails in one line', async (args, status, message) => {
   const result = await runCli(args);

@@ -122,6 +122,7 @@ test.each([
     11,
     /E_CONFIG_KEY: --over policy\.scheduleAhead=1ms: fifo has no scheduleAhead/,
   ],
+  [[...GPUS, '--html', '/dev/null/p.html'], 22, /E_FILE_WRITE: \/dev\/null\/p\.html: cannot be written/],
   [[...TARGET, '--over', 'slo=1ms:9ms', '--prefer', 'mid'], 2, /E_USAGE: --prefer mid: write low or high/],
 ])('%j is one line before anything runs', async (flags, exit, message) => {
   const dir = tempDir();

@@ -22,6 +22,8 @@ import { openProgress, type Progress } from '../progress.js';
 import { terminalWidth } from '../text-layout.js';
 import { packageVersion } from '../version.js';
 
+/** As many on the way there as back. */
+const DEFAULT_TRIALS = '6';
 const PROTOCOLS = ['http', 'grpc'] as const;
 
 /** `escapement bench`: which part of a server is the narrowest, and what to try next. */
@@ -58,7 +60,7 @@ export function benchCommand(cli: Argv): void {
             describe: 'Requests at the same time',
             defaultDescription: 'two full batches of each model, at least 16',
           }),
-          trials: oneValue({ describe: 'Trials of each stage', defaultDescription: '5, with --scaling 3' }),
+          trials: oneValue({ describe: 'Trials of each stage', defaultDescription: '6, with --scaling 3' }),
           seconds: oneValueOr('2', 'Length of a trial, after a warm-up'),
           json: {
             type: 'boolean',
@@ -75,8 +77,6 @@ export function benchCommand(cli: Argv): void {
         .epilogue(`${EPILOGUE}\n\n${SCALING_EPILOGUE}`),
     async (args) => {
       checkScalingFlags(args);
-      const results = args.scaling === undefined ? BENCH_FILE : SCALING_FILE;
-      if (args.out !== undefined) checkWritable(join(args.out, results));
       if (args.scaling !== undefined) {
         await scale(args, args.scaling);
         return;
@@ -96,7 +96,7 @@ The clients are closed loops in this process: how busy it was is said, as client
 ± is the scatter of the trials. Without --experiment an action may start up to 1s late (policy.latestDelta).
 --vary goes through the values and back, half of the trials each way: a machine that becomes slower favours none.`;
 
-interface BenchArgs extends SubjectArgs {
+interface BenchArgs extends SubjectArgs, OutputArgs {
   readonly vary: string | undefined;
   readonly protocol: 'http' | 'grpc';
   readonly remote: boolean;
@@ -112,11 +112,12 @@ async function measure(args: BenchArgs): Promise<BenchResult> {
     protocol: args.protocol,
     remote: args.remote,
     clients: args.clients === undefined ? null : wholeNumber(args.clients, 'clients', 1),
-    trials: wholeNumber(args.trials ?? '5', 'trials', 1),
+    trials: wholeNumber(args.trials ?? DEFAULT_TRIALS, 'trials', 1),
     seconds: positiveSeconds(args.seconds),
     cores: availableParallelism(),
     version: packageVersion(),
   };
+  if (args.out !== undefined) checkWritable(join(args.out, BENCH_FILE));
   const { bench } = await import('../../bottleneck/bench.js');
   return attended(args.quiet, ({ say, onProgress }) =>
     bench({
@@ -129,6 +130,7 @@ async function measure(args: BenchArgs): Promise<BenchResult> {
 
 async function scale(args: ScaleArgs, mode: NonNullable<ScalingArgs['scaling']>): Promise<void> {
   const seconds = positiveSeconds(args.seconds);
+  if (args.out !== undefined) checkWritable(join(args.out, SCALING_FILE));
   const result = await attended(args.quiet, (attendant) => benchScaling(args, mode, seconds, attendant));
   const { scalingText } = await import('../../bottleneck/scaling/text.js');
   const { writeScaling } = await import('../../bottleneck/scaling/write.js');

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Argv } from 'yargs';
 import { EscapementError } from '../../core/errors.js';
-import { writeWhole } from '../../files/output-file.js';
+import { checkWritable, writeWhole } from '../../files/output-file.js';
 import { planExperiment } from '../../planner/plan.js';
 import type { PlanResult } from '../../planner/plan-result.js';
 import { planText, verdictLines } from '../../planner/text.js';
@@ -58,6 +58,7 @@ export function planCommand(cli: Argv): void {
       const { out, html } = args;
       const threads =
         args.threads === undefined ? availableParallelism() : wholeNumber(args.threads, 'threads', 1);
+      if (html !== undefined) checkWritable(html);
       const plan = await planWithProgress({ ...args, threads });
       const json = JSON.stringify(plan);
       if (out !== undefined) writeWhole(join(out, 'plan.json'), `${json}\n`);

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import type { Argv } from 'yargs';
 import { EscapementError } from '../../core/errors.js';
 import { profileFileName } from '../../experiment/profile-file.js';
-import { writeWhole } from '../../files/output-file.js';
+import { checkWritable, writeWhole } from '../../files/output-file.js';
 import type { Precision } from '../../live/models/precision.js';
 import type { RepositoryModel } from '../../live/models/repository.js';
 import type { MeasuredProfile } from '../../serving/measure-profile.js';
@@ -56,12 +56,13 @@ export function profileMeasureCommand(cli: Argv): void {
       const { measureProfile } = await import('../../serving/measure-profile.js');
       for (const model of models) {
         const batchSizes = chosenSizes(args['batch-sizes'], model);
+        const out = args.out ?? join(dirname(model.onnxPath), profileFileName(device));
+        checkWritable(out);
         const progress = openProgress(`measuring ${model.name}`, args.quiet);
         const { update: onProgress } = progress;
         const measured = await measureProfile(model, device, { batchSizes, runs, onProgress }).finally(
           progress.stop,
         );
-        const out = args.out ?? join(dirname(model.onnxPath), profileFileName(device));
         writeWhole(out, `${JSON.stringify(measured.profile, null, 2)}\n`);
         process.stdout.write(`${measuredText(measured)}profile: ${out}\n`);
       }
