@@ -1,18 +1,37 @@
-import { spawnSync } from 'node:child_process';
-import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { compile } from './compile.js';
 
-/** Exit status of tsc when it wrote nothing. Mere type errors are for the linter to report. */
-const OUTPUTS_SKIPPED = 1;
+/**
+ * Compiles before all tests, and again before each rerun in watch mode, for those that run the command line, threads and
+ * child processes. Gives the tests a temporary folder, in which they must leave nothing behind.
+ */
+export default async function setup(project: TestProject): Promise<() => void> {
+  await compile();
+  project.onTestsRerun(compile);
 
-/** Compiles once before all tests, for those that run the command line as users do. */
-export default function setup(): void {
-  const root = fileURLToPath(new URL('..', import.meta.url));
-  const compiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
-  const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], {
-    cwd: root,
-    stdio: 'inherit',
-  });
-  if (status === null || status === OUTPUTS_SKIPPED)
-    throw new Error('cannot compile escapement before its tests');
+  const { TMPDIR, NODE_OPTIONS } = process.env;
+  const folder = mkdtempSync(join(tmpdir(), 'escapement-tests-'));
+  process.env.TMPDIR = folder;
+  // Stack traces of threads and child processes name lines of src.
+  process.env.NODE_OPTIONS = `${NODE_OPTIONS ?? ''} --enable-source-maps`.trim();
+  return () => {
+    restore('TMPDIR', TMPDIR);
+    restore('NODE_OPTIONS', NODE_OPTIONS);
+    // Of a file whose tests are all skipped the folder stays, empty.
+    const left = readdirSync(folder).filter((name) => !isEmptyFolder(join(folder, name)));
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+    if (left.length > 0) throw new Error(`tests left in their temporary folder: ${left.join(', ')}`);
+  };
+}
+
+function isEmptyFolder(path: string): boolean {
+  return statSync(path).isDirectory() && readdirSync(path).length === 0;
+}
+
+function restore(name: string, value: string | undefined): void {
+  if (value === undefined) delete process.env[name];
+  else process.env[name] = value;
 }

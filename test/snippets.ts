@@ -6,25 +6,39 @@ import ts from 'typescript';
 /** Root of the repository. */
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/**
- * Problems that the strict compiler finds in TypeScript that stands in a document, as one text each. The code
- * is checked as if it were a file of `test/`, so that it imports `escapement` as any user would.
- */
+/** Where the compiler finds a snippet: in `test/`, so that it imports `escapement` as any user would. */
+const SNIPPET = join(ROOT, 'test', 'snippet-of-a-document.ts');
+
+/** Parsed files other than the snippet, which every snippet shares. */
+const sources = new Map<string, ts.SourceFile | undefined>();
+
+/** Problems that the strict compiler finds in TypeScript of a document, one text each, against the sources of now. */
 export function typeErrors(code: string): string[] {
-  const file = join(ROOT, 'test', 'snippet-of-a-document.ts');
   const config = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile).config;
-  const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, ROOT);
+  const compilerOptions = {
+    ...config.compilerOptions,
+    paths: { escapement: ['./src/index.ts'], 'escapement/*': ['./src/*/index.ts'] },
+  };
+  const { options } = ts.convertCompilerOptionsFromJson(compilerOptions, ROOT);
   const host = ts.createCompilerHost(options);
-  const { fileExists, readFile } = host;
-  host.fileExists = (path) => path === file || fileExists(path);
-  host.readFile = (path) => (path === file ? code : readFile(path));
-  const program = ts.createProgram([file], options, host);
-  return ts.getPreEmitDiagnostics(program).map((diagnostic) => {
-    const { line } = ts.getLineAndCharacterOfPosition(
-      diagnostic.file as ts.SourceFile,
-      diagnostic.start as number,
-    );
-    return `line ${line + 1}: ${ts.flattenDiagnosticMessageText(diagnostic.messageText, '\n')}`;
+  const { fileExists, readFile, getSourceFile } = host;
+  host.fileExists = (path) => path === SNIPPET || fileExists(path);
+  host.readFile = (path) => (path === SNIPPET ? code : readFile(path));
+  host.getSourceFile = (path, ...rest) => {
+    if (path === SNIPPET) return getSourceFile(path, ...rest);
+    if (!sources.has(path)) sources.set(path, getSourceFile(path, ...rest));
+    return sources.get(path);
+  };
+  const program = ts.createProgram([SNIPPET], options, host);
+  const snippet = program.getSourceFile(SNIPPET) as ts.SourceFile;
+  const problems = [
+    ...program.getOptionsDiagnostics(),
+    ...program.getSyntacticDiagnostics(snippet),
+    ...program.getSemanticDiagnostics(snippet),
+  ];
+  return problems.map(({ file, start, messageText }) => {
+    const line = file === undefined ? 0 : ts.getLineAndCharacterOfPosition(file, start as number).line + 1;
+    return `line ${line}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`;
   });
 }
 

@@ -9,6 +9,7 @@ import {
   UNLOAD,
   WORKER_LOST,
 } from './action-rows.js';
+import type { CauseTally } from './causes.js';
 import { IdSet } from './id-set.js';
 import { Lane } from './lane.js';
 import type { Findings, Rule } from './rules.js';
@@ -22,6 +23,7 @@ export interface ActionAuditOptions {
   readonly path: string;
   readonly findings: Findings;
   readonly served: Served | null;
+  readonly causes: CauseTally | null;
   /** Counted is what was sent from `warmupNs` on, and of busy time what lies before `endNs`. */
   readonly warmupNs: number;
   readonly endNs: number;
@@ -83,7 +85,7 @@ export class ActionAudit {
     const { rows, options } = this;
     this.checkRow();
     options.findings.check('result');
-    if (!this.ids.add(rows.id)) this.violated('result', `action ${rows.id} has had a result before`);
+    if (!this.ids.add(rows.id)) this.violated('result', `action ${rows.id} already had a result`);
     this.count();
     const gpu = this.gpuOf(rows.gpuKey);
     if (rows.type === INFER) options.served?.result(rows);
@@ -92,8 +94,10 @@ export class ActionAudit {
     else if (rows.status !== OK) this.untoldBusyNs += options.slackNs;
     if (rows.status !== OK) return;
     if (rows.type === INFER) this.inferRan(gpu);
-    else if (rows.type === LOAD) this.loadRan(gpu);
-    else if (rows.type === UNLOAD) this.unloaded(gpu);
+    else if (rows.type === LOAD) {
+      options.causes?.loaded(rows.model, rows.copies, rows.resultNs);
+      this.loadRan(gpu);
+    } else if (rows.type === UNLOAD) this.unloaded(gpu);
   }
 
   private inferRan(gpu: Gpu): void {

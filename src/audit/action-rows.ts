@@ -1,4 +1,4 @@
-import { LogReader } from './log-reader.js';
+import { LogReader } from '../base/files/log-reader.js';
 
 const COLUMNS = [
   't',
@@ -12,6 +12,7 @@ const COLUMNS = [
   'worker_exec_duration',
   'worker_exec_complete',
   'controller_action_duration',
+  'copies_loaded',
   'action_sent',
   'window_earliest',
   'window_latest',
@@ -26,6 +27,8 @@ export const UNLOAD = 3;
 export const OK = 0;
 export const LOAD_TOO_LATE = 51;
 export const INFER_TOO_LATE = 81;
+export const WEIGHTS_MISSING = 82;
+export const ABORTED = 97;
 export const WORKER_LOST = 99;
 /** May have run for a while before they failed; their times are not in the log. */
 export const RAN_AND_FAILED: readonly number[] = [54, 84, 97, 98];
@@ -83,7 +86,7 @@ export class ActionRows {
     return this.log.values[7];
   }
 
-  /** As the log says it, beside begin and end. */
+  /** As in the log, next to begin and end. */
   get durationNs(): number {
     return this.log.values[8];
   }
@@ -92,22 +95,27 @@ export class ActionRows {
     return this.log.values[10];
   }
 
-  get sentNs(): number {
+  /** GPUs that held the model when the result was handled. */
+  get copies(): number {
     return this.log.values[11];
   }
 
+  get sentNs(): number {
+    return this.log.values[12];
+  }
+
   get earliestNs(): number {
-    return this.sentNs + this.log.values[12];
+    return this.sentNs + this.log.values[13];
   }
 
   /** Infinity: a window without end. */
   get latestNs(): number {
-    const latest = this.log.values[13];
+    const latest = this.log.values[14];
     return latest === -1 ? Number.POSITIVE_INFINITY : this.sentNs + latest;
   }
 
   get beginNs(): number {
-    return this.sentNs + this.log.values[14];
+    return this.sentNs + this.log.values[15];
   }
 
   get endNs(): number {

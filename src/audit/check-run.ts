@@ -1,15 +1,17 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { EscapementError } from '../core/errors.js';
-import { NS_PER_MS, NS_PER_S } from '../core/units.js';
+import { EscapementError } from '../base/errors.js';
+import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import { ActionAudit, type ActionAuditOptions } from './action-audit.js';
+import { CauseTally } from './causes.js';
 import { actionClaims, type Claim, requestClaims } from './claims.js';
+import { modelClaims } from './model-claims.js';
 import { RequestAudit } from './request-audit.js';
 import { Findings, RULES, type Rule, type Violation } from './rules.js';
 import { type RunFacts, readRunFacts } from './run-facts.js';
 import { Served } from './served.js';
 
-export interface CheckOptions {
+interface CheckOptions {
   /** How far times may be off beyond what the run's set-up tells, ns: live devices begin when threads wake. */
   readonly slackNs: number;
 }
@@ -18,6 +20,8 @@ export interface CheckOptions {
 export interface Audit {
   /** Every claim holds, and no rule is broken. */
   readonly ok: boolean;
+  /** `simulated`, `live` or `load`; null: run.json does not say. */
+  readonly kind: string | null;
   readonly claims: readonly Claim[];
   readonly rules: readonly {
     readonly rule: Rule;
@@ -32,8 +36,12 @@ export interface Audit {
   readonly unchecked: readonly string[];
 }
 
+/** Of every run: what is no figure of requests or actions. */
+export const NOT_IN_LOGS =
+  'name, seed, policy, digest and wall time of the summary, the setup, and data for charts only: not in the logs';
+
 /**
- * Recomputes from requests.tsv and actions.tsv what run.json claims, and checks that the run kept the rules. Shares no
+ * Recomputes from requests.tsv and actions.tsv what run.json claims, and checks that the run obeyed the rules. Shares no
  * code with what made the claims. Logs are streamed: memory grows with the number of LOADs, not of requests.
  * Throws `E_RESULTS` for a folder without a run or with logs that cannot be read.
  */
@@ -50,14 +58,23 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
   const requests = new RequestAudit({ path: paths.requests, findings, warmupNs, firstUsers });
   const clockSlackNs = (run.setup?.clockOffsetMs ?? 0) * NS_PER_MS + slackNs;
   const served = requests.namesActions ? new Served(findings, paths, clockSlackNs) : null;
-  const actions = existsSync(paths.actions)
-    ? openActions(run, { path: paths.actions, findings, served, warmupNs, slackNs, clockSlackNs })
+  const hasActions = existsSync(paths.actions);
+  const causes =
+    hasActions &&
+    served !== null &&
+    run.summary.failures !== undefined &&
+    run.setup?.modelInferMs !== undefined
+      ? new CauseTally(served, run.setup.modelInferMs, findings, paths.requests)
+      : null;
+  const actions = hasActions
+    ? openActions(run, { path: paths.actions, findings, served, causes, warmupNs, slackNs, clockSlackNs })
     : null;
   try {
     requests.read((answer) => {
       if (actions === null) return;
       actions.readUntil(answer.nowNs);
       served?.answer(answer);
+      causes?.answer(answer);
     });
     actions?.readUntil(Number.POSITIVE_INFINITY);
     served?.finish();
@@ -65,9 +82,14 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
     requests.close();
     actions?.close();
   }
-  const claims = [...requestClaims(run, requests), ...(actions === null ? [] : actionClaims(run, actions))];
+  const claims = [
+    ...requestClaims(run, requests),
+    ...modelClaims(run, requests, causes),
+    ...(actions === null ? [] : actionClaims(run, actions)),
+  ];
   return {
     ok: findings.total === 0 && claims.every(({ ok }) => ok),
+    kind: run.summary.kind ?? null,
     claims,
     rules: (Object.keys(RULES) as Rule[]).map((rule) => ({
       rule,
@@ -83,7 +105,7 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
 
 type Known = Pick<
   ActionAuditOptions,
-  'path' | 'findings' | 'served' | 'warmupNs' | 'slackNs' | 'clockSlackNs'
+  'path' | 'findings' | 'served' | 'causes' | 'warmupNs' | 'slackNs' | 'clockSlackNs'
 >;
 
 function openActions({ setup, summary }: RunFacts, known: Known): ActionAudit {
@@ -93,19 +115,23 @@ function openActions({ setup, summary }: RunFacts, known: Known): ActionAudit {
     overheadNs: (setup?.overheadMs ?? 0) * NS_PER_MS,
     oneLane: setup?.oneLane ?? false,
     cachePages: setup?.cachePages ?? Number.POSITIVE_INFINITY,
-    pagesOf: (model) => setup?.modelPages[model] ?? 0,
+    pagesOf: (model) => setup?.modelPages?.[model] ?? 0,
   });
 }
 
 function unchecked(
-  { setup, groups }: RunFacts,
+  { setup, groups, summary }: RunFacts,
   requests: RequestAudit,
   actions: ActionAudit | null,
 ): string[] {
   return [
-    ...(actions === null ? ['actions: there is no actions.tsv'] : []),
-    ...(requests.namesActions ? [] : ['who was in which INFER: requests.tsv has no column action_id']),
+    ...(actions === null ? ['actions: actions.tsv is missing'] : []),
+    ...(requests.namesActions ? [] : ['the INFER of each request: requests.tsv has no column action_id']),
+    ...(summary.failures !== undefined && (actions === null || setup === undefined || !requests.namesActions)
+      ? ['why requests failed: this needs both logs and the setup']
+      : []),
     ...(setup === undefined ? ['pages, and the overlap of LOADs with INFERs: run.json has no setup'] : []),
     ...(setup === undefined && groups.length > 0 ? ['groups: run.json has no setup'] : []),
+    NOT_IN_LOGS,
   ];
 }

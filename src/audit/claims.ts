@@ -1,9 +1,10 @@
-import { NS_PER_MS, NS_PER_S } from '../core/units.js';
+import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import type { ActionAudit } from './action-audit.js';
+import { Latencies } from './latencies.js';
 import { type RequestAudit, Tally } from './request-audit.js';
 import type { Figures, RunFacts } from './run-facts.js';
 
-/** A figure of run.json beside what the logs say. */
+/** A figure of run.json and what the logs say. */
 export interface Claim {
   readonly figure: string;
   readonly claimed: number | null;
@@ -18,12 +19,10 @@ const PERCENTILE = 5.6e-4;
 /** A summary has durations in whole ns. */
 const ROUNDING_MS = 1 / NS_PER_MS;
 
-/** Models with fewer requests are left out of `worstModelAttainment`. */
-const FEWEST_REQUESTS = 20;
-
 const PERCENTILES = [
   ['p50', 0.5],
   ['p90', 0.9],
+  ['p95', 0.95],
   ['p99', 0.99],
   ['p999', 0.999],
   ['p9999', 0.9999],
@@ -35,8 +34,8 @@ export function requestClaims({ summary, groups }: RunFacts, requests: RequestAu
   const all = sum(tallies);
   return [
     ...figures('', summary, all, summary.durationSeconds),
-    exact('coldStarts', summary.coldStarts, all.coldStarts),
-    ...fairness(summary, requests, all.offered === 0 ? 0 : all.ok / all.offered),
+    ...(summary.coldStarts === undefined ? [] : [exact('coldStarts', summary.coldStarts, all.coldStarts)]),
+    ...percentileClaims(summary, all),
     ...(groups.length === tallies.length
       ? groups.flatMap((group, i) => figures(`${group.name}: `, group, tallies[i], summary.durationSeconds))
       : []),
@@ -45,6 +44,7 @@ export function requestClaims({ summary, groups }: RunFacts, requests: RequestAu
 
 /** The same of actions. */
 export function actionClaims({ summary, setup }: RunFacts, actions: ActionAudit): Claim[] {
+  if (summary.actions === undefined) return [];
   const { load, unload, infer, tooLate, inferByBatch } = summary.actions;
   const sizes = new Set([...Object.keys(inferByBatch).map(Number), ...actions.inferByBatch.keys()]);
   const laneNs = (setup?.gpus ?? 0) * summary.durationSeconds * NS_PER_S;
@@ -64,7 +64,7 @@ export function actionClaims({ summary, setup }: RunFacts, actions: ActionAudit)
       .map((size) =>
         exact(`inferByBatch ${size}`, inferByBatch[size] ?? 0, actions.inferByBatch.get(size) ?? 0),
       ),
-    ...(setup === undefined
+    ...(setup?.gpus === undefined || summary.gpu === undefined
       ? []
       : [
           busy('execUtilization', summary.gpu.execUtilization, actions.execBusyNs),
@@ -74,43 +74,55 @@ export function actionClaims({ summary, setup }: RunFacts, actions: ActionAudit)
 }
 
 function figures(prefix: string, claimed: Figures, tally: Tally, seconds: number): Claim[] {
-  const { requests, latencyMs } = claimed;
-  const { latencies } = tally;
-  const percentile = ([name, share]: (typeof PERCENTILES)[number]) =>
-    duration(`${prefix}${name} ms`, latencyMs[name], latencies.quantileNs(share), PERCENTILE);
+  const { requests } = claimed;
+  const executed = executedOf(tally);
   return [
     ...(['offered', 'ok', 'late', 'timeout', 'rejected', 'error'] as const).map((name) =>
       exact(`${prefix}${name}`, requests[name], tally[name]),
     ),
     ratio(`${prefix}offeredRps`, claimed.offeredRps, tally.offered / seconds),
     ratio(`${prefix}goodputRps`, claimed.goodputRps, tally.ok / seconds),
-    ratio(
-      `${prefix}sloAttainment`,
-      claimed.sloAttainment,
-      tally.offered === 0 ? 0 : tally.ok / tally.offered,
-    ),
-    duration(`${prefix}mean ms`, latencyMs.mean, latencies.meanNs, SAME),
-    ...PERCENTILES.map(percentile),
-    duration(`${prefix}max ms`, latencyMs.max, latencies.largestNs, SAME),
+    ratio(`${prefix}attainment`, claimed.attainment, tally.offered === 0 ? 0 : tally.ok / tally.offered),
+    ...latencyClaims(`${prefix}offered `, claimed.offeredLatencyMs, tally.inTime, tally.offered),
+    ...latencyClaims(`${prefix}executed `, claimed.executedLatencyMs, executed, executed.count),
   ];
 }
 
-/** How the models were treated that had enough requests to tell. */
-function fairness(
-  { worstModelAttainment: worst, modelsBelowHalf: belowHalf }: RunFacts['summary'],
-  { offeredByModel, okByModel }: RequestAudit,
-  overall: number,
+/** Latencies of `all` requests, of which those that `latencies` does not have were never answered in time. */
+function latencyClaims(
+  prefix: string,
+  claimed: Figures['offeredLatencyMs'],
+  latencies: Latencies,
+  all: number,
 ): Claim[] {
-  if (worst === undefined || belowHalf === undefined) return [];
-  const shares = offeredByModel.flatMap((offered, model) =>
-    offered < FEWEST_REQUESTS ? [] : [okByModel[model] / offered],
-  );
-  const recomputed = shares.reduce<number | null>((low, share) => Math.min(low ?? 1, share), null);
-  const ok = worst === null || recomputed === null ? worst === recomputed : near(worst, recomputed, SAME);
+  const complete = latencies.count === all;
   return [
-    { figure: 'worstModelAttainment', claimed: worst, recomputed, ok },
-    exact('modelsBelowHalf', belowHalf, shares.filter((share) => share < overall / 2).length),
+    duration(`${prefix}mean ms`, claimed.mean, complete ? latencies.meanNs : null, SAME),
+    ...PERCENTILES.map(([name, share]) =>
+      duration(`${prefix}${name} ms`, claimed[name], latencies.quantileNs(share, all), PERCENTILE),
+    ),
+    duration(`${prefix}max ms`, claimed.max, complete ? latencies.largestNs : null, SAME),
   ];
+}
+
+/** The percentiles that the run was asked for. */
+function percentileClaims({ percentiles = [] }: RunFacts['summary'], tally: Tally): Claim[] {
+  const executed = executedOf(tally);
+  return percentiles.flatMap(({ percentile, offeredMs, executedMs }) => {
+    const ofOffered = tally.inTime.quantileNs(percentile / 100, tally.offered);
+    const ofExecuted = executed.quantileNs(percentile / 100, executed.count);
+    return [
+      duration(`offered p${percentile} ms`, offeredMs, ofOffered, PERCENTILE),
+      duration(`executed p${percentile} ms`, executedMs, ofExecuted, PERCENTILE),
+    ];
+  });
+}
+
+function executedOf({ inTime, tooLate }: Tally): Latencies {
+  const executed = new Latencies();
+  executed.addAll(inTime);
+  executed.addAll(tooLate);
+  return executed;
 }
 
 function sum(tallies: readonly Tally[]): Tally {
@@ -122,17 +134,21 @@ function sum(tallies: readonly Tally[]): Tally {
     all.rejected += tally.rejected;
     all.error += tally.error;
     all.coldStarts += tally.coldStarts;
-    all.latencies.addAll(tally.latencies);
+    all.inTime.addAll(tally.inTime);
+    all.tooLate.addAll(tally.tooLate);
   }
   return all;
 }
 
-function exact(figure: string, claimed: number, recomputed: number): Claim {
+export function exact(figure: string, claimed: number, recomputed: number): Claim {
   return { figure, claimed, recomputed, ok: claimed === recomputed };
 }
 
-function ratio(figure: string, claimed: number, recomputed: number): Claim {
-  return { figure, claimed, recomputed, ok: near(claimed, recomputed, SAME) };
+/** Equal up to rounding. */
+export function ratio(figure: string, claimed: number | null, recomputed: number | null): Claim {
+  const ok =
+    claimed === null || recomputed === null ? claimed === recomputed : near(claimed, recomputed, SAME);
+  return { figure, claimed, recomputed, ok };
 }
 
 function duration(figure: string, claimed: number | null, ns: number | null, tolerance: number): Claim {

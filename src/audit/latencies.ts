@@ -40,11 +40,14 @@ export class Latencies {
     return this.count === 0 ? null : this.maxNs;
   }
 
-  /** The smallest duration such that at least that share (0 to 1) of all is not above it. */
-  quantileNs(share: number): number | null {
-    if (this.count === 0) return null;
+  /**
+   * The smallest duration such that at least that share (0 to 1) of `all` is not above it, where those of them that
+   * were not added never end; null where that is none of those that were added.
+   */
+  quantileNs(share: number, all: number): number | null {
     // 0.999 × 1000 is a little above 999.
-    const rank = Math.max(1, Math.ceil(share * this.count * (1 - 1e-12)));
+    const rank = Math.max(1, Math.ceil(share * all * (1 - 1e-12)));
+    if (rank > this.count) return null;
     let seen = 0;
     let bucket = -1;
     while (seen < rank) seen += this.buckets[++bucket];

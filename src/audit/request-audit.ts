@@ -1,6 +1,6 @@
+import { LogReader } from '../base/files/log-reader.js';
 import { IdSet } from './id-set.js';
 import { Latencies } from './latencies.js';
-import { LogReader } from './log-reader.js';
 import type { Findings, Rule } from './rules.js';
 
 const COLUMNS = [
@@ -13,9 +13,10 @@ const COLUMNS = [
   'deadline',
   'deadline_met',
   'arrival_count',
+  'departure_count',
 ] as const;
 /** Logs of earlier versions have none. */
-const OPTIONAL = ['action_id'] as const;
+const OPTIONAL = ['action_id', 'cause'] as const;
 
 /** `result`. */
 const EXECUTED = 0;
@@ -31,15 +32,16 @@ export class Tally {
   rejected = 0;
   error = 0;
   coldStarts = 0;
-  /** Of executed requests. */
-  readonly latencies = new Latencies();
+  /** Of requests answered in time, and of those executed too late. */
+  readonly inTime = new Latencies();
+  readonly tooLate = new Latencies();
 
   get offered(): number {
     return this.ok + this.late + this.timeout + this.rejected + this.error;
   }
 }
 
-export interface RequestAuditOptions {
+interface RequestAuditOptions {
   readonly path: string;
   readonly findings: Findings;
   /** Counted are requests that arrived from then on. */
@@ -53,9 +55,18 @@ export interface Answer {
   readonly nowNs: number;
   readonly model: number;
   readonly executed: boolean;
-  readonly failed: boolean;
+  readonly refused: boolean;
+  readonly timedOut: boolean;
+  readonly inTime: boolean;
+  /** GPUs that held the model when it came, and when it was answered. */
+  readonly arrivalCopies: number;
+  readonly copies: number;
+  /** It came after the warm-up. */
+  readonly counted: boolean;
   /** Id of the INFER that the row names, −1 for none, NaN if the log does not tell. */
   readonly action: number;
+  /** Number of the cause that the row names, −1 for none, NaN if the log does not tell. */
+  readonly cause: number;
   readonly line: number;
 }
 
@@ -65,6 +76,7 @@ export class RequestAudit {
   /** Requests by model: all that are counted, and those answered in time. */
   readonly offeredByModel: number[] = [];
   readonly okByModel: number[] = [];
+  readonly coldByModel: number[] = [];
   private readonly log: LogReader;
   private readonly ids = new IdSet();
   private lastNs = 0;
@@ -94,41 +106,56 @@ export class RequestAudit {
 
   private row(onAnswer: (answer: Answer) => void): void {
     const { findings, warmupNs } = this.options;
-    const [nowNs, id, result, user, model, latencyNs, sloNs, met, copies, action] = this.log.values;
+    const [nowNs, id, result, user, model, latencyNs, sloNs, met, arrivalCopies, copies, action, cause] =
+      this.log.values;
     findings.check('order');
     if (nowNs < this.lastNs) this.violated('order', `t is ${this.lastNs - nowNs} ns less than before`);
     this.lastNs = Math.max(this.lastNs, nowNs);
     if (latencyNs < 0) this.violated('order', `answered ${-latencyNs} ns before it arrived`);
     findings.check('outcome');
-    if (!this.ids.add(id)) this.violated('outcome', `request ${id} was answered before`);
-    this.checkObjective(result, met, latencyNs, sloNs);
-    if (nowNs - latencyNs >= warmupNs) {
+    if (!this.ids.add(id)) this.violated('outcome', `request ${id} was already answered`);
+    this.checkSlo(result, met, latencyNs, sloNs);
+    const counted = nowNs - latencyNs >= warmupNs;
+    if (counted) {
       const tally = this.tallies[this.groupOf(user)];
       if (result === EXECUTED) {
         if (met === 1) tally.ok++;
         else tally.late++;
-        tally.latencies.add(Math.max(0, latencyNs));
+        (met === 1 ? tally.inTime : tally.tooLate).add(Math.max(0, latencyNs));
       } else if (result === TIMEOUT) tally.timeout++;
       else if (result === REJECTED) tally.rejected++;
       else tally.error++;
-      if (copies === 0) tally.coldStarts++;
+      if (arrivalCopies === 0) tally.coldStarts++;
       this.offeredByModel[model] = (this.offeredByModel[model] ?? 0) + 1;
+      this.coldByModel[model] = (this.coldByModel[model] ?? 0) + (arrivalCopies === 0 ? 1 : 0);
       this.okByModel[model] = (this.okByModel[model] ?? 0) + (met === 1 ? 1 : 0);
     }
-    const [executed, failed] = [result === EXECUTED, result === ERROR];
-    onAnswer({ nowNs, model, executed, failed, action, line: this.log.line });
+    onAnswer({
+      nowNs,
+      model,
+      executed: result === EXECUTED,
+      refused: result === REJECTED,
+      timedOut: result === TIMEOUT,
+      inTime: met === 1,
+      arrivalCopies,
+      copies,
+      counted,
+      action,
+      cause,
+      line: this.log.line,
+    });
   }
 
-  private checkObjective(result: number, met: number, latencyNs: number, sloNs: number): void {
-    this.options.findings.check('objective');
+  private checkSlo(result: number, met: number, latencyNs: number, sloNs: number): void {
+    this.options.findings.check('slo');
     if (![EXECUTED, ERROR, TIMEOUT, REJECTED].includes(result)) {
-      this.violated('outcome', `result ${result} is none that a request can have`);
+      this.violated('outcome', `result ${result} is not a valid result of a request`);
     }
-    if (met === 1 && result !== EXECUTED) this.violated('objective', 'in time, and not executed');
+    if (met === 1 && result !== EXECUTED) this.violated('slo', 'in time, but not executed');
     else if (met === 1 && latencyNs > sloNs) {
-      this.violated('objective', `in time, and ${latencyNs - sloNs} ns later than its objective`);
+      this.violated('slo', `in time, but ${latencyNs - sloNs} ns later than its SLO`);
     } else if (met !== 1 && result === EXECUTED && latencyNs <= sloNs) {
-      this.violated('objective', 'late, and within its objective');
+      this.violated('slo', 'late, but within its SLO');
     }
   }
 

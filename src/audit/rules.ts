@@ -1,17 +1,19 @@
-/** What must hold of every run, whoever scheduled it. */
+/** Invariants of every run, with any scheduler. */
 export const RULES = {
-  order: 'a log is in order of time, and its columns agree with each other',
+  order: 'a log is ordered by time, and its columns agree with each other',
   outcome: 'every request has exactly one outcome',
-  objective: 'an answer counts as in time if, and only if, it came within its objective',
+  cause:
+    'a request has a cause if and only if it was not answered in time, and the cause follows from both logs',
+  slo: 'an answer counts as in time if and only if it came within its SLO',
   result: 'every action has at most one result',
-  window: 'a LOAD or INFER begins inside its window',
+  window: 'a LOAD or INFER starts inside its window',
   lane: 'a lane runs one action at a time',
-  weights: 'an INFER runs where a LOAD of its model had ended, and no UNLOAD came before its end',
-  pages: 'the weights of a GPU never take more pages than its cache has',
+  weights: 'an INFER runs on a GPU on which a LOAD of its model has ended, with no UNLOAD before its end',
+  pages: 'the weights on a GPU never exceed the pages of its cache',
   served:
     'an executed request was in one INFER of its model that succeeded, and no other request claims an INFER',
   batch: 'an INFER has at least one request, and no more than its batch size',
-  answer: 'an answer comes when the result of its INFER does, not before its end',
+  answer: 'an answer comes with the result of its INFER, not before the INFER ends',
 } as const;
 
 export type Rule = keyof typeof RULES;

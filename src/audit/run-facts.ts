@@ -1,6 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import * as z from 'zod';
-import { EscapementError } from '../core/errors.js';
+import { EscapementError } from '../base/errors.js';
+
+/** Of run.json. */
+const VERSION = 3;
 
 const count = z.number();
 const requests = z.object({
@@ -12,39 +15,67 @@ const requests = z.object({
   error: count,
 });
 const ms = z.number().nullable();
-const latencyMs = z.object({ mean: ms, p50: ms, p90: ms, p99: ms, p999: ms, p9999: ms, max: ms });
-const figures = { requests, offeredRps: count, goodputRps: count, sloAttainment: count, latencyMs };
+const latencyMs = z.object({ mean: ms, p50: ms, p90: ms, p95: ms, p99: ms, p999: ms, p9999: ms, max: ms });
+const failures = z.record(z.string(), count);
+const figures = {
+  requests,
+  offeredRps: count,
+  goodputRps: count,
+  attainment: count,
+  offeredLatencyMs: latencyMs,
+  executedLatencyMs: latencyMs,
+};
 
 /** The parts of run.json that are checked or needed for it. */
 const runFacts = z.object({
-  version: z.literal(1),
+  version: z.literal(VERSION),
   summary: z.object({
     ...figures,
-    policy: z.string(),
+    percentiles: z.array(z.object({ percentile: count, offeredMs: ms, executedMs: ms })).optional(),
+    kind: z.string().optional(),
+    policy: z.string().optional(),
     durationSeconds: count.positive(),
-    actions: z.object({
-      load: count,
-      unload: count,
-      infer: count,
-      tooLate: count,
-      inferByBatch: z.record(z.string(), count),
-    }),
-    coldStarts: count,
-    worstModelAttainment: count.nullable().optional(),
-    modelsBelowHalf: count.optional(),
-    gpu: z.object({ execUtilization: count, weightsUtilization: count }),
+    // A client has none of them.
+    actions: z
+      .object({
+        load: count,
+        unload: count,
+        infer: count,
+        tooLate: count,
+        inferByBatch: z.record(z.string(), count),
+      })
+      .optional(),
+    coldStarts: count.optional(),
+    worstModel: z.object({ name: z.string(), attainment: count, offered: count }).nullable(),
+    modelsBelow50: count,
+    modelsBelow90: count,
+    modelsAssessed: count,
+    rareModels: z.object({ models: count, offered: count, attainment: count.nullable() }),
+    failures: failures.optional(),
+    gpu: z.object({ execUtilization: count, weightsUtilization: count }).optional(),
   }),
   groups: z.array(z.object({ name: z.string(), ...figures })),
+  models: z.array(
+    z.object({
+      id: count,
+      name: z.string(),
+      offered: count,
+      ok: count,
+      coldStarts: count.optional(),
+      failures: failures.optional(),
+    }),
+  ),
   series: z.object({ beginSeconds: count }),
   setup: z
     .object({
-      gpus: count,
-      cachePages: count,
-      modelPages: z.array(count),
       firstUsers: z.array(count),
-      oneLane: z.boolean(),
-      overheadMs: count,
-      clockOffsetMs: count,
+      gpus: count.optional(),
+      cachePages: count.optional(),
+      modelPages: z.array(count).optional(),
+      modelInferMs: z.array(count).optional(),
+      oneLane: z.boolean().optional(),
+      overheadMs: count.optional(),
+      clockOffsetMs: count.optional(),
     })
     .optional(),
 });
@@ -54,30 +85,40 @@ export type Figures = Pick<RunFacts['summary'], keyof typeof figures>;
 
 /** Reads run.json. Throws `E_RESULTS`. */
 export function readRunFacts(path: string): RunFacts {
-  const { data, error } = runFacts.safeParse(parse(path));
+  const value = parse(path);
+  if (typeof value !== 'object' || value === null || !('version' in value)) {
+    const what = 'is not a results file; run the experiment again with --out';
+    throw new EscapementError('E_RESULTS', what, { file: path });
+  }
+  if (value.version !== VERSION) {
+    const what = `is of version ${JSON.stringify(value.version)}, but this program reads version ${VERSION}; run the experiment again`;
+    throw new EscapementError('E_RESULTS', what, { file: path, key: 'version' });
+  }
+  const { data, error } = runFacts.safeParse(value);
   if (data !== undefined) return data;
   const [issue] = error.issues;
-  throw new EscapementError(
-    'E_RESULTS',
-    'is missing or not as this program writes it; run the experiment again',
-    {
-      file: path,
-      key: issue.path.join('.'),
-    },
-  );
+  throw new EscapementError('E_RESULTS', 'is missing or invalid; run the experiment again', {
+    file: path,
+    key: issue.path.join('.'),
+  });
 }
 
 function parse(path: string): unknown {
   if (!existsSync(path)) {
-    const what = 'is not there; give the --out folder of a single run, not of a sweep or plan';
+    const what = 'is missing; pass the --out folder of a single run, not of a sweep or plan';
     throw new EscapementError('E_RESULTS', what, { file: path });
   }
+  let text: string;
   try {
-    return JSON.parse(readFileSync(path, 'utf8'));
+    text = readFileSync(path, 'utf8');
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new EscapementError('E_RESULTS', `cannot be read (${reason}); give the --out folder of a run`, {
-      file: path,
-    });
+    throw new EscapementError('E_RESULTS', `cannot be read (${reason})`, { file: path });
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    const what = 'is not valid JSON (perhaps truncated); run the experiment again';
+    throw new EscapementError('E_RESULTS', what, { file: path });
   }
 }

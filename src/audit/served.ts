@@ -13,10 +13,14 @@ interface Infer {
   requests: number;
 }
 
+type Known = Pick<Infer, 'model' | 'succeeded'>;
+
 /** Holds requests and INFERs against each other: who was served by what. Both must come in order of time. */
 export class Served {
   /** By action id, in order of their results. */
   private readonly infers = new Map<number, Infer>();
+  /** Status of every INFER that failed: a request may be given up long after it. */
+  private readonly failed = new Map<number, { readonly model: number; readonly status: number }>();
 
   constructor(
     private readonly findings: Findings,
@@ -27,6 +31,7 @@ export class Served {
 
   /** The result of an INFER. */
   result(row: ActionRows): void {
+    if (row.status !== OK) this.failed.set(row.id, { model: row.model, status: row.status });
     this.infers.set(row.id, {
       model: row.model,
       batchSize: row.batchSize,
@@ -38,13 +43,18 @@ export class Served {
     });
   }
 
+  /** Status of an INFER that failed; undefined: it did not, or is not known. */
+  failedStatus(action: number): number | undefined {
+    return this.failed.get(action)?.status;
+  }
+
   /** A request was answered; all results up to then are known. */
   answer(answer: Answer): void {
     this.forget(answer.nowNs);
     const { findings, files } = this;
     const infer = this.infers.get(answer.action);
     findings.check('served');
-    const wrong = mismatch(answer, infer);
+    const wrong = mismatch(answer, infer ?? this.earlierFailure(answer));
     if (wrong !== '') findings.violated('served', files.requests, answer.line, wrong);
     if (infer === undefined) return;
     infer.requests++;
@@ -59,6 +69,12 @@ export class Served {
   /** Both logs have ended. */
   finish(): void {
     this.forget(Number.POSITIVE_INFINITY);
+  }
+
+  /** Where the request was waiting again after its INFER had failed. */
+  private earlierFailure({ executed, action }: Answer): Known | undefined {
+    const failed = executed ? undefined : this.failed.get(action);
+    return failed === undefined ? undefined : { model: failed.model, succeeded: false };
   }
 
   /** INFERs whose result came before `nowNs` have answered all their requests. */
@@ -78,11 +94,13 @@ export class Served {
 }
 
 /** What is wrong with an answer and the INFER that it names, or ''. */
-function mismatch({ action, model, executed, failed }: Answer, infer: Infer | undefined): string {
-  if (action < 0) return executed ? 'executed, and names no INFER' : '';
-  if (!executed && !failed) return `was never executed, and names INFER ${action}`;
+function mismatch({ action, model, executed, refused }: Answer, infer: Known | undefined): string {
+  if (action < 0) return executed ? 'executed, but names no INFER' : '';
+  // One that was queued again after its INFER had failed may be refused then.
+  if (refused && infer?.succeeded !== false) return `was refused, but names INFER ${action}`;
   if (infer === undefined) return `names INFER ${action}, whose result did not come at that time`;
-  if (infer.model !== model) return `is for model ${model}, its INFER ${action} for model ${infer.model}`;
+  if (infer.model !== model)
+    return `is for model ${model}, but its INFER ${action} is for model ${infer.model}`;
   if (infer.succeeded === executed) return '';
-  return executed ? `executed, and its INFER ${action} failed` : `failed, and its INFER ${action} succeeded`;
+  return executed ? `executed, but its INFER ${action} failed` : `failed, but its INFER ${action} succeeded`;
 }

@@ -11,8 +11,8 @@ interface Copy {
 }
 
 /**
- * The weights that a GPU holds over time, as its LOADs and UNLOADs tell. Keeps every copy that there ever was: an
- * INFER may be logged after the UNLOAD that followed it.
+ * The weights that a GPU holds over time, from its LOADs and UNLOADs. Keeps every copy that there ever was: an INFER may
+ * be logged after the UNLOAD that followed it.
  */
 export class Weights {
   /** Pages taken. */
@@ -53,7 +53,7 @@ export class Weights {
     const copy = this.copies.get(model)?.findLast(({ fromNs }) => fromNs <= beginNs + slackNs);
     if (copy === undefined) return this.uncertain ? '' : 'no LOAD of its model had ended on this GPU';
     if (endNs > copy.untilNs + slackNs) {
-      return this.uncertain ? '' : `its weights were gone before its end (line ${copy.untilLine})`;
+      return this.uncertain ? '' : `its weights were unloaded before its end (line ${copy.untilLine})`;
     }
     if (endNs > copy.lastEndNs) {
       copy.lastEndNs = endNs;

@@ -1,3 +1,5 @@
+import { lowestBit, population } from './bits.js';
+
 /**
  * Rows of bits: which of `columns` things each of `rows` things has, e.g. the GPUs that hold each
  * model. Membership is one bit test and iteration skips 32 columns at a time, so a thousand idle GPUs
@@ -79,7 +81,7 @@ export class BitMatrix {
       if (++word === this.words) return -1;
       rest = this.bits[base + word];
     }
-    return (word << 5) + (31 - Math.clz32(rest & -rest));
+    return (word << 5) + lowestBit(rest);
   }
 
   /** Like `next`, and starts over at column 0 when nothing follows: the round-robin order. */
@@ -87,25 +89,4 @@ export class BitMatrix {
     const found = this.next(row, from);
     return found >= 0 ? found : this.next(row, 0);
   }
-
-  /** Smallest column ≥ `from` that this row and the same row of `other` both have, or −1. */
-  nextCommon(row: number, other: BitMatrix, from: number): number {
-    let word = from >>> 5;
-    if (word >= this.words) return -1;
-    const base = row * this.words;
-    let rest = this.bits[base + word] & other.bits[base + word] & (-1 << (from & 31));
-    while (rest === 0) {
-      if (++word === this.words) return -1;
-      rest = this.bits[base + word] & other.bits[base + word];
-    }
-    return (word << 5) + (31 - Math.clz32(rest & -rest));
-  }
-}
-
-/** Number of set bits (Hacker's Delight, figure 5-2). */
-function population(word: number): number {
-  let x = word - ((word >>> 1) & 0x55555555);
-  x = (x & 0x33333333) + ((x >>> 2) & 0x33333333);
-  x = (x + (x >>> 4)) & 0x0f0f0f0f;
-  return Math.imul(x, 0x01010101) >>> 24;
 }

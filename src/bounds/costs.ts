@@ -16,7 +16,7 @@ export function batchKinds({ batchSizes, execNs }: ModelSpec, maxBatch: number):
 
 /**
  * The least GPU time that each request can take, ns, if it may share a batch with any others of its model:
- * min e(b) / b over the sizes b that end within its objective.
+ * min e(b) / b over the sizes b that end within its SLO.
  */
 export function fluidCosts(windows: Windows, kinds: readonly (readonly BatchKind[])[]): Float64Array {
   const { arrivalNs, deadlineNs, byModel, firstOf } = windows;

@@ -5,11 +5,11 @@ import type { Windows } from './requests.js';
 const MOST_PASSES = 64;
 const PRECISION = 1e-3;
 
-export interface ServedBound {
+interface ServedBound {
   /** Requests, as a real number. */
   readonly served: number;
   /**
-   * For each request the least limit on costs at which it could not be finished beside all requests that cost no more,
+   * For each request the least limit on costs at which it could not be finished in addition to all requests that cost no more,
    * of the limits that were tried, ns; Infinity: always finished. Its inverse is what GPU time is worth in its window.
    */
   readonly scarceNs: Float64Array;

@@ -8,7 +8,7 @@ const STEPS = 32;
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
 /** A bound and the price per ns that gives it. */
-export interface PricedBound {
+interface PricedBound {
   /** The most requests, as a real number, that one GPU can serve. */
   readonly served: number;
   readonly price: number;

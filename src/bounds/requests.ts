@@ -1,4 +1,4 @@
-import { invariant } from '../core/invariant.js';
+import { invariant } from '../base/invariant.js';
 
 /** Requests of a run as a struct of arrays with one element a request, in order of arrival. */
 export interface OfferedRequests {
@@ -7,7 +7,7 @@ export interface OfferedRequests {
   readonly model: Int32Array;
   /** ns since the start of the run, never descending. */
   readonly arrivalNs: Float64Array;
-  /** Latency objective, ns: the answer is due at `arrivalNs + sloNs`. */
+  /** SLO, ns: the answer is due at `arrivalNs + sloNs`. */
   readonly sloNs: Float64Array;
 }
 
@@ -22,7 +22,7 @@ export interface Windows {
   readonly firstOf: Int32Array;
 }
 
-/** `leastNs`: for each model, the shortest execution; a request with a tighter objective cannot be served. */
+/** `leastNs`: for each model, the shortest execution; a request with a tighter SLO cannot be served. */
 export function servableWindows(requests: OfferedRequests, leastNs: Float64Array): Windows {
   const { model, arrivalNs, sloNs } = requests;
   const kept = new Int32Array(requests.count);

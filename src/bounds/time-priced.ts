@@ -5,9 +5,9 @@ import { queuesOf } from './queues.js';
 import type { Windows } from './requests.js';
 import { TimedQueue } from './timed-queue.js';
 
-/** Slices of the price curve at most, and slices of a typical objective where that gives fewer. */
+/** Slices of the price curve at most, and slices of a typical SLO where that gives fewer. */
 const MOST_SLICES = 8192;
-const SLICES_PER_OBJECTIVE = 2;
+const SLICES_PER_SLO = 2;
 /** Steps of the search at most, and requests that all of them together may look at: some 0.5 s. */
 const MOST_STEPS = 30;
 const LEAST_STEPS = 4;
@@ -61,5 +61,5 @@ export function timePriced(
 
 function sliceOf({ count, arrivalNs, deadlineNs }: Windows): number {
   const middle = arrivalNs.map((arrival, i) => deadlineNs[i] - arrival).sort()[count >> 1];
-  return Math.max(middle / SLICES_PER_OBJECTIVE, (arrivalNs[count - 1] - arrivalNs[0]) / MOST_SLICES);
+  return Math.max(middle / SLICES_PER_SLO, (arrivalNs[count - 1] - arrivalNs[0]) / MOST_SLICES);
 }

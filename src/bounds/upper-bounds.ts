@@ -1,4 +1,4 @@
-import { invariant } from '../core/invariant.js';
+import { invariant } from '../base/invariant.js';
 import type { ModelSpec } from '../core/model.js';
 import { batchKinds, fluidCosts, windowCosts } from './costs.js';
 import { mostServed } from './most-served.js';
@@ -6,7 +6,7 @@ import { priced } from './priced.js';
 import { type OfferedRequests, servableWindows } from './requests.js';
 import { timePriced } from './time-priced.js';
 
-/** Largest batch that policies use unless told otherwise. */
+/** Largest batch that policies use by default. */
 const DEFAULT_MAX_BATCH = 8;
 
 export interface BoundedCluster {
@@ -16,7 +16,7 @@ export interface BoundedCluster {
   readonly maxBatch?: number;
 }
 
-/** How many of a run's requests can be served within their objectives at most: whole requests. */
+/** How many of a run's requests can be served within their SLOs at most: whole requests. */
 export interface UpperBounds {
   /** Every batch of every model is full. */
   readonly fluid: number;
@@ -59,7 +59,7 @@ export function upperBounds(requests: OfferedRequests, cluster: BoundedCluster):
   };
 }
 
-/** Nobody serves parts of requests. What sums of fractions may lose to rounding is given back first. */
+/** No scheduler serves parts of requests. First adds what sums of fractions may lose to rounding. */
 function whole(requests: number): number {
   return Math.floor(requests * (1 + 1e-9) + 1e-6);
 }

@@ -1,61 +1,28 @@
 import { availableParallelism } from 'node:os';
-import type { Options } from 'yargs';
-import type { Protocol } from '../bottleneck/child/messages.js';
-import type { ScalingResult } from '../bottleneck/scaling/result.js';
-import { SCALING_MODES, type ScalingMode } from '../bottleneck/scaling/size.js';
-import { EscapementError } from '../core/errors.js';
-import { oneValue, wholeNumber } from './args.js';
+import { EscapementError } from '../base/errors.js';
+import type { Protocol } from '../tools/bench/child/messages.js';
+import type { ScalingResult } from '../tools/bench/scaling/result.js';
+import { SCALING_MODES, type ScalingMode } from '../tools/bench/scaling/size.js';
+import { wholeNumber } from './flag.js';
 import { openScalingSubject, type ScalingSubjectArgs } from './scaling-subject.js';
 import { packageVersion } from './version.js';
 
-const CHOICES = [...SCALING_MODES, 'both'] as const;
-const TENSORS = ['real', 'none'] as const;
 const DEFAULT_GPUS = '1,2,4';
-const DEFAULT_TRIALS = '3';
-/** A slip of the pen would keep the machine busy for hours. */
+const DEFAULT_TRIALS = 3;
+/** A typing error would keep the machine busy for hours. */
 const MOST_GPUS = 1024;
 
-/** Flags of `bench` that are for scaling only. */
-export const scalingFlags = {
-  scaling: {
-    choices: CHOICES,
-    requiresArg: true,
-    describe: 'Measure how requests/s grow with GPUs: fixed work, or as much for each GPU',
-  },
-  gpus: oneValue({
-    describe: 'With --scaling: numbers of GPUs; the fewest are the base',
-    defaultDescription: DEFAULT_GPUS,
-  }),
-  emulate: {
-    type: 'boolean',
-    default: false,
-    describe: 'With --scaling: GPUs that only take the time of the profiles of the models',
-  },
-  tensors: {
-    choices: TENSORS,
-    default: 'real' as const,
-    requiresArg: true,
-    describe: 'With --scaling, emulated GPUs: tensors of the real sizes, or none, which leaves the scheduler',
-  },
-} as const satisfies Record<string, Options>;
-
-/** For `--help`. */
-export const SCALING_EPILOGUE = `With --scaling, of clients, controller and GPUs in one process, in real time:
-  strong     the same requests and clients for any number; T1 / (N TN)
-  weak       as many requests and clients for each GPU; T1 / TN
-  --seconds  of a trial without losses; strong: of that with the most GPUs`;
-
 export interface ScalingArgs extends ScalingSubjectArgs {
-  readonly scaling: (typeof CHOICES)[number] | undefined;
+  readonly scaling: ScalingMode | 'both' | undefined;
   readonly gpus: string | undefined;
   readonly vary: string | undefined;
   readonly remote: boolean;
   readonly protocol: Protocol;
-  readonly clients: string | undefined;
-  readonly trials: string | undefined;
+  readonly concurrency: number | undefined;
+  readonly trials: number | undefined;
 }
 
-/** Whom a benchmark tells how it is getting on. */
+/** Is notified of the progress of a benchmark. */
 export interface Attendant {
   /** A line for the operator. */
   say(what: string): void;
@@ -78,7 +45,7 @@ export function checkScalingFlags({
       : [vary !== undefined && '--vary', remote && '--remote', protocol !== 'http' && '--protocol'];
   const flag = misplaced.find((name) => name !== false);
   if (flag === undefined) return;
-  const place = scaling === undefined ? 'is for --scaling only' : 'does not go with --scaling';
+  const place = scaling === undefined ? 'requires --scaling' : 'cannot be combined with --scaling';
   throw new EscapementError('E_USAGE', `${flag} ${place}`);
 }
 
@@ -94,14 +61,14 @@ export async function benchScaling(
   const options = {
     modes,
     gpus,
-    trials: wholeNumber(args.trials ?? DEFAULT_TRIALS, 'trials', 1),
+    trials: args.trials ?? DEFAULT_TRIALS,
     seconds,
-    clients: args.clients === undefined ? null : wholeNumber(args.clients, 'clients', 1),
+    clients: args.concurrency ?? null,
     cores: availableParallelism(),
     version: packageVersion(),
   };
   const subject = await openScalingSubject(args, gpus[gpus.length - 1], say);
-  const { measureScaling } = await import('../bottleneck/scaling/scaling.js');
+  const { measureScaling } = await import('../tools/bench/scaling/scaling.js');
   return measureScaling(subject, {
     ...options,
     onProgress,
@@ -110,15 +77,15 @@ export async function benchScaling(
 
 /** `4,1,2` as 1, 2, 4. Throws `E_USAGE`. */
 function parseGpus(text: string): number[] {
-  const counts = text.split(',').map((one) => wholeNumber(one, 'gpus', 1));
+  const counts = text.split(',').map((one) => wholeNumber(one, '--gpus', 1));
   const unique = [...new Set(counts)].sort((a, b) => a - b);
   const problem =
     unique.length < counts.length
-      ? 'a number stands there twice'
+      ? 'duplicate number'
       : unique.length < 2
-        ? 'two numbers are the least that can be compared'
+        ? 'at least two numbers are needed'
         : unique[unique.length - 1] > MOST_GPUS
-          ? `at most ${MOST_GPUS}`
+          ? `at most ${MOST_GPUS} GPUs`
           : '';
   if (problem === '') return unique;
   throw new EscapementError('E_USAGE', `--gpus ${text}: ${problem}, e.g. --gpus 1,2,4`);

@@ -1,25 +1,21 @@
-import type { ScalingSubject } from '../bottleneck/scaling/subject.js';
-import type { Subject } from '../bottleneck/subject.js';
-import { EscapementError } from '../core/errors.js';
-import { loadExperiment } from '../experiment/load.js';
-import { readServerSettings } from '../experiment/server-settings.js';
-import type { DeviceSpec, OrtDeviceSpec } from '../live/device.js';
-import { provider } from './device-flags.js';
-import { experimentWarnings, warningsOf } from './live-settings.js';
-import { machineFlags, machineOptions } from './machine-flags.js';
-import { type SettingsArgs, settingsSources } from './runtime-flags.js';
+import { EscapementError } from '../base/errors.js';
+import { MIB } from '../base/units.js';
+import { loadExperiment } from '../config/load.js';
+import { readServerSettings } from '../config/server-settings.js';
+import { type DeviceSpec, type OrtDeviceSpec, PROVIDERS } from '../live/device.js';
+import type { ScalingSubject } from '../tools/bench/scaling/subject.js';
+import type { Subject } from '../tools/bench/subject.js';
+import { experimentWarnings, type SettingsArgs, settingsSources, warningsOf } from './live-settings.js';
+import { machineOptions } from './machine.js';
 
-/**
- * What holds unless an experiment file is given: where everything is busy, an INFER begins late. That costs time, which
- * is measured, rather than the request.
- */
-const DEFAULTS = ['policy.latestDelta=1s'];
+/** As in `serve`. */
+const PAGE_BYTES = 16 * MIB;
 
-/** Flags that say what is measured. */
+/** Flags that select what is measured. */
 export interface SubjectArgs extends SettingsArgs {
   readonly repository: string | undefined;
   readonly device: string | undefined;
-  readonly adapter: string;
+  readonly adapter: number;
 }
 
 /**
@@ -27,7 +23,7 @@ export interface SubjectArgs extends SettingsArgs {
  * experiment in the shares of its workload. `say` takes lines for the operator. Throws coded errors.
  */
 export async function openSubject(args: SubjectArgs, say: (what: string) => void): Promise<Subject> {
-  if (args.device !== undefined) provider(args.device);
+  if (args.device !== undefined) checkProvider(args.device);
   const { devices, ...served } = await openOnOne(args, say);
   return { ...served, device: realDevice(devices[0]), batchSize: null };
 }
@@ -38,19 +34,18 @@ async function openOnOne(args: SubjectArgs, say: (what: string) => void): Promis
   if (experiment !== undefined) return experimentSubject(args, experiment, 1, say);
   throw new EscapementError(
     'E_USAGE',
-    'name what to measure: --repository DIR, or --experiment FILE with models of kind onnx',
+    'nothing to measure: give --repository FOLDER, or --experiment FILE with models of kind onnx',
   );
 }
 
-/** The models of a repository, or the profiles of simulated devices, on so many GPUs. Throws coded errors. */
+/** The models of a repository, or the profiles of simulated devices, on this many GPUs. Throws coded errors. */
 export async function machineSubject(
   args: SubjectArgs,
   gpus: number,
   say: (what: string) => void,
 ): Promise<ScalingSubject> {
-  const { repository, device = machineFlags.device.default, adapter } = args;
-  const set = args.experiment === undefined ? [...DEFAULTS, ...args.set] : args.set;
-  const loaded = await readServerSettings(settingsSources({ ...args, set }));
+  const { repository, device = 'cpu', adapter } = args;
+  const loaded = await readServerSettings(settingsSources(args));
   for (const warning of warningsOf(loaded)) say(`warning: ${warning}`);
   const { settings, originOf } = loaded;
   const machine = await machineOptions(
@@ -58,10 +53,10 @@ export async function machineSubject(
       repository,
       device,
       adapter,
-      gpus: String(gpus),
+      gpus,
       memory: undefined,
-      'page-size': machineFlags['page-size'].default,
-      copies: '1',
+      'page-size': PAGE_BYTES,
+      copies: 1,
       'time-scale': '1',
     },
     settings.runtime,
@@ -77,19 +72,19 @@ export async function machineSubject(
   };
 }
 
-/** The models of an experiment on so many GPUs, in the shares of its workload. Throws coded errors. */
+/** The models of an experiment on this many GPUs, in the shares of its workload. Throws coded errors. */
 export async function experimentSubject(
   args: SubjectArgs,
   file: string,
   gpus: number,
   say: (what: string) => void,
 ): Promise<ScalingSubject> {
-  const { workloadMix } = await import('../bottleneck/mix.js');
-  const { experimentDevices, experimentModels } = await import('../serving/experiment-models.js');
+  const { workloadMix } = await import('../tools/bench/mix.js');
+  const { experimentDevices, experimentModels } = await import('../serve/experiment-models.js');
   const { overrides, environment } = settingsSources(args);
   const device = args.device === undefined ? [] : [`live.device=${args.device}`];
   const cluster = [`cluster.gpus=${gpus}`];
-  const experiment = await loadExperiment(file, [...overrides, ...device, ...cluster], environment);
+  const experiment = await loadExperiment(file, [...overrides, ...device, ...cluster], [], environment);
   for (const warning of await experimentWarnings(file, overrides)) say(`warning: ${warning}`);
   const { name, sloNs, policy, admission, runtime } = experiment;
   return {
@@ -108,6 +103,11 @@ function realDevice(device: DeviceSpec): OrtDeviceSpec {
   if (device.kind !== 'simulated') return device;
   throw new EscapementError(
     'E_USAGE',
-    'the experiment runs on a simulated device, which has no speed to measure: give --device cpu, or another',
+    'the experiment uses a simulated device, whose speed cannot be measured: give --device, e.g. --device cpu',
   );
+}
+
+function checkProvider(text: string): void {
+  if (PROVIDERS.some((name) => name === text)) return;
+  throw new EscapementError('E_USAGE', `--device ${text}: must be one of ${PROVIDERS.join(', ')}`);
 }

@@ -1,99 +1,91 @@
-import yargs, { type Argv } from 'yargs';
-import { EscapementError } from '../core/errors.js';
-import { nearest } from '../experiment/nearest.js';
-import { benchCommand } from './commands/bench.js';
-import { boundCommand } from './commands/bound.js';
-import { checkCommand } from './commands/check.js';
-import { compareCommand } from './commands/compare.js';
-import { configCommand } from './commands/config.js';
-import { controllerCommand } from './commands/controller.js';
-import { doctorCommand } from './commands/doctor.js';
-import { loadCommand } from './commands/load.js';
-import { modelCommand } from './commands/model.js';
-import { planCommand } from './commands/plan.js';
-import { profileCommand } from './commands/profile.js';
-import { replayCommand } from './commands/replay.js';
-import { reportCommand } from './commands/report.js';
-import { runCommand } from './commands/run.js';
-import { schemaCommand } from './commands/schema.js';
-import { serveCommand } from './commands/serve.js';
-import { simulateCommand } from './commands/simulate.js';
-import { sweepCommand } from './commands/sweep.js';
-import { topCommand } from './commands/top.js';
-import { traceCommand } from './commands/trace.js';
-import { workerCommand } from './commands/worker.js';
-import { exitCodesText } from './exit-codes.js';
-import { terminalWidth } from './text-layout.js';
+import { EscapementError } from '../base/errors.js';
+import { nearest } from '../config/nearest.js';
+import { COMMANDS, FAMILIES } from './commands.js';
+import { withPlugins } from './overrides.js';
+import type { Command } from './usage.js';
 import { packageVersion } from './version.js';
 
-/** Parses and runs one command line. Throws `EscapementError` for whatever the operator can mend. */
+/** Commands that are a reference, so that `help keys` shows it and not how to call it. */
+const TOPICS = ['keys', 'exit-codes'];
+
+/** Parses and runs one command line. Throws `EscapementError` for whatever the operator can fix. */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
-  const cli: Argv = yargs()
-    .scriptName('escapement')
-    .usage(
-      '$0 <command>\n\nSchedule DNN inference to latency objectives: simulate a GPU cluster under real traffic, ' +
-        'tune and compare schedulers, find out how many GPUs are needed, and serve models with what was tuned.',
-    )
-    .locale('en')
-    .parserConfiguration({
-      'dot-notation': false,
-      'greedy-arrays': false,
-      'boolean-negation': false,
-      'camel-case-expansion': false,
-    })
-    .version(packageVersion())
-    .help()
-    .strict()
-    .recommendCommands()
-    .demandCommand(1, 'name a command')
-    .wrap(terminalWidth())
-    .epilogue(exitCodesText())
-    .exitProcess(false)
-    .fail((message, error) => {
-      // YError: yargs' own complaints about values, and those of `coerce`.
-      if (error !== undefined && error.name !== 'YError') throw error;
-      throw new EscapementError('E_USAGE', usageProblem(message ?? error.message, cli));
-    });
-  for (const add of [
-    simulateCommand,
-    sweepCommand,
-    planCommand,
-    serveCommand,
-    controllerCommand,
-    workerCommand,
-    benchCommand,
-    runCommand,
-    loadCommand,
-    topCommand,
-    reportCommand,
-    compareCommand,
-    checkCommand,
-    boundCommand,
-    replayCommand,
-    traceCommand,
-    profileCommand,
-    modelCommand,
-    doctorCommand,
-    configCommand,
-    schemaCommand,
-  ]) {
-    add(cli);
+  const [first, ...rest] = args;
+  if (first === undefined) {
+    const { overview } = await import('./help.js');
+    process.stderr.write(`${overview()}\n`);
+    throw new EscapementError('E_USAGE', 'a command is missing');
   }
-  await cli.parseAsync(args);
+  if (first === '--version') process.stdout.write(`${packageVersion()}\n`);
+  else if (first === 'help' && !TOPICS.includes(rest[0] ?? '')) await showHelp(rest);
+  else if (first === '--help' || first === '-h') await showHelp(rest);
+  else await runCommand(first === 'help' ? rest : commandFirst(args));
 }
 
-/** yargs' complaint on one line, with the flag that was probably meant. */
-function usageProblem(message: string, cli: Argv): string {
-  const oneLine = message.replaceAll(/\s*\n\s*/g, ' ').trim();
-  if (oneLine.startsWith('Did you mean')) return `unknown command. ${oneLine}`;
-  const unknown = /^Unknown arguments?: ([^,]+)/.exec(oneLine)?.[1];
-  const meant = unknown === undefined ? undefined : nearest(unknown, knownFlags(cli));
-  return meant === undefined ? `${oneLine}; see --help` : `${oneLine}. Did you mean --${meant}?`;
+/** Flags may precede the command: `--seed 3 simulate FILE`. */
+function commandFirst(args: readonly string[]): readonly string[] {
+  if (args[0]?.startsWith('-') !== true) return args;
+  const firstWords = new Set(COMMANDS.map(({ name }) => name.split(' ')[0]!));
+  const at = args.findIndex((arg) => firstWords.has(arg));
+  if (at < 0) throw withoutCommand(args[0]);
+  const end = at + (FAMILIES.includes(args[at]!) ? 2 : 1);
+  return [...args.slice(at, end), ...args.slice(0, at), ...args.slice(end)];
 }
 
-/** Flags of the command that is being parsed. */
-function knownFlags(cli: Argv): string[] {
-  // Present in every release of yargs, absent from its types.
-  const { key } = (cli as unknown as { getOptions(): { key: Record<string, unknown> } }).getOptions();
-  return Object.keys(key).filter((flag) => /^[a-z]/.test(flag));
+function withoutCommand(word: string): EscapementError {
+  const flag = word.split('=')[0]!;
+  const meant = nearest(flag, ['--help', '--version']);
+  const what =
+    meant === undefined
+      ? `a command is missing: without one there are --help and --version, found ${flag}`
+      : `unknown flag ${flag}; did you mean ${meant}?`;
+  return new EscapementError('E_USAGE', what);
+}
+
+/** Help on the command that the words name, on a family of commands, or on all. */
+async function showHelp(words: readonly string[]): Promise<void> {
+  const help = await import('./help.js');
+  const [first] = words;
+  if (first === undefined || first === 'help') process.stdout.write(help.overview());
+  else if (FAMILIES.includes(first) && words.length === 1) process.stdout.write(help.familyHelp(first));
+  else {
+    const { command, args } = find(words);
+    if (args.length > 0) {
+      const what = `help takes one command: unexpected ${args[0]} after ${command.name}`;
+      throw new EscapementError('E_USAGE', what);
+    }
+    process.stdout.write(help.commandHelp(command, await command.usage()));
+  }
+}
+
+async function runCommand(words: readonly string[]): Promise<void> {
+  const [first, second] = words;
+  const isFamily = first !== undefined && FAMILIES.includes(first);
+  if (isFamily && (second === '--help' || second === '-h')) {
+    await showHelp([first]);
+    return;
+  }
+  const { command, args } = find(words);
+  const { parse } = await import('./parse.js');
+  const parsed = parse(await command.usage(), args, command.name);
+  if (parsed.asks === 'run') await command.run(withPlugins(parsed.args) as never, COMMANDS);
+  else if (parsed.asks === 'help') await showHelp(command.name.split(' '));
+  else process.stdout.write(`${packageVersion()}\n`);
+}
+
+/** The command that the first words name, and the words behind them. Throws `E_USAGE`. */
+function find(words: readonly string[]): { readonly command: Command; readonly args: readonly string[] } {
+  const [first = '', second = ''] = words;
+  const isFamily = FAMILIES.includes(first);
+  const name = isFamily ? `${first} ${second}` : first;
+  const command = COMMANDS.find((one) => one.name === name);
+  if (command !== undefined) return { command, args: words.slice(isFamily ? 2 : 1) };
+  const names = COMMANDS.map((one) => one.name);
+  if (isFamily && (second === '' || second.startsWith('-'))) {
+    const own = names.filter((one) => one.startsWith(`${first} `));
+    throw new EscapementError('E_USAGE', `${first} needs a subcommand: ${own.join(', ')}`);
+  }
+  const meant = nearest(name, [...names, ...FAMILIES, 'help']);
+  const hint = meant === undefined ? 'see escapement --help' : `did you mean ${meant}?`;
+  throw new EscapementError('E_USAGE', `unknown command ${name}; ${hint}`);
 }

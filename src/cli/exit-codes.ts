@@ -1,15 +1,59 @@
-import { ERRORS, EscapementError } from '../core/errors.js';
-import { wrap } from '../report/wrap.js';
-import { terminalWidth } from './text-layout.js';
+import { type ErrorCode, EscapementError } from '../base/errors.js';
+import { hanging, terminalWidth } from '../text/terminal.js';
 
-/** Exit statuses that are not failures of the table in `core/errors.ts`. */
+/** Exit codes in addition to those of errors. */
 export const EXIT_OK = 0;
 export const EXIT_BUG = 1;
 /** 128 + SIGINT, as shells report it. */
 export const EXIT_INTERRUPTED = 130;
 
+/**
+ * Every failure that an operator can cause: its code, its exit code and what it means. Anything else is a bug and exits
+ * with 1.
+ */
+export const EXIT_CODES: Readonly<Record<ErrorCode, { readonly exit: number; readonly means: string }>> = {
+  E_USAGE: { exit: 2, means: 'a command line flag or argument is wrong' },
+  E_THRESHOLD: {
+    exit: 3,
+    means: 'a --threshold of a run, a --tolerance of a comparison or a --target of a plan was not met',
+  },
+  E_CELLS_FAILED: { exit: 4, means: 'the sweep finished, and at least one cell failed' },
+  E_CHECK: { exit: 5, means: 'the logs of a run contradict its summary or break a rule' },
+  E_DOCTOR: { exit: 6, means: 'the machine fails a required check' },
+  E_CONFIG_SYNTAX: { exit: 10, means: 'the experiment file is not valid YAML' },
+  E_CONFIG_KEY: { exit: 11, means: 'the experiment file has a key that does not exist' },
+  E_CONFIG_VALUE: { exit: 12, means: 'a value in the experiment file is out of range or of the wrong kind' },
+  E_CONFIG_UNIT: { exit: 13, means: 'a duration, rate or size has an unknown unit' },
+  E_FILE_MISSING: { exit: 20, means: 'a file does not exist or cannot be read' },
+  E_FILE_TRUNCATED: { exit: 21, means: 'a compressed file ends early or is corrupt' },
+  E_FILE_WRITE: { exit: 22, means: 'an output file or folder cannot be written' },
+  E_TRACE_HEADER: { exit: 30, means: 'a trace has no header, or one of an unknown layout' },
+  E_TRACE_VALUE: { exit: 31, means: 'a field of a trace is not a number, or is negative' },
+  E_TRACE_ORDER: { exit: 32, means: 'arrivals are not sorted by time' },
+  E_UNKNOWN_MODEL: { exit: 33, means: 'a request names a model that is not configured' },
+  E_PROFILE: { exit: 34, means: 'a model profile or models file is malformed' },
+  E_MODEL_TOO_LARGE: { exit: 35, means: 'a model does not fit into the weights cache of a GPU' },
+  E_RESULTS: { exit: 36, means: 'a results folder is missing, incomplete or of another version' },
+  E_PLUGIN: { exit: 37, means: 'a plugin cannot be loaded, or one of its policies fails' },
+  E_DEVICE: {
+    exit: 40,
+    means: 'onnxruntime, a GPU, driver or execution provider that live mode needs is missing',
+  },
+  E_MODEL_FILE: { exit: 41, means: 'a model on disk is missing, corrupt or of a kind that cannot be served' },
+  E_LISTEN: { exit: 43, means: 'cannot listen on an address' },
+  E_TLS: { exit: 44, means: 'a certificate or key cannot be used' },
+  E_WORKER: { exit: 45, means: 'a worker cannot be reached, or does not match the others' },
+  E_JOURNAL: { exit: 46, means: 'a journal is malformed, cut off in its header or of another version' },
+  E_REPLAY_DIFFERS: { exit: 47, means: 'the replay of a journal diverged from the recording' },
+  E_SERVER: {
+    exit: 48,
+    means: 'an inference server cannot be reached, is not ready or speaks another protocol',
+  },
+  E_ANSWERS_LOST: { exit: 49, means: 'the run finished, and the server left requests unanswered' },
+};
+
 /** What a failed command prints on stderr, and the status it exits with. */
-export interface Failure {
+interface Failure {
   readonly exitCode: number;
   readonly text: string;
 }
@@ -20,27 +64,34 @@ export interface Failure {
  */
 export function describeFailure(error: unknown): Failure {
   if (error instanceof EscapementError) {
-    return { exitCode: error.exitCode, text: `escapement: ${error.code}: ${error.message}\n` };
+    return { exitCode: exitCodeOf(error), text: `escapement: ${error.code}: ${error.message}\n` };
   }
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return {
     exitCode: EXIT_BUG,
-    text: `escapement: this is a bug, please report it with the trace below\n${stack}\n`,
+    text: `escapement: this is a bug; please report it with the trace below\n${stack}\n`,
   };
 }
 
-/** The table of exit statuses that `--help` prints. */
+/** The exit code of an error. */
+export function exitCodeOf({ code }: EscapementError): number {
+  return EXIT_CODES[code]?.exit ?? EXIT_BUG;
+}
+
+/** The table of exit codes, as text. */
 export function exitCodesText(): string {
   const rows: [number, string, string][] = [
-    [EXIT_OK, '', 'everything went well'],
+    [EXIT_OK, '', 'success'],
     [EXIT_BUG, '', 'a bug in escapement'],
-    ...Object.entries(ERRORS).map(([code, { exit, means }]): [number, string, string] => [exit, code, means]),
-    [EXIT_INTERRUPTED, '', 'interrupted; finished sweep cells are kept'],
+    ...Object.entries(EXIT_CODES).map(([code, { exit, means }]): [number, string, string] => [
+      exit,
+      code,
+      means,
+    ]),
+    [EXIT_INTERRUPTED, '', 'interrupted; finished cells of a sweep and runs of a plan are kept'],
   ];
-  const indent = 26;
-  const lines = rows.map(([exit, code, means]) => {
-    const text = wrap(means, terminalWidth() - indent).join(`\n${' '.repeat(indent)}`);
-    return `  ${String(exit).padStart(3)}  ${code.padEnd(17)}  ${text}`;
-  });
-  return ['Exit status:', ...lines].join('\n');
+  const lines = rows.flatMap(([exit, code, means]) =>
+    hanging(`  ${String(exit).padStart(3)}  ${code}`, means, 26, terminalWidth()),
+  );
+  return ['Exit codes:', ...lines].join('\n');
 }

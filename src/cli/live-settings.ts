@@ -1,15 +1,30 @@
 import { availableParallelism } from 'node:os';
-import type { RuntimeSettings } from '../experiment/runtime-settings.js';
+import { environmentOverrides } from '../config/environment.js';
+import type { RuntimeSettings } from '../config/schema-runtime.js';
 import {
   type OriginalSettings,
   readRuntime,
   readServerSettings,
   type ServerSettings,
-} from '../experiment/server-settings.js';
-import { settingWarnings } from '../experiment/setting-warnings.js';
-import { type SettingsArgs, settingsSources } from './runtime-flags.js';
+  type SettingsSources,
+} from '../config/server-settings.js';
+import { settingWarnings } from '../config/setting-warnings.js';
 
-/** What a server goes by here. Says on stderr which settings have no effect. Throws as `readServerSettings`. */
+export interface SettingsArgs {
+  readonly experiment: string | undefined;
+  readonly set: readonly string[];
+}
+
+/** Where a live command's settings come from: its flags, its environment, its file. */
+export function settingsSources({ experiment, set }: SettingsArgs): SettingsSources {
+  return {
+    file: experiment ?? null,
+    environment: environmentOverrides(process.env),
+    overrides: set,
+  };
+}
+
+/** The settings of a server here. Says on stderr which settings have no effect. Throws as `readServerSettings`. */
 export async function serverSettingsOf(args: SettingsArgs): Promise<ServerSettings> {
   return warned(await readServerSettings(settingsSources(args)));
 }
@@ -19,9 +34,9 @@ export async function runtimeOf(args: SettingsArgs): Promise<RuntimeSettings> {
   return warned(await readRuntime(settingsSources(args))).runtime;
 }
 
-/** Settings that were given in vain on this machine, a line each. */
+/** Settings that have no effect on this machine, a line each. */
 export function warningsOf(loaded: OriginalSettings): string[] {
-  return settingWarnings(loaded, { environment: process.env, processors: availableParallelism() });
+  return settingWarnings(loaded, { environment: process.env, cores: availableParallelism() });
 }
 
 /** Those of an experiment that runs live. Of its overrides only those of `runtime` matter. */
@@ -30,7 +45,7 @@ export async function experimentWarnings(file: string, overrides: readonly strin
   return warningsOf(await readRuntime(settingsSources({ experiment: file, set })));
 }
 
-/** Says on stderr what is amiss and no reason to stop. */
+/** Prints warnings on stderr. */
 export function warn(warnings: readonly string[]): void {
   for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
 }

@@ -1,22 +1,30 @@
 #!/usr/bin/env node
-import { hideBin } from 'yargs/helpers';
-import { cannotWrite } from '../files/output-file.js';
+import { cannotWrite } from '../base/files/output-file.js';
 import { runCommandLine } from './command-line.js';
 import { describeFailure } from './exit-codes.js';
+import { endWithNpx } from './npx.js';
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // A reader that stops early (`| head`) is no failure of ours.
   if (error.code === 'EPIPE') process.exit(0);
-  const { text, exitCode } = describeFailure(cannotWrite('standard output', error));
-  process.stderr.write(text);
-  process.exit(exitCode);
+  end(cannotWrite('standard output', error));
 });
+// What a timer or a request of a server throws, such as a policy of a plugin, has no caller to report it.
+process.on('uncaughtException', end);
+
+endWithNpx(process.env);
 
 try {
-  await runCommandLine(hideBin(process.argv));
+  await runCommandLine(process.argv.slice(2));
 } catch (error) {
   const { text, exitCode } = describeFailure(error);
   process.stderr.write(text);
-  // Not process.exit: what stands on stdout must still reach a pipe.
+  // Not process.exit: what was written to stdout must still reach a pipe.
   process.exitCode = exitCode;
+}
+
+function end(error: unknown): never {
+  const { text, exitCode } = describeFailure(error);
+  process.stderr.write(text);
+  process.exit(exitCode);
 }

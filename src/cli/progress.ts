@@ -12,14 +12,15 @@ export interface Progress {
 const LINE_STEP = 0.25;
 
 /** A bar on a terminal, a line now and then in a log file, nothing when quiet. Never coloured. */
-export function openProgress(label: string, quiet: boolean): Progress {
+export function openProgress(label: string, quiet: boolean, barColumns = 40): Progress {
   if (quiet) return { update: () => {}, stop: () => {} };
-  return process.stderr.isTTY ? terminalBar(label) : sparseLines(label);
+  return process.stderr.isTTY ? terminalBar(label, barColumns) : sparseLines(label);
 }
 
-function terminalBar(label: string): Progress {
+function terminalBar(label: string, barColumns: number): Progress {
   const options: Options = {
     stream: process.stderr,
+    barsize: barColumns,
     format: `${label} {bar} {percentage}% {note}`,
     clearOnComplete: true,
     // A simulation does not return to the event loop: Ctrl-C has to end the process by itself, without a

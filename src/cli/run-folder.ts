@@ -1,17 +1,17 @@
 import { join } from 'node:path';
-import { writeWhole } from '../files/output-file.js';
-import type { RunResult } from '../metrics/results.js';
+import { writeWhole } from '../base/files/output-file.js';
+import type { RunResult } from '../record/results.js';
 import { dropReport } from '../report/files.js';
 import { withStagedFolder } from './staged-folder.js';
 
-/** All that `--out` of a run may hold beside its report. */
+/** All that `--out` of a run may hold in addition to its report. */
 const RUN_FILES = [
   'summary.json',
   'run.json',
   'requests.tsv',
   'actions.tsv',
   'timeline.json',
-  'profile.json',
+  'recording.json',
 ];
 
 /**

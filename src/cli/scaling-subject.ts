@@ -1,7 +1,7 @@
-import type { ScalingSubject } from '../bottleneck/scaling/subject.js';
-import { EscapementError } from '../core/errors.js';
+import { EscapementError } from '../base/errors.js';
 import type { DeviceSpec } from '../live/device.js';
 import type { WorkerModel } from '../live/model.js';
+import type { ScalingSubject } from '../tools/bench/scaling/subject.js';
 import { experimentSubject, machineSubject, type SubjectArgs } from './bench-subject.js';
 
 export interface ScalingSubjectArgs extends SubjectArgs {
@@ -26,11 +26,11 @@ export async function openScalingSubject(
   const subject = args.emulate ? await emulated(real) : real;
   if (args.tensors === 'real') return subject;
   if (subject.devices[0].kind === 'simulated') return withoutTensors(subject);
-  throw new EscapementError('E_USAGE', '--tensors none: real models need theirs: add --emulate');
+  throw new EscapementError('E_USAGE', '--tensors none: real models need tensors; add --emulate');
 }
 
 async function emulated(subject: ScalingSubject): Promise<ScalingSubject> {
-  const { simulatedModel } = await import('../serving/simulated-models.js');
+  const { simulatedModel } = await import('../serve/simulated-models.js');
   return {
     ...subject,
     devices: subject.devices.map(() => EMULATED),
@@ -57,6 +57,6 @@ async function openReal(
   if (experiment !== undefined) return experimentSubject(args, experiment, gpus, say);
   throw new EscapementError(
     'E_USAGE',
-    'name what to scale: --device simulated:PROFILE, --repository DIR, or --experiment FILE',
+    'nothing to scale: give --device simulated:PROFILE, --repository FOLDER, or --experiment FILE',
   );
 }

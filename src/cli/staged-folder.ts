@@ -1,8 +1,8 @@
 import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder } from '../files/make-folder.js';
-import { cannotWrite } from '../files/output-file.js';
-import { EXIT_INTERRUPTED } from './exit-codes.js';
+import { makeFolder } from '../base/files/make-folder.js';
+import { cannotWrite } from '../base/files/output-file.js';
+import { interruptible } from './interruption.js';
 
 /**
  * Runs `fill` on a hidden folder inside `dir` and moves the files up only when it succeeded: a run that
@@ -23,21 +23,16 @@ export async function withStagedFolder<T>(
   } catch (error) {
     throw cannotWrite(dir, error);
   }
-  const interrupted = () => {
-    rmSync(stage, { recursive: true, force: true });
-    process.stderr.write(`escapement: interrupted: nothing was written to ${dir}\n`);
-    process.exit(EXIT_INTERRUPTED);
-  };
-  process.once('SIGINT', interrupted);
-  process.once('SIGTERM', interrupted);
-  try {
+  const clean = () => rmSync(stage, { recursive: true, force: true });
+  const work = async () => {
     const value = await fill(stage);
     for (const name of names) rmSync(join(dir, name), { recursive: true, force: true });
     for (const name of readdirSync(stage)) renameSync(join(stage, name), join(dir, name));
     return value;
-  } finally {
-    process.off('SIGINT', interrupted);
-    process.off('SIGTERM', interrupted);
-    rmSync(stage, { recursive: true, force: true });
-  }
+  };
+  const kept = () => {
+    clean();
+    return `nothing was written to ${dir}`;
+  };
+  return interruptible(work, kept).finally(clean);
 }

@@ -1,18 +1,19 @@
 import { totalmem } from 'node:os';
-import { EscapementError } from '../core/errors.js';
-import { GIB } from '../core/units.js';
-import { gpuMemory } from '../doctor/gpu/query.js';
-import { nvidiaSmi, type Run } from '../doctor/gpu/run.js';
-import { formatBytes } from '../experiment/units-text.js';
+import { EscapementError } from '../base/errors.js';
+import { GIB } from '../base/units.js';
+import { formatBytes } from '../config/units-text.js';
 import type { DeviceSpec } from '../live/device.js';
+import { significant } from '../text/numbers.js';
+import { gpuMemory } from '../tools/doctor/gpu/query.js';
+import { nvidiaSmi, type Run } from '../tools/doctor/gpu/run.js';
 
-/** What most models need is less, and what more is good for is for people to decide. */
+/** More than most models need; larger sizes are a choice of the user. */
 const DEFAULT_BYTES = 8 * GIB;
 
 /**
  * Bytes of the weights cache of each of these equal devices: those that were asked for, or else a usual size that
  * leaves the reserved share of the device's memory free. Throws `E_USAGE` for more than that leaves. How much memory a
- * device has is not always known; simulated ones have as much as anybody wants.
+ * device has is not always known; simulated ones have as much as needed.
  */
 export async function weightsCacheBytes(
   devices: readonly DeviceSpec[],
@@ -25,11 +26,11 @@ export async function weightsCacheBytes(
   const mostBytes = Math.floor(memoryBytes * (1 - memoryReserve));
   if (askedBytes === null) return Math.min(DEFAULT_BYTES, mostBytes);
   if (askedBytes <= mostBytes) return askedBytes;
-  const share = `${Number((memoryReserve * 100).toPrecision(3))}%`;
+  const share = `${significant(memoryReserve * 100, 3)}%`;
   throw new EscapementError(
     'E_USAGE',
-    `--memory ${formatBytes(askedBytes)}: of ${formatBytes(memoryBytes)} a device has, runtime.memoryReserve keeps ${share} free: ` +
-      `at most ${formatBytes(mostBytes)}, or a smaller reserve`,
+    `--memory ${formatBytes(askedBytes)}: a device has ${formatBytes(memoryBytes)}, of which runtime.memoryReserve keeps ${share} free; ` +
+      `use at most ${formatBytes(mostBytes)}, or a smaller reserve`,
   );
 }
 
@@ -46,6 +47,6 @@ async function deviceMemoryBytes(devices: readonly DeviceSpec[], run: Run): Prom
   if (kind === 'cpu') return processMemoryBytes() / devices.length;
   if (kind !== 'cuda') return null;
   const gpus = await gpuMemory(run);
-  // CUDA numbers GPUs otherwise than nvidia-smi does, so the smallest of the machine decides.
+  // CUDA numbers GPUs differently from nvidia-smi, so the smallest of the machine decides.
   return gpus === null || gpus.length === 0 ? null : Math.min(...gpus.map(({ totalBytes }) => totalBytes));
 }

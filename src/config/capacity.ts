@@ -1,10 +1,10 @@
+import { NS_PER_S } from '../base/units.js';
 import type { ModelSpec } from '../core/model.js';
-import { NS_PER_S } from '../core/units.js';
 
 /** Largest batch that counts where the policy names none: the default of the policies that batch. */
 export const DEFAULT_MAX_BATCH = 8;
 
-export interface CapacityQuestion {
+interface CapacityQuestion {
   readonly models: readonly ModelSpec[];
   readonly gpus: number;
   readonly sloNs: number;
@@ -19,7 +19,7 @@ export interface CapacityQuestion {
  *
  *   gpus / Σ share(m) · min e(m, b) / b   over batch sizes b ≤ maxBatch with e(m, b) ≤ SLO.
  *
- * Weights are taken to be where they are needed. Requests for a model that is slower than the objective even alone
+ * Weights are taken to be where they are needed. Requests for a model that is slower than the SLO even alone
  * cost nothing, because none can be served. 0 where that goes for all models.
  */
 export function fluidCapacityRps({ models, gpus, sloNs, maxBatch, mix }: CapacityQuestion): number {
@@ -33,7 +33,7 @@ export function fluidCapacityRps({ models, gpus, sloNs, maxBatch, mix }: Capacit
   return busyNs === 0 ? 0 : (gpus * requests * NS_PER_S) / busyNs;
 }
 
-/** Least GPU time of one request in a batch that can end within the objective; Infinity: there is none. */
+/** Least GPU time of one request in a batch that can end within the SLO; Infinity: there is none. */
 function cheapestNs({ batchSizes, execNs }: ModelSpec, sloNs: number, maxBatch: number): number {
   let least = Number.POSITIVE_INFINITY;
   for (let i = 0; i < batchSizes.length; i++) {

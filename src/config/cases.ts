@@ -1,10 +1,11 @@
-import { type ErrorPlace, EscapementError } from '../core/errors.js';
-import type { VariedKey } from '../metrics/results.js';
+import { type ErrorPlace, EscapementError } from '../base/errors.js';
+import type { Plugin } from '../policies/entry.js';
+import type { VariedKey } from '../record/results.js';
 import type { SourceDocument } from './document.js';
 import { keyExists } from './keys.js';
 import { isOverrideKey } from './overrides.js';
 
-/** An axis of a sweep whose values are names, each of which stands for several overrides. */
+/** An axis of a sweep whose values are names, each for several overrides. */
 export interface CaseAxis {
   readonly key: string;
   readonly cases: readonly Case[];
@@ -25,6 +26,7 @@ export function readCases(
   section: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, unknown>>>>>>,
   tree: unknown,
   placeOf: (path: readonly string[]) => ErrorPlace,
+  plugins: readonly Plugin[] = [],
 ): CaseAxis[] {
   return Object.entries(section).map(([key, named]) => {
     const path = ['sweep', 'cases', key];
@@ -40,7 +42,7 @@ export function readCases(
     });
     if (cases.length === 0)
       throw new EscapementError('E_CONFIG_VALUE', 'needs at least one case', placeOf(path));
-    if (keyExists(tree, key)) {
+    if (keyExists(tree, key, plugins)) {
       const what = `${key} is a key of the experiment: give the axis another name`;
       throw new EscapementError('E_CONFIG_VALUE', what, placeOf(path));
     }
@@ -50,7 +52,7 @@ export function readCases(
 
 /** What keeps a case from setting this key. */
 function problemOf(key: string): string | undefined {
-  if (!isOverrideKey(key)) return `"${key}" is no dotted key such as policy.maxBatch`;
+  if (!isOverrideKey(key)) return `"${key}" is not a dotted key such as policy.maxBatch`;
   if (key === 'seed') return 'every case runs with the same seeds: give them in sweep.seeds';
   if (key === 'sweep' || key.startsWith('sweep.'))
     return 'is for all cases: set it in the sweep section itself';
@@ -71,7 +73,7 @@ export function caseOverrides(
 }
 
 /**
- * A mistake in an override of a case as one in the file. Undefined for other errors. `chosen` tells the case of
+ * Turns a mistake in an override of a case into one in the file. Undefined for other errors. `chosen` is the case of
  * each axis.
  */
 export function asMistakeInCase(
@@ -80,18 +82,16 @@ export function asMistakeInCase(
   chosen: Readonly<Record<string, string>>,
   source: SourceDocument,
 ): EscapementError | undefined {
-  const place = error.place.key ?? '';
   for (const { key: axis, cases } of axes) {
     for (const text of caseNamed(cases, chosen[axis])?.overrides ?? []) {
-      const culprit = `--set ${text}`;
-      if (place !== culprit && !place.startsWith(`${culprit}: `)) continue;
+      if (error.place.flag !== `--set ${text}`) continue;
       const path = ['sweep', 'cases', axis, chosen[axis]!, text.slice(0, text.indexOf('='))];
-      const inside = place.slice(culprit.length + 2);
+      const { key } = error.place;
       const line = source.lineOf(path);
-      return new EscapementError(error.code, error.message.slice(place.length + 2), {
+      return new EscapementError(error.code, error.what, {
         file: source.file,
         ...(line === undefined ? {} : { line }),
-        key: [...path, ...(inside === '' ? [] : [inside])].join('.'),
+        key: [...path, ...(key === undefined ? [] : [key])].join('.'),
       });
     }
   }

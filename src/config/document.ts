@@ -1,5 +1,6 @@
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
-import { type ErrorCode, EscapementError } from '../core/errors.js';
+import { type Document, isAlias, isMap, isScalar, isSeq, type LineCounter, type Node } from 'yaml';
+import { type ErrorCode, EscapementError } from '../base/errors.js';
+import { readYaml } from '../base/files/yaml-text.js';
 
 /** Keys and list indexes from the root. */
 export type Path = readonly (string | number)[];
@@ -16,24 +17,16 @@ export interface SourceDocument {
 
 /** Parses `text`. Throws `syntaxCode` with the line of a syntax error, or where the root is not a section. */
 export function readDocument(text: string, file: string, syntaxCode: ErrorCode): SourceDocument {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const error = document.errors[0];
-  if (error !== undefined) {
-    throw new EscapementError(syntaxCode, firstLine(error.message), {
-      file,
-      line: lines.linePos(error.pos[0]).line,
-    });
-  }
-  if (document.contents === null) throw new EscapementError(syntaxCode, 'the file is empty', { file });
-  if (!isMap(document.contents)) {
-    throw new EscapementError(syntaxCode, 'must be a section of "key: value" lines', { file, line: 1 });
-  }
-  return { file, text, tree: document.toJS(), lineOf: (path) => lineOf(document, lines, path) };
+  const fail = (what: string, line?: number) =>
+    new EscapementError(syntaxCode, what, { file, ...(line === undefined ? {} : { line }) });
+  const { document, lines, value } = readYaml(text, fail);
+  if (document.contents === null) throw fail('the file is empty');
+  if (!isSection(value)) throw fail('must be a section of "key: value" lines', 1);
+  return { file, text, tree: value, lineOf: (path) => lineOf(document, lines, path) };
 }
 
 /**
- * The path as people write it: where a single section stands for a list of one, index 0 is left out.
+ * The path as people write it: where a single section is written for a list of one, index 0 is omitted.
  */
 export function shortPath(tree: unknown, path: Path): Path {
   const short: (string | number)[] = [];
@@ -81,8 +74,4 @@ function lineOf(document: Document, lines: LineCounter, path: Path): number | un
     } else break;
   }
   return offset === undefined ? undefined : lines.linePos(offset).line;
-}
-
-function firstLine(message: string): string {
-  return message.split('\n')[0]!;
 }

@@ -1,13 +1,12 @@
-import { POLICIES } from '../policies/registry.js';
+import { entryOf } from './create-policy.js';
 import type { Origin } from './overrides.js';
-import { presetValues } from './runtime-presets.js';
-import { RUNTIME_SETTINGS, type RuntimeKey, type RuntimeSettings } from './runtime-settings.js';
-import { SERIAL_KEYS } from './schema-runtime.js';
+import { RUNTIME_SETTINGS } from './runtime-settings.js';
+import { presetValues, type RuntimeKey, type RuntimeSettings, SERIAL_KEYS } from './schema-runtime.js';
 import type { OriginalSettings, ServerSettings } from './server-settings.js';
 import { formatDuration } from './units-text.js';
 
 /** Who decided a value in the end. */
-export type Source =
+type Source =
   | Origin
   | { readonly kind: 'preset'; readonly preset: string }
   | { readonly kind: 'serial' }
@@ -68,7 +67,7 @@ function writtenValue(runtime: RuntimeSettings, key: RuntimeKey): EffectiveSetti
 }
 
 function policyValues({ policy }: ServerSettings): [string, EffectiveSetting['value']][] {
-  const options = POLICIES.find(({ kind }) => kind === policy.kind)?.options ?? {};
+  const options = entryOf(policy)?.options ?? {};
   return [
     ['policy.kind', policy.kind],
     ...Object.entries(options).flatMap(([name, { type }]): [string, EffectiveSetting['value']][] => {

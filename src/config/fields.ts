@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { EscapementError } from '../core/errors.js';
+import { EscapementError } from '../base/errors.js';
 import { suggestion } from './nearest.js';
 import {
   formatDuration,
@@ -52,14 +52,14 @@ function readDuration(value: unknown, minNs: number): number {
 }
 
 /** Faster arrivals than this would outrun the clock, whose unit is the nanosecond, and any memory. */
-const MAX_RATE_PER_S = 1e7;
+const MAX_RPS = 1e7;
 
 /** Requests per second from a text such as `600/s`; 0 is refused unless `allowZero`. */
 export function rate(about: string, allowZero = false) {
   return textField(
     TEXT_OR_NUMBER,
     about,
-    atMost(MAX_RATE_PER_S, '10M/s', allowZero ? parseRate : positive(parseRate)),
+    atMost(MAX_RPS, '10M/s', allowZero ? parseRate : positive(parseRate)),
   );
 }
 
@@ -120,7 +120,7 @@ export function textField<T>(
         return read(value);
       } catch (error) {
         if (!(error instanceof EscapementError)) throw error;
-        context.addIssue({ code: 'custom', message: error.message, params: { errorCode: error.code } });
+        context.addIssue({ code: 'custom', message: error.what, params: { errorCode: error.code } });
         return z.NEVER;
       }
     })
@@ -148,6 +148,12 @@ function atMost(max: number, text: string, read: (value: unknown) => number): (v
   };
 }
 
+/** Keys of earlier versions, by the name that they have now. */
+const RENAMED: Readonly<Record<string, string>> = { profiler: 'recording', profilerDir: 'recordingDir' };
+
 function unknownKey(unknown: readonly string[], known: readonly string[]): string {
-  return `unknown key "${unknown[0]}": ${suggestion(unknown[0]!, known)}`;
+  const [key] = unknown as [string];
+  const renamed = Object.hasOwn(RENAMED, key) ? RENAMED[key]! : '';
+  if (known.includes(renamed)) return `${key} was renamed to ${renamed}`;
+  return `unknown key "${key}": ${suggestion(key, known)}`;
 }

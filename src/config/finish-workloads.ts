@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises';
 import type * as z from 'zod';
-import { EscapementError } from '../core/errors.js';
+import { EscapementError } from '../base/errors.js';
 import type { ModelSpec } from '../core/model.js';
 import { offeredMix, type SteadySpec } from '../workload/offered-mix.js';
 import type { WorkloadSpec } from '../workload/spec.js';
@@ -15,7 +15,7 @@ import { formatDuration } from './units-text.js';
 type Config = z.output<typeof experimentSchema>;
 
 /** What the sections need to know of the experiment around them. */
-export interface WorkloadsContext {
+interface WorkloadsContext {
   readonly config: Config;
   readonly models: readonly ModelSpec[];
   /** The experiment file: paths are relative to its folder. */
@@ -24,7 +24,7 @@ export interface WorkloadsContext {
 }
 
 /**
- * Adds to each section what it cannot know by itself: where its file is, whether its objective is given, and the
+ * Adds to each section what it cannot know by itself: where its file is, whether its SLO is given, and the
  * rate or scale that its load comes to. Throws `E_FILE_MISSING`, `E_CONFIG_VALUE` for a load that no GPU can serve
  * any of, and the errors of reading traces.
  */
@@ -52,7 +52,7 @@ async function withPath(section: Section, index: number, context: WorkloadsConte
   return { ...section, path, overrideSlo: tree.slo !== undefined || section.sloNs !== undefined };
 }
 
-/** Replaces `load` by a rate or a scale; `capacityIn` tells how much of a unit workload makes a load of 1. */
+/** Replaces `load` by a rate or a scale; `capacityIn` returns how much of a unit workload makes a load of 1. */
 async function withVolume(
   section: Placed,
   capacityIn: (unit: SteadySpec) => Promise<number>,
@@ -61,10 +61,10 @@ async function withVolume(
     case 'poisson':
     case 'fixed':
     case 'gamma': {
-      const { load, ratePerS, ...rest } = section;
+      const { load, rateRps, ...rest } = section;
       // The schema sees to it that one of both is there.
-      if (load === undefined) return { ...rest, ratePerS: ratePerS as number };
-      return { ...rest, ratePerS: load * (await capacityIn({ ...rest, ratePerS: 1 })) };
+      if (load === undefined) return { ...rest, rateRps: rateRps as number };
+      return { ...rest, rateRps: load * (await capacityIn({ ...rest, rateRps: 1 })) };
     }
     case 'azure-2019':
     case 'azure-2021':

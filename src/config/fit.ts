@@ -1,5 +1,5 @@
+import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import type { ModelSpec } from '../core/model.js';
-import { NS_PER_MS, NS_PER_S } from '../core/units.js';
 
 /**
  * Latencies of a model of which no profile exists, as Clockwork's runtime on a V100 (TVM, FP32) would
@@ -29,10 +29,10 @@ const OUTPUT_BYTES = 4000;
 const DEFAULT_IMAGE_SIZE = 224;
 
 /** What is known of a model. */
-export interface FitInput {
+interface FitInput {
   readonly name: string;
   readonly parameters: number;
-  /** Measured images per second on an RTX 3090, if known: tells more than the parameters. */
+  /** Measured images per second on an RTX 3090, if known: more accurate than the parameters. */
   readonly imagesPerS?: number;
   /** Side of the square RGB input, pixels; 224 if unknown. */
   readonly imageSize?: number;

@@ -1,7 +1,8 @@
 import * as z from 'zod';
+import type { Plugin } from '../policies/entry.js';
 import { DERIVED_DEFAULT, ONE_OR_MANY } from './fields.js';
 import { profileSchema } from './profile.js';
-import { experimentSchema } from './schema.js';
+import { experimentSchemaWith } from './schema.js';
 
 /** The part of JSON Schema that this module produces. */
 export interface JsonSchema {
@@ -23,8 +24,8 @@ export interface JsonSchema {
 }
 
 /** JSON Schema of the experiment file, as a person writes it: for editors and for `--help`. */
-export function experimentJsonSchema(): JsonSchema {
-  return published(experimentSchema, 'escapement experiment');
+export function experimentJsonSchema(plugins: readonly Plugin[] = []): JsonSchema {
+  return published(experimentSchemaWith(plugins), 'escapement experiment');
 }
 
 /** JSON Schema of a model profile. */

@@ -1,3 +1,4 @@
+import type { Plugin } from '../policies/entry.js';
 import { isSection, shortPath, valueAt } from './document.js';
 import { experimentJsonSchema, type JsonSchema } from './json-schema.js';
 
@@ -14,8 +15,8 @@ export interface KeyDescription {
 }
 
 /** Every key that holds a value, in the order of the schema. */
-export function describeKeys(): KeyDescription[] {
-  const root = experimentJsonSchema();
+export function describeKeys(plugins: readonly Plugin[] = []): KeyDescription[] {
+  const root = experimentJsonSchema(plugins);
   return describeSection(root, root, '', undefined);
 }
 
@@ -24,18 +25,22 @@ export function describeKeys(): KeyDescription[] {
  * `policy.scheduleAhead` is "10ms" even where the file says nothing. Undefined where a key has neither,
  * because its value is derived, and where it does not exist.
  */
-export function defaultText(tree: unknown, key: string): string | undefined {
-  return textOf(lookUp(tree, key)?.value);
+export function defaultText(tree: unknown, key: string, plugins: readonly Plugin[] = []): string | undefined {
+  return textOf(lookUp(tree, key, plugins)?.value);
 }
 
 /** Whether the schema has such a key, given the kinds of sections that the file chose. */
-export function keyExists(tree: unknown, key: string): boolean {
-  return lookUp(tree, key) !== undefined;
+export function keyExists(tree: unknown, key: string, plugins: readonly Plugin[] = []): boolean {
+  return lookUp(tree, key, plugins) !== undefined;
 }
 
 /** Whether a key holds a number, with or without a unit; undefined where the schema has no such key. */
-export function numberKind(tree: unknown, key: string): 'integer' | 'number' | 'none' | undefined {
-  const found = lookUp(tree, key);
+export function numberKind(
+  tree: unknown,
+  key: string,
+  plugins: readonly Plugin[] = [],
+): 'integer' | 'number' | 'none' | undefined {
+  const found = lookUp(tree, key, plugins);
   if (found === undefined) return undefined;
   const types = [found.schema, ...(found.schema.anyOf ?? [])].flatMap(({ type }) => type ?? []);
   if (types.includes('number') && !types.includes('array')) return 'number';
@@ -43,8 +48,12 @@ export function numberKind(tree: unknown, key: string): 'integer' | 'number' | '
 }
 
 /** The schema of a key and its value, written or by default. */
-function lookUp(tree: unknown, key: string): { schema: JsonSchema; value: unknown } | undefined {
-  const root = experimentJsonSchema();
+function lookUp(
+  tree: unknown,
+  key: string,
+  plugins: readonly Plugin[],
+): { schema: JsonSchema; value: unknown } | undefined {
+  const root = experimentJsonSchema(plugins);
   let schema = root;
   let value = tree;
   for (const part of shortPath(tree, key.split('.'))) {

@@ -1,21 +1,25 @@
-import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
-import { type ErrorPlace, EscapementError } from '../core/errors.js';
+import { text as readText } from 'node:stream/consumers';
+import { type ErrorPlace, EscapementError } from '../base/errors.js';
+import { STANDARD_INPUT } from '../base/files/standard-input.js';
+import type { PolicyEntry } from '../policies/entry.js';
 import { selectModels } from '../workload/select-models.js';
 import { readDocument, type SourceDocument } from './document.js';
 import type { EnvironmentOverride } from './environment.js';
 import type { Experiment } from './experiment.js';
-import { fileProblem } from './files.js';
+import { readTextFile } from './files.js';
 import { finishWorkloads } from './finish-workloads.js';
 import { buildModels } from './models.js';
 import { applyOverrides } from './overrides.js';
-import { experimentSchema } from './schema.js';
+import { libraryPlugin, loadPlugins } from './plugins.js';
+import { experimentSchemaWith } from './schema.js';
 import { validate } from './validate.js';
 
 /**
  * Reads an experiment file, applies overrides such as `policy.maxBatch=4` or `workload.0.rate=600/s`, checks
  * it and reads the models that it names. Paths, also those of overrides, are relative to the file. What the environment
  * says of `runtime` comes between the two; only what runs live asks it, so that a simulation is the same anywhere.
+ * `policies` can be named in addition to the built-in ones and those of the file's plugins.
  * Throws an EscapementError with file, line and key (or the override) of the first mistake.
  *
  *     const experiment = await loadExperiment('experiments/azure.yaml', ['slo=50ms']);
@@ -23,9 +27,10 @@ import { validate } from './validate.js';
 export async function loadExperiment(
   path: string,
   overrides: readonly string[] = [],
+  policies: readonly PolicyEntry[] = [],
   environment: readonly EnvironmentOverride[] = [],
 ): Promise<Experiment> {
-  return buildExperiment(await readExperimentSource(path), overrides, environment);
+  return buildExperiment(await readExperimentSource(path), overrides, environment, policies);
 }
 
 /** The same from a text; `file` is for messages, paths and the default name. */
@@ -33,15 +38,25 @@ export async function parseExperiment(
   text: string,
   file: string,
   overrides: readonly string[] = [],
+  policies: readonly PolicyEntry[] = [],
 ): Promise<Experiment> {
-  return buildExperiment(parseExperimentSource(text, file), overrides);
+  return buildExperiment(parseExperimentSource(text, file), overrides, [], policies);
 }
 
-/** The file as plain values with its text and lines, not validated yet. Throws `E_FILE_MISSING`, `E_CONFIG_SYNTAX`. */
+/**
+ * The file as plain values with its text and lines, not validated yet; of `STANDARD_INPUT` what is
+ * piped in, with paths relative to the working directory. Throws `E_FILE_MISSING`, `E_CONFIG_SYNTAX`.
+ */
 export async function readExperimentSource(path: string): Promise<SourceDocument> {
-  const text = await readFile(path, 'utf8').catch((error) => Promise.reject(fileProblem(error, path)));
-  return parseExperimentSource(text, path);
+  if (path === STANDARD_INPUT) {
+    // Some commands read their experiment twice.
+    standardInput ??= readText(process.stdin);
+    return parseExperimentSource(await standardInput, 'standard input');
+  }
+  return parseExperimentSource(await readTextFile(path), path);
 }
+
+let standardInput: Promise<string> | undefined;
 
 export function parseExperimentSource(text: string, file: string): SourceDocument {
   return readDocument(text, file, 'E_CONFIG_SYNTAX');
@@ -52,12 +67,14 @@ export async function buildExperiment(
   source: SourceDocument,
   overrides: readonly string[],
   environment: readonly EnvironmentOverride[] = [],
+  policies: readonly PolicyEntry[] = [],
 ): Promise<Experiment> {
   const { file } = source;
-  const overridden = applyOverrides(source, overrides, environment);
+  const loaded = await loadPlugins(source, overrides);
+  const plugins = policies.length === 0 ? loaded : [...loaded, libraryPlugin(policies, loaded)];
+  const overridden = applyOverrides(source, overrides, environment, plugins);
   const { tree, placeOf } = overridden;
-  const config = validate(experimentSchema, tree, placeOf);
-  const { output } = config;
+  const config = validate(experimentSchemaWith(plugins), tree, placeOf);
   const { device = config.models.some(({ kind }) => kind === 'onnx') ? 'cpu' : 'simulated', ...live } =
     config.live;
   const models = await buildModels(config.models, {
@@ -99,9 +116,10 @@ export async function buildExperiment(
     sloNs: config.slo,
     policy: config.policy,
     admission: config.admission,
+    missedWindow: config.missedWindow ?? null,
     warmupNs: config.warmup,
     checks: config.checks,
-    output: { requestLog: output.requestLog, actionLog: output.actionLog, timelineNs: output.timeline },
+    output: config.output,
     live: { device, ...live },
     runtime: config.runtime,
   };
@@ -117,6 +135,6 @@ function checkSelection(
     selectModels(names, patterns);
   } catch (error) {
     if (!(error instanceof EscapementError)) throw error;
-    throw new EscapementError(error.code, error.message.replace(/^workload\.models: /, ''), place);
+    throw new EscapementError(error.code, error.what, place);
   }
 }

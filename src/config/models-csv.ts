@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import Papa from 'papaparse';
-import { EscapementError } from '../core/errors.js';
+import { EscapementError } from '../base/errors.js';
+import { DEFAULT_PAGE_BYTES } from '../base/units.js';
 import { checkModel, type ModelSpec } from '../core/model.js';
-import { DEFAULT_PAGE_BYTES } from '../core/units.js';
-import { fileProblem } from './files.js';
+import { readTextFile } from './files.js';
 import { suggestion } from './nearest.js';
 
 /**
@@ -13,11 +12,7 @@ import { suggestion } from './nearest.js';
  * with file, line and column.
  */
 export async function readModelsCsv(path: string, pageBytes: number): Promise<ModelSpec[]> {
-  return parseModelsCsv(
-    await readFile(path, 'utf8').catch((error) => Promise.reject(fileProblem(error, path))),
-    path,
-    pageBytes,
-  );
+  return parseModelsCsv(await readTextFile(path), path, pageBytes);
 }
 
 export function parseModelsCsv(text: string, file: string, pageBytes: number): ModelSpec[] {

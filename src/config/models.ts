@@ -1,21 +1,22 @@
-import { dirname, isAbsolute, join } from 'node:path';
-import { type ErrorPlace, EscapementError } from '../core/errors.js';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { type ErrorPlace, EscapementError } from '../base/errors.js';
 import type { ModelSpec } from '../core/model.js';
 import type { ModelSpread } from '../sim/spread.js';
 import type { ClusterConfig } from './experiment.js';
 import { fitModel } from './fit.js';
 import { readModelsCsv } from './models-csv.js';
 import { onnxFile, readMeasuredProfile, restrictBatches } from './onnx-model.js';
-import { type Profile, profileModel, readProfile } from './profile.js';
+import { type Profile, profileModel } from './profile.js';
 import type { MeasuredDevice } from './profile-file.js';
 import { profileSpread } from './profile-spread.js';
-import type { RuntimeSettings } from './runtime-settings.js';
+import { readProfile } from './read-profile.js';
 import type { ModelsSection } from './schema-models.js';
+import type { RuntimeSettings } from './schema-runtime.js';
 import { formatBytes, formatCount } from './units-text.js';
 import { zooModels } from './zoo.js';
 
 /** What the sections need to know of the experiment around them. */
-export interface ModelsContext {
+interface ModelsContext {
   /** The experiment file: paths are relative to its folder. */
   readonly file: string;
   readonly cluster: ClusterConfig;
@@ -28,7 +29,7 @@ export interface ModelsContext {
 }
 
 /** A model with what its section knows beyond the figures of the scheduler. */
-export interface BuiltModel {
+interface BuiltModel {
   readonly spec: ModelSpec;
   /** Its ONNX file; null where there is none. */
   readonly file: string | null;
@@ -78,11 +79,11 @@ async function sectionModels(
   switch (section.kind) {
     case 'csv': {
       const path = relativeTo(context.file, section.path);
-      return plain(await readModelsCsv(path, pageBytes).catch(named(context, index, 'path')));
+      return plain(await readModelsCsv(path, pageBytes).catch(named(context, index, 'path', section.path)));
     }
     case 'profile': {
       const path = relativeTo(context.file, section.path);
-      const profile = await readProfile(path).catch(named(context, index, 'path'));
+      const profile = await readProfile(path).catch(named(context, index, 'path', section.path));
       return measured(profile, null, section, pageBytes);
     }
     case 'onnx':
@@ -105,7 +106,9 @@ async function onnxModels(
   const profile =
     section.profile === undefined
       ? await readMeasuredProfile(file, context.device, context.placeOf(index, 'path'))
-      : await readProfile(relativeTo(context.file, section.profile)).catch(named(context, index, 'profile'));
+      : await readProfile(relativeTo(context.file, section.profile)).catch(
+          named(context, index, 'profile', section.profile),
+        );
   const used =
     section.batchSizes === undefined
       ? profile
@@ -129,10 +132,17 @@ function plain(specs: readonly ModelSpec[]): BuiltModel[] {
 }
 
 /** A missing file is reported where the experiment names it; other mistakes are in that file. */
-function named(context: ModelsContext, index: number, key: string): (error: unknown) => never {
+function named(
+  context: ModelsContext,
+  index: number,
+  key: string,
+  written: string,
+): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof EscapementError) || error.code !== 'E_FILE_MISSING') throw error;
-    throw new EscapementError(error.code, error.message, context.placeOf(index, key));
+    const path = resolve(relativeTo(context.file, written));
+    const hint = isAbsolute(written) ? '' : '; a relative path begins at the folder of the experiment file';
+    throw new EscapementError(error.code, `${path}: ${error.what}${hint}`, context.placeOf(index, key));
   };
 }
 

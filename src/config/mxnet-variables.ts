@@ -1,7 +1,7 @@
 import { RUNTIME_SETTINGS } from './runtime-settings.js';
 
 /** What became of a setting of MXNet. */
-export interface MxnetVariable {
+interface MxnetVariable {
   readonly variable: string;
   /** Key of `runtime`; null: there is none. */
   readonly key: string | null;
@@ -11,9 +11,9 @@ export interface MxnetVariable {
 
 /** How our key differs from MXNet's variable, where the name alone would mislead. */
 const REMARKS: Readonly<Record<string, string>> = {
-  OMP_NUM_THREADS: 'onnxruntime has its own threads and does not look at this variable',
+  OMP_NUM_THREADS: 'onnxruntime has its own threads and ignores this variable',
   MXNET_CPU_WORKER_NTHREADS: 'operators at a time; only models with branches have any',
-  MXNET_GPU_COPY_NTHREADS: 'LOADs take turns; the threads let one run beside an INFER',
+  MXNET_GPU_COPY_NTHREADS: 'LOADs take turns; the threads let one run during an INFER',
   MXNET_GPU_MEM_POOL_RESERVE:
     'MXNet keeps 5 % free, here it is half, as inputs and outputs are not in the cache',
   MXNET_CPU_MEM_POOL_TYPE: 'Unpooled is false',
@@ -23,11 +23,11 @@ const REMARKS: Readonly<Record<string, string>> = {
   MXNET_PROFILER_MODE: 'a sum of bits there; memory and API calls are not recorded here',
 };
 
-/** What MXNet lets people set and escapement does not, with the reason. */
+/** Settings of MXNet that escapement does not have, with the reason. */
 const WITHOUT_KEY: Readonly<Record<string, string>> = {
   MXNET_GPU_WORKER_NTHREADS:
     'one INFER at a time runs on a GPU: several would make each other late, unpredictably',
-  MXNET_GPU_WORKER_NSTREAMS: 'likewise: INFERs do not run beside each other',
+  MXNET_GPU_WORKER_NSTREAMS: 'likewise: INFERs do not run in parallel',
   MXNET_CPU_PRIORITY_NTHREADS: 'the scheduler decides what comes first, before anything reaches a thread',
   MXNET_EXEC_BULK_EXEC_INFERENCE: 'onnxruntime always runs a model as a whole',
   MXNET_EXEC_NUM_TEMP: 'onnxruntime plans the memory of an INFER by itself; see memoryPattern',

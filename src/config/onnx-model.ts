@@ -1,16 +1,17 @@
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { type ErrorPlace, EscapementError } from '../core/errors.js';
-import { type Profile, readProfile } from './profile.js';
+import { type ErrorPlace, EscapementError } from '../base/errors.js';
+import type { Profile } from './profile.js';
 import { type MeasuredDevice, profileFileName, settingFlags } from './profile-file.js';
-import type { RuntimeSettings } from './runtime-settings.js';
+import { readProfile } from './read-profile.js';
+import type { RuntimeSettings } from './schema-runtime.js';
 
 /** Name of a model's file in its version's folder. */
 const MODEL_FILE = 'model.onnx';
 
 /**
  * The ONNX file that `path` means: itself, or for the folder of a model in a repository (`NAME/VERSION/model.onnx`)
- * that of its highest version. The FP16 model lies in a folder `fp16` beside the FP32 one. Whether the file exists is
+ * that of its highest version. The FP16 model lies in a folder `fp16` next to the FP32 one. Whether the file exists is
  * not looked at: a simulation does without it.
  */
 export async function onnxFile(path: string, precision: RuntimeSettings['precision']): Promise<string> {
@@ -26,7 +27,7 @@ async function fp32File(path: string): Promise<string> {
   return join(path, versions[0] ?? '1', MODEL_FILE);
 }
 
-/** Reads the profile that nobody named. Throws `E_FILE_MISSING` at `place` with the command that makes it. */
+/** Reads the default profile of a model. Throws `E_FILE_MISSING` at `place` with the command that makes it. */
 export async function readMeasuredProfile(
   modelFile: string,
   device: MeasuredDevice,

@@ -1,5 +1,7 @@
-import { EscapementError } from '../core/errors.js';
-import { mergeSources, openWorkload, type StreamedSource } from '../workload/index.js';
+import { EscapementError } from '../base/errors.js';
+import { mergeSources } from '../workload/merge.js';
+import { openWorkload } from '../workload/open.js';
+import type { StreamedSource } from '../workload/source.js';
 import type { WorkloadSpec } from '../workload/spec.js';
 import type { Experiment } from './experiment.js';
 
@@ -11,7 +13,7 @@ export interface OpenedWorkloads {
   /** Names of the sections, and the first user id of each. */
   readonly sections: readonly string[];
   readonly sectionStarts: readonly number[];
-  /** Objective of each section's requests, ns; null where rows of a file carry their own. */
+  /** SLO of each section's requests, ns; null where rows of a file carry their own. */
   readonly sectionSlosNs: readonly (number | null)[];
 }
 
@@ -45,7 +47,7 @@ export async function openWorkloads(experiment: Experiment): Promise<OpenedWorkl
     durationNs,
     sections: sectionNames(experiment),
     sectionStarts,
-    sectionSlosNs: workloads.map((workload) => objectiveOf(workload, sloNs)),
+    sectionSlosNs: workloads.map((workload) => sloOf(workload, sloNs)),
   };
 }
 
@@ -63,7 +65,7 @@ function sectionNames({ workloads }: Experiment): string[] {
   });
 }
 
-function objectiveOf(workload: WorkloadSpec, runSloNs: number): number | null {
+function sloOf(workload: WorkloadSpec, runSloNs: number): number | null {
   if (workload.sloNs !== undefined) return workload.sloNs;
   return workload.kind === 'arrivals' && !workload.overrideSlo ? null : runSloNs;
 }

@@ -1,16 +1,18 @@
-import { parse } from 'yaml';
-import { type ErrorCode, type ErrorPlace, EscapementError } from '../core/errors.js';
+import { type ErrorCode, type ErrorPlace, EscapementError } from '../base/errors.js';
+import { readYaml } from '../base/files/yaml-text.js';
+import type { Plugin, PolicyEntry } from '../policies/entry.js';
 import { POLICIES } from '../policies/registry.js';
 import { isSection, type Path, type SourceDocument, shortPath, valueAt } from './document.js';
 import type { EnvironmentOverride } from './environment.js';
-import { keysOfKind, WORKLOAD_KEYS } from './schema-workload.js';
+import { rivalsInCluster } from './schema-cluster.js';
+import { keysOfKind, rivalsInWorkload, WORKLOAD_KEYS } from './schema-workload.js';
 
 /** An experiment file with overrides applied to it, not validated yet. */
 export interface OverriddenTree {
   readonly tree: Readonly<Record<string, unknown>>;
   /** Where a mistake at `path` comes from: the override that set it, or file, line and dotted key. */
   placeOf(path: Path): ErrorPlace;
-  /** Who said what stands at `path`; null where nobody did. */
+  /** Where the value at `path` comes from; null: it is a default. */
   originOf(path: Path): Origin | null;
 }
 
@@ -21,9 +23,10 @@ export type Origin =
   | { readonly kind: 'file'; readonly file: string; readonly line?: number };
 
 const POLICY_KIND = 'policy.kind';
+const PLUGINS = 'plugins';
 const WORKLOAD_KIND = /^workload(\.\d+)?\.kind$/;
 
-/** Whether an override of this key chooses the kind of the policy or of a workload, and so what may stand beside it. */
+/** Whether an override of this key chooses the kind of the policy or of a workload, and so which other keys are allowed. */
 export function isKindKey(key: string): boolean {
   return key === POLICY_KIND || WORKLOAD_KIND.test(key);
 }
@@ -31,26 +34,34 @@ export function isKindKey(key: string): boolean {
 /**
  * Applies overrides of the form `a.b=value`, in order, those of the environment before them; values are read as YAML.
  * Items of lists are named by index (`workload.0.rate=600/s`). One that chooses the kind of the policy or of a workload
- * drops the keys set so far that only other kinds have, so that kinds can be compared on one file. Throws `E_USAGE` for
- * one without `=`, `E_CONFIG_KEY` where the path leads through a plain value or past the end of a list.
+ * drops the keys set so far that only other kinds have, so that kinds can be compared on one file. One that excludes
+ * another key, as `load` does `rate`, takes the place of that key in the file. Throws `E_USAGE` for one without `=`,
+ * `E_CONFIG_KEY` where the path leads through a plain value or past the end of a list.
  */
 export function applyOverrides(
   source: SourceDocument,
   overrides: readonly string[],
   environment: readonly EnvironmentOverride[] = [],
+  plugins: readonly Plugin[] = [],
 ): OverriddenTree {
   const tree = structuredClone(source.tree);
+  const policies = [...POLICIES, ...plugins.flatMap((plugin) => plugin.policies)];
+  const optionsOfAny = new Set(policies.flatMap(({ options }) => Object.keys(options)));
   const applied: Applied[] = [];
   for (const override of [...environment.map(ofVariable), ...overrides.map(ofFlag)]) {
     const { key } = override;
     const path = shortPath(tree, key.split('.'));
-    const value = yamlOf(override);
-    setAt(tree, path, value, override.place);
-    if (key === POLICY_KIND) dropForeign(tree.policy, policyKeys(value), POLICY_KEYS);
+    const given = yamlOf(override);
+    // Plugins come in addition to those of the file.
+    const value = key === PLUGINS ? [tree.plugins ?? [], given].flat() : given;
+    setAt(tree, path, value, override.flag);
+    if (key === POLICY_KIND) dropForeign(tree.policy, policyKeys(value, policies), optionsOfAny);
     if (WORKLOAD_KIND.test(key))
       dropForeign(valueAt(tree, path.slice(0, -1)), keysOfKind(value), WORKLOAD_KEYS);
     applied.push({ ...override, path });
   }
+  // At the end: which keys exclude each other depends on the kind.
+  for (const { path } of applied) dropRivals(tree, path, applied);
   return {
     tree,
     placeOf(path) {
@@ -61,7 +72,7 @@ export function applyOverrides(
       );
       if (culprit !== undefined) {
         const inside = short.slice(culprit.path.length).join('.');
-        return { key: `${culprit.place}${inside === '' ? '' : `: ${inside}`}` };
+        return { flag: culprit.flag, ...(inside === '' ? {} : { key: inside }) };
       }
       const line = source.lineOf(path);
       const key = short.join('.');
@@ -78,40 +89,42 @@ export function applyOverrides(
   };
 }
 
+/** The values that overrides give a key, in their order. Throws as `applyOverrides` does. */
+export function overriddenValues(overrides: readonly string[], key: string): unknown[] {
+  return overrides.map(ofFlag).flatMap((override) => (override.key === key ? [yamlOf(override)] : []));
+}
+
 /** One override, from wherever it comes. */
 interface Override {
   readonly key: string;
   /** As written. */
   readonly text: string;
   readonly origin: Origin;
-  /** How messages name it. */
-  readonly place: string;
+  /** As messages name it. */
+  readonly flag: string;
 }
 
 type Applied = Override & { readonly path: Path };
 
 function ofVariable({ variable, key, value }: EnvironmentOverride): Override {
-  return { key, text: value, origin: { kind: 'environment', variable }, place: variable };
+  return { key, text: value, origin: { kind: 'environment', variable }, flag: variable };
 }
 
 function ofFlag(override: string): Override {
   const match = OVERRIDE.exec(override.trim());
   if (match === null)
-    throw new EscapementError('E_USAGE', `--set ${override}: write key=value, e.g. --set policy.maxBatch=4`);
+    throw problem('E_USAGE', `--set ${override}`, 'write key=value, e.g. --set policy.maxBatch=4');
   return {
     key: match[1]!,
     text: match[2]!,
     origin: { kind: 'flag', override },
-    place: `--set ${override}`,
+    flag: `--set ${override}`,
   };
 }
 
-function yamlOf({ text, place }: Override): unknown {
-  try {
-    return parse(text);
-  } catch {
-    throw problem('E_CONFIG_SYNTAX', place, 'the value is not valid YAML');
-  }
+function yamlOf({ text, flag }: Override): unknown {
+  const fail = (what: string) => problem('E_CONFIG_SYNTAX', flag, `the value is not valid YAML: ${what}`);
+  return readYaml(text, fail).value;
 }
 
 // Nothing that an experiment names starts with an underscore, and `__proto__` must not pass.
@@ -124,10 +137,10 @@ export function isOverrideKey(text: string): boolean {
   return WHOLE_KEY.test(text);
 }
 
-function setAt(tree: Record<string, unknown>, path: Path, value: unknown, place: string): void {
+function setAt(tree: Record<string, unknown>, path: Path, value: unknown, flag: string): void {
   let node: Record<string | number, unknown> = tree;
   path.forEach((part, depth) => {
-    if (Array.isArray(node)) checkIndex(node, path, depth, place);
+    if (Array.isArray(node)) checkIndex(node, path, depth, flag);
     if (depth === path.length - 1) {
       node[part] = value;
       return;
@@ -137,7 +150,7 @@ function setAt(tree: Record<string, unknown>, path: Path, value: unknown, place:
     else if (!isSection(child) && !Array.isArray(child)) {
       throw problem(
         'E_CONFIG_KEY',
-        place,
+        flag,
         `${path.slice(0, depth + 1).join('.')} is a plain value and has no keys`,
       );
     }
@@ -145,7 +158,7 @@ function setAt(tree: Record<string, unknown>, path: Path, value: unknown, place:
   });
 }
 
-/** What no kind has stays, to be refused as the mistake that it is; so does everything beside an unknown kind. */
+/** Keys that no kind has stay, and are refused later; so does everything next to an unknown kind. */
 function dropForeign(
   section: unknown,
   own: readonly string[] | undefined,
@@ -155,10 +168,25 @@ function dropForeign(
   for (const key of ofAnyKind) if (!own.includes(key)) delete section[key];
 }
 
-const POLICY_KEYS: ReadonlySet<string> = new Set(POLICIES.flatMap(({ options }) => Object.keys(options)));
+/** Those of the file: where overrides exclude each other, nothing says which of them is meant. */
+function dropRivals(tree: Record<string, unknown>, path: Path, applied: readonly Applied[]): void {
+  const [within, key] = [path.slice(0, -1), String(path.at(-1))];
+  const section = valueAt(tree, within);
+  if (!isSection(section)) return;
+  for (const rival of rivalsOf(key, within, section)) {
+    const overridden = applied.some(({ path: set }) => startsWith([...within, rival], set));
+    if (!overridden) delete section[rival];
+  }
+}
 
-function policyKeys(kind: unknown): readonly string[] | undefined {
-  const chosen = POLICIES.find((entry) => entry.kind === kind);
+/** The keys of a section that exclude `key`. */
+function rivalsOf(key: string, [name]: Path, { kind }: Record<string, unknown>): readonly string[] {
+  if (name === 'workload') return rivalsInWorkload(kind, key);
+  return name === 'cluster' ? rivalsInCluster(key) : [];
+}
+
+function policyKeys(kind: unknown, policies: readonly PolicyEntry[]): readonly string[] | undefined {
+  const chosen = policies.find((entry) => entry.kind === kind);
   return chosen && Object.keys(chosen.options);
 }
 
@@ -166,18 +194,18 @@ function isIndex(part: string | number | undefined): boolean {
   return /^\d+$/.test(String(part));
 }
 
-function checkIndex(list: readonly unknown[], path: Path, depth: number, place: string): void {
+function checkIndex(list: readonly unknown[], path: Path, depth: number, flag: string): void {
   const name = path.slice(0, depth).join('.');
   const part = String(path[depth]);
-  if (!isIndex(part)) throw problem('E_CONFIG_KEY', place, `${name} is a list: write ${name}.0.${part}`);
+  if (!isIndex(part)) throw problem('E_CONFIG_KEY', flag, `${name} is a list: write ${name}.0.${part}`);
   if (Number(part) < list.length) return;
-  throw problem('E_CONFIG_KEY', place, `${name} ends at index ${list.length - 1}`);
+  throw problem('E_CONFIG_KEY', flag, `${name} ends at index ${list.length - 1}`);
 }
 
 function startsWith(path: Path, prefix: Path): boolean {
   return prefix.length <= path.length && prefix.every((part, i) => String(part) === String(path[i]));
 }
 
-function problem(code: ErrorCode, place: string, what: string): EscapementError {
-  return new EscapementError(code, what, { key: place });
+function problem(code: ErrorCode, flag: string, what: string): EscapementError {
+  return new EscapementError(code, what, { flag });
 }

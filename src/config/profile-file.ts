@@ -1,4 +1,5 @@
-import { RUNTIME_SETTINGS, type RuntimeSettings } from './runtime-settings.js';
+import { RUNTIME_SETTINGS } from './runtime-settings.js';
+import type { RuntimeSettings } from './schema-runtime.js';
 
 /** Settings that change how long an INFER takes. */
 const SETTINGS = [
@@ -19,7 +20,7 @@ export interface MeasuredDevice {
 }
 
 /**
- * Name of the profile of a model on a device, beside its `model.onnx`: `profile.cpu.json` with default settings, and
+ * Name of the profile of a model on a device, next to its `model.onnx`: `profile.cpu.json` with default settings, and
  * more words for others that change durations, so that a model keeps one profile for each.
  */
 export function profileFileName({ kind, adapter, session }: MeasuredDevice): string {
@@ -27,7 +28,7 @@ export function profileFileName({ kind, adapter, session }: MeasuredDevice): str
   const onCpu = [
     intraOpThreads === 1 ? '' : `${intraOpThreads}`,
     interOpThreads === 1 ? '' : `inter${interOpThreads}`,
-    // Semicolons cannot stand in file names everywhere, and hyphens are taken.
+    // Not every system allows semicolons in file names, and hyphens are taken.
     affinity === null ? '' : `on${affinity.replaceAll('-', '~').replaceAll(';', '+')}`,
     arena ? '' : 'noarena',
   ];

@@ -1,4 +1,4 @@
-import { NS_PER_MS } from '../core/units.js';
+import { NS_PER_MS } from '../base/units.js';
 import type { DurationSpread, ModelSpread } from '../sim/spread.js';
 import type { Path } from './document.js';
 import type { Profile } from './profile.js';
@@ -48,7 +48,7 @@ function loadQuantiles({ loadMs, loadP99Ms, loadMaxMs }: Profile): Quantile[] {
   ];
 }
 
-/** Where an end was not measured, the nearest quantile that was stands for it. */
+/** Where an end was not measured, the nearest measured quantile replaces it. */
 function spreadOf(quantiles: readonly Quantile[], medianMs: number): DurationSpread | null {
   const known = measured(quantiles);
   if (known.length < 2) return null;

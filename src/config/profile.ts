@@ -1,13 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
-import { EscapementError } from '../core/errors.js';
+import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import type { ModelSpec } from '../core/model.js';
-import { NS_PER_MS, NS_PER_S } from '../core/units.js';
-import { readDocument, shortPath } from './document.js';
 import { section } from './fields.js';
-import { fileProblem } from './files.js';
-import { crossedQuantiles } from './profile-spread.js';
-import { validate } from './validate.js';
 
 const milliseconds = z.number().positive();
 
@@ -20,8 +14,18 @@ const batch = section({
   maxMs: milliseconds.exactOptional().describe('Longest time seen.'),
   afterOtherMs: milliseconds
     .exactOptional()
-    .describe('Median time right after another model ran on the device, whose weights fill the caches then.'),
+    .describe('Median time right after another model ran on the device, when the caches hold its weights.'),
   runs: z.int().min(1).exactOptional().describe('Number of measured runs.'),
+});
+
+const batching = section({
+  independent: z
+    .boolean()
+    .describe('A row of a batch gives the same output as alone; otherwise requests run one at a time.'),
+  batchSizes: z.array(z.int().min(2)).describe('Batch sizes that were compared.'),
+  output: z.string().exactOptional().describe('Output with the largest relative difference.'),
+  difference: z.number().min(0).exactOptional().describe('That difference; absent where it is infinite.'),
+  what: z.string().describe('The result of the comparison in words.'),
 });
 
 const sources = section({
@@ -44,41 +48,17 @@ export const profileSchema = section({
   loadMaxMs: milliseconds.exactOptional().describe('Longest time seen of it.'),
   inputBytes: z.int().min(0).describe('Bytes of the input of one request.'),
   outputBytes: z.int().min(0).describe('Bytes of the output of one request.'),
+  modelSha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .exactOptional()
+    .describe('SHA-256 of the model and its weights files, to which the profile belongs.'),
+  batching: batching.exactOptional().describe('Whether the first dimension of the model is a batch.'),
   batches: z.array(batch).min(1).describe('Latency by batch size, ascending from 1.'),
   source: sources.describe('Source of every figure.'),
 });
 
 export type Profile = z.output<typeof profileSchema>;
-
-/** Reads a profile. Throws `E_FILE_MISSING`, and `E_PROFILE` with file, line and key of a mistake. */
-export async function readProfile(path: string): Promise<Profile> {
-  return parseProfile(
-    await readFile(path, 'utf8').catch((error) => Promise.reject(fileProblem(error, path))),
-    path,
-  );
-}
-
-/** Reads the text of a profile; `file` is for messages. Throws `E_PROFILE`. */
-export function parseProfile(text: string, file: string): Profile {
-  const document = readDocument(text, file, 'E_PROFILE');
-  const placeOf = (path: readonly (string | number)[]) => {
-    const line = document.lineOf(path);
-    return { file, ...(line === undefined ? {} : { line }), key: shortPath(document.tree, path).join('.') };
-  };
-  const profile = validate(profileSchema, document.tree, placeOf, 'E_PROFILE');
-  profile.batches.forEach(({ batch }, i) => {
-    const previous = i === 0 ? 0 : profile.batches[i - 1]!.batch;
-    if (i === 0 ? batch === 1 : batch > previous) return;
-    throw new EscapementError(
-      'E_PROFILE',
-      'batch sizes must start with 1 and ascend',
-      placeOf(['batches', i, 'batch']),
-    );
-  });
-  const crossed = crossedQuantiles(profile);
-  if (crossed !== null) throw new EscapementError('E_PROFILE', crossed.what, placeOf(crossed.path));
-  return profile;
-}
 
 /** The profile as the scheduler and the simulator use it. */
 export function profileModel(profile: Profile, name: string, pageBytes: number): ModelSpec {
@@ -95,32 +75,32 @@ export function profileModel(profile: Profile, name: string, pageBytes: number):
 }
 
 /** What a profile says, for people. */
-export interface ProfileDescription {
+interface ProfileDescription {
   readonly rows: readonly {
     readonly batch: number;
     readonly ms: number;
     /** Requests per second of one GPU that runs nothing but this batch size. */
-    readonly requestsPerS: number;
+    readonly throughputRps: number;
   }[];
   readonly weightsBytes: number;
   readonly loadMs: number;
   /** Bytes per second of the copy from host to GPU. */
   readonly loadBytesPerS: number;
   /** The most requests per second that one GPU can serve, at its best batch size. */
-  readonly peakRequestsPerS: number;
+  readonly peakRps: number;
 }
 
 export function describeProfile(profile: Profile): ProfileDescription {
   const rows = profile.batches.map(({ batch, medianMs }) => ({
     batch,
     ms: medianMs,
-    requestsPerS: (batch * NS_PER_S) / (medianMs * NS_PER_MS),
+    throughputRps: (batch * NS_PER_S) / (medianMs * NS_PER_MS),
   }));
   return {
     rows,
     weightsBytes: profile.weightsBytes,
     loadMs: profile.loadMs,
     loadBytesPerS: (profile.weightsBytes * NS_PER_S) / (profile.loadMs * NS_PER_MS),
-    peakRequestsPerS: Math.max(...rows.map((row) => row.requestsPerS)),
+    peakRps: Math.max(...rows.map((row) => row.throughputRps)),
   };
 }

@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import { DEFAULT_PAGE_BYTES } from '../core/units.js';
+import { DEFAULT_PAGE_BYTES } from '../base/units.js';
 import type { ConditionsChange } from '../sim/simulator.js';
-import type { ClusterConfig } from './experiment.js';
 import { bandwidth, bytes, DERIVED_DEFAULT, duration, section, share } from './fields.js';
 import { formatBytes, parseBytes } from './units-text.js';
 
@@ -11,7 +10,7 @@ import { formatBytes, parseBytes } from './units-text.js';
 const DEFAULT_MEMORY = '21.5GiB';
 
 const delay = duration('One-way delay of a message between controller and worker, e.g. 100us.');
-const jitter = duration('Mean of an exponential delay on top of it, drawn per message.');
+const jitter = duration('Mean of an additional exponential delay, drawn for each message.');
 const network = section({ delay: delay.prefault('0s'), jitter: jitter.prefault('0s') });
 
 const exec = share('Standard deviation of INFER durations relative to the profile, e.g. 1%.');
@@ -24,20 +23,20 @@ const noise = section({
     .enum(['normal', 'profile'])
     .default('normal')
     .describe(
-      'profile: durations are drawn from the quantiles that profiles hold (min, median, p90, p99, max), and are longer after another model by what they say; normal: they are what the profile says. exec and load come on top of either.',
+      'normal: durations are those of the profile; profile: they are drawn from the quantiles of the profile (min, median, p90, p99, max), and are longer right after another model. exec and load are added to either.',
     ),
   exec: exec.prefault(0),
   load: load.prefault(0),
   stragglers: stragglers.prefault(0),
   stragglerFactor: stragglerFactor.default(10).describe('How many times as long a straggler takes.'),
   profile: share(
-    "How wrong profiles are: each model's true durations are its profile's times a factor drawn from 1 ± this.",
+    "Error of the profiles: each model's true durations are its profile's times a factor drawn from 1 ± this.",
     0.9,
   ).prefault(0),
 });
 
 const conditionsChange = section({
-  at: duration('When it changes.'),
+  at: duration('Time of the change.'),
   noise: section({
     exec: exec.exactOptional(),
     load: load.exactOptional(),
@@ -45,26 +44,26 @@ const conditionsChange = section({
     stragglerFactor: stragglerFactor.exactOptional(),
   })
     .prefault({})
-    .describe('Noise of the INFERs and LOADs that start from then on; keys left out stay as they are.'),
+    .describe('Noise of INFERs and LOADs that start after the change; omitted keys keep their values.'),
   network: section({ delay: delay.exactOptional(), jitter: jitter.exactOptional() })
     .prefault({})
-    .describe('Delays of the messages that are sent from then on; keys left out stay as they are.'),
+    .describe('Delays of messages that are sent after the change; omitted keys keep their values.'),
 });
 
 const clockChange = section({
-  at: duration('When the GPU clock changes.'),
-  gpu: z.int().min(0).exactOptional().describe('Which GPU, counted from 0; all of them when absent.'),
+  at: duration('Time of the change.'),
+  gpu: z.int().min(0).exactOptional().describe('GPU, counted from 0; default: all.'),
   factor: z
     .number()
     .positive()
-    .describe('The clock from then on, relative to nominal: 0.8 makes kernels 25 % slower.'),
+    .describe('Clock after the change, relative to nominal: 0.8 makes kernels 25 % slower.'),
 });
 
 const clusterSection = section({
   gpus: z.int().min(1).max(10_000).default(1).describe('GPUs over all workers.'),
   workers: z.int().min(1).default(1).describe('Worker machines; the GPUs are dealt to them in blocks.'),
-  pages: z.int().min(1).exactOptional().describe("Pages of each GPU's weights cache. Instead of memory."),
-  memory: bytes("Size of each GPU's weights cache, e.g. 16GiB. Instead of pages.")
+  pages: z.int().min(1).exactOptional().describe("Pages of each GPU's weights cache; instead of memory."),
+  memory: bytes("Size of each GPU's weights cache, e.g. 16GiB; instead of pages.")
     .exactOptional()
     .meta({ [DERIVED_DEFAULT]: DEFAULT_MEMORY }),
   pageSize: bytes('Size of a page of the weights cache.').prefault(formatBytes(DEFAULT_PAGE_BYTES)),
@@ -73,22 +72,28 @@ const clusterSection = section({
   ).prefault('unlimited'),
   network: network.prefault({}).describe('Delay of messages between controller and workers.'),
   clockOffset: duration("Each worker's clock is off by a constant drawn from ± this.").prefault('0s'),
-  noise: noise.prefault({}).describe('How far durations stray from the profile.'),
+  noise: noise.prefault({}).describe('How durations deviate from the profile.'),
   lanes: z
     .enum(['two', 'one'])
     .default('two')
     .describe('one: a GPU runs a LOAD or an INFER, never both at once, as with webgpu; two: one of each.'),
   overhead: duration(
-    'What a lane needs between taking up an action and its begin, as real executors do, e.g. 50us.',
+    'Time between a lane picking up an action and its begin, e.g. 50us; real executors have one.',
   ).prefault('0s'),
   abort: duration(
-    'What it takes to stop a running INFER, for policies that preempt: until its lane is free again.',
+    'Time from stopping a running INFER until its lane is free again, for policies that preempt.',
   ).prefault('1ms'),
   gpuClock: z.array(clockChange).prefault([]).describe('Changes of the GPU clock during the run.'),
   changes: z.array(conditionsChange).prefault([]).describe('Changes of noise and network during the run.'),
 });
 
-export const clusterSchema = clusterSection.transform((cluster, context): ClusterConfig => {
+/** The keys of the cluster that exclude `key`: the weights cache has one size. */
+export function rivalsInCluster(key: string): readonly string[] {
+  if (key === 'memory') return ['pages'];
+  return key === 'pages' ? ['memory'] : [];
+}
+
+export const clusterSchema = clusterSection.transform((cluster, context) => {
   if (cluster.pages !== undefined && cluster.memory !== undefined) {
     context.addIssue({ code: 'custom', path: ['memory'], message: 'give pages or memory, not both' });
   }
@@ -124,6 +129,7 @@ export const clusterSchema = clusterSection.transform((cluster, context): Cluste
     workers: cluster.workers,
     pages,
     pageBytes: cluster.pageSize,
+    /** Infinity: copies take no time. */
     copyBytesPerS: cluster.copyBandwidth,
     network: { delayNs: cluster.network.delay, jitterNs: cluster.network.jitter },
     clockOffsetNs: cluster.clockOffset,
@@ -131,16 +137,18 @@ export const clusterSchema = clusterSection.transform((cluster, context): Cluste
     oneLane: cluster.lanes === 'one',
     overheadNs: cluster.overhead,
     abortNs: cluster.abort,
+    /** Sorted by time; gpu −1 is all. */
     gpuClock: cluster.gpuClock
       .map(({ at, gpu, factor }) => ({ atNs: at, gpu: gpu ?? -1, factor }))
       .sort((left, right) => left.atNs - right.atNs),
+    /** Sorted by time, each with everything that is in force from then on. */
     changes: resolveChanges(cluster),
   };
 });
 
 type Cluster = z.output<typeof clusterSection>;
 
-/** Each change with all that is in force from then on. */
+/** Each change with everything that is in force from then on. */
 function resolveChanges({ noise, network, changes }: Cluster): ConditionsChange[] {
   const { exec, load, stragglers, stragglerFactor } = noise;
   let now: Omit<ConditionsChange, 'atNs'> = {

@@ -9,11 +9,11 @@ export const liveSchema = section({
     .enum(LIVE_DEVICES)
     .exactOptional()
     .describe(
-      `What executes the models: ${LIVE_DEVICES.join(', ')}. Absent: cpu where one of them is onnx, else simulated.`,
+      `What executes the models: ${LIVE_DEVICES.join(', ')}. Default: cpu if any model is onnx, else simulated.`,
     ),
   timeScale: z
     .number()
     .min(0)
     .default(1)
-    .describe('How many times as long as its profile says a simulated device takes; 0: no time at all.'),
+    .describe('Factor on the durations of simulated devices; 0: they take no time.'),
 });

@@ -4,11 +4,14 @@ import { count, oneOrMany, section } from './fields.js';
 /** Varieties in the bundled zoo, as many as in Clockwork's evaluation (OSDI 2020, §6). */
 export const ZOO_VARIETIES = 61;
 
-const copies = z
-  .int()
-  .min(1)
-  .default(1)
-  .describe('Instances under their own names: NAME-0, NAME-1 and so on; with 1, just NAME.');
+const copiesUpTo = (most: number) =>
+  z
+    .int()
+    .min(1)
+    .max(most)
+    .default(1)
+    .describe('Instances with names of their own: NAME-0, NAME-1, …; with 1 just NAME.');
+const copies = copiesUpTo(10_000);
 
 const modelsSection = z.discriminatedUnion('kind', [
   section({
@@ -17,12 +20,12 @@ const modelsSection = z.discriminatedUnion('kind', [
       .string()
       .min(1)
       .describe('Models file with the columns model_id, weights_bytes, weights_transfer_ns, b1_ns …'),
-  }).describe('One model a row.'),
+  }).describe('One model per row.'),
   section({
     kind: z.literal('profile'),
     path: z.string().min(1).describe('Profile (JSON), relative to the experiment file.'),
     copies,
-    name: z.string().min(1).exactOptional().describe("Instead of the profile's name."),
+    name: z.string().min(1).exactOptional().describe('Its name; default: that of the profile.'),
   }).describe('A measured model.'),
   section({
     kind: z.literal('onnx'),
@@ -35,22 +38,22 @@ const modelsSection = z.discriminatedUnion('kind', [
       .min(1)
       .exactOptional()
       .describe(
-        'Its profile (JSON); profile.DEVICE.json beside the model, cpu unless live.device is another, when absent.',
+        'Its profile (JSON); default: profile.DEVICE.json next to the model, where DEVICE is live.device, or cpu for simulated devices.',
       ),
     batchSizes: z
       .array(z.int().min(1))
       .min(1)
       .exactOptional()
-      .describe('Batch sizes to use, of those in the profile and with 1; all of them when absent.'),
+      .describe('Batch sizes to use, among those of the profile and including 1; default: all.'),
     copies,
-    name: z.string().min(1).exactOptional().describe("Instead of the profile's name."),
-  }).describe('A model that runs live; simulations take its measured profile.'),
+    name: z.string().min(1).exactOptional().describe('Its name; default: that of the profile.'),
+  }).describe('A model that can run live; simulations use its measured profile.'),
   section({
     kind: z.literal('fit'),
     parameters: count('Parameters of the model, e.g. 25.6M.'),
     copies,
-    name: z.string().min(1).exactOptional().describe('Its name; fit-PARAMETERS when absent.'),
-  }).describe('A model known by its size alone; V100 latencies follow from a fit.'),
+    name: z.string().min(1).exactOptional().describe('Its name; default: fit-PARAMETERS.'),
+  }).describe('A model known only by its size; its latencies on a V100 are estimated from it.'),
   section({
     kind: z.literal('zoo'),
     varieties: z
@@ -58,8 +61,8 @@ const modelsSection = z.discriminatedUnion('kind', [
       .min(1)
       .max(ZOO_VARIETIES)
       .default(ZOO_VARIETIES)
-      .describe('The first so many of the bundled varieties.'),
-    copies,
+      .describe('Number of bundled varieties, from the first.'),
+    copies: copiesUpTo(1000),
   }).describe(
     'Many well-known vision models: copy 0 of every variety, then copy 1 of every variety, and so on.',
   ),

@@ -19,7 +19,7 @@ export const sweepSchema = section({
     .record(z.string(), z.record(z.string(), overrides))
     .prefault({})
     .describe(
-      'Axes of named cases, e.g. setting, each case with the keys that it sets; applied before vary.',
+      'Axes of named cases, e.g. setting; each case lists the keys that it sets, which are applied before vary.',
     ),
   vary: z
     .record(z.string(), values)
@@ -27,7 +27,7 @@ export const sweepSchema = section({
     .describe('Dotted keys, e.g. policy.scheduleAhead, each with its values.'),
   seeds: textField(
     LIST_OR_TEXT,
-    'Each combination runs once with each seed; the seed of the file when absent.',
+    'Each combination runs once with each seed; default: the seed of the file.',
     readSeeds,
   ).exactOptional(),
   bound: z

@@ -18,35 +18,31 @@ const CANONICAL = {
   slo: 'sloNs',
   start: 'startNs',
   duration: 'durationNs',
-  rate: 'ratePerS',
-  onRate: 'onRatePerS',
-  offRate: 'offRatePerS',
+  rate: 'rateRps',
+  onRate: 'onRateRps',
+  offRate: 'offRateRps',
   on: 'onNs',
   off: 'offNs',
-  from: 'fromRatePerS',
-  to: 'toRatePerS',
+  from: 'fromRateRps',
+  to: 'toRateRps',
   think: 'thinkNs',
   interval: 'intervalNs',
 } as const;
 
 const names = textField(
   { type: ['string', 'array'], items: { type: 'string' } },
-  'Which models it addresses: a name or a list of names, * stands for any text; all when absent.',
+  'Models that it sends requests to: a name or a list of names; * matches any text. Default: all.',
   readNames,
 );
 
 const common = {
-  name: z
-    .string()
-    .min(1)
-    .exactOptional()
-    .describe('What its users are called in results; its kind when absent.'),
-  slo: duration('Objective of these requests instead of that of the run.', 1).exactOptional(),
+  name: z.string().min(1).exactOptional().describe('Name of the section in results; default: its kind.'),
+  slo: duration('SLO of these requests, instead of the SLO of the run.', 1).exactOptional(),
   models: names.exactOptional(),
-  start: duration('When the workload begins, counted from the start of the run.').exactOptional(),
+  start: duration('When the workload starts, measured from the start of the run.').exactOptional(),
 };
 const length = duration('How long it lasts, e.g. 60s.', 1);
-const cut = { duration: duration('Cuts the file off this long after its begin.', 1).exactOptional() };
+const cut = { duration: duration('Ends the trace this long after its begin.', 1).exactOptional() };
 
 const popularity = z.discriminatedUnion('kind', [
   section({ kind: z.literal('uniform') }),
@@ -63,7 +59,7 @@ const scale = count('Multiplies the number of requests.', 1e6)
   .meta({ [DERIVED_DEFAULT]: 1 });
 const load = (other: string) =>
   share(
-    `Mean rate as a share of what the GPUs can serve at most, e.g. 80%; instead of ${other}.`,
+    `Mean rate as a share of the capacity of the GPUs, e.g. 80%; instead of ${other}.`,
     1000,
   ).exactOptional();
 /** How much arrives. */
@@ -74,9 +70,9 @@ const assign = z
   .enum(['blocks', 'stripe'])
   .default('blocks')
   .describe(
-    'Which function drives which model: blocks is ⌊M·i/F⌋ with functions by falling total, stripe is i mod M.',
+    'Which model function i drives: blocks: model ⌊M·i/F⌋, with functions sorted by descending total; stripe: model i mod M.',
   );
-const interval = duration('Time that one minute of the trace takes.', 1).prefault('1m');
+const interval = duration('Duration of one minute of the trace.', 1).prefault('1m');
 const minutes = textField(
   { type: 'string', pattern: '^\\d+:\\d+$' },
   'Slice of the trace, from:to, e.g. 600:660.',
@@ -105,13 +101,13 @@ const KINDS = [
     duration: length,
     popularity: spread,
   }),
-  kind('ramp', 'Poisson whose rate moves in a straight line.', {
-    from: rate('Rate at the begin.', true),
+  kind('ramp', 'Poisson arrivals whose rate changes linearly.', {
+    from: rate('Rate at the start.', true),
     to: rate('Rate at the end.', true),
     duration: length,
     popularity: spread,
   }),
-  kind('closed-loop', 'Clients that send the next request after an answer.', {
+  kind('closed-loop', 'Clients that send their next request after an answer.', {
     clients: z
       .int()
       .min(1)
@@ -119,7 +115,7 @@ const KINDS = [
       .describe('Number of clients; client i drives model i mod M unless popularity is given.'),
     concurrency: z.int().min(1).max(1000).default(1).describe('Requests that each client keeps outstanding.'),
     think: duration(
-      'Pause between an answer and the next request; at least 1us is kept. Without one, clients that a policy refuses on arrival ask again every microsecond.',
+      'Pause between an answer and the next request, at least 1us. Without one, clients whose requests are refused on arrival ask again every microsecond.',
     ).prefault('0s'),
     duration: length,
     popularity: popularity.exactOptional().describe('Draws the model of each client once, at the start.'),
@@ -132,7 +128,7 @@ const KINDS = [
     interval,
     ...cut,
   }),
-  kind('azure-2021', 'Azure Functions 2021: one row an invocation.', {
+  kind('azure-2021', 'Azure Functions 2021: one row per invocation.', {
     path,
     ...volume,
     assign,
@@ -149,10 +145,13 @@ const KINDS = [
   kind('azure-like', 'Synthetic minutes with the statistics of Azure Functions 2019.', {
     functions: z.int().min(1).max(1_000_000).default(300).describe('Number of functions.'),
     minutes: z.int().min(1).max(100_000).default(120).describe('Minutes of the trace.'),
-    rate: rate('Mean rate over the whole trace, before scale.').prefault('100/s'),
+    rate: rate('Mean rate over the whole trace as played, before scale.').prefault('100/s'),
     ...volume,
     assign,
-    interval,
+    interval: duration(
+      'Duration of one minute of the trace; the mean rate does not depend on it.',
+      1,
+    ).prefault('1m'),
     ...cut,
   }),
 ] as const;
@@ -169,6 +168,15 @@ export function keysOfKind(kind: unknown): readonly string[] | undefined {
   return found && Object.keys(found.in.shape);
 }
 
+/** The keys that exclude `key` in a workload of this kind: `load` replaces `rate` or `scale`. */
+export function rivalsInWorkload(kind: unknown, key: string): readonly string[] {
+  const keys = keysOfKind(kind) ?? [];
+  if (!keys.includes('load')) return [];
+  const other = volumeKey(keys);
+  if (key === 'load') return [other];
+  return key === other ? ['load'] : [];
+}
+
 /** Keys that some kind of workload has. */
 export const WORKLOAD_KEYS: ReadonlySet<string> = new Set(
   KINDS.flatMap(({ in: { shape } }) => Object.keys(shape)),
@@ -178,16 +186,16 @@ export const WORKLOAD_KEYS: ReadonlySet<string> = new Set(
 function kind<Kind extends string, Shape extends z.ZodRawShape>(name: Kind, about: string, shape: Shape) {
   const fields = section({ kind: z.literal(name), ...shape, ...common }).describe(about);
   return fields.transform((value, context) => {
-    const wrong = wrongVolume(value, shape);
+    const wrong = wrongVolume(value, shape) ?? wrongPhases(value);
     if (wrong !== undefined) context.addIssue({ code: 'custom', ...wrong });
     return canonical(value as z.output<typeof fields>);
   });
 }
 
-/** What is wrong with how much arrives: said twice, not at all, or nothing. */
+/** What is wrong with how much arrives: given twice, not at all, or zero. */
 function wrongVolume(value: object, shape: object): { path: string[]; message: string } | undefined {
   if (!('load' in shape)) return undefined;
-  const other = 'scale' in shape ? 'scale' : 'rate';
+  const other = volumeKey(Object.keys(shape));
   if ('load' in value) {
     if (value.load === 0) return { path: ['load'], message: 'must be above 0' };
     return other in value ? { path: ['load'], message: `give ${other} or load, not both` } : undefined;
@@ -195,6 +203,21 @@ function wrongVolume(value: object, shape: object): { path: string[]; message: s
   return other === 'scale' || other in value
     ? undefined
     : { path: ['rate'], message: `${MISSING}; give rate or load` };
+}
+
+/** A source steps through every burst and pause; this many take a second. */
+const MOST_PHASES = 1e7;
+
+function wrongPhases(value: object): { path: string[]; message: string } | undefined {
+  if (!('on' in value && 'off' in value && 'duration' in value)) return undefined;
+  const { on, off, duration } = value as Record<'on' | 'off' | 'duration', number>;
+  if ((2 * duration) / (on + off) <= MOST_PHASES) return undefined;
+  return { path: ['on'], message: `too short: more than ${MOST_PHASES / 1e6} million bursts and pauses` };
+}
+
+/** The key that gives the volume where `load` does not. */
+function volumeKey(keys: readonly string[]): 'scale' | 'rate' {
+  return keys.includes('scale') ? 'scale' : 'rate';
 }
 
 type Canonical<T> = { [K in keyof T as K extends keyof typeof CANONICAL ? (typeof CANONICAL)[K] : K]: T[K] };

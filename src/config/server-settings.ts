@@ -1,26 +1,28 @@
+import { EscapementError } from '../base/errors.js';
 import type { Admission } from '../core/controller.js';
-import { EscapementError } from '../core/errors.js';
 import type { EnvironmentOverride } from './environment.js';
 import { parseExperimentSource, readExperimentSource } from './load.js';
+import { suggestion } from './nearest.js';
 import { applyOverrides, type Origin } from './overrides.js';
-import type { RuntimeSettings } from './runtime-settings.js';
-import { experimentSchema } from './schema.js';
+import { loadPlugins } from './plugins.js';
+import { experimentSchemaWith } from './schema.js';
 import type { PolicyChoice } from './schema-policy.js';
+import type { RuntimeSettings } from './schema-runtime.js';
 import { validate } from './validate.js';
 
 /** What a server takes of the experiment that it was tuned with. */
 export interface ServerSettings {
-  /** Objective of requests whose model has none of its own either, ns. */
+  /** SLO of requests whose model has none of its own either, ns. */
   readonly sloNs: number;
   readonly policy: PolicyChoice;
   readonly admission: Admission;
   readonly runtime: RuntimeSettings;
 }
 
-/** Settings with who said what. */
+/** Settings with their origins. */
 export interface OriginalSettings {
   readonly settings: ServerSettings;
-  /** Who set a dotted key such as `runtime.arena`; null: nobody. */
+  /** What set a dotted key such as `runtime.arena`; null: it is a default. */
   originOf(key: string): Origin | null;
 }
 
@@ -33,12 +35,12 @@ export interface SettingsSources {
   readonly overrides: readonly string[];
 }
 
-const schema = experimentSchema.pick({ slo: true, policy: true, admission: true, runtime: true });
-const SERVER_KEYS = Object.keys(schema.shape);
+const TAKEN = { slo: true, plugins: true, policy: true, admission: true, runtime: true } as const;
+const SERVER_KEYS = Object.keys(TAKEN);
 
 /**
  * Reads `slo`, `policy`, `admission` and `runtime`, and where each comes from. A server refuses at once what it can't
- * serve in time unless it is told otherwise. Other keys of the file are for simulations; `E_CONFIG_KEY` for other
+ * serve in time unless configured otherwise. Other keys of the file are for simulations; `E_CONFIG_KEY` for other
  * overrides. Throws the coded errors of experiment files.
  */
 export async function readServerSettings(sources: SettingsSources): Promise<OriginalSettings> {
@@ -48,7 +50,7 @@ export async function readServerSettings(sources: SettingsSources): Promise<Orig
 
 /** Reads `runtime` only, where models run and others schedule; `E_CONFIG_KEY` for other overrides. */
 export async function readRuntime(sources: SettingsSources): Promise<OriginalSettings> {
-  return read(sources, ['runtime'], 'only runtime.… applies here: who schedules decides the rest');
+  return read(sources, ['runtime'], 'only runtime.… applies here: the controller decides the rest');
 }
 
 async function read(
@@ -56,16 +58,19 @@ async function read(
   keys: readonly string[],
   hint: string,
 ): Promise<OriginalSettings> {
-  const foreign = overrides.find((override) => {
-    const section = /^\s*([\w-]+)[^=]*=/.exec(override)?.[1];
-    return section !== undefined && !keys.includes(section);
-  });
-  if (foreign !== undefined) throw new EscapementError('E_CONFIG_KEY', hint, { key: `--set ${foreign}` });
+  for (const override of overrides) {
+    const name = /^\s*([\w-]+)[^=]*=/.exec(override)?.[1];
+    if (name === undefined || keys.includes(name)) continue;
+    const exists = Object.hasOwn(experimentSchemaWith([]).shape, name);
+    const what = exists ? hint : `unknown key "${name}": ${suggestion(name, keys)}`;
+    throw new EscapementError('E_CONFIG_KEY', what, { flag: `--set ${override}` });
+  }
   const source =
     file === null ? parseExperimentSource('{}', 'the command line') : await readExperimentSource(file);
-  const { tree, placeOf, originOf } = applyOverrides(source, overrides, environment);
+  const plugins = keys.includes('plugins') ? await loadPlugins(source, overrides) : [];
+  const { tree, placeOf, originOf } = applyOverrides(source, overrides, environment, plugins);
   const own = Object.fromEntries(Object.entries(tree).filter(([key]) => keys.includes(key)));
-  const given = validate(schema, { admission: 'predict', ...own }, placeOf);
+  const given = validate(experimentSchemaWith(plugins).pick(TAKEN), own, placeOf);
   const { slo: sloNs, policy, admission, runtime } = given;
   return {
     settings: { sloNs, policy, admission, runtime },

@@ -4,26 +4,26 @@ import { SERIAL_KEYS } from './schema-runtime.js';
 import type { OriginalSettings } from './server-settings.js';
 
 /** What settings are read on. */
-export interface SettingsPlace {
+interface SettingsPlace {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly processors: number;
+  readonly cores: number;
 }
 
-/** Settings that were given and have no effect, or not the one that was meant: a line each, empty if all is well. */
+/** Settings that have no effect, or not the intended one: a line each; empty if all is well. */
 export function settingWarnings(loaded: OriginalSettings, place: SettingsPlace): string[] {
   return [
     ...unknownVariables(place.environment).map(
       ({ variable, meant }) =>
-        `${variable} is none of escapement's variables${meant === undefined ? '' : `: did you mean ${meant}?`}`,
+        `${variable} is not an environment variable of escapement${meant === undefined ? '' : `: did you mean ${meant}?`}`,
     ),
     ...foreignVariables(place),
     ...serialConflicts(loaded),
-    ...tooFewProcessors(loaded, place),
+    ...tooFewCores(loaded, place),
     ...withoutPattern(loaded),
   ];
 }
 
-/** What users of MXNet have set, and what says the same here. */
+/** Variables of MXNet that are set, and their counterparts here. */
 function foreignVariables({ environment }: SettingsPlace): string[] {
   return MXNET_VARIABLES.filter(({ variable }) => (environment[variable] ?? '') !== '').map(
     ({ variable, key, remark }) =>
@@ -38,23 +38,20 @@ function serialConflicts({ settings, originOf }: OriginalSettings): string[] {
   );
 }
 
-function tooFewProcessors(
-  { settings: { runtime } }: OriginalSettings,
-  { processors }: SettingsPlace,
-): string[] {
+function tooFewCores({ settings: { runtime } }: OriginalSettings, { cores }: SettingsPlace): string[] {
   const { intraOpThreads, interOpThreads, affinity } = runtime;
   const counts = { intraOpThreads, interOpThreads };
   const named = (affinity ?? '').split(/[;,-]/).map(Number);
   return [
     ...Object.entries(counts)
-      .filter(([, threads]) => threads > processors)
+      .filter(([, threads]) => threads > cores)
       .map(
         ([key, threads]) =>
-          `runtime.${key} is ${threads}, more than this machine's processors (${processors}): threads will wait for each other`,
+          `runtime.${key} is ${threads}, more than this machine's ${cores} cores: threads will wait for each other`,
       ),
     ...named
-      .filter((processor) => processor > processors)
-      .map((processor) => `runtime.affinity names processor ${processor}; the last one is ${processors}`),
+      .filter((core) => core > cores)
+      .map((core) => `runtime.affinity names core ${core}; the last one is ${cores}`),
   ];
 }
 

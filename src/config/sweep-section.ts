@@ -1,11 +1,12 @@
-import { EscapementError } from '../core/errors.js';
-import type { VariedKey } from '../metrics/results.js';
+import { EscapementError } from '../base/errors.js';
+import type { Plugin } from '../policies/entry.js';
+import type { VariedKey } from '../record/results.js';
 import { type CaseAxis, readCases } from './cases.js';
 import type { SourceDocument } from './document.js';
 import { describeKeys, keyExists } from './keys.js';
 import { suggestion } from './nearest.js';
 import { applyOverrides, isKindKey } from './overrides.js';
-import { experimentSchema } from './schema.js';
+import { experimentSchemaWith } from './schema.js';
 import { validate } from './validate.js';
 
 /** The sweep that a file asks for. */
@@ -27,20 +28,22 @@ export interface SweepSection {
 export function readSweepSection(
   source: SourceDocument,
   overrides: readonly string[] = [],
+  plugins: readonly Plugin[] = [],
 ): SweepSection | undefined {
-  const { tree, placeOf } = applyOverrides(source, overrides);
-  const { sweep } = validate(experimentSchema, tree, placeOf);
+  const { tree, placeOf } = applyOverrides(source, overrides, [], plugins);
+  const { sweep } = validate(experimentSchemaWith(plugins), tree, placeOf);
   if (sweep === undefined) return undefined;
   const { seeds, bound } = sweep;
-  const cases = readCases(sweep.cases, tree, placeOf);
+  const cases = readCases(sweep.cases, tree, placeOf, plugins);
   const vary = Object.entries(sweep.vary).map(([key, values]) => ({ key, values }));
   for (const { key } of vary) {
-    if (keyExists(tree, key) || existsInVariant(key, { source, overrides, cases, vary })) continue;
+    if (keyExists(tree, key, plugins) || existsInVariant(key, { source, overrides, cases, vary, plugins }))
+      continue;
     if (cases.some((axis) => axis.key === key)) {
       const what = 'is an axis of cases, all of which run: leave it out of vary';
       throw new EscapementError('E_CONFIG_KEY', what, placeOf(['sweep', 'vary', key]));
     }
-    const known = describeKeys().map((description) => description.key);
+    const known = describeKeys(plugins).map((description) => description.key);
     throw new EscapementError(
       'E_CONFIG_KEY',
       `unknown key "${key}": ${suggestion(key, [...new Set(known)])}`,
@@ -55,18 +58,19 @@ interface Variants {
   readonly overrides: readonly string[];
   readonly cases: readonly CaseAxis[];
   readonly vary: readonly VariedKey[];
+  readonly plugins: readonly Plugin[];
 }
 
 /** Whether any combination of cases and varied kinds has the key: an option of any policy compared exists. */
-function existsInVariant(key: string, { source, overrides, cases, vary }: Variants): boolean {
+function existsInVariant(key: string, { source, overrides, cases, vary, plugins }: Variants): boolean {
   const kinds = vary.filter((varied) => isKindKey(varied.key));
   const ofCases = cases.map((axis) => axis.cases.map((one) => one.overrides));
   const ofKinds = kinds.map(({ key: kind, values }) => values.map((value) => [`${kind}=${value}`]));
   for (const variant of combinations([...ofCases, [overrides], ...ofKinds])) {
     try {
-      if (keyExists(applyOverrides(source, variant).tree, key)) return true;
+      if (keyExists(applyOverrides(source, variant, [], plugins).tree, key, plugins)) return true;
     } catch (error) {
-      // What is wrong with a case is told where its cells are checked.
+      // Mistakes in a case are reported when its cells are checked.
       if (!(error instanceof EscapementError)) throw error;
     }
   }

@@ -1,5 +1,5 @@
-import { type ErrorCode, EscapementError } from '../core/errors.js';
-import { GIB, KIB, MIB, NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_S, NS_PER_US } from '../core/units.js';
+import { type ErrorCode, EscapementError } from '../base/errors.js';
+import { GIB, KIB, MIB, NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_S, NS_PER_US } from '../base/units.js';
 
 /**
  * Quantities as people write them (`10ms`, `600/s`, `16MiB`) to canonical units and back. Every reader
@@ -88,7 +88,7 @@ export function formatCount(count: number): string {
 }
 
 /**
- * The values that a list or range stands for, as texts: `10ms,25ms` gives both, `1ms:20ms:1ms` gives
+ * The values of a list or range, as texts: `10ms,25ms` gives both, `1ms:20ms:1ms` gives
  * 1ms, 2ms, … 20ms (start:end:step, end included, steps exact in decimal), `clockwork,fifo` both names.
  * Ranges may mix units of time; their values are then written in the finest.
  */
@@ -167,7 +167,7 @@ function readQuantity(quantity: Quantity, value: unknown): number {
       `${show(value)} ${wrong}: write a ${noun} such as ${example} (units: ${unitNames(units)})`,
     );
   }
-  return notNegative((Number(parts.digits) * fraction[0]) / fraction[1]);
+  return notNegative((Number(parts.digits) * fraction[0]) / fraction[1], value);
 }
 
 function unitNames(units: Quantity['units']): string {
@@ -176,9 +176,9 @@ function unitNames(units: Quantity['units']): string {
     .join(', ');
 }
 
-function notNegative(value: number): number {
+function notNegative(value: number, written: unknown = value): number {
   if (!Number.isFinite(value)) throw problem('E_CONFIG_VALUE', `must be a finite number, found ${value}`);
-  if (value < 0) throw problem('E_CONFIG_VALUE', `must not be negative, found ${value}`);
+  if (value < 0) throw problem('E_CONFIG_VALUE', `must not be negative, found ${show(written)}`);
   return value;
 }
 
@@ -196,7 +196,11 @@ function expandPart(part: string, whole: string): string[] {
   if (part === '')
     throw problem('E_CONFIG_VALUE', `${show(whole)} has an empty value: write a list such as 10ms,25ms`);
   const ends = part.split(':').map((end) => splitDecimal(end));
-  // Minutes such as 600:660 and names have no third part: they stand for themselves.
+  if (isHalfRange(ends, part)) {
+    const how = 'write start:end:step, e.g. 10ms:50ms:10ms, or a list, e.g. 10ms,50ms';
+    throw problem('E_CONFIG_VALUE', `${part} has no step: ${how}`);
+  }
+  // Minutes such as 600:660 and names have no third part: they are taken as they are.
   if (ends.length !== 3 || ends.every((end) => end === null)) return [part];
   const bad = problem(
     'E_CONFIG_VALUE',
@@ -211,6 +215,13 @@ function expandPart(part: string, whole: string): string[] {
   const texts: string[] = [];
   for (let value = start; value <= end; value += step) texts.push(decimalText(value, scale) + unit);
   return texts;
+}
+
+/** `10ms:50ms` or `10ms:`, and no minutes such as 600:660. */
+function isHalfRange(ends: readonly (Decimal | null)[], part: string): boolean {
+  const [start, end] = ends;
+  if (ends.length !== 2 || start == null) return false;
+  return /:\s*$/.test(part) || (end != null && (start.unit !== '' || end.unit !== ''));
 }
 
 /** digits ÷ 10^scale of a unit. */

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { type ErrorCode, type ErrorPlace, EscapementError } from '../core/errors.js';
+import { type ErrorCode, type ErrorPlace, EscapementError } from '../base/errors.js';
 import type { Path } from './document.js';
 import { EMPTY, MISSING } from './fields.js';
 import { suggestion } from './nearest.js';
@@ -7,7 +7,7 @@ import { show } from './units-text.js';
 
 /**
  * Checks `tree` against `schema` and returns what the schema makes of it. Throws one EscapementError for
- * the first mistake, unknown keys first because they often explain the rest. `placeOf` tells where a path
+ * the first mistake, unknown keys first because they often explain the rest. `placeOf` returns where a path
  * was written; `code` replaces the codes of configurations, for other kinds of files.
  */
 export function validate<T extends z.ZodType>(
@@ -57,7 +57,7 @@ function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
 const TYPE_NAMES: Readonly<Record<string, string>> = {
   int: 'a whole number',
   number: 'a number',
-  string: 'a text',
+  string: 'a string',
   boolean: 'true or false',
   array: 'a list',
   object: 'a section of keys',

@@ -21,7 +21,7 @@ export async function zooModels(varieties: number, copies: number, pageBytes: nu
 }
 
 /** The bundled list of varieties: facts about published models with their source. */
-export interface Zoo {
+interface Zoo {
   readonly source: string;
   readonly varieties: readonly {
     readonly name: string;
@@ -37,5 +37,5 @@ export async function readZoo(): Promise<Zoo> {
   return JSON.parse(await readFile(ZOO_FILE, 'utf8'));
 }
 
-// src/experiment and dist/experiment are equally deep, so this holds before and after the build.
+// src/config and dist/config are equally deep, so this holds before and after the build.
 const ZOO_FILE = fileURLToPath(new URL('../../experiments/profiles/zoo.json', import.meta.url));

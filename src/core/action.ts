@@ -1,4 +1,4 @@
-/** What a worker can be told to do. */
+/** What a worker can be ordered to do. */
 export const LOAD = 0;
 export const UNLOAD = 1;
 export const INFER = 2;
@@ -30,7 +30,7 @@ export type Lane = 0 | 1;
 
 /**
  * One order to one GPU, from the moment it is planned until its result was handled. Objects are
- * pooled by the controller: whoever wants to keep something of an action copies it out.
+ * pooled by the controller: copy what you want to keep of one.
  */
 export class Action {
   id = 0;
@@ -48,6 +48,8 @@ export class Action {
   sentNs = 0;
   earliestNs = 0;
   latestNs = 0;
+  /** What the window is longer by than the policy planned. */
+  slackNs = 0;
   expectedDurationNs = 0;
   expectedEndNs = 0;
 

@@ -11,7 +11,7 @@ export interface ArrivalSource {
   timeNs: number;
   /** Index of the model among the models of the run. */
   model: number;
-  /** Latency objective of the pending request, ns. */
+  /** SLO of the pending request, ns. */
   sloNs: number;
   /** Who sends it: index of the function, client or row group; `user_id` in the logs. */
   user: number;

@@ -1,4 +1,4 @@
-import { BitMatrix } from './bit-matrix.js';
+import { BitSet } from '../base/bit-set.js';
 import { Calendar } from './calendar.js';
 import type { LaneTimeline } from './timeline.js';
 
@@ -7,8 +7,8 @@ import type { LaneTimeline } from './timeline.js';
  * when the next one will be. Keeping the set up to date costs only what changed, however many GPUs idle.
  */
 export class Booking {
-  /** Row 0: GPUs whose lane may be booked now. */
-  readonly open: BitMatrix;
+  /** GPUs whose lane may be booked now. */
+  readonly open: BitSet;
   /** True if a lane has opened since this was last set to false. */
   opened = true;
   private readonly reopening: Calendar;
@@ -17,7 +17,7 @@ export class Booking {
     private readonly lanes: readonly LaneTimeline[],
     private aheadNs: number,
   ) {
-    this.open = new BitMatrix(1, lanes.length);
+    this.open = new BitSet(lanes.length);
     this.reopening = new Calendar(lanes.length);
     for (let gpu = 0; gpu < lanes.length; gpu++) this.update(gpu, 0);
   }
@@ -34,17 +34,17 @@ export class Booking {
   }
 
   isOpen(gpu: number): boolean {
-    return this.open.has(0, gpu);
+    return this.open.has(gpu);
   }
 
   /** The lane's timeline changed: an action was sent or has a result. */
   update(gpu: number, nowNs: number): void {
     const atNs = this.lanes[gpu].bookableAtNs(this.aheadNs);
     if (atNs <= nowNs) {
-      if (this.open.add(0, gpu)) this.opened = true;
+      if (this.open.add(gpu)) this.opened = true;
       this.reopening.set(gpu, Number.POSITIVE_INFINITY);
     } else {
-      this.open.delete(0, gpu);
+      this.open.delete(gpu);
       this.reopening.set(gpu, atNs);
     }
   }
@@ -52,7 +52,7 @@ export class Booking {
   /** Opens the lanes whose time has come. */
   advance(nowNs: number): void {
     for (let gpu = this.reopening.due(nowNs); gpu >= 0; gpu = this.reopening.due(nowNs)) {
-      this.open.add(0, gpu);
+      this.open.add(gpu);
       this.opened = true;
       this.reopening.set(gpu, Number.POSITIVE_INFINITY);
     }

@@ -1,12 +1,13 @@
+import { BitMatrix } from '../base/bit-matrix.js';
+import { EscapementError } from '../base/errors.js';
+import { NS_PER_S } from '../base/units.js';
 import type { Action } from './action.js';
-import { BitMatrix } from './bit-matrix.js';
-import { EscapementError } from './errors.js';
 import { Estimates } from './estimates.js';
+import { LoadBars } from './load-bars.js';
 import { checkModel, type ModelSpec } from './model.js';
 import { PageCache } from './page-cache.js';
 import { Recency } from './recency.js';
 import { LaneTimeline } from './timeline.js';
-import { NS_PER_S } from './units.js';
 
 /** What is kept for each model on each GPU fits into a few gigabytes up to here. */
 const MAX_INSTANCES = 50e6;
@@ -37,11 +38,15 @@ export class Cluster {
   readonly held: BitMatrix;
   readonly warm: BitMatrix;
   readonly pages: readonly PageCache[];
+  /** Models that may not be loaded onto a GPU for a while, because its device failed to. */
+  readonly bars: LoadBars;
   readonly exec: readonly LaneTimeline[];
   /** The very timelines of `exec` where GPUs have one lane. */
   readonly weights: readonly LaneTimeline[];
   readonly oneLane: boolean;
   readonly recency: Recency;
+  /** INFERs without a result, by GPU and model. */
+  private readonly running: Uint16Array;
   /** Last GPU clock that was reported, relative to nominal. */
   readonly clock: Float64Array;
 
@@ -87,11 +92,13 @@ export class Cluster {
     );
     this.held = new BitMatrix(models.length, gpus);
     this.warm = new BitMatrix(models.length, gpus);
+    this.bars = new LoadBars(models.length, gpus);
     this.pages = Array.from({ length: gpus }, () => new PageCache(pages));
     this.exec = Array.from({ length: gpus }, () => new LaneTimeline());
     this.oneLane = spec.oneLane ?? false;
     this.weights = this.oneLane ? this.exec : Array.from({ length: gpus }, () => new LaneTimeline());
     this.recency = new Recency(gpus, models.length);
+    this.running = new Uint16Array(gpus * models.length);
     this.clock = new Float64Array(gpus).fill(1);
 
     this.execRow = new Int32Array(models.length);
@@ -104,6 +111,26 @@ export class Cluster {
     this.loadEstimates = new Estimates(models.length);
     this.measuredNs = new Float64Array(models.length);
     for (let m = 0; m < models.length; m++) this.restartEstimates(m);
+  }
+
+  /** Whether a GPU lacks the model, and may load it. */
+  lacks(gpu: number, model: number): boolean {
+    return !this.held.has(model, gpu) && !this.bars.has(model, gpu);
+  }
+
+  /** Whether no GPU has the model, and the devices have failed to load it. */
+  cannotLoad(model: number): boolean {
+    return this.bars.isHopeless(model, this.exec) && this.held.count(model) === 0;
+  }
+
+  /** Whether an INFER of the model has no result from the GPU yet: weights in use must stay. */
+  isRunning(gpu: number, model: number): boolean {
+    return this.running[gpu * this.models.length + model] > 0;
+  }
+
+  /** For the controller: INFERs were sent, or have results. */
+  countRunning(gpu: number, model: number, change: number): void {
+    this.running[gpu * this.models.length + model] += change;
   }
 
   /** Expected time of an INFER on a GPU at its present clock. */

@@ -1,10 +1,10 @@
+import { invariant } from '../base/invariant.js';
 import { type Action, INFER, LOAD, STATUS_DEVICE_ERROR, STATUS_OK, STATUS_PENDING } from './action.js';
 import { Cluster, type ClusterSpec } from './cluster.js';
 import type { ControllerPort } from './controller-port.js';
 import { Digest } from './digest.js';
 import { DueQueue } from './due-queue.js';
 import { type GpuChange, gpuCame, gpuWent } from './gpu-change.js';
-import { invariant } from './invariant.js';
 import type { RunObserver } from './observer.js';
 import { Orders } from './orders.js';
 import { type Policy, type PolicyContext, REFUSE } from './policy.js';
@@ -17,7 +17,8 @@ import {
   REQUEST_QUEUED,
   RequestTable,
 } from './request.js';
-import { mayRetry, outcomeOf } from './retry.js';
+import { type MissedWindow, mayRetry, outcomeOf } from './retry.js';
+import { WindowSlack } from './window-slack.js';
 
 export interface ControllerOptions {
   readonly cluster: ClusterSpec;
@@ -25,8 +26,13 @@ export interface ControllerOptions {
   readonly createPolicy: (context: PolicyContext) => Policy;
   readonly port: ControllerPort;
   readonly observer?: RunObserver;
-  /** `predict`: whatever the policy, a request that can't be expected in time is refused at once. Default: none. */
+  /** `predict`: what `predictLatencyNs` says can't be in time is refused on arrival, whatever the policy. Default: none. */
   readonly admission?: Admission;
+  /**
+   * `retry`: requests of an INFER that missed its window are queued again while they have time, and windows get longer
+   * by what was missed; `fail`: they are answered `error`. Default: as the policy does it, `Policy.takesBack`.
+   */
+  readonly missedWindow?: MissedWindow;
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -58,6 +64,8 @@ export class Controller {
   private arrivedCount = 0;
   private readonly gpuChanges: GpuChange[] = [];
   private readonly predicts: boolean;
+  private readonly missedWindow: MissedWindow;
+  private readonly slack: WindowSlack;
   /** No GPU is there. */
   private stranded = false;
 
@@ -66,13 +74,15 @@ export class Controller {
     this.port = options.port;
     this.observer = options.observer ?? null;
     this.predicts = options.admission === 'predict';
-    this.orders = new Orders(this.cluster, this.requests, this.decisions, this.port);
+    this.slack = new WindowSlack(this.cluster.gpus);
+    this.orders = new Orders(this.cluster, this.requests, this.decisions, this.port, this.slack);
     this.policy = options.createPolicy({
       cluster: this.cluster,
       requests: this.requests,
       dispatch: this.orders,
       defaultSloNs: options.defaultSloNs,
     });
+    this.missedWindow = options.missedWindow ?? (this.policy.takesBack === true ? 'retry' : 'fail');
   }
 
   /** Running hash of all decisions so far, 16 hex digits. */
@@ -111,7 +121,7 @@ export class Controller {
     this.gpuChanges.push({ gpu, present });
   }
 
-  /** True if anything was told since the last `step`. */
+  /** True if anything was reported since the last `step`. */
   get hasInput(): boolean {
     return this.resultCount > 0 || this.arrivedCount > 0 || this.gpuChanges.length > 0;
   }
@@ -120,6 +130,7 @@ export class Controller {
   step(nowNs: number): void {
     invariant(nowNs >= this.lastNs, 'time does not run backwards');
     this.lastNs = nowNs;
+    this.cluster.bars.advance(nowNs);
     const { results, arrived } = this;
     for (let i = 0; i < this.resultCount; i++) this.handleResult(results[i], nowNs);
     this.resultCount = 0;
@@ -139,7 +150,7 @@ export class Controller {
    * sends what has become possible.
    */
   nextWakeNs(nowNs: number): number {
-    return Math.min(this.timeouts.topNs, this.policy.nextWakeNs(nowNs));
+    return Math.min(this.timeouts.topNs, this.cluster.bars.nextEndNs, this.policy.nextWakeNs(nowNs));
   }
 
   private admit(slot: number, nowNs: number): void {
@@ -160,15 +171,18 @@ export class Controller {
   private isPredictedInTime(slot: number, nowNs: number): boolean {
     const { requests } = this;
     const model = requests.model[slot];
-    const predictedNs = predictLatencyNs(this.cluster, model, this.policy.queued(model), nowNs);
-    requests.predictedNs[slot] = predictedNs;
-    return nowNs + predictedNs <= requests.arrivalNs[slot] + requests.sloNs[slot];
+    const restNs = predictLatencyNs(this.cluster, model, this.policy.queued(model), nowNs);
+    requests.predictedNs[slot] = nowNs - requests.arrivalNs[slot] + restNs;
+    // A policy loads only models that it has requests for: without any, this one would never be loaded.
+    if (this.cluster.held.count(model) === 0 && restNs < NEVER) return true;
+    return nowNs + restNs <= requests.arrivalNs[slot] + requests.sloNs[slot];
   }
 
   private queue(slot: number, nowNs: number): void {
-    const dueNs = this.policy.admit(slot, nowNs);
+    const broken = this.cluster.cannotLoad(this.requests.model[slot]);
+    const dueNs = broken ? REFUSE : this.policy.admit(slot, nowNs);
     if (dueNs === REFUSE) {
-      this.answer(slot, OUTCOME_REJECTED, nowNs, null);
+      this.answer(slot, broken ? OUTCOME_ERROR : OUTCOME_REJECTED, nowNs, null);
       return;
     }
     this.requests.dueNs[slot] = dueNs;
@@ -184,22 +198,14 @@ export class Controller {
     }
     this.gpuChanges.length = 0;
     const stranded = this.cluster.exec.every(({ isClosed }) => isClosed);
-    if (stranded && !this.stranded) this.forWaiting((slot) => this.limitWait(slot));
+    if (stranded && !this.stranded) this.requests.forWaiting(-1, (slot) => this.limitWait(slot));
     this.stranded = stranded;
   }
 
-  /** A request without due time waits for a GPU to come back as long as its objective allows, not for ever. */
+  /** A request without due time waits for a GPU to come back as long as its SLO allows, not for ever. */
   private limitWait(slot: number): void {
-    const { arrivalNs, sloNs, id } = this.requests;
-    this.timeouts.push(arrivalNs[slot] + sloNs[slot], slot, id[slot]);
-  }
-
-  /** Visits the requests that a policy keeps and that have no due time. Takes time: not for what happens often. */
-  private forWaiting(visit: (slot: number) => void): void {
-    const { state, dueNs } = this.requests;
-    for (let slot = 0; slot < state.length; slot++) {
-      if (state[slot] === REQUEST_QUEUED && dueNs[slot] === NEVER) visit(slot);
-    }
+    const { arrivalNs, sloNs, id, dueNs } = this.requests;
+    if (dueNs[slot] === NEVER) this.timeouts.push(arrivalNs[slot] + sloNs[slot], slot, id[slot]);
   }
 
   /** Answers `timeout` to every request that still waits at its due time. */
@@ -224,28 +230,31 @@ export class Controller {
     const ok = status === STATUS_OK;
     if (action.kind === INFER) {
       cluster.exec[gpu].finish(action.id, action.endNs);
+      cluster.countRunning(gpu, model, -1);
       if (ok) cluster.measuredExec(action);
     } else if (action.kind === LOAD) {
       cluster.weights[gpu].finish(action.id, action.endNs);
       if (ok) {
         cluster.measuredLoad(action);
         cluster.warm.add(model, gpu);
+        cluster.bars.forget(model, gpu);
       } else {
         cluster.held.delete(model, gpu);
         cluster.pages[gpu].release(cluster.models[model].pages);
-        if (status === STATUS_DEVICE_ERROR && cluster.held.count(model) === 0) this.failWaiting(model, nowNs);
+        if (status === STATUS_DEVICE_ERROR) cluster.bars.failed(model, gpu, nowNs);
       }
     }
+    if (this.missedWindow === 'retry') this.slack.ended(action);
     this.policy.finished(action, nowNs);
+    if (status === STATUS_DEVICE_ERROR && this.cluster.cannotLoad(model)) this.failWaiting(model, nowNs);
     this.observer?.completed(action, nowNs, this.policy.queued(model), cluster.warm.count(model));
     if (action.kind === INFER) this.answerBatch(action, nowNs);
     this.orders.recycle(action);
   }
 
-  /** No device could load the model: who waits for it without due time hears so, rather than waiting for ever. */
+  /** No device could load the model: requests that wait for it hear so at once. */
   private failWaiting(model: number, nowNs: number): void {
-    this.forWaiting((slot) => {
-      if (this.requests.model[slot] !== model) return;
+    this.requests.forWaiting(model, (slot) => {
       this.policy.timedOut(slot, nowNs);
       this.answer(slot, OUTCOME_ERROR, nowNs, null);
     });
@@ -253,16 +262,22 @@ export class Controller {
 
   private answerBatch(action: Action, nowNs: number): void {
     const { requests } = this;
-    const takesBack = this.policy.takesBack === true;
+    // An INFER refused in the instant it was sent would be sent and refused without end, except by policies made for it.
+    const isAtOnce = action.sentNs === nowNs && this.policy.takesBack !== true;
+    const missedWindow = isAtOnce ? 'fail' : this.missedWindow;
     for (let i = 0; i < action.count; i++) {
       const slot = action.requests[i];
+      if (action.status !== STATUS_OK) {
+        requests.failedInfer[slot] = action.id;
+        requests.failedStatus[slot] = action.status;
+      }
       const inTime = nowNs <= requests.arrivalNs[slot] + requests.sloNs[slot];
-      if (inTime && mayRetry(action.status, takesBack)) {
+      if (inTime && mayRetry(action.status, missedWindow)) {
         requests.state[slot] = REQUEST_QUEUED;
         this.queue(slot, nowNs);
         continue;
       }
-      const outcome = outcomeOf(action.status, inTime, takesBack);
+      const outcome = outcomeOf(action.status, inTime, missedWindow);
       this.answer(slot, outcome, nowNs, outcome === OUTCOME_TIMEOUT ? null : action);
     }
   }

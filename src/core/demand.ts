@@ -1,5 +1,5 @@
-import type { BitMatrix } from './bit-matrix.js';
-import { NS_PER_MS } from './units.js';
+import type { BitMatrix } from '../base/bit-matrix.js';
+import { NS_PER_MS } from '../base/units.js';
 
 /** A GPU counts as having at least this much work, so that weights stay finite. */
 const IDLE_OUTSTANDING = NS_PER_MS;
@@ -12,19 +12,19 @@ const ROUNDING = 1e-4;
  * demand, and how that demand is spread over the GPUs that hold the model. Demand is in integer units in
  * which `capacity` is what one GPU can do.
  *
- * Changes are collected; `refresh` spreads the changed models anew and hands them on to `stale`, for
- * whoever derives priorities from the result.
+ * Changes are collected; `refresh` spreads the demand of changed models again and adds them to `stale`,
+ * from which priorities are derived.
  */
 export class DemandTracker {
   readonly exec: Float64Array;
   readonly load: Float64Array;
-  /** Models that were spread anew since the reader last emptied the list. */
+  /** Models whose demand was spread again since the reader last emptied the list. */
   readonly stale: StaleList;
 
   private readonly changed: StaleList;
   /**
    * Where each model's demand is spread, as of its last spreading: GPUs `holders[model · gpus + i]` for i below
-   * `holderCount[model]`, with `allocation` beside them. Lists are read far more often than they change.
+   * `holderCount[model]`, with their `allocation`. Lists are read far more often than they change.
    */
   private readonly holders: Int32Array;
   private readonly holderCount: Int32Array;
@@ -108,7 +108,7 @@ export class DemandTracker {
     return this.outstanding[gpu] - IDLE_OUTSTANDING;
   }
 
-  /** Takes back what was allocated and allocates anew, in one go over the GPUs that hold the model. */
+  /** Replaces what was allocated, in one pass over the GPUs that hold the model. */
   private spread(model: number): void {
     if (this.hasMoved[model] === 1) this.listHolders(model);
     const { holders, allocation, outstanding, weight, capacity } = this;

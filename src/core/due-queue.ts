@@ -1,11 +1,13 @@
+import { doubled } from '../base/ring.js';
+
 const INITIAL_CAPACITY = 256;
 
 /**
- * Requests by the time they are due, earliest first. Entries are never removed early; whoever pops one checks
+ * Requests by the time they are due, earliest first. Entries are never removed early; the code that pops one checks
  * by its id whether the request still waits.
  *
- * Due times come in ascending order as long as all requests have the same objective: such entries go to a
- * ring, where pushing and popping is O(1). The others go to a heap beside it.
+ * Due times come in ascending order as long as all requests have the same SLO: such entries go to a
+ * ring, where pushing and popping is O(1). The others go to a heap.
  */
 export class DueQueue {
   private readonly ring = new DueRing();
@@ -86,19 +88,9 @@ class DueRing {
   }
 
   private grow(): void {
-    const before = this.times.length;
-    const times = new Float64Array(before * 2);
-    const ids = new Float64Array(before * 2);
-    const slots = new Int32Array(before * 2);
-    for (let i = 0; i < this.length; i++) {
-      const from = (this.head + i) & (before - 1);
-      times[i] = this.times[from];
-      ids[i] = this.ids[from];
-      slots[i] = this.slots[from];
-    }
-    this.times = times;
-    this.ids = ids;
-    this.slots = slots;
+    this.times = doubled(this.times, this.head);
+    this.ids = doubled(this.ids, this.head);
+    this.slots = doubled(this.slots, this.head);
     this.head = 0;
   }
 }
@@ -166,14 +158,8 @@ class DueHeap {
   }
 
   private grow(): void {
-    const times = new Float64Array(this.length * 2);
-    const ids = new Float64Array(this.length * 2);
-    const slots = new Int32Array(this.length * 2);
-    times.set(this.times);
-    ids.set(this.ids);
-    slots.set(this.slots);
-    this.times = times;
-    this.ids = ids;
-    this.slots = slots;
+    this.times = doubled(this.times, 0);
+    this.ids = doubled(this.ids, 0);
+    this.slots = doubled(this.slots, 0);
   }
 }

@@ -12,6 +12,7 @@ export function gpuWent(cluster: Cluster, policy: Policy, gpu: number, nowNs: nu
   const { held, warm, models } = cluster;
   cluster.exec[gpu].setClosed(true);
   cluster.weights[gpu].setClosed(true);
+  cluster.bars.forgetGpu(gpu);
   for (let model = 0; model < models.length; model++) {
     if (!held.delete(model, gpu)) continue;
     warm.delete(model, gpu);

@@ -1,3 +1,17 @@
+export { BitMatrix } from '../base/bit-matrix.js';
+export { type ErrorCode, type ErrorPlace, EscapementError } from '../base/errors.js';
+export { InvariantError, invariant } from '../base/invariant.js';
+export {
+  DEFAULT_PAGE_BYTES,
+  GIB,
+  KIB,
+  MIB,
+  NS_PER_HOUR,
+  NS_PER_MINUTE,
+  NS_PER_MS,
+  NS_PER_S,
+  NS_PER_US,
+} from '../base/units.js';
 export {
   ABORT,
   ACTION_NAMES,
@@ -24,7 +38,6 @@ export {
 } from './action.js';
 export type { ArrivalSource } from './arrivals.js';
 export { BatchQueue } from './batch-queue.js';
-export { BitMatrix } from './bit-matrix.js';
 export { Booking } from './booking.js';
 export { Calendar } from './calendar.js';
 export { Cluster, type ClusterSpec } from './cluster.js';
@@ -38,13 +51,11 @@ export type { ControllerPort } from './controller-port.js';
 export { DemandTracker, StaleList } from './demand.js';
 export type { DevicePort } from './device-port.js';
 export { Digest } from './digest.js';
-export { ERRORS, type ErrorCode, type ErrorPlace, EscapementError } from './errors.js';
 export { Estimates } from './estimates.js';
-export { InvariantError, invariant } from './invariant.js';
 export { checkModel, type ModelSpec } from './model.js';
 export type { RunObserver } from './observer.js';
 export { PageCache } from './page-cache.js';
-export { type Dispatcher, type Policy, type PolicyContext, REFUSE } from './policy.js';
+export { type Dispatcher, type InferOrder, type Policy, type PolicyContext, REFUSE } from './policy.js';
 export { predictLatencyNs } from './prediction.js';
 export { Recency } from './recency.js';
 export {
@@ -58,15 +69,4 @@ export {
   RequestTable,
 } from './request.js';
 export { LaneTimeline, TIMELINE_FUTURE_NS, TIMELINE_LAG_NS } from './timeline.js';
-export {
-  DEFAULT_PAGE_BYTES,
-  GIB,
-  KIB,
-  MIB,
-  NS_PER_HOUR,
-  NS_PER_MINUTE,
-  NS_PER_MS,
-  NS_PER_S,
-  NS_PER_US,
-} from './units.js';
 export { laneOf, Worker, type WorkerOptions } from './worker.js';

@@ -1,4 +1,4 @@
-import { EscapementError } from './errors.js';
+import { EscapementError } from '../base/errors.js';
 
 /**
  * What the scheduler knows of one model before it runs: the measured profile.

@@ -1,9 +1,10 @@
+import { invariant } from '../base/invariant.js';
 import { ABORT, Action, type ActionKind, INFER, LOAD, STATUS_PENDING, UNLOAD } from './action.js';
 import type { Cluster } from './cluster.js';
 import type { Digest } from './digest.js';
-import { invariant } from './invariant.js';
-import type { Dispatcher } from './policy.js';
+import type { Dispatcher, InferOrder } from './policy.js';
 import { REQUEST_IN_ACTION, REQUEST_QUEUED, type RequestTable } from './request.js';
+import type { WindowSlack } from './window-slack.js';
 
 /**
  * Turns a policy's decisions into actions: books them in the cluster, hashes them into the digest, and sends them.
@@ -17,35 +18,31 @@ export class Orders implements Dispatcher {
     private readonly requests: RequestTable,
     private readonly decisions: Digest,
     private readonly port: { send(action: Action, nowNs: number): void },
+    private readonly slack: WindowSlack,
   ) {}
 
-  infer(
-    gpu: number,
-    model: number,
-    batchIndex: number,
-    slots: Int32Array,
-    count: number,
-    earliestNs: number,
-    latestNs: number,
-    nowNs: number,
-  ): number {
+  infer({ gpu, model, batchIndex, slots, count, earliestNs, latestNs, nowNs }: InferOrder): number {
     invariant(this.cluster.warm.has(model, gpu), 'INFER goes to a GPU that holds the model');
     const action = this.newAction(INFER, gpu, model, nowNs);
     action.batchIndex = batchIndex;
     action.batchSize = this.cluster.models[model].batchSizes[batchIndex];
     invariant(count > 0 && count <= action.batchSize, 'a batch is neither empty nor over its size');
+    const { requests } = this;
     for (let i = 0; i < count; i++) {
       const slot = slots[i];
-      invariant(this.requests.state[slot] === REQUEST_QUEUED, 'a request is in one action at a time');
-      this.requests.state[slot] = REQUEST_IN_ACTION;
+      invariant(requests.state[slot] === REQUEST_QUEUED, 'a request is in one action at a time');
+      requests.state[slot] = REQUEST_IN_ACTION;
       action.requests[i] = slot;
-      this.decisions.add(this.requests.id[slot]);
+      this.decisions.add(requests.id[slot]);
     }
     action.count = count;
     const timeline = this.cluster.exec[gpu];
     const durationNs = this.cluster.execNs(gpu, model, batchIndex);
+    const slackNs = this.slack.get(gpu);
+    if (slackNs > 0) action.slackNs = Math.min(slackNs, this.usefulSlackNs(action, durationNs, latestNs));
     this.book(action, timeline.availableNs(nowNs), durationNs, earliestNs, latestNs);
     timeline.add(action.id, durationNs, nowNs);
+    this.cluster.countRunning(gpu, model, 1);
     this.port.send(action, nowNs);
     return action.id;
   }
@@ -56,6 +53,7 @@ export class Orders implements Dispatcher {
     const action = this.newAction(LOAD, gpu, model, nowNs);
     const timeline = this.cluster.weights[gpu];
     const durationNs = this.cluster.loadNs(model);
+    action.slackNs = this.slack.get(gpu);
     this.book(action, timeline.availableNs(nowNs), durationNs, earliestNs, latestNs);
     timeline.add(action.id, durationNs, nowNs);
     this.port.send(action, nowNs);
@@ -85,6 +83,15 @@ export class Orders implements Dispatcher {
     this.pool.push(action);
   }
 
+  /** An INFER that begins later than that is of use to none of its requests. */
+  private usefulSlackNs({ requests: slots, count }: Action, durationNs: number, latestNs: number): number {
+    const { arrivalNs, sloNs } = this.requests;
+    let lastDeadlineNs = 0;
+    for (let i = 0; i < count; i++)
+      lastDeadlineNs = Math.max(lastDeadlineNs, arrivalNs[slots[i]] + sloNs[slots[i]]);
+    return Math.max(0, lastDeadlineNs - durationNs - latestNs);
+  }
+
   private newAction(kind: ActionKind, gpu: number, model: number, nowNs: number): Action {
     const action = this.pool.pop() ?? new Action(this.cluster.maxBatch);
     action.id = this.nextActionId++;
@@ -96,6 +103,7 @@ export class Orders implements Dispatcher {
     action.count = 0;
     action.sentNs = nowNs;
     action.status = STATUS_PENDING;
+    action.slackNs = 0;
     return action;
   }
 
@@ -109,12 +117,12 @@ export class Orders implements Dispatcher {
     action.expectedDurationNs = durationNs;
     action.expectedEndNs = startNs + durationNs;
     action.earliestNs = earliestNs;
-    action.latestNs = latestNs;
+    action.latestNs = latestNs + action.slackNs;
     const { decisions } = this;
     decisions.add(action.sentNs);
     decisions.add((action.gpu * 3 + action.kind) * 4096 + action.batchSize);
     decisions.add(action.model);
     decisions.add(earliestNs);
-    decisions.add(latestNs);
+    decisions.add(action.latestNs);
   }
 }

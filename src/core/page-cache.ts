@@ -1,4 +1,4 @@
-import { invariant } from './invariant.js';
+import { invariant } from '../base/invariant.js';
 
 /**
  * The weights cache of one GPU, counted in pages. Weights need not be contiguous (Clockwork, OSDI 2020,

@@ -5,25 +5,28 @@ import type { RequestTable } from './request.js';
 /** Returned by `Policy.admit` to refuse a request at once. */
 export const REFUSE = Number.NEGATIVE_INFINITY;
 
+/** An INFER to send. Callers write the fields in this order, so that all orders have one shape. */
+export interface InferOrder {
+  readonly gpu: number;
+  readonly model: number;
+  /** The batch size is `batchSizes[batchIndex]` of the model. */
+  readonly batchIndex: number;
+  /** The requests are the first `count` slots; they are copied. */
+  readonly slots: Int32Array;
+  readonly count: number;
+  /** The window in which the INFER may start. */
+  readonly earliestNs: number;
+  readonly latestNs: number;
+  readonly nowNs: number;
+}
+
 /**
  * What a policy may do: send actions. All bookkeeping (timelines, pages, copies, request states)
  * follows from these calls.
  */
 export interface Dispatcher {
-  /**
-   * Runs `count` requests (slots, copied from the front of `slots`) as one batch of size `batchSizes[batchIndex]`.
-   * Returns the id of the action.
-   */
-  infer(
-    gpu: number,
-    model: number,
-    batchIndex: number,
-    slots: Int32Array,
-    count: number,
-    earliestNs: number,
-    latestNs: number,
-    nowNs: number,
-  ): number;
+  /** Runs requests as one batch. Returns the id of the action. */
+  infer(order: InferOrder): number;
   /** Brings a model onto a GPU. Its pages must be free. Returns the id of the action. */
   load(gpu: number, model: number, earliestNs: number, latestNs: number, nowNs: number): number;
   /** Drops a warm model from a GPU and frees its pages at once. */
@@ -41,7 +44,7 @@ export interface PolicyContext {
   readonly cluster: Cluster;
   readonly requests: RequestTable;
   readonly dispatch: Dispatcher;
-  /** Objective that most requests carry; the load balancer's unit of capacity. */
+  /** SLO that most requests carry; the load balancer's unit of capacity. */
   readonly defaultSloNs: number;
 }
 
@@ -53,8 +56,9 @@ export interface PolicyContext {
 export interface Policy {
   readonly name: string;
   /**
-   * True: requests of an INFER that missed its window, or whose weights were not there, are offered to `admit` again
-   * (their `dueNs` is not 0 then) while their objective is not over; otherwise they are answered `error`.
+   * True: unless the options of the controller say otherwise, requests of an INFER that missed its window, or whose weights were not
+   * there, are offered to `admit` again (their `dueNs` is not 0 then) while their SLO is not over; otherwise they
+   * are answered `error`. Every policy must be able to take requests back.
    */
   readonly takesBack?: boolean;
   /** What the policy tunes by itself, present values by name; names of durations end in `Ns`. */

@@ -22,7 +22,7 @@ export class Recency {
     this.used = new Float64Array(gpus * models);
     this.slotOf = new Int32Array(gpus * models).fill(NONE);
     this.lists = Array.from({ length: gpus }, () => new RecencyList());
-    // Models never used are told apart by their place: later models count as used later.
+    // Models that were never used are ordered by their index: later models count as used later.
     for (let model = 0; model < models; model++) {
       for (let gpu = 0; gpu < gpus; gpu++) this.used[gpu * models + model] = model * gpus + gpu;
     }
@@ -61,7 +61,7 @@ export class Recency {
 }
 
 /** Models of one GPU from least to most recently used: a doubly linked list through slots. */
-export class RecencyList {
+class RecencyList {
   /** Slot of the least recently used model, −1 when empty. */
   oldest = NONE;
   private newest = NONE;

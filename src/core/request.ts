@@ -1,3 +1,5 @@
+import { STATUS_OK } from './action.js';
+
 /** Outcome of a request. Every request gets exactly one. */
 export const OUTCOME_OK = 0;
 /** Executed, and answered after its deadline. */
@@ -32,7 +34,7 @@ export class RequestTable {
   model = new Int32Array(INITIAL_CAPACITY);
   user = new Int32Array(INITIAL_CAPACITY);
   arrivalNs = new Float64Array(INITIAL_CAPACITY);
-  /** Latency objective. The deadline is `arrivalNs + sloNs`. */
+  /** SLO. The deadline is `arrivalNs + sloNs`. */
   sloNs = new Float64Array(INITIAL_CAPACITY);
   /**
    * The deadline that the policy plans for; the request is answered `timeout` then if still queued. Infinity: it has
@@ -42,10 +44,13 @@ export class RequestTable {
   /** Demand that the request adds to its model, in the load balancer's units. */
   execDemand = new Float64Array(INITIAL_CAPACITY);
   loadDemand = new Float64Array(INITIAL_CAPACITY);
-  /** Of a refused request: the latency that was to be expected. */
+  /** Of a refused request: the latency that was to be expected, from its arrival on. */
   predictedNs = new Float64Array(INITIAL_CAPACITY);
   /** GPUs that held the model, warm, when the request arrived: 0 is a cold start. */
   arrivalCopies = new Int32Array(INITIAL_CAPACITY);
+  /** The last INFER that it was in and that failed, and how: −1 and `STATUS_OK` where there was none. */
+  failedInfer = new Float64Array(INITIAL_CAPACITY);
+  failedStatus = new Int32Array(INITIAL_CAPACITY);
 
   private free: number[] = [];
   private used = 0;
@@ -70,12 +75,23 @@ export class RequestTable {
     this.execDemand[slot] = 0;
     this.loadDemand[slot] = 0;
     this.predictedNs[slot] = 0;
+    this.failedInfer[slot] = -1;
+    this.failedStatus[slot] = STATUS_OK;
     return slot;
   }
 
   release(slot: number): void {
     this.state[slot] = REQUEST_FREE;
     this.free.push(slot);
+  }
+
+  /** Visits the requests that a policy keeps, of one model or of all (−1). Takes time: not for what happens often. */
+  forWaiting(wanted: number, visit: (slot: number) => void): void {
+    const { state, dueNs, model } = this;
+    for (let slot = 0; slot < this.used; slot++) {
+      const isKept = state[slot] === REQUEST_QUEUED && dueNs[slot] !== 0;
+      if (isKept && (wanted < 0 || model[slot] === wanted)) visit(slot);
+    }
   }
 
   private grow(): void {
@@ -91,6 +107,8 @@ export class RequestTable {
     this.loadDemand = enlarge(this.loadDemand, new Float64Array(capacity));
     this.predictedNs = enlarge(this.predictedNs, new Float64Array(capacity));
     this.arrivalCopies = enlarge(this.arrivalCopies, new Int32Array(capacity));
+    this.failedInfer = enlarge(this.failedInfer, new Float64Array(capacity));
+    this.failedStatus = enlarge(this.failedStatus, new Int32Array(capacity));
   }
 }
 

@@ -9,7 +9,7 @@ import {
   STATUS_OK,
   STATUS_WEIGHTS_MISSING,
   STATUS_WORKER_LOST,
-} from '../core/action.js';
+} from './action.js';
 
 const NAMES: Readonly<Record<number, string>> = {
   [STATUS_OK]: 'ok',

@@ -1,5 +1,6 @@
-import { invariant } from './invariant.js';
-import { NS_PER_MS } from './units.js';
+import { invariant } from '../base/invariant.js';
+import { doubled } from '../base/ring.js';
+import { NS_PER_MS } from '../base/units.js';
 
 /** A lane is never considered free earlier than this from now: the time an action needs to get there. */
 export const TIMELINE_FUTURE_NS = NS_PER_MS;
@@ -101,15 +102,8 @@ export class LaneTimeline {
   }
 
   private grow(): void {
-    const capacity = this.ids.length;
-    const ids = new Float64Array(capacity * 2);
-    const sizes = new Float64Array(capacity * 2);
-    for (let i = 0; i < this.length; i++) {
-      ids[i] = this.ids[(this.head + i) & (capacity - 1)];
-      sizes[i] = this.sizes[(this.head + i) & (capacity - 1)];
-    }
-    this.ids = ids;
-    this.sizes = sizes;
+    this.ids = doubled(this.ids, this.head);
+    this.sizes = doubled(this.sizes, this.head);
     this.head = 0;
   }
 }

@@ -1,3 +1,4 @@
+import { invariant } from '../base/invariant.js';
 import {
   ABORT,
   type Action,
@@ -17,7 +18,6 @@ import {
   UNLOAD,
 } from './action.js';
 import type { DevicePort } from './device-port.js';
-import { invariant } from './invariant.js';
 import { LaneQueue } from './lane-queue.js';
 import type { ModelSpec } from './model.js';
 import { PageCache } from './page-cache.js';

@@ -14,7 +14,7 @@ export const BUFFER_CACHES = ['bucket', 'simple', 'lazyRelease', 'disabled'] as 
 
 /** How the models of a device are run. */
 export interface SessionSettings {
-  /** Threads that own the models: a LOAD in one runs beside an INFER in another; 1: they take turns. */
+  /** Threads that own the models: a LOAD in one runs at the same time as an INFER in another; 1: they take turns. */
   readonly laneThreads: number;
   /** Threads that one INFER uses on the CPU. */
   readonly intraOpThreads: number;

@@ -1,12 +1,15 @@
-export { Clock, monotonicNs } from './clock.js';
+export { Clock, monotonicNs } from '../base/clock/clock.js';
 export type { WorkerCluster } from './controller/cluster-of-workers.js';
-export { Fleet } from './controller/fleet.js';
+export { Fleet, type FleetEvents } from './controller/fleet.js';
+export { LocalLink } from './controller/link/local-link.js';
+export { RemoteLink } from './controller/link/remote-link.js';
+export type { WorkerEvents, WorkerLink } from './controller/link/worker-link.js';
 export {
   type CoreInputs,
   LiveController,
   type LiveControllerOptions,
 } from './controller/live-controller.js';
-export { type LiveEvents, NO_EVENTS } from './controller/live-events.js';
+export { fanOutEvents, type LiveEvents } from './controller/live-events.js';
 export {
   DEFAULT_SESSION,
   type DeviceSpec,
@@ -15,17 +18,12 @@ export {
   type Provider,
   type SessionSettings,
 } from './device.js';
-export type { Door, DoorOptions } from './door/door.js';
-export { openGrpcDoor } from './door/grpc-door.js';
-export { openHttpDoor } from './door/http-door.js';
+export type { Frontend, FrontendOptions } from './frontend/frontend.js';
+export { openGrpcFrontend } from './frontend/grpc-frontend.js';
+export { openHttpFrontend } from './frontend/http-frontend.js';
 export type { JournalHeader } from './journal/journal-header.js';
 export { JournalWriter } from './journal/journal-writer.js';
-export { type Replay, replayJournal } from './journal/replay.js';
-export { openTarget } from './load/open-target.js';
-export { play } from './load/player.js';
-export { openServiceTarget } from './load/service-target.js';
-export { type MachineOptions, startMachine } from './machine/local-machine.js';
-export type { Machine, MachineEvents } from './machine/machine.js';
+export { type Replay, type ReplayOptions, replayJournal } from './journal/replay.js';
 export type {
   ActionMessage,
   GpuDescription,
@@ -41,12 +39,11 @@ export {
   type TensorSignature,
   type WorkerModel,
 } from './model.js';
-export { makeModel } from './models/make/make-model.js';
+export { type MadeModel, type MakeOptions, makeModel } from './models/make/make-model.js';
+export { measureModel } from './models/measure/measure.js';
 export { optimizeModel } from './models/optimize.js';
 export { type RepositoryModel, readRepository } from './models/repository.js';
-export { measureModel } from './profile/measure.js';
 export type { InferenceAnswer, InferenceRequest, InferenceService } from './service.js';
-export { LocalWorker } from './transport/local-worker.js';
-export { RemoteWorker } from './transport/remote-worker.js';
-export { serveMachine } from './transport/worker-server.js';
-export type { WorkerEvents, WorkerLink } from './worker-link.js';
+export { serveMachine } from './worker/endpoint/worker-endpoint.js';
+export { type MachineOptions, startMachine } from './worker/local-machine.js';
+export type { Machine, MachineEvents } from './worker/machine.js';

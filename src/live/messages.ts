@@ -1,9 +1,9 @@
 import type { ActionKind } from '../core/action.js';
-import type { ServedModel } from './model.js';
+import type { ServedModel, Shape } from './model.js';
 
 /**
  * What controller and workers tell each other, as plain objects. They cross a thread boundary as they are and
- * a network as the protocol file says. Times are those of whoever receives the message: links translate.
+ * a network as the protocol file says. Times are those of the receiver's clock: links translate.
  */
 export interface ActionMessage {
   readonly id: number;
@@ -19,6 +19,8 @@ export interface ActionMessage {
   readonly latestNs: number;
   /** Only for INFER: for each input of the model, `count` requests one after the other. */
   readonly inputs: readonly Uint8Array<ArrayBuffer>[];
+  /** Their whole shapes; only of a model with free sizes. */
+  readonly shapes?: readonly Shape[] | undefined;
 }
 
 export interface ResultMessage {
@@ -33,6 +35,8 @@ export interface ResultMessage {
   readonly copyOutNs: number;
   /** Only for an INFER that went well: for each output of the model, `count` requests one after the other. */
   readonly outputs: readonly Uint8Array<ArrayBuffer>[];
+  /** Their whole shapes; only of a model with free sizes. */
+  readonly shapes?: readonly Shape[] | undefined;
   /** What went wrong on the device, for people; empty otherwise. */
   readonly error: string;
 }

@@ -37,11 +37,17 @@ export const TENSOR_ARRAYS = {
 export interface TensorSignature {
   readonly name: string;
   readonly datatype: Datatype;
-  /** Without the batch dimension. */
+  /** Without the batch dimension. `FREE` for a size that each request chooses: only where the model is not batched. */
   readonly shape: readonly number[];
-  /** Of one request: the product of `shape` times the size of an element. */
+  /** Of one request: the product of `shape` times the size of an element; a free size counts as 1. */
   readonly bytes: number;
 }
+
+/** In a shape: any size. */
+export const FREE = -1;
+
+/** A tensor's whole shape in one request or answer. */
+export type Shape = readonly number[];
 
 export interface ModelSignature {
   readonly inputs: readonly TensorSignature[];
@@ -50,13 +56,49 @@ export interface ModelSignature {
   readonly batched: boolean;
 }
 
+/** Whether requests choose sizes: then shapes travel with their tensors. */
+export function hasFreeSizes({ inputs, outputs }: ModelSignature): boolean {
+  return [...inputs, ...outputs].some(({ shape }) => shape.includes(FREE));
+}
+
+/** Bytes of a tensor of that shape. */
+export function bytesOfShape(datatype: Datatype, shape: Shape): number {
+  return shape.reduce((product, size) => product * size, DATATYPES[datatype].bytes);
+}
+
+/** The same model where each free size is `size`. */
+export function withSizes({ inputs, outputs, batched }: ModelSignature, size: number): ModelSignature {
+  const close = (tensor: TensorSignature) => {
+    const shape = tensor.shape.map((each) => (each === FREE ? size : each));
+    return { ...tensor, shape, bytes: bytesOfShape(tensor.datatype, shape) };
+  };
+  return { inputs: inputs.map(close), outputs: outputs.map(close), batched };
+}
+
+/** Whether a tensor may have that shape in a request to a model that is not batched. */
+export function fitsShape(shape: Shape, expected: Shape): boolean {
+  return (
+    shape.length === expected.length &&
+    shape.every((size, i) => (expected[i] === FREE ? size >= 0 : size === expected[i]))
+  );
+}
+
+/** The same model where its first dimension is not to be taken for a batch: requests choose its size. */
+export function unbatched({ inputs, outputs, batched }: ModelSignature): ModelSignature {
+  const open = (tensor: TensorSignature) => ({
+    ...tensor,
+    shape: batched ? [FREE, ...tensor.shape] : tensor.shape,
+  });
+  return { inputs: inputs.map(open), outputs: outputs.map(open), batched: false };
+}
+
 /** A model as live mode serves it. */
 export interface ServedModel {
   /** What the scheduler knows of it. */
   readonly spec: ModelSpec;
   readonly signature: ModelSignature;
   readonly version: string;
-  /** Objective of requests that carry none of their own, ns; null: the server's default. */
+  /** SLO of requests that carry none of their own, ns; null: the server's default. */
   readonly sloNs: number | null;
 }
 

@@ -12,7 +12,7 @@ export interface OperatorRun {
 }
 
 /** What onnxruntime did below the INFERs of one machine, or of several, while it was recorded. */
-export interface OperatorProfile {
+export interface OperatorRuns {
   /** In no particular order. */
   readonly operators: readonly OperatorRun[];
   /** About how many more ran meanwhile: there were too many, or their session was not recorded yet. */
@@ -20,16 +20,16 @@ export interface OperatorProfile {
 }
 
 /** The same of all workers that a controller drives. */
-export interface FleetProfile extends OperatorProfile {
+export interface FleetOperatorRuns extends OperatorRuns {
   /** Whose operators are lost, or some of them, and why. */
   readonly problems: readonly string[];
 }
 
-export const NO_OPERATORS: OperatorProfile = { operators: [], dropped: 0 };
+export const NO_OPERATORS: OperatorRuns = { operators: [], dropped: 0 };
 
-export function mergeProfiles(profiles: readonly OperatorProfile[]): OperatorProfile {
+export function mergeOperatorRuns(parts: readonly OperatorRuns[]): OperatorRuns {
   return {
-    operators: profiles.flatMap(({ operators }) => operators),
-    dropped: profiles.reduce((sum, { dropped }) => sum + dropped, 0),
+    operators: parts.flatMap(({ operators }) => operators),
+    dropped: parts.reduce((sum, { dropped }) => sum + dropped, 0),
   };
 }

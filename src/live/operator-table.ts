@@ -1,10 +1,10 @@
-import type { OperatorRun } from './operator-profile.js';
+import type { OperatorRun } from './operator-runs.js';
 
 /** What the runs of one operator have in common. */
 export type OperatorNode = Pick<OperatorRun, 'name' | 'operator' | 'provider'>;
 
 /** Many operator runs as columns, which are quick to hand to another thread or over a network. */
-export interface OperatorTable {
+interface OperatorTable {
   readonly nodes: readonly OperatorNode[];
   /** By run: index into `nodes`. */
   readonly node: ArrayLike<number>;

@@ -1,7 +1,7 @@
 import type { Outcome } from '../core/request.js';
-import type { ServedModel } from './model.js';
+import type { ServedModel, Shape } from './model.js';
 
-/** Inference as the doors see it: one request in, exactly one answer out. */
+/** Inference as the frontends see it: one request in, exactly one answer out. */
 export interface InferenceService {
   /** True when every model can be served: enough workers are up. False again while draining. */
   readonly ready: boolean;
@@ -11,6 +11,8 @@ export interface InferenceService {
   /** False while the operator has taken the model out of service. */
   isAvailable(model: number): boolean;
   setAvailable(model: number, available: boolean): void;
+  /** Its clock, on which requests arrive. */
+  nowNs(): number;
   /** Submits one request. `done` is called once, later, never from within this call. */
   infer(request: InferenceRequest): void;
 }
@@ -19,12 +21,14 @@ export interface InferenceRequest {
   readonly model: number;
   /** Who sends it, for logs and per-section figures; 0 if that is not known. */
   readonly user: number;
-  /** Latency objective. */
+  /** SLO. */
   readonly sloNs: number;
-  /** What the objective counts from, on the service's clock and not later than now; absent: now. */
+  /** What the SLO counts from, on the service's clock and not later than now; absent: now. */
   readonly arrivalNs?: number;
   /** One entry for each input of the model, of exactly its size in bytes. Kept until the answer. */
   readonly inputs: readonly Uint8Array[];
+  /** Their whole shapes; only for a model with free sizes. */
+  readonly shapes?: readonly Shape[] | undefined;
   done(answer: InferenceAnswer): void;
 }
 
@@ -33,8 +37,12 @@ export interface InferenceAnswer {
   readonly outcome: Outcome;
   /** One entry for each output of the model; empty unless it was executed. */
   readonly outputs: readonly Uint8Array[];
-  /** Of a rejected request: the latency that was to be expected. Otherwise 0. */
+  /** Their whole shapes; only of a model with free sizes. */
+  readonly shapes?: readonly Shape[] | undefined;
+  /** Of a rejected request: the latency that was to be expected, from its arrival on. Otherwise 0. */
   readonly predictedNs: number;
+  /** Of a rejected request: how much of that had passed when it was refused. Absent: nothing. */
+  readonly passedNs?: number;
   /** Batch that it ran in; 0 if it did not. */
   readonly batchSize: number;
   /** For people: why it failed on the device; empty otherwise. */

@@ -1,4 +1,4 @@
-import { monotonicNs } from './clock.js';
+import { monotonicNs } from '../base/clock/clock.js';
 
 /** What a signal is made of, as it crosses into another thread. */
 export type SignalBuffer = SharedArrayBuffer;

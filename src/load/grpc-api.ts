@@ -7,9 +7,10 @@ import {
   status,
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
-import { EscapementError } from '../../core/errors.js';
-import { PROTOCOL_FILE } from '../door/grpc-messages.js';
-import { unknownModel } from './http-api.js';
+import { unixMs } from '../base/clock/wall-clock.js';
+import { EscapementError } from '../base/errors.js';
+import { PROTOCOL_FILE } from '../live/frontend/grpc-messages.js';
+import { refusedToken, unknownModel } from './http-api.js';
 import type { TargetOptions } from './target.js';
 import type { InputDescription } from './tensors.js';
 
@@ -68,10 +69,12 @@ async function inputsOf(api: GrpcApi, model: string): Promise<InputDescription[]
 class GrpcApi {
   readonly name: string;
   private readonly client: Client;
+  private readonly token: string | undefined;
   private readonly metadata = new Metadata();
 
   constructor(url: URL, { token, ca, insecure }: TargetOptions) {
     this.name = `${url.protocol}//${url.host}`;
+    this.token = token;
     const secure = url.protocol === 'grpcs:';
     const channel = secure
       ? credentials.createSsl(ca ?? null, null, null, { rejectUnauthorized: insecure !== true })
@@ -85,7 +88,7 @@ class GrpcApi {
     { path, requestSerialize, responseDeserialize }: MethodDefinition<Q, A>,
     request: Q,
   ): Promise<A> {
-    const options = { deadline: performance.timeOrigin + performance.now() + TIMEOUT_MS };
+    const options = { deadline: unixMs() + TIMEOUT_MS };
     return new Promise((resolve, reject) => {
       const answered = (error: ServiceError | null, answer?: A) =>
         error === null ? resolve(answer as A) : reject(error);
@@ -102,6 +105,8 @@ class GrpcApi {
   }
 
   readonly refuse = (error: ServiceError): never => {
+    if (error.code === status.UNAUTHENTICATED || error.code === status.PERMISSION_DENIED)
+      throw refusedToken(this.name, this.token, status[error.code]);
     throw new EscapementError('E_SERVER', `${this.name} cannot be used: ${error.details || error.message}`);
   };
 

@@ -14,7 +14,8 @@ import {
   OUTCOME_REJECTED,
   OUTCOME_TIMEOUT,
   type Outcome,
-} from '../../core/request.js';
+} from '../core/request.js';
+import { noAnswer, plainLine, type Reply } from './reply.js';
 import type { Done } from './target.js';
 import type { Message } from './template.js';
 
@@ -43,7 +44,7 @@ export class GrpcConnection {
 
   /** `head` begins with the prefix that gRPC puts before each message. */
   send({ head, tail }: Message, done: Done): void {
-    // Closed a moment ago, and its event is still to come.
+    // It was closed a moment ago, and its event is still to come.
     if (this.session?.closed || this.session?.destroyed) this.session = null;
     if (this.session === null && performance.now() < this.retryAtMs) {
       this.lose(done);
@@ -53,9 +54,9 @@ export class GrpcConnection {
     const stream = this.session.request(this.headers);
     if (tail !== null) stream.write(head);
     stream.end(tail ?? head);
-    new Call(stream, (code) => {
-      if (code === null) this.lose(done);
-      else done(outcomeOf(code));
+    new Call(stream, (answer) => {
+      if (answer === null) this.lose(done);
+      else done(outcomeOf(answer.code), answer.code === status.OK ? SUCCESS : replyOf(answer));
     });
   }
 
@@ -66,7 +67,8 @@ export class GrpcConnection {
 
   private lose(done: Done): void {
     this.lost++;
-    setTimeout(() => done(OUTCOME_ERROR), RETRY_MS);
+    const reply = noAnswer(this.problem);
+    setTimeout(() => done(OUTCOME_ERROR, reply), RETRY_MS);
   }
 
   private open(): ClientHttp2Session {
@@ -94,24 +96,47 @@ export class GrpcConnection {
   }
 }
 
-/** Tells the status of one call; null: it ended without. */
-class Call {
-  private code: number | null = null;
+interface Answer {
+  readonly code: number;
+  readonly message: string;
+}
 
-  constructor(stream: ClientHttp2Stream, ended: (code: number | null) => void) {
+const SUCCESS: Reply = { status: 'gRPC OK', message: '' };
+
+function replyOf({ code, message }: Answer): Reply {
+  return { status: `gRPC ${status[code] ?? code}`, message };
+}
+
+/** Tells the answer of one call; null: it ended without. */
+class Call {
+  private answer: Answer | null = null;
+
+  constructor(stream: ClientHttp2Stream, ended: (answer: Answer | null) => void) {
     stream.on('response', (headers) => this.read(headers));
     stream.on('trailers', (headers) => this.read(headers));
-    // The connection tells of it.
+    // The connection reports it.
     stream.on('error', () => {});
-    stream.on('close', () => ended(this.code));
+    stream.on('close', () => ended(this.answer));
     stream.resume();
   }
 
   private read(headers: IncomingHttpHeaders): void {
     const code = headers['grpc-status'];
-    if (code !== undefined) this.code = Number(code);
-    // Answered by something on the way that does not speak gRPC.
-    else if ((headers[constants.HTTP2_HEADER_STATUS] ?? 200) !== 200) this.code = status.UNKNOWN;
+    const http = headers[constants.HTTP2_HEADER_STATUS] ?? 200;
+    if (code !== undefined) this.answer = { code: Number(code), message: messageOf(headers) };
+    // Answered by something in between that does not speak gRPC.
+    else if (http !== 200)
+      this.answer = { code: status.UNKNOWN, message: `HTTP ${http}, without a gRPC status` };
+  }
+}
+
+/** Written with percent signs, as the protocol wants it. */
+function messageOf(headers: IncomingHttpHeaders): string {
+  const text = String(headers['grpc-message'] ?? '');
+  try {
+    return plainLine(decodeURIComponent(text));
+  } catch {
+    return plainLine(text);
   }
 }
 

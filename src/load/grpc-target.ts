@@ -1,9 +1,10 @@
 import type { OutgoingHttpHeaders } from 'node:http2';
-import { stream } from '../../random/streams.js';
+import { stream } from '../base/random/streams.js';
 import { describeGrpcServer, encodeInfer, INFER_PATH } from './grpc-api.js';
 import { GrpcConnection } from './grpc-connection.js';
+import { payloadTensors } from './payload-tensors.js';
 import type { Done, LoadTarget, TargetOptions } from './target.js';
-import { RequestTemplate } from './template.js';
+import { type RequestMaker, RequestTemplate, TemplateCycle } from './template.js';
 import { type InputTensor, TensorMaker } from './tensors.js';
 
 /** One carries any number of requests at a time, and writes those of the same instant together. */
@@ -20,11 +21,17 @@ export async function openGrpcTarget(url: URL, options: TargetOptions): Promise<
   const maker = new TensorMaker(stream(options.seed, 'load-tensors'));
   const tails = new Map<string, Buffer>();
   const templates = options.models.map((model, i) => {
-    const tensors = maker.inputs(model, inputs[i]);
-    const key = tensors.map(({ datatype, data }) => `${datatype} ${data.length}`).join();
-    const tail = tails.get(key) ?? encodeInfer({ raw_input_contents: tensors.map(({ data }) => data) });
-    tails.set(key, tail);
-    return new RequestTemplate((sloMs) => headOf(model, sloMs, tensors, tail.length), tail);
+    const template = (tensors: readonly InputTensor[], shared: Map<string, Buffer>) => {
+      const key = tensors.map(({ datatype, data }) => `${datatype} ${data.length}`).join();
+      const tail = shared.get(key) ?? encodeInfer({ raw_input_contents: tensors.map(({ data }) => data) });
+      shared.set(key, tail);
+      return new RequestTemplate((sloMs) => headOf(model, sloMs, tensors, tail.length), tail);
+    };
+    const payloads = options.payloads?.(model) ?? [];
+    if (payloads.length === 0) return template(maker.inputs(model, inputs[i]), tails);
+    return new TemplateCycle(
+      payloads.map((file) => template(payloadTensors(file, model, inputs[i]), new Map())),
+    );
   });
   return new GrpcTarget(`${url.protocol}//${url.host}`, openConnections(url, options), templates);
 }
@@ -37,7 +44,7 @@ class GrpcTarget implements LoadTarget {
   constructor(
     readonly name: string,
     private readonly connections: readonly GrpcConnection[],
-    private readonly templates: readonly RequestTemplate[],
+    private readonly templates: readonly RequestMaker[],
   ) {}
 
   get lost(): number {

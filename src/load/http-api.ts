@@ -1,13 +1,13 @@
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
-import { EscapementError } from '../../core/errors.js';
+import { EscapementError } from '../base/errors.js';
 import type { TargetOptions } from './target.js';
 import type { InputDescription } from './tensors.js';
 
 const TIMEOUT_MS = 10_000;
 
 /** What a server tells of itself before the run. */
-export interface ServerDescription {
+interface ServerDescription {
   /** It takes tensors as bytes behind the JSON. */
   readonly binary: boolean;
   /** By model of the run. */
@@ -40,16 +40,27 @@ async function inputsOf(api: HttpApi, model: string): Promise<InputDescription[]
   if (status === 404 || status === 400) throw unknownModel(model, await api.modelNames());
   const { inputs } = parse(api.base, path, status, body) as { inputs?: unknown };
   if (Array.isArray(inputs) && inputs.every(isInput)) return inputs;
-  throw unusable(api.base, `does not tell the inputs of model ${model} at ${path}`);
+  throw unusable(api.base, `does not describe the inputs of model ${model} at ${path}`);
 }
 
 /** The error for a model that a server lacks. `known`: null where the server does not list its models. */
 export function unknownModel(model: string, known: readonly string[] | null): EscapementError {
-  const has = known === null ? 'and does not say what it has' : `it has ${known.join(', ') || 'none'}`;
+  const has = known === null ? 'and does not list its models' : `it has ${known.join(', ') || 'none'}`;
   return new EscapementError(
     'E_UNKNOWN_MODEL',
-    `the server has no model ${model}; ${has}: give the experiment's models the server's names`,
+    `the server has no model ${model}; ${has}: use the server's names for the models of the experiment`,
   );
+}
+
+/** The error for a server that wants a token, or another one. `reply`: how it said so. */
+export function refusedToken(
+  server: string,
+  token: string | undefined,
+  reply: number | string,
+): EscapementError {
+  const what = token === undefined ? 'requires a token' : 'rejects the token';
+  const hint = token === undefined ? 'pass a file with it' : 'pass a file with the right one';
+  return new EscapementError('E_SERVER', `${server} ${what} (status ${reply}): ${hint} to --token-file`);
 }
 
 function unusable(base: URL, what: string): EscapementError {
@@ -64,11 +75,13 @@ interface Reply {
 class HttpApi {
   private readonly agent: PlainAgent;
   private readonly headers: Record<string, string>;
+  private readonly token: string | undefined;
 
   constructor(
     readonly base: URL,
     { token, ca, insecure }: TargetOptions,
   ) {
+    this.token = token;
     const tls = { ...(ca === undefined ? {} : { ca }), rejectUnauthorized: insecure !== true };
     this.agent =
       base.protocol === 'https:'
@@ -85,7 +98,11 @@ class HttpApi {
         new URL(path, this.base),
         { method, agent: this.agent, headers: this.headers, timeout: TIMEOUT_MS },
         (response) =>
-          readBody(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), failed),
+          readBody(response).then((body) => {
+            const status = response.statusCode ?? 0;
+            if (status === 401 || status === 403) reject(refusedToken(this.base.origin, this.token, status));
+            else resolve({ status, body });
+          }, failed),
       );
       request.on('timeout', () =>
         request.destroy(new Error(`no answer to ${path} in ${TIMEOUT_MS / 1000} s`)),
@@ -125,9 +142,9 @@ function parse(base: URL, path: string, status: number, body: string): object {
     const value = status === 200 ? JSON.parse(body) : null;
     if (typeof value === 'object' && value !== null) return value;
   } catch {
-    // Told below, as any other answer that makes no sense.
+    // Reported below, like any other invalid answer.
   }
-  throw unusable(base, `is no server of the Open Inference Protocol: ${path} has status ${status}`);
+  throw unusable(base, `is not an Open Inference Protocol server: ${path} has status ${status}`);
 }
 
 function reasonOf(error: Error): string {

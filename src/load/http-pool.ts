@@ -1,5 +1,6 @@
-import { OUTCOME_ERROR } from '../../core/request.js';
+import { OUTCOME_ERROR } from '../core/request.js';
 import { type Address, HttpConnection } from './http-connection.js';
+import { noAnswer } from './reply.js';
 import type { Done } from './target.js';
 import type { Message } from './template.js';
 
@@ -84,7 +85,7 @@ export class HttpPool {
   private lose(done: Done, reason: string): void {
     this.lost++;
     this.problem = reason;
-    done(OUTCOME_ERROR);
+    done(OUTCOME_ERROR, noAnswer(reason));
   }
 
   private take(): HttpConnection | null {
@@ -116,7 +117,7 @@ export class HttpPool {
   private takeWaiting(): Waiting | null {
     if (this.next === this.waiting.length) return null;
     const waiting = this.waiting[this.next++];
-    // Half of it was taken: moving the rest costs less than the taking did.
+    // Half of it was taken: moving the rest costs less than taking it did.
     if (this.next * 2 >= this.waiting.length) {
       this.waiting.splice(0, this.next);
       this.next = 0;

@@ -1,6 +1,9 @@
 /** Longest head, chunk-size line or trailer that a sane server sends. */
 const LONGEST_LINE_BYTES = 65_536;
 
+/** So much is kept of a body that says what went wrong. */
+const MOST_BODY_CHARS = 4096;
+
 const HEAD = 0;
 const BODY = 1;
 /** The body ends with the connection. */
@@ -11,8 +14,8 @@ const CHUNK_DATA = 4;
 const TRAILER = 5;
 
 /**
- * Reads one HTTP/1.1 response after the other from a connection (RFC 9112) and forgets the bodies. Bytes come in
- * whatever pieces the network made of them.
+ * Reads one HTTP/1.1 response after the other from a connection (RFC 9112) and drops the bodies, except the beginning of
+ * those of failures. Bytes come in pieces of any size.
  */
 export class ResponseReader {
   /** Of the response that was read last. */
@@ -21,10 +24,17 @@ export class ResponseReader {
   closes = false;
 
   private state = HEAD;
+  /** Byte for byte. */
+  private kept = '';
   /** Of the body or chunk. */
   private bytesLeft = 0;
-  /** Begin of a head or line whose end has not come yet. */
+  /** Beginning of a head or line whose end has not come yet. */
   private partial = '';
+
+  /** Beginning of the body of the response that was read last; empty if it was a success. */
+  get failure(): string {
+    return Buffer.from(this.kept, 'latin1').toString('utf8');
+  }
 
   /** Takes the next bytes; true: a response is complete. Throws on what is not HTTP. */
   push(chunk: Buffer): boolean {
@@ -34,16 +44,18 @@ export class ResponseReader {
         at = this.readHead(chunk, at);
       } else if (this.state === BODY || this.state === CHUNK_DATA) {
         const taken = Math.min(this.bytesLeft, chunk.length - at);
+        this.keep(chunk, at, at + taken);
         this.bytesLeft -= taken;
         at += taken;
         if (this.bytesLeft === 0) this.state = this.state === CHUNK_DATA ? CHUNK_SIZE : HEAD;
       } else if (this.state === BODY_TO_END) {
+        this.keep(chunk, at, chunk.length);
         return false;
       } else {
         at = this.readLine(chunk, at);
       }
       if (this.state === HEAD && this.partial === '' && this.status >= 200) {
-        // One request at a time: nobody asked for more.
+        // One request at a time, so one response.
         if (at < chunk.length) throw new Error('the server sent more than one response to a request');
         return true;
       }
@@ -56,6 +68,11 @@ export class ResponseReader {
     return this.state === BODY_TO_END;
   }
 
+  private keep(chunk: Buffer, begin: number, end: number): void {
+    if (this.status === 200 || this.kept.length >= MOST_BODY_CHARS) return;
+    this.kept += chunk.toString('latin1', begin, Math.min(end, begin + MOST_BODY_CHARS));
+  }
+
   private readHead(chunk: Buffer, begin: number): number {
     const { text, at } = this.upTo('\r\n\r\n', chunk, begin);
     if (text !== null) this.takeHead(text);
@@ -66,6 +83,7 @@ export class ResponseReader {
     const status = /^HTTP\/1\.([01]) (\d{3})/.exec(head);
     if (status === null) throw new Error('the server does not speak HTTP/1.1');
     this.status = Number(status[2]);
+    this.kept = '';
     const connection = /\r\nconnection:([^\r]*)/i.exec(head)?.[1] ?? '';
     this.closes = status[1] === '1' ? /close/i.test(connection) : !/keep-alive/i.test(connection);
     const length = /\r\ncontent-length:[ \t]*(\d+)/i.exec(head);
@@ -105,7 +123,7 @@ export class ResponseReader {
     const joined = this.partial + chunk.toString('latin1', begin);
     const found = joined.indexOf(mark);
     if (found < 0) {
-      if (joined.length > LONGEST_LINE_BYTES) throw new Error('the server sent a head without end');
+      if (joined.length > LONGEST_LINE_BYTES) throw new Error('the server sent an endless header');
       this.partial = joined;
       return { text: null, at: chunk.length };
     }

@@ -1,19 +1,21 @@
-import { EscapementError } from '../../core/errors.js';
-import { stream } from '../../random/streams.js';
+import { EscapementError } from '../base/errors.js';
+import { stream } from '../base/random/streams.js';
+import { jsonOfBytes } from '../live/frontend/json-text.js';
 import { describeHttpServer } from './http-api.js';
 import type { Address } from './http-connection.js';
 import { HttpPool } from './http-pool.js';
+import { payloadTensors } from './payload-tensors.js';
 import type { Done, LoadTarget, TargetOptions } from './target.js';
-import { RequestTemplate } from './template.js';
-import { type InputTensor, jsonElements, TensorMaker } from './tensors.js';
+import { type RequestMaker, RequestTemplate, TemplateCycle } from './template.js';
+import { type InputTensor, TensorMaker } from './tensors.js';
 
 /** Each carries one request at a time. */
-export const DEFAULT_CONNECTIONS = 256;
+const DEFAULT_CONNECTIONS = 256;
 
 /**
- * A server of the Open Inference Protocol over HTTP/1.1: `http://HOST:PORT`, or `https:`. Tensors go as bytes where
- * the server takes them so, else as JSON. Throws `E_SERVER` where the server cannot be used and `E_UNKNOWN_MODEL`
- * where it lacks a model.
+ * A server of the Open Inference Protocol over HTTP/1.1: `http://HOST:PORT`, or `https:`. Tensors are sent as
+ * bytes if the server accepts that, else as JSON. Throws `E_SERVER` if the server cannot be used and `E_UNKNOWN_MODEL`
+ * if it lacks a model.
  */
 export async function openHttpTarget(url: URL, options: TargetOptions): Promise<LoadTarget> {
   const base = new URL(url.pathname.endsWith('/') ? url.href : `${url.href}/`);
@@ -21,10 +23,15 @@ export async function openHttpTarget(url: URL, options: TargetOptions): Promise<
   const maker = new TensorMaker(stream(options.seed, 'load-tensors'));
   const tails = new Map<string, Buffer>();
   const templates = options.models.map((model, i) => {
-    const tensors = maker.inputs(model, inputs[i]);
     const path = new URL(`v2/models/${encodeURIComponent(model)}/infer`, base).pathname;
     const head = headText(base, path, options.token);
-    return binary ? binaryTemplate(head, tensors, tails) : jsonTemplate(head, model, tensors, tails);
+    const template = (tensors: readonly InputTensor[], shared: Map<string, Buffer>) =>
+      binary ? binaryTemplate(head, tensors, shared) : jsonTemplate(head, model, tensors, shared);
+    const payloads = options.payloads?.(model) ?? [];
+    if (payloads.length === 0) return template(maker.inputs(model, inputs[i]), tails);
+    return new TemplateCycle(
+      payloads.map((file) => template(payloadTensors(file, model, inputs[i]), new Map())),
+    );
   });
   return new HttpTarget(
     base.origin,
@@ -36,7 +43,7 @@ export async function openHttpTarget(url: URL, options: TargetOptions): Promise<
 class HttpTarget implements LoadTarget {
   constructor(
     readonly name: string,
-    private readonly templates: readonly RequestTemplate[],
+    private readonly templates: readonly RequestMaker[],
     private readonly pool: HttpPool,
   ) {}
 
@@ -106,14 +113,14 @@ function jsonTemplate(
 ): RequestTemplate {
   const key = JSON.stringify(tensors.map(({ name, datatype, shape }) => [name, datatype, shape]));
   const tail = shared(tails, key, () => {
-    const inputs = tensors.map((tensor) => {
-      const { name, datatype, shape } = tensor;
-      const data = jsonElements(tensor);
-      if (data !== null) return { name, datatype, shape, data };
-      const what = `model ${model}: input ${name} is of type FP16, which has no JSON form, and the server takes no other`;
-      throw new EscapementError('E_SERVER', `${what}: load it over gRPC`);
+    const inputs = tensors.map(({ name, datatype, shape, data }) => {
+      if (datatype === 'FP16') {
+        const what = `model ${model}: input ${name} is of type FP16, which JSON cannot represent, and the server accepts only JSON`;
+        throw new EscapementError('E_SERVER', `${what}: use gRPC`);
+      }
+      return `${JSON.stringify({ name, datatype, shape }).slice(0, -1)},"data":[${jsonOfBytes(datatype, data)}]}`;
     });
-    return Buffer.from(`"inputs":${JSON.stringify(inputs)}}`);
+    return Buffer.from(`"inputs":[${inputs.join(',')}]}`);
   });
   return new RequestTemplate((sloMs) => {
     const json = `{"parameters":${JSON.stringify({ slo_ms: sloMs })},`;

@@ -1,4 +1,4 @@
-import { EscapementError } from '../../core/errors.js';
+import { EscapementError } from '../base/errors.js';
 import { openGrpcTarget } from './grpc-target.js';
 import { openHttpTarget } from './http-target.js';
 import type { LoadTarget, TargetOptions } from './target.js';
@@ -12,8 +12,8 @@ const OPENERS: Readonly<Record<string, (url: URL, options: TargetOptions) => Pro
 };
 
 /**
- * Connects with an inference server. Throws `E_USAGE` for an address that is none, and what the protocol's own
- * function throws.
+ * Connects to an inference server. Throws `E_USAGE` for an invalid address, and what the protocol's own function
+ * throws.
  */
 export async function openTarget(address: string, options: TargetOptions): Promise<LoadTarget> {
   const url = URL.canParse(address) ? new URL(address) : null;

@@ -1,5 +1,7 @@
-import type { ArrivalSource } from '../../core/arrivals.js';
-import type { RunObserver } from '../../core/observer.js';
+import { Clock } from '../base/clock/clock.js';
+import { NS_PER_S } from '../base/units.js';
+import type { ArrivalSource } from '../core/arrivals.js';
+import type { RunObserver } from '../core/observer.js';
 import {
   OUTCOME_ERROR,
   OUTCOME_LATE,
@@ -7,34 +9,51 @@ import {
   type Outcome,
   REQUEST_FREE,
   RequestTable,
-} from '../../core/request.js';
-import { NS_PER_S } from '../../core/units.js';
-import { Histogram } from '../../metrics/histogram.js';
-import { PreciseTimer } from '../alarm/precise-timer.js';
-import { Clock } from '../clock.js';
+} from '../core/request.js';
+import { PreciseTimer } from '../live/alarm/precise-timer.js';
+import { Histogram } from '../record/histogram.js';
+import type { AnswerCount } from '../record/results.js';
+import { AnswerCounts } from './answer-counts.js';
+import { noAnswer, type Reply } from './reply.js';
 import type { LoadTarget } from './target.js';
 
 /** Requests that may be outstanding; one more is answered `error` at once. */
 const DEFAULT_MOST_OUTSTANDING = 100_000;
-/** Without an answer for so long, beyond the longest objective, what is outstanding is given up. */
+/** Without an answer for so long, beyond the longest SLO, what is outstanding is given up. */
 const DEFAULT_PATIENCE_NS = 30 * NS_PER_S;
 /** Requests sent between two turns of the event loop, when they are late: answers must get in. */
 const BURST = 64;
 const LOOK_MS = 250;
-/** A client does not know which GPUs hold a model; 0 would count every request as a cold start. */
-const UNKNOWN_COPIES = 1;
+/** A client does not know which GPUs hold a model. */
+const UNKNOWN_COPIES = -1;
+
+const NOT_SENT = noAnswer('it was not sent because too many were unanswered');
+const GIVEN_UP = noAnswer('no answers came for too long');
 
 export interface PlayOptions {
   readonly source: ArrivalSource;
   readonly target: LoadTarget;
-  /** Told of every answer; arrival times are those intended by the source. */
+  /** Called for every answer; arrival times are those intended by the source. */
   readonly observer?: RunObserver;
   /** Its zero is the start of the run; by default that is now. */
   readonly clock?: Clock;
   readonly mostOutstanding?: number;
   readonly patienceNs?: number;
+  /** Answers to requests that were meant to come before this are not counted by status. */
+  readonly warmupNs?: number;
   /** Called a few times a second with the time since the start. */
-  readonly onProgress?: (nowNs: number) => void;
+  readonly onProgress?: (nowNs: number, sofar: PlayCounts) => void;
+}
+
+/** How far a run is, all of it. */
+export interface PlayCounts {
+  readonly sent: number;
+  /** Of these, without an answer yet. */
+  readonly inFlight: number;
+  readonly ok: number;
+  readonly late: number;
+  /** Neither of the two. */
+  readonly failed: number;
 }
 
 /** What a run tells of the load generator itself. */
@@ -47,12 +66,14 @@ export interface PlayReport {
   readonly refused: number;
   /** Requests that were given up. */
   readonly givenUp: number;
+  /** The server's answers by status; empty within a process. */
+  readonly answers: readonly AnswerCount[];
 }
 
 /**
  * Plays a workload against a target in real time, from now on, until every request is answered. Requests are sent
- * when the source says, whatever happened to those before (open loop), and the source hears of each answer, so that
- * closed-loop clients go on. Latency counts from the time that was intended. Rejects with what the source or the
+ * when the source says, whatever happened to those before (open loop), and the source is notified of each answer, so that
+ * closed-loop clients go on. Latency counts from the intended time. Rejects with what the source or the
  * observer throws.
  */
 export function play(options: PlayOptions): Promise<PlayReport> {
@@ -70,6 +91,9 @@ class Player {
   private count = 0;
   private refused = 0;
   private givenUp = 0;
+  private ok = 0;
+  private late = 0;
+  private readonly answers = new AnswerCounts();
   /** When a request was sent or answered last. */
   private movedNs = 0;
   private longestSloNs = 0;
@@ -128,26 +152,30 @@ class Player {
     source.advance();
     if (this.requests.size > this.mostOutstanding) {
       this.refused++;
-      this.answer(slot, OUTCOME_ERROR);
+      this.answer(slot, OUTCOME_ERROR, NOT_SENT);
       return;
     }
     const id = this.requests.id[slot];
-    target.send(model, sloNs, user, timeNs, (outcome) => {
+    target.send(model, sloNs, user, timeNs, (outcome, reply) => {
       // One that was given up may be answered yet, when its slot holds another.
       if (this.requests.id[slot] !== id || this.requests.state[slot] === REQUEST_FREE) return;
       this.attempt(() => {
-        this.answer(slot, outcome);
+        this.answer(slot, outcome, reply);
         this.proceed();
       });
     });
   }
 
-  private answer(slot: number, outcome: Outcome): void {
+  private answer(slot: number, outcome: Outcome, reply?: Reply): void {
     const { source, observer } = this.options;
     const { requests } = this;
     const nowNs = this.clock.nowNs();
     const late = outcome === OUTCOME_OK && nowNs > requests.arrivalNs[slot] + requests.sloNs[slot];
     this.movedNs = nowNs;
+    if (late) this.late++;
+    else if (outcome === OUTCOME_OK) this.ok++;
+    const counts = requests.arrivalNs[slot] >= (this.options.warmupNs ?? 0);
+    if (reply !== undefined && counts) this.answers.add(reply);
     observer?.answered(requests, slot, late ? OUTCOME_LATE : outcome, nowNs, UNKNOWN_COPIES, null);
     requests.release(slot);
     source.answered?.(requests.user[slot], nowNs);
@@ -177,22 +205,28 @@ class Player {
 
   private lookAround(): void {
     const nowNs = this.clock.nowNs();
-    this.options.onProgress?.(nowNs);
+    this.options.onProgress?.(nowNs, this.counts());
     const waits = this.requests.size > 0 && nowNs > this.movedNs + this.patienceNs + this.longestSloNs;
     if (!waits || this.refilling) return;
     const { state } = this.requests;
     for (let slot = 0; slot < state.length; slot++) {
       if (state[slot] === REQUEST_FREE) continue;
       this.givenUp++;
-      this.answer(slot, OUTCOME_ERROR);
+      this.answer(slot, OUTCOME_ERROR, GIVEN_UP);
     }
     this.proceed();
+  }
+
+  private counts(): PlayCounts {
+    const { count, ok, late } = this;
+    const inFlight = this.requests.size;
+    return { sent: count, inFlight, ok, late, failed: count - inFlight - ok - late };
   }
 
   private end(): void {
     const { count, lateness, refused, givenUp } = this;
     this.stop();
-    this.resolve({ requests: count, lateness, refused, givenUp });
+    this.resolve({ requests: count, lateness, refused, givenUp, answers: this.answers.list() });
   }
 
   private fail(error: unknown): void {

@@ -1,6 +1,6 @@
-import { OUTCOME_LATE, OUTCOME_OK } from '../../core/request.js';
-import { stream } from '../../random/streams.js';
-import type { InferenceService } from '../service.js';
+import { stream } from '../base/random/streams.js';
+import { OUTCOME_LATE, OUTCOME_OK } from '../core/request.js';
+import type { InferenceService } from '../live/service.js';
 import { unknownModel } from './http-api.js';
 import type { Done, LoadTarget, TargetOptions } from './target.js';
 import { TensorMaker } from './tensors.js';
@@ -43,6 +43,6 @@ class ServiceTarget implements LoadTarget {
     });
   }
 
-  /** A service in this process is closed by whoever opened it. */
+  /** A service in this process is closed by its owner. */
   close(): void {}
 }

@@ -1,10 +1,12 @@
-import type { Outcome } from '../../core/request.js';
+import type { Outcome } from '../core/request.js';
+import type { Payloads } from './payloads.js';
+import type { Reply } from './reply.js';
 
 /**
- * Told once how a request ended, never from within `send`. OUTCOME_OK means that it was executed: whether that was
- * in time is decided by the clock of whoever sent it.
+ * Called once with how a request ended, never from within `send`. OUTCOME_OK means that it was executed: whether in time
+ * is decided by the sender's clock. `reply`: how the server said so; absent within a process.
  */
-export type Done = (outcome: Outcome) => void;
+export type Done = (outcome: Outcome, reply?: Reply) => void;
 
 /** What a load generator sends requests to. Models are those it was opened with, by their index. */
 export interface LoadTarget {
@@ -15,7 +17,7 @@ export interface LoadTarget {
   readonly problem: string;
   /** Requests that had to wait for a free connection before they were sent. */
   readonly waited: number;
-  /** Sends one request of `user` with its objective; `arrivalNs` is when that should have been, on the player's clock. */
+  /** Sends one request of `user` with its SLO; `arrivalNs` is when that should have been, on the player's clock. */
   send(model: number, sloNs: number, user: number, arrivalNs: number, done: Done): void;
   /** Closes every connection; what is outstanding is not answered any more. */
   close(): void;
@@ -24,6 +26,8 @@ export interface LoadTarget {
 export interface TargetOptions {
   /** Models of the run; each must be one of the server's. */
   readonly models: readonly string[];
+  /** Real inputs, cycled for each model; absent: random tensors. */
+  readonly payloads?: Payloads;
   /** Of the random tensors. */
   readonly seed: number | string;
   /** Most connections that are open at the same time; absent: as many as suit the protocol. */

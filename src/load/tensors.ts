@@ -1,6 +1,6 @@
-import { EscapementError } from '../../core/errors.js';
-import type { Random } from '../../random/streams.js';
-import { DATATYPES, type Datatype } from '../model.js';
+import { EscapementError } from '../base/errors.js';
+import type { Random } from '../base/random/streams.js';
+import { DATATYPES, type Datatype } from '../live/model.js';
 
 /** An input of a model as a server describes it; dimensions of −1 are the caller's choice. */
 export interface InputDescription {
@@ -20,8 +20,8 @@ export interface InputTensor {
 
 /**
  * Makes inputs once for all requests: uniform values in [0, 1) for floating point, zeros for the rest, because a
- * random integer might be no valid index. Equal tensors are made once, so that many models cost no more memory
- * than one.
+ * random integer might not be a valid index. Equal tensors are made once, so that many models use no more memory than
+ * one.
  */
 export class TensorMaker {
   private readonly made = new Map<string, Buffer<ArrayBuffer>>();
@@ -35,7 +35,7 @@ export class TensorMaker {
         const known = Object.keys(DATATYPES).join(', ');
         throw new EscapementError(
           'E_UNKNOWN_MODEL',
-          `model ${model}: input ${name} is of type ${datatype}, and only ${known} can be made up: use another model`,
+          `model ${model}: input ${name} is of type ${datatype}, and only ${known} can be generated: use another model`,
         );
       }
       const shape = described.map((size) => (size < 0 ? 1 : size));
@@ -52,15 +52,6 @@ export class TensorMaker {
     this.made.set(key, data);
     return data;
   }
-}
-
-/** The elements as JSON writes them. FP16 has no JSON form: null. */
-export function jsonElements({ datatype, data }: InputTensor): (number | boolean)[] | null {
-  if (datatype === 'FP16') return null;
-  const count = data.length / DATATYPES[datatype].bytes;
-  if (datatype === 'FP32') return Array.from({ length: count }, (_, i) => data.readFloatLE(i * 4));
-  if (datatype === 'FP64') return Array.from({ length: count }, (_, i) => data.readDoubleLE(i * 8));
-  return new Array(count).fill(datatype === 'BOOL' ? false : 0);
 }
 
 function isDatatype(name: string): name is Datatype {

@@ -12,6 +12,8 @@ export interface PolicyOption {
   /** In ns for durations. Absent: derived, as the description says. */
   readonly default?: number | typeof AUTO;
   readonly min: number;
+  /** Largest value, for numbers and integers. Absent: there is no limit. */
+  readonly max?: number;
   /** What the value `auto` means; absent: there is no such value. */
   readonly auto?: string;
   readonly describe: string;
@@ -24,4 +26,13 @@ export interface PolicyEntry {
   readonly options: Readonly<Record<string, PolicyOption>>;
   /** `options` holds a value for each option that has a default or was given. */
   create(context: PolicyContext, options: PolicyOptions): Policy;
+}
+
+/** Policies from outside the package. */
+export interface Plugin {
+  /** The module, as it was named; `library`: its policies were passed to a function. */
+  readonly file: string;
+  /** SHA-256 of the module, 16 hex digits: what it imports is not part of it. */
+  readonly digest: string;
+  readonly policies: readonly PolicyEntry[];
 }

@@ -1,6 +1,6 @@
+import { OutputFile } from '../base/files/output-file.js';
 import { ABORT, type Action, type ActionKind, INFER, LOAD, STATUS_OK, UNLOAD } from '../core/action.js';
 import type { RunObserver } from '../core/observer.js';
-import { OutputFile } from '../files/output-file.js';
 import { headerOf, type LogColumn } from './log-columns.js';
 
 /**
@@ -27,7 +27,11 @@ export const ACTION_COLUMNS: readonly LogColumn[] = [
   { name: 'worker_exec_duration', describe: 'measured duration; 0 unless status is 0' },
   { name: 'expected_exec_complete', describe: 'expected end, since sent' },
   { name: 'worker_exec_complete', describe: 'measured end, since sent; 0 unless status is 0' },
-  { name: 'worker_gpu_clock', describe: 'GPU clock relative to nominal of an INFER; 0 unless status is 0' },
+  {
+    name: 'worker_gpu_clock',
+    describe:
+      'GPU clock relative to nominal of an INFER, 1 live, where it is not measured; 0 unless status is 0',
+  },
   { name: 'controller_action_duration', describe: 'from sending the action to handling its result' },
   { name: 'requests_queued', describe: 'requests that waited for the model when the result was handled' },
   { name: 'copies_loaded', describe: 'GPUs that held the model when the result was handled' },
@@ -41,14 +45,14 @@ export const ACTION_COLUMNS: readonly LogColumn[] = [
 ];
 
 /** `action_type` by kind: the numbers of Clockwork's load, infer and evict actions; it knows no ABORT. */
-export const TYPE_OF_KIND: Readonly<Record<ActionKind, number>> = {
+const TYPE_OF_KIND: Readonly<Record<ActionKind, number>> = {
   [LOAD]: 1,
   [INFER]: 2,
   [UNLOAD]: 3,
   [ABORT]: 4,
 };
 
-export interface ActionLogOptions {
+interface ActionLogOptions {
   readonly gpus: number;
   /** GPUs are dealt to this many worker machines in blocks. */
   readonly workers: number;

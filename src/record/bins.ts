@@ -1,4 +1,4 @@
-import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_S } from '../core/units.js';
+import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_S } from '../base/units.js';
 
 /** Most points of a time series: what a chart of ordinary width can show. */
 export const MAX_BINS = 240;

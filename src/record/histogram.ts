@@ -1,11 +1,11 @@
-import { invariant } from '../core/invariant.js';
+import { invariant } from '../base/invariant.js';
 
 /** Buckets per power of two. */
 const SUB_BUCKETS = 1024;
 const SUB_BUCKET_BITS = 10;
 /** Values up to 2^53 ns, the end of exact time. */
 const OCTAVES = 54;
-/** Exponent field of the double 1.0, shifted to stand above the sub-bucket bits. */
+/** Exponent field of the double 1.0, shifted above the sub-bucket bits. */
 const INDEX_OF_ONE = 1023 * SUB_BUCKETS;
 
 /**
@@ -65,20 +65,27 @@ export class Histogram {
     return this.percentiles([percent])[0];
   }
 
-  /** Several percentiles in one pass; `percents` must ascend. */
-  percentiles(percents: readonly number[]): number[] {
+  /**
+   * Several percentiles in one pass; `percents` must ascend. With `outOf`, at least `count`, percentiles of as many
+   * values, of which those that were not recorded are infinite.
+   */
+  percentiles(percents: readonly number[], outOf = this.count): number[] {
     const values: number[] = [];
     let seen = 0;
     let bucket = -1;
     for (const percent of percents) {
-      const rank = nearestRank(percent, this.count);
+      const rank = nearestRank(percent, outOf);
+      if (rank > this.count && outOf > 0) {
+        values.push(Number.POSITIVE_INFINITY);
+        continue;
+      }
       while (seen < rank) seen += this.buckets[++bucket];
       values.push(this.valueAt(rank, bucket));
     }
     return values;
   }
 
-  /** The first and the last value are known exactly; others stand in the middle of their bucket. */
+  /** The first and the last value are known exactly; others count as the middle of their bucket. */
   private valueAt(rank: number, bucket: number): number {
     if (this.count === 0) return Number.NaN;
     if (rank === 1) return this.min;

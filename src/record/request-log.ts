@@ -1,3 +1,4 @@
+import { OutputFile } from '../base/files/output-file.js';
 import type { Action } from '../core/action.js';
 import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
@@ -10,13 +11,14 @@ import {
   type Outcome,
   type RequestTable,
 } from '../core/request.js';
-import { OutputFile } from '../files/output-file.js';
+import type { CauseFinder } from './cause-finder.js';
+import { CAUSES } from './causes.js';
 import { headerOf, type LogColumn } from './log-columns.js';
 
 /**
- * Columns of the request log: those of Clockwork's controller telemetry, in its order, so that its
- * analysis scripts read our logs, then the INFER. One differs: Clockwork's `is_coldstart` also asks that the model was
- * loaded by the time of the answer; ours is the summary's `coldStarts`.
+ * Columns of the request log: those of Clockwork's controller telemetry, in its order, so that its analysis scripts read
+ * our logs, then the INFER and the cause. One differs: Clockwork's `is_coldstart` also asks that the model was loaded by
+ * the time of the answer; ours is the summary's `coldStarts`.
  */
 export const REQUEST_COLUMNS: readonly LogColumn[] = [
   { name: 't', describe: 'when it was answered, ns since the start of the run' },
@@ -24,21 +26,34 @@ export const REQUEST_COLUMNS: readonly LogColumn[] = [
   { name: 'result', describe: '0 executed, 1 error, 4 timeout, 7 rejected' },
   { name: 'user_id', describe: 'function, client or row group that sent it' },
   { name: 'model_id', describe: 'index of the model among the models of the run' },
-  { name: 'slo_factor', describe: 'objective divided by the execution time of the model at batch size 1' },
+  { name: 'slo_factor', describe: 'SLO divided by the execution time of the model at batch size 1' },
   { name: 'latency', describe: 'ns from arrival to answer' },
-  { name: 'deadline', describe: 'objective: ns from arrival to deadline' },
+  { name: 'deadline', describe: 'SLO: ns from arrival to deadline' },
   { name: 'deadline_met', describe: '1 if executed and answered by the deadline, else 0' },
-  { name: 'arrival_count', describe: 'GPUs that held the model when the request arrived' },
-  { name: 'departure_count', describe: 'GPUs that held the model when it was answered' },
-  { name: 'is_coldstart', describe: '1 if no GPU held the model when the request arrived, else 0' },
-  { name: 'action_id', describe: 'action of the INFER that it was answered with; -1 if there was none' },
+  {
+    name: 'arrival_count',
+    describe: 'GPUs that held the model when the request arrived; -1 where a client wrote the log',
+  },
+  {
+    name: 'departure_count',
+    describe: 'GPUs that held the model when it was answered; -1 where a client wrote the log',
+  },
+  {
+    name: 'is_coldstart',
+    describe: '1 if no GPU held the model when the request arrived, else 0; -1 where a client wrote the log',
+  },
+  { name: 'action_id', describe: 'action of the last INFER that it was in; -1 if there was none' },
+  {
+    name: 'cause',
+    describe: `why it was not answered in time: ${CAUSES.map((cause, i) => `${i} ${cause}`).join(', ')}; -1 if it was, and where a client wrote the log`,
+  },
 ];
 
 /**
  * `result` by outcome: Clockwork's numbers for success, error, timeout and "skipped by the
  * controller". A late answer is a success that did not meet its deadline.
  */
-export const RESULT_OF_OUTCOME: Readonly<Record<Outcome, number>> = {
+const RESULT_OF_OUTCOME: Readonly<Record<Outcome, number>> = {
   [OUTCOME_OK]: 0,
   [OUTCOME_LATE]: 0,
   [OUTCOME_TIMEOUT]: 4,
@@ -51,7 +66,12 @@ export class RequestLog implements RunObserver {
   private readonly file: OutputFile;
   private readonly sloFactors: SloFactors;
 
-  constructor(path: string, models: readonly ModelSpec[]) {
+  /** `causes`: those of the run's recorder; null where a client writes the log. */
+  constructor(
+    path: string,
+    models: readonly ModelSpec[],
+    private readonly causes: CauseFinder | null,
+  ) {
     this.file = new OutputFile(path);
     this.file.write(headerOf(REQUEST_COLUMNS));
     this.sloFactors = new SloFactors(models);
@@ -70,13 +90,15 @@ export class RequestLog implements RunObserver {
     const arrivalCopies = requests.arrivalCopies[slot];
     const latencyNs = nowNs - requests.arrivalNs[slot];
     const met = outcome === OUTCOME_OK ? 1 : 0;
-    const cold = arrivalCopies === 0 ? 1 : 0;
+    const cold = arrivalCopies < 0 ? -1 : arrivalCopies === 0 ? 1 : 0;
+    const cause = this.causes?.indexOf(requests, slot, outcome, nowNs, copies) ?? -1;
     this.file.write(
       `${nowNs}\t${requests.id[slot]}\t${RESULT_OF_OUTCOME[outcome]}\t${requests.user[slot]}\t${model}\t` +
-        `${this.sloFactors.text(model, sloNs)}\t${latencyNs}\t${sloNs}\t${met}\t${arrivalCopies}\t${copies}\t${cold}\t${action?.id ?? -1}\n`,
+        `${this.sloFactors.text(model, sloNs)}\t${latencyNs}\t${sloNs}\t${met}\t${arrivalCopies}\t${copies}\t${cold}\t${action?.id ?? requests.failedInfer[slot]}\t${cause}\n`,
     );
   }
 
+  /** Actions have a log of their own. */
   completed(): void {}
 
   /** The run has ended: the log gets its name. */
@@ -90,7 +112,7 @@ export class RequestLog implements RunObserver {
   }
 }
 
-/** Most requests of a model carry one objective: the text of its last factor is kept. */
+/** Most requests of a model carry one SLO: the text of its last factor is kept. */
 class SloFactors {
   private readonly lastSloNs: Float64Array;
   private readonly lastText: string[];

@@ -1,3 +1,4 @@
+import { invariant } from '../base/invariant.js';
 import type { Action } from '../core/action.js';
 import {
   ACTION_NAMES,
@@ -9,17 +10,18 @@ import {
   STATUS_LOAD_TOO_LATE,
   STATUS_OK,
 } from '../core/action.js';
-import { invariant } from '../core/invariant.js';
 import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
 import type { Outcome, RequestTable } from '../core/request.js';
 import { OUTCOME_LATE, OUTCOME_NAMES, OUTCOME_OK } from '../core/request.js';
 import { TimeBins } from './bins.js';
+import { CauseFinder } from './cause-finder.js';
+import { CAUSES } from './causes.js';
 import { Histogram } from './histogram.js';
 import type { TunedSeries } from './results.js';
-import { TunedRecorder, type Tuning } from './tuned.js';
+import { TunedTally, type Tuning } from './tuned.js';
 
-export interface RecorderOptions {
+export interface RunTallyOptions {
   readonly gpus: number;
   /** Nominal end of the workload, ns since the start of the run; after `warmupNs`. */
   readonly durationNs: number;
@@ -30,6 +32,8 @@ export interface RecorderOptions {
   readonly sections: readonly string[];
   /** First user id of each section, ascending from 0: section i has users [starts[i], starts[i + 1]). */
   readonly sectionStarts: readonly number[];
+  /** False: the observer cannot see why requests failed, as a client's can't. Default: true. */
+  readonly seesCauses?: boolean;
 }
 
 const OUTCOMES = OUTCOME_NAMES.length;
@@ -41,18 +45,26 @@ const OUTCOMES = OUTCOME_NAMES.length;
  *
  * The members are counters to be read when the run has ended; `summary.ts` turns them into results.
  */
-export class Recorder implements RunObserver {
+export class RunTally implements RunObserver {
   readonly gpus: number;
   readonly warmupNs: number;
   readonly durationNs: number;
   readonly sections: readonly string[];
+  readonly models: readonly ModelSpec[];
+  /** Why requests failed; null where the observer cannot see it. */
+  readonly causes: CauseFinder | null;
   /** Answers by section and outcome: element `section * 5 + outcome`. */
   readonly outcomes: Float64Array;
-  /** Requests by model: all of them, and those answered within their objective. */
+  /** Requests by model: all of them, and those answered within their SLO. */
   readonly offeredByModel: Float64Array;
   readonly okByModel: Float64Array;
-  /** Time from arrival to answer of executed requests (ok and late), one histogram a section. */
-  readonly latency: readonly Histogram[];
+  /** Of these, those that came while no GPU held the model. */
+  readonly coldByModel: Float64Array;
+  /** Failed requests by model and cause: element `model * CAUSES.length + cause`. */
+  readonly failuresByModel: Float64Array;
+  /** Time from arrival to answer, one histogram a section: of requests answered in time, and of late ones. */
+  readonly okLatency: readonly Histogram[];
+  readonly lateLatency: readonly Histogram[];
   coldStarts = 0;
 
   readonly bins: TimeBins;
@@ -73,10 +85,10 @@ export class Recorder implements RunObserver {
   readonly busyNs = new Float64Array(2);
 
   /** What the policy tunes by itself. */
-  private tuned: TunedRecorder | null = null;
+  private tuned: TunedTally | null = null;
   private readonly sectionStarts: Float64Array;
 
-  constructor(options: RecorderOptions) {
+  constructor(options: RunTallyOptions) {
     const { gpus, durationNs, warmupNs, models, sections, sectionStarts } = options;
     invariant(durationNs > warmupNs, 'a run ends after its warm-up');
     invariant(
@@ -87,11 +99,16 @@ export class Recorder implements RunObserver {
     this.warmupNs = warmupNs;
     this.durationNs = durationNs;
     this.sections = sections;
+    this.models = models;
+    this.causes = options.seesCauses === false ? null : new CauseFinder(models);
     this.sectionStarts = Float64Array.from(sectionStarts);
     this.outcomes = new Float64Array(sections.length * OUTCOMES);
     this.offeredByModel = new Float64Array(models.length);
     this.okByModel = new Float64Array(models.length);
-    this.latency = sections.map(() => new Histogram());
+    this.coldByModel = new Float64Array(models.length);
+    this.failuresByModel = new Float64Array(models.length * CAUSES.length);
+    this.okLatency = sections.map(() => new Histogram());
+    this.lateLatency = sections.map(() => new Histogram());
     this.bins = new TimeBins(warmupNs, durationNs);
     this.offeredByBin = this.bins.counter();
     this.coldByBin = this.bins.counter();
@@ -102,7 +119,7 @@ export class Recorder implements RunObserver {
 
   /** Follows what this tunes by itself from now on, looking at every result. */
   watch(tuning: Tuning): void {
-    const tuned = new TunedRecorder(tuning, this.bins);
+    const tuned = new TunedTally(tuning, this.bins);
     if (!tuned.isEmpty) this.tuned = tuned;
   }
 
@@ -111,7 +128,7 @@ export class Recorder implements RunObserver {
     return this.tuned?.series() ?? [];
   }
 
-  answered(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number): void {
+  answered(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number, copies: number): void {
     if (nowNs >= this.warmupNs) {
       // Also of requests that came during the warm-up: rates over time would begin with a hole.
       const answers = outcome === OUTCOME_OK ? this.okByBin : this.failedByBin;
@@ -123,19 +140,29 @@ export class Recorder implements RunObserver {
     this.outcomes[section * OUTCOMES + outcome]++;
     const model = requests.model[slot];
     this.offeredByModel[model]++;
-    if (outcome === OUTCOME_OK) this.okByModel[model]++;
-    if (outcome <= OUTCOME_LATE) this.latency[section].record(nowNs - arrivalNs);
+    if (outcome === OUTCOME_OK) {
+      this.okByModel[model]++;
+      this.okLatency[section].record(nowNs - arrivalNs);
+    } else {
+      if (this.causes !== null) {
+        const cause = this.causes.indexOf(requests, slot, outcome, nowNs, copies);
+        this.failuresByModel[model * CAUSES.length + cause]++;
+      }
+      if (outcome === OUTCOME_LATE) this.lateLatency[section].record(nowNs - arrivalNs);
+    }
 
     const arrivalBin = this.bins.indexOf(arrivalNs);
     this.offeredByBin[arrivalBin]++;
     if (requests.arrivalCopies[slot] === 0) {
       this.coldStarts++;
+      this.coldByModel[model]++;
       this.coldByBin[arrivalBin]++;
     }
   }
 
-  completed(action: Action, nowNs: number): void {
+  completed(action: Action, nowNs: number, _queued: number, copies: number): void {
     this.tuned?.sample(nowNs);
+    this.causes?.completed(action, nowNs, copies);
     const kind = action.kind;
     if (kind === INFER) this.addBusy(LANE_EXEC, action);
     else if (kind === LOAD) this.addBusy(LANE_WEIGHTS, action);

@@ -1,13 +1,13 @@
+import { NS_PER_MS } from '../base/units.js';
 import { type Action, INFER, LOAD } from '../core/action.js';
 import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
-import { NS_PER_MS } from '../core/units.js';
 import type { TimelineEntry } from './results.js';
 
-/** As many actions as a trace viewer and a report carry with ease. */
+/** As many actions as a viewer and a report can show without trouble. */
 const DEFAULT_MAX_ENTRIES = 20_000;
 
-export interface TimelineOptions {
+interface TimelineOptions {
   /** Slice of virtual time, half-open, ns. */
   readonly fromNs: number;
   readonly toNs: number;
@@ -16,7 +16,7 @@ export interface TimelineOptions {
 }
 
 /**
- * Keeps the LOADs and INFERs that overlap a slice of the run, for charts and traces. Actions that
+ * Keeps the LOADs and INFERs that overlap a slice of the run, for charts and timelines. Actions that
  * missed their window are kept too, with the length 0; an INFER that was aborted lasts until its end. Beyond
  * `maxEntries` further actions are only counted, so that a slice chosen too long costs no memory.
  */
@@ -48,7 +48,7 @@ export class Timeline implements RunObserver {
 
   private entryOf(action: Action): TimelineEntry {
     const infer = action.kind === INFER;
-    // A window without end is drawn to the end of the action.
+    // An unlimited window is drawn to the end of the action.
     const latestNs = action.latestNs === Number.POSITIVE_INFINITY ? action.endNs : action.latestNs;
     return {
       gpu: action.gpu,

@@ -1,14 +1,14 @@
-import { NS_PER_MS } from '../core/units.js';
+import { NS_PER_MS } from '../base/units.js';
 import type { TimeBins } from './bins.js';
 import type { TunedSeries } from './results.js';
 
-/** Whoever tunes values by itself: present ones by name; names of durations, which are in ns, end in `Ns`. */
+/** What tunes values by itself: present ones by name; names of durations, which are in ns, end in `Ns`. */
 export interface Tuning {
   readonly tuned: Readonly<Record<string, number>>;
 }
 
 /** Follows what tunes itself over virtual time, in memory that does not depend on the length of the run. */
-export class TunedRecorder {
+export class TunedTally {
   private readonly courses: readonly Course[];
 
   constructor(
@@ -63,7 +63,7 @@ class Course {
       this.initial = value;
       return;
     }
-    // What held when the bin began belongs to it, too.
+    // The value at the start of the bin belongs to it, too.
     if (Number.isNaN(last[bin])) low[bin] = high[bin] = present;
     last[bin] = value;
     if (value < low[bin]) low[bin] = value;

@@ -1,6 +1,6 @@
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { cannotWrite } from '../files/output-file.js';
+import { cannotWrite } from '../base/files/output-file.js';
 
 /** What a report consists of, within the folder of its results. */
 export const REPORT = 'report.html';

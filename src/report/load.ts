@@ -1,16 +1,13 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type * as z from 'zod';
-import { EscapementError } from '../core/errors.js';
-import type { RunResult, SweepResults } from '../metrics/results.js';
-import { runResultSchema, sweepResultsSchema } from '../metrics/schema.js';
+import { EscapementError } from '../base/errors.js';
+import type { RunResult, SweepResults } from '../record/results.js';
+import { RESULTS_VERSION, runResultSchema, sweepResultsSchema } from '../record/schema.js';
 
 export type LoadedResults =
   | { readonly kind: 'run'; readonly run: RunResult }
   | { readonly kind: 'sweep'; readonly results: SweepResults };
-
-/** Version of `run.json` and `results.json` that this program reads. */
-const VERSION = 1;
 
 /**
  * Reads what `sweep --out DIR` or `simulate --out DIR` left: `results.json`, else `run.json`.
@@ -27,14 +24,15 @@ export function loadResults(dir: string): LoadedResults {
 }
 
 function whyNothing(dir: string): string {
-  if (!existsSync(dir)) return 'folder does not exist; give the --out folder of a simulate or sweep';
+  if (!existsSync(dir)) return 'folder does not exist; pass the --out folder of simulate or sweep';
+  if (!statSync(dir).isDirectory()) return 'is a file; pass the --out folder of simulate or sweep';
   if (existsSync(join(dir, 'plan.json'))) {
-    return 'holds a plan, which its plan.html shows; give the --out folder of a simulate or sweep';
+    return 'contains a plan, which its plan.html shows; pass the --out folder of simulate or sweep';
   }
   if (existsSync(join(dir, 'cells'))) {
-    return 'holds a sweep that has not finished; run the same sweep again, it goes on where it stopped';
+    return 'contains an unfinished sweep; run the same sweep again, and it continues where it stopped';
   }
-  return 'holds neither results.json nor run.json; run simulate or sweep with --out into this folder first';
+  return 'contains neither results.json nor run.json; run simulate or sweep with this folder as --out first';
 }
 
 function read<T>(file: string, schema: z.ZodType): T {
@@ -42,18 +40,14 @@ function read<T>(file: string, schema: z.ZodType): T {
   if (typeof value !== 'object' || value === null || !('version' in value)) {
     throw problem('is not a results file; run the experiment again with --out', file);
   }
-  if (value.version !== VERSION) {
-    const what = `is of version ${JSON.stringify(value.version)}, this program reads ${VERSION}; run the experiment again`;
+  if (value.version !== RESULTS_VERSION) {
+    const what = `is of version ${JSON.stringify(value.version)}, but this program reads version ${RESULTS_VERSION}; run the experiment again`;
     throw problem(what, file, 'version');
   }
   const { error } = schema.safeParse(value);
   if (error !== undefined) {
     const [issue] = error.issues;
-    throw problem(
-      'is missing or not as this program writes it; run the experiment again',
-      file,
-      issue?.path.join('.'),
-    );
+    throw problem('is missing or invalid; run the experiment again', file, issue?.path.join('.'));
   }
   return value as T;
 }
@@ -69,7 +63,7 @@ function parse(file: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw problem('is not valid JSON, perhaps cut short; run the experiment again', file);
+    throw problem('is not valid JSON (perhaps truncated); run the experiment again', file);
   }
 }
 

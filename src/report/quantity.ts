@@ -1,5 +1,7 @@
+import { significant } from '../text/numbers.js';
+
 /** A value of an experiment as a number in the unit that axes use. */
-export interface Quantity {
+interface Quantity {
   readonly value: number;
   /** `ms`, `req/s`, `MiB`, `%`, or empty for a plain number. */
   readonly unit: string;
@@ -41,7 +43,7 @@ export function parseQuantity(text: string): Quantity | null {
   const scale = parts === null ? undefined : UNITS[parts[2] as string];
   if (parts === null || scale === undefined) return null;
   // Twelve digits hide the rounding of the scale: 7us is 0.007 ms, not 0.006999….
-  return { value: Number((Number(parts[1]) * scale.value).toPrecision(12)), unit: scale.unit };
+  return { value: significant(Number(parts[1]) * scale.value, 12), unit: scale.unit };
 }
 
 /** A value as people write it: `10ms` as `10 ms`; anything that is not a quantity stays. */

@@ -1,13 +1,13 @@
+import { EscapementError } from '../base/errors.js';
+import { NS_PER_S } from '../base/units.js';
 import type { OfferedRequests } from '../bounds/requests.js';
 import { upperBounds } from '../bounds/upper-bounds.js';
-import { EscapementError } from '../core/errors.js';
+import type { Experiment } from '../config/experiment.js';
+import { type OpenedWorkloads, openWorkloads } from '../config/open-workloads.js';
 import type { ModelSpec } from '../core/model.js';
-import { NS_PER_S } from '../core/units.js';
-import type { BoundFigures } from '../metrics/results.js';
+import type { BoundFigures } from '../record/results.js';
 import { trueModels } from '../sim/true-models.js';
 import type { StreamedSource } from '../workload/source.js';
-import type { Experiment } from './experiment.js';
-import { type OpenedWorkloads, openWorkloads } from './open-workloads.js';
 
 const INITIAL_CAPACITY = 1 << 12;
 

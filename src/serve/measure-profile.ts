@@ -1,12 +1,14 @@
 import { cpus } from 'node:os';
-import type { Profile } from '../experiment/profile.js';
+import type { Profile } from '../config/profile.js';
 import type { OrtDeviceSpec } from '../live/device.js';
+import { modelDigest } from '../live/models/digest.js';
+import { withBatching } from '../live/models/measure/batching.js';
+import { type Measurement, measureModel } from '../live/models/measure/measure.js';
 import { optimizeModel } from '../live/models/optimize.js';
 import type { RepositoryModel } from '../live/models/repository.js';
-import { ONNXRUNTIME_VERSION } from '../live/ort/open-session.js';
-import { type Measurement, measureModel } from '../live/profile/measure.js';
+import { onnxruntimeVersion } from '../live/ort/open-session.js';
 
-export interface ProfileOptions {
+interface ProfileOptions {
   /** Ascending from 1; those of the model unless given. */
   readonly batchSizes?: readonly number[];
   /** INFERs at each batch size; null: as many as 2 s allow, but at least 30. */
@@ -22,7 +24,7 @@ export interface MeasuredProfile {
 
 /**
  * Measures a model on a device of this machine, on which nothing else should run meanwhile. Throws `E_DEVICE` and
- * `E_MODEL_FILE`, and `E_FILE_WRITE` when the optimised model cannot be kept beside the model.
+ * `E_MODEL_FILE`, and `E_FILE_WRITE` when the optimised model cannot be kept next to the model.
  */
 export async function measureProfile(
   model: RepositoryModel,
@@ -31,8 +33,13 @@ export async function measureProfile(
 ): Promise<MeasuredProfile> {
   const { signature, onnxPath } = model;
   const { ortPath } = await optimizeModel(onnxPath, device.kind);
-  const measurement = await measureModel({ ortPath, signature, batchSizes, device, runs }, onProgress);
-  return { measurement, profile: profileOf(model, batchSizes, device, measurement) };
+  const isIgnored = !model.batchIsUnchecked;
+  const check = signature.batched ? { precision: model.precision, isIgnored } : null;
+  const spec = { ortPath, signature, batchSizes, device, runs, check };
+  const measurement = await measureModel(spec, onProgress);
+  const asked = { signature, batchSizes };
+  const sizes = isIgnored ? batchSizes : withBatching(asked, measurement.batching).batchSizes;
+  return { measurement, profile: profileOf(model, sizes, device, measurement) };
 }
 
 /** Names a device for people. */
@@ -46,10 +53,10 @@ function profileOf(
   { name, precision, signature, onnxPath }: RepositoryModel,
   batchSizes: readonly number[],
   device: OrtDeviceSpec,
-  { load, batches, weightsBytes, inputBytes, outputBytes }: Measurement,
+  { load, batches, batching, weightsBytes, inputBytes, outputBytes }: Measurement,
 ): Profile {
   const gpu = deviceText(device);
-  const runtime = `onnxruntime ${ONNXRUNTIME_VERSION}`;
+  const runtime = `onnxruntime ${onnxruntimeVersion()}`;
   const measured = `measured by escapement with ${runtime} on ${gpu}`;
   return {
     name,
@@ -62,6 +69,8 @@ function profileOf(
     loadMaxMs: load.maxMs,
     inputBytes,
     outputBytes,
+    modelSha256: modelDigest(onnxPath),
+    ...(batching === null ? {} : { batching: { ...batching, batchSizes: [...batching.batchSizes] } }),
     batches: batches.map((batch, i) => ({ batch: batchSizes[i], ...batch })),
     source: {
       weights: `size of the model as ${runtime} optimises it for ${device.kind}`,

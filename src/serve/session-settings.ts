@@ -1,4 +1,4 @@
-import type { RuntimeSettings } from '../experiment/runtime-settings.js';
+import type { RuntimeSettings } from '../config/schema-runtime.js';
 import type { SessionSettings } from '../live/device.js';
 
 /** The part of `runtime` that a device's threads and sessions get. */

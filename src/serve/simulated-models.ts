@@ -1,5 +1,5 @@
+import { type Profile, profileModel } from '../config/profile.js';
 import type { ModelSpec } from '../core/model.js';
-import { type Profile, profileModel } from '../experiment/profile.js';
 import type { TensorSignature, WorkerModel } from '../live/model.js';
 
 /** What the scheduler expects at least: nothing real is shorter, and what takes no time is no demand. */

@@ -1,13 +1,14 @@
-import { type MachineOptions, startMachine } from '../live/machine/local-machine.js';
-import type { Machine } from '../live/machine/machine.js';
-import { createLog, type LogLevel } from '../live/telemetry/log.js';
-import { type MetricsServer, startMetricsServer } from '../live/telemetry/metrics-server.js';
-import { createRegistry } from '../live/telemetry/registry.js';
-import { WorkerMetrics } from '../live/telemetry/worker-metrics.js';
-import type { ServerTls } from '../live/transport/credentials.js';
-import { serveMachine } from '../live/transport/worker-server.js';
+import { createLog } from '../live/observe/telemetry/log.js';
+import type { LogLevel } from '../live/observe/telemetry/log-level.js';
+import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
+import { createRegistry } from '../live/observe/telemetry/registry.js';
+import { WorkerMetrics } from '../live/observe/telemetry/worker-metrics.js';
+import type { ServerTls } from '../live/wire/credentials.js';
+import { serveMachine } from '../live/worker/endpoint/worker-endpoint.js';
+import { type MachineOptions, startMachine } from '../live/worker/local-machine.js';
+import type { Machine } from '../live/worker/machine.js';
 
-export interface WorkerProcessOptions {
+interface WorkerProcessOptions {
   readonly machine: MachineOptions;
   readonly host: string;
   /** 0: any free one. */
@@ -59,7 +60,7 @@ export async function runWorker(options: WorkerProcessOptions): Promise<() => Pr
   }
 }
 
-/** The same machine, with metrics told of all that goes in and comes out. */
+/** The same machine, with metrics of all that goes in and comes out. */
 function observe(machine: Machine, metrics: WorkerMetrics): Machine {
   return {
     description: machine.description,
@@ -80,8 +81,8 @@ function observe(machine: Machine, metrics: WorkerMetrics): Machine {
       metrics.forget();
       return state;
     },
-    startProfile: () => machine.startProfile(),
-    stopProfile: () => machine.stopProfile(),
+    startRecording: () => machine.startRecording(),
+    stopRecording: () => machine.stopRecording(),
     close: () => machine.close(),
   };
 }

@@ -1,5 +1,5 @@
+import { invariant } from '../base/invariant.js';
 import type { Controller } from '../core/controller.js';
-import { invariant } from '../core/invariant.js';
 import { REQUEST_FREE } from '../core/request.js';
 import type { Worker } from '../core/worker.js';
 

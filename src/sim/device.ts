@@ -1,9 +1,9 @@
+import { normal } from '../base/random/distributions.js';
+import type { Random } from '../base/random/streams.js';
+import { NS_PER_S } from '../base/units.js';
 import { type Action, STATUS_ABORTED, STATUS_OK } from '../core/action.js';
 import type { DevicePort } from '../core/device-port.js';
 import type { ModelSpec } from '../core/model.js';
-import { NS_PER_S } from '../core/units.js';
-import { normal } from '../random/distributions.js';
-import type { Random } from '../random/streams.js';
 import { type EventQueue, EXEC_END, INPUT_END, LOAD_END, OUTPUT_END } from './event-queue.js';
 import { type ModelSpread, quantile } from './spread.js';
 
@@ -87,7 +87,7 @@ export class SimDevice implements DevicePort {
     this.execClock = this.clockFactor;
     this.execStatus = STATUS_OK;
     this.execEndNs = options.clock.nowNs + this.begin(action, nowNs, Math.round(durationNs / this.execClock));
-    options.events.schedule(this.execEndNs, EXEC_END, options.gpu, null, ++this.execEnd);
+    options.events.schedule(this.execEndNs, EXEC_END, options.gpu, null).execEnd = ++this.execEnd;
   }
 
   abort(): void {
@@ -96,7 +96,7 @@ export class SimDevice implements DevicePort {
     if (endNs >= this.execEndNs) return;
     this.execStatus = STATUS_ABORTED;
     this.execEndNs = endNs;
-    events.schedule(endNs, EXEC_END, gpu, null, ++this.execEnd);
+    events.schedule(endNs, EXEC_END, gpu, null).execEnd = ++this.execEnd;
   }
 
   /** Whether an end of an INFER is real: one that was aborted has another. */

@@ -15,7 +15,7 @@ export type EventKind = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
 
 const KINDS = 9;
 
-/** Something that will happen. Objects are used again after they were handled. */
+/** Something that will happen. Objects are reused once they have been handled. */
 export class SimEvent {
   timeNs = 0;
   /** Decides between events of one instant: GPUs by id, and within a GPU the order of the kinds. */
@@ -25,8 +25,12 @@ export class SimEvent {
   kind: EventKind = EXEC_END;
   gpu = 0;
   action: Action | null = null;
-  /** New GPU clock of a CLOCK_CHANGE; which end of the GPU's INFERs an EXEC_END is; which CONDITIONS_CHANGE. */
-  factor = 1;
+  /** Which end of the GPU's INFERs an EXEC_END is. */
+  execEnd = 0;
+  /** The GPU's clock after a CLOCK_CHANGE, relative to nominal. */
+  clockFactor = 1;
+  /** Which of the changes a CONDITIONS_CHANGE is. */
+  change = 0;
 }
 
 /**
@@ -40,7 +44,8 @@ export class EventQueue {
   /** Time of the next event, Infinity when there is none. */
   nextNs = Number.POSITIVE_INFINITY;
 
-  schedule(timeNs: number, kind: EventKind, gpu: number, action: Action | null, factor = 1): void {
+  /** Returns the event, for fields that only its kind has. */
+  schedule(timeNs: number, kind: EventKind, gpu: number, action: Action | null): SimEvent {
     const event = this.pool.pop() ?? new SimEvent();
     event.timeNs = timeNs;
     event.rank = gpu * KINDS + kind;
@@ -48,9 +53,9 @@ export class EventQueue {
     event.kind = kind;
     event.gpu = gpu;
     event.action = action;
-    event.factor = factor;
     this.queue.push(event);
     if (timeNs < this.nextNs) this.nextNs = timeNs;
+    return event;
   }
 
   /** Removes the next event; the queue must not be empty. Hand it back with `recycle`. */

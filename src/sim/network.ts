@@ -1,5 +1,5 @@
-import { exponential } from '../random/distributions.js';
-import type { Random } from '../random/streams.js';
+import { exponential } from '../base/random/distributions.js';
+import type { Random } from '../base/random/streams.js';
 
 export interface NetworkOptions {
   /** Constant part of the one-way delay. */
@@ -11,7 +11,7 @@ export interface NetworkOptions {
 export const NO_DELAY: NetworkOptions = { delayNs: 0, jitterNs: 0 };
 
 /**
- * The links between controller and workers: each delays a message, and like the stream that it stands for never
+ * The links between controller and workers: each delays a message, and like the stream that it models never
  * lets one overtake another.
  */
 export class Network {

@@ -1,12 +1,13 @@
+import { invariant } from '../base/invariant.js';
+import { stream } from '../base/random/streams.js';
 import { type Action, LANE_EXEC, LANE_WEIGHTS } from '../core/action.js';
 import type { ArrivalSource } from '../core/arrivals.js';
 import { type Admission, Controller } from '../core/controller.js';
-import { invariant } from '../core/invariant.js';
 import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
 import type { Policy, PolicyContext } from '../core/policy.js';
+import type { MissedWindow } from '../core/retry.js';
 import { Worker } from '../core/worker.js';
-import { stream } from '../random/streams.js';
 import { Checker } from './checker.js';
 import { type DeviceNoise, NO_NOISE, SimDevice } from './device.js';
 import {
@@ -47,6 +48,7 @@ export interface SimulatorOptions {
   readonly seed: number | string;
   readonly observer?: RunObserver;
   readonly admission?: Admission;
+  readonly missedWindow?: MissedWindow;
   /** Bytes per second of INPUT and OUTPUT copies; by default they take no time. */
   readonly copyBytesPerS?: number;
   readonly noise?: DeviceNoise & {
@@ -116,6 +118,7 @@ export class Simulator {
     this.controller = new Controller({
       cluster: { models, gpus, pages, oneLane },
       admission: options.admission ?? 'none',
+      ...(options.missedWindow === undefined ? {} : { missedWindow: options.missedWindow }),
       defaultSloNs: options.defaultSloNs,
       createPolicy: options.createPolicy,
       port: {
@@ -142,11 +145,12 @@ export class Simulator {
     for (const { atNs, gpu, factor } of options.gpuClock ?? []) {
       const first = Math.max(gpu, 0);
       const last = gpu < 0 ? gpus - 1 : gpu;
-      for (let g = first; g <= last; g++) this.events.schedule(atNs, CLOCK_CHANGE, g, null, factor);
+      for (let g = first; g <= last; g++)
+        this.events.schedule(atNs, CLOCK_CHANGE, g, null).clockFactor = factor;
     }
     this.changes = options.changes ?? [];
     this.changes.forEach(({ atNs }, i) => {
-      this.events.schedule(atNs, CONDITIONS_CHANGE, 0, null, i);
+      this.events.schedule(atNs, CONDITIONS_CHANGE, 0, null).change = i;
     });
     this.checker = options.checks ? new Checker(this.controller, this.workers) : null;
   }
@@ -196,13 +200,12 @@ export class Simulator {
 
   private handle(event: SimEvent): void {
     const { gpu, kind, action } = event;
-    const { factor } = event;
     this.events.recycle(event);
     const worker = this.workers[gpu];
     const localNs = this.nowNs + this.offsetNs[gpu];
     switch (kind) {
       case EXEC_END:
-        if (!this.devices[gpu].isExecEnd(factor)) return;
+        if (!this.devices[gpu].isExecEnd(event.execEnd)) return;
         worker.finished(LANE_EXEC, localNs, this.devices[gpu].execClock, this.devices[gpu].execStatus);
         break;
       case LOAD_END:
@@ -218,10 +221,10 @@ export class Simulator {
         this.wakeNs[gpu] = Number.POSITIVE_INFINITY;
         break;
       case CLOCK_CHANGE:
-        this.devices[gpu].clockFactor = factor;
+        this.devices[gpu].clockFactor = event.clockFactor;
         return;
       case CONDITIONS_CHANGE:
-        this.changeConditions(this.changes[factor]);
+        this.changeConditions(this.changes[event.change]);
         return;
       case DELIVER_ACTION:
         this.deliver(action as Action);

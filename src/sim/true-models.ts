@@ -1,5 +1,5 @@
+import { stream } from '../base/random/streams.js';
 import type { ModelSpec } from '../core/model.js';
-import { stream } from '../random/streams.js';
 
 /**
  * The models as they are where their profiles are wrong: every duration of a model, of INFERs and of its LOAD, is

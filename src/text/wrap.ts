@@ -1,5 +1,8 @@
 import { textWidth } from './text-width.js';
 
+/** Width of text for the terminal. */
+export const COLUMNS = 80;
+
 /** Between words, but not between a number and its unit. */
 const BREAK = / (?!%|ms\b)/;
 

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { EscapementError } from '../core/errors.js';
+import { EscapementError } from '../base/errors.js';
 import { ArrivalRows, type ModelIds } from './files/arrival-rows.js';
 import { emptyTrace, noRows, requireLayout } from './files/layout.js';
 import { readBlocks } from './files/read-blocks.js';

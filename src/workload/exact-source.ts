@@ -1,11 +1,11 @@
-import { NS_PER_S } from '../core/units.js';
-import type { Random } from '../random/streams.js';
+import type { Random } from '../base/random/streams.js';
+import { NS_PER_S } from '../base/units.js';
 import type { AliasTable } from './alias-table.js';
 import type { ExactTimes } from './exact-times.js';
 import type { Frame } from './frame.js';
 import { BaseSource } from './source.js';
 
-export interface ExactOptions {
+interface ExactOptions {
   /** ⌊scale⌋ copies of every row, and one more with probability of the fraction. */
   readonly scale: number;
   /** Divides all times. */

@@ -1,5 +1,5 @@
-import type { Random } from '../random/streams.js';
-import { stream } from '../random/streams.js';
+import type { Random } from '../base/random/streams.js';
+import { stream } from '../base/random/streams.js';
 import { selectModels } from './select-models.js';
 import type { CommonSpec } from './spec.js';
 
@@ -7,12 +7,12 @@ import type { CommonSpec } from './spec.js';
 export interface WorkloadContext {
   /** Names of the run's models in index order. */
   readonly models: readonly string[];
-  /** Objective of requests that carry none of their own, ns. */
+  /** SLO of requests that carry none of their own, ns. */
   readonly sloNs: number;
   readonly seed: number | string;
 }
 
-/** The part of a workload that all kinds share: whom it addresses, when, with which objective and draws. */
+/** The part of a workload that all kinds share: whom it addresses, when, with which SLO and draws. */
 export interface Frame {
   /** Indices (among the models of the run) of the models that it addresses, ascending. */
   readonly models: Int32Array;

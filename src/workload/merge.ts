@@ -1,4 +1,4 @@
-import { invariant } from '../core/invariant.js';
+import { invariant } from '../base/invariant.js';
 import { BaseSource, type StreamedSource } from './source.js';
 
 /**

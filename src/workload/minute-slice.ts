@@ -1,4 +1,4 @@
-import { EscapementError } from '../core/errors.js';
+import { EscapementError } from '../base/errors.js';
 import type { MinuteCounts } from './minute-counts.js';
 import type { Azure2019Spec } from './spec.js';
 

@@ -1,7 +1,7 @@
-import { EscapementError } from '../core/errors.js';
-import { NS_PER_S } from '../core/units.js';
-import { exponential } from '../random/distributions.js';
-import type { Random } from '../random/streams.js';
+import { EscapementError } from '../base/errors.js';
+import { exponential } from '../base/random/distributions.js';
+import type { Random } from '../base/random/streams.js';
+import { NS_PER_S } from '../base/units.js';
 import { AliasTable } from './alias-table.js';
 import { assignModels } from './assign.js';
 import type { Frame } from './frame.js';
@@ -62,7 +62,7 @@ export class MinuteSource extends BaseSource {
 
   override advance(): void {
     this.clockNs += exponential(this.gaps) * this.meanGapNs;
-    // The process has no memory: what reaches over the end of a minute is drawn anew at the next rate.
+    // The process has no memory: a gap that crosses the end of a minute is drawn again at the next rate.
     while (this.clockNs >= this.minuteEndNs) {
       if (!this.nextMinute()) return;
       this.clockNs += exponential(this.gaps) * this.meanGapNs;

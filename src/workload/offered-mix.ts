@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
-import { NS_PER_S } from '../core/units.js';
+import { NS_PER_S } from '../base/units.js';
 import { assignModels } from './assign.js';
-import { generateAzureLike } from './azure-like/generate.js';
+import { generateAzureLike, playedShare } from './azure-like/generate.js';
 import { exactLengthNs } from './exact-source.js';
 import type { ExactTimes } from './exact-times.js';
 import { readAzure2019 } from './files/azure-2019.js';
@@ -42,9 +42,9 @@ export async function offeredMix(
     case 'fixed':
     case 'gamma':
     case 'azure-llm': {
-      const ratePerS = spec.kind === 'azure-llm' ? await llmRate(spec, frame) : spec.ratePerS;
+      const rateRps = spec.kind === 'azure-llm' ? await llmRate(spec, frame) : spec.rateRps;
       const weights = popularityWeights(spec.popularity, frame.models.length);
-      return deal(weights, frame.models, ratePerS / sum(weights));
+      return deal(weights, frame.models, rateRps / sum(weights));
     }
     case 'azure-2019':
     case 'azure-2021':
@@ -63,7 +63,8 @@ function functionRates(spec: FunctionSpec, frame: Frame): Promise<Float64Array> 
   switch (spec.kind) {
     case 'azure-like': {
       const counts = generateAzureLike(spec, frame.random('trace'));
-      return Promise.resolve(minuteRates(counts, [0, counts.minutes], spec.intervalNs, lengthNs));
+      const rates = minuteRates(counts, [0, counts.minutes], spec.intervalNs, lengthNs);
+      return Promise.resolve(rates.map((rate) => rate * playedShare(spec.intervalNs)));
     }
     case 'azure-2019':
       return remembered(spec.path, [spec.kind, spec.minutes, spec.intervalNs, lengthNs], async () => {
@@ -113,7 +114,7 @@ function rowRates(trace: ExactTimes, speed: number, lengthNs: number): Float64Ar
   return rates;
 }
 
-/** What was read from files, one entry for each way to play one: small beside the traces themselves. */
+/** What was read from files, one entry for each way to play one: small compared with the traces. */
 const known = new Map<string, Promise<Float64Array>>();
 
 function remembered(

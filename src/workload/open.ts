@@ -1,6 +1,7 @@
+import { EscapementError } from '../base/errors.js';
 import { ArrivalsSource, lastArrivalNs } from './arrivals-source.js';
 import { assignModels } from './assign.js';
-import { generateAzureLike } from './azure-like/generate.js';
+import { generateAzureLike, playedShare } from './azure-like/generate.js';
 import { ExactSource, exactLengthNs } from './exact-source.js';
 import { readAzure2019 } from './files/azure-2019.js';
 import { readAzure2021 } from './files/azure-2021.js';
@@ -44,7 +45,7 @@ export interface Workload {
  *
  * @example
  * const { source } = await openWorkload(
- *   { kind: 'poisson', ratePerS: 100, durationNs: 1e9, popularity: { kind: 'uniform' } },
+ *   { kind: 'poisson', rateRps: 100, durationNs: 1e9, popularity: { kind: 'uniform' } },
  *   { models: ['resnet50'], sloNs: 100e6, seed: 1 },
  * );
  * while (source.timeNs < Infinity) source.advance();
@@ -54,6 +55,7 @@ export async function openWorkload(
   context: WorkloadContext,
   name = 'workload',
 ): Promise<Workload> {
+  checkRates(spec, name);
   const frame = frameOf(spec, context, name);
   switch (spec.kind) {
     case 'arrivals':
@@ -94,7 +96,8 @@ async function openAzure2019(spec: Azure2019Spec, frame: Frame): Promise<Workloa
 
 function openAzureLike(spec: AzureLikeSpec, frame: Frame): Workload {
   const counts = generateAzureLike(spec, frame.random('trace'));
-  return playMinutes(counts, { ...spec, minutes: [0, counts.minutes] }, frame);
+  const scale = spec.scale * playedShare(spec.intervalNs);
+  return playMinutes(counts, { ...spec, scale, minutes: [0, counts.minutes] }, frame);
 }
 
 function playMinutes(counts: MinuteCounts, options: MinuteOptions, frame: Frame): Workload {
@@ -128,4 +131,25 @@ async function openAzureLlm(spec: AzureLlmSpec, frame: Frame): Promise<Workload>
 /** Rows are events, not a span: a given duration counts even where the rows end before it. */
 function exactEndNs(lengthNs: number, speed: number, frame: Frame): number {
   return Number.isFinite(frame.endNs) ? frame.endNs : frame.startNs + Math.ceil(lengthNs / speed);
+}
+
+/** Keys of the kinds that have rates. */
+const RATES: Readonly<Partial<Record<WorkloadSpec['kind'], readonly string[]>>> = {
+  poisson: ['rateRps'],
+  fixed: ['rateRps'],
+  gamma: ['rateRps'],
+  'on-off': ['onRateRps', 'offRateRps'],
+  ramp: ['fromRateRps', 'toRateRps'],
+  'azure-like': ['rateRps'],
+};
+
+/** A spec from a program without a type checker may lack a rate: silence would look like a run without traffic. */
+function checkRates(spec: WorkloadSpec, name: string): void {
+  const given: Readonly<Record<string, unknown>> = { ...spec };
+  for (const key of RATES[spec.kind] ?? []) {
+    const rate = given[key];
+    if (typeof rate === 'number' && rate >= 0) continue;
+    const what = `must be a number of requests per second, found ${rate}`;
+    throw new EscapementError('E_CONFIG_VALUE', what, { key: `${name}.${key}` });
+  }
 }

@@ -1,8 +1,8 @@
-import { EscapementError } from '../core/errors.js';
+import { EscapementError } from '../base/errors.js';
 
 /**
  * Indices of the models whose names match at least one pattern, ascending; all models without patterns.
- * `*` in a pattern stands for any text. Throws `E_UNKNOWN_MODEL` for a pattern that matches nothing:
+ * `*` in a pattern matches any text. Throws `E_UNKNOWN_MODEL` for a pattern that matches nothing:
  * most often a slip of the pen.
  */
 export function selectModels(names: readonly string[], patterns?: readonly string[]): Int32Array {
@@ -18,9 +18,20 @@ export function selectModels(names: readonly string[], patterns?: readonly strin
 }
 
 function matcher(pattern: string): (name: string) => boolean {
-  const literal = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
-  const expression = new RegExp(`^${literal.join('.*')}$`);
-  return (name) => expression.test(name);
+  const [first, ...rest] = pattern.split('*') as [string, ...string[]];
+  const last = rest.pop();
+  if (last === undefined) return (name) => name === first;
+  // Each part where it comes first leaves the most room for the others, so nothing is tried twice.
+  return (name) => {
+    if (!name.startsWith(first) || !name.endsWith(last)) return false;
+    let at = first.length;
+    for (const part of rest) {
+      const found = name.indexOf(part, at);
+      if (found < 0) return false;
+      at = found + part.length;
+    }
+    return at <= name.length - last.length;
+  };
 }
 
 function noMatch(pattern: string, names: readonly string[]): EscapementError {

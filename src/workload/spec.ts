@@ -1,6 +1,6 @@
 /**
  * What a workload is made of, in canonical units (integer ns, requests per second). The experiment
- * file spells the same things for people; `src/experiment/schema.ts` translates.
+ * file spells the same things for people; `src/config/schema.ts` translates.
  */
 export type WorkloadSpec =
   | ArrivalsSpec
@@ -17,7 +17,7 @@ export type WorkloadSpec =
 export interface CommonSpec {
   /** What its users are called in results; the kind when absent. */
   readonly name?: string;
-  /** Objective of these requests; overrides the objective of the run. */
+  /** SLO of these requests; overrides the SLO of the run. */
   readonly sloNs?: number;
   /** Which models it addresses: names or patterns with `*`; all when absent. */
   readonly models?: readonly string[];
@@ -39,27 +39,27 @@ interface GeneratedSpec extends CommonSpec {
 export interface ArrivalsSpec extends CommonSpec {
   readonly kind: 'arrivals';
   readonly path: string;
-  /** True where the run or the workload sets an objective that replaces the column's. */
+  /** True where the run or the workload sets an SLO that replaces the column's. */
   readonly overrideSlo: boolean;
 }
 
 export interface RateSpec extends GeneratedSpec {
   readonly kind: 'poisson' | 'fixed';
-  readonly ratePerS: number;
+  readonly rateRps: number;
 }
 
 /** Gamma inter-arrival times: `cv` = standard deviation / mean of the gaps; 1 is Poisson. */
 export interface GammaSpec extends GeneratedSpec {
   readonly kind: 'gamma';
-  readonly ratePerS: number;
+  readonly rateRps: number;
   readonly cv: number;
 }
 
-/** Poisson at `onRatePerS` for `onNs`, then at `offRatePerS` for `offNs`, and again. */
+/** Poisson at `onRateRps` for `onNs`, then at `offRateRps` for `offNs`, and again. */
 export interface OnOffSpec extends GeneratedSpec {
   readonly kind: 'on-off';
-  readonly onRatePerS: number;
-  readonly offRatePerS: number;
+  readonly onRateRps: number;
+  readonly offRateRps: number;
   readonly onNs: number;
   readonly offNs: number;
 }
@@ -67,8 +67,8 @@ export interface OnOffSpec extends GeneratedSpec {
 /** Poisson whose rate moves in a straight line over the duration. */
 export interface RampSpec extends GeneratedSpec {
   readonly kind: 'ramp';
-  readonly fromRatePerS: number;
-  readonly toRatePerS: number;
+  readonly fromRateRps: number;
+  readonly toRateRps: number;
 }
 
 /**
@@ -124,9 +124,10 @@ export interface AzureLikeSpec extends CommonSpec {
   readonly kind: 'azure-like';
   readonly functions: number;
   readonly minutes: number;
-  /** Mean rate over the whole trace before `scale`. */
-  readonly ratePerS: number;
+  /** Mean rate over the whole trace as it is played, before `scale`. */
+  readonly rateRps: number;
   readonly scale: number;
   readonly assign: Assignment;
+  /** Virtual time that one minute of the trace takes; the mean rate does not depend on it. */
   readonly intervalNs: number;
 }

@@ -1,4 +1,4 @@
-import { NS_PER_MINUTE, NS_PER_S } from '../core/units.js';
+import { NS_PER_MINUTE, NS_PER_S } from '../base/units.js';
 import { exactLengthNs } from './exact-source.js';
 import type { ExactTimes } from './exact-times.js';
 import { ArrivalRows } from './files/arrival-rows.js';
@@ -15,8 +15,8 @@ import { type MinuteStatistics, MinuteTally, statisticsOf } from './minute-stati
 export interface TraceInfo extends MinuteStatistics {
   readonly kind: Layout['kind'];
   /** Invocations per second over the whole trace, and in its busiest minute. */
-  readonly meanRatePerS: number;
-  readonly peakRatePerS: number;
+  readonly meanRps: number;
+  readonly peakRps: number;
   /**
    * First and last arrival, ns since the begin of the trace; of counts, begin of the first and end of
    * the last minute that has any.
@@ -118,9 +118,9 @@ function info(
   return {
     kind,
     ...statistics,
-    meanRatePerS: statistics.invocations / lengthS,
+    meanRps: statistics.invocations / lengthS,
     // A trace shorter than a minute has no whole one.
-    peakRatePerS: peak / Math.min(60, lengthS),
+    peakRps: peak / Math.min(60, lengthS),
     firstNs: span.firstNs,
     lastNs: span.lastNs,
     firstMinute,

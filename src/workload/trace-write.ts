@@ -1,5 +1,5 @@
-import { EscapementError } from '../core/errors.js';
-import { type Random, stream } from '../random/streams.js';
+import { EscapementError } from '../base/errors.js';
+import { type Random, stream } from '../base/random/streams.js';
 import { ARRIVALS_HEADER } from './files/layout.js';
 import { writeText } from './files/write-text.js';
 import type { MinuteCounts } from './minute-counts.js';

@@ -1,10 +1,10 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { simulate } from '../../src/experiment/simulate.js';
-import { load } from '../experiment/experiment-files.js';
+import { simulate } from '../../src/run/simulated.js';
+import { load } from '../config/experiment-files.js';
 
-/** Two groups with an objective each, and models that do not all fit. */
+/** Two groups with an SLO each, and models that do not all fit. */
 export const EXPERIMENT = `seed: 5
 cluster: { gpus: 2, pages: 30 }
 models: { kind: fit, name: model, parameters: 25.6M, copies: 8 }
@@ -18,7 +18,10 @@ warmup: 100ms
 /** Simulates and leaves run.json and the logs in a new folder, as the command line does. */
 export async function simulateInto(overrides: readonly string[] = []): Promise<string> {
   const dir = mkdtempSync(join(tmpdir(), 'escapement-audit-'));
-  const result = await simulate(await load(EXPERIMENT, overrides), { outDir: dir });
+  const result = await simulate(await load(EXPERIMENT, overrides), {
+    outDir: dir,
+    percentiles: [33.3, 99.5],
+  });
   writeFileSync(join(dir, 'run.json'), JSON.stringify(result));
   return dir;
 }

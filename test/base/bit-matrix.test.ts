@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BitMatrix } from '../../src/core/bit-matrix.js';
+import { BitMatrix } from '../../src/base/bit-matrix.js';
 
 const ROWS = 3;
 
@@ -72,21 +72,6 @@ describe('BitMatrix', () => {
           }
         },
       ),
-    );
-  });
-
-  it('finds the next column that two matrices have in common', () => {
-    const columns = fc.uniqueArray(fc.nat(69), { maxLength: 30 });
-    fc.assert(
-      fc.property(columns, columns, fc.nat(75), (left, right, from) => {
-        const [a, b] = [left, right].map((set) => {
-          const matrix = new BitMatrix(1, 70);
-          for (const column of set) matrix.add(0, column);
-          return matrix;
-        });
-        const common = left.filter((column) => right.includes(column) && column >= from);
-        expect(a.nextCommon(0, b, from)).toBe(common.length === 0 ? -1 : Math.min(...common));
-      }),
     );
   });
 });

@@ -1,5 +1,5 @@
 /** One benchmark: an experiment as text, run as it is. */
-export interface BenchCase {
+interface BenchCase {
   readonly name: string;
   /** Requests per wall second that the project aims for on one thread. */
   readonly aim: number;
@@ -8,7 +8,7 @@ export interface BenchCase {
 
 const RESNET50 =
   'models: { kind: profile, path: profiles/resnet50_v2.clockwork-sim.v100.json, copies: COPIES }';
-const POLICY = 'policy: { kind: clockwork, scheduleAhead: 5ms }\nslo: 100ms\nseed: 1';
+const POLICY = 'policy: { kind: clockwork, scheduleAhead: 5ms }\nadmission: none\nslo: 100ms\nseed: 1';
 
 /** Paths are relative to the experiments folder. `trace`: a real day in the layout of Azure Functions 2019. */
 export function benchCases(trace: string | undefined): BenchCase[] {

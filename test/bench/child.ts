@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { parseExperiment } from '../experiment/load.js';
-import { simulate } from '../experiment/simulate.js';
+import { parseExperiment } from '../../src/config/load.js';
+import { simulate } from '../../src/run/simulated.js';
 import { benchCases } from './cases.js';
 
 const EXPERIMENTS = fileURLToPath(new URL('../../experiments/', import.meta.url));
@@ -11,7 +11,7 @@ const MAIN = fileURLToPath(new URL('main.js', import.meta.url));
 export interface Run {
   readonly requests: number;
   readonly seconds: number;
-  readonly requestsPerSecond: number;
+  readonly processedRps: number;
   readonly peakRssBytes: number;
   readonly digest: string;
 }

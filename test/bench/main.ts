@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { writeWhole } from '../files/output-file.js';
+import { writeWhole } from '../../src/base/files/output-file.js';
 import { benchCases } from './cases.js';
 import { median, runHere, runInChild } from './child.js';
 import { benchPolicies } from './policies.js';
@@ -46,12 +46,12 @@ function runAll(): void {
   for (const { name, aim } of benchCases(trace)) {
     if (!name.includes(flags.only)) continue;
     const done = Array.from({ length: runs }, () => runInChild({ name, trace, overrides: flags.set }));
-    const rates = done.map((run) => run.requestsPerSecond);
+    const rates = done.map((run) => run.processedRps);
     print({
       case: name,
       runs,
       requests: done[0].requests,
-      requestsPerSecond: { median: Math.round(median(rates)), min: Math.round(Math.min(...rates)), aim },
+      processedRps: { median: Math.round(median(rates)), min: Math.round(Math.min(...rates)), aim },
       wallSeconds: median(done.map((run) => run.seconds)),
       peakRssMB: Math.round(Math.max(...done.map((run) => run.peakRssBytes)) / 1e6),
       digest: done[0].digest,

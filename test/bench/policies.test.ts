@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { Run, RunChoice } from '../../src/bench/child.js';
-import { benchPolicies, type PolicyLine } from '../../src/bench/policies.js';
 import { POLICIES } from '../../src/policies/registry.js';
+import type { Run, RunChoice } from './child.js';
+import { benchPolicies, type PolicyLine } from './policies.js';
 
 it('compares policies within a round, whatever the rounds took', () => {
   const seen: RunChoice[] = [];
@@ -11,8 +11,8 @@ it('compares policies within a round, whatever the rounds took', () => {
     const isSecondRound = Math.floor(seen.length / POLICIES.length) % 3 === 1;
     const isFifo = choice.overrides.some((text) => text.includes('fifo'));
     seen.push(choice);
-    const requestsPerSecond = (isFifo ? 4e6 : 1e6) / (isSecondRound ? 2 : 1);
-    return { requests: 1, seconds: 1, requestsPerSecond, peakRssBytes: 1, digest: 'd' };
+    const processedRps = (isFifo ? 4e6 : 1e6) / (isSecondRound ? 2 : 1);
+    return { requests: 1, seconds: 1, processedRps, peakRssBytes: 1, digest: 'd' };
   };
   benchPolicies(3, '', (line) => lines.push(line), run);
 
@@ -20,15 +20,15 @@ it('compares policies within a round, whatever the rounds took', () => {
   expect(seen[0].overrides).toEqual(['workload.duration=1000s']);
   const of = (name: string) => lines.filter(({ policy }) => policy === name);
   for (const { kind } of POLICIES) expect(of(kind).map((line) => line.case)).toHaveLength(2);
-  expect(of('clockwork')[0]).toMatchObject({ runs: 3, requestsPerSecond: 1e6, usPerRequest: 1, ratio: 1 });
-  expect(of('fifo')[0]).toMatchObject({ requestsPerSecond: 4e6, usPerRequest: 0.25, ratio: 0.25 });
+  expect(of('clockwork')[0]).toMatchObject({ runs: 3, processedRps: 1e6, usPerRequest: 1, ratio: 1 });
+  expect(of('fifo')[0]).toMatchObject({ processedRps: 4e6, usPerRequest: 0.25, ratio: 0.25 });
 });
 
 it('runs only the cases asked for', () => {
   const names = new Set<string>();
   const run = ({ name }: RunChoice): Run => {
     names.add(name);
-    return { requests: 1, seconds: 1, requestsPerSecond: 1, peakRssBytes: 1, digest: 'd' };
+    return { requests: 1, seconds: 1, processedRps: 1, peakRssBytes: 1, digest: 'd' };
   };
   benchPolicies(1, '60-models', () => {}, run);
   expect([...names]).toEqual(['60-models-4-gpus']);

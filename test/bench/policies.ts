@@ -1,4 +1,4 @@
-import { POLICIES } from '../policies/registry.js';
+import { POLICIES } from '../../src/policies/registry.js';
 import { median, type Run, type RunChoice, runInChild } from './child.js';
 
 /** The cases that every policy runs, shortened to a second or so. */
@@ -16,7 +16,7 @@ export interface PolicyLine {
   readonly policy: string;
   readonly runs: number;
   /** Median of the runs. */
-  readonly requestsPerSecond: number;
+  readonly processedRps: number;
   readonly usPerRequest: number;
   /** Median, over rounds, of its time per request to that of `clockwork` in the same round; below 1 is faster. */
   readonly ratio: number;
@@ -43,14 +43,14 @@ export function benchPolicies(
     );
     kinds.forEach((policy, at) => {
       const own = runs.map((round) => round[at]);
-      const requestsPerSecond = median(own.map((one) => one.requestsPerSecond));
+      const processedRps = median(own.map((one) => one.processedRps));
       onLine({
         case: name,
         policy,
         runs: rounds,
-        requestsPerSecond: Math.round(requestsPerSecond),
-        usPerRequest: digits(1e6 / requestsPerSecond),
-        ratio: digits(median(runs.map((round) => round[0].requestsPerSecond / round[at].requestsPerSecond))),
+        processedRps: Math.round(processedRps),
+        usPerRequest: digits(1e6 / processedRps),
+        ratio: digits(median(runs.map((round) => round[0].processedRps / round[at].processedRps))),
         digest: own[0].digest,
       });
     });

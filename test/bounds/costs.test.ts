@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { stream } from '../../src/base/random/streams.js';
 import { batchKinds, fluidCosts, windowCosts } from '../../src/bounds/costs.js';
 import { servableWindows, type Windows } from '../../src/bounds/requests.js';
-import { stream } from '../../src/random/streams.js';
 import { model, offered, type Row } from './examples.js';
 
 const KINDS = batchKinds(model({ 1: 4, 2: 6, 4: 8 }), 8);
@@ -31,7 +31,7 @@ describe('window costs', () => {
     expect([...windowCosts(windows, [KINDS])]).toEqual([8 / 3, 8 / 3, 8 / 3]);
   });
 
-  it('let neither other models nor requests with tighter objectives share', () => {
+  it('let neither other models nor requests with tighter SLOs share', () => {
     const windows = windowsOf(
       [
         [0, 0, 20],
@@ -51,9 +51,9 @@ describe('window costs', () => {
       const rows = Array.from({ length: 1 + Math.floor(random() * 12) }, (): Row => {
         return [0, Math.floor(random() * 25), 4 + Math.floor(random() * 14)];
       }).sort(([, left], [, right]) => left - right);
-      const told = `seed ${seed}, ${n}: ${JSON.stringify(rows)}`;
+      const seen = `seed ${seed}, ${n}: ${JSON.stringify(rows)}`;
       const windows = windowsOf(rows);
-      expect([...windowCosts(windows, [KINDS])], told).toEqual(rows.map((row) => costByTrying(row, rows)));
+      expect([...windowCosts(windows, [KINDS])], seen).toEqual(rows.map((row) => costByTrying(row, rows)));
     }
   });
 });

@@ -1,7 +1,7 @@
 import type { OfferedRequests } from '../../src/bounds/requests.js';
 import type { ModelSpec } from '../../src/core/model.js';
 
-/** One request: model, arrival and objective, in any unit of time. */
+/** One request: model, arrival and SLO, in any unit of time. */
 export type Row = readonly [model: number, arrival: number, slo: number];
 
 export function offered(rows: readonly Row[]): OfferedRequests {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { type Random, stream } from '../../src/base/random/streams.js';
 import { mostServed } from '../../src/bounds/most-served.js';
 import { mostWork } from '../../src/bounds/most-work.js';
 import { servableWindows, type Windows } from '../../src/bounds/requests.js';
-import { type Random, stream } from '../../src/random/streams.js';
 import { offered, type Row } from './examples.js';
 
 /** Windows of one model, with any costs. */
@@ -43,8 +43,8 @@ describe('the most work', () => {
       const rows = randomRows(random, 1 + Math.floor(random() * 8), 14);
       const costs = Float64Array.from(rows, () => 1 + Math.floor(random() * 6));
       const gpus = 1 + Math.floor(random() * 3);
-      const told = `seed ${seed}, ${n}: ${JSON.stringify({ rows, costs: [...costs], gpus })}`;
-      expect(mostWork(windowsOf(rows), costs, 6, gpus), told).toBeCloseTo(leastCut(rows, costs, gpus), 6);
+      const seen = `seed ${seed}, ${n}: ${JSON.stringify({ rows, costs: [...costs], gpus })}`;
+      expect(mostWork(windowsOf(rows), costs, 6, gpus), seen).toBeCloseTo(leastCut(rows, costs, gpus), 6);
     }
   });
 });
@@ -72,9 +72,9 @@ describe('the most served', () => {
       const costs = Float64Array.from(rows, () => Math.ceil(random() * 200) / 20);
       const exact = overAllLevels(windows, costs);
       const { served: found } = mostServed(windows, costs, 1);
-      const told = `seed ${seed}, ${n}`;
-      expect(found, told).toBeGreaterThanOrEqual(exact - 1e-6);
-      expect(found, told).toBeLessThanOrEqual(exact * 1.01);
+      const seen = `seed ${seed}, ${n}`;
+      expect(found, seen).toBeGreaterThanOrEqual(exact - 1e-6);
+      expect(found, seen).toBeLessThanOrEqual(exact * 1.01);
       if (found > exact + 1e-6) above++;
     }
     expect(above, 'some leave levels out').toBeGreaterThan(0);

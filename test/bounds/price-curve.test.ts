@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { stream } from '../../src/base/random/streams.js';
 import { PriceCurve } from '../../src/bounds/price-curve.js';
 import { servableWindows } from '../../src/bounds/requests.js';
 import { upperBounds } from '../../src/bounds/upper-bounds.js';
-import { stream } from '../../src/random/streams.js';
 import { model, offered, type Row } from './examples.js';
 
 function curveOf(rows: readonly Row[], sliceNs: number, prices: readonly number[]): PriceCurve {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { type Random, stream } from '../../src/base/random/streams.js';
 import { type UpperBounds, upperBounds } from '../../src/bounds/upper-bounds.js';
 import type { ModelSpec } from '../../src/core/model.js';
-import { type Random, stream } from '../../src/random/streams.js';
 import { model, offered, type Row } from './examples.js';
 import { mostServable } from './exhaustive.js';
 
@@ -22,7 +22,7 @@ describe('by hand', () => {
     expect(bounds(rows, [PAIRS])).toEqual({ fluid: 3, windowLimited: 3, priced: 3, timePriced: 3 });
   });
 
-  // Three half pairs are 9 of work, but the third request has nobody to share with: 2.75 at the price of 1/4.
+  // Three half pairs are 9 of work, but the third request has none to share with: 2.75 at the price of 1/4.
   it('sees by prices that batches are whole', () => {
     const rows: Row[] = [
       [0, 0, 9],
@@ -83,11 +83,11 @@ const INSTANCES = 300;
 
 describe('against every schedule there is', () => {
   it.each([
-    { objectives: 'one objective', gpus: 1, several: false },
-    { objectives: 'several objectives', gpus: 1, several: true },
-    { objectives: 'one objective', gpus: 2, several: false },
-    { objectives: 'several objectives', gpus: 2, several: true },
-  ])('no bound is below the best: $objectives, $gpus GPUs', ({ gpus, several }) => {
+    { slos: 'one SLO', gpus: 1, several: false },
+    { slos: 'several SLOs', gpus: 1, several: true },
+    { slos: 'one SLO', gpus: 2, several: false },
+    { slos: 'several SLOs', gpus: 2, several: true },
+  ])('no bound is below the best: $slos, $gpus GPUs', ({ gpus, several }) => {
     const seed = `bounds-${gpus}-${several}`;
     const random = stream(seed, 'instances');
     const reached = { contested: 0, best: 0 };
@@ -95,10 +95,10 @@ describe('against every schedule there is', () => {
       const { rows, models } = instance(random, gpus, several);
       const most = mostServable(offered(rows), { models, gpus });
       const { fluid, windowLimited, priced, timePriced } = bounds(rows, models, gpus);
-      const told = `seed ${seed}, instance ${n}: ${JSON.stringify({ rows, exec: models.map(({ execNs }) => execNs) })}`;
-      expect(Math.min(windowLimited, timePriced ?? fluid), told).toBeGreaterThanOrEqual(most);
-      expect(windowLimited, told).toBeLessThanOrEqual(fluid);
-      if (priced !== null) expect(timePriced, told).toBeLessThanOrEqual(priced);
+      const seen = `seed ${seed}, instance ${n}: ${JSON.stringify({ rows, exec: models.map(({ execNs }) => execNs) })}`;
+      expect(Math.min(windowLimited, timePriced ?? fluid), seen).toBeGreaterThanOrEqual(most);
+      expect(windowLimited, seen).toBeLessThanOrEqual(fluid);
+      if (priced !== null) expect(timePriced, seen).toBeLessThanOrEqual(priced);
       if (most === rows.length) continue;
       reached.contested++;
       if (Math.min(windowLimited, timePriced ?? windowLimited) === most) reached.best++;

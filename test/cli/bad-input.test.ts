@@ -2,7 +2,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { ERRORS, type ErrorCode } from '../../src/core/errors.js';
+import type { ErrorCode } from '../../src/base/errors.js';
+import { EXIT_CODES } from '../../src/cli/exit-codes.js';
 import { runCli, SMALL_EXPERIMENT, tempDir, writeIn } from './run-cli.js';
 
 /** What the user did, the error, and what the message must name: file, line, key. */
@@ -31,6 +32,38 @@ const CASES: readonly Case[] = [
     names: /run\.yaml:\d+: /,
   },
   {
+    what: 'a list holds itself',
+    experiment: 'a: &a [*a]\nmodels: *a\n',
+    code: 'E_CONFIG_SYNTAX',
+    names: /run\.yaml:1: the alias \*a is inside its own anchor/,
+  },
+  {
+    what: 'an override holds itself',
+    experiment: SMALL_EXPERIMENT,
+    flags: ['--set', 'slo=&a [*a]'],
+    code: 'E_CONFIG_SYNTAX',
+    names: /--set slo=&a \[\*a\]: the value is not valid YAML: the alias/,
+  },
+  {
+    what: 'the models file has no end',
+    experiment: SMALL_EXPERIMENT.replace(/models: .*/, 'models: { kind: csv, path: /dev/zero }'),
+    code: 'E_FILE_MISSING',
+    names: /\/dev\/zero: is larger than 256 MiB/,
+  },
+  {
+    what: 'bursts are shorter than anything',
+    experiment: withWorkload('{ kind: on-off, onRate: 100/s, on: 1ns, off: 1ns, duration: 10s }'),
+    code: 'E_CONFIG_VALUE',
+    names: /run\.yaml:5: workload\.on: too short: more than 10 million bursts and pauses/,
+  },
+  {
+    what: 'there are a million models',
+    experiment: SMALL_EXPERIMENT,
+    flags: ['--set', 'models.copies=1000000'],
+    code: 'E_CONFIG_VALUE',
+    names: /models\.copies=1000000: must be at most 10000, found 1000000/,
+  },
+  {
     what: 'a key does not exist',
     experiment: SMALL_EXPERIMENT.replace('scheduleAhead', 'schedulAhead'),
     code: 'E_CONFIG_KEY',
@@ -49,7 +82,7 @@ const CASES: readonly Case[] = [
     names: /run\.yaml:3: cluster\.gpus: must be at least 1, found 0/,
   },
   {
-    what: 'the objective is 0',
+    what: 'the SLO is 0',
     experiment: SMALL_EXPERIMENT.replace('25ms', '0ms'),
     code: 'E_CONFIG_VALUE',
     names: /run\.yaml:6: slo: /,
@@ -127,7 +160,7 @@ test.each(CASES)('$what: $code', async ({ experiment, trace, flags = [], code, n
   );
   expect(stderr).toMatch(new RegExp(`^escapement: ${code}: [^\\n]+\\n$`));
   expect(stderr).toMatch(names);
-  expect({ status, stdout }).toEqual({ status: ERRORS[code].exit, stdout: '' });
+  expect({ status, stdout }).toEqual({ status: EXIT_CODES[code].exit, stdout: '' });
   // Nothing half-written looks finished.
   const left = existsSync(join(dir, 'out')) ? readdirSync(join(dir, 'out')) : [];
   expect(left).toEqual([]);
@@ -141,7 +174,7 @@ test('a failed run keeps the files of the run before', async () => {
   expect((await run()).status).toBe(0);
   const before = readdirSync(join(dir, 'out'));
   writeIn(dir, 'trace.csv', `${ARRIVALS}100,0,50000000\n50,1,50000000\n`);
-  expect((await run()).status).toBe(ERRORS.E_TRACE_ORDER.exit);
+  expect((await run()).status).toBe(EXIT_CODES.E_TRACE_ORDER.exit);
   expect(readdirSync(join(dir, 'out'))).toEqual(before);
 });
 
@@ -156,15 +189,24 @@ test.each(['simulate', 'sweep'])(
       cwd: dir,
     });
     expect(stderr).toMatch(/^escapement: E_FILE_WRITE: file\/out: [^\n]+\n$/);
-    expect(status).toBe(ERRORS.E_FILE_WRITE.exit);
+    expect(status).toBe(EXIT_CODES.E_FILE_WRITE.exit);
   },
 );
+
+test('report of a file says that it needs a folder', async () => {
+  const file = writeIn(tempDir(), 'run.yaml', SMALL_EXPERIMENT);
+  const { status, stderr } = await runCli(['report', file]);
+  expect(stderr).toBe(
+    `escapement: E_RESULTS: ${file}: is a file; pass the --out folder of simulate or sweep\n`,
+  );
+  expect(status).toBe(EXIT_CODES.E_RESULTS.exit);
+});
 
 test('report of a folder without results says what to do', async () => {
   const dir = tempDir();
   const { status, stderr } = await runCli(['report', dir]);
   expect(stderr).toMatch(/^escapement: E_RESULTS: .*results\.json[^\n]*\n$/);
-  expect(status).toBe(ERRORS.E_RESULTS.exit);
+  expect(status).toBe(EXIT_CODES.E_RESULTS.exit);
 });
 
 function withWorkload(workload: string): string {

@@ -1,18 +1,22 @@
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { COMMANDS } from '../../src/cli/commands.js';
+import { EXIT_CODES } from '../../src/cli/exit-codes.js';
+import { commandHelp } from '../../src/cli/help.js';
+import { describeKeys } from '../../src/config/keys.js';
 import { MAIN, runCli } from './run-cli.js';
 
 test.each([
-  [['simulate', 'run.yaml', '--treshold', 'p99<1s'], /Did you mean --threshold\?/],
-  [['simluate', 'run.yaml'], /Did you mean simulate\?/],
+  [['simulate', 'run.yaml', '--treshold', 'p99<1s'], /did you mean --threshold\?/],
+  [['simluate', 'run.yaml'], /did you mean simulate\?/],
   [['simulate', 'run.yaml', '--seed', '1', '--seed', '2'], /more than once/],
-  [['simulate', 'run.yaml', '--seed', 'one'], /--seed one: write a whole number/],
-  [['simulate', 'run.yaml', '--threshold', 'p98<1s'], /no metric p98/],
-  [['simulate'], /Not enough non-option arguments/],
+  [['simulate', 'run.yaml', '--seed', 'one'], /--seed one: must be a whole number/],
+  [['simulate', 'run.yaml', '--threshold', 'speed<1s'], /unknown metric speed/],
+  [['simulate'], /<file> is missing/],
   [['sweep', 'run.yaml', '--threads', '0'], /--threads 0/],
-  [['schema', 'unknown'], /"experiment"/],
-  [[], /name a command/],
+  [['schema', 'unknown'], /must be one of experiment, /],
+  [['trace'], /trace needs a subcommand: trace info, /],
 ])('%j is a usage error on one line', async (args, message) => {
   const { status, stdout, stderr } = await runCli(args);
   expect(stderr).toMatch(/^escapement: E_USAGE: [^\n]+\n$/);
@@ -20,23 +24,96 @@ test.each([
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
 });
 
-test('--help lists the commands and every exit status', async () => {
+test('without a command it says how it is used, and fails', async () => {
+  const { status, stdout, stderr } = await runCli([]);
+  expect(stderr).toContain('Usage: escapement COMMAND');
+  expect(stderr).toMatch(/\nescapement: E_USAGE: a command is missing\n$/);
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+});
+
+test.each([
+  [['help'], ['--help']],
+  [['-h'], ['--help']],
+  [
+    ['help', 'simulate'],
+    ['simulate', '--help'],
+  ],
+  [
+    ['simulate', '-h'],
+    ['simulate', '--help'],
+  ],
+  [
+    ['help', 'trace', 'info'],
+    ['trace', 'info', '--help'],
+  ],
+])('%j is %j', async (args, same) => {
+  const [run, wanted] = await Promise.all([runCli(args), runCli(same)]);
+  expect(wanted.stdout).toContain('Usage: escapement ');
+  expect(run).toEqual(wanted);
+});
+
+test('--help lists every command on at most 50 lines of 80 columns', async () => {
   const { status, stdout } = await runCli(['--help']);
   expect(status).toBe(0);
-  for (const text of ['simulate <file>', 'sweep <file>', 'report <dir>', 'E_TRACE_ORDER', '130']) {
-    expect(stdout).toContain(text);
-  }
+  for (const { name, summary } of COMMANDS)
+    expect(stdout).toMatch(new RegExp(`^  ${name} +${escaped(summary)}$`, 'm'));
+  const lines = stdout.trimEnd().split('\n');
+  expect(lines.length).toBeLessThanOrEqual(50);
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
 });
 
-test('simulate --help lists keys and policies with their defaults', async () => {
-  const { stdout } = await runCli(['simulate', '--help']);
+test.each(COMMANDS.map(({ name }) => [name]))(
+  '%s --help fits on two screens and says the type of each flag',
+  async (name) => {
+    const command = COMMANDS.find((one) => one.name === name)!;
+    const usage = await command.usage();
+    const text = commandHelp(command, usage);
+    expect(text.split('\n').length).toBeLessThanOrEqual(100);
+    for (const [flag, { value, describe, choices }] of Object.entries(usage.flags)) {
+      expect(text).toMatch(new RegExp(`^  --${flag}(?: \\S+)?(?: |$)`, 'm'));
+      expect(describe).toMatch(/^[A-Z0-9h-].*[^.]$/);
+      if (choices.length === 0 && value !== '') expect(text).toContain(`--${flag} ${value}`);
+    }
+  },
+);
+
+test('exit-codes and help exit-codes list every exit code', async () => {
+  const [{ stdout }, help] = await Promise.all([runCli(['exit-codes']), runCli(['help', 'exit-codes'])]);
+  expect(help.stdout).toBe(stdout);
+  for (const text of ['E_TRACE_ORDER', '130', ...Object.keys(EXIT_CODES)]) expect(stdout).toContain(text);
+});
+
+test('keys lists keys and policies with their defaults', async () => {
+  const { stdout } = await runCli(['keys']);
   expect(stdout).toMatch(/^ +slo (?:.*\n +){0,3}.*\[100ms\]$/m);
   expect(stdout).toMatch(/^ +policy\.scheduleAhead (?:.*\n +){0,2}.*\[10ms\]$/m);
+  expect(stdout).toMatch(/^ +policy\.scheduleAhead (?:.*\n +){0,2}.*\[auto\]$/m);
+  expect(stdout).toMatch(/^ +policy\.kind (?:.*\n +){0,4}.*\[escapement\]$/m);
   expect(stdout).toMatch(/^ +policy\.maxDelay .*\[5ms\]$/m);
   expect(stdout).toMatch(/^ +workload\.onRate .*\[required\]$/m);
+  for (const { key } of describeKeys()) expect(stdout).toContain(`  ${key} `);
 });
 
-test('a full disk behind standard output is told in one line', ({ skip }) => {
+test.each([
+  ['cluster.noise', 'cluster.noise.exec', 'cluster.gpus'],
+  ['policy.clockwork', 'policy.scheduleAhead', 'policy.maxDelay'],
+  ['symphony', 'policy.kind symphony', 'policy.scheduleAhead'],
+  ['intraOp', 'runtime.intraOpThreads', 'runtime.arena'],
+])('keys %s is a part of them', async (prefix, has, hasNot) => {
+  const { stdout } = await runCli(['keys', prefix, '--json']);
+  const names = (JSON.parse(stdout) as { keys: { key: string; kind?: string }[] }).keys.map(
+    ({ key, kind }) => (prefix === 'symphony' ? `policy.kind ${kind}` : key),
+  );
+  expect(names).toContain(has);
+  expect(names).not.toContain(hasNot);
+});
+
+test('keys without a match says what was probably meant', async () => {
+  const { stderr } = await runCli(['keys', 'clustre']);
+  expect(stderr).toBe('escapement: E_USAGE: no key begins with clustre; did you mean "cluster"?\n');
+});
+
+test('a full disk behind standard output is reported in one line', ({ skip }) => {
   if (!existsSync('/dev/full')) skip('no /dev/full here');
   const full = openSync('/dev/full', 'w');
   const { status, stderr } = spawnSync(process.execPath, [MAIN, 'config'], {
@@ -44,8 +121,35 @@ test('a full disk behind standard output is told in one line', ({ skip }) => {
     encoding: 'utf8',
   });
   closeSync(full);
-  expect(stderr).toMatch(/^escapement: E_FILE_WRITE: standard output: cannot be written: ENOSPC[^\n]*\n$/);
+  expect(stderr).toMatch(
+    /^escapement: E_FILE_WRITE: standard output: cannot be written: no space is left on the disk \(ENOSPC\)\n$/,
+  );
   expect(status).toBe(22);
+});
+
+test.each([
+  [['--seed', '3', 'config', '--nothing'], /unknown flag --seed/],
+  [['--json'], /a command is missing: without one there are --help and --version, found --json/],
+  [['--verson'], /unknown flag --verson; did you mean --version\?/],
+  [['help', 'simulate', 'sweep'], /help takes one command: unexpected sweep after simulate/],
+  [['help', 'foo'], /unknown command foo; see escapement --help/],
+  [['sim'], /unknown command sim; did you mean simulate\?/],
+  [['simulate', 'a.yaml', '--output', 'x'], /unknown flag --output; did you mean --out\?/],
+  [['simulate', 'a.yaml', '--sed', '3'], /unknown flag --sed; did you mean --seed\?/],
+  [['config', '--json', 'yes'], /unexpected argument yes/],
+  [['config', '--json=yes'], /--json takes no value, found yes/],
+])('%j is refused', async (args, message) => {
+  expect((await runCli(args)).stderr).toMatch(message);
+});
+
+test.each([
+  [['--set', 'slo=1s', 'config', '--json']],
+  [['config', '--json', 'true', '--set=slo=1s']],
+  [['config', '--json=true', '--set', 'slo=1s']],
+])('%j is config --set slo=1s --json', async (args) => {
+  const same = await runCli(['config', '--set', 'slo=1s', '--json']);
+  expect(JSON.parse(same.stdout)).toHaveProperty('settings');
+  expect(await runCli(args)).toEqual(same);
 });
 
 test('--version prints the version of the package', async () => {
@@ -64,3 +168,7 @@ test.each(['experiment', 'profile', 'summary', 'run', 'results'])(
     });
   },
 );
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.()]/g, '\\$&');
+}

@@ -1,7 +1,10 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { describeFailure, exitCodesText } from '../../src/cli/exit-codes.js';
-import { ERRORS, EscapementError } from '../../src/core/errors.js';
-import { InvariantError } from '../../src/core/invariant.js';
+import { EscapementError } from '../../src/base/errors.js';
+import { InvariantError } from '../../src/base/invariant.js';
+import { describeFailure, EXIT_CODES, exitCodesText } from '../../src/cli/exit-codes.js';
+import { ROOT } from './run-cli.js';
 
 test('an operator error is one line with its code, its place and its own exit status', () => {
   const error = new EscapementError('E_TRACE_VALUE', 'count is negative: -3', {
@@ -10,7 +13,7 @@ test('an operator error is one line with its code, its place and its own exit st
     key: '480',
   });
   expect(describeFailure(error)).toEqual({
-    exitCode: ERRORS.E_TRACE_VALUE.exit,
+    exitCode: 31,
     text: 'escapement: E_TRACE_VALUE: day.csv:7: 480: count is negative: -3\n',
   });
 });
@@ -23,8 +26,24 @@ test('a broken invariant is reported as a bug, with its stack', () => {
   expect(text).toContain('exit-codes.test.ts');
 });
 
-test('exit statuses are distinct, and each is documented', () => {
-  const statuses = Object.values(ERRORS).map(({ exit }) => exit);
-  expect(new Set([0, 1, 130, ...statuses]).size).toBe(statuses.length + 3);
-  for (const status of statuses) expect(exitCodesText()).toMatch(new RegExp(`^ +${status}  E_`, 'm'));
+test('exit codes are distinct, none is one of a shell or of a bug, and each is documented', () => {
+  const codes = Object.values(EXIT_CODES).map(({ exit }) => exit);
+  expect(new Set(codes).size).toBe(codes.length);
+  for (const code of codes) {
+    expect(code).toBeGreaterThan(1);
+    expect(code).toBeLessThan(126);
+    expect(exitCodesText()).toMatch(new RegExp(`^ +${code}  E_`, 'm'));
+  }
+});
+
+test('every code that some error has is in the table, and no other', () => {
+  const folder = join(ROOT, 'src');
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /\.ts$/.test(name),
+  );
+  const sources = files.filter((name) => !name.endsWith('exit-codes.ts'));
+  const named = sources.flatMap(
+    (name) => readFileSync(join(folder, name), 'utf8').match(/(?<=['`])E_[A-Z_]*[A-Z](?=['`])/g) ?? [],
+  );
+  expect([...new Set(named)].sort()).toEqual(Object.keys(EXIT_CODES).sort());
 });

@@ -3,10 +3,12 @@ import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { runCommandLine } from '../../src/cli/command-line.js';
+import { describeFailure } from '../../src/cli/exit-codes.js';
 
 /** Root of the repository. */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** Reference data that lies beside some checkouts; tests that need it skip where it is absent. */
+/** Reference data next to some checkouts; tests that need it skip where it is absent. */
 export const SHARED = join(ROOT, '..', 'shared');
 export const TRACES = join(SHARED, 'data', 'traces');
 export const hasShared = existsSync(TRACES);
@@ -24,21 +26,83 @@ export interface CliOptions {
   readonly cwd?: string;
   /** On top of the environment of the tests. */
   readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Ends when the commands that were run so far have ended: they share the standard streams of this process. */
+let previous: Promise<unknown> = Promise.resolve();
+
+/** Runs a command line in this process, from source; commands run one after the other. For signals, see spawnCli. */
+export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliRun> {
+  const run = previous.then(() => runHere(args, options));
+  previous = run.catch(() => {});
+  return run;
+}
+
+async function runHere(args: readonly string[], { cwd = ROOT, env = {} }: CliOptions): Promise<CliRun> {
+  const stdout = capture(process.stdout);
+  const stderr = capture(process.stderr);
+  const before = { cwd: process.cwd(), env: { ...process.env } };
+  process.chdir(cwd);
+  Object.assign(process.env, env);
+  try {
+    const status = await runCommandLine(args).then(
+      () => 0,
+      (error: unknown) => {
+        const { text, exitCode } = describeFailure(error);
+        process.stderr.write(text);
+        return exitCode;
+      },
+    );
+    return { status, stdout: stdout.text, stderr: stderr.text };
+  } finally {
+    stdout.end();
+    stderr.end();
+    process.chdir(before.cwd);
+    for (const name of Object.keys(env)) {
+      const value = before.env[name];
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  }
+}
+
+/** Keeps what is written to a stream, instead of writing it, until the end. */
+function capture(stream: NodeJS.WriteStream) {
+  const { write } = stream;
+  const captured = {
+    text: '',
+    end: () => {
+      stream.write = write;
+    },
+  };
+  stream.write = (chunk: string | Uint8Array, ...rest: unknown[]) => {
+    captured.text += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('utf8');
+    const done = rest.at(-1);
+    if (typeof done === 'function') process.nextTick(done);
+    return true;
+  };
+  return captured;
+}
+
+export interface SpawnOptions extends CliOptions {
   /** Called with what stderr said so far; true sends SIGINT. */
   readonly interruptWhen?: (stderr: string) => boolean;
+  /** What is read from standard input. */
+  readonly input?: string;
 }
 
 /** Runs the compiled command line as a child process, as a user would. */
-export function runCli(
+export function spawnCli(
   args: readonly string[],
-  { cwd = ROOT, env = {}, interruptWhen }: CliOptions = {},
+  { cwd = ROOT, env = {}, interruptWhen, input = '' }: SpawnOptions = {},
 ): Promise<CliRun> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [MAIN, ...args], {
       cwd,
       env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
     });
+    child.stdin.on('error', () => {}).end(input);
     let stdout = '';
     let stderr = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

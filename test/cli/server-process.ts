@@ -11,7 +11,7 @@ export interface Ready {
   readonly port?: number;
 }
 
-/** A command that runs until it is told to stop; it ends with the test, if not before. */
+/** A command that runs until it is stopped, at the latest when the test ends. */
 export class ServerProcess {
   stderr = '';
   stdout = '';

@@ -1,9 +1,9 @@
 import { totalmem } from 'node:os';
 import { describe, expect, it, vi } from 'vitest';
+import { GIB } from '../../src/base/units.js';
 import { weightsCacheBytes } from '../../src/cli/weights-cache.js';
-import { GIB } from '../../src/core/units.js';
-import type { Run } from '../../src/doctor/gpu/run.js';
 import { DEFAULT_SESSION, type DeviceSpec, type Provider } from '../../src/live/device.js';
+import type { Run } from '../../src/tools/doctor/gpu/run.js';
 
 const gpus = (kind: Provider, count = 1): DeviceSpec[] =>
   Array.from({ length: count }, (_, adapter) => ({ kind, adapter, session: DEFAULT_SESSION }));
@@ -40,7 +40,7 @@ describe('the weights cache', () => {
     await expect(weightsCacheBytes(gpus('cuda'), 6 * GIB + 1, 0.5, twoGpus)).rejects.toMatchObject({
       code: 'E_USAGE',
       message: expect.stringMatching(
-        /^--memory 6GiB: .*12GiB.* runtime\.memoryReserve keeps 50% free: at most 6GiB, or a smaller reserve$/,
+        /^--memory 6GiB: .*12GiB.* runtime\.memoryReserve keeps 50% free; use at most 6GiB, or a smaller reserve$/,
       ),
     });
     await expect(weightsCacheBytes(gpus('cpu'), 2 * totalmem(), 0)).rejects.toMatchObject({
@@ -48,7 +48,7 @@ describe('the weights cache', () => {
     });
   });
 
-  it('has a usual size where nobody knows how much memory there is', async () => {
+  it('has a usual size where the amount of memory is unknown', async () => {
     expect(await weightsCacheBytes(gpus('cuda'), null, 0.5, noGpus)).toBe(8 * GIB);
     expect(await weightsCacheBytes(gpus('webgpu'), 1000 * GIB, 0.5)).toBe(1000 * GIB);
     const simulated: DeviceSpec[] = [{ kind: 'simulated', timeScale: 1 }];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadExperiment } from '../../src/experiment/load.js';
+import { loadExperiment } from '../../src/config/load.js';
 import { BASE, load, MODELS_CSV } from './experiment-files.js';
 import { rejection } from './failure.js';
 
@@ -63,7 +63,7 @@ describe('a mistake in an experiment file is reported with file, line and key', 
       'negative SLO',
       line(5, 'slo: -5ms'),
       'E_CONFIG_VALUE',
-      'exp.yaml:5: slo: must not be negative, found -5000000',
+      'exp.yaml:5: slo: must not be negative, found -5ms',
     ],
     ['no value', line(5, 'slo:'), 'E_CONFIG_VALUE', 'exp.yaml:5: slo: has no value'],
     [
@@ -121,10 +121,16 @@ describe('a mistake in an experiment file is reported with file, line and key', 
       /noise\.stragglers: must be at most 100%, found 150%/,
     ],
     [
+      'share above 1',
+      line(6, 'policy: { kind: escapement, fairness: 5 }'),
+      'E_CONFIG_VALUE',
+      /exp\.yaml:6: policy\.fairness: must be at most 1, found 5/,
+    ],
+    [
       'option of another policy',
       line(6, 'policy: { kind: fifo, scheduleAhead: 1ms }'),
       'E_CONFIG_KEY',
-      /exp\.yaml:6: policy\.scheduleAhead: fifo has no scheduleAhead, an option of clockwork and escapement: remove it/,
+      /exp\.yaml:6: policy\.scheduleAhead: fifo has no scheduleAhead, an option of clockwork and escapement: remove it or choose policy.kind=clockwork; to keep it in the file for other policies, choose this one with --set or --vary policy.kind=fifo/,
     ],
     [
       'unknown policy',
@@ -318,11 +324,19 @@ describe('a mistake in an override names the override', () => {
       '--set policy.maxbatch=1: unknown key "maxbatch": did you mean "maxBatch"?',
     ],
     ['cluster={gpus: 0}', 'E_CONFIG_VALUE', '--set cluster={gpus: 0}: gpus: must be at least 1, found 0'],
-    ['cluster={gpus: 0', 'E_CONFIG_SYNTAX', '--set cluster={gpus: 0: the value is not valid YAML'],
+    [
+      'cluster={gpus: 0',
+      'E_CONFIG_SYNTAX',
+      /^--set cluster=\{gpus: 0: the value is not valid YAML: Flow map/,
+    ],
     ['slo.x=1', 'E_CONFIG_KEY', '--set slo.x=1: slo is a plain value and has no keys'],
     ['workload.0.rate=0', 'E_CONFIG_VALUE', '--set workload.0.rate=0: must be above 0, found 0'],
-    ['cluster.memory=1GiB', 'E_CONFIG_VALUE', '--set cluster.memory=1GiB: give pages or memory, not both'],
-    ['models.path=gone.csv', 'E_FILE_MISSING', /^--set models\.path=gone\.csv: \S+gone\.csv: no such file$/],
+    ['cluster={pages: 5, memory: 1GiB}', 'E_CONFIG_VALUE', /give pages or memory, not both$/],
+    [
+      'models.path=gone.csv',
+      'E_FILE_MISSING',
+      /^--set models\.path=gone\.csv: \/\S+gone\.csv: no such file; a relative path begins at the folder of the experiment file$/,
+    ],
   ])('--set %s', async (override, code, message) => {
     const error = await rejection(load(BASE, [override]));
     expect(error.code).toBe(code);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { fluidCapacityRps } from '../../src/config/capacity.js';
 import type { ModelSpec } from '../../src/core/model.js';
-import { fluidCapacityRps } from '../../src/experiment/capacity.js';
 
 const model = (...execMs: number[]): ModelSpec => ({
   name: 'model',
@@ -22,7 +22,7 @@ test('all GPUs are busy with full batches of the cheapest size', () => {
   expect(fluidCapacityRps({ ...CASE, models, gpus: 3 })).toBe(1500);
 });
 
-test('only batches that end within the objective count, and none above the largest', () => {
+test('only batches that end within the SLO count, and none above the largest', () => {
   const models = [model(4, 6, 8, 12, 16)];
   expect(fluidCapacityRps({ ...CASE, models })).toBeCloseTo(8 / 0.012, 9);
   expect(fluidCapacityRps({ ...CASE, models, maxBatch: 16 })).toBe(1000);
@@ -36,7 +36,7 @@ test('requests cost what their models do, in proportion to how many are theirs',
   expect(fluidCapacityRps({ ...CASE, models, mix: [1, 0] })).toBe(1000);
 });
 
-test('requests that nobody could serve in time cost nothing; without others there is no capacity', () => {
+test('requests that no GPU could serve in time cost nothing; without others there is no capacity', () => {
   const models = [model(1), model(5)];
   // Of 2,000 requests per second the GPU can serve 1,000 and must refuse 1,000.
   expect(fluidCapacityRps({ ...CASE, models, mix: [1, 1], sloNs: 4e6 })).toBe(2000);

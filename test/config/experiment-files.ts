@@ -1,8 +1,8 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Experiment } from '../../src/experiment/experiment.js';
-import { loadExperiment } from '../../src/experiment/load.js';
+import type { Experiment } from '../../src/config/experiment.js';
+import { loadExperiment } from '../../src/config/load.js';
 
 export const MODELS_CSV = `model_id,weights_bytes,pages,weights_transfer_ns,b1_ns,b2_ns,b4_ns,input_bytes,output_bytes
 0,102160300,7,8310000,2730000,4050000,5880000,602112,4000

@@ -1,4 +1,4 @@
-import { EscapementError } from '../../src/core/errors.js';
+import { EscapementError } from '../../src/base/errors.js';
 
 /** The EscapementError that `run` throws. */
 export function failure(run: () => unknown): EscapementError {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { defaultText, describeKeys, keyExists } from '../../src/experiment/keys.js';
-import { parseExperimentSource } from '../../src/experiment/load.js';
+import { defaultText, describeKeys, keyExists } from '../../src/config/keys.js';
+import { parseExperimentSource } from '../../src/config/load.js';
 import { BASE } from './experiment-files.js';
 
 const { tree } = parseExperimentSource(BASE, 'exp.yaml');
@@ -21,7 +21,7 @@ describe('defaultText', () => {
   ])('%s is %s', (key, text) => expect(defaultText(tree, key)).toBe(text));
 
   it('finds the default of a section that the file leaves out', () => {
-    expect(defaultText({}, 'policy.scheduleAhead')).toBe('10ms');
+    expect(defaultText({}, 'policy.scheduleAhead')).toBe('auto');
   });
 
   it('knows none for what is derived, required or does not exist', () => {
@@ -62,7 +62,7 @@ describe('describeKeys', () => {
     expect(keys).toContainEqual({
       key: 'workload.from',
       kind: 'ramp',
-      description: 'Rate at the begin.',
+      description: 'Rate at the start.',
       required: true,
     });
   });

@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadExperiment, parseExperiment } from '../../src/experiment/load.js';
+import { loadExperiment, parseExperiment } from '../../src/config/load.js';
 import { BASE, folder, load } from './experiment-files.js';
 
 const ORACLE = resolve(import.meta.dirname, '../../../shared/oracle/workloads');
@@ -26,10 +26,10 @@ describe('loadExperiment', () => {
         gpuClock: [],
         changes: [],
       },
-      workloads: [{ kind: 'poisson', ratePerS: 600, durationNs: 20e9, popularity: { kind: 'uniform' } }],
+      workloads: [{ kind: 'poisson', rateRps: 600, durationNs: 20e9, popularity: { kind: 'uniform' } }],
       sloNs: 100e6,
       policy: { kind: 'clockwork', options: { scheduleAhead: 10e6, maxBatch: 8, maxExec: 250e6 } },
-      admission: 'none',
+      admission: 'predict',
       warmupNs: 0,
       checks: false,
       output: { requestLog: true, actionLog: true, timelineNs: [1e9, 2e9] },
@@ -73,7 +73,7 @@ policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
     ]);
   });
 
-  it('lets the column of an arrivals file stand unless the file sets an objective', async () => {
+  it('lets the column of an arrivals file stand unless the file sets an SLO', async () => {
     const arrivals = BASE.replace(
       'kind: poisson, rate: 600/s, duration: 20s',
       'kind: arrivals, path: arrivals.csv',
@@ -175,13 +175,13 @@ describe('workload sections', () => {
   it.each([
     [
       '{ kind: poisson, rate: 1000/s, duration: 60s, popularity: { kind: zipf, s: 0.9 } }',
-      { kind: 'poisson', ratePerS: 1000, durationNs: 60e9, popularity: { kind: 'zipf', s: 0.9 } },
+      { kind: 'poisson', rateRps: 1000, durationNs: 60e9, popularity: { kind: 'zipf', s: 0.9 } },
     ],
     [
       '{ kind: fixed, rate: 6k/m, duration: 1m, start: 5s, slo: 20ms, models: "*" }',
       {
         kind: 'fixed',
-        ratePerS: 100,
+        rateRps: 100,
         durationNs: 60e9,
         popularity: { kind: 'uniform' },
         startNs: 5e9,
@@ -193,7 +193,7 @@ describe('workload sections', () => {
       '{ kind: gamma, rate: 10/s, cv: 4, duration: 1s, models: [0, 1] }',
       {
         kind: 'gamma',
-        ratePerS: 10,
+        rateRps: 10,
         cv: 4,
         durationNs: 1e9,
         popularity: { kind: 'uniform' },
@@ -204,8 +204,8 @@ describe('workload sections', () => {
       '{ kind: on-off, onRate: 100/s, on: 1s, off: 2s, duration: 1m }',
       {
         kind: 'on-off',
-        onRatePerS: 100,
-        offRatePerS: 0,
+        onRateRps: 100,
+        offRateRps: 0,
         onNs: 1e9,
         offNs: 2e9,
         durationNs: 60e9,
@@ -214,7 +214,7 @@ describe('workload sections', () => {
     ],
     [
       '{ kind: ramp, from: 0/s, to: 500/s, duration: 1m }',
-      { kind: 'ramp', fromRatePerS: 0, toRatePerS: 500, durationNs: 60e9, popularity: { kind: 'uniform' } },
+      { kind: 'ramp', fromRateRps: 0, toRateRps: 500, durationNs: 60e9, popularity: { kind: 'uniform' } },
     ],
     [
       '{ kind: closed-loop, clients: 4, think: 10ms, duration: 1m }',
@@ -250,7 +250,7 @@ describe('workload sections', () => {
         kind: 'azure-like',
         functions: 100,
         minutes: 10,
-        ratePerS: 50,
+        rateRps: 50,
         scale: 1,
         assign: 'blocks',
         intervalNs: 60e9,
@@ -271,7 +271,7 @@ describe('workload sections', () => {
   - { kind: fixed, rate: 10/s, duration: 10s }
 `;
     const experiment = await load(BASE.replace(/^workload:.*\n/m, list), ['workload.1.rate=20/s']);
-    expect(experiment.workloads).toMatchObject([{ ratePerS: 100 }, { ratePerS: 20 }]);
+    expect(experiment.workloads).toMatchObject([{ rateRps: 100 }, { rateRps: 20 }]);
   });
 });
 
@@ -293,10 +293,18 @@ describe('policies', () => {
     expect(both.policy.options).toMatchObject({ maxDelay: 1_000_000 });
   });
 
-  it('default to clockwork', async () => {
-    expect((await load(BASE.replace(/^policy.*\n/m, ''))).policy.kind).toBe('clockwork');
-    const { policy } = await load(BASE.replace(/^policy.*$/m, 'policy: { scheduleAhead: 5ms }'));
-    expect(policy).toMatchObject({ kind: 'clockwork', options: { scheduleAhead: 5_000_000 } });
+  it('default to escapement, which tunes itself', async () => {
+    const { policy } = await load(BASE.replace(/^policy.*\n/m, ''));
+    expect(policy).toMatchObject({ kind: 'escapement', options: { scheduleAhead: 'auto' } });
+  });
+
+  it('that are not named but given options are the default with them', async () => {
+    const unnamed = (options: string) => load(BASE.replace(/^policy.*$/m, `policy: { ${options} }`));
+    const { policy } = await unnamed('scheduleAhead: 5ms');
+    expect(policy).toMatchObject({ kind: 'escapement', options: { scheduleAhead: 5_000_000 } });
+    await expect(unnamed('latestDelta: 5ms')).rejects.toThrow(
+      /policy\.latestDelta: escapement, the default policy, has no latestDelta, an option of clockwork: remove it or choose policy\.kind=clockwork/,
+    );
   });
 });
 

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { fitLatency, fitModel } from '../../src/config/fit.js';
+import { parseModelsCsv } from '../../src/config/models-csv.js';
+import { readProfile } from '../../src/config/read-profile.js';
+import { ZOO_VARIETIES } from '../../src/config/schema-models.js';
+import { readZoo, zooModels } from '../../src/config/zoo.js';
 import { checkModel } from '../../src/core/model.js';
-import { fitLatency, fitModel } from '../../src/experiment/fit.js';
-import { parseModelsCsv } from '../../src/experiment/models-csv.js';
-import { readProfile } from '../../src/experiment/profile.js';
-import { ZOO_VARIETIES } from '../../src/experiment/schema-models.js';
-import { readZoo, zooModels } from '../../src/experiment/zoo.js';
 import { BASE, load, MODELS_CSV } from './experiment-files.js';
 
 const PAGE = 16 * 1024 * 1024;

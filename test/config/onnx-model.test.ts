@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Experiment } from '../../src/experiment/experiment.js';
-import { parseExperiment } from '../../src/experiment/load.js';
-import { onnxFile } from '../../src/experiment/onnx-model.js';
-import { simulate } from '../../src/experiment/simulate.js';
+import type { Experiment } from '../../src/config/experiment.js';
+import { parseExperiment } from '../../src/config/load.js';
+import { onnxFile } from '../../src/config/onnx-model.js';
+import { simulate } from '../../src/run/simulated.js';
 import { rejection } from './failure.js';
 
 const PROFILE = {
@@ -51,7 +51,7 @@ describe('a model of kind onnx', () => {
     );
   });
 
-  it('is the FP16 file beside it at that precision, with a profile of its own', async () => {
+  it('is the FP16 file next to it at that precision, with a profile of its own', async () => {
     const folder = join(dir, 'resnet18', '10', 'fp16');
     const file = join(folder, 'model.onnx');
     const half = (path: string) => load(`{ kind: onnx, path: ${path} }`, ['runtime.precision=fp16']);
@@ -68,7 +68,7 @@ describe('a model of kind onnx', () => {
     }
   });
 
-  it('stands beside models that have no file, each with its own', async () => {
+  it('goes with models that have no file, each with its own', async () => {
     const { models, modelFiles } = await load(
       '[{ kind: onnx, path: resnet18, name: vision, copies: 2 }, { kind: fit, parameters: 1M }]',
     );
@@ -90,12 +90,12 @@ describe('a model of kind onnx', () => {
     expect(await at('', ['live.device=webgpu'])).toBe(1e6);
   });
 
-  it('uses some of the batch sizes if told so', async () => {
+  it('uses some of the batch sizes if configured so', async () => {
     const { models } = await load('{ kind: onnx, path: resnet18, batchSizes: [4, 1] }');
     expect(models[0]).toMatchObject({ batchSizes: [1, 4], execNs: [20e6, 70e6] });
   });
 
-  it('runs on the CPU in live mode unless told otherwise', async () => {
+  it('runs on the CPU in live mode unless configured otherwise', async () => {
     const models = '{ kind: onnx, path: resnet18 }';
     expect((await load(models)).live).toEqual({ device: 'cpu', timeScale: 1 });
     expect((await load(models, ['live.device=simulated', 'live.timeScale=0.1'])).live).toEqual({
@@ -120,7 +120,7 @@ describe('a model of kind onnx', () => {
       'with a profile that is not there',
       '{ kind: onnx, path: resnet18, profile: gone.json }',
       'E_FILE_MISSING',
-      /exp\.yaml:1: models\.profile: \S+gone\.json: no such file$/,
+      /exp\.yaml:1: models\.profile: \S+gone\.json: no such file; a relative path begins at the folder of the experiment file$/,
     ],
     [
       'with a batch size that was not measured',
@@ -146,7 +146,7 @@ describe('noise of the distribution that was measured', () => {
 
   it('reaches the simulation', async () => {
     const p99 = async (...overrides: string[]) =>
-      (await simulate(await load(models, ['workload.rate=1/s', ...overrides]))).summary.latencyMs.max;
+      (await simulate(await load(models, ['workload.rate=1/s', ...overrides]))).summary.executedLatencyMs.max;
     expect(await p99('workload.duration=200s')).toBeLessThan(30);
     expect(await p99('workload.duration=200s', 'cluster.noise.distribution=profile')).toBeGreaterThan(22);
   });

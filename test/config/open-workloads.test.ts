@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { openWorkloads } from '../../src/experiment/open-workloads.js';
+import type { Experiment } from '../../src/config/experiment.js';
+import { openWorkloads } from '../../src/config/open-workloads.js';
 import { BASE, load } from './experiment-files.js';
 
 /** Both models of `BASE` serve at most a batch of 4 in 5.88 ms: this many requests per second. */
@@ -8,10 +9,32 @@ const CAPACITY_RPS = 4 / 5.88e-3;
 const experiment = (workload: string, overrides: readonly string[] = [], files = {}) =>
   load(BASE.replace(/^workload:.*\n/m, `workload: ${workload}\n`), overrides, files);
 
+/** Plays all of it. */
+async function requestsOf(run: Experiment): Promise<{ requests: number; durationNs: number }> {
+  const { source, durationNs } = await openWorkloads(run);
+  let requests = 0;
+  for (; source.timeNs < Number.POSITIVE_INFINITY; source.advance()) requests++;
+  return { requests, durationNs };
+}
+
 const MINUTES = `HashOwner,HashApp,HashFunction,Trigger,1,2,3
 o,a,f,http,600,1200,600
 o,a,g,http,0,0,600
 `;
+
+describe('workload.rate of azure-like', () => {
+  it.each([
+    ['1m', 3600],
+    ['6s', 360],
+    ['2m', 7200],
+  ])('is the mean rate as played with an interval of %s', async (interval, seconds) => {
+    const workload = `{ kind: azure-like, functions: 40, minutes: 60, rate: 15/s, scale: 2, interval: ${interval} }`;
+    const { requests, durationNs } = await requestsOf(await experiment(workload));
+    expect(durationNs).toBe(seconds * 1e9);
+    const expected = 30 * seconds;
+    expect(Math.abs(requests - expected)).toBeLessThan(5 * Math.sqrt(expected) + 0.002 * expected);
+  });
+});
 
 describe('workload.load', () => {
   it('is a share of what the GPUs can serve at most', async () => {
@@ -19,30 +42,30 @@ describe('workload.load', () => {
     expect(workloads).toEqual([
       {
         kind: 'poisson',
-        ratePerS: expect.closeTo(0.8 * CAPACITY_RPS, 9),
+        rateRps: expect.closeTo(0.8 * CAPACITY_RPS, 9),
         durationNs: 20e9,
         popularity: { kind: 'uniform' },
       },
     ]);
     const two = await experiment('{ kind: gamma, cv: 4, load: 1.5, duration: 20s }', ['cluster.gpus=2']);
-    expect(two.workloads).toMatchObject([{ kind: 'gamma', ratePerS: expect.closeTo(3 * CAPACITY_RPS, 9) }]);
+    expect(two.workloads).toMatchObject([{ kind: 'gamma', rateRps: expect.closeTo(3 * CAPACITY_RPS, 9) }]);
   });
 
-  it('follows the objective and the largest batch', async () => {
+  it('follows the SLO and the largest batch', async () => {
     const rate = async (...overrides: string[]) =>
       (await experiment('{ kind: fixed, load: 100%, duration: 1s }', overrides)).workloads[0];
-    expect(await rate('slo=5ms')).toMatchObject({ ratePerS: expect.closeTo(2 / 4.05e-3, 9) });
-    expect(await rate('policy.maxBatch=1')).toMatchObject({ ratePerS: expect.closeTo(1 / 2.73e-3, 9) });
-    expect(await rate('workload.slo=5ms')).toMatchObject({ ratePerS: expect.closeTo(2 / 4.05e-3, 9) });
+    expect(await rate('slo=5ms')).toMatchObject({ rateRps: expect.closeTo(2 / 4.05e-3, 9) });
+    expect(await rate('policy.maxBatch=1')).toMatchObject({ rateRps: expect.closeTo(1 / 2.73e-3, 9) });
+    expect(await rate('workload.slo=5ms')).toMatchObject({ rateRps: expect.closeTo(2 / 4.05e-3, 9) });
   });
 
-  it('is for each section a share for its own models and objective', async () => {
+  it('is for each section a share for its own models and SLO', async () => {
     const { workloads } = await experiment(`
   - { kind: poisson, load: 50%, duration: 20s }
   - { kind: poisson, load: 100%, start: 10s, duration: 10s, slo: 5ms, models: "1" }`);
     expect(workloads).toMatchObject([
-      { ratePerS: expect.closeTo(0.5 * CAPACITY_RPS, 9) },
-      { ratePerS: expect.closeTo(2 / 4.05e-3, 9), startNs: 10e9 },
+      { rateRps: expect.closeTo(0.5 * CAPACITY_RPS, 9) },
+      { rateRps: expect.closeTo(2 / 4.05e-3, 9), startNs: 10e9 },
     ]);
   });
 
@@ -53,9 +76,7 @@ describe('workload.load', () => {
     ['azure-like, functions: 20, minutes: 5, interval: 3s', 15],
   ])('scales %s so that its mean rate is that share', async (kind, seconds) => {
     const run = await experiment(`{ kind: ${kind}, load: 90% }`, [], { 'trace.csv': MINUTES });
-    const { source, durationNs } = await openWorkloads(run);
-    let requests = 0;
-    for (; source.timeNs < Number.POSITIVE_INFINITY; source.advance()) requests++;
+    const { requests, durationNs } = await requestsOf(run);
     expect(durationNs).toBe(seconds * 1e9);
     // Poisson: the count strays by its square root.
     const expected = 0.9 * CAPACITY_RPS * seconds;
@@ -108,7 +129,7 @@ describe('an override that chooses the kind of a workload', () => {
     expect(one.workloads.map((workload) => 'popularity' in workload)).toEqual([true, false]);
   });
 
-  it('leaves everything beside a kind that does not exist', async () => {
+  it('leaves everything next to a kind that does not exist', async () => {
     await expect(
       experiment('{ kind: poisson, rate: 1/s, duration: 3s }', ['workload.kind=gama']),
     ).rejects.toThrow(/--set workload\.kind=gama: must be one of arrivals, poisson/);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseProfile } from '../../src/experiment/profile.js';
-import { profileSpread } from '../../src/experiment/profile-spread.js';
+import { profileSpread } from '../../src/config/profile-spread.js';
+import { parseProfile } from '../../src/config/read-profile.js';
 import { failure } from './failure.js';
 
 const BASE = {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { describeProfile, parseProfile, profileModel, readProfile } from '../../src/experiment/profile.js';
+import { describeProfile, profileModel } from '../../src/config/profile.js';
+import { parseProfile, readProfile } from '../../src/config/read-profile.js';
 import { failure, rejection } from './failure.js';
 
 const SOURCE = { weights: 'w', load: 'l', copies: 'c', batches: 'b' };
@@ -38,13 +39,13 @@ describe('profile', () => {
   it('is described by what a GPU can serve with it', () => {
     expect(describeProfile(parse(PROFILE))).toEqual({
       rows: [
-        { batch: 1, ms: 2, requestsPerS: 500 },
-        { batch: 4, ms: 4, requestsPerS: 1000 },
+        { batch: 1, ms: 2, throughputRps: 500 },
+        { batch: 4, ms: 4, throughputRps: 1000 },
       ],
       weightsBytes: 33_554_432,
       loadMs: 2,
       loadBytesPerS: 33_554_432 * 500,
-      peakRequestsPerS: 1000,
+      peakRps: 1000,
     });
   });
 

@@ -1,19 +1,19 @@
 import { availableParallelism } from 'node:os';
 import { describe, expect, it, test } from 'vitest';
-import { environmentOverrides, unknownVariables } from '../../src/experiment/environment.js';
-import { buildExperiment, parseExperiment, parseExperimentSource } from '../../src/experiment/load.js';
-import { MXNET_VARIABLES } from '../../src/experiment/mxnet-variables.js';
+import { environmentOverrides, unknownVariables } from '../../src/config/environment.js';
+import { buildExperiment, parseExperiment, parseExperimentSource } from '../../src/config/load.js';
+import { MXNET_VARIABLES } from '../../src/config/mxnet-variables.js';
+import { RUNTIME_SETTINGS } from '../../src/config/runtime-settings.js';
 import {
-  PROFILER_MODES,
+  RECORDINGS,
   RUNTIME_PRECISIONS,
-  RUNTIME_SETTINGS,
   type RuntimeSettings,
+  runtimeSchema,
   STORAGE_BUFFER_CACHES,
-} from '../../src/experiment/runtime-settings.js';
-import { runtimeSchema } from '../../src/experiment/schema-runtime.js';
+} from '../../src/config/schema-runtime.js';
 import { BUFFER_CACHES } from '../../src/live/device.js';
 import { PRECISIONS } from '../../src/live/models/precision.js';
-import { PROFILE_MODES } from '../../src/live/profiler/profile-control.js';
+import { RECORDING_MODES } from '../../src/live/recording/recording-control.js';
 import { rejection } from './failure.js';
 
 const REST = 'models: { kind: fit, parameters: 1M }\nworkload: { kind: poisson, rate: 1/s, duration: 1s }\n';
@@ -111,7 +111,12 @@ describe('mistakes', () => {
       /^ESCAPEMENT_INTRA_OP_THREADS: must be a number, found two$/,
     ],
     ['{}', { ESCAPEMENT_SERIAL: '1' }, [], /^ESCAPEMENT_SERIAL: must be true or false, found 1$/],
-    ['{}', { ESCAPEMENT_PROFILER_DIR: '[a' }, [], /^ESCAPEMENT_PROFILER_DIR: the value is not valid YAML$/],
+    [
+      '{}',
+      { ESCAPEMENT_RECORDING_DIR: '[a' },
+      [],
+      /^ESCAPEMENT_RECORDING_DIR: the value is not valid YAML: Flow sequence must end with a \]$/,
+    ],
     ['{}', {}, ['runtime.preset=small'], /^--set runtime\.preset=small: must be one of none, min-memory/],
     ['{}', {}, ['runtime.memoryReserve=100%'], /^--set .*: must be at most 99%, found 100%$/],
     [
@@ -120,8 +125,8 @@ describe('mistakes', () => {
       [],
       /unknown key "storagebufferCache": did you mean "storageBufferCache"/,
     ],
-    ['{ affinity: "2;x" }', {}, [], /^exp\.yaml:3: runtime\.affinity: must list processors, .*found 2;x$/],
-    ['{ affinity: 0 }', {}, [], /must list processors, from 1 on/],
+    ['{ affinity: "2;x" }', {}, [], /^exp\.yaml:3: runtime\.affinity: must list the cores, .*found 2;x$/],
+    ['{ affinity: 0 }', {}, [], /must list the cores, counted from 1/],
     [
       '{ intraOpThreads: 2 }',
       { ESCAPEMENT_AFFINITY: '1;2' },
@@ -178,7 +183,7 @@ describe('values', () => {
 test('what can be said is what live mode can do', () => {
   expect(STORAGE_BUFFER_CACHES).toEqual(BUFFER_CACHES);
   expect(RUNTIME_PRECISIONS).toEqual(PRECISIONS);
-  expect(PROFILER_MODES).toEqual(['off', ...PROFILE_MODES]);
+  expect(RECORDINGS).toEqual(['off', ...RECORDING_MODES]);
 });
 
 test('every variable of MXNet is named once, with its key or the reason why there is none', () => {

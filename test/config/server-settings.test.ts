@@ -1,12 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { effectiveSettings, sourceText } from '../../src/experiment/effective-settings.js';
-import { environmentOverrides } from '../../src/experiment/environment.js';
-import {
-  readRuntime,
-  readServerSettings,
-  type SettingsSources,
-} from '../../src/experiment/server-settings.js';
-import { settingWarnings } from '../../src/experiment/setting-warnings.js';
+import { effectiveSettings, sourceText } from '../../src/config/effective-settings.js';
+import { environmentOverrides } from '../../src/config/environment.js';
+import { readRuntime, readServerSettings, type SettingsSources } from '../../src/config/server-settings.js';
+import { settingWarnings } from '../../src/config/setting-warnings.js';
 import { tempDir, writeIn } from '../cli/run-cli.js';
 import { rejection } from './failure.js';
 
@@ -35,7 +31,7 @@ function sources({
 }
 
 describe('what a server takes of an experiment', () => {
-  it('is its objective, policy, admission and runtime', async () => {
+  it('is its SLO, policy, admission and runtime', async () => {
     const settings = (await readServerSettings(sources({ text: FILE, overrides: ['runtime.serial=false'] })))
       .settings;
     expect(settings).toMatchObject({
@@ -50,7 +46,17 @@ describe('what a server takes of an experiment', () => {
     [
       'cluster.gpus=3',
       'E_CONFIG_KEY',
-      /^--set cluster\.gpus=3: a server takes slo, policy, admission, runtime/,
+      /^--set cluster\.gpus=3: a server takes slo, plugins, policy, admission, runtime/,
+    ],
+    [
+      'polcy.kind=edf',
+      'E_CONFIG_KEY',
+      /^--set polcy\.kind=edf: unknown key "polcy": did you mean "policy"\?/,
+    ],
+    [
+      'foo=1',
+      'E_CONFIG_KEY',
+      /^--set foo=1: unknown key "foo": known: slo, plugins, policy, admission, runtime$/,
     ],
     ['=3', 'E_USAGE', /^--set =3: write key=value/],
     ['gpus', 'E_USAGE', /^--set gpus: write key=value/],
@@ -68,7 +74,7 @@ describe('what a server takes of an experiment', () => {
         .laneThreads,
     ).toBe(8);
     const error = await rejection(readRuntime(sources({ overrides: ['slo=5ms'] })));
-    expect(error.message).toBe('--set slo=5ms: only runtime.… applies here: who schedules decides the rest');
+    expect(error.message).toBe('--set slo=5ms: only runtime.… applies here: the controller decides the rest');
   });
 });
 
@@ -84,7 +90,7 @@ describe('every setting', () => {
     const found = await from({
       text: FILE,
       environment: { ESCAPEMENT_LANE_THREADS: '3', ESCAPEMENT_AFFINITY: '2' },
-      overrides: ['runtime.profiler=all', 'policy.maxBatch=4'],
+      overrides: ['runtime.recording=all', 'policy.maxBatch=4'],
     });
     expect(found).toMatchObject({
       'runtime.preset': ['min-memory', 'tuned.yaml:4'],
@@ -94,7 +100,7 @@ describe('every setting', () => {
       'runtime.affinity': ['2', 'ESCAPEMENT_AFFINITY'],
       'runtime.memoryReserve': ['75%', 'preset min-memory'],
       'runtime.arena': [false, 'preset min-memory'],
-      'runtime.profiler': ['all', '--set runtime.profiler=all'],
+      'runtime.recording': ['all', '--set runtime.recording=all'],
       slo: ['50ms', 'tuned.yaml:1'],
       admission: ['predict', 'default'],
       'policy.kind': ['clockwork', 'tuned.yaml:2'],
@@ -115,10 +121,10 @@ describe('every setting', () => {
 });
 
 describe('warnings', () => {
-  const warnings = async (environment: Record<string, string>, overrides: string[] = [], processors = 4) =>
+  const warnings = async (environment: Record<string, string>, overrides: string[] = [], cores = 4) =>
     settingWarnings(await readServerSettings(sources({ environment, overrides })), {
       environment,
-      processors,
+      cores,
     });
 
   it('are none where everything has its effect', async () => {
@@ -127,8 +133,8 @@ describe('warnings', () => {
   });
 
   it.each([
-    [{ ESCAPEMENT_ARENAS: 'false' }, [], /^ESCAPEMENT_ARENAS is none .* did you mean ESCAPEMENT_ARENA\?$/],
-    [{ ESCAPEMENT_XYZZY: '1' }, [], /^ESCAPEMENT_XYZZY is none of escapement's variables$/],
+    [{ ESCAPEMENT_ARENAS: 'false' }, [], /^ESCAPEMENT_ARENAS is not .* did you mean ESCAPEMENT_ARENA\?$/],
+    [{ ESCAPEMENT_XYZZY: '1' }, [], /^ESCAPEMENT_XYZZY is not an environment variable of escapement$/],
     [
       { OMP_NUM_THREADS: '4' },
       [],
@@ -144,15 +150,11 @@ describe('warnings', () => {
       ['runtime.serial=true', 'runtime.laneThreads=4'],
       /^runtime\.laneThreads has no effect: runtime\.serial/,
     ],
-    [
-      {},
-      ['runtime.intraOpThreads=5'],
-      /^runtime\.intraOpThreads is 5, more than this machine's processors \(4\)/,
-    ],
+    [{}, ['runtime.intraOpThreads=5'], /^runtime\.intraOpThreads is 5, more than this machine's 4 cores/],
     [
       {},
       ['runtime={ intraOpThreads: 2, affinity: 3-9 }'],
-      /^runtime\.affinity names processor 9; the last one is 4$/,
+      /^runtime\.affinity names core 9; the last one is 4$/,
     ],
     [{}, ['runtime={ interOpThreads: 2, memoryPattern: true }'], /^runtime\.memoryPattern has no effect/],
   ] as const)('%j, %j', async (environment, overrides, warning) => {

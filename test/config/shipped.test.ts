@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { caseKeys, caseOverrides } from '../../src/experiment/cases.js';
-import { buildExperiment, loadExperiment, readExperimentSource } from '../../src/experiment/load.js';
-import { readSweepSection, type SweepSection } from '../../src/experiment/sweep-section.js';
+import { caseKeys, caseOverrides } from '../../src/config/cases.js';
+import { buildExperiment, loadExperiment, readExperimentSource } from '../../src/config/load.js';
+import { readSweepSection, type SweepSection } from '../../src/config/sweep-section.js';
 
 const FOLDER = join(import.meta.dirname, '../../experiments');
 const FILES = readdirSync(FOLDER).filter((name) => name.endsWith('.yaml'));

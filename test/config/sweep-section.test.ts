@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseExperimentSource } from '../../src/experiment/load.js';
-import { readSweepSection } from '../../src/experiment/sweep-section.js';
+import { parseExperimentSource } from '../../src/config/load.js';
+import { readSweepSection } from '../../src/config/sweep-section.js';
 import { BASE } from './experiment-files.js';
 import { failure } from './failure.js';
 
@@ -117,7 +117,7 @@ describe('sweep section', () => {
     [
       '  cases:\n    setting:\n      small: { "a b": 1 }',
       'E_CONFIG_KEY',
-      /^exp\.yaml:10: sweep\.cases\.setting\.small\.a b: "a b" is no dotted key/,
+      /^exp\.yaml:10: sweep\.cases\.setting\.small\.a b: "a b" is not a dotted key/,
     ],
     [
       '  cases:\n    setting: { "": {} }',

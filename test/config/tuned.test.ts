@@ -1,8 +1,8 @@
 import { expect, it, vi } from 'vitest';
 import type { PolicyContext } from '../../src/core/policy.js';
-import { simulate } from '../../src/experiment/simulate.js';
-import { runResultSchema } from '../../src/metrics/schema.js';
 import { fifoEntry } from '../../src/policies/fifo/entry.js';
+import { runResultSchema } from '../../src/record/schema.js';
+import { simulate } from '../../src/run/simulated.js';
 import { BASE, load } from './experiment-files.js';
 
 /** Policies that an experiment may name here: fifo, and one that sets a value at each admission. */

@@ -11,7 +11,7 @@ import {
   parseDuration,
   parseRate,
   parseShare,
-} from '../../src/experiment/units-text.js';
+} from '../../src/config/units-text.js';
 import { failure } from './failure.js';
 
 describe('reading quantities', () => {
@@ -70,7 +70,9 @@ describe('reading quantities', () => {
       '3 parsecs has the unknown unit parsecs: write a duration such as 10ms (units: ns, us, ms, s, m, h)',
     ],
     [() => parseDuration('soon'), 'E_CONFIG_VALUE', 'must be a duration such as 10ms, found soon'],
-    [() => parseDuration('-1ms'), 'E_CONFIG_VALUE', 'must not be negative, found -1000000'],
+    [() => parseDuration('-1ms'), 'E_CONFIG_VALUE', 'must not be negative, found -1ms'],
+    [() => parseRate('-5k/m'), 'E_CONFIG_VALUE', 'must not be negative, found -5k/m'],
+    [() => parseCount(-3), 'E_CONFIG_VALUE', 'must not be negative, found -3'],
     [() => parseDuration('0.1ns'), 'E_CONFIG_VALUE', '0.1ns is shorter than 1ns'],
     [() => parseDuration('1000000h'), 'E_CONFIG_VALUE', '1000000h is longer than 104 days'],
     [() => parseDuration([1]), 'E_CONFIG_VALUE', 'must be a duration such as 10ms, found [1]'],
@@ -137,6 +139,9 @@ describe('expandValues', () => {
 
   it.each([
     ['10ms,', 'E_CONFIG_VALUE', /empty value/],
+    ['10ms:50ms', 'E_CONFIG_VALUE', /10ms:50ms has no step: write start:end:step/],
+    ['0:50ms', 'E_CONFIG_VALUE', /0:50ms has no step/],
+    ['10ms:', 'E_CONFIG_VALUE', /10ms: has no step: .*or a list, e\.g\. 10ms,50ms/],
     ['1ms:5ms:0ms', 'E_CONFIG_VALUE', /not a range/],
     ['5ms:1ms:1ms', 'E_CONFIG_VALUE', /not a range/],
     ['1ms:x:1ms', 'E_CONFIG_VALUE', /not a range/],

@@ -65,7 +65,7 @@ describe('Booking', () => {
 
   it('opens every lane at the start, and none with 1 ms ahead or less', () => {
     const lanes = [new LaneTimeline(), new LaneTimeline()];
-    expect(new Booking(lanes, MS + 1).open.count(0)).toBe(2);
-    expect(new Booking(lanes, MS).open.count(0)).toBe(0);
+    expect(new Booking(lanes, MS + 1).open.count).toBe(2);
+    expect(new Booking(lanes, MS).open.count).toBe(0);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { EscapementError } from '../../src/base/errors.js';
 import { type Action, INFER } from '../../src/core/action.js';
 import { Cluster } from '../../src/core/cluster.js';
-import { EscapementError } from '../../src/core/errors.js';
 import { action, model, models } from './fixtures.js';
 
 function failure(make: () => unknown): EscapementError {

@@ -1,7 +1,9 @@
 import type { Action, ActionKind } from '../../src/core/action.js';
 import { type Admission, Controller } from '../../src/core/controller.js';
+import type { RunObserver } from '../../src/core/observer.js';
 import { type Dispatcher, type Policy, type PolicyContext, REFUSE } from '../../src/core/policy.js';
 import type { Outcome } from '../../src/core/request.js';
+import type { MissedWindow } from '../../src/core/retry.js';
 import { models } from './fixtures.js';
 
 /** A policy that does what a test tells it. */
@@ -75,8 +77,10 @@ export class ControllerHarness {
   readonly answers: { id: number; outcome: Outcome; nowNs: number }[] = [];
   readonly seen: { readonly kind: ActionKind | 'answer'; readonly action: object | null }[] = [];
 
-  constructor(admission: Admission = 'none') {
+  /** `observer`: sees the run as well. */
+  constructor(admission: Admission = 'none', observer?: RunObserver, missedWindow?: MissedWindow) {
     this.controller = new Controller({
+      ...(missedWindow === undefined ? {} : { missedWindow }),
       admission,
       cluster: { models: models(4), gpus: 2, pages: 6 },
       defaultSloNs: 100_000_000,
@@ -90,9 +94,14 @@ export class ControllerHarness {
           this.answers.push({ id: this.controller.requests.id[slot], outcome, nowNs }),
       },
       observer: {
-        answered: (_requests, _slot, _outcome, _nowNs, _copies, action) =>
-          this.seen.push({ kind: 'answer', action }),
-        completed: (action) => this.seen.push({ kind: action.kind, action: { ...action } }),
+        answered: (...given) => {
+          observer?.answered(...given);
+          this.seen.push({ kind: 'answer', action: given[5] });
+        },
+        completed: (...given) => {
+          observer?.completed(...given);
+          this.seen.push({ kind: given[0].kind, action: { ...given[0] } });
+        },
       },
     });
   }
@@ -109,16 +118,16 @@ export class ControllerHarness {
     const slots = this.policy.waiting.splice(0);
     if (slots.length === 0) return;
     const batchIndex = slots.length === 1 ? 0 : slots.length === 2 ? 1 : 2;
-    this.policy.dispatch.infer(
-      0,
-      0,
+    this.policy.dispatch.infer({
+      gpu: 0,
+      model: 0,
       batchIndex,
-      Int32Array.from(slots),
-      slots.length,
+      slots: Int32Array.from(slots),
+      count: slots.length,
+      earliestNs: nowNs,
+      latestNs: nowNs + 1e9,
       nowNs,
-      nowNs + 1e9,
-      nowNs,
-    );
+    });
   }
 
   /** Some legal decision of the kind, chosen by `pick`, if there is one. */
@@ -135,7 +144,16 @@ export class ControllerHarness {
       const at = waiting.findIndex((slot) => cluster.warm.has(requests.model[slot], gpu));
       if (at < 0) return;
       const [slot] = waiting.splice(at, 1);
-      this.policy.dispatch.infer(gpu, requests.model[slot], 0, Int32Array.of(slot), 1, nowNs, nowNs, nowNs);
+      this.policy.dispatch.infer({
+        gpu,
+        model: requests.model[slot],
+        batchIndex: 0,
+        slots: Int32Array.of(slot),
+        count: 1,
+        earliestNs: nowNs,
+        latestNs: nowNs,
+        nowNs,
+      });
     }
   }
 }

@@ -1,16 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import { InvariantError } from '../../src/base/invariant.js';
 import {
   ABORT,
   type Action,
   INFER,
   LOAD,
   STATUS_ABORTED,
+  STATUS_DEVICE_ERROR,
   STATUS_INFER_TOO_LATE,
   STATUS_LOAD_TOO_LATE,
   STATUS_OK,
 } from '../../src/core/action.js';
 import type { Admission } from '../../src/core/controller.js';
-import { InvariantError } from '../../src/core/invariant.js';
 import {
   OUTCOME_ERROR,
   OUTCOME_LATE,
@@ -18,13 +19,14 @@ import {
   OUTCOME_REJECTED,
   OUTCOME_TIMEOUT,
 } from '../../src/core/request.js';
+import type { MissedWindow } from '../../src/core/retry.js';
 import { ControllerHarness } from './controller-harness.js';
 
 const MS = 1_000_000;
 
 /** A harness whose model 0 is warm on GPU 0, at 10 ms. */
-function warm(admission: Admission = 'none'): ControllerHarness {
-  const harness = new ControllerHarness(admission);
+function warm(admission: Admission = 'none', missedWindow?: MissedWindow): ControllerHarness {
+  const harness = new ControllerHarness(admission, undefined, missedWindow);
   harness.policy.onSchedule = (nowNs, dispatch) => dispatch.load(0, 0, nowNs, nowNs + MS, nowNs);
   harness.controller.step(0);
   harness.policy.onSchedule = () => {};
@@ -34,7 +36,7 @@ function warm(admission: Admission = 'none'): ControllerHarness {
 }
 
 describe('Controller: answers', () => {
-  it('answers ok within the objective, the deadline itself included, and late after it', () => {
+  it('answers ok within the SLO, the deadline itself included, and late after it', () => {
     for (const [endNs, outcome] of [
       [60 * MS, OUTCOME_OK],
       [60 * MS + 1, OUTCOME_LATE],
@@ -142,6 +144,20 @@ describe('Controller: bookkeeping', () => {
       false,
     ]);
     expect(cluster.loadNs(1)).toBe(8 * MS);
+  });
+
+  it('answers requests for a model with an error once no device could load it, and no sooner', () => {
+    const harness = new ControllerHarness();
+    harness.controller.offer(1, 0, 1000 * MS, 0);
+    for (const gpu of [0, 1]) {
+      harness.policy.onSchedule = (nowNs, dispatch) => dispatch.load(gpu, 1, nowNs, nowNs, nowNs);
+      harness.controller.step(gpu * MS);
+      expect(harness.answers).toEqual([]);
+      harness.policy.onSchedule = () => {};
+      harness.finish(STATUS_DEVICE_ERROR, gpu * MS, gpu * MS + 5);
+      harness.controller.step(gpu * MS + 6);
+    }
+    expect(harness.answers.map(({ outcome }) => outcome)).toEqual([OUTCOME_ERROR]);
   });
 
   it('gives the pages of an UNLOAD back at once, and sends it ahead of everything', () => {
@@ -252,7 +268,16 @@ describe('Controller: broken promises are invariant failures', () => {
       const harness = warm();
       for (let i = 0; i < 2; i++) harness.controller.offer(0, 10 * MS, 50 * MS, 0);
       harness.policy.onSchedule = (nowNs, dispatch) =>
-        dispatch.infer(0, 0, 0, Int32Array.from(slots), count, nowNs, nowNs, nowNs);
+        dispatch.infer({
+          gpu: 0,
+          model: 0,
+          batchIndex: 0,
+          slots: Int32Array.from(slots),
+          count,
+          earliestNs: nowNs,
+          latestNs: nowNs,
+          nowNs,
+        });
       harness.controller.step(10 * MS);
       harness.controller.step(10 * MS);
     };
@@ -319,7 +344,7 @@ describe('Controller: ABORT', () => {
     expect(harness.answers).toEqual([{ id: 0, outcome: OUTCOME_TIMEOUT, nowNs: 45 * MS }]);
   });
 
-  it('answers timeout where the objective is over', () => {
+  it('answers timeout where the SLO is over', () => {
     const harness = aborting();
     harness.finish(STATUS_ABORTED, 10 * MS, 60 * MS + 1);
     harness.controller.step(60 * MS + 1);
@@ -348,5 +373,93 @@ describe('Controller: admission by prediction', () => {
     harness.finish(STATUS_OK, 1090 * MS, 1093 * MS);
     harness.controller.step(1093 * MS);
     expect(harness.answers[3]).toEqual({ id: 3, outcome: OUTCOME_OK, nowNs: 1093 * MS });
+  });
+
+  it('leaves a request for a model that no GPU holds to the policy, which would never load it otherwise', () => {
+    const harness = new ControllerHarness('predict');
+    harness.policy.onSchedule = (nowNs, dispatch) => {
+      if (harness.policy.waiting.length > 0 && harness.sent.length === 0)
+        dispatch.load(0, 0, nowNs, nowNs, nowNs);
+    };
+    // The model loads in 8 ms: it can't be there within 5.
+    harness.controller.offer(0, 0, 5 * MS, 0);
+    harness.controller.step(0);
+    expect(harness.answers).toEqual([]);
+    expect(harness.sent.map(({ kind }) => kind)).toEqual([LOAD]);
+  });
+
+  it('refuses at once while no GPU is there', () => {
+    const harness = new ControllerHarness('predict');
+    for (const gpu of [0, 1]) harness.controller.gpuDown(gpu);
+    harness.controller.offer(0, 0, 5 * MS, 0);
+    harness.controller.step(0);
+    expect(harness.answers.map(({ outcome }) => outcome)).toEqual([OUTCOME_REJECTED]);
+  });
+});
+
+describe('Controller: missedWindow', () => {
+  /** A request of 50 ms is in an INFER since 10 ms that may begin until 12 ms. */
+  function inferring(missedWindow?: 'retry' | 'fail'): ControllerHarness {
+    const harness = warm('none', missedWindow);
+    harness.policy.onSchedule = (nowNs, dispatch) => {
+      const slots = Int32Array.from(harness.policy.waiting.splice(0));
+      if (slots.length > 0)
+        dispatch.infer({
+          gpu: 0,
+          model: 0,
+          batchIndex: 0,
+          slots,
+          count: slots.length,
+          earliestNs: nowNs,
+          latestNs: nowNs + 2 * MS,
+          nowNs,
+        });
+    };
+    harness.controller.offer(0, 10 * MS, 50 * MS, 0);
+    harness.controller.step(10 * MS);
+    return harness;
+  }
+
+  it('retry: requests are queued again, and the window is longer by what was missed', () => {
+    const harness = inferring('retry');
+    harness.finish(STATUS_INFER_TOO_LATE, 16 * MS, 16 * MS);
+    harness.controller.step(17 * MS);
+    expect(harness.answers).toEqual([]);
+    expect(harness.sent).toMatchObject([{ kind: INFER, sentNs: 17 * MS, latestNs: (17 + 2 + 6) * MS }]);
+    harness.finish(STATUS_OK, 24 * MS, 27 * MS);
+    harness.controller.step(27 * MS);
+    expect(harness.answers).toEqual([{ id: 0, outcome: OUTCOME_OK, nowNs: 27 * MS }]);
+  });
+
+  it('retry: no window goes on to where none of its requests could be in time', () => {
+    const harness = inferring('retry');
+    harness.finish(STATUS_INFER_TOO_LATE, 42 * MS, 42 * MS);
+    harness.controller.step(43 * MS);
+    // The deadline is 60 ms, the INFER takes 3.
+    expect(harness.sent).toMatchObject([{ latestNs: 57 * MS }]);
+  });
+
+  it('retry: ends with the SLO, as timeout', () => {
+    const harness = inferring('retry');
+    harness.finish(STATUS_INFER_TOO_LATE, 60 * MS, 60 * MS);
+    harness.controller.step(60 * MS + 1);
+    expect(harness.answers).toMatchObject([{ outcome: OUTCOME_TIMEOUT }]);
+  });
+
+  it('retry: what is refused in the instant that it was sent is not sent again for ever', () => {
+    const harness = inferring('retry');
+    harness.finish(STATUS_INFER_TOO_LATE, 80 * MS, 80 * MS);
+    harness.controller.step(10 * MS);
+    expect(harness.answers).toMatchObject([{ outcome: OUTCOME_ERROR }]);
+  });
+
+  it('fail: requests are answered error, which is the default for a policy that takes nothing back', () => {
+    for (const missedWindow of ['fail', undefined] as const) {
+      const harness = inferring(missedWindow);
+      harness.finish(STATUS_INFER_TOO_LATE, 16 * MS, 16 * MS);
+      harness.controller.step(17 * MS);
+      expect(harness.answers).toMatchObject([{ outcome: OUTCOME_ERROR }]);
+      expect(harness.sent).toEqual([]);
+    }
   });
 });

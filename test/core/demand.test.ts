@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BitMatrix } from '../../src/core/bit-matrix.js';
+import { BitMatrix } from '../../src/base/bit-matrix.js';
 import { DemandTracker, StaleList } from '../../src/core/demand.js';
 
 const MS = 1_000_000;

@@ -31,7 +31,7 @@ function check(steps: readonly (number | 'pop')[]): void {
 }
 
 describe('DueQueue', () => {
-  it('gives entries by (time, id), whatever mix of objectives made them due', () => {
+  it('gives entries by (time, id), whatever mix of SLOs made them due', () => {
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.nat(40) },
       { weight: 2, arbitrary: fc.constant('pop' as const) },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EscapementError } from '../../src/core/errors.js';
+import { EscapementError } from '../../src/base/errors.js';
 import { checkModel, type ModelSpec } from '../../src/core/model.js';
 import { model } from './fixtures.js';
 

@@ -47,6 +47,13 @@ describe('predictLatencyNs', () => {
     expect(predictLatencyNs(crowded, 0, 8, 0)).toBe(4 * MS + 8 * MS);
   });
 
+  it('lets a copy that is being loaded help with them', () => {
+    const crowded = cluster();
+    warm(crowded, 0);
+    crowded.held.add(0, 1);
+    expect(predictLatencyNs(crowded, 0, 8, 0)).toBe(4 * MS + 8 * MS);
+  });
+
   it('joins the last batch of those before it', () => {
     const joined = cluster();
     warm(joined, 0);

@@ -47,8 +47,8 @@ export class WorkerHarness {
     this.worker.step(nowNs);
   }
 
-  endLoad(nowNs: number): void {
-    this.worker.finished(LANE_WEIGHTS, nowNs, 1);
+  endLoad(nowNs: number, status = STATUS_OK): void {
+    this.worker.finished(LANE_WEIGHTS, nowNs, 1, status);
     this.worker.step(nowNs);
   }
 

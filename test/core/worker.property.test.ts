@@ -72,7 +72,7 @@ function drive(orders: readonly Order[], copies: boolean) {
   }
 }
 
-describe('Worker: whatever it is told', () => {
+describe('Worker: whatever it is given', () => {
   it('answers every action once, runs it within its window, and never two on one lane', () => {
     fc.assert(
       fc.property(fc.array(order, { maxLength: 40 }), fc.boolean(), (orders, copies) => {

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { ABORT, INFER, LANE_WEIGHTS, LOAD, STATUS_ABORTED, UNLOAD } from '../../src/core/action.js';
-import { InvariantError } from '../../src/core/invariant.js';
+import { InvariantError } from '../../src/base/invariant.js';
+import {
+  ABORT,
+  INFER,
+  LANE_WEIGHTS,
+  LOAD,
+  STATUS_ABORTED,
+  STATUS_DEVICE_ERROR,
+  UNLOAD,
+} from '../../src/core/action.js';
 import { laneOf, Worker } from '../../src/core/worker.js';
 import { action, models } from './fixtures.js';
 import { WorkerHarness } from './worker-harness.js';
@@ -203,7 +211,7 @@ describe('Worker: weights', () => {
     expect(harness.results).toEqual([[5, 0, 100, 100]]);
   });
 
-  it('answers 84 when the weights were dropped, or loaded anew, during an INFER', () => {
+  it('answers 84 when the weights were dropped, or loaded again, during an INFER', () => {
     for (const kind of [UNLOAD, LOAD] as const) {
       const harness = warm();
       harness.send(1, INFER, 0, ANY, 0);
@@ -227,6 +235,15 @@ describe('Worker: weights', () => {
     expect([harness.worker.freePages, harness.worker.isPresent(0)]).toEqual([2, false]);
     harness.endLoad(8);
     expect([harness.worker.freePages, harness.worker.isPresent(0)]).toEqual([2, true]);
+  });
+
+  it('keeps no pages for a LOAD that the device failed at', () => {
+    const harness = new WorkerHarness();
+    harness.send(1, LOAD, 0, ANY, 0);
+    expect(harness.worker.freePages).toBe(4);
+    harness.endLoad(8, STATUS_DEVICE_ERROR);
+    expect([harness.worker.freePages, harness.worker.isPresent(0)]).toEqual([6, false]);
+    expect(harness.results).toEqual([[1, STATUS_DEVICE_ERROR, 0, 8]]);
   });
 });
 

@@ -1,17 +1,22 @@
 /** A fenced block of a Markdown text. */
 export interface Fence {
   readonly language: string;
+  /** Its second word, where there is one: the file that a reader saves it as. */
+  readonly file?: string;
   readonly code: string;
-  /** 1-based line of the opening fence. */
+  /** 1-based lines of the opening and of the closing fence. */
   readonly line: number;
+  readonly endLine: number;
 }
 
 export function fencesOf(markdown: string): Fence[] {
-  return [...markdown.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(({ 1: language, 2: code, index }) => ({
-    language: language as string,
-    code: code as string,
-    line: markdown.slice(0, index).split('\n').length,
-  }));
+  return [...markdown.matchAll(/^```(\w*)(?: (\S+))?\n(.*?)^```$/gms)].map(
+    ({ 0: block, 1: language, 2: file, 3: code, index }) => {
+      const line = markdown.slice(0, index).split('\n').length;
+      const endLine = line + block.split('\n').length - 1;
+      return { language: language as string, ...(file && { file }), code: code as string, line, endLine };
+    },
+  );
 }
 
 /** Targets of links and pictures, fenced blocks left out. */
@@ -31,4 +36,10 @@ export function anchorsOf(markdown: string): string[] {
         .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
         .replaceAll(' ', '-')}`,
   );
+}
+
+/** A table; vertical bars in its cells are escaped. */
+export function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [header, header.map(() => '---'), ...rows];
+  return lines.map((row) => `| ${row.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`).join('\n');
 }

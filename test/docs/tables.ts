@@ -1,44 +1,84 @@
-import { EXIT_BUG, EXIT_INTERRUPTED, EXIT_OK } from '../../src/cli/exit-codes.js';
-import { ERRORS } from '../../src/core/errors.js';
-import { experimentJsonSchema } from '../../src/experiment/json-schema.js';
-import { describeKeys, type KeyDescription } from '../../src/experiment/keys.js';
-import { MXNET_VARIABLES } from '../../src/experiment/mxnet-variables.js';
-import { RUNTIME_SETTINGS } from '../../src/experiment/runtime-settings.js';
-import { formatDuration } from '../../src/experiment/units-text.js';
-import { ACTION_COLUMNS } from '../../src/metrics/action-log.js';
-import type { LogColumn } from '../../src/metrics/log-columns.js';
-import { REQUEST_COLUMNS } from '../../src/metrics/request-log.js';
+import { DEFAULT_PAGE_BYTES, MIB, NS_PER_MS } from '../../src/base/units.js';
+import { EXIT_BUG, EXIT_CODES, EXIT_INTERRUPTED, EXIT_OK } from '../../src/cli/exit-codes.js';
+import { experimentJsonSchema } from '../../src/config/json-schema.js';
+import { describeKeys, type KeyDescription } from '../../src/config/keys.js';
+import { MXNET_VARIABLES } from '../../src/config/mxnet-variables.js';
+import { RUNTIME_SETTINGS } from '../../src/config/runtime-settings.js';
+import { ZOO_VARIETIES } from '../../src/config/schema-models.js';
+import { formatDuration } from '../../src/config/units-text.js';
+import { zooModels } from '../../src/config/zoo.js';
 import { AUTO, type PolicyOption } from '../../src/policies/entry.js';
 import { POLICIES } from '../../src/policies/registry.js';
+import { ACTION_COLUMNS } from '../../src/record/action-log.js';
+import { CAUSE_MEANINGS, CAUSES } from '../../src/record/causes.js';
+import type { LogColumn } from '../../src/record/log-columns.js';
+import { REQUEST_COLUMNS } from '../../src/record/request-log.js';
+import { TERMS } from '../../src/report/html/terms.js';
+import { COMMAND_TABLES } from './generated.js';
+import { markdownTable } from './markdown.js';
+
+const ZOO = await zooModels(ZOO_VARIETIES, 1, DEFAULT_PAGE_BYTES);
 
 /** Keys that every kind of workload has. */
 const COMMON = ['slo', 'models', 'start', 'name'];
 
-/** The tables of the README that follow from the code, as they must stand there. */
-export const README_TABLES: Readonly<Record<string, string>> = {
-  'exit statuses': exitTable(),
-  policies: policyTable(),
-  'runtime settings': runtimeTable(),
-  'variables of MXNet': mxnetTable(),
-  workloads: workloadTable(),
-  'columns of requests.tsv': columnTable(REQUEST_COLUMNS),
-  'columns of actions.tsv': columnTable(ACTION_COLUMNS),
-};
+/** A table that follows from the code, and the page that must have it. */
+export interface DocumentTable {
+  readonly name: string;
+  readonly path: string;
+  readonly table: string;
+}
+
+export const TABLES: readonly DocumentTable[] = [
+  ...COMMAND_TABLES.map(({ heading, table }) => ({
+    name: `commands: ${heading}`,
+    path: 'docs/reference/commands.md',
+    table,
+  })),
+  { name: 'exit codes', path: 'docs/reference/exit-codes.md', table: exitTable() },
+  { name: 'policies', path: 'docs/reference/policies.md', table: policyTable() },
+  { name: 'runtime settings', path: 'docs/reference/runtime-settings.md', table: runtimeTable() },
+  { name: 'variables of MXNet', path: 'docs/reference/runtime-settings.md', table: mxnetTable() },
+  { name: 'models of the zoo', path: 'docs/reference/models.md', table: zooTable() },
+  { name: 'workloads', path: 'docs/reference/workloads.md', table: workloadTable() },
+  {
+    name: 'terms of reports',
+    path: 'docs/concepts/glossary.md',
+    table: markdownTable(
+      ['term', 'meaning'],
+      TERMS.map(({ term, meaning }) => [term, meaning]),
+    ),
+  },
+  {
+    name: 'causes of failures',
+    path: 'docs/how-to/explain-failures.md',
+    table: markdownTable(
+      ['cause', 'meaning'],
+      CAUSES.map((cause) => [`\`${cause}\``, CAUSE_MEANINGS[cause]]),
+    ),
+  },
+  {
+    name: 'columns of requests.tsv',
+    path: 'docs/reference/outputs.md',
+    table: columnTable(REQUEST_COLUMNS),
+  },
+  { name: 'columns of actions.tsv', path: 'docs/reference/outputs.md', table: columnTable(ACTION_COLUMNS) },
+];
 
 function exitTable(): string {
-  return table(
-    ['status', 'code', 'meaning'],
+  return markdownTable(
+    ['exit code', 'error', 'meaning'],
     [
-      [String(EXIT_OK), '', 'everything went well'],
+      [String(EXIT_OK), '', 'success'],
       [String(EXIT_BUG), '', 'a bug in escapement'],
-      ...Object.entries(ERRORS).map(([code, { exit, means }]) => [String(exit), `\`${code}\``, means]),
-      [String(EXIT_INTERRUPTED), '', 'interrupted; finished sweep cells are kept'],
+      ...Object.entries(EXIT_CODES).map(([code, { exit, means }]) => [String(exit), `\`${code}\``, means]),
+      [String(EXIT_INTERRUPTED), '', 'interrupted; finished cells of a sweep and runs of a plan are kept'],
     ],
   );
 }
 
 function policyTable(): string {
-  return table(
+  return markdownTable(
     ['kind', 'option', 'default', 'meaning'],
     POLICIES.flatMap(({ kind, summary, options }) => [
       [`\`${kind}\``, '', '', summary],
@@ -53,7 +93,7 @@ function policyTable(): string {
 }
 
 function runtimeTable(): string {
-  return table(
+  return markdownTable(
     ['key', 'default', 'environment variable', 'in MXNet', 'meaning'],
     RUNTIME_SETTINGS.map(({ key, default: byDefault, environment, mxnet, description }) => [
       `\`${key}\``,
@@ -66,7 +106,7 @@ function runtimeTable(): string {
 }
 
 function mxnetTable(): string {
-  return table(
+  return markdownTable(
     ['MXNet', 'here', 'remark'],
     MXNET_VARIABLES.map(({ variable, key, remark }) => [
       `\`${variable}\``,
@@ -85,7 +125,7 @@ function workloadTable(): string {
   const about = kindDescriptions();
   const keys = describeKeys().filter(({ key, kind }) => key.startsWith('workload.') && kind !== undefined);
   const kinds = [...new Set(keys.map(({ kind }) => kind as string))];
-  return table(
+  return markdownTable(
     ['kind', 'what arrives', 'keys [default]'],
     kinds.map((kind) => [
       `\`${kind}\``,
@@ -127,12 +167,24 @@ function kindDescriptions(): Map<string, string> {
 }
 
 function columnTable(columns: readonly LogColumn[]): string {
-  return table(
+  return markdownTable(
     ['column', 'meaning'],
     columns.map(({ name, describe }) => [`\`${name}\``, describe]),
   );
 }
 
-function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  return [header, header.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+/** Models in the order of the zoo, as `varieties` counts them, with what they are simulated with. */
+function zooTable(): string {
+  const ms = (ns: number | undefined) => ((ns as number) / NS_PER_MS).toFixed(2);
+  return markdownTable(
+    ['position', 'model', 'weights, MiB', 'LOAD, ms', 'INFER of 1, ms', 'INFER of 16, ms'],
+    ZOO.map(({ name, weightsBytes, loadNs, execNs }, i) => [
+      String(i + 1),
+      `\`${name}\``,
+      (weightsBytes / MIB).toFixed(1),
+      ms(loadNs),
+      ms(execNs[0]),
+      ms(execNs.at(-1)),
+    ]),
+  );
 }

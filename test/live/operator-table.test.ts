@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { OperatorRun } from '../../../src/live/profiler/operator-profile.js';
-import { runsOf, tableOf } from '../../../src/live/profiler/operator-table.js';
+import type { OperatorRun } from '../../src/live/operator-runs.js';
+import { runsOf, tableOf } from '../../src/live/operator-table.js';
 
 const text = fc.constantFrom('', 'Conv', 'Gemm', 'Conv_0', 'CPUExecutionProvider');
 const run: fc.Arbitrary<OperatorRun> = fc.record(

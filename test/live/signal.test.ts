@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { monotonicNs } from '../../src/live/clock.js';
+import { monotonicNs } from '../../src/base/clock/clock.js';
 import { Signal } from '../../src/live/signal.js';
 
 describe('Signal', () => {
@@ -21,7 +21,7 @@ describe('Signal', () => {
     }
   });
 
-  it('wakes whoever is to stop', () => {
+  it('wakes what is to stop', () => {
     const signal = new Signal();
     const { count } = signal;
     expect(signal.stopped).toBe(false);

@@ -1,7 +1,7 @@
-import type { ArrivalSource } from '../../../src/core/arrivals.js';
-import type { RunObserver } from '../../../src/core/observer.js';
-import { OUTCOME_NAMES, type Outcome, type RequestTable } from '../../../src/core/request.js';
-import type { Done, LoadTarget } from '../../../src/live/load/target.js';
+import type { ArrivalSource } from '../../src/core/arrivals.js';
+import type { RunObserver } from '../../src/core/observer.js';
+import { OUTCOME_NAMES, type Outcome, type RequestTable } from '../../src/core/request.js';
+import type { Done, LoadTarget } from '../../src/load/target.js';
 
 export interface Answer {
   readonly model: number;

@@ -3,21 +3,21 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { NS_PER_MS } from '../../src/base/units.js';
 import {
   OUTCOME_ERROR,
   OUTCOME_NAMES,
   OUTCOME_REJECTED,
   OUTCOME_TIMEOUT,
   type Outcome,
-} from '../../../src/core/request.js';
-import { NS_PER_MS } from '../../../src/core/units.js';
-import type { DoorOptions } from '../../../src/live/door/door.js';
-import { openTarget } from '../../../src/live/load/open-target.js';
-import type { LoadTarget, TargetOptions } from '../../../src/live/load/target.js';
-import { echo, echoModel, FakeService, failure } from '../door/fake-service.js';
-import { openGrpc, openHttp } from '../door/fixtures.js';
+} from '../../src/core/request.js';
+import type { FrontendOptions } from '../../src/live/frontend/frontend.js';
+import { openTarget } from '../../src/load/open-target.js';
+import type { LoadTarget, TargetOptions } from '../../src/load/target.js';
+import { echo, echoModel, FakeService, failure } from '../live/frontend/fake-service.js';
+import { openGrpc, openHttp } from '../live/frontend/fixtures.js';
 
-const DOORS = { http: openHttp, grpc: openGrpc };
+const FRONTENDS = { http: openHttp, grpc: openGrpc };
 const noOpenssl = spawnSync('openssl', ['version']).error !== undefined;
 
 const openService = () =>
@@ -39,10 +39,10 @@ const open = async (address: string, options: Partial<TargetOptions> = {}): Prom
 const send = (target: LoadTarget, model = 0, sloMs = 25) =>
   new Promise<Outcome>((resolve) => target.send(model, sloMs * NS_PER_MS, 0, 0, resolve));
 
-describe.each(Object.entries(DOORS))('the %s door of escapement', (scheme, openDoor) => {
-  it('takes requests with their objective and inputs', async () => {
+describe.each(Object.entries(FRONTENDS))('the %s frontend of escapement', (scheme, openFrontend) => {
+  it('takes requests with their SLO and inputs', async () => {
     const service = openService();
-    const { port } = await openDoor(service);
+    const { port } = await openFrontend(service);
     const target = await open(`${scheme}://127.0.0.1:${port}`);
     expect(await Promise.all([send(target, 0, 12.5), send(target, 1, 30)])).toEqual([0, 0]);
     const requests = [...service.requests].sort((a, b) => a.model - b.model);
@@ -63,7 +63,7 @@ describe.each(Object.entries(DOORS))('the %s door of escapement', (scheme, openD
       const answer = answers[nth];
       return typeof answer === 'function' ? answer(request) : answer;
     };
-    const { port } = await openDoor(service);
+    const { port } = await openFrontend(service);
     const target = await open(`${scheme}://127.0.0.1:${port}`);
     const outcomes: string[] = [];
     for (const _ of answers) outcomes.push(OUTCOME_NAMES[await send(target)]);
@@ -73,7 +73,7 @@ describe.each(Object.entries(DOORS))('the %s door of escapement', (scheme, openD
 
   it('is refused where it lacks a model, is not ready or wants a token', async () => {
     const service = openService();
-    const { port } = await openDoor(service, { token: 'secret' });
+    const { port } = await openFrontend(service, { token: 'secret' });
     const address = `${scheme}://127.0.0.1:${port}`;
     await expect(open(address)).rejects.toMatchObject({ code: 'E_SERVER' });
     expect(await send(await open(address, { token: 'secret' }))).toBe(0);
@@ -88,10 +88,10 @@ describe.each(Object.entries(DOORS))('the %s door of escapement', (scheme, openD
     });
   });
 
-  it('encrypts, for whoever checks its certificate and for whoever does not', async ({ skip }) => {
+  it('encrypts, for clients that check its certificate and for those that do not', async ({ skip }) => {
     skip(noOpenssl, 'openssl, which makes the certificate, is not installed');
     const tls = selfSigned();
-    const { port } = await openDoor(openService(), { tls } as Partial<DoorOptions>);
+    const { port } = await openFrontend(openService(), { tls } as Partial<FrontendOptions>);
     const address = `${scheme}s://127.0.0.1:${port}`;
     const checked = await open(address, { ca: tls.cert });
     const unchecked = await open(address, { insecure: true });

@@ -1,10 +1,10 @@
 import { status } from '@grpc/grpc-js';
 import { expect, it, onTestFinished } from 'vitest';
-import { OUTCOME_NAMES, OUTCOME_OK, type Outcome } from '../../../src/core/request.js';
-import { NS_PER_MS } from '../../../src/core/units.js';
-import { openTarget } from '../../../src/live/load/open-target.js';
-import { play } from '../../../src/live/load/player.js';
-import type { LoadTarget, TargetOptions } from '../../../src/live/load/target.js';
+import { NS_PER_MS } from '../../src/base/units.js';
+import { OUTCOME_NAMES, OUTCOME_OK, type Outcome } from '../../src/core/request.js';
+import { openTarget } from '../../src/load/open-target.js';
+import { play } from '../../src/load/player.js';
+import type { LoadTarget, TargetOptions } from '../../src/load/target.js';
 import { Answers, ListSource } from './fixtures.js';
 import { type GrpcInference, GrpcServer } from './grpc-server.js';
 
@@ -17,7 +17,7 @@ const open = async (server: GrpcServer, options: Partial<TargetOptions> = {}): P
 const send = (target: LoadTarget, model = 0, sloMs = 25) =>
   new Promise<Outcome>((resolve) => target.send(model, sloMs * NS_PER_MS, 0, 0, resolve));
 
-it('sends tensors raw, with the objective as a parameter', async () => {
+it('sends tensors raw, with the SLO as a parameter', async () => {
   const seen: GrpcInference[] = [];
   const server = await GrpcServer.open({ infer: (inference) => seen.push(inference) * 0 });
   const target = await open(server, { token: 'secret' });

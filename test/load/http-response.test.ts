@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ResponseReader } from '../../../src/live/load/http-response.js';
+import { ResponseReader } from '../../src/load/http-response.js';
 
 const RESPONSES: Readonly<Record<string, string>> = {
   'a length': 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello',
@@ -63,8 +63,24 @@ it('refuses what is not HTTP', () => {
   const push = (text: string) => () => new ResponseReader().push(Buffer.from(text));
   expect(push('220 smtp.example ESMTP\r\n\r\n')).toThrow('does not speak HTTP/1.1');
   expect(push('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n')).toThrow('malformed chunk');
-  expect(push('x'.repeat(70_000))).toThrow('head without end');
+  expect(push('x'.repeat(70_000))).toThrow('endless header');
   expect(push('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\nHTTP/1.1 200 OK')).toThrow(
     'more than one response',
   );
+});
+
+it('keeps the begin of what a failure says, and nothing of a success', () => {
+  const reader = new ResponseReader();
+  const said = '{"error":"zu spät"}';
+  const head = `HTTP/1.1 429 x\r\ncontent-length: ${Buffer.byteLength(said)}\r\n\r\n`;
+  for (const byte of Buffer.from(head + said)) reader.push(Buffer.from([byte]));
+  expect(reader.failure).toBe(said);
+  reader.push(Buffer.from(RESPONSES['a length'] as string));
+  expect(reader.failure).toBe('');
+  const long = 'x'.repeat(1_000_000);
+  reader.push(Buffer.from(`HTTP/1.1 500 x\r\ncontent-length: ${long.length}\r\n\r\n${long}`));
+  expect(reader.failure).toBe('x'.repeat(4096));
+  reader.push(Buffer.from('HTTP/1.1 502 x\r\nconnection: close\r\n\r\nBad '));
+  reader.push(Buffer.from('gateway'));
+  expect([reader.end(), reader.failure]).toEqual([true, 'Bad gateway']);
 });

@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { OUTCOME_ERROR, OUTCOME_NAMES, OUTCOME_OK, type Outcome } from '../../../src/core/request.js';
-import { NS_PER_MS } from '../../../src/core/units.js';
-import { openTarget } from '../../../src/live/load/open-target.js';
-import { play } from '../../../src/live/load/player.js';
-import type { LoadTarget, TargetOptions } from '../../../src/live/load/target.js';
+import { NS_PER_MS } from '../../src/base/units.js';
+import { OUTCOME_ERROR, OUTCOME_NAMES, OUTCOME_OK, type Outcome } from '../../src/core/request.js';
+import { openTarget } from '../../src/load/open-target.js';
+import { play } from '../../src/load/player.js';
+import type { LoadTarget, TargetOptions } from '../../src/load/target.js';
 import { Answers, ListSource } from './fixtures.js';
 import { HttpServer, type HttpServerOptions, type Inference } from './http-server.js';
 
@@ -16,7 +16,7 @@ const open = async (server: HttpServer, options: Partial<TargetOptions> = {}): P
 const send = (target: LoadTarget, model = 0, sloMs = 25) =>
   new Promise<Outcome>((resolve) => target.send(model, sloMs * NS_PER_MS, 0, 0, resolve));
 
-/** Collects infer requests that nobody has answered yet. */
+/** Collects infer requests that have no answer yet. */
 class Held {
   readonly requests: Inference[] = [];
   private wanted = 0;
@@ -202,14 +202,14 @@ const refusals: readonly [string, HttpServerOptions, Partial<TargetOptions>, str
     { inputs: [{ name: 'x', datatype: 'FP16', shape: [1] }] },
     {},
     'E_SERVER',
-    /FP16, which has no JSON form/,
+    /FP16, which JSON cannot represent/,
   ],
   [
     'does not tell its inputs',
     { inputs: [{ name: 'x' }] },
     {},
     'E_SERVER',
-    /does not tell the inputs of model a/,
+    /does not describe the inputs of model a/,
   ],
 ];
 

@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest';
-import type { ArrivalSource } from '../../../src/core/arrivals.js';
-import { EscapementError } from '../../../src/core/errors.js';
+import { EscapementError } from '../../src/base/errors.js';
+import { NS_PER_MS, NS_PER_S } from '../../src/base/units.js';
+import type { ArrivalSource } from '../../src/core/arrivals.js';
 import {
   OUTCOME_ERROR,
   OUTCOME_OK,
   OUTCOME_REJECTED,
   OUTCOME_TIMEOUT,
   type Outcome,
-} from '../../../src/core/request.js';
-import { NS_PER_MS, NS_PER_S } from '../../../src/core/units.js';
-import { play } from '../../../src/live/load/player.js';
-import { openWorkload } from '../../../src/workload/index.js';
+} from '../../src/core/request.js';
+import { play } from '../../src/load/player.js';
+import { openWorkload } from '../../src/workload/index.js';
 import { Answers, FakeTarget, ListSource, type Sent } from './fixtures.js';
 
 const every = (stepNs: number, count: number) => Array.from({ length: count }, (_, i) => i * stepNs);
@@ -27,7 +27,7 @@ it('sends on time while nothing is answered, and counts latency from the intende
   const report = await play({ source: new ListSource(timesNs), target, observer });
   expect(report.requests).toBe(20);
   expect(observer.all.map(({ arrivalNs }) => arrivalNs)).toEqual(timesNs);
-  // Whoever came first waited longest: at least until the last was due.
+  // The first to come waited longest: at least until the last was due.
   for (const { arrivalNs, nowNs } of observer.all) {
     expect(nowNs - arrivalNs).toBeGreaterThanOrEqual(timesNs[19] - arrivalNs);
   }
@@ -102,6 +102,30 @@ it('gives up what is never answered, and ignores an answer after that', async ()
   expect(givenUp).toBe(1);
   expect(observer.all.map(({ user }) => user)).toEqual([0, 2, 1]);
   expect(observer.outcomes).toEqual(['rejected', 'rejected', 'error']);
+});
+
+it('takes no answer to a request that was given up for one to the next', async () => {
+  const observer = new Answers();
+  const target: FakeTarget = new FakeTarget(({ user, done }) => {
+    if (user === 0) return;
+    // The slot of the first holds the second by now.
+    target.sent[0].done(OUTCOME_REJECTED);
+    done(OUTCOME_OK);
+  });
+  const source = new ListSource([0, 0.7 * NS_PER_S], 1e6);
+  const { givenUp } = await play({ source, target, observer, patienceNs: 1e6 });
+  expect(givenUp).toBe(1);
+  expect(observer.all.map(({ user }) => user)).toEqual([0, 1]);
+  expect(observer.outcomes.map((outcome) => outcome === 'rejected')).toEqual([false, false]);
+});
+
+it('gives nothing up before its SLO is over', async () => {
+  const observer = new Answers();
+  const target = new FakeTarget(({ done }) => setTimeout(() => done(OUTCOME_OK), 600));
+  const source = new ListSource([0], 60 * NS_PER_S);
+  const { givenUp } = await play({ source, target, observer, patienceNs: 1e6 });
+  expect(givenUp).toBe(0);
+  expect(observer.outcomes).toEqual(['ok']);
 });
 
 it('waits for a source that has to read on', async () => {

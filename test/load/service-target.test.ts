@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { OUTCOME_LATE, OUTCOME_OK, OUTCOME_REJECTED, type Outcome } from '../../../src/core/request.js';
-import { openServiceTarget } from '../../../src/live/load/service-target.js';
-import { echoModel, FakeService } from '../door/fake-service.js';
+import { OUTCOME_LATE, OUTCOME_OK, OUTCOME_REJECTED, type Outcome } from '../../src/core/request.js';
+import { openServiceTarget } from '../../src/load/service-target.js';
+import { echoModel, FakeService } from '../live/frontend/fake-service.js';
 
 const openService = () => {
   const service = new FakeService(['a', 'b'].map((name) => echoModel(name, true, [['x', 'FP32', [2]]])));

@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import ts from 'typescript';
+import { ROOT } from '../snippets.js';
+
+export const NOTEBOOKS = join(ROOT, 'notebooks');
 
 /** What a cell shows: text that it printed, or pictures and Markdown by MIME type. */
 export interface Output {
@@ -17,6 +20,11 @@ export interface Cell {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly execution_count?: number | null;
   readonly outputs?: readonly Output[];
+}
+
+/** Names of the notebooks. */
+export function notebookFiles(): string[] {
+  return readdirSync(NOTEBOOKS).filter((name) => name.endsWith('.ipynb'));
 }
 
 export function readCells(path: string): Cell[] {
@@ -110,4 +118,29 @@ export function executeInJupyter(path: string, dir: string): string {
   );
   if (status !== 0) throw new Error(`nbconvert failed:\n${stderr}`);
   return join(dir, 'executed.ipynb');
+}
+
+/** What a cell shows, as far as it is the same on every machine. */
+export function comparableOutputs(cell: Cell) {
+  return outputsOf(cell).map(comparable);
+}
+
+export function outputsOf(cell: Cell): readonly Output[] {
+  return cell.outputs ?? [];
+}
+
+/** Texts as they are. Of a picture its size: the last bits of its pixels may depend on the machine. */
+export function comparable({ output_type: type, data = {}, text }: Output) {
+  const shown = Object.entries(data).map(([mime, content]) => [
+    mime,
+    mime === 'image/png' ? pngSize(textOf(content)) : textOf(content),
+  ]);
+  return { type, text: textOf(text), shown };
+}
+
+/** Width and height from the header of a PNG in base64. */
+function pngSize(base64: string): [number, number] {
+  const bytes = Buffer.from(base64, 'base64');
+  if (bytes.toString('latin1', 1, 4) !== 'PNG') throw new Error('a picture is no PNG');
+  return [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
 }

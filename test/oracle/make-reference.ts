@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { NS_PER_S } from '../../src/base/units.js';
 import type { ModelSpec } from '../../src/core/model.js';
-import { NS_PER_S } from '../../src/core/units.js';
 import type { CaseResult, OracleCase } from './run-case.js';
 import { type LoggedAction, readActions, readRequests, readRows } from './shared-data.js';
 
@@ -54,7 +54,7 @@ export function readReference(name: string): Reference {
   };
 }
 
-/** Cuts the references out of the logs anew. Needs the shared data. */
+/** Cuts the references out of the logs again. Needs the shared data. */
 export function makeReferences(): void {
   mkdirSync(FOLDER, { recursive: true });
   const rows = readRows();

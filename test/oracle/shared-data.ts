@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import type { ModelSpec } from '../../src/core/model.js';
 import type { OracleCase } from './run-case.js';
 
-/** The published scheduler's results, beside the repository where they are present at all. */
+/** The published scheduler's results, next to the repository where they are present at all. */
 const FOLDER = resolve(fileURLToPath(new URL('../../..', import.meta.url)), 'shared/oracle');
 
 export const hasSharedData = existsSync(join(FOLDER, 'results/results.csv'));

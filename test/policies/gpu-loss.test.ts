@@ -19,7 +19,7 @@ type Kind = keyof typeof OPTIONS;
 const KINDS = Object.keys(OPTIONS) as Kind[];
 
 describe.each(KINDS)('%s when a GPU is lost', (policy) => {
-  it('runs what the GPU was at elsewhere, as long as its objective allows', () => {
+  it('runs what the GPU was at elsewhere, as long as its SLO allows', () => {
     const harness = new PolicyHarness({ policy, options: OPTIONS[policy], models: [model()], gpus: 2 });
     harness.controller.gpuUp(0, [0]);
     // Comes later, so that no policy spreads the two requests over both.
@@ -35,7 +35,7 @@ describe.each(KINDS)('%s when a GPU is lost', (policy) => {
     expect(harness.answers).toEqual(['request 0 ok at 12', 'request 1 ok at 12']);
   });
 
-  it('answers error where the objective has passed meanwhile', () => {
+  it('answers error where the SLO has passed meanwhile', () => {
     const harness = new PolicyHarness({
       policy,
       options: OPTIONS[policy],
@@ -58,7 +58,7 @@ describe.each(KINDS)('%s when a GPU is lost', (policy) => {
     expect(harness.step(6)).toEqual(['INFER model 0 batch 2 on GPU 0']);
   });
 
-  it('lets nobody wait beyond the objective while no GPU is there', () => {
+  it('lets no request wait beyond the SLO while no GPU is there', () => {
     const harness = new PolicyHarness({ policy, options: OPTIONS[policy], models: [model()], gpus: 2 });
     harness.controller.gpuUp(0, [0]);
     harness.arrive(0, [0, 0, 0, 0, 0, 0, 0], 40);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { binWidthNs, MAX_BINS, TimeBins } from '../../src/metrics/bins.js';
+import { binWidthNs, MAX_BINS, TimeBins } from '../../src/record/bins.js';
 import { MS, S } from './fixtures.js';
 
 describe('binWidthNs', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fanOut } from '../../src/metrics/fan-out.js';
+import { fanOut } from '../../src/record/fan-out.js';
 import { action } from './fixtures.js';
 
 describe('fanOut', () => {

@@ -1,7 +1,7 @@
 import { Action, INFER, STATUS_OK } from '../../src/core/action.js';
 import type { ModelSpec } from '../../src/core/model.js';
 import { RequestTable } from '../../src/core/request.js';
-import type { Summary } from '../../src/metrics/results.js';
+import type { ScheduledSummary } from '../../src/record/results.js';
 
 export const MS = 1_000_000;
 export const S = 1_000 * MS;
@@ -33,7 +33,7 @@ export function tableWith(fields: RequestFields): RequestTable {
   return table;
 }
 
-/** An INFER of the first model that ran from 10 ms to 15 ms, unless told otherwise. */
+/** An INFER of the first model that ran from 10 ms to 15 ms, unless given otherwise. */
 export function action(fields: Partial<Action> = {}): Action {
   return Object.assign(new Action(8), {
     kind: INFER,
@@ -50,8 +50,9 @@ export function action(fields: Partial<Action> = {}): Action {
   });
 }
 
-export const SUMMARY: Summary = {
+export const SUMMARY: ScheduledSummary = {
   name: 'example',
+  kind: 'simulated',
   seed: 1,
   digest: '0123456789abcdef',
   policy: 'clockwork',
@@ -59,10 +60,25 @@ export const SUMMARY: Summary = {
   requests: { offered: 1000, ok: 950, late: 20, timeout: 25, rejected: 5, error: 0 },
   offeredRps: 50,
   goodputRps: 47.5,
-  sloAttainment: 0.95,
-  latencyMs: { mean: 40, p50: 38, p90: 80, p99: 94, p999: 98, p9999: 99, max: 99.5 },
+  attainment: 0.95,
+  worstModel: { name: 'resnet50', attainment: 0.5, offered: 30 },
+  modelsBelow50: 0,
+  modelsBelow90: 2,
+  modelsAssessed: 12,
+  rareModels: { models: 3, offered: 30, attainment: 0.9 },
+  failures: {
+    late: 20,
+    refused: 5,
+    timedOutCold: 10,
+    timedOutQueued: 15,
+    missedWindow: 0,
+    deviceError: 0,
+    workerLost: 0,
+  },
+  offeredLatencyMs: { mean: null, p50: 38, p90: 80, p95: 94, p99: null, p999: null, p9999: null, max: null },
+  executedLatencyMs: { mean: 40, p50: 37, p90: 81, p95: 90, p99: 104, p999: 108, p9999: 109, max: 109.5 },
   actions: { load: 15, unload: 0, infer: 600, tooLate: 1, inferByBatch: { '1': 300, '2': 299 } },
   coldStarts: 12,
   gpu: { execUtilization: 0.8, weightsUtilization: 0.1 },
-  wall: { seconds: 0.1, requestsPerSecond: 10_000, peakRssBytes: 1_000_000 },
+  wall: { seconds: 0.1, processedRps: 10_000, peakRssBytes: 1_000_000 },
 };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Histogram } from '../../src/metrics/histogram.js';
+import { Histogram } from '../../src/record/histogram.js';
 
 const PERCENTS = [0, 1, 25, 50, 90, 99, 99.9, 99.99, 100];
 

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { OUTCOME_LATE, OUTCOME_OK, OUTCOME_TIMEOUT } from '../../src/core/request.js';
-import { RequestLog } from '../../src/metrics/request-log.js';
+import { CauseFinder } from '../../src/record/cause-finder.js';
+import { RequestLog } from '../../src/record/request-log.js';
 import { action, MS, RESNET50, tableWith } from './fixtures.js';
 
 let folder: string;
@@ -13,9 +14,9 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 describe('RequestLog', () => {
-  it("has the columns of Clockwork's telemetry, then the INFER", () => {
+  it("has the columns of Clockwork's telemetry, then the INFER and the cause", () => {
     const path = join(folder, 'requests.tsv');
-    const log = new RequestLog(path, [RESNET50]);
+    const log = new RequestLog(path, [RESNET50], new CauseFinder([RESNET50]));
     log.answered(
       tableWith({ arrivalNs: 5 * MS, user: 3, arrivalCopies: 0 }),
       0,
@@ -36,12 +37,12 @@ describe('RequestLog', () => {
     log.close();
     const [header, ...rows] = readFileSync(path, 'utf8').split('\n');
     expect(header).toBe(
-      't\trequest_id\tresult\tuser_id\tmodel_id\tslo_factor\tlatency\tdeadline\tdeadline_met\tarrival_count\tdeparture_count\tis_coldstart\taction_id',
+      't\trequest_id\tresult\tuser_id\tmodel_id\tslo_factor\tlatency\tdeadline\tdeadline_met\tarrival_count\tdeparture_count\tis_coldstart\taction_id\tcause',
     );
     expect(rows).toEqual([
-      '30000000\t0\t0\t3\t0\t25\t25000000\t100000000\t1\t0\t1\t1\t7',
-      '30000000\t0\t0\t0\t0\t2.5\t25000000\t10000000\t0\t1\t2\t0\t8',
-      '6000000\t0\t4\t0\t0\t0.8333\t1000000\t3333333\t0\t1\t1\t0\t-1',
+      '30000000\t0\t0\t3\t0\t25\t25000000\t100000000\t1\t0\t1\t1\t7\t-1',
+      '30000000\t0\t0\t0\t0\t2.5\t25000000\t10000000\t0\t1\t2\t0\t8\t0',
+      '6000000\t0\t4\t0\t0\t0.8333\t1000000\t3333333\t0\t1\t1\t0\t-1\t3',
       '',
     ]);
   });

@@ -15,20 +15,28 @@ import {
   OUTCOME_TIMEOUT,
   type Outcome,
 } from '../../src/core/request.js';
-import { Recorder, type RecorderOptions } from '../../src/metrics/recorder.js';
-import { buildGroups, buildLatencyCdf, buildSummary, buildTimeSeries } from '../../src/metrics/summary.js';
+import { RunTally, type RunTallyOptions } from '../../src/record/run-tally.js';
+import {
+  buildColdStartSeries,
+  buildGroups,
+  buildLatencyCdf,
+  buildSchedulerFigures,
+  buildSummary,
+  buildTimeSeries,
+} from '../../src/record/summary.js';
 import { action, MS, RESNET50, type RequestFields, S, tableWith } from './fixtures.js';
 
 const RUN = {
+  kind: 'simulated',
   name: 'run',
   seed: 7,
   digest: '00000000000000aa',
   policy: 'clockwork',
-  wall: { seconds: 1, requestsPerSecond: 2, peakRssBytes: 3 },
-};
+  wall: { seconds: 1, processedRps: 2, peakRssBytes: 3 },
+} as const;
 
-function recorderWith(options: Partial<RecorderOptions> = {}): Recorder {
-  return new Recorder({
+function recorderWith(options: Partial<RunTallyOptions> = {}): RunTally {
+  return new RunTally({
     gpus: 1,
     durationNs: 10 * S,
     warmupNs: 0,
@@ -39,47 +47,18 @@ function recorderWith(options: Partial<RecorderOptions> = {}): Recorder {
   });
 }
 
-function answer(recorder: Recorder, fields: RequestFields, outcome: Outcome, latencyNs: number): void {
-  recorder.answered(tableWith(fields), 0, outcome, fields.arrivalNs + latencyNs);
+function summarize(recorder: RunTally) {
+  return { ...buildSummary(recorder, RUN), ...buildSchedulerFigures(recorder, RUN) };
 }
 
-function complete(recorder: Recorder, fields: Partial<Action>): void {
+function answer(recorder: RunTally, fields: RequestFields, outcome: Outcome, latencyNs: number): void {
+  recorder.answered(tableWith(fields), 0, outcome, fields.arrivalNs + latencyNs, 1);
+}
+
+function complete(recorder: RunTally, fields: Partial<Action>): void {
   const completed = action(fields);
-  recorder.completed(completed, completed.endNs);
+  recorder.completed(completed, completed.endNs, 0, 1);
 }
-
-describe('how models fare', () => {
-  const summaryOf = (counts: readonly (readonly [ok: number, late: number])[]) => {
-    const recorder = recorderWith({ models: counts.map(() => RESNET50) });
-    counts.forEach(([ok, late], model) => {
-      for (let i = 0; i < ok; i++) answer(recorder, { arrivalNs: S, model }, OUTCOME_OK, MS);
-      for (let i = 0; i < late; i++) answer(recorder, { arrivalNs: S, model }, OUTCOME_LATE, MS);
-    });
-    return buildSummary(recorder, RUN);
-  };
-
-  it('tells the worst attainment, and how many models are below half of the overall one', () => {
-    const summary = summaryOf([
-      [40, 0],
-      [20, 20],
-      [6, 14],
-      [2, 18],
-    ]);
-    expect(summary.sloAttainment).toBeCloseTo(68 / 120);
-    expect(summary.worstModelAttainment).toBe(0.1);
-    expect(summary.modelsBelowHalf).toBe(1);
-  });
-
-  it('leaves out models with fewer than 20 requests', () => {
-    expect(
-      summaryOf([
-        [40, 0],
-        [0, 19],
-      ]),
-    ).toMatchObject({ worstModelAttainment: 1, modelsBelowHalf: 0 });
-    expect(summaryOf([[19, 0]])).toMatchObject({ worstModelAttainment: null, modelsBelowHalf: 0 });
-  });
-});
 
 describe('summary of requests', () => {
   const recorder = recorderWith();
@@ -96,7 +75,7 @@ describe('summary of requests', () => {
   outcomes.forEach((outcome, i) => {
     answer(recorder, { arrivalNs: i * S, arrivalCopies: i < 2 ? 0 : 1 }, outcome, (i + 1) * 10 * MS);
   });
-  const summary = buildSummary(recorder, RUN);
+  const summary = summarize(recorder);
 
   it('counts each request once, by outcome', () => {
     expect(summary.requests).toEqual({ offered: 8, ok: 4, late: 1, timeout: 1, rejected: 1, error: 1 });
@@ -106,13 +85,20 @@ describe('summary of requests', () => {
     expect(summary.durationSeconds).toBe(10);
     expect(summary.offeredRps).toBe(0.8);
     expect(summary.goodputRps).toBe(0.4);
-    expect(summary.sloAttainment).toBe(0.5);
+    expect(summary.attainment).toBe(0.5);
   });
 
-  it('measures latency over executed requests only, late ones included', () => {
-    expect(summary.latencyMs.max).toBe(80);
-    expect(summary.latencyMs.mean).toBe((10 + 20 + 30 + 40 + 80) / 5);
-    expect(summary.latencyMs.p50).toBeCloseTo(30, 1);
+  it('measures latency over executed requests, late ones included', () => {
+    expect(summary.executedLatencyMs.max).toBe(80);
+    expect(summary.executedLatencyMs.mean).toBe((10 + 20 + 30 + 40 + 80) / 5);
+    expect(summary.executedLatencyMs.p50).toBeCloseTo(30, 1);
+  });
+
+  it('measures latency over all offered requests, of which those that failed are never answered', () => {
+    // Four of eight in time: the 50th percentile is the slowest of them, all beyond is never.
+    expect(summary.offeredLatencyMs).toEqual({
+      ...{ mean: null, p50: 80, p90: null, p95: null, p99: null, p999: null, p9999: null, max: null },
+    });
   });
 
   it('counts arrivals without a warm copy as cold starts', () => {
@@ -123,20 +109,28 @@ describe('summary of requests', () => {
     expect(summary).toMatchObject(RUN);
   });
 
-  it('has a latency curve from the minimum to the maximum', () => {
+  it('has a latency curve from the minimum to the share that was answered in time', () => {
     const cdf = buildLatencyCdf(recorder);
-    expect(cdf.percentile.slice(-4)).toEqual([99, 99.9, 99.99, 100]);
+    expect(cdf.percentile.slice(-2)).toEqual([49, 50]);
     expect(cdf.ms).toHaveLength(cdf.percentile.length);
     expect([cdf.ms[0], cdf.ms.at(-1)]).toEqual([10, 80]);
+  });
+
+  it('has the whole curve where every request was answered in time', () => {
+    const all = recorderWith();
+    for (const ms of [10, 20]) answer(all, { arrivalNs: 0 }, OUTCOME_OK, ms * MS);
+    expect(buildLatencyCdf(all).percentile.slice(-4)).toEqual([99, 99.9, 99.99, 100]);
+    expect(summarize(all).offeredLatencyMs).toMatchObject({ mean: 15, max: 20 });
   });
 });
 
 describe('summary of a run in which nothing was executed', () => {
   it('has no latency and no attainment', () => {
     const recorder = recorderWith();
-    const summary = buildSummary(recorder, RUN);
-    expect(summary.latencyMs.p99).toBeNull();
-    expect(summary.sloAttainment).toBe(0);
+    const summary = summarize(recorder);
+    expect(summary.offeredLatencyMs.p99).toBeNull();
+    expect(summary.executedLatencyMs.p99).toBeNull();
+    expect(summary.attainment).toBe(0);
     expect(buildLatencyCdf(recorder)).toEqual({ percentile: [], ms: [] });
   });
 });
@@ -147,7 +141,7 @@ describe('warm-up', () => {
   answer(recorder, { arrivalNs: 2 * S }, OUTCOME_OK, 50 * MS);
   complete(recorder, { sentNs: 2 * S - 1, beginNs: 2 * S - 5 * MS, endNs: 2 * S + 5 * MS });
   complete(recorder, { sentNs: 2 * S, beginNs: 10 * S - 3 * MS, endNs: 10 * S + 2 * MS });
-  const summary = buildSummary(recorder, RUN);
+  const summary = summarize(recorder);
 
   it('excludes requests by arrival and actions by sending', () => {
     expect(summary.requests.offered).toBe(1);
@@ -169,7 +163,7 @@ describe('summary of actions', () => {
   complete(recorder, { kind: LOAD, beginNs: 0, endNs: 1 * S });
   complete(recorder, { kind: LOAD, beginNs: 1 * S, endNs: 1 * S, status: STATUS_LOAD_TOO_LATE });
   complete(recorder, { kind: UNLOAD, beginNs: 1 * S, endNs: 1 * S });
-  const { actions, gpu } = buildSummary(recorder, RUN);
+  const { actions, gpu } = summarize(recorder);
 
   it('counts all by kind, and those that succeeded by batch size', () => {
     expect(actions).toEqual({ load: 2, unload: 1, infer: 3, tooLate: 2, inferByBatch: { '4': 1 } });
@@ -190,22 +184,29 @@ describe('groups', () => {
     expect(chat).toMatchObject({
       name: 'chat',
       sloMs: 50,
-      sloAttainment: 1,
+      attainment: 1,
       offeredRps: 0.1,
       goodputRps: 0.1,
-      latencyMs: { max: 10 },
+      offeredLatencyMs: { max: 10 },
+      executedLatencyMs: { max: 10 },
     });
     expect(batch).toMatchObject({
       name: 'batch',
       sloMs: null,
       goodputRps: 0,
       requests: { offered: 1, late: 1 },
-      latencyMs: { max: 300 },
+      offeredLatencyMs: { p50: null },
+      executedLatencyMs: { max: 300 },
     });
-    expect(crawl).toMatchObject({ name: 'crawl', requests: { timeout: 1 }, latencyMs: { max: null } });
-    const total = buildSummary(recorder, RUN);
+    expect(crawl).toMatchObject({
+      name: 'crawl',
+      requests: { timeout: 1 },
+      executedLatencyMs: { max: null },
+    });
+    const total = summarize(recorder);
     expect(total.requests).toMatchObject({ offered: 3, ok: 1, late: 1, timeout: 1 });
-    expect(total.latencyMs).toMatchObject({ mean: 155, max: 300 });
+    expect(total.executedLatencyMs).toMatchObject({ mean: 155, max: 300 });
+    expect(total.offeredLatencyMs).toMatchObject({ mean: null, p50: null });
   });
 
   it('are absent when there is a single section', () => {
@@ -222,7 +223,7 @@ describe('time series', () => {
     const series = buildTimeSeries(recorder);
     expect(series.beginSeconds).toBe(2);
     expect([series.offeredRps[0], series.goodputRps[0], series.failedRps[0]]).toEqual([0, 20, 20]);
-    expect(buildSummary(recorder, RUN).requests.offered).toBe(0);
+    expect(summarize(recorder).requests.offered).toBe(0);
   });
 
   it('puts arrivals and answers where they happened', () => {
@@ -234,7 +235,7 @@ describe('time series', () => {
     expect(series.binSeconds).toBe(0.05);
     expect(series.offeredRps).toHaveLength(200);
     expect(series.offeredRps[1]).toBe(40);
-    expect(series.coldStartRps[1]).toBe(20);
+    expect(buildColdStartSeries(recorder).coldStartRps[1]).toBe(20);
     expect(series.goodputRps[2]).toBe(20);
     expect(series.failedRps[3]).toBe(20);
     expect(series.offeredRps[199]).toBe(20);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ABORT, LOAD, STATUS_ABORTED, UNLOAD } from '../../src/core/action.js';
-import { Timeline } from '../../src/metrics/timeline.js';
+import { Timeline } from '../../src/record/timeline.js';
 import { action, MS, RESNET50 } from './fixtures.js';
 
 const SLICE = { fromNs: 10 * MS, toNs: 20 * MS, models: [RESNET50] };

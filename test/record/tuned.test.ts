@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { TimeBins } from '../../src/metrics/bins.js';
-import { TunedRecorder } from '../../src/metrics/tuned.js';
+import { TimeBins } from '../../src/record/bins.js';
+import { TunedTally } from '../../src/record/tuned.js';
 import { MS } from './fixtures.js';
 
 /** Six bins of 1 ms after a warm-up of 10 ms. */
@@ -8,7 +8,7 @@ const BINS = new TimeBins(10 * MS, 16 * MS);
 
 function record(samples: readonly (readonly [atMs: number, valueMs: number])[], startMs = 4) {
   const source = { tuned: { scheduleAheadNs: startMs * MS } };
-  const recorder = new TunedRecorder(source, BINS);
+  const recorder = new TunedTally(source, BINS);
   for (const [atMs, valueMs] of samples) {
     source.tuned.scheduleAheadNs = valueMs * MS;
     recorder.sample(atMs * MS);
@@ -52,11 +52,11 @@ it('begins with what held when the warm-up ended, and leaves out what came after
 
 it('gives plain numbers as they are, several by name', () => {
   const source = { tuned: { weight: 1.5, marginNs: 2 * MS } };
-  const recorder = new TunedRecorder(source, BINS);
+  const recorder = new TunedTally(source, BINS);
   expect(recorder.isEmpty).toBe(false);
   expect(recorder.series().map(({ name, unit, values }) => [name, unit, values[0]])).toEqual([
     ['weight', '', 1.5],
     ['margin', 'ms', 2],
   ]);
-  expect(new TunedRecorder({ tuned: {} }, BINS).isEmpty).toBe(true);
+  expect(new TunedTally({ tuned: {} }, BINS).isEmpty).toBe(true);
 });

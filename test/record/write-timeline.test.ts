@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LOAD, STATUS_INFER_TOO_LATE } from '../../src/core/action.js';
-import { writeChromeTrace } from '../../src/metrics/chrome-trace.js';
-import { Timeline } from '../../src/metrics/timeline.js';
+import { Timeline } from '../../src/record/timeline.js';
+import { writeTimeline } from '../../src/record/write-timeline.js';
 import { action, MS, RESNET50 } from './fixtures.js';
 
 const SLICE = { fromNs: 10 * MS, toNs: 20 * MS, models: [RESNET50] };
 
-describe('writeChromeTrace', () => {
+describe('writeTimeline', () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'escapement-trace-'));
@@ -22,7 +22,7 @@ describe('writeChromeTrace', () => {
     timeline.completed(action({ gpu: 0, kind: LOAD }));
     timeline.completed(action({ gpu: 0, status: STATUS_INFER_TOO_LATE, beginNs: 19 * MS, endNs: 19 * MS }));
     const path = join(folder, 'timeline.json');
-    writeChromeTrace(path, timeline.entries(), { seed: 1 });
+    writeTimeline(path, timeline.entries(), { seed: 1 });
 
     const trace = JSON.parse(readFileSync(path, 'utf8'));
     expect(trace.otherData).toEqual({ seed: 1 });
@@ -35,9 +35,9 @@ describe('writeChromeTrace', () => {
 
     const actions = events.filter((event) => event.ph === 'X');
     expect(actions.map(({ name, pid, ts, dur }) => ({ name, pid, ts, dur }))).toEqual([
-      { name: 'LOAD resnet50', pid: 1, ts: 10_000, dur: 5_000 },
-      { name: 'resnet50 ×4', pid: 2, ts: 10_000.001, dur: 4_999.999 },
-      { name: 'resnet50 ×1', pid: 1, ts: 19_000, dur: 0 },
+      { name: 'LOAD resnet50', pid: 2, ts: 10_000, dur: 5_000 },
+      { name: 'resnet50 ×4', pid: 3, ts: 10_000.001, dur: 4_999.999 },
+      { name: 'resnet50 ×1', pid: 2, ts: 19_000, dur: 0 },
     ]);
     expect(actions[2].args).toMatchObject({ status: 81, model: 'resnet50' });
 
@@ -54,7 +54,7 @@ describe('writeChromeTrace', () => {
 
   it('is a valid trace when nothing happened', () => {
     const path = join(folder, 'timeline.json');
-    writeChromeTrace(path, []);
+    writeTimeline(path, []);
     expect(JSON.parse(readFileSync(path, 'utf8')).traceEvents).toEqual([]);
   });
 });

@@ -2,12 +2,15 @@ import type {
   CellResult,
   FinishedCell,
   GroupSummary,
+  LatencyCdf,
+  LatencyMs,
+  ModelFigures,
   RunResult,
   SweepCell,
   SweepResults,
   TimelineEntry,
   VariedKey,
-} from '../../src/metrics/results.js';
+} from '../../src/record/results.js';
 
 /**
  * Goodput (requests/s) of 15 ResNet-50 on one GPU at 602 requests/s, by SLO (rows, ms) and
@@ -91,7 +94,8 @@ export function gridFixture(options: GridOptions): SweepResults {
     }),
   );
   return {
-    version: 1,
+    version: 3,
+    escapement: '1.2.3',
     name: 'schedule-ahead',
     experiment: EXPERIMENT,
     defaults: options.defaults ?? {},
@@ -131,11 +135,14 @@ export function cellFixture(options: CellOptions): CellResult {
   const ok = Math.round(goodputRps * durationSeconds);
   const late = Math.min(offered - ok, goodputRps < offeredRps / 5 ? Math.round((offered - ok) * 0.4) : 0);
   const cdf = cdfFixture(late > 0 ? options.sloMs + 5 : options.sloMs);
-  const at = (percentile: number) => cdf.ms[cdf.percentile.indexOf(percentile)] ?? null;
+  const executedAt = (percentile: number) => cdf.ms[cdf.percentile.indexOf(percentile)] ?? null;
+  const offeredAt = (percentile: number) =>
+    percentile <= (100 * ok) / offered ? executedAt(percentile) : null;
   return {
-    version: 1,
+    version: 3,
     summary: {
       name: 'schedule-ahead',
+      kind: 'simulated',
       seed,
       digest: (0x100000000 + Math.floor(random() * 0xffffffff)).toString(16).padStart(16, '3'),
       policy: 'clockwork',
@@ -143,16 +150,23 @@ export function cellFixture(options: CellOptions): CellResult {
       requests: { offered, ok, late, timeout: offered - ok - late, rejected: 0, error: 0 },
       offeredRps: offered / durationSeconds,
       goodputRps: ok / durationSeconds,
-      sloAttainment: ok / offered,
-      latencyMs: {
-        mean: 0.6 * options.sloMs,
-        p50: at(50),
-        p90: at(90),
-        p99: at(99),
-        p999: at(99.9),
-        p9999: at(99.99),
-        max: at(100),
+      attainment: ok / offered,
+      worstModel: { name: 'resnet50_v2_4', attainment: ok / offered, offered: Math.round(offered / 15) },
+      modelsBelow50: ok / offered < 0.5 ? 15 : 0,
+      modelsBelow90: ok / offered < 0.9 ? 15 : 0,
+      modelsAssessed: 15,
+      rareModels: { models: 0, offered: 0, attainment: null },
+      failures: {
+        late,
+        refused: 0,
+        timedOutCold: 0,
+        timedOutQueued: offered - ok - late,
+        missedWindow: 0,
+        deviceError: 0,
+        workerLost: 0,
       },
+      offeredLatencyMs: latencyFixture(offeredAt, 0.6 * options.sloMs),
+      executedLatencyMs: latencyFixture(executedAt, 0.6 * options.sloMs),
       actions: {
         load: 15,
         unload: 0,
@@ -165,15 +179,16 @@ export function cellFixture(options: CellOptions): CellResult {
     },
     sloMs: options.sloMs,
     groups: [],
+    models: [],
     series: seriesFixture(offeredRps, goodputRps, durationSeconds, random),
-    latencyCdf: cdf,
+    latencyCdf: cutAt((100 * ok) / offered, cdf),
     timeline: timelineFixture(options.gpus ?? 1, options.aheadMs ?? 10, random),
   };
 }
 
 /**
  * A sweep of batch concurrency × policy in which fifo has the higher goodput and lets interactive users wait:
- * what `attained` gives for the interactive group; the batch group always meets its objective.
+ * what `attained` gives for the interactive group; the batch group always meets its SLO.
  */
 export function groupedFixture(options: { readonly seeds?: readonly number[] } = {}): SweepResults {
   const attained: Readonly<Record<string, readonly [number, number]>> = {
@@ -212,31 +227,59 @@ export function groupFixture(
 ): GroupSummary {
   const offered = offeredRps * 20;
   const ok = Math.round(offered * attained);
-  const at = (share: number) => (sloMs ?? 100) * (attained === 1 ? share : 2 * share);
+  const at = (share: number) => (sloMs ?? 100) * share;
   return {
     name,
     sloMs,
     requests: { offered, ok, late: offered - ok, timeout: 0, rejected: 0, error: 0 },
     offeredRps,
     goodputRps: ok / 20,
-    sloAttainment: ok / offered,
-    latencyMs: {
-      mean: at(0.3),
-      p50: at(0.25),
-      p90: at(0.5),
-      p99: at(0.8),
-      p999: at(0.9),
-      p9999: at(0.95),
-      max: at(1),
-    },
+    attainment: ok / offered,
+    offeredLatencyMs: latencyFixture(
+      (percent) => (percent <= 100 * attained ? at(percent / 100) : null),
+      at(0.3),
+    ),
+    executedLatencyMs: latencyFixture((percent) => at(percent / 100), at(0.3)),
   };
+}
+
+/** Percentiles by `at`, and the mean where there is a largest value. */
+function latencyFixture(at: (percent: number) => number | null, mean: number): LatencyMs {
+  const [p50, p90, p95, p99, p999, p9999, max] = [50, 90, 95, 99, 99.9, 99.99, 100].map(at);
+  return { mean: max == null ? null : mean, p50, p90, p95, p99, p999, p9999, max } as LatencyMs;
 }
 
 /** The same with wall figures, as `simulate` writes it. */
 export function runFixture(options: CellOptions): RunResult {
   const cell = cellFixture(options);
-  const wall = { seconds: 0.31, requestsPerSecond: 1_120_000, peakRssBytes: 148_000_000 };
-  return { ...cell, experiment: EXPERIMENT, summary: { ...cell.summary, wall } };
+  const wall = { seconds: 0.31, processedRps: 1_120_000, peakRssBytes: 148_000_000 };
+  return { ...cell, models: modelsFixture(), experiment: EXPERIMENT, summary: { ...cell.summary, wall } };
+}
+
+/** Three models that failed for several reasons, the last with few requests, and one of which nothing failed. */
+function modelsFixture(): ModelFigures[] {
+  const none = {
+    late: 0,
+    refused: 0,
+    timedOutCold: 0,
+    timedOutQueued: 0,
+    missedWindow: 0,
+    deviceError: 0,
+    workerLost: 0,
+  };
+  return [
+    { id: 4, name: 'rare', offered: 40, ok: 0, coldStarts: 40, failures: { ...none, timedOutCold: 40 } },
+    {
+      id: 0,
+      name: 'popular',
+      offered: 4000,
+      ok: 3800,
+      coldStarts: 2,
+      failures: { ...none, late: 20, timedOutQueued: 150, missedWindow: 30 },
+    },
+    { id: 2, name: 'fine', offered: 100, ok: 100, coldStarts: 1, failures: none },
+    { id: 1, name: 'once', offered: 1, ok: 0, coldStarts: 0, failures: { ...none, refused: 1 } },
+  ];
 }
 
 function goodputAt(sloMs: number, aheadMs: number): number {
@@ -249,9 +292,14 @@ function goodputAt(sloMs: number, aheadMs: number): number {
 }
 
 function cdfFixture(limitMs: number) {
-  const percentile = [...Array(100).keys(), 99.5, 99.9, 99.95, 99.99, 100];
+  const percentile = [...Array(100).keys(), 99.9, 99.99, 100];
   const ms = percentile.map((p) => 4 + (limitMs - 4) * (1 - (1 - Math.min(p, 99.995) / 100) ** 0.28));
   return { percentile, ms };
+}
+
+function cutAt(end: number, { percentile, ms }: LatencyCdf): LatencyCdf {
+  const kept = percentile.filter((percent) => percent < end);
+  return { percentile: [...kept, end], ms: ms.slice(0, kept.length + 1) };
 }
 
 function seriesFixture(offered: number, goodput: number, seconds: number, random: () => number) {

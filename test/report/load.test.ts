@@ -23,13 +23,13 @@ describe('loadResults', () => {
   });
 
   it.each([
-    ['{"version":1', /results\.json: is not valid JSON, perhaps cut short/],
+    ['{"version":2', /results\.json: is not valid JSON \(perhaps truncated\)/],
     ['[]', /results\.json: is not a results file/],
     [
       { ...sweepFixture({ seeds: [1] }), version: 2 },
-      /results\.json: version: is of version 2, this program reads 1/,
+      /results\.json: version: is of version 2, but this program reads version 3; run the experiment again/,
     ],
-    [{ version: 1, name: 'x' }, /results\.json: experiment: is missing/],
+    [{ version: 3, escapement: '1.2.3', name: 'x' }, /results\.json: experiment: is missing/],
     [
       { ...sweepFixture({ seeds: [1] }), cells: [{ id: 'slo=10ms', values: {}, seed: 1, status: 'done' }] },
       /results\.json: cells\.0\.result: is missing/,
@@ -45,25 +45,23 @@ describe('loadResults', () => {
     const { experiment: _, ...old } = runFixture({ sloMs: 10, goodputRps: 50 });
     put('run.json', old);
     expect(() => loadResults(dir)).toThrowError(
-      /run\.json: experiment: is missing or not as this program writes it; run the experiment again/,
+      /run\.json: experiment: is missing or invalid; run the experiment again/,
     );
   });
 
   it('says how to go on with a sweep that was interrupted', () => {
     mkdirSync(join(dir, 'cells'));
-    expect(() => loadResults(dir)).toThrowError(
-      /holds a sweep that has not finished; run the same sweep again/,
-    );
+    expect(() => loadResults(dir)).toThrowError(/contains an unfinished sweep; run the same sweep again/);
   });
 
   it('tells a plan from a sweep that was interrupted', () => {
     mkdirSync(join(dir, 'cells'));
     put('plan.json', {});
-    expect(() => loadResults(dir)).toThrowError(/holds a plan, which its plan\.html shows/);
+    expect(() => loadResults(dir)).toThrowError(/contains a plan, which its plan\.html shows/);
   });
 
   it('explains a folder that is missing or holds no results', () => {
     expect(() => loadResults(join(dir, 'nowhere'))).toThrowError(/nowhere: folder does not exist/);
-    expect(() => loadResults(dir)).toThrowError(/holds neither results\.json nor run\.json/);
+    expect(() => loadResults(dir)).toThrowError(/contains neither results\.json nor run\.json/);
   });
 });

@@ -2,8 +2,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { RunResult } from '../../src/metrics/results.js';
-import { writeRunReport, writeSweepReport } from '../../src/report/index.js';
+import type { RunResult } from '../../src/record/results.js';
+import { chartsLeftOut } from '../../src/report/charts/chart-sets.js';
+import { sweepCharts, writeRunReport, writeSweepReport } from '../../src/report/index.js';
 import { groupedFixture, groupFixture, runFixture, sweepFixture } from './fixtures.js';
 
 let dir: string;
@@ -34,6 +35,39 @@ describe('writeSweepReport', () => {
     expect(page).toContain('--vary policy.scheduleAhead=1ms,5ms,10ms');
     expect(page).toContain('--seeds 1,2,3');
     expect(page).toContain('policy.scheduleAhead=1ms slo=10ms seed=1');
+  });
+
+  it('gives every picture a name and every part that scrolls a place for the keyboard', async () => {
+    await writeSweepReport(sweepFixture(small), dir);
+    const page = readFileSync(join(dir, 'report.html'), 'utf8');
+    const pictures = [...page.matchAll(/<div class="picture"([^>]*)>/g)].map(([, rest]) => rest);
+    expect(pictures).toHaveLength(6);
+    for (const rest of pictures) expect(rest).toMatch(/ role="img" aria-label="[^"]{20,}"/);
+    const scrolling = [...page.matchAll(/<(?:div class="scroll(?:er)?"|pre)([^>]*)>/g)].map(
+      ([, rest]) => rest,
+    );
+    expect(scrolling.length).toBeGreaterThan(10);
+    for (const rest of scrolling) expect(rest).toMatch(/tabindex="0" role="region" aria-label="[^"]+"/);
+    const svg = readFileSync(join(dir, 'charts', 'goodput.svg'), 'utf8');
+    expect(svg).toMatch(/^<svg role="img" aria-label="Goodput against schedule_ahead, [^"]*5 ms[^"]*"/);
+  });
+
+  it('says which panels were left out, and draws those with the best first', async () => {
+    const policies = ['a', 'b', 'c', 'd', 'e', 'fifo', 'g', 'h'];
+    const results = sweepFixture({ ...small, seeds: [1], policies });
+    expect(chartsLeftOut(results)).toBe(
+      '6 of 8 panels drawn; left out: policy g; policy h. The table of all combinations has their figures.',
+    );
+    expect(chartsLeftOut(sweepFixture({ ...small, policies: ['a', 'b'] }))).toBe('');
+    expect(sweepCharts(results).filter(({ name }) => name.startsWith('goodput'))).toHaveLength(6);
+  });
+
+  it('shows what to paste', async () => {
+    await writeSweepReport(sweepFixture(small), dir);
+    const page = readFileSync(join(dir, 'report.html'), 'utf8');
+    expect(page).toContain('--set policy.kind=clockwork --set policy.scheduleAhead=5ms</code>');
+    expect(page).toContain('policy: { kind: clockwork, scheduleAhead: 5ms }</code>');
+    expect(page).toContain('escapement serve --repository models --experiment experiment.yaml --set');
   });
 
   it('fetches nothing and stays small', async () => {
@@ -119,11 +153,9 @@ describe('writeRunReport', () => {
   it('shows figures, charts and provenance of one run', async () => {
     const run = runFixture({ sloMs: 50, goodputRps: 480 });
     const written = await writeRunReport({ ...run, overrides: ['slo=50ms', 'seed=1'] }, dir);
-    expect(written).toHaveLength(1 + 3 * 3);
+    expect(written).toHaveLength(1 + 3 * 4);
     const page = readFileSync(join(dir, 'report.html'), 'utf8');
-    expect(page).toContain(
-      '<h1>480 requests/s within their objective of 50 ms</h1>'.replace('480', goodput(run)),
-    );
+    expect(page).toContain('<h1>480 requests/s within their SLO of 50 ms</h1>'.replace('480', goodput(run)));
     expect(page).toContain(run.summary.digest);
     expect(page).toContain('Fifteen ResNet-50');
     expect(page).toContain('escapement simulate experiment.yaml \\\n  --set slo=50ms \\\n  --set seed=1 \\');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { boundOf } from '../../src/experiment/bound.js';
-import { simulate } from '../../src/experiment/simulate.js';
-import { BASE, load } from './experiment-files.js';
+import { boundOf } from '../../src/run/bound.js';
+import { simulate } from '../../src/run/simulated.js';
+import { BASE, load } from '../config/experiment-files.js';
 
 /** A run of two seconds that offers more than can be served. */
 const OVERLOAD = ['workload.duration=2s', 'workload.rate=1500/s', 'slo=25ms', 'policy.scheduleAhead=5ms'];
@@ -19,7 +19,7 @@ describe('against what schedulers reach', () => {
   it.each([
     ['clockwork', []],
     ['clockwork on two GPUs', ['cluster.gpus=2', 'workload.rate=3000/s']],
-    ['clockwork at a tight objective', ['slo=10ms']],
+    ['clockwork at a tight SLO', ['slo=10ms']],
     ['fifo', ['policy={kind: fifo, maxDelay: 2ms}']],
     ['clockwork with a warm-up', ['warmup=500ms']],
     ['clockwork on a GPU that runs faster', ['cluster.gpuClock=[{at: 0s, factor: 1.3}]']],
@@ -37,7 +37,7 @@ describe('against what schedulers reach', () => {
     expect(pricedRps === null).toBe(experiment.cluster.gpus > 1);
   });
 
-  it('nor do they where objectives differ within a model', async () => {
+  it('nor do they where SLOs differ within a model', async () => {
     const experiment = await load(TWO_KINDS);
     const { summary } = await simulate(experiment);
     const { bestRps, offeredRps } = await boundOf(experiment);
@@ -53,7 +53,7 @@ describe('what it depends on', () => {
         boundOf(await load(BASE, [...OVERLOAD, override])),
       ),
     );
-    // A batch of one takes 2.73 ms, and the last may end an objective after the workload.
+    // A batch of one takes 2.73 ms, and the last may end an SLO after the workload.
     expect(one?.bestRps).toBeLessThanOrEqual((2000 + 25) / 2.73 / 2);
     expect(one?.bestRps).toBeGreaterThan(2000 / 2.73 / 2 - 3);
     expect(four?.bestRps).toBeGreaterThan(1.5 * (one?.bestRps ?? 0));

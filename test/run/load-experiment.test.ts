@@ -1,13 +1,13 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { parseExperiment } from '../../src/config/load.js';
 import { OUTCOME_OK } from '../../src/core/request.js';
-import { parseExperiment } from '../../src/experiment/load.js';
-import { simulate } from '../../src/experiment/simulate.js';
-import { runResultSchema } from '../../src/metrics/schema.js';
-import { playExperiment } from '../../src/serving/load-experiment.js';
+import { runResultSchema } from '../../src/record/schema.js';
+import { playExperiment } from '../../src/run/load-experiment.js';
+import { simulate } from '../../src/run/simulated.js';
 import { tempDir } from '../cli/run-cli.js';
-import { FakeTarget } from '../live/load/fixtures.js';
+import { FakeTarget } from '../load/fixtures.js';
 
 const EXPERIMENT = `name: two
 seed: 3
@@ -47,12 +47,15 @@ it('gives the result of a run, with what a client can know of it', async () => {
   expect(summary).toMatchObject({
     name: 'two',
     seed: 3,
-    policy: 'remote',
-    digest: '0000000000000000',
+    kind: 'load',
     durationSeconds: 0.3,
-    coldStarts: 0,
-    actions: { load: 0, infer: 0 },
   });
+  // They were not measured, so they are absent, not 0.
+  const unseen = ['digest', 'policy', 'actions', 'coldStarts', 'gpu', 'failures'];
+  expect(Object.keys(summary).filter((name) => unseen.includes(name))).toEqual([]);
+  expect(Object.keys(result.series)).not.toContain('coldStartRps');
+  expect(result.models.flatMap((model) => Object.keys(model))).not.toContain('coldStarts');
+  expect(result.setup).toEqual({ firstUsers: [0, expect.any(Number)] });
   expect(groups.map(({ name, sloMs }) => [name, sloMs])).toEqual([
     ['bursts', 25],
     ['steady', 50],
@@ -61,4 +64,8 @@ it('gives the result of a run, with what a client can know of it', async () => {
   expect(summary.requests.offered).toBeLessThan(report.requests);
   const rows = readFileSync(join(dir, 'requests.tsv'), 'utf8').trimEnd().split('\n');
   expect(rows).toHaveLength(1 + report.requests);
+  // GPUs that held the model, at its arrival and at its answer, and whether that was a cold start.
+  expect(new Set(rows.slice(1).map((row) => row.split('\t').slice(9, 12).join()))).toEqual(
+    new Set(['-1,-1,-1']),
+  );
 });

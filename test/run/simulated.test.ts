@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { simulate } from '../../src/experiment/simulate.js';
-import { BASE, load } from './experiment-files.js';
+import { simulate } from '../../src/run/simulated.js';
+import { BASE, load } from '../config/experiment-files.js';
 
 const SECTIONS = BASE.replace(
   /^workload:.*\n/m,
@@ -12,14 +12,14 @@ const SECTIONS = BASE.replace(
 );
 
 describe('the result of a run', () => {
-  it('carries the experiment as written and the objective of all requests', async () => {
+  it('carries the experiment as written and the SLO of all requests', async () => {
     const result = await simulate(await load(BASE, ['workload.duration=1s']));
     expect(result).toMatchObject({ experiment: BASE, overrides: ['workload.duration=1s'], sloMs: 100 });
     expect(result.groups).toEqual([]);
     expect(await simulate(await load(BASE))).not.toHaveProperty('overrides');
   });
 
-  it('has a group for each section, by name or else by kind, with its objective', async () => {
+  it('has a group for each section, by name or else by kind, with its SLO', async () => {
     const { sloMs, groups } = await simulate(await load(SECTIONS));
     expect(sloMs).toBeNull();
     expect(groups.map((group) => [group.name, group.sloMs])).toEqual([
@@ -29,7 +29,7 @@ describe('the result of a run', () => {
     ]);
   });
 
-  it('has one objective where sections agree on it', async () => {
+  it('has one SLO where sections agree on it', async () => {
     const { sloMs } = await simulate(await load(SECTIONS, ['slo=50ms']));
     expect(sloMs).toBe(50);
   });
@@ -38,18 +38,18 @@ describe('the result of a run', () => {
     const loaded = await load(BASE, ['workload.duration=1s', 'workload.rate=2000/s', 'slo=20ms']);
     const digest = async (...overrides: string[]) =>
       (await simulate(await load(BASE, [...loaded.source.overrides, ...overrides]))).summary;
-    const plain = await digest();
+    const plain = await digest('admission=none');
     const [oneLane, overhead, predict] = [
-      await digest('cluster.lanes=one'),
-      await digest('cluster.overhead=1ms'),
-      await digest('admission=predict'),
+      await digest('admission=none', 'cluster.lanes=one'),
+      await digest('admission=none', 'cluster.overhead=1ms'),
+      await digest(),
     ];
     expect(new Set([plain, oneLane, overhead, predict].map(({ digest }) => digest)).size).toBe(4);
     expect(overhead.gpu.execUtilization).toBeLessThan(plain.gpu.execUtilization - 0.1);
     expect([plain.requests.rejected, predict.requests.rejected > 0]).toEqual([0, true]);
   });
 
-  it('has no objective where each row of a file carries its own', async () => {
+  it('has no SLO where each row of a file carries its own', async () => {
     const rows = BASE.replace(/^workload:.*\n/m, 'workload: { kind: arrivals, path: arrivals.csv }\n');
     expect((await simulate(await load(rows.replace(/^slo:.*\n/m, '')))).sloMs).toBeNull();
     expect((await simulate(await load(rows))).sloMs).toBe(100);

@@ -1,22 +1,17 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { expect, onTestFinished } from 'vitest';
-import { NS_PER_S } from '../../src/core/units.js';
-import { createPolicyOf } from '../../src/experiment/create-policy.js';
-import { readServerSettings } from '../../src/experiment/server-settings.js';
+import { createPolicyOf } from '../../src/config/create-policy.js';
+import { readServerSettings } from '../../src/config/server-settings.js';
+import { LocalLink } from '../../src/live/controller/link/local-link.js';
 import { replayJournal } from '../../src/live/journal/replay.js';
-import {
-  type LocalMachine,
-  type MachineOptions,
-  startMachine,
-} from '../../src/live/machine/local-machine.js';
 import type { WorkerModel } from '../../src/live/model.js';
-import { LocalWorker } from '../../src/live/transport/local-worker.js';
-import { type Server, type ServerOptions, startServer } from '../../src/serving/server.js';
-import { simulatedModel } from '../../src/serving/simulated-models.js';
+import { type LocalMachine, type MachineOptions, startMachine } from '../../src/live/worker/local-machine.js';
+import { type Server, type ServerOptions, startServer } from '../../src/serve/server.js';
+import { simulatedModel } from '../../src/serve/simulated-models.js';
 import { tempDir } from '../cli/run-cli.js';
 import { model } from '../core/fixtures.js';
-import { HttpClient } from '../live/door/fixtures.js';
+import { HttpClient } from '../live/frontend/fixtures.js';
 
 export const PAGE_BYTES = 10_000_000;
 
@@ -51,22 +46,21 @@ export async function serve(
   onTestFinished(() => machine.close());
   const journal = join(tempDir(), 'run.journal');
   const server = await startServer({
-    links: [new LocalWorker(machine)],
+    links: [new LocalLink(machine)],
     settings: (await readServerSettings({ file: null, environment: [], overrides })).settings,
     host: '127.0.0.1',
     httpPort: 0,
     grpcPort: 0,
     metricsPort: 0,
-    door: { token: null, tls: null },
+    frontend: { token: null, tls: null },
     journal,
-    startTimeoutNs: 20 * NS_PER_S,
-    hangNs: 10 * NS_PER_S,
+    journalKeepBytes: null,
     serverVersion: '1.2.3',
     log: pino({ level: 'silent' }),
     ...options,
   });
   onTestFinished(() => server.close(0));
-  const port = (door: { readonly port: number } | null) => door?.port ?? 0;
+  const port = (frontend: { readonly port: number } | null) => frontend?.port ?? 0;
   return {
     server,
     machine,
@@ -92,7 +86,7 @@ export function body(count = 1, sloMs?: number) {
 /** Replays the journal of a run that is over: with the same digest, and with so many requests. */
 export async function expectReplay(journal: string, requests: number, digest?: string): Promise<void> {
   const replay = await replayJournal(journal, {
-    createPolicy: ({ policy }, context) => createPolicyOf(policy)(context),
+    createPolicy: ({ policy: { kind, options } }, context) => createPolicyOf({ kind, options })(context),
   });
   expect(replay).toMatchObject({ truncated: false, requests, digest: replay.recordedDigest });
   if (digest !== undefined) expect(replay.digest).toBe(digest);

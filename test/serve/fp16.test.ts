@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Tensor } from 'onnxruntime-node';
 import { expect, test } from 'vitest';
-import { parseExperiment } from '../../src/experiment/load.js';
+import { parseExperiment } from '../../src/config/load.js';
 import { makeModel } from '../../src/live/models/make/make-model.js';
 import { PRECISIONS } from '../../src/live/models/precision.js';
 import { openSession } from '../../src/live/ort/open-session.js';
-import { repositoryModels } from '../../src/serving/repository-models.js';
-import { runLive } from '../../src/serving/run-live.js';
+import { live } from '../../src/run/live.js';
+import { run } from '../../src/run/run.js';
+import { repositoryModels } from '../../src/serve/repository-models.js';
 import { CPU, tempDir, writeIn } from '../live/models/fixtures.js';
 import { PAGE_BYTES, serve } from './fixtures.js';
 
@@ -21,7 +22,7 @@ test('an FP16 model is measured, served and run in place of its FP32 twin', asyn
 
   const said: string[] = [];
   const models = await repositoryModels(dir, CPU, PAGE_BYTES, (what) => said.push(what), 'fp16');
-  expect(said).toEqual([expect.stringMatching(/m\/1\/fp16\/profile\.cpu\.json$/)]);
+  expect(said).toEqual([expect.stringMatching(/m\/1\/fp16\/profile\.cpu\.json is missing$/)]);
   expect(models[0].ortPath).toMatch(/m\/1\/fp16\/cpu-\w+\.ort$/);
   const profile = JSON.parse(readFileSync(join(dir, 'm/1/fp16/profile.cpu.json'), 'utf8'));
   expect(profile).toMatchObject({ name: 'm', precision: 'FP16' });
@@ -45,7 +46,7 @@ runtime: { precision: fp16 }
 `;
   const experiment = await parseExperiment(text, join(dir, 'half.yaml'));
   expect(experiment.modelFiles).toEqual([join(dir, 'm/1/fp16/model.onnx')]);
-  const { result } = await runLive(experiment);
+  const { result } = await run(experiment, live());
   expect(result.summary.requests.ok).toBe(result.summary.requests.offered);
 });
 

@@ -2,16 +2,17 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseExperiment } from '../../src/experiment/load.js';
-import { profileFileName } from '../../src/experiment/profile-file.js';
+import { stream } from '../../src/base/random/streams.js';
+import { parseExperiment } from '../../src/config/load.js';
+import { profileFileName } from '../../src/config/profile-file.js';
 import { makeModel } from '../../src/live/models/make/make-model.js';
 import { readModelFile } from '../../src/live/models/repository.js';
 import { openSession } from '../../src/live/ort/open-session.js';
-import { stream } from '../../src/random/streams.js';
-import { measureProfile } from '../../src/serving/measure-profile.js';
-import { repositoryModels } from '../../src/serving/repository-models.js';
-import { runLive } from '../../src/serving/run-live.js';
-import { GrpcClient } from '../live/door/grpc-client.js';
+import { live } from '../../src/run/live.js';
+import { run } from '../../src/run/run.js';
+import { measureProfile } from '../../src/serve/measure-profile.js';
+import { repositoryModels } from '../../src/serve/repository-models.js';
+import { GrpcClient } from '../live/frontend/grpc-client.js';
 import { CPU, tempDir, writeIn } from '../live/models/fixtures.js';
 import { expectReplay, PAGE_BYTES, type Running, serve } from './fixtures.js';
 
@@ -139,13 +140,13 @@ function floats(bytes: Buffer): Float32Array {
   return new Float32Array(Uint8Array.from(bytes).buffer);
 }
 
-const DOORS = [
+const FRONTENDS = [
   ['HTTP with JSON', askInJson],
   ['HTTP with bytes', askInBinary],
   ['gRPC', askOverGrpc],
 ] as const;
 
-describe.each(DOORS)('through %s', (_, ask) => {
+describe.each(FRONTENDS)('through %s', (_, ask) => {
   it('outputs equal those of onnxruntime bit for bit, at every batch size, full or filled up', async () => {
     // A call of several requests enters at once, and fifo runs it as one batch.
     const running = await start(['policy={kind: fifo, maxDelay: 1ms}']);
@@ -177,7 +178,7 @@ it.each(POLICIES)('%s: concurrent requests of both models each get their own out
   const asked = Array.from({ length: 40 }, (_, i) => ({
     name: MODELS[i % 2].name,
     input: inputOf(running, MODELS[i % 2].name, i),
-    ask: DOORS[i % 3][1],
+    ask: FRONTENDS[i % 3][1],
   }));
   const replies = await Promise.all(asked.map(({ ask, name, input }) => ask(running, name, [input])));
   for (const [i, { batchSize, outputs }] of replies.entries()) {
@@ -205,8 +206,8 @@ policy: { kind: ${kind} }
 `;
   const experiment = await parseExperiment(text, join(repository, 'real.yaml'));
   const journal = join(tempDir(), 'run.journal');
-  const { result, deviceErrors } = await runLive(experiment, { journal });
-  expect(deviceErrors).toEqual([]);
+  const { result, live: report } = await run(experiment, live({ journal }));
+  expect(report?.deviceErrors).toEqual([]);
   const { offered, ok, error } = result.summary.requests;
   expect([ok, error]).toEqual([offered, 0]);
   await expectReplay(journal, offered, result.summary.digest);
@@ -219,7 +220,7 @@ it('a model without a profile is measured, and the profile is kept', async () =>
   writeIn(fresh, 'small/config.yaml', 'batchSizes: [1]\n');
   const said: string[] = [];
   const [model] = await repositoryModels(fresh, CPU, PAGE_BYTES, (what) => said.push(what));
-  expect(said).toEqual([expect.stringMatching(/^measuring small on cpu, for want of .*profile\.cpu\.json$/)]);
+  expect(said).toEqual([expect.stringMatching(/^measuring small on cpu: .*profile\.cpu\.json is missing$/)]);
   expect(model).toMatchObject({ version: '3', spec: { name: 'small', batchSizes: [1] } });
   const kept = JSON.parse(readFileSync(join(fresh, 'small', '3', 'profile.cpu.json'), 'utf8'));
   expect(kept.batches[0].batch).toBe(1);

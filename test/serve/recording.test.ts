@@ -2,19 +2,20 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { parseExperiment } from '../../src/experiment/load.js';
-import { startMachine } from '../../src/live/machine/local-machine.js';
-import { RemoteWorker } from '../../src/live/transport/remote-worker.js';
-import { serveMachine } from '../../src/live/transport/worker-server.js';
-import { runLive } from '../../src/serving/run-live.js';
+import { parseExperiment } from '../../src/config/load.js';
+import { RemoteLink } from '../../src/live/controller/link/remote-link.js';
+import { serveMachine } from '../../src/live/worker/endpoint/worker-endpoint.js';
+import { startMachine } from '../../src/live/worker/local-machine.js';
+import { live } from '../../src/run/live.js';
+import { run } from '../../src/run/run.js';
 import { tempDir } from '../cli/run-cli.js';
-import { CPU, type RealModel, realModel } from '../live/machine/real-models.js';
-import { type ReadTrace, readTrace, type Slice } from '../live/profiler/trace-reader.js';
+import { type ReadTrace, readTrace, type Slice } from '../live/recording/trace-reader.js';
+import { CPU, type RealModel, realModel } from '../live/worker/real-models.js';
 import { body, PAGE_BYTES, type Running, serve, simulated, smallModels } from './fixtures.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'escapement-timeline-'));
 /** Slow machines must not miss windows. */
-const PATIENT = ['slo=20s', 'policy.latestDelta=20s'];
+const PATIENT = ['slo=20s'];
 const NAMES = ['mlp', 'resnet18'] as const;
 let models: RealModel[];
 
@@ -61,7 +62,7 @@ function expectPlanned(trace: ReadTrace, errorMs = 0): void {
   const windows = new Map(trace.spans.map((span) => [`${span.begin.cat} ${span.begin.id}`, span]));
   const ran = [...actionsOf(trace, 'INFER'), ...actionsOf(trace, 'LOAD')];
   for (const { event } of ran) {
-    const { action, beginMs, earliestMs, latestMs } = event.args;
+    const { action, beginMs, earliestMs, latestMs = Number.POSITIVE_INFINITY } = event.args;
     expect(beginMs).toBeGreaterThanOrEqual(earliestMs - errorMs);
     expect(beginMs).toBeLessThanOrEqual(latestMs + errorMs);
     const window = windows.get(`${event.cat === 'INFER' ? 'EXEC' : 'WEIGHTS'} window ${action}`);
@@ -76,23 +77,23 @@ function expectPlanned(trace: ReadTrace, errorMs = 0): void {
 
 describe('a timeline of a server', () => {
   it('is written when it is asked for, with operators inside INFERs and arrows from decisions', async () => {
-    const profilerDir = join(tempDir(), 'profiles');
-    const running = await serve(machineOptions(), [...PATIENT, `runtime.profilerDir=${profilerDir}`]);
+    const recordingDir = join(tempDir(), 'recordings');
+    const running = await serve(machineOptions(), [...PATIENT, `runtime.recordingDir=${recordingDir}`]);
     const { metrics, server } = running;
     await ask(running, 2);
-    expect((await metrics.post('/profile/stop')).status).toBe(409);
-    expect((await metrics.post('/profile/start')).status).toBe(200);
+    expect((await metrics.post('/recording/stop')).status).toBe(409);
+    expect((await metrics.post('/recording/start')).status).toBe(200);
     await ask(running, 30);
-    const { status, json } = await metrics.post('/profile/stop');
+    const { status, json } = await metrics.post('/recording/stop');
     expect(status).toBe(200);
     expect(json).toMatchObject({
-      file: expect.stringMatching(/profile-[-\d]{23}\.json$/),
+      file: expect.stringMatching(/recording-[-\d]{23}\.json$/),
       dropped: expect.any(Number),
     });
 
     const trace = readTrace(json.file);
     expect(trace.events).toHaveLength(json.events);
-    expect(trace.facts).toMatchObject({ escapement: '1.2.3', policy: 'clockwork', mode: 'all' });
+    expect(trace.facts).toMatchObject({ escapement: '1.2.3', policy: 'escapement', mode: 'all' });
     expect([...trace.processes.values()]).toEqual([
       'controller',
       expect.stringMatching(/^GPU 0 \(worker local, cpu/),
@@ -120,17 +121,17 @@ describe('a timeline of a server', () => {
     expect(arrived).toBe(60);
     expect(sent).toBe(infers.length);
     await server.close();
-    expect(readdirSync(profilerDir)).toHaveLength(1);
+    expect(readdirSync(recordingDir)).toHaveLength(1);
   });
 
   it('begins with the server if that is wanted, and is written at the latest when it closes', async () => {
-    const profilerDir = tempDir();
-    const settings = [`runtime.profilerDir=${profilerDir}`, 'runtime.profiler=operators'];
+    const recordingDir = tempDir();
+    const settings = [`runtime.recordingDir=${recordingDir}`, 'runtime.recording=operators'];
     const running = await serve(machineOptions(), [...PATIENT, ...settings]);
     await ask(running, 3);
     await running.server.close();
-    const [file] = readdirSync(profilerDir);
-    const trace = readTrace(join(profilerDir, file));
+    const [file] = readdirSync(recordingDir);
+    const trace = readTrace(join(recordingDir, file));
     expect(trace.facts.mode).toBe('operators');
     const infers = actionsOf(trace, 'INFER');
     expect(infers.length).toBeGreaterThan(0);
@@ -142,12 +143,12 @@ describe('a timeline of a server', () => {
   });
 
   it('puts workers of other machines on the same clock', async () => {
-    const profilerDir = tempDir();
+    const recordingDir = tempDir();
     const links = await Promise.all([remoteWorker(), remoteWorker()]);
-    const settings = [`runtime.profilerDir=${profilerDir}`, 'runtime.profiler=all', 'policy={kind: fifo}'];
+    const settings = [`runtime.recordingDir=${recordingDir}`, 'runtime.recording=all', 'policy={kind: fifo}'];
     const running = await serve(machineOptions(), ['slo=20s', ...settings], { links });
     await ask(running, 25);
-    const { json } = await running.metrics.post('/profile/stop');
+    const { json } = await running.metrics.post('/recording/stop');
     const trace = readTrace(json.file);
     expect([...trace.processes.values()].slice(1)).toEqual(
       links.map(({ name }, gpu) => expect.stringMatching(`^GPU ${gpu} \\(worker ${name}, cpu`)),
@@ -155,7 +156,7 @@ describe('a timeline of a server', () => {
     const errorsUs = [...String(trace.facts.clock).matchAll(/ by (\d+) µs/g)].map(([, us]) => Number(us));
     expect(errorsUs).toHaveLength(2);
     const end = trace.events.find(({ name }) => name === 'end of recording');
-    // Both are told by the same offset, but not at the same time.
+    // Both are shifted by the same offset, but not at the same time.
     expect(end?.args.operatorsMovedUs).toBeLessThanOrEqual(2 * Math.max(...errorsUs));
     const infers = actionsOf(trace, 'INFER');
     expect(new Set(infers.map(({ event }) => event.pid)).size).toBe(2);
@@ -164,7 +165,7 @@ describe('a timeline of a server', () => {
   });
 
   it('has no operators where GPUs are simulated', async () => {
-    const settings = [`runtime.profilerDir=${tempDir()}`, 'runtime.profiler=all'];
+    const settings = [`runtime.recordingDir=${tempDir()}`, 'runtime.recording=all'];
     const running = await serve({ devices: simulated(2, 1), models: smallModels(3, 1) }, [
       ...PATIENT,
       ...settings,
@@ -172,7 +173,7 @@ describe('a timeline of a server', () => {
     await Promise.all(
       Array.from({ length: 30 }, (_, i) => running.http.post(`/v2/models/model${i % 3}/infer`, body())),
     );
-    const { json } = await running.metrics.post('/profile/stop');
+    const { json } = await running.metrics.post('/recording/stop');
     const trace = readTrace(json.file);
     expect(json.dropped).toBe(0);
     const infers = actionsOf(trace, 'INFER');
@@ -190,27 +191,27 @@ models: { kind: fit, name: model, parameters: 10M, copies: 4 }
 workload: { kind: poisson, rate: 100/s, duration: 500ms }
 policy: { kind: clockwork, latestDelta: 20s }
 slo: 20s
-runtime: { profiler: all }
+runtime: { recording: all }
 `;
   const experiment = await parseExperiment(text, 'recorded.yaml', []);
-  const { profile, result } = await runLive(experiment, { outDir });
-  expect(profile).toMatchObject({ file: join(outDir, 'profile.json'), dropped: 0 });
-  const trace = readTrace(join(outDir, 'profile.json'));
+  const { live: report, result } = await run(experiment, live(), { outDir });
+  expect(report?.recording).toMatchObject({ file: join(outDir, 'recording.json'), dropped: 0 });
+  const trace = readTrace(join(outDir, 'recording.json'));
   expect(trace.facts).toMatchObject({ experiment: 'recorded', mode: 'all' });
   expect(trace.spans.filter(({ begin }) => begin.cat === 'request')).toHaveLength(
     result.summary.requests.offered,
   );
-  expect(existsSync(join(outDir, 'profile.json.partial'))).toBe(false);
+  expect(existsSync(join(outDir, 'recording.json.partial'))).toBe(false);
 });
 
-async function remoteWorker(): Promise<RemoteWorker> {
+async function remoteWorker(): Promise<RemoteLink> {
   const machine = await startMachine(machineOptions());
   const server = await serveMachine(machine, { port: 0 });
   onTestFinished(async () => {
     await server.close();
     await machine.close();
   });
-  return new RemoteWorker({ address: `127.0.0.1:${server.port}` });
+  return new RemoteLink({ address: `127.0.0.1:${server.port}` });
 }
 
 /** What all decisions took in and gave out. */

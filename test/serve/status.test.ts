@@ -1,16 +1,16 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { profileFileName } from '../../src/experiment/profile-file.js';
+import { stream } from '../../src/base/random/streams.js';
+import { profileFileName } from '../../src/config/profile-file.js';
 import { makeModel } from '../../src/live/models/make/make-model.js';
 import { readModelFile } from '../../src/live/models/repository.js';
-import type { ClusterStatus } from '../../src/live/status/cluster-status.js';
-import { stream } from '../../src/random/streams.js';
-import { measureProfile } from '../../src/serving/measure-profile.js';
-import { repositoryModels } from '../../src/serving/repository-models.js';
-import { fetchStatus } from '../../src/top/fetch-status.js';
+import type { ClusterStatus } from '../../src/live/observe/status/cluster-status.js';
+import { measureProfile } from '../../src/serve/measure-profile.js';
+import { repositoryModels } from '../../src/serve/repository-models.js';
+import { fetchStatus } from '../../src/tools/top/fetch-status.js';
 import { CPU, tempDir, writeIn } from '../live/models/fixtures.js';
-import { parseExposition } from '../live/telemetry/exposition.js';
+import { parseExposition } from '../live/observe/telemetry/exposition.js';
 import { body, PAGE_BYTES, serve, simulated, smallModels, until } from './fixtures.js';
 
 const url = (port: number | undefined) => `http://127.0.0.1:${port}`;
@@ -25,10 +25,10 @@ it('the status of a server with a real model tells the truth', async () => {
     writeFileSync(join(repository, name, '1', profileFileName(CPU)), JSON.stringify(profile));
   }
   const models = await repositoryModels(repository, CPU, PAGE_BYTES, () => {});
-  const running = await serve({ devices: [CPU], models, pages: 20 }, ['slo=10s', 'policy.latestDelta=20s']);
+  const running = await serve({ devices: [CPU], models, pages: 20 }, ['slo=10s']);
   const { server, http, metrics } = running;
   const before = await fetchStatus(url(server.metrics?.port));
-  expect(before).toMatchObject({ policy: 'clockwork', ready: true, otherModels: 0 });
+  expect(before).toMatchObject({ policy: 'escapement', ready: true, otherModels: 0 });
   expect(before.models.map(({ name, copies, execMs }) => [name, copies, execMs])).toEqual([
     ['asked', 0, null],
     ['idle', 0, null],
@@ -54,7 +54,7 @@ it('the status of a server with a real model tells the truth', async () => {
   const [asked, idle] = shown;
   expect([asked.name, asked.copies, asked.queued]).toEqual(['asked', 1, 0]);
   expect([asked.queueMs, asked.execMs].every((ms) => ms !== null && ms > 0)).toBe(true);
-  expect(idle).toMatchObject({ name: 'idle', copies: 0, arrivedPerS: 0, queueMs: null, execMs: null });
+  expect(idle).toMatchObject({ name: 'idle', copies: 0, offeredRps: 0, queueMs: null, execMs: null });
   const series = parseExposition(
     (await metrics.get('/metrics')).text.replace(/^(?!escapement_stage).*$/gm, ''),
   );
@@ -87,7 +87,7 @@ it('the status shows what runs, what waits and how far lanes are booked', async 
   expect(shown[0].queued).toBeGreaterThan(0);
   expect(shown[0].queued).toBeLessThan(12);
   expect(requests.unanswered).toBe(12);
-  expect(requests.arrivedPerS).toBeGreaterThan(0);
+  expect(requests.offeredRps).toBeGreaterThan(0);
   await server.close(20_000_000);
   for (const { status: code } of await Promise.all(answers)) expect(code).toBe(500);
 });

@@ -28,7 +28,16 @@ class AbortOnDemand implements Policy {
     for (; this.aborts > 0; this.aborts--) dispatch.abort(0, nowNs);
     if (!cluster.warm.has(0, 0)) return;
     for (const slot of this.waiting.splice(0))
-      dispatch.infer(0, 0, 0, Int32Array.of(slot), 1, nowNs, Number.POSITIVE_INFINITY, nowNs);
+      dispatch.infer({
+        gpu: 0,
+        model: 0,
+        batchIndex: 0,
+        slots: Int32Array.of(slot),
+        count: 1,
+        earliestNs: nowNs,
+        latestNs: Number.POSITIVE_INFINITY,
+        nowNs,
+      });
   }
 
   timedOut(): void {}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { stream } from '../../src/base/random/streams.js';
 import { INFER, STATUS_ABORTED, STATUS_OK } from '../../src/core/action.js';
-import { stream } from '../../src/random/streams.js';
 import { type DeviceNoise, NO_NOISE, SimDevice, type SimDeviceOptions } from '../../src/sim/device.js';
 import { EventQueue } from '../../src/sim/event-queue.js';
 import { action, model } from '../core/fixtures.js';
@@ -117,13 +117,17 @@ describe('SimDevice', () => {
   });
 
   it('takes longer by what the profile says when another model ran before', () => {
-    const spreads = [{ exec: [null, null, null], load: null, switchNs: [700_000, 0, 0] }, null];
+    const spreads = [{ exec: [null, null, null], load: null, switchNs: [700_000, 900_000, 0] }, null];
     const { made, duration } = device(NO_NOISE, undefined, 1, { spreads, models: [model(), model()] });
     const durations = [0, 0, 1, 0].map((index) => {
       made.startExec(Object.assign(infer(0), { model: index }), 0);
       return duration();
     });
     expect(durations).toEqual([3_700_000, 3_000_000, 3_000_000, 3_700_000]);
+    made.startExec(Object.assign(infer(0), { model: 1 }), 0);
+    duration();
+    made.startExec(infer(1), 0);
+    expect(duration()).toBe((model().execNs[1] as number) + 900_000);
   });
 
   it('draws durations from the quantiles of the model where it has them', () => {

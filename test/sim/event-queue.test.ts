@@ -24,16 +24,16 @@ describe('EventQueue', () => {
           if (step !== 'pop') {
             const { timeNs, gpu } = step;
             const kind = step.kind as EventKind;
-            // The factor tells which event it is.
-            queue.schedule(timeNs, kind, gpu, null, order);
+            // `change` says which event it is.
+            queue.schedule(timeNs, kind, gpu, null).change = order;
             planned.push({ timeNs, kind, gpu, order });
             planned.sort(
               (a, b) => a.timeNs - b.timeNs || a.gpu - b.gpu || a.kind - b.kind || a.order - b.order,
             );
           } else if (planned.length > 0) {
             const popped = queue.pop();
-            const { timeNs, kind, gpu, factor } = popped;
-            expect({ timeNs, kind, gpu, order: factor }).toEqual(planned.shift());
+            const { timeNs, kind, gpu, change } = popped;
+            expect({ timeNs, kind, gpu, order: change }).toEqual(planned.shift());
             queue.recycle(popped);
           }
           expect(queue.nextNs).toBe(planned[0]?.timeNs ?? Number.POSITIVE_INFINITY);

@@ -1,11 +1,11 @@
+import { exponential } from '../../src/base/random/distributions.js';
+import { stream } from '../../src/base/random/streams.js';
 import type { Action } from '../../src/core/action.js';
 import type { ArrivalSource } from '../../src/core/arrivals.js';
 import type { ModelSpec } from '../../src/core/model.js';
 import type { Outcome } from '../../src/core/request.js';
 import type { PolicyOptions } from '../../src/policies/entry.js';
 import { POLICIES } from '../../src/policies/registry.js';
-import { exponential } from '../../src/random/distributions.js';
-import { stream } from '../../src/random/streams.js';
 import { Simulator, type SimulatorOptions } from '../../src/sim/index.js';
 
 export const MS = 1_000_000;
@@ -42,19 +42,19 @@ export class ListSource implements ArrivalSource {
 
 export interface PoissonLoad {
   readonly seed: number;
-  readonly ratePerS: number;
+  readonly rateRps: number;
   readonly durationNs: number;
   readonly models: number;
-  /** Objectives that requests take in turn. */
+  /** SLOs that requests take in turn. */
   readonly slosNs: readonly number[];
 }
 
 /** Poisson arrivals that favour the first models. */
-export function poisson({ seed, ratePerS, durationNs, models, slosNs }: PoissonLoad): Arrival[] {
+export function poisson({ seed, rateRps, durationNs, models, slosNs }: PoissonLoad): Arrival[] {
   const random = stream(seed, 'test-arrivals');
   const arrivals: Arrival[] = [];
   for (let timeNs = 0; ; ) {
-    timeNs += Math.round((exponential(random) / ratePerS) * 1e9);
+    timeNs += Math.round((exponential(random) / rateRps) * 1e9);
     if (timeNs >= durationNs) return arrivals;
     const model = Math.floor(random() * random() * models);
     arrivals.push({ timeNs, model, sloNs: slosNs[arrivals.length % slosNs.length] });

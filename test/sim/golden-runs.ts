@@ -6,8 +6,8 @@ import { ListSource, MS, poisson, type RunOptions, resnets } from './fixtures.js
 /** The common part: 15 ResNet-50 on one GPU with room for all, 600 requests/s for half a second. */
 const BASE = { models: resnets(15), gpus: 1, pages: 1376, defaultSloNs: 100 * MS, seed: 1 } as const;
 
-function traffic(ratePerS = 600, slosNs: readonly number[] = [100 * MS], models = 15): ListSource {
-  return new ListSource(poisson({ seed: 1, ratePerS, durationNs: 500 * MS, models, slosNs }));
+function traffic(rateRps = 600, slosNs: readonly number[] = [100 * MS], models = 15): ListSource {
+  return new ListSource(poisson({ seed: 1, rateRps, durationNs: 500 * MS, models, slosNs }));
 }
 
 type GoldenRun = () => Promise<Omit<RunOptions, 'policy'>>;

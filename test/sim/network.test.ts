@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { stream } from '../../src/random/streams.js';
+import { stream } from '../../src/base/random/streams.js';
 import { Network, NO_DELAY } from '../../src/sim/network.js';
 
 describe('Network', () => {

@@ -158,7 +158,7 @@ const policy = fc.oneof(
 
 /**
  * A small run: up to 9 models on a few GPUs, with room for few of them, half a second of Poisson traffic up
- * to well beyond what the GPUs can do. `source` is made anew by `options`.
+ * to well beyond what the GPUs can do. `source` is made again by `options`.
  */
 export const randomRun = fc
   .record({
@@ -170,7 +170,7 @@ export const randomRun = fc
     ),
     pages: fc.integer({ min: 4, max: 14 }),
     slosNs: fc.array(slo, { minLength: 1, maxLength: 3 }),
-    ratePerS: fc.constantFrom(50, 300, 1000, 3000),
+    rateRps: fc.constantFrom(50, 300, 1000, 3000),
     durationNs: fc.constantFrom(100 * MS, 400 * MS),
     seed: fc.nat(1000),
     faults: fc.oneof(fc.constant({}), faults),
@@ -181,7 +181,7 @@ export const randomRun = fc
 export type RandomRun = typeof randomRun extends fc.Arbitrary<infer T> ? T : never;
 
 export function optionsOf({ policy: chosen, faults: departures, ...drawn }: RandomRun): RunOptions {
-  const { models, gpus, pages, slosNs, ratePerS, durationNs, seed } = drawn;
+  const { models, gpus, pages, slosNs, rateRps, durationNs, seed } = drawn;
   return {
     ...chosen,
     ...departures,
@@ -190,6 +190,6 @@ export function optionsOf({ policy: chosen, faults: departures, ...drawn }: Rand
     pages,
     seed,
     defaultSloNs: slosNs[0],
-    source: new ListSource(poisson({ seed, ratePerS, durationNs, models: models.length, slosNs })),
+    source: new ListSource(poisson({ seed, rateRps, durationNs, models: models.length, slosNs })),
   } as RunOptions;
 }

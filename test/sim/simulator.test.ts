@@ -34,9 +34,9 @@ function one(arrivals: readonly Arrival[], over: Partial<RunOptions> = {}): Prom
 const REQUEST = { timeNs: 5 * MS, model: 0, sloNs: 100 * MS };
 
 /** Poisson traffic of 15 models for 2 s. */
-function busy(over: Partial<RunOptions> & { ratePerS?: number; sloNs?: number } = {}): Promise<Run> {
-  const { ratePerS = 600, sloNs = 100 * MS, ...rest } = over;
-  const source = new ListSource(poisson({ seed: 7, ratePerS, durationNs: 2e9, models: 15, slosNs: [sloNs] }));
+function busy(over: Partial<RunOptions> & { rateRps?: number; sloNs?: number } = {}): Promise<Run> {
+  const { rateRps = 600, sloNs = 100 * MS, ...rest } = over;
+  const source = new ListSource(poisson({ seed: 7, rateRps, durationNs: 2e9, models: 15, slosNs: [sloNs] }));
   return one([], { models: resnets(15), source, defaultSloNs: sloNs, checks: false, ...rest });
 }
 
@@ -75,7 +75,7 @@ describe('Simulator: one request', () => {
     expect(actions[1].endNs - actions[1].beginNs).toBe(INFER_NS);
   });
 
-  it('is late when even so the objective has passed', async () => {
+  it('is late when even so the SLO has passed', async () => {
     const { answers } = await one([{ ...REQUEST, sloNs: 10 * MS }]);
     expect(answers[0].outcome).toBe(OUTCOME_LATE);
   });
@@ -244,7 +244,7 @@ describe('Simulator: determinism', () => {
 
 describe('Simulator: sources', () => {
   it('that must read on are refilled, and it makes no difference', async () => {
-    const arrivals = poisson({ seed: 2, ratePerS: 300, durationNs: 1e9, models: 2, slosNs: [50 * MS] });
+    const arrivals = poisson({ seed: 2, rateRps: 300, durationNs: 1e9, models: 2, slosNs: [50 * MS] });
     const whole = await one(arrivals);
     const parts = await one([], { source: new PiecewiseSource(arrivals) });
     expect(parts.digest).toBe(whole.digest);
@@ -262,7 +262,7 @@ describe('Simulator: sources', () => {
     const seen: number[] = [];
     // Nothing can be booked with 1 ms ahead, so this is quick.
     const source = new ListSource(
-      poisson({ seed: 2, ratePerS: 1e6, durationNs: 150 * MS, models: 2, slosNs: [20 * MS] }),
+      poisson({ seed: 2, rateRps: 1e6, durationNs: 150 * MS, models: 2, slosNs: [20 * MS] }),
     );
     const { simulator } = await one([], {
       source,
@@ -276,7 +276,7 @@ describe('Simulator: sources', () => {
 });
 
 describe('Simulator: goodput is sane', () => {
-  it('does not fall with longer objectives', async () => {
+  it('does not fall with longer SLOs', async () => {
     const counts = [];
     for (const sloMs of [10, 25, 50, 100, 500]) counts.push(okCount(await busy({ sloNs: sloMs * MS })));
     expect(counts).toEqual([...counts].sort((a, b) => a - b));
@@ -285,12 +285,12 @@ describe('Simulator: goodput is sane', () => {
 
   it('does not fall with more GPUs', async () => {
     const counts = [];
-    for (const gpus of [1, 2, 4]) counts.push(okCount(await busy({ gpus, ratePerS: 2500 })));
+    for (const gpus of [1, 2, 4]) counts.push(okCount(await busy({ gpus, rateRps: 2500 })));
     expect(counts).toEqual([...counts].sort((a, b) => a - b));
     expect(counts[2]).toBeGreaterThan(1.5 * counts[0]);
   });
 
-  it('of a 10 ms objective is many times higher with schedule_ahead tuned to 2 ms than with 10 ms', async () => {
+  it('of a 10 ms SLO is many times higher with schedule_ahead tuned to 2 ms than with 10 ms', async () => {
     const ok = async (aheadMs: number) =>
       okCount(
         await busy({ sloNs: 10 * MS, options: { scheduleAhead: aheadMs * MS, latestDelta: aheadMs * MS } }),
@@ -300,7 +300,7 @@ describe('Simulator: goodput is sane', () => {
 
   it('is all there is at light load, with every policy', async () => {
     for (const policy of ['clockwork', 'fifo']) {
-      const light = await busy({ policy, ratePerS: 50, options: {} });
+      const light = await busy({ policy, rateRps: 50, options: {} });
       expect(okCount(light)).toBe(light.offered);
     }
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { wrap, wrapParts } from '../../src/report/wrap.js';
+import { wrap, wrapParts } from '../../src/text/wrap.js';
 
 describe('wrap', () => {
   it('breaks between words, and leaves a word that is too long whole', () => {

@@ -18,7 +18,7 @@ async function play(text: string, changes: Partial<ArrivalsSpec> = {}, models = 
 }
 
 describe('an arrivals file is played as it is', () => {
-  test('time, model and objective of each row', async () => {
+  test('time, model and SLO of each row', async () => {
     expect(await play('0,2,100\n5,0,200\n5,1,300\n')).toEqual([
       { timeNs: 0, model: 2, sloNs: 100, user: 0 },
       { timeNs: 5, model: 0, sloNs: 200, user: 0 },
@@ -26,7 +26,7 @@ describe('an arrivals file is played as it is', () => {
     ]);
   });
 
-  test('an objective of the run or the section replaces the column', async () => {
+  test('an SLO of the run or the section replaces the column', async () => {
     expect((await play('0,2,100\n', { overrideSlo: true }))[0].sloNs).toBe(77);
     expect((await play('0,2,100\n', { overrideSlo: true, sloNs: 66 }))[0].sloNs).toBe(66);
   });

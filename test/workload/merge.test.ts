@@ -106,7 +106,7 @@ describe('several sections as one stream', () => {
     expect([merged.timeNs, merged.section, merged.user]).toEqual([110_000, 2, 2]);
   });
 
-  test('nobody is told of answers when nobody waits for them', () => {
+  test('no source is notified of answers that none waits for', () => {
     expect(mergeSources([new ListSource([1])]).answered).toBeUndefined();
   });
 });

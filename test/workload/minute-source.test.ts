@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { NS_PER_MINUTE } from '../../src/core/units.js';
+import { NS_PER_MINUTE } from '../../src/base/units.js';
 import { openWorkload } from '../../src/workload/index.js';
 import type { Azure2019Spec } from '../../src/workload/spec.js';
 import { collect, failure, modelNames, scratch } from './support.js';

@@ -16,7 +16,7 @@ function file(name: string, text: string): string {
 
 describe('offeredMix', () => {
   it('splits the rate of a generator by popularity over the models that it addresses', async () => {
-    const spec = { kind: 'poisson', ratePerS: 60, durationNs: 1e9 } as const;
+    const spec = { kind: 'poisson', rateRps: 60, durationNs: 1e9 } as const;
     const mix = async (rest: object) =>
       Array.from(await offeredMix({ ...spec, popularity: { kind: 'uniform' }, ...rest }, CONTEXT));
     expect(await mix({})).toEqual([20, 20, 20]);

@@ -19,6 +19,28 @@ test('more than ten models stay in numeric order', () => {
   expect([...selectModels(many, ['m*'])]).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
 });
 
+test('a pattern of many stars takes no longer than its length', () => {
+  const name = 'a'.repeat(60);
+  const pattern = `${'a*'.repeat(30)}b`;
+  expect(() => selectModels([name], [pattern])).toThrow(/matches no model/);
+  expect([...selectModels([name, `${name}b`], [pattern])]).toEqual([1]);
+});
+
+test.each([
+  ['*', 'any', true],
+  ['a*a', 'a', false],
+  ['a*a', 'aa', true],
+  ['ab*ba', 'aba', false],
+  ['a**b', 'ab', true],
+  ['*b*b*', 'ab', false],
+  ['*ab*b', 'abab', true],
+  ['a*', 'ba', false],
+])('%s on %s: %s', (pattern, name, matches) => {
+  const select = () => [...selectModels([name, 'other'], ['other', pattern])];
+  if (matches) expect(select()).toContain(0);
+  else expect(select).toThrow(/matches no model/);
+});
+
 test('a pattern that matches nothing is an error that lists models', async () => {
   const { code, message } = await failure(() => selectModels(names, ['resnet50*', 'vgg*']));
   expect(code).toBe('E_UNKNOWN_MODEL');

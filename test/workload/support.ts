@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll } from 'vitest';
-import type { EscapementError } from '../../src/core/errors.js';
+import type { EscapementError } from '../../src/base/errors.js';
 import type { StreamedSource } from '../../src/workload/index.js';
 
 export interface Arrival {
@@ -55,7 +55,7 @@ export async function failure(action: () => unknown): Promise<{ code: string; me
 
 const SHARED = resolve(import.meta.dirname, '../../../shared/data/traces');
 
-/** Path of a file of the public dataset, kept beside the repository where there is a copy. */
+/** Path of a file of the public dataset, kept next to the repository where there is a copy. */
 export function sharedTrace(name: string): { readonly path: string; readonly present: boolean } {
   const path = join(SHARED, name);
   return { path, present: existsSync(path) };

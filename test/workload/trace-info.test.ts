@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { NS_PER_MINUTE, NS_PER_S } from '../../src/core/units.js';
+import { NS_PER_MINUTE, NS_PER_S } from '../../src/base/units.js';
 import { traceInfo } from '../../src/workload/index.js';
 import { failure, scratch, sharedTrace } from './support.js';
 
@@ -23,8 +23,8 @@ describe('what a trace is, found by its header', () => {
       cvP90: 1,
       belowOnePerMinute: 2 / 3,
       belowOnePerHour: 1 / 3,
-      meanRatePerS: 8 / 240,
-      peakRatePerS: 7 / 60,
+      meanRps: 8 / 240,
+      peakRps: 7 / 60,
       firstNs: NS_PER_MINUTE,
       lastNs: 3 * NS_PER_MINUTE,
       firstMinute: 10,
@@ -42,14 +42,14 @@ describe('what a trace is, found by its header', () => {
       firstNs: NS_PER_S,
       lastNs: 119_999_999_999,
     });
-    expect(info.meanRatePerS).toBeCloseTo(4 / 120, 10);
+    expect(info.meanRps).toBeCloseTo(4 / 120, 10);
   });
 
   test('rows with exact times', async () => {
     const rows = '2023-11-16 00:00:00,1,1\n2023-11-16 00:01:30,1,1\n2023-11-16 00:01:00,1,1\n';
     const info = await traceInfo(file('llm.csv', `TIMESTAMP,ContextTokens,GeneratedTokens\n${rows}`));
     expect(info).toMatchObject({ kind: 'azure-llm', functions: 1, minutes: 2, lastNs: 90 * NS_PER_S });
-    expect(info.meanRatePerS).toBeCloseTo(3 / 135, 10);
+    expect(info.meanRps).toBeCloseTo(3 / 135, 10);
   });
 
   test('a file that is no trace', async () => {
@@ -64,7 +64,7 @@ test('the public day has the published statistics', async ({ skip }) => {
   skip(!present, `${path} is not there`);
   const info = await traceInfo(path);
   expect(info.invocations).toBe(18_279_781);
-  expect(info.meanRatePerS).toBeCloseTo(211.6, 1);
+  expect(info.meanRps).toBeCloseTo(211.6, 1);
   expect(info.top10Share).toBeCloseTo(0.575, 3);
   expect(info.topPercentShare).toBeCloseTo(0.606, 3);
   expect(info.peakToMean).toBeCloseTo(2.11, 2);

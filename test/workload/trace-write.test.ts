@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { stream } from '../../src/random/streams.js';
+import { stream } from '../../src/base/random/streams.js';
 import {
   generateAzureLike,
   openWorkload,
@@ -17,14 +17,14 @@ const { file, folder } = scratch();
 const context = { models: modelNames(3), sloNs: 5_000_000, seed: 1 };
 const poisson = {
   kind: 'poisson',
-  ratePerS: 1000,
+  rateRps: 1000,
   durationNs: 20e9,
   popularity: { kind: 'uniform' },
 } as const;
 
 describe('writing counts', () => {
   test.each(['made.csv', 'made.csv.gz'])('%s reads back as it was', async (name) => {
-    const counts = generateAzureLike({ functions: 50, minutes: 30, ratePerS: 20 }, stream(1, 'trace'));
+    const counts = generateAzureLike({ functions: 50, minutes: 30, rateRps: 20 }, stream(1, 'trace'));
     const path = join(folder, 'new', 'folder', name);
     await writeAzure2019(path, counts, 1);
     expect(await readAzure2019(path)).toEqual(counts);
@@ -32,7 +32,7 @@ describe('writing counts', () => {
 
   test('in the official layout', async () => {
     const path = join(folder, 'official.csv');
-    const shape = { functions: 3, minutes: 2, ratePerS: 1 };
+    const shape = { functions: 3, minutes: 2, rateRps: 1 };
     await writeAzure2019(path, generateAzureLike(shape, stream(1, 'trace')), 1);
     const [header, ...rows] = readFileSync(path, 'utf8').trimEnd().split('\n');
     expect(header).toBe('HashOwner,HashApp,HashFunction,Trigger,1,2');
@@ -93,12 +93,12 @@ describe('the bundled trace', () => {
     const info = await traceInfo(bundled);
     expect(info).toMatchObject({ kind: 'azure-2019', functions: 300, minutes: 120 });
     expect(info.invocations).toBe(720_034);
-    expect(Math.round(info.peakRatePerS)).toBe(214);
+    expect(Math.round(info.peakRps)).toBe(214);
   });
 
   test('is made by the generator with seed 1', async () => {
     const again = join(folder, 'again.csv');
-    const shape = { functions: 300, minutes: 120, ratePerS: 100 };
+    const shape = { functions: 300, minutes: 120, rateRps: 100 };
     await writeAzure2019(again, generateAzureLike(shape, stream(1, 'trace')), 1);
     expect(gunzipSync(readFileSync(bundled)).equals(readFileSync(again))).toBe(true);
   });

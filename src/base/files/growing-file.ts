@@ -1,9 +1,8 @@
-import { createWriteStream, lstatSync, openSync, renameSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { createWriteStream } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { constants, createGzip, type Gzip } from 'node:zlib';
-import type { EscapementError } from '../core/errors.js';
-import { makeFolder } from './make-folder.js';
+import type { EscapementError } from '../errors.js';
+import { createNumbered } from './numbered-files.js';
 import { cannotWrite } from './output-file.js';
 
 /** Text is handed to the system when this much has gathered, and in any case after so long. */
@@ -15,12 +14,14 @@ const MOST_UNWRITTEN_BYTES = 256 * 1024 * 1024;
 /**
  * A file that a server writes for as long as it lives, under its own name from the start: a crash costs the last
  * second at most. Nothing waits for the disk. Packed if the name ends in `.gz`; what was packed until a crash can
- * be unpacked. A file of that name is kept as `PATH.old`.
+ * be unpacked. A file that exists stays as it is: the new one gets the next number, `NAME.1`, `NAME.2` and so on.
  *
- * The constructor throws `E_FILE_WRITE`. If the system refuses later, `onFailure` is told once and nothing more is
+ * The constructor throws `E_FILE_WRITE`. If the system refuses later, `onFailure` is called once and nothing more is
  * written.
  */
 export class GrowingFile {
+  /** The name that it got. */
+  readonly path: string;
   private readonly file: Writable;
   private readonly gzip: Gzip | null;
   private pending = '';
@@ -29,10 +30,12 @@ export class GrowingFile {
   private closed = false;
 
   constructor(
-    readonly path: string,
+    name: string,
     private readonly onFailure: (error: EscapementError) => void,
   ) {
-    this.file = createWriteStream(path, { fd: openNew(path) });
+    const { path, fd } = openNext(name);
+    this.path = path;
+    this.file = createWriteStream(path, { fd });
     this.file.on('error', (cause) => this.fail(cause));
     this.gzip = path.endsWith('.gz') ? createGzip() : null;
     this.gzip?.pipe(this.file);
@@ -80,13 +83,10 @@ export class GrowingFile {
   }
 }
 
-function openNew(path: string): number {
+function openNext(name: string): { readonly path: string; readonly fd: number } {
   try {
-    makeFolder(dirname(path));
-    // Not a device or a pipe, which are there to be written to.
-    if (lstatSync(path, { throwIfNoEntry: false })?.isFile()) renameSync(path, `${path}.old`);
-    return openSync(path, 'w');
+    return createNumbered(name);
   } catch (cause) {
-    throw cannotWrite(path, cause);
+    throw cannotWrite(name, cause);
   }
 }

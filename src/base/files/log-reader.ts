@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync } from 'node:fs';
-import { EscapementError } from '../core/errors.js';
+import { EscapementError } from '../errors.js';
 
 const CHUNK_BYTES = 1 << 20;
 const TAB = 9;

@@ -1,34 +1,19 @@
-import type { Argv } from 'yargs';
-import { boundOf } from '../../experiment/bound.js';
-import type { Experiment } from '../../experiment/experiment.js';
-import { loadExperiment } from '../../experiment/load.js';
-import type { BoundFigures } from '../../metrics/results.js';
-import { formatPercent, formatRate } from '../../report/format.js';
-import { wrap } from '../../report/wrap.js';
-import { manyValues, oneValue, wholeNumber } from '../args.js';
-import { table, terminalWidth } from '../text-layout.js';
+import type { Experiment } from '../../config/experiment.js';
+import { loadExperiment } from '../../config/load.js';
+import type { BoundFigures } from '../../record/results.js';
+import { boundOf } from '../../run/bound.js';
+import { formatPercent, formatRate } from '../../text/numbers.js';
+import { table } from '../../text/table.js';
+import { terminalWidth } from '../../text/terminal.js';
+import { wrap } from '../../text/wrap.js';
+import { overridesOf } from '../overrides.js';
+import type { BoundArgs } from '../usage/bound.js';
 
-/** `escapement bound FILE`: what no scheduler could pass, for any goodput to be compared with. */
-export function boundCommand(cli: Argv): void {
-  cli.command(
-    'bound <file>',
-    'Print upper bounds on the goodput of any scheduler',
-    (command) =>
-      command
-        .positional('file', { type: 'string', demandOption: true, describe: 'Experiment file (YAML)' })
-        .options({
-          set: manyValues({ describe: 'Override a key, e.g. --set slo=25ms' }),
-          seed: oneValue({ describe: 'Override the seed' }),
-          json: { type: 'boolean', default: false, describe: 'Print one JSON object' },
-        })
-        .example('$0 bound experiments/schedule-ahead.yaml --set slo=25ms', ''),
-    async (args) => {
-      const seed = args.seed === undefined ? [] : [`seed=${wholeNumber(args.seed, 'seed', 0)}`];
-      const experiment = await loadExperiment(args.file, [...args.set, ...seed]);
-      const figures = await boundOf(experiment);
-      process.stdout.write(args.json ? `${JSON.stringify(figures)}\n` : boundText(experiment, figures));
-    },
-  );
+/** `escapement bound FILE`: goodput that no scheduler can exceed, to compare any scheduler with. */
+export async function run(args: BoundArgs): Promise<void> {
+  const experiment = await loadExperiment(args.file, overridesOf(args));
+  const figures = await boundOf(experiment);
+  process.stdout.write(args.json ? `${JSON.stringify(figures)}\n` : boundText(experiment, figures));
 }
 
 function boundText({ seed, cluster }: Experiment, figures: BoundFigures): string {
@@ -46,14 +31,14 @@ function boundText({ seed, cluster }: Experiment, figures: BoundFigures): string
     row('bound', bestRps),
   ];
   const notes = [
-    'fluid: each request takes its share of the cheapest full batch that ends within its objective.',
-    'window-limited: its share of the fullest batch that the requests around it can make.',
-    `priced: whole batches, and GPU time at the price that leaves least${pricedRps === null ? '; proved for one GPU only' : ''}.`,
-    'time-priced: the same at a price that changes over time.',
-    'bound: the smallest. No scheduler serves more within the objectives, even one that knows all requests beforehand.',
+    'fluid: each request costs its share of the cheapest full batch that meets its SLO.',
+    'window-limited: its share of the fullest batch that the requests around it can form.',
+    `priced: whole batches, with GPU time at the price that gives the lowest bound${pricedRps === null ? '; proven for one GPU only' : ''}.`,
+    'time-priced: the same, at a price that changes over time.',
+    'bound: the lowest of them. No scheduler has a higher goodput, even one that knows all requests in advance.',
     ...(varies(cluster)
       ? [
-          'Executions vary in this experiment (cluster.noise, cluster.changes); the bounds take what the profile says, and a run whose draws are short may pass them.',
+          'Execution times vary in this experiment (cluster.noise, cluster.changes). The bounds use the times of the profile, so a lucky run may exceed them.',
         ]
       : []),
   ];

@@ -1,35 +1,50 @@
-import type { Argv } from 'yargs';
-import { formatBytes } from '../../experiment/units-text.js';
-import type { TensorSignature } from '../../live/model.js';
+import { formatBytes } from '../../config/units-text.js';
+import { FREE, type TensorSignature } from '../../live/model.js';
 import type { RepositoryModel } from '../../live/models/repository.js';
-import { table } from '../text-layout.js';
+import type { MeasuredCheck } from '../../serve/batching.js';
+import { table } from '../../text/table.js';
+import type { ModelListArgs } from '../usage/model-list.js';
 
 /** `escapement model list DIR`: what a repository serves. */
-export function modelListCommand(cli: Argv): void {
-  cli.command(
-    'list <repository>',
-    'Print the models of a repository: what they take, what they give',
-    (command) =>
-      command.positional('repository', {
-        type: 'string',
-        demandOption: true,
-        describe: 'Folder with NAME/VERSION/model.onnx',
-      }),
-    async ({ repository }) => {
-      // Only who looks at models needs onnxruntime.
-      const { readRepository } = await import('../../live/models/repository.js');
-      process.stdout.write(
-        table([
-          ['name', 'version', 'precisions', 'inputs', 'outputs', 'batch sizes', 'size'],
-          ...(await readRepository(repository)).map(row),
-        ]),
-      );
-    },
+export async function run({ repository, json }: ModelListArgs): Promise<void> {
+  // Only who looks at models needs onnxruntime.
+  const { readRepository } = await import('../../live/models/repository.js');
+  const { measuredChecks } = await import('../../serve/batching.js');
+  const models = await Promise.all(
+    (await readRepository(repository)).map(async (model) => ({
+      ...model,
+      batching: await measuredChecks(model),
+    })),
   );
+  if (json) {
+    process.stdout.write(`${JSON.stringify({ models })}\n`);
+    return;
+  }
+  const header = ['name', 'version', 'precisions', 'inputs', 'outputs', 'batch sizes', 'size'];
+  const notes = models.flatMap(({ name, batching }) =>
+    batching
+      .filter(({ independent }) => !independent)
+      .map(({ device, isIgnored, what }) =>
+        isIgnored
+          ? `${name} is batched on ${device} because its config.yaml says so, but its answers depend on the rest of the batch: ${what}\n`
+          : `${name} runs one request at a time on ${device}: ${what}\n`,
+      ),
+  );
+  const space = notes.length > 0 ? '\n' : '';
+  process.stdout.write(`${table([header, ...models.map(row)])}${space}${notes.join('')}`);
 }
 
-function row({ name, version, precisions, signature, batchSizes, onnxBytes }: RepositoryModel): string[] {
-  const { inputs, outputs, batched } = signature;
+/** A model of a repository, with the measured checks of its batches. */
+interface ListedModel extends RepositoryModel {
+  readonly batching: readonly MeasuredCheck[];
+}
+
+function row(model: ListedModel): string[] {
+  const { name, version, precisions, signature, batchSizes, onnxBytes, batching } = model;
+  const { inputs, outputs } = signature;
+  const isMixed =
+    batching.length > 0 && batching.every(({ independent, isIgnored }) => !independent && !isIgnored);
+  const batched = signature.batched && !isMixed;
   return [
     name,
     version,
@@ -41,7 +56,7 @@ function row({ name, version, precisions, signature, batchSizes, onnxBytes }: Re
   ];
 }
 
-/** `input FP32 3×224×224`, without the batch. */
+/** `input FP32 3×224×224`, without the batch; `?` for a size that each request chooses. */
 function tensorText({ name, datatype, shape }: TensorSignature): string {
-  return `${name} ${datatype} ${shape.join('×')}`.trimEnd();
+  return `${name} ${datatype} ${shape.map((size) => (size === FREE ? '?' : size)).join('×')}`.trimEnd();
 }

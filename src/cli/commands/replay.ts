@@ -1,115 +1,154 @@
-import type { Argv } from 'yargs';
-import { EscapementError } from '../../core/errors.js';
+import { basename, normalize } from 'node:path';
+import { EscapementError } from '../../base/errors.js';
+import { nameWithoutNumber, numberedFiles } from '../../base/files/numbered-files.js';
+import { NS_PER_S } from '../../base/units.js';
+import { createPolicyOf } from '../../config/create-policy.js';
+import { loadPluginFiles } from '../../config/plugins.js';
+import type { PolicyChoice } from '../../config/schema-policy.js';
 import { OUTCOME_NAMES } from '../../core/request.js';
-import { NS_PER_MS, NS_PER_S } from '../../core/units.js';
-import { createPolicyOf } from '../../experiment/create-policy.js';
-import { explain } from '../../live/journal/explain.js';
 import { FlightRecorder } from '../../live/journal/flight-recorder.js';
-import { flightText } from '../../live/journal/flight-text.js';
 import type { JournalHeader } from '../../live/journal/journal-header.js';
 import { OutcomeList } from '../../live/journal/outcome-list.js';
 import { type Replay, replayJournal } from '../../live/journal/replay.js';
-import { fanOut } from '../../metrics/fan-out.js';
-import { oneValue, oneValueOr, wholeNumber } from '../args.js';
-import { table } from '../text-layout.js';
+import type { Plugin } from '../../policies/entry.js';
+import { fanOut } from '../../record/fan-out.js';
+import { explain } from '../../record/flight/explain.js';
+import { flightText } from '../../record/flight/flight-text.js';
+import { rounded, toMs, toSeconds } from '../../text/numbers.js';
+import { table } from '../../text/table.js';
+import { warn } from '../live-settings.js';
+import type { ReplayArgs } from '../usage/replay.js';
 
-/** `escapement replay FILE`: re-runs the scheduler on what a live controller wrote down. */
-export function replayCommand(cli: Argv): void {
-  cli.command(
-    'replay <file>',
-    'Re-run the scheduler offline on the journal of a live run; status 47 if it decides otherwise',
-    (command) =>
-      command
-        .positional('file', { type: 'string', demandOption: true, describe: 'Journal (--journal of serve)' })
-        .options({
-          request: oneValue({ describe: 'Timeline of one request: plan, course, and why it was late' }),
-          late: { type: 'boolean', default: false, describe: 'List requests that were not answered in time' },
-          limit: oneValueOr('20', 'Most requests that --late lists'),
-          json: { type: 'boolean', default: false, describe: 'Print one JSON object' },
-        })
-        .example('$0 replay run.journal --late', '')
-        .example('$0 replay run.journal --request 1234', ''),
-    async (args) => {
-      const request = args.request === undefined ? null : wholeNumber(args.request, 'request', 0);
-      const outcomes = new OutcomeList(args.late ? wholeNumber(args.limit, 'limit', 1) : 0);
-      const recorder = request === null ? null : new FlightRecorder(request);
-      let header!: JournalHeader;
-      const replay = await replayJournal(args.file, {
-        createPolicy: (recorded, context) => {
-          header = recorded;
-          return createPolicyOf(recorded.policy)(context);
-        },
-        observer: fanOut(recorder === null ? [outcomes] : [outcomes, recorder]),
-        ...(recorder === null ? {} : { watcher: recorder }),
-      });
-      const flight = recorder?.flight ?? null;
-      if (request !== null && flight === null) throw noRequest(request, replay.requests);
-      const differs = !replay.truncated && replay.digest !== replay.recordedDigest;
-      if (args.json) {
-        const counts = OUTCOME_NAMES.map((name, outcome) => [name, outcomes.counts[outcome]]);
-        const late = outcomes.missed.map((missed) => ({
-          ...missed,
-          model: header.models[missed.model].name,
-        }));
-        const facts = {
-          ...replay,
-          outcomes: Object.fromEntries(counts),
-          ...(args.late ? { late } : {}),
-          ...(flight === null ? {} : { flight: { ...flight, why: explain(flight) } }),
-        };
-        process.stdout.write(`${JSON.stringify(facts)}\n`);
-      } else {
-        process.stdout.write(replayText(args.file, header, replay, outcomes));
-        if (args.late) process.stdout.write(lateText(header, outcomes));
-        if (flight !== null) process.stdout.write(`\n${flightText(flight)}`);
-      }
-      if (differs) {
-        const what = `the replay ends with digest ${replay.digest}, the recorded run with ${replay.recordedDigest}: another version of escapement wrote the journal, or the file was changed`;
-        throw new EscapementError('E_REPLAY_DIFFERS', what, { file: args.file });
-      }
+/** Journals of the same name that are listed one by one. */
+const MOST_NAMES = 6;
+
+/** `escapement replay FILE`: re-runs the scheduler on the inputs that a live controller recorded. */
+export async function run(args: ReplayArgs): Promise<void> {
+  const request = args.request ?? null;
+  const outcomes = new OutcomeList(args.late ? args.limit : 0);
+  const recorder = request === null ? null : new FlightRecorder(request);
+  const plugins = await loadPluginFiles(args.plugin);
+  let header!: JournalHeader;
+  const replay = await replayJournal(args.file, {
+    createPolicy: (recorded, context) => {
+      header = recorded;
+      return createPolicyOf(recordedPolicy(recorded, plugins))(context);
     },
-  );
+    observer: fanOut(recorder === null ? [outcomes] : [outcomes, recorder]),
+    ...(recorder === null ? {} : { watcher: recorder }),
+  }).catch((error) => Promise.reject(withOthers(error, args.file)));
+  const journals = journalsOf(args.file);
+  const flight = recorder?.flight ?? null;
+  if (request !== null && flight === null) throw noRequest(request, replay.requests);
+  const differs = !replay.truncated && replay.digest !== replay.recordedDigest;
+  if (args.json) {
+    const counts = OUTCOME_NAMES.map((name, outcome) => [name, outcomes.counts[outcome]]);
+    const late = outcomes.missed.map((missed) => ({
+      ...missed,
+      model: header.models[missed.model].name,
+    }));
+    const facts = {
+      ...replay,
+      journals,
+      outcomes: Object.fromEntries(counts),
+      ...(args.late ? { late } : {}),
+      ...(flight === null ? {} : { flight: { ...flight, why: explain(flight) } }),
+    };
+    process.stdout.write(`${JSON.stringify(facts)}\n`);
+  } else {
+    process.stdout.write(replayText(args.file, journals, header, replay, outcomes));
+    if (args.late) process.stdout.write(lateText(header, outcomes));
+    if (flight !== null) process.stdout.write(`\n${flightText(flight)}`);
+  }
+  if (differs) {
+    const what = `the replay diverged from the recording: digest ${replay.digest}, recorded ${replay.recordedDigest}; the journal is damaged or edited, or was written by another version of escapement`;
+    throw new EscapementError('E_REPLAY_DIFFERS', what, { file: args.file });
+  }
 }
 
-function replayText(path: string, header: JournalHeader, replay: Replay, outcomes: OutcomeList): string {
+/** The policy that the journal names. Throws `E_PLUGIN` where it came from a plugin that was not given. */
+function recordedPolicy(
+  { policy: { kind, options, plugin } }: JournalHeader,
+  plugins: readonly Plugin[],
+): PolicyChoice {
+  if (plugin === undefined) return { kind, options };
+  const own = plugins.find(({ policies }) => policies.some((entry) => entry.kind === kind));
+  if (own === undefined) {
+    const what = `the run was scheduled by the policy ${kind} of the plugin ${plugin.file}: give it with --plugin`;
+    throw new EscapementError('E_PLUGIN', what);
+  }
+  if (own.digest !== plugin.digest)
+    warn([`the plugin ${own.file} was changed since the run: a replay may differ`]);
+  return { kind, options, plugin: own };
+}
+
+function replayText(
+  path: string,
+  journals: readonly string[],
+  header: JournalHeader,
+  replay: Replay,
+  outcomes: OutcomeList,
+): string {
   const { policy, gpus, models, admission } = header;
   const { digest, recordedDigest } = replay;
   const recorded =
     recordedDigest === null
-      ? 'none: the journal was cut off, and this is the replay of what there is'
+      ? 'none: the journal is incomplete, as its process was killed or still runs; replayed up to its last whole line'
       : `${recordedDigest}, ${recordedDigest === digest ? 'the same' : 'DIFFERENT'}`;
   return table([
     ['journal', path],
+    ...(journals.length < 2 ? [] : [['one of', listed(journals)]]),
     ['cluster', `${gpus} GPUs, ${models.length} models, ${header.pages} pages`],
     ['policy', admission === 'none' ? policy.kind : `${policy.kind}, admission by prediction`],
-    ['length', `${Number((replay.endNs / NS_PER_S).toFixed(3))} s, ${replay.steps} steps`],
+    ['length', `${rounded(replay.endNs / NS_PER_S, 3)} s, ${replay.steps} steps`],
     ['requests', String(replay.requests)],
     ['outcomes', OUTCOME_NAMES.map((name, outcome) => `${name} ${outcomes.counts[outcome]}`).join(', ')],
+    ...(replay.unanswered === 0
+      ? []
+      : [['no answer', `${replay.unanswered} requests at the end of the journal`]]),
     ['digest', digest],
     ['recorded', recorded],
   ]);
 }
 
+/** All journals of the same name, oldest first. */
+function journalsOf(path: string): string[] {
+  const name = nameWithoutNumber(path);
+  const paths = (of: string) => numberedFiles(of).map((file) => file.path);
+  const own = paths(path);
+  return own.length > 1 || name === null ? own : paths(name);
+}
+
+function listed(journals: readonly string[]): string {
+  const names = journals.map((path) => basename(path));
+  const few = names.length <= MOST_NAMES ? names : [...names.slice(0, 2), '…', ...names.slice(-2)];
+  return `${names.length} journals, oldest first: ${few.join(', ')}`;
+}
+
+/** Where there is no such journal, those that there are. */
+function withOthers(error: unknown, path: string): unknown {
+  const others = journalsOf(path);
+  const missing = error instanceof EscapementError && error.code === 'E_FILE_MISSING';
+  if (!missing || others.length === 0 || others.includes(normalize(path))) return error;
+  return new EscapementError('E_FILE_MISSING', `no such file; found ${listed(others)}`, { file: path });
+}
+
 function lateText({ models }: JournalHeader, { missed, counts }: OutcomeList): string {
-  if (missed.length === 0) return '\nevery request was answered within its objective\n';
+  if (missed.length === 0) return '\nevery request was answered within its SLO\n';
   const rows = missed.map(({ request, model, outcome, arrivalNs, sloNs, latencyNs }) => [
     request,
     models[model].name,
     outcome,
-    Number((arrivalNs / NS_PER_S).toFixed(6)),
-    milliseconds(latencyNs),
-    milliseconds(sloNs),
+    toSeconds(arrivalNs),
+    toMs(latencyNs),
+    toMs(sloNs),
   ]);
   const rest = counts.slice(1).reduce((sum, count) => sum + count, 0) - missed.length;
-  const more = rest > 0 ? `and ${rest} more; raise --limit to see them\n` : '';
-  return `\n${table([['request', 'model', 'outcome', 'came at s', 'took ms', 'objective ms'], ...rows])}${more}`;
-}
-
-function milliseconds(ns: number): number {
-  return Number((ns / NS_PER_MS).toFixed(3));
+  const more = rest > 0 ? `and ${rest} more; a higher --limit shows them\n` : '';
+  return `\n${table([['request', 'model', 'outcome', 'arrival s', 'latency ms', 'SLO ms'], ...rows])}${more}`;
 }
 
 function noRequest(request: number, requests: number): EscapementError {
-  const there = requests === 0 ? 'it has none' : `it has 0 to ${requests - 1}`;
+  const there = requests === 0 ? 'it has none' : `they are 0 to ${requests - 1}`;
   return new EscapementError('E_USAGE', `--request ${request}: the journal has no such request; ${there}`);
 }

@@ -1,29 +1,16 @@
-import type { Argv } from 'yargs';
+import { loadResults } from '../../report/load.js';
+import type { ReportArgs } from '../usage/report.js';
+
 /** `escapement report DIR`: draws the charts and the report of a results folder again. */
-export function reportCommand(cli: Argv): void {
-  cli.command(
-    'report <dir>',
-    'Draw charts and report.html from the results of a sweep or of simulate --out',
-    (command) =>
-      command
-        .positional('dir', {
-          type: 'string',
-          demandOption: true,
-          describe: 'Folder with results.json or run.json',
-        })
-        .example('$0 report out/azure', ''),
-    async ({ dir }) => {
-      // Charts bring half a second of libraries with them: other commands do without.
-      const { loadResults, summaryText, writeRunReport, writeSweepReport } = await import(
-        '../../report/index.js'
-      );
-      const loaded = loadResults(dir);
-      const [report] =
-        loaded.kind === 'sweep'
-          ? await writeSweepReport(loaded.results, dir)
-          : await writeRunReport(loaded.run, dir);
-      process.stdout.write(summaryText(loaded.kind === 'sweep' ? loaded.results : loaded.run));
-      process.stdout.write(`report: ${report}\n`);
-    },
-  );
+export async function run({ dir, json }: ReportArgs): Promise<void> {
+  // Charts bring half a second of libraries with them: other commands do without.
+  const { writeRunReport, writeSweepReport } = await import('../../report/pages/write-results.js');
+  const { summaryText } = await import('../../report/terminal/summary-text.js');
+  const loaded = loadResults(dir);
+  const [report, ...charts] =
+    loaded.kind === 'sweep'
+      ? await writeSweepReport(loaded.results, dir)
+      : await writeRunReport(loaded.run, dir);
+  const text = () => summaryText(loaded.kind === 'sweep' ? loaded.results : loaded.run);
+  process.stdout.write(json ? `${JSON.stringify({ report, charts })}\n` : `${text()}report: ${report}\n`);
 }

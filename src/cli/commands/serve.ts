@@ -1,28 +1,25 @@
-import type { Argv } from 'yargs';
-import { machineFlags, machineOptions } from '../machine-flags.js';
-import { runtimeHelp } from '../runtime-help.js';
-import { listenFlags, runServer, serverFlags } from '../server-flags.js';
+import type { LoadedRepository, ModelsOnDisk } from '../../live/models/models-on-disk.js';
+import { machineOptions } from '../machine.js';
+import { runServer } from '../run-server.js';
+import type { ServeArgs } from '../usage/serve.js';
 
 /** `escapement serve`: controller and one worker in one process. */
-export function serveCommand(cli: Argv): void {
-  cli.command(
-    'serve',
-    'Serve models over the Open Inference Protocol (HTTP and gRPC), scheduled to their objectives',
-    (command) =>
-      command
-        .options({ ...machineFlags, ...serverFlags, ...listenFlags })
-        .example('$0 serve --repository models', '')
-        .example('$0 serve --repository models --device cpu --set slo=200ms --journal run.journal', '')
-        .example('$0 serve --device simulated:profile.json --gpus 100 --copies 50', '')
-        .epilogue(runtimeHelp()),
-    async (args) => {
-      const { startMachine } = await import('../../live/machine/local-machine.js');
-      const { LocalWorker } = await import('../../live/transport/local-worker.js');
-      const say = (what: string) => process.stderr.write(`serve: ${what}\n`);
-      await runServer('server', args, async ({ runtime }) => {
-        const machine = await startMachine(await machineOptions(args, runtime, say));
-        return { links: [new LocalWorker(machine, say)], close: () => machine.close() };
-      });
-    },
-  );
+export async function run(args: ServeArgs): Promise<void> {
+  const { startMachine } = await import('../../live/worker/local-machine.js');
+  const { LocalLink } = await import('../../live/controller/link/local-link.js');
+  const say = (what: string) => process.stderr.write(`serve: ${what}\n`);
+  await runServer('server', args, async ({ runtime }) => {
+    const options = await machineOptions(args, runtime, say);
+    const machine = await startMachine(options);
+    return {
+      links: [new LocalLink(machine, say)],
+      repository: options.repository === null ? null : await modelsOnDisk(options.repository),
+    };
+  });
+}
+
+/** Loaded late: simulated devices do without. */
+async function modelsOnDisk(loaded: LoadedRepository): Promise<ModelsOnDisk> {
+  const { ModelsOnDisk } = await import('../../live/models/models-on-disk.js');
+  return new ModelsOnDisk(loaded);
 }

@@ -1,26 +1,13 @@
-import type { Argv } from 'yargs';
-import { NS_PER_S } from '../../core/units.js';
+import { NS_PER_S } from '../../base/units.js';
+import { rounded, significant } from '../../text/numbers.js';
+import { table } from '../../text/table.js';
 import { type TraceInfo, traceInfo } from '../../workload/trace-info.js';
-import { table } from '../text-layout.js';
+import type { TraceInfoArgs } from '../usage/trace-info.js';
 
 /** `escapement trace info PATH`: what is in a trace, in the figures that decide how hard it is to serve. */
-export function traceInfoCommand(cli: Argv): void {
-  cli.command(
-    'info <path>',
-    'Print what is in a trace file',
-    (command) =>
-      command
-        .positional('path', {
-          type: 'string',
-          demandOption: true,
-          describe: 'Trace of a known layout (.csv or .csv.gz)',
-        })
-        .options({ json: { type: 'boolean', default: false, describe: 'Print one JSON object' } }),
-    async ({ path, json }) => {
-      const info = await traceInfo(path);
-      process.stdout.write(json ? `${JSON.stringify(info)}\n` : infoText(path, info));
-    },
-  );
+export async function run({ path, json }: TraceInfoArgs): Promise<void> {
+  const info = await traceInfo(path);
+  process.stdout.write(json ? `${JSON.stringify(info)}\n` : infoText(path, info));
 }
 
 function infoText(path: string, info: TraceInfo): string {
@@ -33,8 +20,8 @@ function infoText(path: string, info: TraceInfo): string {
     ['minutes', `${info.minutes}${firstMinute}`],
     ['invocations', String(info.invocations)],
     ['first, last arrival', `${seconds(info.firstNs)}, ${seconds(info.lastNs)}`],
-    ['mean rate', `${figure(info.meanRatePerS)}/s`],
-    ['busiest minute', `${figure(info.peakRatePerS)}/s (${figure(info.peakToMean)} × the mean minute)`],
+    ['mean rate', `${figure(info.meanRps)}/s`],
+    ['busiest minute', `${figure(info.peakRps)}/s (${figure(info.peakToMean)} × the mean minute)`],
     ['variance / mean of minutes', figure(info.dispersion)],
     [`${functions} active in a mean minute`, figure(info.activePerMinute)],
     [`share of top 10 ${functions}`, percent(info.top10Share)],
@@ -45,13 +32,13 @@ function infoText(path: string, info: TraceInfo): string {
 }
 
 function seconds(ns: number): string {
-  return `${Number((ns / NS_PER_S).toFixed(3))} s`;
+  return `${rounded(ns / NS_PER_S, 3)} s`;
 }
 
 function percent(share: number): string {
-  return `${Number((share * 100).toFixed(1))} %`;
+  return `${rounded(share * 100, 1)} %`;
 }
 
 function figure(value: number): string {
-  return String(Number(value.toPrecision(4)));
+  return String(significant(value, 4));
 }

@@ -1,7 +1,7 @@
 // Entry of the thread that waits for a precise timer.
 import { parentPort, workerData } from 'node:worker_threads';
-import { invariant } from '../../core/invariant.js';
-import { monotonicNs } from '../clock.js';
+import { monotonicNs } from '../../base/clock/clock.js';
+import { invariant } from '../../base/invariant.js';
 import { Signal } from '../signal.js';
 import type { AlarmSpec } from './precise-timer.js';
 

@@ -1,7 +1,7 @@
 import { Worker as Thread } from 'node:worker_threads';
-import { NS_PER_MS } from '../../core/units.js';
-import type { Clock } from '../clock.js';
-import { compiledBeside } from '../compiled.js';
+import type { Clock } from '../../base/clock/clock.js';
+import { compiledNextTo } from '../../base/compiled.js';
+import { NS_PER_MS } from '../../base/units.js';
 import { Signal } from '../signal.js';
 
 /** A shorter wait is not worth waking another thread: the event loop turns until it is over. */
@@ -20,7 +20,7 @@ export interface AlarmSpec {
  * Calls back at an instant, a tenth of a millisecond late while the event loop is free. Holds one instant at a time.
  *
  * Timers of Node come up to a millisecond late. Turning the event loop until the instant comes would be precise,
- * and takes a fifth off what other cores compute (measured: ResNet-18 beside 540 waits a second). So a thread of its
+ * and takes a fifth off what other cores compute (measured: ResNet-18 with 540 waits a second). So a thread of its
  * own blocks until the instant and then sends a message.
  */
 export class PreciseTimer {
@@ -42,7 +42,7 @@ export class PreciseTimer {
     private readonly callback: () => void,
   ) {
     const spec: AlarmSpec = { signal: this.signal.buffer, at: this.at.buffer as SharedArrayBuffer };
-    this.thread = new Thread(compiledBeside(import.meta.url, 'alarm-thread.js'), { workerData: spec });
+    this.thread = new Thread(compiledNextTo(import.meta.url, 'alarm-thread.js'), { workerData: spec });
     this.thread.once('online', () => {
       this.isOnline = true;
     });
@@ -50,7 +50,7 @@ export class PreciseTimer {
       this.isArmed = false;
       this.check();
     });
-    // Whoever waits has something else that keeps the process alive.
+    // A caller that waits has something else that keeps the process alive.
     this.thread.unref();
   }
 

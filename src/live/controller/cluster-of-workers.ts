@@ -1,9 +1,9 @@
+import { EscapementError } from '../../base/errors.js';
 import type { ClusterSpec } from '../../core/cluster.js';
-import { EscapementError } from '../../core/errors.js';
 import type { WorkerDescription } from '../messages.js';
 import type { ServedModel } from '../model.js';
 
-/** The cluster that the core is told of: the GPUs of all workers, numbered worker by worker. */
+/** The cluster that the core sees: the GPUs of all workers, numbered worker by worker. */
 export interface WorkerCluster {
   readonly spec: ClusterSpec;
   readonly models: readonly ServedModel[];

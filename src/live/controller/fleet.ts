@@ -1,9 +1,9 @@
-import { EscapementError } from '../../core/errors.js';
-import { NS_PER_MS } from '../../core/units.js';
+import { EscapementError } from '../../base/errors.js';
+import { NS_PER_MS } from '../../base/units.js';
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
-import { type FleetProfile, mergeProfiles, NO_OPERATORS } from '../profiler/operator-profile.js';
-import type { WorkerLink } from '../worker-link.js';
+import { type FleetOperatorRuns, mergeOperatorRuns, NO_OPERATORS } from '../operator-runs.js';
 import { clusterOfWorkers, type WorkerCluster, whyDifferent } from './cluster-of-workers.js';
+import type { WorkerLink } from './link/worker-link.js';
 
 /** What a fleet tells the controller, in terms of GPUs of the whole cluster. */
 export interface FleetEvents {
@@ -75,7 +75,7 @@ export class Fleet {
     return cluster;
   }
 
-  /** From now on `events` is told; at once of what is there already. */
+  /** From now on `events` is notified; at once of what is there already. */
   begin(events: FleetEvents): void {
     this.events = events;
     for (const member of this.members) if (member.state !== null) this.takeOn(member, member.state);
@@ -123,22 +123,22 @@ export class Fleet {
   }
 
   /** Records the operators of INFERs from now on, also on workers that come up later. Does nothing while it records. */
-  startProfile(): void {
+  startRecording(): void {
     if (!this.recording) this.lost = [];
     this.recording = true;
-    for (const { link } of this.members) link.startProfile();
+    for (const { link } of this.members) link.startRecording();
   }
 
   /** What all workers have recorded, by the controller's clock. Never rejects: one that fails does not cost the others'. */
-  async stopProfile(): Promise<FleetProfile> {
+  async stopRecording(): Promise<FleetOperatorRuns> {
     this.recording = false;
     const problems = this.lost;
     const stop = ({ link }: Member) =>
-      link.stopProfile().catch((error: Error) => {
+      link.stopRecording().catch((error: Error) => {
         problems.push(`${link.name}: ${error.message}`);
         return NO_OPERATORS;
       });
-    return { ...mergeProfiles(await Promise.all(this.members.map(stop))), problems };
+    return { ...mergeOperatorRuns(await Promise.all(this.members.map(stop))), problems };
   }
 
   async close(): Promise<void> {
@@ -173,7 +173,7 @@ export class Fleet {
 
   private takeOn(member: Member, { present }: WorkerState): void {
     this.events?.worker(member.link.name, true, 'is up');
-    if (this.recording) member.link.startProfile();
+    if (this.recording) member.link.startRecording();
     present.forEach((models, local) => {
       const gpu = member.firstGpu + local;
       this.isUp[gpu] = true;

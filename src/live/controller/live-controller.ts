@@ -1,4 +1,6 @@
-import { type Action, LOAD, STATUS_WORKER_LOST } from '../../core/action.js';
+import type { Clock } from '../../base/clock/clock.js';
+import { NS_PER_S } from '../../base/units.js';
+import { type Action, LOAD, STATUS_OK, STATUS_WORKER_LOST } from '../../core/action.js';
 import { type Admission, Controller } from '../../core/controller.js';
 import type { RunObserver } from '../../core/observer.js';
 import type { Policy, PolicyContext } from '../../core/policy.js';
@@ -9,15 +11,15 @@ import {
   OUTCOME_REJECTED,
   type Outcome,
 } from '../../core/request.js';
-import { NS_PER_S } from '../../core/units.js';
-import type { Clock } from '../clock.js';
+import { LIVE_MISSED_WINDOW, type MissedWindow } from '../../core/retry.js';
+import { statusName } from '../../core/status-names.js';
 import type { ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import type { InferenceAnswer, InferenceRequest, InferenceService } from '../service.js';
-import { statusName } from '../status-names.js';
 import { fitting, type WorkerCluster } from './cluster-of-workers.js';
+import { Departures } from './departures.js';
 import type { Fleet } from './fleet.js';
-import { actionMessage, scatter, unloadMessage } from './gather.js';
+import { scatter, unloadMessage } from './gather.js';
 import type { LiveEvents } from './live-events.js';
 import { Outstanding } from './outstanding.js';
 import { WakeTimer } from './wake-timer.js';
@@ -40,6 +42,8 @@ export interface LiveControllerOptions {
   readonly createPolicy: (context: PolicyContext) => Policy;
   readonly defaultSloNs: number;
   readonly admission: Admission;
+  /** Default: retry. */
+  readonly missedWindow?: MissedWindow;
   readonly observer: RunObserver;
   readonly events: LiveEvents;
   readonly journal: CoreInputs | null;
@@ -48,14 +52,15 @@ export interface LiveControllerOptions {
 }
 
 const NO_OUTPUTS: readonly Uint8Array[] = [];
-/** Nothing counts as shorter: what takes no time would be no demand, and no reason to load a model. */
+const NO_RESULT = { outputs: [] };
+/** No action that ran counts as shorter: what takes no time would be no demand, and no reason to load a model. */
 const SHORTEST_NS = 1000;
 const SHUTTING_DOWN = 'the server is shutting down';
 /** How often it is looked whether a worker hangs. */
 const WATCH_NS = NS_PER_S / 10;
 
 /**
- * Drives the core with the real clock: requests come in from the doors, actions go out to the workers, results come
+ * Drives the core with the real clock: requests come in from the frontends, actions go out to the workers, results come
  * back. All inputs that are there in one turn of the event loop are one step of the core, as all that happens in one
  * instant is in the simulator.
  */
@@ -68,9 +73,10 @@ export class LiveController implements InferenceService {
   /** By slot of the core's request table. */
   private readonly pending: (InferenceRequest | null)[] = [];
   private readonly outstanding = new Outstanding();
+  private readonly departures: Departures;
   /** Results that this step takes in, by action: where the outputs of its answers are. */
   private readonly results = new Map<number, ResultMessage>();
-  /** Answers of this step, given when it is over: whoever gets one may at once ask again. */
+  /** Answers of this step, given when it is over: a client that gets one may ask again at once. */
   private readonly answers: { readonly request: InferenceRequest; readonly answer: InferenceAnswer }[] = [];
   private readonly timer: WakeTimer;
   private stepIsDue = false;
@@ -85,15 +91,20 @@ export class LiveController implements InferenceService {
     this.models = cluster.models;
     this.indexByName = new Map(cluster.models.map(({ spec }, m) => [spec.name, m]));
     this.available = cluster.models.map(() => true);
+    this.departures = new Departures(fleet, this.models, clock, (action) => options.events.sent(action));
     this.core = new Controller({
       cluster: cluster.spec,
       defaultSloNs: options.defaultSloNs,
       createPolicy: options.createPolicy,
       admission: options.admission,
+      missedWindow: options.missedWindow ?? LIVE_MISSED_WINDOW,
       observer: options.observer,
       port: {
-        send: (action) => this.send(action),
-        answer: (slot, outcome, _nowNs, action) => this.answer(slot, outcome, action),
+        send: (action) => {
+          this.outstanding.add(action);
+          this.departures.add(action);
+        },
+        answer: (slot, outcome, nowNs, action) => this.answer(slot, outcome, nowNs, action),
       },
     });
     this.timer = new WakeTimer(
@@ -130,9 +141,13 @@ export class LiveController implements InferenceService {
     this.available[model] = available;
   }
 
+  nowNs(): number {
+    return this.options.clock.nowNs();
+  }
+
   infer(request: InferenceRequest): void {
     if (this.closed) {
-      setImmediate(() => request.done(notExecuted(OUTCOME_ERROR, 0, SHUTTING_DOWN)));
+      setImmediate(() => request.done(notExecuted(OUTCOME_ERROR, SHUTTING_DOWN)));
       return;
     }
     const arrivalNs = request.arrivalNs ?? this.options.clock.nowNs();
@@ -157,17 +172,16 @@ export class LiveController implements InferenceService {
     }
   }
 
-  /** Ends it: requests still without an answer get an error. The workers are told. */
+  /** Ends it: requests still without an answer get an error. The workers are notified. */
   async close(): Promise<void> {
     this.draining = true;
     this.closed = true;
     this.stepIsDue = false;
     if (this.watch !== null) clearInterval(this.watch);
     this.timer.clear();
-    await this.options.fleet.close();
-    for (const request of this.pending.splice(0)) {
-      request?.done(notExecuted(OUTCOME_ERROR, 0, SHUTTING_DOWN));
-    }
+    const fleetClosed = this.options.fleet.close();
+    for (const request of this.pending.splice(0)) request?.done(notExecuted(OUTCOME_ERROR, SHUTTING_DOWN));
+    await fleetClosed;
   }
 
   private stepSoon(): void {
@@ -184,19 +198,12 @@ export class LiveController implements InferenceService {
     const nowNs = clock.nowNs();
     journal?.step(nowNs);
     this.core.step(nowNs);
+    this.departures.leave(nowNs, this.pending);
     this.options.events.stepped(nowNs, clock.nowNs() - nowNs);
     this.results.clear();
     fleet.flush();
     this.timer.set(this.core.nextWakeNs(nowNs));
     for (const { request, answer } of this.answers.splice(0)) request.done(answer);
-  }
-
-  private send(action: Action): void {
-    this.outstanding.add(action);
-    const { fleet, events } = this.options;
-    events.sent(action);
-    const { inputs } = this.models[action.model].signature;
-    fleet.post(action.gpu, actionMessage(action, fleet.localGpu(action.gpu), inputs, this.pending));
   }
 
   private takeIn(results: readonly ResultMessage[]): void {
@@ -217,7 +224,7 @@ export class LiveController implements InferenceService {
   private finish(action: Action, status: number, beginNs: number, endNs: number): void {
     action.status = status;
     action.beginNs = beginNs;
-    action.endNs = Math.max(endNs, beginNs + SHORTEST_NS);
+    action.endNs = status === STATUS_OK ? Math.max(endNs, beginNs + SHORTEST_NS) : endNs;
     action.clock = 1;
     this.core.result(action);
     this.options.journal?.result(action);
@@ -253,27 +260,30 @@ export class LiveController implements InferenceService {
     }
   }
 
-  private answer(slot: number, outcome: Outcome, action: Action | null): void {
+  private answer(slot: number, outcome: Outcome, nowNs: number, action: Action | null): void {
     const request = this.pending[slot];
     if (request === null || request === undefined) return;
     this.pending[slot] = null;
-    this.answers.push({ request, answer: this.answerOf(slot, outcome, action) });
+    this.answers.push({ request, answer: this.answerOf(slot, outcome, nowNs, action) });
   }
 
-  private answerOf(slot: number, outcome: Outcome, action: Action | null): InferenceAnswer {
+  private answerOf(slot: number, outcome: Outcome, nowNs: number, action: Action | null): InferenceAnswer {
     const { requests } = this.core;
     const result = action === null ? undefined : this.results.get(action.id);
     if (action === null || (outcome !== OUTCOME_OK && outcome !== OUTCOME_LATE)) {
-      const predictedNs = outcome === OUTCOME_REJECTED ? requests.predictedNs[slot] : 0;
-      if (outcome !== OUTCOME_ERROR) return notExecuted(outcome, predictedNs, '');
+      const passedNs = nowNs - requests.arrivalNs[slot];
+      const expected =
+        outcome === OUTCOME_REJECTED ? { predictedNs: requests.predictedNs[slot], passedNs } : {};
+      if (outcome !== OUTCOME_ERROR) return { ...notExecuted(outcome, ''), ...expected };
       const error = action === null ? this.loadErrors[requests.model[slot]] : result?.error;
-      return notExecuted(outcome, predictedNs, error || whyFailed(action));
+      return notExecuted(outcome, error || whyFailed(action));
     }
     const { outputs } = this.models[action.model].signature;
     const index = action.requests.indexOf(slot);
     return {
       outcome,
-      outputs: scatter(result?.outputs ?? NO_OUTPUTS, outputs, index),
+      outputs: scatter(result ?? NO_RESULT, outputs, index),
+      shapes: result?.shapes,
       predictedNs: 0,
       batchSize: action.batchSize,
       error: '',
@@ -285,6 +295,6 @@ function whyFailed(action: Action | null): string {
   return action === null ? '' : `the INFER was not executed: ${statusName(action.status)}`;
 }
 
-function notExecuted(outcome: Outcome, predictedNs: number, error: string): InferenceAnswer {
-  return { outcome, outputs: NO_OUTPUTS, predictedNs, batchSize: 0, error };
+function notExecuted(outcome: Outcome, error: string): InferenceAnswer {
+  return { outcome, outputs: NO_OUTPUTS, predictedNs: 0, batchSize: 0, error };
 }

@@ -17,14 +17,43 @@ export interface LiveEvents {
   ran(action: Action, result: ResultMessage): void;
 }
 
-/** Nobody cares; for those who care about some of it. */
-export const NO_EVENTS: LiveEvents = {
-  wokeLate: () => {},
-  gpuDown: () => {},
-  gpuUp: () => {},
-  worker: () => {},
-  deviceError: () => {},
-  stepped: () => {},
-  sent: () => {},
-  ran: () => {},
-};
+/** Notifies each of `parts` of the events that it has a method for, in the order given. */
+export function fanOutEvents(parts: readonly Partial<LiveEvents>[]): LiveEvents {
+  return new EventFan(parts);
+}
+
+class EventFan implements LiveEvents {
+  constructor(private readonly parts: readonly Partial<LiveEvents>[]) {}
+
+  wokeLate(lateNs: number): void {
+    for (const part of this.parts) part.wokeLate?.(lateNs);
+  }
+
+  gpuDown(gpu: number, reason: string): void {
+    for (const part of this.parts) part.gpuDown?.(gpu, reason);
+  }
+
+  gpuUp(gpu: number): void {
+    for (const part of this.parts) part.gpuUp?.(gpu);
+  }
+
+  worker(name: string, up: boolean, what: string): void {
+    for (const part of this.parts) part.worker?.(name, up, what);
+  }
+
+  deviceError(gpu: number, model: string, error: string): void {
+    for (const part of this.parts) part.deviceError?.(gpu, model, error);
+  }
+
+  stepped(nowNs: number, tookNs: number): void {
+    for (const part of this.parts) part.stepped?.(nowNs, tookNs);
+  }
+
+  sent(action: Action): void {
+    for (const part of this.parts) part.sent?.(action);
+  }
+
+  ran(action: Action, result: ResultMessage): void {
+    for (const part of this.parts) part.ran?.(action, result);
+  }
+}

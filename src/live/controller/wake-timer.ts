@@ -1,4 +1,4 @@
-import { NS_PER_MS } from '../../core/units.js';
+import { NS_PER_MS } from '../../base/units.js';
 
 /** Node's timers take no longer delays. */
 const LONGEST_MS = 2 ** 31 - 1;

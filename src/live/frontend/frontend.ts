@@ -1,12 +1,13 @@
 import type { AddressInfo, Server } from 'node:net';
 import { createSecureContext } from 'node:tls';
-import { EscapementError } from '../../core/errors.js';
-import { MIB } from '../../core/units.js';
-import { formatAddress } from '../transport/address.js';
-import type { ServerTls } from '../transport/credentials.js';
+import { EscapementError } from '../../base/errors.js';
+import { MIB } from '../../base/units.js';
+import type { ModelsOnDisk } from '../models/models-on-disk.js';
+import { formatAddress } from '../wire/address.js';
+import type { ServerTls } from '../wire/credentials.js';
 
 /** One transport of the Open Inference Protocol, listening. */
-export interface Door {
+export interface Frontend {
   readonly port: number;
   /**
    * Takes no new connection. `graceful`: requests under way are answered first, for at most ten seconds; otherwise
@@ -15,10 +16,10 @@ export interface Door {
   close(graceful: boolean): Promise<void>;
 }
 
-export interface DoorOptions {
+export interface FrontendOptions {
   /** 0: any free port. */
   readonly port: number;
-  /** Objective of requests that carry none, for models that have none, ns. */
+  /** SLO of requests that carry none, for models that have none, ns. */
   readonly defaultSloNs: number;
   /** What the server says of itself. */
   readonly serverVersion: string;
@@ -31,12 +32,14 @@ export interface DoorOptions {
   readonly maxBatch?: number;
   /** Largest body or message. */
   readonly maxBodyBytes?: number;
+  /** Where the models were loaded from; null: the server does not see it. */
+  readonly repository?: ModelsOnDisk | null;
 }
 
-export interface DoorSettings extends Required<DoorOptions> {}
+export interface FrontendSettings extends Required<FrontendOptions> {}
 
 /** Options with the defaults filled in. Throws `E_TLS` if certificate and key cannot be used. */
-export function settle(options: DoorOptions): DoorSettings {
+export function settle(options: FrontendOptions): FrontendSettings {
   const { tls = null } = options;
   try {
     if (tls !== null) createSecureContext(tls);
@@ -47,14 +50,21 @@ export function settle(options: DoorOptions): DoorSettings {
       `the certificate and key of the server cannot be used: ${reason}; give PEM files`,
     );
   }
-  return { host: '127.0.0.1', token: null, maxBatch: 256, maxBodyBytes: 64 * MIB, ...options, tls };
+  const defaults = {
+    host: '127.0.0.1',
+    token: null,
+    maxBatch: 256,
+    maxBodyBytes: 64 * MIB,
+    repository: null,
+  };
+  return { ...defaults, ...options, tls };
 }
 
 /** How long a graceful close waits for requests under way. */
 export const GRACE_MS = 10_000;
 
 /** Begins to listen; resolves to the port. Throws `E_LISTEN`. */
-export function listen(server: Server, transport: string, { host, port }: DoorSettings): Promise<number> {
+export function listen(server: Server, transport: string, { host, port }: FrontendSettings): Promise<number> {
   return new Promise((resolve, reject) => {
     const fail = ({ message }: Error) => {
       const where = formatAddress(host, port);

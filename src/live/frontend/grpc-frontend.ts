@@ -1,9 +1,18 @@
 import { createServer, type Server as Listener } from 'node:net';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import type { InferenceService } from '../service.js';
+import { Arrivals } from './arrivals.js';
 import { Catalog } from './catalog.js';
 import { Connections } from './connections.js';
-import { type Door, type DoorOptions, type DoorSettings, GRACE_MS, listen, settle } from './door.js';
+import {
+  type Frontend,
+  type FrontendOptions,
+  type FrontendSettings,
+  GRACE_MS,
+  listen,
+  settle,
+} from './frontend.js';
+import { GrpcArrivals } from './grpc-arrivals.js';
 import { GrpcInfer } from './grpc-infer.js';
 import { loadService } from './grpc-messages.js';
 import { grpcMethods } from './grpc-methods.js';
@@ -14,12 +23,17 @@ import { TokenCheck } from './token.js';
  * cannot be listened on and `E_TLS` for an unusable certificate.
  *
  * @example
- * const door = await openGrpcDoor(service, { port: 8001, defaultSloNs: 100_000_000, serverVersion: '1.0.0' });
- * await door.close(true);
+ * const frontend = await openGrpcFrontend(service, { port: 8001, defaultSloNs: 100_000_000, serverVersion: '1.0.0' });
+ * await frontend.close(true);
  */
-export async function openGrpcDoor(service: InferenceService, options: DoorOptions): Promise<Door> {
+export async function openGrpcFrontend(
+  service: InferenceService,
+  options: FrontendOptions,
+): Promise<Frontend> {
   const settings = settle(options);
-  const catalog = new Catalog(service, settings.serverVersion);
+  const clock = new Arrivals(() => service.nowNs());
+  const arrivals = new GrpcArrivals(clock);
+  const catalog = new Catalog(service, settings);
   const infer = new GrpcInfer(service, catalog, settings);
   const server = new Server({
     'grpc.max_receive_message_length': settings.maxBodyBytes,
@@ -27,12 +41,15 @@ export async function openGrpcDoor(service: InferenceService, options: DoorOptio
     'grpc.keepalive_time_ms': KEEPALIVE_MS,
     'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
     'grpc.enable_channelz': 0,
+    interceptors: [arrivals.interceptor],
   });
-  server.addService(loadService(), grpcMethods(service, catalog, infer, new TokenCheck(settings.token)));
+  const token = new TokenCheck(settings.token);
+  server.addService(loadService(), grpcMethods({ service, catalog, infer, arrivals, token }));
   const injector = server.createConnectionInjector(credentialsOf(settings));
   // The library would not hang up on connections that say nothing when it closes; a listener of our own can.
   const listener = createServer((socket) => injector.injectConnection(socket));
   const connections = new Connections(listener);
+  listener.on('close', () => clock.close());
   const port = await listen(listener, 'gRPC', settings);
   return { port, close: (graceful) => close(server, listener, connections, graceful) };
 }
@@ -41,7 +58,7 @@ export async function openGrpcDoor(service: InferenceService, options: DoorOptio
 const KEEPALIVE_MS = 60_000;
 const KEEPALIVE_TIMEOUT_MS = 20_000;
 
-function credentialsOf({ tls }: DoorSettings): ServerCredentials {
+function credentialsOf({ tls }: FrontendSettings): ServerCredentials {
   return tls === null
     ? ServerCredentials.createInsecure()
     : ServerCredentials.createSsl(null, [{ cert_chain: tls.cert, private_key: tls.key }]);

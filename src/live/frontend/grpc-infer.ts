@@ -2,43 +2,53 @@ import { DATATYPES, type ModelSignature, type ServedModel } from '../model.js';
 import type { InferenceService } from '../service.js';
 import { Call, type CallSink } from './call.js';
 import type { Catalog } from './catalog.js';
-import type { DoorSettings } from './door.js';
+import type { FrontendSettings } from './frontend.js';
 import { bytesOfContents } from './grpc-contents.js';
 import type { InferInputTensor, InferParameter, ModelInferRequest } from './grpc-messages.js';
 import { InputSet } from './inputs.js';
-import { objectiveNs } from './objective.js';
 import { outputIndex } from './outputs.js';
 import { Refusal, refuseForeign, shown } from './refusal.js';
+import { requestSloNs } from './slo.js';
 
 /** Takes the response of a ModelInfer, or why there is none. */
-export type Answer = (refusal: Refusal | null, response: object | null) => void;
+type Answer = (refusal: Refusal | null, response: object | null) => void;
 
 /** ModelInfer: from the message to the service and back. */
 export class GrpcInfer {
   constructor(
     private readonly service: InferenceService,
     private readonly catalog: Catalog,
-    private readonly settings: DoorSettings,
+    private readonly settings: FrontendSettings,
   ) {}
 
-  /** `leftNs`: how long the client waits. Throws a refusal, or calls `answer` later. */
-  start(request: ModelInferRequest, leftNs: number, answer: Answer): void {
+  /**
+   * `arrivalNs`: when the call came, on the service's clock; `leftNs`: how long the client waits from now. Throws a
+   * refusal, or calls `answer` later.
+   */
+  start(request: ModelInferRequest, arrivalNs: number, leftNs: number, answer: Answer): void {
     const index = this.catalog.find(request.model_name ?? '', request.model_version ?? '');
     this.catalog.checkReady(index);
     const model = this.service.models[index];
-    const inputs = new InputSet(model, this.settings.maxBatch);
+    const inputs = new InputSet(model, this.settings);
     readInputs(request, inputs);
     const complete = inputs.complete();
     const outputs = wantedOutputs(request, model.signature);
     const { slo_ms: sloMs, timeout } = request.parameters ?? {};
-    const sloNs = objectiveNs(
+    const sloNs = requestSloNs(
       parameterValue(sloMs),
       parameterValue(timeout),
       model,
       this.settings.defaultSloNs,
     );
     const exchange = new Exchange(answer, model, request.id ?? '', outputs);
-    new Call(inputs.count, exchange).submit(this.service, index, Math.min(sloNs, leftNs), complete);
+    const clientNs = this.service.nowNs() + leftNs - arrivalNs;
+    new Call(inputs.count, exchange).submit(this.service, {
+      model: index,
+      arrivalNs,
+      sloNs: Math.min(sloNs, clientNs),
+      inputs: complete,
+      shapes: inputs.shapes,
+    });
   }
 }
 
@@ -65,8 +75,8 @@ class Exchange implements CallSink {
       id: this.id,
       parameters: { batch_size: { int64_param: call.batchSize }, slo_met: { bool_param: call.sloMet } },
       outputs: this.outputs.map((index) => {
-        const { name, datatype, shape } = signature.outputs[index];
-        return { name, datatype, shape: signature.batched ? [call.count, ...shape] : shape };
+        const { name, datatype } = signature.outputs[index];
+        return { name, datatype, shape: call.shapeOf(index, signature) };
       }),
       raw_output_contents: this.outputs.map((index) =>
         call.count === 1

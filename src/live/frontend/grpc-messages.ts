@@ -4,7 +4,7 @@ import { loadSync } from '@grpc/proto-loader';
 
 /** Where open-inference.proto lies: the same path from here in src and, compiled, in dist. */
 export const PROTOCOL_FILE = fileURLToPath(
-  new URL('../../../src/live/door/open-inference.proto', import.meta.url),
+  new URL('../../../src/live/frontend/open-inference.proto', import.meta.url),
 );
 
 /** A 64-bit integer as Protocol Buffers bring it. */
@@ -14,7 +14,7 @@ export interface Long {
   toNumber(): number;
 }
 
-// The messages of open-inference.proto that a door reads, in its names. What a client left out is undefined.
+// The messages of open-inference.proto that a frontend reads, in its names. What a client left out is undefined.
 
 export interface InferParameter {
   readonly bool_param?: boolean;
@@ -23,7 +23,7 @@ export interface InferParameter {
   readonly double_param?: number;
   readonly uint64_param?: Long;
 }
-export type Parameters = Readonly<Record<string, InferParameter>>;
+type Parameters = Readonly<Record<string, InferParameter>>;
 
 export interface InferTensorContents {
   readonly bool_contents?: readonly boolean[];

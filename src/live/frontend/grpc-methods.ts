@@ -6,9 +6,11 @@ import {
   type sendUnaryData,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import { NS_PER_MS } from '../../core/units.js';
+import { unixMs } from '../../base/clock/wall-clock.js';
+import { NS_PER_MS } from '../../base/units.js';
 import type { InferenceService } from '../service.js';
 import type { Catalog } from './catalog.js';
+import type { GrpcArrivals } from './grpc-arrivals.js';
 import type { GrpcInfer } from './grpc-infer.js';
 import {
   MALFORMED,
@@ -20,13 +22,18 @@ import {
 import { asRefusal, REFUSALS, Refusal } from './refusal.js';
 import type { TokenCheck } from './token.js';
 
+/** What the methods work with. */
+interface GrpcParts {
+  readonly service: InferenceService;
+  readonly catalog: Catalog;
+  readonly infer: GrpcInfer;
+  readonly arrivals: GrpcArrivals;
+  readonly token: TokenCheck;
+}
+
 /** What answers each method of the service, by its name. */
-export function grpcMethods(
-  service: InferenceService,
-  catalog: Catalog,
-  infer: GrpcInfer,
-  token: TokenCheck,
-): UntypedServiceImplementation {
+export function grpcMethods(parts: GrpcParts): UntypedServiceImplementation {
+  const { service, catalog, infer, arrivals, token } = parts;
   /** A method that answers at once. */
   const simple = <Q>(respond: (request: Q) => object): handleUnaryCall<Q, object> =>
     guarded(token, (call, callback) => callback(null, respond(call.request)));
@@ -42,15 +49,23 @@ export function grpcMethods(
       catalog.modelMetadata(catalog.find(name ?? '', version ?? '')),
     ),
     ModelInfer: guarded<ModelInferRequest>(token, (call, callback) =>
-      infer.start(call.request, leftNs(call), (refusal, response) =>
+      infer.start(call.request, arrivals.of(call.metadata), leftNs(call), (refusal, response) =>
         refusal === null ? callback(null, response) : callback(serviceError(refusal)),
       ),
     ),
     RepositoryIndex: simple(({ ready }: RepositoryIndexRequest) => ({
       models: catalog.index(ready ?? false),
     })),
-    RepositoryModelLoad: simple((request: RepositoryModelRequest) => setAvailable(catalog, request, true)),
-    RepositoryModelUnload: simple((request: RepositoryModelRequest) => setAvailable(catalog, request, false)),
+    RepositoryModelLoad: guarded<RepositoryModelRequest>(token, ({ request }, callback) => {
+      catalog.load(request.model_name ?? '', Object.keys(request.parameters ?? {})).then(
+        () => callback(null, {}),
+        (error) => callback(serviceError(asRefusal(error))),
+      );
+    }),
+    RepositoryModelUnload: simple((request: RepositoryModelRequest) => {
+      catalog.unload(request.model_name ?? '', Object.keys(request.parameters ?? {}));
+      return {};
+    }),
   };
 }
 
@@ -71,23 +86,18 @@ function guarded<Q>(
   };
 }
 
-function setAvailable(catalog: Catalog, request: RepositoryModelRequest, available: boolean): object {
-  catalog.setAvailable(request.model_name ?? '', available, Object.keys(request.parameters ?? {}));
-  return {};
-}
-
 /**
  * How long the client will wait, ns. Its deadline is one of the wall clock; where that clock was set since this
  * process began, the library still keeps it: it answers every call whose time is up.
  */
 function leftNs(call: ServerUnaryCall<unknown, unknown>): number {
   const deadlineMs = Number(call.getDeadline());
-  const leftMs = deadlineMs - performance.timeOrigin - performance.now();
+  const leftMs = deadlineMs - unixMs();
   return leftMs > 0 ? Math.round(leftMs * NS_PER_MS) : Number.POSITIVE_INFINITY;
 }
 
 function serviceError({ kind, message, predictedMs }: Refusal): Partial<ServiceError> {
   const metadata = new Metadata();
-  if (kind === 'rejected') metadata.set('predicted-ms', String(predictedMs));
+  if (predictedMs !== null) metadata.set('predicted-ms', String(predictedMs));
   return { code: REFUSALS[kind].grpc, details: message, metadata };
 }

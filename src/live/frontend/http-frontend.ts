@@ -1,15 +1,16 @@
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { InferenceService } from '../service.js';
+import { Arrivals } from './arrivals.js';
 import { Catalog } from './catalog.js';
 import { Connections } from './connections.js';
-import { type Door, type DoorOptions, GRACE_MS, listen, settle } from './door.js';
+import { type Frontend, type FrontendOptions, GRACE_MS, listen, settle } from './frontend.js';
 import { HttpInfer } from './http-infer.js';
-import { DoorRequest } from './http-request.js';
+import { FrontendRequest } from './http-request.js';
 import { HttpRoutes } from './http-routes.js';
 import { TokenCheck } from './token.js';
 
-export interface HttpDoorOptions extends DoorOptions {
+export interface HttpFrontendOptions extends FrontendOptions {
   /** A client must have sent its whole request within this, or is answered 408 and cut off. */
   readonly receiveTimeoutMs?: number;
   /** How long a connection may be idle between two requests. */
@@ -22,23 +23,29 @@ export interface HttpDoorOptions extends DoorOptions {
  * certificate.
  *
  * @example
- * const door = await openHttpDoor(service, { port: 8000, defaultSloNs: 100_000_000, serverVersion: '1.0.0' });
- * await door.close(true);
+ * const frontend = await openHttpFrontend(service, { port: 8000, defaultSloNs: 100_000_000, serverVersion: '1.0.0' });
+ * await frontend.close(true);
  */
-export async function openHttpDoor(service: InferenceService, options: HttpDoorOptions): Promise<Door> {
+export async function openHttpFrontend(
+  service: InferenceService,
+  options: HttpFrontendOptions,
+): Promise<Frontend> {
   const { receiveTimeoutMs = 30_000, idleTimeoutMs = 75_000 } = options;
   const settings = settle(options);
-  const catalog = new Catalog(service, settings.serverVersion);
+  const catalog = new Catalog(service, settings);
+  const arrivals = new Arrivals(() => service.nowNs());
   const infer = new HttpInfer(service, catalog, settings);
-  const routes = new HttpRoutes(service, catalog, infer, new TokenCheck(settings.token), settings);
+  const routes = new HttpRoutes(service, catalog, infer, arrivals, new TokenCheck(settings.token), settings);
   const timeouts = {
     headersTimeout: receiveTimeoutMs,
     requestTimeout: receiveTimeoutMs,
     keepAliveTimeout: idleTimeoutMs,
     connectionsCheckingInterval: Math.ceil(receiveTimeoutMs / 10),
   };
-  const own = { ...timeouts, IncomingMessage: DoorRequest };
+  const own = { ...timeouts, IncomingMessage: FrontendRequest };
   const server = settings.tls === null ? createServer(own) : createTlsServer({ ...own, ...settings.tls });
+  // A client that is done sending still gets its answers. Node's types leave this property out.
+  Object.assign(server, { httpAllowHalfOpen: true });
   server.on('request', (request, response) => routes.handle(request, response));
   // Who asks before sending a body gets the answer that the request would get, and only then sends.
   server.on('checkContinue', (request, response) => {
@@ -46,13 +53,14 @@ export async function openHttpDoor(service: InferenceService, options: HttpDoorO
     if (!response.headersSent) response.writeContinue();
   });
   const connections = new Connections(server);
+  server.on('close', () => arrivals.close());
   const port = await listen(server, 'HTTP', settings);
   return { port, close: (graceful) => close(server, connections, graceful) };
 }
 
-type DoorServer = Server<typeof DoorRequest>;
+type FrontendServer = Server<typeof FrontendRequest>;
 
-function close(server: DoorServer, connections: Connections, graceful: boolean): Promise<void> {
+function close(server: FrontendServer, connections: Connections, graceful: boolean): Promise<void> {
   return new Promise((resolve) => {
     // Connections become idle one by one, as their last request is answered.
     const sweep = setInterval(() => server.closeIdleConnections(), 20);

@@ -1,11 +1,12 @@
-import type { ModelSignature, ServedModel } from '../model.js';
-import type { DoorSettings } from './door.js';
-import type { DoorRequest } from './http-request.js';
+import type { ModelSignature, ServedModel, Shape } from '../model.js';
+import type { FrontendSettings } from './frontend.js';
+import type { FrontendRequest } from './http-request.js';
 import { InputSet } from './inputs.js';
 import { bytesOfJson } from './json-data.js';
-import { objectiveNs } from './objective.js';
+import { type ParsedJson, parseJson } from './json-parse.js';
 import { outputIndex } from './outputs.js';
 import { Refusal, refuseForeign, shown } from './refusal.js';
+import { requestSloNs } from './slo.js';
 
 /** An output that the client wants, and how. */
 export interface WantedOutput {
@@ -22,6 +23,8 @@ export interface InferBody {
   readonly sloNs: number;
   /** For each input of the model, requests one after the other. */
   readonly inputs: readonly Uint8Array[];
+  /** Their whole shapes; only for a model with free sizes. */
+  readonly shapes: readonly Shape[] | undefined;
   readonly outputs: readonly WantedOutput[];
 }
 
@@ -29,36 +32,42 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** Reads JSON, and the binary tensors behind it (binary tensor data extension). Throws a refusal. */
 export function parseInferBody(
-  request: DoorRequest,
+  request: FrontendRequest,
   body: Buffer,
   model: ServedModel,
-  settings: DoorSettings,
+  settings: FrontendSettings,
 ): InferBody {
   const jsonBytes = jsonLength(request, body);
-  const root = parseObject(body.toString('utf8', 0, jsonBytes));
+  const { root, hasInfinities } = parse(body.toString('utf8', 0, jsonBytes));
   const parameters = objectOf(root.parameters, 'parameters');
-  const inputs = new InputSet(model, settings.maxBatch);
-  readInputs(root.inputs, inputs, body, jsonBytes);
+  const inputs = new InputSet(model, settings);
+  readInputs(root.inputs, inputs, body, jsonBytes, hasInfinities);
   return {
     id: idOf(root.id),
-    sloNs: objectiveNs(parameters.slo_ms, parameters.timeout, model, settings.defaultSloNs),
+    sloNs: requestSloNs(parameters.slo_ms, parameters.timeout, model, settings.defaultSloNs),
     inputs: inputs.complete(),
+    shapes: inputs.shapes,
     count: inputs.count,
     outputs: wantedOutputs(root.outputs, model.signature, parameters.binary_data_output === true),
   };
 }
 
-/** A body that must be a JSON object; empty stands for `{}` where `optional`. */
+/** A body that must be a JSON object. Throws a refusal. */
 export function parseObject(text: string): Json {
-  let value: unknown;
+  return parse(text).root;
+}
+
+function parse(text: string): { readonly root: Json; readonly hasInfinities: boolean } {
+  let parsed: ParsedJson;
   try {
-    value = JSON.parse(text);
+    parsed = parseJson(text);
   } catch (error) {
     throw new Refusal('invalid', `the body is not JSON: ${(error as Error).message}`);
   }
+  const { value, hasInfinities } = parsed;
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new Refusal('invalid', `the body is not a JSON object: ${shown(value)}`);
-  return value as Json;
+  return { root: value as Json, hasInfinities };
 }
 
 /** A member that is an object where it is given at all. */
@@ -70,7 +79,7 @@ export function objectOf(value: unknown, where: string): Json {
 
 const NOTHING: Json = Object.freeze({});
 
-function jsonLength({ headers }: DoorRequest, body: Buffer): number {
+function jsonLength({ headers }: FrontendRequest, body: Buffer): number {
   const header = headers['inference-header-content-length'];
   if (header === undefined) return body.length;
   const length = /^\d{1,15}$/.test(header as string) ? Number(header) : Number.POSITIVE_INFINITY;
@@ -87,7 +96,13 @@ function idOf(id: unknown): string | null {
   throw new Refusal('invalid', `id: expected a string, got ${shown(id)}`);
 }
 
-function readInputs(tensors: unknown, inputs: InputSet, body: Buffer, binaryFrom: number): void {
+function readInputs(
+  tensors: unknown,
+  inputs: InputSet,
+  body: Buffer,
+  binaryFrom: number,
+  hasInfinities: boolean,
+): void {
   if (!Array.isArray(tensors))
     throw new Refusal('invalid', `inputs: expected an array, got ${shown(tensors)}`);
   let at = binaryFrom;
@@ -97,7 +112,8 @@ function readInputs(tensors: unknown, inputs: InputSet, body: Buffer, binaryFrom
     const { name, datatype } = inputs.signatureOf(index);
     const bytes = tensor.parameters === undefined ? -1 : binarySize(tensor, name);
     if (bytes < 0) {
-      inputs.put(index, bytesOfJson(name, datatype, tensor.shape as number[], tensor.data));
+      const sizes = tensor.shape as number[];
+      inputs.put(index, bytesOfJson(name, datatype, sizes, tensor.data, hasInfinities));
     } else if (tensor.data !== undefined) {
       throw new Refusal('invalid', `input ${shown(name)}: has both data and binary_data_size`);
     } else {

@@ -2,10 +2,10 @@ import type { ServedModel } from '../model.js';
 import type { InferenceService } from '../service.js';
 import { Call, type CallSink } from './call.js';
 import type { Catalog } from './catalog.js';
-import type { DoorSettings } from './door.js';
+import type { FrontendSettings } from './frontend.js';
 import { type InferBody, parseInferBody, type WantedOutput } from './http-infer-body.js';
 import { sendBinary, sendJson, sendRefusal } from './http-reply.js';
-import type { BodyReader, DoorRequest, DoorResponse } from './http-request.js';
+import type { BodyReader, FrontendRequest, FrontendResponse } from './http-request.js';
 import { jsonOfBytes } from './json-text.js';
 import { asRefusal, type Refusal } from './refusal.js';
 
@@ -14,24 +14,25 @@ export class HttpInfer implements BodyReader {
   constructor(
     private readonly service: InferenceService,
     private readonly catalog: Catalog,
-    private readonly settings: DoorSettings,
+    private readonly settings: FrontendSettings,
   ) {}
 
   /** The whole body of a request whose `model` is known. */
-  read(request: DoorRequest, body: Buffer): void {
+  read(request: FrontendRequest, body: Buffer): void {
     try {
       const { service, settings } = this;
       this.catalog.checkReady(request.model);
       const model = service.models[request.model];
       const parsed = parseInferBody(request, body, model, settings);
       const call = new Call(parsed.count, new Exchange(request, model, parsed));
-      call.submit(service, request.model, parsed.sloNs, parsed.inputs);
+      const { sloNs, inputs, shapes } = parsed;
+      call.submit(service, { model: request.model, arrivalNs: request.arrivalNs, sloNs, inputs, shapes });
     } catch (error) {
       sendRefusal(request, asRefusal(error));
     }
   }
 
-  refuse(request: DoorRequest, refusal: Refusal): void {
+  refuse(request: FrontendRequest, refusal: Refusal): void {
     sendRefusal(request, refusal);
   }
 }
@@ -42,7 +43,7 @@ class Exchange implements CallSink {
   private readonly outputs: readonly WantedOutput[];
 
   constructor(
-    private readonly request: DoorRequest,
+    private readonly request: FrontendRequest,
     private readonly model: ServedModel,
     { id, outputs }: InferBody,
   ) {
@@ -73,7 +74,7 @@ class Exchange implements CallSink {
       outputs += this.output(wanted, call, tensors);
     }
     const text = `{${id}"model_name":${JSON.stringify(model.spec.name)},"model_version":${JSON.stringify(model.version)},"parameters":{"batch_size":${call.batchSize},"slo_met":${call.sloMet}},"outputs":[${outputs}]}`;
-    const response = this.request.response as DoorResponse;
+    const response = this.request.response as FrontendResponse;
     if (tensors.length === 0) sendJson(response, 200, text);
     else sendBinary(response, text, tensors);
   }
@@ -81,16 +82,19 @@ class Exchange implements CallSink {
   /** One output as JSON; its data goes into `tensors` if it was wanted as binary data. */
   private output({ index, binary }: WantedOutput, call: Call, tensors: Uint8Array[]): string {
     const { signature } = this.model;
-    const { name, datatype, shape, bytes } = signature.outputs[index];
-    const dims = signature.batched ? [call.count, ...shape].join(',') : shape.join(',');
+    const { name, datatype } = signature.outputs[index];
+    const dims = call.shapeOf(index, signature).join(',');
     const head = `{"name":${JSON.stringify(name)},"datatype":"${datatype}","shape":[${dims}]`;
     if (binary) {
-      for (const { outputs } of call.answers) tensors.push(outputs[index]);
-      return `${head},"parameters":{"binary_data_size":${call.count * bytes}}}`;
+      let bytes = 0;
+      for (const { outputs } of call.answers) {
+        tensors.push(outputs[index]);
+        bytes += outputs[index].length;
+      }
+      return `${head},"parameters":{"binary_data_size":${bytes}}}`;
     }
-    let data = jsonOfBytes(name, datatype, call.answers[0].outputs[index]);
-    for (let i = 1; i < call.count; i++)
-      data += `,${jsonOfBytes(name, datatype, call.answers[i].outputs[index])}`;
+    let data = jsonOfBytes(datatype, call.answers[0].outputs[index]);
+    for (let i = 1; i < call.count; i++) data += `,${jsonOfBytes(datatype, call.answers[i].outputs[index])}`;
     return `${head},"data":[${data}]}`;
   }
 }

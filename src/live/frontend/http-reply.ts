@@ -1,8 +1,8 @@
-import type { DoorRequest, DoorResponse } from './http-request.js';
+import type { FrontendRequest, FrontendResponse } from './http-request.js';
 import { REFUSALS, type Refusal } from './refusal.js';
 
-/** Answers with JSON. A client that has gone away is not told. */
-export function sendJson(response: DoorResponse, status: number, text: string): void {
+/** Answers with JSON. A client that has gone away gets nothing. */
+export function sendJson(response: FrontendResponse, status: number, text: string): void {
   if (response.destroyed) return;
   const length = String(Buffer.byteLength(text));
   response.writeHead(status, ['content-type', 'application/json', 'content-length', length]);
@@ -10,7 +10,7 @@ export function sendJson(response: DoorResponse, status: number, text: string): 
 }
 
 /** Answers with JSON followed by binary tensors (binary tensor data extension). */
-export function sendBinary(response: DoorResponse, text: string, tensors: readonly Uint8Array[]): void {
+export function sendBinary(response: FrontendResponse, text: string, tensors: readonly Uint8Array[]): void {
   if (response.destroyed) return;
   const json = Buffer.from(text);
   const body = Buffer.concat([json, ...tensors]);
@@ -26,20 +26,21 @@ export function sendBinary(response: DoorResponse, text: string, tensors: readon
 }
 
 /** Answers with nothing but the status. */
-export function sendStatus(response: DoorResponse, status: number): void {
+export function sendStatus(response: FrontendResponse, status: number): void {
+  if (response.destroyed) return;
   response.writeHead(status, ['content-length', '0']);
   response.end();
 }
 
-export function sendRefusal(request: DoorRequest, refusal: Refusal): void {
-  const response = request.response as DoorResponse;
+export function sendRefusal(request: FrontendRequest, refusal: Refusal): void {
+  const response = request.response as FrontendResponse;
   if (response.destroyed) return;
   const { kind, message, predictedMs } = refusal;
   const headers: string[] = [];
   let text = `{"error":${JSON.stringify(message)}}`;
   if (kind === 'rejected') {
     // Whole seconds are the finest that the header can say.
-    headers.push('retry-after', String(Math.max(1, Math.ceil(predictedMs / 1000))));
+    headers.push('retry-after', String(Math.max(1, Math.ceil((predictedMs ?? 0) / 1000))));
     text = `{"error":${JSON.stringify(message)},"predicted_ms":${predictedMs}}`;
   } else if (kind === 'unauthenticated') headers.push('www-authenticate', 'Bearer');
   else if (kind === 'needsGet') headers.push('allow', 'GET');

@@ -3,20 +3,22 @@ import { Refusal } from './refusal.js';
 
 /** Takes the body of a request, once it is all there; or the refusal of one that is too large. */
 export interface BodyReader {
-  read(request: DoorRequest, body: Buffer): void;
-  refuse(request: DoorRequest, refusal: Refusal): void;
+  read(request: FrontendRequest, body: Buffer): void;
+  refuse(request: FrontendRequest, refusal: Refusal): void;
 }
 
-export type DoorResponse = ServerResponse<DoorRequest>;
+export type FrontendResponse = ServerResponse<FrontendRequest>;
 
 /**
  * A request that collects its body without a closure or promise of its own: at tens of thousands a second they
  * would cost more than all the rest.
  */
-export class DoorRequest extends IncomingMessage {
-  response: DoorResponse | null = null;
+export class FrontendRequest extends IncomingMessage {
+  response: FrontendResponse | null = null;
   /** The model that the path names, where it names one; otherwise −1. */
   model = -1;
+  /** When its headers were there, on the service's clock. */
+  arrivalNs = 0;
   private reader: BodyReader | null = null;
   private limitBytes = 0;
   private first: Buffer | null = null;

@@ -1,10 +1,11 @@
 import type { InferenceService } from '../service.js';
+import type { Arrivals } from './arrivals.js';
 import type { Catalog } from './catalog.js';
-import type { DoorSettings } from './door.js';
+import type { FrontendSettings } from './frontend.js';
 import type { HttpInfer } from './http-infer.js';
 import { objectOf, parseObject } from './http-infer-body.js';
 import { sendJson, sendRefusal, sendStatus } from './http-reply.js';
-import { type BodyReader, type DoorRequest, type DoorResponse, tooLarge } from './http-request.js';
+import { type BodyReader, type FrontendRequest, type FrontendResponse, tooLarge } from './http-request.js';
 import { asRefusal, Refusal, shown } from './refusal.js';
 import type { TokenCheck } from './token.js';
 
@@ -14,15 +15,14 @@ const REPOSITORY_MODELS = '/v2/repository/models/';
 /** From method and path to what answers them. Plain string work: this runs for every request. */
 export class HttpRoutes {
   private readonly index: BodyReader;
-  private readonly load: BodyReader;
-  private readonly unload: BodyReader;
 
   constructor(
     private readonly service: InferenceService,
     private readonly catalog: Catalog,
     private readonly infer: HttpInfer,
+    private readonly arrivals: Arrivals,
     private readonly token: TokenCheck,
-    private readonly settings: DoorSettings,
+    private readonly settings: FrontendSettings,
   ) {
     this.index = new SmallBody((request, body) => {
       const { ready } = body;
@@ -30,12 +30,11 @@ export class HttpRoutes {
         throw new Refusal('invalid', `ready: expected true or false, got ${shown(ready)}`);
       sendJson(responseOf(request), 200, JSON.stringify(catalog.index(ready ?? false)));
     });
-    this.load = new SmallBody((request, body) => this.setAvailable(request, body, true));
-    this.unload = new SmallBody((request, body) => this.setAvailable(request, body, false));
   }
 
-  handle(request: DoorRequest, response: DoorResponse): void {
+  handle(request: FrontendRequest, response: FrontendResponse): void {
     request.response = response;
+    request.arrivalNs = this.arrivals.stampNs();
     try {
       this.dispatch(request, response);
     } catch (error) {
@@ -43,7 +42,7 @@ export class HttpRoutes {
     }
   }
 
-  private dispatch(request: DoorRequest, response: DoorResponse): void {
+  private dispatch(request: FrontendRequest, response: FrontendResponse): void {
     const path = pathOf(request.url as string);
     if (path === '/v2/health/live') this.health(request, response, true);
     else if (path === '/v2/health/ready') this.health(request, response, this.service.ready);
@@ -57,19 +56,19 @@ export class HttpRoutes {
     }
   }
 
-  private health(request: DoorRequest, response: DoorResponse, well: boolean): void {
+  private health(request: FrontendRequest, response: FrontendResponse, well: boolean): void {
     expect(request, 'GET');
     if (!well) throw new Refusal('notReady', 'the server is starting or draining');
     sendStatus(response, 200);
   }
 
-  private server(request: DoorRequest, response: DoorResponse): void {
+  private server(request: FrontendRequest, response: FrontendResponse): void {
     expect(request, 'GET');
     sendJson(response, 200, JSON.stringify(this.catalog.serverMetadata()));
   }
 
   /** /v2/models/NAME[/versions/VERSION][/ready|/infer] */
-  private ofModel(request: DoorRequest, response: DoorResponse, path: string): void {
+  private ofModel(request: FrontendRequest, response: FrontendResponse, path: string): void {
     const parts = path.slice(MODELS.length).split('/');
     const versioned = parts.length > 2 && parts[1] === 'versions';
     const model = this.catalog.find(decoded(parts[0]), versioned ? decoded(parts[2]) : '');
@@ -90,24 +89,21 @@ export class HttpRoutes {
   }
 
   /** /v2/repository/models/NAME/load|unload */
-  private ofRepository(request: DoorRequest, path: string): void {
+  private ofRepository(request: FrontendRequest, path: string): void {
     const [name, verb, ...rest] = path.slice(REPOSITORY_MODELS.length).split('/');
     if (rest.length > 0 || (verb !== 'load' && verb !== 'unload')) throw noSuchPath(path);
-    request.model = this.catalog.find(decoded(name), '');
-    this.collect(request, verb === 'load' ? this.load : this.unload);
+    const { catalog } = this;
+    const model = decoded(name);
+    const reader = new SmallBody(async (_, { parameters: given }) => {
+      const parameters = Object.keys(objectOf(given, 'parameters'));
+      if (verb === 'load') await catalog.load(model, parameters);
+      else catalog.unload(model, parameters);
+      sendStatus(responseOf(request), 200);
+    });
+    this.collect(request, reader);
   }
 
-  private setAvailable(
-    request: DoorRequest,
-    body: Readonly<Record<string, unknown>>,
-    available: boolean,
-  ): void {
-    const { name } = this.service.models[request.model].spec;
-    this.catalog.setAvailable(name, available, Object.keys(objectOf(body.parameters, 'parameters')));
-    sendStatus(responseOf(request), 200);
-  }
-
-  private collect(request: DoorRequest, reader: BodyReader): void {
+  private collect(request: FrontendRequest, reader: BodyReader): void {
     expect(request, 'POST');
     const { headers } = request;
     const encoding = headers['content-encoding'];
@@ -126,27 +122,30 @@ export class HttpRoutes {
 /** A body that is a JSON object or nothing. */
 class SmallBody implements BodyReader {
   constructor(
-    private readonly use: (request: DoorRequest, body: Readonly<Record<string, unknown>>) => void,
+    private readonly use: (
+      request: FrontendRequest,
+      body: Readonly<Record<string, unknown>>,
+    ) => void | Promise<void>,
   ) {}
 
-  read(request: DoorRequest, body: Buffer): void {
+  async read(request: FrontendRequest, body: Buffer): Promise<void> {
     try {
-      this.use(request, body.length === 0 ? {} : parseObject(body.toString('utf8')));
+      await this.use(request, body.length === 0 ? {} : parseObject(body.toString('utf8')));
     } catch (error) {
       sendRefusal(request, asRefusal(error));
     }
   }
 
-  refuse(request: DoorRequest, refusal: Refusal): void {
+  refuse(request: FrontendRequest, refusal: Refusal): void {
     sendRefusal(request, refusal);
   }
 }
 
-function responseOf(request: DoorRequest): DoorResponse {
-  return request.response as DoorResponse;
+function responseOf(request: FrontendRequest): FrontendResponse {
+  return request.response as FrontendResponse;
 }
 
-function expect(request: DoorRequest, method: 'GET' | 'POST'): void {
+function expect(request: FrontendRequest, method: 'GET' | 'POST'): void {
   if (request.method === method) return;
   const kind = method === 'GET' ? 'needsGet' : 'needsPost';
   throw new Refusal(kind, `expected ${method}, got ${request.method}`);

@@ -1,4 +1,14 @@
-import { DATATYPES, type Datatype, type ServedModel, type TensorSignature } from '../model.js';
+import {
+  bytesOfShape,
+  DATATYPES,
+  type Datatype,
+  fitsShape,
+  hasFreeSizes,
+  type ServedModel,
+  type Shape,
+  type TensorSignature,
+} from '../model.js';
+import type { FrontendSettings } from './frontend.js';
 import { Refusal, shown } from './refusal.js';
 
 /** Collects the inputs of one call in the order of the model's signature, each checked against it. */
@@ -7,13 +17,22 @@ export class InputSet {
   count = 0;
   private readonly signatures: readonly TensorSignature[];
   private readonly bytes: (Uint8Array | undefined)[];
+  /** What each input was claimed with. */
+  private readonly claimed: Shape[] = [];
+  private readonly isFree: boolean;
 
   constructor(
     private readonly model: ServedModel,
-    private readonly maxBatch: number,
+    private readonly limits: Pick<FrontendSettings, 'maxBatch' | 'maxBodyBytes'>,
   ) {
     this.signatures = model.signature.inputs;
     this.bytes = new Array(this.signatures.length);
+    this.isFree = hasFreeSizes(model.signature);
+  }
+
+  /** The whole shapes of the inputs, where requests choose sizes. */
+  get shapes(): readonly Shape[] | undefined {
+    return this.isFree ? this.claimed : undefined;
   }
 
   /** Finds the input that a tensor is for. Its datatype and shape must be the model's; throws a refusal. */
@@ -33,12 +52,25 @@ export class InputSet {
         `input ${shown(name)}: expected a batch of ${this.count} like the inputs before it, got ${count}`,
       );
     this.count = count;
+    this.claimed[index] = shape as Shape;
+    this.checkSize(name, this.bytesOf(index));
     return index;
   }
 
   /** Bytes that a claimed input must have. */
   bytesOf(index: number): number {
-    return this.count * this.signatures[index].bytes;
+    const { datatype, bytes } = this.signatures[index];
+    return this.isFree ? bytesOfShape(datatype, this.claimed[index]) : this.count * bytes;
+  }
+
+  /** Where clients choose sizes they could ask for any amount of memory. */
+  private checkSize(name: unknown, bytes: number): void {
+    const { maxBodyBytes } = this.limits;
+    if (!this.isFree || bytes <= maxBodyBytes) return;
+    throw new Refusal(
+      'tooLarge',
+      `input ${shown(name)}: ${bytes} bytes are more than the largest body, ${maxBodyBytes} bytes`,
+    );
   }
 
   signatureOf(index: number): TensorSignature {
@@ -82,19 +114,25 @@ export class InputSet {
   private countOf(signature: TensorSignature, shape: unknown): number {
     const expected = signature.shape;
     const batchDims = this.model.signature.batched ? 1 : 0;
+    if (this.isFree) return Array.isArray(shape) && isShape(shape) && fitsShape(shape, expected) ? 1 : 0;
     if (!Array.isArray(shape) || shape.length !== expected.length + batchDims) return 0;
     for (let i = 0; i < expected.length; i++) if (shape[i + batchDims] !== expected[i]) return 0;
     if (batchDims === 0) return 1;
     const count: unknown = shape[0];
-    return Number.isInteger(count) && (count as number) >= 1 && (count as number) <= this.maxBatch
+    return Number.isInteger(count) && (count as number) >= 1 && (count as number) <= this.limits.maxBatch
       ? (count as number)
       : 0;
   }
 
   private expected({ datatype, shape }: TensorSignature): string {
+    if (this.isFree) return `${datatype} [${shape.join(',')}] with any size for -1`;
     if (!this.model.signature.batched) return `${datatype} [${shape.join(',')}]`;
-    return `${datatype} [${['n', ...shape].join(',')}] with n from 1 to ${this.maxBatch}`;
+    return `${datatype} [${['n', ...shape].join(',')}] with n from 1 to ${this.limits.maxBatch}`;
   }
+}
+
+function isShape(values: readonly unknown[]): values is Shape {
+  return values.every((value) => Number.isSafeInteger(value));
 }
 
 /** Name of a datatype without quotes where it is one. */

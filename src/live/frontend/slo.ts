@@ -1,4 +1,4 @@
-import { NS_PER_HOUR, NS_PER_MS, NS_PER_US } from '../../core/units.js';
+import { NS_PER_HOUR, NS_PER_MS, NS_PER_US } from '../../base/units.js';
 import type { ServedModel } from '../model.js';
 import { Refusal, shown } from './refusal.js';
 
@@ -6,10 +6,10 @@ import { Refusal, shown } from './refusal.js';
 const MOST_NS = 24 * NS_PER_HOUR;
 
 /**
- * Latency objective of one call, ns: its parameter `slo_ms`, or `timeout` in µs (0: none), or the model's, or the
+ * SLO of one call, ns: its parameter `slo_ms`, or `timeout` in µs (0: none), or the model's, or the
  * server's. Throws a refusal where a parameter is no such time.
  */
-export function objectiveNs(
+export function requestSloNs(
   sloMs: unknown,
   timeoutUs: unknown,
   model: ServedModel,

@@ -1,4 +1,4 @@
-import { tokensMatch } from '../transport/credentials.js';
+import { tokensMatch } from '../wire/credentials.js';
 import { Refusal } from './refusal.js';
 
 /** Lets in who shows the bearer token (RFC 6750). Without a token everybody may enter. */

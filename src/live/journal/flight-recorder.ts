@@ -8,9 +8,9 @@ import {
   REQUEST_QUEUED,
   type RequestTable,
 } from '../../core/request.js';
+import { statusName } from '../../core/status-names.js';
 import type { LaneTimeline } from '../../core/timeline.js';
-import { statusName } from '../status-names.js';
-import type { Flight, FlightAction, FlightAnswer, Knowledge, KnownGpu } from './flight.js';
+import type { Flight, FlightAction, FlightAnswer, Knowledge, KnownGpu } from '../../record/flight/flight.js';
 import type { JournalHeader } from './journal-header.js';
 import type { ReplayWatcher } from './replay.js';
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { EscapementError } from '../../base/errors.js';
 import { ADMISSIONS, type Admission } from '../../core/controller.js';
-import { EscapementError } from '../../core/errors.js';
 import type { ModelSpec } from '../../core/model.js';
+import { MISSED_WINDOWS, type MissedWindow } from '../../core/retry.js';
 
 /** All that a controller is made from: the first line of a journal. */
 export interface JournalHeader {
@@ -14,13 +15,16 @@ export interface JournalHeader {
   readonly policy: {
     readonly kind: string;
     readonly options: Readonly<Record<string, number | 'auto' | undefined>>;
+    /** The module that it came from, and its digest; absent: it is built in. */
+    readonly plugin?: { readonly file: string; readonly digest: string };
   };
   readonly defaultSloNs: number;
   readonly admission: Admission;
+  readonly missedWindow: MissedWindow;
 }
 
 const FORMAT = 'escapement-journal';
-const VERSION = 1;
+const VERSION = 2;
 
 const count = z.int().nonnegative();
 const HEADER = z.object({
@@ -42,13 +46,17 @@ const HEADER = z.object({
   policy: z.object({
     kind: z.string(),
     options: z.record(z.string(), z.union([z.number(), z.literal('auto')])),
+    plugin: z.object({ file: z.string(), digest: z.string() }).exactOptional(),
   }),
   defaultSloNs: z.number().positive(),
   admission: z.enum(ADMISSIONS),
+  missedWindow: z.enum(MISSED_WINDOWS),
 });
 
 export function formatHeader(header: JournalHeader): string {
-  return JSON.stringify({ format: FORMAT, version: VERSION, ...header });
+  const { kind, options, plugin } = header.policy;
+  const from = plugin === undefined ? {} : { plugin: { file: plugin.file, digest: plugin.digest } };
+  return JSON.stringify({ format: FORMAT, version: VERSION, ...header, policy: { kind, options, ...from } });
 }
 
 /** Throws `E_JOURNAL`. */

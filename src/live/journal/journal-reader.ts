@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { pipeline, type Readable } from 'node:stream';
 import { constants, createGunzip } from 'node:zlib';
-import { EscapementError } from '../../core/errors.js';
+import { EscapementError } from '../../base/errors.js';
 import { type JournalHeader, parseHeader } from './journal-header.js';
 
-/** Is told what a journal holds, in order. An `EscapementError` that it throws gets the line's number. */
+/** Gets what a journal holds, in order. An `EscapementError` that it throws gets the line's number. */
 export interface JournalVisitor {
   offer(model: number, arrivalNs: number, sloNs: number, user: number): void;
   result(id: number, status: number, beginNs: number, endNs: number, clock: number): void;
@@ -129,7 +129,7 @@ function malformed(what: string): EscapementError {
 
 function atLine(error: unknown, path: string, line: number): unknown {
   if (error instanceof EscapementError) {
-    return new EscapementError(error.code, error.message, { file: path, line });
+    return new EscapementError(error.code, error.what, { ...error.place, file: path, line });
   }
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT') return new EscapementError('E_FILE_MISSING', 'no such file', { file: path });

@@ -1,6 +1,6 @@
+import type { EscapementError } from '../../base/errors.js';
+import { GrowingFile } from '../../base/files/growing-file.js';
 import type { Action } from '../../core/action.js';
-import type { EscapementError } from '../../core/errors.js';
-import { GrowingFile } from '../../files/growing-file.js';
 import { formatHeader, type JournalHeader } from './journal-header.js';
 
 /**
@@ -23,13 +23,18 @@ export class JournalWriter {
   private readonly file: GrowingFile;
 
   /**
-   * Packed if `path` ends in `.gz`. Throws `E_FILE_WRITE`; `onFailure` is told if the disk refuses later, and nothing
-   * more is written then.
+   * Packed if `name` ends in `.gz`. A journal that exists is never written over: this one gets the next number. Throws
+   * `E_FILE_WRITE`; `onFailure` is called if the disk refuses later, and nothing more is written then.
    */
-  constructor(path: string, header: JournalHeader, onFailure: (error: EscapementError) => void) {
-    this.file = new GrowingFile(path, onFailure);
+  constructor(name: string, header: JournalHeader, onFailure: (error: EscapementError) => void) {
+    this.file = new GrowingFile(name, onFailure);
     this.file.write(`${formatHeader(header)}\n`);
     this.file.flush();
+  }
+
+  /** The name that it got. */
+  get path(): string {
+    return this.file.path;
   }
 
   offer(model: number, arrivalNs: number, sloNs: number, user: number): void {

@@ -1,8 +1,8 @@
 import type { RunObserver } from '../../core/observer.js';
 import { OUTCOME_NAMES, OUTCOME_OK, type Outcome, type RequestTable } from '../../core/request.js';
 
-/** A request that was not answered within its objective. */
-export interface MissedRequest {
+/** A request that was not answered within its SLO. */
+interface MissedRequest {
   readonly request: number;
   readonly model: number;
   readonly outcome: string;

@@ -1,12 +1,12 @@
+import { EscapementError } from '../../base/errors.js';
 import type { Action } from '../../core/action.js';
 import { Controller } from '../../core/controller.js';
-import { EscapementError } from '../../core/errors.js';
 import type { RunObserver } from '../../core/observer.js';
 import type { Policy, PolicyContext } from '../../core/policy.js';
 import type { JournalHeader } from './journal-header.js';
 import { type JournalVisitor, readJournal } from './journal-reader.js';
 
-/** Sees what a controller decides beside what observers see. May not change or keep what it is shown. */
+/** Sees what a controller decides, in addition to what observers see. May not change or keep what it is shown. */
 export interface ReplayWatcher {
   started(header: JournalHeader, controller: Controller): void;
   /** The policy is about to take in the request, or to take it back after its worker was lost. */
@@ -26,6 +26,8 @@ export interface Replay {
   readonly recordedDigest: string | null;
   readonly steps: number;
   readonly requests: number;
+  /** Of these, requests that had no answer when the journal ends. */
+  readonly unanswered: number;
   /** Time of the last step, ns since the start of the run. */
   readonly endNs: number;
   /** The journal was cut off: its process was killed, or lives still. */
@@ -46,7 +48,8 @@ export async function replayJournal(path: string, options: ReplayOptions): Promi
   // A journal without a header is an error of the reader's.
   const { controller, steps, requests, nowNs } = player as unknown as Player;
   const truncated = recordedDigest === null;
-  return { digest: controller.digest, recordedDigest, steps, requests, endNs: nowNs, truncated };
+  const unanswered = controller.requests.size;
+  return { digest: controller.digest, recordedDigest, steps, requests, unanswered, endNs: nowNs, truncated };
 }
 
 class Player implements JournalVisitor {
@@ -61,11 +64,12 @@ class Player implements JournalVisitor {
     private readonly header: JournalHeader,
     { createPolicy, observer, watcher }: ReplayOptions,
   ) {
-    const { models, gpus, pages, oneLane, defaultSloNs, admission } = header;
+    const { models, gpus, pages, oneLane, defaultSloNs, admission, missedWindow } = header;
     this.controller = new Controller({
       cluster: { models, gpus, pages, oneLane },
       defaultSloNs,
       admission,
+      missedWindow,
       createPolicy: (context) => {
         const policy = createPolicy(header, context);
         return watcher === undefined ? policy : watched(policy, watcher);
@@ -90,7 +94,7 @@ class Player implements JournalVisitor {
   result(id: number, status: number, beginNs: number, endNs: number, clock: number): void {
     const action = this.outstanding.get(id);
     if (action === undefined) {
-      const what = `a result of action ${id}, which was not sent: this version of escapement decides otherwise than the one that wrote the journal`;
+      const what = `a result of action ${id}, which was not sent: the journal is damaged, or another version of escapement, which decides differently, wrote it`;
       throw new EscapementError('E_REPLAY_DIFFERS', what);
     }
     // The controller uses the object again.

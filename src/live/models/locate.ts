@@ -1,4 +1,4 @@
-import { EscapementError } from '../../core/errors.js';
+import { EscapementError } from '../../base/errors.js';
 import { DEFAULT_SESSION, type OrtDeviceSpec } from '../device.js';
 
 /** The device on which models are looked at and optimised, whatever device is to run them. */
@@ -9,7 +9,8 @@ export async function locate<T>(file: string, work: () => Promise<T>): Promise<T
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof EscapementError) || error.place.file !== undefined) throw error;
-    throw new EscapementError(error.code, error.message, { ...error.place, file });
+    const ofModel = error instanceof EscapementError && error.code === 'E_MODEL_FILE';
+    if (!ofModel || error.place.file !== undefined) throw error;
+    throw new EscapementError(error.code, error.what, { ...error.place, file });
   }
 }

@@ -1,25 +1,27 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { dirname, join } from 'node:path';
-import { EscapementError } from '../../core/errors.js';
-import { cannotWrite } from '../../files/output-file.js';
+import { EscapementError } from '../../base/errors.js';
+import { cannotWrite, writeWhole } from '../../base/files/output-file.js';
 import type { Provider } from '../device.js';
-import { ONNXRUNTIME_VERSION, openSession } from '../ort/open-session.js';
+import { onnxruntimeVersion, openSession } from '../ort/open-session.js';
+import { fileDigest, modelDigest } from './digest.js';
 import { CPU, locate } from './locate.js';
 import { precisionOf } from './weights.js';
 
 export interface OptimizedModel {
   readonly ortPath: string;
-  /** False: it was there already. */
-  readonly made: boolean;
+  /** Why it was made: there was none, or one of another model, or one that had changed since; null: it was there. */
+  readonly made: 'missing' | 'outdated' | 'damaged' | null;
 }
 
 /**
  * Makes the optimised model (`.ort`) that a device loads in place, next to `onnxPath`, unless it is there. What is
  * optimised depends on onnxruntime and the device, for the CPU also on its make (another one's file would compute
- * nonsense): the file's name says all that. It has the same time as the model that it was made from; when they
- * differ, it is made anew. Throws `E_MODEL_FILE` and `E_FILE_WRITE`, and `E_DEVICE` where a GPU has to be there for it.
+ * nonsense): the file's name says all that. A record next to it (`.json`) says what it was made from and what came of it,
+ * as digests: where either differs from what is on disk, it is made again. Throws `E_MODEL_FILE` and `E_FILE_WRITE`, and
+ * `E_DEVICE` where a GPU has to be there for it.
  */
 export async function optimizeModel(onnxPath: string, kind: Provider): Promise<OptimizedModel> {
   // For the CPU all optimisations, although they suit its make only: at 64 × 64 MobileNetV2 runs four times as fast
@@ -27,11 +29,13 @@ export async function optimizeModel(onnxPath: string, kind: Provider): Promise<O
   // layout and need a model without any.
   const level = kind === 'cpu' ? 'all' : 'basic';
   const make = kind === 'cpu' ? [process.arch, cpuText()] : [];
-  const traits = [ONNXRUNTIME_VERSION, level, ...make];
+  const traits = [onnxruntimeVersion(), level, ...make];
   const key = createHash('sha256').update(JSON.stringify(traits)).digest('hex').slice(0, KEY_DIGITS);
   const ortPath = join(dirname(onnxPath), `${kind}-${key}.ort`);
-  const modelMs = statSync(onnxPath).mtimeMs;
-  if (timeOf(ortPath) === Math.round(modelMs)) return { ortPath, made: false };
+  const recordPath = join(dirname(onnxPath), `${kind}-${key}.json`);
+  const model = modelDigest(onnxPath);
+  const made = whyMake(ortPath, recordPath, model);
+  if (made === null) return { ortPath, made };
   const partial = `${ortPath}.${process.pid}.partial`;
   try {
     const optimizer = { ...CPU, kind: optimizerOf(onnxPath, kind) };
@@ -43,14 +47,37 @@ export async function optimizeModel(onnxPath: string, kind: Provider): Promise<O
       }),
     );
     await session.release();
-    // A whole number of milliseconds survives the way through the file system.
-    utimesSync(partial, Math.round(modelMs) / 1000, Math.round(modelMs) / 1000);
+    const record: OptimizationRecord = { model, optimized: fileDigest(partial) ?? '' };
     renameSync(partial, ortPath);
+    writeWhole(recordPath, `${JSON.stringify(record, null, 2)}\n`);
   } catch (error) {
     rmSync(partial, { force: true });
     throw error instanceof EscapementError ? error : cannotWrite(ortPath, error);
   }
-  return { ortPath, made: true };
+  return { ortPath, made };
+}
+
+/** Digests of a model and of its optimised form. */
+interface OptimizationRecord {
+  readonly model: string;
+  readonly optimized: string;
+}
+
+function whyMake(ortPath: string, recordPath: string, model: string): OptimizedModel['made'] {
+  const optimized = fileDigest(ortPath);
+  if (optimized === null) return 'missing';
+  const record = readRecord(recordPath);
+  if (record?.model !== model) return 'outdated';
+  return record.optimized === optimized ? null : 'damaged';
+}
+
+/** Null also where it is no such record: it makes no difference. */
+function readRecord(path: string): Partial<OptimizationRecord> | null {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    return null;
+  }
 }
 
 const KEY_DIGITS = 8;
@@ -74,8 +101,3 @@ function cpuText(): string {
 
 /** Only Linux has it. */
 const CPU_INFO = '/proc/cpuinfo';
-
-function timeOf(path: string): number | null {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  return stat === undefined ? null : Math.round(stat.mtimeMs);
-}

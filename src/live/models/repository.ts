@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { EscapementError } from '../../core/errors.js';
+import { EscapementError } from '../../base/errors.js';
 import type { ModelSignature } from '../model.js';
 import { openSession } from '../ort/open-session.js';
-import { type Dimensions, readSignature } from '../ort/signature.js';
+import { readSignature, type SignatureSettings } from '../ort/signature.js';
 import { CPU, locate } from './locate.js';
 import { modelFile, PRECISIONS, type Precision } from './precision.js';
 import { type ModelSettings, readSettings } from './settings.js';
@@ -23,17 +23,19 @@ export interface RepositoryModel {
   readonly signature: ModelSignature;
   /** Ascending from 1; [1] unless the model is batched. */
   readonly batchSizes: readonly number[];
-  /** Objective of requests that carry none of their own, ns; null: the server's default. */
+  /** The model would be batched, but no setting or check has shown so far that its rows are independent. */
+  readonly batchIsUnchecked: boolean;
+  /** SLO of requests that carry none of their own, ns; null: the server's default. */
   readonly sloNs: number | null;
 }
 
 /** Batch sizes of a model that takes batches, unless its settings say otherwise. */
-export const DEFAULT_BATCH_SIZES: readonly number[] = [1, 2, 4, 8];
+const DEFAULT_BATCH_SIZES: readonly number[] = [1, 2, 4, 8];
 
 /**
  * Reads a repository, ordered by name: each model is a folder `NAME/VERSION/model.onnx`, of which the highest
  * version counts, with optional settings in `NAME/config.yaml`; at FP16 `NAME/VERSION/fp16/model.onnx`. One model that
- * cannot be served fails the whole, so that nobody finds out later. Throws `E_MODEL_FILE`, and `E_CONFIG_…` for
+ * cannot be served fails the whole, so that it shows at once. Throws `E_MODEL_FILE`, and `E_CONFIG_…` for
  * mistakes in settings.
  */
 export async function readRepository(dir: string, precision: Precision = 'fp32'): Promise<RepositoryModel[]> {
@@ -50,11 +52,10 @@ export async function readRepository(dir: string, precision: Precision = 'fp32')
 
 /** Reads one model of a repository, `dir` being its folder. Throws as `readRepository`. */
 export async function readModel(dir: string, precision: Precision = 'fp32'): Promise<RepositoryModel> {
-  const versions = foldersIn(dir, 'no such model').filter((name) => VERSION.test(name));
-  if (versions.length === 0) {
+  const version = highestVersion(foldersIn(dir, 'no such model'));
+  if (version === null) {
     throw problem('has no version: put the model into a folder with a number, such as 1/model.onnx', dir);
   }
-  const version = versions.reduce((a, b) => (Number(b) > Number(a) ? b : a));
   return readModelFile(modelFile(join(dir, version), precision));
 }
 
@@ -68,7 +69,7 @@ export async function readModelFile(onnxPath: string): Promise<RepositoryModel> 
   if (stat === undefined) throw problem(`no such file${place === null ? '' : howToMake(place)}`, onnxPath);
   const settingsPath = place === null ? '' : join(place.versionDir, '..', 'config.yaml');
   const settings: ModelSettings = place === null ? { dimensions: {} } : readSettings(settingsPath);
-  const signature = await locate(onnxPath, () => signatureOf(onnxPath, settings.dimensions));
+  const signature = await locate(onnxPath, () => signatureOf(onnxPath, settings));
   const precision = precisionOf(onnxPath);
   return {
     name: place?.name ?? basename(onnxPath, '.onnx'),
@@ -82,11 +83,18 @@ export async function readModelFile(onnxPath: string): Promise<RepositoryModel> 
         : PRECISIONS.filter((each) => existsSync(modelFile(place.versionDir, each))),
     signature,
     batchSizes: batchSizesOf(signature, settings, settingsPath),
+    batchIsUnchecked: signature.batched && settings.batch === undefined,
     sloNs: settings.slo ?? null,
   };
 }
 
 const VERSION = /^\d+$/;
+
+/** The version that is served, of names of folders; null: none of them is a version. */
+export function highestVersion(names: readonly string[]): string | null {
+  const versions = names.filter((name) => VERSION.test(name));
+  return versions.length === 0 ? null : versions.reduce((a, b) => (Number(b) > Number(a) ? b : a));
+}
 
 /** Where in a repository a model's file is. */
 interface ModelPlace {
@@ -118,10 +126,10 @@ function howToMake({ name, version, versionDir, precision }: ModelPlace): string
   return `: put the model there, or make one with: escapement model make ARCHITECTURE --repository ${repository} --name ${name}${flags}`;
 }
 
-async function signatureOf(onnxPath: string, dimensions: Dimensions): Promise<ModelSignature> {
+async function signatureOf(onnxPath: string, settings: SignatureSettings): Promise<ModelSignature> {
   const session = await openSession(onnxPath, CPU, { level: 'disabled' });
   try {
-    return readSignature(session, onnxPath, dimensions);
+    return readSignature(session, onnxPath, settings);
   } finally {
     await session.release();
   }
@@ -129,14 +137,14 @@ async function signatureOf(onnxPath: string, dimensions: Dimensions): Promise<Mo
 
 function batchSizesOf(
   { batched }: ModelSignature,
-  { batchSizes }: ModelSettings,
+  { batch, batchSizes }: ModelSettings,
   file: string,
 ): readonly number[] {
   if (batched) return batchSizes ?? DEFAULT_BATCH_SIZES;
   if (batchSizes === undefined || batchSizes.length === 1) return [1];
   throw new EscapementError(
     'E_CONFIG_VALUE',
-    'the model takes no batches: its first dimension has a fixed size. Write [1]',
+    `the model takes no batches: ${batch === 'none' ? 'batch: none says so' : 'its first dimension has a fixed size'}. Write [1]`,
     { file, key: 'batchSizes' },
   );
 }

@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { isMap, LineCounter, parseDocument } from 'yaml';
+import { isMap } from 'yaml';
 import * as z from 'zod';
-import { type ErrorCode, EscapementError } from '../../core/errors.js';
-import { NS_PER_MS, NS_PER_S, NS_PER_US } from '../../core/units.js';
-import type { Dimensions } from '../ort/signature.js';
+import { type ErrorCode, EscapementError } from '../../base/errors.js';
+import { readYaml } from '../../base/files/yaml-text.js';
+import { NS_PER_MS, NS_PER_S, NS_PER_US } from '../../base/units.js';
+import type { BatchSetting, Dimensions } from '../ort/signature.js';
 
 const duration = z
   .string()
@@ -22,6 +23,7 @@ const batchSizes = z
 
 const schema = z.strictObject({
   batchSizes: batchSizes.exactOptional(),
+  batch: z.enum(['none', 'rows'], { error: 'must be none or rows' }).exactOptional(),
   slo: duration.exactOptional(),
   dimensions: z.record(z.string(), z.int().min(1)).default({}),
 });
@@ -30,7 +32,9 @@ const schema = z.strictObject({
 export interface ModelSettings {
   /** Undefined: not said. */
   readonly batchSizes?: readonly number[];
-  /** Objective of requests that carry none of their own. Undefined: not said. */
+  /** What the first dimension is. Undefined: not said, so it is a batch if a check shows that it is one. */
+  readonly batch?: BatchSetting;
+  /** SLO of requests that carry none of their own. Undefined: not said. */
   readonly slo?: number;
   /** Sizes of the model's symbolic dimensions other than the batch, by their names. */
   readonly dimensions: Dimensions;
@@ -39,17 +43,18 @@ export interface ModelSettings {
 /** Reads a model's settings; without such a file nothing is said. Throws `E_CONFIG_…` with file, line and key. */
 export function readSettings(path: string): ModelSettings {
   if (!existsSync(path)) return { dimensions: {} };
-  const lines = new LineCounter();
-  const document = parseDocument(readFileSync(path, 'utf8'), { lineCounter: lines, prettyErrors: false });
+  const { document, lines, value } = readYaml(
+    readFileSync(path, 'utf8'),
+    (what, line) =>
+      new EscapementError('E_CONFIG_SYNTAX', what, { file: path, ...(line === undefined ? {} : { line }) }),
+  );
   const fail = (code: ErrorCode, what: string, offset: number, key?: string): never => {
     const { line } = lines.linePos(offset);
     throw new EscapementError(code, what, { file: path, line, ...(key === undefined ? {} : { key }) });
   };
-  const syntax = document.errors[0];
-  if (syntax !== undefined) fail('E_CONFIG_SYNTAX', syntax.message.split('\n')[0], syntax.pos[0]);
   if (document.contents === null) return { dimensions: {} };
   if (!isMap(document.contents)) fail('E_CONFIG_SYNTAX', 'must be a section of "key: value" lines', 0);
-  const result = schema.safeParse(document.toJS());
+  const result = schema.safeParse(value);
   if (result.success) return result.data;
   const issue = result.error.issues[0];
   const unknown = issue.code === 'unrecognized_keys';

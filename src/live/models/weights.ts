@@ -6,12 +6,12 @@ import {
   TENSOR_NAME,
   TENSOR_RAW_DATA,
   TENSOR_TYPE,
-} from './make/onnx-fields.js';
-import { readFields } from './make/protobuf.js';
+} from '../onnx/onnx-fields.js';
+import { readFields } from '../onnx/protobuf.js';
 import type { Precision } from './precision.js';
 
 /** Weights of one layer, as an ONNX file has them. */
-export interface StoredWeights {
+interface StoredWeights {
   readonly name: string;
   /** Element type by its number in onnx.proto. */
   readonly type: number;

@@ -2,7 +2,7 @@ import * as onnx from './onnx-fields.js';
 import { ProtobufMessage } from './protobuf.js';
 
 /** Value of a node's attribute; a whole number is an INT unless it is wrapped as `{ float }`. */
-export type Attribute = number | readonly number[] | { readonly float: number };
+type Attribute = number | readonly number[] | { readonly float: number };
 
 /**
  * An ONNX model under construction (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto): its inputs and outputs

@@ -1,7 +1,7 @@
 /*
  * Recent builds of onnxruntime for Linux and macOS report to Microsoft over the network, from threads of their
- * own beside those that have to be punctual, and keep files for it. ORT_DISABLE_TELEMETRY=1 leaves all of that out
- * (microsoft/onnxruntime, pull request 27379); whoever sets the variable to something else keeps it.
+ * own in addition to those that have to be punctual, and keep files for it. ORT_DISABLE_TELEMETRY=1 leaves all of that out
+ * (microsoft/onnxruntime, pull request 27379); another value of the variable is kept.
  *
  * The library reads it when it loads, in the environment of the process, which only the main thread can change: so this
  * is imported wherever threads are started that load it, and before the library itself.

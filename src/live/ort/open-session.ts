@@ -1,11 +1,13 @@
-import './no-telemetry.js';
-import { env, InferenceSession, listSupportedBackends } from 'onnxruntime-node';
-import { EscapementError } from '../../core/errors.js';
+import type { InferenceSession } from 'onnxruntime-node';
+import { EscapementError } from '../../base/errors.js';
 import { type OrtDeviceSpec, PROVIDERS, type Provider } from '../device.js';
+import { onnxruntime } from './onnxruntime.js';
 import { type OpenOptions, sessionOptions } from './session-options.js';
 
-/** Version of onnxruntime: optimised models and measured times belong to one. */
-export const ONNXRUNTIME_VERSION = env.versions.common;
+/** Version of onnxruntime: optimised models and measured times belong to one. Throws `E_DEVICE` where there is none. */
+export function onnxruntimeVersion(): string {
+  return onnxruntime().env.versions.common;
+}
 
 /**
  * Opens an onnxruntime session on a device, from a file or from bytes. Blocks this thread while it does. Throws
@@ -16,6 +18,7 @@ export async function openSession(
   device: OrtDeviceSpec,
   open: OpenOptions,
 ): Promise<InferenceSession> {
+  const { env, InferenceSession } = onnxruntime();
   checkProvider(device.kind);
   // What matters is thrown. Has an effect before the first session of the process only.
   env.logLevel = 'fatal';
@@ -43,7 +46,11 @@ export function onnxruntimeReason(error: unknown): string {
 }
 
 function checkProvider(kind: Provider): void {
-  const present = new Set(listSupportedBackends().map(({ name }) => name));
+  const present = new Set(
+    onnxruntime()
+      .listSupportedBackends()
+      .map(({ name }) => name),
+  );
   if (present.has(kind)) return;
   const names = PROVIDERS.filter((name) => present.has(name));
   const here = `${process.platform}/${process.arch}`;
@@ -58,7 +65,7 @@ function sessionProblem(error: unknown, kind: Provider): EscapementError {
   if (/failed to load shared library/i.test(reason)) {
     return new EscapementError(
       'E_DEVICE',
-      `${kind} needs libraries that npm does not install by itself: run ONNXRUNTIME_NODE_INSTALL=cuda12 npm rebuild onnxruntime-node, on Linux x64 with CUDA 12 and cuDNN 9`,
+      `${kind} needs libraries that npm does not install by itself: escapement doctor --device ${kind} prints the command that does`,
     );
   }
   if (/WebGPU adapter/.test(reason)) {

@@ -1,7 +1,7 @@
-import { NS_PER_US } from '../../core/units.js';
+import { NS_PER_US } from '../../base/units.js';
 
 /** One operator in the profile that onnxruntime writes, in µs of that profile's own clock. */
-export interface LoggedOperator {
+interface LoggedOperator {
   readonly name: string;
   readonly operator: string;
   readonly provider: string;
@@ -10,7 +10,7 @@ export interface LoggedOperator {
 }
 
 /** One run of the session in that profile. */
-export interface LoggedRun {
+interface LoggedRun {
   readonly beginUs: number;
   readonly tookUs: number;
   readonly operators: readonly LoggedOperator[];

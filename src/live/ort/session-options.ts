@@ -7,7 +7,7 @@ export interface OpenOptions {
   readonly savePath?: string;
   /** Configuration entries `session.*` of onnxruntime. */
   readonly config?: Readonly<Record<string, string>>;
-  /** Begin of the path of onnxruntime's own profile of the session, which it writes when it is asked to. */
+  /** Beginning of the path of onnxruntime's own profile of the session, which it writes when it is asked to. */
   readonly profilePrefix?: string | undefined;
 }
 
@@ -19,7 +19,7 @@ export function sessionOptions(
   const { intraOpThreads, interOpThreads, affinity, arena, memoryPattern } = device.session;
   const entries = {
     ...config,
-    // Without it nodes that the device cannot run would run on the CPU, and nobody would know.
+    // Without it nodes that the device cannot run would run on the CPU, unnoticed.
     ...(device.kind === 'cpu' ? {} : { disable_cpu_ep_fallback: '1' }),
     ...(affinity === null ? {} : { intra_op_thread_affinities: affinity }),
   };

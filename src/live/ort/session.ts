@@ -1,17 +1,19 @@
 import type { InferenceSession } from 'onnxruntime-node';
-import { EscapementError } from '../../core/errors.js';
-import { invariant } from '../../core/invariant.js';
-import { monotonicNs } from '../clock.js';
+import { monotonicNs } from '../../base/clock/clock.js';
+import { EscapementError } from '../../base/errors.js';
+import { invariant } from '../../base/invariant.js';
 import type { OrtDeviceSpec } from '../device.js';
-import type { ModelSignature } from '../model.js';
+import { hasFreeSizes, type ModelSignature, type Shape } from '../model.js';
 import { onnxruntimeReason, openSession } from './open-session.js';
-import { type NamedTensors, namedTensors, TensorBuffer } from './tensors.js';
+import { bytesOfTensor, type NamedTensors, namedTensors, TensorBuffer, tensorOf } from './tensors.js';
 import { keepDevice, warmUpSizes } from './warm-up.js';
 
 /** What a run gave, and how long tensors were copied at its begin and at its end. */
 export interface SessionRun {
   /** For each output the bytes of all requests one after the other. */
   readonly outputs: Uint8Array<ArrayBuffer>[];
+  /** Their whole shapes; only of a model with free sizes. */
+  readonly shapes?: readonly Shape[];
   readonly copyInNs: number;
   readonly copyOutNs: number;
 }
@@ -24,17 +26,26 @@ export class ModelSession {
   private readonly inputs: readonly TensorBuffer[];
   private readonly outputs: readonly TensorBuffer[];
   private readonly batches: readonly Batch[];
+  private readonly isFree: boolean;
 
   private constructor(
     private readonly session: InferenceSession,
     /** The weights are read in place: these bytes must live as long as the session. */
     readonly modelBytes: Uint8Array,
-    signature: ModelSignature,
+    private readonly signature: ModelSignature,
     batchSizes: readonly number[],
     /** How often it was run before it was ready, to warm up. */
     readonly warmUps: number,
   ) {
     const maxBatchSize = batchSizes[batchSizes.length - 1];
+    this.isFree = hasFreeSizes(signature);
+    if (this.isFree) {
+      // Tensors have the sizes of each request: there is nothing to prepare.
+      this.inputs = [];
+      this.outputs = [];
+      this.batches = [];
+      return;
+    }
     this.inputs = signature.inputs.map((input) => new TensorBuffer(input, maxBatchSize));
     this.outputs = signature.outputs.map((output) => new TensorBuffer(output, maxBatchSize));
     this.batches = batchSizes.map((size) => ({
@@ -74,9 +85,16 @@ export class ModelSession {
 
   /**
    * Runs `count` requests, at most the batch size; the rest of the batch is zeros. `inputs` holds for each input
-   * the bytes of `count` requests one after the other. Throws `E_MODEL_FILE` when the model fails.
+   * the bytes of `count` requests one after the other; a model with free sizes takes one request, and the whole
+   * `shapes` of its inputs. Throws `E_MODEL_FILE` when the model fails.
    */
-  async run(batchIndex: number, count: number, inputs: readonly Uint8Array[]): Promise<SessionRun> {
+  async run(
+    batchIndex: number,
+    count: number,
+    inputs: readonly Uint8Array[],
+    shapes: readonly Shape[] = [],
+  ): Promise<SessionRun> {
+    if (this.isFree) return this.runFree(inputs, shapes);
     const batch = this.batches[batchIndex];
     const beginNs = monotonicNs();
     for (let i = 0; i < this.inputs.length; i++) {
@@ -90,6 +108,30 @@ export class ModelSession {
     const executedNs = monotonicNs();
     const outputs = this.outputs.map(({ bytes, signature }) => bytes.slice(0, count * signature.bytes));
     return { outputs, copyInNs, copyOutNs: monotonicNs() - executedNs };
+  }
+
+  private async runFree(inputs: readonly Uint8Array[], shapes: readonly Shape[]): Promise<SessionRun> {
+    const { signature, session } = this;
+    const beginNs = monotonicNs();
+    const feeds = Object.fromEntries(
+      signature.inputs.map(({ name, datatype }, i) => [name, tensorOf(datatype, shapes[i], inputs[i])]),
+    );
+    const copyInNs = monotonicNs() - beginNs;
+    const given = await session.run(feeds).catch((error) => {
+      const sizes = shapes.map((shape) => `[${shape.join(',')}]`).join(', ');
+      throw new EscapementError(
+        'E_MODEL_FILE',
+        `the model fails at inputs of ${sizes}: ${onnxruntimeReason(error)}`,
+      );
+    });
+    const executedNs = monotonicNs();
+    const tensors = signature.outputs.map(({ name }) => given[name]);
+    return {
+      outputs: tensors.map(bytesOfTensor),
+      shapes: tensors.map(({ dims }) => dims),
+      copyInNs,
+      copyOutNs: monotonicNs() - executedNs,
+    };
   }
 
   /** Writes the profile, to PREFIX_TIME.json; where it cannot, there is none. From then on it runs as fast as any. */

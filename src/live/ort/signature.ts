@@ -1,29 +1,53 @@
 import type { InferenceSession } from 'onnxruntime-node';
-import { EscapementError } from '../../core/errors.js';
-import { DATATYPES, type Datatype, type ModelSignature, type TensorSignature } from '../model.js';
+import { EscapementError } from '../../base/errors.js';
+import {
+  bytesOfShape,
+  DATATYPES,
+  type Datatype,
+  FREE,
+  type ModelSignature,
+  type TensorSignature,
+} from '../model.js';
 
 /** Sizes that the operator gives to symbolic dimensions, by their names. */
 export type Dimensions = Readonly<Record<string, number>>;
 
+/** What the operator says of a model's first dimension: it is no batch, or rows that do not depend on each other. */
+export type BatchSetting = 'none' | 'rows';
+
 /**
- * What a model takes and gives. A symbolic first dimension of every input and output is the batch; any other
- * dimension must have a size, from the model or from `dimensions`. `file` is the model, for messages. Throws
- * `E_MODEL_FILE`. (onnxruntime-node knows an option for the sizes, freeDimensionOverrides, and ignores it.)
+ * What a model takes and gives. A symbolic first dimension of every input and output may be the batch: with `batch`
+ * `rows` it is, without it that is to be checked. Any other dimension must have a size, from the model or from
+ * `dimensions`. With `none` symbolic dimensions are free. `file` is the model, for messages. Throws `E_MODEL_FILE`.
+ * (onnxruntime-node knows an option for the sizes, freeDimensionOverrides, and ignores it.)
  */
 export function readSignature(
   session: InferenceSession,
   file: string,
-  dimensions: Dimensions = {},
+  { dimensions = {}, batch }: SignatureSettings = {},
 ): ModelSignature {
   const inputs = session.inputMetadata.map((value) => readTensor(value, 'input', file, dimensions));
   const outputs = session.outputMetadata.map((value) => readTensor(value, 'output', file, dimensions));
   const tensors = [...inputs, ...outputs];
-  const batched = inputs.length > 0 && tensors.every(({ dims }) => typeof dims[0] === 'string');
+  const fixed = tensors.find(({ dims }) => typeof dims[0] !== 'string');
+  if (batch === 'rows' && (fixed !== undefined || inputs.length === 0)) {
+    const why =
+      fixed === undefined ? 'it has no inputs' : `the first dimension of ${fixed.label} is not symbolic`;
+    throw problem(`takes no batches, so "batch: rows" in its config.yaml is wrong: ${why}`, file);
+  }
+  const batched = batch !== 'none' && inputs.length > 0 && fixed === undefined;
+  const isOpen = batch === 'none';
   return {
-    inputs: inputs.map((tensor) => signatureOf(tensor, batched, file)),
-    outputs: outputs.map((tensor) => signatureOf(tensor, batched, file)),
+    inputs: inputs.map((tensor) => signatureOf(tensor, batched, isOpen, file)),
+    outputs: outputs.map((tensor) => signatureOf(tensor, batched, isOpen, file)),
     batched,
   };
+}
+
+export interface SignatureSettings {
+  readonly dimensions?: Dimensions;
+  /** Undefined: not said. */
+  readonly batch?: BatchSetting | undefined;
 }
 
 interface TensorMetadata {
@@ -50,22 +74,31 @@ function readTensor(
   return { label, name: value.name, datatype, dims: value.shape.map(sizeOf) };
 }
 
-function signatureOf(tensor: TensorMetadata, batched: boolean, file: string): TensorSignature {
+/** `isOpen`: a dimension without a size may have any. */
+function signatureOf(
+  tensor: TensorMetadata,
+  batched: boolean,
+  isOpen: boolean,
+  file: string,
+): TensorSignature {
   const { label, name, datatype, dims } = tensor;
   const shape = dims.slice(batched ? 1 : 0).map((size, i) => {
     if (typeof size === 'number') return size;
+    if (isOpen) return FREE;
     const index = batched ? i + 1 : i;
     throw problem(`${label}: ${openDimension(size, index)}`, file);
   });
-  const elements = shape.reduce((product, size) => product * size, 1);
-  return { name, datatype, shape, bytes: elements * DATATYPES[datatype].bytes };
+  const smallest = shape.map((size) => (size === FREE ? 1 : size));
+  return { name, datatype, shape, bytes: bytesOfShape(datatype, smallest) };
 }
 
 function openDimension(name: string, index: number): string {
   return name === ''
-    ? `dimension ${index} has neither size nor name: export the model with a size for it`
-    : `dimension ${index} has no size: write "dimensions: { ${name}: SIZE }" into the model's config.yaml`;
+    ? `dimension ${index} has neither size nor name: export the model with a size for it, or ${ANY}`
+    : `dimension ${index} has no size: write "dimensions: { ${name}: SIZE }" into the model's config.yaml, or ${ANY}`;
 }
+
+const ANY = '"batch: none" for requests of any size, one at a time';
 
 /** Our name of each type of onnxruntime. */
 const DATATYPE_OF = new Map<string, Datatype>(

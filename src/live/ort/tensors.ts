@@ -1,5 +1,13 @@
-import { Tensor } from 'onnxruntime-node';
-import { DATATYPES, type ModelSignature, TENSOR_ARRAYS, type TensorSignature } from '../model.js';
+import type { Tensor } from 'onnxruntime-node';
+import {
+  DATATYPES,
+  type Datatype,
+  type ModelSignature,
+  type Shape,
+  TENSOR_ARRAYS,
+  type TensorSignature,
+} from '../model.js';
+import { onnxruntime } from './onnxruntime.js';
 
 /** Tensors by the name of an input or output, as onnxruntime takes them. */
 export type NamedTensors = Readonly<Record<string, Tensor>>;
@@ -24,6 +32,7 @@ export class TensorBuffer {
     const type = DATATYPES[datatype];
     const elements = (bytes / type.bytes) * batchSize;
     const dims = batched ? [batchSize, ...shape] : shape;
+    const { Tensor } = onnxruntime();
     return new Tensor(type.ort, new TENSOR_ARRAYS[datatype](this.bytes.buffer, 0, elements), dims);
   }
 }
@@ -37,4 +46,17 @@ export function namedTensors(
   return Object.fromEntries(
     buffers.map((buffer) => [buffer.signature.name, buffer.tensor(batchSize, batched)]),
   );
+}
+
+/** A tensor over a copy of `bytes`. */
+export function tensorOf(datatype: Datatype, shape: Shape, bytes: Uint8Array): Tensor {
+  const own = new Uint8Array(bytes);
+  const { Tensor } = onnxruntime();
+  return new Tensor(DATATYPES[datatype].ort, new TENSOR_ARRAYS[datatype](own.buffer), shape);
+}
+
+/** A copy of what a tensor holds: onnxruntime may use its memory again. */
+export function bytesOfTensor({ data }: Tensor): Uint8Array<ArrayBuffer> {
+  const { buffer, byteOffset, byteLength } = data as Uint8Array<ArrayBuffer>;
+  return new Uint8Array(buffer.slice(byteOffset, byteOffset + byteLength));
 }

@@ -1,6 +1,6 @@
 import type { InferenceSession } from 'onnxruntime-node';
 import type { OrtDeviceSpec } from '../device.js';
-import { OnnxGraph } from '../models/make/onnx-graph.js';
+import { OnnxGraph } from '../onnx/onnx-graph.js';
 import { openSession } from './open-session.js';
 
 /**
@@ -12,7 +12,7 @@ import { openSession } from './open-session.js';
  * - webgpu: the first INFER at a batch size compiles kernels, 2 to 60 times as long as a later one. They stay
  *   compiled as long as any session of the process lives, and then only the first of all runs took longer
  *   (1.5 to 4 times). So every size at the first LOAD of a model, one size at later ones.
- * - others choose their kernels anew in every session, for each shape. So every size.
+ * - others choose their kernels again in every session, for each shape. So every size.
  */
 export function warmUpSizes(modelBytes: Uint8Array, batchSizes: number, { kind }: OrtDeviceSpec): number {
   if (kind === 'cpu') return 0;

@@ -1,3 +1,4 @@
+import { NS_PER_MS, NS_PER_US } from '../../base/units.js';
 import {
   ABORT,
   ACTION_NAMES,
@@ -7,14 +8,22 @@ import {
   LOAD,
   STATUS_OK,
 } from '../../core/action.js';
-import { NS_PER_MS, NS_PER_US } from '../../core/units.js';
+import { statusName } from '../../core/status-names.js';
 import { laneOf } from '../../core/worker.js';
-import type { TraceEvent } from '../../metrics/trace-file.js';
-import { statusName } from '../status-names.js';
-import type { OperatorRun } from './operator-profile.js';
+import type { TimelineEvent } from '../../record/timeline-events.js';
+import {
+  arrow,
+  DECISIONS,
+  GAP_NS,
+  instant,
+  laneTrack,
+  slice,
+  type Track,
+  windowSpan,
+} from '../../record/timeline-events.js';
+import type { OperatorRun } from '../operator-runs.js';
 import { OperatorTracks } from './operator-tracks.js';
 import { ACTION, type Recording, STEP } from './recording.js';
-import { arrow, DECISIONS, GAP_NS, instant, laneName, laneTrack, slice, span, type Track } from './tracks.js';
 
 /** What is shorter has no parts that could be seen. */
 const SHORTEST_NS = NS_PER_US;
@@ -45,11 +54,11 @@ export class ActionEvents {
     private readonly untilNs: number,
   ) {}
 
-  *events(): Generator<TraceEvent> {
+  *events(): Generator<TimelineEvent> {
     for (let row = 0; row < this.recording.actions.count; row++) yield* this.eventsOf(this.shown(row));
   }
 
-  private *eventsOf(action: Shown): Generator<TraceEvent> {
+  private *eventsOf(action: Shown): Generator<TimelineEvent> {
     const { track, title, kind } = action;
     const isWork = kind === LOAD || kind === INFER;
     const beginNs = this.get(action, ACTION.begin);
@@ -62,7 +71,7 @@ export class ActionEvents {
     if (isWork) yield* this.windowEvents(action);
   }
 
-  private *laneEvents(action: Shown): Generator<TraceEvent> {
+  private *laneEvents(action: Shown): Generator<TimelineEvent> {
     const { track, title, gpu, lane } = action;
     // Results of one lane come in the order in which they ran; clocks of workers have an error.
     const at = gpu * 2 + lane;
@@ -75,7 +84,7 @@ export class ActionEvents {
   }
 
   /** An INFER's way through the device; nothing where that is not known, as of a simulated one. */
-  private *partsOf(action: Shown, beginNs: number, endNs: number): Generator<TraceEvent> {
+  private *partsOf(action: Shown, beginNs: number, endNs: number): Generator<TimelineEvent> {
     const { id, gpu, track } = action;
     const copyInNs = this.get(action, ACTION.copyIn);
     const copyOutNs = this.get(action, ACTION.copyOut);
@@ -99,7 +108,7 @@ export class ActionEvents {
     if (copyOutNs > 0) yield slice(track, 'copy-out', 'stage', run.endNs, lastNs, undefined);
   }
 
-  private *arrowTo(action: Shown, beginNs: number): Generator<TraceEvent> {
+  private *arrowTo(action: Shown, beginNs: number): Generator<TimelineEvent> {
     const { steps } = this.recording;
     const step = this.get(action, ACTION.step);
     if (step < 0 || step >= steps.count) return;
@@ -110,18 +119,17 @@ export class ActionEvents {
   }
 
   /** When it might begin: not before it was sent; drawn to the end of the recording at most. */
-  private *windowEvents(action: Shown): Generator<TraceEvent> {
-    const name = `${laneName(action.lane)} window`;
+  private *windowEvents(action: Shown): Generator<TimelineEvent> {
     const beginNs = Math.max(this.get(action, ACTION.earliest), this.get(action, ACTION.sent));
     const endNs = Math.min(
       this.get(action, ACTION.latest),
       Math.max(this.untilNs, this.get(action, ACTION.end)),
     );
     const args = { action: action.id, what: action.title };
-    yield* span(action.track, name, name, action.id, beginNs, endNs, { args });
+    yield* windowSpan(action.gpu, action.lane, action.id, beginNs, endNs, args);
   }
 
-  private args(action: Shown): TraceEvent['args'] {
+  private args(action: Shown): TimelineEvent['args'] {
     const ms = (column: number) => this.get(action, column) / NS_PER_MS;
     const latestMs = ms(ACTION.latest);
     return {

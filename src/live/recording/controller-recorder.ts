@@ -3,14 +3,14 @@ import type { RunObserver } from '../../core/observer.js';
 import type { Outcome, RequestTable } from '../../core/request.js';
 import type { LiveEvents } from '../controller/live-events.js';
 import type { ResultMessage } from '../messages.js';
-import type { ProfileMode } from './profile-control.js';
 import { type RanTimes, Recording } from './recording.js';
+import type { RecordingMode } from './recording-control.js';
 
 /**
- * Writes down what happens around the core while it is told to, and looks away otherwise, which costs a branch. In the
+ * Writes down what happens around the core while it is switched on; otherwise it costs a branch. In the
  * order of the controller: results come before the step that takes them in; answers and orders come within it.
  */
-export class Recorder implements RunObserver, Pick<LiveEvents, 'stepped' | 'sent' | 'ran'> {
+export class ControllerRecorder implements RunObserver, Pick<LiveEvents, 'stepped' | 'sent' | 'ran'> {
   private recording: Recording | null = null;
   /** The same, while requests and decisions are recorded, too. */
   private decisions: Recording | null = null;
@@ -23,7 +23,7 @@ export class Recorder implements RunObserver, Pick<LiveEvents, 'stepped' | 'sent
   /** `unanswered`: requests that the core has not answered. */
   constructor(private readonly unanswered: () => number) {}
 
-  begin(mode: ProfileMode, nowNs: number): void {
+  begin(mode: RecordingMode, nowNs: number): void {
     this.recording = new Recording(mode, nowNs);
     this.decisions = mode === 'all' ? this.recording : null;
     this.startStep();
@@ -51,7 +51,7 @@ export class Recorder implements RunObserver, Pick<LiveEvents, 'stepped' | 'sent
     this.decisions.addRequest(requests, slot, outcome, nowNs, action === null ? -1 : action.id);
   }
 
-  /** Whose worker was lost has no result that `ran` could be told of. */
+  /** An action whose worker was lost has no result for `ran`. */
   completed(action: Action, nowNs: number): void {
     if (this.recording === null || action.status !== STATUS_WORKER_LOST) return;
     this.add(action, { beginNs: nowNs, endNs: nowNs, copyInNs: 0, copyOutNs: 0 });

@@ -1,14 +1,14 @@
+import { NS_PER_MS } from '../../base/units.js';
 import { OUTCOME_NAMES } from '../../core/request.js';
-import { NS_PER_MS } from '../../core/units.js';
-import type { TraceEvent } from '../../metrics/trace-file.js';
+import type { TimelineEvent } from '../../record/timeline-events.js';
+import { DECISIONS, GAP_NS, slice, span } from '../../record/timeline-events.js';
 import { REQUEST, type Recording, STEP } from './recording.js';
-import { DECISIONS, GAP_NS, slice, span } from './tracks.js';
 
 /** In chrome://tracing, by outcome; Perfetto colours by name. */
 const COLOURS = ['good', 'bad', 'terrible', 'yellow', 'black'];
 
 /** The controller's steps, one after the other. */
-export function* stepEvents({ steps }: Recording): Generator<TraceEvent> {
+export function* stepEvents({ steps }: Recording): Generator<TimelineEvent> {
   for (let row = 0; row < steps.count; row++) {
     const beginNs = steps.get(row, STEP.begin);
     const endNs = beginNs + steps.get(row, STEP.took) - GAP_NS;
@@ -22,7 +22,7 @@ export function* stepEvents({ steps }: Recording): Generator<TraceEvent> {
 }
 
 /** Each request from its arrival to its answer; they overlap. */
-export function* requestEvents({ requests }: Recording, models: readonly string[]): Generator<TraceEvent> {
+export function* requestEvents({ requests }: Recording, models: readonly string[]): Generator<TimelineEvent> {
   for (let row = 0; row < requests.count; row++) {
     const outcome = requests.get(row, REQUEST.outcome);
     const action = requests.get(row, REQUEST.action);

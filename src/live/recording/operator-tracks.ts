@@ -1,14 +1,20 @@
-import { NS_PER_US } from '../../core/units.js';
-import { type TraceEvent, threadNames } from '../../metrics/trace-file.js';
-import type { OperatorRun } from './operator-profile.js';
-import { GAP_NS, gpuPid, operatorTrack, slice, type Track } from './tracks.js';
+import { NS_PER_US } from '../../base/units.js';
+import {
+  GAP_NS,
+  operatorTrack,
+  slice,
+  type TimelineEvent,
+  type Track,
+  trackNames,
+} from '../../record/timeline-events.js';
+import type { OperatorRun } from '../operator-runs.js';
 
 /** onnxruntime counts in µs: what overlaps by less did not. */
 const ROUNDING_NS = NS_PER_US;
 
 /**
  * Places operators below their INFERs. Those that ran one after the other are children of the slice that they are
- * part of; where a model's branches run at the same time, the others get tracks of their own beside it.
+ * part of; where a model's branches run at the same time, the others get tracks of their own.
  */
 export class OperatorTracks {
   /** The most that an operator was moved to lie within its INFER: how well the clocks go together. */
@@ -22,7 +28,7 @@ export class OperatorTracks {
     track: Track,
     parent: { readonly beginNs: number; readonly endNs: number },
     operators: OperatorRun[],
-  ): Generator<TraceEvent> {
+  ): Generator<TimelineEvent> {
     operators.sort((a, b) => a.beginNs - b.beginNs);
     let freeNs = parent.beginNs;
     const lastNs = Math.max(parent.beginNs, parent.endNs - GAP_NS);
@@ -32,7 +38,7 @@ export class OperatorTracks {
       const movedNs = Math.max(Math.abs(beginNs - operator.beginNs), operator.endNs - endNs);
       this.mostMovedNs = Math.max(this.mostMovedNs, movedNs);
       if (beginNs + ROUNDING_NS < freeNs) {
-        yield* this.placeBeside(gpu, operator, beginNs, endNs);
+        yield* this.placeInParallel(gpu, operator, beginNs, endNs);
       } else {
         const placedNs = Math.min(Math.max(beginNs, freeNs), lastNs);
         yield operatorSlice(track, operator, placedNs, Math.max(placedNs, endNs));
@@ -41,24 +47,24 @@ export class OperatorTracks {
     }
   }
 
-  private *placeBeside(
+  private *placeInParallel(
     gpu: number,
     operator: OperatorRun,
     beginNs: number,
     endNs: number,
-  ): Generator<TraceEvent> {
+  ): Generator<TimelineEvent> {
     this.endsNs[gpu] ??= [];
     const ends = this.endsNs[gpu];
     const free = ends.findIndex((lastNs) => lastNs <= beginNs);
     const index = free < 0 ? ends.length : free;
     const track = operatorTrack(gpu, index);
-    if (free < 0) yield* threadNames(gpuPid(gpu), track.tid, `operators ${index + 2}`, index + 2);
+    if (free < 0) yield* trackNames(track, `operators ${index + 2}`, index + 2);
     ends[index] = endNs + GAP_NS;
     yield operatorSlice(track, operator, beginNs, endNs);
   }
 }
 
-function operatorSlice(track: Track, run: OperatorRun, beginNs: number, endNs: number): TraceEvent {
+function operatorSlice(track: Track, run: OperatorRun, beginNs: number, endNs: number): TimelineEvent {
   const { name, operator, provider } = run;
   return slice(track, name, 'operator', beginNs, endNs, { operator, provider });
 }

@@ -1,9 +1,9 @@
 /** `operators`: lanes and what onnxruntime did below them; `all`: also requests and the controller's decisions. */
-export const PROFILE_MODES = ['operators', 'all'] as const;
-export type ProfileMode = (typeof PROFILE_MODES)[number];
+export const RECORDING_MODES = ['operators', 'all'] as const;
+export type RecordingMode = (typeof RECORDING_MODES)[number];
 
 /** A recording that was written. */
-export interface WrittenProfile {
+export interface WrittenRecording {
   /** Where the timeline is, for Perfetto. */
   readonly file: string;
   readonly seconds: number;
@@ -15,10 +15,10 @@ export interface WrittenProfile {
 }
 
 /** Starts and stops recording on a running server: by a signal, over HTTP, or from its start on. */
-export interface ProfileControl {
+export interface RecordingControl {
   readonly recording: boolean;
   /** Does nothing while it records. Throws `E_FILE_WRITE`, before it records, where the file could not be written. */
-  start(mode: ProfileMode): void;
+  start(mode: RecordingMode): void;
   /** Writes what was recorded. Null: nothing was being recorded. Throws `E_FILE_WRITE`. */
-  stop(): Promise<WrittenProfile | null>;
+  stop(): Promise<WrittenRecording | null>;
 }

@@ -1,6 +1,6 @@
 import type { Action } from '../../core/action.js';
 import type { Outcome, RequestTable } from '../../core/request.js';
-import type { ProfileMode } from './profile-control.js';
+import type { RecordingMode } from './recording-control.js';
 import { Rows } from './rows.js';
 
 /** A minute of about 3,000 requests/s; 64 MB at most. */
@@ -52,7 +52,7 @@ export class Recording {
   dropped = 0;
 
   constructor(
-    readonly mode: ProfileMode,
+    readonly mode: RecordingMode,
     readonly fromNs: number,
     private readonly mostRows = MOST_ROWS,
   ) {}
@@ -117,7 +117,7 @@ export class Recording {
 }
 
 /** What one step took in and gave out. */
-export interface StepCounts {
+interface StepCounts {
   readonly arrived: number;
   readonly answered: number;
   readonly results: number;

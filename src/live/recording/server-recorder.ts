@@ -1,53 +1,53 @@
-import { NS_PER_S } from '../../core/units.js';
-import { checkWritable } from '../../files/output-file.js';
-import type { TraceFacts } from '../../metrics/trace-file.js';
-import type { FleetProfile } from './operator-profile.js';
-import type { ProfileControl, ProfileMode, WrittenProfile } from './profile-control.js';
-import type { Recorder } from './recorder.js';
+import { checkWritable } from '../../base/files/output-file.js';
+import { NS_PER_S } from '../../base/units.js';
+import type { TimelineFacts } from '../../record/timeline-file.js';
+import type { FleetOperatorRuns } from '../operator-runs.js';
+import type { ControllerRecorder } from './controller-recorder.js';
 import type { Recording } from './recording.js';
-import { writeTimeline } from './write-timeline.js';
+import type { RecordingControl, RecordingMode, WrittenRecording } from './recording-control.js';
+import { writeRecording } from './write-recording.js';
 
-/** A recording that nobody stops ends by itself. */
+/** A recording that is not stopped ends by itself. */
 export const LONGEST_S = 60;
 
-export interface ProfilerOptions {
-  readonly recorder: Recorder;
+interface ServerRecorderOptions {
+  readonly recorder: ControllerRecorder;
   /** Records what onnxruntime does on the workers; times are those of `nowNs`. */
-  readonly fleet: { startProfile(): void; stopProfile(): Promise<FleetProfile> };
+  readonly fleet: { startRecording(): void; stopRecording(): Promise<FleetOperatorRuns> };
   /** The controller's clock. */
   readonly nowNs: () => number;
   readonly models: readonly string[];
   /** Names of the GPUs, for people. */
   readonly gpus: readonly string[];
   /** What the file says of the server it is from; asked when it is written. */
-  readonly facts: () => TraceFacts;
+  readonly facts: () => TimelineFacts;
   /** Where to write the recording that starts now. */
   readonly newPath: () => string;
-  /** Told of all that happens, whoever caused it. */
-  readonly events: ProfilerEvents;
+  /** Notified of all that happens, whatever caused it. */
+  readonly events: RecordingEvents;
 }
 
-export interface ProfilerEvents {
-  started(mode: ProfileMode): void;
-  written(profile: WrittenProfile): void;
+export interface RecordingEvents {
+  started(mode: RecordingMode): void;
+  written(recording: WrittenRecording): void;
   failed(error: Error): void;
 }
 
 /** Records a server that runs, for a minute at most, and writes one timeline of it. */
-export class Profiler implements ProfileControl {
+export class ServerRecorder implements RecordingControl {
   private path = '';
   private limit: NodeJS.Timeout | undefined;
   private isRecording = false;
-  private stopping: Promise<WrittenProfile | null> | null = null;
+  private stopping: Promise<WrittenRecording | null> | null = null;
 
-  constructor(private readonly options: ProfilerOptions) {}
+  constructor(private readonly options: ServerRecorderOptions) {}
 
   /** Also while it writes: the next recording can start when this one has its file. */
   get recording(): boolean {
     return this.isRecording;
   }
 
-  start(mode: ProfileMode): void {
+  start(mode: RecordingMode): void {
     if (this.isRecording) return;
     const { fleet, recorder, nowNs, newPath, events } = this.options;
     this.path = newPath();
@@ -58,7 +58,7 @@ export class Profiler implements ProfileControl {
       throw error;
     }
     this.isRecording = true;
-    fleet.startProfile();
+    fleet.startRecording();
     recorder.begin(mode, nowNs());
     // `events` hears of what goes wrong.
     this.limit = setTimeout(() => void this.stop().catch(() => {}), LONGEST_S * 1000).unref();
@@ -66,7 +66,7 @@ export class Profiler implements ProfileControl {
   }
 
   /** A second call while it writes waits for the same file. */
-  stop(): Promise<WrittenProfile | null> {
+  stop(): Promise<WrittenRecording | null> {
     if (!this.isRecording) return Promise.resolve(null);
     this.stopping ??= this.finish().finally(() => {
       this.isRecording = false;
@@ -75,15 +75,15 @@ export class Profiler implements ProfileControl {
     return this.stopping;
   }
 
-  private async finish(): Promise<WrittenProfile | null> {
+  private async finish(): Promise<WrittenRecording | null> {
     clearTimeout(this.limit);
     const { recorder, fleet, nowNs, events } = this.options;
     const untilNs = nowNs();
     const recording = recorder.end();
     if (recording === null) return null;
-    const profile = await fleet.stopProfile();
+    const operatorRuns = await fleet.stopRecording();
     try {
-      const written = await this.write(recording, untilNs, profile);
+      const written = await this.write(recording, untilNs, operatorRuns);
       events.written(written);
       return written;
     } catch (error) {
@@ -95,12 +95,12 @@ export class Profiler implements ProfileControl {
   private async write(
     recording: Recording,
     untilNs: number,
-    { operators, dropped: droppedOperators, problems }: FleetProfile,
-  ): Promise<WrittenProfile> {
+    { operators, dropped: droppedOperators, problems }: FleetOperatorRuns,
+  ): Promise<WrittenRecording> {
     const { models, gpus, facts } = this.options;
     const { path } = this;
     const seconds = (untilNs - recording.fromNs) / NS_PER_S;
-    const events = await writeTimeline(path, { recording, untilNs, models, gpus }, operators, {
+    const events = await writeRecording(path, { recording, untilNs, models, gpus }, operators, {
       ...facts(),
       mode: recording.mode,
       fromSeconds: recording.fromNs / NS_PER_S,

@@ -1,26 +1,26 @@
 import { setImmediate } from 'node:timers/promises';
-import { type TraceFacts, TraceFile } from '../../metrics/trace-file.js';
-import type { OperatorRun } from './operator-profile.js';
-import { type Timeline, timelineEvents } from './timeline-events.js';
+import { type TimelineFacts, TimelineFile } from '../../record/timeline-file.js';
+import type { OperatorRun } from '../operator-runs.js';
+import { type RecordedTimeline, recordingEvents } from './recording-events.js';
 
 /** Written at a time: a fraction of a millisecond. In between the server goes on. */
 const EVENTS_A_TURN = 64;
 const OPERATORS_A_TURN = 4096;
 
 /**
- * Writes a timeline for Perfetto while the server goes on with its work; the file is there when it is complete.
+ * Writes a recording while the server goes on with its work; the file is there when it is complete.
  * Resolves with the number of its events. Throws `E_FILE_WRITE`.
  */
-export async function writeTimeline(
+export async function writeRecording(
   path: string,
-  timeline: Omit<Timeline, 'operators'>,
+  timeline: Omit<RecordedTimeline, 'operators'>,
   operators: readonly OperatorRun[],
-  facts: TraceFacts,
+  facts: TimelineFacts,
 ): Promise<number> {
   const byAction = await groupByAction(operators);
-  const file = new TraceFile(path, facts);
+  const file = new TimelineFile(path, facts);
   try {
-    for (const event of timelineEvents({ ...timeline, operators: byAction })) {
+    for (const event of recordingEvents({ ...timeline, operators: byAction })) {
       file.write(event);
       if (file.events % EVENTS_A_TURN === 0) await setImmediate();
     }

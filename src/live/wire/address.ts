@@ -1,4 +1,4 @@
-import { EscapementError } from '../../core/errors.js';
+import { EscapementError } from '../../base/errors.js';
 
 /** `HOST:PORT` as gRPC and people write it; IPv6 addresses in brackets. */
 export function formatAddress(host: string, port: number): string {

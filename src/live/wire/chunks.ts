@@ -1,7 +1,7 @@
 /** Items are put into one message up to about this size: big enough to save messages, small enough to share a stream. */
 export const CHUNK_BYTES = 1024 * 1024;
 
-/** What a message may take beside its tensors. */
+/** What a message may take in addition to its tensors. */
 export const ENVELOPE_BYTES = 4096;
 
 /** Divides items, in order, into runs whose tensors take about `CHUNK_BYTES`; one that is larger gets its own. */
@@ -28,5 +28,5 @@ export function tensorBytes(tensors: readonly Uint8Array[]): number {
   return bytes;
 }
 
-/** About what an action or result takes beside its tensors. */
+/** About what an action or result takes in addition to its tensors. */
 const ITEM_BYTES = 64;

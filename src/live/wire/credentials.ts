@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { ChannelCredentials, ServerCredentials } from '@grpc/grpc-js';
-import { EscapementError } from '../../core/errors.js';
+import { EscapementError } from '../../base/errors.js';
 
 /** Certificate chain and private key of a server, PEM. */
 export interface ServerTls {

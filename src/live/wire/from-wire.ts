@@ -1,7 +1,7 @@
 import type { ActionKind } from '../../core/action.js';
 import { checkModel } from '../../core/model.js';
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
-import { DATATYPES, type Datatype, type ServedModel, type TensorSignature } from '../model.js';
+import { DATATYPES, type Datatype, type ServedModel, type Shape, type TensorSignature } from '../model.js';
 import type { Welcome, WireAction, WireModel, WireResult, WireState, WireTensor } from './protocol.js';
 
 /**
@@ -19,6 +19,7 @@ export function actionFromWire(action: WireAction): ActionMessage {
     earliestNs: action.earliestNs,
     latestNs: action.latestNs ?? Number.POSITIVE_INFINITY,
     inputs: action.inputs.map(owned),
+    shapes: shapesFromWire(action.shapes),
   };
 }
 
@@ -32,6 +33,7 @@ export function resultFromWire(result: WireResult): ResultMessage {
     copyInNs: result.copyInNs,
     copyOutNs: result.copyOutNs,
     outputs: result.outputs.map(owned),
+    shapes: shapesFromWire(result.shapes),
     error: result.error,
   };
 }
@@ -65,6 +67,11 @@ function modelFromWire({ spec, signature, version, sloNs }: WireModel): ServedMo
 function tensorFromWire({ name, datatype, shape, bytes }: WireTensor): TensorSignature {
   if (!Object.hasOwn(DATATYPES, datatype)) throw new Error(`tensor ${name} is of unknown type ${datatype}`);
   return { name, datatype: datatype as Datatype, shape, bytes };
+}
+
+/** On the wire none are an empty list. */
+function shapesFromWire(shapes: WireResult['shapes'] = []): readonly Shape[] | undefined {
+  return shapes.length === 0 ? undefined : shapes.map(({ dims }) => dims);
 }
 
 function owned(bytes: Uint8Array): Uint8Array<ArrayBuffer> {

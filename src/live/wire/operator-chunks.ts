@@ -1,5 +1,5 @@
-import type { OperatorRun } from '../profiler/operator-profile.js';
-import { runsOf, tableOf } from '../profiler/operator-table.js';
+import type { OperatorRun } from '../operator-runs.js';
+import { runsOf, tableOf } from '../operator-table.js';
 import type { WireOperators } from './protocol.js';
 
 /** Operators in one message: about 100 KB, so that results in between do not wait long. */

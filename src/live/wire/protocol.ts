@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import { logVerbosity, type MethodDefinition, type ServiceDefinition, setLogVerbosity } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
-import type { OperatorNode } from '../profiler/operator-table.js';
+import type { OperatorNode } from '../operator-table.js';
 
 /** Goes up whenever a side of the older version could misunderstand one of the newer. */
-export const PROTOCOL_VERSION = 3;
+export const PROTOCOL_VERSION = 4;
 
-/** Largest message that either side takes unless told otherwise: a batch of 16 images of 1024 × 1024 in FP32. */
+/** Largest message that either side takes unless configured otherwise: a batch of 16 images of 1024 × 1024 in FP32. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
 
 /** Messages as they look here after decoding, and before encoding: see worker.proto for what they mean. */
@@ -15,8 +15,8 @@ export type ControllerMessage =
   | { readonly body: 'quiesce'; readonly quiesce: { readonly number: number } }
   | { readonly body: 'actions'; readonly actions: { readonly actions: readonly WireAction[] } }
   | { readonly body: 'ping'; readonly ping: { readonly sentNs: number } }
-  | { readonly body: 'startProfile'; readonly startProfile: Record<string, never> }
-  | { readonly body: 'stopProfile'; readonly stopProfile: { readonly number: number } }
+  | { readonly body: 'startRecording'; readonly startRecording: Record<string, never> }
+  | { readonly body: 'stopRecording'; readonly stopRecording: { readonly number: number } }
   | { readonly body: 'bye'; readonly bye: Record<string, never> };
 
 export type WorkerMessage =
@@ -26,7 +26,7 @@ export type WorkerMessage =
   | { readonly body: 'pong'; readonly pong: { readonly sentNs: number; readonly workerNs: number } }
   | { readonly body: 'gpuDown'; readonly gpuDown: { readonly gpu: number; readonly reason: string } }
   | { readonly body: 'operators'; readonly operators: WireOperators }
-  | { readonly body: 'profileEnd'; readonly profileEnd: WireProfileEnd };
+  | { readonly body: 'recordingEnd'; readonly recordingEnd: WireRecordingEnd };
 
 export interface Hello {
   readonly version: number;
@@ -45,6 +45,11 @@ export interface WireAction {
   readonly earliestNs: number;
   readonly latestNs?: number;
   readonly inputs: readonly Uint8Array[];
+  readonly shapes?: readonly WireShape[];
+}
+
+interface WireShape {
+  readonly dims: readonly number[];
 }
 
 export interface WireResult {
@@ -56,6 +61,7 @@ export interface WireResult {
   readonly copyInNs: number;
   readonly copyOutNs: number;
   readonly outputs: readonly Uint8Array[];
+  readonly shapes?: readonly WireShape[];
   readonly error: string;
 }
 
@@ -68,7 +74,7 @@ export interface WireOperators {
   readonly endNs: readonly number[];
 }
 
-export interface WireProfileEnd {
+export interface WireRecordingEnd {
   readonly number: number;
   readonly dropped: number;
   readonly error: string;
@@ -86,7 +92,7 @@ export interface Welcome {
   readonly maxMessageBytes: number;
 }
 
-export interface WireGpu {
+interface WireGpu {
   readonly name: string;
   readonly provider: string;
   readonly pages: number;
@@ -100,7 +106,7 @@ export interface WireModel {
   readonly sloNs?: number;
 }
 
-export interface WireSpec {
+interface WireSpec {
   readonly name: string;
   readonly weightsBytes: number;
   readonly pages: number;
@@ -111,7 +117,7 @@ export interface WireSpec {
   readonly outputBytes: number;
 }
 
-export interface WireSignature {
+interface WireSignature {
   readonly inputs: readonly WireTensor[];
   readonly outputs: readonly WireTensor[];
   readonly batched: boolean;
@@ -125,7 +131,7 @@ export interface WireTensor {
 }
 
 /** The same path from here in src and, compiled, in dist: the package ships the protocol file in its place. */
-const PROTOCOL_FILE = fileURLToPath(new URL('../../../src/live/transport/worker.proto', import.meta.url));
+const PROTOCOL_FILE = fileURLToPath(new URL('../../../src/live/wire/worker.proto', import.meta.url));
 
 // The library writes to stderr what it also returns.
 setLogVerbosity(logVerbosity.NONE);

@@ -1,13 +1,22 @@
 import { STATUS_DEVICE_ERROR } from '../../core/action.js';
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
-import type { ServedModel } from '../model.js';
+import type { ServedModel, Shape } from '../model.js';
 import { ENVELOPE_BYTES, tensorBytes } from './chunks.js';
-import type { Welcome, WireAction, WireModel, WireState } from './protocol.js';
+import type { Welcome, WireAction, WireModel, WireResult, WireState } from './protocol.js';
 
 /** Plain objects of live mode as messages of the protocol. Nothing is copied. */
 export function actionToWire(action: ActionMessage): WireAction {
-  const { latestNs, ...rest } = action;
+  const { latestNs, shapes, ...same } = action;
+  const rest = { ...same, ...shapesToWire(shapes) };
   return latestNs === Number.POSITIVE_INFINITY ? rest : { ...rest, latestNs };
+}
+
+export function resultToWire({ shapes, ...same }: ResultMessage): WireResult {
+  return { ...same, ...shapesToWire(shapes) };
+}
+
+function shapesToWire(shapes: readonly Shape[] | undefined): Pick<WireResult, 'shapes'> {
+  return shapes === undefined ? {} : { shapes: shapes.map((dims) => ({ dims })) };
 }
 
 /** The result, or, if its outputs make a message that the controller does not take, one that says so. */
@@ -16,7 +25,7 @@ export function withinLimit(result: ResultMessage, maxMessageBytes: number): Res
   const bytes = tensorBytes(result.outputs);
   if (bytes <= mostBytes) return result;
   const error = `outputs of ${bytes} bytes exceed the controller's message limit of ${mostBytes}`;
-  return { ...result, status: STATUS_DEVICE_ERROR, outputs: [], error };
+  return { ...result, status: STATUS_DEVICE_ERROR, outputs: [], shapes: undefined, error };
 }
 
 export function stateToWire(number: number, state: WorkerState): WireState {

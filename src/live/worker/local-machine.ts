@@ -1,11 +1,11 @@
-import { EscapementError } from '../../core/errors.js';
+import { EscapementError } from '../../base/errors.js';
 import { type DeviceSpec, hasOneLane } from '../device.js';
-import { Executor } from '../executor/executor.js';
-import type { ThreadSetSpec } from '../executor/thread-set.js';
-import { ownBytes } from '../executor/transfer.js';
 import type { ActionMessage, GpuDescription, WorkerDescription, WorkerState } from '../messages.js';
 import type { WorkerModel } from '../model.js';
-import { mergeProfiles, type OperatorProfile } from '../profiler/operator-profile.js';
+import { mergeOperatorRuns, type OperatorRuns } from '../operator-runs.js';
+import { Executor } from './executor/executor.js';
+import type { ThreadSetSpec } from './executor/thread-set.js';
+import { ownBytes } from './executor/transfer.js';
 import type { Machine, MachineEvents } from './machine.js';
 
 export interface MachineOptions {
@@ -43,7 +43,7 @@ export class LocalMachine implements Machine {
   private readonly simulated: readonly boolean[];
   private events: MachineEvents | null = null;
   /** Begins and ends of recordings so far: one after the other. */
-  private profiling: Promise<void> = Promise.resolve();
+  private recording: Promise<void> = Promise.resolve();
 
   constructor(options: MachineOptions) {
     const { devices, models, pages, pageBytes } = options;
@@ -88,25 +88,25 @@ export class LocalMachine implements Machine {
     return { present };
   }
 
-  startProfile(): void {
-    this.profiling = this.profiling.then(() => {
-      for (const executor of this.executors) executor.startProfile();
+  startRecording(): void {
+    this.recording = this.recording.then(() => {
+      for (const executor of this.executors) executor.startRecording();
     });
-    // What goes wrong is told by `stopProfile`.
-    this.profiling.catch(() => {});
+    // What goes wrong is reported by `stopRecording`.
+    this.recording.catch(() => {});
   }
 
-  stopProfile(): Promise<OperatorProfile> {
-    const stop = () => Promise.all(this.executors.map((executor) => executor.stopProfile()));
-    const stopped = this.profiling.then(stop, async (error) => {
+  stopRecording(): Promise<OperatorRuns> {
+    const stop = () => Promise.all(this.executors.map((executor) => executor.stopRecording()));
+    const stopped = this.recording.then(stop, async (error) => {
       await stop();
       throw error;
     });
-    this.profiling = stopped.then(
+    this.recording = stopped.then(
       () => {},
       () => {},
     );
-    return stopped.then(mergeProfiles);
+    return stopped.then(mergeOperatorRuns);
   }
 
   async close(): Promise<void> {
@@ -153,7 +153,7 @@ function checkDevices({ devices, models }: MachineOptions): void {
   if (devices.filter(({ kind }) => kind === 'webgpu').length > 1) {
     throw new EscapementError(
       'E_DEVICE',
-      'webgpu bears one GPU in a process: start one worker process for each GPU',
+      'webgpu supports one GPU per process: start one worker process for each GPU',
     );
   }
   const missing = models.find(({ ortPath }) => ortPath === null);

@@ -1,7 +1,7 @@
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
-import type { OperatorProfile } from '../profiler/operator-profile.js';
+import type { OperatorRuns } from '../operator-runs.js';
 
-/** What a machine tells whoever drives it. */
+/** What a machine reports to its driver. */
 export interface MachineEvents {
   results(results: readonly ResultMessage[]): void;
   /** A GPU's executor has died: nothing sent to it is answered any more. */
@@ -14,21 +14,21 @@ export interface MachineEvents {
  */
 export interface Machine {
   readonly description: WorkerDescription;
-  /** From now on `events` is told; whoever was told before is not any more. */
+  /** From now on `events` is notified, and no longer an earlier one. */
   attach(events: MachineEvents): void;
-  /** Takes the inputs over: whoever submits does not look at them afterwards. Indices must be those of `description`. */
+  /** Takes the inputs over: the caller does not use them afterwards. Indices must be those of `description`. */
   submit(actions: readonly ActionMessage[]): void;
   /**
-   * Drops what has not started, waits for what runs, starts dead executors anew, and tells what is present then.
+   * Drops what has not started, waits for what runs, restarts dead executors, and tells what is present then.
    * No result of an action that was submitted before is reported once this has resolved.
    */
   quiesce(): Promise<WorkerState>;
   /** Records the operators of INFERs from now on, as far as onnxruntime runs them. Does nothing while it records. */
-  startProfile(): void;
+  startRecording(): void;
   /**
    * What was recorded; nothing, if nothing was. A GPU that dies meanwhile takes its recording along. Rejects when what
    * was recorded cannot be written or read.
    */
-  stopProfile(): Promise<OperatorProfile>;
+  stopRecording(): Promise<OperatorRuns>;
   close(): Promise<void>;
 }

@@ -1,11 +1,11 @@
-import { NS_PER_MS, NS_PER_S } from '../../core/units.js';
+import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
 import { MARGIN, MAX_BATCH } from '../common/options.js';
 import type { PolicyEntry } from '../entry.js';
 import { AlpaServePolicy } from './policy.js';
 
 export const alpaserveEntry: PolicyEntry = {
   kind: 'alpaserve-sr',
-  summary: 'places replicas greedily for recent traffic, anew every window; FIFO with rejection (OSDI 2023)',
+  summary: 'places replicas greedily for recent traffic, again every window; FIFO with rejection (OSDI 2023)',
   options: {
     maxBatch: MAX_BATCH,
     window: {

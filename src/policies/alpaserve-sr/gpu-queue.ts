@@ -1,10 +1,11 @@
+import { doubled } from '../../base/ring.js';
 import type { Cluster } from '../../core/cluster.js';
 
 const INITIAL_CAPACITY = 16;
 
 /**
  * What waits for one GPU, first come first served. A request joins the batch at the end of the line if that is of
- * its model and all of it would still be in time, or else stands behind it as a batch of its own, or else is not
+ * its model and all of it would still be in time, or else follows it as a batch of its own, or else is not
  * taken: so each batch, and its end, are known as soon as they are in line. Deadlines are those to plan for.
  */
 export class GpuQueue {
@@ -145,7 +146,7 @@ export class GpuQueue {
     }
   }
 
-  /** What each batch takes, anew. */
+  /** Computes again what each batch takes. */
   private reckon(): void {
     this.backlogNs = 0;
     this.lastCount = 0;
@@ -188,20 +189,11 @@ export class GpuQueue {
   }
 
   private grow(): void {
-    const { slots, models, deadlines, opens, batchNs, head, length } = this;
-    this.slots = new Int32Array(length * 2);
-    this.models = new Int32Array(length * 2);
-    this.deadlines = new Float64Array(length * 2);
-    this.opens = new Uint8Array(length * 2);
-    this.batchNs = new Float64Array(length * 2);
+    this.slots = doubled(this.slots, this.head);
+    this.models = doubled(this.models, this.head);
+    this.deadlines = doubled(this.deadlines, this.head);
+    this.opens = doubled(this.opens, this.head);
+    this.batchNs = doubled(this.batchNs, this.head);
     this.head = 0;
-    for (let i = 0; i < length; i++) {
-      const from = (head + i) & (length - 1);
-      this.slots[i] = slots[from];
-      this.models[i] = models[from];
-      this.deadlines[i] = deadlines[from];
-      this.opens[i] = opens[from];
-      this.batchNs[i] = batchNs[from];
-    }
   }
 }

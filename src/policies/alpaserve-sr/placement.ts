@@ -1,4 +1,5 @@
-import { BitMatrix } from '../../core/bit-matrix.js';
+import { BitMatrix } from '../../base/bit-matrix.js';
+import { BitSet } from '../../base/bit-set.js';
 import type { Cluster } from '../../core/cluster.js';
 import { StaleList } from '../../core/demand.js';
 import type { Dispatcher } from '../../core/policy.js';
@@ -18,8 +19,8 @@ export class Placement {
   /** Models still to be loaded for the plan, and their pages. */
   private readonly pending: readonly number[][];
   private readonly pendingPages: Float64Array;
-  /** Row 0: GPUs with models to load. */
-  private readonly moving: BitMatrix;
+  /** GPUs with models to load. */
+  private readonly moving: BitSet;
   /** Models that are nowhere and have been asked for, first come first served. */
   private missing: StaleList;
   private stillMissing: StaleList;
@@ -37,7 +38,7 @@ export class Placement {
     this.leaving = new BitMatrix(gpus, models.length);
     this.pending = Array.from({ length: gpus }, () => []);
     this.pendingPages = new Float64Array(gpus);
-    this.moving = new BitMatrix(1, gpus);
+    this.moving = new BitSet(gpus);
     this.missing = new StaleList(models.length);
     this.stillMissing = new StaleList(models.length);
   }
@@ -56,7 +57,7 @@ export class Placement {
         if (this.cluster.held.has(model, gpu)) continue;
         this.pending[gpu].push(model);
         this.pendingPages[gpu] += this.cluster.models[model].pages;
-        this.moving.add(0, gpu);
+        this.moving.add(gpu);
       }
     }
   }
@@ -67,7 +68,7 @@ export class Placement {
     this.leaving.clear(gpu);
     this.pending[gpu].length = 0;
     this.pendingPages[gpu] = 0;
-    this.moving.delete(0, gpu);
+    this.moving.delete(gpu);
   }
 
   /** A request asks for the model, which is nowhere. */
@@ -98,19 +99,19 @@ export class Placement {
   }
 
   schedule(nowNs: number): void {
-    for (let gpu = this.moving.next(0, 0); gpu >= 0; gpu = this.moving.next(0, gpu + 1)) {
+    for (let gpu = this.moving.next(0); gpu >= 0; gpu = this.moving.next(gpu + 1)) {
       this.loadNext(gpu, nowNs);
     }
     if (this.missing.length > 0) this.loadMissing(nowNs);
   }
 
   private loadNext(gpu: number, nowNs: number): void {
-    const { weights, held, models } = this.cluster;
+    const { weights, models } = this.cluster;
     const pending = this.pending[gpu];
     while (pending.length > 0 && weights[gpu].outstanding === 0) {
       const model = pending[0];
       const { pages } = models[model];
-      if (!held.has(model, gpu)) {
+      if (this.cluster.lacks(gpu, model)) {
         if (!this.makeRoom(gpu, pages, nowNs)) return;
         this.dispatch.load(gpu, model, nowNs, NEVER, nowNs);
       }
@@ -120,7 +121,7 @@ export class Placement {
     if (pending.length > 0) return;
     // What has not gone by now need not go.
     this.leaving.clear(gpu);
-    this.moving.delete(0, gpu);
+    this.moving.delete(gpu);
   }
 
   /** Frees pages of what the plan has no place for; false: some of it is still in use, or being loaded. */
@@ -164,11 +165,11 @@ export class Placement {
 
   /** GPU with an idle WEIGHTS lane and the most pages to spare that has room for the model, −1 if none has. */
   private roomiest(model: number): number {
-    const { gpus, weights, models } = this.cluster;
+    const { gpus, weights, models, bars } = this.cluster;
     let best = -1;
     let most = models[model].pages - 1;
     for (let gpu = 0; gpu < gpus; gpu++) {
-      if (weights[gpu].outstanding > 0 || this.sparePages(gpu) <= most) continue;
+      if (weights[gpu].outstanding > 0 || this.sparePages(gpu) <= most || bars.has(model, gpu)) continue;
       best = gpu;
       most = this.sparePages(gpu);
     }

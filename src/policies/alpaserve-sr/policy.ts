@@ -1,5 +1,5 @@
+import { BitSet } from '../../base/bit-set.js';
 import { type Action, INFER, LOAD, STATUS_OK } from '../../core/action.js';
-import { BitMatrix } from '../../core/bit-matrix.js';
 import type { Cluster } from '../../core/cluster.js';
 import { type Dispatcher, type Policy, type PolicyContext, REFUSE } from '../../core/policy.js';
 import type { RequestTable } from '../../core/request.js';
@@ -10,7 +10,7 @@ import { Placement } from './placement.js';
 import { ReplicaPlan } from './replica-plan.js';
 import { Traffic } from './traffic.js';
 
-export interface AlpaServeOptions {
+interface AlpaServeOptions {
   readonly maxBatch: number;
   /** How long a placement lasts. */
   readonly windowNs: number;
@@ -50,12 +50,11 @@ export class AlpaServePolicy implements Policy {
   private readonly waiting: Int32Array;
   /** GPUs went or came since the last placement. */
   private gpusChanged = false;
-  /** Row 0: GPUs that may have something to run; those whose LOAD has just ended. */
-  private readonly idle: BitMatrix;
-  private readonly loaded: BitMatrix;
+  /** GPUs that may have something to run; those whose LOAD has just ended. */
+  private readonly idle: BitSet;
+  private readonly loaded: BitSet;
   private readonly batch: Int32Array;
-  /** Model that each GPU runs, −1 if none, and when that should end. */
-  private readonly running: Int32Array;
+  /** When what each GPU runs should end; −1: it runs nothing. */
   private readonly endNs: Float64Array;
 
   constructor(context: PolicyContext, options: AlpaServeOptions) {
@@ -71,15 +70,14 @@ export class AlpaServePolicy implements Policy {
     this.queues = Array.from({ length: gpus }, (_, gpu) => new GpuQueue(cluster, gpu, sizes));
     this.cold = models.map(() => new DeadlineQueue());
     this.waiting = new Int32Array(models.length);
-    this.idle = new BitMatrix(1, gpus);
-    this.loaded = new BitMatrix(1, gpus);
+    this.idle = new BitSet(gpus);
+    this.loaded = new BitSet(gpus);
     this.batch = new Int32Array(cluster.maxBatch);
-    this.running = new Int32Array(gpus).fill(-1);
-    this.endNs = new Float64Array(gpus);
+    this.endNs = new Float64Array(gpus).fill(-1);
     this.placement = new Placement(
       cluster,
       context.dispatch,
-      (gpu, model) => this.running[gpu] === model || this.queues[gpu].has(model),
+      (gpu, model) => cluster.isRunning(gpu, model) || this.queues[gpu].has(model),
       (model) => this.cold[model].length > 0,
     );
   }
@@ -114,12 +112,12 @@ export class AlpaServePolicy implements Policy {
   finished(action: Action, nowNs: number): void {
     const { gpu, model } = action;
     if (action.kind === INFER) {
-      this.running[gpu] = -1;
-      this.idle.add(0, gpu);
+      this.endNs[gpu] = -1;
+      this.idle.add(gpu);
     } else if (action.kind === LOAD) {
       if (action.status === STATUS_OK) this.weightsFound(gpu, model, nowNs);
       else if (this.cold[model].length > 0) this.placement.want(model);
-      this.loaded.add(0, gpu);
+      this.loaded.add(gpu);
     }
   }
 
@@ -134,7 +132,7 @@ export class AlpaServePolicy implements Policy {
     while (cold.length > 0) {
       const deadlineNs = cold.deadlineNsAt(0);
       cold.take(0, 1, this.batch);
-      // Whoever is too late by now is out of the line and times out.
+      // A request that is too late by now leaves the line and times out.
       this.offer(this.batch[0], model, deadlineNs, this.shortest(model, nowNs), nowNs);
     }
   }
@@ -142,7 +140,7 @@ export class AlpaServePolicy implements Policy {
   /** What waited for a GPU that is gone finds itself another, or waits for its model to be loaded elsewhere. */
   lanesChanged(gpu: number, nowNs: number): void {
     this.gpusChanged = true;
-    this.idle.add(0, gpu);
+    this.idle.add(gpu);
     if (!this.cluster.exec[gpu].isClosed) return;
     this.placement.forget(gpu);
     const queue = this.queues[gpu];
@@ -198,14 +196,14 @@ export class AlpaServePolicy implements Policy {
 
   /** When the GPU should be done with what it does now. */
   private freeNs(gpu: number, nowNs: number): number {
-    if (this.running[gpu] >= 0) return Math.max(nowNs, this.endNs[gpu]);
+    if (this.endNs[gpu] >= 0) return Math.max(nowNs, this.endNs[gpu]);
     const { exec } = this.cluster;
     return exec[gpu].outstanding === 0 ? nowNs : exec[gpu].availableNs(nowNs);
   }
 
   private offer(slot: number, model: number, deadlineNs: number, gpu: number, nowNs: number): boolean {
     if (gpu < 0 || !this.queues[gpu].offer(slot, model, deadlineNs, this.freeNs(gpu, nowNs))) return false;
-    this.idle.add(0, gpu);
+    this.idle.add(gpu);
     return true;
   }
 
@@ -237,10 +235,10 @@ export class AlpaServePolicy implements Policy {
     if (this.cluster.held.count(model) === 0) this.placement.want(model);
   }
 
-  private serveAll(gpus: BitMatrix, nowNs: number): void {
-    for (let gpu = gpus.next(0, 0); gpu >= 0; gpu = gpus.next(0, gpu + 1)) {
+  private serveAll(gpus: BitSet, nowNs: number): void {
+    for (let gpu = gpus.next(0); gpu >= 0; gpu = gpus.next(gpu + 1)) {
       this.serve(gpu, nowNs);
-      gpus.delete(0, gpu);
+      gpus.delete(gpu);
     }
   }
 
@@ -253,8 +251,16 @@ export class AlpaServePolicy implements Policy {
     const model = this.requests.model[this.batch[0]];
     const size = queue.sizeFor(model, count);
     this.endNs[gpu] = nowNs + this.cluster.execNs(gpu, model, size);
-    this.dispatch.infer(gpu, model, size, this.batch, count, nowNs, NEVER, nowNs);
-    this.running[gpu] = model;
+    this.dispatch.infer({
+      gpu,
+      model,
+      batchIndex: size,
+      slots: this.batch,
+      count,
+      earliestNs: nowNs,
+      latestNs: NEVER,
+      nowNs,
+    });
     this.waiting[model] -= count;
     this.cluster.recency.touch(gpu, model);
   }

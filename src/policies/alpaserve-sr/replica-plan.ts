@@ -1,7 +1,7 @@
-import { BitMatrix } from '../../core/bit-matrix.js';
+import { BitMatrix } from '../../base/bit-matrix.js';
+import { NS_PER_S } from '../../base/units.js';
 import { Calendar } from '../../core/calendar.js';
 import type { Cluster } from '../../core/cluster.js';
-import { NS_PER_S } from '../../core/units.js';
 import { lossShare } from './loss.js';
 import type { Traffic } from './traffic.js';
 
@@ -17,7 +17,7 @@ const NEVER = Number.POSITIVE_INFINITY;
  * with the most requests unserved gets a replica on the least utilised GPU that has room, as long as that serves more
  * requests in all. Who is unserved is not found by simulation but by formula: requests of a model spread evenly
  * over its n GPUs, which lose what a queue loses that takes in as many requests as n GPUs can execute
- * within the objective. Batches are left out of account.
+ * within the SLO. Batches are left out of account.
  */
 export class ReplicaPlan {
   /** Models of each GPU, in the order they were chosen. */
@@ -33,7 +33,7 @@ export class ReplicaPlan {
   private readonly needy: Calendar;
   /** 1: gets no more. */
   private readonly done: Uint8Array;
-  private readonly leastPerS: number;
+  private readonly leastRps: number;
 
   constructor(
     private readonly cluster: Cluster,
@@ -48,15 +48,15 @@ export class ReplicaPlan {
     this.unserved = new Float64Array(models.length);
     this.needy = new Calendar(models.length);
     this.done = new Uint8Array(models.length);
-    this.leastPerS = (LEAST_SAVED * NS_PER_S) / windowNs;
+    this.leastRps = (LEAST_SAVED * NS_PER_S) / windowNs;
   }
 
-  /** Chooses anew; `chosen` is the result. */
+  /** Makes a new choice: `chosen`. */
   make(): void {
     this.reset();
     for (;;) {
       const { nextNs } = this.needy;
-      if (-nextNs < this.leastPerS) return;
+      if (-nextNs < this.leastRps) return;
       const model = this.needy.due(nextNs);
       const gpu = this.bestGpu(model);
       if (gpu >= 0 && this.place(model, gpu)) continue;
@@ -106,7 +106,7 @@ export class ReplicaPlan {
     chosen[gpu].push(model);
     this.spread(model, 1);
     this.assessSharers(model);
-    if (before - this.total >= this.leastPerS) {
+    if (before - this.total >= this.leastRps) {
       this.freePages[gpu] -= this.cluster.models[model].pages;
       return true;
     }
@@ -122,8 +122,7 @@ export class ReplicaPlan {
   /** Adds the model's load to its GPUs, or takes it away. */
   private spread(model: number, sign: number): void {
     const { placed, utilisation } = this;
-    const share =
-      (sign * this.traffic.ratePerS[model] * this.aloneNs(model)) / NS_PER_S / placed.count(model);
+    const share = (sign * this.traffic.rateRps[model] * this.aloneNs(model)) / NS_PER_S / placed.count(model);
     for (let gpu = placed.next(model, 0); gpu >= 0; gpu = placed.next(model, gpu + 1))
       utilisation[gpu] += share;
   }
@@ -141,7 +140,7 @@ export class ReplicaPlan {
 
   /** How many of the model's requests are not served in time. */
   private assess(model: number): void {
-    const unserved = this.traffic.ratePerS[model] * this.missShare(model);
+    const unserved = this.traffic.rateRps[model] * this.missShare(model);
     this.total += unserved - this.unserved[model];
     this.unserved[model] = unserved;
     if (this.done[model] === 0) this.needy.set(model, unserved > 0 ? -unserved : NEVER);

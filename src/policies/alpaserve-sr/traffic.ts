@@ -1,17 +1,17 @@
-import { NS_PER_S } from '../../core/units.js';
+import { NS_PER_S } from '../../base/units.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** What arrived in the last window, by model. A window begins with a request, so that silence asks for nothing. */
 export class Traffic {
-  /** Requests per second, and the mean of their objectives, in the window that was closed last. */
-  readonly ratePerS: Float64Array;
+  /** Requests per second, and the mean of their SLOs, in the window that was closed last. */
+  readonly rateRps: Float64Array;
   readonly sloNs: Float64Array;
   /** When the present window ends, Infinity while there is none. */
   endNs = NEVER;
   private beginNs = 0;
   private readonly arrivals: Float64Array;
-  private readonly objectivesNs: Float64Array;
+  private readonly sloSumNs: Float64Array;
 
   constructor(
     models: number,
@@ -19,10 +19,10 @@ export class Traffic {
     /** Length of the first window, which need not wait to know something. */
     private nextWindowNs: number,
   ) {
-    this.ratePerS = new Float64Array(models);
+    this.rateRps = new Float64Array(models);
     this.sloNs = new Float64Array(models);
     this.arrivals = new Float64Array(models);
-    this.objectivesNs = new Float64Array(models);
+    this.sloSumNs = new Float64Array(models);
   }
 
   add(model: number, sloNs: number, nowNs: number): void {
@@ -32,7 +32,7 @@ export class Traffic {
       this.nextWindowNs = this.windowNs;
     }
     this.arrivals[model]++;
-    this.objectivesNs[model] += sloNs;
+    this.sloSumNs[model] += sloNs;
   }
 
   /** Ends the window; the next request begins another. */
@@ -40,11 +40,11 @@ export class Traffic {
     const seconds = (nowNs - this.beginNs) / NS_PER_S;
     for (let model = 0; model < this.arrivals.length; model++) {
       const arrivals = this.arrivals[model];
-      this.ratePerS[model] = arrivals / seconds;
-      this.sloNs[model] = arrivals > 0 ? this.objectivesNs[model] / arrivals : 0;
+      this.rateRps[model] = arrivals / seconds;
+      this.sloNs[model] = arrivals > 0 ? this.sloSumNs[model] / arrivals : 0;
     }
     this.arrivals.fill(0);
-    this.objectivesNs.fill(0);
+    this.sloSumNs.fill(0);
     this.endNs = NEVER;
   }
 }

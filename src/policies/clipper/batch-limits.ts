@@ -3,7 +3,7 @@ const BACKOFF = 0.9;
 
 /**
  * The most requests that each model's next batch may have, found by additive increase and multiplicative decrease:
- * a full batch within its objective raises the limit by a fixed step, one beyond it lowers the limit by 10 %.
+ * a full batch within its SLO raises the limit by a fixed step, one beyond it lowers the limit by 10 %.
  * Limits start at one step.
  */
 export class BatchLimits {
@@ -23,10 +23,10 @@ export class BatchLimits {
     return Math.floor(this.limits[model]);
   }
 
-  /** A batch of `count` requests was answered after `latencyNs`, for an objective of `objectiveNs`. */
-  feedback(model: number, count: number, latencyNs: number, objectiveNs: number): void {
+  /** A batch of `count` requests was answered after `latencyNs`, for an SLO of `sloNs`. */
+  feedback(model: number, count: number, latencyNs: number, sloNs: number): void {
     const limit = this.limits[model];
-    if (latencyNs > objectiveNs) this.limits[model] = Math.max(1, limit * BACKOFF);
+    if (latencyNs > sloNs) this.limits[model] = Math.max(1, limit * BACKOFF);
     // A batch that was not full says nothing about a larger one.
     else if (count >= this.of(model)) {
       this.limits[model] = Math.min(this.largest[model], limit + this.increase);

@@ -1,15 +1,13 @@
-import { type Action, INFER, LOAD, STATUS_OK } from '../../core/action.js';
-import { BitMatrix } from '../../core/bit-matrix.js';
+import { BitMatrix } from '../../base/bit-matrix.js';
+import { type Action, STATUS_OK } from '../../core/action.js';
 import { Calendar } from '../../core/calendar.js';
-import type { Cluster } from '../../core/cluster.js';
-import type { Dispatcher, Policy, PolicyContext } from '../../core/policy.js';
-import type { RequestTable } from '../../core/request.js';
+import type { PolicyContext } from '../../core/policy.js';
 import { DeadlineQueue } from '../common/deadline-queue.js';
-import { DemandPlacement } from '../common/demand-placement.js';
+import { OneBatchAtATime } from '../common/one-batch-at-a-time.js';
 import { usableSizes } from '../common/usable-sizes.js';
 import { BatchLimits } from './batch-limits.js';
 
-export interface ClipperOptions {
+interface ClipperOptions {
   readonly maxBatch: number;
   /** Requests that a limit grows by. */
   readonly increase: number;
@@ -18,7 +16,6 @@ export interface ClipperOptions {
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
-const NONE = -1;
 
 /**
  * Adaptive batching as in Clipper ("Clipper: A Low-Latency Online Prediction Serving System", Crankshaw et al.,
@@ -29,16 +26,12 @@ const NONE = -1;
  *
  * Simplified: a model's container has no GPU of its own, so models that share one take turns, a batch each. Copies
  * are made on demand instead of by an operator. Engines exist for some batch sizes only, so a batch runs in the
- * smallest that holds it. Where a batch has several objectives the tightest counts. Caching, ensembles and model
+ * smallest that holds it. Where a batch has several SLOs the tightest counts. Caching, ensembles and model
  * selection are left out.
  */
-export class ClipperPolicy implements Policy {
+export class ClipperPolicy extends OneBatchAtATime {
   readonly name = 'clipper';
-  private readonly cluster: Cluster;
-  private readonly requests: RequestTable;
-  private readonly dispatch: Dispatcher;
   private readonly maxDelayNs: number;
-  private readonly placement: DemandPlacement;
   private readonly queues: readonly DeadlineQueue[];
   private readonly limits: BatchLimits;
   /** When the oldest request of each model that is not due has waited long enough. */
@@ -49,39 +42,20 @@ export class ClipperPolicy implements Policy {
   private readonly line: BitMatrix;
   /** Where each GPU's next turn begins. */
   private readonly turn: Int32Array;
-  /** Row 0: GPUs that may be free and have work. */
-  private readonly idle: BitMatrix;
-  /** Model that each GPU runs, −1 if none. */
-  private readonly running: Int32Array;
-  private readonly batch: Int32Array;
 
   constructor(context: PolicyContext, options: ClipperOptions) {
-    const { cluster } = context;
-    this.cluster = cluster;
-    this.requests = context.requests;
-    this.dispatch = context.dispatch;
+    super(context);
+    const { models, gpus } = context.cluster;
     this.maxDelayNs = options.maxDelayNs;
-    this.running = new Int32Array(cluster.gpus).fill(NONE);
-    this.placement = new DemandPlacement(
-      cluster,
-      context.dispatch,
-      (model) => this.queued(model),
-      this.running,
-    );
-    this.queues = cluster.models.map(() => new DeadlineQueue());
+    this.queues = models.map(() => new DeadlineQueue());
     this.limits = new BatchLimits(
-      Int32Array.from(
-        usableSizes(cluster.models, options.maxBatch),
-        (sizes, model) => cluster.models[model].batchSizes[sizes - 1],
-      ),
+      usableSizes(models, options.maxBatch).map((sizes, model) => models[model].batchSizes[sizes - 1]),
       options.increase,
     );
-    this.due = new Calendar(cluster.models.length);
-    this.listed = new Uint8Array(cluster.models.length);
-    this.line = new BitMatrix(cluster.gpus, cluster.models.length);
-    this.turn = new Int32Array(cluster.gpus);
-    this.idle = new BitMatrix(1, cluster.gpus);
-    this.batch = new Int32Array(cluster.maxBatch);
+    this.due = new Calendar(models.length);
+    this.listed = new Uint8Array(models.length);
+    this.line = new BitMatrix(gpus, models.length);
+    this.turn = new Int32Array(gpus);
   }
 
   admit(slot: number, nowNs: number): number {
@@ -100,48 +74,21 @@ export class ClipperPolicy implements Policy {
     this.noteOldest(model, nowNs);
   }
 
-  finished(action: Action, nowNs: number): void {
-    const { gpu, model } = action;
-    if (action.kind === INFER) {
-      this.running[gpu] = NONE;
-      this.idle.add(0, gpu);
-      if (action.status === STATUS_OK) this.learn(action, nowNs);
-    } else if (action.kind === LOAD) {
-      if (action.status === STATUS_OK) this.weightsFound(gpu, model);
-      else if (this.queued(model) > 0) this.placement.want(model);
-      // On one lane, INFERs had to wait for it.
-      this.idle.add(0, gpu);
-    }
-  }
-
-  weightsLost(gpu: number, model: number): void {
-    this.cluster.recency.remove(gpu, model);
-    if (this.queued(model) > 0) this.placement.want(model);
-  }
-
-  weightsFound(gpu: number, model: number): void {
-    this.placement.loaded(gpu, model);
+  override weightsFound(gpu: number, model: number, nowNs: number): void {
+    super.weightsFound(gpu, model, nowNs);
     this.line.add(gpu, model);
-    this.idle.add(0, gpu);
+    this.idle.add(gpu);
   }
 
-  lanesChanged(gpu: number): void {
-    this.idle.add(0, gpu);
-  }
-
-  schedule(nowNs: number): void {
+  override schedule(nowNs: number): void {
     for (let model = this.due.due(nowNs); model >= 0; model = this.due.due(nowNs)) {
       this.due.set(model, NEVER);
       this.noteDue(model, nowNs);
     }
-    this.placement.schedule(nowNs);
-    for (let gpu = this.idle.next(0, 0); gpu >= 0; gpu = this.idle.next(0, gpu + 1)) {
-      this.serve(gpu, nowNs);
-      this.idle.delete(0, gpu);
-    }
+    super.schedule(nowNs);
   }
 
-  nextWakeNs(): number {
+  override nextWakeNs(): number {
     return this.due.nextNs;
   }
 
@@ -149,12 +96,13 @@ export class ClipperPolicy implements Policy {
     return this.queues[model].length;
   }
 
-  private learn(action: Action, nowNs: number): void {
-    let objectiveNs = NEVER;
+  protected override inferEnded(action: Action, nowNs: number): void {
+    if (action.status !== STATUS_OK) return;
+    let sloNs = NEVER;
     for (let i = 0; i < action.count; i++) {
-      objectiveNs = Math.min(objectiveNs, this.requests.sloNs[action.requests[i]]);
+      sloNs = Math.min(sloNs, this.requests.sloNs[action.requests[i]]);
     }
-    this.limits.feedback(action.model, action.count, nowNs - action.sentNs, objectiveNs);
+    this.limits.feedback(action.model, action.count, nowNs - action.sentNs, sloNs);
     this.noteDue(action.model, nowNs);
   }
 
@@ -182,18 +130,18 @@ export class ClipperPolicy implements Policy {
     const { warm } = this.cluster;
     for (let gpu = warm.next(model, 0); gpu >= 0; gpu = warm.next(model, gpu + 1)) {
       this.line.add(gpu, model);
-      this.idle.add(0, gpu);
+      this.idle.add(gpu);
     }
     if (warm.count(model) > 0) this.placement.crowded(model);
   }
 
   /** If the GPU is free it runs a batch of the model whose turn it is. */
-  private serve(gpu: number, nowNs: number): void {
+  protected override serve(gpu: number, nowNs: number): void {
     while (this.cluster.exec[gpu].outstanding === 0) {
       const model = this.line.nextCyclic(gpu, this.turn[gpu]);
       if (model < 0) return;
       this.turn[gpu] = model + 1;
-      if (this.cluster.warm.has(model, gpu) && this.isDue(model, nowNs)) this.run(gpu, model, nowNs);
+      if (this.cluster.warm.has(model, gpu) && this.isDue(model, nowNs)) this.runTurn(gpu, model, nowNs);
       else {
         this.line.delete(gpu, model);
         this.listed[model] = 0;
@@ -202,15 +150,13 @@ export class ClipperPolicy implements Policy {
     }
   }
 
-  private run(gpu: number, model: number, nowNs: number): void {
+  private runTurn(gpu: number, model: number, nowNs: number): void {
     const { batchSizes } = this.cluster.models[model];
     const count = Math.min(this.queued(model), this.limits.of(model));
     this.queues[model].take(0, count, this.batch);
     let batchIndex = 0;
     while (batchSizes[batchIndex] < count) batchIndex++;
-    this.dispatch.infer(gpu, model, batchIndex, this.batch, count, nowNs, NEVER, nowNs);
-    this.running[gpu] = model;
-    this.cluster.recency.touch(gpu, model);
+    this.run(gpu, model, batchIndex, count, nowNs);
     this.listed[model] = 0;
     this.noteOldest(model, nowNs);
   }

@@ -1,7 +1,7 @@
+import { NS_PER_MS } from '../../base/units.js';
 import { type Action, STATUS_OK } from '../../core/action.js';
 import type { Cluster } from '../../core/cluster.js';
 import { TIMELINE_FUTURE_NS } from '../../core/timeline.js';
-import { NS_PER_MS } from '../../core/units.js';
 import { CompletedInfer, SelfTuning } from '../common/self-tuning.js';
 
 /** Less than this, and an idle lane would never be booked: it counts as free after `TIMELINE_FUTURE_NS` at the soonest. */
@@ -13,7 +13,7 @@ export const AUTO_LATEST_DELTA_NS = 10 * NS_PER_MS;
 
 /**
  * `scheduleAhead: auto`: the published scheduler with its constants measured instead of given. Lanes are booked as far
- * ahead as plans turn out to need; requests are planned for their objective less the measured margin, in place of
+ * ahead as plans turn out to need; requests are planned for their SLO less the measured margin, in place of
  * 5 ms. What the plan was and how it went is all in the action.
  */
 export class AutoAhead {

@@ -1,3 +1,5 @@
+import { doubled } from '../../base/ring.js';
+
 const INITIAL_CAPACITY = 16;
 
 /**
@@ -67,11 +69,7 @@ export class CandidateHeap {
   }
 
   private grow(): void {
-    const priorities = new Float64Array(this.keys.length * 2);
-    const keys = new Float64Array(this.keys.length * 2);
-    priorities.set(this.priorities);
-    keys.set(this.keys);
-    this.priorities = priorities;
-    this.keys = keys;
+    this.priorities = doubled(this.priorities, 0);
+    this.keys = doubled(this.keys, 0);
   }
 }

@@ -1,4 +1,4 @@
-import { NS_PER_MS } from '../../core/units.js';
+import { NS_PER_MS } from '../../base/units.js';
 
 /** Results must be on their way this long before the deadline. */
 const BUFFER_NS = 5 * NS_PER_MS;
@@ -7,7 +7,7 @@ const MAX_LOAD_SLACK_NS = 25 * NS_PER_MS;
 
 /**
  * Time from arrival to the internal deadline, for which actions are planned. With a schedule_ahead beyond
- * SLO − 10 ms it lies after the objective itself: such requests are served, late. That is what makes
+ * SLO − 10 ms it lies after the SLO itself: such requests are served, late. That is what makes
  * tuning schedule_ahead worthwhile.
  */
 export function execSlackNs(sloNs: number, scheduleAheadNs: number): number {

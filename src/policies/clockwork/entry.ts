@@ -1,4 +1,4 @@
-import { NS_PER_MS, NS_PER_S } from '../../core/units.js';
+import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
 import { MAX_BATCH } from '../common/options.js';
 import { AUTO, type PolicyEntry } from '../entry.js';
 import { AUTO_LATEST_DELTA_NS } from './auto-ahead.js';

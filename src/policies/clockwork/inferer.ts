@@ -1,5 +1,6 @@
+import { BitMatrix } from '../../base/bit-matrix.js';
+import { BitSet } from '../../base/bit-set.js';
 import { BatchQueue } from '../../core/batch-queue.js';
-import { BitMatrix } from '../../core/bit-matrix.js';
 import type { Booking } from '../../core/booking.js';
 import type { Cluster } from '../../core/cluster.js';
 import { StaleList } from '../../core/demand.js';
@@ -21,14 +22,14 @@ export class Inferer {
   /** Row = model: GPUs where it is active. */
   private readonly active: BitMatrix;
   /**
-   * Row = model: GPUs where it became active since they were last asked. Row 0 of `renewed`: GPUs that have
+   * Row = model: GPUs where it became active since they were last asked. `renewed`: GPUs that have
    * such instances. `freshModels`: rows that are not empty.
    */
   private readonly fresh: BitMatrix;
-  private readonly renewed: BitMatrix;
+  private readonly renewed: BitSet;
   private readonly freshModels: StaleList;
-  /** Row 0: GPUs with candidates. */
-  private readonly ready: BitMatrix;
+  /** GPUs with candidates. */
+  private readonly ready: BitSet;
   private readonly batch: Int32Array;
   private turn = 0;
 
@@ -49,8 +50,8 @@ export class Inferer {
     this.active = new BitMatrix(models.length, gpus);
     this.fresh = new BitMatrix(models.length, gpus);
     this.freshModels = new StaleList(models.length);
-    this.renewed = new BitMatrix(1, gpus);
-    this.ready = new BitMatrix(1, gpus);
+    this.renewed = new BitSet(gpus);
+    this.ready = new BitSet(gpus);
     this.batch = new Int32Array(cluster.maxBatch);
   }
 
@@ -64,7 +65,7 @@ export class Inferer {
       if (resting === 0) continue;
       active.include(model, w, resting);
       fresh.include(model, w, resting);
-      renewed.include(0, w, resting);
+      renewed.include(w, resting);
       this.freshModels.add(model);
     }
   }
@@ -73,7 +74,7 @@ export class Inferer {
   activate(gpu: number, model: number): void {
     if (!this.active.add(model, gpu)) return;
     this.fresh.add(model, gpu);
-    this.renewed.add(0, gpu);
+    this.renewed.add(gpu);
     this.freshModels.add(model);
   }
 
@@ -93,9 +94,9 @@ export class Inferer {
       const skipped = gpu < 0 ? left : (gpu - from + this.cluster.gpus) % this.cluster.gpus;
       if (skipped >= left) break;
       left -= skipped + 1;
-      if (renewed.has(0, gpu)) this.makeFresh(gpu);
+      if (renewed.has(gpu)) this.makeFresh(gpu);
       from = gpu + 1 === this.cluster.gpus ? 0 : gpu + 1;
-      if (ready.has(0, gpu) && booking.isOpen(gpu) && this.tryGpu(gpu, nowNs)) {
+      if (ready.has(gpu) && booking.isOpen(gpu) && this.tryGpu(gpu, nowNs)) {
         sent = true;
         this.turn = from;
         left = this.cluster.gpus;
@@ -108,15 +109,15 @@ export class Inferer {
   /** The next GPU in turn that has something to look at, or −1. */
   private nextToAsk(from: number): number {
     const { gpus } = this.cluster;
-    const a = this.renewed.nextCyclic(0, from);
+    const a = this.renewed.nextCyclic(from);
     const b = this.nextOpenReady(from);
     if (a < 0 || b < 0) return Math.max(a, b);
     return (a - from + gpus) % gpus < (b - from + gpus) % gpus ? a : b;
   }
 
   private nextOpenReady(from: number): number {
-    const found = this.ready.nextCommon(0, this.booking.open, from);
-    return found >= 0 ? found : this.ready.nextCommon(0, this.booking.open, 0);
+    const found = this.ready.nextCommon(this.booking.open, from);
+    return found >= 0 ? found : this.ready.nextCommon(this.booking.open, 0);
   }
 
   /** Makes the candidates of the GPU's newly active instances. */
@@ -128,7 +129,7 @@ export class Inferer {
       // Once nothing waits, no other GPU will find anything either: arrivals come between passes.
       if (!this.addCandidate(gpu, model, this.sizes[model])) this.rest(model);
     }
-    this.renewed.delete(0, gpu);
+    this.renewed.delete(gpu);
   }
 
   /** Puts all newly active instances of a model to rest. */
@@ -142,7 +143,7 @@ export class Inferer {
     for (let i = 0; i < freshModels.length; i++) {
       if (fresh.count(freshModels.at(i)) > 0) return;
     }
-    renewed.clear(0);
+    renewed.clear();
   }
 
   private tryGpu(gpu: number, nowNs: number): boolean {
@@ -166,16 +167,16 @@ export class Inferer {
       }
       // Timed out requests inside the line can leave a batch short: the smallest size that fits runs it.
       const batchIndex = this.smallestFor(model, found, taken);
-      this.dispatch.infer(
+      this.dispatch.infer({
         gpu,
         model,
         batchIndex,
-        this.batch,
-        taken,
+        slots: this.batch,
+        count: taken,
+        earliestNs: nowNs,
+        latestNs: availableNs + this.latestDeltaNs,
         nowNs,
-        availableNs + this.latestDeltaNs,
-        nowNs,
-      );
+      });
       this.onSent(gpu, model, this.batch, taken);
       this.booking.update(gpu, nowNs);
       this.addCandidate(gpu, model, this.sizes[model]);
@@ -227,11 +228,11 @@ export class Inferer {
       return false;
     }
     this.candidates[gpu].push(bestPriority, best, model);
-    this.ready.add(0, gpu);
+    this.ready.add(gpu);
     return true;
   }
 
   private note(gpu: number): void {
-    if (this.candidates[gpu].size === 0) this.ready.delete(0, gpu);
+    if (this.candidates[gpu].size === 0) this.ready.delete(gpu);
   }
 }

@@ -1,4 +1,5 @@
-import type { BitMatrix } from '../../core/bit-matrix.js';
+import type { BitMatrix } from '../../base/bit-matrix.js';
+import type { LoadBars } from '../../core/load-bars.js';
 import type { Recency } from '../../core/recency.js';
 
 /**
@@ -23,6 +24,7 @@ export class LoadOrder {
     /** Row = model: GPUs that hold it or are loading it. */
     private readonly held: BitMatrix,
     private readonly recency: Recency,
+    private readonly bars: LoadBars,
   ) {
     this.heap = new Int32Array(models);
     this.place = new Int32Array(models).fill(-1);
@@ -70,7 +72,7 @@ export class LoadOrder {
     if (by < 0) this.grown = true;
   }
 
-  /** Highest priority among models that the GPU lacks; the more recently used wins a tie. −1: none. */
+  /** Highest priority among models that the GPU lacks and may load; the more recently used wins a tie. −1: none. */
   best(gpu: number): number {
     const { heap, walk, priority } = this;
     let best = -1;
@@ -80,7 +82,12 @@ export class LoadOrder {
       const at = walk[--depth];
       const model = heap[at];
       if (best >= 0 && priority[model] < priority[best]) continue;
-      if (!this.held.has(model, gpu) && (best < 0 || this.beats(gpu, model, best))) best = model;
+      if (
+        !this.held.has(model, gpu) &&
+        !this.bars.has(model, gpu) &&
+        (best < 0 || this.beats(gpu, model, best))
+      )
+        best = model;
       // The better side is looked at first: what it finds often settles the other.
       const left = at * 2 + 1;
       const right = left + 1;

@@ -28,7 +28,13 @@ export class Loader {
     private readonly booking: Booking,
     private readonly latestDeltaNs: number,
   ) {
-    this.order = new LoadOrder(cluster.models.length, cluster.gpus, cluster.held, cluster.recency);
+    this.order = new LoadOrder(
+      cluster.models.length,
+      cluster.gpus,
+      cluster.held,
+      cluster.recency,
+      cluster.bars,
+    );
     this.refusedNs = new Float64Array(cluster.gpus).fill(-1);
   }
 
@@ -71,15 +77,15 @@ export class Loader {
     const { open } = booking;
     let sent = false;
     let refusals = 0;
-    let gpu = open.nextCyclic(0, this.turn);
+    let gpu = open.nextCyclic(this.turn);
     // Every open GPU is asked once more after the last success; the turn stays behind that success.
-    while (gpu >= 0 && refusals < open.count(0)) {
+    while (gpu >= 0 && refusals < open.count) {
       if (order.wanted(gpu) && this.load(gpu, nowNs)) {
         sent = true;
         refusals = 0;
         this.turn = gpu + 1 === this.cluster.gpus ? 0 : gpu + 1;
       } else refusals++;
-      gpu = open.nextCyclic(0, gpu + 1);
+      gpu = open.nextCyclic(gpu + 1);
     }
     booking.opened = false;
     order.grown = this.blocked;
@@ -88,7 +94,7 @@ export class Loader {
 
   /** Takes in changes of demand, if any GPU could look at them now; otherwise they wait until one can. */
   renewPriorities(): void {
-    if (this.booking.open.count(0) === 0) return;
+    if (this.booking.open.count === 0) return;
     const { demand, order } = this;
     const { stale } = demand;
     for (let i = 0; i < stale.length; i++) {

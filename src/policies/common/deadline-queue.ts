@@ -1,8 +1,10 @@
+import { doubled } from '../../base/ring.js';
+
 const INITIAL_CAPACITY = 8;
 
 /**
  * Waiting requests of one model by deadline, first come first served where deadlines are equal. A request that
- * arrives with the objective of those before it goes to the end, so keeping the order costs next to nothing;
+ * arrives with the SLO of those before it goes to the end, so keeping the order costs next to nothing;
  * what is taken from the front or near it costs as many moves as requests stand before it.
  */
 export class DeadlineQueue {
@@ -35,7 +37,7 @@ export class DeadlineQueue {
     this.deadlines[at] = deadlineNs;
   }
 
-  /** Removes the request in `slot`, if it is there: what has timed out stands in front. */
+  /** Removes the request in `slot`, if it is there. Requests that timed out are in front. */
   remove(slot: number): boolean {
     for (let i = 0; i < this.length; i++) {
       if (this.slotAt(i) !== slot) continue;
@@ -74,15 +76,8 @@ export class DeadlineQueue {
   }
 
   private grow(): void {
-    const capacity = this.slots.length;
-    const slots = new Int32Array(capacity * 2);
-    const deadlines = new Float64Array(capacity * 2);
-    for (let i = 0; i < capacity; i++) {
-      slots[i] = this.slotAt(i);
-      deadlines[i] = this.deadlineNsAt(i);
-    }
-    this.slots = slots;
-    this.deadlines = deadlines;
+    this.slots = doubled(this.slots, this.head);
+    this.deadlines = doubled(this.deadlines, this.head);
     this.head = 0;
   }
 }

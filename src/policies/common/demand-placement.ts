@@ -23,9 +23,8 @@ export class DemandPlacement {
   constructor(
     private readonly cluster: Cluster,
     private readonly dispatch: Dispatcher,
-    /** How many requests wait for a model; which model each GPU runs, −1 for none. Their owner keeps them up to date. */
+    /** How many requests wait for a model. */
     private readonly queued: (model: number) => number,
-    private readonly running: Int32Array,
     private readonly ranges: GpuRanges = allGpus(cluster),
   ) {
     this.missing = new StaleList(cluster.models.length);
@@ -60,7 +59,7 @@ export class DemandPlacement {
 
   /** Whether a GPU must keep a model: requests wait for it, or it runs. */
   private isNeeded(gpu: number, model: number): boolean {
-    return this.queued(model) > 0 || this.running[gpu] === model;
+    return this.queued(model) > 0 || this.cluster.isRunning(gpu, model);
   }
 
   private placeMissing(nowNs: number): boolean {
@@ -104,11 +103,11 @@ export class DemandPlacement {
 
   /** GPU without the model and with an idle WEIGHTS lane that has the most free pages; −1: none. */
   private roomiest(model: number): number {
-    const { held, weights, pages } = this.cluster;
+    const { weights, pages } = this.cluster;
     const end = this.ranges.end[model];
     let best = -1;
     for (let gpu = this.ranges.first[model]; gpu < end; gpu++) {
-      if (weights[gpu].outstanding > 0 || held.has(model, gpu)) continue;
+      if (weights[gpu].outstanding > 0 || !this.cluster.lacks(gpu, model)) continue;
       if (best < 0 || pages[gpu].free > pages[best].free) best = gpu;
     }
     return best;

@@ -1,9 +1,9 @@
-import { NS_PER_S, NS_PER_US } from '../../core/units.js';
+import { NS_PER_S, NS_PER_US } from '../../base/units.js';
 import { SampleWindow } from './sample-window.js';
 
 /** Measurements that are looked at. */
 const WINDOW = 300;
-/** The law is applied anew after so many of them. */
+/** The values are tuned again after this many of them. */
 const EVERY = 20;
 /** Weight of a new measurement in running means. */
 const NEW = 0.1;
@@ -13,14 +13,14 @@ const GUARD_NS = 50 * NS_PER_US;
 const DOUBT_NS = NS_PER_S;
 /** What is tuned stays as it is unless that costs more than this, of one INFER or answer: costs are flat near the least. */
 const WORTH_A_CHANGE = 0.005;
-/** What deciding earlier by an objective's length costs, where leaving a lane idle for one INFER costs 1. */
+/** What deciding earlier by an SLO's length costs, where leaving a lane idle for one INFER costs 1. */
 const EARLY_COST = 0.3;
 /** Values that are weighed against each other: this many quantiles of what was needed. */
 const CHOICES = 24;
-/** What an answer that comes too late costs against what a margin as long as the objective would. */
+/** What an answer that comes too late costs against what a margin as long as the SLO would. */
 const LATE_COST = 0.25;
 const MARGIN_COST = 0.3;
-/** Part of what an objective leaves after one INFER that the margin may take: with more, nothing would fit any more. */
+/** Part of what an SLO leaves after one INFER that the margin may take: with more, nothing would fit any more. */
 const MOST_MARGIN = 0.6;
 
 /** One INFER as it was planned and as it went. */
@@ -37,7 +37,7 @@ export class CompletedInfer {
   beginNs = 0;
   endNs = 0;
   predictedAnswerNs = 0;
-  /** Objective of its first request. */
+  /** SLO of its first request. */
   sloNs = 0;
 }
 
@@ -47,7 +47,7 @@ export class CompletedInfer {
  * would have been there in time. A lane that is booked less far ahead idles for the difference, though never for longer
  * than a round trip, because then the result itself tells that it is free; one that is booked further ahead is given
  * work that was chosen earlier than necessary. schedule_ahead is where the sum of both costs is least over recent
- * needs. The margin balances answers that come too late against objectives cut short. Both follow from a window of
+ * needs. The margin balances answers that come too late against SLOs cut short. Both follow from a window of
  * measurements, and stay as they are where costs are flat, so they have settled as soon as the window has.
  */
 export class SelfTuning {

@@ -7,7 +7,7 @@ import type { Waiting } from './waiting.js';
 /** How much more slack counts for each unit of spread in the models' costs, and at most. */
 const PER_SPREAD = 3;
 const MOST_SLACK_WEIGHT = 4;
-/** The same for what the objectives of others in a batch exceed that of its first by, relative to slack. */
+/** The same for what the SLOs of others in a batch exceed that of its first by, relative to slack. */
 const FOLLOWER_WEIGHT = 0.2;
 
 /**
@@ -82,7 +82,7 @@ export class Chooser {
   }
 
   /**
-   * Logarithm of what a batch is worth in which objectives differ: those that are content with more than the first one
+   * Logarithm of what a batch is worth in which SLOs differ: those that are content with more than the first one
    * count less, because they could be served later just as well, and would hold up what is urgent elsewhere.
    */
   private logWorth(queue: DeadlineQueue, from: number, count: number, perSlack: number): number {

@@ -1,5 +1,5 @@
+import { NS_PER_S } from '../../base/units.js';
 import type { Cluster } from '../../core/cluster.js';
-import { NS_PER_S } from '../../core/units.js';
 import type { DemandForecast } from './demand-forecast.js';
 import type { Durations } from './durations.js';
 import type { Waiting } from './waiting.js';
@@ -39,11 +39,11 @@ export class CopyWorth {
     const { durations, cluster } = this;
     const horizonNs = cluster.oneLane ? ONE_LANE_HORIZON_NS : HORIZON_NS;
     for (let model = 0; model < this.expected.length; model++) {
-      const ratePerS = this.demand.ratePerS(model, nowNs);
+      const rateRps = this.demand.rateRps(model, nowNs);
       const largest = durations.row[model] + durations.usable[model] - 1;
       const regular = this.demand.dueSoon(model, nowNs, REGULAR_NS);
-      this.expected[model] = Math.max((ratePerS * horizonNs) / NS_PER_S, regular);
-      this.needed[model] = (ratePerS * durations.execNs[largest]) / durations.size[largest] / NS_PER_S;
+      this.expected[model] = Math.max((rateRps * horizonNs) / NS_PER_S, regular);
+      this.needed[model] = (rateRps * durations.execNs[largest]) / durations.size[largest] / NS_PER_S;
     }
   }
 
@@ -64,7 +64,7 @@ export class CopyWorth {
     return requests === 0 ? 0 : this.share(model, this.cluster.held.count(model) - 1) * requests;
   }
 
-  /** Part of a model's requests that a copy beside `others` is there for. */
+  /** Share of a model's requests that a copy serves in addition to `others`. */
   private share(model: number, others: number): number {
     const spare = Math.max(0, others - Math.floor(this.needed[model]));
     return SPARE[Math.min(MOST_SPARE - 1, spare)] * this.factor[model];

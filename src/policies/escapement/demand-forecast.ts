@@ -1,4 +1,4 @@
-import { NS_PER_S } from '../../core/units.js';
+import { NS_PER_S } from '../../base/units.js';
 import { Periodicity } from './periodicity.js';
 
 const SLOW_NS = 20 * NS_PER_S;
@@ -27,7 +27,7 @@ export class DemandForecast {
   }
 
   /** Requests per second that are to be expected. */
-  ratePerS(model: number, nowNs: number): number {
+  rateRps(model: number, nowNs: number): number {
     if (this.slow[model] === 0) return 0;
     const passed = nowNs - this.lastNs[model];
     // What has been seen is all there was: early on, of a shorter time.

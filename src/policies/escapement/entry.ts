@@ -17,6 +17,7 @@ export const escapementEntry: PolicyEntry = {
       type: 'number',
       default: 0.55,
       min: 0,
+      max: 1,
       describe:
         'share of the overall attainment below which no model is to fall; 0: goodput alone counts, as for other policies',
     },

@@ -1,5 +1,5 @@
 /** Work as it was planned when it was decided. */
-export class Plan {
+class Plan {
   id = 0;
   durationNs = 0;
   decidedNs = 0;

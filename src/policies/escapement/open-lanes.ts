@@ -1,7 +1,8 @@
-import { BitMatrix } from '../../core/bit-matrix.js';
+import type { BitMatrix } from '../../base/bit-matrix.js';
+import { BitSet } from '../../base/bit-set.js';
+import { NS_PER_MS } from '../../base/units.js';
 import { Calendar } from '../../core/calendar.js';
 import type { Cluster } from '../../core/cluster.js';
-import { NS_PER_MS } from '../../core/units.js';
 import type { LaneForecast } from './lane-forecast.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -13,9 +14,9 @@ const REST_NS = NS_PER_MS;
  * something has changed are worth a look.
  */
 export class OpenLanes {
-  /** Row 0: GPUs. */
-  private readonly open: BitMatrix;
-  private readonly changed: BitMatrix;
+  /** GPUs. */
+  private readonly open: BitSet;
+  private readonly changed: BitSet;
   private readonly opening: Calendar;
   private turn = 0;
 
@@ -24,8 +25,8 @@ export class OpenLanes {
     private readonly forecasts: readonly LaneForecast[],
     private readonly tuned: { readonly scheduleAheadNs: number },
   ) {
-    this.open = new BitMatrix(1, cluster.gpus);
-    this.changed = new BitMatrix(1, cluster.gpus);
+    this.open = new BitSet(cluster.gpus);
+    this.changed = new BitSet(cluster.gpus);
     this.opening = new Calendar(cluster.gpus);
     this.updateAll(0);
   }
@@ -36,17 +37,17 @@ export class OpenLanes {
   }
 
   isOpen(gpu: number): boolean {
-    return this.open.has(0, gpu);
+    return this.open.has(gpu);
   }
 
   /** There may be something for the GPU. */
   look(gpu: number): void {
-    this.changed.add(0, gpu);
+    this.changed.add(gpu);
   }
 
   /** The same for the GPUs on which a model is warm. */
   lookWhere(warm: BitMatrix, model: number): void {
-    for (let word = 0; word < warm.words; word++) this.changed.include(0, word, warm.word(model, word));
+    for (let word = 0; word < warm.words; word++) this.changed.include(word, warm.word(model, word));
   }
 
   /** How many GPUs are worth a look now. */
@@ -54,23 +55,23 @@ export class OpenLanes {
     const { opening } = this;
     for (let gpu = opening.due(nowNs); gpu >= 0; gpu = opening.due(nowNs)) {
       opening.set(gpu, NEVER);
-      this.open.add(0, gpu);
-      this.changed.add(0, gpu);
+      this.open.add(gpu);
+      this.changed.add(gpu);
     }
-    return this.changed.count(0);
+    return this.changed.count;
   }
 
   /** The next GPU in turn that is worth a look; there must be one. */
   next(): number {
-    const gpu = this.changed.nextCyclic(0, this.turn);
+    const gpu = this.changed.nextCyclic(this.turn);
     this.turn = gpu + 1 === this.cluster.gpus ? 0 : gpu + 1;
-    this.changed.delete(0, gpu);
+    this.changed.delete(gpu);
     return gpu;
   }
 
   /** A GPU that refused in no time, as its clock may be ahead, would do so again: it is left alone for a moment. */
   rest(gpu: number, nowNs: number): void {
-    this.open.delete(0, gpu);
+    this.open.delete(gpu);
     this.opening.set(gpu, nowNs + REST_NS);
   }
 
@@ -83,9 +84,9 @@ export class OpenLanes {
     const atNs = isIdle ? 0 : Math.ceil(forecast.plannedFreeNs - aheadNs);
     const isOpen = !isClosed && (isIdle || (aheadNs > 0 && atNs <= nowNs));
     if (isOpen) {
-      this.open.add(0, gpu);
-      this.changed.add(0, gpu);
-    } else this.open.delete(0, gpu);
+      this.open.add(gpu);
+      this.changed.add(gpu);
+    } else this.open.delete(gpu);
     this.opening.set(gpu, isOpen || isClosed || aheadNs === 0 ? NEVER : atNs);
   }
 

@@ -1,4 +1,4 @@
-import { NS_PER_MS } from '../../core/units.js';
+import { NS_PER_MS } from '../../base/units.js';
 
 /** Requests after a pause of this length are another burst. */
 const PAUSE_NS = 100 * NS_PER_MS;

@@ -1,8 +1,9 @@
+import { BitMatrix } from '../../base/bit-matrix.js';
+import { BitSet } from '../../base/bit-set.js';
+import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
 import type { Action } from '../../core/action.js';
-import { BitMatrix } from '../../core/bit-matrix.js';
 import type { Cluster } from '../../core/cluster.js';
 import type { Dispatcher } from '../../core/policy.js';
-import { NS_PER_MS, NS_PER_S } from '../../core/units.js';
 import type { CopyWorth } from './copy-worth.js';
 import { LoadRanking } from './load-ranking.js';
 import type { Waiting } from './waiting.js';
@@ -22,20 +23,18 @@ const BUSY_NS = NS_PER_S;
 /**
  * Which models are on which GPUs. A GPU that has no LOAD under way loads the model that is worth most per time of its
  * LOAD, and only where that is clearly more than what must go for it, so that nothing is swapped to and fro. Models
- * that nobody holds and that requests wait for are looked at as soon as anything changes, all others now and then.
+ * that no GPU holds and that requests wait for are considered whenever anything changes, all others at intervals.
  */
 export class Placement {
   private nextPassNs = 0;
   private urged = true;
   private copies = 0;
-  /** INFERs under way, by GPU and model: weights that are in use stay. */
-  private readonly running: Uint16Array;
   /** Row = GPU: models that are warm there. */
   private readonly warm: BitMatrix;
-  /** Row 0: models that nobody holds and that requests may wait for. */
-  private readonly missing: BitMatrix;
-  /** Row 0: models that are to go. */
-  private readonly chosen: BitMatrix;
+  /** Models that no GPU holds and that requests may wait for. */
+  private readonly missing: BitSet;
+  /** Models that are to go. */
+  private readonly chosen: BitSet;
   private readonly victims: Int32Array;
   /** By GPU: time that its EXEC lane was busy of late, as of when. */
   private readonly busyNs: Float64Array;
@@ -55,10 +54,9 @@ export class Placement {
     private readonly onLoad: (gpu: number, model: number, actionId: number, nowNs: number) => void,
   ) {
     const { gpus, models } = cluster;
-    this.running = new Uint16Array(gpus * models.length);
     this.warm = new BitMatrix(gpus, models.length);
-    this.missing = new BitMatrix(1, models.length);
-    this.chosen = new BitMatrix(1, models.length);
+    this.missing = new BitSet(models.length);
+    this.chosen = new BitSet(models.length);
     this.victims = new Int32Array(models.length);
     this.busyNs = new Float64Array(gpus);
     this.busyAtNs = new Float64Array(gpus);
@@ -68,13 +66,11 @@ export class Placement {
     this.loadedLast = new Uint8Array(gpus);
   }
 
-  inferSent(gpu: number, model: number): void {
-    this.running[gpu * this.cluster.models.length + model]++;
+  inferSent(gpu: number): void {
     this.loadedLast[gpu] = 0;
   }
 
-  inferEnded({ gpu, model, beginNs, endNs }: Action): void {
-    this.running[gpu * this.cluster.models.length + model]--;
+  inferEnded({ gpu, beginNs, endNs }: Action): void {
     this.busyNs[gpu] = this.busyNs[gpu] * Math.exp((this.busyAtNs[gpu] - endNs) / BUSY_NS) + endNs - beginNs;
     this.busyAtNs[gpu] = endNs;
     // What it kept from being evicted may go now.
@@ -84,7 +80,7 @@ export class Placement {
   /** A request waits for the model. */
   want(model: number): void {
     if (this.cluster.held.count(model) > 0) return;
-    this.missing.add(0, model);
+    this.missing.add(model);
     this.urged = true;
   }
 
@@ -104,7 +100,7 @@ export class Placement {
   /** The model is warm on the GPU though no LOAD brought it there. */
   found(gpu: number, model: number): void {
     this.warm.add(gpu, model);
-    this.missing.delete(0, model);
+    this.missing.delete(model);
     this.copies++;
     this.urged = true;
   }
@@ -121,7 +117,7 @@ export class Placement {
   schedule(nowNs: number): void {
     const { cluster } = this;
     const isPass = nowNs >= this.nextPassNs;
-    const isUrgent = this.urged && this.missing.count(0) > 0;
+    const isUrgent = this.urged && this.missing.count > 0;
     this.urged = false;
     if (!(isPass || isUrgent) || this.copies === cluster.gpus * cluster.models.length) return;
     if (isPass) this.nextPassNs = nowNs + (this.pass(nowNs) ? PASS_NS : IDLE_PASS_NS);
@@ -138,22 +134,23 @@ export class Placement {
     for (let i = 0; i < idle; i++) {
       const gpu = this.idle[i];
       let at = 0;
-      while (at < ranking.length && cluster.held.has(ranking.at(at), gpu)) at++;
+      while (at < ranking.length && !cluster.lacks(gpu, ranking.at(at))) at++;
       if (at === ranking.length || !this.load(gpu, ranking.at(at), nowNs)) continue;
-      // Another copy would be worth less: it has its turn when all are ranked anew.
+      // Another copy would be worth less: it gets its turn in the next ranking.
       ranking.remove(at);
       sent = true;
     }
     return sent;
   }
 
-  /** Lets each GPU load what is worth most of the models that nobody holds and that requests wait for. */
+  /** Lets each GPU load what is worth most of the models that no GPU holds and that requests wait for. */
   private loadMissing(nowNs: number): void {
     const idle = this.listIdle(nowNs);
     for (let i = 0; i < idle; i++) {
-      const model = this.bestMissing(nowNs);
-      if (model < 0) return;
-      this.load(this.idle[i], model, nowNs);
+      const gpu = this.idle[i];
+      const model = this.bestMissing(gpu, nowNs);
+      if (model >= 0) this.load(gpu, model, nowNs);
+      else if (this.missing.count === 0) return;
     }
   }
 
@@ -189,7 +186,7 @@ export class Placement {
     this.loading[gpu] = 1;
     this.loadedLast[gpu] = 1;
     this.copies++;
-    this.missing.delete(0, model);
+    this.missing.delete(model);
     this.onLoad(gpu, model, id, nowNs);
     return true;
   }
@@ -202,16 +199,17 @@ export class Placement {
     if (this.waiting.queues[model].length > 0) this.want(model);
   }
 
-  /** The model worth most per time of its LOAD that nobody holds and that requests wait for; −1: there is none. */
-  private bestMissing(nowNs: number): number {
+  /** The model worth most per time of its LOAD that no GPU holds, requests wait for, and the GPU may load; −1: none. */
+  private bestMissing(gpu: number, nowNs: number): number {
     const { missing, waiting } = this;
     let best = -1;
     let most = 0;
-    for (let model = missing.next(0, 0); model >= 0; model = missing.next(0, model + 1)) {
+    for (let model = missing.next(0); model >= 0; model = missing.next(model + 1)) {
       if (waiting.queues[model].length === 0) {
-        missing.delete(0, model);
+        missing.delete(model);
         continue;
       }
+      if (this.cluster.bars.has(model, gpu)) continue;
       const perTime = this.copyWorth.toLoad(model, nowNs) / this.cluster.loadNs(model);
       if (perTime <= most) continue;
       most = perTime;
@@ -231,19 +229,19 @@ export class Placement {
       let best = -1;
       let least = Number.POSITIVE_INFINITY;
       for (let model = warm.next(gpu, 0); model >= 0; model = warm.next(gpu, model + 1)) {
-        if (chosen.has(0, model) || this.running[gpu * models.length + model] > 0) continue;
+        if (chosen.has(model) || this.cluster.isRunning(gpu, model)) continue;
         const perPage = this.copyWorth.toKeep(model) / models[model].pages;
         if (perPage >= least) continue;
         least = perPage;
         best = model;
       }
       if (best < 0) break;
-      chosen.add(0, best);
+      chosen.add(best);
       victims[found++] = best;
       free += models[best].pages;
       cost += least * models[best].pages;
     }
-    chosen.clear(0);
+    chosen.clear();
     return free < pages || cost > limit ? -1 : found;
   }
 }

@@ -1,4 +1,4 @@
-import { type Action, INFER, LOAD, STATUS_INFER_TOO_LATE, STATUS_OK } from '../../core/action.js';
+import { type Action, INFER, LOAD, STATUS_OK } from '../../core/action.js';
 import type { Cluster } from '../../core/cluster.js';
 import { type Dispatcher, type Policy, type PolicyContext, REFUSE } from '../../core/policy.js';
 import type { RequestTable } from '../../core/request.js';
@@ -13,7 +13,7 @@ import { OpenLanes } from './open-lanes.js';
 import { Placement } from './placement.js';
 import { Waiting } from './waiting.js';
 
-export interface EscapementOptions {
+interface EscapementOptions {
   /** How far into the future lanes are booked; null: tuned while running. */
   readonly scheduleAheadNs: number | null;
   readonly maxBatch: number;
@@ -45,8 +45,6 @@ export class EscapementPolicy implements Policy {
   private readonly lanes: OpenLanes;
   private readonly batch: Int32Array;
   private readonly completed = new CompletedInfer();
-  /** By GPU: what windows are longer by, because of clocks that are off. */
-  private readonly lateNs: Float64Array;
 
   constructor(context: PolicyContext, options: EscapementOptions) {
     const { cluster } = context;
@@ -70,7 +68,6 @@ export class EscapementPolicy implements Policy {
     this.forecasts = Array.from({ length: cluster.gpus }, () => new LaneForecast());
     this.lanes = new OpenLanes(cluster, this.forecasts, this.tuning.tuned);
     this.batch = new Int32Array(cluster.maxBatch);
-    this.lateNs = new Float64Array(cluster.gpus);
   }
 
   admit(slot: number, nowNs: number): number {
@@ -81,7 +78,7 @@ export class EscapementPolicy implements Policy {
     if (isNew) this.demand.arrived(model, nowNs);
     const latestNs = deadlineNs - this.durations.shortestNs(model) - this.tuning.resultNs;
     if (isNew && this.isHopeless(model, latestNs, nowNs)) {
-      // A model that can't be served within such an objective at all is no matter of fairness.
+      // A model that can't be served within such an SLO at all is no matter of fairness.
       if (requests.sloNs[slot] > this.durations.shortestNs(model)) this.gaveUp(model, nowNs);
       return REFUSE;
     }
@@ -104,13 +101,8 @@ export class EscapementPolicy implements Policy {
     if (action.kind === INFER) {
       const forecast = this.forecasts[gpu];
       const { lastEndNs } = forecast;
-      if (forecast.finish(action.id, action.endNs, this.tuning.deliveryNs)) {
-        if (ok) this.learn(action, lastEndNs, nowNs);
-        else if (action.status === STATUS_INFER_TOO_LATE && !forecast.ended.wasBusy) {
-          // The clock of an idle lane that got its INFER too late is off, or it is further away than was thought.
-          this.lateNs[gpu] += action.beginNs - action.latestNs;
-        }
-      }
+      const wasFirst = forecast.finish(action.id, action.endNs, this.tuning.deliveryNs);
+      if (wasFirst && ok) this.learn(action, lastEndNs, nowNs);
       this.placement.inferEnded(action);
       for (let i = 0; i < action.count; i++) {
         const slot = action.requests[i];
@@ -182,7 +174,6 @@ export class EscapementPolicy implements Policy {
   private gaveUp(model: number, nowNs: number): void {
     this.fairness.answered(model, false);
     if (!this.tuning.givenUp(nowNs)) return;
-    this.lateNs.fill(0);
     this.durations.forget();
     this.lanes.updateAll(nowNs);
   }
@@ -205,10 +196,19 @@ export class EscapementPolicy implements Policy {
     const durationNs = durations.on(gpu, durations.row[model] + batchIndex);
     const firstNs = this.waiting.queues[model].deadlineNsAt(chooser.from);
     this.waiting.take(model, chooser.from, count, batch);
-    const latestNs = Math.floor(Math.max(startNs, firstNs - durationNs - resultNs) + this.lateNs[gpu]);
-    const id = this.dispatch.infer(gpu, model, batchIndex, batch, count, nowNs, latestNs, nowNs);
+    const latestNs = Math.floor(Math.max(startNs, firstNs - durationNs - resultNs));
+    const id = this.dispatch.infer({
+      gpu,
+      model,
+      batchIndex,
+      slots: batch,
+      count,
+      earliestNs: nowNs,
+      latestNs,
+      nowNs,
+    });
     forecast.add(id, durationNs, nowNs, startNs, startNs + durationNs + resultNs);
-    this.placement.inferSent(gpu, model);
+    this.placement.inferSent(gpu);
     this.lanes.update(gpu, nowNs);
     return true;
   }

@@ -1,4 +1,4 @@
-import { BitMatrix } from '../../core/bit-matrix.js';
+import { BitMatrix } from '../../base/bit-matrix.js';
 import type { Cluster } from '../../core/cluster.js';
 import { DeadlineQueue } from '../common/deadline-queue.js';
 import type { Durations } from './durations.js';
@@ -10,7 +10,7 @@ export class Waiting {
   readonly byGpu: BitMatrix;
   /** Time that a single GPU needs for all that waits, in the largest batches. */
   backlogNs = 0;
-  /** By model: objective of its requests; 0 before the first, NaN where several have been seen. */
+  /** By model: SLO of its requests; 0 before the first, NaN where several have been seen. */
   readonly sloNs: Float64Array;
   private readonly shareNs: Float64Array;
   private requests = 0;

@@ -1,11 +1,11 @@
-import { NS_PER_MS } from '../../core/units.js';
+import { NS_PER_MS } from '../../base/units.js';
 import { MAX_BATCH } from '../common/options.js';
 import type { PolicyEntry } from '../entry.js';
 import { FifoPolicy } from './policy.js';
 
 export const fifoEntry: PolicyEntry = {
   kind: 'fifo',
-  summary: 'per-model queues, a batch goes when full or after a maximum delay; knows no objectives',
+  summary: 'per-model queues, a batch goes when full or after a maximum delay; knows no SLOs',
   options: {
     maxBatch: MAX_BATCH,
     maxDelay: {

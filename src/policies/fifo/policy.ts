@@ -1,14 +1,12 @@
-import { type Action, INFER, LOAD, STATUS_OK } from '../../core/action.js';
+import { BitMatrix } from '../../base/bit-matrix.js';
 import { BatchQueue } from '../../core/batch-queue.js';
-import { BitMatrix } from '../../core/bit-matrix.js';
 import { Calendar } from '../../core/calendar.js';
-import type { Cluster } from '../../core/cluster.js';
-import type { Dispatcher, Policy, PolicyContext } from '../../core/policy.js';
-import { REQUEST_QUEUED, type RequestTable } from '../../core/request.js';
-import { DemandPlacement } from '../common/demand-placement.js';
+import type { PolicyContext } from '../../core/policy.js';
+import { REQUEST_QUEUED } from '../../core/request.js';
+import { OneBatchAtATime } from '../common/one-batch-at-a-time.js';
 import { usableSizes } from '../common/usable-sizes.js';
 
-export interface FifoOptions {
+interface FifoOptions {
   readonly maxBatch: number;
   /** How long the oldest request waits for its batch to fill. */
   readonly maxDelayNs: number;
@@ -19,16 +17,12 @@ const NONE = -1;
 
 /**
  * What a common dynamic batcher does: a queue a model, a batch is due when it is full or its oldest request
- * has waited long enough, and an idle GPU runs whatever has been due for longest. It knows no objectives,
+ * has waited long enough, and an idle GPU runs whatever has been due for longest. It knows no SLOs,
  * so it refuses nothing, and nothing times out unless the controller says so.
  */
-export class FifoPolicy implements Policy {
+export class FifoPolicy extends OneBatchAtATime {
   readonly name = 'fifo';
-  private readonly cluster: Cluster;
-  private readonly requests: RequestTable;
-  private readonly dispatch: Dispatcher;
   private readonly maxDelayNs: number;
-  private readonly placement: DemandPlacement;
   private readonly queues: readonly BatchQueue[];
   /** Index of each model's largest usable batch size. */
   private readonly largest: Int32Array;
@@ -37,32 +31,16 @@ export class FifoPolicy implements Policy {
   /** Models that are due, by GPU that could run them, in the order they became so. */
   private readonly lines: readonly number[][];
   private readonly inLine: BitMatrix;
-  /** Row 0: idle GPUs that may have work. */
-  private readonly idle: BitMatrix;
-  private readonly batch: Int32Array;
-  /** Model that each GPU runs, −1 if none. */
-  private readonly running: Int32Array;
 
   constructor(context: PolicyContext, options: FifoOptions) {
-    const { cluster } = context;
-    this.cluster = cluster;
-    this.requests = context.requests;
-    this.dispatch = context.dispatch;
+    super(context);
+    const { models, gpus } = context.cluster;
     this.maxDelayNs = options.maxDelayNs;
-    this.running = new Int32Array(cluster.gpus).fill(-1);
-    this.placement = new DemandPlacement(
-      cluster,
-      context.dispatch,
-      (model) => this.queued(model),
-      this.running,
-    );
-    this.queues = cluster.models.map(() => new BatchQueue(1));
-    this.largest = usableSizes(cluster.models, options.maxBatch).map((sizes) => sizes - 1);
-    this.due = new Calendar(cluster.models.length);
-    this.lines = Array.from({ length: cluster.gpus }, () => []);
-    this.inLine = new BitMatrix(cluster.models.length, cluster.gpus);
-    this.idle = new BitMatrix(1, cluster.gpus);
-    this.batch = new Int32Array(cluster.maxBatch);
+    this.queues = models.map(() => new BatchQueue(1));
+    this.largest = usableSizes(models, options.maxBatch).map((sizes) => sizes - 1);
+    this.due = new Calendar(models.length);
+    this.lines = Array.from({ length: gpus }, () => []);
+    this.inLine = new BitMatrix(models.length, gpus);
   }
 
   admit(slot: number, nowNs: number): number {
@@ -79,46 +57,20 @@ export class FifoPolicy implements Policy {
     this.dropGone(this.requests.model[slot], slot);
   }
 
-  finished(action: Action, nowNs: number): void {
-    const { gpu, model } = action;
-    if (action.kind === INFER) {
-      this.running[gpu] = -1;
-      this.idle.add(0, gpu);
-    } else if (action.kind === LOAD) {
-      if (action.status === STATUS_OK) this.weightsFound(gpu, model, nowNs);
-      else if (this.queued(model) > 0) this.placement.want(model);
-      // On one lane, INFERs had to wait for it.
-      this.idle.add(0, gpu);
-    }
-  }
-
-  weightsLost(gpu: number, model: number): void {
-    this.cluster.recency.remove(gpu, model);
-    if (this.queued(model) > 0) this.placement.want(model);
-  }
-
-  weightsFound(gpu: number, model: number, nowNs: number): void {
-    this.placement.loaded(gpu, model);
+  override weightsFound(gpu: number, model: number, nowNs: number): void {
+    super.weightsFound(gpu, model, nowNs);
     if (this.isDue(model, nowNs)) this.becameDue(model);
   }
 
-  lanesChanged(gpu: number): void {
-    this.idle.add(0, gpu);
-  }
-
-  schedule(nowNs: number): void {
+  override schedule(nowNs: number): void {
     for (let model = this.due.due(nowNs); model >= 0; model = this.due.due(nowNs)) {
       this.due.set(model, NEVER);
       this.becameDue(model);
     }
-    this.placement.schedule(nowNs);
-    for (let gpu = this.idle.next(0, 0); gpu >= 0; gpu = this.idle.next(0, gpu + 1)) {
-      this.serve(gpu, nowNs);
-      this.idle.delete(0, gpu);
-    }
+    super.schedule(nowNs);
   }
 
-  nextWakeNs(): number {
+  override nextWakeNs(): number {
     return this.due.nextNs;
   }
 
@@ -152,35 +104,30 @@ export class FifoPolicy implements Policy {
     for (let gpu = warm.next(model, 0); gpu >= 0; gpu = warm.next(model, gpu + 1)) {
       if (!this.inLine.add(model, gpu)) continue;
       this.lines[gpu].push(model);
-      this.idle.add(0, gpu);
+      this.idle.add(gpu);
     }
     if (warm.count(model) > 0) this.placement.crowded(model);
   }
 
-  /** Runs what has been due for longest, if the GPU is free; true if it sent something. */
-  private serve(gpu: number, nowNs: number): boolean {
+  /** Runs what has been due for longest, if the GPU is free. */
+  protected override serve(gpu: number, nowNs: number): void {
     const line = this.lines[gpu];
     while (line.length > 0 && this.cluster.exec[gpu].outstanding === 0) {
       const model = line.shift() as number;
       this.inLine.delete(model, gpu);
-      if (!this.cluster.warm.has(model, gpu) || !this.isDue(model, nowNs)) continue;
-      this.run(gpu, model, nowNs);
-      return true;
+      if (this.cluster.warm.has(model, gpu) && this.isDue(model, nowNs)) this.runDue(gpu, model, nowNs);
     }
-    return false;
   }
 
-  private run(gpu: number, model: number, nowNs: number): void {
+  private runDue(gpu: number, model: number, nowNs: number): void {
     const { batchSizes } = this.cluster.models[model];
     const { requests, batch } = this;
     const queue = this.queues[model];
     const count = queue.take(0, this.fullBatch(model), batch, requests.id, requests.state, REQUEST_QUEUED);
     let batchIndex = 0;
     while (batchSizes[batchIndex] < count) batchIndex++;
-    this.dispatch.infer(gpu, model, batchIndex, batch, count, nowNs, NEVER, nowNs);
+    this.run(gpu, model, batchIndex, count, nowNs);
     this.dropGone(model, NONE);
-    this.running[gpu] = model;
-    this.cluster.recency.touch(gpu, model);
     const due = this.isDue(model, nowNs);
     // What is due already waits in line, not for a time.
     this.due.set(model, due || queue.length(0) === 0 ? NEVER : this.oldestNs(model) + this.maxDelayNs);

@@ -1,7 +1,7 @@
 import type { Session } from './sessions.js';
 
 /** A session's turn: at most `batch` requests of it. */
-export interface Turn {
+interface Turn {
   readonly session: Session;
   readonly batch: number;
 }

@@ -1,11 +1,11 @@
-import { NS_PER_MS, NS_PER_S } from '../../core/units.js';
+import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
 import { MAX_BATCH } from '../common/options.js';
 import type { PolicyEntry } from '../entry.js';
 import { NexusPolicy } from './policy.js';
 
 export const nexusEntry: PolicyEntry = {
   kind: 'nexus',
-  summary: 'packs sessions onto GPUs in duty cycles, anew every epoch; drops early (SOSP 2019)',
+  summary: 'packs sessions onto GPUs in duty cycles, again every epoch; drops early (SOSP 2019)',
   options: {
     maxBatch: MAX_BATCH,
     epoch: {

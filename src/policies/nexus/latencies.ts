@@ -35,7 +35,7 @@ export class Latencies {
     return this.models[model].execNs[this.sizeIndex(model, count)];
   }
 
-  /** The largest size two batches of which fit the objective: a request just misses one and is in the next. At least 1. */
+  /** The largest size two batches of which fit the SLO: a request just misses one and is in the next. At least 1. */
   saturating(model: number, sloNs: number): number {
     const { batchSizes, execNs } = this.models[model];
     let best = 1;
@@ -45,7 +45,7 @@ export class Latencies {
     return best;
   }
 
-  /** The most requests of a session at `ratePerNs` that can be gathered and then run within the objective. At least 1. */
+  /** The most requests of a session at `ratePerNs` that can be gathered and then run within the SLO. At least 1. */
   gathering(model: number, sloNs: number, ratePerNs: number): number {
     const { batchSizes, execNs } = this.models[model];
     let best = 1;

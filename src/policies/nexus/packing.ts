@@ -1,6 +1,6 @@
 import type { Latencies } from './latencies.js';
 
-/** A stream of requests for one model with one objective. */
+/** A stream of requests for one model with one SLO. */
 export interface SessionLoad {
   readonly session: number;
   readonly model: number;
@@ -13,7 +13,7 @@ export interface PackedGpu {
   readonly turns: readonly { readonly load: SessionLoad; readonly batch: number }[];
 }
 
-export interface PackingRoom {
+interface PackingRoom {
   readonly latencies: Latencies;
   readonly gpus: number;
   /** Of each GPU, and of each model. */

@@ -1,9 +1,8 @@
-import { BitMatrix } from '../../core/bit-matrix.js';
+import { BitMatrix } from '../../base/bit-matrix.js';
+import { BitSet } from '../../base/bit-set.js';
 import type { Cluster } from '../../core/cluster.js';
 import type { Dispatcher } from '../../core/policy.js';
 import type { PackedGpu } from './packing.js';
-
-const NONE = -1;
 
 /**
  * Brings the models of a plan onto the GPUs: each part of the plan goes to the GPU that holds most of it already,
@@ -13,20 +12,18 @@ const NONE = -1;
 export class PlanLoader {
   /** Row = GPU: models that are to be there. */
   private readonly planned: BitMatrix;
-  /** Those still to be loaded, by GPU. Row 0 of `behind`: GPUs that have such models. */
+  /** Those still to be loaded, by GPU. `behind`: GPUs that have such models. */
   private readonly missing: readonly number[][];
-  private readonly behind: BitMatrix;
+  private readonly behind: BitSet;
 
   constructor(
     private readonly cluster: Cluster,
     private readonly dispatch: Dispatcher,
-    /** Model that each GPU runs, −1 if none. */
-    private readonly running: Int32Array,
     private readonly onUnload: (model: number) => void,
   ) {
     this.planned = new BitMatrix(cluster.gpus, cluster.models.length);
     this.missing = Array.from({ length: cluster.gpus }, () => []);
-    this.behind = new BitMatrix(1, cluster.gpus);
+    this.behind = new BitSet(cluster.gpus);
   }
 
   /** Takes over a plan; returns the GPU of each of its parts, of which there are no more than `gpus`. */
@@ -35,30 +32,30 @@ export class PlanLoader {
       this.planned.clear(gpu);
       this.missing[gpu].length = 0;
     }
-    this.behind.clear(0);
+    this.behind.clear();
     const free = [...gpus];
     return plan.map((part) => {
       const [gpu] = free.splice(this.fittest(part, free), 1);
       for (const { load } of part.turns) {
         if (!this.planned.add(gpu, load.model) || this.cluster.held.has(load.model, gpu)) continue;
         this.missing[gpu].push(load.model);
-        this.behind.add(0, gpu);
+        this.behind.add(gpu);
       }
       return gpu;
     });
   }
 
   schedule(nowNs: number): void {
-    for (let gpu = this.behind.next(0, 0); gpu >= 0; gpu = this.behind.next(0, gpu + 1)) {
+    for (let gpu = this.behind.next(0); gpu >= 0; gpu = this.behind.next(gpu + 1)) {
       this.loadNext(gpu, nowNs);
-      if (this.missing[gpu].length === 0) this.behind.delete(0, gpu);
+      if (this.missing[gpu].length === 0) this.behind.delete(gpu);
     }
   }
 
   /** Index of the GPU that holds most pages of what the part needs, the first of several. */
   private fittest(part: PackedGpu, gpus: readonly number[]): number {
     let best = 0;
-    let bestPages = NONE;
+    let bestPages = -1;
     for (let i = 0; i < gpus.length; i++) {
       let pages = 0;
       for (const { load } of part.turns) {
@@ -75,7 +72,7 @@ export class PlanLoader {
     const missing = this.missing[gpu];
     while (missing.length > 0 && this.cluster.weights[gpu].outstanding === 0) {
       const model = missing[0];
-      if (!this.cluster.held.has(model, gpu)) {
+      if (this.cluster.lacks(gpu, model)) {
         if (!this.makeRoom(gpu, this.cluster.models[model].pages, nowNs)) return;
         this.dispatch.load(gpu, model, nowNs, Number.POSITIVE_INFINITY, nowNs);
       }
@@ -89,7 +86,7 @@ export class PlanLoader {
     for (let slot = list.oldest; slot >= 0 && caches[gpu].free < pages; ) {
       const model = list.model(slot);
       slot = list.newer(slot);
-      if (this.planned.has(gpu, model) || this.running[gpu] === model) continue;
+      if (this.planned.has(gpu, model) || this.cluster.isRunning(gpu, model)) continue;
       this.dispatch.unload(gpu, model, nowNs);
       recency.remove(gpu, model);
       this.onUnload(model);

@@ -3,10 +3,10 @@ import type { SessionLoad } from './packing.js';
 
 /** Weight of an epoch's rate in the average over epochs. */
 const RATE_GAIN = 0.5;
-/** Objectives within 2^(1/4), a fifth, of each other share a session. */
+/** SLOs within 2^(1/4), a fifth, of each other share a session. */
 const CLASSES_PER_OCTAVE = 4;
 
-/** A model with an objective: the requests that wait, and how many come. */
+/** A model with an SLO: the requests that wait, and how many come. */
 export class Session {
   readonly queue = new DeadlineQueue();
   /** GPUs in whose cycles it has a turn. */
@@ -19,7 +19,7 @@ export class Session {
     readonly index: number,
     readonly model: number,
     readonly sloClass: number,
-    /** The tightest objective so far. */
+    /** The tightest SLO so far. */
     public sloNs: number,
   ) {}
 

@@ -1,4 +1,4 @@
-import { NS_PER_S } from '../../core/units.js';
+import { NS_PER_S } from '../../base/units.js';
 import { MARGIN, MAX_BATCH } from '../common/options.js';
 import type { PolicyEntry } from '../entry.js';
 import { ShepherdPolicy } from './policy.js';

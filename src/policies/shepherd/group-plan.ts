@@ -9,7 +9,7 @@ const EVEN_ENOUGH = 1.1;
 /**
  * Which GPUs serve which models: GPUs form groups of equal size in order of their numbers, as few as keep the
  * weights of a group's models within the memory of each of its GPUs. Every period the models are dealt out
- * anew, by descending load, each to the group with the least load per GPU that has room for its weights. The plan
+ * again, by descending load, each to the group with the least load per GPU that has room for its weights. The plan
  * is renewed when something happens after a period is over, so an idle cluster plans nothing.
  */
 export class GroupPlan implements GpuRanges {

@@ -1,17 +1,15 @@
-import { type Action, INFER, LOAD, STATUS_OK, STATUS_WORKER_LOST } from '../../core/action.js';
-import { BitMatrix } from '../../core/bit-matrix.js';
-import type { Cluster } from '../../core/cluster.js';
+import { BitSet } from '../../base/bit-set.js';
+import { type Action, STATUS_WORKER_LOST, UNLOAD } from '../../core/action.js';
 import { StaleList } from '../../core/demand.js';
-import { type Dispatcher, type Policy, type PolicyContext, REFUSE } from '../../core/policy.js';
-import type { RequestTable } from '../../core/request.js';
+import { type PolicyContext, REFUSE } from '../../core/policy.js';
 import { DeadlineQueue } from '../common/deadline-queue.js';
-import { DemandPlacement } from '../common/demand-placement.js';
+import { OneBatchAtATime } from '../common/one-batch-at-a-time.js';
 import { usableSizes } from '../common/usable-sizes.js';
 import { GroupPlan } from './group-plan.js';
 import { LargestBatch } from './largest-batch.js';
 import { RunningBatches } from './running-batches.js';
 
-export interface ShepherdOptions {
+interface ShepherdOptions {
   readonly maxBatch: number;
   /** How long before its deadline a request shall be served. */
   readonly marginNs: number;
@@ -34,49 +32,36 @@ const NEVER = Number.POSITIVE_INFINITY;
  * loaded on demand within the group, and a copy elsewhere serves until there is one. A preemption counts with the
  * time that the last one took, network included, and is left where the batch would have ended by then.
  */
-export class ShepherdPolicy implements Policy {
+export class ShepherdPolicy extends OneBatchAtATime {
   readonly name = 'shepherd';
-  private readonly cluster: Cluster;
-  private readonly requests: RequestTable;
-  private readonly dispatch: Dispatcher;
   private readonly marginNs: number;
   private readonly preemption: number;
   private readonly plan: GroupPlan;
-  private readonly placement: DemandPlacement;
   /** By deadline less margin. */
   private readonly queues: readonly DeadlineQueue[];
   private readonly sizes: Int32Array;
   private readonly candidate: LargestBatch;
   private readonly running: RunningBatches;
-  /** Row 0: models that requests wait for; GPUs that run nothing, and those of them that may have work. */
-  private readonly waiting: BitMatrix;
-  private readonly free: BitMatrix;
-  private readonly hopeful: BitMatrix;
+  /** Models that requests wait for. */
+  private readonly waiting: BitSet;
   /** Models that requests came for. */
   private readonly grown: StaleList;
-  private readonly batch: Int32Array;
 
   constructor(context: PolicyContext, options: ShepherdOptions) {
     const { cluster } = context;
-    const { models, gpus } = cluster;
-    this.cluster = cluster;
-    this.requests = context.requests;
-    this.dispatch = context.dispatch;
+    const { models } = cluster;
+    const sizes = usableSizes(models, options.maxBatch);
+    const plan = new GroupPlan(cluster, sizes, options.periodNs);
+    super(context, plan);
     this.marginNs = options.marginNs;
     this.preemption = options.preemption;
-    this.sizes = usableSizes(models, options.maxBatch);
-    this.plan = new GroupPlan(cluster, this.sizes, options.periodNs);
-    this.running = new RunningBatches(gpus);
-    const queued = (model: number) => this.queued(model);
-    this.placement = new DemandPlacement(cluster, context.dispatch, queued, this.running.model, this.plan);
+    this.sizes = sizes;
+    this.plan = plan;
+    this.running = new RunningBatches(cluster.gpus);
     this.queues = models.map(() => new DeadlineQueue());
     this.candidate = new LargestBatch(cluster);
-    this.waiting = new BitMatrix(1, models.length);
-    this.free = new BitMatrix(1, gpus);
-    for (let gpu = 0; gpu < gpus; gpu++) this.free.add(0, gpu);
-    this.hopeful = new BitMatrix(1, gpus);
+    this.waiting = new BitSet(models.length);
     this.grown = new StaleList(models.length);
-    this.batch = new Int32Array(cluster.maxBatch);
   }
 
   admit(slot: number, nowNs: number): number {
@@ -89,7 +74,7 @@ export class ShepherdPolicy implements Policy {
     // One that was accepted before times out.
     if (lastStartNs < nowNs && isNew) return REFUSE;
     this.queues[model].push(slot, deadlineNs);
-    this.waiting.add(0, model);
+    this.waiting.add(model);
     this.grown.add(model);
     this.placement.want(model);
     return lastStartNs + 1;
@@ -101,49 +86,29 @@ export class ShepherdPolicy implements Policy {
     this.noteTaken(model);
   }
 
-  finished(action: Action, nowNs: number): void {
-    const { gpu, model, status } = action;
-    if (action.kind === INFER) this.running.ended(gpu, nowNs, status !== STATUS_WORKER_LOST);
-    else if (action.kind === LOAD) {
-      if (status === STATUS_OK) this.weightsFound(gpu, model);
-      else if (this.queued(model) > 0) this.placement.want(model);
-    }
-    this.lanesChanged(gpu);
+  override finished(action: Action, nowNs: number): void {
+    super.finished(action, nowNs);
+    // Any answer is an occasion to look again: expected times may have changed since the last.
+    if (action.kind === UNLOAD) this.lanesChanged(action.gpu, nowNs);
   }
 
-  weightsLost(gpu: number, model: number): void {
-    this.cluster.recency.remove(gpu, model);
-    if (this.queued(model) > 0) this.placement.want(model);
+  protected override inferEnded({ gpu, status }: Action, nowNs: number): void {
+    this.running.ended(gpu, nowNs, status !== STATUS_WORKER_LOST);
   }
 
-  weightsFound(gpu: number, model: number): void {
-    this.placement.loaded(gpu, model);
+  override weightsFound(gpu: number, model: number, nowNs: number): void {
+    super.weightsFound(gpu, model, nowNs);
     if (this.queued(model) > 0) this.grown.add(model);
   }
 
-  lanesChanged(gpu: number): void {
-    if (this.cluster.exec[gpu].outstanding > 0) this.free.delete(0, gpu);
-    else {
-      this.free.add(0, gpu);
-      this.hopeful.add(0, gpu);
-    }
-  }
-
-  schedule(nowNs: number): void {
-    const { grown, hopeful } = this;
+  override schedule(nowNs: number): void {
+    const { grown } = this;
     if (this.plan.isDue(nowNs)) this.replan(nowNs);
     this.placement.schedule(nowNs);
-    for (let i = 0; i < grown.length; i++) this.raiseHopes(grown.at(i));
-    for (let gpu = hopeful.next(0, 0); gpu >= 0; gpu = hopeful.next(0, gpu + 1)) {
-      hopeful.delete(0, gpu);
-      this.serve(gpu, nowNs);
-    }
+    for (let i = 0; i < grown.length; i++) this.askFreeGpusWith(grown.at(i));
+    this.serveIdle(nowNs);
     for (let i = 0; i < grown.length; i++) this.contend(grown.at(i), nowNs);
     grown.clear();
-  }
-
-  nextWakeNs(): number {
-    return NEVER;
   }
 
   queued(model: number): number {
@@ -153,17 +118,10 @@ export class ShepherdPolicy implements Policy {
   private replan(nowNs: number): void {
     const { waiting } = this;
     this.plan.renew(nowNs);
-    for (let model = waiting.next(0, 0); model >= 0; model = waiting.next(0, model + 1)) {
+    for (let model = waiting.next(0); model >= 0; model = waiting.next(model + 1)) {
       this.placement.want(model);
       this.grown.add(model);
     }
-  }
-
-  /** The free GPUs that have the model look for work. */
-  private raiseHopes(model: number): void {
-    const { warm } = this.cluster;
-    for (let w = 0; w < warm.words; w++)
-      this.hopeful.include(0, w, warm.word(model, w) & this.free.word(0, w));
   }
 
   /** Whether the GPU runs the model's batches: it has the model, and is of its group, or none of its group has it. */
@@ -178,13 +136,13 @@ export class ShepherdPolicy implements Policy {
   }
 
   /** Runs the batch that meets the most deadlines; of equals, that with the earliest. */
-  private serve(gpu: number, nowNs: number): void {
+  protected override serve(gpu: number, nowNs: number): void {
     if (this.cluster.exec[gpu].outstanding > 0) return;
     const { waiting, candidate, queues, sizes } = this;
     let best = -1;
     let bestCount = 0;
     let bestNs = NEVER;
-    for (let model = waiting.next(0, 0); model >= 0; model = waiting.next(0, model + 1)) {
+    for (let model = waiting.next(0); model >= 0; model = waiting.next(model + 1)) {
       if (!this.serves(gpu, model)) continue;
       const count = candidate.form(gpu, model, queues[model], sizes[model], nowNs);
       if (count < bestCount || count === 0) continue;
@@ -193,19 +151,17 @@ export class ShepherdPolicy implements Policy {
       bestCount = count;
       bestNs = candidate.deadlineNs;
     }
-    if (best >= 0) this.run(gpu, best, nowNs);
+    if (best >= 0) this.runLargest(gpu, best, nowNs);
   }
 
-  private run(gpu: number, model: number, nowNs: number): void {
-    const { candidate, batch, cluster } = this;
+  private runLargest(gpu: number, model: number, nowNs: number): void {
+    const { candidate } = this;
     const queue = this.queues[model];
     candidate.form(gpu, model, queue, this.sizes[model], nowNs);
     const { first, count, batchIndex } = candidate;
-    queue.take(first, count, batch);
-    this.dispatch.infer(gpu, model, batchIndex, batch, count, nowNs, NEVER, nowNs);
-    this.running.started(gpu, model, count, nowNs + cluster.execNs(gpu, model, batchIndex));
-    this.free.delete(0, gpu);
-    cluster.recency.touch(gpu, model);
+    queue.take(first, count, this.batch);
+    this.run(gpu, model, batchIndex, count, nowNs);
+    this.running.started(gpu, count, nowNs + this.cluster.execNs(gpu, model, batchIndex));
     this.noteTaken(model);
   }
 
@@ -231,6 +187,6 @@ export class ShepherdPolicy implements Policy {
   }
 
   private noteTaken(model: number): void {
-    if (this.queues[model].length === 0) this.waiting.delete(0, model);
+    if (this.queues[model].length === 0) this.waiting.delete(model);
   }
 }

@@ -1,10 +1,8 @@
 const NOT_STOPPED = -1;
-const NO_MODEL = -1;
 
 /** What each GPU runs, and what stopping it takes. */
 export class RunningBatches {
-  /** By GPU: the model, −1 if none; how many deadlines its batch should meet. */
-  readonly model: Int32Array;
+  /** By GPU: how many deadlines its batch should meet, 0 if it runs none. */
   readonly count: Int32Array;
   /** How long the last preemption took until the GPU was free: 0 before the first, so that it is tried. */
   stopNs = 0;
@@ -12,14 +10,12 @@ export class RunningBatches {
   private readonly stoppedNs: Float64Array;
 
   constructor(gpus: number) {
-    this.model = new Int32Array(gpus).fill(NO_MODEL);
     this.count = new Int32Array(gpus);
     this.endNs = new Float64Array(gpus);
     this.stoppedNs = new Float64Array(gpus).fill(NOT_STOPPED);
   }
 
-  started(gpu: number, model: number, count: number, endNs: number): void {
-    this.model[gpu] = model;
+  started(gpu: number, count: number, endNs: number): void {
     this.count[gpu] = count;
     this.endNs[gpu] = endNs;
     this.stoppedNs[gpu] = NOT_STOPPED;
@@ -27,7 +23,7 @@ export class RunningBatches {
 
   /** Whether stopping what the GPU runs would free it earlier, as far as is known; false if that was done already. */
   canStop(gpu: number, nowNs: number): boolean {
-    if (this.model[gpu] === NO_MODEL || this.stoppedNs[gpu] !== NOT_STOPPED) return false;
+    if (this.count[gpu] === 0 || this.stoppedNs[gpu] !== NOT_STOPPED) return false;
     return nowNs + this.stopNs < this.endNs[gpu];
   }
 
@@ -38,6 +34,6 @@ export class RunningBatches {
   /** `tells`: the end was that of the batch, not of its worker. */
   ended(gpu: number, nowNs: number, tells: boolean): void {
     if (tells && this.stoppedNs[gpu] !== NOT_STOPPED) this.stopNs = nowNs - this.stoppedNs[gpu];
-    this.model[gpu] = NO_MODEL;
+    this.count[gpu] = 0;
   }
 }

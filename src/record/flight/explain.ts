@@ -1,4 +1,5 @@
-import { NS_PER_MS, NS_PER_US } from '../../core/units.js';
+import { NS_PER_US } from '../../base/units.js';
+import { toMs } from '../../text/numbers.js';
 import type { Flight, FlightAction, FlightResult, Knowledge, KnownGpu } from './flight.js';
 
 /** What is shorter is not worth a line. */
@@ -8,14 +9,17 @@ const TINY_NS = 50 * NS_PER_US;
 export function explain(flight: Flight): string[] {
   const { answer, deadlineNs } = flight;
   const known = flight.known[0];
-  if (answer === null) return ['the journal ends before its answer'];
+  if (answer === null) return ['the journal ends before it was answered'];
   switch (answer.outcome) {
     case 'ok':
       return [`answered ${ms(deadlineNs - answer.atNs)} before its deadline`];
     case 'late':
       return [`answered ${ms(answer.atNs - deadlineNs)} after its deadline`, ...courseOf(flight)];
     case 'timeout':
-      return [`in no action by ${at(flight, answer.atNs)}, so given up`, ...waitOf(flight, answer.atNs)];
+      return [
+        `given up at ${at(flight, answer.atNs)}, because no action had taken it`,
+        ...waitOf(flight, answer.atNs),
+      ];
     case 'rejected':
       return [refusal(flight, known), ...waitOf(flight, answer.atNs)];
     default:
@@ -24,7 +28,7 @@ export function explain(flight: Flight): string[] {
 }
 
 export function ms(ns: number): string {
-  return `${Number((ns / NS_PER_MS).toFixed(3))} ms`;
+  return `${toMs(ns)} ms`;
 }
 
 /** A time as a distance from the request's arrival. */
@@ -45,7 +49,7 @@ function courseOf(flight: Flight): string[] {
     if (ns > TINY_NS) lines.push(text);
   };
   const overNs = plannedEndNs - flight.deadlineNs;
-  add(overNs, `its INFER was planned to end ${ms(overNs)} after the deadline when it was sent`);
+  add(overNs, `when it was sent, its INFER was already planned to end ${ms(overNs)} after the deadline`);
   const behindNs = beginNs - infer.expectedStartNs;
   add(behindNs, `INFER began ${ms(behindNs)} later than expected`);
   const longerNs = tookNs - infer.expectedDurationNs;
@@ -60,9 +64,9 @@ function waitOf(flight: Flight, untilNs: number): string[] {
   const known = flight.known[0];
   const lines: string[] = [];
   const takenNs = known.atNs - flight.arrivalNs;
-  if (takenNs > TINY_NS) lines.push(`the controller took it in ${ms(takenNs)} after it came`);
+  if (takenNs > TINY_NS) lines.push(`the controller handled it ${ms(takenNs)} after it arrived`);
   const lost = flight.actions.filter((action) => action.result?.status === 'worker_lost');
-  for (const { kind, id, gpu } of lost) lines.push(`${kind} ${id} was lost with the worker of gpu ${gpu}`);
+  for (const { kind, id, gpu } of lost) lines.push(`${kind} ${id} was lost with the worker of GPU ${gpu}`);
   const waitedNs = untilNs - known.atNs;
   const reasons = reasonsToWait(flight, known, untilNs);
   if (waitedNs > TINY_NS) lines.push([`waited ${ms(waitedNs)} in the queue`, ...reasons].join('; '));
@@ -82,12 +86,12 @@ function reasonsToWait(flight: Flight, known: Knowledge, untilNs: number): strin
 function bookedUntil(flight: Flight, warm: readonly KnownGpu[]): string {
   const freeNs = ({ execFreeNs }: KnownGpu) => execFreeNs ?? Number.POSITIVE_INFINITY;
   const first = warm.reduce((best, gpu) => (freeNs(gpu) < freeNs(best) ? gpu : best));
-  const until = `EXEC of gpu ${first.gpu} was booked until ${at(flight, freeNs(first))}`;
+  const until = `EXEC of GPU ${first.gpu} was booked until ${at(flight, freeNs(first))}`;
   return warm.length === 1 ? until : `${until}, of the other ${warm.length - 1} for longer`;
 }
 
 function coldReasons(flight: Flight, known: Knowledge, untilNs: number): string[] {
-  if (known.weightsFreeNs === null) return ['no GPU was there'];
+  if (known.weightsFreeNs === null) return ['no GPU was connected'];
   const cold = known.gpus.length > 0 ? 'its model was still being loaded' : 'no GPU held its model';
   const loads = flight.actions.filter(({ kind }) => kind === 'LOAD');
   if (loads.length === 0) {
@@ -97,7 +101,7 @@ function coldReasons(flight: Flight, known: Knowledge, untilNs: number): string[
 }
 
 function loadFate(flight: Flight, load: FlightAction, untilNs: number): string {
-  const what = `LOAD ${load.id} on gpu ${load.gpu}`;
+  const what = `LOAD ${load.id} on GPU ${load.gpu}`;
   const { result } = load;
   if (result === null || result.handledNs > untilNs) {
     return `${what}, sent at ${at(flight, load.sentNs)}, had not ended`;
@@ -107,19 +111,20 @@ function loadFate(flight: Flight, load: FlightAction, untilNs: number): string {
 }
 
 function refusal({ sloNs }: Flight, { predictedNs, weightsFreeNs }: Knowledge): string {
+  if (predictedNs === undefined) return 'refused on arrival: an answer in time was not expected';
   if (predictedNs !== null) {
-    return `refused: an answer could be expected after ${ms(predictedNs)}, and the objective is ${ms(sloNs)}`;
+    return `refused: an answer was expected after ${ms(predictedNs)}, but the SLO is ${ms(sloNs)}`;
   }
-  return weightsFreeNs === null ? 'refused: no GPU was there' : 'refused by the policy';
+  return weightsFreeNs === null ? 'refused: no GPU was connected' : 'refused by the policy';
 }
 
 function failure(flight: Flight): string {
   const infer = lastInfer(flight);
-  if (infer === undefined || infer.result === null) return 'failed before it was in an action';
-  const what = `INFER ${infer.id} on gpu ${infer.gpu} failed: ${words(infer.result)}`;
+  if (infer === undefined || infer.result === null) return 'failed before an action took it';
+  const what = `INFER ${infer.id} on GPU ${infer.gpu} failed: ${words(infer.result)}`;
   const { latestNs, result } = infer;
   if (result.status !== 'too_late' || latestNs === null) return what;
-  return `${what}; it had to begin by ${at(flight, latestNs)}, and its turn came at ${at(flight, result.beginNs)}`;
+  return `${what}; it had to start by ${at(flight, latestNs)}, but its turn came at ${at(flight, result.beginNs)}`;
 }
 
 function lastInfer(flight: Flight): FlightAction | undefined {

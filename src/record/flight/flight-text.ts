@@ -1,4 +1,5 @@
-import { NS_PER_S } from '../../core/units.js';
+import { toSeconds } from '../../text/numbers.js';
+import { plural } from '../../text/words.js';
 import { at, explain, ms } from './explain.js';
 import type { Flight, FlightAction, Knowledge } from './flight.js';
 
@@ -9,7 +10,7 @@ const MOST_GPUS = 8;
 export function flightText(flight: Flight): string {
   const { request, model, user, arrivalNs, sloNs, answer } = flight;
   const events: (readonly [number, string])[] = [
-    [arrivalNs, `came, ${Number((arrivalNs / NS_PER_S).toFixed(6))} s into the run, objective ${ms(sloNs)}`],
+    [arrivalNs, `arrived ${toSeconds(arrivalNs)} s into the run, SLO ${ms(sloNs)}`],
     ...flight.known.map((known, again) => [known.atNs, takenIn(flight, known, again > 0)] as const),
     ...flight.actions.flatMap((action) => actionEvents(flight, action)),
   ];
@@ -22,35 +23,32 @@ export function flightText(flight: Flight): string {
 }
 
 function takenIn(flight: Flight, known: Knowledge, again: boolean): string {
-  const parts = [`${again ? 'queued again' : 'taken in'}, ${known.queued} waiting before it`];
-  if (known.predictedNs !== null) parts.push(`an answer expected after ${ms(known.predictedNs)}`);
+  const parts = [`${again ? 'queued again' : 'queued'} behind ${known.queued}`];
+  if (known.predictedNs != null) parts.push(`an answer expected after ${ms(known.predictedNs)}`);
   if (known.gpus.length === 0) parts.push(noGpu(flight, known));
   for (const { gpu, warm, execFreeNs, weightsFreeNs } of known.gpus.slice(0, MOST_GPUS)) {
     const freeNs = warm ? execFreeNs : weightsFreeNs;
     const lane = warm ? 'warm, EXEC' : 'loading, WEIGHTS';
-    parts.push(`gpu ${gpu} ${lane} ${freeNs === null ? 'gone' : `booked until ${at(flight, freeNs)}`}`);
+    parts.push(`GPU ${gpu} ${lane} ${freeNs === null ? 'lost' : `booked until ${at(flight, freeNs)}`}`);
   }
   if (known.gpus.length > MOST_GPUS) parts.push(`${known.gpus.length - MOST_GPUS} more GPUs hold the model`);
   return parts.join('; ');
 }
 
 function noGpu(flight: Flight, { weightsFreeNs }: Knowledge): string {
-  if (weightsFreeNs === null) return 'no GPU was there';
+  if (weightsFreeNs === null) return 'no GPU was connected';
   return `no GPU held the model, WEIGHTS booked until ${at(flight, weightsFreeNs)}`;
 }
 
 function actionEvents(flight: Flight, action: FlightAction): (readonly [number, string])[] {
   const { kind, id, gpu, sentNs, latestNs, result } = action;
   const name = `${kind} ${id}`;
-  const batch =
-    kind === 'LOAD'
-      ? ''
-      : `, batch ${action.batchSize} with ${action.count} request${action.count === 1 ? '' : 's'}`;
+  const batch = kind === 'LOAD' ? '' : `, batch ${action.batchSize} with ${plural(action.count, 'request')}`;
   const latest = latestNs === null ? 'any time' : at(flight, latestNs);
   const plan =
-    `may begin from ${at(flight, action.earliestNs)} to ${latest}, ` +
+    `may start from ${at(flight, action.earliestNs)} to ${latest}, ` +
     `expected at ${at(flight, action.expectedStartNs)} for ${ms(action.expectedDurationNs)}`;
-  const sent = [sentNs, `${name} sent to gpu ${gpu}${batch}: ${plan}`] as const;
+  const sent = [sentNs, `${name} sent to GPU ${gpu}${batch}: ${plan}`] as const;
   if (result === null) return [sent];
   const { status, beginNs, endNs, handledNs } = result;
   if (status !== 'ok') return [sent, [handledNs, `${name} failed: ${status.replaceAll('_', ' ')}`]];

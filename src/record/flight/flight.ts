@@ -29,11 +29,11 @@ export interface Knowledge {
   readonly atNs: number;
   /** Earlier requests for the model that waited. */
   readonly queued: number;
-  /** Expected time of an INFER of this request alone, and of a LOAD of its model. */
+  /** Expected time of an INFER of this request alone, and of a LOAD of its model; absent: that was not logged. */
   readonly inferNs: number;
-  readonly loadNs: number;
-  /** Latency that admission expected; null: it was not asked, or no GPU was there. */
-  readonly predictedNs: number | null;
+  readonly loadNs?: number;
+  /** Latency that admission expected; null: it was not asked, or no GPU was there; absent: that was not logged. */
+  readonly predictedNs?: number | null;
   /** GPUs that hold the model or are loading it. */
   readonly gpus: readonly KnownGpu[];
   /** When the WEIGHTS lane of some GPU is free first; null: no GPU is there. */

@@ -1,9 +1,9 @@
-import { headline, type Recommendation } from '../analyze.js';
-import { formatFactor, formatPercent, formatRate } from '../format.js';
-import { type Point, scoreOf } from '../points.js';
+import { formatFactor, formatPercent, formatRate, significant } from '../../text/numbers.js';
+import { textWidth } from '../../text/text-width.js';
 import { keyLabel, valueLabel } from '../quantity.js';
-import { textWidth } from '../text-width.js';
-import { choiceLabel, choiceOf, finding, servedGroups } from './finding.js';
+import { headline, type Recommendation } from '../study/analyze.js';
+import { choiceLabel, finding, servedGroups } from '../study/finding.js';
+import { type Point, scoreOf } from '../study/points.js';
 import { type ChartSpec, chart, INK, MUTED, niceTop, STRONG, WEAK } from './theme.js';
 
 const HEIGHT = 300;
@@ -115,8 +115,8 @@ function barsOf(recommendation: Recommendation) {
     label:
       point.groups.length > 0
         ? formatPercent(scoreOf(point))
-        : formatRate(Number(point.goodputRps.mean.toPrecision(3))),
-    note: `${name}: ${choiceLabel(choiceOf(point, recommendation))}, ${noteOf(point)}`,
+        : formatRate(significant(point.goodputRps.mean, 3)),
+    note: `${name}: ${choiceLabel(point.choice)}, ${noteOf(point)}`,
   });
   return [...(usual === null ? [] : [bar('default', usual)]), bar('best', best)];
 }
@@ -135,9 +135,8 @@ function groupWidth(labels: readonly string[]): number {
 }
 
 function choiceName(recommendations: readonly Recommendation[]): string {
-  return Object.keys(recommendations[0]?.choice ?? {})
-    .map(keyLabel)
-    .join(' and ');
+  const keys = new Set(recommendations.flatMap(({ choice }) => Object.keys(choice)));
+  return [...keys].map(keyLabel).join(' and ');
 }
 
 function noteOf(point: Point): string {

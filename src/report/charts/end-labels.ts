@@ -4,7 +4,7 @@ import { MUTED, seriesStyle } from './theme.js';
 /** Height that one label needs, px. */
 const GAP = 18;
 
-export interface EndLabels {
+interface EndLabels {
   /** Names of the series by rank. */
   readonly names: readonly string[];
   /** Where each line ends, as a share of the height: 0 is the bottom. null: the series has no line. */
@@ -19,8 +19,8 @@ export interface EndLabels {
 }
 
 /**
- * The legend of a line chart, to the right of the plot: each series' name and sample beside the end of
- * its line, as near as the neighbours allow, so that nobody matches colours across the page.
+ * The legend of a line chart, to the right of the plot: each series' name and sample next to the end of
+ * its line, as near as the neighbours allow, so that readers need not match colours across the page.
  */
 export function endLabels({ names, ends, title, marks = true, width, height }: EndLabels): object[] {
   const present = names.map((_, rank) => rank).filter((rank) => ends[rank] !== null);

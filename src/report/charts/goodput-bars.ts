@@ -1,8 +1,8 @@
-import { headline, type Recommendation } from '../analyze.js';
-import { formatRate } from '../format.js';
+import { formatRate, significant } from '../../text/numbers.js';
 import { valuesLabel } from '../quantity.js';
-import type { Slice } from '../slices.js';
-import { goodputFinding } from './finding.js';
+import { headline, type Recommendation } from '../study/analyze.js';
+import { goodputFinding } from '../study/finding.js';
+import { allPoints, namesAlongX, type Slice } from '../study/slices.js';
 import { type ChartSpec, chart, INK, MUTED, niceTop } from './theme.js';
 
 const HEIGHT = 300;
@@ -13,22 +13,24 @@ const BAR_WIDTH = 46;
  * light to dark in the order of the series, with 95 % confidence intervals where there are several seeds.
  */
 export function goodputBars(slice: Slice, recommendations: readonly Recommendation[]): ChartSpec {
-  const { x, series, points } = slice;
+  const { x, series } = slice;
+  const points = allPoints(slice);
   const names = series?.values.map(({ label }) => label) ?? [x.label];
-  const labelOf = new Map([...x.values, ...(series?.values ?? [])].map(({ text, label }) => [text, label]));
+  const labelOf = new Map(series?.values.map(({ text, label }) => [text, label]));
+  const along = namesAlongX(slice);
   const rows = points.map((point) => ({
-    x: labelOf.get(point.values[x.key] ?? '') ?? '',
+    x: along.of(point),
     series: series === null ? x.label : (labelOf.get(point.values[series.key] ?? '') ?? ''),
     goodput: point.goodputRps.mean,
     low: Math.max(0, point.goodputRps.low),
     high: point.goodputRps.high,
-    label: formatRate(Number(point.goodputRps.mean.toPrecision(3))),
+    label: formatRate(significant(point.goodputRps.mean, 3)),
     note: `${valuesLabel(point.values)}: ${formatRate(point.goodputRps.mean)} req/s`,
   }));
   const several = points.some((point) => point.cells.length > 1);
-  const width = Math.max(420, rows.length * BAR_WIDTH + x.values.length * 24);
+  const width = Math.max(420, rows.length * BAR_WIDTH + along.labels.length * 24);
   const top = niceTop(1.06 * Math.max(...rows.map((row) => row.goodput)));
-  const groups = x.values.map(({ label }) => label);
+  const groups = along.labels.filter((label) => rows.some((row) => row.x === label));
   const across = {
     x: {
       field: 'x',
@@ -69,7 +71,9 @@ export function goodputBars(slice: Slice, recommendations: readonly Recommendati
       goodputFinding(headline(recommendations), points),
       ...(Object.keys(slice.fixed).length === 0 ? [] : [valuesLabel(slice.fixed)]),
       ...(several ? ['whiskers: 95 % confidence'] : []),
-    ].join(' · '),
+    ]
+      .filter((part) => part !== '')
+      .join(' · '),
     width: width + 60,
   };
   return chart(heading, {
@@ -99,7 +103,7 @@ export function goodputBars(slice: Slice, recommendations: readonly Recommendati
   });
 }
 
-/** Shades from light to dark, told apart without colour. */
+/** Shades from light to dark, which differ without colour. */
 function shades(count: number): string[] {
   return Array.from({ length: count }, (_, rank) => {
     const depth = count === 1 ? 1 : rank / (count - 1);

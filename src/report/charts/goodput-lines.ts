@@ -1,37 +1,36 @@
-import { headline, type Recommendation } from '../analyze.js';
-import type { AxisValue } from '../axes.js';
-import { formatRate } from '../format.js';
-import type { Point } from '../points.js';
+import { formatRate } from '../../text/numbers.js';
 import { valuesLabel } from '../quantity.js';
-import type { Slice } from '../slices.js';
+import { headline, type Recommendation } from '../study/analyze.js';
+import type { AxisValue } from '../study/axes.js';
+import { goodputFinding } from '../study/finding.js';
+import type { Point } from '../study/points.js';
+import { allPoints, namesAlongX, type Slice } from '../study/slices.js';
 import { endLabels, seriesScale } from './end-labels.js';
-import { goodputFinding } from './finding.js';
 import { type ChartSpec, chart, INK, MUTED, niceTop } from './theme.js';
-import { rangeOf, xAxis, xScale } from './x-axis.js';
+import { type AcrossNumbers, acrossNumbers, rangeOf } from './x-axis.js';
 
 const WIDTH = 560;
 const HEIGHT = 320;
 
 /**
  * Goodput against a numeric key, one line a series: mean over seeds, a band for its 95 % confidence
- * interval where there are several, a ring around the best of each line, and the default as a rule.
+ * interval where there are several, a ring around the best of each condition, and the default as a rule. What has no
+ * place on the axis is drawn to its right, as points.
  */
 export function goodputLines(slice: Slice, recommendations: readonly Recommendation[]): ChartSpec {
-  const { x, series, points } = slice;
+  const { x, series } = slice;
+  const points = allPoints(slice);
+  const across = acrossNumbers(slice, WIDTH, HEIGHT);
+  const { width, encoding: xEncoding } = across;
   const names = series?.values.map(({ label }) => label) ?? ['goodput'];
-  const rows = rowsOf(slice, recommendations);
+  const rows = rowsOf(slice, across, recommendations);
+  const onLines = { values: rows.filter((row) => !row.offAxis) };
+  const offAxis = { values: rows.filter((row) => row.offAxis) };
   const offered = offeredLoad(points);
   const top = niceTop(Math.max(offered ?? 0, ...rows.map((row) => row.goodput)));
   const several = points.some((point) => point.cells.length > 1);
   const best = rows.filter((row) => row.best);
 
-  const xEncoding = {
-    field: 'x',
-    type: 'quantitative',
-    title: x.title,
-    scale: xScale(x.values),
-    axis: xAxis(x.values),
-  };
   const yScale = { domain: [0, top], nice: false };
   const y = { field: 'goodput', type: 'quantitative', title: 'goodput (requests/s)', scale: yScale };
   const style = (part: 'color' | 'dash' | 'shape') => {
@@ -49,14 +48,16 @@ export function goodputLines(slice: Slice, recommendations: readonly Recommendat
       ...(Object.keys(slice.fixed).length === 0 ? [] : [valuesLabel(slice.fixed)]),
       ...(several ? ['bands: 95 % confidence'] : []),
       ...(best.length > 0 ? ['rings: best'] : []),
-    ].join(' · '),
-    width: WIDTH + 150,
+    ]
+      .filter((part) => part !== '')
+      .join(' · '),
+    width: width + 150,
   };
-  const data = { values: rows };
   return chart(heading, {
-    width: WIDTH,
+    width,
     height: HEIGHT,
     layer: [
+      ...across.marks,
       ...(offered === null ? [] : offeredRule(offered, y)),
       ...(x.isChoice && x.default !== null && withinRange(x.default, x.values)
         ? defaultRule(x.default, xEncoding)
@@ -64,8 +65,18 @@ export function goodputLines(slice: Slice, recommendations: readonly Recommendat
       ...(several
         ? [
             {
-              data,
+              data: onLines,
               mark: { type: 'area', opacity: 0.16, clip: true },
+              encoding: {
+                x: xEncoding,
+                y: { ...y, field: 'low' },
+                y2: { field: 'high' },
+                color: style('color'),
+              },
+            },
+            {
+              data: offAxis,
+              mark: { type: 'rule', strokeWidth: 1.4 },
               encoding: {
                 x: xEncoding,
                 y: { ...y, field: 'low' },
@@ -76,12 +87,12 @@ export function goodputLines(slice: Slice, recommendations: readonly Recommendat
           ]
         : []),
       {
-        data,
+        data: onLines,
         mark: { type: 'line', strokeWidth: 2.2 },
         encoding: { x: xEncoding, y, color: style('color'), strokeDash: style('dash') },
       },
       {
-        data,
+        data: { values: rows },
         mark: { type: 'point', filled: true, size: 62, opacity: 1 },
         encoding: {
           x: xEncoding,
@@ -104,26 +115,25 @@ export function goodputLines(slice: Slice, recommendations: readonly Recommendat
         },
         encoding: { x: xEncoding, y },
       },
-      ...(series === null
-        ? []
-        : endLabels({ names, ends, title: series.label, width: WIDTH, height: HEIGHT })),
+      ...(series === null ? [] : endLabels({ names, ends, title: series.label, width, height: HEIGHT })),
     ],
   });
 }
 
-function rowsOf({ x, series, points }: Slice, recommendations: readonly Recommendation[]) {
-  // Groups are not judged by goodput.
-  const judged = recommendations.filter(({ best }) => best.groups.length === 0);
-  const bests = new Set(judged.map(({ best }) => JSON.stringify(best.values)));
-  const position = new Map(x.values.map(({ text, at }) => [text, at]));
+function rowsOf(slice: Slice, { at }: AcrossNumbers, recommendations: readonly Recommendation[]) {
+  const { series } = slice;
+  // Groups are not ranked by goodput.
+  const bests = new Set(recommendations.map(({ best }) => best).filter(({ groups }) => groups.length === 0));
   const names = new Map(series?.values.map(({ text, label }) => [text, label]));
-  return points.map((point) => ({
-    x: position.get(point.values[x.key] ?? '') ?? 0,
+  const { isOffAxis } = namesAlongX(slice);
+  return allPoints(slice).map((point) => ({
+    x: at(point),
     goodput: point.goodputRps.mean,
     low: Math.max(0, point.goodputRps.low),
     high: point.goodputRps.high,
     series: series === null ? 'goodput' : (names.get(point.values[series.key] ?? '') ?? ''),
-    best: bests.has(JSON.stringify(point.values)),
+    offAxis: isOffAxis(point),
+    best: bests.has(point),
     note: `${valuesLabel(point.values)}: ${formatRate(point.goodputRps.mean)} req/s`,
   }));
 }
@@ -155,6 +165,6 @@ function offeredLoad(points: readonly Point[]): number | null {
 }
 
 function withinRange(value: AxisValue, values: readonly AxisValue[]): boolean {
-  const [low, high] = rangeOf(values);
-  return value.at >= low && value.at <= high;
+  const [low, high] = rangeOf(values.filter(({ isWord }) => !isWord));
+  return !value.isWord && value.at >= low && value.at <= high;
 }

@@ -1,17 +1,17 @@
-import type { CellResult } from '../../metrics/results.js';
-import { formatPercent, formatRate } from '../format.js';
+import type { DrawnRun } from '../../record/results.js';
+import { formatPercent, formatRate } from '../../text/numbers.js';
 import { endLabels, seriesScale } from './end-labels.js';
 import { type ChartSpec, chart, niceTop, ZOOM_TIME } from './theme.js';
 import { binsPerPoint, endOf, formatSeconds, ratePoints, timeAxis, timeUnit } from './time-bins.js';
 
 const WIDTH = 540;
 const HEIGHT = 300;
-/** Lines that cross each other at every point cannot be told apart. */
+/** Lines that cross each other at every point cannot be distinguished. */
 const MAX_POINTS = 80;
 
-export interface GoodputLine {
+interface GoodputLine {
   readonly name: string;
-  readonly run: Pick<CellResult, 'series' | 'summary'>;
+  readonly run: Pick<DrawnRun, 'series' | 'summary'>;
 }
 
 /** Goodput of several runs by time, one line each. */
@@ -51,7 +51,7 @@ export function goodputOverTime(lines: readonly GoodputLine[]): ChartSpec {
             y: {
               field: 'rps',
               type: 'quantitative',
-              title: 'answers within their objective/s',
+              title: 'answers within their SLO/s',
               scale: { domain: [0, top], nice: false },
               axis: { format: ',~f', tickCount: 7 },
             },
@@ -73,5 +73,5 @@ export function goodputOverTime(lines: readonly GoodputLine[]): ChartSpec {
 }
 
 function describe({ name, run: { summary } }: GoodputLine): string {
-  return `${name}: ${formatRate(summary.goodputRps)} req/s in time (${formatPercent(summary.sloAttainment)})`;
+  return `${name}: ${formatRate(summary.goodputRps)} req/s in time (${formatPercent(summary.attainment)})`;
 }

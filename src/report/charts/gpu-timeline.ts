@@ -1,6 +1,6 @@
-import type { TimelineEntry } from '../../metrics/results.js';
-import { formatMs, formatPercent } from '../format.js';
-import { textWidth } from '../text-width.js';
+import type { TimelineEntry } from '../../record/results.js';
+import { formatMs, formatPercent } from '../../text/numbers.js';
+import { textWidth } from '../../text/text-width.js';
 import { ALERT, type ChartSpec, chart, INK, STRONG, ZOOM_TIME } from './theme.js';
 
 const WIDTH = 620;

@@ -1,10 +1,10 @@
-import { formatMs, formatPercent, formatSlo } from '../format.js';
-import type { GroupPoint, Point } from '../points.js';
+import { formatMs, formatPercent, formatSlo } from '../../text/numbers.js';
 import { valueLabel, valuesLabel } from '../quantity.js';
-import type { Slice } from '../slices.js';
+import type { GroupPoint } from '../study/points.js';
+import { allPoints, namesAlongX, type Slice } from '../study/slices.js';
 import { endLabels, seriesScale } from './end-labels.js';
 import { type ChartSpec, chart } from './theme.js';
-import { xAxis, xScale } from './x-axis.js';
+import { acrossNumbers } from './x-axis.js';
 
 const WIDTH = 270;
 const HEIGHT = 210;
@@ -12,10 +12,11 @@ const COLUMNS = 2;
 
 /**
  * Share of each group's requests that were answered in time, against the varied key: a panel a group, a line
- * a series. Lines join numbers only; names stand side by side. Whiskers: 95 % confidence.
+ * a series. Lines join numbers only; names are side by side. Whiskers: 95 % confidence.
  */
 export function groupAttainment(slice: Slice, findingText: string): ChartSpec {
-  const { x, series, points } = slice;
+  const { x } = slice;
+  const points = allPoints(slice);
   const groups = points[0]?.groups ?? [];
   const several = points.some((point) => point.cells.length > 1);
   const heading = {
@@ -32,33 +33,39 @@ export function groupAttainment(slice: Slice, findingText: string): ChartSpec {
   return chart(heading, {
     columns: COLUMNS,
     spacing: 34,
-    concat: groups.map((group, i) => panel(slice, group, i, series !== null && several)),
+    concat: groups.map((group, i) => panel(slice, group, i, slice.series !== null && several)),
   });
 }
 
-function panel({ x, series, points }: Slice, group: GroupPoint, index: number, several: boolean) {
+function panel(slice: Slice, group: GroupPoint, index: number, several: boolean) {
+  const { x, series } = slice;
   const names = series?.values.map(({ label }) => label) ?? [group.name];
-  const seriesOf = (point: Point) =>
-    series === null ? group.name : valueLabel(point.values[series.key] ?? '');
-  const rows = points.flatMap((point) => {
+  const along = namesAlongX(slice);
+  const numbers = x.kind === 'number' ? acrossNumbers(slice, WIDTH, HEIGHT) : null;
+  const rows = allPoints(slice).flatMap((point) => {
     const here = point.groups[index];
-    const value = x.values.find(({ text }) => text === point.values[x.key]);
-    if (here === undefined || value === undefined) return [];
-    const { mean, low, high } = here.sloAttainment;
-    const row = { series: seriesOf(point), share: mean, low: Math.max(0, low), high: Math.min(1, high) };
-    const note = `${valuesLabel(point.values)}: ${formatPercent(mean)}, p99 ${formatMs(here.p99Ms?.mean ?? null)}`;
-    return [{ ...row, x: x.kind === 'number' ? value.at : value.label, note }];
+    if (here === undefined) return [];
+    const { mean, low, high } = here.attainment;
+    return [
+      {
+        x: numbers?.at(point) ?? along.of(point),
+        offAxis: along.isOffAxis(point),
+        series: series === null ? group.name : valueLabel(point.values[series.key] ?? ''),
+        share: mean,
+        low: Math.max(0, low),
+        high: Math.min(1, high),
+        note: `${valuesLabel(point.values)}: ${formatPercent(mean)}, p99 ${formatMs(here.p99Ms)}`,
+      },
+    ];
   });
-  const across =
-    x.kind === 'number'
-      ? { field: 'x', type: 'quantitative', title: x.title, scale: xScale(x.values), axis: xAxis(x.values) }
-      : {
-          field: 'x',
-          type: 'nominal',
-          title: x.title,
-          sort: x.values.map(({ label }) => label),
-          axis: { labelAngle: 0 },
-        };
+  const across = numbers?.encoding ?? {
+    field: 'x',
+    type: 'nominal',
+    title: x.title,
+    sort: along.labels,
+    axis: { labelAngle: 0 },
+  };
+  const width = numbers?.width ?? WIDTH;
   const y = {
     field: 'share',
     type: 'quantitative',
@@ -73,9 +80,10 @@ function panel({ x, series, points }: Slice, group: GroupPoint, index: number, s
   const data = { values: rows };
   return {
     title: { text: titleOf(group), anchor: 'start', fontSize: 13, offset: 8 },
-    width: WIDTH,
+    width,
     height: HEIGHT,
     layer: [
+      ...(numbers?.marks ?? []),
       ...(several
         ? [
             {
@@ -93,7 +101,7 @@ function panel({ x, series, points }: Slice, group: GroupPoint, index: number, s
       ...(x.kind === 'number'
         ? [
             {
-              data,
+              data: { values: rows.filter((row) => !row.offAxis) },
               mark: { type: 'line', strokeWidth: 2.2 },
               encoding: { x: across, y, color: style('color'), strokeDash: style('dash') },
             },
@@ -104,9 +112,7 @@ function panel({ x, series, points }: Slice, group: GroupPoint, index: number, s
         mark: { type: 'point', filled: true, size: 62, opacity: 1 },
         encoding: { x: across, y, color: style('color'), shape: style('shape'), tooltip: { field: 'note' } },
       },
-      ...(series === null
-        ? []
-        : endLabels({ names, ends, title: series.label, width: WIDTH, height: HEIGHT })),
+      ...(series === null ? [] : endLabels({ names, ends, title: series.label, width, height: HEIGHT })),
     ],
   };
 }

@@ -1,5 +1,6 @@
-import type { GroupSummary } from '../../metrics/results.js';
-import { formatMs, formatPercent, formatRate, formatSlo } from '../format.js';
+import { offeredMs } from '../../record/figures.js';
+import type { GroupSummary } from '../../record/results.js';
+import { formatMs, formatPercent, formatRate, formatSlo } from '../../text/numbers.js';
 import { type ChartSpec, chart, INK, MUTED, STRONG } from './theme.js';
 
 const WIDTH = 330;
@@ -9,8 +10,8 @@ const ROW = 46;
 export function groupBars(groups: readonly GroupSummary[]): ChartSpec {
   const rows = groups.map((group) => ({
     name: group.name,
-    share: group.sloAttainment,
-    label: formatPercent(group.sloAttainment),
+    share: group.attainment,
+    label: formatPercent(group.attainment),
     note: noteOf(group),
   }));
   const names = rows.map(({ name }) => name);
@@ -28,15 +29,15 @@ export function groupBars(groups: readonly GroupSummary[]): ChartSpec {
     scale: { domain: [0, 1], nice: false },
     axis: { format: '.0%', tickCount: 5 },
   };
-  const beside = { type: 'text', align: 'left', x: WIDTH + 12 };
-  const worst = groups.reduce((a, b) => (b.sloAttainment < a.sloAttainment ? b : a));
+  const label = { type: 'text', align: 'left', x: WIDTH + 12 };
+  const worst = groups.reduce((a, b) => (b.attainment < a.attainment ? b : a));
   return chart(
     {
       title: 'Share answered in time, by group',
       subtitle:
-        worst.sloAttainment === 1
-          ? 'Every request was answered within its objective'
-          : `Worst: ${worst.name}, ${formatPercent(worst.sloAttainment)}`,
+        worst.attainment === 1
+          ? 'Every request was answered within its SLO'
+          : `Worst: ${worst.name}, ${formatPercent(worst.attainment)}`,
       width: WIDTH + 320,
     },
     {
@@ -51,11 +52,11 @@ export function groupBars(groups: readonly GroupSummary[]): ChartSpec {
         },
         { mark: { type: 'bar', height: 22, color: STRONG }, encoding: { y, x } },
         {
-          mark: { ...beside, dy: -8, fontWeight: 600 },
+          mark: { ...label, dy: -8, fontWeight: 600 },
           encoding: { y, text: { field: 'label' } },
         },
         {
-          mark: { ...beside, dy: 8, fontSize: 11.5, color: MUTED },
+          mark: { ...label, dy: 8, fontSize: 11.5, color: MUTED },
           encoding: { y, text: { field: 'note' } },
         },
       ],
@@ -63,10 +64,11 @@ export function groupBars(groups: readonly GroupSummary[]): ChartSpec {
   );
 }
 
-function noteOf({ sloMs, offeredRps, goodputRps, latencyMs }: GroupSummary): string {
+function noteOf(group: GroupSummary): string {
+  const { sloMs, offeredRps, goodputRps } = group;
   return [
     ...(sloMs === null ? [] : [`SLO ${formatSlo(sloMs)}`]),
     `${formatRate(goodputRps)} of ${formatRate(offeredRps)} req/s`,
-    `p99 ${formatMs(latencyMs.p99)}`,
+    `p99 ${formatMs(offeredMs(group, 'p99'))}`,
   ].join(' · ');
 }

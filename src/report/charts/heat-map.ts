@@ -1,11 +1,11 @@
-import { headline, type Recommendation } from '../analyze.js';
-import type { Axis } from '../axes.js';
-import { formatRate } from '../format.js';
-import { type Point, scoreOf } from '../points.js';
+import { formatRate } from '../../text/numbers.js';
 import { valuesLabel } from '../quantity.js';
-import type { Slice } from '../slices.js';
+import { headline, type Recommendation } from '../study/analyze.js';
+import type { Axis } from '../study/axes.js';
+import { finding, servedGroups } from '../study/finding.js';
+import { type Point, scoreOf } from '../study/points.js';
+import { allPoints, namesAlongX, type Slice } from '../study/slices.js';
 import { readableOn } from './contrast.js';
-import { finding, servedGroups } from './finding.js';
 import { type ChartSpec, chart, INK, MUTED } from './theme.js';
 
 /** Grounds of cells from nothing to all of the offered load; shares between them are mixed. */
@@ -19,38 +19,54 @@ const MAX_WIDTH = 680;
 /**
  * Goodput as a share of the offered load (where there are groups, that of the one that fares worst) for every
  * pair of values: one row a condition (SLO), one
- * column a choice (schedule_ahead). The figures stand in the cells, so it reads without colour; the best
+ * column a choice (schedule_ahead). The figures are in the cells, so it reads without colour; the best
  * cell of each row has a chart, the default's column a mark.
  */
 export function heatMap(slice: Slice, recommendations: readonly Recommendation[]): ChartSpec {
   const [columns, rows] = planeOf(slice);
-  const cellWidth = Math.max(26, Math.min(64, Math.floor(MAX_WIDTH / columns.values.length)));
+  const points = allPoints(slice);
+  const names = namesAlongX(slice);
+  const along = (axis: Axis, point: Point) => (axis === slice.x ? names.of(point) : labelOf(axis, point));
+  const labelsOf = (axis: Axis) => {
+    const labels = axis === slice.x ? names.labels : axis.values.map(({ label }) => label);
+    return labels.filter(
+      (label, i) => labels.indexOf(label) === i && points.some((point) => along(axis, point) === label),
+    );
+  };
+  const columnLabels = labelsOf(columns);
+  const cellWidth = Math.max(26, Math.min(64, Math.floor(MAX_WIDTH / columnLabels.length)));
   const cellHeight = 34;
-  const grouped = slice.points.some(({ groups }) => groups.length > 0);
-  const best = new Set(recommendations.map((recommendation) => JSON.stringify(recommendation.best.values)));
-  const cells = slice.points.map((point) => {
+  const grouped = points.some(({ groups }) => groups.length > 0);
+  const best = new Set(recommendations.map((recommendation) => recommendation.best));
+  const cells = points.map((point) => {
     const share = shareOf(point);
     return {
-      column: labelOf(columns, point),
-      row: rows === null ? '' : labelOf(rows, point),
+      column: along(columns, point),
+      row: rows === null ? '' : along(rows, point),
       ground: groundOf(share),
       text: percentText(share, cellWidth >= 44 ? 1 : 0),
-      best: best.has(JSON.stringify(point.values)),
+      best: best.has(point),
       note: `${valuesLabel(point.values)}: ${noteOf(point)}`,
     };
   });
-  const columnLabels = columns.values.map(({ label }) => label);
   const x = {
     field: 'column',
     type: 'ordinal',
     sort: columnLabels,
     title: columns.title,
-    axis: { labelAngle: 0, orient: 'bottom', labelExpr: bareLabel(columns), domain: false, ticks: false },
+    axis: {
+      labelAngle: 0,
+      orient: 'bottom',
+      labelExpr: bareLabel(columns),
+      labelOverlap: false,
+      domain: false,
+      ticks: false,
+    },
   } as const;
   const y = {
     field: 'row',
     type: 'ordinal',
-    sort: rows?.values.map(({ label }) => label) ?? null,
+    sort: rows === null ? null : labelsOf(rows),
     title: rows?.label ?? null,
     axis: rows === null ? null : { domain: false, ticks: false, labelPadding: 8 },
   } as const;
@@ -152,10 +168,10 @@ function labelOf(axis: Axis, point: Point): string {
   return axis.values.find(({ text }) => text === point.values[axis.key])?.label ?? '';
 }
 
-/** The unit is in the axis title where all labels share one. */
+/** The unit is in the axis title where all numbers share one. */
 function bareLabel(axis: Axis): string {
-  const units = new Set(axis.values.map(({ label }) => label.split(' ')[1] ?? ''));
-  return axis.unit === 'ms' && units.size === 1 && units.has('ms')
-    ? "split(datum.label, ' ')[0]"
+  const numbers = axis.values.filter(({ isWord }) => !isWord);
+  return axis.unit === 'ms' && numbers.every(({ label }) => label.endsWith(' ms'))
+    ? "replace(datum.label, / ms$/, '')"
     : 'datum.label';
 }

@@ -1,5 +1,5 @@
-import type { LatencyCdf, LatencyMs } from '../../metrics/results.js';
-import { formatMs, formatPercent, formatSlo } from '../format.js';
+import type { LatencyCdf, LatencyMs } from '../../record/results.js';
+import { formatMs, formatPercent, formatSlo, significant } from '../../text/numbers.js';
 import { endLabels, seriesScale } from './end-labels.js';
 import { ruleLabel } from './rule-label.js';
 import { type ChartSpec, chart, MUTED, niceTop } from './theme.js';
@@ -15,14 +15,14 @@ const ROUND_MS = [-1, 0, 1, 2, 3, 4, 5].flatMap((power) => [1, 2, 5].map((digit)
 export interface LatencyLine {
   readonly name: string;
   readonly cdf: LatencyCdf;
-  /** Requests that were executed, of all that were offered. */
-  readonly executed: number;
-  readonly offered: number;
+  /** Share of the offered requests that were answered in time: where the line ends; null: nothing was offered. */
+  readonly inTime: number | null;
 }
 
 /**
- * Latency by percentile of the executed requests on an axis that gives each further nine the same room
- * (x = 1 / (1 − p), logarithmic), so that the tail is as wide as the rest.
+ * Latency by percentile of all offered requests on an axis that gives each further nine the same room
+ * (x = 1 / (1 − p), logarithmic), so that the tail is as wide as the rest. A line ends where requests were not answered
+ * in time. Lines without a point are named all the same: their users fared worst.
  */
 export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null, note = ''): ChartSpec {
   const names = lines.map((line) => line.name);
@@ -42,7 +42,7 @@ export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null, 
   const x = {
     field: 'x',
     type: 'quantitative',
-    title: 'percentile of executed requests',
+    title: 'percentile of all offered requests',
     scale: { type: 'log', domain: [1, LAST], nice: false },
     axis: {
       values: TICKS.filter((tick) => tick <= LAST),
@@ -55,8 +55,11 @@ export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null, 
   const heightAt = (ms: number) => heightOf(ms, domain, logarithmic);
   const ends = names.map((name) => {
     const last = rows.findLast((row) => row.name === name);
-    return last === undefined ? null : heightAt(last.ms);
+    return last === undefined ? 1 : heightAt(last.ms);
   });
+  const labels = lines.map(({ name, cdf, inTime }) =>
+    cdf.ms.length > 0 ? name : `${name} (${inTime === null ? 'nothing offered' : 'p50 never'})`,
+  );
   const drawn = names.map((name) => {
     const own = rows.filter((row) => row.name === name);
     return own.map((row) => ({
@@ -94,15 +97,18 @@ export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null, 
             width: WIDTH,
             lines: drawn,
           })),
-      ...(names.length > 1 ? endLabels({ names, ends, title: '', width: WIDTH, height: HEIGHT }) : []),
+      ...(names.length > 1
+        ? endLabels({ names: labels, ends, title: '', width: WIDTH, height: HEIGHT })
+        : []),
     ],
   });
 }
 
 /** The part of the curve that headline latencies tell. */
-export function percentilesOf({ p50, p90, p99, p999, p9999 }: LatencyMs): LatencyCdf {
-  if (p50 === null) return { percentile: [], ms: [] };
-  return { percentile: [50, 90, 99, 99.9, 99.99], ms: [p50, p90, p99, p999, p9999].map(Number) };
+export function percentilesOf({ p50, p90, p95, p99, p999, p9999 }: LatencyMs): LatencyCdf {
+  const all = [50, 90, 95, 99, 99.9, 99.99];
+  const ms = [p50, p90, p95, p99, p999, p9999].filter((latency) => latency !== null);
+  return { percentile: all.slice(0, ms.length), ms };
 }
 
 /** Share of the plot's height at which a latency lies. */
@@ -119,14 +125,16 @@ function sloRule(sloMs: number, y: object) {
 
 function rowsOf({ name, cdf }: LatencyLine) {
   return cdf.percentile.flatMap((percentile, i) => {
-    const x = Number((100 / (100 - percentile)).toPrecision(9));
+    const x = significant(100 / (100 - percentile), 9);
     const ms = cdf.ms[i] ?? 0;
     return x > LAST ? [] : [{ name, x, ms, note: `${name}: p${percentile} ${formatMs(ms)}` }];
   });
 }
 
-function tailOf({ name, cdf, executed, offered }: LatencyLine, named: boolean): string {
-  const p99 = cdf.ms[cdf.percentile.indexOf(99)] ?? null;
-  const share = `${formatPercent(offered === 0 ? 0 : executed / offered)} executed`;
-  return `${named ? `${name}: ` : ''}p99 ${formatMs(p99)}, ${share}`;
+function tailOf({ name, cdf, inTime }: LatencyLine, named: boolean): string {
+  const of = named ? `${name}: ` : '';
+  if (inTime === null) return `${of}nothing offered`;
+  const p99 = cdf.ms[cdf.percentile.indexOf(99)] ?? Number.POSITIVE_INFINITY;
+  const tail = cdf.ms.length === 0 ? 'p50 never' : `p99 ${formatMs(p99)}`;
+  return `${of}${tail}, ${formatPercent(inTime)} in time`;
 }

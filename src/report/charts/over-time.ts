@@ -1,5 +1,5 @@
-import type { CellResult } from '../../metrics/results.js';
-import { formatPercent, formatRate } from '../format.js';
+import type { DrawnRun } from '../../record/results.js';
+import { formatPercent, formatRate } from '../../text/numbers.js';
 import { ALERT, type ChartSpec, chart, MUTED, STRONG, ZOOM_TIME } from './theme.js';
 import { binsPerPoint, endOf, formatSeconds, ratePoints, timeAxis, timeUnit } from './time-bins.js';
 
@@ -15,7 +15,7 @@ const LINES = [
 ] as const;
 
 /** Offered load, goodput and failures by time, in requests per second. */
-export function overTime({ series, summary }: Pick<CellResult, 'series' | 'summary'>, note = ''): ChartSpec {
+export function overTime({ series, summary }: Pick<DrawnRun, 'series' | 'summary'>, note = ''): ChartSpec {
   const bins = binsPerPoint(series, MAX_POINTS);
   const { beginSeconds } = series;
   const endSeconds = endOf(series);
@@ -56,7 +56,7 @@ export function overTime({ series, summary }: Pick<CellResult, 'series' | 'summa
   );
 }
 
-function describe({ goodputRps, offeredRps, sloAttainment }: CellResult['summary'], peakRps: number): string {
+function describe({ goodputRps, offeredRps, attainment }: DrawnRun['summary'], peakRps: number): string {
   const rates = `${formatRate(goodputRps)} of ${formatRate(offeredRps)} req/s`;
-  return `${rates} in time (${formatPercent(sloAttainment)}); peak ${formatRate(peakRps)} req/s`;
+  return `${rates} in time (${formatPercent(attainment)}); peak ${formatRate(peakRps)} req/s`;
 }

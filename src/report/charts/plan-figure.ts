@@ -1,5 +1,4 @@
-import type { FigureUnit } from '../../metrics/figures.js';
-import { planScaleX, planScaleY } from './plan-scale.js';
+import { planScaleX, planScaleY, type ScaledFigure, type ScaledPoint } from './plan-scale.js';
 import { ruleLabel } from './rule-label.js';
 import { ALERT, type ChartSpec, chart, INK, STRONG, WEAK } from './theme.js';
 
@@ -9,30 +8,21 @@ const HEIGHT = 300;
 const TOUCHING = 16;
 
 /** What was tried of one planned key, held against one target. */
-export interface PlanFigure {
+export interface PlanFigure extends ScaledFigure {
   readonly title: string;
   /** The finding in words. */
   readonly subtitle: string;
   /** Of the key, with its unit. */
   readonly xTitle: string;
   readonly yTitle: string;
-  readonly unit: FigureUnit;
-  readonly limit: number;
-  /** `target: sloAttainment>=0.999`. */
+  /** `target: attainment>=0.999`. */
   readonly limitLabel: string;
-  /** Whether more is better. */
-  readonly atLeast: boolean;
   /** By ascending x. */
   readonly points: readonly PlanPoint[];
   readonly answer: { readonly x: number; readonly label: string } | null;
 }
 
-export interface PlanPoint {
-  readonly x: number;
-  readonly mean: number;
-  /** 95 % confidence interval of the mean. */
-  readonly low: number;
-  readonly high: number;
+export interface PlanPoint extends ScaledPoint {
   readonly meets: 'yes' | 'unsure' | 'no';
   /** For people who point at it. */
   readonly note: string;
@@ -41,7 +31,7 @@ export interface PlanPoint {
 /** Verdicts by colour and shape, in the words of the legend. */
 const VERDICTS = {
   yes: { name: 'meets', color: STRONG, shape: 'circle' },
-  unsure: { name: 'meets on average only', color: '#8a6100', shape: 'diamond' },
+  unsure: { name: 'meets only on average', color: '#8a6100', shape: 'diamond' },
   no: { name: 'misses', color: ALERT, shape: 'cross' },
 } as const;
 
@@ -126,7 +116,7 @@ function answerRule({ x: at, label }: { x: number; label: string }, x: object) {
   ];
 }
 
-/** Whether two values of the key stand so close together that their marks touch. */
+/** Whether two values of the key are so close that their marks touch. */
 export function touches(points: PlanFigure['points'], left: number, right: number): boolean {
   const { offset } = planScaleX(points);
   return Math.abs(offset(left) - offset(right)) * WIDTH < TOUCHING;

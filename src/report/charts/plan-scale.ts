@@ -1,5 +1,5 @@
-import type { FigureUnit } from '../../metrics/figures.js';
-import type { PlanFigure } from './plan-figure.js';
+import type { FigureUnit } from '../../record/figures.js';
+import { significant } from '../../text/numbers.js';
 
 /** From here on, shares are read by what is missing to all: 99 %, 99.9 %, 99.99 %. */
 const NINES_FROM = 0.9;
@@ -10,7 +10,26 @@ const LOG_FACTOR_X = 10;
 /** Air around the outermost marks, as a share of the axis. */
 const AIR = 0.03;
 
-export interface PlanScale {
+/** A mean at a value of the key. */
+export interface ScaledPoint {
+  readonly x: number;
+  readonly mean: number;
+  /** 95 % confidence interval of the mean. */
+  readonly low: number;
+  readonly high: number;
+}
+
+/** What the scale of a figure depends on. */
+export interface ScaledFigure {
+  readonly unit: FigureUnit;
+  readonly limit: number;
+  /** Whether more is better. */
+  readonly atLeast: boolean;
+  /** By ascending x. */
+  readonly points: readonly ScaledPoint[];
+}
+
+interface PlanScale {
   /** Where the scale has a figure, in the numbers of its domain. */
   place(value: number): number;
   /** Vega-Lite's scale and axis for these numbers. */
@@ -21,7 +40,7 @@ export interface PlanScale {
 }
 
 /** The scale of the planned key. */
-export function planScaleX(points: PlanFigure['points']): PlanScale {
+export function planScaleX(points: readonly ScaledPoint[]): PlanScale {
   const values = points.map(({ x }) => x);
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const ticks = values.length <= 12 ? { values } : { tickCount: 8 };
@@ -44,7 +63,7 @@ export function planScaleX(points: PlanFigure['points']): PlanScale {
  * The scale on which a target's figure is readable both near its limit and far from it: by the number of nines for
  * shares close to all, logarithmic where a figure that should be small spans much, else linear.
  */
-export function planScaleY({ unit, atLeast, limit, points }: PlanFigure): PlanScale {
+export function planScaleY({ unit, atLeast, limit, points }: ScaledFigure): PlanScale {
   const values = [limit, ...points.flatMap(({ low, mean, high }) => [low, mean, high])];
   if (unit === 'share' && atLeast && limit >= NINES_FROM && limit < 1) return ninesScale(values);
   const positive = values.filter((value) => value > 0);
@@ -67,10 +86,10 @@ function linearScale(unit: FigureUnit, most: number): PlanScale {
   };
 }
 
-/** What is missing to all, on a reversed logarithmic axis. All of it stands at the top. */
+/** The share that is missing, on a reversed logarithmic axis, with none missing at the top. */
 function ninesScale(values: readonly number[]): PlanScale {
   // Rounding leaves 1 - 0.99 a little above 0.01.
-  const missing = values.map((value) => Number((1 - value).toPrecision(12)));
+  const missing = values.map((value) => significant(1 - value, 12));
   const some = missing.filter((share) => share > 0);
   const [least, most] = [Math.min(...some), Math.max(...some)];
   const withAll = missing.some((share) => share <= 0);
@@ -97,7 +116,7 @@ function ninesScale(values: readonly number[]): PlanScale {
   };
 }
 
-/** Values below `floor` stand at it. */
+/** Values below `floor` are drawn at it. */
 function logScale(domain: readonly [number, number], axis: object, floor = domain[0]): PlanScale {
   const place = (value: number) => Math.max(value, floor);
   return {

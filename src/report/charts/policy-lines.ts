@@ -1,5 +1,5 @@
+import { percentWithInterval } from '../../text/numbers.js';
 import type { PolicyComparison } from '../policies/compare.js';
-import { intervalText } from '../policies/format.js';
 import { layoutOf } from '../policies/layout.js';
 import { policyStyles } from './policy-style.js';
 import {
@@ -20,7 +20,7 @@ const HEIGHT = 190;
 /** Policies differ near the top: there the axis is stretched, by this exponent. */
 const STRETCH = 3;
 const TICKS = [0, 50, 70, 80, 90, 95, 100];
-/** Lines lie beside each other by this much, in steps of x, so that whiskers do not hide one another. */
+/** Lines are shifted by this much, in steps of x, so that whiskers do not hide one another. */
 const DODGE = 0.035;
 
 /** Goodput as percent of the bound: small charts with one line a policy and whiskers for the 95 % interval. */
@@ -125,7 +125,7 @@ function marksOf({ axes, cells, policies, ours }: PolicyComparison) {
           color,
           dash,
           shape,
-          note: `${name}: ${intervalText(result.share)} %, ${cell.label}`,
+          note: `${name}: ${percentWithInterval(result.share)} %, ${cell.label}`,
         },
       ];
     }),

@@ -1,7 +1,7 @@
+import { formatPercentCell, formatPoints } from '../../text/numbers.js';
+import { textWidth } from '../../text/text-width.js';
 import type { PolicyComparison } from '../policies/compare.js';
-import { behindText, percentText } from '../policies/format.js';
 import { layoutOf } from '../policies/layout.js';
-import { textWidth } from '../text-width.js';
 import { readableOn } from './contrast.js';
 import {
   at,
@@ -108,7 +108,7 @@ function marksOf({ axes, cells, policies }: PolicyComparison) {
           rank: String(rank),
           ground,
           ink: readableOn(ground),
-          note: `${name}: rank ${rank}, ${percentText(result.share.mean)} %, ${behindText(behind)} points behind the best, ${cell.label}`,
+          note: `${name}: rank ${rank}, ${formatPercentCell(result.share.mean)} %, ${formatPoints(behind)} points behind the best, ${cell.label}`,
         },
       ];
     }),

@@ -1,5 +1,5 @@
+import { formatPercentCell, percentWithInterval } from '../../text/numbers.js';
 import type { PolicyComparison } from '../policies/compare.js';
-import { intervalText, percentText } from '../policies/format.js';
 import { policyStyles } from './policy-style.js';
 import { ROW_WIDTH, SMALL } from './small-multiples.js';
 import { type ChartSpec, chart, GRID, INK } from './theme.js';
@@ -17,7 +17,7 @@ export function policySpread(comparison: PolicyComparison, subtitle: string): Ch
   const ticks = cells.flatMap(({ label, results }) =>
     results.flatMap((result, i) => {
       if (result === null) return [];
-      const note = `${names[i]}: ${intervalText(result.share)} %, ${label}`;
+      const note = `${names[i]}: ${percentWithInterval(result.share)} %, ${label}`;
       return [{ policy: names[i], share: result.share.mean * 100, color: styles[i]!.color, note }];
     }),
   );
@@ -25,7 +25,7 @@ export function policySpread(comparison: PolicyComparison, subtitle: string): Ch
     policy: name,
     share: share.mean * 100,
     color: styles[i]!.color,
-    label: percentText(share.mean),
+    label: formatPercentCell(share.mean),
   }));
   const y = {
     field: 'policy',

@@ -1,15 +1,15 @@
 import { INK, SERIES_SHAPES } from './theme.js';
 
 /** How a policy is drawn in every chart. */
-export interface PolicyStyle {
+interface PolicyStyle {
   readonly color: string;
   readonly dash: readonly number[];
   readonly shape: string;
 }
 
 /**
- * Paul Tol's "muted" qualitative scheme, told apart by readers of any colour vision; its sand is darkened to be seen
- * on white, and grey added. Dash and shape tell the same once more.
+ * Paul Tol's "muted" qualitative scheme, distinct for any colour vision; its sand is darkened to be seen
+ * on white, and grey added. Dash and shape repeat the distinction.
  */
 const COLORS = [
   '#CC6677',

@@ -1,4 +1,4 @@
-import { textWidth } from '../text-width.js';
+import { textWidth } from '../../text/text-width.js';
 import { MUTED } from './theme.js';
 
 const FONT_SIZE = 12;
@@ -9,12 +9,12 @@ const LINE_HEIGHT = 15;
 const STEP = 3;
 
 /** A point of the plot, px from its upper left corner. */
-export interface PlotPoint {
+interface PlotPoint {
   readonly x: number;
   readonly y: number;
 }
 
-export interface RuleLabel {
+interface RuleLabel {
   readonly text: string;
   /** Height of the horizontal rule, px from the top. */
   readonly ruleY: number;

@@ -14,12 +14,12 @@ export interface ScalingMark {
   /** With its standard deviation. */
   readonly mean: number;
   readonly sd: number;
-  /** Beside the mark. */
+  /** Next to the mark. */
   readonly label: string;
   readonly note: string;
 }
 
-export interface ScalingLine {
+interface ScalingLine {
   readonly title: string;
   readonly finding: string;
   readonly yTitle: string;
@@ -53,7 +53,7 @@ export function scalingLine({ title, finding, yTitle, isShare, points }: Scaling
     axis: { values: counts, grid: false, format: 'd', labelOverlap: 'greedy' },
   };
   const y = { field: 'mean', type: 'quantitative', title: yTitle, ...yScale(points, isShare, isLog) };
-  const beside = isShare ? { dy: 16 } : { dx: 12, dy: 12, align: 'left' };
+  const offset = isShare ? { dy: 16 } : { dx: 12, dy: 12, align: 'left' };
   const idealPlace = isShare ? { align: 'left', x: WIDTH + 8 } : { align: 'right', dx: -14, dy: -10 };
   return chart(
     { title, subtitle: finding, width: WIDTH + 60 },
@@ -81,7 +81,7 @@ export function scalingLine({ title, finding, yTitle, isShare, points }: Scaling
           encoding: { x, y, tooltip: { field: 'note' } },
         },
         {
-          mark: { type: 'text', color: INK, fontSize: 12, ...beside },
+          mark: { type: 'text', color: INK, fontSize: 12, ...offset },
           encoding: { x, y: isShare ? { ...y, field: 'low' } : y, text: { field: 'label' } },
         },
       ],

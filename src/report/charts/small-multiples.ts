@@ -1,7 +1,7 @@
-import type { Axis } from '../axes.js';
+import { textWidth } from '../../text/text-width.js';
 import { layoutOf, placeLabel } from '../policies/layout.js';
 import type { MatrixCell } from '../policies/matrix.js';
-import { textWidth } from '../text-width.js';
+import type { Axis } from '../study/axes.js';
 import { INK, MUTED } from './theme.js';
 
 /** Width of all small charts of a row together, with their axis, px. */
@@ -12,7 +12,7 @@ export const GAP = 14;
 export const SMALL = 11.5;
 
 /** Where a mark belongs. */
-export interface Place {
+interface Place {
   readonly row: string;
   readonly column: string;
 }
@@ -23,7 +23,7 @@ export function placeOf(axes: readonly Axis[], { values }: Pick<MatrixCell, 'val
   return { row: placeLabel(values, rows), column: columns === null ? '' : placeLabel(values, [columns]) };
 }
 
-/** Labels of the charts that stand side by side. */
+/** Labels of the charts side by side. */
 export function columnLabels(axes: readonly Axis[]): string[] {
   const { columns } = layoutOf(axes);
   return columns?.values.map(({ text }) => placeLabel({ [columns.key]: text }, [columns])) ?? [''];

@@ -4,7 +4,7 @@ const WIDTH = 470;
 const ROW = 58;
 
 /** One part of a pipeline, measured by itself. */
-export interface StageBar {
+interface StageBar {
   readonly name: string;
   /** Mean requests per second, and the standard deviation of the trials. */
   readonly mean: number;
@@ -14,10 +14,10 @@ export interface StageBar {
   readonly note: string;
 }
 
-/** Requests per second of each part, the narrowest in colour, with a whisker of one standard deviation to each side. */
+/** Requests per second of each part, the bottleneck in colour, with a whisker of one standard deviation to each side. */
 export function stageBars(
   bars: readonly StageBar[],
-  { title, finding, narrowest }: { title: string; finding: string; narrowest: string | null },
+  { title, finding, bottleneck }: { title: string; finding: string; bottleneck: string | null },
 ): ChartSpec {
   const rows = bars.map(({ name, mean, sd, label, note }) => ({
     name,
@@ -26,7 +26,7 @@ export function stageBars(
     high: mean + sd,
     label,
     note,
-    narrowest: name === narrowest,
+    bottleneck: name === bottleneck,
   }));
   const y = {
     field: 'name',
@@ -42,7 +42,7 @@ export function stageBars(
     scale: { domain: [0, niceTop(Math.max(...rows.map(({ high }) => high)))], nice: false },
     axis: { tickCount: 5 },
   };
-  const beside = { type: 'text', align: 'left', x: WIDTH + 12 };
+  const label = { type: 'text', align: 'left', x: WIDTH + 12 };
   return chart(
     { title, subtitle: finding, width: WIDTH + 320 },
     {
@@ -55,7 +55,7 @@ export function stageBars(
           encoding: {
             y,
             x,
-            color: { condition: { test: 'datum.narrowest', value: STRONG }, value: WEAK },
+            color: { condition: { test: 'datum.bottleneck', value: STRONG }, value: WEAK },
             tooltip: { field: 'note' },
           },
         },
@@ -64,11 +64,11 @@ export function stageBars(
           encoding: { y, x: { ...x, field: 'low' }, x2: { field: 'high' } },
         },
         {
-          mark: { ...beside, dy: -8, fontWeight: 600 },
+          mark: { ...label, dy: -8, fontWeight: 600 },
           encoding: { y, text: { field: 'label' } },
         },
         {
-          mark: { ...beside, dy: 8, fontSize: 11.5, color: MUTED },
+          mark: { ...label, dy: 8, fontSize: 11.5, color: MUTED },
           encoding: { y, text: { field: 'note' } },
         },
       ],

@@ -7,7 +7,7 @@ const LEAST_WIDTH = 420;
 const MOST_LINEAR_RATIO = 8;
 
 /** Requests per second of one part at one value of the key. */
-export interface StagePoint {
+interface StagePoint {
   readonly stage: string;
   readonly value: string;
   readonly mean: number;
@@ -15,7 +15,7 @@ export interface StagePoint {
   readonly note: string;
 }
 
-export interface StageLines {
+interface StageLines {
   readonly title: string;
   readonly finding: string;
   /** What is varied. */

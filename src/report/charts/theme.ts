@@ -1,11 +1,12 @@
 import type { TopLevelSpec } from 'vega-lite';
-import { wrapParts } from '../wrap.js';
+import { significant } from '../../text/numbers.js';
+import { wrapParts } from '../../text/wrap.js';
 
 /** A finished Vega-Lite 6 specification with its data inside. */
 export type ChartSpec = TopLevelSpec;
 
 /** Inter travels with the package for PNGs; other viewers of an SVG may fall back to their own. */
-export const FONT = 'Inter, system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif';
+const FONT = 'Inter, system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif';
 export const INK = '#1b2430';
 export const MUTED = '#5b6673';
 export const GRID = '#e3e7ec';
@@ -15,10 +16,10 @@ export const WEAK = '#b9c4d0';
 export const ALERT = '#b3261e';
 
 /**
- * Series are told apart by colour, dash and point shape together, so that a chart survives a black and
+ * Series differ in colour, dash and point shape together, so that a chart survives a black and
  * white printer. All colours are dark enough for text on white.
  */
-export const SERIES_COLORS = [
+const SERIES_COLORS = [
   '#0b4f9e',
   '#b4430c',
   '#0f6b5c',
@@ -28,7 +29,7 @@ export const SERIES_COLORS = [
   '#374151',
   '#0a7ea4',
 ];
-export const SERIES_DASHES = [
+const SERIES_DASHES = [
   [1, 0],
   [8, 3],
   [2, 2],
@@ -57,7 +58,7 @@ export function seriesStyle(rank: number): { color: string; dash: number[]; shap
 
 const SUBTITLE_SIZE = 13;
 
-export interface Heading {
+interface Heading {
   readonly title: string;
   /** The finding in words. */
   readonly subtitle: string;
@@ -73,6 +74,8 @@ export interface Heading {
 export function chart(heading: Heading, body: object): ChartSpec {
   return {
     $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
+    // What a screen reader says of the picture.
+    description: `${heading.title}. ${heading.subtitle}`,
     background: '#ffffff',
     padding: 14,
     title: {
@@ -120,7 +123,7 @@ export function niceTop(max: number): number {
   if (!(max > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(max));
   const step = ([0.1, 0.2, 0.25, 0.5, 1].find((share) => max / (share * power) <= 8) ?? 2) * power;
-  return Number((Math.ceil((max * 1.02) / step) * step).toPrecision(12));
+  return significant(Math.ceil((max * 1.02) / step) * step, 12);
 }
 
 /** In a browser: drag to move along time, Ctrl + wheel to zoom (a bare wheel scrolls the page), double click to go back. */

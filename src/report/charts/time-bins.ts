@@ -1,13 +1,14 @@
-import type { TimeSeries } from '../../metrics/results.js';
+import type { TimeSeries } from '../../record/results.js';
+import { significant } from '../../text/numbers.js';
 
 /** Unit of a time axis. */
-export interface TimeUnit {
+interface TimeUnit {
   readonly name: string;
   readonly seconds: number;
 }
 
 /** Which rate of a run a line shows. */
-export type Rate = 'offeredRps' | 'goodputRps' | 'failedRps';
+type Rate = 'offeredRps' | 'goodputRps' | 'failedRps';
 
 /** The unit in which an axis up to `seconds` has short numbers. */
 export function timeUnit(seconds: number): TimeUnit {
@@ -35,7 +36,7 @@ export function ratePoints(
   const width = series.binSeconds * bins;
   return averaged(series[rate], bins).map((rps, i) => ({
     rps,
-    at: Number(((series.beginSeconds + (i + 0.5) * width) / unit.seconds).toPrecision(9)),
+    at: significant((series.beginSeconds + (i + 0.5) * width) / unit.seconds, 9),
   }));
 }
 
@@ -55,10 +56,8 @@ export function timeAxis(unit: TimeUnit, beginSeconds: number, endSeconds: numbe
 }
 
 export function formatSeconds(seconds: number): string {
-  if (seconds < 1) return `${Number((seconds * 1000).toPrecision(6))} ms`;
-  return seconds < 120
-    ? `${Number(seconds.toPrecision(6))} s`
-    : `${Number((seconds / 60).toPrecision(3))} min`;
+  if (seconds < 1) return `${significant(seconds * 1000, 6)} ms`;
+  return seconds < 120 ? `${significant(seconds, 6)} s` : `${significant(seconds / 60, 3)} min`;
 }
 
 function averaged(values: readonly number[], bin: number): number[] {

@@ -1,5 +1,5 @@
-import type { TimeSeries, TunedSeries } from '../../metrics/results.js';
-import { formatMs } from '../format.js';
+import type { TimeSeries, TunedSeries } from '../../record/results.js';
+import { formatMs, significant } from '../../text/numbers.js';
 import { type ChartSpec, chart, niceTop, STRONG, WEAK, ZOOM_TIME } from './theme.js';
 import { endOf, formatSeconds, timeAxis, timeUnit } from './time-bins.js';
 
@@ -12,7 +12,7 @@ export function tunedOverTime(tuned: TunedSeries, series: TimeSeries, note = '')
   const endSeconds = endOf(series);
   const unit = timeUnit(endSeconds);
   const rows = tuned.values.map((value, bin) => {
-    const at = Number(((beginSeconds + (bin + 0.5) * binSeconds) / unit.seconds).toPrecision(9));
+    const at = significant((beginSeconds + (bin + 0.5) * binSeconds) / unit.seconds, 9);
     return { at, value, low: tuned.low[bin]!, high: tuned.high[bin]! };
   });
   const name = fieldName(tuned.name);
@@ -59,6 +59,6 @@ function fieldName(name: string): string {
 }
 
 function describe({ values, low, high, unit }: TunedSeries): string {
-  const text = (value: number) => (unit === 'ms' ? formatMs(value) : String(Number(value.toPrecision(3))));
+  const text = (value: number) => (unit === 'ms' ? formatMs(value) : String(significant(value, 3)));
   return `from ${text(values[0]!)} to ${text(values.at(-1)!)}, between ${text(Math.min(...low))} and ${text(Math.max(...high))}`;
 }

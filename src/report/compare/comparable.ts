@@ -1,9 +1,9 @@
-import { formatSlo } from '../format.js';
-import type { NamedRun } from './compare.js';
+import { formatSlo } from '../../text/numbers.js';
+import type { NamedRun } from './named-run.js';
 
 /**
  * What makes each run answer another question than the first one does, a line each: another experiment, seed,
- * objective or length. Other overrides are no such thing: what they change is usually the point.
+ * SLO or length. Other overrides are no such thing: what they change is usually the point.
  */
 export function differencesThatMatter([first, ...others]: readonly NamedRun[]): string[] {
   return first === undefined ? [] : others.flatMap((other) => differencesOf(first, other));
@@ -17,9 +17,9 @@ function differencesOf(first: NamedRun, other: NamedRun): string[] {
   return [
     ...(first.run.experiment === other.run.experiment
       ? []
-      : [`${other.name}: its experiment file is another one than that of ${first.name}`]),
+      : [`${other.name}: its experiment file differs from that of ${first.name}`]),
     ...differs('the seed', ({ run }) => String(run.summary.seed)),
-    ...differs('the objective', ({ run }) => (run.sloMs === null ? 'mixed' : formatSlo(run.sloMs))),
+    ...differs('the SLO', ({ run }) => (run.sloMs === null ? 'mixed' : formatSlo(run.sloMs))),
     ...differs('the duration', ({ run }) => `${run.summary.durationSeconds} s`),
   ];
 }

@@ -1,17 +1,16 @@
-import { FIGURES, type FigureUnit } from '../../metrics/figures.js';
-import type { ActionCounts, GroupSummary, RunResult } from '../../metrics/results.js';
+import { type FigureUnit, figureOf, offeredMs } from '../../record/figures.js';
+import type { ActionCounts, GroupSummary, RunKind, RunResult } from '../../record/results.js';
+import { generatorWarnings } from '../generator.js';
 import { differencesThatMatter } from './comparable.js';
-
-/** A run's result under the name that tables and charts give it. */
-export interface NamedRun {
-  readonly name: string;
-  readonly run: RunResult;
-}
+import { dropWarnings, type Headline, headlinesOf } from './headline.js';
+import type { NamedRun } from './named-run.js';
 
 /** Runs side by side. The first is what the others are held against. */
 export interface Comparison {
   readonly runs: readonly ComparedRun[];
-  /** What makes the runs answer different questions; empty: they may be compared. One line each. */
+  /** What each run but the first changed. */
+  readonly headlines: readonly Headline[];
+  /** What makes the runs answer different questions, and figures that mislead; empty: none. One line each. */
   readonly warnings: readonly string[];
   readonly figures: readonly ComparedFigure[];
 }
@@ -20,9 +19,11 @@ export interface Comparison {
 export interface ComparedRun {
   readonly name: string;
   readonly experiment: string;
-  readonly policy: string;
+  readonly kind: RunKind;
+  /** Null for a load, like the digest. */
+  readonly policy: string | null;
   readonly seed: number | string;
-  readonly digest: string;
+  readonly digest: string | null;
   readonly overrides: readonly string[];
 }
 
@@ -33,9 +34,9 @@ export interface ComparedFigure {
   /** For people. */
   readonly label: string;
   readonly unit: FigureUnit;
-  /** ms for latencies, a share of 1 for shares; null: there was nothing to measure. */
+  /** ms for latencies, a share of 1 for shares; null: there was nothing to measure; Infinity: `never`, see `Figure`. */
   readonly values: readonly (number | null)[];
-  /** Less the value of the first run; null where either is. */
+  /** Less the value of the first run; null where either is, or one of them is `never`. */
   readonly differences: readonly (number | null)[];
   /** The difference as a share of the first run's value; null also where that is 0 and this one is not. */
   readonly relative: readonly (number | null)[];
@@ -48,12 +49,14 @@ export function compareRuns(runs: readonly NamedRun[]): Comparison {
     runs: runs.map(({ name, run: { summary, overrides } }) => ({
       name,
       experiment: summary.name,
-      policy: summary.policy,
+      kind: summary.kind,
+      policy: summary.policy ?? null,
       seed: summary.seed,
-      digest: summary.digest,
+      digest: summary.digest ?? null,
       overrides: overrides ?? [],
     })),
-    warnings: differencesThatMatter(runs),
+    headlines: headlinesOf(runs),
+    warnings: [...differencesThatMatter(runs), ...dropWarnings(runs), ...generatorProblems(runs)],
     figures: [
       ...HEADLINES.map(([name, label]) => headline(name, label, results)),
       ...groupFigures(results),
@@ -63,18 +66,29 @@ export function compareRuns(runs: readonly NamedRun[]): Comparison {
   };
 }
 
-/** Figures of the summary by the names of `FIGURES`, with what people call them. */
+/** A run whose requests were sent badly differs from others for that reason alone. */
+function generatorProblems(runs: readonly NamedRun[]): string[] {
+  return runs.flatMap(({ name, run }) => generatorWarnings(run).map((warning) => `${name}: ${warning}`));
+}
+
+/** Figures of the summary by the names that thresholds use, with what people call them. */
 const HEADLINES: readonly (readonly [string, string])[] = [
+  ['attainment', 'SLO attainment'],
+  ['worstModelAttainment', 'worst model attainment'],
+  ['modelsBelow50', 'models below half'],
+  ['rareModelsAttainment', 'rare models attainment'],
   ['goodputRps', 'goodput'],
-  ['sloAttainment', 'SLO attainment'],
   ['offeredRps', 'offered'],
   ['mean', 'mean latency'],
   ['p50', 'p50 latency'],
   ['p90', 'p90 latency'],
+  ['p95', 'p95 latency'],
   ['p99', 'p99 latency'],
   ['p999', 'p99.9 latency'],
   ['p9999', 'p99.99 latency'],
-  ['max', 'longest latency'],
+  ['max', 'max latency'],
+  ['executedP50', 'p50 of executed'],
+  ['executedP99', 'p99 of executed'],
   ['offered', 'requests'],
   ['ok', 'ok'],
   ['late', 'late'],
@@ -89,15 +103,20 @@ const UTILIZATIONS: readonly (readonly [string, string])[] = [
   ['weightsUtilization', 'WEIGHTS busy'],
 ];
 
+/** The figures of all runs that a tolerance can name. */
+export const COMPARED = [...HEADLINES, ...UTILIZATIONS].map(([name]) => name);
+
 function headline(name: string, label: string, runs: readonly RunResult[]): ComparedFigure {
-  const { unit, read } = FIGURES[name]!;
+  const { unit, read } = figureOf(name)!;
   return compared(name, label, unit, runs, ({ summary }) => read(summary));
 }
 
 function actionFigures(runs: readonly RunResult[]): ComparedFigure[] {
-  const batches = new Set(runs.flatMap(({ summary }) => Object.keys(summary.actions.inferByBatch)));
+  const batches = new Set(runs.flatMap(({ summary }) => Object.keys(summary.actions?.inferByBatch ?? {})));
   const count = (name: string, label: string, read: (actions: ActionCounts) => number) =>
-    compared(name, label, 'count', runs, ({ summary }) => read(summary.actions));
+    compared(name, label, 'count', runs, ({ summary: { actions } }) =>
+      actions === undefined ? null : read(actions),
+    );
   return [
     count('infer', 'INFER', ({ infer }) => infer),
     ...[...batches]
@@ -124,9 +143,9 @@ function groupFigures(runs: readonly RunResult[]): ComparedFigure[] {
     ) => compared(`${name}.${key}`, `${name}: ${label}`, unit, runs, ({ groups }) => read(groups[i]!));
     return [
       figure('goodputRps', 'goodput', 'perSecond', ({ goodputRps }) => goodputRps),
-      figure('sloAttainment', 'attained', 'share', ({ sloAttainment }) => sloAttainment),
-      figure('p50', 'p50', 'ms', ({ latencyMs }) => latencyMs.p50),
-      figure('p99', 'p99', 'ms', ({ latencyMs }) => latencyMs.p99),
+      figure('attainment', 'attained', 'share', ({ attainment }) => attainment),
+      figure('p50', 'p50', 'ms', (group) => offeredMs(group, 'p50')),
+      figure('p99', 'p99', 'ms', (group) => offeredMs(group, 'p99')),
     ];
   });
 }
@@ -140,11 +159,16 @@ function compared(
 ): ComparedFigure {
   const values = runs.map(read);
   const first = values[0] ?? null;
-  const differences = values.map((value) => (value === null || first === null ? null : value - first));
+  const differences = values.map((value) => differenceOf(value, first));
   const relative = differences.map((difference) => {
     if (difference === null || first === null) return null;
     if (difference === 0) return 0;
     return first === 0 ? null : difference / first;
   });
   return { name, label, unit, values, differences, relative };
+}
+
+function differenceOf(value: number | null, first: number | null): number | null {
+  if (value === first && value !== null) return 0;
+  return Number.isFinite(value) && Number.isFinite(first) ? (value as number) - (first as number) : null;
 }

@@ -1,5 +1,5 @@
-import type { FigureUnit } from '../../metrics/figures.js';
-import { formatCount, formatMs, formatPercent, formatRate } from '../format.js';
+import type { FigureUnit } from '../../record/figures.js';
+import { formatCount, formatMs, formatPercent, formatRate, significant } from '../../text/numbers.js';
 import type { ComparedFigure } from './compare.js';
 
 /** The value of run `i`: `480/s`, `98.2 %`, `12.4 ms`, `1,204`; `–` where there was nothing to measure. */
@@ -39,11 +39,11 @@ function formatValue(unit: FigureUnit, value: number): string {
   }
 }
 
-/** A share times 100. A change may be more than all, and a small one must not look like none. */
+/** A share times 100. A change may exceed 100 %, and a small one must not be shown as none. */
 function hundredths(share: number): string {
   const percent = share * 100;
   if (percent >= 100) return formatCount(percent);
-  return percent >= 1 ? percent.toFixed(1) : String(Number(percent.toPrecision(1)));
+  return percent >= 1 ? percent.toFixed(1) : String(significant(percent, 1));
 }
 
 function signOf(value: number): string {

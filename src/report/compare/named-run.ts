@@ -1,4 +1,11 @@
 import { basename, resolve } from 'node:path';
+import type { RunResult } from '../../record/results.js';
+
+/** A run's result under the name that tables and charts give it. */
+export interface NamedRun {
+  readonly name: string;
+  readonly run: RunResult;
+}
 
 /** Names of results folders for tables and charts: the last part of the path where that tells them apart. */
 export function runNames(folders: readonly string[]): string[] {

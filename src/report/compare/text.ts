@@ -1,31 +1,31 @@
+import { alignColumns } from '../../text/table.js';
+import { COLUMNS, wrap } from '../../text/wrap.js';
+import { runName } from '../run-kind.js';
 import type { ComparedFigure, Comparison } from './compare.js';
 import { differenceText, relativeText, valueText } from './format.js';
 
 /**
- * A comparison for the terminal: a line for what each run was, then a table with the value of each run, and from the
- * second on the difference to the first.
+ * A comparison for the terminal: what each run changed, a line for what each run was, then a table with the value of
+ * each run, and from the second on the difference to the first.
  */
-export function comparisonText({ runs, figures }: Comparison): string {
+export function comparisonText({ runs, headlines, figures }: Comparison): string {
   const rows = [
     ['', ...runs.flatMap(({ name }, i) => (i === 0 ? [name] : [name, 'difference', '%']))],
     ...figures.filter(saysSomething).map((figure) => [figure.label, ...cellsOf(figure)]),
   ];
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  const table = rows.map((row) =>
-    row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('  '),
-  );
-  const nameWidth = Math.max(...runs.map(({ name }) => name.length));
-  const provenance = runs.map(
-    ({ name, experiment, policy, seed, digest, overrides }) =>
-      `${name.padEnd(nameWidth)}  ${experiment}, policy ${policy}, seed ${seed}, digest ${digest}` +
+  const provenance = runs.map(({ name, experiment, kind, policy, seed, digest, overrides }) => [
+    name,
+    `${runName({ name: experiment, kind })}, ${kind}, ${policy === null ? '' : `policy ${policy}, `}seed ${seed}` +
+      (digest === null ? '' : `, digest ${digest}`) +
       overrides.map((override) => ` --set ${override}`).join(''),
-  );
-  return `${[...provenance, '', ...table.map((line) => line.trimEnd())].join('\n')}\n`;
+  ]);
+  const changes = headlines.flatMap(({ text }) => [...wrap(text, COLUMNS), '']);
+  return `${[...changes, ...alignColumns(provenance), '', ...alignColumns(rows, [0])].join('\n')}\n`;
 }
 
-/** A count that is 0 everywhere is noise. */
+/** A count that is 0 everywhere is noise, and so is what no run measured. */
 export function saysSomething({ unit, values }: ComparedFigure): boolean {
-  return unit !== 'count' || values.some((value) => value !== 0);
+  return values.some((value) => value !== null && (unit !== 'count' || value !== 0));
 }
 
 function cellsOf(figure: ComparedFigure): string[] {

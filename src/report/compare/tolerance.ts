@@ -1,20 +1,20 @@
-import { EscapementError } from '../../core/errors.js';
-import { FIGURES, type FigureUnit, MS_PER_UNIT } from '../../metrics/figures.js';
-import type { ComparedFigure, Comparison } from './compare.js';
+import { EscapementError } from '../../base/errors.js';
+import { type FigureUnit, figureOf, MS_PER_UNIT, renamedFigure } from '../../record/figures.js';
+import { COMPARED, type ComparedFigure, type Comparison } from './compare.js';
 import { relativeText, valueText } from './format.js';
 
 /** How far a figure may be from that of the first run, up or down. */
 export interface Tolerance {
   /** As the user wrote it. */
   readonly text: string;
-  /** One of `FIGURES`. */
+  /** One of `COMPARED`. */
   readonly figure: string;
   /** A share of the first run's value if `relative`, else in the unit of the figure. */
   readonly limit: number;
   readonly relative: boolean;
 }
 
-/** How one run stands with one tolerance. */
+/** The result of one tolerance for one run. */
 export interface ToleranceResult {
   readonly tolerance: string;
   readonly run: string;
@@ -29,19 +29,21 @@ const PATTERN = /^\s*([A-Za-z]\w*)\s*=\s*([0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?)\s*([
 /**
  * Reads a tolerance: a figure that thresholds know, `=`, and how far it may be from the first run: a percentage of
  * that run's value (`p99=15%`) or a difference in the figure's own unit (`p99=2ms`, `goodputRps=5/s`, `timeout=10`,
- * `sloAttainment=0.001`). Throws `E_USAGE`.
+ * `attainment=0.001`). Throws `E_USAGE`.
  */
 export function parseTolerance(text: string): Tolerance {
   const parts = PATTERN.exec(text);
-  if (parts === null) throw usage(text, 'is not FIGURE=LIMIT; e.g. p99=15% or p99=2ms');
+  if (parts === null) throw usage(text, 'must be FIGURE=LIMIT, e.g. p99=15% or p99=2ms');
   const [, figure, number, suffix] = parts as unknown as [string, string, string, string];
-  if (!Object.hasOwn(FIGURES, figure))
-    throw usage(text, `no figure ${figure}; known are ${Object.keys(FIGURES).join(', ')}`);
+  const renamed = renamedFigure(figure);
+  if (renamed !== undefined) throw usage(text, `${figure} was renamed to ${renamed}`);
+  if (!COMPARED.includes(figure))
+    throw usage(text, `unknown figure ${figure}; known figures: ${COMPARED.join(', ')}`);
   if (suffix === '%') return { text, figure, limit: Number(number) / 100, relative: true };
   return {
     text,
     figure,
-    limit: Number(number) * factorOf(text, FIGURES[figure]!.unit, suffix),
+    limit: Number(number) * factorOf(text, figureOf(figure)!.unit, suffix),
     relative: false,
   };
 }
@@ -73,7 +75,7 @@ function factorOf(text: string, unit: FigureUnit, suffix: string): number {
     throw usage(text, `a latency needs a unit: %, ${Object.keys(MS_PER_UNIT).join(', ')}`);
   }
   if (suffix === '' || (suffix === '/s' && unit === 'perSecond')) return 1;
-  throw usage(text, `unit ${suffix} does not fit this figure`);
+  throw usage(text, `this figure cannot have the unit ${suffix}`);
 }
 
 function usage(text: string, problem: string): EscapementError {

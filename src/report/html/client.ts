@@ -21,6 +21,12 @@ for (const figure of document.querySelectorAll('figure[data-chart]')) {
     .then(() => figure.classList.add('live'), () => place.remove());
 }
 for (const heading of document.querySelectorAll('.sortable th')) {
+  heading.tabIndex = 0;
+  heading.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter' && event.key !== ' ') return;
+    event.preventDefault();
+    heading.click();
+  });
   heading.addEventListener('click', () => {
     const body = heading.closest('table').tBodies[0];
     const column = heading.cellIndex;

@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ChartSpec } from '../charts/theme.js';
-import { toVega } from '../render.js';
 import { CLIENT } from './client.js';
 import { html, Markup, scriptJson } from './markup.js';
+import { toVega } from './render.js';
 import { STYLE } from './style.js';
+import { termsIn } from './terms.js';
 
 /** A chart in a page: its specification, and its picture for readers without scripts. */
 export interface PageChart {
@@ -30,7 +31,7 @@ export function page(title: string, body: Markup, withCharts: boolean): string {
 <body>
 <main>
 ${body}
-</main>
+${glossary(body)}</main>
 <div id="tip" role="tooltip"></div>
 ${scripts}
 </body>
@@ -38,16 +39,30 @@ ${scripts}
 `.text;
 }
 
-/** All charts of a page, with a word on what a reader can do with them. */
-export function gallery(charts: readonly PageChart[]): Markup {
-  return html`${charts.map(figure)}<p class="small hint">Point at a mark for its figures. On charts over time: drag to move, Ctrl + wheel to zoom, double click to go back.</p>`;
+/** The terms that the page uses, for readers who meet one for the first time. */
+function glossary({ text }: Markup): Markup | string {
+  const terms = termsIn(text.replace(/<script[\s\S]*?<\/script>|<[^>]+>/g, ' '));
+  if (terms.length === 0) return '';
+  const entries = terms.map(({ term, meaning }) => html`<dt>${term}</dt><dd>${meaning}</dd>\n`);
+  return html`<details class="terms"><summary>Terms</summary><dl>
+${entries}</dl></details>
+`;
 }
 
-/** A figure that is a picture at once and becomes live where scripts run. */
+/** All charts of a page, with a word on what a reader can do with them. */
+export function gallery(charts: readonly PageChart[]): Markup {
+  return html`${charts.map(figure)}<p class="small hint">Hover over a mark for its figures. In charts over time: drag to pan, Ctrl + wheel to zoom, double-click to reset.</p>`;
+}
+
+/** A figure that is a picture at once and becomes live where scripts run. It scrolls where it would get unreadable. */
 function figure({ name, spec, svg }: PageChart): Markup {
   const id = `chart-${name}`;
+  const label = spec.description ?? name;
+  const width = /<svg[^>]* width="([\d.]+)"/.exec(svg)?.[1] ?? '600';
   return html`<figure data-chart="${id}">
-<div class="picture"><div class="static">${new Markup(ownIds(transparent(svg), id))}</div><div class="interactive"></div></div>
+<div class="scroller" tabindex="0" role="region" aria-label="Chart: ${name}">
+<div class="picture" role="img" aria-label="${label}" style="--natural:${width}px"><div class="static">${new Markup(ownIds(transparent(svg), id))}</div><div class="interactive"></div></div>
+</div>
 <script type="application/json" id="${id}">${scriptJson({ ...toVega(spec), background: 'transparent' })}</script>
 </figure>
 `;

@@ -4,6 +4,8 @@ export interface Column {
   readonly title: string;
   /** Numbers are set to the right and sort by size. */
   readonly numeric?: boolean;
+  /** Long texts, which may take several lines. */
+  readonly wraps?: boolean;
 }
 
 export interface CellText {
@@ -21,8 +23,9 @@ export function table(
   rows: readonly (readonly CellText[])[],
   sortable = false,
 ): Markup {
-  const kind = (i: number) => (columns[i]?.numeric ? 'n' : 't');
-  return html`<div class="scroll"><table${sortable ? html` class="sortable"` : ''}>
+  const kind = (i: number) => (columns[i]?.numeric ? 'n' : columns[i]?.wraps ? 't wrap' : 't');
+  const label = columns.map(({ title }) => title).filter((title) => title !== '');
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Table: ${label.join(', ')}"><table${sortable ? html` class="sortable"` : ''}>
 <thead><tr>${columns.map(({ title }, i) => html`<th scope="col" class="${kind(i)}">${title}</th>`)}</tr></thead>
 <tbody>
 ${rows.map((row) => html`<tr>${row.map((cell, i) => tableCell(cell, kind(i)))}</tr>\n`)}</tbody></table></div>`;
@@ -34,7 +37,7 @@ function tableCell({ text, sort, strong, underlined }: CellText, kind: string): 
   return html`<td class="${kind}"${by}>${strong ? html`<strong>${content}</strong>` : content}</td>`;
 }
 
-export interface Fact {
+interface Fact {
   readonly label: string;
   readonly value: string;
   readonly note: string;
@@ -54,5 +57,13 @@ export function section(title: string, body: Markup): Markup {
 
 /** A block of text to copy, as written. */
 export function code(text: string): Markup {
-  return html`<pre><code>${text}</code></pre>`;
+  return html`<pre tabindex="0" role="region" aria-label="Text to copy"><code>${text}</code></pre>`;
+}
+
+/** How to run it again: the command, and the experiment as written. */
+export function experimentToRun(experiment: string, command: string): Markup {
+  return html`<p>Save the experiment below as <code>experiment.yaml</code> in a folder where its relative paths are valid, and run</p>
+${code(command)}
+<h3>The experiment as written</h3>
+${code(experiment)}`;
 }

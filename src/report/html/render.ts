@@ -2,8 +2,9 @@ import { fileURLToPath } from 'node:url';
 import { Resvg } from '@resvg/resvg-js';
 import * as vega from 'vega';
 import { compile } from 'vega-lite';
-import type { ChartSpec } from './charts/theme.js';
-import { textWidth } from './text-width.js';
+import { textWidth } from '../../text/text-width.js';
+import type { ChartSpec } from '../charts/theme.js';
+import { html } from './markup.js';
 
 /** Machines may have no fonts at all, so the PNG's font travels with the package. */
 const FONT_FILES = ['400Regular/Inter_400Regular.ttf', '600SemiBold/Inter_600SemiBold.ttf'].map((file) =>
@@ -17,11 +18,17 @@ export async function renderSvg(spec: ChartSpec): Promise<string> {
   return withOurMetrics(async () => {
     const view = new vega.View(vega.parse(toVega(spec)), { renderer: 'none', logLevel: vega.Error });
     try {
-      return await view.toSVG();
+      return named(await view.toSVG(), spec.description ?? '');
     } finally {
       view.finalize();
     }
   });
+}
+
+/** Gives a picture the name that screen readers say. */
+function named(svg: string, description: string): string {
+  const { text } = html`${description}`;
+  return svg.replace('<svg ', () => `<svg role="img" aria-label="${text}" `);
 }
 
 /** Draws a chart as PNG, offline and on any machine; `scale` 2 (the default) suits documents and dense screens. */

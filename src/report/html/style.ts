@@ -8,8 +8,9 @@ export const STYLE = `
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--ground); color: var(--ink);
   font: 16px/1.55 Inter, system-ui, -apple-system, "Segoe UI", Roboto, Helvetica, Arial, sans-serif; }
-main { max-width: 1040px; margin: 0 auto; padding: 40px 20px 64px; }
+main { max-width: 1180px; margin: 0 auto; padding: 40px 20px 64px; }
 header .kind { margin: 0; color: var(--muted); font-size: 14px; }
+h1, h1 + p, p, dd, li { overflow-wrap: anywhere; }
 h1 { margin: 4px 0 10px; font-size: 34px; line-height: 1.2; letter-spacing: -0.015em; }
 h1 + p { margin: 0 0 24px; font-size: 18px; max-width: 46em; }
 p.finding { max-width: 56em; font-size: 17px; }
@@ -27,7 +28,10 @@ a { color: var(--strong); }
 .facts dd.note { color: var(--muted); font-size: 13px; font-weight: 400; letter-spacing: 0; }
 .alert { background: var(--alert-ground); color: var(--alert); border-radius: 10px; padding: 12px 16px; margin: 20px 0 0; max-width: none; }
 .alert a { color: inherit; }
-.scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
+.scroll, figure .scroller { overflow-x: auto;
+  background: linear-gradient(to left, var(--card) 50%, transparent) right / 40px 100% no-repeat local,
+  linear-gradient(to left, var(--line), transparent) right / 20px 100% no-repeat scroll, var(--card); }
+.scroll { border: 1px solid var(--line); border-radius: 10px; }
 table { border-collapse: collapse; width: 100%; font-size: 14px; font-variant-numeric: tabular-nums; }
 th, td { padding: 8px 12px; text-align: left; white-space: nowrap; border-bottom: 1px solid var(--line); }
 .dense table { font-size: 12.5px; }
@@ -35,27 +39,31 @@ th, td { padding: 8px 12px; text-align: left; white-space: nowrap; border-bottom
 .dense th { font-size: 12px; white-space: normal; vertical-align: bottom; }
 .wide { width: fit-content; min-width: 100%; max-width: min(1500px, 100vw - 40px); margin-left: 50%; transform: translateX(-50%); }
 td u { text-underline-offset: 3px; text-decoration-color: var(--strong); }
-td.wrap { white-space: normal; }
+td.wrap { white-space: normal; min-width: 9em; }
 tbody tr:last-child td { border-bottom: 0; }
-th { color: var(--muted); font-weight: 500; font-size: 13px; }
+th { color: var(--muted); font-weight: 500; font-size: 13px; white-space: normal; vertical-align: bottom; }
 th.n, td.n { text-align: right; }
 td strong { color: var(--strong); }
 .scripted .sortable th { cursor: pointer; user-select: none; }
 .sortable th[aria-sort]::after { content: " ↑"; }
 .sortable th[aria-sort="descending"]::after { content: " ↓"; }
-figure { margin: 0 0 18px; padding: 6px 10px; background: var(--card); border: 1px solid var(--line); border-radius: 10px;
-  overflow-x: auto; }
+figure { margin: 0 0 18px; padding: 6px 10px; background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
 figure .picture { filter: var(--chart-filter); }
-figure svg { display: block; max-width: 100%; height: auto; }
+figure svg { display: block; margin: 0 auto; width: 100%; height: auto; min-width: min(calc(0.9 * var(--natural)), 900px); max-width: calc(1.35 * var(--natural)); }
+:focus-visible { outline: 2px solid var(--strong); outline-offset: 2px; }
 figure.live .static { display: none; }
-pre { margin: 0; padding: 14px 16px; overflow-x: auto; background: var(--card); border: 1px solid var(--line);
+pre { margin: 0; padding: 14px 16px; overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; background: var(--card); border: 1px solid var(--line);
   border-radius: 10px; font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
+.terms dt { font-weight: 600; }
+.terms dd { margin: 0 0 8px; max-width: 46em; }
 details summary { cursor: pointer; color: var(--strong); margin: 14px 0; }
 #tip { position: fixed; z-index: 1; pointer-events: none; padding: 6px 10px; border-radius: 6px; font-size: 13px;
   background: var(--ink); color: var(--card); max-width: 380px; display: none; }
+@media (max-width: 600px) { main { padding: 24px 14px 40px; } .facts dd { font-size: 20px; } h1 { font-size: 26px; } h1 + p { font-size: 16px; }
+  figure { padding: 4px 6px; } th, td { padding: 7px 9px; } }
 @media print { :root { --ink: #000; --muted: #444; --line: #bbb; --ground: #fff; --card: #fff; --strong: #000;
   --alert: #000; --alert-ground: #fff; --chart-filter: none; } body { font-size: 11pt; } main { max-width: none; padding: 0; }
-  figure, tr, .facts { break-inside: avoid; } figure, .scroll, pre { border-color: #ccc; }
+  figure, tr, .facts { break-inside: avoid; } figure svg { min-width: 0; } figure, .scroll, pre { border-color: #ccc; }
   .wide { max-width: none; margin: 0; transform: none; }
   .scroll { overflow: visible; } table { font-size: 8.5pt; } th, td { padding: 3px 5px; white-space: normal; } pre { white-space: pre-wrap; }
   .scripted .hint { display: none; } h2, h3 { break-after: avoid; } }

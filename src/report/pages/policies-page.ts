@@ -1,15 +1,23 @@
-import { formatRate } from '../format.js';
+import { formatRate } from '../../text/numbers.js';
+import { plural } from '../../text/words.js';
 import { html, type Markup } from '../html/markup.js';
 import { gallery, type PageChart, page } from '../html/page.js';
 import { type CellText, section, table } from '../html/parts.js';
+import type { PolicyComparison } from '../policies/compare.js';
+import { findingOf, question } from '../policies/finding.js';
+import { lossesOf } from '../policies/losses.js';
+import type { CellOutcome } from '../policies/matrix.js';
+import { tuningText } from '../policies/tuning.js';
 import { valuesLabel } from '../quantity.js';
-import type { PolicyComparison } from './compare.js';
-import { findingOf, question } from './finding.js';
-import { lossesOf } from './losses.js';
-import type { CellOutcome } from './matrix.js';
-import { methods } from './methods.js';
-import { byRowTable, cellsTable, conditionsTable, costsTable, lossesTable, overviewTable } from './tables.js';
-import { tuningText } from './tuning.js';
+import { methods } from './policies-methods.js';
+import {
+  byRowTable,
+  cellsTable,
+  conditionsTable,
+  costsTable,
+  lossesTable,
+  overviewTable,
+} from './policies-tables.js';
 
 /** A comparison of policies as one HTML document. */
 export function policiesPage(
@@ -29,12 +37,12 @@ export function policiesPage(
 ${warnings.map((warning) => html`<p class="alert">${warning}</p>\n`)}
 ${section('All cells', html`${overviewTable(comparison)}${tuning.map((gap) => html`<p class="small">${tuningText(gap)}.</p>`)}`)}
 ${section('Goodput and rank', gallery(charts))}
-${ours === null ? '' : section(`Where ${policies[ours]!.name} is not the best`, losses.length === 0 ? html`<p>In no cell is another policy better beyond doubt.</p>` : lossesTable(comparison))}
-${conditions.length === 0 ? '' : section('Does the ranking hold under other conditions?', html`${conditionsTable(comparison)}<p class="small">Place by mean over the cells of each condition, with the mean. τ is 1 where all policies keep their order and -1 where it is reversed.</p>`)}
-${section('Every cell', html`${cellsTable(comparison)}<p class="small">Bold: highest mean. Underlined: no policy is better beyond doubt. ± half of the 95 % confidence interval.</p>`)}
+${ours === null ? '' : section(`Where ${policies[ours]!.name} is not the best`, losses.length === 0 ? html`<p>No other policy is better beyond doubt in any cell.</p>` : lossesTable(comparison))}
+${conditions.length === 0 ? '' : section('Does the ranking hold under other conditions?', html`${conditionsTable(comparison)}<p class="small">Rank by mean over the cells of each condition, with the mean in brackets. τ is 1 if all policies keep their order, and −1 if the order is reversed.</p>`)}
+${section('Every cell', html`${cellsTable(comparison)}<p class="small">Bold: highest mean. Underlined: no policy is better beyond doubt. ±: half the width of the 95 % confidence interval.</p>`)}
 ${fairnessSection(comparison)}
 ${section('LOADs per second', html`${byRowTable(comparison, loadsCell)}<p class="small">Mean over the cells of each row.</p>`)}
-${costs.length === 0 ? '' : section('Cost of a request', html`${costsTable(comparison)}<p class="small">Wall time of whole simulated runs on one thread ÷ requests, and that relative to clockwork.</p>`)}
+${costs.length === 0 ? '' : section('Cost of a request', html`${costsTable(comparison)}<p class="small">Wall time of whole simulated runs on one thread, divided by requests, and relative to clockwork.</p>`)}
 ${failed.length === 0 ? '' : section('Failed runs', failedTable(comparison))}
 ${section('Methods', methods(comparison, version))}`;
   return page(`${name}: ${titleOf(comparison)}`, body, charts.length > 0);
@@ -42,7 +50,7 @@ ${section('Methods', methods(comparison, version))}`;
 
 function titleOf({ policies, completeCells }: PolicyComparison): string {
   const kinds = new Set(policies.map(({ kind }) => kind));
-  return `${kinds.size} scheduling policies in ${completeCells} ${completeCells === 1 ? 'cell' : 'cells'}`;
+  return `${kinds.size} scheduling policies in ${plural(completeCells, 'cell')}`;
 }
 
 function fairnessSection(comparison: PolicyComparison): Markup {
@@ -50,16 +58,14 @@ function fairnessSection(comparison: PolicyComparison): Markup {
   if (!known) return html``;
   return section(
     'Fairness between models',
-    html`${byRowTable(comparison, fairnessCell)}<p class="small">Attainment of the model that fares worst ÷ attainment over all requests, lowest of the cells of each row; in brackets the number of cells in which some model is below half.</p>`,
+    html`${byRowTable(comparison, fairnessCell)}<p class="small">Attainment of the worst-served model divided by attainment over all requests: the lowest of the cells in each row. In brackets: the number of cells in which some model is below half.</p>`,
   );
 }
 
 function fairnessCell(results: readonly CellOutcome[]): CellText {
   const worst = results.flatMap(({ worstModel }) => worstModel ?? []);
   if (worst.length === 0) return { text: '–' };
-  const below = results.filter(
-    ({ modelsBelowHalf }) => modelsBelowHalf !== null && modelsBelowHalf > 0,
-  ).length;
+  const below = results.filter(({ belowHalf }) => belowHalf === true).length;
   return { text: `${Math.min(...worst).toFixed(2)}${below === 0 ? '' : ` (${below})`}` };
 }
 

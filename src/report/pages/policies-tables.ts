@@ -1,12 +1,17 @@
-import { formatRate } from '../format.js';
+import {
+  formatFactor,
+  formatPercentCell,
+  formatPoints,
+  formatRate,
+  percentWithInterval,
+} from '../../text/numbers.js';
 import { html, type Markup } from '../html/markup.js';
 import { type CellText, type Column, table } from '../html/parts.js';
+import type { PolicyComparison } from '../policies/compare.js';
+import { layoutOf, placeLabel } from '../policies/layout.js';
+import { lossesOf } from '../policies/losses.js';
+import type { CellOutcome } from '../policies/matrix.js';
 import { valueLabel } from '../quantity.js';
-import type { PolicyComparison } from './compare.js';
-import { behindText, intervalText, percentText, ratioText } from './format.js';
-import { layoutOf, placeLabel } from './layout.js';
-import { lossesOf } from './losses.js';
-import type { CellOutcome } from './matrix.js';
 
 /** Every policy over all cells, a line each. */
 export function overviewTable({ policies, ours, completeCells, bounded }: PolicyComparison): Markup {
@@ -21,18 +26,18 @@ export function overviewTable({ policies, ours, completeCells, bounded }: Policy
       `Unbeaten in, of ${completeCells}`,
       'LOADs/s',
       'LOADs, × clockwork',
-      ...(fair ? ['Worst model ÷ mean', 'Cells with a model below half'] : []),
-      ...(costs ? ['µs a request', 'Cost, × clockwork', 'worst case'] : []),
+      ...(fair ? ['Worst model ÷ average', 'Cells with a model below half'] : []),
+      ...(costs ? ['µs per request', 'Cost, × clockwork', 'worst case'] : []),
     ].map((title) => ({ title, numeric: true })),
   ];
   const rows = policies.map((policy, i): CellText[] => [
     { text: policy.name, strong: i === ours },
-    { text: intervalText(policy.share), sort: policy.share.mean, strong: i === ours },
-    { text: percentText(policy.worst.share), sort: policy.worst.share },
+    { text: percentWithInterval(policy.share), sort: policy.share.mean, strong: i === ours },
+    { text: formatPercentCell(policy.worst.share), sort: policy.worst.share },
     { text: policy.meanRank.toFixed(2) },
     { text: String(policy.bestIn) },
     { text: formatRate(policy.loadsPerS), sort: policy.loadsPerS },
-    { text: ratioText(policy.loadsRatio), sort: policy.loadsRatio ?? -1 },
+    { text: formatFactor(policy.loadsRatio), sort: policy.loadsRatio ?? -1 },
     ...(fair
       ? [
           { text: policy.worstModel === null ? '–' : policy.worstModel.toFixed(2) },
@@ -42,8 +47,8 @@ export function overviewTable({ policies, ours, completeCells, bounded }: Policy
     ...(costs
       ? [
           { text: policy.cost === null ? '–' : policy.cost.usPerRequest.toFixed(2) },
-          { text: ratioText(policy.cost?.ratio ?? null), sort: policy.cost?.ratio ?? -1 },
-          { text: ratioText(policy.cost?.worstRatio ?? null), sort: policy.cost?.worstRatio ?? -1 },
+          { text: formatFactor(policy.cost?.ratio ?? null), sort: policy.cost?.ratio ?? -1 },
+          { text: formatFactor(policy.cost?.worstRatio ?? null), sort: policy.cost?.worstRatio ?? -1 },
         ]
       : []),
   ]);
@@ -61,9 +66,9 @@ export function lossesTable(comparison: PolicyComparison): Markup {
   ];
   const rows = lossesOf(comparison).map((loss) => [
     { text: loss.cell },
-    { text: behindText(loss.behind), sort: loss.behind },
-    { text: percentText(loss.ours) },
-    { text: percentText(loss.best) },
+    { text: formatPoints(loss.behind), sort: loss.behind },
+    { text: formatPercentCell(loss.ours) },
+    { text: formatPercentCell(loss.best) },
     { text: loss.policy },
   ]);
   return dense(table(columns, rows, true));
@@ -90,7 +95,7 @@ export function cellsTable({ axes, cells, policies, bounded }: PolicyComparison)
 function shareCell(result: CellOutcome | null, top: boolean, unbeaten: boolean): CellText {
   if (result === null) return { text: '–', sort: -1 };
   return {
-    text: intervalText(result.share),
+    text: percentWithInterval(result.share),
     sort: result.share.mean,
     strong: top,
     underlined: unbeaten && !top,
@@ -124,7 +129,10 @@ export function costsTable({ costs }: PolicyComparison): Markup {
       const cost = costs.find((entry) => entry.policy === name && entry.case === one);
       return cost === undefined
         ? { text: '–', sort: -1 }
-        : { text: `${cost.usPerRequest.toFixed(2)} µs (${ratioText(cost.ratio)})`, sort: cost.usPerRequest };
+        : {
+            text: `${cost.usPerRequest.toFixed(2)} µs (${formatFactor(cost.ratio)})`,
+            sort: cost.usPerRequest,
+          };
     }),
   ]);
   return dense(table([{ title: 'Policy' }, ...cases.map((title) => ({ title, numeric: true }))], rows, true));
@@ -136,7 +144,7 @@ export function conditionsTable({ conditions, policies }: PolicyComparison): Mar
     ...policies.map(({ name }, i) => [
       { text: name },
       ...conditions.map(({ means, places }) => ({
-        text: means[i] == null ? '–' : `${places[i]} (${percentText(means[i])} %)`,
+        text: means[i] == null ? '–' : `${places[i]} (${formatPercentCell(means[i])} %)`,
         sort: places[i] ?? -1,
       })),
     ]),

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { writeWhole } from '../files/output-file.js';
-import type { NamedChart } from './chart-sets.js';
-import { CHART_ENDINGS, CHARTS, dropCharts } from './files.js';
-import type { PageChart } from './html/page.js';
-import { renderSvg, svgToPng } from './render.js';
+import { writeWhole } from '../../base/files/output-file.js';
+import type { NamedChart } from '../charts/chart-sets.js';
+import { CHART_ENDINGS, CHARTS, dropCharts } from '../files.js';
+import type { PageChart } from '../html/page.js';
+import { renderSvg, svgToPng } from '../html/render.js';
 
 /**
  * Writes `charts/NAME.{svg,png,vl.json}` into `dir`, and the page with them that is called `file`; returns the paths,
@@ -29,12 +29,12 @@ export async function writeReport(
     write(`${path}${CHART_ENDINGS.spec}`, `${JSON.stringify(spec, null, 2)}\n`);
     drawn.push({ name, spec, svg });
   }
-  // Those of an earlier report would look like this one's.
+  // Charts of an earlier report would seem to belong to this one.
   dropCharts(
     dir,
     charts.map(({ name }) => name),
   );
-  // The page comes last: whoever finds it finds its charts too.
+  // The page comes last: once it is there, its charts are too.
   const page = join(dir, file);
   writeWhole(page, pageOf(drawn));
   return [page, ...written];

@@ -1,6 +1,7 @@
-import { EscapementError } from '../../core/errors.js';
-import type { FailedCell } from '../../metrics/results.js';
-import { type Axis, sweepAxes } from '../axes.js';
+import { EscapementError } from '../../base/errors.js';
+import type { FailedCell } from '../../record/results.js';
+import { plural } from '../../text/words.js';
+import { type Axis, sweepAxes } from '../study/axes.js';
 import type { PolicyCost } from './costs.js';
 import { layoutOf } from './layout.js';
 import { type MatrixCell, matrixOf } from './matrix.js';
@@ -46,7 +47,7 @@ export function comparePolicies(
   const file = sweeps.map(({ name }) => name).join(', ');
   if (series.length < 2) {
     const [only] = series;
-    const what = `${only === undefined ? 'hold no finished run' : `ran ${only.name} only`}; compare takes sweeps that vary policy.kind, or folders of single runs`;
+    const what = `${only === undefined ? 'hold no finished run' : `ran ${only.name} only`}; compare needs sweeps that vary policy.kind, or folders of single runs`;
     throw new EscapementError('E_RESULTS', what, { file });
   }
   const cells = matrixOf(axes, series).map((cell) => ({ ...cell, ranking: rankCell(cell) }));
@@ -66,7 +67,7 @@ export function comparePolicies(
     completeCells: complete.length,
     ours: oursOf(series),
     conditions: rankConditions(axes, complete),
-    tuning: tuningGaps({ policies, cells }),
+    tuning: tuningGaps(policies, cells),
     costs,
     failed: merged.failed,
     warnings: [...merged.warnings, ...aboveBound(cells, series)],
@@ -100,6 +101,6 @@ function aboveBound(cells: readonly MatrixCell[], series: readonly Series[]): st
   return above.length === 0
     ? []
     : [
-        `the bound is passed in ${above.length} ${above.length === 1 ? 'case' : 'cases'}, first by ${above[0]}: where executions vary (cluster.noise) that may be luck, elsewhere it is a mistake`,
+        `goodput exceeds the bound in ${plural(above.length, 'case')}, first by ${above[0]}: with varying execution times (cluster.noise) that can be luck, otherwise it is a bug`,
       ];
 }

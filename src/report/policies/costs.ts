@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
-import { EscapementError } from '../../core/errors.js';
+import { EscapementError } from '../../base/errors.js';
 
 /** What scheduling cost on a benchmark case. */
 export interface PolicyCost {
@@ -30,7 +30,7 @@ function parseCost(text: string, file: string, line: number): PolicyCost {
   try {
     return costSchema.parse(JSON.parse(text));
   } catch {
-    const what = 'is no cost of a policy; give the file that npm run bench -- --policies --out wrote';
+    const what = 'is not the cost of a policy; pass the file written by npm run bench -- --policies --out';
     throw new EscapementError('E_RESULTS', what, { file, line });
   }
 }

@@ -1,6 +1,8 @@
-import { FEWEST_REQUESTS } from '../../metrics/summary.js';
+import { FEWEST_REQUESTS } from '../../record/model-figures.js';
+import { formatFactor, formatPercentCell, formatPoints, percentWithInterval } from '../../text/numbers.js';
+import { listed, plural } from '../../text/words.js';
+import { isBetter } from '../study/best.js';
 import type { PolicyComparison } from './compare.js';
-import { behindText, intervalText, percentText, ratioText } from './format.js';
 import { lossesOf } from './losses.js';
 import { type PolicyOverview, referenceOf } from './overview.js';
 
@@ -8,11 +10,8 @@ import { type PolicyOverview, referenceOf } from './overview.js';
 export function question({ axes, bounded, policies }: PolicyComparison): string {
   const of = bounded ? 'what any scheduler could have served' : 'the offered load';
   const list = axes.map(({ label, values }) => `${label} (${values.length})`);
-  const over =
-    list.length === 0
-      ? ''
-      : ` in every combination of ${list.slice(0, -1).join(', ')}${list.length > 1 ? ' and ' : ''}${list.at(-1)}`;
-  return `How much of ${of} do ${policies.length} policies serve within the objective${over}?`;
+  const over = list.length === 0 ? '' : ` in every combination of ${listed(list)}`;
+  return `How much of ${of} do ${policies.length} policies serve within the SLO${over}?`;
 }
 
 /** The comparison in one paragraph, every figure computed from the results. */
@@ -25,8 +24,8 @@ export function findingOf(comparison: PolicyComparison): string {
   const own = policies[subject]!;
   const next = policies[other]!;
   return [
-    `Over ${cellsText(comparison)}, ${own.name} serves ${intervalText(own.share)} % of ${of} on average and ${percentText(own.worst.share)} % in its worst cell (${own.worst.cell}).`,
-    `${next.name} ${next.share.mean > own.share.mean ? 'is ahead of it' : 'comes next'} with ${intervalText(next.share)} % (worst ${percentText(next.worst.share)} %).`,
+    `Over ${cellsText(comparison)}, ${own.name} serves ${percentWithInterval(own.share)} % of ${of} on average and ${formatPercentCell(own.worst.share)} % in its worst cell (${own.worst.cell}).`,
+    `${next.name} ${standText(own, next)} with ${percentWithInterval(next.share)} % (worst ${formatPercentCell(next.worst.share)} %).`,
     bestText(comparison, subject),
     loadsText(comparison, subject),
     fairnessText(own),
@@ -36,49 +35,55 @@ export function findingOf(comparison: PolicyComparison): string {
     .join(' ');
 }
 
-/** What stands below the title of the charts. */
+/** How the next policy compares with the one of the sentence before. */
+function standText(own: PolicyOverview, next: PolicyOverview): string {
+  if (isBetter(next.bySeed, own.bySeed, 1)) return 'is ahead of it';
+  return isBetter(own.bySeed, next.bySeed, 1) ? 'comes next' : 'ties with it';
+}
+
+/** The subtitle of the charts. */
 export function shortFinding({ policies, ours, completeCells }: PolicyComparison): string {
   const ranked = [...policies].sort((a, b) => b.share.mean - a.share.mean).slice(0, 3);
-  const means = ranked.map(({ name, share }) => `${name} ${percentText(share.mean)}`).join(', ');
+  const means = ranked.map(({ name, share }) => `${name} ${formatPercentCell(share.mean)}`).join(', ');
   const best =
     ours === null
       ? ''
-      : ` · ${policies[ours]!.name} is unbeaten in ${policies[ours]!.bestIn} of ${completeCells} cells`;
+      : ` · ${policies[ours]!.name} unbeaten in ${policies[ours]!.bestIn} of ${completeCells} cells`;
   return `Highest means: ${means}${best}`;
 }
 
 function cellsText({ completeCells, cells }: PolicyComparison): string {
   const seeds = new Set(cells.flatMap(({ results }) => results.flatMap((result) => result?.share.n ?? [])));
   const repeats = [...seeds].sort((a, b) => a - b).join(' to ');
-  return `${completeCells} ${completeCells === 1 ? 'cell' : 'cells'} with ${repeats} ${repeats === '1' ? 'seed' : 'seeds'} each`;
+  return `${plural(completeCells, 'cell')} with ${repeats} ${repeats === '1' ? 'seed' : 'seeds'} each`;
 }
 
 function bestText(comparison: PolicyComparison, subject: number): string {
   const { policies, completeCells, ours } = comparison;
   const { name, bestIn } = policies[subject]!;
-  if (bestIn === completeCells) return `In no cell is any policy better than ${name} beyond doubt.`;
+  if (bestIn === completeCells) return `No policy is better than ${name} beyond doubt in any cell.`;
   const unbeaten = `No policy is better than ${name} beyond doubt in ${bestIn} of ${completeCells} cells`;
   const [worst] = ours === null ? [] : lossesOf(comparison);
   if (worst === undefined) return `${unbeaten}.`;
-  return `${unbeaten}; elsewhere it is up to ${behindText(worst.behind)} points behind (${worst.policy} at ${worst.cell}).`;
+  return `${unbeaten}; elsewhere it is up to ${formatPoints(worst.behind)} points behind (${worst.policy} at ${worst.cell}).`;
 }
 
 function loadsText({ policies }: PolicyComparison, subject: number): string {
   const { kind, loadsRatio } = policies[subject]!;
   const reference = policies[referenceOf(policies)];
   if (reference === undefined || loadsRatio === null || reference.kind === kind) return '';
-  return `It makes ${ratioText(loadsRatio)} the LOADs of ${reference.name}.`;
+  return `It makes ${formatFactor(loadsRatio)} the LOADs of ${reference.name}.`;
 }
 
 function fairnessText({ worstModel, cellsBelowHalf }: PolicyOverview): string {
   if (worstModel === null || cellsBelowHalf === null) return '';
-  const worst = `the model that fares worst gets ${percentText(worstModel)} % of the overall attainment`;
+  const worst = `the worst-served model gets ${formatPercentCell(worstModel)} % of the overall attainment`;
   return cellsBelowHalf === 0
     ? `No model falls below half of the overall attainment: ${worst} (models with ${FEWEST_REQUESTS} requests or more).`
-    : `In ${cellsBelowHalf} ${cellsBelowHalf === 1 ? 'cell' : 'cells'} some model falls below half of the overall attainment: ${worst}.`;
+    : `In ${plural(cellsBelowHalf, 'cell')} some model falls below half of the overall attainment: ${worst}.`;
 }
 
 function costText({ cost }: PolicyOverview): string {
   if (cost === null) return '';
-  return `Scheduling and simulating a request takes ${cost.usPerRequest.toFixed(2)} µs, ${ratioText(cost.ratio)} that of clockwork (at most ${ratioText(cost.worstRatio)}).`;
+  return `Scheduling and simulating a request takes ${cost.usPerRequest.toFixed(2)} µs, ${formatFactor(cost.ratio)} that of clockwork (at most ${formatFactor(cost.worstRatio)}).`;
 }

@@ -1,8 +1,8 @@
-import type { Axis } from '../axes.js';
 import { keyLabel, valueLabel } from '../quantity.js';
+import type { Axis } from '../study/axes.js';
 
 /** How the conditions of a comparison lie on paper. */
-export interface Layout {
+interface Layout {
   /** Along each small chart; null where nothing but policies was varied. */
   readonly x: Axis | null;
   /** One chart a value, side by side. */

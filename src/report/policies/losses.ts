@@ -1,7 +1,7 @@
 import type { PolicyComparison } from './compare.js';
 
 /** One of the cells in which some policy is better than ours beyond doubt. */
-export interface Loss {
+interface Loss {
   readonly cell: string;
   /** Shares of the bound: of our policy, and of the one with the highest mean. */
   readonly ours: number;

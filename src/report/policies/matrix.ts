@@ -1,5 +1,5 @@
-import type { Axis } from '../axes.js';
 import { type Estimate, estimate, meanOf } from '../statistics.js';
+import type { Axis } from '../study/axes.js';
 import { placeLabel } from './layout.js';
 import type { PolicyRun } from './merge.js';
 import type { Series } from './series.js';
@@ -27,8 +27,8 @@ export interface CellOutcome {
   readonly loadsPerS: Estimate;
   /** Attainment of the model that fares worst ÷ attainment over all requests; null where that is not known. */
   readonly worstModel: number | null;
-  /** Models below half of the overall attainment, mean over seeds; null where that is not known. */
-  readonly modelsBelowHalf: number | null;
+  /** Whether that ratio is below half in some seed; null where it is not known. */
+  readonly belowHalf: boolean | null;
   /** The value of each tuned option that was best here. */
   readonly tuned: Readonly<Record<string, string>>;
 }
@@ -87,17 +87,16 @@ function outcomeOf(
     const { rps } = bounds.get(seed)!;
     return rps === 0 ? 1 : result.summary.goodputRps / rps;
   });
+  const ratios = summaries.flatMap(({ worstModel, attainment: mean }) =>
+    worstModel === null || mean === 0 ? [] : worstModel.attainment / mean,
+  );
   return {
     goodputRps: estimate(summaries.map(({ goodputRps }) => goodputRps)),
     share: estimate(shares),
     bySeed: Object.fromEntries(sorted.map(({ seed }, i) => [seed, shares[i]!])),
     loadsPerS: estimate(summaries.map(({ actions, durationSeconds }) => actions.load / durationSeconds)),
-    worstModel: meanOfKnown(
-      summaries.map(({ worstModelAttainment: worst, sloAttainment: mean }) =>
-        worst === undefined || worst === null || mean === 0 ? null : worst / mean,
-      ),
-    ),
-    modelsBelowHalf: meanOfKnown(summaries.map(({ modelsBelowHalf }) => modelsBelowHalf ?? null)),
+    worstModel: ratios.length === 0 ? null : meanOf(ratios),
+    belowHalf: ratios.length === 0 ? null : ratios.some((ratio) => ratio < 0.5),
     tuned: Object.fromEntries(series.tuned.map((key) => [key, sorted[0]!.options[key] ?? ''])),
   };
 }
@@ -114,11 +113,6 @@ function bestSetting(runs: readonly PolicyRun[], { tuned }: Series): readonly Po
   const scores = settings.map((members) => meanOf(members.map(({ result }) => result.summary.goodputRps)));
   const enough = Math.max(...scores) * (1 - TIE);
   return settings[scores.findIndex((score) => score >= enough)]!;
-}
-
-function meanOfKnown(values: readonly (number | null)[]): number | null {
-  const known = values.filter((value) => value !== null);
-  return known.length === 0 ? null : meanOf(known);
 }
 
 function placeName(values: Readonly<Record<string, string>>, axes: readonly Axis[]): string {

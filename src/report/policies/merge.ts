@@ -1,5 +1,6 @@
-import { EscapementError } from '../../core/errors.js';
-import type { CellResult, FailedCell, SweepResults, VariedKey } from '../../metrics/results.js';
+import { EscapementError } from '../../base/errors.js';
+import type { CellResult, FailedCell, SweepResults, VariedKey } from '../../record/results.js';
+import { plural } from '../../text/words.js';
 
 /** A sweep under the name of its folder. */
 export interface NamedSweep {
@@ -44,7 +45,7 @@ export function mergeSweeps(sweeps: readonly NamedSweep[]): MergedSweeps {
     const [here, there] = [own, keys].map((list) => list.join(', ') || 'nothing');
     throw new EscapementError(
       'E_RESULTS',
-      `varies ${here} beside the policy, ${first!.name} varies ${there}; compare sweeps that vary the same keys`,
+      `varies ${here} in addition to the policy, ${first!.name} varies ${there}; compare sweeps that vary the same keys`,
       { file: other.name },
     );
   }
@@ -55,7 +56,7 @@ export function mergeSweeps(sweeps: readonly NamedSweep[]): MergedSweeps {
       const id = identity(run, keys);
       const before = runs.get(id);
       if (before !== undefined && before.run.result.summary.digest !== run.result.summary.digest) {
-        const what = `${name}: replaces runs of ${before.sweep} that decided otherwise`;
+        const what = `${name}: replaces runs of ${before.sweep} that made other decisions`;
         replaced.set(what, (replaced.get(what) ?? 0) + 1);
       }
       runs.set(id, { run, sweep: name });
@@ -69,7 +70,7 @@ export function mergeSweeps(sweeps: readonly NamedSweep[]): MergedSweeps {
     ),
     warnings: [
       ...differences(sweeps),
-      ...[...replaced].map(([what, count]) => `${what} (${count} ${count === 1 ? 'run' : 'runs'})`),
+      ...[...replaced].map(([what, count]) => `${what} (${plural(count, 'run')})`),
     ],
   };
 }
@@ -112,7 +113,7 @@ function differences([first, ...others]: readonly NamedSweep[]): string[] {
   return others.flatMap((other) => [
     ...(other.results.experiment === first!.results.experiment
       ? []
-      : [`${other.name}: its experiment file is another one than that of ${first!.name}`]),
+      : [`${other.name}: its experiment file differs from that of ${first!.name}`]),
     ...(given(other) === given(first!)
       ? []
       : [

@@ -1,4 +1,5 @@
 import { type Estimate, estimate, meanOf } from '../statistics.js';
+import type { Scores } from '../study/best.js';
 import type { PolicyCost } from './costs.js';
 import type { MatrixCell } from './matrix.js';
 import type { CellRanking } from './ranking.js';
@@ -12,6 +13,8 @@ export interface PolicyOverview {
   readonly tuned: readonly string[];
   /** Mean share of the bound; the interval is over seeds where all cells have the same ones. */
   readonly share: Estimate;
+  /** The same of each seed, under `all` where cells have different ones. */
+  readonly bySeed: Scores;
   readonly worst: { readonly share: number; readonly cell: string };
   readonly meanRank: number;
   /** Cells in which no other policy is better beyond doubt. */
@@ -49,19 +52,20 @@ export function overviewOf(
     const shares = outcomes.map(({ share }) => share.mean);
     const lowest = shares.indexOf(Math.min(...shares));
     const worstModels = outcomes.flatMap(({ worstModel }) => worstModel ?? []);
-    const belowHalf = outcomes.flatMap(({ modelsBelowHalf }) => modelsBelowHalf ?? []);
+    const belowHalf = outcomes.flatMap((outcome) => outcome.belowHalf ?? []);
     return {
       name,
       kind,
       tuned,
-      share: overSeeds(cells, i),
+      share: estimate(Object.values(overSeeds(cells, i))),
+      bySeed: overSeeds(cells, i),
       worst: { share: shares[lowest]!, cell: cells[lowest]!.label },
       meanRank: meanOf(cells.map(({ ranking }) => ranking.ranks[i]!)),
       bestIn: cells.filter(({ ranking }) => ranking.ranks[i] === 1).length,
       loadsPerS: loads[i]!,
       loadsRatio: reference === 0 ? null : loads[i]! / reference,
       worstModel: worstModels.length === 0 ? null : Math.min(...worstModels),
-      cellsBelowHalf: belowHalf.length === 0 ? null : belowHalf.filter((count) => count > 0).length,
+      cellsBelowHalf: belowHalf.length === 0 ? null : belowHalf.filter((some) => some).length,
       cost: costOf(costs, name, kind),
     };
   });
@@ -74,12 +78,12 @@ export function referenceOf(series: readonly Pick<Series, 'kind' | 'tuned'>[]): 
 }
 
 /** The mean over cells of each seed, then over seeds; over cells alone where they have different seeds. */
-function overSeeds(cells: readonly MatrixCell[], i: number): Estimate {
+function overSeeds(cells: readonly MatrixCell[], i: number): Scores {
   const bySeed = cells.map(({ results }) => results[i]!.bySeed);
   const seeds = Object.keys(bySeed[0]!);
   const same = bySeed.every((own) => Object.keys(own).join() === seeds.join());
-  if (!same) return estimate([meanOf(cells.map(({ results }) => results[i]!.share.mean))]);
-  return estimate(seeds.map((seed) => meanOf(bySeed.map((own) => own[seed]!))));
+  if (!same) return { all: meanOf(cells.map(({ results }) => results[i]!.share.mean)) };
+  return Object.fromEntries(seeds.map((seed) => [seed, meanOf(bySeed.map((own) => own[seed]!))]));
 }
 
 /** Costs are measured by name of the series where somebody did, else by kind. */

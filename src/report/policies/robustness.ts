@@ -1,9 +1,9 @@
-import type { Axis } from '../axes.js';
 import { meanOf } from '../statistics.js';
+import type { Axis } from '../study/axes.js';
 import type { MatrixCell } from './matrix.js';
 
-/** Key of the axis whose values are conditions under which conclusions should stand: ideal, noise, … */
-export const CONDITION = 'condition';
+/** Key of the axis whose values are conditions under which conclusions should hold: ideal, noise, … */
+const CONDITION = 'condition';
 
 /** The policies under one condition, held against the first condition. */
 export interface ConditionRanking {

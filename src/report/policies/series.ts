@@ -6,7 +6,7 @@ export interface Series {
   /** `clockwork`, `clockwork (auto)`, `clockwork (best fixed)`. */
   readonly name: string;
   readonly kind: string;
-  /** Keys of options of which each cell takes the best value: nobody who deploys a policy can do that. */
+  /** Keys of options of which each cell takes the best value, with hindsight: not achievable in deployment. */
   readonly tuned: readonly string[];
   readonly runs: readonly PolicyRun[];
 }
@@ -14,7 +14,7 @@ export interface Series {
 /** The policy of this project. */
 export const OURS = 'escapement';
 
-/** What stands for an option that the sweep of a run did not vary. */
+/** The text for an option that the sweep of a run did not vary. */
 const AS_WRITTEN = 'as written';
 
 /**

@@ -1,5 +1,6 @@
-import type { PolicyComparison } from './compare.js';
-import { percentText } from './format.js';
+import { formatPercentCell } from '../../text/numbers.js';
+import type { MatrixCell } from './matrix.js';
+import type { PolicyOverview } from './overview.js';
 
 /** How near a setting that somebody can deploy comes to the best fixed value of every cell. */
 export interface TuningGap {
@@ -15,8 +16,8 @@ export interface TuningGap {
 
 const NEAR = 0.98;
 
-/** One entry for each series that stands beside a tuned one of its kind. */
-export function tuningGaps({ policies, cells }: Pick<PolicyComparison, 'policies' | 'cells'>): TuningGap[] {
+/** One entry for each series that has a tuned one of its kind. */
+export function tuningGaps(policies: readonly PolicyOverview[], cells: readonly MatrixCell[]): TuningGap[] {
   return policies.flatMap(({ name, kind, tuned }, own) => {
     const best = policies.findIndex((other) => other.kind === kind && other.tuned.length > 0);
     if (tuned.length > 0 || best < 0) return [];
@@ -40,5 +41,5 @@ export function tuningGaps({ policies, cells }: Pick<PolicyComparison, 'policies
 
 /** `clockwork (auto) reaches 98 % of clockwork (best fixed) in 58 of 60 cells; at least 96.1 % (SLO 10 ms)`. */
 export function tuningText({ name, tuned, cells, near, worst }: TuningGap): string {
-  return `${name} reaches ${NEAR * 100} % of ${tuned} in ${near} of ${cells} cells; at least ${percentText(worst.ratio)} % (${worst.cell})`;
+  return `${name} reaches ${NEAR * 100} % of ${tuned} in ${near} of ${cells} cells; at least ${formatPercentCell(worst.ratio)} % (${worst.cell})`;
 }

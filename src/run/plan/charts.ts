@@ -1,10 +1,12 @@
-import type { Threshold } from '../metrics/threshold.js';
-import type { NamedChart } from '../report/chart-sets.js';
-import { type PlanFigure, type PlanPoint, planFigure, touches } from '../report/charts/plan-figure.js';
-import { keyLabel, parseQuantity, valueLabel } from '../report/quantity.js';
+import type { Threshold } from '../../record/threshold.js';
+import type { NamedChart } from '../../report/charts/chart-sets.js';
+import { type PlanFigure, type PlanPoint, planFigure, touches } from '../../report/charts/plan-figure.js';
+import { keyLabel, parseQuantity, valueLabel } from '../../report/quantity.js';
+import { capital } from '../../text/words.js';
 import { atLeast } from './judge.js';
 import type { PlanResult, Tried } from './plan-result.js';
-import { capital, estimateText, goalLabel, namedValue } from './words.js';
+import { isLeast } from './preference.js';
+import { estimateText, goalLabel, namedValue } from './words.js';
 
 /** Values on each side of the answer that the close-up shows. */
 const CLOSE = 3;
@@ -23,7 +25,7 @@ export function planCharts(plan: PlanResult): NamedChart[] {
   });
 }
 
-/** Whether the answer cannot be told from the value before it. */
+/** Whether the answer cannot be distinguished from the value before it. */
 function crowded({ answer, before }: PlanResult, { points }: PlanFigure): boolean {
   if (answer === null || before === null || points.length <= 2 * CLOSE + 1) return false;
   return touches(points, axisNumber(answer).value, axisNumber(before).value);
@@ -35,12 +37,16 @@ function nearAnswer({ tried, answer }: PlanResult): readonly Tried[] {
 }
 
 function figureOf(plan: PlanResult, target: Threshold, index: number, tried: readonly Tried[]): PlanFigure {
-  const { over, answer, superlative, before } = plan;
+  const { over, outcome, answer, superlative, before } = plan;
   const label = keyLabel(over.key);
   const unit = axisNumber(over.to).unit;
-  const figure = (value: string) =>
-    tried.find((one) => one.value === value)?.figures[index]?.estimate ?? null;
-  const reached = (value: string) => `${namedValue(over.key, value)}: ${estimateText(target, figure(value))}`;
+  const figure = (value: string) => tried.find((one) => one.value === value)?.figures[index];
+  const text = (value: string) => {
+    const found = figure(value);
+    return found === undefined ? 'cannot run' : estimateText(target, found);
+  };
+  const reached = (value: string) => `${namedValue(over.key, value)}: ${text(value)}`;
+  const points = tried.flatMap((one) => pointOf(one, plan, target, index));
   return {
     title: `${target.metric} against ${label}`,
     subtitle: [
@@ -48,8 +54,15 @@ function figureOf(plan: PlanResult, target: Threshold, index: number, tried: rea
         ? plan.targets.length > 1
           ? 'No value that was tried meets every target'
           : 'No value that was tried meets the target'
-        : `${capital(goalLabel(over.key, superlative))} within the target: ${valueLabel(answer)} (${estimateText(target, figure(answer))})`,
+        : outcome === 'whole' && !isLeast(over.key, answer)
+          ? `The range does not bound the answer: ${reached(answer)}`
+          : `${capital(goalLabel(over.key, superlative))} within the target: ${valueLabel(answer)} (${text(answer)})`,
       ...(before === null ? [] : [reached(before)]),
+      ...(points.length < tried.length
+        ? [
+            `${tried.length - points.length} of ${tried.length} values are not drawn: ${target.unit === 'ms' ? 'never, or they cannot run' : 'they have no such figure, or cannot run'}`,
+          ]
+        : []),
       ...(plan.seeds.length > 1 ? [`bars: 95 % confidence over ${plan.seeds.length} seeds`] : []),
     ].join(' · '),
     xTitle: unit === '' ? label : `${label} (${unit})`,
@@ -58,16 +71,17 @@ function figureOf(plan: PlanResult, target: Threshold, index: number, tried: rea
     limit: target.limit,
     limitLabel: `target: ${target.text}`,
     atLeast: atLeast(target),
-    points: tried.flatMap((one) => pointOf(one, plan, target, index)),
+    points,
     answer: answer === null ? null : { x: axisNumber(answer).value, label: namedValue(over.key, answer) },
   };
 }
 
 function pointOf({ value, figures }: Tried, plan: PlanResult, target: Threshold, index: number): PlanPoint[] {
-  const { estimate, meets } = figures[index] ?? { estimate: null, meets: 'no' };
-  if (estimate === null) return [];
+  const figure = figures[index];
+  if (figure === undefined || figure.estimate === null) return [];
+  const { meets, estimate } = figure;
   const { mean, low, high } = estimate;
-  const note = `${namedValue(plan.over.key, value)}: ${estimateText(target, estimate)}`;
+  const note = `${namedValue(plan.over.key, value)}: ${estimateText(target, figure)}`;
   return [{ x: axisNumber(value).value, mean, low, high, meets, note }];
 }
 

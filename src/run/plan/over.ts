@@ -1,5 +1,6 @@
-import { EscapementError } from '../core/errors.js';
-import { expandValues, formatDuration, parseDuration } from '../experiment/units-text.js';
+import { EscapementError } from '../../base/errors.js';
+import { expandValues, formatDuration, parseDuration } from '../../config/units-text.js';
+import { significant } from '../../text/numbers.js';
 
 /** What `--over` says: the key to plan, and between which values. */
 export interface Over {
@@ -74,7 +75,7 @@ function steps(over: Over, range: string): string[] {
     if (texts.length < 2) throw usage(written(over), 'the step is longer than the range');
     return texts;
   } catch (error) {
-    if (error instanceof EscapementError && error.code !== 'E_USAGE') throw usage(over.key, error.message);
+    if (error instanceof EscapementError && error.code !== 'E_USAGE') throw usage(over.key, error.what);
     throw error;
   }
 }
@@ -95,7 +96,7 @@ function geometric(over: Over, low: number, high: number, textOf: (value: number
   checkOrder(over, low, high);
   const intervals = Math.max(1, Math.ceil(Math.log(high / low) / Math.log1p(RELATIVE_STEP)));
   const values = Array.from({ length: intervals - 1 }, (_, i) =>
-    Number((low * (high / low) ** ((i + 1) / intervals)).toPrecision(DIGITS)),
+    significant(low * (high / low) ** ((i + 1) / intervals), DIGITS),
   );
   const inside = values.filter((value) => value > low && value < high);
   return [...new Set([low, ...inside, high].map(textOf))];
@@ -103,6 +104,8 @@ function geometric(over: Over, low: number, high: number, textOf: (value: number
 
 function checkOrder(over: Over, low: number, high: number): void {
   if (low < high) return;
+  if (low === high)
+    throw usage(written(over), 'a range needs two different ends; simulate runs a single value');
   throw usage(written(over), `the range must ascend: write ${over.key}=${over.to}:${over.from}`);
 }
 
@@ -118,7 +121,8 @@ function listed(texts: readonly string[], resolution: string): Lattice {
   return { size: texts.length, text: (index) => texts[index]!, resolution };
 }
 
-function written({ key, from, to, step }: Over): string {
+/** A range as it is given to `--over`. */
+export function written({ key, from, to, step }: Over): string {
   return `${key}=${from}:${to}${step === null ? '' : `:${step}`}`;
 }
 

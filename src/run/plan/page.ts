@@ -1,19 +1,27 @@
-import { html } from '../report/html/markup.js';
-import { gallery, type PageChart, page } from '../report/html/page.js';
-import { type CellText, type Column, facts, section, table } from '../report/html/parts.js';
-import { keyLabel, valueLabel } from '../report/quantity.js';
-import { renderSvg } from '../report/render.js';
-import { commandLine, experimentToRun, quoted, setFlags } from '../report/reproduce.js';
+import { html } from '../../report/html/markup.js';
+import { gallery, type PageChart, page } from '../../report/html/page.js';
+import {
+  type CellText,
+  type Column,
+  experimentToRun,
+  facts,
+  section,
+  table,
+} from '../../report/html/parts.js';
+import { renderSvg } from '../../report/html/render.js';
+import { keyLabel, valueLabel } from '../../report/quantity.js';
+import { commandLine, quoted, setFlags } from '../../report/reproduce.js';
 import { planCharts } from './charts.js';
 import type { PlanResult, Tried } from './plan-result.js';
-import { MEETS, ruleText, verdictLines } from './text.js';
+import { isLeast } from './preference.js';
+import { inTimeText, MEETS, ruleText, verdictLines } from './text.js';
 import { estimateText } from './words.js';
 
 /** A plan as one HTML document: the answer and its margin first, then charts, all that was tried, and how to repeat it. */
 export async function planPage(plan: PlanResult): Promise<string> {
   const charts: PageChart[] = [];
   for (const { name, spec } of planCharts(plan)) charts.push({ name, spec, svg: await renderSvg(spec) });
-  const [title, margin] = verdictLines(plan) as [string, string];
+  const [title, margin] = verdictLines(plan);
   const body = html`<header>
 <p class="kind">escapement plan · ${plan.name}</p>
 <h1>${title}</h1>
@@ -23,17 +31,23 @@ ${plan.notes.map((note) => html`<p class="alert">${note}</p>\n`)}
 </header>
 ${section('Charts', gallery(charts))}
 ${section('Values tried', html`<p>${ruleText(plan)}</p>\n${triedTable(plan)}`)}
-${section('Reproduce', experimentToRun(plan.experiment, planCommand(plan)))}`;
+${section(
+  'Reproduce',
+  html`${experimentToRun(plan.experiment, planCommand(plan))}
+<p>It ran with escapement ${plan.escapement}.</p>`,
+)}`;
   return page(`${plan.name}: ${title}`, body, true);
 }
 
-function headlineFacts({ over, answer, resolution, seeds, tried }: PlanResult) {
+function headlineFacts({ policy, over, outcome, answer, resolution, seeds, tried }: PlanResult) {
+  const unbound = outcome === 'whole' && !isLeast(over.key, answer!);
   return [
     {
       label: `Planned: ${keyLabel(over.key)}`,
-      value: answer === null ? 'none' : valueLabel(answer),
+      value: answer === null ? 'none' : unbound ? 'beyond the range' : valueLabel(answer),
       note: `of ${valueLabel(over.from)} to ${valueLabel(over.to)}, ${resolution}`,
     },
+    { label: 'Policy', value: policy, note: 'at every value' },
     {
       label: 'Runs',
       value: String(tried.length * seeds.length),
@@ -51,14 +65,16 @@ function triedTable({ over, targets, tried }: PlanResult) {
   const columns: Column[] = [
     { title: keyLabel(over.key), numeric: true },
     ...targets.map(({ text }) => ({ title: text, numeric: true })),
+    { title: 'In time', numeric: true },
     { title: 'Meets' },
   ];
   const rows = tried.map((one: Tried, i): CellText[] => [
     { text: valueLabel(one.value), sort: i },
     ...targets.map((target, k) => ({
-      text: one.figures[k] === undefined ? 'cannot run' : estimateText(target, one.figures[k].estimate),
-      sort: one.figures[k]?.estimate?.mean ?? 0,
+      text: one.figures[k] === undefined ? 'cannot run' : estimateText(target, one.figures[k]),
+      sort: one.figures[k]?.estimate?.mean ?? Number.POSITIVE_INFINITY,
     })),
+    { text: inTimeText(one), sort: one.attainment ?? -1 },
     { text: one.refused ?? MEETS[one.meets] },
   ]);
   return table(columns, rows, true);

@@ -1,11 +1,17 @@
-import type { Threshold } from '../metrics/threshold.js';
+import type { Threshold } from '../../record/threshold.js';
 import type { TargetFigure, Verdict } from './judge.js';
 import type { Over } from './over.js';
 
 /** A finished plan: what was tried, and the answer. Written as `plan.json`; the same whatever the number of threads. */
 export interface PlanResult {
-  readonly version: 1;
+  readonly version: 3;
+  /** Version of escapement that ran it. */
+  readonly escapement: string;
   readonly name: string;
+  /** Kind of the policy that ran at every value. */
+  readonly policy: string;
+  /** The answer in words; where the range does not bound it, that comes first. */
+  readonly headline: string;
   /** The experiment as written, and the overrides that hold at every value. */
   readonly experiment: string;
   readonly overrides: readonly string[];
@@ -18,7 +24,7 @@ export interface PlanResult {
    * not bind. `none`: no value that was tried meets it.
    */
   readonly outcome: 'boundary' | 'whole' | 'none';
-  /** The best value that meets every target, as written; null: there is none. */
+  /** The best value that meets every target, as written; of `whole` only the better end of the range; null: there is none. */
   readonly answer: string | null;
   /** What the answer is among those that meet: `fewest`, `highest`. */
   readonly superlative: string;
@@ -37,6 +43,11 @@ export interface Tried {
   readonly meets: Verdict;
   /** In the order of the targets; empty where the value could not run. */
   readonly figures: readonly TargetFigure[];
+  /**
+   * Share of the offered requests that were answered within their SLO, mean over the seeds that offered any; null:
+   * none did, or the value could not run.
+   */
+  readonly attainment: number | null;
   /** Why the value could not run, which counts as a miss. */
   readonly refused?: string;
 }

@@ -1,12 +1,13 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { EscapementError } from '../core/errors.js';
-import { numberKind } from '../experiment/keys.js';
-import { readExperimentSource } from '../experiment/load.js';
-import { applyOverrides } from '../experiment/overrides.js';
-import { makeFolder } from '../files/make-folder.js';
-import { cannotWrite } from '../files/output-file.js';
-import type { Threshold } from '../metrics/threshold.js';
+import { EscapementError } from '../../base/errors.js';
+import { makeFolder } from '../../base/files/make-folder.js';
+import { cannotWrite } from '../../base/files/output-file.js';
+import { numberKind } from '../../config/keys.js';
+import { readExperimentSource } from '../../config/load.js';
+import { applyOverrides } from '../../config/overrides.js';
+import { loadPlugins, type Plugin } from '../../config/plugins.js';
+import type { Threshold } from '../../record/threshold.js';
 import { CellStore } from '../sweep/cell-store.js';
 import { threadPool } from '../sweep/pool.js';
 import { parseSeeds } from '../sweep/vary.js';
@@ -17,9 +18,10 @@ import type { PlanResult, Tried } from './plan-result.js';
 import { type Goal, goalOf, type Preference, parsePreference } from './preference.js';
 import { Prober } from './prober.js';
 import { type SearchResult, search } from './search.js';
+import { headlineOf } from './text.js';
 import { Trials } from './trials.js';
 
-export interface PlanRequest {
+interface PlanRequest {
   readonly file: string;
   /** `--over`: the key and its range. */
   readonly over: string | undefined;
@@ -38,7 +40,7 @@ export interface PlanRequest {
   readonly fresh: boolean;
   /** Version of the program: runs of another version are not reused. */
   readonly version: string;
-  /** Told once, when everything was checked and before the first run. */
+  /** Called once, when everything was checked and before the first run. */
   readonly onStart: (seeds: readonly number[], values: number) => void;
   readonly onRun: (reused: boolean) => void;
 }
@@ -50,17 +52,19 @@ export interface PlanRequest {
  */
 export async function planExperiment(request: PlanRequest): Promise<PlanResult> {
   const { file, overrides, threads, version } = request;
-  if (request.targets.length === 0) throw usage("--target is missing, e.g. --target 'sloAttainment>=0.999'");
+  if (request.targets.length === 0) throw usage("--target is missing, e.g. --target 'attainment>=0.999'");
   if (request.over === undefined) throw usage('--over is missing, e.g. --over cluster.gpus=1:64');
   const targets = request.targets.map(parseTarget);
   const over = parseOver(request.over);
   const seeds = parseSeeds(request.seeds);
   const prefer = parsePreference(request.prefer);
   const source = await readExperimentSource(file);
-  const lattice = checkedLattice(over, applyOverrides(source, overrides).tree);
-  const trials = new Trials({ text: source.text, file, overrides, key: over.key, lattice, seeds });
+  const plugins = await loadPlugins(source, overrides);
+  const { tree } = applyOverrides(source, overrides, [], plugins);
+  const lattice = checkedLattice(over, tree, plugins);
+  const trials = new Trials({ text: source.text, file, overrides, over, lattice, seeds });
   const ends = await trials.ends();
-  const { name } = ends[0]!;
+  const { name, policy } = ends[0]!;
   const store = request.outDir === undefined ? null : openStore(request.outDir, !request.fresh);
   const runner = threadPool(threads);
   try {
@@ -69,11 +73,16 @@ export async function planExperiment(request: PlanRequest): Promise<PlanResult> 
     const goal = goalOf(over.key, prefer);
     const found = await search(lattice.size, goal?.prefer ?? null, prober);
     const tried = await prober.tried();
+    const answer = answered(found, goal, lattice, tried, { over, targets });
     return {
-      version: 1,
-      ...{ name, experiment: source.text, overrides, over, resolution: lattice.resolution, targets, seeds },
-      ...answered(found, goal, lattice, tried, { over, targets }),
-      notes: [...trafficNotes(over, ends), ...notesOf(found, lattice, tried, { over, seeds })],
+      version: 3,
+      escapement: version,
+      name,
+      policy: policy.kind,
+      headline: headlineOf({ over, targets, ...answer }),
+      ...{ experiment: source.text, overrides, over, resolution: lattice.resolution, targets, seeds },
+      ...answer,
+      notes: [...notesOf(found, lattice, tried, { over, seeds, targets }), ...trafficNotes(over, ends)],
       tried,
     };
   } finally {
@@ -93,8 +102,8 @@ function openStore(outDir: string, reuse: boolean): CellStore {
 }
 
 /** Throws `E_USAGE` where the key holds no number; of one that does not exist, the loader has more to say. */
-function checkedLattice(over: Over, tree: unknown): Lattice {
-  const kind = numberKind(tree, over.key);
+function checkedLattice(over: Over, tree: unknown, plugins: readonly Plugin[]): Lattice {
+  const kind = numberKind(tree, over.key, plugins);
   if (kind === 'none') {
     throw usage(`--over ${over.key}: holds no number; to compare names use escapement sweep --vary`);
   }
@@ -137,15 +146,18 @@ function answered(
   }
 }
 
+/** Farther than any measured figure is from its limit. Among values without one, more answers in time are nearer. */
+const NO_FIGURE = -1e12;
+
 function closestOf(tried: readonly Tried[], targets: readonly Threshold[]): string {
   const margin = (one: Tried) => leastMargin(one, targets);
   return tried.reduce((best, next) => (margin(next) > margin(best) ? next : best)).value;
 }
 
-/** Of the target that is missed by most, as a share of its limit. */
-function leastMargin({ figures }: Tried, targets: readonly Threshold[]): number {
+/** Of the target that is missed by most, as a share of its limit; beyond all of them where it has no figure. */
+function leastMargin({ figures, attainment }: Tried, targets: readonly Threshold[]): number {
   const margins = figures.map(({ margin }, i) =>
-    margin === null ? Number.NEGATIVE_INFINITY : margin / (targets[i]!.limit || 1),
+    margin === null ? NO_FIGURE * (2 - (attainment ?? 0)) : margin / (targets[i]!.limit || 1),
   );
   return margins.length === 0 ? Number.NEGATIVE_INFINITY : Math.min(...margins);
 }

@@ -1,4 +1,4 @@
-import { EscapementError } from '../core/errors.js';
+import { EscapementError } from '../../base/errors.js';
 
 /** Which end of a range is the better one, where both meet the target. */
 export type Preference = 'low' | 'high';
@@ -16,6 +16,11 @@ export interface Goal {
   readonly superlative: string;
 }
 
+/** Whether a value is the lowest that a key can have: a range that ends there is no limit of the range. */
+export function isLeast(key: string, value: string): boolean {
+  return value === '1' && /^cluster\.(?:gpus|pages)$|\.(?:clients|concurrency)$/.test(key);
+}
+
 /** Keys whose meaning says what is cheaper or more demanding. */
 const KNOWN: readonly (readonly [RegExp, Goal])[] = [
   [/^cluster\.(?:gpus|pages)$/, { prefer: 'low', superlative: 'fewest' }],
@@ -28,7 +33,7 @@ const KNOWN: readonly (readonly [RegExp, Goal])[] = [
   ],
 ];
 
-/** The goal for a key: what the operator prefers, else what the key means; null where nobody says. */
+/** The goal for a key: what the operator prefers, else what the key means; null where neither says. */
 export function goalOf(key: string, prefer: Preference | null): Goal | null {
   if (prefer !== null) return { prefer, superlative: prefer === 'low' ? 'lowest' : 'highest' };
   return KNOWN.find(([pattern]) => pattern.test(key))?.[1] ?? null;

@@ -1,5 +1,6 @@
-import type { CellResult } from '../metrics/results.js';
-import type { Threshold } from '../metrics/threshold.js';
+import type { CellResult } from '../../record/results.js';
+import { percentilesFor, type Threshold } from '../../record/threshold.js';
+import { meanOf } from '../../report/statistics.js';
 import { cellKey } from '../sweep/cell-key.js';
 import type { CellStore } from '../sweep/cell-store.js';
 import type { GridCell } from '../sweep/grid.js';
@@ -10,7 +11,7 @@ import type { Tried } from './plan-result.js';
 import type { SearchPort } from './search.js';
 import { REFUSED, type Trials } from './trials.js';
 
-export interface ProberOptions {
+interface ProberOptions {
   readonly trials: Trials;
   readonly targets: readonly Threshold[];
   /** Version of the program: results of another version are not reused. */
@@ -20,7 +21,7 @@ export interface ProberOptions {
   readonly threads: number;
   /** Where finished runs are kept; null: nowhere. */
   readonly store: CellStore | null;
-  /** Told of each run that has finished; `reused`: its result was there from an earlier plan. */
+  /** Called for each run that has finished; `reused`: its result was there from an earlier plan. */
   readonly onRun: (reused: boolean) => void;
 }
 
@@ -40,7 +41,7 @@ export class Prober implements SearchPort {
   async meets(index: number): Promise<boolean> {
     let probe = this.probes.get(index);
     if (probe === undefined) {
-      probe = this.judged(index);
+      probe = this.assess(index);
       this.probes.set(index, probe);
     }
     return (await probe).meets === 'yes';
@@ -57,7 +58,7 @@ export class Prober implements SearchPort {
     return Promise.all(asked.map(([, probe]) => probe));
   }
 
-  private async judged(index: number): Promise<Tried> {
+  private async assess(index: number): Promise<Tried> {
     const { trials, targets } = this.options;
     const value = trials.options.lattice.text(index);
     const outcomes = await Promise.all(trials.cellsOf(index).map((cell) => this.run(cell)));
@@ -65,12 +66,14 @@ export class Prober implements SearchPort {
     for (const outcome of outcomes) {
       if (outcome.status === 'done') results.push(JSON.parse(outcome.json));
       else if (outcome.code !== REFUSED) throw trials.failure(outcome, index);
-      else return { value, meets: 'no', figures: [], refused: outcome.message };
+      else return { value, meets: 'no', figures: [], attainment: null, refused: outcome.message };
     }
     const figures = targets.map((target) => judge(target, results));
     const verdicts = figures.map(({ meets }) => meets);
     const meets = verdicts.includes('no') ? 'no' : verdicts.includes('unsure') ? 'unsure' : 'yes';
-    return { value, meets, figures };
+    const offered = results.filter(({ summary }) => summary.requests.offered > 0);
+    const attainment = offered.length === 0 ? null : meanOf(offered.map(({ summary }) => summary.attainment));
+    return { value, meets, figures, attainment };
   }
 
   private run(cell: GridCell): Promise<CellOutcome> {
@@ -95,18 +98,19 @@ export class Prober implements SearchPort {
     }
   }
 
-  /** Failures are outcomes: nobody may ever ask for this run. */
+  /** Failures are outcomes: this run may never be awaited. */
   private async outcomeOf(cell: GridCell): Promise<CellOutcome> {
     const { trials, version, runner, store, onRun } = this.options;
     const { text, file } = trials.options;
+    const percentiles = percentilesFor(this.options.targets);
     try {
-      const key = cellKey(await trials.experimentOf(cell), version);
+      const key = cellKey(await trials.experimentOf(cell), version, percentiles);
       const stored = store?.read(key) ?? null;
       if (stored !== null) {
         onRun(true);
         return { status: 'done', json: JSON.stringify(stored) };
       }
-      const outcome = await runner.run({ text, file, overrides: trials.overridesOf(cell), key });
+      const outcome = await runner.run({ text, file, overrides: trials.overridesOf(cell), percentiles, key });
       if (outcome.status === 'done') {
         store?.write(key, outcome.json);
         onRun(false);

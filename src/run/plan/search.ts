@@ -65,7 +65,7 @@ class Search {
   }
 
   private async whole(answer: number): Promise<SearchResult> {
-    await this.all(this.beside(answer, answer === 0 ? 1 : -1, this.last - answer));
+    await this.all(this.neighbours(answer, answer === 0 ? 1 : -1, this.last - answer));
     return { kind: 'whole', answer, contradictions: this.contradictions(() => true) };
   }
 
@@ -87,8 +87,8 @@ class Search {
     const step = Math.sign(meet - miss);
     let answer = await this.bisect(miss, meet);
     for (;;) {
-      const beyond = this.beside(answer, step, meet);
-      const behind = this.beside(answer - step, -step, miss);
+      const beyond = this.neighbours(answer, step, meet);
+      const behind = this.neighbours(answer - step, -step, miss);
       await this.all([...beyond, ...behind]);
       const wrong = beyond.findLast((index) => !this.asked.get(index));
       if (wrong === undefined) break;
@@ -126,7 +126,7 @@ class Search {
   }
 
   /** The next few values from `index` on, `end` included. */
-  private beside(index: number, step: number, end: number): number[] {
+  private neighbours(index: number, step: number, end: number): number[] {
     const count = Math.min(NEIGHBOURS, Math.abs(end - index));
     return Array.from({ length: count }, (_, i) => index + step * (i + 1));
   }

@@ -1,18 +1,18 @@
-import { type ErrorCode, EscapementError } from '../core/errors.js';
-import type { Experiment } from '../experiment/experiment.js';
-import { parseExperiment } from '../experiment/load.js';
+import { type ErrorCode, EscapementError } from '../../base/errors.js';
+import type { Experiment } from '../../config/experiment.js';
+import { parseExperiment } from '../../config/load.js';
 import { buildGrid, cellOverrides, type GridCell } from '../sweep/grid.js';
 import { BUG, failedOutcome } from '../sweep/run-cell.js';
-import type { Lattice } from './over.js';
+import { type Lattice, type Over, written } from './over.js';
 
-export interface TrialOptions {
+interface TrialOptions {
   /** The experiment and its path. */
   readonly text: string;
   readonly file: string;
   /** `--set` overrides, for every value. */
   readonly overrides: readonly string[];
-  /** The planned key and its values. */
-  readonly key: string;
+  /** What is planned, and its values. */
+  readonly over: Over;
   readonly lattice: Lattice;
   readonly seeds: readonly number[];
 }
@@ -30,8 +30,8 @@ export class Trials {
   cellsOf(index: number): readonly GridCell[] {
     let cells = this.cells.get(index);
     if (cells === undefined) {
-      const { key, lattice, seeds } = this.options;
-      const grid = buildGrid([{ key, values: [lattice.text(index)] }], seeds);
+      const { over, lattice, seeds } = this.options;
+      const grid = buildGrid([{ key: over.key, values: [lattice.text(index)] }], seeds);
       // No timelines: nothing draws them.
       cells = grid.map((cell) => ({ ...cell, repeats: true }));
       this.cells.set(index, cells);
@@ -65,8 +65,15 @@ export class Trials {
 
   /** The error for a value that failed. Values are overrides for the loader; in messages they are what was planned. */
   failure({ code, message }: { code: string; message: string }, index: number): Error {
-    const { key, lattice } = this.options;
+    const { over, lattice } = this.options;
+    const { key } = over;
     if (code === BUG) return new Error(`${key}=${lattice.text(index)}: ${message}`);
-    return new EscapementError(code as ErrorCode, message.replace(`--set ${key}=`, `--over ${key}=`));
+    const override = `--set ${key}=${lattice.text(index)}`;
+    // Where the key is wrong, the value that was tried says nothing.
+    const flag = code === 'E_CONFIG_KEY' ? written(over) : `${key}=${lattice.text(index)}`;
+    return new EscapementError(
+      code as ErrorCode,
+      message.replace(override, () => `--over ${flag}`),
+    );
   }
 }

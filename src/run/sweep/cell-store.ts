@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ZodType } from 'zod';
-import { writeWhole } from '../files/output-file.js';
-import type { BoundFigures, CellResult } from '../metrics/results.js';
-import { boundFiguresSchema, cellResultSchema } from '../metrics/schema.js';
+import { writeWhole } from '../../base/files/output-file.js';
+import type { BoundFigures, CellResult } from '../../record/results.js';
+import { boundFiguresSchema, cellResultSchema } from '../../record/schema.js';
 
 /**
  * The finished cells of a sweep, one file a cell under `DIR/cells`, named by the cell's key; bounds that cells share

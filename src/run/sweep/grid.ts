@@ -1,6 +1,6 @@
-import { type CaseAxis, caseOverrides } from '../experiment/cases.js';
-import { isKindKey } from '../experiment/overrides.js';
-import type { VariedKey } from '../metrics/results.js';
+import { type CaseAxis, caseOverrides } from '../../config/cases.js';
+import { isKindKey } from '../../config/overrides.js';
+import type { VariedKey } from '../../record/results.js';
 
 /** One run of a sweep: a value for each varied key, and a seed. */
 export interface GridCell {
@@ -52,6 +52,7 @@ export function cellOverrides(
   ];
 }
 
-function cellId(values: Readonly<Record<string, string>>, seed: number): string {
+/** `key=value` pairs and the seed. */
+export function cellId(values: Readonly<Record<string, string>>, seed: number): string {
   return [...Object.entries(values).map(([key, value]) => `${key}=${value}`), `seed=${seed}`].join(' ');
 }

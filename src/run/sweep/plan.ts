@@ -1,7 +1,7 @@
-import { EscapementError } from '../core/errors.js';
-import { asMistakeInCase } from '../experiment/cases.js';
-import type { SourceDocument } from '../experiment/document.js';
-import { buildExperiment } from '../experiment/load.js';
+import { EscapementError } from '../../base/errors.js';
+import { asMistakeInCase } from '../../config/cases.js';
+import type { SourceDocument } from '../../config/document.js';
+import { buildExperiment } from '../../config/load.js';
 import { boundKey, cellKey } from './cell-key.js';
 import { type CellBase, cellOverrides, type GridCell } from './grid.js';
 import { type CellOutcome, type CellTask, failedOutcome } from './run-cell.js';
@@ -16,11 +16,13 @@ export type PlannedCell =
     }
   | { readonly cell: GridCell; readonly task: null; readonly refused: CellOutcome };
 
-export interface PlanOptions extends CellBase {
+interface PlanOptions extends CellBase {
   /** The experiment. */
   readonly source: SourceDocument;
   readonly bound: boolean;
   readonly version: string;
+  /** Percentiles that results shall have beyond those that all have, ascending. */
+  readonly percentiles: readonly number[];
 }
 
 /**
@@ -29,7 +31,7 @@ export interface PlanOptions extends CellBase {
  * model larger than a small cache) fails alone.
  */
 export async function planCells(grid: readonly GridCell[], options: PlanOptions): Promise<PlannedCell[]> {
-  const { source, version } = options;
+  const { source, version, percentiles } = options;
   const { text, file } = source;
   const planned: PlannedCell[] = [];
   const errors = new Map<GridCell, EscapementError>();
@@ -37,7 +39,8 @@ export async function planCells(grid: readonly GridCell[], options: PlanOptions)
     const overrides = cellOverrides(cell, options);
     try {
       const experiment = await buildExperiment(source, overrides);
-      const task = { text, file, overrides, key: cellKey(experiment, version) };
+      const key = cellKey(experiment, version, percentiles);
+      const task = { text, file, overrides, percentiles, key };
       const bound = options.bound ? { bound: { ...task, key: boundKey(experiment, version) } } : {};
       planned.push({ cell, task, ...bound });
     } catch (error) {
@@ -54,7 +57,7 @@ export async function planCells(grid: readonly GridCell[], options: PlanOptions)
 function throwIfHopeless(grid: readonly GridCell[], errors: ReadonlyMap<GridCell, EscapementError>): void {
   for (const [{ values }, error] of errors) {
     if (errors.size === grid.length) throw error;
-    if (!error.code.startsWith('E_CONFIG')) continue;
+    if (!error.code.startsWith('E_CONFIG_')) continue;
     for (const [key, value] of Object.entries(values)) {
       if (grid.every((cell) => cell.values[key] !== value || errors.has(cell))) throw error;
     }
@@ -63,6 +66,9 @@ function throwIfHopeless(grid: readonly GridCell[], errors: ReadonlyMap<GridCell
 
 /** Values of cells are overrides for the loader; in messages they are what the user varied. */
 function asVaried(error: EscapementError, { values }: GridCell): EscapementError {
-  const isVaried = Object.keys(values).some((key) => error.place.key?.startsWith(`--set ${key}=`));
-  return isVaried ? new EscapementError(error.code, error.message.replace('--set ', '--vary ')) : error;
+  const { flag } = error.place;
+  const varied = Object.keys(values).find((key) => flag?.startsWith(`--set ${key}=`));
+  if (varied === undefined) return error;
+  const place = { ...error.place, flag: `--vary ${varied}=${values[varied]}` };
+  return new EscapementError(error.code, error.what, place);
 }

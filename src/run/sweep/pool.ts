@@ -1,8 +1,9 @@
 import { Piscina } from 'piscina';
+import { compiledNextTo } from '../../base/compiled.js';
 import { type CellOutcome, type CellTask, failedOutcome } from './run-cell.js';
 
 /** What to find out of a cell: the functions of run-cell.ts by name. */
-export type CellJob = 'runCell' | 'boundCell';
+type CellJob = 'runCell' | 'boundCell';
 
 /** Runs cells, several at once. */
 export interface CellRunner {
@@ -15,7 +16,7 @@ export interface CellRunner {
 /** Runs cells on `threads` worker threads, in the order in which they are handed over. */
 export function threadPool(threads: number): CellRunner {
   const pool = new Piscina<CellTask, CellOutcome>({
-    filename: new URL('./worker.cjs', import.meta.url).href,
+    filename: compiledNextTo(import.meta.url, 'worker.cjs').href,
     minThreads: threads,
     maxThreads: threads,
   });
@@ -23,7 +24,7 @@ export function threadPool(threads: number): CellRunner {
     // A thread that dies (out of memory) fails its cell, not the sweep.
     run: (task, job = 'runCell') => pool.run(task, { name: job }).catch(failedOutcome),
     close: () => {
-      // A result that arrives while its thread ends belongs to nobody: piscina calls that an error.
+      // A result that arrives while its thread ends has no owner: piscina calls that an error.
       pool.on('error', () => {});
       return pool.destroy();
     },

@@ -1,10 +1,10 @@
-import { EscapementError } from '../core/errors.js';
-import { boundOf } from '../experiment/bound.js';
-import type { Experiment } from '../experiment/experiment.js';
-import { parseExperiment } from '../experiment/load.js';
-import { simulate } from '../experiment/simulate.js';
-import type { CellResult, RunResult } from '../metrics/results.js';
-import { drawnPart } from '../report/charts/gpu-timeline.js';
+import { EscapementError } from '../../base/errors.js';
+import type { Experiment } from '../../config/experiment.js';
+import { parseExperiment } from '../../config/load.js';
+import type { CellResult, ScheduledRun } from '../../record/results.js';
+import { drawnPart } from '../../report/charts/gpu-timeline.js';
+import { boundOf } from '../bound.js';
+import { simulate } from '../simulated.js';
 
 /** What a thread needs to run one cell, or to find its bound. Plain data: it crosses into a worker thread. */
 export interface CellTask {
@@ -12,6 +12,8 @@ export interface CellTask {
   readonly text: string;
   readonly file: string;
   readonly overrides: readonly string[];
+  /** Percentiles that the summary shall have beyond those that every summary has, ascending. */
+  readonly percentiles: readonly number[];
   /** Names the result; see `cellKey`. */
   readonly key: string;
 }
@@ -26,7 +28,9 @@ export type CellOutcome =
 
 /** Runs one cell in this thread. Failures come back as outcomes: errors lose their class between threads. */
 export function runCell(task: CellTask): Promise<CellOutcome> {
-  return outcomeOf(task, async (experiment) => asCell(await simulate(experiment)));
+  return outcomeOf(task, async (experiment) =>
+    asCell(await simulate(experiment, { percentiles: task.percentiles })),
+  );
 }
 
 /** Bounds the goodput that any scheduler could reach in a cell; the outcome's JSON is of `BoundFigures`. */
@@ -51,15 +55,20 @@ export function failedOutcome(error: unknown): CellOutcome {
   return { status: 'failed', code: BUG, message: error instanceof Error ? error.message : String(error) };
 }
 
+/** Models that a cell keeps, the worst: results of thousands of models would be too large to open. */
+const MOST_MODELS = 20;
+
 /** What a sweep keeps of a run; of its timeline as much as the chart shows. */
 function asCell({
   experiment: _,
   overrides: __,
+  origin: _____,
   setup: ___,
   summary,
   timeline,
+  models,
   ...rest
-}: RunResult): CellResult {
+}: ScheduledRun): CellResult {
   const { wall: ____, ...figures } = summary;
-  return { ...rest, summary: figures, timeline: drawnPart(timeline) };
+  return { ...rest, summary: figures, timeline: drawnPart(timeline), models: models.slice(0, MOST_MODELS) };
 }

@@ -1,25 +1,27 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { EscapementError } from '../core/errors.js';
-import { type CaseAxis, caseKeys } from '../experiment/cases.js';
-import type { SourceDocument } from '../experiment/document.js';
-import { defaultText } from '../experiment/keys.js';
-import { buildExperiment, readExperimentSource } from '../experiment/load.js';
-import { applyOverrides } from '../experiment/overrides.js';
-import { readSweepSection } from '../experiment/sweep-section.js';
-import { makeFolder } from '../files/make-folder.js';
-import { cannotWrite, writeWhole } from '../files/output-file.js';
-import type { SweepResults, VariedKey } from '../metrics/results.js';
-import { dropReport } from '../report/files.js';
+import { EscapementError } from '../../base/errors.js';
+import { makeFolder } from '../../base/files/make-folder.js';
+import { cannotWrite, writeWhole } from '../../base/files/output-file.js';
+import { type CaseAxis, caseKeys } from '../../config/cases.js';
+import type { SourceDocument } from '../../config/document.js';
+import { defaultText } from '../../config/keys.js';
+import { buildExperiment, readExperimentSource } from '../../config/load.js';
+import { applyOverrides } from '../../config/overrides.js';
+import { loadPlugins, type Plugin } from '../../config/plugins.js';
+import { readSweepSection } from '../../config/sweep-section.js';
+import type { SweepResults, VariedKey } from '../../record/results.js';
+import { dropReport } from '../../report/files.js';
 import { CellStore } from './cell-store.js';
 import { buildGrid } from './grid.js';
+import { mergeCells } from './merge-cells.js';
 import { planCells } from './plan.js';
 import { threadPool } from './pool.js';
 import { resultsCsv } from './results-csv.js';
 import { type OnCell, runSweep, type SweepHeader } from './sweep.js';
 import { chooseAxes, parseSeeds } from './vary.js';
 
-export interface SweepRequest {
+interface SweepRequest {
   readonly file: string;
   /** `--vary` flags, which choose among cases, and else replace what the file's sweep section varies. */
   readonly vary: readonly string[];
@@ -33,7 +35,11 @@ export interface SweepRequest {
   readonly fresh: boolean;
   /** Version of the program: results of another version are not reused. */
   readonly version: string;
-  /** Told once, when every cell was checked and before the first one runs. */
+  /** Percentiles that every summary shall have beyond those that all have, ascending. */
+  readonly percentiles: readonly number[];
+  /** Thresholds that a choice must meet to be recommended, as written. */
+  readonly required: readonly string[];
+  /** Called once, when every cell was checked and before the first one runs. */
   readonly onPlan: (cells: number, seeds: readonly number[]) => void;
   readonly onCell: OnCell;
 }
@@ -44,11 +50,14 @@ export interface SweepRequest {
  * the flags before any cell runs; cells that fail are in the results.
  */
 export async function sweepExperiment(request: SweepRequest): Promise<SweepResults> {
-  const { file, overrides, outDir, version } = request;
+  const { file, overrides, outDir, version, percentiles } = request;
   const source = await readExperimentSource(file);
   const { header, cases, bound } = await describeSweep(source, request);
   const grid = buildGrid(header.vary, header.seeds);
-  const planned = await planCells(grid, { source, cases, overrides, bound, version });
+  const planned = mergeCells(
+    await planCells(grid, { source, cases, overrides, bound, version, percentiles }),
+    header.vary,
+  );
   const store = new CellStore(outDir, !request.fresh);
   request.onPlan(planned.length, header.seeds);
   prepareFolder(outDir);
@@ -70,8 +79,9 @@ interface DescribedSweep {
 }
 
 async function describeSweep(source: SourceDocument, request: SweepRequest): Promise<DescribedSweep> {
-  const { file, overrides } = request;
-  const section = readSweepSection(source, overrides);
+  const { file, overrides, required, version } = request;
+  const plugins = await loadPlugins(source, overrides);
+  const section = readSweepSection(source, overrides, plugins);
   const { cases, vary } = chooseAxes(request.vary, section);
   const { name, seed } = await buildExperiment(source, overrides);
   const seeds = request.seeds !== undefined ? parseSeeds(request.seeds) : (section?.seeds ?? [seed]);
@@ -81,22 +91,28 @@ async function describeSweep(source: SourceDocument, request: SweepRequest): Pro
       file,
     });
   }
-  const { tree } = applyOverrides(source, overrides);
+  const { tree } = applyOverrides(source, overrides, [], plugins);
   const header = {
+    escapement: version,
     name,
     experiment: source.text,
     ...(overrides.length === 0 ? {} : { overrides }),
-    defaults: defaultsOf(tree, axes),
+    ...(required.length === 0 ? {} : { required }),
+    defaults: defaultsOf(tree, axes, plugins),
     vary: axes,
     seeds,
   };
   return { header, cases, bound: section?.bound ?? false };
 }
 
-function defaultsOf(tree: unknown, vary: readonly VariedKey[]): Record<string, string> {
+function defaultsOf(
+  tree: unknown,
+  vary: readonly VariedKey[],
+  plugins: readonly Plugin[],
+): Record<string, string> {
   const defaults: Record<string, string> = {};
   for (const { key } of vary) {
-    const text = defaultText(tree, key);
+    const text = defaultText(tree, key, plugins);
     if (text !== undefined) defaults[key] = text;
   }
   return defaults;

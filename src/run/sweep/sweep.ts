@@ -1,4 +1,4 @@
-import type { BoundFigures, CellResult, SweepCell, SweepResults } from '../metrics/results.js';
+import type { BoundFigures, CellResult, SweepCell, SweepResults } from '../../record/results.js';
 import type { CellStore } from './cell-store.js';
 import type { GridCell } from './grid.js';
 import type { PlannedCell } from './plan.js';
@@ -8,7 +8,7 @@ import type { CellOutcome, CellTask } from './run-cell.js';
 /** What is swept, for the record in `results.json`. */
 export type SweepHeader = Omit<SweepResults, 'version' | 'cells'>;
 
-/** Told of each cell as soon as it is known; `reused`: its result was there from an earlier run. */
+/** Called for each cell as soon as it is known; `reused`: its result was there from an earlier run. */
 export type OnCell = (cell: SweepCell, reused: boolean) => void;
 
 /**
@@ -27,16 +27,16 @@ export async function runSweep(
   const cells = await Promise.all(
     planned.map(async (plan) => {
       const { cell, task } = plan;
-      if (task === null) return told(onCell, toCell(cell, plan.refused), false);
+      if (task === null) return reported(onCell, toCell(cell, plan.refused), false);
       const bound = plan.bound === undefined ? undefined : boundOf(plan.bound);
       const stored = store.read(task.key);
-      if (stored !== null) return told(onCell, bounded(finished(cell, stored), await bound), true);
+      if (stored !== null) return reported(onCell, bounded(finished(cell, stored), await bound), true);
       const outcome = await runner.run(task);
       if (outcome.status === 'done') store.write(task.key, outcome.json);
-      return told(onCell, bounded(toCell(cell, outcome), await bound), false);
+      return reported(onCell, bounded(toCell(cell, outcome), await bound), false);
     }),
   );
-  return { version: 1, ...header, cells };
+  return { version: 3, ...header, cells };
 }
 
 type BoundOutcome = BoundFigures | Extract<CellOutcome, { status: 'failed' }>;
@@ -65,7 +65,7 @@ function bounded(cell: SweepCell, bound: BoundOutcome | undefined): SweepCell {
   return { id, values, seed, ...bound };
 }
 
-function told(onCell: OnCell, cell: SweepCell, reused: boolean): SweepCell {
+function reported(onCell: OnCell, cell: SweepCell, reused: boolean): SweepCell {
   onCell(cell, reused);
   return cell;
 }

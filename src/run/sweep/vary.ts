@@ -1,7 +1,7 @@
-import { EscapementError } from '../core/errors.js';
-import type { Case, CaseAxis } from '../experiment/cases.js';
-import { expandValues } from '../experiment/units-text.js';
-import type { VariedKey } from '../metrics/results.js';
+import { EscapementError } from '../../base/errors.js';
+import type { Case, CaseAxis } from '../../config/cases.js';
+import { expandValues } from '../../config/units-text.js';
+import type { VariedKey } from '../../record/results.js';
 
 /** Reads one `--vary key=values`, e.g. `slo=10ms,25ms` or `policy.scheduleAhead=1ms:20ms:1ms`. Throws `E_USAGE`. */
 export function parseVary(text: string): VariedKey {
@@ -27,7 +27,7 @@ export function parseVaryFlags(texts: readonly string[]): VariedKey[] {
 }
 
 /** What a sweep goes over. */
-export interface SweepAxes {
+interface SweepAxes {
   readonly cases: readonly CaseAxis[];
   readonly vary: readonly VariedKey[];
 }
@@ -86,12 +86,12 @@ export function parseSeeds(text: string): number[] {
   return seeds;
 }
 
-/** Values of a list or range, each once. A mistake is one of usage: it stands on the command line. */
+/** Values of a list or range, each once. A mistake is one of usage, as it is on the command line. */
 function listedValues(text: string, flag: string): string[] {
   try {
     return [...new Set(expandValues(text))];
   } catch (error) {
-    if (error instanceof EscapementError) throw new EscapementError('E_USAGE', `${flag}: ${error.message}`);
+    if (error instanceof EscapementError) throw new EscapementError('E_USAGE', error.what, { flag });
     throw error;
   }
 }

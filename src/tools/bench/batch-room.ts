@@ -5,8 +5,8 @@ export interface BatchRoom {
   /** Requests of an INFER at the batch sizes used, if all are full. */
   readonly full: number;
   /**
-   * What keeps batches from being larger: the policy's `maxBatch` or `maxExec`, or that larger ones were never
-   * measured; null: larger ones are no faster.
+   * Why batches are not larger: the policy's `maxBatch` or `maxExec`, or larger ones were never measured; null: larger
+   * ones are not faster.
    */
   readonly limit: 'policy' | 'measured' | null;
   /** Requests per second that the last step up to the sizes used has brought, relative. 0: there was no step. */

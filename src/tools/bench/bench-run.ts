@@ -1,15 +1,15 @@
-import { NS_PER_MS } from '../core/units.js';
-import { estimate } from '../report/statistics.js';
+import { NS_PER_MS } from '../../base/units.js';
+import { estimate } from '../../report/statistics.js';
 import { batchRoom } from './batch-room.js';
 import type { Protocol } from './child/messages.js';
 import type { MeasuredStage } from './findings.js';
 import type { MeasuredStages } from './measure-stages.js';
 import type { BenchRun, Figure, StageSummary } from './result.js';
 import type { DeviceStage, ServedStage } from './stage.js';
-import { chosenBatches, objectiveNs, type Subject } from './subject.js';
+import { benchSloNs, chosenBatches, type Subject } from './subject.js';
 import { decide } from './verdict.js';
 
-export interface RunFacts {
+interface RunFacts {
   readonly clients: number;
   readonly protocol: Protocol;
   /** Processors of the machine. */
@@ -25,7 +25,7 @@ export function benchRun(
 ): BenchRun {
   const { models, mix, device, settings } = subject;
   const batches = chosenBatches(subject);
-  const sloNs = objectiveNs(subject, batches, clients);
+  const sloNs = benchSloNs(subject, batches, clients);
   return {
     value,
     clients,
@@ -36,7 +36,7 @@ export function benchRun(
     stages: [io, ...(remote === null ? [] : [remote]), synthetic, full].map(summarize),
     verdict: decide({
       io: finding(io),
-      synthetic: estimate(synthetic.requestsPerS),
+      synthetic: estimate(synthetic.throughputRps),
       full: finding(full),
       batch: batchRoom(subject, batches),
       provider: device.kind,
@@ -51,17 +51,17 @@ export function benchRun(
 
 function summarize(measured: ServedStage | DeviceStage): StageSummary {
   const { stage, otherCores } = measured;
-  const requestsPerS = figure(measured.requestsPerS);
+  const throughputRps = figure(measured.throughputRps);
   if (measured.stage === 'synthetic')
-    return { stage, requestsPerS, p50Ms: null, p99Ms: null, service: null, otherCores };
+    return { stage, throughputRps, p50Ms: null, p99Ms: null, service: null, otherCores };
   const { p50Ms, p99Ms, service } = measured;
-  return { stage, requestsPerS, p50Ms: figure(p50Ms), p99Ms: figure(p99Ms), service, otherCores };
+  return { stage, throughputRps, p50Ms: figure(p50Ms), p99Ms: figure(p99Ms), service, otherCores };
 }
 
 function figure(trials: readonly number[]): Figure {
   return { ...estimate(trials), min: Math.min(...trials), max: Math.max(...trials), trials };
 }
 
-function finding({ requestsPerS, service, otherCores }: ServedStage): MeasuredStage {
-  return { requestsPerS: estimate(requestsPerS), service, otherCores };
+function finding({ throughputRps, service, otherCores }: ServedStage): MeasuredStage {
+  return { throughputRps: estimate(throughputRps), service, otherCores };
 }

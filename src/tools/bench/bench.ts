@@ -1,4 +1,4 @@
-import { deviceText } from '../serving/measure-profile.js';
+import { deviceText } from '../../serve/measure-profile.js';
 import { benchRun } from './bench-run.js';
 import { fixBatch } from './fix-batch.js';
 import { joinPasses } from './join-passes.js';
@@ -10,7 +10,7 @@ import { STAGE_TITLES, type StageName } from './stage.js';
 import { chosenBatches, enoughClients, type Subject } from './subject.js';
 import { BATCH_SIZE, type Vary } from './vary.js';
 
-export interface BenchOptions extends Omit<MeasureOptions, 'onStage' | 'clients'> {
+interface BenchOptions extends Omit<MeasureOptions, 'onStage' | 'clients'> {
   /** Processors of the machine. */
   readonly cores: number;
   /** Null: as many as keep all batches full. */
@@ -25,8 +25,8 @@ export interface BenchOptions extends Omit<MeasureOptions, 'onStage' | 'clients'
 
 /**
  * Measures the stages of a server by themselves and together, for each value of the key that is varied, there and back
- * (see `passesOf`). All subjects are opened first, so that a mistake in the last value does not cost the runs before.
- * Throws what opening throws, `E_SERVER` where a trial had no answer, and the coded errors of devices and models.
+ * (see `passesOf`). All subjects are opened first, so that a mistake in the last value does not waste the runs before.
+ * Throws what opening throws, `E_SERVER` if a trial had no answer, and the coded errors of devices and models.
  */
 export async function bench({
   vary,
@@ -39,7 +39,7 @@ export async function bench({
   const values = vary?.values ?? [null];
   const subjects: Subject[] = [];
   for (const value of values) subjects.push(await openWith(open, vary, value));
-  // The same for all values: with fewer clients fewer requests come through, whatever is varied.
+  // The same for all values: fewer clients mean fewer requests, whatever is varied.
   const clients =
     given ?? Math.max(...subjects.map((subject) => enoughClients(subject, chosenBatches(subject))));
   const passes = passesOf(subjects.length, how.trials);

@@ -1,4 +1,4 @@
-import type { Estimate } from '../report/statistics.js';
+import type { Estimate } from '../../report/statistics.js';
 import { isAbove } from './difference.js';
 
 /** Index of the largest, if it is above every other beyond the noise of both; null: no value is surely the best. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EscapementError } from '../core/errors.js';
-import { OUTCOME_NAMES } from '../core/request.js';
-import { NS_PER_MS, NS_PER_S } from '../core/units.js';
-import { openTarget } from '../live/load/open-target.js';
-import { play } from '../live/load/player.js';
+import { EscapementError } from '../../base/errors.js';
+import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
+import { OUTCOME_NAMES } from '../../core/request.js';
+import { openTarget } from '../../load/open-target.js';
+import { play } from '../../load/player.js';
 import type { BenchChild } from './child/child-process.js';
 import type { Ports, Protocol } from './child/messages.js';
 import { MachineMeter, UsageMeter } from './child/usage-meter.js';
@@ -26,7 +26,7 @@ export interface ClientLoad {
 }
 
 /** A server, and what of it runs in further processes. */
-export interface LoadedServer {
+interface LoadedServer {
   readonly child: BenchChild;
   readonly ports: Ports;
   readonly helpers: readonly BenchChild[];
@@ -43,8 +43,8 @@ export function warmUpSeconds(seconds: number): number {
 }
 
 /**
- * Sends a server all that it can answer: each client the next request when the last is answered. Throws `E_SERVER`
- * where a trial ends without an answer or the server is killed.
+ * Sends a server all that it can answer: each client sends the next request when the last is answered. Throws `E_SERVER`
+ * if a trial ends without an answer or the server is killed.
  */
 export async function loadServer(
   stage: ServedStage['stage'],
@@ -72,14 +72,14 @@ export async function loadServer(
     if (results === null) throw noAnswers(stage, windows, seconds);
     return {
       stage,
-      requestsPerS: results.map(({ requestsPerS }) => requestsPerS),
+      throughputRps: results.map(({ throughputRps }) => throughputRps),
       p50Ms: results.map(({ p50Ms }) => p50Ms),
       p99Ms: results.map(({ p99Ms }) => p99Ms),
       service: { ...service, failedShare: windows.failedShare },
       otherCores,
     };
   } finally {
-    // Of a server that has died, requests end at once; closed before, they would be waited for.
+    // If the server has died, its requests end at once; closing first would wait for them.
     source.end();
     await playing.catch(() => {});
     target.close();
@@ -118,7 +118,7 @@ async function measure(
   };
 }
 
-/** Keeps nobody waiting where the server has died meanwhile. */
+/** Does not wait if the server has died meanwhile. */
 function pause(ns: number): Promise<void> {
   return sleep(ns / NS_PER_MS, undefined, { ref: false });
 }
@@ -140,6 +140,6 @@ function noAnswers(stage: StageName, { outcomes }: TrialWindows, seconds: number
   const what = counts.length === 0 ? 'no request ended' : `its requests ended ${counts.join(', ')}`;
   return new EscapementError(
     'E_SERVER',
-    `${STAGE_TITLES[stage]}: a trial of ${seconds} s had no answer (in all trials ${what}): raise --seconds, or --set slo`,
+    `${STAGE_TITLES[stage]}: a trial of ${seconds} s had no answer (in all trials ${what}): increase --duration, or --set slo`,
   );
 }

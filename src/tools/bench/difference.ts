@@ -1,14 +1,14 @@
-import { type Estimate, studentT95 } from '../report/statistics.js';
+import { type Estimate, studentT95 } from '../../report/statistics.js';
 
 /** 95 % confidence interval of a difference of two means. */
-export interface Interval {
+interface Interval {
   readonly low: number;
   readonly high: number;
 }
 
 /**
  * How much larger the mean of `a` is than that of `b` (Welch's interval, degrees of freedom by Satterthwaite, rounded
- * down). One repetition tells nothing of the spread: the interval is without end then.
+ * down). One repetition says nothing about the spread: the interval is then infinite.
  */
 export function difference(a: Estimate, b: Estimate): Interval {
   if (a.n < 2 || b.n < 2) return { low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };

@@ -1,10 +1,10 @@
-import { formatCount, formatRate, round3 } from '../report/format.js';
-import type { Estimate } from '../report/statistics.js';
+import type { Estimate } from '../../report/statistics.js';
+import { formatCount, formatRate, round3, significant } from '../../text/numbers.js';
 
 /** `5,210 ± 90`: mean and standard deviation. */
 export function spreadText({ mean, sd, n }: Estimate): string {
   const middle = rateText(mean);
-  return n < 2 ? middle : `${middle} ± ${rateText(Number(sd.toPrecision(2)))}`;
+  return n < 2 ? middle : `${middle} ± ${rateText(significant(sd, 2))}`;
 }
 
 /** Three digits, and whole numbers from 1,000 on. */

@@ -1,4 +1,4 @@
-import type { Estimate } from '../report/statistics.js';
+import type { Estimate } from '../../report/statistics.js';
 import type { BatchRoom } from './batch-room.js';
 import type { Protocol } from './child/messages.js';
 import type { Service } from './stage.js';
@@ -15,12 +15,12 @@ export interface Findings {
   readonly intraOpThreads: number;
   readonly precision: string;
   readonly protocol: Protocol;
-  /** Whether the objective is the user's. */
+  /** Whether the SLO is the user's. */
   readonly sloIsGiven: boolean;
 }
 
 export interface MeasuredStage {
-  readonly requestsPerS: Estimate;
+  readonly throughputRps: Estimate;
   readonly service: Service;
   /** Processors that were at work for others meanwhile. */
   readonly otherCores: number;

@@ -1,11 +1,11 @@
-import { EscapementError } from '../core/errors.js';
-import type { ModelSpec } from '../core/model.js';
+import { EscapementError } from '../../base/errors.js';
+import type { ModelSpec } from '../../core/model.js';
 import type { Subject } from './subject.js';
 import { BATCH_SIZE } from './vary.js';
 
 /**
  * The subject with one batch size for the device by itself, which is also the largest that the server may use, whatever
- * its policy says. Throws `E_CONFIG_VALUE` where a model has no profile for it.
+ * its policy allows. Throws `E_CONFIG_VALUE` if a model has no profile for it.
  */
 export function fixBatch(subject: Subject, batchSize: number): Subject {
   const models = subject.models.map((model, m) => {

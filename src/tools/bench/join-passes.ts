@@ -21,7 +21,7 @@ function joinServed(parts: readonly ServedStage[]): ServedStage {
   });
   return {
     stage: parts[0].stage,
-    requestsPerS: parts.flatMap(({ requestsPerS }) => requestsPerS),
+    throughputRps: parts.flatMap(({ throughputRps }) => throughputRps),
     p50Ms: parts.flatMap(({ p50Ms }) => p50Ms),
     p99Ms: parts.flatMap(({ p99Ms }) => p99Ms),
     service: {
@@ -38,7 +38,7 @@ function joinServed(parts: readonly ServedStage[]): ServedStage {
 function joinDevice(parts: readonly DeviceStage[]): DeviceStage {
   return {
     stage: 'synthetic',
-    requestsPerS: parts.flatMap(({ requestsPerS }) => requestsPerS),
+    throughputRps: parts.flatMap(({ throughputRps }) => throughputRps),
     otherCores: meanOver(parts)(({ otherCores }) => otherCores),
   };
 }
@@ -47,6 +47,6 @@ function joinDevice(parts: readonly DeviceStage[]): DeviceStage {
 function meanOver<Part extends ServedStage | DeviceStage>(
   parts: readonly Part[],
 ): (of: (part: Part) => number) => number {
-  const trials = parts.reduce((sum, { requestsPerS }) => sum + requestsPerS.length, 0);
-  return (of) => parts.reduce((sum, part) => sum + of(part) * part.requestsPerS.length, 0) / trials;
+  const trials = parts.reduce((sum, { throughputRps }) => sum + throughputRps.length, 0);
+  return (of) => parts.reduce((sum, part) => sum + of(part) * part.throughputRps.length, 0) / trials;
 }

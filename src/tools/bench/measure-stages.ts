@@ -1,7 +1,7 @@
 import type { ClientLoad } from './clients.js';
 import type { DeviceStage, ServedStage, StageName } from './stage.js';
 import { measureFull, measureIo, measureRemoteIo, measureSynthetic } from './stages.js';
-import { chosenBatches, objectiveNs, type Subject } from './subject.js';
+import { benchSloNs, chosenBatches, type Subject } from './subject.js';
 
 export interface MeasureOptions extends Pick<ClientLoad, 'protocol' | 'trials' | 'seconds' | 'clients'> {
   /** Measures IO with a worker process, too. */
@@ -26,7 +26,7 @@ export async function measureStages(
 ): Promise<MeasuredStages> {
   const { models, mix } = subject;
   const batches = chosenBatches(subject);
-  const sloNs = objectiveNs(subject, batches, how.clients);
+  const sloNs = benchSloNs(subject, batches, how.clients);
   const load: ClientLoad = { ...how, models: models.map(({ spec }) => spec.name), mix, sloNs };
   onStage('io');
   const io = await measureIo(subject, load);

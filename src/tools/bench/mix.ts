@@ -1,15 +1,14 @@
-import { EscapementError } from '../core/errors.js';
-import { NS_PER_US } from '../core/units.js';
-import type { Experiment } from '../experiment/experiment.js';
-import { openWorkloads } from '../experiment/open-workloads.js';
+import { EscapementError } from '../../base/errors.js';
+import { NS_PER_US } from '../../base/units.js';
+import type { Experiment } from '../../config/experiment.js';
+import { openWorkloads } from '../../config/open-workloads.js';
 
 /** More requests do not change the shares by much. */
 const REQUESTS = 10_000;
 
 /**
- * Which share of the requests of an experiment's workload each of its models gets, from those that come first.
- * Clients of a closed loop are answered at once. Throws what opening the workload throws, and `E_CONFIG_VALUE` where
- * nothing arrives.
+ * Each model's share of the requests of an experiment's workload, from those that come first. Clients of a closed loop
+ * are answered at once. Throws what opening the workload throws, and `E_CONFIG_VALUE` if nothing arrives.
  */
 export async function workloadMix(experiment: Experiment): Promise<number[]> {
   const { source } = await openWorkloads(experiment);

@@ -1,9 +1,9 @@
-import type { ArrivalSource } from '../core/arrivals.js';
-import { stream } from '../random/streams.js';
-import { ClosedLoopSource } from '../workload/generators/closed-loop.js';
+import { stream } from '../../base/random/streams.js';
+import type { ArrivalSource } from '../../core/arrivals.js';
+import { ClosedLoopSource } from '../../workload/generators/closed-loop.js';
 import { Turns } from './turns.js';
 
-export interface MixedSourceOptions {
+interface MixedSourceOptions {
   readonly clients: number;
   /** By model: its share of the requests. */
   readonly mix: readonly number[];
@@ -13,8 +13,8 @@ export interface MixedSourceOptions {
 }
 
 /**
- * Clients that send the next request as soon as the last one was answered. Which model it goes to follows from the
- * mix alone, so that a model that is served quickly is not asked for more often.
+ * Clients that send the next request as soon as the last one was answered. The model of a request follows from the mix
+ * alone, so that a model that is served quickly does not get more requests.
  */
 export class MixedSource implements ArrivalSource {
   model: number;

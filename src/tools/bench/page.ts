@@ -1,8 +1,8 @@
-import { formatFactor } from '../report/format.js';
-import { html, type Markup } from '../report/html/markup.js';
-import { gallery, type PageChart, page } from '../report/html/page.js';
-import { type CellText, type Column, facts, section, table } from '../report/html/parts.js';
-import { keyLabel } from '../report/quantity.js';
+import { html, type Markup } from '../../report/html/markup.js';
+import { gallery, type PageChart, page } from '../../report/html/page.js';
+import { type CellText, type Column, facts, section, table } from '../../report/html/parts.js';
+import { keyLabel } from '../../report/quantity.js';
+import { formatFactor } from '../../text/numbers.js';
 import { surelyBest } from './best.js';
 import { bestText } from './charts.js';
 import { msText, rateText, spreadText } from './figures.js';
@@ -25,7 +25,7 @@ export function benchPage(result: BenchResult, charts: readonly PageChart[]): st
   const { name, vary } = result;
   const { verdict } = bestRun(result);
   const title = vary === null ? verdict.title : bestText(result, vary.key);
-  const reason = vary === null ? verdict.reason : `With that: ${verdict.title}. ${verdict.reason}`;
+  const reason = vary === null ? verdict.reason : `With it: ${verdict.title}. ${verdict.reason}`;
   const body = html`<header>
 <p class="kind">escapement bench · ${name}</p>
 <h1>${title}</h1>
@@ -39,7 +39,7 @@ ${section('What to try next', knobList(result))}
 ${section(
   'Method',
   html`${aboutLines(result).map((line) => html`<p>${line}</p>\n`)}
-<p>IO: front door, decoding, scheduler and transport before a device that takes no time. SYNTHETIC: the device by itself, full batches one right after the other. FULL: the whole server. One after the other, with the same models, tensors and mix, the clients in a process of their own. ±: standard deviation of the trials.</p>`,
+<p>IO: frontend, decoding, scheduler and transport in front of a device that takes no time. SYNTHETIC: the device by itself, with full batches back to back. FULL: the whole server. The stages run one after the other, with the same models, tensors and mix; clients have their own process. ±: standard deviation of the trials.</p>`,
 )}`;
   return page(`${name}: ${title}`, body, true);
 }
@@ -48,7 +48,7 @@ function headline(result: BenchResult) {
   const run = bestRun(result);
   return run.stages.map((stage) => ({
     label: STAGE_TITLES[stage.stage],
-    value: `${rateText(stage.requestsPerS.mean)}/s`,
+    value: `${rateText(stage.throughputRps.mean)}/s`,
     note: noteOf(stage, run),
   }));
 }
@@ -70,7 +70,7 @@ function stageTable(result: BenchResult): Markup {
   const best = new Map(
     shownStages(runs[0]).map((name) => [
       name,
-      surelyBest(runs.map((run) => stageOf(run, name).requestsPerS)),
+      surelyBest(runs.map((run) => stageOf(run, name).throughputRps)),
     ]),
   );
   return table(
@@ -85,16 +85,16 @@ function stageRows(
   isBest: (stage: StageName) => boolean,
 ): CellText[][] {
   return run.stages.map((stage) => {
-    const { requestsPerS, p50Ms, p99Ms } = stage;
+    const { throughputRps, p50Ms, p99Ms } = stage;
     return [
       ...(first === null ? [] : [{ text: run.value ?? '' }]),
       { text: STAGE_TITLES[stage.stage] },
-      { text: spreadText(requestsPerS), strong: isBest(stage.stage) },
+      { text: spreadText(throughputRps), strong: isBest(stage.stage) },
       ...(first === null
         ? []
-        : [{ text: formatFactor(requestsPerS.mean / stageOf(first, stage.stage).requestsPerS.mean) }]),
-      { text: rateText(requestsPerS.min) },
-      { text: rateText(requestsPerS.max) },
+        : [{ text: formatFactor(throughputRps.mean / stageOf(first, stage.stage).throughputRps.mean) }]),
+      { text: rateText(throughputRps.min) },
+      { text: rateText(throughputRps.max) },
       { text: p50Ms === null ? '–' : msText(p50Ms) },
       { text: p99Ms === null ? '–' : msText(p99Ms) },
       { text: failedText(stage) ?? '–' },

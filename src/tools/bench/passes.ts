@@ -1,13 +1,13 @@
 /** One value of the key that is varied has its turn: so many trials of each stage. */
-export interface Pass {
+interface Pass {
   /** Of the value. */
   readonly index: number;
   readonly trials: number;
 }
 
 /**
- * Through the values and back again, with half of the trials each way, so that a machine that becomes slower or faster
- * meanwhile favours none of them. Of an odd number one more is on the way there; with one trial there is no way back. A
+ * Through the values and back, with half of the trials each way, so that a machine that becomes slower or faster
+ * meanwhile favours none of them. Of an odd number, the way there has one more; with one trial there is no way back. A
  * single value has all its trials at once.
  */
 export function passesOf(values: number, trials: number): Pass[] {

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
-import { modelFile } from '../live/models/precision.js';
-import { readModelFile } from '../live/models/repository.js';
-import { comparePrecision } from '../live/profile/compare-precision.js';
+import { comparePrecision } from '../../live/models/measure/compare-precision.js';
+import { modelFile } from '../../live/models/precision.js';
+import { readModelFile } from '../../live/models/repository.js';
 import type { Subject } from './subject.js';
 
 /** How far the outputs of a model at FP16 are from those at FP32. */
@@ -23,7 +23,7 @@ export async function precisionDifferences({ models, mix, device }: Subject): Pr
   const differences: PrecisionDifference[] = [];
   for (const [m, { spec, ortPath }] of models.entries()) {
     if (mix[m] === 0 || ortPath === null) continue;
-    // Optimised models lie beside those that they were made from.
+    // Optimised models are next to those that they were made from.
     const versionDir = dirname(ortPath);
     const pair = {
       fp32: await readModelFile(modelFile(versionDir, 'fp32')),

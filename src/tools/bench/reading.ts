@@ -1,6 +1,7 @@
-import { formatBytes } from '../experiment/units-text.js';
-import { formatPercent, formatSlo } from '../report/format.js';
-import { keyLabel } from '../report/quantity.js';
+import { formatBytes } from '../../config/units-text.js';
+import { keyLabel } from '../../report/quantity.js';
+import { formatPercent, formatSlo, significant } from '../../text/numbers.js';
+import { plural } from '../../text/words.js';
 import { shareText } from './figures.js';
 import type { Knob } from './knobs.js';
 import type { BenchResult, BenchRun, StageSummary } from './result.js';
@@ -14,7 +15,7 @@ const TOLERATED_OTHERS = 0.1;
 
 /** The run whose FULL serves most. */
 export function bestRun({ runs }: BenchResult): BenchRun {
-  const full = (run: BenchRun) => stageOf(run, 'full').requestsPerS.mean;
+  const full = (run: BenchRun) => stageOf(run, 'full').throughputRps.mean;
   return runs.reduce((best, run) => (full(run) > full(best) ? run : best));
 }
 
@@ -42,11 +43,11 @@ export function aboutLines({ models, runs, trials, seconds, protocol, device }: 
   );
   const clients = [...new Set(runs.map((run) => run.clients))].join(' or ');
   const slos = [...new Set(runs.map(({ sloMs }) => formatSlo(sloMs)))].join(' or ');
-  const counted = `${trials} ${trials === 1 ? 'trial' : 'trials'} of ${seconds} s`;
+  const counted = `${plural(trials, 'trial')} of ${seconds} s`;
   return [
     names.join(', '),
     device.text,
-    `${counted}, ${clients} clients over ${protocol === 'http' ? 'HTTP' : 'gRPC'}, objective ${slos}`,
+    `${counted}, ${clients} clients over ${protocol === 'http' ? 'HTTP' : 'gRPC'}, SLO ${slos}`,
   ];
 }
 
@@ -77,14 +78,12 @@ export function warnings({ runs, cores, vary }: BenchResult): string[] {
         if (service === null || !generatorLimits(service)) return [];
         const at = vary === null ? '' : ` at ${keyLabel(vary.key)} ${value}`;
         const busy = `${shareText(service.generator.busy)} busy, the server's ${shareText(service.server.busy)}`;
-        return [
-          `${STAGE_TITLES[stage]}${at} is a lower bound: the clients' process could send no more (${busy})`,
-        ];
+        return [`${STAGE_TITLES[stage]}${at} is a lower bound: the clients could not send more (${busy})`];
       }),
     ),
     ...(others > TOLERATED_OTHERS * cores
       ? [
-          `other programs used up to ${others.toFixed(1)} of ${cores} processors meanwhile: figures are too low, and differences may be theirs`,
+          `other programs used up to ${others.toFixed(1)} of ${cores} cores meanwhile: the figures are too low, and differences may be due to those programs`,
         ]
       : []),
   ];
@@ -93,10 +92,9 @@ export function warnings({ runs, cores, vary }: BenchResult): string[] {
 /** What FP16 changes in the outputs, a line each model. */
 export function differenceLines({ precision }: BenchResult): string[] {
   return (precision ?? []).map(({ model, requests, maxAbsolute, maxRelative, overflowed, sameLargest }) => {
-    const most = `${maxAbsolute.toPrecision(2)}, ${Number((100 * maxRelative).toPrecision(2))} % of the largest`;
+    const most = `${maxAbsolute.toPrecision(2)}, ${significant(100 * maxRelative, 2)} % of the largest`;
     const same = `the largest is the same in ${formatPercent(sameLargest)} of ${requests} requests`;
-    const lost =
-      overflowed === 0 ? '' : `; ${formatPercent(overflowed)} of the numbers are too large for fp16`;
+    const lost = overflowed === 0 ? '' : `; ${formatPercent(overflowed)} of the values overflow in fp16`;
     return `${model}: outputs at fp16 differ from those at fp32 by at most ${most}; ${same}${lost}`;
   });
 }

@@ -1,4 +1,4 @@
-import type { Estimate } from '../report/statistics.js';
+import type { Estimate } from '../../report/statistics.js';
 import type { Protocol } from './child/messages.js';
 import type { PrecisionDifference } from './precision-difference.js';
 import type { Service, StageName } from './stage.js';
@@ -47,7 +47,7 @@ export interface BenchRun {
   readonly sloMs: number;
   readonly intraOpThreads: number;
   readonly precision: string;
-  /** By model: batch size of the device by itself; null for one that nobody asks for. */
+  /** By model: batch size of the device by itself; null for a model without requests. */
   readonly batchSizes: readonly (number | null)[];
   readonly stages: readonly StageSummary[];
   readonly verdict: Verdict;
@@ -55,8 +55,8 @@ export interface BenchRun {
 
 export interface StageSummary {
   readonly stage: StageName;
-  readonly requestsPerS: Figure;
-  /** Null for a device by itself: nobody waits for an answer. */
+  readonly throughputRps: Figure;
+  /** Null for a device by itself: no client waits for an answer. */
   readonly p50Ms: Figure | null;
   readonly p99Ms: Figure | null;
   readonly service: Service | null;

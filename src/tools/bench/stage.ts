@@ -15,17 +15,17 @@ export const STAGE_TITLES: Readonly<Record<StageName, string>> = {
 /** A stage with clients, as it was measured: a figure of each trial. */
 export interface ServedStage {
   readonly stage: Exclude<StageName, 'synthetic'>;
-  readonly requestsPerS: readonly number[];
+  readonly throughputRps: readonly number[];
   readonly p50Ms: readonly number[];
   readonly p99Ms: readonly number[];
   readonly service: Service;
   readonly otherCores: number;
 }
 
-/** A device by itself: there is nobody who waits for an answer. */
+/** A device by itself: no client waits for an answer. */
 export interface DeviceStage {
   readonly stage: 'synthetic';
-  readonly requestsPerS: readonly number[];
+  readonly throughputRps: readonly number[];
   /** Processors that were at work for others meanwhile: nothing else should run. */
   readonly otherCores: number;
 }

@@ -1,4 +1,4 @@
-import { NS_PER_S } from '../core/units.js';
+import { NS_PER_S } from '../../base/units.js';
 import { BenchChild } from './child/child-process.js';
 import type { Role } from './child/messages.js';
 import { MachineMeter } from './child/usage-meter.js';
@@ -6,7 +6,7 @@ import { type ClientLoad, loadServer, warmUpSeconds } from './clients.js';
 import type { DeviceStage, ServedStage } from './stage.js';
 import { machineOf, type Subject } from './subject.js';
 
-/** The front door, the decoding of tensors, the scheduler and the way to a device that takes no time and back. */
+/** The frontend, the decoding of tensors, the scheduler and the way to a device that takes no time and back. */
 export function measureIo(subject: Subject, load: ClientLoad): Promise<ServedStage> {
   const gpu = machineOf(subject, true);
   return withChild({ kind: 'server', gpu, settings: subject.settings }, (server) =>
@@ -37,16 +37,16 @@ export function measureSynthetic(
   );
   return withChild({ kind: 'synthetic', spec: { device, models: used } }, async ({ child }) => {
     await child.trial(warmUpSeconds(seconds));
-    const requestsPerS: number[] = [];
+    const throughputRps: number[] = [];
     await child.usage();
     const machine = new MachineMeter();
     for (let trial = 0; trial < trials; trial++) {
       const { requests, tookNs } = await child.trial(seconds);
-      requestsPerS.push((requests * NS_PER_S) / tookNs);
+      throughputRps.push((requests * NS_PER_S) / tookNs);
     }
     const busyCores = machine.take();
     const { cores } = await child.usage();
-    return { stage: 'synthetic', requestsPerS, otherCores: Math.max(0, busyCores - cores) };
+    return { stage: 'synthetic', throughputRps, otherCores: Math.max(0, busyCores - cores) };
   });
 }
 

@@ -1,9 +1,9 @@
-import type { ModelSpec } from '../core/model.js';
-import { NS_PER_S } from '../core/units.js';
-import type { ServerSettings } from '../experiment/server-settings.js';
-import type { OrtDeviceSpec } from '../live/device.js';
-import type { MachineOptions } from '../live/machine/local-machine.js';
-import type { WorkerModel } from '../live/model.js';
+import { NS_PER_S } from '../../base/units.js';
+import type { ServerSettings } from '../../config/server-settings.js';
+import type { ModelSpec } from '../../core/model.js';
+import type { OrtDeviceSpec } from '../../live/device.js';
+import type { WorkerModel } from '../../live/model.js';
+import type { MachineOptions } from '../../live/worker/local-machine.js';
 
 /** Models as a server would run them, and what of them is asked for. */
 export interface ServedModels {
@@ -16,7 +16,7 @@ export interface ServedModels {
   readonly settings: ServerSettings;
   /** By model: its share of the requests. The shares add up to 1. */
   readonly mix: readonly number[];
-  /** Objective of the requests, ns; null: one with room for all that waits. */
+  /** SLO of the requests, ns; null: one with room for all that waits. */
   readonly sloNs: number | null;
 }
 
@@ -81,8 +81,8 @@ export function requestNs({ models, mix }: ServedModels, batches: readonly numbe
   }, 0);
 }
 
-/** The objective of the requests: as given, or one that so many clients do not exceed by waiting for each other. */
-export function objectiveNs(subject: ServedModels, batches: readonly number[], clients: number): number {
+/** The SLO of the requests: as given, or one that so many clients do not exceed by waiting for each other. */
+export function benchSloNs(subject: ServedModels, batches: readonly number[], clients: number): number {
   if (subject.sloNs !== null) return subject.sloNs;
   const waitNs = ROOM * clients * requestNs(subject, batches);
   return Math.max(LEAST_SLO_NS, SLO_STEP_NS * Math.ceil(waitNs / SLO_STEP_NS));

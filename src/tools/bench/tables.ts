@@ -1,5 +1,6 @@
-import { formatFactor } from '../report/format.js';
-import { keyLabel } from '../report/quantity.js';
+import { keyLabel } from '../../report/quantity.js';
+import { formatFactor } from '../../text/numbers.js';
+import { alignColumns } from '../../text/table.js';
 import { surelyBest } from './best.js';
 import { msText, spreadText } from './figures.js';
 import { failedText, noteOf, shownStages, stageOf } from './reading.js';
@@ -14,13 +15,13 @@ export function stageTable(run: BenchRun): string[] {
   const header = ['', 'requests/s', 'p50 ms', 'p99 ms', ...failed.header, ''];
   const rows = run.stages.map((stage) => [
     STAGE_TITLES[stage.stage],
-    spreadText(stage.requestsPerS),
+    spreadText(stage.throughputRps),
     stage.p50Ms === null ? NOTHING : msText(stage.p50Ms),
     stage.p99Ms === null ? NOTHING : msText(stage.p99Ms),
     ...failed.cell(stage),
     noteOf(stage, run),
   ]);
-  return aligned([header, ...rows], [0, header.length - 1]);
+  return alignColumns([header, ...rows], [0, -1]);
 }
 
 /** The values of the key one below the other, stage by stage. */
@@ -29,18 +30,18 @@ export function sweepTable({ runs, vary }: BenchResult): string[] {
   const header = ['', '', 'requests/s', '', 'p99 ms', ...failed.header, ''];
   const rows = shownStages(runs[0]).flatMap((name) => {
     const stages = runs.map((run) => stageOf(run, name));
-    const best = surelyBest(stages.map(({ requestsPerS }) => requestsPerS));
+    const best = surelyBest(stages.map(({ throughputRps }) => throughputRps));
     return stages.map((stage, i) => [
       i === 0 ? STAGE_TITLES[name] : '',
       runs[i].value ?? '',
-      spreadText(stage.requestsPerS),
-      `${formatFactor(stage.requestsPerS.mean / stages[0].requestsPerS.mean)}${best === i ? '*' : ' '}`,
+      spreadText(stage.throughputRps),
+      `${formatFactor(stage.throughputRps.mean / stages[0].throughputRps.mean)}${best === i ? '*' : ' '}`,
       stage.p99Ms === null ? NOTHING : msText(stage.p99Ms),
       ...failed.cell(stage),
       noteOf(stage, runs[i]),
     ]);
   });
-  return [`by ${keyLabel(vary?.key ?? '')}:`, '', ...aligned([header, ...rows], [0, 1, header.length - 1])];
+  return [`by ${keyLabel(vary?.key ?? '')}:`, '', ...alignColumns([header, ...rows], [0, 1, -1])];
 }
 
 /** There is no such column where nothing failed. */
@@ -50,15 +51,4 @@ function failedColumn(stages: readonly StageSummary[]) {
     header: isShown ? ['failed'] : [],
     cell: (stage: StageSummary) => (isShown ? [failedText(stage) ?? NOTHING] : []),
   };
-}
-
-/** Rows as columns, numbers to the right; `left` are columns of text. */
-export function aligned(rows: readonly (readonly string[])[], left: readonly number[]): string[] {
-  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
-  return rows.map((row) =>
-    row
-      .map((cell, i) => (left.includes(i) ? cell.padEnd(widths[i]) : cell.padStart(widths[i])))
-      .join('  ')
-      .trimEnd(),
-  );
 }

@@ -1,5 +1,6 @@
-import { keyLabel } from '../report/quantity.js';
-import { wrap } from '../report/wrap.js';
+import { keyLabel } from '../../report/quantity.js';
+import { hanging } from '../../text/terminal.js';
+import { wrap } from '../../text/wrap.js';
 import type { Knob } from './knobs.js';
 import { aboutLines, differenceLines, nextKnobs, warnings } from './reading.js';
 import type { BenchResult } from './result.js';
@@ -20,7 +21,8 @@ function single({ runs: [run] }: BenchResult, columns: number): string[] {
   return [...stageTable(run), '', ...wrap(`${title}.`, columns), ...wrap(reason, columns)];
 }
 
-const LEGEND = '±: standard deviation of the trials; ×: of the first value; *: the best, beyond the noise';
+const LEGEND =
+  '±: standard deviation of the trials; ×: compared with the first value; *: best, beyond the noise';
 
 function sweep(result: BenchResult, key: string, columns: number): string[] {
   return [
@@ -39,13 +41,7 @@ function sweep(result: BenchResult, key: string, columns: number): string[] {
 /** The first has its command on a line of its own, to be copied. */
 function knobLines(knobs: readonly Knob[], columns: number): string[] {
   return knobs.flatMap(({ key, why, command }, i) => [
-    ...hanging(i === 0 ? 'try  ' : '     ', `${key}: ${why}`, columns),
+    ...hanging(i === 0 ? 'try' : '', `${key}: ${why}`, 5, columns),
     ...(i === 0 && command !== null ? [`       escapement bench … ${command}`] : []),
   ]);
-}
-
-function hanging(first: string, text: string, columns: number): string[] {
-  return wrap(text, columns - first.length).map(
-    (line, i) => `${i === 0 ? first : ' '.repeat(first.length)}${line}`,
-  );
 }

@@ -1,19 +1,25 @@
-import type { RunObserver } from '../core/observer.js';
-import { OUTCOME_LATE, OUTCOME_NAMES, OUTCOME_OK, type Outcome, type RequestTable } from '../core/request.js';
-import { NS_PER_MS, NS_PER_S } from '../core/units.js';
-import { Histogram } from '../metrics/histogram.js';
+import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
+import type { RunObserver } from '../../core/observer.js';
+import {
+  OUTCOME_LATE,
+  OUTCOME_NAMES,
+  OUTCOME_OK,
+  type Outcome,
+  type RequestTable,
+} from '../../core/request.js';
+import { Histogram } from '../../record/histogram.js';
 
 /** One trial of a stage with clients. */
-export interface Trial {
-  readonly requestsPerS: number;
+interface Trial {
+  readonly throughputRps: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
 
 /**
- * Cuts a run into trials of equal length, one after the other, so that none begins on an idle server. Answers come
- * in batches, and a trial may end in the middle of one: each is counted from the first answer after its begin to the
- * first after its end, and over the time between those two.
+ * Cuts a run into consecutive trials of equal length, so that none begins on an idle server. Answers come in batches, and
+ * a trial may end in the middle of one: each is counted from the first answer after its start to the first after its
+ * end, over the time between these two.
  */
 export class TrialWindows implements RunObserver {
   /** By outcome: answers within the trials. */
@@ -70,7 +76,7 @@ export class TrialWindows implements RunObserver {
       const requests = this.firstNumber[trial + 1] - this.firstNumber[trial];
       const [p50Ns, p99Ns] = histogram.percentiles([50, 99]);
       results.push({
-        requestsPerS: (requests * NS_PER_S) / tookNs,
+        throughputRps: (requests * NS_PER_S) / tookNs,
         p50Ms: p50Ns / NS_PER_MS,
         p99Ms: p99Ns / NS_PER_MS,
       });

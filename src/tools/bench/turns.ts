@@ -1,6 +1,6 @@
 /**
- * Deals turns to takers in proportion to their weights, each taker's turns as far apart as they can be: after any
- * number of turns nobody is a whole turn ahead of its share (smooth weighted round robin).
+ * Deals turns in proportion to weights, spread as evenly as possible: after any number of turns, none is a whole turn
+ * ahead of its share (smooth weighted round robin).
  */
 export class Turns {
   private readonly credit: Float64Array;

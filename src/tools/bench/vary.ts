@@ -1,6 +1,6 @@
-import { EscapementError } from '../core/errors.js';
-import { describeKeys } from '../experiment/keys.js';
-import { suggestion } from '../experiment/nearest.js';
+import { EscapementError } from '../../base/errors.js';
+import { describeKeys } from '../../config/keys.js';
+import { suggestion } from '../../config/nearest.js';
 
 /** One key and the values that it takes, one after the other. */
 export interface Vary {
@@ -22,7 +22,7 @@ export function parseVary(text: string): Vary {
   if (!known.includes(key)) throw problem(text, `no stage depends on ${key}: ${suggestion(key, known)}`);
   const values = list.split(',').map((value) => value.trim());
   if (values.includes('')) throw problem(text, 'a value is empty');
-  if (new Set(values).size < values.length) throw problem(text, 'a value stands there twice');
+  if (new Set(values).size < values.length) throw problem(text, 'duplicate value');
   if (key === BATCH_SIZE && values.some((value) => !/^[1-9]\d*$/.test(value))) {
     throw problem(text, 'batch sizes are whole numbers, at least 1');
   }

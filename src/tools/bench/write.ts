@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { writeWhole } from '../files/output-file.js';
-import { writeReport } from '../report/write-report.js';
+import { writeWhole } from '../../base/files/output-file.js';
+import { writeReport } from '../../report/pages/write-report.js';
 import { benchCharts } from './charts.js';
 import { benchPage } from './page.js';
 import { BENCH_FILE, type BenchResult } from './result.js';

@@ -2,13 +2,13 @@ import type { ReportedCheck } from './report.js';
 
 /**
  * The same checks of several GPUs as one, titled `GPUs 0-7 persistence mode`, with the commands of all; `samenessOf`
- * says which belong together. Every other check stays as it is. A machine of eight GPUs is then as easy to read as one.
+ * says which belong together. Other checks are left as they are. The report of eight GPUs is then as easy to read as that of one.
  */
 export function joinGpus(
   checks: readonly ReportedCheck[],
   samenessOf: (check: ReportedCheck) => readonly unknown[],
 ): ReportedCheck[] {
-  // What is asked of each GPU stays together, however it came out.
+  // The same check of each GPU stays together, passed or failed.
   const subjects = new Map<string, Map<string, ReportedCheck[]>>();
   for (const check of checks) {
     const subject = check.id.replace(GPU_CHECK, 'gpu.$2');
@@ -25,7 +25,7 @@ export function rebootText(checks: readonly ReportedCheck[], lostAtReboot: reado
   const lost = checks.filter(({ id }) => lostAtReboot.includes(id));
   if (lost.length === 0) return null;
   const titles = joinGpus(lost, () => []).map(({ title }) => title);
-  return `To be repeated after every reboot, unless something sets it at every start: ${titles.join('; ')}.`;
+  return `Lost at every reboot unless set at boot: ${titles.join('; ')}.`;
 }
 
 /** `gpu.0.persistence` */
@@ -38,7 +38,7 @@ function join(alike: readonly ReportedCheck[]): ReportedCheck {
   return {
     ...first,
     title: first.title.replace(/^GPU \d+/, `GPUs ${ranges(gpus)}`),
-    mend: first.mend && { ...first.mend, commands: alike.flatMap(({ mend }) => mend?.commands ?? []) },
+    fix: first.fix && { ...first.fix, commands: alike.flatMap(({ fix }) => fix?.commands ?? []) },
   };
 }
 

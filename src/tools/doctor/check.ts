@@ -18,13 +18,13 @@ export interface Check {
   /** What goes wrong otherwise, in one sentence. */
   readonly why: string;
   /**
-   * What mends it; of a check that passed, what has to be repeated after a reboot for it to pass again. Null: nothing
-   * mends it, or nothing needs to.
+   * How to fix it; for a check that passed, what has to be repeated after a reboot so that it passes again. Null: there is
+   * no fix, or none is needed.
    */
-  readonly mend: Mend | null;
+  readonly fix: Fix | null;
 }
 
-export interface Mend {
+export interface Fix {
   /** Shell commands, exactly as they are to be typed, which may be repeated; as root unless `asUser`. */
   readonly commands: readonly string[];
   readonly asUser: boolean;

@@ -1,14 +1,14 @@
-import { PROVIDERS, type Provider } from '../live/device.js';
+import { PROVIDERS, type Provider } from '../../live/device.js';
 import type { Check, Role } from './check.js';
 import { clockChecks } from './clock/clock-checks.js';
 import { measurePeerClock } from './clock/peer-clock.js';
+import { cpuChecks } from './cpu.js';
 import { environmentChecks, hasCudaDriver } from './environment.js';
 import { gpuChecks } from './gpu/gpu-checks.js';
 import { nvidiaSmi } from './gpu/run.js';
 import { type Host, isContainer } from './host.js';
 import { limitsChecks } from './limits.js';
 import { memoryCheck } from './memory.js';
-import { processorChecks } from './processor.js';
 import { type DoctorReport, makeReport } from './report.js';
 import { type Probe, probeProvider } from './runtime/probe.js';
 import { nodeCheck, providerChecks } from './runtime/runtime-checks.js';
@@ -49,9 +49,9 @@ export async function examine(
   const cudaWanted = device === 'cuda';
   const checks: Check[] = [...limitsChecks(host)];
   if (role === 'worker') checks.push(...environmentChecks(host, cudaWanted || hasCudaDriver(host)));
-  checks.push(...processorChecks(host), nodeCheck(host));
+  checks.push(...cpuChecks(host), nodeCheck(host));
   if (role === 'worker') {
-    // Before the providers are tried: that raises the clocks by which these judge.
+    // Before the providers are tried: that raises the clocks that these checks read.
     const gpus = await trials.gpus(device === 'cpu' ? null : cacheBytes, cudaWanted);
     // One after the other: they would take each other's memory and time.
     const probes: Probe[] = [];
@@ -61,10 +61,10 @@ export async function examine(
     }
     checks.push(...providerChecks(probes, device), vulkanCheck(host, device));
     if (!cudaWanted) checks.push(memoryCheck(host, device, cacheBytes));
-    // A worker on the processor does without GPUs, whatever they are like.
+    // A worker on the CPU does not use GPUs, so their checks do not fail it.
     checks.push(...(device === 'cpu' ? gpus.map((check) => ({ ...check, requiredFor: [] })) : gpus));
   }
-  onProgress(0.5, 'timers and jitter');
+  onProgress(0.5, 'timing');
   checks.push(...timingChecks(await trials.timing()));
   for (const [i, peer] of peers.entries()) {
     onProgress(0.9 + (0.1 * i) / peers.length, peer);

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** What the checks may look at of the machine; tests put recorded machines in its place. */
+/** What the checks read from the machine; tests replace it with recorded machines. */
 export interface Host {
   /** As Node names it: `linux`, `darwin`, … */
   readonly platform: string;
@@ -24,7 +24,7 @@ export function thisHost(): Host {
     nodeVersion: process.versions.node,
     env: process.env,
     isGlibc: isGlibc(),
-    // What macOS calls free leaves out all that it would give up.
+    // On macOS, free memory leaves out what can be reclaimed.
     availableBytes: process.platform === 'darwin' ? null : process.availableMemory(),
     read: (path) => orElse(() => readFileSync(path, 'utf8'), null),
     list: (path) => orElse(() => readdirSync(path), []),
@@ -36,7 +36,7 @@ export function isContainer(host: Host): boolean {
   return (
     host.read('/.dockerenv') !== null ||
     host.read('/run/.containerenv') !== null ||
-    // LXC and systemd say so, Kubernetes says where its own services are.
+    // LXC and systemd set `container`; Kubernetes sets the address of its services.
     host.env.container !== undefined ||
     host.env.KUBERNETES_SERVICE_HOST !== undefined ||
     /docker|containerd|kubepods|lxc/.test(host.read('/proc/1/cgroup') ?? '')
@@ -50,7 +50,7 @@ export function hasSystemd(host: Host): boolean {
 
 function isGlibc(): boolean {
   if (process.platform !== 'linux') return false;
-  // Node says it nowhere else. Looking up names of network interfaces would take seconds.
+  // Node has no other way to tell. Looking up names of network interfaces would take seconds.
   const { report } = process as typeof process & { report: { excludeNetwork: boolean } };
   report.excludeNetwork = true;
   const { header } = report.getReport() as unknown as { header: { glibcVersionRuntime?: string } };

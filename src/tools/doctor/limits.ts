@@ -1,6 +1,6 @@
-import { type Check, type Mend, ROLES } from './check.js';
+import { type Check, type Fix, ROLES } from './check.js';
 import { type Host, isContainer } from './host.js';
-import { grouped, judged, type Question, skipped } from './verdict.js';
+import { checked, grouped, type Question, skipped } from './verdict.js';
 
 const OPEN_FILES = 65_535;
 const REALTIME_PRIORITY = 99;
@@ -12,7 +12,7 @@ export function limitsChecks(host: Host): Check[] {
   return [...LIMITS.map((limit) => limitCheck(host, limit)), mapCount(host)];
 }
 
-/** A limit that a process inherits from whoever started it. */
+/** A limit that a process inherits from its parent. */
 interface Limit {
   readonly question: Question;
   /** Its row in /proc/self/limits. */
@@ -34,7 +34,7 @@ const LIMITS: readonly Limit[] = [
       title: 'Open files',
       requiredFor: ROLES,
       wanted: `at least ${grouped(OPEN_FILES)}`,
-      why: 'Every connection of a client or worker takes one; at the limit new ones are refused.',
+      why: 'Each connection of a client or worker takes one; at the limit, new connections are refused.',
     },
     row: 'Max open files',
     atLeast: OPEN_FILES,
@@ -50,7 +50,7 @@ const LIMITS: readonly Limit[] = [
       title: 'Locked memory',
       requiredFor: [],
       wanted: 'unlimited',
-      why: 'Drivers lock the memory that they copy weights from; what cannot be locked is copied twice, or not at all.',
+      why: 'Drivers lock the memory that they copy weights from. Memory that cannot be locked is copied twice, or the copy fails.',
     },
     row: 'Max locked memory',
     atLeast: Number.POSITIVE_INFINITY,
@@ -66,7 +66,7 @@ const LIMITS: readonly Limit[] = [
       title: 'Real-time priority',
       requiredFor: [],
       wanted: `${REALTIME_PRIORITY} or unlimited`,
-      why: 'Lets an operator run a worker before all else (chrt). Try it first: where processors are few it makes latencies worse.',
+      why: 'Allows running a worker ahead of other processes (chrt). Measure it first: with few cores it makes latencies worse.',
     },
     row: 'Max realtime priority',
     atLeast: REALTIME_PRIORITY,
@@ -84,11 +84,11 @@ function limitCheck(host: Host, limit: Limit): Check {
   if (soft === undefined) return skipped(question, `cannot be read on ${host.platform}`);
   const value = soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft);
   const found = soft === 'unlimited' ? soft : `${grouped(value)}${unit}`;
-  return judged(question, value >= atLeast, found, limitMend(host, limit));
+  return checked(question, value >= atLeast, found, limitFix(host, limit));
 }
 
 /** Logins read limits.conf and units of systemd do not; root is not among its `*`. */
-function limitMend(host: Host, { item, directive, value, containerValue }: Limit): Mend {
+function limitFix(host: Host, { item, directive, value, containerValue }: Limit): Fix {
   const base = { asUser: false, lostAtReboot: false };
   if (isContainer(host)) {
     return { ...base, commands: [], note: `start the container with --ulimit ${item}=${containerValue}` };
@@ -98,8 +98,8 @@ function limitMend(host: Host, { item, directive, value, containerValue }: Limit
     ...base,
     commands: [`printf '%s\\n' ${lines} > /etc/security/limits.d/escapement-${item}.conf`],
     note:
-      `counts from the next login; in this shell at once: sudo prlimit --pid $$ --${item}=${value}:${value}; ` +
-      `in a unit of systemd: ${directive}=${value === 'unlimited' ? 'infinity' : value}`,
+      `takes effect at the next login; in this shell at once: sudo prlimit --pid $$ --${item}=${value}:${value}; ` +
+      `in a systemd unit: ${directive}=${value === 'unlimited' ? 'infinity' : value}`,
   };
 }
 
@@ -109,12 +109,12 @@ function mapCount(host: Host): Check {
     title: 'Memory maps (vm.max_map_count)',
     requiredFor: ['worker'],
     wanted: `at least ${grouped(MAP_COUNT)}`,
-    why: 'Each large tensor of a loaded model is a map of its own; at the limit memory cannot be had, though there is some.',
+    why: 'Each large tensor of a loaded model takes one map; at the limit, allocations fail although memory is free.',
   };
   const text = host.read(MAP_COUNT_FILE)?.trim() ?? '';
   if (text === '') return skipped(question, `${MAP_COUNT_FILE} cannot be read`);
   const setting = `vm.max_map_count=${MAP_COUNT}`;
-  return judged(question, Number(text) >= MAP_COUNT, grouped(Number(text)), {
+  return checked(question, Number(text) >= MAP_COUNT, grouped(Number(text)), {
     commands: [`sysctl -w ${setting}`, `echo ${setting} > /etc/sysctl.d/90-escapement.conf`],
     asUser: false,
     lostAtReboot: false,

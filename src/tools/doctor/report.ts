@@ -13,14 +13,14 @@ export interface DoctorReport {
   readonly ok: boolean;
   readonly totals: { readonly required: Totals; readonly advice: Totals };
   /**
-   * Ids of the checks for settings of the machine that its next start undoes, unless something sets them again then:
-   * those that failed, once they are mended, and those that passed.
+   * Ids of the checks for settings that the next reboot undoes, unless they are set at boot: those that failed, once they
+   * are fixed, and those that passed.
    */
   readonly lostAtReboot: readonly string[];
   readonly checks: readonly ReportedCheck[];
 }
 
-export interface Totals {
+interface Totals {
   readonly ok: number;
   readonly failed: number;
   /** Does not apply, or cannot be found out. */
@@ -32,7 +32,7 @@ export interface ReportedCheck extends Check {
   readonly required: boolean;
 }
 
-export type ReportFacts = Pick<DoctorReport, 'role' | 'device' | 'cacheBytes' | 'container'>;
+type ReportFacts = Pick<DoctorReport, 'role' | 'device' | 'cacheBytes' | 'container'>;
 
 export function makeReport(facts: ReportFacts, checks: readonly Check[]): DoctorReport {
   const reported = checks.map((check) => ({ ...check, required: check.requiredFor.includes(facts.role) }));
@@ -42,7 +42,7 @@ export function makeReport(facts: ReportFacts, checks: readonly Check[]): Doctor
     ...facts,
     ok: required.failed === 0,
     totals: { required, advice },
-    lostAtReboot: reported.filter(({ mend }) => mend !== null && isUndoneByReboot(mend)).map(({ id }) => id),
+    lostAtReboot: reported.filter(({ fix }) => fix !== null && isUndoneByReboot(fix)).map(({ id }) => id),
     checks: reported,
   };
 }

@@ -1,10 +1,11 @@
 import { styleText } from 'node:util';
-import { wrap } from '../report/wrap.js';
+import { hanging } from '../../text/terminal.js';
+import { wrap } from '../../text/wrap.js';
 import { joinGpus, rebootText } from './alike.js';
-import type { Mend } from './check.js';
+import type { Fix } from './check.js';
 import type { DoctorReport, ReportedCheck } from './report.js';
 
-export interface TextOptions {
+interface TextOptions {
   /** Width that sentences are broken to; commands stay on one line, to be copied. */
   readonly columns: number;
   readonly colour: boolean;
@@ -14,33 +15,33 @@ export interface TextOptions {
 const GROUPS: Readonly<Record<string, string>> = {
   limits: 'Limits',
   environment: 'Environment',
-  processor: 'Processor',
+  cpu: 'CPU',
   runtime: 'Runtime',
   memory: 'Memory',
   gpu: 'GPUs',
-  timing: 'Timing, measured now',
+  timing: 'Timing (measured now)',
   clock: 'Other machines',
 };
 
 const INDENT = 4;
 const LABEL = 13;
 
-/** The report for people: what is well in a line each, what is not with the way to mend it. */
+/** The report as text: one line for each check that passed, and for the others the cause and the fix. */
 export function reportText(report: DoctorReport, options: TextOptions): string {
   const { role, device, checks, container } = report;
-  const joined = joinGpus(checks, ({ status, found, wanted, mend }) => [status, found, wanted, mend?.note]);
+  const joined = joinGpus(checks, ({ status, found, wanted, fix }) => [status, found, wanted, fix?.note]);
   const groups = Object.entries(GROUPS).flatMap(([prefix, heading]) => {
     const members = joined.filter(({ id }) => id.startsWith(`${prefix}.`));
     if (members.length === 0) return [];
     return ['', heading, ...members.flatMap((check) => checkLines(check, options))];
   });
-  const where = container ? ', in a container: settings of the kernel are made on the machine around it' : '';
+  const where = container ? ', in a container: kernel settings must be changed on its host' : '';
   const head = `${role}${role === 'worker' ? ` on ${device}` : ''}${where}`;
   return [...wrap(head, options.columns), ...groups, '', ...summary(report, options), ''].join('\n');
 }
 
 function checkLines(check: ReportedCheck, options: TextOptions): string[] {
-  const { status, title, found, wanted, why, mend, required } = check;
+  const { status, title, found, wanted, why, fix, required } = check;
   const failed = status === 'failed';
   const advice = failed && !required ? ' (advice)' : '';
   const [first = '', ...more] = wrap(`${title}${advice}: ${found}`, options.columns - INDENT);
@@ -50,11 +51,11 @@ function checkLines(check: ReportedCheck, options: TextOptions): string[] {
     ...lines,
     ...labelled('wanted', wanted, options),
     ...labelled('why', why, options),
-    ...(mend === null ? [] : mendLines(mend, options)),
+    ...(fix === null ? [] : fixLines(fix, options)),
   ];
 }
 
-function mendLines({ commands, asUser, lostAtReboot, note }: Mend, options: TextOptions): string[] {
+function fixLines({ commands, asUser, lostAtReboot, note }: Fix, options: TextOptions): string[] {
   const label = asUser ? 'your shell' : 'as root';
   const lost = lostAtReboot && !asUser ? 'lost at the next reboot' : '';
   const notes = [lost, note ?? ''].filter((part) => part !== '').join('; ');
@@ -65,7 +66,7 @@ function mendLines({ commands, asUser, lostAtReboot, note }: Mend, options: Text
 }
 
 function labelled(label: string, text: string, { columns }: TextOptions): string[] {
-  return wrap(text, columns - INDENT - LABEL).map((line, i) => `${margin(i === 0 ? label : '')}${line}`);
+  return hanging(`${' '.repeat(INDENT)}${label}`, text, INDENT + LABEL, columns);
 }
 
 function margin(label: string): string {
@@ -82,14 +83,14 @@ function summary(report: DoctorReport, { columns }: TextOptions): string[] {
   return [
     ...wrap(
       `${required.failed} of ${asked} required checks failed; ` +
-        `${advice.failed} of ${advice.ok + advice.failed} pieces of advice not followed; ` +
-        `${unknown} not applicable or not to be found out.`,
+        `${advice.failed} of ${advice.ok + advice.failed} recommendations not followed; ` +
+        `${unknown} skipped.`,
       columns,
     ),
     ...(lost === null ? [] : wrap(lost, columns)),
     ...(required.failed + advice.failed === 0
       ? []
-      : ['With --fix-script, all commands come as one script to review.']),
+      : ['--fix-script prints all commands as one script to review.']),
   ];
 }
 

@@ -1,17 +1,17 @@
-import type { Check, CheckStatus, Mend } from './check.js';
+import type { Check, CheckStatus, Fix } from './check.js';
 import { type Host, hasSystemd } from './host.js';
 
 /** A check without its verdict. */
-export type Question = Omit<Check, 'status' | 'found' | 'mend'>;
+export type Question = Omit<Check, 'status' | 'found' | 'fix'>;
 
-/** Passed or failed by what was found. What has passed keeps of `mend` only what a reboot would undo. */
-export function judged(question: Question, ok: boolean, found: string, mend: Mend | null = null): Check {
-  const kept = ok && mend !== null && !isUndoneByReboot(mend) ? null : mend;
+/** Passed or failed by what was found. What has passed keeps of `fix` only what a reboot would undo. */
+export function checked(question: Question, ok: boolean, found: string, fix: Fix | null = null): Check {
+  const kept = ok && fix !== null && !isUndoneByReboot(fix) ? null : fix;
   return verdict(question, ok ? 'ok' : 'failed', found, kept);
 }
 
 /** Variables of a shell are set with every shell anyway. */
-export function isUndoneByReboot({ lostAtReboot, asUser }: Mend): boolean {
+export function isUndoneByReboot({ lostAtReboot, asUser }: Fix): boolean {
   return lostAtReboot && !asUser;
 }
 
@@ -21,14 +21,14 @@ export function skipped(question: Question, reason: string): Check {
 }
 
 /** Nothing but words can help. */
-export function advise(note: string): Mend {
+export function advise(note: string): Fix {
   return { commands: [], asUser: false, lostAtReboot: false, note };
 }
 
 /** Writes `value` to files of /sys, now and, where systemd does it, at every start of the machine. */
-export function sysfsMend(host: Host, name: string, path: string, value: string): Mend {
+export function sysfsFix(host: Host, name: string, path: string, value: string): Fix {
   if (!hasSystemd(host)) {
-    // Goes on where one file refuses, and fails then.
+    // Goes on if one file cannot be written, and fails at the end.
     return { commands: [`echo ${value} | tee ${path} > /dev/null`], asUser: false, lostAtReboot: true };
   }
   const file = `/etc/tmpfiles.d/escapement-${name}.conf`;
@@ -44,7 +44,7 @@ export function grouped(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-function verdict(question: Question, status: CheckStatus, found: string, mend: Mend | null): Check {
+function verdict(question: Question, status: CheckStatus, found: string, fix: Fix | null): Check {
   const { id, title, requiredFor, wanted, why } = question;
-  return { id, title, status, requiredFor, found, wanted, why, mend };
+  return { id, title, status, requiredFor, found, wanted, why, fix };
 }

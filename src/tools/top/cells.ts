@@ -1,6 +1,6 @@
 /**
- * Texts in cells of a terminal: ideographs and pictures take two, marks that are put onto a letter none. Widths are
- * those of Unicode's EastAsianWidth (wide and fullwidth); what terminals disagree on counts as the wider.
+ * Texts in cells of a terminal: ideographs and pictures take two cells, combining marks none. Widths are those of
+ * Unicode's EastAsianWidth (wide and fullwidth); where terminals disagree, the wider counts.
  */
 import { eastAsianWidth } from 'get-east-asian-width';
 
@@ -12,7 +12,7 @@ const PICTURES: readonly (readonly [number, number])[] = [
 const ASCII = /^[\x20-\x7e]*$/;
 /** Joiners, directions and variants: nothing that one sees by itself. */
 const INVISIBLE = /\p{Cf}|[\ufe00-\ufe0f]|[\u{e0100}-\u{e01ef}]/gu;
-/** Control characters move the cursor or worse; of the others nobody knows the width. */
+/** Control characters move the cursor or worse; the width of the others is undefined. */
 const UNSAFE = /\p{Cc}|\p{Cs}|\p{Co}|\p{Cn}|\p{Zl}|\p{Zp}/gu;
 const NO_CELL = /[\p{Mn}\p{Me}]/u;
 

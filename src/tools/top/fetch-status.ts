@@ -1,8 +1,11 @@
-import { EscapementError } from '../core/errors.js';
-import type { ClusterStatus } from '../live/status/cluster-status.js';
-import { statusSchema } from './status-schema.js';
+import { EscapementError } from '../../base/errors.js';
+import {
+  type ClusterStatus,
+  STATUS_VERSION,
+  statusSchema,
+} from '../../live/observe/status/cluster-status.js';
 
-const ADVICE = 'give the metrics port of a controller, 8002 unless its --metrics-port says otherwise';
+const ADVICE = 'pass the metrics port of a controller (8002 unless --metrics-port changes it)';
 /** What takes longer than this counts as no answer. */
 const TIMEOUT_MS = 3000;
 const LONGEST_QUOTE = 60;
@@ -17,9 +20,9 @@ export async function fetchStatus(url: string): Promise<ClusterStatus> {
   if (parsed.success) return parsed.data;
   const { version } = (asJson(body) ?? {}) as { readonly version?: unknown };
   const what =
-    typeof version === 'number' && version !== 1
-      ? `${url} is a controller of another version (status ${version}): use the same escapement for both`
-      : `${url} is no controller, it answers ${JSON.stringify(body.slice(0, LONGEST_QUOTE))} to GET /status: ${ADVICE}`;
+    typeof version === 'number' && version !== STATUS_VERSION
+      ? `${url} is a controller of another version (status ${version}): use the same version of escapement for both`
+      : `${url} is not a controller: it answers ${JSON.stringify(body.slice(0, LONGEST_QUOTE))} to GET /status: ${ADVICE}`;
   throw new EscapementError('E_SERVER', what);
 }
 

@@ -38,14 +38,14 @@ export function elapsed(seconds: number): string {
 
 /** Answers in time among all answers; null: there were none. */
 export function attainment({
-  goodputPerS,
-  failedPerS,
+  goodputRps,
+  failedRps,
 }: {
-  readonly goodputPerS: number;
-  readonly failedPerS: number;
+  readonly goodputRps: number;
+  readonly failedRps: number;
 }): number | null {
-  const all = goodputPerS + failedPerS;
-  return all === 0 ? null : goodputPerS / all;
+  const all = goodputRps + failedRps;
+  return all === 0 ? null : goodputRps / all;
 }
 
 function large(value: number): string {

@@ -1,4 +1,4 @@
-import type { GpuStatus } from '../live/status/cluster-status.js';
+import type { GpuStatus } from '../../live/observe/status/cluster-status.js';
 import { padEnd, padStart } from './cells.js';
 import { count, milliseconds } from './figures.js';
 import { type Line, type Style, span } from './line.js';
@@ -11,7 +11,7 @@ const AHEAD = 7;
 const LEAST_RUNNING = 14;
 
 /** Widths of the parts of a GPU's line; 0: left out. */
-export interface CellLayout {
+interface CellLayout {
   readonly lanes: readonly number[];
   readonly cache: number;
   readonly warm: number;
@@ -33,7 +33,7 @@ export function layoutCell(columns: number, lanes: number): CellLayout {
   const each = Math.floor((left - wants(running)) / meters) - 1;
   const spare = left - wants(running) - (each + 1) * meters;
   return {
-    // EXEC is what it is all about: it gets what does not divide.
+    // EXEC matters most: it gets the columns that are left.
     lanes: Array.from({ length: lanes }, (_, lane) => each + (lane === 0 ? spare : 0)),
     cache: hasCache ? each : 0,
     warm,

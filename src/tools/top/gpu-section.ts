@@ -1,4 +1,4 @@
-import type { ClusterStatus, GpuStatus } from '../live/status/cluster-status.js';
+import type { ClusterStatus, GpuStatus } from '../../live/observe/status/cluster-status.js';
 import { padEnd } from './cells.js';
 import { cellHeading, gpuCell, LEAST_CELL_COLUMNS, laneStyle, layoutCell } from './gpu-cell.js';
 import { fillLine, type Line, type Style, span } from './line.js';
@@ -8,17 +8,17 @@ const GAP = 2;
 
 /** All GPUs in at most `rows` lines, at least 2: one a line, several a line, or a summary where they are too many. */
 export function gpuLines({ gpus }: ClusterStatus, columns: number, rows: number): Line[] {
-  const mostBeside = Math.max(1, Math.floor((columns + GAP) / (LEAST_CELL_COLUMNS + GAP)));
-  for (let beside = 1; beside <= mostBeside; beside++) {
-    if (Math.ceil(gpus.length / beside) + 1 <= rows) return gpuGrid(gpus, columns, beside);
+  const mostColumns = Math.max(1, Math.floor((columns + GAP) / (LEAST_CELL_COLUMNS + GAP)));
+  for (let perRow = 1; perRow <= mostColumns; perRow++) {
+    if (Math.ceil(gpus.length / perRow) + 1 <= rows) return gpuGrid(gpus, columns, perRow);
   }
   return summary(gpus, columns).slice(0, Math.max(2, rows));
 }
 
 /** Column by column, as people read meters. */
-function gpuGrid(gpus: readonly GpuStatus[], columns: number, beside: number): Line[] {
-  const height = Math.ceil(gpus.length / beside);
-  const width = Math.floor((columns - GAP * (beside - 1)) / beside);
+function gpuGrid(gpus: readonly GpuStatus[], columns: number, perRow: number): Line[] {
+  const height = Math.ceil(gpus.length / perRow);
+  const width = Math.floor((columns - GAP * (perRow - 1)) / perRow);
   const laneNames = laneNamesOf(gpus);
   const layout = layoutCell(width, laneNames.length);
   const gap = ' '.repeat(GAP);
@@ -46,8 +46,8 @@ function summary(gpus: readonly GpuStatus[], columns: number): Line[] {
   const warm = up.reduce((sum, { warmModels }) => sum + warmModels, 0);
   const room = Math.max(1, columns - SUMMARY_LABEL - SUMMARY_METER - 1);
   const perBlock = Math.ceil(gpus.length / room);
-  const each = perBlock === 1 ? 'a GPU' : `${perBlock} GPUs`;
-  const text = ` ${up.length} of ${gpus.length} GPUs up, ${warm} warm models; each block is ${each}`;
+  const each = perBlock === 1 ? '1 GPU' : `${perBlock} GPUs`;
+  const text = ` ${up.length} of ${gpus.length} GPUs up, ${warm} warm models; one block: ${each}`;
   const laneNames = laneNamesOf(gpus);
   const shares: [string, Style, (gpu: GpuStatus) => number][] = [
     ...laneNames.map((name, lane): [string, Style, (gpu: GpuStatus) => number] => [

@@ -1,4 +1,4 @@
-import type { ClusterStatus } from '../live/status/cluster-status.js';
+import type { ClusterStatus } from '../../live/observe/status/cluster-status.js';
 import { widthOf } from './cells.js';
 import { attainment, count, elapsed, percent, rate } from './figures.js';
 import { fillLine, type Line, type Style, span, spread } from './line.js';
@@ -25,13 +25,13 @@ function stateOf({ ready }: ClusterStatus, problem: string, { paused }: ViewStat
 
 /** Rates now; two lines where one is too short. */
 export function rateLines({ requests }: ClusterStatus, columns: number): Line[] {
-  const { arrivedPerS, goodputPerS, failedPerS, unanswered } = requests;
+  const { offeredRps, goodputRps, failedRps, unanswered } = requests;
   const attained = attainment(requests);
   return packed(
     [
-      field('in', `${rate(arrivedPerS)}/s`, 10),
-      field('goodput', `${rate(goodputPerS)}/s`, 15, 'good'),
-      field('failed', `${rate(failedPerS)}/s`, 14, failedPerS > 0 ? 'bad' : 'bold'),
+      field('in', `${rate(offeredRps)}/s`, 10),
+      field('goodput', `${rate(goodputRps)}/s`, 15, 'good'),
+      field('failed', `${rate(failedRps)}/s`, 14, failedRps > 0 ? 'bad' : 'bold'),
       field('in time', attained === null ? '–' : `${percent(attained)} %`, 14, styleOf(attained)),
       field('unanswered', count(unanswered), 16),
     ],
@@ -51,7 +51,7 @@ const MINUTE_LABEL = 'goodput ';
 
 /** Goodput of each second of the last minute, the highest bar being the most that arrived in a second. */
 export function minuteLines({ requests }: ClusterStatus, columns: number, height: number): Line[] {
-  const { arrived, good, failed } = requests.lastMinute;
+  const { offeredRps: arrived, goodputRps: good, failedRps: failed } = requests.lastMinute;
   const most = Math.max(1, ...arrived, ...good);
   const scale = ` ${rate(most)}/s`;
   const room = Math.max(0, columns - MINUTE_LABEL.length - scale.length);

@@ -6,7 +6,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['↑ ↓ j k', 'scroll; also Page Up, Page Down, g, G'],
   ['s > S <', 'sort by the next or the previous column'],
   ['r', 'reverse the order'],
-  ['/', 'only models with that in their name; Esc: all again'],
+  ['/', 'show only models whose name contains the text; Esc: show all'],
   ['p', 'pause'],
   ['q', 'quit'],
 ];
@@ -15,7 +15,7 @@ const KEYS: readonly (readonly [string, string])[] = [
 export function helpLines(): Line[] {
   return [
     ...KEYS.map(([keys, what]) => explained(keys, what, 'bold')),
-    explained('EXEC …', 'share of the last 5 s in which a lane ran something'),
+    explained('EXEC …', 'share of the last 5 s in which the lane was busy'),
     explained('AHEADms', 'how far into the future the lanes of the GPU are booked'),
     ...MODEL_COLUMNS.filter(({ means }) => means !== '').map(({ label, means }) => explained(label, means)),
     [span(' Times of models are moving averages over about 10 s.', 'dim')],

@@ -1,4 +1,4 @@
-import type { ModelStatus } from '../live/status/cluster-status.js';
+import type { ModelStatus } from '../../live/observe/status/cluster-status.js';
 import { attainment, count, milliseconds, NOTHING, percent, rate } from './figures.js';
 
 /** A column of the model table. */
@@ -20,11 +20,11 @@ export const DEFAULT_COLUMN = 'arrived';
 /** The name is the last one, and takes what is left of the line. */
 export const MODEL_COLUMNS: readonly ModelColumn[] = [
   figures('copies', 'WARM', 4, 3, 'GPUs that hold the model', ({ copies }) => copies, count),
-  figures('queued', 'QUEUED', 6, 0, 'requests that wait for it', ({ queued }) => queued, count),
-  figures('arrived', 'ARR/S', 5, 0, 'requests that arrive', ({ arrivedPerS }) => arrivedPerS, rate),
-  figures('good', 'GOOD/S', 6, 0, 'answers within their objective', ({ goodputPerS }) => goodputPerS, rate),
-  figures('failed', 'FAIL/S', 6, 2, 'all other answers', ({ failedPerS }) => failedPerS, rate),
-  figures('attained', 'SLO%', 4, 6, 'share of answers within their objective', attainment, percent),
+  figures('queued', 'QUEUED', 6, 0, 'requests waiting for it', ({ queued }) => queued, count),
+  figures('arrived', 'ARR/S', 5, 0, 'requests arriving', ({ offeredRps }) => offeredRps, rate),
+  figures('good', 'GOOD/S', 6, 0, 'answers within their SLO', ({ goodputRps }) => goodputRps, rate),
+  figures('failed', 'FAIL/S', 6, 2, 'all other answers', ({ failedRps }) => failedRps, rate),
+  figures('attained', 'SLO%', 4, 6, 'share of answers within their SLO', attainment, percent),
   figures('queue', 'QUEUEms', 7, 1, 'from arrival to execution', ({ queueMs }) => queueMs, milliseconds),
   figures('copyIn', 'INms', 5, 5, 'copying inputs to the GPU', ({ copyInMs }) => copyInMs, milliseconds),
   figures('exec', 'EXECms', 6, 0, 'execution', ({ execMs }) => execMs, milliseconds),

@@ -1,4 +1,4 @@
-import type { ClusterStatus, ModelStatus } from '../live/status/cluster-status.js';
+import type { ClusterStatus, ModelStatus } from '../../live/observe/status/cluster-status.js';
 import { padStart, widthOf } from './cells.js';
 import { fillLine, type Line, span } from './line.js';
 import { MODEL_COLUMNS, type ModelColumn, NAME_COLUMN } from './model-columns.js';
@@ -55,7 +55,7 @@ function columnsFor(columns: number, models: readonly ModelStatus[]): ModelColum
 function heading(shown: readonly ModelColumn[], { sort, reversed }: ViewState): Line {
   return shown.flatMap(({ id, label, width }) => {
     const isSorted = id === sort;
-    // Names ascend by nature, figures descend.
+    // Names sort ascending first, figures descending.
     const arrow = isSorted ? ((id === NAME_COLUMN) === reversed ? '▼' : '▲') : ' ';
     const text = id === NAME_COLUMN ? `${arrow}${label}` : padStart(`${arrow}${label}`, width + 1);
     return [span(text, isSorted ? 'sorted' : 'heading')];
@@ -63,11 +63,11 @@ function heading(shown: readonly ModelColumn[], { sort, reversed }: ViewState): 
 }
 
 function row(model: ModelStatus, shown: readonly ModelColumn[]): Line {
-  const isIdle = model.arrivedPerS === 0 && model.queued === 0;
+  const isIdle = model.offeredRps === 0 && model.queued === 0;
   return shown.map(({ id, width, text }) => {
     const cell = text(model);
     if (id === NAME_COLUMN) return span(` ${cell}`, isIdle ? 'dim' : 'bold');
-    const isBad = (id === 'failed' && model.failedPerS > 0) || (id === 'queued' && model.queued > 0);
+    const isBad = (id === 'failed' && model.failedRps > 0) || (id === 'queued' && model.queued > 0);
     const style = isBad ? (id === 'failed' ? 'bad' : 'warn') : isIdle || cell === '0' ? 'dim' : 'plain';
     return span(padStart(cell, width + 1), style);
   });

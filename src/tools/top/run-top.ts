@@ -1,5 +1,5 @@
 import type { ReadStream, WriteStream } from 'node:tty';
-import type { ClusterStatus } from '../live/status/cluster-status.js';
+import type { ClusterStatus } from '../../live/observe/status/cluster-status.js';
 import { fetchStatus } from './fetch-status.js';
 import { elapsed } from './figures.js';
 import { type Paint, paintLine } from './line.js';
@@ -7,7 +7,7 @@ import { renderScreen, type Screen } from './screen.js';
 import { Terminal } from './terminal.js';
 import { FIRST_VIEW, type Key, pressed, QUIT } from './view-state.js';
 
-export interface TopOptions {
+interface TopOptions {
   /** The controller's metrics port, e.g. `http://127.0.0.1:8002`. */
   readonly url: string;
   readonly intervalMs: number;
@@ -17,8 +17,8 @@ export interface TopOptions {
 }
 
 /**
- * Shows a controller on the whole terminal until the user quits. Throws `E_SERVER` where it is not there at the start;
- * if it goes away later, that is said and it is asked on.
+ * Shows a controller on the whole terminal until the user quits. Throws `E_SERVER` if it cannot be reached at the start;
+ * if it goes away later, the screen says so and polling continues.
  */
 export async function runTop(options: TopOptions): Promise<void> {
   const first = await fetchStatus(options.url);

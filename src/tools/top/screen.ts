@@ -7,7 +7,7 @@ import { type ModelTable, modelTable } from './model-table.js';
 import { printableFeed, type StatusFeed } from './status-feed.js';
 import type { Extent, ViewState } from './view-state.js';
 
-export interface ScreenSize {
+interface ScreenSize {
   readonly columns: number;
   /** Infinity: as many as are needed. */
   readonly rows: number;
@@ -35,7 +35,7 @@ export function renderScreen(given: StatusFeed, view: ViewState, { columns, rows
   const gpus = gpuLines(status, columns, gpuRows);
   const table = modelTable(status, view, columns, Math.max(1, room - gpus.length));
   const body = view.help ? [top[0], ...helpLines()] : [...top, ...gpus, ...table.lines];
-  // The keys stand on the last line of a terminal, and nowhere else.
+  // The keys are shown on the last line of a terminal, and nowhere else.
   const hasFooter = Number.isFinite(rows);
   const most = Math.max(0, rows - (hasFooter ? 1 : 0));
   const above = body.slice(0, most);

@@ -1,4 +1,4 @@
-import type { ClusterStatus } from '../live/status/cluster-status.js';
+import type { ClusterStatus } from '../../live/observe/status/cluster-status.js';
 import { printable } from './cells.js';
 
 /** What there is to show. */

@@ -11,7 +11,7 @@ const CLEAR_LINE = '\u001b[K';
 const USUAL = { columns: 80, rows: 24 };
 const ENDING_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
-export interface TerminalEvents {
+interface TerminalEvents {
   key(key: Key): void;
   resized(): void;
   /** The process is asked to end, or the terminal has gone: to be closed. */
@@ -55,7 +55,7 @@ export class Terminal {
   /** Writes all lines of the screen. */
   draw(lines: readonly string[]): void {
     if (this.closed) return;
-    // After a line that ends in the last column the cursor stands on it: to clear then would take its last letter.
+    // After a line that ends in the last column the cursor is still on that column: clearing would erase its last letter.
     this.output.write(HOME + lines.map((line) => CLEAR_LINE + line).join('\r\n'));
   }
 

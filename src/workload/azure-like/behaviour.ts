@@ -1,11 +1,11 @@
-import { gamma, normal } from '../../random/distributions.js';
-import type { Random } from '../../random/streams.js';
+import { gamma, normal } from '../../base/random/distributions.js';
+import type { Random } from '../../base/random/streams.js';
 
 /** How a function spends its invocations over the minutes of the trace. */
 export type Behaviour = 'steady' | 'timer' | 'bursty' | 'clump';
 
 /** Everything that a behaviour may depend on. */
-export interface FunctionPlan {
+interface FunctionPlan {
   /** Invocations a minute that such a function would have in the original trace. */
   readonly naturalRate: number;
   /** Invocations in the whole trace. */

@@ -1,4 +1,5 @@
-import type { Random } from '../../random/streams.js';
+import type { Random } from '../../base/random/streams.js';
+import { NS_PER_MINUTE } from '../../base/units.js';
 import { type MinuteCounts, MinuteCountsBuilder } from '../minute-counts.js';
 import { type Behaviour, drawBehaviour, drawShape } from './behaviour.js';
 import { naturalRates } from './rates.js';
@@ -6,20 +7,20 @@ import { naturalRates } from './rates.js';
 export interface AzureLikeOptions {
   readonly functions: number;
   readonly minutes: number;
-  /** Mean over the trace. */
-  readonly ratePerS: number;
+  /** Mean over the trace, whose minutes take a minute each. */
+  readonly rateRps: number;
 }
 
 /**
  * Makes up a trace with the statistics of the Azure Functions 2019 day: the spread of rates over
  * functions, how uneven each is over time, how many are active in a minute, the swing of the day and
- * its bursts. The rates of all functions are multiplied to reach `ratePerS`; in a day of 1,250 functions
+ * its bursts. The rates of all functions are multiplied to reach `rateRps`; in a day of 1,250 functions
  * nothing is multiplied at 211.6/s. Every function is invoked at least once.
  */
 export function generateAzureLike(options: AzureLikeOptions, random: Random): MinuteCounts {
-  const { functions, minutes, ratePerS } = options;
+  const { functions, minutes, rateRps } = options;
   const rates = naturalRates(functions);
-  const perMinute = ratePerS * 60;
+  const perMinute = rateRps * 60;
   const factor = perMinute / rates.reduce((sum, rate) => sum + rate, 0);
   const builder = new MinuteCountsBuilder();
   const weights = new Float64Array(minutes);
@@ -31,6 +32,14 @@ export function generateAzureLike(options: AzureLikeOptions, random: Random): Mi
     spread(total, weights, random(), builder);
   }
   return builder.finish(minutes, 1);
+}
+
+/**
+ * What to multiply the counts of made-up minutes by where each takes `intervalNs`, so that `rateRps` is the mean rate
+ * as played.
+ */
+export function playedShare(intervalNs: number): number {
+  return intervalNs / NS_PER_MINUTE;
 }
 
 /** Largest minute of a clump relative to all invocations of a mean minute: makes the peak minute of the whole. */

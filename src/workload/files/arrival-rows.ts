@@ -1,4 +1,4 @@
-import { EscapementError } from '../../core/errors.js';
+import { EscapementError } from '../../base/errors.js';
 import { ARRIVALS_HEADER } from './layout.js';
 
 /** How a `model_id` becomes the index of a model. */

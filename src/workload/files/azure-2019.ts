@@ -1,4 +1,4 @@
-import { EscapementError } from '../../core/errors.js';
+import { EscapementError } from '../../base/errors.js';
 import { MAX_COUNT, type MinuteCounts, MinuteCountsBuilder } from '../minute-counts.js';
 import type { Azure2019Layout } from './layout.js';
 import { eachRow, openTable, type Table } from './read-table.js';

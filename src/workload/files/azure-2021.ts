@@ -1,5 +1,5 @@
-import { EscapementError } from '../../core/errors.js';
-import { NS_PER_S } from '../../core/units.js';
+import { EscapementError } from '../../base/errors.js';
+import { NS_PER_S } from '../../base/units.js';
 import { type ExactTimes, sortTimes, TimeColumn } from '../exact-times.js';
 import type { Azure2021Layout } from './layout.js';
 import { eachRow, openTable, type Table } from './read-table.js';

@@ -1,5 +1,5 @@
-import { EscapementError } from '../../core/errors.js';
-import { NS_PER_MS } from '../../core/units.js';
+import { EscapementError } from '../../base/errors.js';
+import { NS_PER_MS } from '../../base/units.js';
 import { type ExactTimes, sortTimes, TimeColumn } from '../exact-times.js';
 import type { AzureLlmLayout } from './layout.js';
 import { eachRow, openTable, type Table } from './read-table.js';

@@ -1,11 +1,11 @@
-import { EscapementError } from '../../core/errors.js';
+import { EscapementError } from '../../base/errors.js';
 
 /** What a trace file's header says: its kind and where its columns are. */
 export type Layout = ArrivalsLayout | Azure2019Layout | Azure2021Layout | AzureLlmLayout;
 
 export type LayoutOf<K extends Layout['kind']> = Extract<Layout, { kind: K }>;
 
-export interface ArrivalsLayout {
+interface ArrivalsLayout {
   readonly kind: 'arrivals';
 }
 

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { EscapementError } from '../../core/errors.js';
+import { EscapementError } from '../../base/errors.js';
 
 const BLOCK_BYTES = 1 << 18;
 /** No line of a known trace comes near; a file without line ends must not be read into memory whole. */

@@ -1,15 +1,15 @@
 import Papa from 'papaparse';
-import { EscapementError } from '../../core/errors.js';
+import { EscapementError } from '../../base/errors.js';
 import { detectLayout, emptyTrace, type Layout, type LayoutOf, noRows, requireLayout } from './layout.js';
 import { readBlocks } from './read-blocks.js';
 
 /** Some rows of a CSV file; `line` is the 1-based line of the first. */
-export interface RowBlock {
+interface RowBlock {
   readonly rows: readonly (readonly string[])[];
   readonly line: number;
 }
 
-/** A trace that was opened and recognised by its header. Whoever does not read it on must `blocks.return()`. */
+/** A trace that was opened and recognized by its header. A caller that does not read all of it must call `blocks.return()`. */
 export interface Table<L extends Layout = Layout> {
   readonly file: string;
   readonly header: readonly string[];

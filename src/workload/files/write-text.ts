@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { OutputFile } from '../../files/output-file.js';
+import { OutputFile } from '../../base/files/output-file.js';
 
 /**
  * Writes pieces of text to a file as they come, packed if its name ends in `.gz`; the file gets its name

@@ -1,5 +1,5 @@
-import { invariant } from '../../core/invariant.js';
-import { NS_PER_US } from '../../core/units.js';
+import { invariant } from '../../base/invariant.js';
+import { NS_PER_US } from '../../base/units.js';
 import type { Frame } from '../frame.js';
 import { popularityTable } from '../popularity.js';
 import { BaseSource } from '../source.js';

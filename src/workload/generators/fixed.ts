@@ -1,4 +1,4 @@
-import { NS_PER_S } from '../../core/units.js';
+import { NS_PER_S } from '../../base/units.js';
 import type { Frame } from '../frame.js';
 import type { RateSpec } from '../spec.js';
 import { OpenLoopSource } from './open-loop.js';
@@ -10,7 +10,7 @@ export class FixedRateSource extends OpenLoopSource {
 
   constructor(spec: RateSpec, frame: Frame) {
     super(spec.popularity, frame);
-    this.gapNs = NS_PER_S / spec.ratePerS;
+    this.gapNs = NS_PER_S / spec.rateRps;
     this.advance();
   }
 

@@ -1,6 +1,6 @@
-import { NS_PER_S } from '../../core/units.js';
-import { gamma } from '../../random/distributions.js';
-import type { Random } from '../../random/streams.js';
+import { gamma } from '../../base/random/distributions.js';
+import type { Random } from '../../base/random/streams.js';
+import { NS_PER_S } from '../../base/units.js';
 import type { Frame } from '../frame.js';
 import type { GammaSpec } from '../spec.js';
 import { OpenLoopSource } from './open-loop.js';
@@ -15,7 +15,7 @@ export class GammaSource extends OpenLoopSource {
   constructor(spec: GammaSpec, frame: Frame) {
     super(spec.popularity, frame);
     this.shape = 1 / (spec.cv * spec.cv);
-    this.unitNs = NS_PER_S / spec.ratePerS / this.shape;
+    this.unitNs = NS_PER_S / spec.rateRps / this.shape;
     this.gaps = frame.random('arrivals');
     this.advance();
   }

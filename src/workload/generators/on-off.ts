@@ -1,6 +1,6 @@
-import { NS_PER_S } from '../../core/units.js';
-import { exponential } from '../../random/distributions.js';
-import type { Random } from '../../random/streams.js';
+import { exponential } from '../../base/random/distributions.js';
+import type { Random } from '../../base/random/streams.js';
+import { NS_PER_S } from '../../base/units.js';
 import type { Frame } from '../frame.js';
 import type { OnOffSpec } from '../spec.js';
 import { OpenLoopSource } from './open-loop.js';
@@ -20,8 +20,8 @@ export class OnOffSource extends OpenLoopSource {
     super(spec.popularity, frame);
     this.onNs = spec.onNs;
     this.offNs = spec.offNs;
-    this.onRatePerNs = spec.onRatePerS / NS_PER_S;
-    this.offRatePerNs = spec.offRatePerS / NS_PER_S;
+    this.onRatePerNs = spec.onRateRps / NS_PER_S;
+    this.offRatePerNs = spec.offRateRps / NS_PER_S;
     this.phaseEndNs = frame.startNs + spec.onNs;
     this.runEndNs = frame.endNs;
     this.gaps = frame.random('arrivals');
@@ -29,7 +29,7 @@ export class OnOffSource extends OpenLoopSource {
   }
 
   protected override step(): void {
-    // Gaps of a Poisson process have no memory: what reaches over the end of a phase is drawn anew.
+    // Gaps of a Poisson process have no memory: a gap that crosses the end of a phase is drawn again.
     for (;;) {
       const rate = this.on ? this.onRatePerNs : this.offRatePerNs;
       if (rate > 0) {

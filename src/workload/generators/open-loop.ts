@@ -1,4 +1,4 @@
-import type { Random } from '../../random/streams.js';
+import type { Random } from '../../base/random/streams.js';
 import type { AliasTable } from '../alias-table.js';
 import type { Frame } from '../frame.js';
 import { popularityTable } from '../popularity.js';

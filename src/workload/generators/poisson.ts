@@ -1,6 +1,6 @@
-import { NS_PER_S } from '../../core/units.js';
-import { exponential } from '../../random/distributions.js';
-import type { Random } from '../../random/streams.js';
+import { exponential } from '../../base/random/distributions.js';
+import type { Random } from '../../base/random/streams.js';
+import { NS_PER_S } from '../../base/units.js';
 import type { Frame } from '../frame.js';
 import type { RateSpec } from '../spec.js';
 import { OpenLoopSource } from './open-loop.js';
@@ -12,7 +12,7 @@ export class PoissonSource extends OpenLoopSource {
 
   constructor(spec: RateSpec, frame: Frame) {
     super(spec.popularity, frame);
-    this.meanGapNs = NS_PER_S / spec.ratePerS;
+    this.meanGapNs = NS_PER_S / spec.rateRps;
     this.gaps = frame.random('arrivals');
     this.advance();
   }

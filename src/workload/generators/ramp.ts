@@ -1,6 +1,6 @@
-import { NS_PER_S } from '../../core/units.js';
-import { exponential } from '../../random/distributions.js';
-import type { Random } from '../../random/streams.js';
+import { exponential } from '../../base/random/distributions.js';
+import type { Random } from '../../base/random/streams.js';
+import { NS_PER_S } from '../../base/units.js';
 import type { Frame } from '../frame.js';
 import type { RampSpec } from '../spec.js';
 import { OpenLoopSource } from './open-loop.js';
@@ -16,8 +16,8 @@ export class RampSource extends OpenLoopSource {
 
   constructor(spec: RampSpec, frame: Frame) {
     super(spec.popularity, frame);
-    this.fromRatePerNs = spec.fromRatePerS / NS_PER_S;
-    this.slopePerNs = (spec.toRatePerS - spec.fromRatePerS) / NS_PER_S / spec.durationNs;
+    this.fromRatePerNs = spec.fromRateRps / NS_PER_S;
+    this.slopePerNs = (spec.toRateRps - spec.fromRateRps) / NS_PER_S / spec.durationNs;
     this.gaps = frame.random('arrivals');
     this.advance();
   }

@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { EscapementError } from '../../src/core/errors.js';
-import { GrowingFile } from '../../src/files/growing-file.js';
+import type { EscapementError } from '../../../src/base/errors.js';
+import { GrowingFile } from '../../../src/base/files/growing-file.js';
 
 const folder = () => mkdtempSync(join(tmpdir(), 'escapement-growing-'));
 

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { LogReader } from '../../src/audit/log-reader.js';
-import { tempDir } from '../cli/run-cli.js';
+import { LogReader } from '../../../src/base/files/log-reader.js';
+import { tempDir } from '../../cli/run-cli.js';
 
 function logOf(text: string): string {
   const path = join(tempDir(), 'log.tsv');

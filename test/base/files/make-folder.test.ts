@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { makeFolder } from '../../src/files/make-folder.js';
+import { makeFolder } from '../../../src/base/files/make-folder.js';
 
 let dir: string;
 beforeEach(() => {
@@ -35,7 +35,7 @@ it('says why it cannot', () => {
   expect(() => makeFolder(join(dir, 'dangling'))).toThrow(/EEXIST/);
 });
 
-it('ends where the system lets nobody make one', ({ skip }) => {
+it('ends where the system allows no new folder', ({ skip }) => {
   if (process.platform !== 'linux') skip('/proc is of Linux');
   for (const path of ['/proc/escapement', '/proc/escapement/below']) {
     expect(() => makeFolder(path)).toThrow(/ENOENT|EACCES|EPERM/);

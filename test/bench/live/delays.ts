@@ -1,9 +1,10 @@
-import { type Action, INFER, STATUS_OK } from '../../core/action.js';
-import type { RunObserver } from '../../core/observer.js';
-import type { RequestTable } from '../../core/request.js';
-import type { Experiment } from '../../experiment/experiment.js';
-import { runLive } from '../../serving/run-live.js';
-import type { DurationSpread } from '../../sim/spread.js';
+import type { Experiment } from '../../../src/config/experiment.js';
+import { type Action, INFER, STATUS_OK } from '../../../src/core/action.js';
+import type { RunObserver } from '../../../src/core/observer.js';
+import type { RequestTable } from '../../../src/core/request.js';
+import { live } from '../../../src/run/live.js';
+import { run } from '../../../src/run/run.js';
+import type { DurationSpread } from '../../../src/sim/spread.js';
 import { type Bench, experimentOf, type MachineDelays, type Subject } from './subject.js';
 
 /** Figures of a machine with hardly any load, ns. */
@@ -24,17 +25,17 @@ export interface IdleFigures {
 export async function measureDelays(
   bench: Bench,
   subjects: readonly Subject[],
-  ratePerS: number,
+  rateRps: number,
   seconds: number,
 ): Promise<MachineDelays> {
   const experiment = await experimentOf(bench, {
     subjects,
-    workload: `{ kind: poisson, rate: ${ratePerS}/s, duration: ${seconds}s }`,
+    workload: `{ kind: poisson, rate: ${rateRps}/s, duration: ${seconds}s }`,
     sloMs: 1000,
     seconds,
   });
   const observer = new DelayObserver(experiment);
-  await runLive(experiment, { observer });
+  await run(experiment, live(), { observer });
   const overheadNs = trimmedMean(observer.gaps);
   const wayNs = middle(observer.there)[0] + middle(observer.back)[0] - overheadNs;
   const excessNs = Math.max(0, trimmedMean(observer.excesses));
@@ -45,17 +46,17 @@ export async function measureDelays(
 export async function measureIdle(
   bench: Bench,
   subject: Subject,
-  ratePerS: number,
+  rateRps: number,
   seconds: number,
 ): Promise<IdleFigures> {
   const observer = new IdleObserver();
   const experiment = await experimentOf(bench, {
     subjects: [subject],
-    workload: `{ kind: fixed, rate: ${ratePerS}/s, duration: ${seconds}s }`,
+    workload: `{ kind: fixed, rate: ${rateRps}/s, duration: ${seconds}s }`,
     sloMs: 1000,
     seconds,
   });
-  await runLive(experiment, { observer });
+  await run(experiment, live(), { observer });
   const { there, back, added } = observer;
   return { there: middle(there), back: middle(back), added: middle(added), requests: added.length };
 }

@@ -1,6 +1,7 @@
-import { simulate } from '../../experiment/simulate.js';
-import type { Summary } from '../../metrics/results.js';
-import { runLive } from '../../serving/run-live.js';
+import type { Summary } from '../../../src/record/results.js';
+import { live } from '../../../src/run/live.js';
+import { run } from '../../../src/run/run.js';
+import { simulate } from '../../../src/run/simulated.js';
 import { measureDelays } from './delays.js';
 import {
   type Bench,
@@ -25,13 +26,13 @@ interface Figures {
   readonly p99Ms: number;
 }
 
-export interface Fidelity {
+interface Fidelity {
   readonly delays: MachineDelays;
   readonly rows: readonly FidelityRow[];
 }
 
 const CALIBRATION_LOAD = 0.9;
-export const FIDELITY_LOADS = [0.3, 0.6, 0.9, 1.2];
+const FIDELITY_LOADS = [0.3, 0.6, 0.9, 1.2];
 
 /**
  * The same arrivals of the same experiment live and in simulation, at shares of the device's capacity. Of several live
@@ -46,7 +47,7 @@ export async function measureFidelity(
   const profiles = [];
   for (const subject of subjects) profiles.push(await prepare(bench, subject));
   const measured: MachineDelays[] = [];
-  for (let run = 0; run < repeats; run++) {
+  for (let repeat = 0; repeat < repeats; repeat++) {
     measured.push(
       await measureDelays(bench, subjects, CALIBRATION_LOAD * capacityRps(profiles), seconds / 2),
     );
@@ -66,7 +67,8 @@ export async function measureFidelity(
       delays,
     });
     const runs: Figures[] = [];
-    for (let run = 0; run < repeats; run++) runs.push(figuresOf((await runLive(experiment)).result.summary));
+    for (let repeat = 0; repeat < repeats; repeat++)
+      runs.push(figuresOf((await run(experiment, live())).result.summary));
     rows.push({
       load,
       live: medians(runs),
@@ -85,6 +87,6 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 }
 
-function figuresOf({ goodputRps, latencyMs }: Summary): Figures {
-  return { goodputRps, p50Ms: latencyMs.p50 ?? Number.NaN, p99Ms: latencyMs.p99 ?? Number.NaN };
+function figuresOf({ goodputRps, executedLatencyMs: { p50, p99 } }: Summary): Figures {
+  return { goodputRps, p50Ms: p50 ?? Number.NaN, p99Ms: p99 ?? Number.NaN };
 }

@@ -1,23 +1,25 @@
 import { spawnSync } from 'node:child_process';
-import { rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { EscapementError } from '../../core/errors.js';
-import type { Profile } from '../../experiment/profile.js';
-import { makeFolder } from '../../files/make-folder.js';
-import { writeWhole } from '../../files/output-file.js';
-import { PROVIDERS, type Provider } from '../../live/device.js';
-import { ONNXRUNTIME_VERSION } from '../../live/ort/open-session.js';
+import { fileStamp, unixMs } from '../../../src/base/clock/wall-clock.js';
+import { EscapementError } from '../../../src/base/errors.js';
+import { makeFolder } from '../../../src/base/files/make-folder.js';
+import { writeWhole } from '../../../src/base/files/output-file.js';
+import { runCommandLine } from '../../../src/cli/command-line.js';
+import { exitCodeOf } from '../../../src/cli/exit-codes.js';
+import type { Profile } from '../../../src/config/profile.js';
+import { PROVIDERS, type Provider } from '../../../src/live/device.js';
+import { onnxruntimeVersion } from '../../../src/live/ort/open-session.js';
 import { measureIdle } from './delays.js';
 import { measureFidelity } from './fidelity.js';
-import { fidelityTable, idleTable, profileTable, saturationTable } from './markdown.js';
-import { measureSaturation } from './saturation.js';
+import { fidelityTable, idleTable, profileTable } from './markdown.js';
 import { type Bench, prepare, type Subject } from './subject.js';
 
 /*
  * What a machine with a GPU does with real models: `npm run gpu-check -- [--device webgpu] [--input 224]
- * [--seconds 20] [--quick] [--out experiments/live/gpu]`. Profiles ResNet-18 and ResNet-50, runs the fidelity and efficiency
- * experiments, and writes DATE-DEVICE.json and .md. Nothing else should run meanwhile.
+ * [--seconds 20] [--quick] [--out experiments/live/gpu]`. Profiles ResNet-18 and ResNet-50, compares live runs with
+ * simulated ones, writes DATE-DEVICE.json and .md, and then, unless --quick, what `escapement bench` finds to
+ * DATE-DEVICE-bench. Nothing else should run at the same time.
  */
 
 const { values: flags } = parseArgs({
@@ -37,7 +39,7 @@ try {
 } catch (error) {
   if (!(error instanceof EscapementError)) throw error;
   process.stderr.write(`gpu-check: ${error.code}: ${error.message}\n`);
-  process.exit(error.exitCode);
+  process.exit(exitCodeOf(error));
 }
 
 async function main(device: Provider, input: number, seconds: number): Promise<void> {
@@ -50,40 +52,41 @@ async function main(device: Provider, input: number, seconds: number): Promise<v
   const profiles = [];
   for (const subject of subjects) profiles.push(await prepare(bench, subject));
   say('one request at a time');
-  const idle = await measureIdle(bench, subjects[0], idleRatePerS(profiles[0]), seconds);
-  const saturation = [];
-  for (const subject of subjects) {
-    say(`saturating ${subject.name}`);
-    saturation.push({ name: subject.name, ...(await measureSaturation(bench, subject, seconds)) });
-  }
+  const idle = await measureIdle(bench, subjects[0], idleRps(profiles[0]), seconds);
   say('the same arrivals live and simulated');
   const fidelity = await measureFidelity(bench, subjects, seconds, flags.quick ? 1 : 3);
   const facts = {
     device,
     gpu: gpuName(),
-    onnxruntime: ONNXRUNTIME_VERSION,
+    onnxruntime: onnxruntimeVersion(),
     node: process.version,
     input,
     seconds,
   };
   makeFolder(flags.out);
-  const date = today(flags.out);
+  const date = fileStamp(unixMs()).slice(0, 'YYYY-MM-DD'.length);
   const json = join(flags.out, `${date}-${device}.json`);
-  writeWhole(json, `${JSON.stringify({ ...facts, profiles, idle, saturation, fidelity }, null, 2)}\n`);
+  writeWhole(json, `${JSON.stringify({ ...facts, profiles, idle, fidelity }, null, 2)}\n`);
   const text = [
     `# ${facts.gpu} through ${device}, ${date}\n`,
     `onnxruntime ${facts.onnxruntime}, Node ${facts.node}; input ${input} × ${input}; ${seconds} s a run.\n`,
     profileTable(profiles),
     idleTable(idle),
-    saturationTable(saturation),
     fidelityTable(fidelity.rows),
   ].join('\n');
   writeWhole(json.replace(/json$/, 'md'), text);
   process.stdout.write(`${text}\nwritten to ${json}\n`);
+  // It measures all batch sizes, which takes minutes where a GPU is emulated.
+  if (flags.quick) return;
+  say('frontend, device and the whole server under full load');
+  await runCommandLine([
+    ...['bench', '--repository', flags.repository, '--device', device],
+    ...['--out', json.replace(/\.json$/, '-bench')],
+  ]);
 }
 
 /** Slow enough that no request waits for another. */
-function idleRatePerS({ batches }: Profile): number {
+function idleRps({ batches }: Profile): number {
   return Math.min(10, 1000 / (4 * batches[0].medianMs));
 }
 
@@ -106,13 +109,4 @@ function gpuName(): string {
   const [name = ''] = status === 0 ? stdout.trim().split('\n') : [];
   const driver = process.env.VK_ICD_FILENAMES ?? process.env.VK_DRIVER_FILES ?? 'unknown GPU';
   return name === '' ? basename(driver) : name;
-}
-
-/** Year, month and day: the date of a file that is written now. */
-function today(dir: string): string {
-  const probe = join(dir, '.date');
-  writeWhole(probe, '');
-  const { mtime } = statSync(probe);
-  rmSync(probe);
-  return mtime.toISOString().slice(0, 10);
 }

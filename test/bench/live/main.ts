@@ -1,12 +1,10 @@
 import { parseArgs } from 'node:util';
-import { makeFolder } from '../../files/make-folder.js';
-import { PROVIDERS } from '../../live/device.js';
+import { makeFolder } from '../../../src/base/files/make-folder.js';
+import { PROVIDERS } from '../../../src/live/device.js';
 import { measureControllerShare } from './controller-share.js';
 import { measureIdle } from './delays.js';
 import { measureFidelity } from './fidelity.js';
-import { measureFrontDoor } from './front-door.js';
 import { measurePredictability } from './predictable.js';
-import { measureSaturation } from './saturation.js';
 import { type Bench, prepare, type Subject } from './subject.js';
 
 /*
@@ -33,11 +31,8 @@ const MOBILENET: Subject = { name: 'mobilenet-v2-64', architecture: 'mobilenet-v
 const PAIR = [RESNET18, MOBILENET];
 
 const cases: Record<string, () => Promise<unknown>> = {
-  'front-door-http': () => measureFrontDoor('http', 64, seconds),
-  'front-door-grpc': () => measureFrontDoor('grpc', 64, seconds),
   idle: () => measureIdle(bench, RESNET18, 20, seconds),
   controller: () => measureControllerShare(40 * seconds),
-  saturation: () => measureSaturation(bench, RESNET18, seconds),
   predictable: () => measurePredictability(bench, PAIR, 0.7, 100, 3 * seconds),
   fidelity: () => measureFidelity(bench, PAIR, seconds, 3),
 };

@@ -1,8 +1,7 @@
-import { NS_PER_MS } from '../../core/units.js';
-import type { Profile } from '../../experiment/profile.js';
+import { NS_PER_MS } from '../../../src/base/units.js';
+import type { Profile } from '../../../src/config/profile.js';
 import type { IdleFigures } from './delays.js';
 import type { FidelityRow } from './fidelity.js';
-import type { Saturation } from './saturation.js';
 
 /** Results of live benchmarks as Markdown tables. */
 
@@ -44,19 +43,6 @@ export function fidelityTable(rows: readonly FidelityRow[]): string {
   );
 }
 
-export function saturationTable(rows: readonly (Saturation & { readonly name: string })[]): string {
-  return table(
-    ['model', 'requests/s', 'back to back', 'share', 'EXEC busy'],
-    rows.map(({ name, liveRps, directRps, execUtilization }) => [
-      name,
-      liveRps.toFixed(1),
-      directRps.toFixed(1),
-      percent(liveRps / directRps),
-      percent(execUtilization),
-    ]),
-  );
-}
-
 export function idleTable({ there, back, added }: IdleFigures): string {
   const row = (what: string, [p50, p99]: readonly [number, number]) => [
     what,
@@ -79,10 +65,6 @@ function pair(live: number, simulated: number): string[] {
 
 function difference(share: number): string {
   return `${share < 0 ? '−' : '+'}${(100 * Math.abs(share)).toFixed(1)} %`;
-}
-
-function percent(share: number): string {
-  return `${(100 * share).toFixed(1)} %`;
 }
 
 function figure(value: number): string {

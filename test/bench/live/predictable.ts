@@ -1,13 +1,14 @@
-import { type Action, INFER, STATUS_OK } from '../../core/action.js';
-import type { RunObserver } from '../../core/observer.js';
-import { Histogram } from '../../metrics/histogram.js';
-import { runLive } from '../../serving/run-live.js';
+import { type Action, INFER, STATUS_OK } from '../../../src/core/action.js';
+import type { RunObserver } from '../../../src/core/observer.js';
+import { Histogram } from '../../../src/record/histogram.js';
+import { live } from '../../../src/run/live.js';
+import { run } from '../../../src/run/run.js';
 import { type Bench, capacityRps, experimentOf, prepare, type Subject } from './subject.js';
 
-export interface Predictability {
+interface Predictability {
   readonly offered: number;
   readonly admitted: number;
-  /** Of those, answered within their objective. */
+  /** Of those, answered within their SLO. */
   readonly inTime: number;
   /** How much longer than predicted an INFER took, and how much shorter, ms at the 99th percentile. */
   readonly underP99Ms: number;
@@ -36,15 +37,15 @@ export async function measurePredictability(
     policy: '{ kind: clockwork, scheduleAhead: 10ms, latestDelta: 50ms }',
   });
   const errors = new PredictionErrors();
-  const { summary } = (await runLive(experiment, { observer: errors })).result;
-  const { requests, latencyMs } = summary;
+  const { summary } = (await run(experiment, live(), { observer: errors })).result;
+  const { requests, executedLatencyMs } = summary;
   return {
     offered: requests.offered,
     admitted: requests.offered - requests.rejected,
     inTime: requests.ok,
     underP99Ms: errors.under.percentile(99) / 1e6,
     overP99Ms: errors.over.percentile(99) / 1e6,
-    p99Ms: latencyMs.p99,
+    p99Ms: executedLatencyMs.p99,
   };
 }
 

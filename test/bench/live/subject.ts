@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { runCommandLine } from '../../cli/command-line.js';
-import { NS_PER_MS } from '../../core/units.js';
-import type { Experiment } from '../../experiment/experiment.js';
-import { parseExperiment } from '../../experiment/load.js';
-import { type Profile, readProfile } from '../../experiment/profile.js';
-import { profileFileName } from '../../experiment/profile-file.js';
-import { DEFAULT_SESSION, hasOneLane, type Provider } from '../../live/device.js';
+import { NS_PER_MS } from '../../../src/base/units.js';
+import { runCommandLine } from '../../../src/cli/command-line.js';
+import type { Experiment } from '../../../src/config/experiment.js';
+import { parseExperiment } from '../../../src/config/load.js';
+import type { Profile } from '../../../src/config/profile.js';
+import { profileFileName } from '../../../src/config/profile-file.js';
+import { readProfile } from '../../../src/config/read-profile.js';
+import { DEFAULT_SESSION, hasOneLane, type Provider } from '../../../src/live/device.js';
 
 /** A model that benchmarks run on real weights. */
 export interface Subject {
@@ -44,7 +45,7 @@ export async function prepare(bench: Bench, subject: Subject): Promise<Profile> 
   return readProfile(profilePath);
 }
 
-/** An objective that leaves room for a few INFERs of the largest batch. */
+/** An SLO that leaves room for a few INFERs of the largest batch. */
 export function roomySloMs(profiles: readonly Profile[]): number {
   return Math.ceil(8 * Math.max(...profiles.map(({ batches }) => batches[batches.length - 1].medianMs)));
 }
@@ -66,7 +67,7 @@ export function capacityRps(profiles: readonly Profile[]): number {
 }
 
 /**
- * What simulation must know of a live machine beside the profiles: `delay` is how long an action is under way to
+ * What simulation must know of a live machine in addition to the profiles: `delay` is how long an action is under way to
  * its worker and its result back, `overhead` from the time that a lane takes it up until it begins.
  */
 export interface MachineDelays {
@@ -74,7 +75,7 @@ export interface MachineDelays {
   readonly overheadNs: number;
 }
 
-export interface BenchWorkload {
+interface BenchWorkload {
   readonly subjects: readonly Subject[];
   /** YAML of the workload section. */
   readonly workload: string;

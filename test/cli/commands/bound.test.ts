@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { runCli, SMALL_EXPERIMENT, tempDir, writeIn } from './run-cli.js';
+import { runCli, SMALL_EXPERIMENT, tempDir, writeIn } from '../run-cli.js';
 
 test('prints each bound in requests/s and as a share of what was offered, and what it means', async () => {
   const file = writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT);

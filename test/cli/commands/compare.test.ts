@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { runFixture, sweepFixture } from '../report/fixtures.js';
-import { matrixFixture } from '../report/policies/fixtures.js';
-import { runCli, tempDir, writeIn } from './run-cli.js';
+import { runFixture, sweepFixture } from '../../report/fixtures.js';
+import { matrixFixture } from '../../report/policies/fixtures.js';
+import { runCli, tempDir, writeIn } from '../run-cli.js';
 
 const dir = tempDir();
 
@@ -29,17 +29,22 @@ const compare = (...args: string[]) => runCli(['compare', ...args], { cwd: dir }
 test('shows two runs side by side', async () => {
   const { status, stdout, stderr } = await compare('simulated', 'live');
   expect([status, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(/^live against simulated: SLO attainment 79\.\d → 6\d\.\d % \(-1\d\.\d points\);/);
   expect(stdout).toMatch(/^ +simulated +live +difference +%$/m);
   expect(stdout).toMatch(/^goodput +47\d[.\d]*\/s +39\d[.\d]*\/s +-\d+\.\d\/s +-1\d\.\d %$/m);
 });
 
 test('--json prints one object, and warnings stay on stderr', async () => {
   const { stdout, stderr } = await compare('simulated', 'seed7', '--json', '--tolerance', 'p99=50%');
-  const { runs, warnings, figures, tolerances } = JSON.parse(stdout);
+  const { runs, headlines, warnings, figures, tolerances } = JSON.parse(stdout);
   expect(runs.map(({ name }: { name: string }) => name)).toEqual(['simulated', 'seed7']);
   expect(warnings).toEqual(['seed7: the seed is 7, that of simulated is 1']);
   expect(stderr).toBe(`warning: ${warnings[0]}\n`);
-  expect(figures[0]).toMatchObject({ name: 'goodputRps', values: [expect.any(Number), expect.any(Number)] });
+  expect(headlines).toMatchObject([{ run: 'seed7', attainment: { from: expect.any(Number) } }]);
+  expect(figures[0]).toMatchObject({
+    name: 'attainment',
+    values: [expect.any(Number), expect.any(Number)],
+  });
   expect(tolerances).toMatchObject([{ tolerance: 'p99=50%', run: 'seed7', ok: true }]);
 });
 
@@ -55,6 +60,7 @@ test('--html writes one file with charts of all runs', async () => {
   expect(status).toBe(0);
   const page = readFileSync(join(dir, 'compared.html'), 'utf8');
   expect(page).toContain('<h1>simulated · live · seed7</h1>');
+  expect(page).toContain('<p>live against simulated: SLO attainment 79');
   expect(page).toContain('chart-latency-cdf');
   expect(page).toContain('chart-goodput-over-time');
   expect(page).toContain('seed7: the seed is 7');
@@ -66,7 +72,7 @@ test('compares the policies of a sweep, and writes the page into its folder', as
   const { status, stdout, stderr } = await compare('matrix', '--costs', 'costs.jsonl');
   expect([status, stderr]).toEqual([0, '']);
   expect(stdout).toMatch(/^3 policies in 8 of 8 cells, goodput in percent of the bound$/m);
-  expect(stdout).toMatch(/^escapement is not the best in 1 of 8 cells:$/m);
+  expect(stdout).toMatch(/^escapement is not best in 1 of 8 cells:$/m);
   expect(stdout).toMatch(/^report: matrix\/policies.html$/m);
   const page = readFileSync(join(dir, 'matrix', 'policies.html'), 'utf8');
   expect(page).toContain('chart-policies-goodput');
@@ -82,17 +88,17 @@ test('--json prints a comparison of policies and writes nothing', async () => {
 });
 
 test.each([
-  [['simulated'], 2, /^escapement: E_USAGE: compare simulated: name another run/],
+  [['simulated'], 2, /^escapement: E_USAGE: compare simulated: another run/],
   [['simulated', 'nowhere'], 36, /^escapement: E_RESULTS: nowhere: folder does not exist/],
-  [['simulated', 'swept'], 36, /^escapement: E_RESULTS: swept: holds a sweep, others hold single runs/],
+  [['simulated', 'swept'], 36, /^escapement: E_RESULTS: swept: holds a sweep and others hold single runs/],
   [
     ['swept'],
     36,
-    /^escapement: E_RESULTS: swept: ran clockwork only; compare takes sweeps that vary policy.kind/,
+    /^escapement: E_RESULTS: swept: ran clockwork only; compare needs sweeps that vary policy.kind/,
   ],
-  [['matrix', '--tolerance', 'p99=1%'], 2, /^escapement: E_USAGE: --tolerance: is for single runs/],
+  [['matrix', '--tolerance', 'p99=1%'], 2, /^escapement: E_USAGE: --tolerance applies to single runs/],
   [['matrix', '--costs', 'nowhere'], 20, /^escapement: E_FILE_MISSING: nowhere: /],
-  [['simulated', 'live', '--costs', 'costs.jsonl'], 2, /^escapement: E_USAGE: --costs: is for sweeps/],
+  [['simulated', 'live', '--costs', 'costs.jsonl'], 2, /^escapement: E_USAGE: --costs applies to sweeps/],
   [['simulated', 'live', '--tolerance', 'p99'], 2, /^escapement: E_USAGE: --tolerance 'p99'/],
   [['simulated', 'live', '--html', 'simulated/run.json/x.html'], 22, /^escapement: E_FILE_WRITE: /],
 ])('%j is refused', async (args, code, message) => {

@@ -1,15 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { beforeAll, describe, expect, it, test } from 'vitest';
-import type { DoctorReport } from '../../src/doctor/report.js';
-import { type CliRun, runCli } from './run-cli.js';
+import type { DoctorReport } from '../../../src/tools/doctor/report.js';
+import { type CliRun, runCli } from '../run-cli.js';
 
 test.each([
-  [['--role', 'cook'], /--role cook: choose one of worker, controller, client/],
-  [['--device', 'abacus'], /--device abacus: choose one of cpu,/],
-  [['--memory', 'much'], /--memory much: write a size/],
-  [['--peer', 'nonsense'], /--peer nonsense: write http:\/\/HOST:PORT/],
-  [['--peer', 'http://10.0.0.2:8002/metrics'], /write http:\/\/HOST:PORT/],
-  [['--peer', 'https://10.0.0.2:8002'], /write http:\/\/HOST:PORT/],
+  [['--role', 'cook'], /--role cook: must be one of worker, controller, client/],
+  [['--device', 'abacus'], /--device abacus: must be one of cpu,/],
+  [['--memory', 'much'], /--memory much: must be a size/],
+  [['--peer', 'nonsense'], /--peer nonsense: must be http:\/\/HOST:PORT/],
+  [['--peer', 'http://10.0.0.2:8002/metrics'], /must be http:\/\/HOST:PORT/],
+  [['--peer', 'https://10.0.0.2:8002'], /must be http:\/\/HOST:PORT/],
   [['--json', '--fix-script'], /--json and --fix-script/],
 ])('doctor %j is a usage error', async (args, message) => {
   const { status, stdout, stderr } = await runCli(['doctor', ...args]);
@@ -47,7 +47,7 @@ describe('a worker on the CPU', () => {
         'found',
         'wanted',
         'why',
-        'mend',
+        'fix',
         'required',
       ]);
     }

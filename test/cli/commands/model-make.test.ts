@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { parseProfile } from '../../src/experiment/profile.js';
-import { runCli, tempDir, writeIn } from './run-cli.js';
+import { parseProfile } from '../../../src/config/read-profile.js';
+import { runCli, tempDir, writeIn } from '../run-cli.js';
 
 const models = tempDir();
 const make = (name: string, ...flags: string[]) =>
@@ -14,15 +14,15 @@ beforeAll(async () => {
   );
 });
 
-test('make replaces a model only when told to', async () => {
+test('make replaces a model only with --force', async () => {
   expect((await make('other')).status).toBe(0);
   const refused = await make('other', '--seed', '2');
-  expect(refused.stderr).toMatch(/^escapement: E_FILE_WRITE: .*exists already: --force/);
+  expect(refused.stderr).toMatch(/^escapement: E_FILE_WRITE: .*already exists; --force/);
   expect(refused.status).toBe(22);
   expect((await make('other', '--seed', '2', '--force')).status).toBe(0);
 });
 
-test('make writes an FP16 model beside the FP32 one, which list shows', async () => {
+test('make writes an FP16 model next to the FP32 one, which list shows', async () => {
   const dir = tempDir();
   const makeAt = (precision: string, ...flags: string[]) =>
     runCli([
@@ -44,19 +44,21 @@ test('make writes an FP16 model beside the FP32 one, which list shows', async ()
   );
   expect((await makeAt('fp32')).status).toBe(0);
   expect((await runCli(['model', 'list', dir])).stdout).toMatch(/^mlp +1 +fp32,fp16 +input FP32 16 /m);
-  expect((await makeAt('fp16')).stderr).toMatch(/fp16\/model\.onnx: exists already: --force/);
+  expect((await makeAt('fp16')).stderr).toMatch(/fp16\/model\.onnx: already exists; --force/);
   expect((await makeAt('fp16', '--force')).status).toBe(0);
-  expect((await makeAt('bf16')).stderr).toMatch(/^escapement: E_USAGE: --precision bf16: .*fp32, fp16$/m);
+  expect((await makeAt('bf16')).stderr).toMatch(
+    /^escapement: E_USAGE: --precision bf16: must be one of fp32, fp16/m,
+  );
 });
 
-test('what is made of an FP16 model lies beside it', async () => {
+test('files derived from an FP16 model are next to it', async () => {
   const dir = tempDir();
   for (const precision of ['fp32', 'fp16']) {
     const flags = ['--repository', dir, '--input', '16', '--precision', precision];
     expect((await runCli(['model', 'make', 'mlp', ...flags])).status).toBe(0);
   }
   const optimized = await runCli(['model', 'optimize', dir, '--precision', 'fp16']);
-  expect(optimized.stdout).toMatch(/fp16\/cpu-\w+\.ort made\n$/);
+  expect(optimized.stdout).toMatch(/fp16\/cpu-\w+\.ort written\n$/);
   const flags = ['--set', 'runtime.precision=fp16', '--runs', '2', '--quiet'];
   expect((await runCli(['profile', 'measure', dir, ...flags])).status).toBe(0);
   const path = join(dir, 'mlp', '1', 'fp16', 'profile.cpu.json');
@@ -88,7 +90,7 @@ test('optimize makes what is missing', async () => {
   }
   writeIn(join(dir, 'b', '1'), 'model.onnx', onnx);
   const first = await runCli(['model', 'optimize', dir, '--device', 'webgpu']);
-  expect(first.stdout).toMatch(/^.*webgpu-\w+\.ort made\n.*webgpu-\w+\.ort made\n$/);
+  expect(first.stdout).toMatch(/^.*webgpu-\w+\.ort written\n.*webgpu-\w+\.ort written\n$/);
   const second = await runCli(['model', 'optimize', dir, '--device', 'webgpu']);
   expect(second.stdout).toMatch(/up to date\n.*up to date\n$/);
 });
@@ -138,7 +140,7 @@ test.each([
   [['model', 'list', '/nonexistent'], 41, /E_MODEL_FILE: \/nonexistent: no such folder/],
   [['model', 'make', 'resnet19', '--repository', models], 2, /E_USAGE: .*architecture/],
   [['model', 'make', 'mlp', '--repository', models, '--name', 'n', '--input', '0'], 2, /E_USAGE: --input 0/],
-  [['profile', 'measure', models, '--device', 'tpu'], 2, /E_USAGE: --device tpu: choose one of cpu, webgpu/],
+  [['profile', 'measure', models, '--device', 'tpu'], 2, /E_USAGE: --device tpu: must be one of cpu, webgpu/],
   [
     ['profile', 'measure', models, '--model', 'small', '--batch-sizes', '2,4'],
     2,

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ROOT, runCli } from './run-cli.js';
+import { ROOT, runCli } from '../run-cli.js';
 
 test('profile show prints latency, throughput and the source of every figure', async () => {
   const profiles = join(ROOT, 'experiments', 'profiles');

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { header, type Recording, record } from '../live/journal/fixtures.js';
-import { runCli } from './run-cli.js';
+import { header, type Recording, record } from '../../live/journal/fixtures.js';
+import { runCli } from '../run-cli.js';
 
 describe('escapement replay', () => {
   let recording: Recording;
@@ -28,7 +28,7 @@ describe('escapement replay', () => {
     expect(stdout).toContain(`recorded  ${recording.digest}, the same\n`);
   });
 
-  it('lists late requests, and tells the story of one', async () => {
+  it('lists late requests, and shows the course of one', async () => {
     const list = await runCli(['replay', recording.path, '--late', '--limit', '3', '--json']);
     expect(list.status).toBe(0);
     const facts = JSON.parse(list.stdout);
@@ -39,7 +39,7 @@ describe('escapement replay', () => {
 
     const text = await runCli(['replay', recording.path, '--late', '--limit', '3']);
     expect(text.stdout).toMatch(new RegExp(`^ +${request} +${model} +${outcome} `, 'm'));
-    expect(text.stdout).toMatch(/^and \d+ more; raise --limit to see them$/m);
+    expect(text.stdout).toMatch(/^and \d+ more; a higher --limit shows them$/m);
 
     const story = await runCli(['replay', recording.path, '--request', String(request)]);
     expect(story.stdout).toContain(`\nrequest ${request} for ${model}, user `);
@@ -51,14 +51,14 @@ describe('escapement replay', () => {
     expect(flight.why.length).toBeGreaterThan(0);
   });
 
-  it('exits with 47 if it decides otherwise', async () => {
+  it('exits with 47 if the replay diverges from the recording', async () => {
     const digest = recording.digest.replace(/^./, (digit) => (digit === '0' ? '1' : '0'));
     const path = changed('differs', whole.replace(recording.digest, digest));
     const { status, stdout, stderr } = await runCli(['replay', path]);
     expect(status).toBe(47);
     expect(stdout).toContain(`recorded  ${digest}, DIFFERENT\n`);
     expect(stderr).toBe(
-      `escapement: E_REPLAY_DIFFERS: ${path}: the replay ends with digest ${recording.digest}, the recorded run with ${digest}: another version of escapement wrote the journal, or the file was changed\n`,
+      `escapement: E_REPLAY_DIFFERS: ${path}: the replay diverged from the recording: digest ${recording.digest}, recorded ${digest}; the journal is damaged or edited, or was written by another version of escapement\n`,
     );
   });
 
@@ -67,8 +67,9 @@ describe('escapement replay', () => {
     const { status, stdout } = await runCli(['replay', path]);
     expect(status).toBe(0);
     expect(stdout).toContain(
-      'recorded  none: the journal was cut off, and this is the replay of what there is\n',
+      'recorded   none: the journal is incomplete, as its process was killed or still runs; replayed up to its last whole line\n',
     );
+    expect(stdout).toMatch(/^no answer {2}\d+ requests at the end of the journal$/m);
   });
 
   it('names the line that is wrong', async () => {
@@ -84,7 +85,7 @@ describe('escapement replay', () => {
   it('says which requests there are', async () => {
     const { status, stderr } = await runCli(['replay', recording.path, '--request', '999999']);
     expect(status).toBe(2);
-    expect(stderr).toContain(`it has 0 to ${recording.requests - 1}`);
+    expect(stderr).toContain(`they are 0 to ${recording.requests - 1}`);
   });
 
   it('refuses a journal of a policy that it does not know', async () => {

@@ -1,14 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runCli, tempDir, writeIn } from './run-cli.js';
-import { get, infer, ServerProcess, tinyProfile, until } from './server-process.js';
+import { makeModel } from '../../../src/live/models/make/make-model.js';
+import { HttpClient } from '../../live/frontend/fixtures.js';
+import { writeIn as writeFile } from '../../live/models/fixtures.js';
+import { runCli, spawnCli, tempDir, writeIn } from '../run-cli.js';
+import { get, infer, ServerProcess, tinyProfile, until } from '../server-process.js';
 
 const ANY_PORTS = ['--http-port', '0', '--grpc-port', '0', '--metrics-port', '0'];
 /** Slow machines must not miss windows. */
-const PATIENT = ['--set', 'slo=10s', '--set', 'policy.latestDelta=20s'];
+const PATIENT = ['--set', 'slo=10s'];
 
 describe('escapement serve', () => {
   it('serves until SIGTERM, finishes what is under way and leaves a journal that replays to the same digest', async () => {
@@ -54,6 +57,29 @@ describe('escapement serve', () => {
     expect(await server.kill('SIGINT')).toBe(0);
   });
 
+  it('loads no model that has changed in its repository since the start, and says so', async () => {
+    const repository = tempDir();
+    const make = (seed: number) => makeModel('mlp', { input: 4, seed, classes: 2 }).onnx;
+    writeFile(repository, 'ranker/config.yaml', 'batchSizes: [1]\n');
+    const path = writeFile(repository, 'ranker/1/model.onnx', make(1));
+    const server = new ServerProcess(['serve', '--repository', repository, ...ANY_PORTS, ...PATIENT]);
+    const http = new HttpClient((await server.ready()).http as number);
+    const load = async (name: string) => {
+      const { status, json } = await http.post(`/v2/repository/models/${name}/load`);
+      return [status, json?.error];
+    };
+    expect(await load('ranker')).toEqual([200, undefined]);
+    expect(await load('later')).toEqual([404, 'unknown model "later"']);
+    writeFile(repository, 'later/1/model.onnx', make(1));
+    expect(await load('later')).toEqual([
+      409,
+      expect.stringContaining('is in the repository but was not there'),
+    ]);
+    writeFileSync(path, make(2));
+    expect(await load('ranker')).toEqual([409, expect.stringContaining('has changed on disk')]);
+    expect((await http.get('/v2/models/ranker/ready')).status).toBe(200);
+  });
+
   it('serves an experiment’s policy, and one model each of several profiles', async () => {
     const file = writeIn(tempDir(), 'tuned.yaml', 'slo: 3s\npolicy: { kind: fifo, maxDelay: 1ms }\n');
     const profiles = [tinyProfile(), 'experiments/profiles/resnet18_v2.v100.json'].join();
@@ -84,47 +110,52 @@ describe('escapement serve', () => {
     await new Promise((resolve) => squatter.once('listening', resolve));
     const { port } = squatter.address() as { port: number };
     const cases: [string[], number, RegExp][] = [
-      [[], 2, /E_USAGE: --repository DIR is missing/],
-      [['--device', 'tpu'], 2, /E_USAGE: --device tpu: there are cpu, .* and simulated:PROFILE/],
+      [[], 2, /E_USAGE: --repository FOLDER is required/],
+      [['--device', 'tpu'], 2, /E_USAGE: --device tpu: must be one of cpu, .* or simulated:PROFILE/],
       [['--device', 'simulated:/nowhere.json'], 20, /E_FILE_MISSING: \/nowhere\.json/],
       [['--repository', '/nowhere'], 41, /E_MODEL_FILE: \/nowhere: no such folder/],
-      [[...simulated, '--gpus', '0'], 2, /E_USAGE: --gpus 0: write a whole number, at least 1/],
+      [[...simulated, '--gpus', '0'], 2, /E_USAGE: --gpus 0: must be a whole number, at least 1/],
       [[...simulated, '--copies', 'many'], 2, /E_USAGE: --copies many/],
-      [[...simulated, '--time-scale', '-1'], 2, /E_USAGE: --time-scale -1: write a number, at least 0/],
+      [[...simulated, '--time-scale', '-1'], 2, /E_USAGE: --time-scale -1: must be a number, at least 0/],
       [[...simulated, '--memory', '1'], 2, /E_USAGE: --memory 1/],
-      [[...simulated, '--memory', '1KiB'], 2, /E_USAGE: --memory 1KiB: is less than a page/],
+      [[...simulated, '--memory', '1KiB'], 2, /E_USAGE: --memory 1KiB: less than one page/],
       [[...simulated, '--memory', '32MiB', '--page-size', '0B'], 2, /E_USAGE: --page-size 0B/],
-      [[...simulated, '--http-port', '70000'], 2, /E_USAGE: .*(ports end at 65535|more than once)/],
-      [[...simulated, '--drain', 'soon'], 2, /E_USAGE: --drain soon: write a duration such as 30s/],
-      [[...simulated, '--max-body', 'big'], 2, /E_USAGE: --max-body big: write a size such as 64MiB/],
+      [[...simulated, '--http-port', '70000'], 2, /E_USAGE: .*(at most 65535|more than once)/],
+      [[...simulated, '--drain', 'soon'], 2, /E_USAGE: --drain soon: must be a duration such as 30s/],
+      [[...simulated, '--max-body', 'big'], 2, /E_USAGE: --max-body big: must be a size such as 64MiB/],
       [[...simulated, '--set', 'slo=5parsecs'], 13, /E_CONFIG_UNIT: .*slo/],
       [[...simulated, '--set', 'policy.kind=best'], 12, /E_CONFIG_VALUE: .*policy/],
       [[...simulated, '--experiment', '/nowhere.yaml'], 20, /E_FILE_MISSING: \/nowhere\.yaml/],
       [[...simulated, '--token-file', empty], 2, /E_USAGE: --token-file .*: the file is empty/],
-      [[...simulated, '--tls-cert', empty], 2, /E_USAGE: --tls-cert and --tls-key belong together/],
+      [[...simulated, '--tls-cert', empty], 2, /E_USAGE: --tls-cert and --tls-key must be given together/],
+      [[...simulated, '--log-level', 'loud'], 2, /E_USAGE: .*log-level/],
+      [[...simulated, '--memory', '1TiB', '--colour'], 2, /E_USAGE: unknown flag --colour/],
+    ];
+    // These are found by a server that has started in part, which ends with its process.
+    const started: typeof cases = [
       [[...simulated, '--tls-cert', empty, '--tls-key', empty], 44, /E_TLS: /],
       [[...simulated, '--journal', '/dev/null/x'], 22, /E_FILE_WRITE: .*\/dev\/null/],
       [
-        [...simulated, '--set', 'runtime.profilerDir=/dev/null/x', '--set', 'runtime.profiler=all'],
+        [...simulated, '--set', 'runtime.recordingDir=/dev/null/x', '--set', 'runtime.recording=all'],
         22,
         /E_FILE_WRITE: \/dev\/null\/x\/.*: cannot be written/,
       ],
-      [[...simulated, '--log-level', 'loud'], 2, /E_USAGE: .*log-level/],
       [
         ['--device', profile, '--http-port', String(port), '--grpc-port', 'off', '--metrics-port', 'off'],
         43,
         /E_LISTEN: /,
       ],
-      [[...simulated, '--memory', '1TiB', '--colour'], 2, /E_USAGE: Unknown argument: colour/],
     ];
-    for (const [args, status, message] of cases) {
-      const run = await runCli(['serve', ...args]);
-      expect(run.stderr, args.join(' ')).toMatch(message);
-      // Beside the log of a server that was about to start.
-      const lines = run.stderr.split('\n').filter((line) => !line.startsWith('{'));
+    const check = async (run: typeof runCli, [args, status, message]: (typeof cases)[number]) => {
+      const { stderr, status: actual } = await run(['serve', ...args]);
+      expect(stderr, args.join(' ')).toMatch(message);
+      // Besides the log of a server that was about to start.
+      const lines = stderr.split('\n').filter((line) => !line.startsWith('{'));
       expect(lines, args.join(' ')).toHaveLength(2);
-      expect(run.status, args.join(' ')).toBe(status);
-    }
+      expect(actual, args.join(' ')).toBe(status);
+    };
+    for (const one of cases) await check(runCli, one);
+    await Promise.all(started.map((one) => check(spawnCli, one)));
     squatter.close();
   });
 });
@@ -155,7 +186,7 @@ describe('a server with a request under way', () => {
     expect(await answer).toBe(500);
   });
 
-  it('ends at once when it is told so again a second later', async () => {
+  it('ends at once when the signal comes again a second later', async () => {
     const { server } = await busy(50_000, ...FIFO);
     let status: number | null | undefined;
     const exited = server.kill('SIGTERM').then((ended) => {

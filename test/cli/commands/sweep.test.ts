@@ -2,15 +2,24 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Papa from 'papaparse';
 import { expect, test } from 'vitest';
-import { sweepResultsSchema } from '../../src/metrics/schema.js';
-import { runCli, runOk, SMALL_EXPERIMENT, tempDir, writeIn } from './run-cli.js';
+import { sweepResultsSchema } from '../../../src/record/schema.js';
+import { runCli, runOk, SMALL_EXPERIMENT, spawnCli, tempDir, writeIn } from '../run-cli.js';
 
+/** A thread takes longer to start than these simulations to run. */
+const ONE_THREAD = ['--threads', '1'];
 const VARY = ['--vary', 'slo=10ms,25ms', '--vary', 'policy.scheduleAhead=2ms:10ms:4ms', '--seeds', '1,2'];
 
 test('writes results, charts and a report, and ends with a summary and the path', async () => {
   const dir = tempDir();
   const out = join(dir, 'out');
-  const { status, stdout, stderr } = await runCli(['sweep', small(dir), ...VARY, '--out', out]);
+  const { status, stdout, stderr } = await runCli([
+    'sweep',
+    small(dir),
+    ...ONE_THREAD,
+    ...VARY,
+    '--out',
+    out,
+  ]);
   expect(status).toBe(0);
   const results = sweepResultsSchema.parse(JSON.parse(readFileSync(join(out, 'results.json'), 'utf8')));
   expect(results.cells).toHaveLength(12);
@@ -38,7 +47,7 @@ test('results are the same bytes with one thread, with two, and after an interru
   ];
   await runOk(sweep('one', '--threads', '1'));
   await runOk(sweep('two', '--threads', '2'));
-  const stopped = await runCli(sweep('stopped', '--threads', '1'), {
+  const stopped = await spawnCli(sweep('stopped', '--threads', '1'), {
     interruptWhen: (stderr) => /sweep \d+%/.test(stderr),
   });
   expect(stopped.status).toBe(130);
@@ -47,7 +56,7 @@ test('results are the same bytes with one thread, with two, and after an interru
   const kept = readdirSync(join(dir, 'stopped', 'cells'));
   expect(kept.length).toBeGreaterThan(0);
   const resumed = await runCli(sweep('stopped', '--threads', '2'));
-  expect(resumed.stderr).toContain(`${kept.length} cells were finished before`);
+  expect(resumed.stderr).toContain(`${kept.length} finished cells were reused`);
   for (const name of ['results.json', 'results.csv']) {
     const bytes = readFileSync(join(dir, 'one', name));
     expect(readFileSync(join(dir, 'two', name)).equals(bytes)).toBe(true);
@@ -58,14 +67,14 @@ test('results are the same bytes with one thread, with two, and after an interru
 test('finished cells are used again only while the experiment says the same', async () => {
   const dir = tempDir();
   const file = small(dir);
-  const args = ['sweep', file, '--seeds', '1,2', '--out', join(dir, 'out')];
+  const args = ['sweep', file, ...ONE_THREAD, '--seeds', '1,2', '--out', join(dir, 'out')];
   await runOk(args);
-  expect((await runCli(args)).stderr).toContain('2 cells were finished before');
+  expect((await runCli(args)).stderr).toContain('2 finished cells were reused');
   writeFileSync(file, `# Another comment is no other experiment.\n${SMALL_EXPERIMENT}`);
-  expect((await runCli(args)).stderr).toContain('2 cells were finished before');
+  expect((await runCli(args)).stderr).toContain('2 finished cells were reused');
   writeFileSync(file, SMALL_EXPERIMENT.replace('400/s', '401/s'));
-  expect((await runCli(args)).stderr).not.toContain('finished before');
-  expect((await runCli([...args, '--fresh'])).stderr).not.toContain('finished before');
+  expect((await runCli(args)).stderr).not.toContain('finished cells were reused');
+  expect((await runCli([...args, '--fresh'])).stderr).not.toContain('finished cells were reused');
 });
 
 test("without flags the file's sweep section decides", async () => {
@@ -75,7 +84,7 @@ test("without flags the file's sweep section decides", async () => {
     'own.yaml',
     `${SMALL_EXPERIMENT}sweep: { vary: { slo: '10ms,50ms' }, seeds: [3, 4] }\n`,
   );
-  await runOk(['sweep', file, '--out', join(dir, 'out')]);
+  await runOk(['sweep', file, ...ONE_THREAD, '--out', join(dir, 'out')]);
   const { vary, seeds } = JSON.parse(readFileSync(join(dir, 'out', 'results.json'), 'utf8'));
   expect({ vary, seeds }).toEqual({ vary: [{ key: 'slo', values: ['10ms', '50ms'] }], seeds: [3, 4] });
 });
@@ -107,7 +116,7 @@ test('named cases are an axis like others, and bounds are the same bytes whateve
     expect(bound?.offeredRps).toBe(summary.offeredRps);
     expect(summary.goodputRps).toBeLessThanOrEqual(bound?.bestRps ?? 0);
   }
-  await run('picked', '--vary', 'setting=two GPUs', '--vary', 'slo=10ms');
+  await run('picked', ...ONE_THREAD, '--vary', 'setting=two GPUs', '--vary', 'slo=10ms');
   expect(read('picked').vary).toEqual([
     { key: 'setting', values: ['two GPUs'] },
     { key: 'slo', values: ['10ms'] },
@@ -120,6 +129,7 @@ test('a cell that cannot run is reported, and loses no other', async () => {
   const { status, stdout, stderr } = await runCli([
     'sweep',
     small(dir),
+    ...ONE_THREAD,
     '--vary',
     'cluster.pages=2,200',
     '--out',
@@ -136,10 +146,10 @@ test('a cell that cannot run is reported, and loses no other', async () => {
 test('compares policies on a file with options of one of them, and leaves no earlier chart behind', async () => {
   const dir = tempDir();
   const out = join(dir, 'out');
-  await runOk(['sweep', small(dir), ...VARY, '--out', out]);
+  await runOk(['sweep', small(dir), ...ONE_THREAD, ...VARY, '--out', out]);
   expect(readdirSync(join(out, 'charts'))).toContain('heat-map.png');
   const compare = ['--vary', 'policy.kind=clockwork,fifo', '--seeds', '1,2', '--out', out];
-  const { status } = await runCli(['sweep', small(dir), ...compare]);
+  const { status } = await runCli(['sweep', small(dir), ...ONE_THREAD, ...compare]);
   expect(status).toBe(0);
   const { cells } = sweepResultsSchema.parse(JSON.parse(readFileSync(join(out, 'results.json'), 'utf8')));
   const done = cells.flatMap((cell) => (cell.status === 'done' ? [cell.result] : []));
@@ -161,7 +171,7 @@ test.each([
 ])('--vary %s fails before anything runs', async (vary, exit, message) => {
   const dir = tempDir();
   const out = join(dir, 'out');
-  const { status, stderr } = await runCli(['sweep', small(dir), '--vary', vary, '--out', out]);
+  const { status, stderr } = await runCli(['sweep', small(dir), ...ONE_THREAD, '--vary', vary, '--out', out]);
   expect(stderr).toMatch(message);
   expect(status).toBe(exit);
   expect(existsSync(out)).toBe(false);
@@ -170,3 +180,42 @@ test.each([
 function small(dir: string): string {
   return writeIn(dir, 'small.yaml', SMALL_EXPERIMENT);
 }
+
+test('thresholds are checked for every cell, of any percentile, and cells that were kept count', async () => {
+  const dir = tempDir();
+  const junit = join(dir, 'junit.xml');
+  const sweep = (...thresholds: string[]) => [
+    ...[
+      'sweep',
+      small(dir),
+      ...ONE_THREAD,
+      '--vary',
+      'workload.rate=100/s,3000/s',
+      '--seeds',
+      '1,2',
+      '--quiet',
+      '--junit',
+      junit,
+    ],
+    ...['--out', join(dir, 'out'), ...thresholds.flatMap((threshold) => ['--threshold', threshold])],
+  ];
+  const missed = await runCli(sweep('p92.5<1h', 'executedP92.5<1h'));
+  expect(missed.status).toBe(3);
+  expect(missed.stdout).toMatch(
+    /^✗ p92\.5<1h: missed in 2 of 4 runs\n✗ p92\.5<1h: never: .* with workload\.rate=3000\/s seed=1\n✗ .* seed=2\n✓ executedP92\.5<1h: in all 4 runs\n/m,
+  );
+  expect(missed.stderr).toBe('escapement: E_THRESHOLD: p92.5<1h: missed in 2 runs\n');
+  expect(readFileSync(junit, 'utf8')).toContain('tests="8" failures="2" errors="0"');
+  // Kept cells have that percentile and no other.
+  expect((await runCli(sweep('p92.5<1h'))).stdout).toContain('missed in 2 of 4 runs');
+  const json = JSON.parse((await runCli([...sweep('p92.5<1h'), '--json'])).stdout);
+  expect(json.thresholds[2]).toMatchObject({
+    run: 'workload.rate=3000/s seed=1',
+    ...{ threshold: 'p92.5<1h', ok: false, actual: null },
+  });
+  const other = await runCli(sweep('p91.5<1h'));
+  expect([other.status, other.stdout]).toEqual([
+    3,
+    expect.stringContaining('✗ p91.5<1h: missed in 2 of 4 runs'),
+  ]);
+});

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runCli, tempDir } from './run-cli.js';
-import { get, infer, ServerProcess, tinyProfile, until } from './server-process.js';
+import { runCli, tempDir } from '../run-cli.js';
+import { get, infer, ServerProcess, tinyProfile, until } from '../server-process.js';
 
 const ANY_PORTS = ['--http-port', '0', '--grpc-port', '0', '--metrics-port', '0'];
-const PATIENT = ['--set', 'slo=10s', '--set', 'policy.latestDelta=20s'];
+const PATIENT = ['--set', 'slo=10s'];
 
 /** A worker with one simulated GPU and three models. */
 function startWorker(profile: string, port = 0): ServerProcess {
@@ -71,7 +71,7 @@ describe('a controller and two workers, each a process', () => {
 describe('escapement controller', () => {
   it('says in one line what is wrong, and ends', async () => {
     const cases: [string[], number, RegExp][] = [
-      [[], 2, /E_USAGE: --worker HOST:PORT is missing: name at least one/],
+      [[], 2, /E_USAGE: --worker HOST:PORT is required, at least once/],
       [['--worker', 'somewhere'], 2, /E_USAGE: .*somewhere/],
       [['--worker', '127.0.0.1:1', '--worker-token-file', '/nowhere'], 20, /E_FILE_MISSING: .*\/nowhere/],
       [['--worker', '127.0.0.1:1', '--set', 'slo=0s'], 12, /E_CONFIG_VALUE: .*slo/],
@@ -84,7 +84,7 @@ describe('escapement controller', () => {
     }
   });
 
-  it('names what does not go together', async () => {
+  it('names flags that cannot be combined', async () => {
     const profile = tinyProfile();
     const worker = startWorker(profile);
     const other = new ServerProcess([
@@ -108,11 +108,11 @@ describe('escapement worker', () => {
   it('says in one line what is wrong with its flags, and ends', async () => {
     const simulated = ['--device', `simulated:${tinyProfile()}`, '--metrics-port', 'off'];
     const cases: [string[], number, RegExp][] = [
-      [['--port', '0'], 2, /E_USAGE: --repository DIR is missing/],
-      [[...simulated, '--port', '70000'], 2, /E_USAGE: --port 70000: ports end at 65535/],
-      [[...simulated, '--port', 'off'], 2, /E_USAGE: --port off: a worker needs one/],
+      [['--port', '0'], 2, /E_USAGE: --repository FOLDER is required/],
+      [[...simulated, '--port', '70000'], 2, /E_USAGE: --port 70000: must be a port, at most 65535/],
+      [[...simulated, '--port', 'off'], 2, /E_USAGE: --port off: a worker needs a port/],
       [[...simulated, '--port', '0', '--host', '192.0.2.1'], 43, /E_LISTEN: /],
-      [[...simulated, '--port', '0', '--tls-key', '/nowhere'], 2, /E_USAGE: --tls-cert and --tls-key belong/],
+      [[...simulated, '--port', '0', '--tls-key', '/nowhere'], 2, /E_USAGE: --tls-cert and --tls-key must/],
     ];
     for (const [args, status, message] of cases) {
       const run = await runCli(['worker', ...args]);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { INFER, LOAD, STATUS_DEVICE_ERROR, STATUS_INFER_TOO_LATE } from '../../../src/core/action.js';
 import { OUTCOME_ERROR, OUTCOME_LATE, OUTCOME_OK, OUTCOME_REJECTED } from '../../../src/core/request.js';
+import { POLICIES } from '../../../src/policies/registry.js';
 import { compute, description, FakeWorker, gpu } from './fake-worker.js';
 import { type Asked, withController } from './harness.js';
 
@@ -91,24 +92,77 @@ describe.each(['clockwork', 'fifo'])('%s', (policy) => {
   });
 });
 
+it('counts the predicted latency from the arrival', async () => {
+  await withController({ workers: [new FakeWorker('w')], admission: 'predict' }, async (run) => {
+    run.ask(0, 100);
+    await run.pass(150);
+    const late = run.ask(0, 100, 99);
+    await run.pass(1);
+    // The model takes 3 ms.
+    const [{ outcome, predictedNs, passedNs = 0 }] = late.answers;
+    expect(outcome).toBe(OUTCOME_REJECTED);
+    expect(passedNs).toBeGreaterThanOrEqual(99_000_000);
+    expect(predictedNs - passedNs).toBeGreaterThan(3_000_000);
+    expect(predictedNs - passedNs).toBeLessThan(10_000_000);
+  });
+});
+
 it('tells the predicted latency of what it refuses, and of nothing else', async () => {
   const worker = new FakeWorker('w');
   await withController({ workers: [worker], admission: 'predict' }, async (run) => {
-    const refused = run.ask(0, 5);
     const served = run.ask(0, 100);
     await run.pass(50);
+    // The model takes 3 ms.
+    const refused = run.ask(0, 2);
+    await run.pass(1);
     expect(refused.answers[0]).toMatchObject({ outcome: OUTCOME_REJECTED, batchSize: 0, error: '' });
-    expect(refused.answers[0].predictedNs).toBeGreaterThan(11_000_000);
+    expect(refused.answers[0].predictedNs).toBeGreaterThan(3_000_000);
     expect(served.answers[0]).toMatchObject({ outcome: OUTCOME_OK, predictedNs: 0 });
     worker.executing = false;
     const failed = run.ask(0, 100);
     await run.pass(5);
-    worker.answer(worker.sent.at(-1) as never, { status: STATUS_INFER_TOO_LATE, outputs: [] });
+    worker.answer(worker.sent.at(-1) as never, {
+      status: STATUS_DEVICE_ERROR,
+      outputs: [],
+      error: 'too hot',
+    });
     await run.pass(1);
-    expect(failed.answers[0]).toMatchObject({
-      outcome: OUTCOME_ERROR,
-      predictedNs: 0,
-      error: 'the INFER was not executed: too_late',
+    expect(failed.answers[0]).toMatchObject({ outcome: OUTCOME_ERROR, predictedNs: 0, error: 'too hot' });
+  });
+});
+
+// symphony sends a batch when there is just time for it: what misses then has no time left.
+const PROMPT = POLICIES.map(({ kind }) => kind).filter((kind) => kind !== 'symphony');
+
+describe.each(PROMPT)('%s', (policy) => {
+  it('sends what has missed its window again, until it is in time or its SLO is over', async () => {
+    const worker = new FakeWorker('w');
+    await withController({ workers: [worker], policy }, async (run) => {
+      run.ask(0, 150);
+      await run.pass(200);
+      expect(run.outcomes).toEqual(['ok']);
+      worker.executing = false;
+      const missNext = async (before: number) => {
+        for (let i = 0; i < 40 && worker.kinds(INFER).length === before; i++) await run.pass(10);
+        expect(worker.kinds(INFER)).toHaveLength(before + 1);
+        // Time passes between what is sent and what comes back.
+        await run.pass(1);
+        worker.answer(worker.kinds(INFER)[before], { status: STATUS_INFER_TOO_LATE, outputs: [] });
+      };
+      run.ask(0, 300);
+      await missNext(1);
+      await missNext(2);
+      await run.pass(5);
+      worker.answer(worker.kinds(INFER)[3]);
+      await run.pass(1);
+      expect(run.outcomes).toEqual(['ok', 'ok']);
+      run.ask(0, 50);
+      for (let i = 0; i < 5 && worker.kinds(INFER).length === 4; i++) await run.pass(10);
+      await run.pass(80);
+      worker.answer(worker.kinds(INFER)[4], { status: STATUS_INFER_TOO_LATE, outputs: [] });
+      await run.pass(20);
+      expect(run.outcomes.at(-1)).toBe('timeout');
+      expect(worker.kinds(INFER)).toHaveLength(5);
     });
   });
 });
@@ -122,6 +176,16 @@ it('takes what happens in one turn of the event loop as one instant', async () =
     await run.pass(0);
     expect(worker.kinds(INFER).map(({ count }) => count)).toEqual([1, 4]);
     await run.pass(50);
+  });
+});
+
+it('keeps no result whose answers were given', async () => {
+  const worker = new FakeWorker('w');
+  await withController({ workers: [worker] }, async (run) => {
+    for (let i = 0; i < 6; i++) run.ask(i % 2);
+    await run.pass(100);
+    expect(run.outcomes).toEqual(run.asked.map(() => 'ok'));
+    expect(Reflect.get(run.controller, 'results')).toEqual(new Map());
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { INFER, LOAD, UNLOAD } from '../../../src/core/action.js';
+import { POLICIES as REGISTERED } from '../../../src/policies/registry.js';
 import { description, FakeWorker, gpu, served } from './fake-worker.js';
 import { type LiveHarness, withController } from './harness.js';
 
@@ -92,7 +93,7 @@ describe.each(POLICIES)('%s, when a worker goes down in the middle of an INFER',
 });
 
 describe.each(POLICIES)('%s, while no GPU is there', (policy) => {
-  it('answers whatever waits, and whatever comes, when its objective has passed', async () => {
+  it('answers whatever waits, and whatever comes, when its SLO has passed', async () => {
     const worker = new FakeWorker('w');
     await withController({ workers: [worker], policy, sloMs: 50 }, async (run) => {
       worker.executing = false;
@@ -101,7 +102,7 @@ describe.each(POLICIES)('%s, while no GPU is there', (policy) => {
       worker.down();
       await run.pass(20);
       run.ask();
-      // Requests of other objectives, so that those in the middle of a queue go first.
+      // Requests of other SLOs, so that those in the middle of a queue go first.
       run.ask(0, 20);
       run.ask(0, 400);
       await run.pass(100);
@@ -148,7 +149,7 @@ it('fifo gives nothing up when GPUs are there again', async () => {
   });
 });
 
-it('does not run one model in batches of one with what timed out while no GPU was there', async () => {
+it('does not run one model in batches of one with what timed out while no GPU was connected', async () => {
   const models = [served('single', { spec: { ...served().spec, batchSizes: [1], execNs: [3_000_000] } })];
   const worker = new FakeWorker('w', description({ models }));
   await withController({ workers: [worker], policy: 'fifo' }, async (run) => {
@@ -162,7 +163,7 @@ it('does not run one model in batches of one with what timed out while no GPU wa
   });
 });
 
-it.each(POLICIES)(
+it.each(REGISTERED.map(({ kind }) => kind))(
   '%s: requests of a model that no device can load get an answer, others are served',
   async (policy) => {
     const worker = new FakeWorker('w');
@@ -172,17 +173,31 @@ it.each(POLICIES)(
       run.ask(0);
       run.ask(1);
       await run.pass(200);
-      const gone = policy === 'fifo' ? 'error' : 'timeout';
-      expect(run.outcomes).toEqual([gone, gone, 'ok']);
-      if (policy === 'fifo') expect(run.asked[0].answers[0].error).toBe('the file is corrupt');
+      expect(run.outcomes).toEqual(['error', 'error', 'ok']);
+      expect(run.asked[0].answers[0].error).toBe('the file is corrupt');
       expect(run.said).toContain('GPU 0 failed at one: the file is corrupt');
-      const tries = worker.kinds(LOAD).length;
-      await run.pass(500);
-      expect(worker.kinds(LOAD)).toHaveLength(tries);
-      worker.broken = [];
+      const loads = () => worker.kinds(LOAD).filter(({ model }) => model === 0).length;
+      expect(loads()).toBe(1);
+      // Meanwhile requests hear the reason at once, and the device is left alone.
+      const given = run.ask(0);
+      await run.pass(1);
+      expect(given.answers[0].error).toBe('the file is corrupt');
+      await run.pass(700);
+      expect(loads()).toBe(1);
+      await run.pass(400);
       run.ask(0);
       await run.pass(50);
-      expect(run.outcomes.at(-1)).toBe('ok');
+      // A policy that foresees demand has tried again by itself.
+      expect([run.outcomes.at(-1), loads()]).toEqual(['error', 2]);
+      worker.broken = [];
+      await run.pass(1500);
+      run.ask(0);
+      await run.pass(1);
+      expect([run.outcomes.at(-1), loads()]).toEqual(['error', 2]);
+      await run.pass(600);
+      run.ask(0);
+      await run.pass(150);
+      expect([run.outcomes.at(-1), loads()]).toEqual(['ok', 3]);
     });
   },
 );

@@ -1,4 +1,5 @@
 import { INFER, LOAD, STATUS_DEVICE_ERROR, STATUS_OK, UNLOAD } from '../../../src/core/action.js';
+import type { WorkerEvents, WorkerLink } from '../../../src/live/controller/link/worker-link.js';
 import type {
   ActionMessage,
   GpuDescription,
@@ -6,8 +7,7 @@ import type {
   WorkerDescription,
 } from '../../../src/live/messages.js';
 import type { ServedModel } from '../../../src/live/model.js';
-import { NO_OPERATORS, type OperatorProfile } from '../../../src/live/profiler/operator-profile.js';
-import type { WorkerEvents, WorkerLink } from '../../../src/live/worker-link.js';
+import { NO_OPERATORS, type OperatorRuns } from '../../../src/live/operator-runs.js';
 import { model as modelSpec } from '../../core/fixtures.js';
 import { MS } from '../../sim/fixtures.js';
 
@@ -50,16 +50,16 @@ export function compute([a, b]: readonly Uint8Array[], count: number): Uint8Arra
 }
 
 /**
- * A worker at the other end of a link, played by the test. Unless told otherwise it executes what it is sent, as long
+ * A worker at the other end of a link, played by the test. Unless configured otherwise it executes what it is sent, as long
  * as the profile says, and never at the same instant.
  */
 export class FakeWorker implements WorkerLink {
   readonly sent: ActionMessage[] = [];
   readonly restarts: string[] = [];
   closed = false;
-  /** How often it was told to record operators. */
+  /** How often it was asked to record operators. */
   recordings = 0;
-  profile: OperatorProfile | Error = NO_OPERATORS;
+  profile: OperatorRuns | Error = NO_OPERATORS;
   /** False: it keeps what it is sent, and the test answers. */
   executing = true;
   /** Models that it cannot load. */
@@ -102,11 +102,11 @@ export class FakeWorker implements WorkerLink {
     queueMicrotask(() => this.down(reason));
   }
 
-  startProfile(): void {
+  startRecording(): void {
     this.recordings++;
   }
 
-  async stopProfile(): Promise<OperatorProfile> {
+  async stopRecording(): Promise<OperatorRuns> {
     if (this.profile instanceof Error) throw this.profile;
     return this.profile;
   }

@@ -29,7 +29,12 @@ describe('assembling', () => {
 
   it('numbers the GPUs of all workers, and counts on the slower profile and the smaller cache', async () => {
     const slow = served('one', {
-      spec: { ...served('one').spec, execNs: [4_000_000, 4_500_000, 9_000_000], pages: 3 },
+      spec: {
+        ...served('one').spec,
+        execNs: [4_000_000, 4_500_000, 9_000_000],
+        loadNs: 20_000_000,
+        pages: 3,
+      },
     });
     const [a, b] = [
       description({ gpus: [gpu({ pages: 20 }), gpu({ pages: 20 })] }),
@@ -41,7 +46,10 @@ describe('assembling', () => {
         gpus: 3,
         pages: 8,
         oneLane: false,
-        models: [{ name: 'one', execNs: [4_000_000, 5_000_000, 9_000_000], pages: 3 }, { name: 'two' }],
+        models: [
+          { name: 'one', execNs: [4_000_000, 5_000_000, 9_000_000], loadNs: 20_000_000, pages: 3 },
+          { name: 'two' },
+        ],
       },
     });
   });
@@ -141,7 +149,7 @@ describe('a worker that comes back', () => {
     });
   });
 
-  it('with more weights than the cluster has pages for is told to drop the rest', async () => {
+  it('with more weights than the cluster has pages for is asked to drop the rest', async () => {
     const models = ['one', 'two', 'three', 'four'].map((name) => served(name));
     const large = new FakeWorker('large', description({ models, gpus: [gpu({ pages: 8 })] }));
     const small = new FakeWorker('small', description({ models }));
@@ -160,22 +168,22 @@ describe('a worker that comes back', () => {
 });
 
 describe('recording operators', () => {
-  const NOBODY = { gpuUp: () => {}, gpuDown: () => {}, results: () => {}, worker: () => {} };
+  const NO_EVENTS = { gpuUp: () => {}, gpuDown: () => {}, results: () => {}, worker: () => {} };
   const run = (action: number) => ({ action, name: 'a', operator: 'b', provider: 'c', beginNs: 1, endNs: 2 });
 
   it('is for all workers, and for those that come up later', async () => {
     const workers = [new FakeWorker('a:1'), new FakeWorker('b:2')];
     const fleet = new Fleet(workers);
     await fleet.assemble(() => 0, 2 * SECOND);
-    fleet.begin(NOBODY);
-    fleet.startProfile();
+    fleet.begin(NO_EVENTS);
+    fleet.startRecording();
     expect(workers.map(({ recordings }) => recordings)).toEqual([1, 1]);
     workers[1].down('the cable');
     workers[1].up();
     expect(workers.map(({ recordings }) => recordings)).toEqual([1, 2]);
     workers[0].profile = { operators: [run(1)], dropped: 3 };
     workers[1].profile = { operators: [run(2), run(2)], dropped: 4 };
-    expect(await fleet.stopProfile()).toEqual({
+    expect(await fleet.stopRecording()).toEqual({
       operators: [run(1), run(2), run(2)],
       dropped: 7,
       problems: ['b:2 went down: the cable'],
@@ -183,9 +191,9 @@ describe('recording operators', () => {
     workers[1].down();
     workers[1].up();
     expect(workers[1].recordings).toBe(2);
-    fleet.startProfile();
+    fleet.startRecording();
     workers[1].profile = new Error('the disk is full');
-    expect(await fleet.stopProfile()).toEqual({
+    expect(await fleet.stopRecording()).toEqual({
       operators: [run(1)],
       dropped: 3,
       problems: ['b:2: the disk is full'],

@@ -1,12 +1,12 @@
 import { expect, vi } from 'vitest';
+import { Clock } from '../../../src/base/clock/clock.js';
+import { NS_PER_S } from '../../../src/base/units.js';
+import { createPolicyOf } from '../../../src/config/create-policy.js';
 import type { Admission } from '../../../src/core/controller.js';
 import { OUTCOME_NAMES } from '../../../src/core/request.js';
-import { NS_PER_S } from '../../../src/core/units.js';
-import { createPolicyOf } from '../../../src/experiment/create-policy.js';
-import { Clock } from '../../../src/live/clock.js';
 import { Fleet } from '../../../src/live/controller/fleet.js';
 import { LiveController } from '../../../src/live/controller/live-controller.js';
-import { NO_EVENTS } from '../../../src/live/controller/live-events.js';
+import { fanOutEvents } from '../../../src/live/controller/live-events.js';
 import { JournalWriter } from '../../../src/live/journal/journal-writer.js';
 import { replayJournal } from '../../../src/live/journal/replay.js';
 import type { InferenceAnswer } from '../../../src/live/service.js';
@@ -51,7 +51,8 @@ export class LiveHarness {
   ) {}
 
   /** Asks for one inference; its number is in the inputs. */
-  ask(model = 0, sloMs = this.sloMs): Asked {
+  /** `passedMs`: how long ago it came. */
+  ask(model = 0, sloMs = this.sloMs, passedMs = 0): Asked {
     const number = this.asked.length;
     const inputs = [new Uint8Array([number, number + 1, 7]), new Uint8Array([number * 3, 1])];
     const asked: Asked = { inputs, answers: [] };
@@ -61,6 +62,7 @@ export class LiveHarness {
       model,
       user: 0,
       sloNs: sloMs * MS,
+      arrivalNs: this.controller.nowNs() - passedMs * MS,
       inputs,
       done: (answer) => {
         expect(inCall, 'a request is not answered from within the call').toBe(false);
@@ -108,6 +110,7 @@ export async function withController(
       oneLane: spec.oneLane ?? false,
       defaultSloNs: sloMs * MS,
       admission,
+      missedWindow: 'retry',
     });
     journal = new JournalWriter(path, head, (error) => {
       throw error;
@@ -116,19 +119,20 @@ export async function withController(
       fleet,
       cluster,
       clock,
-      createPolicy: createPolicyOf(head.policy),
+      createPolicy: createPolicyOf({ kind: head.policy.kind, options: head.policy.options }),
       defaultSloNs: sloMs * MS,
       admission,
       observer: { answered: () => {}, completed: () => {} },
       journal,
       hangNs,
-      events: {
-        ...NO_EVENTS,
-        gpuDown: (gpu, reason) => said.push(`GPU ${gpu} down: ${reason}`),
-        gpuUp: (gpu) => said.push(`GPU ${gpu} up`),
-        worker: (name, up, what) => said.push(`${name} ${up ? 'is used' : 'is not used'}: ${what}`),
-        deviceError: (gpu, model, error) => said.push(`GPU ${gpu} failed at ${model}: ${error}`),
-      },
+      events: fanOutEvents([
+        {
+          gpuDown: (gpu, reason) => said.push(`GPU ${gpu} down: ${reason}`),
+          gpuUp: (gpu) => said.push(`GPU ${gpu} up`),
+          worker: (name, up, what) => said.push(`${name} ${up ? 'is used' : 'is not used'}: ${what}`),
+          deviceError: (gpu, model, error) => said.push(`GPU ${gpu} failed at ${model}: ${error}`),
+        },
+      ]),
     });
     run = new LiveHarness(controller, said, sloMs);
     await run.pass(1);

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { credentials, status } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { openGrpcDoor } from '../../../src/live/door/grpc-door.js';
-import { openHttpDoor } from '../../../src/live/door/http-door.js';
-import type { ServerTls } from '../../../src/live/transport/credentials.js';
+import { openGrpcFrontend } from '../../../src/live/frontend/grpc-frontend.js';
+import { openHttpFrontend } from '../../../src/live/frontend/http-frontend.js';
+import type { ServerTls } from '../../../src/live/wire/credentials.js';
 import { echoModel, FakeService } from './fake-service.js';
 import { exchangeRaw, openGrpc, openHttp } from './fixtures.js';
 import { GrpcClient } from './grpc-client.js';
@@ -23,7 +23,7 @@ const WRONG = [
 ];
 
 const noOpenssl = spawnSync('openssl', ['version']).error !== undefined;
-const folder = mkdtempSync(join(tmpdir(), 'escapement-door-'));
+const folder = mkdtempSync(join(tmpdir(), 'escapement-frontend-'));
 let identity: ServerTls;
 beforeAll(() => {
   if (!noOpenssl) identity = selfSigned();
@@ -39,8 +39,8 @@ describe('a token', () => {
   it('is asked for over HTTP, except for the health', async () => {
     const { http } = await openHttp(new FakeService(MODELS), { token: 's3cret' });
     for (const headers of WRONG) {
-      const { status: code, headers: told } = await http.get('/v2', headers as Record<string, string>);
-      expect([code, told.get('www-authenticate')]).toEqual([401, 'Bearer']);
+      const { status: code, headers: given } = await http.get('/v2', headers as Record<string, string>);
+      expect([code, given.get('www-authenticate')]).toEqual([401, 'Bearer']);
       expect((await http.post('/v2/models/mlp/infer', '{}', headers as Record<string, string>)).status).toBe(
         401,
       );
@@ -52,8 +52,8 @@ describe('a token', () => {
   });
 
   it('is asked for over gRPC, except for the health', async () => {
-    const door = await openGrpc(new FakeService(MODELS), { token: 's3cret' });
-    const client = grpcClient(door.port);
+    const frontend = await openGrpc(new FakeService(MODELS), { token: 's3cret' });
+    const client = grpcClient(frontend.port);
     for (const metadata of WRONG) {
       for (const method of [
         'ServerMetadata',
@@ -91,17 +91,17 @@ describe('TLS', () => {
 
   it('encrypts gRPC', async ({ skip }) => {
     skip(noOpenssl, 'openssl, which makes the certificate, is not installed');
-    const door = await openGrpc(new FakeService(MODELS), { tls: identity });
-    const client = grpcClient(door.port, credentials.createSsl(identity.cert));
+    const frontend = await openGrpc(new FakeService(MODELS), { tls: identity });
+    const client = grpcClient(frontend.port, credentials.createSsl(identity.cert));
     expect(await client.call('ServerLive', {})).toEqual({ live: true });
-    await expect(grpcClient(door.port).call('ServerLive', {})).rejects.toMatchObject({
+    await expect(grpcClient(frontend.port).call('ServerLive', {})).rejects.toMatchObject({
       code: status.UNAVAILABLE,
     });
   });
 
   it.each([
-    ['HTTP', openHttpDoor],
-    ['gRPC', openGrpcDoor],
+    ['HTTP', openHttpFrontend],
+    ['gRPC', openGrpcFrontend],
   ])('is not begun over %s with a certificate that is none', async (_, open) => {
     const tls = { cert: Buffer.from('no'), key: Buffer.from('no') };
     const options = { port: 0, defaultSloNs: 1, serverVersion: '1', tls };

@@ -1,3 +1,4 @@
+import { monotonicNs } from '../../../src/base/clock/clock.js';
 import { OUTCOME_OK } from '../../../src/core/request.js';
 import { DATATYPES, type Datatype, type ServedModel, type TensorSignature } from '../../../src/live/model.js';
 import type { InferenceAnswer, InferenceRequest, InferenceService } from '../../../src/live/service.js';
@@ -23,6 +24,10 @@ export class FakeService implements InferenceService {
   setAvailable(model: number, available: boolean): void {
     if (available) this.unavailable.delete(model);
     else this.unavailable.add(model);
+  }
+
+  nowNs(): number {
+    return monotonicNs();
   }
 
   infer(request: InferenceRequest): void {

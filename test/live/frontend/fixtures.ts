@@ -1,28 +1,28 @@
 import { connect } from 'node:net';
 import { afterEach } from 'vitest';
-import type { Door } from '../../../src/live/door/door.js';
-import { openGrpcDoor } from '../../../src/live/door/grpc-door.js';
-import { type HttpDoorOptions, openHttpDoor } from '../../../src/live/door/http-door.js';
+import type { Frontend } from '../../../src/live/frontend/frontend.js';
+import { openGrpcFrontend } from '../../../src/live/frontend/grpc-frontend.js';
+import { type HttpFrontendOptions, openHttpFrontend } from '../../../src/live/frontend/http-frontend.js';
 import type { InferenceService } from '../../../src/live/service.js';
 
-const opened: Door[] = [];
+const opened: Frontend[] = [];
 afterEach(async () => {
-  for (const door of opened.splice(0)) await door.close(false);
+  for (const frontend of opened.splice(0)) await frontend.close(false);
 });
 
 const DEFAULTS = { port: 0, defaultSloNs: 100_000_000, serverVersion: '1.2.3' };
 
-/** Opens doors that are closed after the test. */
-export async function openHttp(service: InferenceService, options: Partial<HttpDoorOptions> = {}) {
-  const door = await openHttpDoor(service, { ...DEFAULTS, ...options });
-  opened.push(door);
-  return { door, port: door.port, http: new HttpClient(door.port) };
+/** Opens frontends that are closed after the test. */
+export async function openHttp(service: InferenceService, options: Partial<HttpFrontendOptions> = {}) {
+  const frontend = await openHttpFrontend(service, { ...DEFAULTS, ...options });
+  opened.push(frontend);
+  return { frontend, port: frontend.port, http: new HttpClient(frontend.port) };
 }
 
-export async function openGrpc(service: InferenceService, options: Partial<HttpDoorOptions> = {}) {
-  const door = await openGrpcDoor(service, { ...DEFAULTS, ...options });
-  opened.push(door);
-  return door;
+export async function openGrpc(service: InferenceService, options: Partial<HttpFrontendOptions> = {}) {
+  const frontend = await openGrpcFrontend(service, { ...DEFAULTS, ...options });
+  opened.push(frontend);
+  return frontend;
 }
 
 export interface Answer {
@@ -36,7 +36,7 @@ export interface Answer {
 }
 
 export class HttpClient {
-  constructor(private readonly port: number) {}
+  constructor(readonly port: number) {}
 
   get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
     return this.send('GET', path, undefined, headers);

@@ -16,7 +16,7 @@ const python = ['python3', '/usr/bin/python3'].find(
 const noCurl = spawnSync('curl', ['--version']).error !== undefined;
 
 describe('clients that this project did not write', () => {
-  it('grpcio of Python speaks with the gRPC door', async ({ skip }) => {
+  it('grpcio of Python speaks with the gRPC frontend', async ({ skip }) => {
     skip(python === undefined, 'no Python with grpcio is installed (Debian: python3-grpcio)');
     const service = new FakeService(MODELS);
     service.answer = (request) => (request.model === 1 ? failure(OUTCOME_REJECTED, 7e6) : echo(request));
@@ -38,14 +38,14 @@ describe('clients that this project did not write', () => {
       unknown: { code: 'NOT_FOUND', details: 'unknown model "other"', trailers: {} },
       rejected: {
         code: 'RESOURCE_EXHAUSTED',
-        details: 'the latency objective cannot be met: it would take 7.000 ms',
+        details: 'the SLO of 50 ms cannot be met: it would take 7.000 ms',
         trailers: { 'predicted-ms': '7' },
       },
     });
     expect(service.requests[0].sloNs).toBe(50_000_000);
   });
 
-  it('curl speaks with the HTTP door', async ({ skip }) => {
+  it('curl speaks with the HTTP frontend', async ({ skip }) => {
     skip(noCurl, 'curl is not installed');
     const { port } = await openHttp(new FakeService(MODELS), { maxBodyBytes: 3_000_000 });
     const curl = async (path: string, ...options: string[]) => {

@@ -1,4 +1,4 @@
-"""Talks to the gRPC door with Debian's python3-grpcio. Messages are put together byte by byte from the field numbers
+"""Talks to the gRPC frontend with Debian's python3-grpcio. Messages are put together byte by byte from the field numbers
 of the Open Inference Protocol, so that nothing of the server's own description of them is trusted.
 
 usage: foreign_client.py PORT      prints one JSON object
@@ -96,7 +96,7 @@ print(
             "typed": struct.unpack("<4f", call("ModelInfer", typed)[6][0]),
             "index": [fields(entry)[1][0].decode() for entry in call("RepositoryIndex")[1]],
             "unknown": refusal("ModelInfer", data(1, "other")),
-            "rejected": refusal("ModelInfer", data(1, "busy") + data(5, tensor) + data(7, raw)),
+            "rejected": refusal("ModelInfer", data(1, "busy") + slo + data(5, tensor) + data(7, raw)),
         }
     )
 )

@@ -8,7 +8,7 @@ import {
   type ServiceError,
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
-import { PROTOCOL_FILE } from '../../../src/live/door/grpc-messages.js';
+import { PROTOCOL_FILE } from '../../../src/live/frontend/grpc-messages.js';
 
 const SERVICE = loadSync(PROTOCOL_FILE, { keepCase: true, longs: String, defaults: true, oneofs: true })[
   'inference.GRPCInferenceService'
@@ -17,7 +17,12 @@ const SERVICE = loadSync(PROTOCOL_FILE, { keepCase: true, longs: String, default
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
 type Loose = any;
 
-/** A client of the door, as its users write them. */
+/** The message of a ModelInfer. */
+export function serializeInfer(request: object): Buffer {
+  return SERVICE.ModelInfer.requestSerialize(request);
+}
+
+/** A client of the frontend, as its users write them. */
 export class GrpcClient {
   private readonly client: Client;
 

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { OUTCOME_ERROR, OUTCOME_LATE, OUTCOME_REJECTED, OUTCOME_TIMEOUT } from '../../../src/core/request.js';
-import { openGrpcDoor } from '../../../src/live/door/grpc-door.js';
+import { openGrpcFrontend } from '../../../src/live/frontend/grpc-frontend.js';
 import { echo, echoModel, FakeService, failure } from './fake-service.js';
 import { openGrpc } from './fixtures.js';
 import { GrpcClient } from './grpc-client.js';
@@ -149,7 +149,7 @@ describe('ModelInfer', () => {
     expect(answer.raw_output_contents).toEqual([Buffer.from([0, 60])]);
   });
 
-  it('takes the objective from slo_ms, timeout or the model', async () => {
+  it('takes the SLO from slo_ms, timeout or the model', async () => {
     const { client, service } = await serve();
     await client.call('ModelInfer', mlp([1, 2], { slo_ms: { double_param: 1.5 } }));
     await client.call('ModelInfer', mlp([1, 2], { slo_ms: { int64_param: 3 } }));
@@ -162,7 +162,8 @@ describe('ModelInfer', () => {
     const { client, service } = await serve();
     const slo = { slo_ms: { int64_param: 3_600_000 } };
     await client.call('ModelInfer', mlp([1, 2], slo), {}, { deadline: deadlineIn(600_000) });
-    expect(service.requests[0].sloNs).toBeLessThanOrEqual(600_001 * 1e6);
+    // An arrival that a busy process read late is stamped earlier, so the SLO may be a little longer.
+    expect(service.requests[0].sloNs).toBeLessThanOrEqual(610_000 * 1e6);
     expect(service.requests[0].sloNs).toBeGreaterThan(0);
     await client.call('ModelInfer', mlp([1, 2]), {}, { deadline: deadlineIn(600_000) });
     expect(service.requests[1].sloNs).toBe(25_000_000);
@@ -176,7 +177,7 @@ describe('refusals', () => {
       'an unknown version',
       { model_name: 'mlp', model_version: '9' },
       status.NOT_FOUND,
-      'unknown version "9" of model "mlp", which has version "1"',
+      'version "9" of model "mlp" is not served, but version "1" is',
     ],
     [
       'a missing input',
@@ -221,7 +222,7 @@ describe('refusals', () => {
       'input "b": FP16 must come in raw_input_contents',
     ],
     [
-      'an objective that is none',
+      'an SLO that is none',
       mlp([1, 2], { slo_ms: { string_param: 'soon' } }),
       status.INVALID_ARGUMENT,
       'parameter slo_ms: expected a number above 0 and up to 86400000, got "soon"',
@@ -238,7 +239,7 @@ describe('refusals', () => {
     const rejection = await client.call('ModelInfer', mlp([1, 2])).catch((error) => error);
     expect(rejection).toMatchObject({
       code: status.RESOURCE_EXHAUSTED,
-      details: 'the latency objective cannot be met: it would take 42.500 ms',
+      details: 'the SLO of 25 ms cannot be met: it would take 42.500 ms',
     });
     expect(rejection.metadata.get('predicted-ms')).toEqual(['42.5']);
     service.answer = () => failure(OUTCOME_TIMEOUT);
@@ -271,13 +272,13 @@ describe('refusals', () => {
   });
 
   it('garbage on the port', async () => {
-    const { client, door } = await serve();
+    const { client, frontend } = await serve();
     for (const garbage of [
       'GET / HTTP/1.1\r\n\r\n',
       '\0'.repeat(5000),
       'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\ngarbage…………',
     ]) {
-      const socket = connect(door.port, '127.0.0.1', () => socket.write(garbage));
+      const socket = connect(frontend.port, '127.0.0.1', () => socket.write(garbage));
       socket.on('error', () => {});
       socket.resume();
       await once(socket, 'close');
@@ -300,32 +301,32 @@ describe('a client that gives up', () => {
 
 describe('opening and closing', () => {
   it('answers what is under way', async () => {
-    const { client, service, door } = await serve();
+    const { client, service, frontend } = await serve();
     service.answer = null;
     const asked = client.call('ModelInfer', mlp([1, 2]));
     while (service.requests.length === 0) await new Promise(setImmediate);
-    const closed = door.close(true);
+    const closed = frontend.close(true);
     service.requests[0].done(echo(service.requests[0]));
     expect((await asked).model_name).toBe('mlp');
     await closed;
   });
 
   it('says which address is taken', async () => {
-    const { door, service } = await serve();
-    const again = openGrpcDoor(service, { port: door.port, defaultSloNs: 1, serverVersion: '1' });
+    const { frontend, service } = await serve();
+    const again = openGrpcFrontend(service, { port: frontend.port, defaultSloNs: 1, serverVersion: '1' });
     await expect(again).rejects.toMatchObject({
       code: 'E_LISTEN',
-      message: expect.stringContaining(`cannot listen on 127.0.0.1:${door.port} for gRPC: `),
+      message: expect.stringContaining(`cannot listen on 127.0.0.1:${frontend.port} for gRPC: `),
     });
   });
 });
 
 async function serve(models = MODELS, options = {}) {
   const service = new FakeService(models);
-  const door = await openGrpc(service, options);
-  const client = new GrpcClient(door.port);
+  const frontend = await openGrpc(service, options);
+  const client = new GrpcClient(frontend.port);
   clients.push(client);
-  return { service, door, client };
+  return { service, frontend, client };
 }
 
 function mlp(values: readonly number[], parameters: object = {}) {

@@ -3,8 +3,8 @@ import { request as send } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { OUTCOME_OK } from '../../../src/core/request.js';
-import { openGrpcDoor } from '../../../src/live/door/grpc-door.js';
-import { openHttpDoor } from '../../../src/live/door/http-door.js';
+import { openGrpcFrontend } from '../../../src/live/frontend/grpc-frontend.js';
+import { openHttpFrontend } from '../../../src/live/frontend/http-frontend.js';
 import { echo, echoModel, FakeService } from './fake-service.js';
 import { exchangeRaw, openHttp, tensor } from './fixtures.js';
 
@@ -19,13 +19,13 @@ describe('a body over the limit', () => {
     expect(answer).toContain('{"error":"the body is larger than 1000 bytes"}');
   });
 
-  it('is turned away before the client was told to go on', async () => {
+  it('is turned away before the client was asked to go on', async () => {
     const { port } = await openHttp(new FakeService([MLP]), { maxBodyBytes: 1000 });
     const answer = await exchangeRaw(port, `${head('content-length: 1001\r\nexpect: 100-continue')}`);
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  it('is not read to its end where its length was not told', async () => {
+  it('is not read to its end where its length was not given', async () => {
     const { port } = await openHttp(new FakeService([MLP]), { maxBodyBytes: 1000 });
     const chunk = `3e9\r\n${'x'.repeat(1001)}\r\n`;
     expect(await exchangeRaw(port, `${head('transfer-encoding: chunked')}${chunk}`)).toMatch(
@@ -46,6 +46,27 @@ describe('a body over the limit', () => {
     response.resume();
     expect(response.statusCode).toBe(200);
     expect(service.requests).toHaveLength(1);
+  });
+});
+
+describe('a client that is done sending', () => {
+  const infer = `${head(`content-length: ${BODY.length}`)}${BODY}`;
+
+  it('gets its answer, also when that takes a while, and then the end', async () => {
+    const service = new FakeService([MLP]);
+    service.answer = null;
+    const { port } = await openHttp(service);
+    const answer = halfClosed(port, infer);
+    while (service.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    service.requests[0].done(echo(service.requests[0]));
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 .*"data":\[1,2,3,4\]/s);
+  });
+
+  it('is let go where it has asked for nothing, or for half of something', async () => {
+    const { port } = await openHttp(new FakeService([MLP]));
+    expect(await halfClosed(port, '')).toBe('');
+    expect(await halfClosed(port, infer.slice(0, -1))).toMatch(/^(HTTP\/1\.1 400 .*)?$/s);
   });
 });
 
@@ -110,10 +131,10 @@ describe('closing', () => {
   it('answers what is under way, then hangs up', async () => {
     const service = new FakeService([MLP]);
     service.answer = null;
-    const { door, http } = await openHttp(service);
+    const { frontend, http } = await openHttp(service);
     const asked = http.post('/v2/models/mlp/infer', BODY);
     while (service.requests.length === 0) await new Promise(setImmediate);
-    const closed = door.close(true);
+    const closed = frontend.close(true);
     await expect(http.get('/v2/health/live')).rejects.toThrow();
     service.requests[0].done({ ...echo(service.requests[0]), outcome: OUTCOME_OK });
     expect((await asked).status).toBe(200);
@@ -123,23 +144,23 @@ describe('closing', () => {
   it('cuts off what is under way if it must', async () => {
     const service = new FakeService([MLP]);
     service.answer = null;
-    const { door, http } = await openHttp(service);
+    const { frontend, http } = await openHttp(service);
     const asked = expect(http.post('/v2/models/mlp/infer', BODY)).rejects.toThrow();
     while (service.requests.length === 0) await new Promise(setImmediate);
-    await door.close(false);
+    await frontend.close(false);
     await asked;
   });
 });
 
 describe.each([
-  ['HTTP', openHttpDoor],
-  ['gRPC', openGrpcDoor],
+  ['HTTP', openHttpFrontend],
+  ['gRPC', openGrpcFrontend],
 ])('closing %s', (_, open) => {
   it('does not wait for clients that say nothing', async () => {
-    const door = await open(new FakeService([MLP]), { port: 0, defaultSloNs: 1, serverVersion: '1' });
+    const frontend = await open(new FakeService([MLP]), { port: 0, defaultSloNs: 1, serverVersion: '1' });
     // It does not listen either, and so never learns that the server has hung up.
-    const silent = await connected(door.port);
-    await door.close(true);
+    const silent = await connected(frontend.port);
+    await expect(frontend.close(true)).resolves.toBeUndefined();
     silent.destroy();
   });
 });
@@ -147,7 +168,7 @@ describe.each([
 describe('opening', () => {
   it('says which address is taken', async () => {
     const { port } = await openHttp(new FakeService([MLP]));
-    const again = openHttpDoor(new FakeService([MLP]), { port, defaultSloNs: 1, serverVersion: '1' });
+    const again = openHttpFrontend(new FakeService([MLP]), { port, defaultSloNs: 1, serverVersion: '1' });
     await expect(again).rejects.toMatchObject({
       code: 'E_LISTEN',
       message: expect.stringContaining(`cannot listen on 127.0.0.1:${port} for HTTP: `),
@@ -164,4 +185,17 @@ async function connected(port: number): Promise<Socket> {
   socket.on('error', () => {});
   await once(socket, 'connect');
   return socket;
+}
+
+/** Sends bytes, says that it is done, and resolves with all that comes back. */
+function halfClosed(port: number, bytes: string): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }, () => socket.end(bytes));
+    let got = '';
+    socket.on('data', (chunk) => {
+      got += chunk.toString('latin1');
+    });
+    socket.on('error', () => {});
+    socket.on('close', () => resolve(got));
+  });
 }

@@ -89,16 +89,24 @@ describe('what is not there', () => {
     ['/v2/models/mlp/explain', 'no such path: "/v2/models/mlp/explain"'],
     ['/v2/models/mlp/infer/more', 'no such path: "/v2/models/mlp/infer/more"'],
     ['/v2/models/other', 'unknown model "other"'],
-    ['/v2/models/mlp/versions/2', 'unknown version "2" of model "mlp", which has version "1"'],
-    ['/v2/repository/models/other/load', 'unknown model "other"'],
+    ['/v2/models/mlp/versions/2', 'version "2" of model "mlp" is not served, but version "1" is'],
     ['/v2/repository/models/mlp/reload', 'no such path: "/v2/repository/models/mlp/reload"'],
   ])('%s is 404', async (path, error) => {
     const { http } = await openHttp(new FakeService(MODELS));
     expect(await http.get(path)).toMatchObject({ status: 404, json: { error } });
   });
 
+  it.each(['load', 'unload'])('%s of an unknown model is 404', async (verb) => {
+    const { http } = await openHttp(new FakeService(MODELS));
+    expect(await http.post(`/v2/repository/models/other/${verb}`)).toMatchObject({
+      status: 404,
+      json: { error: 'unknown model "other"' },
+    });
+  });
+
   it.each([
     ['GET', '/v2/models/mlp/infer', 'POST'],
+    ['GET', '/v2/repository/models/other/load', 'POST'],
     ['GET', '/v2/repository/index', 'POST'],
     ['DELETE', '/v2/repository/models/mlp/unload', 'POST'],
     ['POST', '/v2', 'GET'],

@@ -28,6 +28,7 @@ export function header(kind: string, over: Partial<JournalHeader> = {}): Journal
     policy: { kind, options: Object.fromEntries(defaults) },
     defaultSloNs: 25 * MS,
     admission: 'none',
+    missedWindow: 'fail',
     ...over,
   };
 }
@@ -82,7 +83,7 @@ export async function record(
     throw error;
   });
   const slosNs = [15 * MS, 25 * MS, 100 * MS];
-  const { models, gpus, pages, oneLane, defaultSloNs, admission, policy } = head;
+  const { models, gpus, pages, oneLane, defaultSloNs, admission, missedWindow, policy } = head;
   const simulator = new Simulator({
     models,
     gpus,
@@ -90,8 +91,9 @@ export async function record(
     oneLane,
     defaultSloNs,
     admission,
+    missedWindow,
     createPolicy: createPolicy(policy.kind, policy.options),
-    source: new ListSource(poisson({ seed: 5, ratePerS: 700, durationNs: 2000 * MS, models: 6, slosNs })),
+    source: new ListSource(poisson({ seed: 5, rateRps: 700, durationNs: 2000 * MS, models: 6, slosNs })),
     seed: 5,
     noise: { exec: 0.05, load: 0.1, stragglers: 0.01, stragglerFactor: 5 },
     network: { delayNs: 100_000, jitterNs: 50_000 },
@@ -101,5 +103,5 @@ export async function record(
   await simulator.run();
   const { digest } = simulator.controller;
   await journal.close(digest);
-  return { path, header: head, digest, requests: simulator.arrivals };
+  return { path: journal.path, header: head, digest, requests: simulator.arrivals };
 }

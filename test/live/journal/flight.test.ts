@@ -6,14 +6,14 @@ import {
   STATUS_WORKER_LOST,
 } from '../../../src/core/action.js';
 import { Controller } from '../../../src/core/controller.js';
-import { explain } from '../../../src/live/journal/explain.js';
-import type { Flight } from '../../../src/live/journal/flight.js';
 import { FlightRecorder } from '../../../src/live/journal/flight-recorder.js';
-import { flightText } from '../../../src/live/journal/flight-text.js';
 import type { JournalHeader } from '../../../src/live/journal/journal-header.js';
 import { JournalWriter } from '../../../src/live/journal/journal-writer.js';
 import { OutcomeList } from '../../../src/live/journal/outcome-list.js';
 import { replayJournal } from '../../../src/live/journal/replay.js';
+import { explain } from '../../../src/record/flight/explain.js';
+import type { Flight } from '../../../src/record/flight/flight.js';
+import { flightText } from '../../../src/record/flight/flight-text.js';
 import { createPolicy, MS } from '../../sim/fixtures.js';
 import { header, journaled, journalPath, record, replayPolicy } from './fixtures.js';
 
@@ -30,6 +30,7 @@ class Scene {
       cluster: head,
       defaultSloNs: head.defaultSloNs,
       admission: head.admission,
+      missedWindow: head.missedWindow,
       createPolicy: createPolicy(head.policy.kind, head.policy.options),
       port: { send: (action) => this.sent.push(action), answer: () => {} },
     });
@@ -75,6 +76,7 @@ describe('the flight of a request', () => {
       model: 'resnet50-0',
       user: 3,
       deadlineNs: 35 * MS,
+      dueNs: expect.any(Number),
       known: [{ atNs: 10 * MS, queued: 0, gpus: [{ gpu: 0, warm: true, execFreeNs: 11 * MS }] }],
       actions: [{ kind: 'INFER', gpu: 0, batchSize: 1, count: 1, expectedStartNs: 11 * MS }],
       answer: { outcome: 'ok', latencyNs: 4.2 * MS },
@@ -82,9 +84,9 @@ describe('the flight of a request', () => {
     expect(explain(flight)).toEqual(['answered 20.8 ms before its deadline']);
     expect(flightText(flight)).toBe(
       `request 0 for resnet50-0, user 3
-         +0 ms  came, 0.01 s into the run, objective 25 ms
-         +0 ms  taken in, 0 waiting before it; gpu 0 warm, EXEC booked until +1 ms
-         +0 ms  INFER 0 sent to gpu 0, batch 1 with 1 request: may begin from +0 ms to +11 ms, expected at +1 ms for 2.73 ms
+         +0 ms  arrived 0.01 s into the run, SLO 25 ms
+         +0 ms  queued behind 0; GPU 0 warm, EXEC booked until +1 ms
+         +0 ms  INFER 0 sent to GPU 0, batch 1 with 1 request: may start from +0 ms to +11 ms, expected at +1 ms for 2.73 ms
          +1 ms  INFER 0 began
          +4 ms  INFER 0 ended after 3 ms; its result came at +4.2 ms
        +4.2 ms  answered: ok
@@ -126,9 +128,9 @@ why
     const flight = await scene.flight(batch);
     expect(flight.answer?.outcome).toBe('timeout');
     const [gaveUp, waited] = explain(flight);
-    expect(gaveUp).toBe('in no action by +120 ms, so given up');
+    expect(gaveUp).toBe('given up at +120 ms, because no action had taken it');
     expect(waited).toMatch(
-      /^waited 120 ms in the queue; EXEC of gpu 0 was booked until \+1\d\.\d+ ms; \d+ earlier requests for the model waited$/,
+      /^waited 120 ms in the queue; EXEC of GPU 0 was booked until \+1\d\.\d+ ms; \d+ earlier requests for the model waited$/,
     );
   });
 
@@ -140,21 +142,20 @@ why
     const flight = await scene.flight(0);
     expect(flight.actions).toMatchObject([{ kind: 'LOAD', gpu: 0, result: null }]);
     expect(explain(flight)).toEqual([
-      'in no action by +15 ms, so given up',
-      'waited 15 ms in the queue; no GPU held its model; LOAD 0 on gpu 0, sent at +0 ms, had not ended',
+      'given up at +15 ms, because no action had taken it',
+      'waited 15 ms in the queue; no GPU held its model; LOAD 0 on GPU 0, sent at +0 ms, had not ended',
     ]);
   });
 
   it('that was refused on arrival', async () => {
     const scene = warm({ admission: 'predict' });
-    scene.controller.offer(1, 0, 5 * MS, 0);
+    scene.controller.offer(0, 0, 3 * MS, 0);
     scene.controller.step(0);
     const flight = await scene.flight(0);
-    expect(flight.answer?.outcome).toBe('rejected');
+    expect([flight.answer?.outcome, flight.dueNs]).toEqual(['rejected', null]);
     expect(explain(flight)).toEqual([
-      'refused: an answer could be expected after 12.04 ms, and the objective is 5 ms',
-      'no GPU held its model',
-      'no LOAD was sent; WEIGHTS was booked until +1 ms',
+      'refused: an answer was expected after 3.73 ms, but the SLO is 3 ms',
+      'EXEC of GPU 0 was booked until +1 ms',
     ]);
   });
 
@@ -165,8 +166,8 @@ why
     scene.controller.step(0);
     scene.controller.step(15 * MS);
     expect(explain(await scene.flight(0))).toEqual([
-      'in no action by +15 ms, so given up',
-      'waited 15 ms in the queue; no GPU was there',
+      'given up at +15 ms, because no action had taken it',
+      'waited 15 ms in the queue; no GPU was connected',
     ]);
   });
 
@@ -177,7 +178,7 @@ why
     scene.finish(STATUS_INFER_TOO_LATE, 13, 13);
     scene.controller.step(13 * MS);
     expect(explain(await scene.flight(0))).toEqual([
-      'INFER 0 on gpu 0 failed: too late; it had to begin by +11 ms, and its turn came at +13 ms',
+      'INFER 0 on GPU 0 failed: too late; it had to start by +11 ms, but its turn came at +13 ms',
     ]);
   });
 
@@ -199,10 +200,10 @@ why
       [lost, 'worker_lost'],
       [1 - lost, 'ok'],
     ]);
-    expect(explain(flight)[1]).toBe(`INFER 0 was lost with the worker of gpu ${lost}`);
+    expect(explain(flight)[1]).toBe(`INFER 0 was lost with the worker of GPU ${lost}`);
   });
 
-  it('is told in full for every request of a busy run', async () => {
+  it('is complete for every request of a busy run', async () => {
     const { path } = await record(header('clockwork', { admission: 'predict' }));
     const missed = new OutcomeList(10_000);
     await replayJournal(path, { createPolicy: replayPolicy, observer: missed });

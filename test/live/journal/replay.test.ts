@@ -62,6 +62,7 @@ describe('a journal', () => {
       cluster: head,
       defaultSloNs: head.defaultSloNs,
       admission: head.admission,
+      missedWindow: head.missedWindow,
       createPolicy: createPolicy('clockwork', head.policy.options),
       port: { send: (action) => sent.push(action), answer: (_slot, outcome) => answers.push(outcome) },
     });
@@ -97,11 +98,12 @@ describe('a journal', () => {
   });
 
   it('keeps what stood under its name before', async () => {
-    const path = journalPath();
-    writeFileSync(path, 'from before');
-    await record(header('fifo'), { path });
-    expect(readFileSync(`${path}.old`, 'utf8')).toBe('from before');
-    expect(await replay(path)).toMatchObject({ truncated: false });
+    const name = journalPath();
+    writeFileSync(name, 'from before');
+    const { path } = await record(header('fifo'), { path: name });
+    expect(path).toBe(`${name}.1`);
+    expect(readFileSync(name, 'utf8')).toBe('from before');
+    expect(await replay(path)).toMatchObject({ truncated: false, unanswered: 0 });
   });
 });
 
@@ -118,7 +120,7 @@ describe('a journal that was cut off', () => {
     }
   });
 
-  it('is on the disk after a flush, though nobody closed it', async () => {
+  it('is on the disk after a flush, though it was not closed', async () => {
     const path = journalPath();
     const journal = new JournalWriter(path, header('fifo'), () => {});
     journal.offer(0, 0, 25 * MS, 7);
@@ -160,8 +162,8 @@ describe('a corrupt journal', () => {
     ['', 'has no complete header'],
     ['{"format":"escapement-jour', 'has no complete header'],
     ['hello\n', 'is not a journal of escapement'],
-    ['{"format":"escapement-journal","version":2}\n', 'version 2'],
-    ['{"format":"escapement-journal","version":1,"models":[]}\n', 'header: gpus'],
+    ['{"format":"escapement-journal","version":3}\n', 'version 3'],
+    ['{"format":"escapement-journal","version":2,"models":[]}\n', 'header: gpus'],
   ])('is refused if its header is %j', async (text, message) => {
     const path = journalPath();
     writeFileSync(path, text);

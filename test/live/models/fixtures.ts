@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DEFAULT_SESSION, type OrtDeviceSpec } from '../../../src/live/device.js';
-import { ProtobufMessage } from '../../../src/live/models/make/protobuf.js';
+import { ProtobufMessage } from '../../../src/live/onnx/protobuf.js';
 
 export const CPU: OrtDeviceSpec = { kind: 'cpu', adapter: 0, session: DEFAULT_SESSION };
 
@@ -59,6 +59,33 @@ export function identityModel(elementType: number, dims: readonly (number | stri
     .message(8, new ProtobufMessage().integer(2, 17))
     .encode();
 }
+
+/** A model that multiplies its input `x` by a weight, or by the one in the file of that name. */
+export function scalingModel(weight: number | string): Uint8Array {
+  const value = (name: string) =>
+    new ProtobufMessage()
+      .text(1, name)
+      .message(2, new ProtobufMessage().message(1, new ProtobufMessage().integer(1, 1).message(2, ONE)));
+  const tensor = new ProtobufMessage().integer(1, 1).integer(2, 1).text(8, 'w');
+  if (typeof weight === 'number') tensor.bytes(9, new Uint8Array(Float32Array.of(weight).buffer));
+  else {
+    const location = new ProtobufMessage().text(1, 'location').text(2, weight);
+    tensor.message(13, location).integer(14, 1);
+  }
+  const graph = new ProtobufMessage()
+    .message(1, new ProtobufMessage().text(1, 'x').text(1, 'w').text(2, 'y').text(4, 'Mul'))
+    .text(2, 'scaling')
+    .message(5, tensor)
+    .message(11, value('x'))
+    .message(12, value('y'));
+  return new ProtobufMessage()
+    .integer(1, 8)
+    .message(7, graph)
+    .message(8, new ProtobufMessage().integer(2, 17))
+    .encode();
+}
+
+const ONE = new ProtobufMessage().message(1, new ProtobufMessage().integer(1, 1));
 
 /** The error that a promise rejects with. */
 export async function failure(promise: Promise<unknown>): Promise<{ code: string; message: string }> {

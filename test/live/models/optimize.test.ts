@@ -1,31 +1,82 @@
-import { chmodSync, readdirSync, statSync, utimesSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { describe, expect, it } from 'vitest';
 import { optimizeModel } from '../../../src/live/models/optimize.js';
-import { ELEMENT_TYPES, failure, identityModel, tempDir, writeIn } from './fixtures.js';
+import { ELEMENT_TYPES, failure, identityModel, scalingModel, tempDir, writeIn } from './fixtures.js';
 
 const ONNX = identityModel(ELEMENT_TYPES.FP32, ['batch', 'n']);
 
 describe('the optimised model', () => {
-  it('lies beside the model and is made once', async () => {
+  it('lies next to the model and is made once', async () => {
     const onnxPath = writeIn(tempDir(), 'model.onnx', ONNX);
     const first = await optimizeModel(onnxPath, 'cpu');
-    expect(first.made).toBe(true);
+    expect(first.made).toBe('missing');
     expect(dirname(first.ortPath)).toBe(dirname(onnxPath));
     expect(basename(first.ortPath)).toMatch(/^cpu-[0-9a-f]{8}\.ort$/);
-    expect(await optimizeModel(onnxPath, 'cpu')).toEqual({ ...first, made: false });
-    expect(readdirSync(dirname(onnxPath)).sort()).toEqual([basename(first.ortPath), 'model.onnx']);
+    expect(await optimizeModel(onnxPath, 'cpu')).toEqual({ ...first, made: null });
+    const name = basename(first.ortPath, '.ort');
+    expect(readdirSync(dirname(onnxPath)).sort()).toEqual([`${name}.json`, `${name}.ort`, 'model.onnx']);
   });
 
-  it('is made anew when the model has another time, newer or older', async () => {
+  it('is the same for a copy of the folder, and for other times', async () => {
+    const onnxPath = writeIn(tempDir(), 'model.onnx', ONNX);
+    await optimizeModel(onnxPath, 'cpu');
+    utimesSync(onnxPath, 2_000_000_000, 2_000_000_000);
+    expect((await optimizeModel(onnxPath, 'cpu')).made).toBe(null);
+    const copy = join(tempDir(), 'copy');
+    cpSync(dirname(onnxPath), copy, { recursive: true });
+    expect((await optimizeModel(join(copy, 'model.onnx'), 'cpu')).made).toBe(null);
+  });
+
+  it('is made again when the model was replaced, even by one of the same size and time', async () => {
+    const onnxPath = writeIn(tempDir(), 'model.onnx', scalingModel(2));
+    utimesSync(onnxPath, 1_500_000_000, 1_500_000_000);
+    const { ortPath } = await optimizeModel(onnxPath, 'cpu');
+    expect(await runOn(ortPath, 10)).toBe(20);
+    writeFileSync(onnxPath, scalingModel(3));
+    utimesSync(onnxPath, 1_500_000_000, 1_500_000_000);
+    expect(await optimizeModel(onnxPath, 'cpu')).toEqual({ ortPath, made: 'outdated' });
+    expect(await runOn(ortPath, 10)).toBe(30);
+    expect((await optimizeModel(onnxPath, 'cpu')).made).toBe(null);
+  });
+
+  it('is made again when weights in another file were replaced', async () => {
+    const dir = tempDir();
+    const onnxPath = writeIn(dir, 'model.onnx', scalingModel('weights.bin'));
+    const weightsPath = writeIn(dir, 'weights.bin', new Uint8Array(Float32Array.of(2).buffer));
+    utimesSync(weightsPath, 1_500_000_000, 1_500_000_000);
+    const { ortPath } = await optimizeModel(onnxPath, 'cpu');
+    expect(await runOn(ortPath, 10)).toBe(20);
+    writeFileSync(weightsPath, new Uint8Array(Float32Array.of(5).buffer));
+    utimesSync(weightsPath, 1_500_000_000, 1_500_000_000);
+    expect(await optimizeModel(onnxPath, 'cpu')).toEqual({ ortPath, made: 'outdated' });
+    expect(await runOn(ortPath, 10)).toBe(50);
+  });
+
+  it('is made again when it was damaged', async () => {
+    const onnxPath = writeIn(tempDir(), 'model.onnx', scalingModel(2));
+    const { ortPath } = await optimizeModel(onnxPath, 'cpu');
+    const whole = readFileSync(ortPath);
+    const flipped = Buffer.from(whole);
+    flipped[flipped.indexOf(new Uint8Array(Float32Array.of(2).buffer)) + 2] ^= 1;
+    for (const damaged of [flipped, whole.subarray(0, whole.length >> 1), Buffer.alloc(0)]) {
+      writeFileSync(ortPath, damaged);
+      expect(await optimizeModel(onnxPath, 'cpu')).toEqual({ ortPath, made: 'damaged' });
+      expect(await runOn(ortPath, 10)).toBe(20);
+    }
+  });
+
+  it('is made again where nothing says what it was made from', async () => {
     const onnxPath = writeIn(tempDir(), 'model.onnx', ONNX);
     const { ortPath } = await optimizeModel(onnxPath, 'cpu');
-    for (const seconds of [2_000_000_000.123, 1_000_000_000.456]) {
-      utimesSync(onnxPath, seconds, seconds);
-      expect(await optimizeModel(onnxPath, 'cpu')).toEqual({ ortPath, made: true });
-      expect(await optimizeModel(onnxPath, 'cpu')).toEqual({ ortPath, made: false });
-      expect(Math.round(statSync(ortPath).mtimeMs)).toBe(Math.round(seconds * 1000));
+    const recordPath = ortPath.replace(/ort$/, 'json');
+    for (const text of ['nonsense', 'null', '{}']) {
+      writeFileSync(recordPath, text);
+      expect((await optimizeModel(onnxPath, 'cpu')).made).toBe('outdated');
     }
+    rmSync(recordPath);
+    expect((await optimizeModel(onnxPath, 'cpu')).made).toBe('outdated');
   });
 
   it('is another one for another device', async () => {
@@ -51,3 +102,10 @@ describe('the optimised model', () => {
     expect((await failure(optimizeModel(onnxPath, 'cpu'))).code).toBe('E_FILE_WRITE');
   });
 });
+
+async function runOn(ortPath: string, x: number): Promise<number> {
+  const session = await InferenceSession.create(new Uint8Array(readFileSync(ortPath)));
+  const { y } = await session.run({ x: new Tensor('float32', [x], [1]) });
+  await session.release();
+  return Number(y.data[0]);
+}

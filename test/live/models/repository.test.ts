@@ -49,7 +49,7 @@ describe('a repository', () => {
 describe('precisions', () => {
   const FP16 = makeModel('mlp', { input: 2, seed: 1, classes: 2, precision: 'fp16' }).onnx;
 
-  it('lie beside each other, with the settings of their model', async () => {
+  it('lie next to each other, with the settings of their model', async () => {
     const dir = tempDir();
     const full = writeIn(dir, 'm/3/model.onnx', ONNX);
     const half = writeIn(dir, 'm/3/fp16/model.onnx', FP16);
@@ -64,7 +64,7 @@ describe('precisions', () => {
     expect(await readModelFile(half)).toEqual(fp16);
   });
 
-  it('are told by the weights, wherever the file lies', async () => {
+  it('are named by the weights, wherever the file lies', async () => {
     const lone = await readModelFile(writeIn(tempDir(), 'alone.onnx', FP16));
     expect(lone).toMatchObject({ name: 'alone', precision: 'fp16', precisions: ['fp16'] });
   });

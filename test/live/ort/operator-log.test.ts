@@ -56,7 +56,7 @@ describe('readOperatorLog', () => {
     expect(second.operators).toEqual([{ ...node, beginUs: 5845, tookUs: 54 }]);
   });
 
-  it('bears a file that is empty, or cut off anywhere', () => {
+  it('accepts a file that is empty, or cut off anywhere', () => {
     const text = LINES.join('\n');
     for (let length = 0; length < text.length; length++) {
       const runs = readOperatorLog(text.slice(0, length));

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { monotonicNs } from '../../../src/live/clock.js';
+import { monotonicNs } from '../../../src/base/clock/clock.js';
 import { DATATYPES, type Datatype } from '../../../src/live/model.js';
 import { makeModel } from '../../../src/live/models/make/make-model.js';
-import { OnnxGraph } from '../../../src/live/models/make/onnx-graph.js';
 import { optimizeModel } from '../../../src/live/models/optimize.js';
 import { readModelFile } from '../../../src/live/models/repository.js';
+import { OnnxGraph } from '../../../src/live/onnx/onnx-graph.js';
 import { ModelSession } from '../../../src/live/ort/session.js';
 import { CPU, ELEMENT_TYPES, failure, identityModel, tempDir, writeIn } from '../models/fixtures.js';
 
@@ -94,7 +94,7 @@ test('a model without batches runs as it is', async () => {
 });
 
 describe('what goes wrong', () => {
-  it('is told of a provider that this platform does not have', async () => {
+  it('is an error that names a provider that this platform does not have', async () => {
     const kind = process.platform === 'win32' ? 'coreml' : 'dml';
     const { code, message } = await failure(
       ModelSession.create(new Uint8Array(8), NOTHING, [1], { ...CPU, kind }),
@@ -103,7 +103,7 @@ describe('what goes wrong', () => {
     expect(message).toContain(`no provider ${kind}`);
   });
 
-  it('is told of a provider whose libraries are not installed, with the command that brings them', async ({
+  it('is an error that names a provider whose libraries are not installed, with the command that brings them', async ({
     skip,
   }) => {
     skip(process.platform !== 'linux' || process.arch !== 'x64', 'only Linux x64 has a cuda provider');
@@ -112,16 +112,16 @@ describe('what goes wrong', () => {
     );
     skip(code === 'E_MODEL_FILE', 'the cuda provider is installed here');
     expect(code).toBe('E_DEVICE');
-    expect(message).toContain('ONNXRUNTIME_NODE_INSTALL=cuda12 npm rebuild onnxruntime-node');
+    expect(message).toContain('escapement doctor --device cuda prints the command that does');
   });
 
-  it('is told of a model that is none', async () => {
+  it('is an error that names a model that is none', async () => {
     const { code, message } = await failure(ModelSession.create(new Uint8Array(64), NOTHING, [1], CPU));
     expect(code).toBe('E_MODEL_FILE');
     expect(message).not.toContain('\n');
   });
 
-  it('is told of a model that fails when it runs', async () => {
+  it('is an error that names a model that fails when it runs', async () => {
     const graph = new OnnxGraph('batches of two only');
     const one = graph.weights('one', [1, 1], new Float32Array([1]));
     const two = graph.weights('two', [2, 1], new Float32Array([1, 2]));

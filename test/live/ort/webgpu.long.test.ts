@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { type Architecture, makeModel } from '../../../src/live/models/make/make-model.js';
+import type { Architecture } from '../../../src/live/models/make/architectures.js';
+import { makeModel } from '../../../src/live/models/make/make-model.js';
 import { tempDir, writeIn } from '../models/fixtures.js';
 
 const DIST = pathToFileURL(fileURLToPath(new URL('../../../dist', import.meta.url))).href;

@@ -2,28 +2,28 @@ import { expect } from 'vitest';
 import type { Action } from '../../../src/core/action.js';
 import { RequestTable } from '../../../src/core/request.js';
 import type { ResultMessage } from '../../../src/live/messages.js';
-import type { FleetProfile, OperatorRun } from '../../../src/live/profiler/operator-profile.js';
-import type { ProfileMode, WrittenProfile } from '../../../src/live/profiler/profile-control.js';
-import { Profiler } from '../../../src/live/profiler/profiler.js';
-import { Recorder } from '../../../src/live/profiler/recorder.js';
-import { profilePath } from './fixtures.js';
+import type { FleetOperatorRuns, OperatorRun } from '../../../src/live/operator-runs.js';
+import { ControllerRecorder } from '../../../src/live/recording/controller-recorder.js';
+import type { RecordingMode, WrittenRecording } from '../../../src/live/recording/recording-control.js';
+import { ServerRecorder } from '../../../src/live/recording/server-recorder.js';
+import { recordingPath } from './fixtures.js';
 import { type ReadTrace, readTrace } from './trace-reader.js';
 
 /** A controller played by the test, and what is recorded of it. */
 export class Played {
   nowNs = 0;
-  profile: FleetProfile = { operators: [], dropped: 0, problems: [] };
+  operatorRuns: FleetOperatorRuns = { operators: [], dropped: 0, problems: [] };
   readonly table = new RequestTable();
   readonly said: string[] = [];
-  readonly path = profilePath();
-  readonly recorder = new Recorder(() => this.table.size);
-  readonly profiler = new Profiler({
+  readonly path = recordingPath();
+  readonly recorder = new ControllerRecorder(() => this.table.size);
+  readonly recordings = new ServerRecorder({
     recorder: this.recorder,
     fleet: {
-      startProfile: () => this.said.push('fleet starts'),
-      stopProfile: async () => {
+      startRecording: () => this.said.push('fleet starts'),
+      stopRecording: async () => {
         this.said.push('fleet stops');
-        return this.profile;
+        return this.operatorRuns;
       },
     },
     nowNs: () => this.nowNs,
@@ -49,17 +49,17 @@ export class Played {
   }
 
   /** Stops, and reads what was written. */
-  async stop(atNs: number): Promise<ReadTrace & { readonly written: WrittenProfile }> {
+  async stop(atNs: number): Promise<ReadTrace & { readonly written: WrittenRecording }> {
     this.nowNs = atNs;
-    const written = await this.profiler.stop();
+    const written = await this.recordings.stop();
     expect(written).toMatchObject({ file: this.path });
-    return { ...readTrace(this.path), written: written as WrittenProfile };
+    return { ...readTrace(this.path), written: written as WrittenRecording };
   }
 }
 
-export function record(mode: ProfileMode = 'all'): Played {
+export function record(mode: RecordingMode = 'all'): Played {
   const played = new Played();
-  played.profiler.start(mode);
+  played.recordings.start(mode);
   return played;
 }
 

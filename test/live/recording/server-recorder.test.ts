@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { LOAD, STATUS_INFER_TOO_LATE, STATUS_WORKER_LOST, UNLOAD } from '../../../src/core/action.js';
 import { OUTCOME_OK, OUTCOME_TIMEOUT } from '../../../src/core/request.js';
-import { Recording } from '../../../src/live/profiler/recording.js';
-import { action, MS } from '../../metrics/fixtures.js';
+import { Recording } from '../../../src/live/recording/recording.js';
+import { action, MS } from '../../record/fixtures.js';
 import { operator, Played, record } from './played.js';
 import { type Slice, treeText } from './trace-reader.js';
 
@@ -62,7 +62,7 @@ describe('a timeline', () => {
   it('shows the way of an INFER through the device, and its operators where they ran', async () => {
     const played = record('operators');
     played.ran(action({ id: 5 }), { copyInNs: 100_000, copyOutNs: 200_000 });
-    played.profile = {
+    played.operatorRuns = {
       dropped: 3,
       problems: ['far:1: the disk is full', 'local went down: why not'],
       operators: [
@@ -96,7 +96,7 @@ describe('a timeline', () => {
     expect(treeText(tracks.get(EXEC_0) as Slice[])).toContain('a (Conv, CPU)');
     const end = events.find(({ name }) => name === 'end of recording');
     expect(end?.args).toEqual({ operatorsMovedUs: 300, infersWithoutSlice: 1 });
-    expect(written).toMatchObject({ dropped: 3, problems: played.profile.problems });
+    expect(written).toMatchObject({ dropped: 3, problems: played.operatorRuns.problems });
     expect(facts.problems).toBe('far:1: the disk is full; local went down: why not');
     // Nothing of the controller.
     expect(tracks.has(1000)).toBe(false);
@@ -107,7 +107,7 @@ describe('a timeline', () => {
     played.ran(action({ id: 1 }));
     const ran = (name: string, beginMs: number, endMs: number) =>
       operator({ action: 1, name, beginNs: beginMs * MS, endNs: endMs * MS });
-    played.profile = {
+    played.operatorRuns = {
       dropped: 0,
       problems: [],
       operators: [
@@ -187,7 +187,7 @@ describe('a timeline', () => {
         operator({ action: i, beginNs: (begin + at) * MS + 0.4, endNs: (begin + at) * MS + 250_000.7 }),
       ),
     );
-    played.profile = { operators, dropped: 0, problems: [] };
+    played.operatorRuns = { operators, dropped: 0, problems: [] };
     const { tracks, arrows } = await played.stop(20 * MS);
     expect(tracks.get(EXEC_0)).toHaveLength(6);
     expect(arrows.length).toBeGreaterThan(0);
@@ -197,14 +197,14 @@ describe('a timeline', () => {
 describe('recording', () => {
   it('starts once, stops once, and can start again', async () => {
     const played = record();
-    expect(played.profiler.recording).toBe(true);
-    played.profiler.start('operators');
-    const [first, second] = await Promise.all([played.profiler.stop(), played.profiler.stop()]);
+    expect(played.recordings.recording).toBe(true);
+    played.recordings.start('operators');
+    const [first, second] = await Promise.all([played.recordings.stop(), played.recordings.stop()]);
     expect(first).toBe(second);
-    expect(played.profiler.recording).toBe(false);
-    expect(await played.profiler.stop()).toBeNull();
-    played.profiler.start('operators');
-    await played.profiler.stop();
+    expect(played.recordings.recording).toBe(false);
+    expect(await played.recordings.stop()).toBeNull();
+    played.recordings.start('operators');
+    await played.recordings.stop();
     expect(played.said.filter((what) => /start/.test(what))).toEqual([
       ...['fleet starts', 'started all', 'fleet starts', 'started operators'],
     ]);
@@ -213,7 +213,7 @@ describe('recording', () => {
   it('sees nothing before it starts and after it has stopped', async () => {
     const played = new Played();
     played.ran(action({ id: 1 }));
-    played.profiler.start('all');
+    played.recordings.start('all');
     played.ran(action({ id: 2 }));
     const stopped = played.stop(MS);
     played.ran(action({ id: 3 }));
@@ -226,7 +226,7 @@ describe('recording', () => {
     try {
       const played = record();
       await vi.advanceTimersByTimeAsync(59_000);
-      expect(played.profiler.recording).toBe(true);
+      expect(played.recordings.recording).toBe(true);
       await vi.advanceTimersByTimeAsync(2_000);
       expect(played.said).toContain('written true');
       expect(existsSync(played.path)).toBe(true);
@@ -237,30 +237,30 @@ describe('recording', () => {
 
   it('says so where its file cannot be written, and leaves nothing behind', async () => {
     const played = record();
-    Object.assign(played, { path: '/dev/null/profile.json' });
-    await played.profiler.stop();
-    expect(() => played.profiler.start('all')).toThrow(expect.objectContaining({ code: 'E_FILE_WRITE' }));
+    Object.assign(played, { path: '/dev/null/recording.json' });
+    await played.recordings.stop();
+    expect(() => played.recordings.start('all')).toThrow(expect.objectContaining({ code: 'E_FILE_WRITE' }));
     expect(played.said.at(-1)).toMatch(/^failed: .*cannot be written/);
-    expect(played.profiler.recording).toBe(false);
+    expect(played.recordings.recording).toBe(false);
   });
 
   it('says so where its folder is gone when it ends', async () => {
     const played = record();
-    await played.profiler.stop();
-    Object.assign(played, { path: join(dirname(played.path), 'gone', 'profile.json') });
-    played.profiler.start('all');
+    await played.recordings.stop();
+    Object.assign(played, { path: join(dirname(played.path), 'gone', 'recording.json') });
+    played.recordings.start('all');
     rmSync(dirname(played.path), { recursive: true });
     writeFileSync(dirname(played.path), 'no folder');
-    await expect(played.profiler.stop()).rejects.toMatchObject({ code: 'E_FILE_WRITE' });
+    await expect(played.recordings.stop()).rejects.toMatchObject({ code: 'E_FILE_WRITE' });
     expect(played.said.at(-1)).toMatch(/^failed: .*cannot be written/);
-    expect(played.profiler.recording).toBe(false);
+    expect(played.recordings.recording).toBe(false);
   });
 
   it('counts how often a request of an earlier time is answered as well', async () => {
     const played = new Played();
     const { table, recorder } = played;
     const early = table.allocate(0, MS, 10 * MS, 0);
-    played.profiler.start('all');
+    played.recordings.start('all');
     const late = table.allocate(0, 2 * MS, 10 * MS, 0);
     recorder.answered(table, early, OUTCOME_TIMEOUT, 3 * MS, 0, null);
     table.release(early);
@@ -270,7 +270,7 @@ describe('recording', () => {
     expect(spans.map(({ begin }) => begin.name)).toEqual(['request timeout']);
     expect(table.size).toBe(1);
     table.release(late);
-    expect(readdirSync(dirname(played.path))).toEqual(['profile.json']);
+    expect(readdirSync(dirname(played.path))).toEqual(['recording.json']);
   });
 
   it('keeps its size', () => {

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { connectTo, infer, serve } from './fixtures.js';
+import { connectTo, infer, serve } from '../controller/link/fixtures.js';
 
 interface Identity {
   readonly cert: Buffer;

@@ -8,21 +8,22 @@ import {
   descriptionFromWire,
   resultFromWire,
   stateFromWire,
-} from '../../../src/live/transport/from-wire.js';
-import { operatorsFromWire, operatorsToWire } from '../../../src/live/transport/operator-chunks.js';
+} from '../../../src/live/wire/from-wire.js';
+import { operatorsFromWire, operatorsToWire } from '../../../src/live/wire/operator-chunks.js';
 import {
   type ControllerMessage,
   WORKER_SERVICE,
   type WorkerMessage,
-} from '../../../src/live/transport/protocol.js';
+} from '../../../src/live/wire/protocol.js';
 import {
   actionToWire,
   descriptionToWire,
+  resultToWire,
   stateToWire,
   withinLimit,
-} from '../../../src/live/transport/to-wire.js';
-import { DESCRIPTION } from './fake-machine.js';
-import { operator } from './fixtures.js';
+} from '../../../src/live/wire/to-wire.js';
+import { DESCRIPTION } from '../controller/link/fake-machine.js';
+import { operator } from '../controller/link/fixtures.js';
 
 const { Drive } = WORKER_SERVICE;
 
@@ -37,6 +38,7 @@ function toController(message: WorkerMessage): WorkerMessage {
 
 const time = fc.maxSafeInteger();
 const tensors = fc.array(fc.uint8Array({ maxLength: 300 }).map((bytes) => new Uint8Array(bytes)));
+const shapes = fc.option(fc.array(fc.array(fc.maxSafeNat()), { minLength: 1 }), { nil: undefined });
 const gpu = fc.nat({ max: 2 ** 31 - 1 });
 
 const action: fc.Arbitrary<ActionMessage> = fc.record(
@@ -50,6 +52,7 @@ const action: fc.Arbitrary<ActionMessage> = fc.record(
     earliestNs: time,
     latestNs: fc.oneof(time, fc.constant(Number.POSITIVE_INFINITY)),
     inputs: tensors,
+    shapes,
   },
   { noNullPrototype: true },
 );
@@ -64,6 +67,7 @@ const result: fc.Arbitrary<ResultMessage> = fc.record(
     copyInNs: time,
     copyOutNs: time,
     outputs: tensors,
+    shapes,
     error: fc.string({ unit: 'grapheme' }),
   },
   { noNullPrototype: true },
@@ -83,7 +87,7 @@ describe('protocol', () => {
   it('carries results bit for bit', () => {
     fc.assert(
       fc.property(fc.array(result), (results) => {
-        const message = toController({ body: 'results', results: { results } });
+        const message = toController({ body: 'results', results: { results: results.map(resultToWire) } });
         if (message.body !== 'results') throw new Error(`came out as ${message.body}`);
         expect(message.results.results.map(resultFromWire)).toStrictEqual(results);
       }),
@@ -133,16 +137,18 @@ describe('protocol', () => {
       ping: { sentNs: -5 },
     });
     expect(toWorker({ body: 'bye', bye: {} })).toMatchObject({ body: 'bye' });
-    expect(toWorker({ body: 'startProfile', startProfile: {} })).toMatchObject({ body: 'startProfile' });
-    const stopProfile = { number: 2 ** 40 };
-    expect(toWorker({ body: 'stopProfile', stopProfile })).toMatchObject({
-      body: 'stopProfile',
-      stopProfile,
+    expect(toWorker({ body: 'startRecording', startRecording: {} })).toMatchObject({
+      body: 'startRecording',
     });
-    const profileEnd = { number: 1, dropped: 2 ** 40, error: 'ärgerlich' };
-    expect(toController({ body: 'profileEnd', profileEnd })).toMatchObject({
-      body: 'profileEnd',
-      profileEnd,
+    const stopRecording = { number: 2 ** 40 };
+    expect(toWorker({ body: 'stopRecording', stopRecording })).toMatchObject({
+      body: 'stopRecording',
+      stopRecording,
+    });
+    const recordingEnd = { number: 1, dropped: 2 ** 40, error: 'ärgerlich' };
+    expect(toController({ body: 'recordingEnd', recordingEnd })).toMatchObject({
+      body: 'recordingEnd',
+      recordingEnd,
     });
     const pong = { sentNs: 0, workerNs: Number.MAX_SAFE_INTEGER };
     expect(toController({ body: 'pong', pong })).toMatchObject({ body: 'pong', pong });
@@ -200,8 +206,8 @@ describe('protocol', () => {
       execFileSync('npm', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
     );
     const paths = packed.files.map(({ path }: { path: string }) => path);
-    expect(paths).toContain('src/live/transport/worker.proto');
+    expect(paths).toContain('src/live/wire/worker.proto');
     // It is looked for three folders above the module that reads it.
-    expect(paths).toContain('dist/live/transport/protocol.js');
+    expect(paths).toContain('dist/live/wire/protocol.js');
   });
 });

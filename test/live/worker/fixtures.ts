@@ -1,8 +1,8 @@
+import { monotonicNs } from '../../../src/base/clock/clock.js';
 import { type ActionKind, INFER, LOAD, UNLOAD } from '../../../src/core/action.js';
-import { monotonicNs } from '../../../src/live/clock.js';
-import { type LocalMachine, startMachine } from '../../../src/live/machine/local-machine.js';
 import type { ActionMessage, ResultMessage } from '../../../src/live/messages.js';
 import type { WorkerModel } from '../../../src/live/model.js';
+import { type LocalMachine, startMachine } from '../../../src/live/worker/local-machine.js';
 
 export const PAGE_BYTES = 1_000;
 

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { DEFAULT_SESSION, type Provider } from '../../../src/live/device.js';
-import { LocalMachine } from '../../../src/live/machine/local-machine.js';
+import { LocalMachine } from '../../../src/live/worker/local-machine.js';
 import { PAGE_BYTES, profiled } from './fixtures.js';
 
-/** Host threads of a GPU, and whether its controller is told to book one lane; nothing is started. */
+/** Host threads of a GPU, and whether its controller is asked to book one lane; nothing is started. */
 function lanes(kind: Provider, laneThreads: number, models: number) {
   const { executors, description } = new LocalMachine({
     devices: [{ kind, adapter: 0, session: { ...DEFAULT_SESSION, laneThreads } }],

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { monotonicNs } from '../../../src/base/clock/clock.js';
 import {
   STATUS_INFER_TOO_LATE,
   STATUS_INSUFFICIENT_CACHE,
@@ -6,10 +7,9 @@ import {
   STATUS_OK,
   STATUS_WEIGHTS_MISSING,
 } from '../../../src/core/action.js';
-import { monotonicNs } from '../../../src/live/clock.js';
 import { DEFAULT_SESSION } from '../../../src/live/device.js';
-import { type LocalMachine, startMachine } from '../../../src/live/machine/local-machine.js';
 import type { WorkerModel } from '../../../src/live/model.js';
+import { type LocalMachine, startMachine } from '../../../src/live/worker/local-machine.js';
 import { Driver, infer, inMs, load, PAGE_BYTES, profiled, simulatedMachine, unload } from './fixtures.js';
 
 const MODELS = ['a', 'b', 'c', 'd'].map((name) => profiled(name));
@@ -141,7 +141,7 @@ describe('LocalMachine: quiesce', () => {
 });
 
 describe('LocalMachine: failure', () => {
-  it('reports an executor that died, and starts it anew when told to quiesce', async () => {
+  it('reports an executor that died, and restarts it when asked to quiesce', async () => {
     const driver = await drive(2, [profiled('a', { execNs: 1_000 })]);
     await driver.run(load(), load(0, { gpu: 1 }));
     const lost = driver.send(infer(0, { earliestNs: inMs(600_000) }));

@@ -2,15 +2,15 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { monotonicNs } from '../../../src/base/clock/clock.js';
+import { NS_PER_HOUR } from '../../../src/base/units.js';
 import { INFER, STATUS_OK } from '../../../src/core/action.js';
-import { NS_PER_HOUR } from '../../../src/core/units.js';
-import { monotonicNs } from '../../../src/live/clock.js';
-import { type LocalMachine, startMachine } from '../../../src/live/machine/local-machine.js';
+import { RemoteLink } from '../../../src/live/controller/link/remote-link.js';
 import type { ResultMessage } from '../../../src/live/messages.js';
-import type { OperatorProfile } from '../../../src/live/profiler/operator-profile.js';
-import { RemoteWorker } from '../../../src/live/transport/remote-worker.js';
-import { serveMachine } from '../../../src/live/transport/worker-server.js';
-import { Recorder } from '../transport/recorder.js';
+import type { OperatorRuns } from '../../../src/live/operator-runs.js';
+import { serveMachine } from '../../../src/live/worker/endpoint/worker-endpoint.js';
+import { type LocalMachine, startMachine } from '../../../src/live/worker/local-machine.js';
+import { Recorder } from '../controller/link/recorder.js';
 import { Driver, infer, load, PAGE_BYTES, profiled, simulatedMachine, unload } from './fixtures.js';
 import { CPU, type RealModel, realModel } from './real-models.js';
 
@@ -75,7 +75,7 @@ async function many(driver: Driver): Promise<ResultMessage[]> {
 }
 
 /** What holds of all INFERs that were recorded. */
-function check(results: readonly ResultMessage[], { operators }: OperatorProfile): void {
+function check(results: readonly ResultMessage[], { operators }: OperatorRuns): void {
   const idOf = new Set(results.map(({ id }) => id));
   expect(operators.every(({ action }) => idOf.has(action))).toBe(true);
   for (const { id, beginNs, endNs, copyInNs, copyOutNs } of results) {
@@ -91,7 +91,7 @@ function check(results: readonly ResultMessage[], { operators }: OperatorProfile
 }
 
 /** The same, and none is missing. */
-function checkAll(results: readonly ResultMessage[], profile: OperatorProfile): void {
+function checkAll(results: readonly ResultMessage[], profile: OperatorRuns): void {
   check(results, profile);
   expect(profile.dropped).toBe(0);
   const recorded = new Set(profile.operators.map(({ action }) => action));
@@ -102,10 +102,10 @@ describe('LocalMachine: profile of operators', () => {
   it('tells what onnxruntime did below each INFER while it was recorded', async () => {
     const machine = await real();
     const driver = new Driver(machine);
-    machine.startProfile();
+    machine.startRecording();
     await driver.run(load(0), load(1));
     const results = await driver.run(...all());
-    const profile = await machine.stopProfile();
+    const profile = await machine.stopRecording();
     await driver.run(...all());
     checkAll(results, profile);
     const { operators } = profile;
@@ -122,9 +122,9 @@ describe('LocalMachine: profile of operators', () => {
     const driver = new Driver(machine);
     await driver.run(load(0), load(1));
     const first = await driver.run(...all());
-    machine.startProfile();
+    machine.startRecording();
     const during = await many(driver);
-    expect((await machine.stopProfile()).operators).not.toEqual([]);
+    expect((await machine.stopRecording()).operators).not.toEqual([]);
     const afterwards = await driver.run(...all());
     const outputs = (results: readonly ResultMessage[]) => results.map((result) => result.outputs);
     for (let i = 0; i < during.length; i += first.length)
@@ -137,9 +137,9 @@ describe('LocalMachine: profile of operators', () => {
     const driver = new Driver(machine);
     await driver.run(load(0), load(1));
     for (let round = 0; round < 2; round++) {
-      machine.startProfile();
+      machine.startRecording();
       const results = await many(driver);
-      const profile = await machine.stopProfile();
+      const profile = await machine.stopRecording();
       check(results, profile);
       // From its first moment of leisure on a host misses none.
       const recorded = new Set(profile.operators.map(({ action }) => action));
@@ -155,51 +155,52 @@ describe('LocalMachine: profile of operators', () => {
   it('keeps what a model did that is unloaded meanwhile', async () => {
     const machine = await real();
     const driver = new Driver(machine);
-    machine.startProfile();
+    machine.startRecording();
     await driver.run(load(0), load(1));
     const results = await driver.run(...all());
     await driver.run(unload(0));
-    const stopped = machine.stopProfile();
+    const stopped = machine.stopRecording();
     await driver.run(unload(1));
     checkAll(results, await stopped);
   });
 
   it('is empty where nothing ran, where nothing was recorded, and of simulated GPUs', async () => {
     const machine = await real();
-    expect(await machine.stopProfile()).toEqual({ operators: [], dropped: 0 });
-    machine.startProfile();
-    machine.startProfile();
-    expect(await machine.stopProfile()).toEqual({ operators: [], dropped: 0 });
+    expect(await machine.stopRecording()).toEqual({ operators: [], dropped: 0 });
+    machine.startRecording();
+    machine.startRecording();
+    expect(await machine.stopRecording()).toEqual({ operators: [], dropped: 0 });
     const simulated = await simulatedMachine(2, [profiled('a')]);
     machines.push(simulated);
-    simulated.startProfile();
+    simulated.startRecording();
     const driver = new Driver(simulated);
     await driver.run(load(), infer());
-    expect(await simulated.stopProfile()).toEqual({ operators: [], dropped: 0 });
+    expect(await simulated.stopRecording()).toEqual({ operators: [], dropped: 0 });
   });
 
   it('ends with its GPU, and can begin again when that is back', async () => {
     const machine = await real();
     const driver = new Driver(machine);
-    machine.startProfile();
+    machine.startRecording();
     await driver.run(load());
     await machine.executors[0].threads[1].terminate();
     await driver.until(() => driver.downs.length > 0);
-    expect(await machine.stopProfile()).toEqual({ operators: [], dropped: 0 });
+    expect(await machine.stopRecording()).toEqual({ operators: [], dropped: 0 });
     expect(recordings()).toEqual([]);
     await machine.quiesce();
-    machine.startProfile();
+    machine.startRecording();
     await driver.run(load(0), load(1));
     const results = await driver.run(...all());
-    checkAll(results, await machine.stopProfile());
+    checkAll(results, await machine.stopRecording());
   });
 
   it('is given up when the machine closes', async () => {
     const machine = await real();
     const driver = new Driver(machine);
-    machine.startProfile();
+    machine.startRecording();
     await driver.run(load(), all()[0]);
-    await Promise.allSettled([machine.stopProfile(), machine.close()]);
+    const [, closed] = await Promise.allSettled([machine.stopRecording(), machine.close()]);
+    expect(closed.status).toBe('fulfilled');
   });
 });
 
@@ -207,13 +208,13 @@ it('comes over a network with times of the controller', async () => {
   const machine = await real();
   const server = await serveMachine(machine, { port: 0 });
   onTestFinished(() => server.close());
-  const link = new RemoteWorker({ address: `localhost:${server.port}` });
+  const link = new RemoteLink({ address: `localhost:${server.port}` });
   onTestFinished(() => link.close());
   const events = new Recorder();
   const aheadNs = 7 * NS_PER_HOUR;
   link.start(events, () => monotonicNs() + aheadNs);
   await events.next('up');
-  link.startProfile();
+  link.startRecording();
   const anyTime = { gpu: 0, earliestNs: 0, latestNs: Number.POSITIVE_INFINITY };
   const nothing = { batchIndex: 0, count: 0, inputs: [] };
   link.send([{ ...anyTime, ...nothing, id: 1, kind: 0, model: 0 }]);
@@ -221,7 +222,7 @@ it('comes over a network with times of the controller', async () => {
   const [one] = all();
   link.send([{ ...anyTime, ...nothing, ...one, id: 2, kind: INFER, model: 0 }]);
   const { result } = await events.next('result');
-  const { operators, dropped } = await link.stopProfile();
+  const { operators, dropped } = await link.stopRecording();
   expect(dropped).toBe(0);
   expect(operators.length).toBeGreaterThan(0);
   // Estimates of the other clock may differ by the length of a round trip.

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { stream } from '../../../src/base/random/streams.js';
 import { STATUS_DEVICE_ERROR, STATUS_OK, STATUS_WEIGHTS_MISSING } from '../../../src/core/action.js';
 import type { DeviceSpec } from '../../../src/live/device.js';
-import { type LocalMachine, startMachine } from '../../../src/live/machine/local-machine.js';
 import type { WorkerModel } from '../../../src/live/model.js';
-import { stream } from '../../../src/random/streams.js';
+import { type LocalMachine, startMachine } from '../../../src/live/worker/local-machine.js';
 import { Driver, infer, load, PAGE_BYTES, unload } from './fixtures.js';
 import { CPU, type RealModel, realModel, runDirectly } from './real-models.js';
 
@@ -123,7 +123,7 @@ describe('LocalMachine: what goes wrong on a real device', () => {
     const driver = await drive([models[0].worker]);
     await driver.run(load());
     void driver.machine.executors[0].threads[1].terminate();
-    // A thread that blocks until it is told to do something notices at once, or when it is.
+    // A thread that blocks until it is asked to do something notices at once, or when it is.
     await driver.until(() => driver.downs.length === 1);
     expect(await driver.machine.quiesce()).toEqual({ present: [[]] });
     expect(statuses(await driver.run(load()))).toEqual([STATUS_OK]);

@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { type InferenceSession, Tensor } from 'onnxruntime-node';
 import { DEFAULT_SESSION, type OrtDeviceSpec } from '../../../src/live/device.js';
 import type { WorkerModel } from '../../../src/live/model.js';
-import { type Architecture, makeModel } from '../../../src/live/models/make/make-model.js';
+import type { Architecture } from '../../../src/live/models/make/architectures.js';
+import { makeModel } from '../../../src/live/models/make/make-model.js';
 import { openSession } from '../../../src/live/ort/open-session.js';
 
 export const CPU: OrtDeviceSpec = { kind: 'cpu', adapter: 0, session: DEFAULT_SESSION };

@@ -53,7 +53,7 @@ describe('GpuQueue', () => {
     expect(line.offer(3, 2, 10 * MS, 2 * MS)).toBe(false);
   });
 
-  it('a request joins only where nobody is late by it, and else stands behind', () => {
+  it('a request joins only where no request is late by it, and else queues behind', () => {
     const line = queue();
     offer(line, 0, 0, 4);
     expect(offer(line, 1, 0, 6)).toBe(true);

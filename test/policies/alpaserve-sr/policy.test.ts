@@ -33,7 +33,7 @@ describe('alpaserve-sr: queues', () => {
     expect(harness.end(4)).toEqual(['INFER model 1 batch 1 on GPU 1']);
   });
 
-  it('each GPU serves first come first served, whoever is in a hurry', () => {
+  it('each GPU serves first come first served, whatever the deadlines', () => {
     const harness = alpaserve([[0, 1, 2]]);
     harness.arrive(0, [0]);
     harness.arrive(1, [1], 90);
@@ -120,7 +120,7 @@ describe('alpaserve-sr: placements', () => {
     return harness.step(100);
   }
 
-  it('what was rejected takes the pages of what nobody asked for', () => {
+  it('what was rejected takes the pages of what has no requests', () => {
     const harness = alpaserve([[0, 1, 2]]);
     expect(firstWindow(harness, [0, 1, 3, 3])).toEqual(['UNLOAD model 2 on GPU 0', 'LOAD model 3 on GPU 0']);
   });

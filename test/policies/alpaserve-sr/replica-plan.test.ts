@@ -10,7 +10,7 @@ const WINDOW_NS = 10_000 * MS;
 interface Case {
   readonly gpus?: number;
   readonly pages?: number;
-  /** Requests per second of each model, all with the same objective. */
+  /** Requests per second of each model, all with the same SLO. */
   readonly rates: readonly number[];
   readonly sloMs?: number;
   readonly prepare?: (cluster: Cluster) => void;
@@ -51,7 +51,7 @@ describe('ReplicaPlan', () => {
     expect(planFor({ gpus: 1, rates: [10, 40, 20, 30] })).toEqual([[1, 3]]);
   });
 
-  it('models without requests, or whose objective no execution can meet, get nothing', () => {
+  it('models without requests, or whose SLO no execution can meet, get nothing', () => {
     expect(planFor({ rates: [0, 0] })).toEqual([[], []]);
     expect(planFor({ rates: [100, 100], sloMs: 2.9 })).toEqual([[], []]);
   });
@@ -86,7 +86,7 @@ describe('Traffic', () => {
     traffic.add(0, 30 * MS, 60 * MS);
     expect(traffic.endNs).toBe(150 * MS);
     traffic.close(150 * MS);
-    expect([[...traffic.ratePerS], [...traffic.sloNs]]).toEqual([
+    expect([[...traffic.rateRps], [...traffic.sloNs]]).toEqual([
       [20, 0],
       [20 * MS, 0],
     ]);

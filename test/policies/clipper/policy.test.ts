@@ -24,7 +24,7 @@ describe('clipper: batches', () => {
     expect(harness.outstanding[0].count).toBe(3);
   });
 
-  it('batches grow additively while they meet the objective', () => {
+  it('batches grow additively while they meet the SLO', () => {
     const harness = clipper();
     harness.offer(0, Array(20).fill(0));
     const counts = [];
@@ -48,7 +48,7 @@ describe('clipper: batches', () => {
     expect(counts).toEqual([4, 3, 3, 2]);
   });
 
-  it('the tightest objective of a batch counts', () => {
+  it('the tightest SLO of a batch counts', () => {
     const harness = clipper({}, { increase: 4 });
     harness.offer(0, [0, 0, 0], 100);
     harness.arrive(0, [0, 0, 0], 7);
@@ -108,7 +108,7 @@ describe('clipper: whole runs', () => {
   ])('keeps the books right and ends: $name', async ({ pages, gpus, oneLane }) => {
     const load = {
       seed: 3,
-      ratePerS: 600,
+      rateRps: 600,
       durationNs: 300 * MS,
       models: 15,
       slosNs: [MS, 10 * MS, 500 * MS],

@@ -16,7 +16,7 @@ function clockwork(sloMs: number): PolicyHarness {
 }
 
 describe('clockwork with scheduleAhead: auto', () => {
-  it('plans for the objective itself while nothing speaks against it, not for 5 ms less', () => {
+  it('plans for the SLO itself while nothing speaks against it, not for 5 ms less', () => {
     const harness = clockwork(12);
     // 1 ms to get there, 8 ms: with the published constants, which aim at 7 ms, it would be smaller.
     expect(harness.arrive(0, [0, 0, 0, 0])).toEqual(['INFER model 0 batch 4 on GPU 0']);

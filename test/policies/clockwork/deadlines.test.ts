@@ -10,7 +10,7 @@ describe('execSlackNs: from arrival to the internal deadline', () => {
     [100, 10, 95],
     [25, 10, 20],
     [20, 10, 15],
-    // Beyond the objective itself: served late on purpose.
+    // Beyond the SLO itself: served late on purpose.
     [10, 10, 15],
     [10, 2, 7],
     [15, 5, 10],
@@ -31,7 +31,7 @@ describe('loadSlackNs: from arrival to the time by which a LOAD should start', (
     [40, 5, 8, 3, 19],
     // Less than schedule_ahead + 5 ms is raised to that.
     [30, 10, 8, 3, 15],
-    // Nothing is left of the objective: the objective itself, up to 25 ms.
+    // Nothing is left of the SLO: the SLO itself, up to 25 ms.
     [10, 10, 8, 3, 15],
     [20, 10, 8, 3, 20],
     [26, 10, 8, 3, 15],

@@ -9,7 +9,7 @@ interface Setting {
   readonly cluster?: Partial<HarnessOptions>;
 }
 
-/** One GPU and two models unless told: LOAD 8 ms, INFER 3, 5 and 8 ms at batch 1, 2 and 4. */
+/** One GPU and two models unless given: LOAD 8 ms, INFER 3, 5 and 8 ms at batch 1, 2 and 4. */
 function clockwork({ aheadMs = 10, sloMs = 100, options = {}, cluster = {} }: Setting = {}): PolicyHarness {
   return new PolicyHarness({
     policy: 'clockwork',
@@ -107,7 +107,7 @@ describe('clockwork INFER: batches', () => {
   });
 
   it('a batch size drops the requests that it can no longer serve, and leaves them to smaller ones', () => {
-    // Objective 17 ms: due 12 ms after arrival. A lane free at +1 ms ends batch 1 at +4 and batch 2 at +6.
+    // SLO 17 ms: due 12 ms after arrival. A lane free at +1 ms ends batch 1 at +4 and batch 2 at +6.
     const harness = clockwork({ aheadMs: 2, sloMs: 17 });
     harness.arrive(0, [0, 0]);
     expect(harness.end(8)).toEqual(['INFER model 0 batch 1 on GPU 0']);
@@ -185,7 +185,7 @@ describe('clockwork INFER: order', () => {
 });
 
 describe('clockwork INFER: deadlines', () => {
-  it('with schedule_ahead as long as the objective, requests are served late on purpose', () => {
+  it('with schedule_ahead as long as the SLO, requests are served late on purpose', () => {
     const harness = clockwork({ aheadMs: 10, sloMs: 10 });
     harness.arrive(0, [0]);
     harness.end(8);
@@ -193,7 +193,7 @@ describe('clockwork INFER: deadlines', () => {
     expect(harness.answers).toEqual(['request 0 late at 11']);
   });
 
-  it('a request times out at its internal deadline, 5 ms before the objective ends', () => {
+  it('a request times out at its internal deadline, 5 ms before the SLO ends', () => {
     const harness = clockwork();
     harness.arrive(0, [0]);
     expect(harness.controller.nextWakeNs(0)).toBe(95 * MS);
@@ -203,7 +203,7 @@ describe('clockwork INFER: deadlines', () => {
     expect(harness.answers).toEqual(['request 0 timeout at 95']);
   });
 
-  it('mixed objectives: the earlier deadline times out first, whatever came first', () => {
+  it('mixed SLOs: the earlier deadline times out first, whatever came first', () => {
     const harness = clockwork();
     harness.offer(0, [0], 100);
     harness.offer(0, [0], 50);

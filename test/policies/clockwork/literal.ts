@@ -229,7 +229,16 @@ export class LiteralClockwork implements Policy {
     if (slots.length === 0) return false;
     const batchIndex = batchSizes.findIndex((size) => size >= slots.length);
     const latestNs = availableNs + this.options.latestDeltaNs;
-    dispatch.infer(gpu, model, batchIndex, Int32Array.from(slots), slots.length, nowNs, latestNs, nowNs);
+    dispatch.infer({
+      gpu,
+      model,
+      batchIndex,
+      slots: Int32Array.from(slots),
+      count: slots.length,
+      earliestNs: nowNs,
+      latestNs,
+      nowNs,
+    });
     for (const slot of slots) this.demand.change(model, 0, -requests.loadDemand[slot]);
     this.touch(gpu, model);
     this.makeCandidates(gpu, model, this.usable[model]);

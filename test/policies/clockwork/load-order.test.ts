@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BitMatrix } from '../../../src/core/bit-matrix.js';
+import { BitMatrix } from '../../../src/base/bit-matrix.js';
+import { LoadBars } from '../../../src/core/load-bars.js';
 import { Recency } from '../../../src/core/recency.js';
 import { LoadOrder } from '../../../src/policies/clockwork/load-order.js';
 
@@ -32,7 +33,7 @@ describe('LoadOrder', () => {
       fc.property(fc.array(operation, { maxLength: 120 }), (ops) => {
         const held = new BitMatrix(MODELS, GPUS);
         const recency = new Recency(GPUS, MODELS);
-        const order = new LoadOrder(MODELS, GPUS, held, recency);
+        const order = new LoadOrder(MODELS, GPUS, held, recency, new LoadBars(1, 1));
         const priorities = new Map<number, number>();
         for (const { kind, model, gpu, priority } of ops) {
           if (kind === 'set') {

@@ -3,7 +3,7 @@ import { STATUS_LOAD_TOO_LATE } from '../../../src/core/action.js';
 import { models } from '../../core/fixtures.js';
 import { type HarnessOptions, MS, PolicyHarness } from '../policy-harness.js';
 
-/** One GPU for three of five models of 2 pages, unless told. LOAD takes 8 ms, INFER of one request 3 ms. */
+/** One GPU for three of five models of 2 pages, unless given. LOAD takes 8 ms, INFER of one request 3 ms. */
 function clockwork(aheadMs = 10, cluster: Partial<HarnessOptions> = {}): PolicyHarness {
   return new PolicyHarness({
     policy: 'clockwork',

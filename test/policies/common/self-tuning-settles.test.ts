@@ -36,13 +36,13 @@ interface Course {
   readonly attainment: number;
 }
 
-function traffic(seed: number, ratePerS: number, fromNs: number, toNs: number): Arrival[] {
-  const arrivals = poisson({ seed, ratePerS, durationNs: toNs - fromNs, models: 15, slosNs: [50 * MS] });
+function traffic(seed: number, rateRps: number, fromNs: number, toNs: number): Arrival[] {
+  const arrivals = poisson({ seed, rateRps, durationNs: toNs - fromNs, models: 15, slosNs: [50 * MS] });
   return arrivals.map((arrival) => ({ ...arrival, timeNs: arrival.timeNs + fromNs }));
 }
 
 /**
- * 15 models on one GPU with room for all; objective 50 ms, 0.5 ms of network delay and 2 % of noise. Attainment is that of
+ * 15 models on one GPU with room for all; SLO 50 ms, 0.5 ms of network delay and 2 % of noise. Attainment is that of
  * requests that arrive from `countFromNs` on.
  */
 async function course(
@@ -133,7 +133,7 @@ describe.each(['clockwork', 'escapement'])('%s with scheduleAhead: auto', (polic
     expect(turns).toBeLessThanOrEqual(1);
   });
 
-  it('recovers from a network that was too slow for any objective, as soon as it is fast again', async () => {
+  it('recovers from a network that was too slow for any SLO, as soon as it is fast again', async () => {
     const changes = [
       { atNs: 2 * S, ...USUAL, network: network(40) },
       { atNs: 4 * S, ...USUAL },

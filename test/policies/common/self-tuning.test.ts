@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { stream } from '../../../src/base/random/streams.js';
 import { type CompletedInfer, SelfTuning } from '../../../src/policies/common/self-tuning.js';
-import { stream } from '../../../src/random/streams.js';
 
 const MS = 1_000_000;
 const US = 1000;
 
-/** One INFER of 5 ms at a time on one lane, that departs from its plan by what it is told. Times in ms. */
+/** One INFER of 5 ms at a time on one lane, that departs from its plan by what it is given. Times in ms. */
 class Course {
   nowMs = 0;
 
@@ -85,7 +85,7 @@ describe('SelfTuning', () => {
     expect(course.tuning.tuned.scheduleAheadNs).toBeCloseTo(2 * MS + 50 * US, -2);
   });
 
-  it('never books further ahead than half of the objective, nor less than it is told', () => {
+  it('never books further ahead than half of the SLO, nor less than configured', () => {
     const long = new Course(new SelfTuning(0, 0), 40, 30);
     for (let i = 0; i < 100; i++) long.run(30);
     expect(long.tuning.tuned.scheduleAheadNs).toBe(15 * MS);
@@ -131,7 +131,7 @@ describe('SelfTuning', () => {
     // With 30 ms it is more: they are given up.
     for (let i = 0; i < 400; i++) course.run(0, i % 10 === 0 ? 30 : 0);
     expect(course.tuning.tuned.marginNs).toBe(0);
-    // More than an objective of 20 ms leaves would only keep what is urgent from being tried.
+    // More than an SLO of 20 ms leaves would only keep what is urgent from being tried.
     const short = new Course(new SelfTuning(0, 0), 1, 20);
     for (let i = 0; i < 400; i++) short.run(0, 12);
     expect(short.tuning.tuned.marginNs).toBe(0);

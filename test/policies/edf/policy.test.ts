@@ -30,7 +30,7 @@ describe('edf: order', () => {
     expect(harness.lastPlan).toMatchObject({ earliest: 0, latest: Number.POSITIVE_INFINITY });
   });
 
-  it('a GPU that becomes free takes the model with the earliest deadline, whoever came first', () => {
+  it('a GPU that becomes free takes the model with the earliest deadline, whatever came first', () => {
     const harness = busy();
     harness.arrive(1, [1], 40);
     harness.arrive(2, [2], 20);
@@ -38,7 +38,7 @@ describe('edf: order', () => {
     expect(harness.end(6)).toEqual(['INFER model 1 batch 1 on GPU 0']);
   });
 
-  it('objectives within one model count each by itself', () => {
+  it('SLOs within one model count each by itself', () => {
     const harness = busy();
     harness.arrive(1, [1], 60);
     harness.arrive(1, [2], 40);
@@ -133,7 +133,7 @@ describe('edf: what can not be met', () => {
     expect(harness.answers.at(-1)).toBe('request 1 ok at 6');
   });
 
-  it('is given up on arrival where the objective is shorter than any execution', () => {
+  it('is given up on arrival where the SLO is shorter than any execution', () => {
     const harness = edf();
     expect(harness.arrive(0, [1], 2)).toEqual([]);
     expect(harness.answers).toEqual(['request 0 timeout at 0']);
@@ -154,7 +154,7 @@ describe('edf: what can not be met', () => {
 });
 
 describe('edf: weights', () => {
-  it('come on demand, and a model that nobody waits for makes room', () => {
+  it('come on demand, and a model that no request waits for makes room', () => {
     const harness = busy();
     harness.arrive(1, [1]);
     expect(harness.arrive(2, [3])).toEqual(['UNLOAD model 2 on GPU 0', 'LOAD model 3 on GPU 0']);

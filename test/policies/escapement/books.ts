@@ -33,7 +33,7 @@ export class Books {
     return this.waitWith(100, model, ...deadlinesMs);
   }
 
-  /** The same with this objective. */
+  /** The same with this SLO. */
   waitWith(sloMs: number, model: number, ...deadlinesMs: readonly number[]): number {
     const slots = deadlinesMs.map((deadlineMs) => {
       const slot = this.requests.allocate(model, (deadlineMs - sloMs) * MS, sloMs * MS, 0);

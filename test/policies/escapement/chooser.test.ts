@@ -83,7 +83,7 @@ describe('which batch is run', () => {
     expect(choice(0, 5)).toBeNull();
   });
 
-  it('goes by deadlines where objectives of a model differ, whoever came first', () => {
+  it('goes by deadlines where SLOs of a model differ, whatever came first', () => {
     const { books, choice } = chooserOf();
     books.waitWith(100, 0, 100);
     const urgent = books.waitWith(4, 0, 4);

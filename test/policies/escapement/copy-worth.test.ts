@@ -13,8 +13,8 @@ function worthOf(gpus: number) {
   const factor = new Float64Array(2).fill(1);
   const worth = new CopyWorth(books.cluster, books.durations, books.waiting, demand, factor);
   /** So many requests a second come for model 0, for 10 s. */
-  const ask = (ratePerS: number) => {
-    for (let i = 0; i < ratePerS * 10; i++) demand.arrived(0, Math.round((i * S) / ratePerS));
+  const ask = (rateRps: number) => {
+    for (let i = 0; i < rateRps * 10; i++) demand.arrived(0, Math.round((i * S) / rateRps));
     worth.renew(10 * S);
   };
   return { books, factor, worth, ask };

@@ -12,32 +12,32 @@ describe('DemandForecast', () => {
   it('expects nothing of a model that was never asked for', () => {
     const demand = new DemandForecast(2);
     arrive(demand, 0, 1000, 10);
-    expect(demand.ratePerS(1, S)).toBe(0);
+    expect(demand.rateRps(1, S)).toBe(0);
     expect(demand.dueSoon(1, S, S)).toBe(0);
   });
 
   it.each([1, 5, 60])('expects of steady traffic its rate, %d s after the start as later', (seconds) => {
     const demand = new DemandForecast(1);
     arrive(demand, 0, seconds * 1000, 20);
-    expect(demand.ratePerS(0, seconds * S)).toBeGreaterThan(50 * 0.95);
-    expect(demand.ratePerS(0, seconds * S)).toBeLessThan(50 * 1.05);
+    expect(demand.rateRps(0, seconds * S)).toBeGreaterThan(50 * 0.95);
+    expect(demand.rateRps(0, seconds * S)).toBeLessThan(50 * 1.05);
   });
 
   it('believes half of a burst at once, and little of it five seconds later', () => {
     const demand = new DemandForecast(1);
     arrive(demand, 0, 60_000, 1000);
     arrive(demand, 60_000, 63_000, 10);
-    expect(demand.ratePerS(0, 63 * S)).toBeGreaterThan(45);
-    expect(demand.ratePerS(0, 63 * S)).toBeLessThan(55);
-    expect(demand.ratePerS(0, 68 * S)).toBeLessThan(15);
+    expect(demand.rateRps(0, 63 * S)).toBeGreaterThan(45);
+    expect(demand.rateRps(0, 63 * S)).toBeLessThan(55);
+    expect(demand.rateRps(0, 68 * S)).toBeLessThan(15);
   });
 
   it('forgets a model that is not asked for any more', () => {
     const demand = new DemandForecast(1);
     arrive(demand, 0, 60_000, 20);
     // 50 / e.
-    expect(demand.ratePerS(0, 80 * S)).toBeCloseTo(18, 0);
-    expect(demand.ratePerS(0, 200 * S)).toBeLessThan(0.1);
+    expect(demand.rateRps(0, 80 * S)).toBeCloseTo(18, 0);
+    expect(demand.rateRps(0, 200 * S)).toBeLessThan(0.1);
   });
 
   it('foresees bursts that come at regular intervals', () => {

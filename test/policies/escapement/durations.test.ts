@@ -33,7 +33,7 @@ describe('Durations', () => {
     const [one, four] = [durations.execNs[0], durations.execNs[2]];
     for (let i = 0; i < 50; i++) for (const size of [0, 2]) durations.measured(0, size, 100 * MS, 1);
     expect(durations.execNs[2]).toBeGreaterThan(5 * four);
-    // Too slow for anyone's objective, a batch of four is not tried any more.
+    // Too slow for anyone's SLO, a batch of four is not tried any more.
     for (let i = 0; i < 150; i++) durations.measured(0, 0, one, 1);
     expect(durations.execNs[2]).toBeLessThan(1.3 * four);
     durations.forget();

@@ -8,7 +8,7 @@ async function attainment(fairness: number): Promise<number[]> {
   const models = resnets(4).map((spec, i) =>
     i < 3 ? spec : { ...spec, execNs: spec.execNs.map((ns) => ns * 6) },
   );
-  const arrivals = poisson({ seed: 1, ratePerS: 1000, durationNs: 5000 * MS, models: 1, slosNs: [100 * MS] });
+  const arrivals = poisson({ seed: 1, rateRps: 1000, durationNs: 5000 * MS, models: 1, slosNs: [100 * MS] });
   const { answers } = await run({
     policy: 'escapement',
     options: { fairness },

@@ -6,7 +6,7 @@ function answer(fairness: Fairness, model: number, times: number, inTime: boolea
 }
 
 describe('Fairness', () => {
-  it('favours nobody while all are served, apart from what may happen', () => {
+  it('favours no model while all are served, apart from what may happen', () => {
     const fairness = new Fairness(2, 0.55);
     answer(fairness, 0, 100, true);
     answer(fairness, 1, 2, false);
@@ -50,7 +50,7 @@ describe('Fairness', () => {
     expect(fairness.factor[1]).toBe(1);
   });
 
-  it('compares with what can be had: nobody is favoured where all fare badly alike', () => {
+  it('compares with what can be had: none is favoured where all fare badly alike', () => {
     const fairness = new Fairness(2, 0.55);
     for (let round = 0; round < 20_000; round++) fairness.answered(round % 2, round % 20 < 4);
     expect([...fairness.favour]).toEqual([0, 0]);

@@ -45,7 +45,7 @@ describe('LaneForecast', () => {
     expect(lane.headEndNs).toBe(38 + 50);
   });
 
-  it('knows nothing of work that it was not told of', () => {
+  it('knows nothing of work that it was not given', () => {
     const lane = new LaneForecast();
     lane.add(1, 30, 0, 0, 30);
     expect(lane.finish(7, 10, 0)).toBe(false);

@@ -4,7 +4,7 @@ import { AUTO } from '../../../src/policies/entry.js';
 import { model, models } from '../../core/fixtures.js';
 import { type HarnessOptions, MS, PolicyHarness } from '../policy-harness.js';
 
-/** Two models, warm on every GPU: LOAD 8 ms, INFER 3, 5 and 8 ms at batch 1, 2 and 4. Objective 100 ms. */
+/** Two models, warm on every GPU: LOAD 8 ms, INFER 3, 5 and 8 ms at batch 1, 2 and 4. SLO 100 ms. */
 function escapement(over: Partial<HarnessOptions> = {}, warm: readonly number[] = [0, 1]): PolicyHarness {
   const harness = new PolicyHarness({
     policy: 'escapement',
@@ -70,7 +70,7 @@ describe('escapement: INFER', () => {
     expect(harness.answers.at(-1)).toBe('request 5 timeout at 9');
   });
 
-  it('books a lane as far ahead as it is told', () => {
+  it('books a lane as far ahead as configured', () => {
     const harness = escapement({ options: { scheduleAhead: 4 * MS } });
     // Two in 5 ms: at 1 it is free in 4 ms. Three of the other then.
     expect(harness.arrive(0, [0, 0])).toEqual(['INFER model 0 batch 2 on GPU 0']);
@@ -209,7 +209,7 @@ describe('escapement: placement', () => {
 
   it('lets models of equal demand take turns where there is room for one, and no oftener than serves all', () => {
     const harness = escapement({ pages: 2, options: { fairness: 0 } }, []);
-    // A request each 5 ms, an objective of 100 ms, a LOAD of 8 ms.
+    // A request each 5 ms, an SLO of 100 ms, a LOAD of 8 ms.
     expect(swapsOf(harness, 0, 3000)).toBeLessThan(150);
     expect(harness.answers.filter((answer) => !answer.includes(' ok '))).toEqual([]);
   });
@@ -225,7 +225,7 @@ describe('escapement: placement', () => {
     harness.end(1008);
     expect(harness.step(1100)).toEqual(['LOAD model 0 on GPU 0']);
     harness.end(1108);
-    // Nobody ever asked for the third.
+    // The third was never requested.
     expect(harness.step(1300)).toEqual([]);
   });
 

@@ -58,7 +58,7 @@ describe('Waiting', () => {
     expect(at()).toEqual([false, false]);
   });
 
-  it('knows the objective of each model, and which have several', () => {
+  it('knows the SLO of each model, and which have several', () => {
     const books = new Books(models(3));
     books.waitWith(50, 0, 60, 70);
     books.waitWith(50, 1, 60);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { models } from '../core/fixtures.js';
-import { type HarnessOptions, MS, PolicyHarness } from './policy-harness.js';
+import { models } from '../../core/fixtures.js';
+import { type HarnessOptions, MS, PolicyHarness } from '../policy-harness.js';
 
 /** One GPU for three of five models of 2 pages, batches of up to 4, and a wait of up to 5 ms for them to fill. */
 function fifo(cluster: Partial<HarnessOptions> = {}, options: Record<string, number> = {}): PolicyHarness {
@@ -43,6 +43,13 @@ describe('fifo: batches', () => {
     expect(harness.outstanding[0].count).toBe(3);
   });
 
+  it('a request that is taken in late has waited since it arrived', () => {
+    const harness = served(fifo(), [0]);
+    harness.offer(LOADED, [0]);
+    expect(harness.step(LOADED + 3)).toEqual([]);
+    expect(harness.step(LOADED + 5)).toEqual(['INFER model 0 batch 1 on GPU 0']);
+  });
+
   it('without delay every request goes at once', () => {
     const harness = served(fifo({}, { maxDelay: 0 }), [0]);
     expect(harness.arrive(LOADED, [0])).toEqual(['INFER model 0 batch 1 on GPU 0']);
@@ -80,7 +87,7 @@ describe('fifo: batches', () => {
   });
 });
 
-describe('fifo: objectives', () => {
+describe('fifo: SLOs', () => {
   it('knows none: nothing times out, and what is late is answered late', () => {
     const harness = fifo({ sloNs: 10 * MS });
     harness.arrive(0, [0]);

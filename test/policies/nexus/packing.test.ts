@@ -11,11 +11,11 @@ const LATENCIES = new Latencies(MODELS, 4);
 
 /** Sessions as [model, SLO in ms, requests a second] on `gpus` GPUs. */
 function packed(sessions: readonly (readonly number[])[], gpus: number, pages = 100): PackedGpu[] {
-  const loads = sessions.map(([model, sloMs, ratePerS], session) => ({
+  const loads = sessions.map(([model, sloMs, rateRps], session) => ({
     session,
     model,
     sloNs: sloMs * MS,
-    ratePerNs: ratePerS / 1e9,
+    ratePerNs: rateRps / 1e9,
   }));
   return pack(loads, { latencies: LATENCIES, gpus, pages, modelPages: MODELS.map((model) => model.pages) });
 }
@@ -33,7 +33,7 @@ describe('Latencies', () => {
     expect([1, 2, 3, 4].map((count) => LATENCIES.sizeFor(0, count))).toEqual([1, 2, 4, 4]);
   });
 
-  it('two of the saturating batches fit the objective', () => {
+  it('two of the saturating batches fit the SLO', () => {
     expect([16, 15.9, 10, 9, 4].map((sloMs) => LATENCIES.saturating(0, sloMs * MS))).toEqual([4, 2, 2, 1, 1]);
   });
 
@@ -147,8 +147,8 @@ describe('pack', () => {
             capacityPerNs[load.session] += batch / busyNs;
           }
         }
-        for (const [i, [, , ratePerS]] of sessions.entries()) {
-          expect(capacityPerNs[i] * 1e9).toBeGreaterThanOrEqual(ratePerS * (1 - 1e-6));
+        for (const [i, [, , rateRps]] of sessions.entries()) {
+          expect(capacityPerNs[i] * 1e9).toBeGreaterThanOrEqual(rateRps * (1 - 1e-6));
         }
       }),
       { numRuns: 500 },

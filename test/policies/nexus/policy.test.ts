@@ -40,7 +40,7 @@ describe('nexus: before a plan', () => {
     ]);
   });
 
-  it('requests of a model with different objectives do not share a batch', () => {
+  it('requests of a model with different SLOs do not share a batch', () => {
     const harness = warm();
     harness.offer(0, [0, 0], 100);
     expect(harness.arrive(0, [0, 0], 20)).toEqual(['INFER model 0 batch 2 on GPU 0']);
@@ -50,7 +50,7 @@ describe('nexus: before a plan', () => {
   });
 });
 
-describe('nexus: objectives', () => {
+describe('nexus: SLOs', () => {
   it('drops early what would spoil a batch: it times out at its deadline, though it alone could be in time', () => {
     const harness = warm({ sloNs: 16 * MS });
     harness.arrive(0, [1, 1, 1, 1]);
@@ -150,7 +150,7 @@ describe('nexus: plans', () => {
     expect(full.step(10)).toEqual(['UNLOAD model 2 on GPU 1', 'LOAD model 1 on GPU 1']);
   });
 
-  it('an epoch ends with the first event after it: nobody is woken for it', () => {
+  it('an epoch ends with the first event after it: no wake-up is booked for it', () => {
     const harness = warm();
     harness.arrive(0, [0]);
     harness.settle(1, 20);
@@ -168,7 +168,7 @@ describe('nexus: whole runs', () => {
   ])('keeps the books right and ends: $name', async ({ pages, gpus, oneLane }) => {
     const load = {
       seed: 3,
-      ratePerS: 600,
+      rateRps: 600,
       durationNs: 300 * MS,
       models: 15,
       slosNs: [MS, 10 * MS, 500 * MS],

@@ -5,7 +5,7 @@ const MS = 1_000_000;
 const SECOND = 1000 * MS;
 
 describe('Sessions', () => {
-  it('are models with objectives; those that differ by less than a fifth may be one, for the tightest', () => {
+  it('are models with SLOs; those that differ by less than a fifth may be one, for the tightest', () => {
     const sessions = new Sessions(2);
     const first = sessions.of(0, 100 * MS);
     expect(sessions.of(0, 100 * MS)).toBe(first);
@@ -16,7 +16,7 @@ describe('Sessions', () => {
     expect(sessions.ofModel(0)).toHaveLength(2);
   });
 
-  it('are few whatever objectives come', () => {
+  it('are few whatever SLOs come', () => {
     const sessions = new Sessions(1);
     for (let sloNs = 1; sloNs <= 100 * MS; sloNs += 997) sessions.of(0, sloNs);
     expect(sessions.all.length).toBeLessThan(110);

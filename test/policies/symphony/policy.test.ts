@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { models } from '../../core/fixtures.js';
 import { type HarnessOptions, MS, PolicyHarness } from '../policy-harness.js';
 
-/** Three models, warm on one GPU: 3, 5 and 8 ms at batch 1, 2 and 4. Objective 20 ms. */
+/** Three models, warm on one GPU: 3, 5 and 8 ms at batch 1, 2 and 4. SLO 20 ms. */
 function symphony(cluster: Partial<HarnessOptions> = {}, margin = 0): PolicyHarness {
   const harness = new PolicyHarness({
     policy: 'symphony',
@@ -100,7 +100,7 @@ describe('symphony: matching', () => {
     expect(harness.end(8)).toEqual(['INFER model 1 batch 2 on GPU 0']);
   });
 
-  it('a request that can no longer be met is given up, and those behind it are held anew', () => {
+  it('a request that can no longer be met is given up, and those behind it are held again', () => {
     const harness = symphony();
     harness.arrive(0, [0, 0, 0, 0]);
     harness.arrive(0, [1], 8);

@@ -1,8 +1,8 @@
 import { parse, type Spec } from 'vega';
 import { compile } from 'vega-lite';
 import { describe, expect, it } from 'vitest';
-import type { TunedSeries } from '../../../src/metrics/results.js';
-import { comparisonCharts, runCharts, sweepCharts } from '../../../src/report/chart-sets.js';
+import type { TunedSeries } from '../../../src/record/results.js';
+import { comparisonCharts, runCharts, sweepCharts } from '../../../src/report/charts/chart-sets.js';
 import {
   cellFixture,
   gridFixture,
@@ -104,11 +104,11 @@ describe('chart sets', () => {
 
   it('leave out what a run has no data for', () => {
     const run = runFixture({ sloMs: 50, goodputRps: 480 });
-    const bare = { ...run, timeline: [], latencyCdf: { percentile: [], ms: [] } };
+    const bare = { ...run, models: [], timeline: [], latencyCdf: { percentile: [], ms: [] } };
     expect(runCharts(bare).map(({ name }) => name)).toEqual(['over-time']);
   });
 
-  it('show each group beside the sum, and no default against best that are the same', () => {
+  it('show each group next to the sum, and no default against best that are the same', () => {
     expect(SETS.groups.map(({ name }) => name)).toEqual([
       'groups',
       'goodput',
@@ -117,12 +117,13 @@ describe('chart sets', () => {
       'over-time',
       'gpu-timeline',
     ]);
-    expect(subtitle('groups', 'goodput')).toBe('Sum of all groups: does not tell who is served');
+    expect(subtitle('groups', 'goodput')).toBe('Sum of all groups, which hides who is served');
     expect(SETS['one run of groups'][0]?.name).toBe('groups');
   });
 
   it('show what a policy tuned by itself, one chart for each value', () => {
     expect(SETS['one run that tunes itself'].map(({ name }) => name)).toEqual([
+      'failures',
       'latency-cdf',
       'over-time',
       'tuned-scheduleAhead',
@@ -134,10 +135,51 @@ describe('chart sets', () => {
     );
   });
 
+  it('have no chart of a tuned value that stayed as it was', () => {
+    const run = runFixture({ sloMs: 50, goodputRps: 480 });
+    const flat = { name: 'scheduleAhead', unit: 'ms' as const, values: [0, 0], low: [0, 0], high: [0, 0] };
+    const namesOf = (high: number[]) =>
+      runCharts({ ...run, tuned: [{ ...flat, high }] }).map(({ name }) => name);
+    expect(namesOf([0, 0])).not.toContain('tuned-scheduleAhead');
+    expect(namesOf([0, 1])).toContain('tuned-scheduleAhead');
+  });
+
+  it('name groups that have no latency to draw, and how many groups are not drawn', () => {
+    const run = runFixture({ sloMs: 50, goodputRps: 480 });
+    const { offeredLatencyMs, requests } = run.summary;
+    const never = {
+      mean: null,
+      p50: null,
+      p90: null,
+      p95: null,
+      p99: null,
+      p999: null,
+      p9999: null,
+      max: null,
+    };
+    const group = { ...run.summary, sloMs: 50, requests };
+    const groups = [
+      { ...group, name: 'interactive', attainment: 0.291, offeredLatencyMs: never },
+      { ...group, name: 'batch', attainment: 1, offeredLatencyMs: { ...offeredLatencyMs, p99: 40 } },
+      { ...group, name: 'idle', requests: { ...requests, offered: 0 }, offeredLatencyMs: never },
+    ];
+    const chartOf = (drawn: typeof groups) => {
+      const { spec } = runCharts({ ...run, groups: drawn }).find(({ name }) => name === 'latency-cdf')!;
+      return { said: (spec as { description: string }).description, drawn: JSON.stringify(spec) };
+    };
+    const { said, drawn } = chartOf(groups);
+    expect(said).toMatch(
+      /interactive: p50 never, 29\.1 % in time · batch: p99 .*, 100 % in time · idle: nothing offered$/,
+    );
+    expect(drawn).toContain('"text":"interactive (p50 never)"');
+    expect(drawn).toContain('"text":"batch"');
+    expect(chartOf([...groups, ...groups]).said).toMatch(/ · the first 4 of 6 groups$/);
+  });
+
   it('lay several runs over each other', () => {
     const charts = SETS['a comparison'];
     expect(charts.map(({ name }) => name)).toEqual(['latency-cdf', 'goodput-over-time']);
-    expect(subtitle('a comparison', 'latency-cdf')).toMatch(/^simulated: p99 37\.3 ms, .* live: p99 /);
+    expect(subtitle('a comparison', 'latency-cdf')).toMatch(/^simulated: p99 never, .* live: p99 /);
     expect(subtitle('a comparison', 'goodput-over-time')).toMatch(
       /^simulated: \d+.* live: \d+.*bins of 300 ms$/,
     );
@@ -154,7 +196,7 @@ describe('chart sets', () => {
     expect(subtitle('one seed', 'default-vs-best')).toMatch(
       /^Best: 5 ms at SLO 10 ms, 6\.9× the default \(10 ms\)$/,
     );
-    expect(subtitle('one run', 'latency-cdf')).toMatch(/^p99 37\.3 ms, 79\.\d % executed$/);
+    expect(subtitle('one run', 'latency-cdf')).toMatch(/^p99 never, 79\.\d % in time$/);
     expect(subtitle('names only', 'goodput')).toContain('whiskers: 95 % confidence');
     expect(subtitle('groups', 'groups')).toBe(
       'Best at workload.1.concurrency 16: clockwork answers 99.8 % of interactive, 100 % of batch in time fifo answers 29.0 % of interactive, 100 % of batch in time',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TimelineEntry } from '../../../src/metrics/results.js';
+import type { TimelineEntry } from '../../../src/record/results.js';
 import { drawnPart, gpuTimeline } from '../../../src/report/charts/gpu-timeline.js';
 import { cellFixture } from '../fixtures.js';
 

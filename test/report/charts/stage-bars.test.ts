@@ -38,13 +38,13 @@ describe('the stages side by side', () => {
   const spec = stageBars([bar('IO', 5000, 100), bar('SYNTHETIC', 300, 400)], {
     title: 'Title',
     finding: 'Finding',
-    narrowest: 'SYNTHETIC',
+    bottleneck: 'SYNTHETIC',
   });
 
-  it('have bars from 0, whiskers of a standard deviation, and the narrowest marked', () => {
+  it('have bars from 0, whiskers of a standard deviation, and the bottleneck marked', () => {
     expect(layered(spec).data.values).toEqual([
-      { name: 'IO', mean: 5000, low: 4900, high: 5100, label: '5000', note: 'note', narrowest: false },
-      { name: 'SYNTHETIC', mean: 300, low: 0, high: 700, label: '300', note: 'note', narrowest: true },
+      { name: 'IO', mean: 5000, low: 4900, high: 5100, label: '5000', note: 'note', bottleneck: false },
+      { name: 'SYNTHETIC', mean: 300, low: 0, high: 700, label: '300', note: 'note', bottleneck: true },
     ]);
     expect(layered(spec).layer[0].encoding.x.scale.domain).toEqual([0, 6000]);
     expect(layered(spec).title.subtitle).toEqual(['Finding']);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { RunResult } from '../../../src/metrics/results.js';
+import type { RunResult } from '../../../src/record/results.js';
 import { compareRuns } from '../../../src/report/compare/compare.js';
-import { runNames } from '../../../src/report/compare/names.js';
+import { runNames } from '../../../src/report/compare/named-run.js';
 import { comparisonText } from '../../../src/report/compare/text.js';
 import { groupFixture, runFixture } from '../fixtures.js';
 
@@ -21,9 +21,9 @@ function figure(name: string, ...runs: readonly RunResult[]) {
 
 describe('compareRuns', () => {
   it('gives each figure with its difference to the first run, absolute and relative', () => {
-    const slower = changed({ latencyMs: { ...BASE.summary.latencyMs, p99: 50 } });
-    const faster = changed({ latencyMs: { ...BASE.summary.latencyMs, p99: 30 } });
-    const first = changed({ latencyMs: { ...BASE.summary.latencyMs, p99: 40 } });
+    const slower = changed({ offeredLatencyMs: { ...BASE.summary.offeredLatencyMs, p99: 50 } });
+    const faster = changed({ offeredLatencyMs: { ...BASE.summary.offeredLatencyMs, p99: 30 } });
+    const first = changed({ offeredLatencyMs: { ...BASE.summary.offeredLatencyMs, p99: 40 } });
     expect(figure('p99', first, slower, faster)).toEqual({
       name: 'p99',
       label: 'p99 latency',
@@ -41,12 +41,25 @@ describe('compareRuns', () => {
       differences: [0, 3, 0],
       relative: [0, null, 0],
     });
-    const nothing = changed({ latencyMs: { ...BASE.summary.latencyMs, p50: null } });
-    expect(figure('p50', nothing, BASE)).toMatchObject({ differences: [null, null], relative: [null, null] });
+    const nothing = changed({ executedLatencyMs: { ...BASE.summary.executedLatencyMs, p50: null } });
+    expect(figure('executedP50', nothing, BASE)).toMatchObject({
+      differences: [null, null],
+      relative: [null, null],
+    });
+  });
+
+  it('has no difference between a latency and one that is never reached, and none between two of those', () => {
+    const offeredLatencyMs = { ...BASE.summary.offeredLatencyMs, p50: null };
+    const never = changed({ offeredLatencyMs });
+    expect(figure('p50', never, BASE, never)).toMatchObject({
+      values: [Number.POSITIVE_INFINITY, BASE.summary.offeredLatencyMs.p50, Number.POSITIVE_INFINITY],
+      differences: [0, null, 0],
+      relative: [0, null, 0],
+    });
   });
 
   it('lists every batch size that any of the runs used', () => {
-    const other = changed({ actions: { ...BASE.summary.actions, inferByBatch: { 16: 4, 2: 7 } } });
+    const other = changed({ actions: { ...BASE.summary.actions!, inferByBatch: { 16: 4, 2: 7 } } });
     const batches = compare(BASE, other).figures.filter(({ name }) => name.startsWith('batch'));
     expect(batches.map(({ name, values }) => [name, ...values])).toEqual([
       ['batch1', 527, 0],
@@ -64,7 +77,7 @@ describe('compareRuns', () => {
     ];
     const names = (...runs: RunResult[]) => compare(...runs).figures.map(({ name }) => name);
     const [good, bad] = [changed({}, { groups: groups(1) }), changed({}, { groups: groups(0.5) })];
-    expect(figure('interactive.sloAttainment', good, bad)).toMatchObject({ values: [1, 0.5] });
+    expect(figure('interactive.attainment', good, bad)).toMatchObject({ values: [1, 0.5] });
     expect(names(good, BASE).filter((name) => name.includes('.'))).toEqual([]);
   });
 });
@@ -75,10 +88,10 @@ describe('warnings', () => {
   });
 
   it.each([
-    [changed({}, { experiment: 'other' }), 'B: its experiment file is another one than that of A'],
+    [changed({}, { experiment: 'other' }), 'B: its experiment file differs from that of A'],
     [changed({ seed: 7 }), 'B: the seed is 7, that of A is 1'],
-    [changed({}, { sloMs: 25 }), 'B: the objective is 25 ms, that of A is 50 ms'],
-    [changed({}, { sloMs: null }), 'B: the objective is mixed, that of A is 50 ms'],
+    [changed({}, { sloMs: 25 }), 'B: the SLO is 25 ms, that of A is 50 ms'],
+    [changed({}, { sloMs: null }), 'B: the SLO is mixed, that of A is 50 ms'],
     [changed({ durationSeconds: 5 }), 'B: the duration is 5 s, that of A is 20 s'],
   ])('say what makes runs answer different questions: %#', (other, warning) => {
     expect(compare(BASE, other).warnings).toEqual([warning]);
@@ -92,20 +105,21 @@ describe('comparisonText', () => {
     const other = changed(
       {
         goodputRps: summary.goodputRps * 1.1,
-        sloAttainment: summary.sloAttainment - 0.0002,
+        attainment: summary.attainment - 0.0002,
         coldStarts: 0,
-        latencyMs: { ...summary.latencyMs, max: null },
+        executedLatencyMs: { ...summary.executedLatencyMs, p99: null },
       },
       { overrides: ['slo=50ms'] },
     );
     const text = comparisonText(compare(BASE, other));
     expect(text).toMatch(
-      /^A {2}schedule-ahead, policy clockwork, seed 1, digest [0-9a-f]{16}\nB {2}.* --set slo=50ms\n\n/,
+      /^B against A: SLO attainment [\s\S]*\n\nA {2}schedule-ahead, simulated, policy clockwork, seed 1, digest [0-9a-f]{16}\nB {2}.* --set slo=50ms\n\n/,
     );
     expect(text).toMatch(/^goodput +[\d.]+\/s +[\d.]+\/s +\+[\d.]+\/s +\+10\.0 %$/m);
     expect(text).toMatch(/^SLO attainment .* -0\.02 pp +-0\.03 %$/m);
-    expect(text).toMatch(/^p99 latency +37\.3 ms +37\.3 ms += {2,}=$/m);
-    expect(text).toMatch(/^longest latency +[\d.]+ ms +– +– +–$/m);
+    expect(text).toMatch(/^p50 latency +12\.1 ms +12\.1 ms += {2,}=$/m);
+    expect(text).toMatch(/^p99 latency +never +never += {2,}=$/m);
+    expect(text).toMatch(/^p99 of executed +[\d.]+ ms +– +– +–$/m);
     expect(text).toMatch(/^cold starts +37 +0 +-37 +-100 %$/m);
     expect(text).not.toMatch(/^error/m);
     expect(comparisonText(compare(other, BASE))).toMatch(/^cold starts +0 +37 +\+37 +from 0$/m);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Summary } from '../../../src/metrics/results.js';
+import type { Summary } from '../../../src/record/results.js';
 import { compareRuns } from '../../../src/report/compare/compare.js';
 import { checkTolerances, parseTolerance } from '../../../src/report/compare/tolerance.js';
-import { failure } from '../../experiment/failure.js';
+import { failure } from '../../config/failure.js';
 import { runFixture } from '../fixtures.js';
 
 const RUN = runFixture({ sloMs: 50, goodputRps: 480 });
@@ -17,7 +17,9 @@ function check(text: string, first: Partial<Summary>, other: Partial<Summary>) {
   return result;
 }
 
-const p99 = (ms: number | null) => ({ latencyMs: { ...RUN.summary.latencyMs, p99: ms } });
+const p99 = (ms: number | null) => ({
+  offeredLatencyMs: { ...RUN.summary.offeredLatencyMs, p99: ms },
+});
 
 describe('tolerances', () => {
   it.each([
@@ -41,9 +43,9 @@ describe('tolerances', () => {
     ['coldStarts=10', { coldStarts: 0 }, { coldStarts: 10 }, true],
     ['coldStarts=10%', { coldStarts: 0 }, { coldStarts: 1 }, false],
     ['coldStarts=0%', { coldStarts: 0 }, { coldStarts: 0 }, true],
-    ['sloAttainment=0.01', { sloAttainment: 0.5 }, { sloAttainment: 0.505 }, true],
+    ['attainment=0.01', { attainment: 0.5 }, { attainment: 0.505 }, true],
     // Relative to the first run's, as of every figure.
-    ['sloAttainment=1%', { sloAttainment: 0.5 }, { sloAttainment: 0.508 }, false],
+    ['attainment=1%', { attainment: 0.5 }, { attainment: 0.508 }, false],
   ])('%s of %j and %j: %s', (text, first, other, ok) => {
     expect(check(text, first, other)?.ok).toBe(ok);
   });
@@ -58,11 +60,11 @@ describe('tolerances', () => {
   });
 
   it.each([
-    ['p99', "--tolerance 'p99': is not FIGURE=LIMIT; e.g. p99=15% or p99=2ms"],
-    ['p98=1%', /^--tolerance 'p98=1%': no figure p98; known are mean, p50, /],
+    ['p99', "--tolerance 'p99': must be FIGURE=LIMIT, e.g. p99=15% or p99=2ms"],
+    ['p98=1%', /^--tolerance 'p98=1%': unknown figure p98; known figures: .*p50, .*executedP99/],
     ['p99=2', "--tolerance 'p99=2': a latency needs a unit: %, ns, us, ms, s, m, h"],
-    ['late=2ms', "--tolerance 'late=2ms': unit ms does not fit this figure"],
-    ['toString=1%', /no figure toString/],
+    ['late=2ms', "--tolerance 'late=2ms': this figure cannot have the unit ms"],
+    ['toString=1%', /unknown figure toString/],
   ])('refuse %s', (text, message) => {
     const error = failure(() => parseTolerance(text));
     expect(error.code).toBe('E_USAGE');

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { sweepCharts } from '../../src/report/chart-sets.js';
-import { renderPng, renderSvg, svgToPng } from '../../src/report/render.js';
-import { textWidth } from '../../src/report/text-width.js';
-import { sweepFixture } from './fixtures.js';
+import { sweepCharts } from '../../../src/report/charts/chart-sets.js';
+import { renderPng, renderSvg, svgToPng } from '../../../src/report/html/render.js';
+import { textWidth } from '../../../src/text/text-width.js';
+import { sweepFixture } from '../fixtures.js';
 
 const [chart] = sweepCharts(sweepFixture({ seeds: [1] }));
 const spec = chart?.spec as NonNullable<typeof chart>['spec'];

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { policyCharts } from '../../../src/report/chart-sets.js';
+import { policyCharts } from '../../../src/report/charts/chart-sets.js';
+import { renderSvg } from '../../../src/report/html/render.js';
+import { policiesPage } from '../../../src/report/pages/policies-page.js';
 import { comparePolicies } from '../../../src/report/policies/compare.js';
 import { findingOf, question } from '../../../src/report/policies/finding.js';
-import { policiesPage } from '../../../src/report/policies/page.js';
-import { renderSvg } from '../../../src/report/render.js';
-import { matrixFixture, policySweep } from './fixtures.js';
+import { matrixFixture, policySweep } from '../policies/fixtures.js';
 
 const COSTS = [
   { case: 'small', policy: 'clockwork', usPerRequest: 0.8, ratio: 1 },
@@ -15,7 +15,7 @@ const comparison = comparePolicies([{ name: 'matrix', results: matrixFixture() }
 describe('the page', () => {
   it('asks, and answers with figures of the results', () => {
     expect(question(comparison)).toBe(
-      'How much of what any scheduler could have served do 3 policies serve within the objective in every combination of setting (2), load (2) and SLO (2)?',
+      'How much of what any scheduler could have served do 3 policies serve within the SLO in every combination of setting (2), load (2) and SLO (2)?',
     );
     const finding = findingOf(comparison);
     expect(finding).toContain('Over 8 cells with 3 seeds each, escapement serves 95.7 ±');
@@ -23,9 +23,9 @@ describe('the page', () => {
     expect(finding).toContain(
       'No policy is better than escapement beyond doubt in 7 of 8 cells; elsewhere it is up to 5.0 points behind (clockwork at one GPU · load 1.5 · SLO 25 ms).',
     );
-    expect(finding).toContain('It makes 0.1× the LOADs of clockwork.');
+    expect(finding).toContain('It makes 0.10× the LOADs of clockwork.');
     expect(finding).toContain('No model falls below half of the overall attainment');
-    expect(finding).toContain('takes 1.00 µs, 1.3× that of clockwork');
+    expect(finding).toContain('takes 1.00 µs, 1.25× that of clockwork');
   });
 
   it('says who is ahead where ours is not, and does without ours', () => {

@@ -11,6 +11,6 @@ test('costs are read line by line, whatever else a line says', () => {
 
 test('a line that is no cost is named', () => {
   const file = writeIn(tempDir(), 'costs.jsonl', `${JSON.stringify(COST)}\n{"case":"small"}\n`);
-  expect(() => readCosts(file)).toThrow(`${file}:2: is no cost of a policy`);
+  expect(() => readCosts(file)).toThrow(`${file}:2: is not the cost of a policy`);
   expect(() => readCosts('nowhere.jsonl')).toThrow('nowhere.jsonl: does not exist or cannot be read');
 });

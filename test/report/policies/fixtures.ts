@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { CellResult, SweepResults, VariedKey } from '../../../src/metrics/results.js';
+import type { CellResult, SweepResults, VariedKey } from '../../../src/record/results.js';
 import { cellFixture, gridFixture } from '../fixtures.js';
 
 export interface RunFigures {
@@ -8,7 +8,6 @@ export interface RunFigures {
   readonly boundRps?: number;
   readonly loads?: number;
   readonly worstModel?: number;
-  readonly belowHalf?: number;
   /** What it decided, in any words: runs with equal ones have equal digests. Absent: something of its own. */
   readonly decisions?: string;
 }
@@ -37,7 +36,7 @@ function runOf(
   values: Readonly<Record<string, string>>,
   seed: number,
 ): CellResult {
-  const { goodputRps, offeredRps = 1000, boundRps, loads = 20, worstModel, belowHalf = 0 } = figures;
+  const { goodputRps, offeredRps = 1000, boundRps, loads = 20, worstModel } = figures;
   const cell = cellFixture({ sloMs: 100, goodputRps: 500 });
   return {
     ...cell,
@@ -48,8 +47,8 @@ function runOf(
       digest: digestOf(figures.decisions ?? JSON.stringify([figures, values, seed])),
       goodputRps,
       offeredRps,
-      sloAttainment: goodputRps / offeredRps,
-      ...(worstModel === undefined ? {} : { worstModelAttainment: worstModel, modelsBelowHalf: belowHalf }),
+      attainment: goodputRps / offeredRps,
+      worstModel: worstModel === undefined ? null : { name: 'worst', attainment: worstModel, offered: 100 },
       actions: { ...cell.summary.actions, load: loads },
     },
     ...(boundRps === undefined
@@ -90,7 +89,6 @@ export function matrixFixture(): SweepResults {
         boundRps: 800,
         loads: kind === 'escapement' ? 2 : 20,
         worstModel: kind === 'fifo' ? 0.1 : 0.6,
-        belowHalf: kind === 'fifo' ? 4 : 0,
       };
     },
   });

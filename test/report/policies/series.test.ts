@@ -80,7 +80,7 @@ describe('merged sweeps', () => {
       { name: 'b', results: sweep(['fifo'], 600) },
     ]);
     expect(cells[0]!.results.map((result) => result!.goodputRps.mean)).toEqual([500, 600]);
-    expect(warnings).toEqual(['b: replaces runs of a that decided otherwise (2 runs)']);
+    expect(warnings).toEqual(['b: replaces runs of a that made other decisions (2 runs)']);
   });
 
   it('tell where they answer different questions', () => {
@@ -91,7 +91,7 @@ describe('merged sweeps', () => {
     ]);
     const other = { ...b.results, vary: [KINDS, { key: 'workload.rate', values: ['1/s'] }] };
     expect(() => comparePolicies([a, { name: 'b', results: other }])).toThrow(
-      'b: varies workload.rate beside the policy, a varies slo; compare sweeps that vary the same keys',
+      'b: varies workload.rate in addition to the policy, a varies slo; compare sweeps that vary the same keys',
     );
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { SweepResults } from '../../src/metrics/results.js';
-import { commonChoice, failedCells, headline, recommend } from '../../src/report/analyze.js';
-import { aggregate } from '../../src/report/points.js';
-import { cellFixture, gridFixture, groupedFixture, sweepFixture } from './fixtures.js';
+import type { SweepResults } from '../../../src/record/results.js';
+import { commonChoice, failedCells, headline, recommend } from '../../../src/report/study/analyze.js';
+import { aggregate } from '../../../src/report/study/points.js';
+import { cellFixture, gridFixture, groupedFixture, sweepFixture } from '../fixtures.js';
 
 /** A sweep with exactly these goodputs by `slo` and `policy.scheduleAhead`. */
 function exactly(goodput: Record<string, Record<string, number>>, defaultAhead = '10ms'): SweepResults {
@@ -34,6 +34,30 @@ describe('aggregate', () => {
       goodputs.reduce<number>((sum, rps) => sum + Number(rps), 0) / 3,
     );
     expect(aggregate(results)).toHaveLength(36);
+  });
+
+  it('has no latency where a seed had no request', () => {
+    const nothing = {
+      mean: null,
+      p50: null,
+      p90: null,
+      p95: null,
+      p99: null,
+      p999: null,
+      p9999: null,
+      max: null,
+    };
+    const results = gridFixture({
+      vary: [{ key: 'slo', values: ['10ms'] }],
+      seeds: [1, 2],
+      run: (_, seed) => {
+        const cell = cellFixture({ sloMs: 10, goodputRps: 100, seed });
+        if (seed === 1) return cell;
+        const requests = { ...cell.summary.requests, offered: 0, ok: 0, late: 0, timeout: 0 };
+        return { ...cell, summary: { ...cell.summary, requests, offeredLatencyMs: nothing } };
+      },
+    });
+    expect(aggregate(results)[0]).toMatchObject({ p50Ms: null, p99Ms: null });
   });
 
   it('leaves failed cells out and reports them', () => {
@@ -127,6 +151,13 @@ describe('commonChoice', () => {
     const common = commonChoice(results, recommend(results));
     expect(common?.choice).toEqual({ 'policy.scheduleAhead': '5ms' });
     expect(common?.worstShare).toBeCloseTo(415 / 430);
+  });
+
+  it('takes no value that failed under one of the conditions', () => {
+    const failed = ['policy.scheduleAhead=5ms slo=100ms seed=1'];
+    const results = sweepFixture({ aheadMs: [5, 10], slosMs: [10, 100], seeds: [1], failed });
+    expect(recommend(results)[0]?.choice).toEqual({ 'policy.scheduleAhead': '5ms' });
+    expect(commonChoice(results, recommend(results))?.choice).toEqual({ 'policy.scheduleAhead': '10ms' });
   });
 
   it('is not asked for where there is one condition', () => {

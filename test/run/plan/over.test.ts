@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { latticeOf, parseOver } from '../../src/planner/over.js';
+import { latticeOf, parseOver } from '../../../src/run/plan/over.js';
 
 function values(text: string, integer = false): string[] {
   const lattice = latticeOf(parseOver(text), integer);
@@ -40,6 +40,8 @@ describe('the values of a range', () => {
     ['seed=1:3', /--seeds/],
     ['slo=20ms:10ms', /--over slo=20ms:10ms: the range must ascend: write slo=10ms:20ms/],
     ['slo=2s:10ms', /must ascend/],
+    ['slo=1s:1000ms', /a range needs two different ends/],
+    ['workload.load=50%:50%', /a range needs two different ends/],
     ['slo=20ms:10ms:1ms', /--over slo: .*not a range/],
     ['slo=10ms:20', /mixes units: write both ends in ms/],
     ['slo=10ms:20/s', /mixes units/],
@@ -52,6 +54,10 @@ describe('the values of a range', () => {
     expect(() => values(text)).toThrow(
       expect.objectContaining({ code: 'E_USAGE', message: expect.stringMatching(message) }),
     );
+  });
+
+  it('has two ends also where the key is a whole number', () => {
+    expect(() => values('cluster.gpus=2:2', true)).toThrow(/a range needs two different ends/);
   });
 });
 

@@ -1,14 +1,14 @@
 import { parse, type Spec } from 'vega';
 import { compile } from 'vega-lite';
 import { describe, expect, it } from 'vitest';
-import { planCharts } from '../../src/planner/charts.js';
-import { judge, parseTarget } from '../../src/planner/judge.js';
-import { planPage } from '../../src/planner/page.js';
-import type { PlanResult, Tried } from '../../src/planner/plan-result.js';
-import { planText } from '../../src/planner/text.js';
+import { planCharts } from '../../../src/run/plan/charts.js';
+import { judge, parseTarget } from '../../../src/run/plan/judge.js';
+import { planPage } from '../../../src/run/plan/page.js';
+import type { PlanResult, Tried } from '../../../src/run/plan/plan-result.js';
+import { planText } from '../../../src/run/plan/text.js';
 import { cellResult } from '../sweep/fixtures.js';
 
-const TARGETS = ['sloAttainment>=0.95', 'sloAttainment>=0.6', 'goodputRps>80', 'late<5%'].map(parseTarget);
+const TARGETS = ['attainment>=0.95', 'attainment>=0.6', 'goodputRps>80', 'late<5%'].map(parseTarget);
 
 describe('charts of a plan', () => {
   it('compile without a warning for every kind of scale', () => {
@@ -46,7 +46,7 @@ describe('a plan', () => {
   it('is one page that says how to repeat it', async () => {
     const page = await planPage(planOf(9));
     expect(page).toContain('--over cluster.gpus=1:9');
-    expect(page).toContain('--target &#39;sloAttainment&#62;=0.95&#39;');
+    expect(page).toContain('--target &#39;attainment&#62;=0.95&#39;');
     expect(page).toContain('--set slo=50ms');
     expect(page).toContain('--seeds 1,2');
   });
@@ -55,17 +55,25 @@ describe('a plan', () => {
     const [target] = TARGETS;
     const tried = [90, 96.5, 98].map((share, i): Tried => {
       const figure = judge(target!, [cellResult(share), cellResult(share - 0.3)]);
-      return { value: String(i + 1), meets: figure.meets, figures: [figure] };
+      return {
+        value: String(i + 1),
+        meets: figure.meets,
+        figures: [figure],
+        attainment: (share - 0.15) / 100,
+      };
     });
     const answered = { answer: '3', before: '2', notes: ['a note'] };
     expect(planText({ ...planOf(3), ...answered, targets: [target!], tried })).toBe(`\
-GPUs  sloAttainment>=0.95  meets
-   1       89.85 % ± 1.91  no
-   2       96.35 % ± 1.91  not surely
-   3       97.85 % ± 1.91  yes
+policy clockwork
 
-Fewest GPUs with sloAttainment>=0.95: 3
+GPUs  attainment>=0.95  in time  meets
+   1    89.85 % ± 1.91   89.8 %  no
+   2    96.35 % ± 1.91   96.3 %  not surely
+   3    97.85 % ± 1.91   97.8 %  yes
+
+Fewest GPUs: 2
 3 GPUs reach 97.85 % ± 1.91 (at worst 0.94 pp above 95 %); 2 GPUs reach 96.35 % ± 1.91 (at worst 0.56 pp below 95 %)
+✓ attainment>=0.95: 97.85 % ± 1.91 at 3 GPUs
 note: a note
 `);
   });
@@ -77,10 +85,24 @@ function planOf(size: number): PlanResult {
   const tried = Array.from({ length: size }, (_, i): Tried => {
     const share = i + 1 === size ? 97 : 50 + (50 * (i + 1)) / size;
     const figures = TARGETS.map((target) => judge(target, [cellResult(share), cellResult(share - 0.3)]));
-    return { value: String(i + 1), meets: i + 1 >= answer ? 'yes' : 'no', figures };
+    return {
+      value: String(i + 1),
+      meets: i + 1 >= answer ? 'yes' : 'no',
+      figures,
+      attainment: share / 100,
+    };
   });
   return {
-    ...{ version: 1, name: 'fixture', experiment: 'seed: 1\n', overrides: ['slo=50ms'], targets: TARGETS },
+    ...{
+      version: 3,
+      escapement: '1.2.3',
+      policy: 'clockwork',
+      name: 'fixture',
+      headline: `Fewest GPUs: ${answer}`,
+      experiment: 'seed: 1\n',
+      overrides: ['slo=50ms'],
+      targets: TARGETS,
+    },
     over: { key: 'cluster.gpus', from: '1', to: String(size), step: null },
     ...{ resolution: 'steps of 1', seeds: [1, 2], outcome: 'boundary', superlative: 'fewest' },
     ...{ answer: String(answer), before: String(answer - 1), closest: null, notes: [], tried },

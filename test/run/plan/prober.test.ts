@@ -2,15 +2,15 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { parseTarget } from '../../src/planner/judge.js';
-import { latticeOf, parseOver } from '../../src/planner/over.js';
-import { Prober } from '../../src/planner/prober.js';
-import { search } from '../../src/planner/search.js';
-import { Trials } from '../../src/planner/trials.js';
-import { CellStore } from '../../src/sweep/cell-store.js';
-import type { CellRunner } from '../../src/sweep/pool.js';
-import type { CellOutcome, CellTask } from '../../src/sweep/run-cell.js';
-import { SMALL_EXPERIMENT } from '../cli/run-cli.js';
+import { parseTarget } from '../../../src/run/plan/judge.js';
+import { latticeOf, parseOver } from '../../../src/run/plan/over.js';
+import { Prober } from '../../../src/run/plan/prober.js';
+import { search } from '../../../src/run/plan/search.js';
+import { Trials } from '../../../src/run/plan/trials.js';
+import { CellStore } from '../../../src/run/sweep/cell-store.js';
+import type { CellRunner } from '../../../src/run/sweep/pool.js';
+import type { CellOutcome, CellTask } from '../../../src/run/sweep/run-cell.js';
+import { SMALL_EXPERIMENT } from '../../cli/run-cli.js';
 import { cellResult } from '../sweep/fixtures.js';
 
 const OVER = parseOver('cluster.gpus=1:60');
@@ -42,7 +42,7 @@ test('a plan that was stopped goes on, and ends the same', async () => {
 test('a value whose cluster cannot hold a model misses, and any other failure ends the plan', async () => {
   const { result, tried } = await plan({ threads: 2, fail: { upTo: 40, code: 'E_MODEL_TOO_LARGE' } });
   expect(result).toMatchObject({ answer: 40 });
-  expect(tried[0]).toEqual({ value: '1', meets: 'no', figures: [], refused: 'failed' });
+  expect(tried[0]).toEqual({ value: '1', meets: 'no', figures: [], attainment: null, refused: 'failed' });
   await expect(plan({ threads: 2, fail: { upTo: 40, code: 'E_TRACE_VALUE' } })).rejects.toMatchObject({
     code: 'E_TRACE_VALUE',
   });
@@ -51,14 +51,26 @@ test('a value whose cluster cannot hold a model misses, and any other failure en
   );
 });
 
+test('a value meets several targets where it meets all of them', async () => {
+  const meets = async (...targets: string[]) => {
+    const { tried } = await plan({ threads: 8, targets: ['goodputRps>=37', ...targets] });
+    return tried.find(({ value }) => value === '60')?.meets;
+  };
+  expect(await meets('goodputRps>=1')).toBe('yes');
+  expect(await meets('goodputRps>=60.2')).toBe('unsure');
+  expect(await meets('goodputRps>=99')).toBe('no');
+  expect(await meets('goodputRps>=60.2', 'goodputRps>=99')).toBe('no');
+});
+
 interface Behaviour {
+  readonly targets?: readonly string[];
   readonly threads: number;
   readonly store?: CellStore;
   readonly fail?: { readonly upTo: number; readonly code: string };
 }
 
 /** Plans on runs that take no time: attainment grows by the GPU, a little more with some seeds. */
-async function plan({ threads, store, fail }: Behaviour) {
+async function plan({ threads, store, fail, targets = ['goodputRps>=37'] }: Behaviour) {
   const ran: string[] = [];
   let begunAtFirstEnd = 0;
   const runner: CellRunner = {
@@ -78,12 +90,12 @@ async function plan({ threads, store, fail }: Behaviour) {
   };
   const lattice = latticeOf(OVER, true);
   const trials = new Trials({
-    ...{ text: SMALL_EXPERIMENT, file: 'small.yaml', overrides: [], key: OVER.key, lattice, seeds: SEEDS },
+    ...{ text: SMALL_EXPERIMENT, file: 'small.yaml', overrides: [], over: OVER, lattice, seeds: SEEDS },
   });
   const prober = new Prober({
     ...{
       trials,
-      targets: [parseTarget('goodputRps>=37')],
+      targets: targets.map(parseTarget),
       version: '1',
       runner,
       threads,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Preference } from '../../src/planner/preference.js';
-import { type SearchResult, search } from '../../src/planner/search.js';
+import type { Preference } from '../../../src/run/plan/preference.js';
+import { type SearchResult, search } from '../../../src/run/plan/search.js';
 
 describe('search', () => {
   it('finds every boundary of every range, from either side, with few values', async () => {
@@ -20,7 +20,7 @@ describe('search', () => {
     }
   });
 
-  it('answers with the better end where both meet, and says that nobody knows it without a preference', async () => {
+  it('answers with the better end where both meet, and says that it is unknown without a preference', async () => {
     expect((await asked(50, 'low', () => true)).result).toEqual({
       kind: 'whole',
       answer: 0,
@@ -49,6 +49,13 @@ describe('search', () => {
   it('reports a value before the boundary that meets by chance', async () => {
     const { result } = await asked(17, 'low', (index) => index >= 9 || index === 7);
     expect(result).toMatchObject({ answer: 9, before: 8, contradictions: [7] });
+  });
+
+  it('names no contradictions beyond where the target holds inside the range', async () => {
+    const { result, indices } = await asked(81, 'low', (index) => index >= 20 && index <= 40);
+    expect(indices).toContain(70);
+    const found = { kind: 'boundary', answer: 20, before: 19, inside: true, contradictions: [] };
+    expect(result).toEqual(found);
   });
 
   it('never answers with a value whose good neighbours miss, however noisy', async () => {

@@ -2,8 +2,8 @@ import { mkdtempSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { parseExperiment } from '../../src/experiment/load.js';
-import { boundKey, cellKey } from '../../src/sweep/cell-key.js';
+import { parseExperiment } from '../../../src/config/load.js';
+import { boundKey, cellKey } from '../../../src/run/sweep/cell-key.js';
 
 let trace = '';
 beforeEach(() => {
@@ -54,10 +54,19 @@ test('cells whose workload, models, GPUs and batches are the same share a bound'
   expect(new Set([plain, ...keys]).size).toBe(others.length + 1);
 });
 
-async function key(extra: string, { file = 'here.yaml', version = '1', of = cellKey } = {}): Promise<string> {
+test('results with other percentiles are other results, of which the bound is the same', async () => {
+  const [plain, asked] = [await key(''), await key('', { percentiles: [99.95] })];
+  expect(asked).not.toBe(plain);
+  expect(await key('', { of: boundKey, percentiles: [99.95] })).toBe(await key('', { of: boundKey }));
+});
+
+async function key(
+  extra: string,
+  { file = 'here.yaml', version = '1', of = cellKey, percentiles = [] as number[] } = {},
+): Promise<string> {
   const text = `name: run
 models: { kind: fit, parameters: 25.6M }
 workload: { kind: arrivals, path: ${trace} }
 ${extra}`;
-  return of(await parseExperiment(text, file), version);
+  return of(await parseExperiment(text, file), version, percentiles);
 }

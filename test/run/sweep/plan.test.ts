@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { caseKeys } from '../../src/experiment/cases.js';
-import { parseExperimentSource } from '../../src/experiment/load.js';
-import { readSweepSection, type SweepSection } from '../../src/experiment/sweep-section.js';
-import { buildGrid } from '../../src/sweep/grid.js';
-import { planCells } from '../../src/sweep/plan.js';
-import { BASE, folder } from '../experiment/experiment-files.js';
+import { caseKeys } from '../../../src/config/cases.js';
+import { parseExperimentSource } from '../../../src/config/load.js';
+import { readSweepSection, type SweepSection } from '../../../src/config/sweep-section.js';
+import { buildGrid } from '../../../src/run/sweep/grid.js';
+import { planCells } from '../../../src/run/sweep/plan.js';
+import { BASE, folder } from '../../config/experiment-files.js';
 
 const DIR = folder();
 
@@ -13,7 +13,7 @@ function plan(sweep: string, overrides: readonly string[] = []) {
   const source = parseExperimentSource(`${BASE}sweep:\n${sweep}`, join(DIR, 'exp.yaml'));
   const { cases, vary, bound } = readSweepSection(source, overrides) as SweepSection;
   const grid = buildGrid([...caseKeys(cases), ...vary], [1]);
-  return planCells(grid, { source, cases, overrides, bound, version: '1' });
+  return planCells(grid, { source, cases, overrides, bound, version: '1', percentiles: [] });
 }
 
 test('cells of a case have what it sets, and --set wins over it', async () => {
@@ -54,7 +54,7 @@ test.each([
     /exp\.yaml:10: sweep\.cases\.setting\.two\.cluster\.pags: unknown key "pags": did you mean "pages"\?$/,
   ],
   ['{ slo.x: 1 }', /exp\.yaml:10: sweep\.cases\.setting\.two\.slo\.x: slo is a plain value and has no keys$/],
-])('a mistake in a case is told where it stands: %s', async (two, message) => {
+])('a mistake in a case is reported where it is: %s', async (two, message) => {
   const sweep = `  cases:\n    setting:\n      two: ${two}\n      one: {}\n`;
   await expect(plan(sweep)).rejects.toThrow(message);
 });

@@ -1,14 +1,15 @@
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { CellTask } from '../../src/sweep/run-cell.js';
-import { ROOT, SMALL_EXPERIMENT } from '../cli/run-cli.js';
+import { threadPool } from '../../../src/run/sweep/pool.js';
+import type { CellTask } from '../../../src/run/sweep/run-cell.js';
+import { SMALL_EXPERIMENT } from '../../cli/run-cli.js';
 
-// Threads run compiled code.
-const { threadPool }: typeof import('../../src/sweep/pool.js') = await import(
-  join(ROOT, 'dist', 'sweep', 'pool.js')
-);
-
-const TASK: CellTask = { text: SMALL_EXPERIMENT, file: 'small.yaml', overrides: [], key: 'small' };
+const TASK: CellTask = {
+  text: SMALL_EXPERIMENT,
+  file: 'small.yaml',
+  overrides: [],
+  percentiles: [],
+  key: 'small',
+};
 
 it('can be closed while a result is under way', async () => {
   const pool = threadPool(1);

@@ -1,6 +1,6 @@
 import Papa from 'papaparse';
 import { expect, test } from 'vitest';
-import { resultsCsv } from '../../src/sweep/results-csv.js';
+import { resultsCsv } from '../../../src/run/sweep/results-csv.js';
 import { cellResult } from './fixtures.js';
 
 const BOUND = {
@@ -14,7 +14,8 @@ const BOUND = {
 
 test('one row a cell: varied keys as written, seed, figures; a failed cell keeps its place', () => {
   const csv = resultsCsv({
-    version: 1,
+    version: 3,
+    escapement: '1.2.3',
     name: 'test',
     experiment: '',
     defaults: {},
@@ -46,11 +47,18 @@ test('one row a cell: varied keys as written, seed, figures; a failed cell keeps
     seed: '1',
     status: 'done',
     goodput_rps: '42',
-    slo_attainment: '0.42',
+    attainment: '0.42',
     ok: '420',
     timeout: '2',
-    latency_p99_ms: '9',
-    latency_p9999_ms: '',
+    offered_latency_p99_ms: '9',
+    offered_latency_p9999_ms: 'never',
+    executed_latency_p99_ms: '9.1',
+    worst_model: 'fixture',
+    worst_model_attainment: '0.42',
+    models_below_50: '0',
+    models_below_90: '1',
+    models_assessed: '1',
+    timed_out_cold: '4',
     load: '15',
     infer: '700',
     cold_starts: '12',

@@ -2,16 +2,17 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { CellStore } from '../../src/sweep/cell-store.js';
-import { buildGrid } from '../../src/sweep/grid.js';
-import type { PlannedCell } from '../../src/sweep/plan.js';
-import type { CellRunner } from '../../src/sweep/pool.js';
-import type { CellOutcome, CellTask } from '../../src/sweep/run-cell.js';
-import { runSweep } from '../../src/sweep/sweep.js';
+import { CellStore } from '../../../src/run/sweep/cell-store.js';
+import { buildGrid } from '../../../src/run/sweep/grid.js';
+import type { PlannedCell } from '../../../src/run/sweep/plan.js';
+import type { CellRunner } from '../../../src/run/sweep/pool.js';
+import type { CellOutcome, CellTask } from '../../../src/run/sweep/run-cell.js';
+import { runSweep } from '../../../src/run/sweep/sweep.js';
 import { cellResult } from './fixtures.js';
 
 const VARY = [{ key: 'slo', values: ['10ms', '25ms', '50ms'] }];
 const HEADER = {
+  escapement: '1.2.3',
   name: 'test',
   experiment: 'seed: 1\n',
   defaults: { slo: '100ms' },
@@ -20,7 +21,7 @@ const HEADER = {
 };
 const PLANNED: PlannedCell[] = buildGrid(VARY, [1, 2]).map((cell, i) => ({
   cell,
-  task: { text: '', file: 'run.yaml', overrides: [], key: `key${i}` },
+  task: { text: '', file: 'run.yaml', overrides: [], percentiles: [], key: `key${i}` },
 }));
 
 let outDir = '';

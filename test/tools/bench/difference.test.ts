@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { surelyBest } from '../../src/bottleneck/best.js';
-import { difference, isAbove } from '../../src/bottleneck/difference.js';
-import { estimate } from '../../src/report/statistics.js';
+import { estimate } from '../../../src/report/statistics.js';
+import { surelyBest } from '../../../src/tools/bench/best.js';
+import { difference, isAbove } from '../../../src/tools/bench/difference.js';
 
 describe('the difference of two means', () => {
   it('has the interval of Welch', () => {

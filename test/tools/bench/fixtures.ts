@@ -1,11 +1,11 @@
-import type { Findings, MeasuredStage } from '../../src/bottleneck/findings.js';
-import type { BenchResult, BenchRun, Figure, StageSummary } from '../../src/bottleneck/result.js';
-import type { Service } from '../../src/bottleneck/stage.js';
-import type { Subject } from '../../src/bottleneck/subject.js';
-import { readServerSettings } from '../../src/experiment/server-settings.js';
-import { DEFAULT_SESSION } from '../../src/live/device.js';
-import type { WorkerModel } from '../../src/live/model.js';
-import { estimate } from '../../src/report/statistics.js';
+import { readServerSettings } from '../../../src/config/server-settings.js';
+import { DEFAULT_SESSION } from '../../../src/live/device.js';
+import type { WorkerModel } from '../../../src/live/model.js';
+import { estimate } from '../../../src/report/statistics.js';
+import type { Findings, MeasuredStage } from '../../../src/tools/bench/findings.js';
+import type { BenchResult, BenchRun, Figure, StageSummary } from '../../../src/tools/bench/result.js';
+import type { Service } from '../../../src/tools/bench/stage.js';
+import type { Subject } from '../../../src/tools/bench/subject.js';
 
 const MS = 1e6;
 
@@ -71,7 +71,7 @@ export function around(mean: number, spread = 0.01): number[] {
 }
 
 export function stage(mean: number, change: Partial<Service> = {}, spread = 0.01): MeasuredStage {
-  return { requestsPerS: estimate(around(mean, spread)), service: service(change), otherCores: 0 };
+  return { throughputRps: estimate(around(mean, spread)), service: service(change), otherCores: 0 };
 }
 
 export function findings(
@@ -106,7 +106,7 @@ export function runOf(
 ): BenchRun {
   const served = (name: 'io' | 'full', mean: number): StageSummary => ({
     stage: name,
-    requestsPerS: figure(around(mean)),
+    throughputRps: figure(around(mean)),
     p50Ms: figure(around(12)),
     p99Ms: figure(around(34)),
     service: service(),
@@ -123,7 +123,7 @@ export function runOf(
       served('io', means.io),
       {
         stage: 'synthetic',
-        requestsPerS: figure(around(means.synthetic)),
+        throughputRps: figure(around(means.synthetic)),
         p50Ms: null,
         p99Ms: null,
         service: null,

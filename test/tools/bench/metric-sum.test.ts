@@ -1,6 +1,6 @@
 import { Counter, Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { metricSum } from '../../src/bottleneck/metric-sum.js';
+import { metricSum } from '../../../src/tools/bench/metric-sum.js';
 
 it('adds up the samples that have the labels', async () => {
   const registry = new Registry();

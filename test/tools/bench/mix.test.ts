@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { workloadMix } from '../../src/bottleneck/mix.js';
-import { parseExperiment } from '../../src/experiment/load.js';
-import { failure } from '../live/models/fixtures.js';
+import { parseExperiment } from '../../../src/config/load.js';
+import { workloadMix } from '../../../src/tools/bench/mix.js';
+import { failure } from '../../live/models/fixtures.js';
 
 const MODELS = 'models: { kind: fit, name: m, parameters: 1M, copies: 4 }';
 

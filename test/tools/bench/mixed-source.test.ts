@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { MixedSource } from '../../src/bottleneck/mixed-source.js';
+import { MixedSource } from '../../../src/tools/bench/mixed-source.js';
 
-it('keeps each client at one request and deals models by the mix, whoever is answered first', () => {
+it('keeps each client at one request and deals models by the mix, whichever is answered first', () => {
   const source = new MixedSource({ clients: 4, mix: [0.75, 0.25], sloNs: 1e9, endNs: 1e9 });
   const models: number[] = [];
   const send = () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { batchRoom } from '../../src/bottleneck/batch-room.js';
-import { fixBatch } from '../../src/bottleneck/fix-batch.js';
-import { chosenBatches, enoughClients, machineOf, objectiveNs } from '../../src/bottleneck/subject.js';
+import { batchRoom } from '../../../src/tools/bench/batch-room.js';
+import { fixBatch } from '../../../src/tools/bench/fix-batch.js';
+import { benchSloNs, chosenBatches, enoughClients, machineOf } from '../../../src/tools/bench/subject.js';
 import { subjectOf, workerModel } from './fixtures.js';
 
 const growing = workerModel('growing', { 1: 10, 2: 15, 4: 24, 8: 40, 16: 70 });
@@ -15,11 +15,13 @@ describe('the batch of the device by itself', () => {
   it('is one that the policy may use', async () => {
     // 8 by default.
     expect(chosenBatches(await subjectOf([growing]))).toEqual([3]);
-    expect(chosenBatches(await subjectOf([growing], ['policy.maxExec=30ms']))).toEqual([2]);
+    expect(chosenBatches(await subjectOf([growing], ['policy={kind: clockwork, maxExec: 30ms}']))).toEqual([
+      2,
+    ]);
   });
 
   it('can be fixed, for the server too, whatever the policy says', async () => {
-    const fixed = fixBatch(await subjectOf([growing], ['policy.maxExec=30ms']), 16);
+    const fixed = fixBatch(await subjectOf([growing], ['policy={kind: clockwork, maxExec: 30ms}']), 16);
     expect(chosenBatches(fixed)).toEqual([4]);
     expect(fixed.settings.policy.options).toMatchObject({ maxBatch: 16, maxExec: 70e6 });
     const small = fixBatch(await subjectOf([growing]), 2);
@@ -32,7 +34,7 @@ describe('the batch of the device by itself', () => {
     expect(() => fixBatch(subject, 3)).toThrow(
       '--vary batchSize: model growing has 1, 2, 4, 8, 16, not 3: add it to batchSizes in its config.yaml',
     );
-    // Nobody asks for the other.
+    // The other is not used.
     expect(fixBatch(subject, 8).models[1]).toBe(flat);
   });
 });
@@ -44,12 +46,12 @@ describe('the clients', () => {
     expect(enoughClients({ ...both, mix: [0, 1] }, [4, 2])).toBe(16);
   });
 
-  it('have an objective with room for all of them, unless one is given', async () => {
+  it('have an SLO with room for all of them, unless one is given', async () => {
     const subject = await subjectOf([growing]);
     // A request of a batch of 8 takes 5 ms.
-    expect(objectiveNs(subject, [3], 100)).toBe(4 * 100 * 5e6);
-    expect(objectiveNs(subject, [3], 16)).toBe(1e9);
-    expect(objectiveNs({ ...subject, sloNs: 50e6 }, [3], 16)).toBe(50e6);
+    expect(benchSloNs(subject, [3], 100)).toBe(4 * 100 * 5e6);
+    expect(benchSloNs(subject, [3], 16)).toBe(1e9);
+    expect(benchSloNs({ ...subject, sloNs: 50e6 }, [3], 16)).toBe(50e6);
   });
 });
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { benchText } from '../../src/bottleneck/text.js';
-import { decide } from '../../src/bottleneck/verdict.js';
+import { benchText } from '../../../src/tools/bench/text.js';
+import { decide } from '../../../src/tools/bench/verdict.js';
 import { findings, resultOf, runOf } from './fixtures.js';
 
 const run = (value: string | null, io: number, synthetic: number, full: number) =>
@@ -10,20 +10,20 @@ it('shows the stages, the verdict and what to try, in 80 columns', () => {
   const text = benchText(resultOf(null, [run(null, 5210, 312, 300)]), 80);
   expect(text).toBe(`resnet18 (48KiB in, 3.91KiB out)
 Some CPU, 1 thread
-5 trials of 2 s, 16 clients over HTTP, objective 1000 ms
+5 trials of 2 s, 16 clients over HTTP, SLO 1000 ms
 
            requests/s  p50 ms  p99 ms
 IO         5,210 ± 37      12      34  server 50 %, clients 30 %
 SYNTHETIC   312 ± 2.2       –       –  batch 8
 FULL        300 ± 2.1      12      34  batch 8.0, busy 95 %
 
-The device is the narrowest part.
-It runs 312 requests/s by itself; IO lets 16.7× as many through. FULL reaches
-96.2 % of it.
-try  runtime.intraOpThreads: an INFER uses 1 of 4 processors
+The device is the bottleneck.
+By itself it runs 312 requests/s; IO handles 16.7× as many. FULL reaches 96.2 %
+of it.
+try  runtime.intraOpThreads: an INFER uses 1 of 4 cores
        escapement bench … --vary runtime.intraOpThreads=1,2
-     escapement worker: another machine adds as much again; models with fewer
-     operations need less
+     escapement worker: each further machine adds the same throughput; models
+     with fewer operations need less
 `);
 });
 
@@ -40,6 +40,6 @@ SYNTHETIC  1   312 ± 2.2  1.00×        –  batch 8
 FULL       1   300 ± 2.1  1.00×       34  batch 8.0, busy 95 %
            2   520 ± 3.7  1.73×*      34  batch 8.0, busy 95 %
 `);
-  expect(text).toContain('runtime.intraOpThreads 2: The device is the narrowest part. It runs 560');
+  expect(text).toContain('runtime.intraOpThreads 2: The device is the bottleneck. By itself it runs 560');
   expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
 });

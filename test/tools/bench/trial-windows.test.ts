@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { TrialWindows } from '../../src/bottleneck/trial-windows.js';
 import {
   OUTCOME_LATE,
   OUTCOME_OK,
   OUTCOME_REJECTED,
   type Outcome,
   RequestTable,
-} from '../../src/core/request.js';
+} from '../../../src/core/request.js';
+import { TrialWindows } from '../../../src/tools/bench/trial-windows.js';
 
 const MS = 1e6;
 
@@ -31,7 +31,7 @@ it('counts whole batches, wherever a trial ends', () => {
   for (let ms = 30; ms < 3300; ms += 150) for (let i = 0; i < 8; i++) answers.at(ms + i / 1000);
   const results = answers.windows.results();
   expect(results).toHaveLength(2);
-  for (const { requestsPerS } of results ?? []) expect(requestsPerS).toBeCloseTo(8 / 0.15, 3);
+  for (const { throughputRps } of results ?? []) expect(throughputRps).toBeCloseTo(8 / 0.15, 3);
 });
 
 it('takes the latency of what was answered within the trial', () => {
@@ -42,14 +42,14 @@ it('takes the latency of what was answered within the trial', () => {
   const [trial] = answers.windows.results() ?? [];
   expect(trial.p50Ms).toBeCloseTo(20, 1);
   expect(trial.p99Ms).toBe(90);
-  expect(trial.requestsPerS).toBeCloseTo(10, 5);
+  expect(trial.throughputRps).toBeCloseTo(10, 5);
 });
 
 it('tells which share had no result, and counts none of it', () => {
   const answers = new Answers(1);
   for (let ms = 1000; ms <= 2000; ms += 100) answers.at(ms);
   for (let i = 0; i < 10; i++) answers.at(1500, 1, OUTCOME_REJECTED);
-  expect(answers.windows.results()?.[0].requestsPerS).toBeCloseTo(10, 5);
+  expect(answers.windows.results()?.[0].throughputRps).toBeCloseTo(10, 5);
   expect(answers.windows.failedShare).toBeCloseTo(0.5, 5);
   expect(answers.windows.outcomes[OUTCOME_REJECTED]).toBe(10);
 });

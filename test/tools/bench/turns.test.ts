@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Turns } from '../../src/bottleneck/turns.js';
+import { Turns } from '../../../src/tools/bench/turns.js';
 
 it('deals turns in proportion, far apart, and none to a weight of 0', () => {
   const turns = new Turns([3, 0, 1]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseVary, variableKeys } from '../../src/bottleneck/vary.js';
+import { parseVary, variableKeys } from '../../../src/tools/bench/vary.js';
 
 describe('--vary', () => {
   it('takes one key and its values', () => {
@@ -29,7 +29,7 @@ describe('--vary', () => {
     ['runtime.arena', 'write KEY=v1,v2'],
     ['=1', 'write KEY=v1,v2'],
     ['runtime.arena=true,', 'a value is empty'],
-    ['runtime.arena=true,true', 'a value stands there twice'],
+    ['runtime.arena=true,true', 'duplicate value'],
     ['batchSize=0,2', 'batch sizes are whole numbers'],
     ['batchSize=two', 'batch sizes are whole numbers'],
   ])('refuses %s', (text, message) => {

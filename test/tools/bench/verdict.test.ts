@@ -1,60 +1,60 @@
 import { describe, expect, it } from 'vitest';
-import type { Findings } from '../../src/bottleneck/findings.js';
-import type { Service } from '../../src/bottleneck/stage.js';
-import { decide } from '../../src/bottleneck/verdict.js';
-import { estimate } from '../../src/report/statistics.js';
+import { estimate } from '../../../src/report/statistics.js';
+import type { Findings } from '../../../src/tools/bench/findings.js';
+import type { Service } from '../../../src/tools/bench/stage.js';
+import { decide } from '../../../src/tools/bench/verdict.js';
 import { findings, stage } from './fixtures.js';
 
 const knobs = (found: Findings) => decide(found).knobs.map(({ key }) => key);
 
-describe('the narrowest part', () => {
+describe('the bottleneck', () => {
   it('is the device, with how much more IO could do', () => {
     const verdict = decide(findings(5000, 300, 290));
-    expect(verdict.narrowest).toBe('device');
+    expect(verdict.bottleneck).toBe('device');
     expect(verdict.reason).toBe(
-      'It runs 300 requests/s by itself; IO lets 16.7× as many through. FULL reaches 96.7 % of it.',
+      'By itself it runs 300 requests/s; IO handles 16.7× as many. FULL reaches 96.7 % of it.',
     );
   });
 
   it('is IO', () => {
     const verdict = decide(findings(5000, 30_000, 4900));
-    expect(verdict.narrowest).toBe('io');
+    expect(verdict.bottleneck).toBe('io');
     expect(verdict.reason).toContain('5,000 requests/s');
     expect(verdict.reason).toContain('6.0×');
   });
 
   it('is what lies between where FULL is clearly behind both', () => {
-    expect(decide(findings(5000, 300, 200)).narrowest).toBe('between');
-    expect(decide(findings(5000, 30_000, 2000)).narrowest).toBe('between');
+    expect(decide(findings(5000, 300, 200)).bottleneck).toBe('between');
+    expect(decide(findings(5000, 30_000, 2000)).bottleneck).toBe('between');
   });
 
   it('is still the device where FULL is behind by less than a tenth', () => {
-    expect(decide(findings(5000, 300, 275)).narrowest).toBe('device');
+    expect(decide(findings(5000, 300, 275)).bottleneck).toBe('device');
   });
 
   it('is not clear where the trials scatter as much as FULL is behind', () => {
     const verdict = decide(findings(5000, 300, 200, { full: stage(200, {}, 1) }));
-    expect(verdict.narrowest).toBe('unclear');
-    expect(verdict.knobs[0].command).toBe('--trials 10 --seconds 5');
+    expect(verdict.bottleneck).toBe('unclear');
+    expect(verdict.knobs[0].command).toBe('--trials 10 --duration 5s');
   });
 
   it('is not clear where IO and device are alike', () => {
     const verdict = decide(findings(300, 301, 295));
-    expect(verdict.narrowest).toBe('unclear');
+    expect(verdict.bottleneck).toBe('unclear');
     expect(verdict.reason).toBe(
-      'IO and device differ by no more than the noise; FULL reaches 98.3 % of the narrower.',
+      'IO and the device differ by no more than the noise; FULL reaches 98.3 % of the slower one.',
     );
   });
 
   it('is not clear after one trial', () => {
-    const one = (mean: number) => ({ ...stage(mean), requestsPerS: estimate([mean]) });
+    const one = (mean: number) => ({ ...stage(mean), throughputRps: estimate([mean]) });
     const verdict = decide({
       ...findings(1, 1, 1),
       io: one(5000),
       synthetic: estimate([300]),
       full: one(290),
     });
-    expect(verdict).toMatchObject({ narrowest: 'unclear', reason: 'One trial tells nothing of the noise.' });
+    expect(verdict).toMatchObject({ bottleneck: 'unclear', reason: 'One trial cannot show the noise.' });
   });
 });
 
@@ -63,30 +63,30 @@ describe('clients that can send no more', () => {
 
   it('are the limit, not IO', () => {
     const verdict = decide(findings(5000, 30_000, 4900, { io: stage(5000, saturated) }));
-    expect(verdict.narrowest).toBe('generator');
+    expect(verdict.bottleneck).toBe('generator');
     expect(verdict.reason).toContain(
-      "97.0 % of the time and the server's for 60.0 %: 5,000 requests/s are the least",
+      "97.0 % of the time and the server's for 60.0 %: 5,000 requests/s is a lower bound",
     );
   });
 
   it('are the limit, not what lies between', () => {
     const full = stage(2000, saturated);
-    expect(decide(findings(5000, 30_000, 2000, { full })).narrowest).toBe('generator');
+    expect(decide(findings(5000, 30_000, 2000, { full })).bottleneck).toBe('generator');
   });
 
   it('do not matter where the device is narrower still', () => {
     const verdict = decide(findings(5000, 300, 290, { io: stage(5000, saturated) }));
-    expect(verdict.narrowest).toBe('device');
-    expect(verdict.reason).toContain('IO lets at least 16.7× as many through');
+    expect(verdict.bottleneck).toBe('device');
+    expect(verdict.reason).toContain('IO handles at least 16.7× as many');
   });
 
   it('do not matter where the server is as busy', () => {
     const both = { generator: { busy: 0.95, cores: 1 }, server: { busy: 0.99, cores: 1 } };
-    expect(decide(findings(5000, 30_000, 4900, { io: stage(5000, both) })).narrowest).toBe('io');
+    expect(decide(findings(5000, 30_000, 4900, { io: stage(5000, both) })).bottleneck).toBe('io');
   });
 });
 
-describe('what to try when the device is the narrowest', () => {
+describe('what to try when the device is the bottleneck', () => {
   it('is more threads of an INFER where processors are free', () => {
     const [knob] = decide(findings(5000, 300, 290)).knobs;
     expect(knob).toMatchObject({
@@ -112,7 +112,7 @@ describe('what to try when the device is the narrowest', () => {
   });
 });
 
-it('is the other protocol and more controllers when IO is the narrowest', () => {
+it('is the other protocol and more controllers when IO is the bottleneck', () => {
   expect(decide(findings(5000, 30_000, 4900)).knobs.map(({ command }) => command)).toEqual([
     '--protocol grpc',
     null,
@@ -127,13 +127,13 @@ describe('why FULL is behind', () => {
     [
       'batches do not fill',
       { failedShare: 0.06, meanBatch: 3 },
-      'its batches hold 3.0 requests, 8.0 at',
+      'its batches hold 3.0 requests; the device is fastest with 8.0',
       'slo',
     ],
     [
-      'processors are shared',
+      'cores are shared',
       { generator: { busy: 0.5, cores: 0.9 }, server: { busy: 0.5, cores: 3 } },
-      'server and clients use 3.9 of 4 processors',
+      'server and clients use 3.9 of 4 cores',
       'escapement worker',
     ],
     [
@@ -157,22 +157,22 @@ describe('why FULL is behind', () => {
     expect(verdict.knobs[0].key).toBe(knob);
   });
 
-  it('is LOADs beside INFERs where nothing else is left, on a GPU', () => {
+  it('is LOADs during INFERs where nothing else is left, on a GPU', () => {
     const { knobs } = decide({ ...findings(5000, 300, 200, { full: stage(200, {}) }), provider: 'cuda' });
     expect(knobs[0].key).toBe('runtime.laneThreads');
   });
 
-  it('is programs beside it where they take its processors', () => {
+  it('is other programs where they take its cores', () => {
     const used = stage(200, { generator: { busy: 0.5, cores: 0.9 }, server: { busy: 0.5, cores: 1 } });
     const verdict = decide(findings(5000, 300, 200, { full: { ...used, otherCores: 1.8 } }));
-    expect(verdict.reason).toContain('use 1.9 of 4 processors and other programs 1.8');
+    expect(verdict.reason).toContain('use 1.9 of 4 cores and other programs 1.8');
   });
 
-  it('is never an objective that was chosen to have room', () => {
+  it('is never an SLO that was chosen to have room', () => {
     const behind = (change: Partial<Service>) =>
       knobs(findings(5000, 300, 200, { full: stage(200, change), sloIsGiven: false }));
-    expect(behind({ meanBatch: 3 })).toEqual(['--clients']);
-    expect(behind({ failedShare: 0.2 })).toEqual(['policy.latestDelta']);
-    expect(behind({ meanBatch: 3, deviceBusy: 0.3 })).toEqual(['policy.scheduleAhead', '--clients']);
+    expect(behind({ meanBatch: 3 })).toEqual(['--concurrency']);
+    expect(behind({ failedShare: 0.2 })).toEqual(['--concurrency']);
+    expect(behind({ meanBatch: 3, deviceBusy: 0.3 })).toEqual(['policy.scheduleAhead', '--concurrency']);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { processorChecks } from '../../src/doctor/processor.js';
+import { cpuChecks } from '../../../src/tools/doctor/cpu.js';
 import { CONTAINER, find, LAPTOP, MAC, recordedHost, SERVER, statuses } from './hosts.js';
 
 const CPU = '/sys/devices/system/cpu';
@@ -10,19 +10,19 @@ it.each([
   ['a container', CONTAINER, 'skipped'],
   ['a Mac', MAC, 'skipped'],
 ])('judges the processor of %s', (_, host, status) => {
-  expect(statuses(processorChecks(recordedHost(host)))).toEqual({
-    'processor.governor': status,
-    'processor.huge-pages': status,
-    'processor.smt': status,
-    'processor.isolated': status,
+  expect(statuses(cpuChecks(recordedHost(host)))).toEqual({
+    'cpu.governor': status,
+    'cpu.huge-pages': status,
+    'cpu.smt': status,
+    'cpu.isolated': status,
   });
 });
 
 it('says why it cannot tell', () => {
-  const found = (host: object) => find(processorChecks(recordedHost(host)), 'processor.governor').found;
-  expect(found(CONTAINER)).toBe('the container does not show /sys');
-  expect(found(MAC)).toBe('cannot be found out on darwin');
-  expect(found({ files: { [`${CPU}/cpu0/online`]: '1' } })).toBe('no governor, as in virtual machines');
+  const found = (host: object) => find(cpuChecks(recordedHost(host)), 'cpu.governor').found;
+  expect(found(CONTAINER)).toBe('/sys is not visible in the container');
+  expect(found(MAC)).toBe('unknown on darwin');
+  expect(found({ files: { [`${CPU}/cpu0/online`]: '1' } })).toBe('no governor, as usual in virtual machines');
 });
 
 it('counts processors that differ', () => {
@@ -31,7 +31,7 @@ it('counts processors that differ', () => {
     [`${CPU}/cpu1/cpufreq/scaling_governor`]: 'schedutil\n',
     [`${CPU}/cpu2/cpufreq/scaling_governor`]: 'schedutil\n',
   };
-  expect(find(processorChecks(recordedHost({ files })), 'processor.governor')).toMatchObject({
+  expect(find(cpuChecks(recordedHost({ files })), 'cpu.governor')).toMatchObject({
     status: 'failed',
     found: 'performance ×1, schedutil ×2',
   });
@@ -39,8 +39,8 @@ it('counts processors that differ', () => {
 
 it('makes settings last where systemd applies them at the start, and says so where nothing does', () => {
   const path = `${CPU}/cpu*/cpufreq/scaling_governor`;
-  const mend = (host: object) => find(processorChecks(recordedHost(host)), 'processor.governor').mend;
-  expect(mend(LAPTOP)).toEqual({
+  const fix = (host: object) => find(cpuChecks(recordedHost(host)), 'cpu.governor').fix;
+  expect(fix(LAPTOP)).toEqual({
     commands: [
       `echo 'w ${path} - - - - performance' > /etc/tmpfiles.d/escapement-governor.conf`,
       'systemd-tmpfiles --create /etc/tmpfiles.d/escapement-governor.conf',
@@ -49,7 +49,7 @@ it('makes settings last where systemd applies them at the start, and says so whe
     lostAtReboot: false,
   });
   const { '/run/systemd/system/x': _, ...files } = LAPTOP.files;
-  expect(mend({ files })).toEqual({
+  expect(fix({ files })).toEqual({
     commands: [`echo performance | tee ${path} > /dev/null`],
     asUser: false,
     lostAtReboot: true,
@@ -58,36 +58,36 @@ it('makes settings last where systemd applies them at the start, and says so whe
 
 it('keeps of a setting that is well what a reboot undoes, and only that', () => {
   const { '/run/systemd/system/x': _, ...files } = SERVER.files;
-  const mends = (host: object) => processorChecks(recordedHost(host)).map(({ mend }) => mend?.lostAtReboot);
-  expect(mends(SERVER)).toEqual([undefined, undefined, undefined, undefined]);
-  expect(mends({ files })).toEqual([true, true, true, undefined]);
+  const fixes = (host: object) => cpuChecks(recordedHost(host)).map(({ fix }) => fix?.lostAtReboot);
+  expect(fixes(SERVER)).toEqual([undefined, undefined, undefined, undefined]);
+  expect(fixes({ files })).toEqual([true, true, true, undefined]);
 });
 
 it.each([
   ['forceoff', 'ok', 'forceoff'],
-  ['notsupported', 'ok', 'the processor has none'],
-  ['notimplemented', 'skipped', 'the kernel does not tell'],
+  ['notsupported', 'ok', 'the CPU has none'],
+  ['notimplemented', 'skipped', 'the kernel does not report it'],
 ])('takes SMT %s as %s', (control, status, found) => {
   const files = { [`${CPU}/smt/control`]: `${control}\n` };
-  expect(find(processorChecks(recordedHost({ files })), 'processor.smt')).toMatchObject({ status, found });
+  expect(find(cpuChecks(recordedHost({ files })), 'cpu.smt')).toMatchObject({ status, found });
 });
 
 it('sets aside all processors but two, by systemd where that runs the machine', () => {
-  const isolated = (host: object) => find(processorChecks(recordedHost(host)), 'processor.isolated');
-  expect(isolated(LAPTOP).mend?.commands).toEqual([
+  const isolated = (host: object) => find(cpuChecks(recordedHost(host)), 'cpu.isolated');
+  expect(isolated(LAPTOP).fix?.commands).toEqual([
     'systemctl set-property init.scope AllowedCPUs=0-1',
     'systemctl set-property system.slice AllowedCPUs=0-1',
     'systemctl set-property user.slice AllowedCPUs=0-1',
   ]);
   const { '/run/systemd/system/x': _, ...files } = LAPTOP.files;
-  expect(isolated({ files }).mend).toMatchObject({
+  expect(isolated({ files }).fix).toMatchObject({
     commands: [],
     note: expect.stringContaining('taskset -c 2-7'),
   });
   const two = { [`${CPU}/cpu0/online`]: '1', [`${CPU}/cpu1/online`]: '1', [`${CPU}/isolated`]: '\n' };
   expect(isolated({ files: two })).toMatchObject({
     status: 'skipped',
-    found: '2 are too few to set some aside',
+    found: '2 cores are too few to isolate some',
   });
   const slice = (cpus: string) => ({
     files: { ...LAPTOP.files, '/sys/fs/cgroup/system.slice/cpuset.cpus': `${cpus}\n` },

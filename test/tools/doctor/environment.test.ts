@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { environmentChecks, hasCudaDriver } from '../../src/doctor/environment.js';
+import { environmentChecks, hasCudaDriver } from '../../../src/tools/doctor/environment.js';
 import { CONTAINER, find, LAPTOP, MAC, recordedHost, SERVER, statuses } from './hosts.js';
 
 function check(id: string, env: Record<string, string>) {
   return find(environmentChecks(recordedHost({ env }), true), `environment.${id}`);
 }
 
-it('finds nothing to mend on a server', () => {
+it('finds nothing to fix on a server', () => {
   const host = recordedHost(SERVER);
   expect(hasCudaDriver(host)).toBe(true);
   expect(new Set(Object.values(statuses(environmentChecks(host, true))))).toEqual(new Set(['ok']));
@@ -44,7 +44,11 @@ describe('the allocator', () => {
       'ok',
       'MALLOC_MMAP_THRESHOLD_=65536 MALLOC_TRIM_THRESHOLD_=0',
     ],
-    [{ LD_PRELOAD: '/usr/lib/libjemalloc.so.2' }, 'skipped', 'jemalloc is preloaded and decides by itself'],
+    [
+      { LD_PRELOAD: '/usr/lib/libjemalloc.so.2' },
+      'skipped',
+      'jemalloc is preloaded and has its own settings',
+    ],
   ])('with %j is %s', (env, status, found) => {
     expect(check('allocator', env)).toMatchObject({ status, found });
   });
@@ -61,8 +65,8 @@ it.each<[string, Record<string, string>, string]>([
   expect(check(id, env).status).toBe(status);
 });
 
-it('mends variables in the shell of the user', () => {
-  expect(check('cuda-jit', { CUDA_FORCE_PTX_JIT: '1' }).mend).toEqual({
+it('fixes variables in the shell of the user', () => {
+  expect(check('cuda-jit', { CUDA_FORCE_PTX_JIT: '1' }).fix).toEqual({
     commands: ['unset CUDA_FORCE_PTX_JIT'],
     asUser: true,
     lostAtReboot: true,

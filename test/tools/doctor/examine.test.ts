@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { GIB } from '../../src/core/units.js';
-import type { Check, Role } from '../../src/doctor/check.js';
-import { type ExamineOptions, examine, type Trials } from '../../src/doctor/examine.js';
-import type { DoctorReport } from '../../src/doctor/report.js';
-import type { Provider } from '../../src/live/device.js';
+import { GIB } from '../../../src/base/units.js';
+import type { Provider } from '../../../src/live/device.js';
+import type { Check, Role } from '../../../src/tools/doctor/check.js';
+import { type ExamineOptions, examine, type Trials } from '../../../src/tools/doctor/examine.js';
+import type { DoctorReport } from '../../../src/tools/doctor/report.js';
 import { CONTAINER, LAPTOP, MAC, type Recorded, recordedHost, SERVER } from './hosts.js';
 import { PERSISTENCE } from './reports.js';
 
@@ -57,14 +57,14 @@ describe('a laptop', () => {
       'limits.open-files',
       'limits.memory-maps',
       'environment.allocator',
-      'processor.governor',
-      'processor.huge-pages',
+      'cpu.governor',
+      'cpu.huge-pages',
     ]);
     expect(failed(false).map(({ id }) => id)).toEqual([
       'limits.locked-memory',
       'limits.realtime-priority',
-      'processor.smt',
-      'processor.isolated',
+      'cpu.smt',
+      'cpu.isolated',
     ]);
   });
 
@@ -78,9 +78,9 @@ describe('a laptop', () => {
 });
 
 it.each<[Role, string[]]>([
-  ['controller', ['limits', 'processor', 'runtime', 'timing']],
-  ['client', ['limits', 'processor', 'runtime', 'timing']],
-  ['worker', ['limits', 'environment', 'processor', 'runtime', 'memory', 'timing']],
+  ['controller', ['limits', 'cpu', 'runtime', 'timing']],
+  ['client', ['limits', 'cpu', 'runtime', 'timing']],
+  ['worker', ['limits', 'environment', 'cpu', 'runtime', 'memory', 'timing']],
 ])('asks a %s about %j', async (role, groups) => {
   const tried = trials('cpu');
   const { checks } = await examineAs(LAPTOP, { role }, tried);

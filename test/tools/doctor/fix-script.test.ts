@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { fixScript } from '../../src/doctor/fix-script.js';
+import { fixScript } from '../../../src/tools/doctor/fix-script.js';
 import { LAPTOP, type Recorded, SERVER } from './hosts.js';
 import { PERSISTENCE, reportOf } from './reports.js';
 
@@ -63,8 +63,8 @@ describe('the script', () => {
   it('gives the reason before each command', () => {
     expect(script).toContain(`
   # Memory maps (vm.max_map_count): found 65,530; wanted at least 10,000,000.
-  # Each large tensor of a loaded model is a map of its own; at the limit memory cannot be
-  # had, though there is some.
+  # Each large tensor of a loaded model takes one map; at the limit, allocations fail although
+  # memory is free.
   sysctl -w vm.max_map_count=10000000 || failed 'sysctl -w vm.max_map_count=10000000'
 `);
   });
@@ -89,9 +89,7 @@ describe('the script', () => {
       'w /sys/kernel/mm/transparent_hugepage/enabled - - - - madvise\n',
     );
     expect(read('home/.profile')).toBe('export MALLOC_MMAP_THRESHOLD_=131072 MALLOC_TRIM_THRESHOLD_=0\n');
-    expect(stdout).toContain(
-      'To be repeated after every reboot, unless something sets it at every start: GPU 0: persistence mode.',
-    );
+    expect(stdout).toContain('Lost at every reboot unless set at boot: GPU 0: persistence mode.');
     // Advice is not followed unless that is asked for.
     expect(read('etc/security/limits.d/escapement-memlock.conf')).toBeNull();
     expect(read('calls')).not.toContain('systemctl');
@@ -116,7 +114,7 @@ describe('the script', () => {
     expect(read('calls')).toContain('systemctl set-property system.slice AllowedCPUs=0-1\n');
   });
 
-  it('leaves the machine alone for whoever is not root', () => {
+  it('leaves the machine alone for a user that is not root', () => {
     const { status, stderr, read } = run(script, { uid: '1000' });
     expect(status).toBe(0);
     expect(stderr).toContain('Not root');
@@ -127,9 +125,7 @@ describe('the script', () => {
   it('goes on after a command that is refused, names it, and ends with status 1', () => {
     const { status, stdout, stderr, read } = run(script, {}, { sysctl: 'echo no; exit 255' });
     expect(status).toBe(1);
-    expect(stderr).toBe(
-      'Failed: sysctl -w vm.max_map_count=10000000\nCommands that failed: 1. They are named above.\n',
-    );
+    expect(stderr).toBe('Failed: sysctl -w vm.max_map_count=10000000\nFailed commands: 1 (see above).\n');
     expect(stdout).not.toContain('No command failed.');
     expect(read('etc/sysctl.d/90-escapement.conf')).toBe('vm.max_map_count=10000000\n');
     expect(read('calls')).toContain('nvidia-smi -i 0 -pm 1');

@@ -1,5 +1,5 @@
-import type { Check } from '../../src/doctor/check.js';
-import type { Host } from '../../src/doctor/host.js';
+import type { Check } from '../../../src/tools/doctor/check.js';
+import type { Host } from '../../../src/tools/doctor/host.js';
 
 export interface Recorded {
   readonly files?: Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { limitsChecks } from '../../src/doctor/limits.js';
+import { limitsChecks } from '../../../src/tools/doctor/limits.js';
 import { CONTAINER, find, LAPTOP, limitsText, MAC, recordedHost, SERVER, statuses } from './hosts.js';
 
 it.each([
@@ -27,35 +27,35 @@ it.each([
   expect(find(checks, 'limits.realtime-priority').status).toBe('ok');
 });
 
-it('mends limits for every user, root too, and says when that counts', () => {
-  const { mend } = find(limitsChecks(recordedHost(LAPTOP)), 'limits.open-files');
-  expect(mend).toEqual({
+it('fixes limits for every user, root too, and says when that counts', () => {
+  const { fix } = find(limitsChecks(recordedHost(LAPTOP)), 'limits.open-files');
+  expect(fix).toEqual({
     commands: [
       "printf '%s\\n' '* - nofile 65535' 'root - nofile 65535' > /etc/security/limits.d/escapement-nofile.conf",
     ],
     asUser: false,
     lostAtReboot: false,
-    note: 'counts from the next login; in this shell at once: sudo prlimit --pid $$ --nofile=65535:65535; in a unit of systemd: LimitNOFILE=65535',
+    note: 'takes effect at the next login; in this shell at once: sudo prlimit --pid $$ --nofile=65535:65535; in a systemd unit: LimitNOFILE=65535',
   });
 });
 
 it.each<Record<string, string>>([{ container: 'lxc' }, { KUBERNETES_SERVICE_HOST: '10.0.0.1' }])(
   'knows a container by %j, where no file tells',
   (env) => {
-    const { mend } = find(limitsChecks(recordedHost({ ...LAPTOP, env })), 'limits.locked-memory');
-    expect(mend?.note).toBe('start the container with --ulimit memlock=-1');
+    const { fix } = find(limitsChecks(recordedHost({ ...LAPTOP, env })), 'limits.locked-memory');
+    expect(fix?.note).toBe('start the container with --ulimit memlock=-1');
   },
 );
 
 it('names the flag of a container, where logins do not count', () => {
-  const { mend } = find(limitsChecks(recordedHost(CONTAINER)), 'limits.locked-memory');
-  expect(mend).toMatchObject({ commands: [], note: 'start the container with --ulimit memlock=-1' });
+  const { fix } = find(limitsChecks(recordedHost(CONTAINER)), 'limits.locked-memory');
+  expect(fix).toMatchObject({ commands: [], note: 'start the container with --ulimit memlock=-1' });
 });
 
 it('sets the number of memory maps now and for every start', () => {
-  const { mend, requiredFor } = find(limitsChecks(recordedHost(LAPTOP)), 'limits.memory-maps');
+  const { fix, requiredFor } = find(limitsChecks(recordedHost(LAPTOP)), 'limits.memory-maps');
   expect(requiredFor).toEqual(['worker']);
-  expect(mend?.commands).toEqual([
+  expect(fix?.commands).toEqual([
     'sysctl -w vm.max_map_count=10000000',
     'echo vm.max_map_count=10000000 > /etc/sysctl.d/90-escapement.conf',
   ]);

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { GIB } from '../../src/core/units.js';
-import { memoryCheck } from '../../src/doctor/memory.js';
+import { GIB } from '../../../src/base/units.js';
+import { memoryCheck } from '../../../src/tools/doctor/memory.js';
 import { LAPTOP, MAC, recordedHost } from './hosts.js';
 
 it.each([
   ['cpu', 4 * GIB, 'ok', '4GiB for a cache of 4GiB'],
   ['cpu', 8 * GIB, 'failed', '4GiB for a cache of 8GiB'],
-  ['webgpu', 4 * GIB, 'skipped', 'onnxruntime does not tell for webgpu'],
+  ['webgpu', 4 * GIB, 'skipped', 'onnxruntime does not report it for webgpu'],
 ] as const)('on %s a cache of %d bytes is %s', (device, cacheBytes, status, found) => {
   expect(memoryCheck(recordedHost(LAPTOP), device, cacheBytes)).toMatchObject({ status, found });
 });

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import type { Check } from '../../src/doctor/check.js';
-import { reportText } from '../../src/doctor/text.js';
+import type { Check } from '../../../src/tools/doctor/check.js';
+import { reportText } from '../../../src/tools/doctor/text.js';
 import { LAPTOP, SERVER } from './hosts.js';
 import { PERSISTENCE, reportOf } from './reports.js';
 
 const PLAIN = { columns: 80, colour: false };
 
-it('shows a line for what is well', () => {
+it('shows one line for a check that passed', () => {
   expect(reportText(reportOf(SERVER), PLAIN)).toBe(`worker on cpu
 
 Limits
@@ -16,31 +16,30 @@ Limits
   ✔ Memory maps (vm.max_map_count): 10,000,000
 
 Environment
-  ✔ Allocator gives memory back: MALLOC_MMAP_THRESHOLD_=131072
+  ✔ Allocator returns memory: MALLOC_MMAP_THRESHOLD_=131072
     MALLOC_TRIM_THRESHOLD_=0
-  – CUDA keeps no compiled kernels on disk: no NVIDIA driver is loaded, and cuda
-    is not asked for
-  – CUDA uses the kernels it is given: no NVIDIA driver is loaded, and cuda is
-    not asked for
+  – CUDA does not cache compiled kernels on disk: no NVIDIA driver is loaded,
+    and --device is not cuda
+  – CUDA uses precompiled kernels: no NVIDIA driver is loaded, and --device is
+    not cuda
 
-Processor
+CPU
   ✔ Frequency governor: performance ×16
   ✔ Transparent huge pages: madvise
   ✔ Simultaneous multithreading (SMT): off
-  ✔ Isolated processors: 2-15
+  ✔ Isolated cores: 2-15
 
-0 of 5 required checks failed; 0 of 4 pieces of advice not followed; 2 not
-applicable or not to be found out.
+0 of 5 required checks failed; 0 of 4 recommendations not followed; 2 skipped.
 `);
 });
 
-it('shows for what is not what is wanted, why, and the commands', () => {
+it('shows what is wanted, why, and the commands for a failed check', () => {
   const text = reportText(reportOf(LAPTOP, PERSISTENCE), PLAIN);
   expect(text).toContain(`
   ✘ Memory maps (vm.max_map_count): 65,530
     wanted       at least 10,000,000
-    why          Each large tensor of a loaded model is a map of its own; at the
-                 limit memory cannot be had, though there is some.
+    why          Each large tensor of a loaded model takes one map; at the
+                 limit, allocations fail although memory is free.
     as root      sysctl -w vm.max_map_count=10000000
                  echo vm.max_map_count=10000000 > /etc/sysctl.d/90-escapement.conf
 `);
@@ -56,10 +55,8 @@ GPUs
     as root      nvidia-smi -i 0 -pm 1
     note         lost at the next reboot
 `);
-  expect(text).toMatch(/\n6 of 6 required checks failed; 4 of 4 pieces of advice not followed; /);
-  expect(text).toContain(
-    '\nTo be repeated after every reboot, unless something sets it at every start: GPU\n0: persistence mode.\n',
-  );
+  expect(text).toMatch(/\n6 of 6 required checks failed; 4 of 4 recommendations not followed; /);
+  expect(text).toContain('\nLost at every reboot unless set at boot: GPU 0: persistence mode.\n');
 });
 
 it('shows what came out alike on several GPUs once, with the commands of all', () => {
@@ -67,11 +64,11 @@ it('shows what came out alike on several GPUs once, with the commands of all', (
     ...PERSISTENCE,
     id: `gpu.${gpu}.persistence`,
     title: `GPU ${gpu} persistence mode`,
-    mend: { commands: [`nvidia-smi -i ${gpu} -pm 1`], asUser: false, lostAtReboot: true },
+    fix: { commands: [`nvidia-smi -i ${gpu} -pm 1`], asUser: false, lostAtReboot: true },
     ...more,
   });
   // What is asked of each GPU stays together.
-  const ECC = of(0, { id: 'gpu.0.ecc', title: 'GPU 0 ECC', status: 'ok', found: 'off', mend: null });
+  const ECC = of(0, { id: 'gpu.0.ecc', title: 'GPU 0 ECC', status: 'ok', found: 'off', fix: null });
   const on = { status: 'ok', found: 'Enabled' } as const;
   const text = reportText(reportOf(SERVER, of(0), ECC, of(1, on), of(2), of(3), of(4, on)), PLAIN);
   expect(text).toContain(`
@@ -87,7 +84,7 @@ GPUs
   ✔ GPU 0 ECC: off
 
 3 of 11 required checks failed;`);
-  expect(text.replaceAll('\n', ' ')).toContain('at every start: GPUs 0-4 persistence mode. ');
+  expect(text.replaceAll('\n', ' ')).toContain('at boot: GPUs 0-4 persistence mode. ');
 });
 
 it('breaks everything but commands at the width', () => {

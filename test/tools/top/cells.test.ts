@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cut, padEnd, padStart, printable, widthOf } from '../../src/top/cells.js';
+import { cut, padEnd, padStart, printable, widthOf } from '../../../src/tools/top/cells.js';
 
 /** Cells that Node's line editor reckons with, by tables of its own. */
 function nodeWidth(text: string): number {

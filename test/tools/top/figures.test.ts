@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { attainment, count, elapsed, milliseconds, percent, rate } from '../../src/top/figures.js';
+import { attainment, count, elapsed, milliseconds, percent, rate } from '../../../src/tools/top/figures.js';
 
 describe('figures', () => {
   it('have three digits', () => {
@@ -29,8 +29,8 @@ describe('figures', () => {
 
   it('say 100 % only of all', () => {
     expect([0, 0.5, 0.9999, 1].map(percent)).toEqual(['0.0', '50.0', '99.9', '100']);
-    expect(attainment({ goodputPerS: 0, failedPerS: 0 })).toBeNull();
-    expect(attainment({ goodputPerS: 3, failedPerS: 1 })).toBe(0.75);
+    expect(attainment({ goodputRps: 0, failedRps: 0 })).toBeNull();
+    expect(attainment({ goodputRps: 3, failedRps: 1 })).toBe(0.75);
   });
 
   it('say how long ago', () => {

@@ -1,5 +1,9 @@
-import type { ClusterStatus, GpuStatus, ModelStatus } from '../../src/live/status/cluster-status.js';
-import type { StatusFeed } from '../../src/top/status-feed.js';
+import type {
+  ClusterStatus,
+  GpuStatus,
+  ModelStatus,
+} from '../../../src/live/observe/status/cluster-status.js';
+import type { StatusFeed } from '../../../src/tools/top/status-feed.js';
 
 /** A GPU that is the busier the higher its number. */
 export function gpu(number: number, over: Partial<GpuStatus> = {}): GpuStatus {
@@ -22,9 +26,9 @@ export function modelStatus(number: number, over: Partial<ModelStatus> = {}): Mo
     name: `model${number}`,
     copies: 1 + (number % 3),
     queued: number === 1 ? 7 : 0,
-    arrivedPerS: 100 / (number + 1),
-    goodputPerS: 99 / (number + 1),
-    failedPerS: number === 0 ? 1 : 0,
+    offeredRps: 100 / (number + 1),
+    goodputRps: 99 / (number + 1),
+    failedRps: number === 0 ? 1 : 0,
     queueMs: 4.2 * number,
     copyInMs: 0.12,
     execMs: 12.5,
@@ -40,19 +44,23 @@ export function clusterStatus(
 ): ClusterStatus {
   const minute = Array.from({ length: 60 }, (_, second) => 100 + 90 * Math.sin(second / 6));
   return {
-    version: 1,
+    version: 2,
     policy: 'clockwork',
     host: 'gpu-17',
     upSeconds: 3723.4,
     ready: true,
     windowSeconds: 5.4,
     requests: {
-      arrivedPerS: 187.4,
-      goodputPerS: 180.2,
-      failedPerS: 7.21,
+      offeredRps: 187.4,
+      goodputRps: 180.2,
+      failedRps: 7.21,
       unanswered: 12,
       totals: { ok: 1_234_567, late: 12, timeout: 345, rejected: 6, error: 0 },
-      lastMinute: { arrived: minute, good: minute.map((count) => count * 0.95), failed: minute.map(() => 1) },
+      lastMinute: {
+        offeredRps: minute,
+        goodputRps: minute.map((count) => count * 0.95),
+        failedRps: minute.map(() => 1),
+      },
     },
     gpus: Array.from({ length: gpus }, (_, number) => gpu(number)),
     models: Array.from({ length: models }, (_, number) => modelStatus(number)),

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { runTop } from '../../src/top/run-top.js';
+import { runTop } from '../../../src/tools/top/run-top.js';
 import { FakeTerminal } from './fake-terminal.js';
 import { clusterStatus } from './fixtures.js';
 import { statusServer } from './status-server.js';
@@ -21,10 +21,10 @@ function started(url: string, terminal = new FakeTerminal(80, 24)) {
 
 describe('top on a terminal', () => {
   it('takes the screen, shows what is new, obeys keys and leaves the terminal as it was', async () => {
-    let arrivedPerS = 100;
+    let offeredRps = 100;
     const { url } = await statusServer(() => {
       const status = clusterStatus(1, 30);
-      const requests = { ...status.requests, arrivedPerS };
+      const requests = { ...status.requests, offeredRps };
       return { status: 200, body: JSON.stringify({ ...status, requests }) };
     });
     const before = listeners();
@@ -33,7 +33,7 @@ describe('top on a terminal', () => {
     expect(terminal.lines).toHaveLength(24);
     expect(terminal.written.startsWith(ENTER)).toBe(true);
     expect(terminal.raw).toEqual([true]);
-    arrivedPerS = 555;
+    offeredRps = 555;
     await shows('in 555/s');
     terminal.type('?');
     await shows('scroll; also Page Up');

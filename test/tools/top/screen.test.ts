@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { lineWidth, type Paint, paintLine } from '../../src/top/line.js';
-import { MODEL_COLUMNS } from '../../src/top/model-columns.js';
-import { plainText } from '../../src/top/plain-text.js';
-import { renderScreen } from '../../src/top/screen.js';
-import type { StatusFeed } from '../../src/top/status-feed.js';
-import { FIRST_VIEW, type ViewState } from '../../src/top/view-state.js';
+import { lineWidth, type Paint, paintLine } from '../../../src/tools/top/line.js';
+import { MODEL_COLUMNS } from '../../../src/tools/top/model-columns.js';
+import { plainText } from '../../../src/tools/top/plain-text.js';
+import { renderScreen } from '../../../src/tools/top/screen.js';
+import type { StatusFeed } from '../../../src/tools/top/status-feed.js';
+import { FIRST_VIEW, type ViewState } from '../../../src/tools/top/view-state.js';
 import { clusterStatus, feed, gpu, modelStatus } from './fixtures.js';
 
 const SIZES = [
@@ -60,7 +60,7 @@ describe('the screen', () => {
     const lines = screen(feed(clusterStatus(100, 200, { otherModels: 3800 })));
     expect(`\n${lines.slice(4, 11).join('\n')}\n${lines.at(-1)}\n`).toMatchInlineSnapshot(`
       "
-       100 of 100 GPUs up, 8950 warm models; each block is 2 GPUs
+       100 of 100 GPUs up, 8950 warm models; one block: 2 GPUs
        EXEC    [||||||||       45%] ▁▂▄▅▇▁▂▄▅▇▁▂▄▅▇▁▂▄▅▇▁▂▄▅▇▁▂▄▅▇▁▂▄▅▇▁▂▄▅▇▁▂▄▅▇▁▂▄▅▇
        WEIGHTS [|               5%] ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
        CACHE   [|||||||||||||| 75%] ▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆
@@ -131,7 +131,7 @@ describe('the screen', () => {
   });
 
   it('knows a cluster at its start', () => {
-    const idle = { arrivedPerS: 0, goodputPerS: 0, failedPerS: 0 };
+    const idle = { offeredRps: 0, goodputRps: 0, failedRps: 0 };
     const unseen = { queueMs: null, copyInMs: null, execMs: null, copyOutMs: null };
     const status = clusterStatus(1, 1, {
       models: [modelStatus(0, { ...idle, ...unseen, queued: 0 })],
@@ -139,7 +139,7 @@ describe('the screen', () => {
         ...idle,
         unanswered: 0,
         totals: { ok: 0 },
-        lastMinute: { arrived: [], good: [], failed: [] },
+        lastMinute: { offeredRps: [], goodputRps: [], failedRps: [] },
       },
     });
     const lines = screen(feed(status));
@@ -250,7 +250,7 @@ describe('whatever the status', () => {
       ...status,
       host: text,
       upSeconds: value,
-      requests: { ...status.requests, arrivedPerS: value, unanswered: value, totals: { ok: value } },
+      requests: { ...status.requests, offeredRps: value, unanswered: value, totals: { ok: value } },
       gpus: status.gpus.map((each, n) => (n === 0 ? gpu(0, { lanes, worker: text }) : each)),
       models: status.models.map((each, n) => ({ ...each, name: n === 0 ? text : each.name, execMs: value })),
     };

@@ -6,7 +6,7 @@ import {
   pressed,
   QUIT,
   type ViewState,
-} from '../../src/top/view-state.js';
+} from '../../../src/tools/top/view-state.js';
 
 const EXTENT: Extent = { page: 10, total: 35, columns: ['copies', 'arrived', 'good', 'name'] };
 

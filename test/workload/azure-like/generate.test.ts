@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { stream } from '../../../src/random/streams.js';
+import { stream } from '../../../src/base/random/streams.js';
 import { generateAzureLike, readAzure2019 } from '../../../src/workload/index.js';
 import { type MinuteStatistics, statisticsOf } from '../../../src/workload/minute-statistics.js';
 import { sharedTrace } from '../support.js';
 
-const DAY = { functions: 1250, minutes: 1440, ratePerS: 211.6 };
+const DAY = { functions: 1250, minutes: 1440, rateRps: 211.6 };
 
 function day(seed: number): MinuteStatistics {
   return statisticsOf(generateAzureLike(DAY, stream(seed, 'trace')));
@@ -14,7 +14,7 @@ describe.each([1, 2, 3])('a made-up day resembles the real one (seed %d)', (seed
   const made = day(seed);
 
   test('few functions make most of the traffic', () => {
-    expect(made.invocations / (DAY.ratePerS * 86_400)).toBeCloseTo(1, 3);
+    expect(made.invocations / (DAY.rateRps * 86_400)).toBeCloseTo(1, 3);
     expect(made.top10Share).toBeCloseTo(0.575, 1.5);
     expect(made.topPercentShare).toBeCloseTo(0.606, 1.5);
     expect(made.belowOnePerMinute).toBeCloseTo(0.73, 1.5);
@@ -59,11 +59,11 @@ test.each([
   [7, 3, 0.5],
   [300, 120, 100],
   [4000, 60, 3000],
-])('%d functions, %d minutes: each invoked, and %d/s in all', (functions, minutes, ratePerS) => {
-  const counts = generateAzureLike({ functions, minutes, ratePerS }, stream(1, 'trace'));
+])('%d functions, %d minutes: each invoked, and %d/s in all', (functions, minutes, rateRps) => {
+  const counts = generateAzureLike({ functions, minutes, rateRps }, stream(1, 'trace'));
   expect([counts.functions, counts.minutes]).toEqual([functions, minutes]);
   expect(counts.totals.every((total) => total >= 1)).toBe(true);
-  const expected = ratePerS * 60 * minutes;
+  const expected = rateRps * 60 * minutes;
   const invocations = counts.totals.reduce((sum, total) => sum + total, 0);
   expect(Math.abs(invocations - expected)).toBeLessThan(0.02 * expected + functions);
 });

@@ -109,7 +109,7 @@ describe('closed-loop clients', () => {
     expect(sent).toBeLessThanOrEqual(5000 * 500);
   });
 
-  test('answers that go back in time, or that nobody waits for, are bugs of the caller', async () => {
+  test('answers that go back in time, or that no user waits for, are bugs of the caller', async () => {
     const source = await open();
     expect(() => source.answered?.(0, 1)).toThrow(/more answers/);
     drain(source);

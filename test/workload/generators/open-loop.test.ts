@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { NS_PER_S } from '../../../src/core/units.js';
+import { NS_PER_S } from '../../../src/base/units.js';
 import { openWorkload, type WorkloadSpec } from '../../../src/workload/index.js';
 import { type Arrival, collect, modelNames } from '../support.js';
 
@@ -23,7 +23,7 @@ function between(arrivals: readonly Arrival[], fromS: number, toS: number): numb
   return arrivals.filter(({ timeNs }) => timeNs >= fromS * NS_PER_S && timeNs < toS * NS_PER_S).length;
 }
 
-const poisson: WorkloadSpec = { kind: 'poisson', ratePerS: 500, ...common };
+const poisson: WorkloadSpec = { kind: 'poisson', rateRps: 500, ...common };
 
 describe('what all open-loop generators share', () => {
   test('the same seed gives the same arrivals, another seed or section gives others', async () => {
@@ -43,7 +43,7 @@ describe('what all open-loop generators share', () => {
     });
   });
 
-  test('arrivals lie in [start, start + duration), in whole ns, with the objective of the run or their own', async () => {
+  test('arrivals lie in [start, start + duration), in whole ns, with the SLO of the run or their own', async () => {
     const shifted = await play({ ...poisson, startNs: 5 * NS_PER_S, durationNs: NS_PER_S, sloNs: 7 });
     expect(shifted.length).toBeGreaterThan(400);
     expect(shifted.every(({ timeNs }) => timeNs >= 5e9 && timeNs < 6e9 && Number.isInteger(timeNs))).toBe(
@@ -71,31 +71,31 @@ test('poisson: the mean rate, and gaps as uneven as an exponential', async () =>
 });
 
 test('fixed: on the beat from the start on, without drift', async () => {
-  const arrivals = await play({ kind: 'fixed', ratePerS: 300, ...common });
+  const arrivals = await play({ kind: 'fixed', rateRps: 300, ...common });
   expect(arrivals).toHaveLength(300 * SECONDS);
   expect(arrivals.slice(0, 3).map(({ timeNs }) => timeNs)).toEqual([0, 3_333_333, 6_666_667]);
   expect(arrivals[300 * 100].timeNs).toBe(100 * NS_PER_S);
 });
 
 test.each([0.25, 1, 4])('gamma: the mean rate with cv %d', async (wanted) => {
-  const { meanNs, cv } = gaps(await play({ kind: 'gamma', ratePerS: 500, cv: wanted, ...common }));
+  const { meanNs, cv } = gaps(await play({ kind: 'gamma', rateRps: 500, cv: wanted, ...common }));
   expect(Math.abs(meanNs / (NS_PER_S / 500) - 1)).toBeLessThan(0.06);
   expect(Math.abs(cv / wanted - 1)).toBeLessThan(0.06);
 });
 
 test('on-off: bursts at one rate, pauses at the other', async () => {
   const phases = { onNs: 2 * NS_PER_S, offNs: 3 * NS_PER_S };
-  const silent = await play({ kind: 'on-off', onRatePerS: 1000, offRatePerS: 0, ...phases, ...common });
+  const silent = await play({ kind: 'on-off', onRateRps: 1000, offRateRps: 0, ...phases, ...common });
   expect(silent.every(({ timeNs }) => timeNs % (5 * NS_PER_S) < 2 * NS_PER_S)).toBe(true);
   expect(Math.abs(silent.length / (SECONDS * 400) - 1)).toBeLessThan(0.02);
-  const quiet = await play({ kind: 'on-off', onRatePerS: 1000, offRatePerS: 100, ...phases, ...common });
+  const quiet = await play({ kind: 'on-off', onRateRps: 1000, offRateRps: 100, ...phases, ...common });
   const paused = quiet.filter(({ timeNs }) => timeNs % (5 * NS_PER_S) >= 2 * NS_PER_S).length;
   expect(Math.abs(paused / (SECONDS * 60) - 1)).toBeLessThan(0.05);
 });
 
 describe('ramp', () => {
-  const ramp = (fromRatePerS: number, toRatePerS: number) =>
-    play({ kind: 'ramp', fromRatePerS, toRatePerS, ...common });
+  const ramp = (fromRateRps: number, toRateRps: number) =>
+    play({ kind: 'ramp', fromRateRps, toRateRps, ...common });
 
   test.each([
     [0, 1000],

@@ -1,4 +1,4 @@
-import { NS_PER_MS } from '../../core/units.js';
+import { NS_PER_MS } from '../../../base/units.js';
 
 /**
  * Waiting times between tries: each twice the one before, up to the longest. Starts over when nothing had to be

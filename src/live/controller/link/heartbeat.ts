@@ -1,6 +1,6 @@
 import type { ClockSync } from './clock-sync.js';
 
-export interface HeartbeatOptions {
+interface HeartbeatOptions {
   readonly everyMs: number;
   /** So long may the other side say nothing. */
   readonly silenceMs: number;

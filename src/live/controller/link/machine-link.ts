@@ -1,18 +1,18 @@
-import { invariant } from '../../core/invariant.js';
-import type { Machine, MachineEvents } from '../machine/machine.js';
-import type { ActionMessage, ResultMessage, WorkerState } from '../messages.js';
-import { NO_OPERATORS, type OperatorProfile, type OperatorRun } from '../profiler/operator-profile.js';
-import type { WorkerEvents } from '../worker-link.js';
+import { invariant } from '../../../base/invariant.js';
+import type { ActionMessage, ResultMessage, WorkerState } from '../../messages.js';
+import { NO_OPERATORS, type OperatorRun, type OperatorRuns } from '../../operator-runs.js';
+import type { Machine, MachineEvents } from '../../worker/machine.js';
 import { Backoff } from './backoff.js';
 import type { ClockSync } from './clock-sync.js';
+import type { WorkerEvents } from './worker-link.js';
 
 /** A machine as a controller drives it: in this process, or at the other end of a stream. */
 export type DrivenMachine = Pick<
   Machine,
-  'description' | 'attach' | 'submit' | 'quiesce' | 'startProfile' | 'stopProfile'
+  'description' | 'attach' | 'submit' | 'quiesce' | 'startRecording' | 'stopRecording'
 >;
 
-export interface MachineSessionOptions {
+interface MachineLinkOptions {
   readonly machine: DrivenMachine;
   /** What is known of the machine's clock. */
   readonly clock: ClockSync;
@@ -25,10 +25,10 @@ export interface MachineSessionOptions {
 /**
  * A machine in a controller's hands, from the moment it can be reached until it is lost: gets it idle, reports it up,
  * passes actions and results and translates their times. When a GPU dies, `down` tells so at once and the others go on
- * working; a moment later the whole machine goes down, is made idle, which starts the GPU anew, and comes up again.
+ * working; a moment later the whole machine goes down, is made idle, which restarts the GPU, and comes up again.
  * A GPU that keeps dying so interrupts the others once a minute at most.
  */
-export class MachineSession {
+export class MachineLink {
   private readonly machine: DrivenMachine;
   private readonly clock: ClockSync;
   private readonly events: WorkerEvents;
@@ -38,9 +38,9 @@ export class MachineSession {
   private revival: NodeJS.Timeout | null = null;
   private up = false;
   private ended = false;
-  private giveUpProfile: (reason: Error) => void = () => {};
+  private giveUpRecording: (reason: Error) => void = () => {};
 
-  constructor({ machine, clock, events, nowNs, log }: MachineSessionOptions) {
+  constructor({ machine, clock, events, nowNs, log }: MachineLinkOptions) {
     this.machine = machine;
     this.clock = clock;
     this.events = events;
@@ -64,12 +64,12 @@ export class MachineSession {
   }
 
   /** Does nothing while it is not up. */
-  startProfile(): void {
-    if (this.up) this.machine.startProfile();
+  startRecording(): void {
+    if (this.up) this.machine.startRecording();
   }
 
   /** With times of the controller's clock. Rejects where they are lost. */
-  async stopProfile(): Promise<OperatorProfile> {
+  async stopRecording(): Promise<OperatorRuns> {
     if (this.ended) return NO_OPERATORS;
     const { operators, dropped } = await this.recorded();
     const { offsetNs } = this.clock;
@@ -98,18 +98,18 @@ export class MachineSession {
     this.ended = true;
     this.up = false;
     this.forgetRevival();
-    this.giveUpProfile(new Error('the worker is not connected any more'));
+    this.giveUpRecording(new Error('the worker is not connected any more'));
   }
 
-  private async recorded(): Promise<OperatorProfile> {
+  private async recorded(): Promise<OperatorRuns> {
     let timer: NodeJS.Timeout | undefined;
     const givenUp = new Promise<never>((_, reject) => {
-      this.giveUpProfile = reject;
-      const late = new Error(`they have not come within ${PROFILE_TIMEOUT_MS} ms`);
-      timer = setTimeout(() => reject(late), PROFILE_TIMEOUT_MS);
+      this.giveUpRecording = reject;
+      const late = new Error(`they have not come within ${RECORDING_TIMEOUT_MS} ms`);
+      timer = setTimeout(() => reject(late), RECORDING_TIMEOUT_MS);
     });
     try {
-      return await Promise.race([this.machine.stopProfile(), givenUp]);
+      return await Promise.race([this.machine.stopRecording(), givenUp]);
     } finally {
       clearTimeout(timer);
     }
@@ -170,7 +170,7 @@ export class MachineSession {
 const FIRST_REVIVAL_MS = 100;
 const LONGEST_REVIVAL_MS = 60_000;
 /** A machine waits for its threads, reads what they have written, and sends it. */
-const PROFILE_TIMEOUT_MS = 30_000;
+const RECORDING_TIMEOUT_MS = 30_000;
 
 function toMachineTime(action: ActionMessage, offsetNs: number): ActionMessage {
   return { ...action, earliestNs: action.earliestNs + offsetNs, latestNs: action.latestNs + offsetNs };

@@ -1,26 +1,32 @@
-import { STATUS_DEVICE_ERROR } from '../../core/action.js';
-import type { MachineEvents } from '../machine/machine.js';
-import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
-import type { OperatorProfile, OperatorRun } from '../profiler/operator-profile.js';
-import { chunk, ENVELOPE_BYTES, tensorBytes } from './chunks.js';
-import { resultFromWire, stateFromWire } from './from-wire.js';
-import type { DrivenMachine } from './machine-session.js';
-import { operatorsFromWire } from './operator-chunks.js';
-import type { ControllerMessage, WireOperators, WireProfileEnd, WireResult, WireState } from './protocol.js';
-import { actionToWire } from './to-wire.js';
+import { STATUS_DEVICE_ERROR } from '../../../core/action.js';
+import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../../messages.js';
+import type { OperatorRun, OperatorRuns } from '../../operator-runs.js';
+import { chunk, ENVELOPE_BYTES, tensorBytes } from '../../wire/chunks.js';
+import { resultFromWire, stateFromWire } from '../../wire/from-wire.js';
+import { operatorsFromWire } from '../../wire/operator-chunks.js';
+import type {
+  ControllerMessage,
+  WireOperators,
+  WireRecordingEnd,
+  WireResult,
+  WireState,
+} from '../../wire/protocol.js';
+import { actionToWire } from '../../wire/to-wire.js';
+import type { MachineEvents } from '../../worker/machine.js';
+import type { DrivenMachine } from './machine-link.js';
 
 /**
  * The machine at the other end of a stream, as if it were here. What it is asked after the stream has ended is
  * never answered.
  */
-export class RemoteMachine implements DrivenMachine {
+export class MachineStub implements DrivenMachine {
   private events: MachineEvents | null = null;
   private quiesces = 0;
   private quiesced: ((state: WorkerState) => void) | null = null;
-  private profiles = 0;
-  /** What has come since the latest StopProfile. */
+  private recordings = 0;
+  /** What has come since the latest StopRecording. */
   private operators: (readonly OperatorRun[])[] = [];
-  private profiled: (end: WireProfileEnd) => void = () => {};
+  private recorded: (end: WireRecordingEnd) => void = () => {};
 
   constructor(
     readonly description: WorkerDescription,
@@ -50,15 +56,15 @@ export class RemoteMachine implements DrivenMachine {
     });
   }
 
-  startProfile(): void {
-    this.write({ body: 'startProfile', startProfile: {} });
+  startRecording(): void {
+    this.write({ body: 'startRecording', startRecording: {} });
   }
 
-  stopProfile(): Promise<OperatorProfile> {
+  stopRecording(): Promise<OperatorRuns> {
     this.operators = [];
-    this.write({ body: 'stopProfile', stopProfile: { number: ++this.profiles } });
+    this.write({ body: 'stopRecording', stopRecording: { number: ++this.recordings } });
     return new Promise((resolve, reject) => {
-      this.profiled = ({ dropped, error }) => {
+      this.recorded = ({ dropped, error }) => {
         if (error === '') resolve({ operators: this.operators.flat(), dropped });
         else reject(new Error(error));
       };
@@ -66,11 +72,11 @@ export class RemoteMachine implements DrivenMachine {
   }
 
   receiveOperators(operators: WireOperators): void {
-    if (operators.number === this.profiles) this.operators.push(operatorsFromWire(operators));
+    if (operators.number === this.recordings) this.operators.push(operatorsFromWire(operators));
   }
 
-  receiveProfileEnd(end: WireProfileEnd): void {
-    if (end.number === this.profiles) this.profiled(end);
+  receiveRecordingEnd(end: WireRecordingEnd): void {
+    if (end.number === this.recordings) this.recorded(end);
   }
 
   receiveState(state: WireState): void {

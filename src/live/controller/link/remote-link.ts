@@ -1,16 +1,16 @@
 import { status } from '@grpc/grpc-js';
-import { invariant } from '../../core/invariant.js';
-import type { ActionMessage } from '../messages.js';
-import { NO_OPERATORS, type OperatorProfile } from '../profiler/operator-profile.js';
-import type { WorkerEvents, WorkerLink } from '../worker-link.js';
-import { checkAddress } from './address.js';
+import { invariant } from '../../../base/invariant.js';
+import type { ActionMessage } from '../../messages.js';
+import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
+import { checkAddress } from '../../wire/address.js';
+import { type ClientTls, clientCredentials } from '../../wire/credentials.js';
+import { DEFAULT_MAX_MESSAGE_BYTES } from '../../wire/protocol.js';
 import { Backoff } from './backoff.js';
 import type { ClockSync } from './clock-sync.js';
-import { type ClientTls, clientCredentials } from './credentials.js';
-import { DEFAULT_MAX_MESSAGE_BYTES } from './protocol.js';
-import { WorkerConnection } from './worker-connection.js';
+import { StreamLink } from './stream-link.js';
+import type { WorkerEvents, WorkerLink } from './worker-link.js';
 
-export interface RemoteWorkerOptions {
+export interface RemoteLinkOptions {
   /** HOST:PORT. */
   readonly address: string;
   /** What the worker asks for; absent: nothing. */
@@ -32,27 +32,27 @@ export interface RemoteWorkerOptions {
  * the first failure, at last every 2 s. The constructor throws `E_USAGE` for an address that is none and `E_TLS` for
  * an unusable certificate; what goes wrong later is reported, never thrown.
  */
-export class RemoteWorker implements WorkerLink {
+export class RemoteLink implements WorkerLink {
   readonly name: string;
-  private readonly options: RemoteWorkerOptions;
+  private readonly options: RemoteLinkOptions;
   private readonly backoff = new Backoff(FIRST_RECONNECT_MS, LONGEST_RECONNECT_MS);
   private events: WorkerEvents | null = null;
   private nowNs: () => number = () => 0;
-  private connection: WorkerConnection | null = null;
+  private stream: StreamLink | null = null;
   private reconnect: NodeJS.Timeout | undefined;
   /** False once another controller has taken the worker over, until it is free again. */
   private takeOver = true;
   private lastReason = '';
 
-  constructor(options: RemoteWorkerOptions) {
+  constructor(options: RemoteLinkOptions) {
     this.name = checkAddress(options.address);
     this.options = options;
     clientCredentials(options.tls);
   }
 
-  /** What is known of the worker's clock; null while there is no connection. */
+  /** What is known of the worker's clock; null while there is no stream. */
   get clock(): ClockSync | null {
-    return this.connection?.clock ?? null;
+    return this.stream?.clock ?? null;
   }
 
   start(events: WorkerEvents, nowNs: () => number): void {
@@ -71,32 +71,32 @@ export class RemoteWorker implements WorkerLink {
   }
 
   send(actions: readonly ActionMessage[]): void {
-    invariant(this.connection !== null, 'actions go to a worker that is up');
-    this.connection.send(actions);
+    invariant(this.stream !== null, 'actions go to a worker that is up');
+    this.stream.send(actions);
   }
 
   restart(reason: string): void {
-    this.connection?.restart(reason);
+    this.stream?.restart(reason);
   }
 
-  startProfile(): void {
-    this.connection?.startProfile();
+  startRecording(): void {
+    this.stream?.startRecording();
   }
 
-  async stopProfile(): Promise<OperatorProfile> {
-    return this.connection?.stopProfile() ?? NO_OPERATORS;
+  async stopRecording(): Promise<OperatorRuns> {
+    return this.stream?.stopRecording() ?? NO_OPERATORS;
   }
 
   async close(): Promise<void> {
     clearTimeout(this.reconnect);
-    const { connection } = this;
-    this.connection = null;
-    await connection?.close();
+    const { stream } = this;
+    this.stream = null;
+    await stream?.close();
   }
 
   private connect(events: WorkerEvents): void {
     const { options, nowNs, takeOver } = this;
-    this.connection = new WorkerConnection({
+    this.stream = new StreamLink({
       address: options.address,
       token: options.token ?? '',
       tls: options.tls,
@@ -108,7 +108,7 @@ export class RemoteWorker implements WorkerLink {
       nowNs,
       log: (line) => this.complain(line),
       ended: (code, reason) => {
-        this.connection = null;
+        this.stream = null;
         if (code === status.ABORTED) this.takeOver = false;
         this.complain(reason);
         this.reconnect = setTimeout(() => this.connect(events), this.backoff.delayMs(nowNs()));

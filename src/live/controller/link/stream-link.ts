@@ -1,17 +1,22 @@
 import { status } from '@grpc/grpc-js';
-import type { ActionMessage } from '../messages.js';
-import { NO_OPERATORS, type OperatorProfile } from '../profiler/operator-profile.js';
-import type { WorkerEvents } from '../worker-link.js';
+import type { ActionMessage } from '../../messages.js';
+import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
+import type { ClientTls } from '../../wire/credentials.js';
+import { descriptionFromWire } from '../../wire/from-wire.js';
+import {
+  PROTOCOL_VERSION,
+  type Welcome,
+  type WireOperators,
+  type WorkerMessage,
+} from '../../wire/protocol.js';
 import { ClockSync } from './clock-sync.js';
-import type { ClientTls } from './credentials.js';
-import { descriptionFromWire } from './from-wire.js';
 import { Heartbeat } from './heartbeat.js';
-import { MachineSession } from './machine-session.js';
-import { PROTOCOL_VERSION, type Welcome, type WireOperators, type WorkerMessage } from './protocol.js';
-import { RemoteMachine } from './remote-machine.js';
-import { WorkerStream } from './worker-stream.js';
+import { MachineLink } from './machine-link.js';
+import { MachineStub } from './machine-stub.js';
+import { WorkerCall } from './worker-call.js';
+import type { WorkerEvents } from './worker-link.js';
 
-export interface WorkerConnectionOptions {
+interface StreamLinkOptions {
   /** HOST:PORT. */
   readonly address: string;
   readonly token: string;
@@ -24,55 +29,55 @@ export interface WorkerConnectionOptions {
   readonly events: WorkerEvents;
   readonly nowNs: () => number;
   readonly log: (line: string) => void;
-  /** It is over; `events` was told. Not called after `close`. */
+  /** It is over; `events` was notified. Not called after `close`. */
   readonly ended: (code: number, reason: string) => void;
 }
 
 /** One stream with a worker, from Hello to whatever ends it. */
-export class WorkerConnection {
+export class StreamLink {
   readonly clock = new ClockSync();
-  private readonly options: WorkerConnectionOptions;
-  private readonly stream: WorkerStream;
+  private readonly options: StreamLinkOptions;
+  private readonly call: WorkerCall;
   private readonly welcomeTimeout: NodeJS.Timeout;
   private heartbeat: Heartbeat | null = null;
-  private machine: RemoteMachine | null = null;
-  private session: MachineSession | null = null;
+  private machine: MachineStub | null = null;
+  private machineLink: MachineLink | null = null;
 
-  constructor(options: WorkerConnectionOptions) {
+  constructor(options: StreamLinkOptions) {
     this.options = options;
     const { address, tls, token, takeOver, maxMessageBytes } = options;
-    this.stream = new WorkerStream({
+    this.call = new WorkerCall({
       address,
       tls,
       maxMessageBytes,
       receive: (message) => this.receive(message),
-      ended: (code, reason) => this.streamEnded(code, reason),
+      ended: (code, reason) => this.callEnded(code, reason),
     });
     const hello = { version: PROTOCOL_VERSION, token, takeOver, maxMessageBytes };
-    this.stream.write({ body: 'hello', hello });
+    this.call.write({ body: 'hello', hello });
     this.welcomeTimeout = setTimeout(() => this.giveUp('does not answer'), WELCOME_TIMEOUT_MS);
   }
 
   send(actions: readonly ActionMessage[]): void {
-    this.session?.send(actions);
+    this.machineLink?.send(actions);
   }
 
   restart(reason: string): void {
-    this.session?.restart(reason);
+    this.machineLink?.restart(reason);
   }
 
-  startProfile(): void {
-    this.session?.startProfile();
+  startRecording(): void {
+    this.machineLink?.startRecording();
   }
 
-  async stopProfile(): Promise<OperatorProfile> {
-    return this.session?.stopProfile() ?? NO_OPERATORS;
+  async stopRecording(): Promise<OperatorRuns> {
+    return this.machineLink?.stopRecording() ?? NO_OPERATORS;
   }
 
   async close(): Promise<void> {
     this.stop();
-    this.session?.end();
-    await this.stream.close({ body: 'bye', bye: {} }, BYE_TIMEOUT_MS);
+    this.machineLink?.end();
+    await this.call.close({ body: 'bye', bye: {} }, BYE_TIMEOUT_MS);
   }
 
   private receive(message: WorkerMessage): void {
@@ -96,8 +101,8 @@ export class WorkerConnection {
       case 'operators':
         this.operators(message.operators);
         break;
-      case 'profileEnd':
-        this.machine?.receiveProfileEnd(message.profileEnd);
+      case 'recordingEnd':
+        this.machine?.receiveRecordingEnd(message.recordingEnd);
         break;
     }
   }
@@ -105,12 +110,12 @@ export class WorkerConnection {
   private welcome(welcome: Welcome): void {
     if (this.machine !== null) return;
     clearTimeout(this.welcomeTimeout);
-    const { stream, clock } = this;
+    const { call, clock } = this;
     const { events, nowNs, log, heartbeatMs, silenceMs } = this.options;
-    let machine: RemoteMachine;
+    let machine: MachineStub;
     try {
       const description = descriptionFromWire(welcome);
-      machine = new RemoteMachine(description, welcome.maxMessageBytes, (message) => stream.write(message));
+      machine = new MachineStub(description, welcome.maxMessageBytes, (message) => call.write(message));
     } catch (error) {
       this.giveUp(`describes itself in a way that is not understood: ${(error as Error).message}`);
       return;
@@ -121,10 +126,10 @@ export class WorkerConnection {
       silenceMs,
       clock,
       nowNs,
-      ping: (sentNs) => stream.write({ body: 'ping', ping: { sentNs } }),
+      ping: (sentNs) => call.write({ body: 'ping', ping: { sentNs } }),
       synchronised: () => {
-        this.session = new MachineSession({ machine, clock, events, nowNs, log });
-        this.session.start();
+        this.machineLink = new MachineLink({ machine, clock, events, nowNs, log });
+        this.machineLink.start();
       },
       silent: () => this.giveUp(`has said nothing for ${silenceMs} ms`),
     });
@@ -139,12 +144,12 @@ export class WorkerConnection {
   }
 
   private giveUp(complaint: string): void {
-    this.stream.cancel(status.UNAVAILABLE, `the worker ${complaint}`);
+    this.call.cancel(status.UNAVAILABLE, `the worker ${complaint}`);
   }
 
-  private streamEnded(code: number, reason: string): void {
+  private callEnded(code: number, reason: string): void {
     this.stop();
-    this.session?.lost(reason);
+    this.machineLink?.lost(reason);
     this.options.ended(code, reason);
   }
 

@@ -1,8 +1,8 @@
 import { Client, type ClientDuplexStream, Metadata, type ServiceError } from '@grpc/grpc-js';
-import { type ClientTls, clientCredentials } from './credentials.js';
-import { type ControllerMessage, WORKER_SERVICE, type WorkerMessage } from './protocol.js';
+import { type ClientTls, clientCredentials } from '../../wire/credentials.js';
+import { type ControllerMessage, WORKER_SERVICE, type WorkerMessage } from '../../wire/protocol.js';
 
-export interface WorkerStreamOptions {
+interface WorkerCallOptions {
   /** HOST:PORT. */
   readonly address: string;
   readonly tls: ClientTls | undefined;
@@ -13,21 +13,21 @@ export interface WorkerStreamOptions {
 }
 
 /** The controller's end of one stream, with a connection of its own: a broken one is never used again. */
-export class WorkerStream {
+export class WorkerCall {
   private readonly client: Client;
   private readonly call: ClientDuplexStream<ControllerMessage, WorkerMessage>;
   private over = false;
   private readonly ended: (code: number, reason: string) => void;
   private readonly gone: Promise<void>;
 
-  constructor({ address, tls, maxMessageBytes, receive, ended }: WorkerStreamOptions) {
+  constructor({ address, tls, maxMessageBytes, receive, ended }: WorkerCallOptions) {
     this.ended = ended;
     this.client = new Client(address, clientCredentials(tls), {
       'grpc.max_send_message_length': -1,
       'grpc.max_receive_message_length': maxMessageBytes,
       'grpc-node.flow_control_window': FLOW_CONTROL_WINDOW_BYTES,
       'grpc.use_local_subchannel_pool': 1,
-      // Nobody but the controller decides what is sent again, and when.
+      // Only the controller decides what is sent again, and when.
       'grpc.enable_retries': 0,
       'grpc.service_config_disable_resolution': 1,
       'grpc.enable_http_proxy': 0,

@@ -1,5 +1,5 @@
-import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from './messages.js';
-import type { OperatorProfile } from './profiler/operator-profile.js';
+import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../../messages.js';
+import type { OperatorRuns } from '../../operator-runs.js';
 
 /** What a controller hears of a worker. Never called from within a call of the controller's own. */
 export interface WorkerEvents {
@@ -23,11 +23,11 @@ export interface WorkerLink {
   restart(reason: string): void;
   /**
    * Records the operators of INFERs from now on. Does nothing while it is not up, or records already: after it was down
-   * it has to be told again.
+   * it has to be sent again.
    */
-  startProfile(): void;
+  startRecording(): void;
   /** What was recorded, by the controller's clock; nothing while it is not up. Rejects where it is lost, and says why. */
-  stopProfile(): Promise<OperatorProfile>;
-  /** Resolves when the worker was told; no event comes afterwards. */
+  stopRecording(): Promise<OperatorRuns>;
+  /** Resolves when the worker was notified; no event comes afterwards. */
   close(): Promise<void>;
 }

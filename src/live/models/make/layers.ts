@@ -1,9 +1,9 @@
-import { stream } from '../../../random/streams.js';
+import { stream } from '../../../base/random/streams.js';
 import { toHalf } from '../../half.js';
+import { OnnxGraph } from '../../onnx/onnx-graph.js';
 import type { Precision } from '../precision.js';
-import { OnnxGraph } from './onnx-graph.js';
 
-export interface ConvOptions {
+interface ConvOptions {
   readonly from: number;
   readonly to: number;
   readonly kernel: number;

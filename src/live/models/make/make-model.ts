@@ -1,13 +1,16 @@
 import type { Precision } from '../precision.js';
+import type { Architecture } from './architectures.js';
 import { Layers } from './layers.js';
 import { mlp } from './mlp.js';
 import { mobilenetV2 } from './mobilenet-v2.js';
 import { resnet18, resnet50 } from './resnet.js';
 
-const ARCHITECTURES = { resnet18, resnet50, 'mobilenet-v2': mobilenetV2, mlp };
-
-export type Architecture = keyof typeof ARCHITECTURES;
-export const ARCHITECTURE_NAMES = Object.keys(ARCHITECTURES) as Architecture[];
+const MAKERS: Readonly<Record<Architecture, (layers: Layers, input: number, classes: number) => void>> = {
+  resnet18,
+  resnet50,
+  'mobilenet-v2': mobilenetV2,
+  mlp,
+};
 
 export interface MakeOptions {
   /** Image size in pixels; of `mlp` the number of features. */
@@ -37,6 +40,6 @@ export function makeModel(
   { input, seed, classes, precision = 'fp32' }: MakeOptions,
 ): MadeModel {
   const layers = new Layers(architecture, seed, precision);
-  ARCHITECTURES[architecture](layers, input, classes);
+  MAKERS[architecture](layers, input, classes);
   return { onnx: layers.graph.encode(), parameters: layers.parameters };
 }

@@ -1,14 +1,14 @@
-import { EscapementError } from '../../core/errors.js';
-import type { OrtDeviceSpec } from '../device.js';
-import type { ModelSignature } from '../model.js';
-import { optimizeModel } from '../models/optimize.js';
-import type { Precision } from '../models/precision.js';
-import type { RepositoryModel } from '../models/repository.js';
+import { EscapementError } from '../../../base/errors.js';
+import type { OrtDeviceSpec } from '../../device.js';
+import type { ModelSignature } from '../../model.js';
+import { optimizeModel } from '../optimize.js';
+import type { Precision } from '../precision.js';
+import type { RepositoryModel } from '../repository.js';
 import type { Durations } from './durations.js';
 import type { OutputDifference } from './output-difference.js';
 import { callThread, type OnProgress } from './thread-call.js';
 
-export interface CompareOptions {
+interface CompareOptions {
   /** Ascending from 1; those of the FP32 model unless given. */
   readonly batchSizes?: readonly number[];
   /** Requests at each batch size whose outputs are compared, rounded up to whole batches. */

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { NS_PER_S } from '../../core/units.js';
-import { stream } from '../../random/streams.js';
-import { monotonicNs } from '../clock.js';
-import { ModelSession } from '../ort/session.js';
+import { monotonicNs } from '../../../base/clock/clock.js';
+import { stream } from '../../../base/random/streams.js';
+import { NS_PER_S } from '../../../base/units.js';
+import { ModelSession } from '../../ort/session.js';
 import type { CompareTask, PrecisionComparison, PrecisionTiming } from './compare-precision.js';
 import { summarize } from './durations.js';
 import { DifferenceCollector, type OutputDifference } from './output-difference.js';

@@ -1,4 +1,4 @@
-import { NS_PER_MS } from '../../core/units.js';
+import { NS_PER_MS } from '../../../base/units.js';
 
 /** How long something took, over many runs. */
 export interface Durations {

@@ -1,10 +1,17 @@
-import type { TensorSignature } from '../model.js';
+import type { TensorSignature } from '../../model.js';
+import type { Precision } from '../precision.js';
+import type { BatchingCheck } from './check-batching.js';
 import type { Timing, TimingSpec } from './session-timing.js';
 import { callThread, type OnProgress } from './thread-call.js';
 
 export interface MeasureSpec extends TimingSpec {
   /** The model, optimised for the device. */
   readonly ortPath: string;
+  /**
+   * Whether its rows depend on each other is to be checked first. A model whose rows do is timed one row at a time,
+   * unless `isIgnored`.
+   */
+  readonly check?: { readonly precision: Precision; readonly isIgnored: boolean } | null;
 }
 
 /** What a scheduler has to know of a model on a device. */
@@ -14,12 +21,15 @@ export interface Measurement extends Timing {
   /** Of one request. */
   readonly inputBytes: number;
   readonly outputBytes: number;
+  /** Null: that was not to be checked. */
+  readonly batching: BatchingCheck | null;
 }
 
 /** What the measuring thread finds. */
 export interface MeasuredModel {
   readonly timing: Timing;
   readonly weightsBytes: number;
+  readonly batching: BatchingCheck | null;
 }
 
 /**
@@ -30,9 +40,9 @@ export async function measureModel(
   spec: MeasureSpec,
   onProgress: OnProgress = () => {},
 ): Promise<Measurement> {
-  const { timing, weightsBytes } = await callThread<MeasuredModel>('measure-thread.js', spec, onProgress);
+  const { timing, ...found } = await callThread<MeasuredModel>('measure-thread.js', spec, onProgress);
   const { inputs, outputs } = spec.signature;
-  return { ...timing, weightsBytes, inputBytes: total(inputs), outputBytes: total(outputs) };
+  return { ...timing, ...found, inputBytes: total(inputs), outputBytes: total(outputs) };
 }
 
 function total(tensors: readonly TensorSignature[]): number {

@@ -1,5 +1,5 @@
-import { fromHalf } from '../half.js';
-import { type Datatype, TENSOR_ARRAYS, type TensorSignature } from '../model.js';
+import { fromHalf } from '../../half.js';
+import { type Datatype, TENSOR_ARRAYS, type TensorSignature } from '../../model.js';
 
 /** How far the outputs of a model at lower precision are from those at FP32, over many requests. */
 export interface OutputDifference {

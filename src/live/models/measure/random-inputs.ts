@@ -1,6 +1,6 @@
-import type { Random } from '../../random/streams.js';
-import { toHalf } from '../half.js';
-import type { ModelSignature } from '../model.js';
+import type { Random } from '../../../base/random/streams.js';
+import { toHalf } from '../../half.js';
+import type { ModelSignature } from '../../model.js';
 
 /**
  * Inputs of `count` requests: numbers from −1 to 1, since zeros could be faster; whole numbers are 0, since they may be

@@ -1,9 +1,10 @@
-import { MIB, NS_PER_S } from '../../core/units.js';
-import { stream } from '../../random/streams.js';
-import { monotonicNs } from '../clock.js';
-import type { OrtDeviceSpec } from '../device.js';
-import type { ModelSignature } from '../model.js';
-import { ModelSession } from '../ort/session.js';
+import { monotonicNs } from '../../../base/clock/clock.js';
+import { stream } from '../../../base/random/streams.js';
+import { MIB, NS_PER_S } from '../../../base/units.js';
+import type { OrtDeviceSpec } from '../../device.js';
+import { hasFreeSizes, type ModelSignature, type Shape, withSizes } from '../../model.js';
+import { onnxruntime } from '../../ort/onnxruntime.js';
+import { ModelSession } from '../../ort/session.js';
 import { type Durations, summarize } from './durations.js';
 import { randomInputs } from './random-inputs.js';
 import type { OnProgress } from './thread-call.js';
@@ -25,7 +26,7 @@ export interface Timing {
   readonly batches: readonly BatchTiming[];
 }
 
-export interface BatchTiming extends Durations {
+interface BatchTiming extends Durations {
   /** Median right after other memory filled the caches, as another model's weights do; absent: no CPU's caches matter. */
   readonly afterOtherMs?: number;
 }
@@ -44,6 +45,8 @@ export async function timeSession(
   const steps = batchSizes.length + 1;
   const create = () => ModelSession.create(modelBytes, signature, batchSizes, device);
 
+  // Loading the library is no part of any LOAD.
+  onnxruntime();
   onProgress(0, 'LOAD');
   const firstNs = await timed(async () => {
     await (await create()).release();
@@ -58,18 +61,44 @@ export async function timeSession(
   }
 
   const session = await create();
+  const sized = hasFreeSizes(signature)
+    ? { ...spec, signature: await smallestSizes(session, signature) }
+    : spec;
   const batches: BatchTiming[] = [];
   for (const [batchIndex, batchSize] of batchSizes.entries()) {
     onProgress((batchIndex + 1) / steps, `INFER at batch size ${batchSize}`);
-    const hot = summarize(await timeRuns(session, batchIndex, batchSize, spec));
+    const hot = summarize(await timeRuns(session, batchIndex, batchSize, sized));
     batches.push(
       device.kind === 'cpu'
-        ? { ...hot, afterOtherMs: await timeAfterOther(session, batchIndex, batchSize, spec) }
+        ? { ...hot, afterOtherMs: await timeAfterOther(session, batchIndex, batchSize, sized) }
         : hot,
     );
   }
   await session.release();
   return { load: summarize(loadsNs), firstLoadMs: summarize([firstNs]).medianMs, batches };
+}
+
+/** Sizes that are tried where requests choose them. */
+const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+/** The model with the smallest sizes that it takes. How long others take is learned from requests. */
+async function smallestSizes(session: ModelSession, signature: ModelSignature): Promise<ModelSignature> {
+  let problem: unknown = null;
+  for (const size of SIZES) {
+    const sized = withSizes(signature, size);
+    try {
+      const inputs = randomInputs(sized, 1, stream(1, 'profile-inputs'));
+      await session.run(0, 1, inputs, shapesOf(sized));
+      return sized;
+    } catch (error) {
+      problem ??= error;
+    }
+  }
+  throw problem;
+}
+
+function shapesOf({ inputs }: ModelSignature): readonly Shape[] {
+  return inputs.map(({ shape }) => shape);
 }
 
 const LOADS_MIN = 10;
@@ -100,7 +129,7 @@ async function timeRuns(
       : durationsNs.length < RUNS_MIN || (monotonicNs() < endNs && durationsNs.length < MOST_RUNS);
   while (goOn()) {
     const inputs = sets[durationsNs.length % INPUT_SETS];
-    durationsNs.push(await timed(() => session.run(batchIndex, batchSize, inputs)));
+    durationsNs.push(await timed(() => session.run(batchIndex, batchSize, inputs, shapesOf(signature))));
   }
   return durationsNs;
 }
@@ -117,7 +146,7 @@ async function timeAfterOther(
   const durationsNs: number[] = [];
   for (let run = 0; run < Math.min(SWEPT_RUNS, runs ?? SWEPT_RUNS); run++) {
     for (let at = 0; at < sweep.length; at += CACHE_LINE) sweep[at]++;
-    durationsNs.push(await timed(() => session.run(batchIndex, batchSize, inputs)));
+    durationsNs.push(await timed(() => session.run(batchIndex, batchSize, inputs, shapesOf(signature))));
   }
   return summarize(durationsNs).medianMs;
 }

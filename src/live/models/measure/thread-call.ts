@@ -1,8 +1,8 @@
-import '../ort/no-telemetry.js';
+import '../../ort/no-telemetry.js';
 import { parentPort, Worker as Thread, workerData } from 'node:worker_threads';
-import { type ErrorCode, EscapementError } from '../../core/errors.js';
-import { invariant } from '../../core/invariant.js';
-import { compiledBeside } from '../compiled.js';
+import { compiledNextTo } from '../../../base/compiled.js';
+import { type ErrorCode, EscapementError } from '../../../base/errors.js';
+import { invariant } from '../../../base/invariant.js';
 
 /** Gets the share that is done, from 0 to 1, and what comes next. */
 export type OnProgress = (share: number, next: string) => void;
@@ -19,14 +19,14 @@ type Report<T> =
  */
 export function callThread<T>(entry: string, task: unknown, onProgress: OnProgress): Promise<T> {
   return new Promise((resolve, reject) => {
-    const thread = new Thread(compiledBeside(import.meta.url, entry), { workerData: task });
+    const thread = new Thread(compiledNextTo(import.meta.url, entry), { workerData: task });
     thread.on('message', (report: Report<T>) => {
       if (report.kind === 'progress') onProgress(report.share, report.next);
       else if (report.kind === 'failed') reject(new EscapementError(report.code, report.message));
       else resolve(report.result);
     });
     thread.on('error', reject);
-    thread.on('exit', (status) => reject(new Error(`the measuring thread ended with status ${status}`)));
+    thread.on('exit', (status) => reject(new Error(`the thread of ${entry} ended with status ${status}`)));
   });
 }
 

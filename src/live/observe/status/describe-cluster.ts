@@ -1,5 +1,5 @@
-import { OUTCOME_NAMES, REQUEST_FREE, REQUEST_QUEUED, type RequestTable } from '../../core/request.js';
-import { NS_PER_MS, NS_PER_S } from '../../core/units.js';
+import { NS_PER_MS, NS_PER_S } from '../../../base/units.js';
+import { OUTCOME_NAMES, REQUEST_FREE, REQUEST_QUEUED, type RequestTable } from '../../../core/request.js';
 import {
   STAGE_COPY_IN,
   STAGE_COPY_OUT,
@@ -7,7 +7,7 @@ import {
   STAGE_QUEUE,
   type Stage,
 } from '../telemetry/stage-averages.js';
-import type { ClusterStatus, ModelStatus } from './cluster-status.js';
+import { type ClusterStatus, type ModelStatus, STATUS_VERSION } from './cluster-status.js';
 import { describeGpus } from './describe-gpus.js';
 import { ARRIVED, type Counted, FAILED, GOOD } from './request-activity.js';
 import { round } from './round.js';
@@ -28,18 +28,18 @@ export function describeCluster(sources: StatusSources): ClusterStatus {
   const window: Window = { fromSecond, second, perS };
   const chosen = mostActive(sources, window, unanswered);
   return {
-    version: 1,
+    version: STATUS_VERSION,
     policy,
     host,
     upSeconds: round(nowNs / NS_PER_S),
     ready,
     windowSeconds: round(windowSeconds),
     requests: {
-      arrivedPerS: perS(
+      offeredRps: perS(
         collector.requests.inAll(ARRIVED, fromSecond, second) + sumOf(unanswered.recentByModel),
       ),
-      goodputPerS: rate(GOOD),
-      failedPerS: rate(FAILED),
+      goodputRps: rate(GOOD),
+      failedRps: rate(FAILED),
       unanswered: core.requests.size,
       totals: Object.fromEntries(
         OUTCOME_NAMES.map((name, outcome) => [name, collector.requests.totals[outcome]]),
@@ -112,9 +112,9 @@ function describeModel(
     name: core.cluster.models[model].name,
     copies: core.cluster.warm.count(model),
     queued: queuedByModel[model],
-    arrivedPerS: perS(count(ARRIVED) + recentByModel[model]),
-    goodputPerS: perS(count(GOOD)),
-    failedPerS: perS(count(FAILED)),
+    offeredRps: perS(count(ARRIVED) + recentByModel[model]),
+    goodputRps: perS(count(GOOD)),
+    failedRps: perS(count(FAILED)),
     queueMs: stageMs(STAGE_QUEUE),
     copyInMs: stageMs(STAGE_COPY_IN),
     execMs: stageMs(STAGE_EXEC),
@@ -132,7 +132,7 @@ function lastMinute({ collector, core }: StatusSources, second: number) {
     const at = Math.floor(arrivalNs[slot] / NS_PER_S) - first;
     if (state[slot] !== REQUEST_FREE && at >= 0 && at < arrived.length) arrived[at]++;
   }
-  return { arrived, good: each(GOOD), failed: each(FAILED) };
+  return { offeredRps: arrived, goodputRps: each(GOOD), failedRps: each(FAILED) };
 }
 
 function sumOf(counts: Int32Array): number {

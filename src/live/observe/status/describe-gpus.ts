@@ -1,5 +1,5 @@
-import { type Action, LANE_NAMES, LOAD } from '../../core/action.js';
-import { NS_PER_MS } from '../../core/units.js';
+import { NS_PER_MS } from '../../../base/units.js';
+import { type Action, LANE_NAMES, LOAD } from '../../../core/action.js';
 import type { GpuStatus, LaneStatus } from './cluster-status.js';
 import { round } from './round.js';
 import type { StatusSources } from './status-sources.js';

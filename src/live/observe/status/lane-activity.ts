@@ -1,9 +1,9 @@
-import { type Action, INFER, LANE_NAMES, LOAD } from '../../core/action.js';
-import { NS_PER_S } from '../../core/units.js';
-import { laneOf } from '../../core/worker.js';
+import { NS_PER_S } from '../../../base/units.js';
+import { type Action, INFER, LANE_NAMES, LOAD } from '../../../core/action.js';
+import { laneOf } from '../../../core/worker.js';
 import { SecondBins } from './second-bins.js';
 
-/** What the lanes of all GPUs are at, and how busy they were: told of every order and every result. */
+/** What the lanes of all GPUs are at, and how busy they were: sees every order and every result. */
 export class LaneActivity {
   private readonly busy: SecondBins;
   /** By lane: orders without a result, in the order they were sent. The controller keeps the objects so long. */

@@ -1,4 +1,4 @@
-import { OUTCOME_NAMES, OUTCOME_OK, type Outcome, type RequestTable } from '../../core/request.js';
+import { OUTCOME_NAMES, OUTCOME_OK, type Outcome, type RequestTable } from '../../../core/request.js';
 import { SecondBins } from './second-bins.js';
 
 /** What is counted in each second. */

@@ -1,4 +1,4 @@
-import { NS_PER_S } from '../../core/units.js';
+import { NS_PER_S } from '../../../base/units.js';
 
 /** Sums of many series in each of the last seconds. Adding allocates nothing. */
 export class SecondBins {

@@ -1,7 +1,7 @@
-import type { Action } from '../../core/action.js';
-import type { RunObserver } from '../../core/observer.js';
-import type { Outcome, RequestTable } from '../../core/request.js';
-import type { ResultMessage } from '../messages.js';
+import type { Action } from '../../../core/action.js';
+import type { RunObserver } from '../../../core/observer.js';
+import type { Outcome, RequestTable } from '../../../core/request.js';
+import type { ResultMessage } from '../../messages.js';
 import { StageAverages } from '../telemetry/stage-averages.js';
 import { LaneActivity } from './lane-activity.js';
 import { RequestActivity } from './request-activity.js';

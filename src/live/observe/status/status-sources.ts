@@ -1,5 +1,5 @@
-import type { Cluster } from '../../core/cluster.js';
-import type { RequestTable } from '../../core/request.js';
+import type { Cluster } from '../../../core/cluster.js';
+import type { RequestTable } from '../../../core/request.js';
 import type { StatusCollector } from './status-collector.js';
 
 /** What a status is made of. */

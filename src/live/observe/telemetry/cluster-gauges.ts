@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { Cluster } from '../../core/cluster.js';
-import { REQUEST_FREE, REQUEST_QUEUED, type RequestTable } from '../../core/request.js';
+import type { Cluster } from '../../../core/cluster.js';
+import { REQUEST_FREE, REQUEST_QUEUED, type RequestTable } from '../../../core/request.js';
 import { ModelLabels } from './model-labels.js';
 
 /**

@@ -1,7 +1,5 @@
 import { destination, type Logger, pino, stdTimeFunctions } from 'pino';
-
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+import type { LogLevel } from './log-level.js';
 
 /**
  * A logger that writes one line of JSON an event to stderr, at once, so that nothing is lost in a crash.

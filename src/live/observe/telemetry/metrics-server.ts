@@ -1,21 +1,22 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
-import { EscapementError } from '../../core/errors.js';
+import { unixMs } from '../../../base/clock/wall-clock.js';
+import { EscapementError } from '../../../base/errors.js';
 import { json, type Reply, type Route, text } from './route.js';
 
-/** Scrapes come a few times a minute; whoever holds more connections than this is no monitoring system. */
+/** Scrapes come a few times a minute; a client with more connections than this is no monitoring system. */
 const MOST_CONNECTIONS = 64;
 const REQUEST_TIMEOUT_MS = 5_000;
 
-export interface MetricsServerOptions {
+interface MetricsServerOptions {
   readonly registry: Registry;
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
   /** What `/healthz` says. */
   readonly healthy: () => boolean;
-  /** What is answered besides: a controller's status and profiling. */
+  /** What else is served: a controller's status and recordings. */
   readonly routes?: readonly Route[];
 }
 
@@ -58,9 +59,15 @@ function ownRoutes({ registry, healthy }: MetricsServerOptions): Route[] {
       method: 'GET',
       answer: () => (healthy() ? text(200, 'ok') : text(503, 'not ready')),
     },
-    { path: '/clock', method: 'GET', answer: () => json(200, { unixUs: unixUs() }) },
+    { path: '/clock', method: 'GET', answer: () => json(200, { unixUs: unixMs() * 1000 }) },
   ];
 }
+
+/** Paths of earlier versions, by the name that they have now. */
+const RENAMED_PATHS: Readonly<Record<string, string | undefined>> = {
+  '/profile/start': '/recording/start',
+  '/profile/stop': '/recording/stop',
+};
 
 async function answer(
   { method, url = '', headers }: IncomingMessage,
@@ -71,7 +78,16 @@ async function answer(
   const route = routes.find((each) => each.path === path);
   if (route === undefined) {
     const paths = routes.map((each) => each.path).join(', ');
-    send(response, text(404, `only ${paths} are here; for /status and /profile ask the controller`));
+    const renamed = RENAMED_PATHS[path as string];
+    send(
+      response,
+      text(
+        404,
+        renamed === undefined
+          ? `only ${paths} are here; for /status and /recording ask the controller`
+          : `${path} was renamed to ${renamed}`,
+      ),
+    );
   } else if (method !== route.method && !(method === 'HEAD' && route.method === 'GET')) {
     response.setHeader('allow', route.method === 'GET' ? 'GET, HEAD' : route.method);
     send(response, text(405, `only ${route.method}`));
@@ -81,10 +97,6 @@ async function answer(
     if (reply.status === 401) response.setHeader('www-authenticate', 'Bearer');
     send(response, reply);
   }
-}
-
-function unixUs(): number {
-  return (performance.timeOrigin + performance.now()) * 1000;
 }
 
 function send(response: ServerResponse, { status, contentType, body }: Reply): void {

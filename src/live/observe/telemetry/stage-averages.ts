@@ -1,7 +1,7 @@
-import { type Action, INFER, STATUS_OK } from '../../core/action.js';
-import { OUTCOME_LATE, OUTCOME_OK, type Outcome, type RequestTable } from '../../core/request.js';
-import { NS_PER_S } from '../../core/units.js';
-import type { ResultMessage } from '../messages.js';
+import { NS_PER_S } from '../../../base/units.js';
+import { type Action, INFER, STATUS_OK } from '../../../core/action.js';
+import { OUTCOME_LATE, OUTCOME_OK, type Outcome, type RequestTable } from '../../../core/request.js';
+import type { ResultMessage } from '../../messages.js';
 import { DecayingMeans } from './decaying-means.js';
 
 /** What a request goes through: from its arrival to the begin of its INFER, and the parts of that. */
@@ -13,7 +13,7 @@ export const STAGE_NAMES = ['queue', 'copy_in', 'exec', 'copy_out'] as const;
 export type Stage = 0 | 1 | 2 | 3;
 
 const STAGES = STAGE_NAMES.length;
-export const TIME_CONSTANT_NS = 10 * NS_PER_S;
+const TIME_CONSTANT_NS = 10 * NS_PER_S;
 /** Nothing is said of a model that has run nothing for this long. */
 const FORGOTTEN_NS = 6 * TIME_CONSTANT_NS;
 

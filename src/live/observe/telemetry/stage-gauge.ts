@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
-import { NS_PER_S } from '../../core/units.js';
+import { NS_PER_S } from '../../../base/units.js';
 import { ModelLabels } from './model-labels.js';
 import { STAGE_NAMES, type Stage, type StageAverages } from './stage-averages.js';
 

@@ -1,4 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
+import { NS_PER_S } from '../../../base/units.js';
 import {
   ACTION_NAMES,
   INFER,
@@ -7,10 +8,9 @@ import {
   LANE_WEIGHTS,
   LOAD,
   STATUS_OK,
-} from '../../core/action.js';
-import { NS_PER_S } from '../../core/units.js';
-import type { ActionMessage, ResultMessage, WorkerDescription } from '../messages.js';
-import { statusName } from '../status-names.js';
+} from '../../../core/action.js';
+import { statusName } from '../../../core/status-names.js';
+import type { ActionMessage, ResultMessage, WorkerDescription } from '../../messages.js';
 import { LATENCY_BUCKETS_S } from './buckets.js';
 import { ModelLabels } from './model-labels.js';
 

@@ -1,14 +1,14 @@
-import type { Machine, MachineEvents } from '../machine/machine.js';
-import type { WorkerState } from '../messages.js';
+import type { WorkerState } from '../../messages.js';
+import type { Machine, MachineEvents } from '../machine.js';
 
-/** Whoever drives a machine. */
+/** The controller's stream that drives a machine. */
 export interface Driver extends MachineEvents {
-  /** Another one drives it now. */
+  /** Another stream drives it now. */
   deposed(): void;
 }
 
-/** A machine's one seat: who sits there is told what happens. */
-export class DriverSeat {
+/** A machine as one controller at a time drives it: only the driver gets its events. */
+export class MachineEndpoint {
   private driver: Driver | null = null;
   private quiescing: Promise<unknown> = Promise.resolve();
 
@@ -29,7 +29,7 @@ export class DriverSeat {
     if (this.driver === driver) this.driver = null;
   }
 
-  /** Gets the machine idle, once all earlier calls, also those of another driver, are done. */
+  /** Makes the machine idle, after all earlier calls, including those of another driver. */
   quiesce(): Promise<WorkerState> {
     const quiesced = this.quiescing.then(() => this.machine.quiesce());
     this.quiescing = quiesced.catch(() => {});

@@ -1,37 +1,37 @@
 import { setImmediate } from 'node:timers/promises';
 import { type ServerDuplexStream, status } from '@grpc/grpc-js';
-import { monotonicNs } from '../clock.js';
-import type { ResultMessage } from '../messages.js';
-import { actionProblem } from './check-actions.js';
-import { chunk, tensorBytes } from './chunks.js';
-import { tokensMatch } from './credentials.js';
-import type { Driver, DriverSeat } from './driver-seat.js';
-import { actionFromWire } from './from-wire.js';
-import { operatorsToWire } from './operator-chunks.js';
+import { monotonicNs } from '../../../base/clock/clock.js';
+import type { ResultMessage } from '../../messages.js';
+import { chunk, tensorBytes } from '../../wire/chunks.js';
+import { tokensMatch } from '../../wire/credentials.js';
+import { actionFromWire } from '../../wire/from-wire.js';
+import { operatorsToWire } from '../../wire/operator-chunks.js';
 import {
   type ControllerMessage,
   type Hello,
   PROTOCOL_VERSION,
   type WireAction,
   type WorkerMessage,
-} from './protocol.js';
-import { descriptionToWire, stateToWire, withinLimit } from './to-wire.js';
+} from '../../wire/protocol.js';
+import { descriptionToWire, resultToWire, stateToWire, withinLimit } from '../../wire/to-wire.js';
+import { actionProblem } from './check-actions.js';
+import type { Driver, MachineEndpoint } from './machine-endpoint.js';
 
 export type ControllerCall = ServerDuplexStream<ControllerMessage, WorkerMessage>;
 
-export interface ControllerSessionOptions {
+interface StreamEndpointOptions {
   readonly call: ControllerCall;
-  readonly seat: DriverSeat;
+  readonly endpoint: MachineEndpoint;
   /** Empty: none is asked for. */
   readonly token: string;
   readonly maxMessageBytes: number;
   readonly log: (line: string) => void;
-  readonly ended: (session: ControllerSession) => void;
+  readonly ended: (stream: StreamEndpoint) => void;
 }
 
 /** The worker's end of one stream: what a controller that connected may do, and when (worker.proto). */
-export class ControllerSession implements Driver {
-  private readonly options: ControllerSessionOptions;
+export class StreamEndpoint implements Driver {
+  private readonly options: StreamEndpointOptions;
   private readonly helloTimeout: NodeJS.Timeout;
   private accepted = false;
   /** Number of the latest Quiesce, and whether it was answered: only then are actions taken. */
@@ -42,7 +42,7 @@ export class ControllerSession implements Driver {
   /** Largest message that the controller takes. */
   private mostBytes = 0;
 
-  constructor(options: ControllerSessionOptions) {
+  constructor(options: StreamEndpointOptions) {
     this.options = options;
     const { call } = options;
     call.on('data', (message: ControllerMessage) => this.receive(message));
@@ -59,7 +59,7 @@ export class ControllerSession implements Driver {
   results(results: readonly ResultMessage[]): void {
     const sendable = results.map((result) => withinLimit(result, this.mostBytes));
     for (const part of chunk(sendable, ({ outputs }) => tensorBytes(outputs)))
-      this.send({ body: 'results', results: { results: part } });
+      this.send({ body: 'results', results: { results: part.map(resultToWire) } });
   }
 
   gpuDown(gpu: number, reason: string): void {
@@ -80,7 +80,7 @@ export class ControllerSession implements Driver {
   /** Finishes what runs and reports it, drops the rest, then ends the stream. */
   async drain(): Promise<void> {
     this.idle = false;
-    if (this.accepted) await this.options.seat.quiesce().catch(() => {});
+    if (this.accepted) await this.options.endpoint.quiesce().catch(() => {});
     this.end(status.UNAVAILABLE, 'the worker shuts down');
   }
 
@@ -92,24 +92,24 @@ export class ControllerSession implements Driver {
     else if (message.body === 'ping')
       this.send({ body: 'pong', pong: { sentNs: message.ping.sentNs, workerNs: monotonicNs() } });
     else if (message.body === 'quiesce') this.quiesce(message.quiesce.number);
-    else if (message.body === 'startProfile') this.startProfile();
-    else if (message.body === 'stopProfile') void this.stopProfile(message.stopProfile.number);
+    else if (message.body === 'startRecording') this.startRecording();
+    else if (message.body === 'stopRecording') void this.stopRecording(message.stopRecording.number);
     else if (message.body === 'bye') this.hangUp();
   }
 
   private hello({ version, token, takeOver, maxMessageBytes }: Hello): void {
-    const { seat } = this.options;
+    const { endpoint } = this.options;
     clearTimeout(this.helloTimeout);
     if (version !== PROTOCOL_VERSION) this.end(status.FAILED_PRECONDITION, otherVersion(version));
     else if (this.options.token !== '' && !tokensMatch(token, this.options.token))
       this.end(status.UNAUTHENTICATED, 'the token is not the one that this worker asks for');
-    else if (seat.taken && !takeOver) this.end(status.ABORTED, 'another controller drives this worker');
+    else if (endpoint.taken && !takeOver) this.end(status.ABORTED, 'another controller drives this worker');
     else if (!this.accepted) {
       this.accepted = true;
       this.mostBytes = maxMessageBytes;
-      seat.take(this);
+      endpoint.take(this);
       this.log('drives this worker');
-      const welcome = descriptionToWire(seat.machine.description, this.options.maxMessageBytes);
+      const welcome = descriptionToWire(endpoint.machine.description, this.options.maxMessageBytes);
       this.send({ body: 'welcome', welcome });
     }
   }
@@ -117,7 +117,7 @@ export class ControllerSession implements Driver {
   private quiesce(number: number): void {
     this.quiesceNumber = number;
     this.idle = false;
-    this.options.seat.quiesce().then(
+    this.options.endpoint.quiesce().then(
       (state) => {
         if (this.over || number !== this.quiesceNumber) return;
         this.idle = true;
@@ -128,7 +128,7 @@ export class ControllerSession implements Driver {
   }
 
   private actions(actions: readonly WireAction[]): void {
-    const { machine } = this.options.seat;
+    const { machine } = this.options.endpoint;
     if (!this.idle) return;
     for (const action of actions) {
       const problem = actionProblem(action, machine.description);
@@ -140,23 +140,26 @@ export class ControllerSession implements Driver {
     machine.submit(actions.map(actionFromWire));
   }
 
-  private startProfile(): void {
+  private startRecording(): void {
     this.recording = true;
-    this.options.seat.machine.startProfile();
+    this.options.endpoint.machine.startRecording();
   }
 
-  private async stopProfile(number: number): Promise<void> {
+  private async stopRecording(number: number): Promise<void> {
     this.recording = false;
     try {
-      const { operators, dropped } = await this.options.seat.machine.stopProfile();
+      const { operators, dropped } = await this.options.endpoint.machine.stopRecording();
       for (const part of operatorsToWire(number, operators)) {
         this.send({ body: 'operators', operators: part });
         // Results go in between.
         await setImmediate();
       }
-      this.send({ body: 'profileEnd', profileEnd: { number, dropped, error: '' } });
+      this.send({ body: 'recordingEnd', recordingEnd: { number, dropped, error: '' } });
     } catch (error) {
-      this.send({ body: 'profileEnd', profileEnd: { number, dropped: 0, error: (error as Error).message } });
+      this.send({
+        body: 'recordingEnd',
+        recordingEnd: { number, dropped: 0, error: (error as Error).message },
+      });
     }
   }
 
@@ -179,9 +182,9 @@ export class ControllerSession implements Driver {
     this.over = true;
     clearTimeout(this.helloTimeout);
     this.log(why);
-    // Nobody will ask for it.
-    if (this.recording) this.options.seat.machine.stopProfile().catch(() => {});
-    this.options.seat.leave(this);
+    // No client will ask for it.
+    if (this.recording) this.options.endpoint.machine.stopRecording().catch(() => {});
+    this.options.endpoint.leave(this);
     this.options.ended(this);
   }
 

@@ -1,13 +1,13 @@
 import { Server, status } from '@grpc/grpc-js';
-import { EscapementError } from '../../core/errors.js';
-import type { Machine } from '../machine/machine.js';
-import { formatAddress } from './address.js';
-import { type ControllerCall, ControllerSession } from './controller-session.js';
-import { type ServerTls, serverCredentials } from './credentials.js';
-import { DriverSeat } from './driver-seat.js';
-import { DEFAULT_MAX_MESSAGE_BYTES, WORKER_SERVICE } from './protocol.js';
+import { EscapementError } from '../../../base/errors.js';
+import { formatAddress } from '../../wire/address.js';
+import { type ServerTls, serverCredentials } from '../../wire/credentials.js';
+import { DEFAULT_MAX_MESSAGE_BYTES, WORKER_SERVICE } from '../../wire/protocol.js';
+import type { Machine } from '../machine.js';
+import { MachineEndpoint } from './machine-endpoint.js';
+import { type ControllerCall, StreamEndpoint } from './stream-endpoint.js';
 
-export interface WorkerServerOptions {
+export interface WorkerEndpointOptions {
   /** Address to listen on; absent: only this machine can connect. */
   readonly host?: string;
   /** 0: any that is free. */
@@ -22,12 +22,12 @@ export interface WorkerServerOptions {
   readonly log?: (line: string) => void;
 }
 
-export interface WorkerServer {
+export interface WorkerEndpoint {
   /** The port that it listens on. */
   readonly port: number;
   /**
    * Drains and stops listening: what runs is finished and reported, what has not started is dropped, the controller
-   * is told. The machine stays its owner's to close.
+   * is notified. The machine stays its owner's to close.
    */
   close(): Promise<void>;
 }
@@ -36,27 +36,30 @@ export interface WorkerServer {
  * Offers a machine to a controller on the network (worker.proto), one at a time. Throws `E_LISTEN` when the address
  * cannot be listened on and `E_TLS` for an unusable certificate.
  */
-export async function serveMachine(machine: Machine, options: WorkerServerOptions): Promise<WorkerServer> {
+export async function serveMachine(
+  machine: Machine,
+  options: WorkerEndpointOptions,
+): Promise<WorkerEndpoint> {
   const {
     host = '127.0.0.1',
     token = '',
     maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES,
     log = () => {},
   } = options;
-  const seat = new DriverSeat(machine);
-  const sessions = new Set<ControllerSession>();
+  const endpoint = new MachineEndpoint(machine);
+  const streams = new Set<StreamEndpoint>();
   let closing = false;
   const drive = (call: ControllerCall) => {
-    const session = new ControllerSession({
+    const stream = new StreamEndpoint({
       call,
-      seat,
+      endpoint,
       token,
       maxMessageBytes,
       log,
-      ended: () => sessions.delete(session),
+      ended: () => streams.delete(stream),
     });
-    sessions.add(session);
-    if (closing) session.end(status.UNAVAILABLE, 'the worker shuts down');
+    streams.add(stream);
+    if (closing) stream.end(status.UNAVAILABLE, 'the worker shuts down');
   };
   const server = new Server({
     'grpc.max_receive_message_length': maxMessageBytes,
@@ -72,7 +75,7 @@ export async function serveMachine(machine: Machine, options: WorkerServerOption
     port,
     close: async () => {
       closing = true;
-      await Promise.all([...sessions].map((session) => session.drain()));
+      await Promise.all([...streams].map((stream) => stream.drain()));
       await stop(server);
     },
   };
@@ -88,7 +91,7 @@ const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024;
 /** Time for connections to close by themselves. */
 const STOP_TIMEOUT_MS = 500;
 
-function listen(server: Server, host: string, { port, tls }: WorkerServerOptions): Promise<number> {
+function listen(server: Server, host: string, { port, tls }: WorkerEndpointOptions): Promise<number> {
   const credentials = serverCredentials(tls);
   return new Promise((resolve, reject) => {
     server.bindAsync(formatAddress(host, port), credentials, (error, bound) => {

@@ -1,6 +1,6 @@
-import { NS_PER_US } from '../../core/units.js';
-import { alignRuns, readOperatorLog, type SpanNs } from '../ort/operator-log.js';
-import type { OperatorProfile, OperatorRun } from '../profiler/operator-profile.js';
+import { NS_PER_US } from '../../../base/units.js';
+import type { OperatorRun, OperatorRuns } from '../../operator-runs.js';
+import { alignRuns, readOperatorLog, type SpanNs } from '../../ort/operator-log.js';
 import type { RecordedLog, RecordedReport } from './protocol.js';
 
 /** A recording of one GPU holds so many operators at most, the earliest. */
@@ -8,12 +8,12 @@ const MOST_OPERATORS = 200_000;
 
 /**
  * What the host threads of a GPU have recorded as operators of their INFERs. `read` gives the text of a profile.
- * Operators nobody has counted are taken for as many in an INFER as those that were.
+ * Operators that were not counted are taken for as many in an INFER as those that were.
  */
 export function collectOperators(
   reports: readonly Pick<RecordedReport, 'logs' | 'missed'>[],
   read: (path: string) => string,
-): OperatorProfile {
+): OperatorRuns {
   const operators: OperatorRun[] = [];
   const logs = reports.flatMap((report) => report.logs);
   let missed = reports.reduce((sum, report) => sum + report.missed, 0);

@@ -1,5 +1,5 @@
-import type { DevicePort } from '../../core/device-port.js';
-import type { Worker } from '../../core/worker.js';
+import type { DevicePort } from '../../../core/device-port.js';
+import type { Worker } from '../../../core/worker.js';
 import type { LiveAction } from './live-action.js';
 
 /** A GPU as the loop of its executor thread drives it. */

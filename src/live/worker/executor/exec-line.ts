@@ -1,4 +1,4 @@
-import type { ResultMessage } from '../messages.js';
+import type { ResultMessage } from '../../messages.js';
 
 /** Who is to move. */
 const IDLE = 0;

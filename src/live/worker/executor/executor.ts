@@ -1,9 +1,9 @@
-import type { ActionMessage, ResultMessage } from '../messages.js';
-import { NO_OPERATORS, type OperatorProfile } from '../profiler/operator-profile.js';
+import type { ActionMessage, ResultMessage } from '../../messages.js';
+import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import type { ThreadReport } from './protocol.js';
 import { ThreadSet, type ThreadSetSpec } from './thread-set.js';
 
-export interface ExecutorEvents {
+interface ExecutorEvents {
   results(results: readonly ResultMessage[]): void;
   /** Nothing that was sent to its GPUs is answered any more, until it has quiesced. */
   died(reason: string): void;
@@ -53,7 +53,7 @@ export class Executor {
   }
 
   /**
-   * Drops what waits, and resolves when nothing runs. Starts dead threads anew; if that fails, `died` is called once
+   * Drops what waits, and resolves when nothing runs. Restarts dead threads; if that fails, `died` is called once
    * more, later.
    */
   async quiesce(): Promise<Present> {
@@ -70,13 +70,13 @@ export class Executor {
   }
 
   /** Records operators from now on, until the threads die or it is stopped. Throws when there is no place for them. */
-  startProfile(): void {
-    this.live?.startProfile();
+  startRecording(): void {
+    this.live?.startRecording();
   }
 
   /** Nothing, if none were recorded. Rejects when they cannot be read. */
-  async stopProfile(): Promise<OperatorProfile> {
-    return this.live?.stopProfile() ?? NO_OPERATORS;
+  async stopRecording(): Promise<OperatorRuns> {
+    return this.live?.stopRecording() ?? NO_OPERATORS;
   }
 
   /** Ends the threads for good. */
@@ -91,7 +91,7 @@ export class Executor {
 
   private reported(report: ThreadReport): void {
     if (report.kind === 'quiesced') this.quiesces.shift()?.(report.present);
-    // While it quiesces, results are of actions that nobody asks about any more.
+    // While it quiesces, results are of actions that no longer matter.
     else if (report.kind === 'results' && this.quiesces.length === 0) this.events.results(report.results);
   }
 
@@ -111,7 +111,7 @@ export class Executor {
       if (!this.closed) await this.start();
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      // After whoever awaits the quiesce has gone on.
+      // After the caller that awaits the quiesce has gone on.
       setImmediate(() => this.events.died(reason));
     } finally {
       this.restarting = null;

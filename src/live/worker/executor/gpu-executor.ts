@@ -1,10 +1,10 @@
-import { Worker } from '../../core/worker.js';
-import type { ActionMessage, ResultMessage } from '../messages.js';
-import type { WorkerModel } from '../model.js';
+import { Worker } from '../../../core/worker.js';
+import type { ActionMessage, ResultMessage } from '../../messages.js';
+import type { WorkerModel } from '../../model.js';
 import type { Device } from './device.js';
 import { LiveAction } from './live-action.js';
 
-export interface GpuExecutorOptions {
+interface GpuExecutorOptions {
   readonly models: readonly WorkerModel[];
   /** Pages of this GPU's weights cache. */
   readonly pages: number;

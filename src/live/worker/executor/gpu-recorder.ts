@@ -3,9 +3,9 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker as Thread } from 'node:worker_threads';
-import { compiledBeside } from '../compiled.js';
-import { NO_OPERATORS, type OperatorProfile } from '../profiler/operator-profile.js';
-import { type ReadOperators, runsOf } from '../profiler/operator-table.js';
+import { compiledNextTo } from '../../../base/compiled.js';
+import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
+import { type ReadOperators, runsOf } from '../../operator-table.js';
 import type { RecordedReport } from './protocol.js';
 import { RecordSwitch } from './record-switch.js';
 
@@ -34,7 +34,7 @@ export class GpuRecorder {
   }
 
   /** Nothing, if it does not record. Rejects when what was written cannot be read. */
-  async stop(): Promise<OperatorProfile> {
+  async stop(): Promise<OperatorRuns> {
     if (!this.isOn) return NO_OPERATORS;
     this.reports = [];
     this.control.turn();
@@ -81,10 +81,10 @@ export class GpuRecorder {
 }
 
 /** In a thread of its own, for it takes some µs an operator. */
-function readOperators(reports: readonly RecordedReport[]): Promise<OperatorProfile> {
+function readOperators(reports: readonly RecordedReport[]): Promise<OperatorRuns> {
   if (reports.every(({ logs }) => logs.length === 0)) return Promise.resolve(NO_OPERATORS);
   return new Promise((resolve, reject) => {
-    const thread = new Thread(compiledBeside(import.meta.url, 'operator-reader-thread.js'), {
+    const thread = new Thread(compiledNextTo(import.meta.url, 'operator-reader-thread.js'), {
       workerData: reports,
     });
     thread.on('message', ({ table, dropped }: ReadOperators) =>

@@ -1,6 +1,6 @@
-import type { OrtDeviceSpec } from '../device.js';
-import type { WorkerModel } from '../model.js';
-import { ModelSession } from '../ort/session.js';
+import type { OrtDeviceSpec } from '../../device.js';
+import type { WorkerModel } from '../../model.js';
+import { ModelSession } from '../../ort/session.js';
 import type { InferLog, OperatorRecorder } from './operator-recorder.js';
 
 /** A model as a host thread keeps it. */
@@ -11,11 +11,11 @@ export interface HostModel {
 }
 
 /** A model on the device. */
-export interface LoadedModel {
+interface LoadedModel {
   readonly session: ModelSession;
   /** Null: its operators are not recorded. */
   log: InferLog | null;
-  /** It could not be opened anew. */
+  /** It could not be reopened. */
   isStuck: boolean;
 }
 

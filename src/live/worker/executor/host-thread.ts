@@ -1,11 +1,26 @@
-import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
-import { STATUS_OK } from '../../core/action.js';
-import { invariant } from '../../core/invariant.js';
-import { monotonicNs } from '../clock.js';
-import { Signal } from '../signal.js';
+// Entry of a host thread.
+import { readFileSync } from 'node:fs';
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { monotonicNs } from '../../../base/clock/clock.js';
+import { EscapementError } from '../../../base/errors.js';
+import { invariant } from '../../../base/invariant.js';
+import { STATUS_OK } from '../../../core/action.js';
+import { Signal } from '../../signal.js';
 import { ExecLine } from './exec-line.js';
-import type { ModelHost } from './model-host.js';
-import type { HostLine, HostMessage, HostOrder, HostReply, HostReport } from './protocol.js';
+import type { HostModel } from './host-sessions.js';
+import { ModelHost } from './model-host.js';
+import { OperatorRecorder } from './operator-recorder.js';
+import type {
+  HostedModel,
+  HostLine,
+  HostMessage,
+  HostOrder,
+  HostReply,
+  HostReport,
+  HostThreadData,
+  ThreadReport,
+} from './protocol.js';
+import { RecordSwitch } from './record-switch.js';
 import { buffersOf } from './transfer.js';
 
 /**
@@ -18,10 +33,10 @@ const LOOK_OUT_NS = 100_000;
 const PAUSE_AFTER_UPKEEP = 3;
 
 /**
- * Runs on a host what the executor thread asks for, until it is told to stop. An INFER comes before all else; upkeep of
+ * Runs on a host what the executor thread asks for, until it is asked to stop. An INFER comes before all else; upkeep of
  * the sessions is left to moments in which nothing is to be expected.
  */
-export class HostLoop {
+class HostThread {
   private readonly port: MessagePort;
   private readonly exec: ExecLine;
   private readonly executor: Signal;
@@ -96,7 +111,8 @@ export class HostLoop {
     invariant(report !== null, 'an INFER is reported');
     // The lane first, for it should not wait for outputs to be sent. But an error has to be there when it is free.
     if (report.status === STATUS_OK) this.end(report);
-    this.reply({ kind: 'tensors', id, outputs: report.outputs, error: report.error });
+    const { outputs, shapes, error } = report;
+    this.reply({ kind: 'tensors', id, outputs, shapes, error });
     if (report.status !== STATUS_OK) this.end(report);
   }
 
@@ -114,5 +130,36 @@ export class HostLoop {
   private reply(reply: HostReply): void {
     this.port.postMessage(reply, buffersOf([reply.kind === 'tensors' ? reply.outputs : []]));
     this.executor.raise();
+  }
+}
+
+const machine = parentPort;
+invariant(machine !== null, 'this file is the entry of a thread');
+const data = workerData as HostThreadData;
+
+try {
+  const control = new RecordSwitch(data.recording);
+  const recorder = new OperatorRecorder(control, data.recordFolder, data.host, (report) =>
+    machine.postMessage(report),
+  );
+  const host = new ModelHost(data.device, new Map(data.models.map(read)), recorder);
+  await host.probe();
+  machine.postMessage({ kind: 'ready' } satisfies ThreadReport);
+  await new HostThread(host, new Signal(data.signal), data.executor).run();
+} catch (error) {
+  if (!(error instanceof EscapementError)) throw error;
+  machine.postMessage({ kind: 'failed', code: error.code, message: error.message } satisfies ThreadReport);
+}
+
+function read({ index, model }: HostedModel): [number, HostModel] {
+  const { ortPath } = model;
+  invariant(ortPath !== null, 'only a simulated device runs a model without weights');
+  try {
+    // A copy: small files are read into memory that they share.
+    return [index, { model, bytes: new Uint8Array(readFileSync(ortPath)) }];
+  } catch (error) {
+    throw new EscapementError('E_MODEL_FILE', `cannot be read: ${(error as Error).message}`, {
+      file: ortPath,
+    });
   }
 }

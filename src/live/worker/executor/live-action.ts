@@ -1,14 +1,18 @@
-import { Action, STATUS_OK } from '../../core/action.js';
-import type { ActionMessage, ResultMessage } from '../messages.js';
+import { Action, STATUS_OK } from '../../../core/action.js';
+import type { ActionMessage, ResultMessage } from '../../messages.js';
+import type { Shape } from '../../model.js';
 
 /** An action as an executor runs it: with its tensors, and with what went wrong. */
 export class LiveAction extends Action {
   readonly inputs: readonly Uint8Array<ArrayBuffer>[];
+  /** Of the inputs; see the message. */
+  readonly shapes: readonly Shape[] | undefined;
   copyInNs = 0;
   copyOutNs = 0;
   outputs: readonly Uint8Array<ArrayBuffer>[] = [];
+  outputShapes: readonly Shape[] | undefined;
   error = '';
-  /** Its inputs are with the thread that runs it, and nobody has used them so far. */
+  /** Its inputs are with the thread that runs it, and they have not been used yet. */
   staged = false;
   /** Its outputs are here. */
   delivered = false;
@@ -25,12 +29,14 @@ export class LiveAction extends Action {
     this.earliestNs = message.earliestNs;
     this.latestNs = message.latestNs;
     this.inputs = message.inputs;
+    this.shapes = message.shapes;
   }
 
   toResult(): ResultMessage {
     const { id, gpu, status, beginNs, endNs, copyInNs, copyOutNs, error } = this;
     // It may have run well and be void all the same, when its weights were given up meanwhile.
     const outputs = status === STATUS_OK ? this.outputs : [];
-    return { id, gpu, status, beginNs, endNs, copyInNs, copyOutNs, outputs, error };
+    const shapes = this.outputShapes;
+    return { id, gpu, status, beginNs, endNs, copyInNs, copyOutNs, outputs, shapes, error };
   }
 }

@@ -1,3 +1,6 @@
+import { monotonicNs } from '../../../base/clock/clock.js';
+import { EscapementError } from '../../../base/errors.js';
+import { invariant } from '../../../base/invariant.js';
 import {
   INFER,
   LOAD,
@@ -5,12 +8,9 @@ import {
   STATUS_INFER_TOO_LATE,
   STATUS_LOAD_TOO_LATE,
   STATUS_OK,
-} from '../../core/action.js';
-import { EscapementError } from '../../core/errors.js';
-import { invariant } from '../../core/invariant.js';
-import { monotonicNs } from '../clock.js';
-import type { OrtDeviceSpec } from '../device.js';
-import type { SessionRun } from '../ort/session.js';
+} from '../../../core/action.js';
+import type { OrtDeviceSpec } from '../../device.js';
+import type { SessionRun } from '../../ort/session.js';
 import { type HostModel, HostSessions } from './host-sessions.js';
 import type { OperatorRecorder } from './operator-recorder.js';
 import type { HostOrder, HostReport } from './protocol.js';
@@ -42,7 +42,7 @@ export class ModelHost {
     }
   }
 
-  /** Never throws: what goes wrong on the device is told in the report. Nothing is reported of an UNLOAD. */
+  /** Never throws: what goes wrong on the device is in the report. Nothing is reported of an UNLOAD. */
   async perform(order: HostOrder): Promise<HostReport | null> {
     if (order.kind === LOAD) return this.load(order);
     if (order.kind === INFER) return this.infer(order);
@@ -72,13 +72,14 @@ export class ModelHost {
     }
   }
 
-  private async infer({ id, model, batchIndex, count, latestNs, inputs }: HostOrder): Promise<HostReport> {
+  private async infer(order: HostOrder): Promise<HostReport> {
+    const { id, model, batchIndex, count, latestNs, inputs, shapes } = order;
     const beginNs = monotonicNs();
     if (beginNs > latestNs) return notRun(STATUS_INFER_TOO_LATE, beginNs);
     const loaded = this.sessions.get(model);
     try {
       invariant(loaded !== undefined, 'INFER runs on weights that are there');
-      const report = done(beginNs, await loaded.session.run(batchIndex, count, inputs));
+      const report = done(beginNs, await loaded.session.run(batchIndex, count, inputs, shapes));
       this.recorder.ran(loaded.log, id, report);
       return report;
     } catch (error) {
@@ -91,8 +92,8 @@ export class ModelHost {
 /** What a LOAD copies and gives. */
 const NO_TENSORS: SessionRun = { outputs: [], copyInNs: 0, copyOutNs: 0 };
 
-function done(beginNs: number, { outputs, copyInNs, copyOutNs }: SessionRun): HostReport {
-  return { status: STATUS_OK, beginNs, endNs: monotonicNs(), copyInNs, copyOutNs, outputs, error: '' };
+function done(beginNs: number, run: SessionRun): HostReport {
+  return { status: STATUS_OK, beginNs, endNs: monotonicNs(), ...run, error: '' };
 }
 
 function notRun(status: number, nowNs: number): HostReport {

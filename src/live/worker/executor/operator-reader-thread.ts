@@ -1,8 +1,8 @@
 // Entry of a thread that reads what was recorded: onnxruntime writes about 650 bytes an operator.
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import { invariant } from '../../core/invariant.js';
-import { type ReadOperators, tableOf } from '../profiler/operator-table.js';
+import { invariant } from '../../../base/invariant.js';
+import { type ReadOperators, tableOf } from '../../operator-table.js';
 import { collectOperators } from './collect-operators.js';
 import type { RecordedReport } from './protocol.js';
 

@@ -1,10 +1,10 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { ModelSession } from '../ort/session.js';
+import type { ModelSession } from '../../ort/session.js';
 import type { HostReport, RecordedLog, RecordedReport } from './protocol.js';
 import type { RecordSwitch } from './record-switch.js';
 
-/** Writing the profile of so many INFERs takes 1 to 5 ms, about as long as opening a session anew. */
+/** Writing the profile of so many INFERs takes 1 to 5 ms, about as long as reopening a session. */
 const MOST_RUNS = 32;
 /** Numbers for each. */
 const RUN_NUMBERS = 3;
@@ -15,7 +15,7 @@ export interface InferLog {
   readonly prefix: string;
   /** As in `RecordedLog`. */
   readonly runs: number[];
-  /** One has failed: it is not known what the profile tells of it, so that later ones cannot be told apart. */
+  /** One has failed: it is not known what the profile holds of it, so that later ones cannot be told apart. */
   broken: boolean;
 }
 

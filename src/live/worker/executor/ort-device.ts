@@ -1,8 +1,8 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
-import { LANE_EXEC, LANE_WEIGHTS, UNLOAD } from '../../core/action.js';
-import { invariant } from '../../core/invariant.js';
-import type { Worker } from '../../core/worker.js';
-import { Signal } from '../signal.js';
+import { invariant } from '../../../base/invariant.js';
+import { LANE_EXEC, LANE_WEIGHTS, UNLOAD } from '../../../core/action.js';
+import type { Worker } from '../../../core/worker.js';
+import { Signal } from '../../signal.js';
 import type { Device } from './device.js';
 import { type ExecEnd, ExecLine } from './exec-line.js';
 import type { LiveAction } from './live-action.js';
@@ -123,6 +123,7 @@ export class OrtDevice implements Device {
       invariant(action !== undefined, 'outputs come once');
       this.undelivered.delete(reply.id);
       action.outputs = reply.outputs;
+      action.outputShapes = reply.shapes;
       action.error = reply.error;
       action.delivered = true;
     }
@@ -150,8 +151,9 @@ interface Host {
   replies: number;
 }
 
-function orderOf({ id, kind, model, batchIndex, count, latestNs, inputs }: LiveAction): HostOrder {
-  return { id, kind, model, batchIndex, count, latestNs, inputs };
+function orderOf(action: LiveAction): HostOrder {
+  const { id, kind, model, batchIndex, count, latestNs, inputs, shapes } = action;
+  return { id, kind, model, batchIndex, count, latestNs, inputs, shapes };
 }
 
 function post({ port, signal }: Host, message: HostMessage): void {

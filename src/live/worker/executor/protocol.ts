@@ -1,10 +1,9 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { ActionKind } from '../../core/action.js';
-import type { ErrorCode } from '../../core/errors.js';
-import type { DeviceSpec, OrtDeviceSpec } from '../device.js';
-import type { ActionMessage, ResultMessage } from '../messages.js';
-import type { WorkerModel } from '../model.js';
-import type { SignalBuffer } from '../signal.js';
+import type { ErrorCode } from '../../../base/errors.js';
+import type { DeviceSpec, OrtDeviceSpec } from '../../device.js';
+import type { ActionMessage, ResultMessage } from '../../messages.js';
+import type { WorkerModel } from '../../model.js';
+import type { SignalBuffer } from '../../signal.js';
 
 /** What an executor thread is started with. */
 export interface ExecutorThreadData {
@@ -83,29 +82,11 @@ export interface RecordedLog {
   readonly runs: Float64Array;
 }
 
-/** What a host thread is to run on its device. */
-export interface HostOrder {
-  /** Of the action. */
-  readonly id: number;
-  readonly kind: ActionKind;
-  readonly model: number;
-  readonly batchIndex: number;
-  readonly count: number;
-  readonly latestNs: number;
-  readonly inputs: readonly Uint8Array<ArrayBuffer>[];
-}
+/** What a host thread is to run on its one device; the executor has waited for its window to open. */
+export type HostOrder = Omit<ActionMessage, 'gpu' | 'earliestNs'>;
 
 /** What came of it. */
-export interface HostReport {
-  readonly status: number;
-  readonly beginNs: number;
-  readonly endNs: number;
-  /** Parts of that time, as in the result of the action. */
-  readonly copyInNs: number;
-  readonly copyOutNs: number;
-  readonly outputs: readonly Uint8Array<ArrayBuffer>[];
-  readonly error: string;
-}
+export type HostReport = Omit<ResultMessage, 'id' | 'gpu'>;
 
 /** From an executor thread to a host thread. */
 export type HostMessage =
@@ -126,5 +107,6 @@ export type HostReply =
       readonly kind: 'tensors';
       readonly id: number;
       readonly outputs: HostReport['outputs'];
+      readonly shapes?: HostReport['shapes'];
       readonly error: string;
     };

@@ -1,8 +1,8 @@
-import { LANE_EXEC, LANE_WEIGHTS, STATUS_ABORTED, STATUS_OK } from '../../core/action.js';
-import { NS_PER_MS } from '../../core/units.js';
-import type { Worker } from '../../core/worker.js';
-import type { SimulatedDeviceSpec } from '../device.js';
-import type { WorkerModel } from '../model.js';
+import { NS_PER_MS } from '../../../base/units.js';
+import { LANE_EXEC, LANE_WEIGHTS, STATUS_ABORTED, STATUS_OK } from '../../../core/action.js';
+import type { Worker } from '../../../core/worker.js';
+import type { SimulatedDeviceSpec } from '../../device.js';
+import type { WorkerModel } from '../../model.js';
 import type { Device } from './device.js';
 import type { LiveAction } from './live-action.js';
 

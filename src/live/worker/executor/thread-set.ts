@@ -1,11 +1,11 @@
-import '../ort/no-telemetry.js';
+import '../../ort/no-telemetry.js';
 import { MessageChannel, Worker as Thread, type TransferListItem } from 'node:worker_threads';
-import { EscapementError } from '../../core/errors.js';
-import { compiledBeside } from '../compiled.js';
-import type { OrtDeviceSpec } from '../device.js';
-import type { WorkerModel } from '../model.js';
-import { NO_OPERATORS, type OperatorProfile } from '../profiler/operator-profile.js';
-import { Signal } from '../signal.js';
+import { compiledNextTo } from '../../../base/compiled.js';
+import { EscapementError } from '../../../base/errors.js';
+import type { OrtDeviceSpec } from '../../device.js';
+import type { WorkerModel } from '../../model.js';
+import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
+import { Signal } from '../../signal.js';
 import { ExecLine } from './exec-line.js';
 import { GpuRecorder } from './gpu-recorder.js';
 import type {
@@ -28,7 +28,7 @@ export interface ThreadSetSpec {
   readonly hosts: number;
 }
 
-export interface ThreadSetEvents {
+interface ThreadSetEvents {
   report(report: ThreadReport): void;
   /** A thread has ended by itself after all were ready. Comes once; the others still run. */
   died(reason: string): void;
@@ -100,12 +100,12 @@ export class ThreadSet {
   }
 
   /** Records the operators of INFERs from now on. A simulated GPU has none. Throws when there is no place for them. */
-  startProfile(): void {
+  startRecording(): void {
     if (this.spec.hosts > 0 && !this.over) this.recorder.start();
   }
 
   /** Nothing, if none were recorded. Rejects when they cannot be read. */
-  async stopProfile(): Promise<OperatorProfile> {
+  async stopRecording(): Promise<OperatorRuns> {
     return this.spec.hosts > 0 ? this.recorder.stop() : NO_OPERATORS;
   }
 
@@ -140,7 +140,7 @@ export class ThreadSet {
     workerData: ExecutorThreadData | HostThreadData,
     transferList: TransferListItem[],
   ): void {
-    const thread = new Thread(compiledBeside(import.meta.url, file), { workerData, transferList });
+    const thread = new Thread(compiledNextTo(import.meta.url, file), { workerData, transferList });
     this.threads.push(thread);
     thread.on('message', (report: ThreadReport) => this.reported(report));
     thread.on('error', (error) => this.ended(error.message));

@@ -1,15 +1,15 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { EscapementError } from '../../core/errors.js';
-import { compiledBeside } from '../../live/compiled.js';
+import { compiledNextTo } from '../../../base/compiled.js';
+import { EscapementError } from '../../../base/errors.js';
 import type { Answer, Order, Ports, Role, SyntheticTrial, Usage } from './messages.js';
 
-/** What a process said last is told when it dies. */
+/** The last output of a process is part of the error when it dies. */
 const MOST_SAID_CHARS = 2000;
 
 /**
- * A process that plays one role of a benchmark. It ends when it is told to, and whenever this process ends. One
- * question at a time. Questions reject with the coded error that the child reports, and like `death` when it dies.
+ * A process that plays one role of a benchmark. It ends on request, and whenever this process ends. One question at a
+ * time. Questions reject with the coded error that the child reports, and like `death` when it dies.
  */
 export class BenchChild {
   private readonly child: ChildProcess;
@@ -19,7 +19,7 @@ export class BenchChild {
   private settle: { resolve(answer: Answer): void; reject(error: Error): void } | null = null;
 
   private constructor(private readonly role: Role['kind']) {
-    this.child = fork(fileURLToPath(compiledBeside(import.meta.url, 'main.js')), {
+    this.child = fork(fileURLToPath(compiledNextTo(import.meta.url, 'main.js')), {
       execArgv: [],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -39,7 +39,7 @@ export class BenchChild {
         reject(end);
       });
     });
-    // Whom nobody asks anything may die unseen.
+    // While no question is open, its death is not an error.
     this.death.catch(() => {});
   }
 
@@ -80,7 +80,7 @@ export class BenchChild {
     return new Promise((resolve, reject) => {
       this.settle = { resolve, reject };
       this.child.send(order, (error) => {
-        // One that is dead is told about when its end is known.
+        // If it is dead, the error comes when its end is known.
         if (error !== null && this.child.connected) reject(error);
       });
     });
@@ -94,11 +94,11 @@ export class BenchChild {
   }
 
   private endOf(status: number | null, signal: NodeJS.Signals | null): Error {
-    const said = this.said.trim() || 'it said nothing';
+    const said = this.said.trim() || 'no output';
     if (signal === null) return new Error(`the ${this.role} process ended with status ${status}: ${said}`);
     return new EscapementError(
       'E_SERVER',
-      `the ${this.role} process was ended by ${signal}: look whether memory was short (${said})`,
+      `the ${this.role} process was killed by ${signal}: check whether the machine ran out of memory (${said})`,
     );
   }
 }

@@ -1,5 +1,5 @@
 // Entry of the child processes of a benchmark: a server, a worker, or a device by itself.
-import { EscapementError } from '../../core/errors.js';
+import { EscapementError } from '../../../base/errors.js';
 import type { Answer, Order } from './messages.js';
 import { play } from './roles.js';
 
@@ -8,7 +8,7 @@ let answer: ((order: Order) => Promise<Answer>) | null = null;
 
 // A terminal sends Ctrl-C to the whole group: the parent ends its children itself.
 process.on('SIGINT', () => {});
-// The parent is gone, however it ended.
+// The parent has ended.
 process.on('disconnect', () => process.exit());
 process.on('message', (order: Order) => {
   void handle(order);

@@ -1,8 +1,8 @@
-import type { ErrorCode } from '../../core/errors.js';
-import type { ServerSettings } from '../../experiment/server-settings.js';
-import type { OrtDeviceSpec } from '../../live/device.js';
-import type { MachineOptions } from '../../live/machine/local-machine.js';
-import type { ModelSignature } from '../../live/model.js';
+import type { ErrorCode } from '../../../base/errors.js';
+import type { ServerSettings } from '../../../config/server-settings.js';
+import type { OrtDeviceSpec } from '../../../live/device.js';
+import type { ModelSignature } from '../../../live/model.js';
+import type { MachineOptions } from '../../../live/worker/local-machine.js';
 
 export type Protocol = 'http' | 'grpc';
 
@@ -52,7 +52,7 @@ export interface SyntheticTrial {
   readonly tookNs: number;
 }
 
-/** What a child is told. It answers each with one message. */
+/** Orders to a child. It answers each with one message. */
 export type Order =
   | { readonly kind: 'start'; readonly role: Role }
   | { readonly kind: 'usage' }

@@ -1,22 +1,20 @@
-import { invariant } from '../../core/invariant.js';
-import { MIB, NS_PER_S } from '../../core/units.js';
-import { startMachine } from '../../live/machine/local-machine.js';
-import { createLog } from '../../live/telemetry/log.js';
-import { LocalWorker } from '../../live/transport/local-worker.js';
-import { RemoteWorker } from '../../live/transport/remote-worker.js';
-import { serveMachine } from '../../live/transport/worker-server.js';
-import { startServer } from '../../serving/server.js';
+import { invariant } from '../../../base/invariant.js';
+import { MIB } from '../../../base/units.js';
+import { LocalLink } from '../../../live/controller/link/local-link.js';
+import { RemoteLink } from '../../../live/controller/link/remote-link.js';
+import { createLog } from '../../../live/observe/telemetry/log.js';
+import { serveMachine } from '../../../live/worker/endpoint/worker-endpoint.js';
+import { startMachine } from '../../../live/worker/local-machine.js';
+import { startServer } from '../../../serve/server.js';
 import type { Answer, Order, Ports, Role } from './messages.js';
 import { Synthetic } from './synthetic.js';
 import { UsageMeter } from './usage-meter.js';
 
-export interface Started {
+interface Started {
   readonly ports: Ports;
   answer(order: Order): Promise<Answer>;
 }
 
-const START_TIMEOUT_NS = 60 * NS_PER_S;
-const HANG_NS = 10 * NS_PER_S;
 const MAX_BODY_BYTES = 256 * MIB;
 const NO_PORTS: Ports = { http: 0, grpc: 0, metrics: 0, worker: 0 };
 
@@ -34,7 +32,7 @@ export async function play(role: Role): Promise<Started> {
 
 async function openServer({ gpu, settings }: Extract<Role, { kind: 'server' }>): Promise<Ports> {
   const link =
-    typeof gpu === 'string' ? new RemoteWorker({ address: gpu }) : new LocalWorker(await startMachine(gpu));
+    typeof gpu === 'string' ? new RemoteLink({ address: gpu }) : new LocalLink(await startMachine(gpu));
   const server = await startServer({
     links: [link],
     settings,
@@ -42,14 +40,13 @@ async function openServer({ gpu, settings }: Extract<Role, { kind: 'server' }>):
     httpPort: 0,
     grpcPort: 0,
     metricsPort: 0,
-    door: { token: null, tls: null, maxBodyBytes: MAX_BODY_BYTES },
+    frontend: { token: null, tls: null, maxBodyBytes: MAX_BODY_BYTES },
     journal: null,
-    startTimeoutNs: START_TIMEOUT_NS,
-    hangNs: HANG_NS,
+    journalKeepBytes: null,
     serverVersion: 'bench',
     log: createLog('error', 'server'),
   });
-  const portOf = (door: { readonly port: number } | null) => door?.port ?? 0;
+  const portOf = (frontend: { readonly port: number } | null) => frontend?.port ?? 0;
   return {
     http: portOf(server.http),
     grpc: portOf(server.grpc),

@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
-import { NS_PER_S } from '../../core/units.js';
-import { monotonicNs } from '../../live/clock.js';
-import { TensorMaker } from '../../live/load/tensors.js';
-import { ModelSession } from '../../live/ort/session.js';
-import { stream } from '../../random/streams.js';
+import { monotonicNs } from '../../../base/clock/clock.js';
+import { stream } from '../../../base/random/streams.js';
+import { NS_PER_S } from '../../../base/units.js';
+import { ModelSession } from '../../../live/ort/session.js';
+import { TensorMaker } from '../../../load/tensors.js';
 import { TENSOR_SEED } from '../subject.js';
 import { Turns } from '../turns.js';
 import type { SyntheticModel, SyntheticSpec, SyntheticTrial } from './messages.js';
 
 /**
- * A device that nothing but its own speed holds up: INFERs of full batches one right after the other, from inputs that
- * lie in memory. Models take turns, as often as their share of the requests asks for, so that each finds in the
- * caches what it finds there in service. Blocks this thread during a trial.
+ * A device limited only by its own speed: INFERs of full batches back to back, with inputs in memory. Models take turns
+ * according to their share of the requests, so that caches are as warm as in service. Blocks this thread during a
+ * trial.
  */
 export class Synthetic {
   private constructor(

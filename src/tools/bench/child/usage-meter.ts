@@ -1,7 +1,7 @@
 import { cpus } from 'node:os';
 import { performance } from 'node:perf_hooks';
-import { NS_PER_S } from '../../core/units.js';
-import { monotonicNs } from '../../live/clock.js';
+import { monotonicNs } from '../../../base/clock/clock.js';
+import { NS_PER_S } from '../../../base/units.js';
 import type { Usage } from './messages.js';
 
 const US_PER_S = 1e6;
@@ -27,7 +27,7 @@ export class UsageMeter {
   }
 }
 
-/** Measures how many processors of the machine are at work, for whomever, from one call to the next. */
+/** Measures how many cores of the machine are in use, by any program, from one call to the next. */
 export class MachineMeter {
   private times = processorTimes();
 

@@ -1,9 +1,9 @@
-import { NS_PER_MS, NS_PER_S } from '../../core/units.js';
-import { type Estimate, estimate } from '../../report/statistics.js';
+import { NS_PER_MS, NS_PER_S } from '../../../base/units.js';
+import { type Estimate, estimate } from '../../../report/statistics.js';
 import type { PointTrials, Trial } from './trial.js';
 
 /** A mean with the standard deviation that follows from those of what it is made of. */
-export interface Ratio {
+interface Ratio {
   readonly mean: number;
   readonly sd: number;
 }
@@ -12,7 +12,7 @@ export interface Ratio {
 export interface Efficiency {
   /** Time of a trial, s. */
   readonly tookS: Estimate;
-  readonly requestsPerS: number;
+  readonly throughputRps: number;
   /** Requests per second compared with the base. */
   readonly speedUp: Ratio;
   /** What it would be if nothing were lost. */
@@ -24,7 +24,7 @@ export interface Efficiency {
 }
 
 /** Efficiency is their product. 1: as at the base. */
-export interface Factors {
+interface Factors {
   /** How busy the GPUs are. */
   readonly busy: number;
   /** How little the batches that were used take for a request, by the profile. */
@@ -34,7 +34,7 @@ export interface Factors {
 }
 
 /** What went on, on average over all trials of a point. */
-export interface Activity {
+interface Activity {
   /** Share of the time in which EXEC lanes were busy: of all GPUs, and of the least busy. */
   readonly execMean: number;
   readonly execMin: number;
@@ -48,7 +48,7 @@ export interface Activity {
   readonly loopBusy: number;
   /** Share of the time that the core's decisions took. */
   readonly stepShare: number;
-  /** Share of the time in which that thread waited for a processor that others had; null: not known. */
+  /** Share of the time in which that thread waited for a core that others used; null: not known. */
   readonly waitShare: number | null;
   /** Processors that the process used. */
   readonly cores: number;
@@ -68,11 +68,11 @@ function compare(point: PointTrials, base: PointTrials): Efficiency {
   const ideal = point.gpus / base.gpus;
   const ratio = here.requests / here.tookNs / (there.requests / there.tookNs);
   const tookS = tookOf(point);
-  // The base is the base: it has no error against itself.
+  // The base has no error compared with itself.
   const relative = point === base ? 0 : Math.hypot(relativeSd(tookS), relativeSd(tookOf(base)));
   return {
     tookS,
-    requestsPerS: (here.requests * NS_PER_S) / here.tookNs,
+    throughputRps: (here.requests * NS_PER_S) / here.tookNs,
     speedUp: { mean: ratio, sd: ratio * relative },
     ideal,
     efficiency: { mean: ratio / ideal, sd: (ratio / ideal) * relative },

@@ -1,7 +1,7 @@
-import { type Action, INFER, LOAD, STATUS_OK } from '../../core/action.js';
-import type { ModelSpec } from '../../core/model.js';
-import type { RunObserver } from '../../core/observer.js';
-import { Histogram } from '../../metrics/histogram.js';
+import { type Action, INFER, LOAD, STATUS_OK } from '../../../core/action.js';
+import type { ModelSpec } from '../../../core/model.js';
+import type { RunObserver } from '../../../core/observer.js';
+import { Histogram } from '../../../record/histogram.js';
 import { UsageMeter } from '../child/usage-meter.js';
 import { threadWaitNs } from './thread-wait.js';
 import type { Trial } from './trial.js';
@@ -63,12 +63,12 @@ export class Meter implements RunObserver {
     return ++this.failed;
   }
 
-  stepped(tookNs: number): void {
+  stepped(_nowNs: number, tookNs: number): void {
     this.stepNs += tookNs;
   }
 
   answered(): void {
-    // What a client has of it is told by the clients.
+    // The share of the clients is reported by the clients.
   }
 
   completed(action: Action, nowNs: number): void {

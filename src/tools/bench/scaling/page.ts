@@ -1,7 +1,7 @@
-import { formatFactor } from '../../report/format.js';
-import { html, type Markup } from '../../report/html/markup.js';
-import { gallery, type PageChart, page } from '../../report/html/page.js';
-import { type Column, facts, section, table } from '../../report/html/parts.js';
+import { html, type Markup } from '../../../report/html/markup.js';
+import { gallery, type PageChart, page } from '../../../report/html/page.js';
+import { type Column, facts, section, table } from '../../../report/html/parts.js';
+import { formatFactor } from '../../../text/numbers.js';
 import { rateText, shareText } from '../figures.js';
 import type { ScalingPoint } from './point.js';
 import type { ScalingResult, ScalingRun } from './result.js';
@@ -32,11 +32,11 @@ function reasons({ runs }: ScalingResult): string[] {
 }
 
 function headline({ mode, points, verdict }: ScalingRun) {
-  const { gpus, requestsPerS } = points[points.length - 1];
+  const { gpus, throughputRps } = points[points.length - 1];
   return {
     label: mode === 'strong' ? 'Strong scaling' : 'Weak scaling',
     value: shareText(verdict.efficiency),
-    note: `on ${gpus} GPUs: ${rateText(requestsPerS)} requests/s`,
+    note: `on ${gpus} GPUs: ${rateText(throughputRps)} requests/s`,
   };
 }
 
@@ -56,7 +56,7 @@ const COLUMNS: readonly Column[] = [
   'thread',
   'steps',
   'waits',
-  'processors',
+  'cores',
   'result late, p99 ms',
   'sent late, p99 ms',
   'busy',
@@ -81,7 +81,7 @@ function row(point: ScalingPoint): string[] {
     rateText(point.clients),
     rateText(point.requests),
     tookText(point),
-    rateText(point.requestsPerS),
+    rateText(point.throughputRps),
     speedUpText(point),
     efficiencyText(point),
     shareText(activity.execMean),

@@ -1,9 +1,9 @@
-import type { ArrivalSource } from '../../core/arrivals.js';
-import { invariant } from '../../core/invariant.js';
-import { NS_PER_US } from '../../core/units.js';
+import { invariant } from '../../../base/invariant.js';
+import { NS_PER_US } from '../../../base/units.js';
+import type { ArrivalSource } from '../../../core/arrivals.js';
 import { Turns } from '../turns.js';
 
-export interface PhasedSourceOptions {
+interface PhasedSourceOptions {
   readonly clients: number;
   /** By model: its share of the requests. */
   readonly mix: readonly number[];
@@ -22,9 +22,9 @@ export interface PhasedSourceOptions {
 const PAUSE_NS = NS_PER_US;
 
 /**
- * Phases of a fixed number of requests, each from clients that begin together and send the next request as soon as
- * the last one was answered, until none is left. A phase begins when the one before is answered to the end. Which
- * model a request goes to follows from the mix alone.
+ * Phases of a fixed number of requests, each from clients that start together and send the next request as soon as the
+ * last one was answered, until none is left. A phase starts when all requests of the one before are answered. The model
+ * of a request follows from the mix alone.
  */
 export class PhasedSource implements ArrivalSource {
   timeNs = Number.POSITIVE_INFINITY;
@@ -76,7 +76,7 @@ export class PhasedSource implements ArrivalSource {
     this.show();
   }
 
-  /** One request of the phase is to be sent again, as it had no result. Before `answered` is told of it. */
+  /** One request of the phase is to be sent again, as it had no result. Before `answered` is called. */
   again(): void {
     this.left++;
   }

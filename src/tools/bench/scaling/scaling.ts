@@ -1,6 +1,7 @@
-import { NS_PER_MS, NS_PER_S } from '../../core/units.js';
-import type { DeviceSpec } from '../../live/device.js';
-import { deviceText } from '../../serving/measure-profile.js';
+import { NS_PER_MS, NS_PER_S } from '../../../base/units.js';
+import type { DeviceSpec } from '../../../live/device.js';
+import { deviceText } from '../../../serve/measure-profile.js';
+import { plural } from '../../../text/words.js';
 import { efficiencies } from './efficiency.js';
 import type { ScalingPoint } from './point.js';
 import type { ScalingResult, ScalingRun } from './result.js';
@@ -10,7 +11,7 @@ import type { ScalingSubject } from './subject.js';
 import type { PointTrials } from './trial.js';
 import { judgeScaling } from './verdict.js';
 
-export interface ScalingOptions {
+interface ScalingOptions {
   readonly modes: readonly ScalingMode[];
   /** Ascending: the first is the base. */
   readonly gpus: readonly number[];
@@ -42,7 +43,7 @@ export async function measureScaling(
   for (const [i, mode] of modes.entries()) {
     const measured: PointTrials[] = [];
     for (const work of works[i]) {
-      onProgress(done / total, `${mode}, ${work.gpus} ${work.gpus === 1 ? 'GPU' : 'GPUs'}`);
+      onProgress(done / total, `${mode}, ${plural(work.gpus, 'GPU')}`);
       measured.push(await runWork(work, trials));
       done += workS(work, trials);
     }

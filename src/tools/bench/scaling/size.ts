@@ -1,5 +1,5 @@
-import { NS_PER_S } from '../../core/units.js';
-import { bestBatch, clientsOfBatches, objectiveNs, requestNs } from '../subject.js';
+import { NS_PER_S } from '../../../base/units.js';
+import { benchSloNs, bestBatch, clientsOfBatches, requestNs } from '../subject.js';
 import { type ScalingSubject, withCopies } from './subject.js';
 
 /** `strong`: the same work for any number of GPUs; `weak`: as much for each GPU. */
@@ -19,7 +19,7 @@ export interface Work {
   readonly warmUpRequests: number;
 }
 
-export interface WorkOptions {
+interface WorkOptions {
   /** Ascending. */
   readonly gpus: readonly number[];
   /** What a trial takes if nothing is lost, at least: each of weak scaling, that with the most GPUs of strong scaling. */
@@ -46,13 +46,13 @@ export function sizeWork(
   return gpus.map((count) => {
     const share = mode === 'strong' ? most : count;
     const all = clients === null ? clientsOfCopy * share : mode === 'strong' ? clients : clients * count;
-    // All numbers of GPUs have the objective of the fewest, whose requests wait longest.
+    // All GPU counts have the SLO of the smallest, whose requests wait longest.
     const clientsOfGpu = Math.ceil(all / (mode === 'strong' ? gpus[0] : count));
     return {
       gpus: count,
       subject: withCopies(subject, share),
       clients: all,
-      sloNs: objectiveNs(subject, batches, clientsOfGpu),
+      sloNs: benchSloNs(subject, batches, clientsOfGpu),
       requests: Math.ceil(perGpuRps * share * seconds),
       warmUpRequests: Math.max(2 * all, Math.ceil(perGpuRps * count * Math.max(LEAST_WARM_UP_S, seconds))),
     };

@@ -1,4 +1,4 @@
-import type { DeviceSpec } from '../../live/device.js';
+import type { DeviceSpec } from '../../../live/device.js';
 import type { ServedModels } from '../subject.js';
 
 /** What is spread over more and more GPUs. */

@@ -1,8 +1,9 @@
-import { formatBytes } from '../../experiment/units-text.js';
-import { formatCount, formatSlo } from '../../report/format.js';
-import { wrap } from '../../report/wrap.js';
+import { formatBytes } from '../../../config/units-text.js';
+import { formatCount, formatSlo } from '../../../text/numbers.js';
+import { alignColumns } from '../../../text/table.js';
+import { plural } from '../../../text/words.js';
+import { wrap } from '../../../text/wrap.js';
 import { rateText, shareText } from '../figures.js';
-import { aligned } from '../tables.js';
 import type { ScalingPoint } from './point.js';
 import type { ScalingResult, ScalingRun } from './result.js';
 
@@ -15,11 +16,10 @@ export function scalingText(result: ScalingResult, columns: number): string {
 
 /** What was measured, and how. */
 export function aboutLines({ name, device, cores, inputBytes, trials }: ScalingResult): string[] {
-  const processors = cores === 1 ? '1 processor' : `${cores} processors`;
-  const place = `controller and clients in one process of a machine with ${processors}`;
+  const place = `controller and clients in one process of a machine with ${plural(cores, 'core')}`;
   return [
     `${name} on ${device.text}; ${place}`,
-    `${inputBytes === 0 ? 'no tensors' : `${formatBytes(Math.round(inputBytes))} a request`}; warm-up, then ${trials} ${trials === 1 ? 'trial' : 'trials'}`,
+    `${inputBytes === 0 ? 'no tensors' : `${formatBytes(Math.round(inputBytes))} a request`}; warm-up, then ${plural(trials, 'trial')}`,
   ];
 }
 
@@ -27,9 +27,8 @@ export function aboutLines({ name, device, cores, inputBytes, trials }: ScalingR
 export function workText({ mode, points }: ScalingRun): string {
   const [{ requests, models, clients, sloMs, gpus }] = points;
   const each = gpus === 1 ? 'for each GPU' : `for each ${gpus} GPUs`;
-  const copies = models === 1 ? '1 model' : `${models} models`;
-  const work = `${formatCount(requests)} requests of ${copies} from ${formatCount(clients)} clients`;
-  return `${mode} scaling: ${work} ${mode === 'strong' ? 'in all' : each}, objective ${formatSlo(Math.round(sloMs))}`;
+  const work = `${formatCount(requests)} requests of ${plural(models, 'model')} from ${formatCount(clients)} clients`;
+  return `${mode} scaling: ${work} ${mode === 'strong' ? 'in all' : each}, SLO ${formatSlo(Math.round(sloMs))}`;
 }
 
 /** `98 % ± 1`. */
@@ -48,14 +47,14 @@ export function speedUpText({ speedUp: { mean } }: ScalingPoint): string {
 }
 
 export const LEGEND =
-  'efficiency: requests/s and GPU, of those with the fewest; ±: standard deviation; EXEC: how busy the GPUs are, and the least busy one; thread: how busy that of controller and clients is, and with steps of the core';
+  'efficiency: requests/s per GPU, relative to the fewest GPUs; ±: standard deviation; EXEC: how busy the GPUs are on average / the least busy one; thread: how busy the thread of controller and clients is / with scheduling steps';
 
 function runLines(run: ScalingRun, result: ScalingResult, columns: number): string[] {
   const { verdict } = run;
   return [
     ...wrap(workText(run), columns),
     '',
-    ...aligned([HEADER, ...run.points.map(row)], []),
+    ...alignColumns([HEADER, ...run.points.map(row)], []),
     '',
     ...wrap(`${verdict.title}.`, columns),
     ...(verdict.reason === '' ? [] : wrap(verdict.reason, columns)),
@@ -66,12 +65,12 @@ function runLines(run: ScalingRun, result: ScalingResult, columns: number): stri
 const HEADER = ['GPUs', 's', 'requests/s', 'speed-up', 'efficiency', 'EXEC', 'batch', 'thread'];
 
 function row(point: ScalingPoint): string[] {
-  const { gpus, requestsPerS, activity } = point;
+  const { gpus, throughputRps, activity } = point;
   const { execMean, execMin, meanBatch, loopBusy, stepShare } = activity;
   return [
     String(gpus),
     tookText(point),
-    rateText(requestsPerS),
+    rateText(throughputRps),
     speedUpText(point),
     efficiencyText(point),
     pair(execMean, execMin),
@@ -101,11 +100,11 @@ export function warnings({ points }: ScalingRun, { device, cores }: ScalingResul
   return [
     ...(base.execMean < BUSY
       ? [
-          `${fewest === 1 ? 'the base itself keeps its GPU' : `the base itself keeps its ${fewest} GPUs`} busy for ${shareText(base.execMean)} only: with one that loses nothing, efficiency would be less`,
+          `${fewest === 1 ? 'the base keeps its GPU' : `the base keeps its ${fewest} GPUs`} busy for only ${shareText(base.execMean)}: with a base without losses, efficiency would be lower`,
         ]
       : []),
     ...(device.kind === 'cpu' && most > 1
-      ? [`these are ${most} GPUs by name only: they share the ${cores} processors of this machine`]
+      ? [`these are ${most} GPUs in name only: they share the ${cores} cores of this machine`]
       : []),
     ...(failed.length > 0
       ? [

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 
-/** Linux: time on a processor, time in the queue for one, time slices of the thread that reads it, ns. */
+/** Linux: time on a core, time in the queue for one, time slices of the thread that reads it, ns. */
 const SCHEDSTAT = '/proc/thread-self/schedstat';
 
 /**
- * How long this thread has been ready to run and had no processor, since its start, ns: others had them all. Null
- * where the system does not tell.
+ * How long this thread has been ready to run without a core, since its start, ns. Null if the system does not report
+ * it.
  */
 export function threadWaitNs(): number | null {
   let text: string;

@@ -14,7 +14,7 @@ export interface Trial {
   readonly stepNs: number;
   /** Share of the time in which the event loop of the controller's thread was busy, with the clients in it. */
   readonly loopBusy: number;
-  /** Time that the controller's thread waited for a processor; null: not known. */
+  /** Time that the controller's thread waited for a core; null: not known. */
   readonly waitNs: number | null;
   /** Processors that all threads of the process used on average. */
   readonly cores: number;

@@ -1,9 +1,9 @@
-import { formatPercent } from '../../report/format.js';
+import { formatPercent } from '../../../text/numbers.js';
 import type { ScalingPoint } from './point.js';
 import type { ScalingMode } from './size.js';
 
 /** What most of the loss comes from. */
-export type Loss = 'none' | 'controller' | 'processors' | 'loads' | 'uneven' | 'idle' | 'batches' | 'device';
+type Loss = 'none' | 'controller' | 'cores' | 'loads' | 'uneven' | 'idle' | 'batches' | 'device';
 
 export interface ScalingVerdict {
   /** One sentence. */
@@ -21,19 +21,19 @@ export interface ScalingVerdict {
 export interface Circumstances {
   /** Processors of the machine. */
   readonly cores: number;
-  /** GPUs by name: INFERs run on the processors of this machine. */
+  /** GPUs in name only: INFERs run on the cores of this machine. */
   readonly onCpu: boolean;
   /** Tensors of a request that the controller's thread copies. */
   readonly inputBytes: number;
 }
 
 /** An efficiency that counts as scaling. */
-export const GOOD = 0.9;
+const GOOD = 0.9;
 /** Losses below this need no reason. */
 const WORTH = 0.03;
 /** A thread or a machine that is busy for this share of the time has no room left. */
 const SATURATED = 0.9;
-/** A thread that waits longer for processors, as a share of the time, is held up by others. */
+/** A thread that waits longer for cores, as a share of the time, is held up by others. */
 const MUCH_WAIT = 0.15;
 /** The least busy GPU may be below the mean by this share before work counts as spread unevenly. */
 const UNEVEN = 0.1;
@@ -68,15 +68,15 @@ function explain(
   base: ScalingPoint,
   { cores, onCpu, inputBytes }: Circumstances,
 ): Pick<ScalingVerdict, 'loss' | 'reason'> {
-  const { factors, activity, gpus, requestsPerS } = point;
+  const { factors, activity, gpus, throughputRps } = point;
   if (1 - point.efficiency.mean < WORTH) return { loss: 'none', reason: '' };
   const worst = Math.min(factors.busy, factors.batches, factors.device);
   const lost = formatPercent(1 - worst);
   if (worst === factors.device) {
     if (onCpu) {
       return {
-        loss: 'processors',
-        reason: `INFERs take longer, which costs ${lost}: ${gpus} GPUs share ${cores} processors, their caches and the memory.`,
+        loss: 'cores',
+        reason: `INFERs take longer, which costs ${lost}: ${gpus} GPUs share ${cores} cores, their caches and the memory.`,
       };
     }
     return { loss: 'device', reason: `INFERs take longer than with ${base.gpus}, which costs ${lost}.` };
@@ -85,7 +85,7 @@ function explain(
     const sizes = `${activity.meanBatch.toFixed(1)} requests, ${base.activity.meanBatch.toFixed(1)} with ${base.gpus}`;
     return {
       loss: 'batches',
-      reason: `Batches hold ${sizes}, which costs ${lost}: more --clients would fill them.`,
+      reason: `Batches hold ${sizes}, which costs ${lost}: a higher --concurrency would fill them.`,
     };
   }
   const { waitShare, loopBusy } = activity;
@@ -93,36 +93,36 @@ function explain(
   const tensors =
     inputBytes === 0
       ? ''
-      : `, with clients that send ${((requestsPerS * inputBytes) / 1e9).toFixed(1)} GB/s of tensors`;
+      : `, with clients that send ${((throughputRps * inputBytes) / 1e9).toFixed(1)} GB/s of tensors`;
   const thread = `busy for ${formatPercent(loopBusy)} of the time (${formatPercent(activity.stepShare)} in steps${tensors})`;
   if (waitShare !== null && waitShare >= MUCH_WAIT) {
     return {
-      loss: 'processors',
+      loss: 'cores',
       reason:
-        `${idle}. The controller's thread is ${thread} and waits for a processor for ${formatPercent(waitShare)}: there is ` +
-        `more to run than ${cores} processors take, and this process uses ${activity.cores.toFixed(1)} of them.`,
+        `${idle}. The controller's thread is ${thread} and waits for a core for ${formatPercent(waitShare)}: there is ` +
+        `more to run than ${cores} cores can handle, and this process uses ${activity.cores.toFixed(1)} of them.`,
     };
   }
   if (loopBusy >= SATURATED) {
     return {
       loss: 'controller',
-      reason: `${idle}, as the controller is at its limit: its thread is ${thread}.`,
+      reason: `${idle}, because the controller is at its limit: its thread is ${thread}.`,
     };
   }
   if (activity.cores >= SATURATED * cores) {
     return {
-      loss: 'processors',
-      reason: `${idle}: this process uses ${activity.cores.toFixed(1)} of ${cores} processors.`,
+      loss: 'cores',
+      reason: `${idle}: this process uses ${activity.cores.toFixed(1)} of ${cores} cores.`,
     };
   }
   if (activity.loads > MANY_LOADS * gpus) {
     return {
       loss: 'loads',
-      reason: `${idle}: a trial has ${Math.round(activity.loads)} LOADs, ${Math.round(base.activity.loads)} with ${base.gpus}.`,
+      reason: `${idle}: there are ${Math.round(activity.loads)} LOADs in a trial, ${Math.round(base.activity.loads)} with ${base.gpus}.`,
     };
   }
   if (activity.execMin < (1 - UNEVEN) * activity.execMean) {
-    return { loss: 'uneven', reason: `${idle}: work is spread unevenly, at its end above all.` };
+    return { loss: 'uneven', reason: `${idle}: work is spread unevenly, above all at the end.` };
   }
   return {
     loss: 'idle',

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { writeWhole } from '../../files/output-file.js';
-import { writeReport } from '../../report/write-report.js';
+import { writeWhole } from '../../../base/files/output-file.js';
+import { writeReport } from '../../../report/pages/write-report.js';
 import { scalingCharts } from './charts.js';
 import { scalingPage } from './page.js';
 import { SCALING_FILE, type ScalingResult } from './result.js';

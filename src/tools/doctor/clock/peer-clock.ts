@@ -1,8 +1,9 @@
 import { Agent, get } from 'node:http';
-import { NS_PER_MS, NS_PER_S, NS_PER_US } from '../../core/units.js';
-import { Clock } from '../../live/clock.js';
-import { type Durations, summarize } from '../../live/profile/durations.js';
-import { ClockSync } from '../../live/transport/clock-sync.js';
+import { Clock } from '../../../base/clock/clock.js';
+import { unixMs } from '../../../base/clock/wall-clock.js';
+import { NS_PER_MS, NS_PER_S, NS_PER_US } from '../../../base/units.js';
+import { ClockSync } from '../../../live/controller/link/clock-sync.js';
+import { type Durations, summarize } from '../../../live/models/measure/durations.js';
 
 /** How a wall clock elsewhere compares with ours. */
 export interface PeerClock {
@@ -21,13 +22,13 @@ const TIMEOUT_MS = 2_000;
 const MOST_BYTES = 1_000;
 
 /**
- * Asks `GET /clock` of an escapement's metrics port, again and again over one connection, and estimates as a
- * controller does of its workers. `url` is `http://HOST:PORT`. Rejects with the reason in words.
+ * Asks `GET /clock` of a metrics port repeatedly over one connection, and estimates the offset as a controller does for
+ * its workers. `url` is `http://HOST:PORT`. Rejects with the reason in words.
  */
 export async function measurePeerClock(url: string): Promise<PeerClock> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const clock = new Clock();
-  const originUnixUs = (performance.timeOrigin + performance.now()) * 1_000;
+  const originUnixUs = unixMs() * 1_000;
   const sync = new ClockSync();
   const roundTripsNs: number[] = [];
   try {
@@ -71,7 +72,7 @@ function ask(url: string, agent: Agent, clock: Clock): Promise<RoundTrip> {
   });
 }
 
-const NO_CLOCK = new Error('answers, but has no /clock: name the metrics port of an escapement');
+const NO_CLOCK = new Error('answers, but has no /clock: pass the metrics port of an escapement process');
 
 function unixOf(body: string): number | null {
   try {

@@ -1,4 +1,4 @@
-import type { Check, Mend } from '../check.js';
+import type { Check, Fix } from '../check.js';
 import { byHand } from './gpu-check.js';
 import type { Answer } from './query.js';
 
@@ -14,9 +14,9 @@ export function driverCheck(answer: Answer, cudaWanted: boolean): Check {
     status,
     requiredFor: ['worker'],
     found: foundIn(answer),
-    wanted: cudaWanted ? 'answers, with a GPU' : 'answers, where there is one',
-    why: 'A driver that hangs or fails does the same to every model on its GPUs.',
-    mend: status === 'failed' ? mendOf(answer) : null,
+    wanted: cudaWanted ? 'answers, with a GPU' : 'answers, if installed',
+    why: 'If the driver hangs or fails, so does every model on its GPUs.',
+    fix: status === 'failed' ? fixOf(answer) : null,
   };
 }
 
@@ -34,7 +34,7 @@ function foundIn(answer: Answer): string {
       return `nvidia-smi did not answer within ${answer.limitMs / 1000} s`;
     case 'failed': {
       const how = answer.status === null ? '' : ` (exit status ${answer.status})`;
-      return `nvidia-smi failed: ${answer.message === '' ? 'it said nothing' : answer.message}${how}`;
+      return `nvidia-smi failed: ${answer.message === '' ? 'no message' : answer.message}${how}`;
     }
     case 'garbage':
       return answer.line === '' ? 'nvidia-smi printed nothing' : `nvidia-smi printed: ${answer.line}`;
@@ -50,14 +50,14 @@ function foundIn(answer: Answer): string {
   }
 }
 
-function mendOf(answer: Answer): Mend | null {
+function fixOf(answer: Answer): Fix | null {
   if (answer.kind === 'missing') return byHand('install the driver: https://www.nvidia.com/drivers');
   if (answer.kind === 'timed-out') {
-    return byHand('restart the machine; if it hangs again, dmesg | grep -i xid says which GPU fails');
+    return byHand('reboot; if it hangs again, dmesg | grep -i xid shows which GPU fails');
   }
   if (answer.kind !== 'failed') return null;
   if (/version mismatch/i.test(answer.message)) {
-    return byHand('restart the machine: the driver was updated under the one that is running');
+    return byHand('reboot: the driver was updated while the old one is still loaded');
   }
   return answer.status === NOT_LOADED
     ? { commands: ['modprobe nvidia'], asUser: false, lostAtReboot: true }

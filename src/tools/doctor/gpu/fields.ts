@@ -1,8 +1,8 @@
 import { firstLine } from './run.js';
 
 /**
- * What is asked of each GPU, with the names that it has had, newest first. The throttle reasons became "event
- * reasons" with driver 535; compute_cap and mig.mode.current came with 5xx and 450.
+ * What is asked of each GPU, with the names that it has had, newest first. Driver 535 renamed throttle reasons to "event
+ * reasons"; compute_cap and mig.mode.current came with 5xx and 450.
  */
 export const FIELDS = {
   index: ['index'],
@@ -38,21 +38,21 @@ export const ALL_FIELDS = Object.keys(FIELDS) as readonly Field[];
 export type Row = Readonly<Partial<Record<Field, string>>>;
 
 /** The value of a field; null where the GPU or driver has none. */
-export function told(row: Row, field: Field): string | null {
+export function reported(row: Row, field: Field): string | null {
   const text = row[field];
   return text === undefined || NO_VALUE.test(text) ? null : text;
 }
 
-export function toldNumber(row: Row, field: Field): number | null {
-  const text = told(row, field);
+export function reportedNumber(row: Row, field: Field): number | null {
+  const text = reported(row, field);
   return text !== null && /^\d+(\.\d+)?$/.test(text) ? Number(text) : null;
 }
 
 /** Why there is no value, in nvidia-smi's words. */
-export function untold(row: Row, field: Field): string {
+export function notReported(row: Row, field: Field): string {
   const text = row[field];
   return text === undefined
-    ? 'this driver does not know it'
+    ? 'not supported by this driver'
     : `nvidia-smi says: ${firstLine(text.replace(/^\[|\]$/g, ''))}`;
 }
 

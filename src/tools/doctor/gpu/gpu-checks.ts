@@ -7,7 +7,7 @@ import { type Answer, queryGpus } from './query.js';
 import { roomChecks } from './room-checks.js';
 import type { Run } from './run.js';
 
-export interface GpuWishes {
+interface GpuWishes {
   /** Size of the weights cache that each GPU is to hold; null: none is configured. */
   readonly cacheBytes: number | null;
   /** The GPUs are to run the models, so that a machine without a driver will not do. */
@@ -19,7 +19,7 @@ export async function gpuChecks({ run, ...wishes }: GpuWishes & { readonly run: 
   return judgeGpus(await queryGpus(run), wishes);
 }
 
-export function judgeGpus(answer: Answer, { cacheBytes, cudaWanted }: GpuWishes): Check[] {
+function judgeGpus(answer: Answer, { cacheBytes, cudaWanted }: GpuWishes): Check[] {
   const gpus = answer.kind === 'gpus' ? answer.gpus : [];
   return [
     driverCheck(answer, cudaWanted),

@@ -1,5 +1,5 @@
-import type { Check, Mend } from '../check.js';
-import { told, toldNumber, untold } from './fields.js';
+import type { Check, Fix } from '../check.js';
+import { notReported, reported, reportedNumber } from './fields.js';
 import { byHand, gpuCheck, type Subject, setting } from './gpu-check.js';
 import type { GpuFacts } from './query.js';
 
@@ -38,30 +38,30 @@ function throttle(gpu: GpuFacts): Check {
     title: 'throttle reasons',
     requiredFor: ['worker'],
     wanted: 'none, or idle, or the applications clocks setting',
-    why: 'Whatever holds the clocks down makes every INFER longer than its profile says, and comes and goes.',
+    why: 'Throttling makes every INFER longer than its profile says, at unpredictable times.',
   };
-  const text = told(gpu.row, 'throttle');
+  const text = reported(gpu.row, 'throttle');
   if (text === null || !/^0x[0-9a-fA-F]{1,16}$/.test(text)) {
-    const found = text === null ? untold(gpu.row, 'throttle') : `nvidia-smi says: ${text}`;
+    const found = text === null ? notReported(gpu.row, 'throttle') : `nvidia-smi says: ${text}`;
     return gpuCheck(gpu, subject, { status: 'skipped', found });
   }
   const mask = BigInt(text);
   const found = mask === 0n ? 'none' : throttleReasons(mask).join(', ');
   if ((mask & ~HARMLESS) === 0n) return gpuCheck(gpu, subject, { status: 'ok', found });
-  return gpuCheck(gpu, subject, { status: 'failed', found, mend: relief(gpu, mask) });
+  return gpuCheck(gpu, subject, { status: 'failed', found, fix: relief(gpu, mask) });
 }
 
-function relief(gpu: GpuFacts, mask: bigint): Mend | null {
-  if ((mask & HEAT) !== 0n) return byHand('see to its cooling, or lock its clocks lower');
+function relief(gpu: GpuFacts, mask: bigint): Fix | null {
+  if ((mask & HEAT) !== 0n) return byHand('improve its cooling, or lock its clocks lower');
   return (mask & POWER_CAP) === 0n ? null : morePower(gpu);
 }
 
-function morePower(gpu: GpuFacts): Mend {
-  const limitW = toldNumber(gpu.row, 'powerLimitW');
-  const mostW = toldNumber(gpu.row, 'powerMaxLimitW');
+function morePower(gpu: GpuFacts): Fix {
+  const limitW = reportedNumber(gpu.row, 'powerLimitW');
+  const mostW = reportedNumber(gpu.row, 'powerMaxLimitW');
   return limitW !== null && mostW !== null && limitW < mostW
     ? setting(gpu, `-pl ${mostW}`)
-    : byHand('its power limit is as high as it goes: lock its clocks lower');
+    : byHand('its power limit is at the maximum: lock its clocks lower');
 }
 
 function ecc(gpu: GpuFacts): Check {
@@ -70,21 +70,19 @@ function ecc(gpu: GpuFacts): Check {
     title: 'ECC',
     requiredFor: [],
     wanted: 'no uncorrected errors',
-    why: 'An uncorrected error ends the process that meets it, and a board that has had one should be looked at.',
+    why: 'An uncorrected error kills the process that hits it, and a board that had one should be inspected.',
   };
-  const mode = told(gpu.row, 'eccMode');
+  const mode = reported(gpu.row, 'eccMode');
   if (mode !== 'Enabled') {
-    // Where it is off there are no counts.
-    const found = mode === null ? untold(gpu.row, 'eccMode') : 'off';
+    // Without ECC there are no counts.
+    const found = mode === null ? notReported(gpu.row, 'eccMode') : 'off';
     return gpuCheck(gpu, subject, { status: mode === null ? 'skipped' : 'ok', found });
   }
-  const corrected = toldNumber(gpu.row, 'eccCorrected');
-  const uncorrected = toldNumber(gpu.row, 'eccUncorrected');
+  const corrected = reportedNumber(gpu.row, 'eccCorrected');
+  const uncorrected = reportedNumber(gpu.row, 'eccUncorrected');
   const counts = `${corrected ?? '?'} corrected and ${uncorrected ?? '?'} uncorrected errors`;
   const found = `on, ${counts} since the driver was loaded`;
   if ((uncorrected ?? 0) === 0) return gpuCheck(gpu, subject, { status: 'ok', found });
-  const mend = byHand(
-    'restart the machine, which takes bad memory out of use; if they come back, replace the GPU',
-  );
-  return gpuCheck(gpu, subject, { status: 'failed', found, mend });
+  const fix = byHand('reboot, which retires bad memory; if the errors come back, replace the GPU');
+  return gpuCheck(gpu, subject, { status: 'failed', found, fix });
 }

@@ -12,7 +12,7 @@ export interface GpuProcess {
   readonly name: string;
 }
 
-export type Rows =
+type Rows =
   | { readonly rows: readonly Row[] }
   /** The first line of what came instead; empty if nothing came. */
   | { readonly garbage: string };
@@ -40,8 +40,8 @@ export function parseUnknownField(message: string): string | null {
 }
 
 /**
- * The answer to `--query-supported-clocks=gpu_uuid,memory,graphics`: of each GPU, the highest graphics clock
- * that goes with the highest memory clock.
+ * The answer to `--query-supported-clocks=gpu_uuid,memory,graphics`: for each GPU, the highest graphics clock at the
+ * highest memory clock.
  */
 export function parseHighestClocks(stdout: string): ReadonlyMap<string, ClockPair> {
   const highest = new Map<string, ClockPair>();
@@ -62,7 +62,7 @@ export function parseProcesses(stdout: string): ReadonlyMap<string, readonly Gpu
     const [uuid = '', pid = '', ...name] = columns(line);
     if (!/^\d{1,10}$/.test(pid)) continue;
     const ofGpu = processes.get(uuid) ?? [];
-    // A name may hold commas.
+    // A name may contain commas.
     ofGpu.push({ pid: Number(pid), name: name.join(', ') });
     processes.set(uuid, ofGpu);
   }

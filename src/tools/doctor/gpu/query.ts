@@ -1,5 +1,5 @@
-import { MIB } from '../../core/units.js';
-import { ALL_FIELDS, FIELDS, type Field, type Row, told, toldNumber } from './fields.js';
+import { MIB } from '../../../base/units.js';
+import { ALL_FIELDS, FIELDS, type Field, type Row, reported, reportedNumber } from './fields.js';
 import {
   type ClockPair,
   type GpuProcess,
@@ -31,8 +31,8 @@ export async function queryGpus(run: Run): Promise<Answer> {
   const answer = await ask(run, ALL_FIELDS);
   if (answer.kind !== 'rows') return answer;
   if (answer.rows.length === 0) return { kind: 'gpus', gpus: [] };
-  // What these do not tell is left out, so that one of them failing costs only its own checks. All at once:
-  // without persistence mode each would otherwise wake the GPUs anew.
+  // What these do not report is left out, so that a failure costs only its own checks. All at once: without persistence
+  // mode each call would wake the GPUs again.
   const [clocks, processes, details] = await Promise.all([
     run(['--query-supported-clocks=gpu_uuid,memory,graphics', CSV]),
     run(['--query-compute-apps=gpu_uuid,pid,process_name', CSV]),
@@ -50,7 +50,7 @@ export async function queryGpus(run: Run): Promise<Answer> {
   return { kind: 'gpus', gpus };
 }
 
-export interface GpuMemory {
+interface GpuMemory {
   readonly totalBytes: number;
   readonly freeBytes: number;
 }
@@ -68,9 +68,9 @@ export async function gpuMemory(run: Run): Promise<readonly GpuMemory[] | null> 
 
 /** Null where the GPU has no memory of its own, or no process can have all of it. */
 export function memoryOf(row: Row): GpuMemory | null {
-  const totalMib = toldNumber(row, 'memoryTotalMib');
-  const freeMib = toldNumber(row, 'memoryFreeMib');
-  if (totalMib === null || freeMib === null || told(row, 'mig') === 'Enabled') return null;
+  const totalMib = reportedNumber(row, 'memoryTotalMib');
+  const freeMib = reportedNumber(row, 'memoryFreeMib');
+  if (totalMib === null || freeMib === null || reported(row, 'mig') === 'Enabled') return null;
   return { totalBytes: totalMib * MIB, freeBytes: freeMib * MIB };
 }
 
@@ -79,8 +79,8 @@ const CSV = '--format=csv,noheader,nounits';
 type Asked = { readonly kind: 'rows'; readonly rows: readonly Row[] } | Exclude<Answer, { kind: 'gpus' }>;
 
 /**
- * Asks for fields. One that the driver does not know makes nvidia-smi answer none of them: it is replaced by
- * its older name, or left out, and all are asked for again, at most once a name.
+ * Asks for fields. If the driver does not know one, nvidia-smi answers none of them: that one is replaced by its older
+ * name or left out, and all are asked for again, at most once per name.
  */
 async function ask(run: Run, fields: readonly Field[]): Promise<Asked> {
   const names = new Map<Field, readonly string[]>(fields.map((field) => [field, FIELDS[field]]));
@@ -92,7 +92,7 @@ async function ask(run: Run, fields: readonly Field[]): Promise<Asked> {
       outcome.kind === 'ok' ? outcome.stdout : outcome.kind === 'failed' ? outcome.message : '';
     const unknown = parseUnknownField(complaint);
     const field = asked.find((one) => names.get(one)?.[0] === unknown);
-    // Without the number of a GPU nothing can be said of it.
+    // A GPU without a number cannot be reported.
     if (unknown !== null && field !== undefined && field !== 'index') {
       const older = names.get(field)?.slice(1) ?? [];
       if (older.length > 0) names.set(field, older);

@@ -1,6 +1,6 @@
-import { formatBytes } from '../../experiment/units-text.js';
+import { formatBytes } from '../../../config/units-text.js';
 import type { Check } from '../check.js';
-import { told, untold } from './fields.js';
+import { notReported, reported } from './fields.js';
 import { gpuCheck, type Subject } from './gpu-check.js';
 import { type GpuFacts, memoryOf } from './query.js';
 
@@ -18,12 +18,12 @@ function memory(gpu: GpuFacts, cacheBytes: number | null): Check {
       cacheBytes === null
         ? 'at least the weights cache'
         : `at least ${formatBytes(cacheBytes)}, the weights cache`,
-    why: 'LOADs that were planned into memory that is not there fail, and with them the requests that wait for them.',
+    why: 'LOADs planned into memory that is not free fail, and so do the requests that wait for them.',
   };
   const size = memoryOf(gpu.row);
   if (size === null) {
-    const divided = told(gpu.row, 'mig') === 'Enabled';
-    const found = divided ? 'divided into MIG instances' : untold(gpu.row, 'memoryFreeMib');
+    const divided = reported(gpu.row, 'mig') === 'Enabled';
+    const found = divided ? 'divided into MIG instances' : notReported(gpu.row, 'memoryFreeMib');
     return gpuCheck(gpu, subject, { status: 'skipped', found });
   }
   const found = `${formatBytes(size.freeBytes)} free of ${formatBytes(size.totalBytes)}`;
@@ -37,9 +37,9 @@ function processes(gpu: GpuFacts): Check {
   const subject: Subject = {
     key: 'processes',
     title: 'other processes',
-    // What runs there may be the very worker that this machine is for.
+    // The process may be the worker that this machine is for.
     requiredFor: [],
-    wanted: 'none but the worker',
+    wanted: 'only the worker',
     why: 'Another process takes memory from the weights cache and time from every INFER.',
   };
   if (gpu.processes === null) {

@@ -13,16 +13,16 @@ export type RunOutcome =
   | { readonly kind: 'failed'; readonly status: number | null; readonly message: string };
 
 /** A driver that answers needs milliseconds, or a second or two to wake a GPU without persistence mode. */
-export const NVIDIA_SMI_LIMIT_MS = 5_000;
+const NVIDIA_SMI_LIMIT_MS = 5_000;
 
 /**
- * The real nvidia-smi. After `limitMs` it is killed with all it started, and not waited for: a process that
- * hangs in the driver does not even die of SIGKILL until the driver lets go of it.
+ * The real nvidia-smi. After `limitMs` it is killed with its children and not waited for: a process that hangs in the
+ * driver survives even SIGKILL until the driver returns.
  */
 export function nvidiaSmi({ command = 'nvidia-smi', limitMs = NVIDIA_SMI_LIMIT_MS } = {}): Run {
   return (args) =>
     new Promise((resolve) => {
-      // A process group of its own, so that the kill reaches its children as well.
+      // Its own process group, so that the kill reaches its children too.
       const child = spawn(command, args, {
         detached: true,
         windowsHide: true,
@@ -64,7 +64,7 @@ export function nvidiaSmi({ command = 'nvidia-smi', limitMs = NVIDIA_SMI_LIMIT_M
       child.on('close', (status) => {
         const said = Buffer.concat(stdout).toString('utf8');
         if (status === 0 || status === CORRUPT_INFOROM) settle({ kind: 'ok', stdout: said });
-        // It prints most of its complaints to stdout.
+        // It prints most errors to stdout.
         else {
           const complaint = firstLine(Buffer.concat(stderr).toString('utf8')) || firstLine(said);
           settle({ kind: 'failed', status, message: complaint });

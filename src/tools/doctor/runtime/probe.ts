@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { compiledBeside } from '../../live/compiled.js';
-import type { Provider } from '../../live/device.js';
+import { compiledNextTo } from '../../../base/compiled.js';
+import type { Provider } from '../../../live/device.js';
 
 /** What came of running a model of one operator on a provider. */
 export type Probe =
@@ -59,4 +59,4 @@ function lastLine(stderr: string): string {
   return line === '' ? '' : `: ${line}`;
 }
 
-const PROBE = compiledBeside(import.meta.url, 'probe-process.js');
+const PROBE = compiledNextTo(import.meta.url, 'probe-process.js');

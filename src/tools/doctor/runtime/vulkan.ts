@@ -1,7 +1,7 @@
-import type { Provider } from '../../live/device.js';
-import type { Check, Mend } from '../check.js';
+import type { Provider } from '../../../live/device.js';
+import type { Check, Fix } from '../check.js';
 import type { Host } from '../host.js';
-import { advise, judged, type Question, skipped } from '../verdict.js';
+import { advise, checked, type Question, skipped } from '../verdict.js';
 
 /** Loaded by webgpu by this name. */
 const LOADER = 'libvulkan.so.1';
@@ -14,7 +14,7 @@ const LIBRARY_FOLDERS = [
 ];
 /** Where the loader looks for drivers (https://github.com/KhronosGroup/Vulkan-Loader, LoaderDriverInterface.md). */
 const DRIVER_FOLDERS = ['/etc/vulkan/icd.d', '/usr/local/share/vulkan/icd.d', '/usr/share/vulkan/icd.d'];
-/** Drivers that compute on the processor. */
+/** Drivers that compute on the CPU. */
 const SOFTWARE = /lvp|lavapipe|llvmpipe|swiftshader/i;
 
 /** What webgpu finds to run on: Linux only, elsewhere it does not go through Vulkan. */
@@ -24,28 +24,28 @@ export function vulkanCheck(host: Host, device: Provider): Check {
     id: 'runtime.vulkan',
     title: 'Vulkan driver',
     requiredFor: [],
-    wanted: 'a driver of a GPU',
-    why: 'webgpu runs models through it; a driver in software computes on the processor, more slowly than the cpu provider.',
+    wanted: 'a GPU driver',
+    why: 'webgpu runs models through it. A software driver computes on the CPU, more slowly than the cpu provider.',
   };
-  if (host.platform !== 'linux') return skipped(question, `webgpu needs no Vulkan on ${host.platform}`);
+  if (host.platform !== 'linux') return skipped(question, `webgpu does not use Vulkan on ${host.platform}`);
   const drivers = driverNames(host);
   const hardware = drivers.some((name) => !SOFTWARE.test(name)) && hasGpu(host);
   const found = [hasLoader(host) ? null : `no ${LOADER}`, describe(drivers, hardware)]
     .filter((part) => part !== null)
     .join('; ');
   const ok = hasLoader(host) && hardware;
-  const mend = hasLoader(host) && !hasGpu(host) ? NO_GPU : INSTALL;
-  return ok || needed ? judged(question, ok, found, mend) : skipped(question, found);
+  const fix = hasLoader(host) && !hasGpu(host) ? NO_GPU : INSTALL;
+  return ok || needed ? checked(question, ok, found, fix) : skipped(question, found);
 }
 
-const INSTALL: Mend = {
+const INSTALL: Fix = {
   commands: ['apt-get install -y libvulkan1 mesa-vulkan-drivers'],
   asUser: false,
   lostAtReboot: false,
   note: "for NVIDIA the Vulkan driver comes with NVIDIA's own",
 };
 
-const NO_GPU = advise('give this machine a GPU: the kernel shows none in /dev/dri');
+const NO_GPU = advise('use a machine with a GPU: the kernel shows none in /dev/dri');
 
 function describe(drivers: readonly string[], hardware: boolean): string {
   if (drivers.length === 0) return 'no driver';

@@ -1,11 +1,11 @@
-import { NS_PER_MS, NS_PER_S } from '../../core/units.js';
+import { NS_PER_MS, NS_PER_S } from '../../../base/units.js';
 
 /** Times in which a thread that never rests did not run. */
 export interface Gaps {
   readonly longestNs: number;
   /** Gaps above 1 ms in a second. */
   readonly longPerS: number;
-  /** Share of the time that gaps above 50 µs took: what others, or the hypervisor, had of this processor. */
+  /** Share of the time that gaps above 50 µs took: other programs or the hypervisor had this core. */
   readonly lostShare: number;
 }
 

@@ -1,7 +1,7 @@
-// Entry of the thread in which waits and gaps are measured: both block the thread that measures them.
+// Entry of the thread that measures waits and gaps: both block it.
 import { parentPort, workerData } from 'node:worker_threads';
-import { invariant } from '../../core/invariant.js';
-import { NS_PER_MS } from '../../core/units.js';
+import { invariant } from '../../../base/invariant.js';
+import { NS_PER_MS } from '../../../base/units.js';
 import { measureGaps } from './gaps.js';
 import type { TimingReport, TimingSpec } from './timing.js';
 import { waitLateness } from './waits.js';

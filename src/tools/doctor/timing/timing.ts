@@ -1,9 +1,9 @@
 import { Worker as Thread } from 'node:worker_threads';
-import { NS_PER_MS, NS_PER_S } from '../../core/units.js';
-import { Clock } from '../../live/clock.js';
-import { compiledBeside } from '../../live/compiled.js';
-import { WakeTimer } from '../../live/controller/wake-timer.js';
-import { type Durations, summarize } from '../../live/profile/durations.js';
+import { Clock } from '../../../base/clock/clock.js';
+import { compiledNextTo } from '../../../base/compiled.js';
+import { NS_PER_MS, NS_PER_S } from '../../../base/units.js';
+import { WakeTimer } from '../../../live/controller/wake-timer.js';
+import { type Durations, summarize } from '../../../live/models/measure/durations.js';
 import type { Gaps } from './gaps.js';
 import { nextWaitNs } from './waits.js';
 
@@ -27,11 +27,11 @@ export type TimingReport =
   | { readonly task: 'spin'; readonly gaps: Gaps };
 
 /** Long enough to meet what happens a few times a second. */
-export const MEASURE_NS = 2 * NS_PER_S;
+const MEASURE_NS = 2 * NS_PER_S;
 
 /**
- * Measures for `durationNs` how late timers come, then for as long how often a thread that does not rest is
- * stopped. Nothing else should run in this process meanwhile.
+ * Measures for `durationNs` how late timers fire, then for as long again how often a busy thread is interrupted.
+ * Nothing else should run in this process meanwhile.
  */
 export async function measureTiming(durationNs: number = MEASURE_NS): Promise<Timing> {
   const [waits, timerNs] = await Promise.all([
@@ -62,7 +62,7 @@ function timerLateness(durationNs: number): Promise<number[]> {
 
 function inThread(spec: TimingSpec): Promise<TimingReport> {
   return new Promise((resolve, reject) => {
-    const thread = new Thread(compiledBeside(import.meta.url, 'timing-thread.js'), { workerData: spec });
+    const thread = new Thread(compiledNextTo(import.meta.url, 'timing-thread.js'), { workerData: spec });
     thread.once('message', resolve);
     thread.once('error', reject);
     thread.once('exit', (status) => reject(new Error(`the timing thread ended with status ${status}`)));

@@ -1,6 +1,6 @@
-import { NS_PER_MS } from '../../core/units.js';
-import { monotonicNs } from '../../live/clock.js';
-import { Signal } from '../../live/signal.js';
+import { monotonicNs } from '../../../base/clock/clock.js';
+import { NS_PER_MS } from '../../../base/units.js';
+import { Signal } from '../../../live/signal.js';
 
 /** Blocks this thread again and again, as the threads that execute do: how late each wait ended, in ns. */
 export function waitLateness(durationNs: number): number[] {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NS_PER_HOUR, NS_PER_MS, NS_PER_S } from '../../../src/core/units.js';
-import { ClockSync, MAX_DRIFT } from '../../../src/live/transport/clock-sync.js';
+import { NS_PER_HOUR, NS_PER_MS, NS_PER_S } from '../../../../src/base/units.js';
+import { ClockSync, MAX_DRIFT } from '../../../../src/live/controller/link/clock-sync.js';
 
 /** A round trip against a clock that is `offsetNs` ahead when the worker reads it. */
 function trip(clock: ClockSync, sentNs: number, thereNs: number, backNs: number, offsetNs: number): void {
@@ -87,7 +87,7 @@ describe('clock sync', () => {
     );
   });
 
-  it('never knows less than the last round trip told', () => {
+  it('never knows less than the last round trip showed', () => {
     const delay = fc.integer({ min: 0, max: NS_PER_S });
     fc.assert(
       fc.property(fc.array(fc.tuple(delay, delay, fc.integer()), { minLength: 1 }), (all) => {

@@ -1,15 +1,15 @@
-import { INFER } from '../../../src/core/action.js';
-import { monotonicNs } from '../../../src/live/clock.js';
-import type { Machine, MachineEvents } from '../../../src/live/machine/machine.js';
+import { monotonicNs } from '../../../../src/base/clock/clock.js';
+import { INFER } from '../../../../src/core/action.js';
 import type {
   ActionMessage,
   ResultMessage,
   WorkerDescription,
   WorkerState,
-} from '../../../src/live/messages.js';
-import { NO_OPERATORS, type OperatorProfile } from '../../../src/live/profiler/operator-profile.js';
+} from '../../../../src/live/messages.js';
+import { NO_OPERATORS, type OperatorRuns } from '../../../../src/live/operator-runs.js';
+import type { Machine, MachineEvents } from '../../../../src/live/worker/machine.js';
 
-/** A tensor type of each size, a model that is not batched, an objective of its own and none. */
+/** A tensor type of each size, a model that is not batched, an SLO of its own and none. */
 export const DESCRIPTION: WorkerDescription = {
   gpus: [
     { name: 'cpu, 1 thread', provider: 'cpu', pages: 600, oneLane: false },
@@ -79,10 +79,10 @@ export class FakeMachine implements Machine {
   idle: Promise<unknown> = Promise.resolve();
   /** What `quiesce` resolves with. */
   state: WorkerState = STATE;
-  /** Calls of `startProfile` and `stopProfile`. */
+  /** Calls of `startRecording` and `stopRecording`. */
   readonly recordings: ('start' | 'stop')[] = [];
-  /** What `stopProfile` answers. */
-  profile: Promise<OperatorProfile> = Promise.resolve(NO_OPERATORS);
+  /** What `stopRecording` answers. */
+  profile: Promise<OperatorRuns> = Promise.resolve(NO_OPERATORS);
   private quiescing = 0;
   private events: MachineEvents = { results: () => {}, gpuDown: () => {} };
 
@@ -92,7 +92,7 @@ export class FakeMachine implements Machine {
 
   submit(actions: readonly ActionMessage[]): void {
     this.submitted.push(...actions);
-    // Within the call on purpose: whoever drives a machine has to bear that.
+    // Within the call on purpose: a driver of a machine has to cope with that.
     if (this.answering) this.report(actions.map(resultOf));
   }
 
@@ -108,11 +108,11 @@ export class FakeMachine implements Machine {
     }
   }
 
-  startProfile(): void {
+  startRecording(): void {
     this.recordings.push('start');
   }
 
-  stopProfile(): Promise<OperatorProfile> {
+  stopRecording(): Promise<OperatorRuns> {
     this.recordings.push('stop');
     return this.profile;
   }

@@ -1,23 +1,23 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { INFER, LOAD } from '../../../src/core/action.js';
-import { monotonicNs } from '../../../src/live/clock.js';
-import type { ActionMessage } from '../../../src/live/messages.js';
-import type { OperatorRun } from '../../../src/live/profiler/operator-profile.js';
-import { RemoteWorker, type RemoteWorkerOptions } from '../../../src/live/transport/remote-worker.js';
+import { monotonicNs } from '../../../../src/base/clock/clock.js';
+import { INFER, LOAD } from '../../../../src/core/action.js';
+import { RemoteLink, type RemoteLinkOptions } from '../../../../src/live/controller/link/remote-link.js';
+import type { WorkerLink } from '../../../../src/live/controller/link/worker-link.js';
+import type { ActionMessage } from '../../../../src/live/messages.js';
+import type { OperatorRun } from '../../../../src/live/operator-runs.js';
 import {
   serveMachine,
-  type WorkerServer,
-  type WorkerServerOptions,
-} from '../../../src/live/transport/worker-server.js';
-import type { WorkerLink } from '../../../src/live/worker-link.js';
+  type WorkerEndpoint,
+  type WorkerEndpointOptions,
+} from '../../../../src/live/worker/endpoint/worker-endpoint.js';
 import { FakeMachine } from './fake-machine.js';
 import { Recorder } from './recorder.js';
 
 /** A fake machine behind a server on loopback; both end with the test. */
 export async function serve(
-  options: Partial<WorkerServerOptions> = {},
-): Promise<{ machine: FakeMachine; server: WorkerServer }> {
+  options: Partial<WorkerEndpointOptions> = {},
+): Promise<{ machine: FakeMachine; server: WorkerEndpoint }> {
   const machine = new FakeMachine();
   const server = await serveMachine(machine, { port: 0, ...options });
   onTestFinished(() => server.close());
@@ -27,9 +27,9 @@ export async function serve(
 /** A started link to a port on loopback, of a controller whose clock is `aheadNs` ahead. It ends with the test. */
 export function connectTo(
   port: number,
-  { aheadNs = 0, ...options }: Partial<RemoteWorkerOptions> & { aheadNs?: number } = {},
-): { link: RemoteWorker; events: Recorder; nowNs: () => number } {
-  const link = new RemoteWorker({ address: `localhost:${port}`, ...options });
+  { aheadNs = 0, ...options }: Partial<RemoteLinkOptions> & { aheadNs?: number } = {},
+): { link: RemoteLink; events: Recorder; nowNs: () => number } {
+  const link = new RemoteLink({ address: `localhost:${port}`, ...options });
   return { link, ...start(link, aheadNs) };
 }
 
@@ -80,7 +80,7 @@ export function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-/** A wire between controller and worker that can be cut, or go dead without anybody being told. */
+/** A wire between controller and worker that can be cut, or go dead without notice. */
 export interface Wire {
   readonly port: number;
   /** Passes nothing on any more, on the connections that there are. */

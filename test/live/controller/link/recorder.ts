@@ -1,5 +1,5 @@
-import type { ResultMessage, WorkerDescription, WorkerState } from '../../../src/live/messages.js';
-import type { WorkerEvents } from '../../../src/live/worker-link.js';
+import type { WorkerEvents } from '../../../../src/live/controller/link/worker-link.js';
+import type { ResultMessage, WorkerDescription, WorkerState } from '../../../../src/live/messages.js';
 
 export type Heard =
   | { readonly kind: 'up'; readonly description: WorkerDescription; readonly state: WorkerState }

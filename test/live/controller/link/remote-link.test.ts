@@ -2,11 +2,11 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { monotonicNs } from '../../../src/live/clock.js';
-import type { ControllerCall } from '../../../src/live/transport/controller-session.js';
-import { type ControllerMessage, WORKER_SERVICE } from '../../../src/live/transport/protocol.js';
-import { RemoteWorker } from '../../../src/live/transport/remote-worker.js';
-import { descriptionToWire, stateToWire } from '../../../src/live/transport/to-wire.js';
+import { monotonicNs } from '../../../../src/base/clock/clock.js';
+import { RemoteLink } from '../../../../src/live/controller/link/remote-link.js';
+import { type ControllerMessage, WORKER_SERVICE } from '../../../../src/live/wire/protocol.js';
+import { descriptionToWire, stateToWire } from '../../../../src/live/wire/to-wire.js';
+import type { ControllerCall } from '../../../../src/live/worker/endpoint/stream-endpoint.js';
 import { DESCRIPTION, STATE } from './fake-machine.js';
 import { connectTo, infer, inferLarge, load, pause, serve, wireTo } from './fixtures.js';
 
@@ -16,20 +16,20 @@ describe('remote worker', () => {
   it.each(['', 'host', 'host:', ':7000', 'host:0', 'host:70000', 'unix:/tmp/x:1', 'a b:1', '::1:7000'])(
     'refuses "%s" as an address',
     (address) => {
-      expect(() => new RemoteWorker({ address })).toThrow('write HOST:PORT');
+      expect(() => new RemoteLink({ address })).toThrow('write HOST:PORT');
     },
   );
 
   it.each(['localhost:7000', '10.0.0.1:1', '[::1]:65535', 'gpu-7.rack_2.example:7000'])(
     'takes %s',
     (address) => {
-      expect(new RemoteWorker({ address }).name).toBe(address);
+      expect(new RemoteLink({ address }).name).toBe(address);
     },
   );
 
   it('refuses a certificate authority that is none', () => {
     const tls = { ca: Buffer.from('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n') };
-    expect(() => new RemoteWorker({ address: 'localhost:1', tls })).toThrow('cannot be used');
+    expect(() => new RemoteLink({ address: 'localhost:1', tls })).toThrow('cannot be used');
   });
 
   it('waits for a worker that is started later, and complains once', async () => {
@@ -163,12 +163,12 @@ describe('remote worker', () => {
     const { machine, server } = await serve();
     const first = connectTo(server.port);
     await first.events.next('up');
-    first.link.startProfile();
+    first.link.startRecording();
     while (machine.recordings.length < 1) await pause();
     const second = connectTo(server.port);
     await second.events.next('up');
     expect(machine.recordings).toEqual(['start', 'stop']);
-    second.link.startProfile();
+    second.link.startRecording();
     while (machine.recordings.length < 3) await pause();
     await second.link.close();
     while (machine.recordings.length < 4) await pause();
@@ -180,9 +180,9 @@ describe('remote worker', () => {
     const wire = await wireTo(server.port);
     const { link, events } = connectTo(wire.port);
     await events.next('up');
-    link.startProfile();
+    link.startRecording();
     machine.profile = new Promise(() => {});
-    const stopped = expect(link.stopProfile()).rejects.toThrow('not connected any more');
+    const stopped = expect(link.stopRecording()).rejects.toThrow('not connected any more');
     wire.cut();
     await stopped;
   });

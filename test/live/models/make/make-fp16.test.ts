@@ -1,23 +1,20 @@
 import { Tensor } from 'onnxruntime-node';
 import { describe, expect, it } from 'vitest';
-import { toHalf } from '../../../src/live/half.js';
-import {
-  ARCHITECTURE_NAMES,
-  type Architecture,
-  makeModel,
-} from '../../../src/live/models/make/make-model.js';
+import { toHalf } from '../../../../src/live/half.js';
+import { ARCHITECTURE_NAMES, type Architecture } from '../../../../src/live/models/make/architectures.js';
+import { makeModel } from '../../../../src/live/models/make/make-model.js';
+import { readWeights } from '../../../../src/live/models/weights.js';
 import {
   FLOAT,
   FLOAT16,
   GRAPH_NODE,
   MODEL_GRAPH,
   NODE_OPERATOR,
-} from '../../../src/live/models/make/onnx-fields.js';
-import { readFields } from '../../../src/live/models/make/protobuf.js';
-import { readWeights } from '../../../src/live/models/weights.js';
-import { openSession } from '../../../src/live/ort/open-session.js';
-import { readSignature } from '../../../src/live/ort/signature.js';
-import { CPU } from './fixtures.js';
+} from '../../../../src/live/onnx/onnx-fields.js';
+import { readFields } from '../../../../src/live/onnx/protobuf.js';
+import { openSession } from '../../../../src/live/ort/open-session.js';
+import { readSignature } from '../../../../src/live/ort/signature.js';
+import { CPU } from '../fixtures.js';
 
 const SHAPE = { input: 32, seed: 1, classes: 100 };
 

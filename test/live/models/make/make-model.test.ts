@@ -1,10 +1,11 @@
 import { Tensor } from 'onnxruntime-node';
 import { describe, expect, it, test } from 'vitest';
-import { ARCHITECTURE_NAMES, makeModel } from '../../../src/live/models/make/make-model.js';
-import { ProtobufMessage, readFields } from '../../../src/live/models/make/protobuf.js';
-import { openSession } from '../../../src/live/ort/open-session.js';
-import { readSignature } from '../../../src/live/ort/signature.js';
-import { CPU } from './fixtures.js';
+import { ARCHITECTURE_NAMES } from '../../../../src/live/models/make/architectures.js';
+import { makeModel } from '../../../../src/live/models/make/make-model.js';
+import { ProtobufMessage, readFields } from '../../../../src/live/onnx/protobuf.js';
+import { openSession } from '../../../../src/live/ort/open-session.js';
+import { readSignature } from '../../../../src/live/ort/signature.js';
+import { CPU } from '../fixtures.js';
 
 const SMALL = { input: 32, seed: 1, classes: 1000 };
 

@@ -1,9 +1,12 @@
 import { beforeAll, expect, test } from 'vitest';
-import { makeModel } from '../../../src/live/models/make/make-model.js';
-import { PRECISIONS, type Precision } from '../../../src/live/models/precision.js';
-import { readModelFile } from '../../../src/live/models/repository.js';
-import { comparePrecision, type PrecisionPair } from '../../../src/live/profile/compare-precision.js';
-import { CPU, failure, tempDir, writeIn } from '../models/fixtures.js';
+import { makeModel } from '../../../../src/live/models/make/make-model.js';
+import {
+  comparePrecision,
+  type PrecisionPair,
+} from '../../../../src/live/models/measure/compare-precision.js';
+import { PRECISIONS, type Precision } from '../../../../src/live/models/precision.js';
+import { readModelFile } from '../../../../src/live/models/repository.js';
+import { CPU, failure, tempDir, writeIn } from '../fixtures.js';
 
 const OPTIONS = { batchSizes: [1, 3], requests: 5, runs: 7 };
 

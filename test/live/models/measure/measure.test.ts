@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import { makeModel } from '../../../src/live/models/make/make-model.js';
-import { optimizeModel } from '../../../src/live/models/optimize.js';
-import { readModelFile } from '../../../src/live/models/repository.js';
-import { summarize } from '../../../src/live/profile/durations.js';
-import { measureModel } from '../../../src/live/profile/measure.js';
-import { CPU, failure, tempDir, writeIn } from '../models/fixtures.js';
+import { makeModel } from '../../../../src/live/models/make/make-model.js';
+import { summarize } from '../../../../src/live/models/measure/durations.js';
+import { measureModel } from '../../../../src/live/models/measure/measure.js';
+import { optimizeModel } from '../../../../src/live/models/optimize.js';
+import { readModelFile } from '../../../../src/live/models/repository.js';
+import { CPU, failure, tempDir, writeIn } from '../fixtures.js';
 
 describe('measuring a model', () => {
   it('gives a figure for the LOAD and for every batch size, and says how far it is', async () => {

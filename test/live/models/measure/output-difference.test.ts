@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { toHalf } from '../../../src/live/half.js';
-import type { TensorSignature } from '../../../src/live/model.js';
-import { DifferenceCollector } from '../../../src/live/profile/output-difference.js';
+import { toHalf } from '../../../../src/live/half.js';
+import type { TensorSignature } from '../../../../src/live/model.js';
+import { DifferenceCollector } from '../../../../src/live/models/measure/output-difference.js';
 
 const LOGITS: TensorSignature = { name: 'logits', datatype: 'FP32', shape: [3], bytes: 12 };
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { Action } from '../../../src/core/action.js';
-import { Controller } from '../../../src/core/controller.js';
-import type { RunObserver } from '../../../src/core/observer.js';
-import { OUTCOME_OK, type Outcome, type RequestTable } from '../../../src/core/request.js';
-import type { ClusterStatus } from '../../../src/live/status/cluster-status.js';
-import { describeCluster } from '../../../src/live/status/describe-cluster.js';
-import { StatusCollector } from '../../../src/live/status/status-collector.js';
-import { Simulator } from '../../../src/sim/simulator.js';
-import { type Arrival, createPolicy, ListSource, MS, poisson, resnets } from '../../sim/fixtures.js';
+import type { Action } from '../../../../src/core/action.js';
+import { Controller } from '../../../../src/core/controller.js';
+import type { RunObserver } from '../../../../src/core/observer.js';
+import { OUTCOME_OK, type Outcome, type RequestTable } from '../../../../src/core/request.js';
+import type { ClusterStatus } from '../../../../src/live/observe/status/cluster-status.js';
+import { describeCluster } from '../../../../src/live/observe/status/describe-cluster.js';
+import { StatusCollector } from '../../../../src/live/observe/status/status-collector.js';
+import { Simulator } from '../../../../src/sim/simulator.js';
+import { type Arrival, createPolicy, ListSource, MS, poisson, resnets } from '../../../sim/fixtures.js';
 
 const S = 1000 * MS;
 const GPUS = 2;
@@ -69,7 +69,7 @@ async function watched(models: number, arrivals: readonly Arrival[], everyNs: nu
 
 describe('the status of a cluster', () => {
   const models = 12;
-  const load = { seed: 4, ratePerS: 600, durationNs: 70 * S, models, slosNs: [15 * MS, 80 * MS] };
+  const load = { seed: 4, rateRps: 600, durationNs: 70 * S, models, slosNs: [15 * MS, 80 * MS] };
 
   it('tells what came and what was answered in the last seconds', async () => {
     const arrivals = poisson(load);
@@ -79,28 +79,28 @@ describe('the status of a cluster', () => {
       const second = Math.floor(nowNs / S);
       const fromNs = (second - 5) * S;
       const windowS = (nowNs - fromNs) / S;
-      // Whoever arrives in this very instant may or may not have been seen.
+      // A request that arrives in this very instant may or may not have been seen.
       const came = arrivals.filter(({ timeNs }) => timeNs >= fromNs && timeNs < nowNs);
       const recent = answers.slice(0, answered).filter((answer) => answer.nowNs >= fromNs);
       const good = recent.filter(({ outcome }) => outcome === OUTCOME_OK);
       expect(status.windowSeconds).toBeCloseTo(windowS, 3);
-      expect(status.requests.arrivedPerS * windowS).toBeCloseTo(came.length, 1);
-      expect(status.requests.goodputPerS * windowS).toBeCloseTo(good.length, 1);
-      expect(status.requests.failedPerS * windowS).toBeCloseTo(recent.length - good.length, 1);
+      expect(status.requests.offeredRps * windowS).toBeCloseTo(came.length, 1);
+      expect(status.requests.goodputRps * windowS).toBeCloseTo(good.length, 1);
+      expect(status.requests.failedRps * windowS).toBeCloseTo(recent.length - good.length, 1);
       const totals = Object.values(status.requests.totals);
       expect(totals.reduce((sum, count) => sum + count, 0)).toBe(answered);
       const { lastMinute } = status.requests;
       const first = Math.max(0, second - 60);
-      expect(lastMinute.arrived).toEqual(
+      expect(lastMinute.offeredRps).toEqual(
         Array.from({ length: second - first }, (_, i) => {
           const inSecond = ({ timeNs }: Arrival) => Math.floor(timeNs / S) === first + i;
           return arrivals.filter(inSecond).length;
         }),
       );
-      expect(lastMinute.good).toHaveLength(lastMinute.arrived.length);
-      for (const { name, goodputPerS } of status.models) {
+      expect(lastMinute.goodputRps).toHaveLength(lastMinute.offeredRps.length);
+      for (const { name, goodputRps } of status.models) {
         const ofModel = good.filter(({ model }) => resnets(models)[model].name === name);
-        expect(goodputPerS * windowS).toBeCloseTo(ofModel.length, 1);
+        expect(goodputRps * windowS).toBeCloseTo(ofModel.length, 1);
       }
     }
   });
@@ -122,8 +122,8 @@ describe('the status of a cluster', () => {
     }
     const copies = status.models.reduce((sum, model) => sum + model.copies, 0);
     expect(copies).toBe(status.gpus.reduce((sum, gpu) => sum + gpu.warmModels, 0));
-    const rates = status.models.map(({ arrivedPerS }) => arrivedPerS);
-    expect(rates.reduce((sum, rate) => sum + rate, 0)).toBeCloseTo(status.requests.arrivedPerS, 1);
+    const rates = status.models.map(({ offeredRps }) => offeredRps);
+    expect(rates.reduce((sum, rate) => sum + rate, 0)).toBeCloseTo(status.requests.offeredRps, 1);
     expect(status.models[0].queueMs).toBeGreaterThan(0);
     expect(JSON.parse(JSON.stringify(status))).toEqual(status);
   });
@@ -150,7 +150,7 @@ describe('the status of a cluster', () => {
     expect(gpus.map(({ up }) => up)).toEqual([true, false]);
     const lane = { lane: 'EXEC+WEIGHTS', busy: 0, bookedMs: 0, running: '' };
     expect(gpus.map(({ lanes }) => lanes)).toEqual([[lane], [lane]]);
-    expect([windowSeconds, requests.lastMinute.good]).toEqual([0.003, []]);
+    expect([windowSeconds, requests.lastMinute.goodputRps]).toEqual([0.003, []]);
   });
 
   it('names the most active of many models and counts the others', async () => {
@@ -159,7 +159,7 @@ describe('the status of a cluster', () => {
     const [{ status }] = looks;
     expect([status.models.length, status.otherModels]).toEqual([200, 100]);
     const activity = status.models.map(
-      ({ arrivedPerS, queued }) => arrivedPerS * status.windowSeconds + queued,
+      ({ offeredRps, queued }) => offeredRps * status.windowSeconds + queued,
     );
     for (let i = 1; i < activity.length; i++)
       expect(activity[i]).toBeLessThanOrEqual((activity[i - 1] as number) + 0.01);

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SecondBins } from '../../../src/live/status/second-bins.js';
+import { SecondBins } from '../../../../src/live/observe/status/second-bins.js';
 
 const S = 1e9;
 
 describe('sums of the last seconds', () => {
-  it('keep as many seconds as they were told to', () => {
+  it('keep as many seconds as they were asked to', () => {
     const bins = new SecondBins(2, 3);
     for (let second = 0; second < 5; second++) bins.add(1, second * S + 5, second);
     expect([0, 1, 2, 3, 4, 5].map((second) => bins.at(1, second))).toEqual([0, 0, 2, 3, 4, 0]);

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
-import { ROOT } from '../../cli/run-cli.js';
+import { ROOT } from '../../../cli/run-cli.js';
 
 it('the log writes JSON lines to stderr, and leaves out what is below its level', () => {
   const script = `
-    import { createLog } from './dist/live/telemetry/log.js';
+    import { createLog } from './dist/live/observe/telemetry/log.js';
     const log = createLog('info', 'worker');
     log.debug('not this');
     log.warn({ worker: 'local', lateNs: 5 }, 'woke late');

@@ -1,10 +1,13 @@
 import { connect } from 'node:net';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ProfileControl } from '../../../src/live/profiler/profile-control.js';
-import { type MetricsServer, startMetricsServer } from '../../../src/live/telemetry/metrics-server.js';
-import { profileRoutes } from '../../../src/live/telemetry/profile-routes.js';
-import { json, type Route } from '../../../src/live/telemetry/route.js';
+import {
+  type MetricsServer,
+  startMetricsServer,
+} from '../../../../src/live/observe/telemetry/metrics-server.js';
+import { recordingRoutes } from '../../../../src/live/observe/telemetry/recording-routes.js';
+import { json, type Route } from '../../../../src/live/observe/telemetry/route.js';
+import type { RecordingControl } from '../../../../src/live/recording/recording-control.js';
 import { parseExposition } from './exposition.js';
 
 const servers: MetricsServer[] = [];
@@ -43,7 +46,7 @@ describe('the metrics server', () => {
     const missing = await fetch(`${base}/status`);
     expect([missing.status, await missing.text()]).toEqual([
       404,
-      'only /metrics, /healthz, /clock are here; for /status and /profile ask the controller\n',
+      'only /metrics, /healthz, /clock are here; for /status and /recording ask the controller\n',
     ]);
     expect((await fetch(`${base}/metrics`, { method: 'POST', body: 'x' })).status).toBe(405);
   });
@@ -102,23 +105,32 @@ describe('further routes', () => {
   });
 });
 
-/** A recording that is on or off, and what it was told. */
-class FakeProfile implements ProfileControl {
+/** A recording that is on or off, and the modes it was given. */
+class FakeRecording implements RecordingControl {
   recording = false;
-  readonly told: string[] = [];
+  readonly modes: string[] = [];
 
   start(mode: string): void {
     this.recording = true;
-    this.told.push(mode);
+    this.modes.push(mode);
   }
 
   async stop() {
     this.recording = false;
-    return { file: 'profiles/1.json', seconds: 2, events: 3, dropped: 0, problems: [] };
+    return { file: 'recordings/1.json', seconds: 2, events: 3, dropped: 0, problems: [] };
   }
 }
 
-describe('profiling over HTTP', () => {
+describe('recording over HTTP', () => {
+  it('says what the routes of earlier versions are called now', async () => {
+    const base = await start(undefined, 0, recordingRoutes(new FakeRecording(), null));
+    const answer = await fetch(`${base}/profile/start?mode=all`, { method: 'POST' });
+    expect([answer.status, await answer.text()]).toEqual([
+      404,
+      '/profile/start was renamed to /recording/start\n',
+    ]);
+  });
+
   const ask = async (url: string, init: RequestInit = { method: 'POST' }) => {
     const answer = await fetch(url, init);
     const text = await answer.text();
@@ -126,53 +138,53 @@ describe('profiling over HTTP', () => {
   };
 
   it('starts and stops a recording', async () => {
-    const profile = new FakeProfile();
-    const base = await start(undefined, 0, profileRoutes(profile, null));
-    expect(await ask(`${base}/profile/start?mode=operators`)).toEqual({
+    const recording = new FakeRecording();
+    const base = await start(undefined, 0, recordingRoutes(recording, null));
+    expect(await ask(`${base}/recording/start?mode=operators`)).toEqual({
       status: 200,
       body: { recording: true, mode: 'operators' },
     });
-    expect((await ask(`${base}/profile/start`)).status).toBe(409);
-    expect(await ask(`${base}/profile/stop`)).toEqual({
+    expect((await ask(`${base}/recording/start`)).status).toBe(409);
+    expect(await ask(`${base}/recording/stop`)).toEqual({
       status: 200,
-      body: { file: 'profiles/1.json', seconds: 2, events: 3, dropped: 0, problems: [] },
+      body: { file: 'recordings/1.json', seconds: 2, events: 3, dropped: 0, problems: [] },
     });
-    expect((await ask(`${base}/profile/stop`)).status).toBe(409);
-    expect((await ask(`${base}/profile/start`)).body).toEqual({ recording: true, mode: 'all' });
-    expect(profile.told).toEqual(['operators', 'all']);
+    expect((await ask(`${base}/recording/stop`)).status).toBe(409);
+    expect((await ask(`${base}/recording/start`)).body).toEqual({ recording: true, mode: 'all' });
+    expect(recording.modes).toEqual(['operators', 'all']);
   });
 
   it('refuses unknown modes and other methods', async () => {
-    const profile = new FakeProfile();
-    const base = await start(undefined, 0, profileRoutes(profile, null));
-    expect(await ask(`${base}/profile/start?mode=some`)).toEqual({
+    const recording = new FakeRecording();
+    const base = await start(undefined, 0, recordingRoutes(recording, null));
+    expect(await ask(`${base}/recording/start?mode=some`)).toEqual({
       status: 400,
       body: { error: 'mode must be operators or all' },
     });
-    expect((await ask(`${base}/profile/start`, { method: 'GET' })).status).toBe(405);
-    expect(profile.told).toEqual([]);
+    expect((await ask(`${base}/recording/start`, { method: 'GET' })).status).toBe(405);
+    expect(recording.modes).toEqual([]);
   });
 
   it('asks for the token where the server has one', async () => {
-    const profile = new FakeProfile();
-    const base = await start(undefined, 0, profileRoutes(profile, 'secret'));
-    const refused = await fetch(`${base}/profile/start`, { method: 'POST' });
+    const recording = new FakeRecording();
+    const base = await start(undefined, 0, recordingRoutes(recording, 'secret'));
+    const refused = await fetch(`${base}/recording/start`, { method: 'POST' });
     expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
     const wrong = { method: 'POST', headers: { authorization: 'Bearer guess' } };
-    expect((await ask(`${base}/profile/start`, wrong)).status).toBe(401);
-    expect(profile.told).toEqual([]);
+    expect((await ask(`${base}/recording/start`, wrong)).status).toBe(401);
+    expect(recording.modes).toEqual([]);
     const right = { method: 'POST', headers: { authorization: 'Bearer secret' } };
-    expect((await ask(`${base}/profile/start`, right)).status).toBe(200);
+    expect((await ask(`${base}/recording/start`, right)).status).toBe(200);
   });
 
   it('says why a recording could not be written', async () => {
-    const profile = new FakeProfile();
-    profile.recording = true;
-    profile.stop = () => Promise.reject(new Error('profiles: no space left'));
-    const base = await start(undefined, 0, profileRoutes(profile, null));
-    expect(await ask(`${base}/profile/stop`)).toEqual({
+    const recording = new FakeRecording();
+    recording.recording = true;
+    recording.stop = () => Promise.reject(new Error('recordings: no space left'));
+    const base = await start(undefined, 0, recordingRoutes(recording, null));
+    expect(await ask(`${base}/recording/stop`)).toEqual({
       status: 500,
-      body: { error: 'profiles: no space left' },
+      body: { error: 'recordings: no space left' },
     });
   });
 });

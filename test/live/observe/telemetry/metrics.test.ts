@@ -1,17 +1,17 @@
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import { Controller } from '../../../src/core/controller.js';
-import { registerClusterGauges } from '../../../src/live/telemetry/cluster-gauges.js';
-import { ControllerMetrics } from '../../../src/live/telemetry/metrics.js';
-import { createRegistry } from '../../../src/live/telemetry/registry.js';
-import { fanOut } from '../../../src/metrics/fan-out.js';
-import { Recorder } from '../../../src/metrics/recorder.js';
-import { buildSummary } from '../../../src/metrics/summary.js';
-import { Simulator } from '../../../src/sim/simulator.js';
-import { createPolicy, ListSource, MS, poisson, resnets } from '../../sim/fixtures.js';
+import { Controller } from '../../../../src/core/controller.js';
+import { registerClusterGauges } from '../../../../src/live/observe/telemetry/cluster-gauges.js';
+import { ControllerMetrics } from '../../../../src/live/observe/telemetry/metrics.js';
+import { createRegistry } from '../../../../src/live/observe/telemetry/registry.js';
+import { fanOut } from '../../../../src/record/fan-out.js';
+import { RunTally } from '../../../../src/record/run-tally.js';
+import { buildSchedulerFigures, buildSummary } from '../../../../src/record/summary.js';
+import { Simulator } from '../../../../src/sim/simulator.js';
+import { createPolicy, ListSource, MS, poisson, resnets } from '../../../sim/fixtures.js';
 import { scrape, total } from './exposition.js';
 
-const WALL = { seconds: 1, requestsPerSecond: 1, peakRssBytes: 1 };
+const WALL = { seconds: 1, processedRps: 1, peakRssBytes: 1 };
 
 /** Two seconds of 2 GPUs under more load than they can serve, seen by a summary and by metrics. */
 async function simulated(models: number) {
@@ -19,7 +19,7 @@ async function simulated(models: number) {
   const registry = new Registry();
   const metrics = new ControllerMetrics(registry, specs);
   const durationNs = 2000 * MS;
-  const recorder = new Recorder({
+  const recorder = new RunTally({
     gpus: 2,
     durationNs: durationNs * 2,
     warmupNs: 0,
@@ -34,15 +34,19 @@ async function simulated(models: number) {
     defaultSloNs: 25 * MS,
     createPolicy: createPolicy('clockwork'),
     source: new ListSource(
-      poisson({ seed: 9, ratePerS: 600, durationNs, models, slosNs: [15 * MS, 80 * MS] }),
+      poisson({ seed: 9, rateRps: 600, durationNs, models, slosNs: [15 * MS, 80 * MS] }),
     ),
     seed: 9,
     noise: { exec: 0.02, load: 0.02, stragglers: 0.01, stragglerFactor: 3 },
     observer: fanOut([recorder, metrics]),
   });
   await simulator.run();
-  const run = { name: 'run', seed: 9, digest: simulator.controller.digest, policy: 'clockwork', wall: WALL };
-  return { summary: buildSummary(recorder, run), registry, recorder };
+  const { digest } = simulator.controller;
+  const summary = {
+    ...buildSummary(recorder, { name: 'run', kind: 'simulated', seed: 9, wall: WALL }),
+    ...buildSchedulerFigures(recorder, { digest, policy: 'clockwork' }),
+  };
+  return { summary, registry, recorder };
 }
 
 describe('metrics of a controller', () => {
@@ -80,7 +84,7 @@ describe('metrics of a controller', () => {
     const sumS = (name: string) =>
       total(series, `${name}_sum`, 'outcome="ok"') + total(series, `${name}_sum`, 'outcome="late"');
     expect((sumS('escapement_request_latency_seconds') / executed) * 1000).toBeCloseTo(
-      summary.latencyMs.mean as number,
+      summary.executedLatencyMs.mean as number,
       3,
     );
     expect(sumS('escapement_request_queue_seconds')).toBeLessThan(sumS('escapement_request_latency_seconds'));

@@ -1,10 +1,10 @@
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import { Action, INFER, LOAD, STATUS_DEVICE_ERROR, STATUS_OK } from '../../../src/core/action.js';
-import { OUTCOME_LATE, OUTCOME_OK, OUTCOME_TIMEOUT, RequestTable } from '../../../src/core/request.js';
-import { StageAverages } from '../../../src/live/telemetry/stage-averages.js';
-import { registerStageGauge } from '../../../src/live/telemetry/stage-gauge.js';
-import { MS } from '../../sim/fixtures.js';
+import { Action, INFER, LOAD, STATUS_DEVICE_ERROR, STATUS_OK } from '../../../../src/core/action.js';
+import { OUTCOME_LATE, OUTCOME_OK, OUTCOME_TIMEOUT, RequestTable } from '../../../../src/core/request.js';
+import { StageAverages } from '../../../../src/live/observe/telemetry/stage-averages.js';
+import { registerStageGauge } from '../../../../src/live/observe/telemetry/stage-gauge.js';
+import { MS } from '../../../sim/fixtures.js';
 import { scrape } from './exposition.js';
 
 const S = 1000 * MS;

@@ -1,9 +1,9 @@
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { INFER, LOAD, STATUS_INFER_TOO_LATE, STATUS_OK, UNLOAD } from '../../../src/core/action.js';
-import type { ActionMessage, ResultMessage, WorkerDescription } from '../../../src/live/messages.js';
-import { WorkerMetrics } from '../../../src/live/telemetry/worker-metrics.js';
-import { MS, resnets } from '../../sim/fixtures.js';
+import { INFER, LOAD, STATUS_INFER_TOO_LATE, STATUS_OK, UNLOAD } from '../../../../src/core/action.js';
+import type { ActionMessage, ResultMessage, WorkerDescription } from '../../../../src/live/messages.js';
+import { WorkerMetrics } from '../../../../src/live/observe/telemetry/worker-metrics.js';
+import { MS, resnets } from '../../../sim/fixtures.js';
 import { scrape } from './exposition.js';
 
 const DESCRIPTION: WorkerDescription = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ABORT } from '../../../src/core/action.js';
-import { actionProblem } from '../../../src/live/transport/check-actions.js';
-import { profiled } from '../machine/fixtures.js';
+import { ABORT } from '../../../../src/core/action.js';
+import { actionProblem } from '../../../../src/live/worker/endpoint/check-actions.js';
+import { profiled } from '../fixtures.js';
 
 const WORKER = {
   gpus: [{ name: 'gpu', provider: 'cpu', pages: 4, oneLane: false }],

@@ -7,11 +7,11 @@ import {
   PROTOCOL_VERSION,
   WORKER_SERVICE,
   type WorkerMessage,
-} from '../../../src/live/transport/protocol.js';
-import { actionToWire } from '../../../src/live/transport/to-wire.js';
-import { serveMachine } from '../../../src/live/transport/worker-server.js';
-import { FakeMachine, resultOf } from './fake-machine.js';
-import { connectTo, infer, load, pause, serve } from './fixtures.js';
+} from '../../../../src/live/wire/protocol.js';
+import { actionToWire } from '../../../../src/live/wire/to-wire.js';
+import { serveMachine } from '../../../../src/live/worker/endpoint/worker-endpoint.js';
+import { FakeMachine, resultOf } from '../../controller/link/fake-machine.js';
+import { connectTo, infer, load, pause, serve } from '../../controller/link/fixtures.js';
 
 const HELLO = { version: PROTOCOL_VERSION, token: '', takeOver: true, maxMessageBytes: 1e6 };
 
@@ -43,7 +43,7 @@ describe('worker server', () => {
     );
   });
 
-  it('lets in nobody with another token', async () => {
+  it('lets in no client with another token', async () => {
     const { machine, server } = await serve({ token: 'secret' });
     for (const token of ['', 'Secret', 'secret ', 'secre']) {
       const { code } = await endOf(server.port, [{ body: 'hello', hello: { ...HELLO, token } }]);
@@ -126,13 +126,13 @@ describe('worker server', () => {
       Buffer.alloc(0),
     ];
     for (const some of bytes) await throwAt(server.port, some);
-    await connectTo(server.port).events.next('up');
+    expect(await connectTo(server.port).events.next('up')).toMatchObject({ kind: 'up' });
   });
 
-  it('bears many connections that say nothing', async () => {
+  it('tolerates many connections that say nothing', async () => {
     const { server } = await serve();
     const sockets = await Promise.all(Array.from({ length: 300 }, () => openIdle(server.port)));
-    await connectTo(server.port).events.next('up');
+    expect(await connectTo(server.port).events.next('up')).toMatchObject({ kind: 'up' });
     for (const socket of sockets) socket.destroy();
   });
 
@@ -157,10 +157,10 @@ describe('worker server', () => {
     expect(machine.submitted.length).toBe(1);
   });
 
-  it('closes without waiting for connections that nobody uses', async () => {
+  it('closes without waiting for idle connections', async () => {
     const { server } = await serve();
     const socket = await openIdle(server.port);
-    await server.close();
+    await expect(server.close()).resolves.toBeUndefined();
     socket.destroy();
   });
 

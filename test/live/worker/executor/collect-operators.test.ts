@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { collectOperators } from '../../../src/live/executor/collect-operators.js';
+import { collectOperators } from '../../../../src/live/worker/executor/collect-operators.js';
 
 /** A profile of onnxruntime with these runs, 1 ms apart, of 100 µs each and with so many operators of 10 µs. */
 function profile(...operators: number[]): string {

@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { ABORT, STATUS_ABORTED, STATUS_INFER_WEIGHTS_CHANGED, STATUS_OK } from '../../../src/core/action.js';
-import { GpuExecutor } from '../../../src/live/executor/gpu-executor.js';
-import { SimulatedDevice } from '../../../src/live/executor/simulated-device.js';
-import type { ActionMessage, ResultMessage } from '../../../src/live/messages.js';
-import { infer, load, type Order, profiled, unload } from '../machine/fixtures.js';
+import {
+  ABORT,
+  STATUS_ABORTED,
+  STATUS_INFER_WEIGHTS_CHANGED,
+  STATUS_OK,
+} from '../../../../src/core/action.js';
+import type { ActionMessage, ResultMessage } from '../../../../src/live/messages.js';
+import { GpuExecutor } from '../../../../src/live/worker/executor/gpu-executor.js';
+import { SimulatedDevice } from '../../../../src/live/worker/executor/simulated-device.js';
+import { infer, load, type Order, profiled, unload } from '../fixtures.js';
 
 const LOAD_NS = 100;
 const EXEC_NS = 70;
@@ -46,7 +51,7 @@ class Bench {
 }
 
 describe('GpuExecutor', () => {
-  it('runs a LOAD beside an INFER on two lanes', () => {
+  it('runs a LOAD and an INFER at the same time on two lanes', () => {
     const bench = new Bench(false);
     bench.send(load(0));
     bench.runFrom(1000);

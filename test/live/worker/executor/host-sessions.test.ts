@@ -2,13 +2,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { INFER, LOAD, UNLOAD } from '../../../src/core/action.js';
-import { collectOperators } from '../../../src/live/executor/collect-operators.js';
-import { ModelHost } from '../../../src/live/executor/model-host.js';
-import { OperatorRecorder } from '../../../src/live/executor/operator-recorder.js';
-import type { HostOrder, RecordedReport } from '../../../src/live/executor/protocol.js';
-import { RecordSwitch } from '../../../src/live/executor/record-switch.js';
-import { CPU, type RealModel, realModel } from '../machine/real-models.js';
+import { INFER, LOAD, UNLOAD } from '../../../../src/core/action.js';
+import { collectOperators } from '../../../../src/live/worker/executor/collect-operators.js';
+import { ModelHost } from '../../../../src/live/worker/executor/model-host.js';
+import { OperatorRecorder } from '../../../../src/live/worker/executor/operator-recorder.js';
+import type { HostOrder, RecordedReport } from '../../../../src/live/worker/executor/protocol.js';
+import { RecordSwitch } from '../../../../src/live/worker/executor/record-switch.js';
+import { CPU, type RealModel, realModel } from '../real-models.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'escapement-sessions-'));
 let real: RealModel;
@@ -145,7 +145,7 @@ describe('HostSessions', () => {
     expect(await recorded()).toEqual([id]);
   });
 
-  it('bears a folder that is gone', async () => {
+  it('tolerates a folder that is gone', async () => {
     const gone = new OperatorRecorder(control, join(folder, 'gone'), 0, (report) => reports.push(report));
     const bytes = new Uint8Array(readFileSync(real.worker.ortPath as string));
     host = new ModelHost(CPU, new Map([[0, { model: real.worker, bytes }]]), gone);

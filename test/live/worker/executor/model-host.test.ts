@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { monotonicNs } from '../../../../src/base/clock/clock.js';
 import {
   INFER,
   LOAD,
@@ -10,13 +11,12 @@ import {
   STATUS_LOAD_TOO_LATE,
   STATUS_OK,
   UNLOAD,
-} from '../../../src/core/action.js';
-import { monotonicNs } from '../../../src/live/clock.js';
-import { ModelHost } from '../../../src/live/executor/model-host.js';
-import { OperatorRecorder } from '../../../src/live/executor/operator-recorder.js';
-import type { HostOrder } from '../../../src/live/executor/protocol.js';
-import { RecordSwitch } from '../../../src/live/executor/record-switch.js';
-import { CPU, type RealModel, realModel } from '../machine/real-models.js';
+} from '../../../../src/core/action.js';
+import { ModelHost } from '../../../../src/live/worker/executor/model-host.js';
+import { OperatorRecorder } from '../../../../src/live/worker/executor/operator-recorder.js';
+import type { HostOrder } from '../../../../src/live/worker/executor/protocol.js';
+import { RecordSwitch } from '../../../../src/live/worker/executor/record-switch.js';
+import { CPU, type RealModel, realModel } from '../real-models.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'escapement-host-'));
 let real: RealModel;
@@ -83,7 +83,7 @@ describe('ModelHost', () => {
     expect((await host.perform(order(INFER)))?.status).toBe(STATUS_OK);
   });
 
-  it('forgets a model that it unloads, and may be told so twice', async () => {
+  it('forgets a model that it unloads, and may be asked to twice', async () => {
     await host.perform(order(LOAD));
     expect(await host.perform(order(UNLOAD))).toBeNull();
     expect(await host.perform(order(UNLOAD))).toBeNull();

@@ -5,14 +5,14 @@ import {
   STATUS_INFER_TOO_LATE,
   STATUS_OK,
   STATUS_WEIGHTS_MISSING,
-} from '../../../src/core/action.js';
-import { ExecLine } from '../../../src/live/executor/exec-line.js';
-import { GpuExecutor } from '../../../src/live/executor/gpu-executor.js';
-import { OrtDevice } from '../../../src/live/executor/ort-device.js';
-import type { HostMessage, HostReply } from '../../../src/live/executor/protocol.js';
-import type { ActionMessage, ResultMessage } from '../../../src/live/messages.js';
-import { Signal } from '../../../src/live/signal.js';
-import { infer, load, type Order, profiled } from '../machine/fixtures.js';
+} from '../../../../src/core/action.js';
+import type { ActionMessage, ResultMessage } from '../../../../src/live/messages.js';
+import { Signal } from '../../../../src/live/signal.js';
+import { ExecLine } from '../../../../src/live/worker/executor/exec-line.js';
+import { GpuExecutor } from '../../../../src/live/worker/executor/gpu-executor.js';
+import { OrtDevice } from '../../../../src/live/worker/executor/ort-device.js';
+import type { HostMessage, HostReply } from '../../../../src/live/worker/executor/protocol.js';
+import { infer, load, type Order, profiled } from '../fixtures.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
 const COPIES = { copyInNs: 2, copyOutNs: 3 };

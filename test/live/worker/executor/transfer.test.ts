@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { buffersOf, ownBytes } from '../../../src/live/executor/transfer.js';
+import { buffersOf, ownBytes } from '../../../../src/live/worker/executor/transfer.js';
 
 describe('bytes that go to another thread', () => {
   it('are copied where they are part of something larger', () => {

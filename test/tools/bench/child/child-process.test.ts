@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { BenchChild } from '../../../src/bottleneck/child/child-process.js';
-import { loadServer } from '../../../src/bottleneck/clients.js';
-import { machineOf } from '../../../src/bottleneck/subject.js';
-import { makeModel } from '../../../src/live/models/make/make-model.js';
-import { optimizeModel } from '../../../src/live/models/optimize.js';
-import { readModelFile } from '../../../src/live/models/repository.js';
-import { CPU, failure, tempDir, writeIn } from '../../live/models/fixtures.js';
+import { makeModel } from '../../../../src/live/models/make/make-model.js';
+import { optimizeModel } from '../../../../src/live/models/optimize.js';
+import { readModelFile } from '../../../../src/live/models/repository.js';
+import { BenchChild } from '../../../../src/tools/bench/child/child-process.js';
+import { loadServer } from '../../../../src/tools/bench/clients.js';
+import { machineOf } from '../../../../src/tools/bench/subject.js';
+import { CPU, failure, tempDir, writeIn } from '../../../live/models/fixtures.js';
 import { subjectOf, workerModel } from '../fixtures.js';
 
 async function spec(batchSize: number) {
@@ -58,5 +58,5 @@ it('tells at once that a server is killed under load', async () => {
   await server.child.stop();
   const { code, message } = await failing;
   expect(code).toBe('E_SERVER');
-  expect(message).toMatch(/^the server process was ended by SIGKILL/);
+  expect(message).toMatch(/^the server process was killed by SIGKILL/);
 });

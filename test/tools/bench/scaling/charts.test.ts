@@ -2,11 +2,11 @@ import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { scalingCharts } from '../../../src/bottleneck/scaling/charts.js';
-import { writeScaling } from '../../../src/bottleneck/scaling/write.js';
+import { scalingCharts } from '../../../../src/tools/bench/scaling/charts.js';
+import { writeScaling } from '../../../../src/tools/bench/scaling/write.js';
 import { resultFixture } from './fixtures.js';
 
-test('draws the speed-up of the same work and the efficiency of growing work beside the ideal', () => {
+test('draws the speed-up of the same work and the efficiency of growing work next to the ideal', () => {
   const charts = scalingCharts(resultFixture(['strong', 'weak']));
   expect(charts.map(({ name }) => name)).toEqual(['strong-scaling', 'weak-scaling']);
   const values = charts.map(({ spec }) => (spec as unknown as { data: { values: Row[] } }).data.values);

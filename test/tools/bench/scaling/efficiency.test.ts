@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { efficiencies } from '../../../src/bottleneck/scaling/efficiency.js';
+import { efficiencies } from '../../../../src/tools/bench/scaling/efficiency.js';
 import { point, trial } from './fixtures.js';
 
 describe('efficiency', () => {
@@ -9,7 +9,7 @@ describe('efficiency', () => {
     expect(four.ideal).toBe(4);
     expect(four.speedUp.mean).toBeCloseTo(3.2, 12);
     expect(four.efficiency.mean).toBeCloseTo(0.8, 12);
-    expect(four.requestsPerS).toBeCloseTo(400, 9);
+    expect(four.throughputRps).toBeCloseTo(400, 9);
   });
 
   it('compares work that grows with the GPUs with the base: T1 / TN', () => {

@@ -1,9 +1,9 @@
-import { efficiencies } from '../../../src/bottleneck/scaling/efficiency.js';
-import type { ScalingPoint } from '../../../src/bottleneck/scaling/point.js';
-import type { ScalingResult } from '../../../src/bottleneck/scaling/result.js';
-import type { ScalingMode } from '../../../src/bottleneck/scaling/size.js';
-import type { PointTrials, Trial } from '../../../src/bottleneck/scaling/trial.js';
-import { type Circumstances, judgeScaling } from '../../../src/bottleneck/scaling/verdict.js';
+import { efficiencies } from '../../../../src/tools/bench/scaling/efficiency.js';
+import type { ScalingPoint } from '../../../../src/tools/bench/scaling/point.js';
+import type { ScalingResult } from '../../../../src/tools/bench/scaling/result.js';
+import type { ScalingMode } from '../../../../src/tools/bench/scaling/size.js';
+import type { PointTrials, Trial } from '../../../../src/tools/bench/scaling/trial.js';
+import { type Circumstances, judgeScaling } from '../../../../src/tools/bench/scaling/verdict.js';
 
 /** A trial of 1000 requests in batches of 10 that take 10 ms each: 1 s of EXEC, half a second on each of two GPUs. */
 export function trial(seconds: number, gpus: number, change: Partial<Trial> = {}): Trial {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PhasedSource } from '../../../src/bottleneck/scaling/phased-source.js';
+import { PhasedSource } from '../../../../src/tools/bench/scaling/phased-source.js';
 
 interface Played {
   readonly log: string[];

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { sizeWork } from '../../../src/bottleneck/scaling/size.js';
-import type { ScalingSubject } from '../../../src/bottleneck/scaling/subject.js';
-import { readServerSettings } from '../../../src/experiment/server-settings.js';
-import { simulatedModel } from '../../../src/serving/simulated-models.js';
+import { readServerSettings } from '../../../../src/config/server-settings.js';
+import { simulatedModel } from '../../../../src/serve/simulated-models.js';
+import { sizeWork } from '../../../../src/tools/bench/scaling/size.js';
+import type { ScalingSubject } from '../../../../src/tools/bench/scaling/subject.js';
 
 /** Two models, 4 requests in 8 ms and 2 in 2 ms at best: with equal shares 1.5 ms a request. */
 const SUBJECT: ScalingSubject = {
@@ -52,7 +52,7 @@ describe('work', () => {
     expect(clients('weak')).toEqual([10, 40]);
   });
 
-  it('gives all numbers of GPUs the objective of the fewest, with room for all that waits there', () => {
+  it('gives all numbers of GPUs the SLO of the fewest, with room for all that waits there', () => {
     const slo = (mode: 'strong' | 'weak') =>
       sizeWork(SUBJECT, mode, { ...HOW, clients: 1000 }).map(({ sloNs }) => sloNs);
     expect(slo('strong')).toEqual([6e9, 6e9]);

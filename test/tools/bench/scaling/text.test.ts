@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { scalingText } from '../../../src/bottleneck/scaling/text.js';
+import { scalingText } from '../../../../src/tools/bench/scaling/text.js';
 import { resultFixture } from './fixtures.js';
 
 describe('scaling text', () => {
@@ -10,10 +10,10 @@ describe('scaling text', () => {
 
   it('has a row for each number of GPUs, and the verdict below', () => {
     expect(scalingText(resultFixture(['strong']), 110)).toBe(`\
-small on emulated GPUs, by profile; controller and clients in one process of a machine with 8 processors
+small on emulated GPUs, by profile; controller and clients in one process of a machine with 8 cores
 585.94KiB a request; warm-up, then 3 trials
 
-strong scaling: 1,000 requests of 4 models from 80 clients in all, objective 1000 ms
+strong scaling: 1,000 requests of 4 models from 80 clients in all, SLO 1000 ms
 
 GPUs              s  requests/s  speed-up  efficiency     EXEC  batch   thread
    1  1.020 ± 0.020         980      1.00       100 %  98/98 %   10.0   20/5 %
@@ -21,11 +21,12 @@ GPUs              s  requests/s  speed-up  efficiency     EXEC  batch   thread
    4  0.330 ± 0.010       3,030      3.09    77 % ± 3  76/76 %   10.0  99/15 %
 
 Strong scaling: 77.3 % efficiency on 4 GPUs; 90 % is kept up to 2.
-GPUs are busy for 75.8 % of the time, the least busy for 75.8 %, as the controller is at its limit: its thread
-is busy for 99.0 % of the time (15.2 % in steps, with clients that send 1.8 GB/s of tensors).
+GPUs are busy for 75.8 % of the time, the least busy for 75.8 %, because the controller is at its limit: its
+thread is busy for 99.0 % of the time (15.2 % in steps, with clients that send 1.8 GB/s of tensors).
 
-efficiency: requests/s and GPU, of those with the fewest; ±: standard deviation; EXEC: how busy the GPUs are,
-and the least busy one; thread: how busy that of controller and clients is, and with steps of the core
+efficiency: requests/s per GPU, relative to the fewest GPUs; ±: standard deviation; EXEC: how busy the GPUs
+are on average / the least busy one; thread: how busy the thread of controller and clients is / with
+scheduling steps
 `);
   });
 
@@ -40,8 +41,8 @@ and the least busy one; thread: how busy that of controller and clients is, and 
       { ...result, device: { text: 'a CPU', kind: 'cpu' }, runs: [{ ...run, points }] },
       200,
     );
-    expect(text).toContain('note: the base itself keeps its GPU busy for 60 % only');
-    expect(text).toContain('note: these are 4 GPUs by name only: they share the 8 processors');
+    expect(text).toContain('note: the base keeps its GPU busy for only 60 %');
+    expect(text).toContain('note: these are 4 GPUs in name only: they share the 8 cores');
     expect(text).toContain('sent again: 2.0 % with 1, 2.0 % with 2, 2.0 % with 4');
     expect(text).toContain('LOADs in a trial: 20 with 1, 20 with 2, 20 with 4');
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseWaitNs } from '../../../src/bottleneck/scaling/thread-wait.js';
+import { parseWaitNs } from '../../../../src/tools/bench/scaling/thread-wait.js';
 
 test('reads the time in the queue for a processor', () => {
   expect(parseWaitNs('305819604 359863082 87\n')).toBe(359_863_082);

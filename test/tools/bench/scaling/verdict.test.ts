@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Trial } from '../../../src/bottleneck/scaling/trial.js';
-import { type Circumstances, judgeScaling } from '../../../src/bottleneck/scaling/verdict.js';
+import type { Trial } from '../../../../src/tools/bench/scaling/trial.js';
+import { type Circumstances, judgeScaling } from '../../../../src/tools/bench/scaling/verdict.js';
 import { CIRCUMSTANCES, measuredFixture, point, pointsOf, trial } from './fixtures.js';
 
 /** One GPU without losses, and four that take `seconds` instead of 0.25. */
@@ -32,9 +32,9 @@ describe('scaling verdict', () => {
   });
 
   it.each([
-    ['others take the processors', 'processors', { waitNs: 0.1e9, loopBusy: 1 }],
+    ['others take the processors', 'cores', { waitNs: 0.1e9, loopBusy: 1 }],
     ['the thread of the controller is full', 'controller', { loopBusy: 0.95 }],
-    ['this process fills the machine', 'processors', { cores: 7.9 }],
+    ['this process fills the machine', 'cores', { cores: 7.9 }],
     ['models are loaded over and over', 'loads', { loads: 40 }],
     ['one GPU has less to do', 'uneven', { busyNs: [0.3e9, 0.3e9, 0.3e9, 0.1e9] }],
     ['GPUs wait for orders', 'idle', {}],
@@ -47,7 +47,7 @@ describe('scaling verdict', () => {
   it('blames processors that GPUs of the CPU share, not the device', () => {
     const slower = { busyNs: new Array<number>(4).fill(0.4e9) };
     const verdict = judge(0.42, slower, { cores: 2, onCpu: true, inputBytes: 0 });
-    expect(verdict.loss).toBe('processors');
-    expect(verdict.reason).toContain('4 GPUs share 2 processors');
+    expect(verdict.loss).toBe('cores');
+    expect(verdict.reason).toContain('4 GPUs share 2 cores');
   });
 });

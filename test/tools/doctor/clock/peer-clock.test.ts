@@ -2,10 +2,10 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
-import { NS_PER_MS } from '../../../src/core/units.js';
-import { clockChecks } from '../../../src/doctor/clock/clock-checks.js';
-import { measurePeerClock, type PeerClock } from '../../../src/doctor/clock/peer-clock.js';
-import { startMetricsServer } from '../../../src/live/telemetry/metrics-server.js';
+import { NS_PER_MS } from '../../../../src/base/units.js';
+import { startMetricsServer } from '../../../../src/live/observe/telemetry/metrics-server.js';
+import { clockChecks } from '../../../../src/tools/doctor/clock/clock-checks.js';
+import { measurePeerClock, type PeerClock } from '../../../../src/tools/doctor/clock/peer-clock.js';
 import { find, statuses } from '../hosts.js';
 
 const servers: Server[] = [];
@@ -53,7 +53,7 @@ describe('measurePeerClock', () => {
     ['is null', (_, response) => response.end('null')],
     ['does not end', (_, response) => response.write('1'.repeat(2_000))],
   ])('says what to name when the answer %s', async (_, listener) => {
-    await expect(measurePeerClock(await serve(listener))).rejects.toThrow('name the metrics port');
+    await expect(measurePeerClock(await serve(listener))).rejects.toThrow('pass the metrics port');
   });
 
   it('does not wait for ever', async () => {
@@ -61,7 +61,7 @@ describe('measurePeerClock', () => {
     await expect(measurePeerClock(url)).rejects.toThrow('no answer in 2 s');
   });
 
-  it('fails where nobody listens', async () => {
+  it('fails where no server listens', async () => {
     await expect(measurePeerClock('http://127.0.0.1:1')).rejects.toThrow('ECONNREFUSED');
   });
 });

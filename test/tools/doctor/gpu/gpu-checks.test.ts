@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { GIB } from '../../../src/core/units.js';
-import type { Check } from '../../../src/doctor/check.js';
-import { gpuChecks } from '../../../src/doctor/gpu/gpu-checks.js';
-import { throttleReasons } from '../../../src/doctor/gpu/health-checks.js';
+import { GIB } from '../../../../src/base/units.js';
+import type { Check } from '../../../../src/tools/doctor/check.js';
+import { gpuChecks } from '../../../../src/tools/doctor/gpu/gpu-checks.js';
+import { throttleReasons } from '../../../../src/tools/doctor/gpu/health-checks.js';
 import { always, GENERATIONS, recorded } from './recorded.js';
 
 const WISHES = { cacheBytes: null, cudaWanted: false };
@@ -14,9 +14,9 @@ describe('GPUs of several driver generations', () => {
       'ok gpu.driver: driver 418.87.01, Tesla V100-SXM2-16GB',
       'ok gpu.0.persistence: Enabled → nvidia-smi -i 0 -pm 1',
       'failed gpu.0.compute-mode: Default → nvidia-smi -i 0 -c EXCLUSIVE_PROCESS',
-      'skipped gpu.0.auto-boost: this GPU has no such setting',
+      'skipped gpu.0.auto-boost: this GPU does not have it',
       'failed gpu.0.application-clocks: memory 877 MHz, graphics 1312 MHz → nvidia-smi -i 0 -ac 877,1530',
-      'failed gpu.0.clocks-locked: 135 MHz while nothing runs → nvidia-smi -i 0 -lgc 1530,1530',
+      'failed gpu.0.clocks-locked: 135 MHz while idle → nvidia-smi -i 0 -lgc 1530,1530',
       'ok gpu.0.throttle: idle',
       'ok gpu.0.ecc: on, 0 corrected and 0 uncorrected errors since the driver was loaded',
       'ok gpu.0.memory: 15.74GiB free of 15.75GiB',
@@ -49,18 +49,18 @@ describe('GPUs of several driver generations', () => {
     ]);
   });
 
-  it('535: an A100 set up as it should be beside one divided into MIG instances', async () => {
+  it('535: an A100 set up as it should be next to one divided into MIG instances', async () => {
     const checks = await checksOf('535-a100', 16 * GIB);
     expect(failuresOf(checks, 'gpu.0.')).toEqual([]);
     expect(lines(checks)).toContain(
-      'ok gpu.0.clocks-locked: 1410 MHz while nothing runs → nvidia-smi -i 0 -lgc 1410,1410',
+      'ok gpu.0.clocks-locked: 1410 MHz while idle → nvidia-smi -i 0 -lgc 1410,1410',
     );
     expect(lines(checks)).toContain('skipped gpu.1.memory: divided into MIG instances');
     expect(failuresOf(checks, 'gpu.1.')).toEqual([
       'failed gpu.1.compute-mode: Default → nvidia-smi -i 1 -c EXCLUSIVE_PROCESS',
       'failed gpu.1.mig: Enabled → nvidia-smi -i 1 -mig 0',
       'failed gpu.1.application-clocks: memory 1215 MHz, graphics 1095 MHz → nvidia-smi -i 1 -ac 1215,1410',
-      'failed gpu.1.clocks-locked: 210 MHz while nothing runs → nvidia-smi -i 1 -lgc 1410,1410',
+      'failed gpu.1.clocks-locked: 210 MHz while idle → nvidia-smi -i 1 -lgc 1410,1410',
     ]);
   });
 
@@ -73,7 +73,7 @@ describe('GPUs of several driver generations', () => {
       'failed gpu.0.processes: 4182 /usr/bin/node',
     ]);
     expect(lines(checks)).toContain(
-      'skipped gpu.0.clocks-locked: 1275 MHz, but it is in use: look again when nothing runs on it',
+      'skipped gpu.0.clocks-locked: 1275 MHz, but the GPU is in use: check again when it is idle',
     );
   });
 
@@ -81,7 +81,7 @@ describe('GPUs of several driver generations', () => {
     const checks = await checksOf('580-h200', 100 * GIB);
     expect(failuresOf(checks, 'gpu.')).toEqual([
       'failed gpu.0.compute-mode: Default → nvidia-smi -i 0 -c EXCLUSIVE_PROCESS',
-      'failed gpu.0.clocks-locked: 345 MHz while nothing runs → nvidia-smi -i 0 -lgc 1980,1980',
+      'failed gpu.0.clocks-locked: 345 MHz while idle → nvidia-smi -i 0 -lgc 1980,1980',
     ]);
     expect(find(checks, 'gpu.0.clocks-locked').requiredFor).toEqual([]);
   });
@@ -91,10 +91,10 @@ describe('GPUs of several driver generations', () => {
     expect(lines(checks).slice(1)).toEqual([
       'failed gpu.0.persistence: Disabled → nvidia-smi -i 0 -pm 1',
       'failed gpu.0.compute-mode: Default → nvidia-smi -i 0 -c EXCLUSIVE_PROCESS',
-      'skipped gpu.0.auto-boost: this GPU has no such setting',
+      'skipped gpu.0.auto-boost: this GPU does not have it',
       'skipped gpu.0.application-clocks: cannot be set (nvidia-smi says: Requested functionality has been ' +
         'deprecated): lock the clocks instead',
-      'failed gpu.0.clocks-locked: 465 MHz while nothing runs → nvidia-smi -i 0 -lgc 3090,3090',
+      'failed gpu.0.clocks-locked: 465 MHz while idle → nvidia-smi -i 0 -lgc 3090,3090',
       'ok gpu.0.throttle: idle',
       'skipped gpu.0.ecc: nvidia-smi says: N/A',
       'ok gpu.0.memory: 15.24GiB free of 15.93GiB',
@@ -103,11 +103,11 @@ describe('GPUs of several driver generations', () => {
     expect(find(checks, 'gpu.0.clocks-locked').requiredFor).toEqual(['worker']);
   });
 
-  it.each(GENERATIONS)('%s: mends what failed, and says what a reboot undoes', async (generation) => {
+  it.each(GENERATIONS)('%s: fixes what failed, and says what a reboot undoes', async (generation) => {
     for (const check of await checksOf(generation, null)) {
-      if (check.status === 'skipped') expect(check.mend).toBeNull();
-      if (check.mend === null || check.mend.commands.length === 0) continue;
-      expect(check.mend.lostAtReboot).toBe(!check.id.endsWith('.mig'));
+      if (check.status === 'skipped') expect(check.fix).toBeNull();
+      if (check.fix === null || check.fix.commands.length === 0) continue;
+      expect(check.fix.lostAtReboot).toBe(!check.id.endsWith('.mig'));
     }
   });
 });
@@ -115,7 +115,7 @@ describe('GPUs of several driver generations', () => {
 it('knows which settings that are well a reboot would undo, and which are as the GPU came', async () => {
   const lost = async (generation: (typeof GENERATIONS)[number], gpu: number) =>
     (await checksOf(generation, null))
-      .filter(({ id, status, mend }) => id.startsWith(`gpu.${gpu}.`) && status === 'ok' && mend !== null)
+      .filter(({ id, status, fix }) => id.startsWith(`gpu.${gpu}.`) && status === 'ok' && fix !== null)
       .map(({ id }) => id.slice(6));
   expect(await lost('535-a100', 0)).toEqual([
     'persistence',
@@ -127,7 +127,7 @@ it('knows which settings that are well a reboot would undo, and which are as the
 });
 
 describe('memory', () => {
-  it('is only told where no weights cache is configured', async () => {
+  it('is only reported where no weights cache is configured', async () => {
     const { status, found } = find(await checksOf('580-h200', null), 'gpu.0.memory');
     expect([status, found]).toEqual([
       'skipped',
@@ -136,14 +136,14 @@ describe('memory', () => {
   });
 });
 
-describe('what no command mends', () => {
-  it('is told in words', async () => {
-    const noteOf = (checks: readonly Check[], id: string) => find(checks, id).mend?.note;
-    expect(noteOf(await checksOf('470-k80', null), 'gpu.0.ecc')).toMatch(/^restart the machine, .* replace/);
+describe('what no command fixes', () => {
+  it('is reported in words', async () => {
+    const noteOf = (checks: readonly Check[], id: string) => find(checks, id).fix?.note;
+    expect(noteOf(await checksOf('470-k80', null), 'gpu.0.ecc')).toMatch(/^reboot, .* replace/);
     expect(noteOf(await checksOf('550-h100', null), 'gpu.0.throttle')).toMatch(/cooling/);
     const message = 'Failed to initialize NVML: Driver/library version mismatch';
     const old = await gpuChecks({ ...WISHES, run: always({ kind: 'failed', status: 18, message }) });
-    expect(noteOf(old, 'gpu.driver')).toMatch(/^restart the machine: the driver was updated/);
+    expect(noteOf(old, 'gpu.driver')).toMatch(/^reboot: the driver was updated/);
   });
 });
 
@@ -164,7 +164,7 @@ describe('throttle reasons', () => {
     expect(throttleReasons(0x8000000000000001n)).toEqual(['idle', 'unknown (0x8000000000000000)']);
   });
 
-  it('that nobody knows yet are no harmless ones', async () => {
+  it('that are not known yet are no harmless ones', async () => {
     expect(await throttleOf('0x0000000000000400')).toEqual(['failed', 'unknown (0x400)']);
     expect(await throttleOf('0x0000000000000003')).toEqual(['ok', 'idle, applications clocks setting']);
     expect(await throttleOf('[N/A]')).toEqual(['skipped', 'nvidia-smi says: N/A']);
@@ -180,9 +180,9 @@ describe('a driver that does not answer', () => {
     ]);
   });
 
-  it('is mended by a restart where it hangs', async () => {
+  it('is fixed by a restart where it hangs', async () => {
     const [check] = await gpuChecks({ ...WISHES, run: always({ kind: 'timed-out', limitMs: 5000 }) });
-    expect(check?.mend?.note).toMatch(/^restart the machine/);
+    expect(check?.fix?.note).toMatch(/^reboot/);
   });
 
   it.each([
@@ -193,7 +193,7 @@ describe('a driver that does not answer', () => {
       'nvidia-smi failed: Failed to initialize NVML: Driver/library version mismatch (exit status 18)',
     ],
     [{ kind: 'failed', status: null, message: 'spawn EACCES' }, 'nvidia-smi failed: spawn EACCES'],
-    [{ kind: 'failed', status: 1, message: '' }, 'nvidia-smi failed: it said nothing (exit status 1)'],
+    [{ kind: 'failed', status: 1, message: '' }, 'nvidia-smi failed: no message (exit status 1)'],
     [{ kind: 'ok', stdout: 'No devices were found\n' }, 'a driver, but no GPU'],
     [{ kind: 'ok', stdout: '' }, 'nvidia-smi printed nothing'],
     [
@@ -223,8 +223,8 @@ describe('a driver that does not answer', () => {
       run: (args) =>
         args[0]?.startsWith('--query-gpu') ? run(args) : always({ kind: 'timed-out', limitMs: 5000 })(args),
     });
-    const untold = checks.filter(({ status }) => status === 'skipped').map(({ id }) => id);
-    expect(untold).toEqual([
+    const notReported = checks.filter(({ status }) => status === 'skipped').map(({ id }) => id);
+    expect(notReported).toEqual([
       'gpu.0.auto-boost',
       'gpu.0.application-clocks',
       'gpu.0.clocks-locked',
@@ -268,7 +268,7 @@ function failuresOf(checks: readonly Check[], prefix: string): string[] {
 
 /** `status id: found → commands` of each. */
 function lines(checks: readonly Check[]): string[] {
-  return checks.map(({ status, id, found, mend }) =>
-    [`${status} ${id}: ${found}`, ...(mend?.commands ?? [])].join(' → '),
+  return checks.map(({ status, id, found, fix }) =>
+    [`${status} ${id}: ${found}`, ...(fix?.commands ?? [])].join(' → '),
   );
 }

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { gpuChecks } from '../../../src/doctor/gpu/gpu-checks.js';
-import { firstLine, nvidiaSmi, type Run } from '../../../src/doctor/gpu/run.js';
+import { gpuChecks } from '../../../../src/tools/doctor/gpu/gpu-checks.js';
+import { firstLine, nvidiaSmi, type Run } from '../../../../src/tools/doctor/gpu/run.js';
 
 let folder: string;
 beforeAll(() => {
@@ -92,7 +92,7 @@ function script(commands: string, limitMs = 20_000): Run {
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    // Dead, but not yet buried by whoever inherited it.
+    // Dead, but not yet buried by the process that inherited it.
     return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
     return false;

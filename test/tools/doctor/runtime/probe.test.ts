@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { probeProvider } from '../../../src/doctor/runtime/probe.js';
+import { probeProvider } from '../../../../src/tools/doctor/runtime/probe.js';
 
 it('runs a model on the CPU', async () => {
   expect(await probeProvider('cpu')).toEqual({

@@ -1,8 +1,8 @@
-import { fileURLToPath } from 'node:url';
+import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
-import type { Probe } from '../../../src/doctor/runtime/probe.js';
-import { nodeCheck, providerChecks } from '../../../src/doctor/runtime/runtime-checks.js';
-import { quoted } from '../../../src/report/reproduce.js';
+import { quoted } from '../../../../src/report/reproduce.js';
+import type { Probe } from '../../../../src/tools/doctor/runtime/probe.js';
+import { nodeCheck, providerChecks } from '../../../../src/tools/doctor/runtime/runtime-checks.js';
 import { find, recordedHost, statuses } from '../hosts.js';
 
 describe('Node', () => {
@@ -16,12 +16,12 @@ describe('Node', () => {
   });
 });
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
+const INSTALL_SCRIPT = createRequire(import.meta.url).resolve('onnxruntime-node/script/install.js');
 const CPU: Probe = { outcome: 'runs', provider: 'cpu', onnxruntime: '1.30.0', tookMs: 41.7 };
 const NO_CUDA: Probe = { outcome: 'fails', provider: 'cuda', reason: 'cuda needs libraries' };
 
 describe('providers', () => {
-  it('reports those that nobody asked for, without a verdict', () => {
+  it('reports those that were not asked for, without a verdict', () => {
     const checks = providerChecks([CPU, NO_CUDA], 'cpu');
     expect(statuses(checks)).toEqual({
       'runtime.onnxruntime': 'ok',
@@ -39,9 +39,8 @@ describe('providers', () => {
     expect(find(providerChecks([CPU, NO_CUDA], 'cuda'), 'runtime.provider.cuda')).toMatchObject({
       status: 'failed',
       requiredFor: ['worker'],
-      mend: {
-        // npm calls it success where it finds nothing to rebuild, so the command names the folder.
-        commands: [`ONNXRUNTIME_NODE_INSTALL=cuda12 npm --prefix ${quoted(ROOT)} rebuild onnxruntime-node`],
+      fix: {
+        commands: [`ONNXRUNTIME_NODE_INSTALL=cuda12 node ${quoted(INSTALL_SCRIPT)}`],
         asUser: true,
       },
     });

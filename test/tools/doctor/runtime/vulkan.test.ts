@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { vulkanCheck } from '../../../src/doctor/runtime/vulkan.js';
+import { vulkanCheck } from '../../../../src/tools/doctor/runtime/vulkan.js';
 import { MAC, type Recorded, recordedHost } from '../hosts.js';
 
 const LOADER = { '/usr/lib/x86_64-linux-gnu/libvulkan.so.1': '' };
@@ -30,7 +30,7 @@ it.each<[string, Recorded, string, string]>([
     'vulkan_intel, vulkan_lvp (software), but no GPU',
   ],
   [
-    'a driver in software that the environment chose, beside a GPU',
+    'a driver in software that the environment chose, next to a GPU',
     {
       files: {
         '/opt/lib/libvulkan.so.1': '',
@@ -51,9 +51,9 @@ it.each<[string, Recorded, string, string]>([
 });
 
 it('advises to install drivers, but not where no GPU is', () => {
-  const mend = (files: Record<string, string>) => vulkanCheck(recordedHost({ files }), 'webgpu').mend;
-  expect(mend(GPU)?.commands).toEqual(['apt-get install -y libvulkan1 mesa-vulkan-drivers']);
-  expect(mend(LOADER)?.commands).toEqual([]);
+  const fix = (files: Record<string, string>) => vulkanCheck(recordedHost({ files }), 'webgpu').fix;
+  expect(fix(GPU)?.commands).toEqual(['apt-get install -y libvulkan1 mesa-vulkan-drivers']);
+  expect(fix(LOADER)?.commands).toEqual([]);
 });
 
 it('is skipped where webgpu does not use Vulkan', () => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { NS_PER_MS } from '../../../src/core/units.js';
-import { measureTiming, type Timing } from '../../../src/doctor/timing/timing.js';
-import { timingChecks } from '../../../src/doctor/timing/timing-checks.js';
+import { NS_PER_MS } from '../../../../src/base/units.js';
+import { measureTiming, type Timing } from '../../../../src/tools/doctor/timing/timing.js';
+import { timingChecks } from '../../../../src/tools/doctor/timing/timing-checks.js';
 import { statuses } from '../hosts.js';
 
 const QUIET: Timing = {
@@ -16,7 +16,7 @@ it('is content with a quiet machine', () => {
   expect(checks.map(({ found }) => found)).toEqual([
     'late by 0.8 µs (p50), 20.0 µs (p99), 0.30 ms (max)',
     'late by 0.60 ms (p50), 1.20 ms (p99), 3.00 ms (max)',
-    'longest gap 0.70 ms, 0.0 a second above 1 ms, 0.1 % lost',
+    'longest gap 0.70 ms, 0.0 above 1 ms a second, 0.1 % of the time lost',
   ]);
 });
 

@@ -1,0 +1,108 @@
+import { NS_PER_MS } from '../base/units.js';
+import { ABORTED, INFER_TOO_LATE, OK, WEIGHTS_MISSING, WORKER_LOST } from './action-rows.js';
+import type { Answer } from './request-audit.js';
+import type { Findings } from './rules.js';
+import type { Served } from './served.js';
+
+/** Why requests failed, as `failures` of run.json names it. */
+type Causes = Record<
+  'late' | 'refused' | 'timedOutCold' | 'timedOutQueued' | 'missedWindow' | 'deviceError' | 'workerLost',
+  number
+>;
+
+/** Finds from both logs why each request failed, and counts it. */
+export class CauseTally {
+  private readonly byModel = new Map<number, Causes>();
+
+  /** By model: when the only copy that there was had been loaded. */
+  private readonly heldSinceNs = new Map<number, number>();
+
+  /** `modelInferMs`: what an INFER of one request of each model takes. */
+  constructor(
+    private readonly served: Served,
+    private readonly modelInferMs: readonly number[],
+    private readonly findings: Findings,
+    /** requests.tsv. */
+    private readonly path: string,
+  ) {}
+
+  /** A LOAD succeeded; `copies` GPUs hold the model since. */
+  loaded(model: number, copies: number, nowNs: number): void {
+    if (copies === 1) this.heldSinceNs.set(model, nowNs);
+  }
+
+  /** A request was answered; all results up to then are known. */
+  answer(answer: Answer): void {
+    const cause = answer.inTime ? null : this.causeOf(answer);
+    this.checkRow(answer, cause);
+    if (cause === null || !answer.counted) return;
+    let causes = this.byModel.get(answer.model);
+    if (causes === undefined) {
+      causes = none();
+      this.byModel.set(answer.model, causes);
+    }
+    causes[cause]++;
+  }
+
+  /** Logs of earlier versions have no causes. */
+  private checkRow(answer: Answer, cause: keyof Causes | null): void {
+    if (Number.isNaN(answer.cause)) return;
+    this.findings.check('cause');
+    const expected = cause === null ? -1 : Object.keys(none()).indexOf(cause);
+    if (answer.cause === expected) return;
+    const what = `cause is ${answer.cause}, but the logs show ${cause === null ? '-1' : `${expected}, ${cause}`}`;
+    this.findings.violated('cause', this.path, answer.line, what);
+  }
+
+  of(model: number): Causes {
+    return this.byModel.get(model) ?? none();
+  }
+
+  get all(): Causes {
+    const all = none();
+    for (const causes of this.byModel.values()) {
+      for (const [cause, count] of Object.entries(causes)) all[cause as keyof Causes] += count;
+    }
+    return all;
+  }
+
+  /** Nowhere was the model there for long enough to execute the request. */
+  private isCold({ model, copies, arrivalCopies, nowNs }: Answer): boolean {
+    if (copies === 0) return true;
+    if (arrivalCopies > 0) return false;
+    const heldNs = nowNs - (this.heldSinceNs.get(model) ?? Number.NEGATIVE_INFINITY);
+    return heldNs < Math.round(this.modelInferMs[model] * NS_PER_MS);
+  }
+
+  private causeOf(answer: Answer): keyof Causes {
+    const { executed, refused, timedOut, action } = answer;
+    if (executed) return 'late';
+    if (refused) return 'refused';
+    const status = this.served.failedStatus(action) ?? OK;
+    switch (status) {
+      case INFER_TOO_LATE:
+      case WEIGHTS_MISSING:
+        return 'missedWindow';
+      case WORKER_LOST:
+        return 'workerLost';
+      case OK:
+      case ABORTED:
+        if (!timedOut) return 'deviceError';
+        return this.isCold(answer) ? 'timedOutCold' : 'timedOutQueued';
+      default:
+        return 'deviceError';
+    }
+  }
+}
+
+function none(): Causes {
+  return {
+    late: 0,
+    refused: 0,
+    timedOutCold: 0,
+    timedOutQueued: 0,
+    missedWindow: 0,
+    deviceError: 0,
+    workerLost: 0,
+  };
+}

@@ -1,0 +1,13 @@
+/**
+ * The compiled form of `file`, which is next to the module with the address `moduleUrl`: threads and processes run it
+ * also where the rest runs from its source, as in tests, which compile first.
+ */
+export function compiledNextTo(moduleUrl: string, file: string): URL {
+  const url = new URL(file, moduleUrl);
+  if (!moduleUrl.endsWith('.ts')) return url;
+  const at = url.pathname.lastIndexOf(SOURCES);
+  url.pathname = `${url.pathname.slice(0, at)}/dist/${url.pathname.slice(at + SOURCES.length)}`;
+  return url;
+}
+
+const SOURCES = '/src/';

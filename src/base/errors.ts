@@ -1,0 +1,34 @@
+/** Names a kind of failure, e.g. `E_CONFIG_VALUE`. The command line has an exit code for each. */
+export type ErrorCode = `E_${string}`;
+
+/** Where the mistake is, as precisely as it is known. */
+export interface ErrorPlace {
+  readonly file?: string;
+  /** 1-based line in `file`. */
+  readonly line?: number;
+  /** The flag with its value, or the environment variable, in place of a file. */
+  readonly flag?: string;
+  /** Dotted key of a configuration, or a column name. */
+  readonly key?: string;
+}
+
+/**
+ * A failure that the operator can fix: what is wrong, where, and what to do.
+ * The message is one line and complete by itself; a stack trace is never shown for it.
+ */
+export class EscapementError extends Error {
+  constructor(
+    readonly code: ErrorCode,
+    /** The message without its place. */
+    readonly what: string,
+    readonly place: ErrorPlace = {},
+  ) {
+    super(describe(what, place));
+    this.name = 'EscapementError';
+  }
+}
+
+function describe(what: string, { file, line, flag, key }: ErrorPlace): string {
+  const where = file !== undefined && line !== undefined ? `${file}:${line}` : file;
+  return [where, flag, key, what].filter((part) => part !== undefined && part !== '').join(': ');
+}

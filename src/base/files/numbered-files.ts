@@ -1,0 +1,77 @@
+import { openSync, readdirSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { makeFolder } from './make-folder.js';
+
+/** One of the files that share a name: `NAME`, `NAME.1`, `NAME.2` and so on. A final `.gz` stays at the end. */
+interface NumberedFile {
+  readonly path: string;
+  /** 0 for `NAME` itself. */
+  readonly number: number;
+  readonly bytes: number;
+  /** When it was written or touched last, ms since 1970. */
+  readonly touchedMs: number;
+}
+
+const PACKED = '.gz';
+
+/** The files of a name that there are, oldest first; those that vanish meanwhile and folders do not count. */
+export function numberedFiles(name: string): NumberedFile[] {
+  const { stem, ending } = split(basename(name));
+  const folder = dirname(name);
+  return namesIn(folder)
+    .flatMap((file) => {
+      const number = file === basename(name) ? 0 : numberIn(file, stem, ending);
+      const path = join(folder, file);
+      const found = number === null ? undefined : statSync(path, { throwIfNoEntry: false });
+      if (number === null || !found?.isFile()) return [];
+      return [{ path, number, bytes: found.size, touchedMs: found.mtimeMs }];
+    })
+    .sort((a, b) => a.number - b.number);
+}
+
+/** The name that a numbered file belongs to: `run.journal` for `run.journal.3`. Null: it has no number. */
+export function nameWithoutNumber(path: string): string | null {
+  const { stem, ending } = split(basename(path));
+  const name = /^(.+)\.[1-9]\d*$/.exec(stem)?.[1];
+  return name === undefined ? null : join(dirname(path), name + ending);
+}
+
+/**
+ * Makes the next file of a name, after all that there are, and opens it to be written. No other process gets the same
+ * one. What is no file, a pipe or a device, is opened as it is. Throws what the system says.
+ */
+export function createNumbered(name: string): { readonly path: string; readonly fd: number } {
+  const there = statSync(name, { throwIfNoEntry: false });
+  if (there !== undefined && !there.isFile()) return { path: name, fd: openSync(name, 'w') };
+  makeFolder(dirname(name));
+  const last = numberedFiles(name).at(-1)?.number ?? -1;
+  const { stem, ending } = split(basename(name));
+  for (let number = last + 1; ; number++) {
+    const path = join(dirname(name), number === 0 ? basename(name) : `${stem}.${number}${ending}`);
+    try {
+      return { path, fd: openSync(path, 'wx') };
+    } catch (error) {
+      // Another process was quicker, or it is a link to nowhere.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
+}
+
+function split(name: string): { readonly stem: string; readonly ending: string } {
+  if (!name.endsWith(PACKED)) return { stem: name, ending: '' };
+  return { stem: name.slice(0, -PACKED.length), ending: PACKED };
+}
+
+function numberIn(file: string, stem: string, ending: string): number | null {
+  if (!file.startsWith(`${stem}.`) || !file.endsWith(ending)) return null;
+  const digits = file.slice(stem.length + 1, file.length - ending.length);
+  return /^[1-9]\d{0,14}$/.test(digits) ? Number(digits) : null;
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,198 @@
+// Output files are written whole or not at all.
+import {
+  accessSync,
+  appendFileSync,
+  closeSync,
+  constants,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { EscapementError } from '../errors.js';
+import { makeFolder } from './make-folder.js';
+
+/** Text is handed to the system in chunks of at least this many characters. */
+const CHUNK_CHARS = 256 * 1024;
+
+/**
+ * A file that is written bit by bit under the name `PATH.partial` and gets its own name when it is
+ * complete, so that nothing half-written looks finished. Folders are made as needed. A link stays a link: the file
+ * that it points to is replaced. Pipes and devices are written as they are. Synchronous on purpose: no signal handler
+ * runs in the middle. Every member throws `E_FILE_WRITE` when the system refuses.
+ */
+export class OutputFile {
+  /** Null: there is no other name, because this is no regular file. */
+  private partialPath: string | null = null;
+  private finalPath = '';
+  private fd = -1;
+  private pending = '';
+  private finished = false;
+
+  constructor(readonly path: string) {
+    this.attempt(() => {
+      const destination = destinationOf(path);
+      this.finalPath = destination.path;
+      if (!destination.inPlace) {
+        makeFolder(dirname(this.finalPath));
+        this.partialPath = `${this.finalPath}.partial`;
+      }
+      // What is written in place may be the file behind standard output, which already has text.
+      this.fd = this.partialPath === null ? openSync(this.finalPath, 'a') : openSync(this.partialPath, 'w');
+    });
+  }
+
+  write(content: string | Uint8Array): void {
+    if (typeof content !== 'string') {
+      this.flush();
+      this.put(content);
+      return;
+    }
+    this.pending += content;
+    if (this.pending.length >= CHUNK_CHARS) this.flush();
+  }
+
+  /** Writes what is left and gives the file its name. */
+  close(): void {
+    this.flush();
+    this.attempt(() => {
+      this.release();
+      if (this.partialPath !== null) renameSync(this.partialPath, this.finalPath);
+    });
+    this.finished = true;
+  }
+
+  /** Drops an unfinished file; does nothing after `close`. */
+  discard(): void {
+    if (this.finished) return;
+    this.finished = true;
+    try {
+      this.release();
+      if (this.partialPath !== null) rmSync(this.partialPath, { force: true });
+    } catch {
+      // Part of the path is a file, or the disk is gone: the first error is the one to report.
+    }
+  }
+
+  private flush(): void {
+    const text = this.pending;
+    this.pending = '';
+    if (text !== '') this.put(Buffer.from(text));
+  }
+
+  private put(bytes: Uint8Array): void {
+    this.attempt(() => {
+      for (let done = 0; done < bytes.length; ) done += writeSync(this.fd, bytes, done);
+    });
+  }
+
+  private release(): void {
+    const { fd } = this;
+    this.fd = -1;
+    if (fd >= 0) closeSync(fd);
+  }
+
+  private attempt(step: () => void): void {
+    try {
+      step();
+    } catch (cause) {
+      this.discard();
+      throw cannotWrite(this.path, cause);
+    }
+  }
+}
+
+/**
+ * Writes a whole file at once: the name either holds all of `content` or what it held before. Throws
+ * `E_FILE_WRITE`.
+ */
+export function writeWhole(path: string, content: string | Uint8Array): void {
+  const file = new OutputFile(path);
+  file.write(content);
+  file.close();
+}
+
+/** Adds text to the end of a file that others write to as well; makes it if it is not there. Throws `E_FILE_WRITE`. */
+export function appendText(path: string, text: string): void {
+  try {
+    makeFolder(dirname(path));
+    appendFileSync(path, text);
+  } catch (cause) {
+    throw cannotWrite(path, cause);
+  }
+}
+
+/** Throws `E_FILE_WRITE` where a file could not be written: before the work whose result it is to hold, not after. */
+export function checkWritable(path: string): void {
+  if (!isWrittenInPlace(path)) new OutputFile(path).discard();
+}
+
+/** The same for a file that `appendText` adds to. */
+export function checkAppendable(path: string): void {
+  if (!isWrittenInPlace(path)) appendText(path, '');
+}
+
+/** Throws `E_FILE_WRITE`. To open a pipe waits for its reader and tells that reader of an end: a check must not. */
+function isWrittenInPlace(path: string): boolean {
+  try {
+    const destination = destinationOf(path);
+    if (destination.inPlace) accessSync(destination.path, constants.W_OK);
+    return destination.inPlace;
+  } catch (cause) {
+    throw cannotWrite(path, cause);
+  }
+}
+
+/** The error for an operator of a file or folder that the system does not let us write. */
+export function cannotWrite(path: string, cause: unknown): EscapementError {
+  const reason = cause instanceof Error ? reasonOf(path, cause) : String(cause);
+  return new EscapementError('E_FILE_WRITE', `cannot be written: ${reason}`, { file: path });
+}
+
+function reasonOf(path: string, { code, message, path: at = path }: NodeJS.ErrnoException): string {
+  if (code === 'EEXIST') {
+    return `${resolve(at) === resolve(path) ? 'it' : at} is a file, not a folder; choose another folder`;
+  }
+  if (code === 'ENOENT') return `the system allows no new files or folders in ${dirname(at)}`;
+  const meaning = code === undefined ? undefined : REASONS[code];
+  return meaning === undefined ? message : `${meaning} (${code})`;
+}
+
+/** What the system means, by its code. */
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EISDIR: 'it is a folder',
+  ELOOP: 'its links lead in a circle',
+  ENAMETOOLONG: 'its name is too long',
+  ENOSPC: 'no space is left on the disk',
+  ENOTDIR: 'part of its path is a file, not a folder',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+};
+
+/** Where the text of an output file goes. */
+interface Destination {
+  /** Without links at its end. */
+  readonly path: string;
+  /** It is a pipe or a device, which nothing may be renamed over. */
+  readonly inPlace: boolean;
+}
+
+/** The links of the system to what a process has open, such as `/dev/stdout`, also where that is a regular file. */
+const SYSTEM_FOLDERS = /^\/(?:dev|proc)\//;
+
+/** Follows links, also one to a file that is not there yet. Throws what the system says, and of what cannot be a file. */
+function destinationOf(path: string): Destination {
+  const there = statSync(path, { throwIfNoEntry: false });
+  if (there?.isDirectory()) throw new Error('it is a folder');
+  if (there?.isSocket()) throw new Error('it is a socket');
+  if (there !== undefined && !there.isFile()) return { path, inPlace: true };
+  if (!lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return { path, inPlace: false };
+  if (SYSTEM_FOLDERS.test(resolve(path))) return { path, inPlace: true };
+  return destinationOf(resolve(realpathSync(dirname(path)), readlinkSync(path)));
+}

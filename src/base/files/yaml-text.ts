@@ -1,0 +1,46 @@
+import { type Document, isCollection, isPair, LineCounter, parseDocument, visit } from 'yaml';
+import type { EscapementError } from '../errors.js';
+
+/** What a YAML text holds, with the nodes that know where. */
+interface YamlText {
+  readonly document: Document;
+  readonly lines: LineCounter;
+  /** Plain values: text, numbers, booleans, null, lists and sections with text as keys. */
+  readonly value: unknown;
+}
+
+/**
+ * Parses one YAML (or JSON) document into a finite tree of plain values. Throws what `fail` makes of the mistake and its
+ * 1-based line: a syntax error, several documents, an unknown tag, a key that is no plain text, an alias inside what it
+ * stands for, or aliases that multiply beyond measure.
+ */
+export function readYaml(text: string, fail: (what: string, line?: number) => EscapementError): YamlText {
+  const lines = new LineCounter();
+  // Without the tags beyond JSON, such as !!binary: what they make is no plain value.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, resolveKnownTags: false });
+  const failAt = (what: string, offset: number) => fail(what, lines.linePos(offset).line);
+  const [wrong] = [...document.errors, ...document.warnings];
+  if (wrong !== undefined) {
+    const several = wrong.code === 'MULTIPLE_DOCS';
+    const what = several ? 'a second document begins here: write one' : wrong.message.split('\n')[0]!;
+    throw failAt(what, wrong.pos[0]);
+  }
+  visit(document, {
+    Pair(_, { key }) {
+      if (isCollection(key)) throw failAt('a key must be text, not a list or section', key.range![0]);
+    },
+    Alias(_, alias, path) {
+      const target = alias.resolve(document);
+      const around = path.filter((node) => !isPair(node));
+      const [offset] = alias.range!;
+      if (target === undefined) throw failAt(`no anchor &${alias.source} comes before this alias`, offset);
+      if (around.some((node) => node === target))
+        throw failAt(`the alias *${alias.source} is inside its own anchor`, offset);
+    },
+  });
+  try {
+    return { document, lines, value: document.toJS() };
+  } catch {
+    throw fail('the aliases expand to far too much: write the values out');
+  }
+}

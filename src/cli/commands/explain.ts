@@ -1,0 +1,126 @@
+import { EscapementError } from '../../base/errors.js';
+import { NS_PER_S } from '../../base/units.js';
+import { nearest } from '../../config/nearest.js';
+import { CAUSE_LABELS, CAUSE_MEANINGS, CAUSES, type Cause } from '../../record/causes.js';
+import { explain } from '../../record/flight/explain.js';
+import { flightText } from '../../record/flight/flight-text.js';
+import { loggedFlight } from '../../record/flight/logged-flight.js';
+import { type LoggedRequest, readRequests } from '../../record/flight/request-log-reader.js';
+import { type RunLogs, runLogs } from '../../record/flight/run-logs.js';
+import type { RunResult } from '../../record/results.js';
+import { causesText } from '../../report/hurt-text.js';
+import { loadResults } from '../../report/load.js';
+import { toMs, toSeconds } from '../../text/numbers.js';
+import { table } from '../../text/table.js';
+import type { ExplainArgs } from '../usage/explain.js';
+
+/** `escapement explain DIR`: why requests of a run failed, one by one. */
+export function run({ dir, request, model, cause, limit, json }: ExplainArgs): void {
+  const loaded = loadResults(dir);
+  if (loaded.kind !== 'run') {
+    const what = 'holds a sweep, which keeps no logs; simulate one of its cells with --out';
+    throw new EscapementError('E_RESULTS', what, { file: dir });
+  }
+  const { run } = loaded;
+  const logs = runLogs(dir, run.setup);
+  if (request !== undefined) {
+    const filter = model !== undefined ? '--model' : cause !== undefined ? '--cause' : null;
+    if (filter !== null) throw new EscapementError('E_USAGE', `--request and ${filter} cannot be combined`);
+    process.stdout.write(story(run, logs, request, json));
+    return;
+  }
+  const wanted = { model: modelOf(run, model), cause: cause ?? null };
+  const list = failedList(run, logs, wanted, limit);
+  process.stdout.write(json ? `${JSON.stringify(list)}\n` : listText(dir, list));
+}
+
+function story(run: RunResult, logs: RunLogs, request: number, json: boolean): string {
+  const found = loggedFlight(logs, request, (model) => nameOf(run, model));
+  if (found === null) {
+    throw new EscapementError('E_USAGE', `--request ${request}: the run has no such request`);
+  }
+  const { flight, cause } = found;
+  if (json) return `${JSON.stringify({ ...flight, cause, why: explain(flight) })}\n`;
+  const named = cause === null ? '' : `cause: ${CAUSE_LABELS[cause]}, ${CAUSE_MEANINGS[cause]}\n`;
+  return `${flightText(flight)}${named}`;
+}
+
+interface FailedList {
+  /** Requests that failed, by cause. */
+  readonly failures: Readonly<Record<Cause, number>>;
+  readonly requests: readonly {
+    readonly request: number;
+    readonly model: string;
+    readonly cause: Cause;
+    readonly arrivalNs: number;
+    readonly latencyNs: number;
+    readonly sloNs: number;
+  }[];
+}
+
+function failedList(
+  run: RunResult,
+  logs: RunLogs,
+  wanted: { readonly model: number | null; readonly cause: Cause | null },
+  limit: number,
+): FailedList {
+  const failures = Object.fromEntries(CAUSES.map((cause) => [cause, 0])) as Record<Cause, number>;
+  const first: (LoggedRequest & { readonly cause: Cause })[] = [];
+  const warmupNs = Math.round(run.series.beginSeconds * NS_PER_S);
+  readRequests(logs.requests, (request) => {
+    const { cause, arrivalNs, model } = request;
+    if (cause === null || cause !== (wanted.cause ?? cause)) return;
+    if (arrivalNs < warmupNs || model !== (wanted.model ?? model)) return;
+    failures[cause]++;
+    if (first.length < limit) first.push({ ...request, cause });
+  });
+  const requests = first.map(({ id, model, cause, arrivalNs, answeredNs, sloNs }) => ({
+    request: id,
+    model: nameOf(run, model),
+    cause,
+    arrivalNs,
+    latencyNs: answeredNs - arrivalNs,
+    sloNs,
+  }));
+  return { failures, requests };
+}
+
+function listText(dir: string, { failures, requests }: FailedList): string {
+  const total = CAUSES.reduce((sum, cause) => sum + failures[cause], 0);
+  if (total === 0) return 'no matching request failed\n';
+  const rows = requests.map(({ request, model, cause, arrivalNs, latencyNs, sloNs }) => [
+    request,
+    model,
+    CAUSE_LABELS[cause],
+    toSeconds(arrivalNs),
+    toMs(latencyNs),
+    toMs(sloNs),
+  ]);
+  const more =
+    total > requests.length ? `and ${total - requests.length} more; a higher --limit shows them\n` : '';
+  return `${causesText(failures)}\n\n${table([
+    ['request', 'model', 'cause', 'arrival s', 'latency ms', 'SLO ms'],
+    ...rows,
+  ])}${more}
+To explain one: escapement explain ${dir} --request ${requests[0]!.request}
+`;
+}
+
+function modelOf({ models }: RunResult, name: string | undefined): number | null {
+  if (name === undefined) return null;
+  const found = models.find((model) => model.name === name);
+  if (found !== undefined) return found.id;
+  const meant = nearest(
+    name,
+    models.map((model) => model.name),
+  );
+  const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
+  throw new EscapementError(
+    'E_USAGE',
+    `--model ${name}: no model of that name had requests in this run${hint}`,
+  );
+}
+
+function nameOf({ models }: RunResult, id: number): string {
+  return models.find((model) => model.id === id)?.name ?? `model ${id}`;
+}

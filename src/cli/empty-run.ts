@@ -1,0 +1,9 @@
+import type { MeasuredSummary } from '../record/figures.js';
+
+/** Says on stderr that a run had no request to measure: its figures are all 0, and look like a failure of the server. */
+export function warnIfEmpty({ requests }: Pick<MeasuredSummary, 'requests'>): void {
+  if (requests.offered > 0) return;
+  process.stderr.write(
+    'warning: no request was offered after the warm-up; raise the rate or the duration, or shorten the warm-up\n',
+  );
+}

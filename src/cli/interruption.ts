@@ -1,0 +1,32 @@
+import { EXIT_INTERRUPTED } from './exit-codes.js';
+
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+/** Shells and process managers often send the first signal to the whole group and once more to the process. */
+const IMPATIENT_MS = 1000;
+
+/** Does work that Ctrl-C or SIGTERM ends: stderr then says what `kept` returns, and the process exits with 130. */
+export async function interruptible<T>(work: () => Promise<T>, kept: () => string): Promise<T> {
+  const interrupted = () => {
+    process.stderr.write(`escapement: interrupted: ${kept()}\n`);
+    process.exit(EXIT_INTERRUPTED);
+  };
+  for (const signal of SIGNALS) process.once(signal, interrupted);
+  try {
+    return await work();
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, interrupted);
+  }
+}
+
+/** Resolves at the first Ctrl-C or SIGTERM. Another one a second later ends the process at once. */
+export function untilStopped(): Promise<void> {
+  return new Promise((resolve) => {
+    let first: number | null = null;
+    const stop = () => {
+      first ??= performance.now();
+      resolve();
+      if (performance.now() - first > IMPATIENT_MS) process.exit(EXIT_INTERRUPTED);
+    };
+    for (const signal of SIGNALS) process.on(signal, stop);
+  });
+}

@@ -1,0 +1,139 @@
+import { readFile } from 'node:fs/promises';
+import { EscapementError } from '../base/errors.js';
+import type { Experiment } from '../config/experiment.js';
+import { fileProblem } from '../config/files.js';
+import { openTarget } from '../load/open-target.js';
+import { readPayloads } from '../load/payloads.js';
+import type { PlayCounts } from '../load/player.js';
+import type { LoadTarget, TargetOptions } from '../load/target.js';
+import { generatorLines, generatorWarnings } from '../report/generator.js';
+import { quoted } from '../report/reproduce.js';
+import { type LoadResult, playExperiment } from '../run/load-experiment.js';
+import { LoadLine } from './load-line.js';
+import { openProgress } from './progress.js';
+import { inRunFolder } from './run-folder.js';
+import { loadOrigin } from './run-origin.js';
+import { tokenOf } from './run-server.js';
+
+/** Narrow, to leave room for the live line. */
+const BAR_COLUMNS = 10;
+
+/** A finished load. */
+export interface PlayedLoad extends LoadResult {
+  /** How far its figures are to be trusted, for people; lines or nothing. */
+  readonly notes: string;
+  /** The same where they are not to be trusted; said with --quiet as well. */
+  readonly warnings: readonly string[];
+  /** Requests that the server left without an answer; empty: none. */
+  readonly lost: string;
+}
+
+/** Plays an experiment against the server of `--url`, with a line of progress, and writes its folder. */
+export async function playLoad(experiment: Experiment, args: LoadArgs): Promise<PlayedLoad> {
+  const target = await openTarget(args.url, await targetOptions(experiment, args));
+  try {
+    const { result, report } = await play(experiment, target, args);
+    return {
+      result,
+      report,
+      notes: notesOf(result),
+      warnings: generatorWarnings(result),
+      lost: lostText(report, target),
+    };
+  } finally {
+    target.close();
+  }
+}
+
+/** The flags that play it again, as they would be typed. A token comes from a file, so it does not appear here. */
+function flagsOf({ url, connections, payload, 'token-file': token, ca, insecure }: LoadArgs): string[] {
+  return [
+    `--url ${quoted(withoutPassword(url))}`,
+    ...(connections === undefined ? [] : [`--connections ${connections}`]),
+    ...(payload === undefined ? [] : [`--payload ${quoted(payload)}`]),
+    ...(token === undefined ? [] : [`--token-file ${quoted(token)}`]),
+    ...(ca === undefined ? [] : [`--ca ${quoted(ca)}`]),
+    ...(insecure ? ['--insecure'] : []),
+  ];
+}
+
+function withoutPassword(address: string): string {
+  const url = new URL(address);
+  if (url.username === '' && url.password === '') return address;
+  url.username = '';
+  url.password = '';
+  return url.href;
+}
+
+export interface LoadArgs {
+  readonly url: string;
+  readonly quiet: boolean;
+  readonly out: string | undefined;
+  readonly percentiles: readonly number[];
+  readonly connections: number | undefined;
+  readonly payload: string | undefined;
+  readonly 'token-file': string | undefined;
+  readonly ca: string | undefined;
+  readonly insecure: boolean;
+}
+
+async function play(experiment: Experiment, target: LoadTarget, args: LoadArgs): Promise<LoadResult> {
+  const { quiet, out, percentiles } = args;
+  const progress = openProgress('load', quiet, BAR_COLUMNS);
+  const live = new LoadLine();
+  const onProgress = (fraction: number, counts: PlayCounts, nowNs: number) =>
+    progress.update(fraction, process.stderr.isTTY ? live.text(counts, nowNs) : '');
+  try {
+    return await inRunFolder(
+      out,
+      async (outDir) => {
+        const options = { onProgress, percentiles, ...(outDir === undefined ? {} : { outDir }) };
+        const { result, report } = await playExperiment(experiment, target, options);
+        return { result: { ...result, origin: loadOrigin(target.name, flagsOf(args)) }, report };
+      },
+      ({ result }) => result,
+    );
+  } finally {
+    progress.stop();
+  }
+}
+
+async function targetOptions(
+  experiment: Experiment,
+  args: Omit<LoadArgs, 'percentiles'>,
+): Promise<TargetOptions> {
+  const { connections, payload, ca, insecure } = args;
+  const token = await tokenOf(args);
+  const authority = async (path: string) =>
+    readFile(path).catch((error) => Promise.reject(fileProblem(error, path)));
+  const models = experiment.models.map(({ name }) => name);
+  return {
+    models,
+    ...(payload === undefined ? {} : { payloads: readPayloads(payload, models) }),
+    seed: experiment.seed,
+    ...(connections === undefined ? {} : { connections }),
+    ...(token === null ? {} : { token }),
+    ...(ca === undefined ? {} : { ca: await authority(ca) }),
+    insecure,
+  };
+}
+
+/** A generator that lags measures itself. */
+function notesOf(result: LoadResult['result']): string {
+  return generatorLines(result)
+    .map((line) => `load: ${line}\n`)
+    .join('');
+}
+
+function lostText({ givenUp }: LoadResult['report'], { lost, problem, name }: LoadTarget): string {
+  return [
+    ...(lost === 0 ? [] : [`${lost} requests to ${name} were lost when their connection broke (${problem})`]),
+    ...(givenUp === 0 ? [] : [`${givenUp} requests to ${name} were never answered`]),
+  ].join('; ');
+}
+
+/** Throws `E_ANSWERS_LOST` where requests had no answer; `missed`: thresholds that were missed as well. */
+export function refuseLost(lost: string, missed: string): void {
+  if (lost === '') return;
+  throw new EscapementError('E_ANSWERS_LOST', [lost, ...(missed === '' ? [] : [missed])].join('; '));
+}

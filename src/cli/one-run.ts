@@ -1,0 +1,83 @@
+import { basename, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import type { Experiment } from '../config/experiment.js';
+import { generatorLines, generatorWarnings } from '../report/generator.js';
+import { quoted } from '../report/reproduce.js';
+import { summaryText } from '../report/terminal/summary-text.js';
+import type { Engine, LiveReport } from '../run/engine.js';
+import { type Run, run } from '../run/run.js';
+import { warnIfEmpty } from './empty-run.js';
+import { warn } from './live-settings.js';
+import { openProgress } from './progress.js';
+import { inRunFolder } from './run-folder.js';
+import { liveOrigin, simulatedOrigin } from './run-origin.js';
+import { type Checks, casesJson, casesOf, casesText, refuseMissed, writeCiFiles } from './thresholds.js';
+
+/** One experiment, what runs it, and what its result must satisfy. */
+interface OneRun {
+  readonly experiment: Experiment;
+  readonly engine: Engine;
+  readonly checks: Checks;
+}
+
+interface OutputArgs {
+  readonly json: boolean;
+  readonly out: string | undefined;
+  readonly quiet: boolean;
+}
+
+/** Runs an experiment for a command and prints its figures. Throws `E_THRESHOLD` last, when all is written. */
+export async function oneRun(
+  command: 'run' | 'simulate',
+  { experiment, engine, checks }: OneRun,
+  { json, out, quiet }: OutputArgs,
+): Promise<void> {
+  // The summary for people begins with the seed and ends with the digest; JSON leaves both to stderr.
+  const say = (line: string) => json && !quiet && process.stderr.write(`${line}\n`);
+  say(`seed ${experiment.seed}`);
+  const progress = openProgress(engine.kind === 'live' ? 'live' : 'simulate', quiet);
+  const onProgress = async (fraction: number) => {
+    progress.update(fraction);
+    // Lets a Ctrl-C in.
+    await setImmediate();
+  };
+  const perform = async (outDir: string | undefined): Promise<Run> => {
+    const { percentiles } = checks;
+    const options = { onProgress, percentiles, ...(outDir === undefined ? {} : { outDir }) };
+    const { result, live } = await run(experiment, engine, options);
+    const origin = live === null ? simulatedOrigin() : await liveOrigin(experiment);
+    return { result: { ...result, origin }, live };
+  };
+  const { result, live } = await inRunFolder(out, perform, (finished) => finished.result).finally(() =>
+    progress.stop(),
+  );
+  warnIfEmpty(result.summary);
+  const cases = casesOf(checks, result);
+  if (json) process.stdout.write(`${JSON.stringify({ ...result.summary, ...casesJson(cases) })}\n`);
+  else process.stdout.write(summaryText(result) + casesText(cases));
+  say(`digest ${result.summary.digest}`);
+  if (live !== null && !quiet) {
+    const lines = [...generatorLines(result), ...devicesText(live), ...recordingText(live, out)];
+    process.stderr.write(lines.map((line) => `live: ${line}\n`).join(''));
+  }
+  warn(generatorWarnings(result));
+  writeCiFiles(checks, command, experiment.name, cases);
+  refuseMissed(cases);
+}
+
+function devicesText({ deviceErrors, journal }: LiveReport): string[] {
+  if (journal === null) return [...deviceErrors];
+  return [...deviceErrors, `replay this run with: escapement replay ${quoted(journal)}`];
+}
+
+/** Where the timeline is. The folder that it was written to has another name until the run is over. */
+function recordingText({ recording }: LiveReport, out: string | undefined): string[] {
+  if (recording === null) return [];
+  const { file, seconds, dropped, problems } = recording;
+  const path = out === undefined ? file : join(out, basename(file));
+  const without = dropped === 0 ? '' : `, ${dropped} events dropped`;
+  return [
+    `${seconds.toFixed(1)} s recorded in ${path}${without}`,
+    ...problems.map((problem) => `operators are missing for ${problem}`),
+  ];
+}

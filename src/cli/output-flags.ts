@@ -1,0 +1,68 @@
+import { closeSync, openSync, readSync, type Stats, statSync } from 'node:fs';
+import { extname, resolve } from 'node:path';
+import { EscapementError } from '../base/errors.js';
+
+/** Files by the names of their flags. */
+type Outputs = Readonly<Record<string, string | undefined>>;
+
+/** Markdown cannot be appended to files of these kinds. */
+const NOT_MARKDOWN = ['.json', '.jsonl', '.tsv', '.csv', '.yaml', '.yml', '.xml', '.html', '.gz'];
+
+/** Throws `E_USAGE` where two outputs are one file, or one is a file that the command reads. */
+export function checkOutputFlags(outputs: Outputs, inputs: readonly string[]): void {
+  const before: [flag: string, path: string][] = [];
+  for (const [flag, path] of Object.entries(outputs)) {
+    if (path === undefined) continue;
+    if (inputs.some((input) => input !== '-' && isSameFile(input, path))) {
+      throw usage(flag, path, 'is the input of this command; choose another file');
+    }
+    const other = before.find(([, taken]) => isSameFile(taken, path));
+    if (other !== undefined) throw usage(flag, path, `is also the file of --${other[0]}; choose two files`);
+    before.push([flag, path]);
+  }
+}
+
+/** Throws `E_USAGE` where JUnit XML would replace a file that holds something else. */
+export function checkReplacesXml(flag: string, path: string): void {
+  const start = startOf(path);
+  if (start === '' || start.startsWith('<?xml')) return;
+  throw usage(flag, path, 'exists and is not XML; choose another name or remove the file');
+}
+
+/** Throws `E_USAGE` where Markdown would be added to a file that holds something else. */
+export function checkTakesMarkdown(flag: string, path: string): void {
+  const start = startOf(path);
+  if (start === '' || !(start.startsWith('{') || NOT_MARKDOWN.includes(extname(path).toLowerCase()))) return;
+  throw usage(flag, path, 'exists and is not Markdown; choose another name or remove the file');
+}
+
+function isSameFile(a: string, b: string): boolean {
+  if (resolve(a) === resolve(b)) return true;
+  const [one, other] = [a, b].map(statOf);
+  return one !== undefined && other !== undefined && one.dev === other.dev && one.ino === other.ino;
+}
+
+/** Undefined where the system gives an error: reading or writing the file will report it. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+/** The first characters of a regular file; empty: there is none, or nothing in it. */
+function startOf(path: string): string {
+  if (!statOf(path)?.isFile()) return '';
+  const fd = openSync(path, 'r');
+  try {
+    const bytes = Buffer.alloc(5);
+    return bytes.toString('latin1', 0, readSync(fd, bytes));
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function usage(flag: string, path: string, problem: string): EscapementError {
+  return new EscapementError('E_USAGE', `--${flag} ${path}: ${problem}`);
+}

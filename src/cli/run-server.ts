@@ -1,0 +1,109 @@
+import { readFile } from 'node:fs/promises';
+import { EscapementError } from '../base/errors.js';
+import { fileProblem } from '../config/files.js';
+import type { ServerSettings } from '../config/server-settings.js';
+import type { WorkerLink } from '../live/controller/link/worker-link.js';
+import type { ModelsOnDisk } from '../live/models/models-on-disk.js';
+import { createLog } from '../live/observe/telemetry/log.js';
+import type { RecordingControl } from '../live/recording/recording-control.js';
+import type { Server, ServerOptions } from '../serve/server.js';
+import { EXIT_INTERRUPTED } from './exit-codes.js';
+import type { ValuesOf } from './flag.js';
+import { untilStopped } from './interruption.js';
+import { serverSettingsOf } from './live-settings.js';
+import type { listenFlags, serverFlags } from './usage/server.js';
+import { packageVersion } from './version.js';
+
+type ListenArgs = ValuesOf<typeof listenFlags>;
+type ServerArgs = ListenArgs & ValuesOf<typeof serverFlags>;
+
+/** The workers of a controller, which end with it. */
+interface Workers {
+  readonly links: readonly WorkerLink[];
+  /** Where their models are; null: not visible to this process. */
+  readonly repository: ModelsOnDisk | null;
+}
+
+/**
+ * Runs a controller until SIGTERM or SIGINT; then drains it. Workers start after all flags were read, since starting
+ * may take long.
+ */
+export async function runServer(
+  role: string,
+  args: ServerArgs,
+  startWorkers: (settings: ServerSettings) => Promise<Workers>,
+): Promise<void> {
+  const { startServer } = await import('../serve/server.js');
+  const options = await serverOptions(role, args);
+  let server: Server | null = null;
+  recordOnSignal(() => server?.recordings ?? null);
+  const workers = await startWorkers(options.settings);
+  try {
+    // Before it is ready: a client that sees it ready may stop it at once.
+    const stopped = untilStopped();
+    const { links, repository } = workers;
+    const started = startServer({ ...options, links, frontend: { ...options.frontend, repository } });
+    server = (await Promise.race([started, stopped])) ?? null;
+    if (server === null) process.exit(EXIT_INTERRUPTED);
+    await stopped;
+    await server.close(args.drain);
+  } finally {
+    await server?.close(0);
+  }
+}
+
+/** SIGUSR2 starts recording a timeline, the next one writes it; the log says so. SIGUSR1 is Node's own. */
+function recordOnSignal(control: () => RecordingControl | null): void {
+  // Windows has no such signal.
+  if (process.platform === 'win32') return;
+  process.on('SIGUSR2', () => {
+    // The log also reports errors.
+    toggle(control()).catch(() => {});
+  });
+}
+
+async function toggle(recordings: RecordingControl | null): Promise<void> {
+  if (recordings?.recording) await recordings.stop();
+  else recordings?.start('all');
+}
+
+async function serverOptions(role: string, args: ServerArgs): Promise<Omit<ServerOptions, 'links'>> {
+  return {
+    settings: await serverSettingsOf(args),
+    host: args.host,
+    httpPort: args['http-port'],
+    grpcPort: args['grpc-port'],
+    metricsPort: args['metrics-port'],
+    frontend: {
+      token: await tokenOf(args),
+      tls: await tlsOf(args),
+      maxBodyBytes: args['max-body'],
+    },
+    journal: args.journal ?? null,
+    journalKeepBytes: args['journal-keep'],
+    serverVersion: packageVersion(),
+    log: createLog(args['log-level'], role),
+  };
+}
+
+export async function tokenOf({
+  'token-file': path,
+}: Pick<ListenArgs, 'token-file'>): Promise<string | null> {
+  if (path === undefined) return null;
+  const token = (await read(path, 'token-file')).toString('utf8').trim();
+  if (token === '') throw new EscapementError('E_USAGE', `--token-file ${path}: the file is empty`);
+  return token;
+}
+
+export async function tlsOf(args: ListenArgs): Promise<{ cert: Buffer; key: Buffer } | null> {
+  const { 'tls-cert': cert, 'tls-key': key } = args;
+  if (cert === undefined && key === undefined) return null;
+  if (cert === undefined || key === undefined) {
+    throw new EscapementError('E_USAGE', '--tls-cert and --tls-key must be given together');
+  }
+  return { cert: await read(cert, 'tls-cert'), key: await read(key, 'tls-key') };
+}
+
+export function read(path: string, flag: string): Promise<Buffer> {
+  return readFile(path).catch((error) => Promise.reject(fileProblem(error, path, { flag: `--${flag}` })));
+}

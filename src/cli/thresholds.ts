@@ -1,0 +1,105 @@
+import { EscapementError } from '../base/errors.js';
+import { appendText, checkAppendable, checkWritable, writeWhole } from '../base/files/output-file.js';
+import { figureOf } from '../record/figures.js';
+import type { RunResult } from '../record/results.js';
+import { checkThreshold, parseThreshold, percentilesFor, type Threshold } from '../record/threshold.js';
+import type { ThresholdCase } from '../report/thresholds/cases.js';
+import { junitXml } from '../report/thresholds/junit.js';
+import { thresholdsMarkdown } from '../report/thresholds/markdown.js';
+import { thresholdLines } from '../report/thresholds/text.js';
+import { plural } from '../text/words.js';
+import { checkOutputFlags, checkReplacesXml, checkTakesMarkdown } from './output-flags.js';
+
+interface CiFiles {
+  readonly junit: string | undefined;
+  readonly markdown: string | undefined;
+}
+
+/** What a command checks when its runs have finished. */
+export interface Checks extends CiFiles {
+  readonly thresholds: readonly Threshold[];
+  /** What its runs must be asked for. */
+  readonly percentiles: readonly number[];
+}
+
+/** Reads the flags of a command on a file. Throws `E_USAGE`, and `E_FILE_WRITE` before there is anything to lose. */
+export function readChecks(
+  flags: CiFiles & { readonly file: string; readonly threshold: readonly string[] },
+): Checks {
+  const thresholds = flags.threshold.map(parseThreshold);
+  checkOutputFlags({ junit: flags.junit, markdown: flags.markdown }, [flags.file]);
+  checkCiFiles(flags, thresholds.length, 'threshold');
+  const { junit, markdown } = flags;
+  return { thresholds, percentiles: percentilesFor(thresholds), junit, markdown };
+}
+
+/** Throws `E_USAGE` for a threshold that a client cannot check, before the run and not after it. */
+export function refuseUnseen({ thresholds }: Checks): void {
+  const unseen = thresholds.find(({ metric }) => figureOf(metric)?.ofScheduler === true);
+  if (unseen === undefined) return;
+  const what = `--threshold '${unseen.text}': only the scheduler knows ${unseen.metric}, and load measures as a client`;
+  throw new EscapementError('E_USAGE', what);
+}
+
+/** Throws what is wrong with `--junit` and `--markdown` where `count` flags of a name say what goes there. */
+export function checkCiFiles({ junit, markdown }: CiFiles, count: number, flag: string): void {
+  for (const [name, path] of Object.entries({ junit, markdown })) {
+    if (path === undefined) continue;
+    if (count === 0) throw new EscapementError('E_USAGE', `--${name} requires --${flag}`);
+  }
+  if (junit !== undefined) checkReplacesXml('junit', junit);
+  if (markdown !== undefined) checkTakesMarkdown('markdown', markdown);
+  if (junit !== undefined) checkWritable(junit);
+  if (markdown !== undefined) checkAppendable(markdown);
+}
+
+/** Checks the thresholds of a single run. */
+export function casesOf({ thresholds }: Checks, { summary }: Pick<RunResult, 'summary'>): ThresholdCase[] {
+  return thresholds.map((threshold) => ({ run: '', ...checkThreshold(threshold, summary) }));
+}
+
+/** Writes the files that the flags ask for. Throws `E_FILE_WRITE`. */
+export function writeCiFiles(
+  { junit, markdown }: CiFiles,
+  command: string,
+  name: string,
+  cases: readonly ThresholdCase[],
+): void {
+  const report = { command, name, cases };
+  if (junit !== undefined) writeWhole(junit, junitXml(report));
+  if (markdown !== undefined) appendText(markdown, thresholdsMarkdown(report));
+}
+
+/** What was found, for stdout: a line for each threshold. */
+export function casesText(cases: readonly ThresholdCase[]): string {
+  return thresholdLines(cases)
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+/** What was found, for JSON, with the run where there are several; nothing where nothing was asked. */
+export function casesJson(cases: readonly ThresholdCase[]): {
+  thresholds?: readonly Partial<ThresholdCase>[];
+} {
+  if (cases.length === 0) return {};
+  return { thresholds: cases.map(({ run, ...found }) => (run === '' ? found : { run, ...found })) };
+}
+
+/** What was missed, on one line; empty: nothing. */
+export function missedText(cases: readonly ThresholdCase[]): string {
+  const missed = cases.filter(({ ok }) => !ok);
+  const [first] = missed;
+  if (first === undefined) return '';
+  const runs = new Set(missed.map(({ run }) => run)).size;
+  if (first.run !== '') {
+    const texts = [...new Set(missed.map(({ threshold }) => threshold))];
+    return `${texts.join(', ')}: missed in ${plural(runs, 'run')}`;
+  }
+  return missed.map(({ threshold, measured }) => `${threshold}: ${measured}`).join('; ');
+}
+
+/** Throws `E_THRESHOLD` where a threshold was missed. */
+export function refuseMissed(cases: readonly ThresholdCase[]): void {
+  const missed = missedText(cases);
+  if (missed !== '') throw new EscapementError('E_THRESHOLD', missed);
+}

@@ -1,0 +1,73 @@
+import { PROVIDERS } from '../../live/device.js';
+import { choice, choiceOr, durationOr, group, list, text, toggle, whole, wholeOr } from '../flag.js';
+import { type ArgsOf, usageOf } from '../usage.js';
+import { json, plugin, quiet } from './common.js';
+
+export const usage = usageOf({
+  flags: {
+    ...group('Subject', {
+      repository: text('FOLDER', 'Models to measure, as NAME/VERSION/model.onnx'),
+      experiment: text(
+        'FILE',
+        'Experiment file: its settings; without --repository also its models and their mix',
+      ),
+      device: text(
+        'DEVICE',
+        `Execution provider: ${PROVIDERS.join(', ')}; with --scaling also simulated:PROFILE`,
+        'cpu, or live.device of the experiment',
+      ),
+      adapter: wholeOr(0, 0, 'Index of the GPU, where the provider can choose one'),
+      set: list('KEY=VALUE', 'Override a setting, e.g. runtime.intraOpThreads=2 or slo=1s'),
+      plugin,
+    }),
+    ...group('Measurement', {
+      vary: text(
+        'KEY=VALUES',
+        'Repeat everything for each value of a key, e.g. runtime.intraOpThreads=1,2; batchSize=1,2,4 fixes the batch',
+      ),
+      protocol: choiceOr(['http', 'grpc'], 'http', 'Protocol of the clients'),
+      remote: toggle('Also measure IO with the GPU in a worker process'),
+      concurrency: whole(1, 'Closed-loop clients', 'two full batches of each model, at least 16'),
+      trials: whole(1, 'Trials of each stage', '6; 3 with --scaling'),
+      duration: durationOr('2s', 'Length of a trial, after a warm-up'),
+    }),
+    ...group('Scaling', {
+      scaling: choice(
+        ['strong', 'weak', 'both'],
+        'Measure how requests/s grow with GPUs: for fixed work (strong), or the same work per GPU (weak)',
+      ),
+      gpus: text('NUMBERS', 'Numbers of GPUs; the smallest is the baseline', '1,2,4'),
+      emulate: toggle("Emulate GPUs by the times of the models' profiles"),
+      tensors: choiceOr(
+        ['real', 'none'],
+        'real',
+        'With emulated GPUs: tensors of their real sizes, or none, which leaves the scheduler',
+      ),
+    }),
+    ...group('Output', {
+      json,
+      out: text('FOLDER', 'Write the result as JSON, a page and charts here'),
+      quiet,
+    }),
+  },
+  examples: [
+    'bench --repository models',
+    'bench --repository models --vary runtime.intraOpThreads=1,2,4 --out out/bench',
+    'bench --scaling both --gpus 1,2,4,8 --device simulated:PROFILE.json',
+  ],
+  notes: [
+    'Stages, one after the other, with the same models, tensors and mix:\n' +
+      '  IO         frontend, decoding, scheduler, transport; the device takes no time\n' +
+      '  SYNTHETIC  the device alone, full batches back to back\n' +
+      '  FULL       the whole server on the device',
+    'The clients are closed loops in this process; the result says how busy it was, since saturated clients measure ' +
+      'themselves. ± is the spread of the trials. --vary runs through the values and back, half of the trials each ' +
+      'way, so that a machine that slows down favors none.',
+    '--scaling runs clients, controller and GPUs in one process, in real time:\n' +
+      '  strong      the same requests and clients for any number of GPUs; T1 / (N TN)\n' +
+      '  weak        as many requests and clients per GPU; T1 / TN\n' +
+      '  --duration  of a trial without losses; strong: with the most GPUs',
+  ],
+});
+
+export type BenchArgs = ArgsOf<typeof usage>;

@@ -1,0 +1,43 @@
+import { choiceOr, group, list, required, text, toggle, whole } from '../flag.js';
+
+/** The experiment that a command runs. */
+export const experimentFile = required(text('FILE', 'Experiment file (YAML); - reads standard input'));
+
+/** The flag of every command that names policies. */
+export const plugin = list('FILE', 'Module with further policies, e.g. ./mine.js');
+
+/** Flags that change an experiment before it runs. */
+export const overrideFlags = group('Experiment', {
+  set: list('KEY=VALUE', 'Override a key of the file, e.g. policy.scheduleAhead=5ms'),
+  seed: whole(0, 'Override the seed', "the file's"),
+  plugin,
+});
+
+/** The flag of every command that prints results: they come as one JSON object, and nothing else comes on stdout. */
+export const json = toggle('Print one JSON object on stdout and nothing else');
+
+export const quiet = toggle('Show no progress on stderr');
+
+/** Files for CI, of commands that check thresholds. */
+export const ciFlags = group('Checks', {
+  junit: text('FILE', 'Write the checks to this file as JUnit XML, one test case each'),
+  markdown: text('FILE', 'Append a table of the checks to this file, e.g. "$GITHUB_STEP_SUMMARY"'),
+});
+
+/** Flags of commands that check thresholds. */
+export const thresholdFlags = {
+  ...group('Checks', {
+    threshold: list(
+      'CONDITION',
+      "Exit with code 3 unless this holds, e.g. 'p99<100ms' or 'goodputRps>=500'; latency counts every offered " +
+        'request, and one not answered within its SLO counts as infinitely late',
+    ),
+  }),
+  ...ciFlags,
+};
+
+export const precisionFlag = choiceOr(
+  ['fp32', 'fp16'],
+  'fp32',
+  'Precision of weights and operators; inputs and outputs keep their types',
+);

@@ -1,0 +1,18 @@
+import { group, list, text } from '../flag.js';
+import { type ArgsOf, usageOf } from '../usage.js';
+import { listenFlags, serverFlags } from './server.js';
+
+export const usage = usageOf({
+  flags: {
+    ...group('Workers', {
+      worker: list('HOST:PORT', 'Worker to use; give it once per worker'),
+      'worker-token-file': text('FILE', 'File with the token that the workers require'),
+      'worker-ca': text('FILE', "Verify the workers' TLS certificates against this authority (PEM)"),
+    }),
+    ...serverFlags,
+    ...listenFlags,
+  },
+  examples: ['controller --worker 10.0.0.1:8003 --worker 10.0.0.2:8003 --host 0.0.0.0'],
+});
+
+export type ControllerArgs = ArgsOf<typeof usage>;

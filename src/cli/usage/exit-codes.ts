@@ -1,0 +1,3 @@
+import { usageOf } from '../usage.js';
+
+export const usage = usageOf({ examples: ['exit-codes'] });

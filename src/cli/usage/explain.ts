@@ -1,0 +1,22 @@
+import { CAUSES } from '../../record/causes.js';
+import { choice, required, text, whole, wholeOr } from '../flag.js';
+import { type ArgsOf, usageOf } from '../usage.js';
+import { json } from './common.js';
+
+export const usage = usageOf({
+  arguments: { dir: required(text('FOLDER', '--out folder of simulate or run')) },
+  flags: {
+    request: whole(0, 'Explain one request: what was known, planned and done, and why it failed'),
+    model: text('NAME', 'List failed requests of this model only'),
+    cause: choice(CAUSES, 'List requests that failed for this cause only'),
+    limit: wholeOr(1, 20, 'Maximum number of requests to list'),
+    json,
+  },
+  examples: [
+    'explain out/azure-run',
+    'explain out/azure-run --model vgg13-1 --cause timedOutCold',
+    'explain out/azure-run --request 4463',
+  ],
+});
+
+export type ExplainArgs = ArgsOf<typeof usage>;

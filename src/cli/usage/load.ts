@@ -1,0 +1,43 @@
+import { group, required, text, toggle, whole } from '../flag.js';
+import { type ArgsOf, usageOf } from '../usage.js';
+import { experimentFile, json, overrideFlags, quiet, thresholdFlags } from './common.js';
+
+export const usage = usageOf({
+  arguments: { file: experimentFile },
+  flags: {
+    ...group('Server', {
+      url: required(text('URL', 'http://HOST:PORT or grpc://HOST:PORT; https:// or grpcs:// for TLS')),
+      connections: whole(1, 'Maximum number of connections', '256; 1 for gRPC'),
+      'token-file': text('FILE', 'File with the token that the server requires'),
+      ca: text('FILE', 'Verify a TLS server against the authority in this file (PEM)'),
+      insecure: toggle('Accept any certificate of a TLS server'),
+    }),
+    ...overrideFlags,
+    ...group('Experiment', {
+      duration: text('DURATION', 'Override the duration of every workload section, e.g. 30s'),
+      concurrency: text(
+        'NUMBERS',
+        'Replace the arrivals by this many clients, each of which sends its next request when the last is ' +
+          'answered; several levels: 1,2,4,8',
+      ),
+      payload: text(
+        'PATH',
+        'Real inputs: a .json, .npy or raw file, or a folder of them (or one folder per model), used in turn',
+      ),
+    }),
+    ...group('Output', {
+      json,
+      out: text('FOLDER', 'Also write summary and request log to this folder'),
+      quiet,
+    }),
+    ...thresholdFlags,
+  },
+  examples: [
+    'load run.yaml --url http://127.0.0.1:8000 --out out/load',
+    'load run.yaml --url http://127.0.0.1:8000 --concurrency 1,2,4,8 --payload images',
+    "load run.yaml --url grpc://127.0.0.1:8001 --duration 10s --threshold 'p99<100ms'",
+  ],
+  notes: ['Exit code 49: the server left requests unanswered.'],
+});
+
+export type LoadArgs = ArgsOf<typeof usage>;

@@ -1,0 +1,14 @@
+import { required, text } from '../flag.js';
+import { type ArgsOf, usageOf } from '../usage.js';
+import { json } from './common.js';
+
+/** A repository of models, as an argument. */
+export const repositoryFolder = required(text('FOLDER', 'Model repository, as NAME/VERSION/model.onnx'));
+
+export const usage = usageOf({
+  arguments: { repository: repositoryFolder },
+  flags: { json },
+  examples: ['model list models'],
+});
+
+export type ModelListArgs = ArgsOf<typeof usage>;

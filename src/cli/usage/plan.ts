@@ -1,0 +1,45 @@
+import { choice, group, list, text, textOr, toggle, whole } from '../flag.js';
+import { type ArgsOf, usageOf } from '../usage.js';
+import { ciFlags, experimentFile, json, plugin, quiet } from './common.js';
+
+export const usage = usageOf({
+  arguments: { file: experimentFile },
+  flags: {
+    ...group('Search', {
+      target: list(
+        'CONDITION',
+        "What must hold, e.g. 'attainment>=99.9%'; figures as for --threshold of simulate",
+      ),
+      over: text(
+        'KEY=RANGE',
+        'Key and range, e.g. cluster.gpus=1:64, or workload.rate=100/s:5000/s:50/s with a step',
+      ),
+      prefer: choice(['low', 'high'], 'Which value is better, where the key does not imply it'),
+      seeds: textOr('SEEDS', '1,2,3', 'Seeds to repeat every value with'),
+      set: list('KEY=VALUE', 'Override another key at every value'),
+      plugin,
+    }),
+    ...group('Execution', {
+      threads: whole(1, 'Runs at the same time', 'one per core'),
+      fresh: toggle('Run again what the folder already holds'),
+    }),
+    ...group('Output', {
+      json,
+      out: text('FOLDER', 'Write plan.json and plan.html to this folder; an interrupted plan resumes there'),
+      html: text('FILE', 'Write the page with charts to this file'),
+      quiet,
+    }),
+    ...ciFlags,
+  },
+  examples: [
+    "plan run.yaml --target 'attainment>=0.999' --over cluster.gpus=1:64",
+    "plan run.yaml --target 'p99<50ms' --over workload.rate=100/s:5000/s --set slo=50ms",
+  ],
+  notes: [
+    'Finds the fewest GPUs, the highest load, the tightest SLO, or the best value of another key. Latency counts every offered request; one not answered within its SLO counts as infinitely late. Without a ' +
+      'step, whole numbers are searched in steps of 1 and others in steps of about 1 %. A value meets a target if the ' +
+      'whole 95 % confidence interval of the mean over the seeds does. Exit code 3: no value meets it.',
+  ],
+});
+
+export type PlanArgs = ArgsOf<typeof usage>;

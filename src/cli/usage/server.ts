@@ -1,0 +1,85 @@
+import { PROVIDERS } from '../../live/device.js';
+import { LOG_LEVELS } from '../../live/observe/telemetry/log-level.js';
+import {
+  choiceOr,
+  durationOr,
+  group,
+  list,
+  portOr,
+  size,
+  sizeOr,
+  sizeOrOff,
+  text,
+  textOr,
+  wholeOr,
+} from '../flag.js';
+import { plugin } from './common.js';
+
+/** Settings of commands that execute models. */
+export const runtimeFlags = group('Settings', {
+  experiment: text('FILE', 'Experiment file whose runtime section applies'),
+  set: list('KEY=VALUE', 'Override a runtime setting, e.g. runtime.intraOpThreads=2'),
+});
+
+/** Flags of every process that has GPUs of its own: `serve` and `worker`. */
+export const machineFlags = group('Models and GPUs', {
+  repository: text('FOLDER', 'Models to serve, as NAME/VERSION/model.onnx'),
+  device: textOr(
+    'DEVICE',
+    'cpu',
+    `Execution provider: ${PROVIDERS.join(', ')}; or simulated:PROFILE[,PROFILE...], which needs no models`,
+  ),
+  gpus: wholeOr(1, 1, 'GPUs of this process'),
+  adapter: wholeOr(0, 0, 'Index of the first GPU, where the device has several'),
+  memory: size("Size of each GPU's weights cache", '8GiB, or what runtime.memoryReserve leaves'),
+  'page-size': sizeOr('16MiB', 'Size of a page of the weights cache'),
+  copies: wholeOr(1, 1, 'Copies of each profile that a simulated device serves'),
+  'time-scale': textOr('NUMBER', '1', 'Factor by which a simulated device is slower; 0: it takes no time'),
+});
+
+/** The execution provider of onnxruntime that a command uses. */
+export const deviceFlags = group('Device', {
+  device: choiceOr(PROVIDERS, 'cpu', 'Execution provider'),
+  adapter: wholeOr(0, 0, 'Index of the GPU, where the provider can choose one'),
+});
+
+/** Flags of every process that listens. */
+export const listenFlags = {
+  ...group('Network', {
+    host: textOr('ADDRESS', '127.0.0.1', 'Address to listen on; 0.0.0.0: every network'),
+    'metrics-port': portOr('8002', 'Port of /metrics for Prometheus; off: none'),
+  }),
+  ...group('Security', {
+    'token-file': text('FILE', 'File with the token that clients must send'),
+    'tls-cert': text('FILE', "This server's certificate (PEM); requires --tls-key"),
+    'tls-key': text('FILE', 'Its private key (PEM)'),
+  }),
+  ...group('Log', {
+    'log-level': choiceOr(LOG_LEVELS, 'info', 'Minimum log level, as JSON lines on stderr'),
+  }),
+};
+
+/** The journal of a run. Null: not kept. */
+export const journalFlag = text(
+  'FILE',
+  'Record every input of the scheduler to this file, for replay; if it exists, to FILE.1, FILE.2, …',
+);
+
+/** Flags of every process that runs a controller: `serve` and `controller`. */
+export const serverFlags = {
+  ...group('Settings', {
+    experiment: text('FILE', 'Experiment file whose slo, policy, admission and runtime apply'),
+    set: list('KEY=VALUE', 'Override one of those, e.g. policy.scheduleAhead=5ms'),
+    plugin,
+  }),
+  ...group('Network', {
+    'http-port': portOr('8000', 'Port for HTTP; off: none, 0: any free port'),
+    'grpc-port': portOr('8001', 'Port for gRPC; off: none, 0: any free port'),
+    'max-body': sizeOr('64MiB', 'Largest request body'),
+    drain: durationOr('30s', 'On SIGTERM, how long requests may take to finish'),
+  }),
+  ...group('Log', {
+    journal: journalFlag,
+    'journal-keep': sizeOrOff('10GiB', 'Total size of journals to keep, oldest deleted first; off: keep all'),
+  }),
+};

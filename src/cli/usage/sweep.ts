@@ -1,0 +1,34 @@
+import { group, list, text, toggle, whole } from '../flag.js';
+import { type ArgsOf, usageOf } from '../usage.js';
+import { experimentFile, json, plugin, quiet, thresholdFlags } from './common.js';
+
+export const usage = usageOf({
+  arguments: { file: experimentFile },
+  flags: {
+    ...group('Grid', {
+      vary: list('KEY=VALUES', 'Values of a key, e.g. slo=10ms,25ms or policy.scheduleAhead=1ms:20ms:1ms'),
+      seeds: text('SEEDS', 'Seeds to repeat every cell with, e.g. 1,2,3'),
+      set: list('KEY=VALUE', 'Override a key in every cell'),
+      plugin,
+    }),
+    ...group('Execution', {
+      threads: whole(1, 'Cells to run at the same time', 'one per core'),
+      fresh: toggle('Run finished cells again instead of reusing them'),
+    }),
+    ...group('Output', { json, out: text('FOLDER', 'Folder of the results', 'out/NAME-OF-FILE'), quiet }),
+    ...thresholdFlags,
+  },
+  examples: [
+    'sweep experiments/schedule-ahead.yaml',
+    'sweep run.yaml --vary slo=10ms:50ms:10ms --seeds 1,2',
+    'sweep run.yaml --vary policy.kind=clockwork,fifo',
+    "sweep run.yaml --vary slo=25ms,50ms --threshold 'attainment>=99%' --junit thresholds.xml",
+  ],
+  notes: [
+    'Without --vary and --seeds, the sweep section of the file applies. Varying policy.kind drops the options that ' +
+      'only other policies have.',
+    'Keys of the experiment file and policies: escapement keys [PREFIX]',
+  ],
+});
+
+export type SweepArgs = ArgsOf<typeof usage>;

@@ -1,0 +1,50 @@
+import type * as z from 'zod';
+import type { Immutable } from '../base/immutable.js';
+import type { Admission } from '../core/controller.js';
+import type { ModelSpec } from '../core/model.js';
+import type { MissedWindow } from '../core/retry.js';
+import type { ModelSpread } from '../sim/spread.js';
+import type { WorkloadSpec } from '../workload/spec.js';
+import type { outputSchema } from './schema.js';
+import type { clusterSchema } from './schema-cluster.js';
+import type { liveSchema } from './schema-live.js';
+import type { PolicyChoice } from './schema-policy.js';
+import type { RuntimeSettings } from './schema-runtime.js';
+
+/** One run, checked and in canonical units: what an experiment file says after defaults and overrides. */
+export interface Experiment {
+  readonly name: string;
+  /** Path of the file it came from, for messages. */
+  readonly file: string;
+  /** The file as written and the overrides on top of it: for the record, nothing else depends on it. */
+  readonly source: { readonly text: string; readonly overrides: readonly string[] };
+  readonly seed: number;
+  readonly cluster: ClusterConfig;
+  readonly models: readonly ModelSpec[];
+  /** Where the ONNX file of each model is, for live mode; null for kinds that have none. */
+  readonly modelFiles: readonly (string | null)[];
+  /** How the measured durations of each model spread; null where its section does not say. */
+  readonly spreads: readonly (ModelSpread | null)[];
+  /** Several sections run at the same time. */
+  readonly workloads: readonly WorkloadSpec[];
+  /** SLO of requests that carry none of their own, ns. */
+  readonly sloNs: number;
+  readonly policy: PolicyChoice;
+  readonly admission: Admission;
+  /** Null: `retry` in real time; in simulations what the policy does by itself. */
+  readonly missedWindow: MissedWindow | null;
+  /** Requests that arrive before this are served but not counted, ns. */
+  readonly warmupNs: number;
+  /** Checks the simulator's invariants after every instant: slow, for debugging. */
+  readonly checks: boolean;
+  readonly output: OutputConfig;
+  readonly live: LiveConfig;
+  readonly runtime: RuntimeSettings;
+}
+
+/** The cluster in canonical units: bytes, ns, bytes per second. */
+export interface ClusterConfig extends Immutable<z.output<typeof clusterSchema>> {}
+export type NoiseConfig = ClusterConfig['noise'];
+/** How the experiment runs live; nothing in a simulation depends on it. */
+export interface LiveConfig extends Immutable<Required<z.output<typeof liveSchema>>> {}
+export interface OutputConfig extends Immutable<z.output<typeof outputSchema>> {}

@@ -1,0 +1,81 @@
+/**
+ * The name that was probably meant, or undefined if none is close: few letters differ, or only one begins with the
+ * name or begins it. Case, `_` and `-` do not count.
+ */
+export function nearest(name: string, known: readonly string[]): string | undefined {
+  const wanted = normal(name);
+  let best: string | undefined;
+  let bestDistance = limit(wanted) + 1;
+  let bestAlike = 0;
+  for (const candidate of known) {
+    const text = normal(candidate);
+    // Hardly anyone mistypes the first letter, and short names are all close to each other.
+    if (wanted.length < LONG && wanted[0] !== text[0]) continue;
+    const distance = editDistance(wanted, text);
+    const alike = lettersAlike(wanted, text);
+    if (distance < bestDistance || (best !== undefined && distance === bestDistance && alike > bestAlike)) {
+      best = candidate;
+      bestDistance = distance;
+      bestAlike = alike;
+    }
+  }
+  return best ?? onlyPrefix(wanted, known);
+}
+
+/** `did you mean "gpus"?`, or the known names if none is close. */
+export function suggestion(name: string, known: readonly string[]): string {
+  const meant = nearest(name, known);
+  return meant === undefined ? `known: ${known.join(', ')}` : `did you mean "${meant}"?`;
+}
+
+/** Letters of a name from which two may be wrong. */
+const LONG = 5;
+/** Letters that two names must share at their beginning for one to stand for the other. */
+const PREFIX = 3;
+
+function limit({ length }: string): number {
+  if (length < 3) return 0;
+  return length < LONG ? 1 : Math.max(2, Math.floor(length / 3));
+}
+
+/** The one name that begins with `wanted`, or that `wanted` begins with; longer forms of that name do not count. */
+function onlyPrefix(wanted: string, known: readonly string[]): string | undefined {
+  const found = known.filter((candidate) => {
+    const [short, long] = [wanted, normal(candidate)].sort((a, b) => a.length - b.length) as [string, string];
+    return short.length >= PREFIX && long.startsWith(short);
+  });
+  const [shortest] = found.toSorted((a, b) => a.length - b.length);
+  return found.every((candidate) => candidate.startsWith(shortest!)) ? shortest : undefined;
+}
+
+function normal(name: string): string {
+  return name.toLowerCase().replaceAll(/[_-]/g, '');
+}
+
+/** Letters that agree at the beginning and at the end. */
+function lettersAlike(a: string, b: string): number {
+  const shorter = Math.min(a.length, b.length);
+  let front = 0;
+  while (front < shorter && a[front] === b[front]) front++;
+  let back = 0;
+  while (back < shorter && a.at(-1 - back) === b.at(-1 - back)) back++;
+  return front + back;
+}
+
+/** Levenshtein distance, where two neighbours that changed places are one mistake. */
+function editDistance(a: string, b: string): number {
+  let above: number[] = [];
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const least = Math.min(replaced, row[j]! + 1, next[j - 1]! + 1);
+      next.push(swapped ? Math.min(least, above[j - 2]! + 1) : least);
+    }
+    above = row;
+    row = next;
+  }
+  return row[b.length]!;
+}

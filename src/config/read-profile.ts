@@ -1,0 +1,33 @@
+import { EscapementError } from '../base/errors.js';
+import { readDocument, shortPath } from './document.js';
+import { readTextFile } from './files.js';
+import { type Profile, profileSchema } from './profile.js';
+import { crossedQuantiles } from './profile-spread.js';
+import { validate } from './validate.js';
+
+/** Reads a profile. Throws `E_FILE_MISSING`, and `E_PROFILE` with file, line and key of a mistake. */
+export async function readProfile(path: string): Promise<Profile> {
+  return parseProfile(await readTextFile(path), path);
+}
+
+/** Reads the text of a profile; `file` is for messages. Throws `E_PROFILE`. */
+export function parseProfile(text: string, file: string): Profile {
+  const document = readDocument(text, file, 'E_PROFILE');
+  const placeOf = (path: readonly (string | number)[]) => {
+    const line = document.lineOf(path);
+    return { file, ...(line === undefined ? {} : { line }), key: shortPath(document.tree, path).join('.') };
+  };
+  const profile = validate(profileSchema, document.tree, placeOf, 'E_PROFILE');
+  profile.batches.forEach(({ batch }, i) => {
+    const previous = i === 0 ? 0 : profile.batches[i - 1]!.batch;
+    if (i === 0 ? batch === 1 : batch > previous) return;
+    throw new EscapementError(
+      'E_PROFILE',
+      'batch sizes must start with 1 and ascend',
+      placeOf(['batches', i, 'batch']),
+    );
+  });
+  const crossed = crossedQuantiles(profile);
+  if (crossed !== null) throw new EscapementError('E_PROFILE', crossed.what, placeOf(crossed.path));
+  return profile;
+}

@@ -1,0 +1,151 @@
+import { availableParallelism } from 'node:os';
+import * as z from 'zod';
+import type { Immutable } from '../base/immutable.js';
+import { isSection } from './document.js';
+import { refuse, section, share, TEXT_OR_NUMBER, textField } from './fields.js';
+import { show } from './units-text.js';
+
+const PRESETS = ['none', 'min-memory', 'max-parallelism'] as const;
+export const STORAGE_BUFFER_CACHES = ['bucket', 'simple', 'lazyRelease', 'disabled'] as const;
+export const RUNTIME_PRECISIONS = ['fp32', 'fp16'] as const;
+export const RECORDINGS = ['off', 'operators', 'all'] as const;
+
+/** A device with less left would have nothing for inputs, outputs and the tensors between them. */
+const MOST_RESERVE = 0.99;
+
+/** Every key of `runtime`, its default and what it is for: how models are executed live. Simulations ignore it. */
+export const runtimeKeys = section({
+  preset: z.enum(PRESETS).default('none').describe('Other defaults: min-memory, max-parallelism or none.'),
+  laneThreads: z
+    .int()
+    .min(1)
+    .default(8)
+    .describe(
+      'Threads of a GPU that own its models: a LOAD in one thread runs in parallel with an INFER in another. 1: they take turns, in one lane.',
+    ),
+  intraOpThreads: z.int().min(1).default(1).describe('Threads of one INFER on the CPU.'),
+  interOpThreads: z
+    .int()
+    .min(1)
+    .default(1)
+    .describe(
+      'Threads in which independent branches of a model run at the same time; 1: one after the other.',
+    ),
+  affinity: textField(
+    TEXT_OR_NUMBER,
+    'Cores, counted from 1, of each thread of an INFER except its first: 2;3-4 for two threads. none: any core.',
+    readAffinity,
+  ).prefault('none'),
+  memoryReserve: share(
+    "Share of the device's memory that the weights cache leaves free.",
+    MOST_RESERVE,
+  ).prefault('50%'),
+  arena: z
+    .boolean()
+    .default(true)
+    .describe('Allocate tensors on the CPU from an arena, which grows and does not shrink.'),
+  memoryPattern: z
+    .boolean()
+    .default(true)
+    .describe('Give the tensors of an INFER one block of memory, planned from earlier INFERs.'),
+  storageBufferCache: z
+    .enum(STORAGE_BUFFER_CACHES)
+    .default('bucket')
+    .describe('How webgpu keeps buffers for the next INFER: bucket, simple, lazyRelease, disabled.'),
+  serial: z
+    .boolean()
+    .default(false)
+    .describe('For debugging: one lane and one thread for everything, whatever the other keys say.'),
+  precision: z
+    .enum(RUNTIME_PRECISIONS)
+    .default('fp32')
+    .describe('Which file of each model is used: fp32 or fp16, see model make --precision.'),
+  recording: z
+    .enum(RECORDINGS)
+    .default('off')
+    .describe(
+      "What is recorded from the start on: off, operators (lanes and onnxruntime's operators) or all (requests and decisions, too).",
+    ),
+  recordingDir: z.string().min(1).default('recordings').describe('Folder that recordings are written to.'),
+});
+
+/** The section `runtime`, checked. `affinity` null: any core; `memoryReserve` is a share below 1. */
+export interface RuntimeSettings extends Immutable<z.output<typeof runtimeKeys>> {}
+export type RuntimeKey = keyof RuntimeSettings;
+
+/** What `serial` decides by itself. Overriding beats refusing: someone who debugs changes one key, and back. */
+export const SERIAL_KEYS: readonly RuntimeKey[] = [
+  'laneThreads',
+  'intraOpThreads',
+  'interOpThreads',
+  'affinity',
+];
+
+/** The section `runtime` with the values of its preset, as it takes effect. */
+export const runtimeSchema = z
+  .preprocess(withPreset, runtimeKeys.superRefine(checkAffinity).transform(serialIfAsked))
+  .prefault({});
+
+/** A preset says what the section does not. */
+function withPreset(value: unknown): unknown {
+  if (!isSection(value)) return value;
+  const preset = PRESETS.find((name) => name === value.preset);
+  return preset === undefined ? value : { ...presetValues(preset), ...value };
+}
+
+/** One list of cores for each thread, in onnxruntime's notation. */
+const CORES = /^[1-9]\d*(?:-[1-9]\d*)?(?:,[1-9]\d*(?:-[1-9]\d*)?)*$/;
+
+function readAffinity(value: unknown): string | null {
+  const text = typeof value === 'number' ? String(value) : value;
+  if (text === 'none') return null;
+  if (typeof text === 'string' && text.split(';').every((cores) => CORES.test(cores))) {
+    return text;
+  }
+  return refuse(
+    `must list the cores, counted from 1, of each further thread, such as 2;3-4 for two threads; found ${show(value)}`,
+  );
+}
+
+/** onnxruntime does not move the thread that calls it, so that the first one has no entry. */
+function checkAffinity(
+  { affinity, intraOpThreads, serial }: RuntimeSettings,
+  context: { addIssue(issue: { code: 'custom'; path: string[]; message: string }): void },
+): void {
+  if (affinity === null || serial) return;
+  const entries = affinity.split(';').length;
+  if (entries === intraOpThreads - 1) return;
+  const message =
+    `is for ${entries} further ${entries === 1 ? 'thread' : 'threads'}, and intraOpThreads ${intraOpThreads} has ` +
+    `${intraOpThreads - 1}: list the cores of each thread except the first, separated by semicolons`;
+  context.addIssue({ code: 'custom', path: ['affinity'], message });
+}
+
+function serialIfAsked(settings: RuntimeSettings): RuntimeSettings {
+  if (!settings.serial) return settings;
+  return { ...settings, laneThreads: 1, intraOpThreads: 1, interOpThreads: 1, affinity: null };
+}
+
+/**
+ * The values that a preset sets in place of the defaults, as written in a file.
+ *
+ * - min-memory, measured on Linux x64 with four ResNet-50 (98 MiB each), warm, after INFERs of one and of eight: one
+ *   lane thread in place of four takes the process from 1.3 to 1.0 GiB at most, without arena to 0.85 GiB, as a warm
+ *   model then keeps no tensors between INFERs; INFERs took up to 5 % longer. Without the memory pattern it was the
+ *   same, so that stays.
+ * - max-parallelism: one INFER at a time runs on a device, so it gets all cores; twice the lane threads halve how
+ *   often a LOAD waits for an INFER in its own thread. interOpThreads stay 1: few models have branches, and
+ *   onnxruntime plans no memory then.
+ */
+export function presetValues(
+  preset: (typeof PRESETS)[number],
+): Partial<Record<keyof RuntimeSettings, unknown>> {
+  switch (preset) {
+    case 'none':
+      return {};
+    case 'min-memory':
+      return { laneThreads: 1, memoryReserve: '75%', arena: false, storageBufferCache: 'disabled' };
+    case 'max-parallelism':
+      return { laneThreads: 16, intraOpThreads: availableParallelism() };
+  }
+}

@@ -1,0 +1,78 @@
+import * as z from 'zod';
+import { ADMISSIONS } from '../core/controller.js';
+import { MISSED_WINDOWS } from '../core/retry.js';
+import type { Plugin } from '../policies/entry.js';
+import { duration, refuse, section, textField } from './fields.js';
+import { clusterSchema } from './schema-cluster.js';
+import { liveSchema } from './schema-live.js';
+import { modelsSchema } from './schema-models.js';
+import { policySchemaWith } from './schema-policy.js';
+import { runtimeSchema } from './schema-runtime.js';
+import { sweepSchema } from './schema-sweep.js';
+import { workloadsSchema } from './schema-workload.js';
+import { parseDuration, show } from './units-text.js';
+
+/** What is written with --out. `timelineNs` is half-open; null: none. */
+export const outputSchema = section({
+  requestLog: z.boolean().default(true).describe('Write requests.tsv with --out.'),
+  actionLog: z.boolean().default(true).describe('Write actions.tsv with --out.'),
+  timeline: textField(
+    { anyOf: [{ type: 'array', items: { type: 'string' }, minItems: 2, maxItems: 2 }, { const: false }] },
+    'Slice of the run that timeline.json and the GPU chart show, [from, to]; false: none.',
+    readSlice,
+  ).prefault(['1s', '2s']),
+}).transform(({ timeline, ...logs }) => ({ ...logs, timelineNs: timeline }));
+
+/** The whole experiment file. Every key, its default and what it is for. */
+export const experimentSchema = section({
+  name: z.string().min(1).exactOptional().describe('Title of reports; default: the name of the file.'),
+  seed: z.int().min(0).default(1).describe('Seed of every random draw.'),
+  cluster: clusterSchema.prefault({}).describe('The machines.'),
+  models: modelsSchema,
+  workload: workloadsSchema,
+  slo: duration(
+    'SLO of requests that have none of their own. Replaces the slo_ns column of an arrivals file.',
+    1,
+  ).prefault('100ms'),
+  plugins: z
+    .array(z.string().min(1))
+    .default([])
+    .describe('Modules with further policies, paths relative to this file; --plugin adds to them.'),
+  policy: policySchemaWith([]),
+  admission: z
+    .enum(ADMISSIONS)
+    .default('predict')
+    .describe(
+      "predict: refuses a request on arrival if it cannot be answered in time after the work already booked and its model's queue; none: accepts every request. A policy may refuse requests as well.",
+    ),
+  missedWindow: z
+    .enum(MISSED_WINDOWS)
+    .exactOptional()
+    .describe(
+      'What happens to the requests of an INFER that missed its window. retry: they are queued again while their SLO allows, and windows are extended by what was missed; fail: they are answered error. Default: retry with run and serve; with simulate, sweep and plan, what the policy does.',
+    ),
+  warmup: duration('Requests that arrive before this are served but not counted.').prefault('0s'),
+  checks: z
+    .boolean()
+    .default(false)
+    .describe("Check the simulator's invariants after every instant: slow, for debugging."),
+  output: outputSchema.prefault({}).describe('What is written in addition to the summary.'),
+  live: liveSchema.prefault({}).describe('How the experiment runs live; simulations ignore it.'),
+  runtime: runtimeSchema.describe('How models are executed live, see `escapement config`.'),
+  sweep: sweepSchema.exactOptional().describe('What `sweep` varies when no --vary is given.'),
+});
+
+/** The same where plugins add policies. */
+export function experimentSchemaWith(plugins: readonly Plugin[]): typeof experimentSchema {
+  return plugins.length === 0
+    ? experimentSchema
+    : experimentSchema.extend({ policy: policySchemaWith(plugins) });
+}
+
+function readSlice(value: unknown): readonly [number, number] | null {
+  if (value === false) return null;
+  if (!Array.isArray(value) || value.length !== 2)
+    return refuse(`must be [from, to] such as [1s, 2s], or false, found ${show(value)}`);
+  const [from, to] = value.map(parseDuration) as [number, number];
+  return from < to ? [from, to] : refuse(`must end after it begins, found ${show(value)}`);
+}

@@ -1,0 +1,61 @@
+import { monotonicNs } from '../../../base/clock/clock.js';
+import { invariant } from '../../../base/invariant.js';
+import type { ActionMessage } from '../../messages.js';
+import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
+import type { Machine } from '../../worker/machine.js';
+import { ClockSync } from './clock-sync.js';
+import { MachineLink } from './machine-link.js';
+import type { WorkerEvents, WorkerLink } from './worker-link.js';
+
+/** The link to a worker in the controller's own process, which ends with it. */
+export class LocalLink implements WorkerLink {
+  readonly name = 'local';
+  private link: MachineLink | null = null;
+
+  constructor(
+    private readonly machine: Machine,
+    private readonly log: (line: string) => void = () => {},
+  ) {}
+
+  start(events: WorkerEvents, nowNs: () => number): void {
+    invariant(this.link === null, 'a worker is started once');
+    const { machine, log } = this;
+    this.link = new MachineLink({ machine, clock: ownClock(nowNs), events, nowNs, log });
+    this.link.start();
+  }
+
+  send(actions: readonly ActionMessage[]): void {
+    invariant(this.link !== null, 'actions go to a worker that is up');
+    this.link.send(actions);
+  }
+
+  restart(reason: string): void {
+    this.link?.restart(reason);
+  }
+
+  startRecording(): void {
+    this.link?.startRecording();
+  }
+
+  async stopRecording(): Promise<OperatorRuns> {
+    return this.link?.stopRecording() ?? NO_OPERATORS;
+  }
+
+  async close(): Promise<void> {
+    this.link?.end();
+    await this.machine.close();
+  }
+}
+
+/** Enough that one of them is not interrupted. */
+const READINGS = 16;
+
+/** How the controller's clock relates to the machine's: the same, but for its origin. */
+function ownClock(nowNs: () => number): ClockSync {
+  const clock = new ClockSync();
+  for (let i = 0; i < READINGS; i++) {
+    const beforeNs = nowNs();
+    clock.add(beforeNs, monotonicNs(), nowNs());
+  }
+  return clock;
+}

@@ -1,0 +1,132 @@
+import { NS_PER_MS } from '../../base/units.js';
+import { OUTCOME_ERROR, OUTCOME_OK, OUTCOME_REJECTED, OUTCOME_TIMEOUT } from '../../core/request.js';
+import type { ModelSignature, Shape } from '../model.js';
+import type { InferenceAnswer, InferenceRequest, InferenceService } from '../service.js';
+import { Refusal } from './refusal.js';
+
+/** What is shorter is not worth a word. */
+const TINY_NS = NS_PER_MS / 10;
+
+/** Who waits for a call. */
+export interface CallSink {
+  /** Once, when every request of the call was answered. */
+  answered(call: Call): void;
+}
+
+/** What goes to the service. */
+interface Submission {
+  readonly model: number;
+  /** On the service's clock. */
+  readonly arrivalNs: number;
+  readonly sloNs: number;
+  /** One entry for each input of the model, all requests of the call one after the other. */
+  readonly inputs: readonly Uint8Array[];
+  /** Their whole shapes; only for a model with free sizes, which takes one request. */
+  readonly shapes: readonly Shape[] | undefined;
+}
+
+/** What one client asked for at once: a batch, split into requests of the service that are answered together. */
+export class Call {
+  /** In the order of the batch. */
+  readonly answers: InferenceAnswer[];
+  private open: number;
+  /** Of each of its requests. */
+  private sloNs = 0;
+
+  constructor(
+    /** Requests in the batch. */
+    readonly count: number,
+    private readonly sink: CallSink,
+  ) {
+    this.answers = new Array(count);
+    this.open = count;
+  }
+
+  submit(service: InferenceService, { model, arrivalNs, sloNs, inputs, shapes }: Submission): void {
+    const { count } = this;
+    this.sloNs = sloNs;
+    for (let i = 0; i < count; i++) {
+      const own = count === 1 ? inputs : inputs.map((bytes) => partOf(bytes, i, count));
+      service.infer(new Part(this, i, model, arrivalNs, sloNs, own, shapes));
+    }
+  }
+
+  /** The whole shape of output number `index`. */
+  shapeOf(index: number, { batched, outputs }: ModelSignature): Shape {
+    const { shape } = outputs[index];
+    return batched ? [this.count, ...shape] : (this.answers[0].shapes?.[index] ?? shape);
+  }
+
+  finish(index: number, answer: InferenceAnswer): void {
+    this.answers[index] = answer;
+    this.open--;
+    if (this.open === 0) this.sink.answered(this);
+  }
+
+  /** The worst that happened to one of the requests; null: all were executed. */
+  refusal(): Refusal | null {
+    let worst = this.answers[0];
+    // The numbers of the outcomes ascend by gravity: a failure must not be mistaken for load.
+    for (const answer of this.answers) if (answer.outcome > worst.outcome) worst = answer;
+    switch (worst.outcome) {
+      case OUTCOME_REJECTED: {
+        let longest = worst;
+        for (const answer of this.answers) if (answer.predictedNs > longest.predictedNs) longest = answer;
+        const { predictedNs, passedNs = 0 } = longest;
+        const what = `the SLO of ${this.sloNs / NS_PER_MS} ms cannot be met`;
+        // Policies also refuse without a prediction, and no GPU may be there to predict for.
+        if (predictedNs === 0 || predictedNs === Number.POSITIVE_INFINITY)
+          return new Refusal('rejected', what);
+        const predictedMs = predictedNs / NS_PER_MS;
+        const passed = passedNs < TINY_NS ? '' : `, of which ${ms(passedNs)} had passed`;
+        return new Refusal('rejected', `${what}: it would take ${ms(predictedNs)}${passed}`, predictedMs);
+      }
+      case OUTCOME_TIMEOUT:
+        return new Refusal('timeout', 'the SLO could not be met');
+      case OUTCOME_ERROR:
+        return new Refusal('failed', worst.error === '' ? 'the inference failed' : worst.error);
+      default:
+        return null;
+    }
+  }
+
+  /** True if every request was answered within its SLO. */
+  get sloMet(): boolean {
+    for (const { outcome } of this.answers) if (outcome !== OUTCOME_OK) return false;
+    return true;
+  }
+
+  /** Largest batch that one of the requests ran in. */
+  get batchSize(): number {
+    let largest = 0;
+    for (const { batchSize } of this.answers) if (batchSize > largest) largest = batchSize;
+    return largest;
+  }
+}
+
+class Part implements InferenceRequest {
+  readonly user = 0;
+
+  constructor(
+    private readonly call: Call,
+    private readonly index: number,
+    readonly model: number,
+    readonly arrivalNs: number,
+    readonly sloNs: number,
+    readonly inputs: readonly Uint8Array[],
+    readonly shapes: readonly Shape[] | undefined,
+  ) {}
+
+  done(answer: InferenceAnswer): void {
+    this.call.finish(this.index, answer);
+  }
+}
+
+function partOf(bytes: Uint8Array, index: number, count: number): Uint8Array {
+  const size = bytes.length / count;
+  return bytes.subarray(index * size, (index + 1) * size);
+}
+
+function ms(ns: number): string {
+  return `${(ns / NS_PER_MS).toFixed(3)} ms`;
+}

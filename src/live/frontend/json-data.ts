@@ -1,0 +1,162 @@
+import { toHalf } from '../half.js';
+import type { Datatype } from '../model.js';
+import { Refusal, shown } from './refusal.js';
+import { newView, type Views } from './views.js';
+
+/**
+ * The `data` of a JSON tensor as bytes: flat, or nested as `shape` says, in row-major order. `hasInfinities`: an
+ * infinite number is meant as such, rather than too large for a double. Throws a refusal that names the element that
+ * `datatype` cannot hold.
+ */
+export function bytesOfJson(
+  name: string,
+  datatype: Datatype,
+  shape: readonly number[],
+  data: unknown,
+  hasInfinities = false,
+): Uint8Array {
+  if (data === undefined) throw new Refusal('invalid', `input ${shown(name)}: data is missing`);
+  if (!Array.isArray(data)) throw new Refusal('invalid', `input ${shown(name)}: data is not an array`);
+  let count = 1;
+  for (const size of shape) count *= size;
+  const view: Views[Datatype] = newView(datatype, count);
+  const writer = new Writer(name, datatype, view, hasInfinities);
+  if (Array.isArray(data[0]) && shape.length > 1) writer.nested(data, shape, 0);
+  else writer.flat(data, count);
+  return new Uint8Array(view.buffer);
+}
+
+/** Writes `value` into element `at` of a typed array; false: it is no such value. */
+type Put = (view: never, at: number, value: unknown) => boolean;
+
+class Writer {
+  private at = 0;
+  private readonly put: (view: Views[Datatype], at: number, value: unknown) => boolean;
+
+  constructor(
+    private readonly name: string,
+    private readonly datatype: Datatype,
+    private readonly view: Views[Datatype],
+    private readonly hasInfinities: boolean,
+  ) {
+    this.put = ELEMENTS[datatype].put as typeof this.put;
+  }
+
+  flat(values: readonly unknown[], expected: number): void {
+    if (values.length === expected) this.row(values, expected);
+    else this.refuseData(`expected ${elements(expected)}, got ${values.length}`);
+  }
+
+  nested(values: unknown, shape: readonly number[], depth: number): void {
+    const otherwise = `data is nested otherwise than its shape ${shown(shape)}`;
+    if (!Array.isArray(values)) this.refuseData(otherwise);
+    const expected = shape[depth];
+    if (values.length !== expected) {
+      this.refuseData(
+        `${otherwise}: expected ${elements(expected)} in dimension ${depth}, got ${values.length}`,
+      );
+    }
+    if (depth === shape.length - 1) this.row(values, expected);
+    else for (const inner of values) this.nested(inner, shape, depth + 1);
+  }
+
+  private row(values: readonly unknown[], expected: number): void {
+    const { view, put } = this;
+    let at = this.at;
+    for (let i = 0; i < expected; i++, at++) {
+      if (!put(view, at, values[i]) && !this.isSpecial(values[i])) this.refuse(at, values[i]);
+    }
+    this.at = at;
+  }
+
+  private refuseData(what: string): never {
+    throw new Refusal('invalid', `input ${shown(this.name)}: ${what}`);
+  }
+
+  /** What is not finite is written all the same, and looked at here, off the usual way. */
+  private isSpecial(value: unknown): boolean {
+    if (!this.datatype.startsWith('FP') || typeof value !== 'number') return false;
+    return Number.isNaN(value) || (this.hasInfinities && !Number.isFinite(value));
+  }
+
+  private refuse(at: number, value: unknown): never {
+    const { expects } = ELEMENTS[this.datatype];
+    const isInfinite = value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY;
+    const what = isInfinite && !this.hasInfinities ? 'too large for a double' : shown(value);
+    return this.refuseData(`element ${at} is ${what}, expected ${expects}`);
+  }
+}
+
+function elements(count: number): string {
+  return count === 1 ? '1 element' : `${count} elements`;
+}
+
+/** False also where the value became infinite on the way into its element. */
+const putFloat = (view: Float32Array | Float64Array, at: number, value: unknown): boolean => {
+  if (typeof value !== 'number') return typeof value === 'bigint' && putFloat(view, at, Number(value));
+  view[at] = value;
+  return Number.isFinite(view[at]);
+};
+
+/** All of these bits are set in halves that are not finite. */
+const HALF_EXPONENT = 0x7c00;
+
+const putHalf = (view: Uint16Array, at: number, value: unknown): boolean => {
+  if (typeof value !== 'number') return typeof value === 'bigint' && putHalf(view, at, Number(value));
+  view[at] = toHalf(value);
+  return (view[at] & HALF_EXPONENT) !== HALF_EXPONENT;
+};
+
+/** Beyond 2^53 only bigints are exact. */
+function long(least: bigint, most: bigint): { put: Put; expects: string } {
+  const isSigned = least < 0n;
+  return {
+    put: (view: BigInt64Array | BigUint64Array, at, value) => {
+      if (typeof value === 'bigint') {
+        view[at] = value;
+        return value >= least && value <= most;
+      }
+      if (!Number.isSafeInteger(value) || (!isSigned && (value as number) < 0)) return false;
+      view[at] = BigInt(value as number);
+      return true;
+    },
+    expects: `a whole number from ${least} to ${most}`,
+  };
+}
+
+function float(datatype: Datatype, put: Put): { put: Put; expects: string } {
+  return { put, expects: `a number within the range of ${datatype}` };
+}
+
+function whole(least: number, most: number): { put: Put; expects: string } {
+  return {
+    put: (view: Uint8Array, at, value) => {
+      if (!Number.isInteger(value) || (value as number) < least || (value as number) > most) return false;
+      view[at] = value as number;
+      return true;
+    },
+    expects: `a whole number from ${least} to ${most}`,
+  };
+}
+
+const ELEMENTS: Readonly<Record<Datatype, { put: Put; expects: string }>> = {
+  BOOL: {
+    put: (view: Uint8Array, at, value) => {
+      if (value !== true && value !== false && value !== 0 && value !== 1) return false;
+      view[at] = Number(value);
+      return true;
+    },
+    expects: 'true or false',
+  },
+  UINT8: whole(0, 255),
+  UINT16: whole(0, 65535),
+  UINT32: whole(0, 2 ** 32 - 1),
+  UINT64: long(0n, 2n ** 64n - 1n),
+  INT8: whole(-128, 127),
+  INT16: whole(-32768, 32767),
+  INT32: whole(-(2 ** 31), 2 ** 31 - 1),
+  INT64: long(-(2n ** 63n), 2n ** 63n - 1n),
+  FP16: float('FP16', putHalf),
+  FP32: float('FP32', putFloat),
+  FP64: float('FP64', putFloat),
+};

@@ -1,0 +1,88 @@
+import { HugeNumber } from './json-parse.js';
+
+/**
+ * Why a frontend turns a client away, with the status of either transport. HTTP: RFC 9110 and 6585; gRPC: the
+ * codes of its status.proto.
+ */
+export const REFUSALS = {
+  /** The request itself is wrong. */
+  invalid: { http: 400, grpc: 3 },
+  unauthenticated: { http: 401, grpc: 16 },
+  /** No such model, version or path. */
+  unknown: { http: 404, grpc: 5 },
+  /** The path is there, the method is not. */
+  needsGet: { http: 405, grpc: 12 },
+  needsPost: { http: 405, grpc: 12 },
+  /** It would need what only a restart does. */
+  needsRestart: { http: 409, grpc: 9 },
+  tooLarge: { http: 413, grpc: 8 },
+  encoding: { http: 415, grpc: 12 },
+  /** The operator has taken the model out of service. */
+  unloaded: { http: 400, grpc: 14 },
+  /** The SLO cannot be met. */
+  rejected: { http: 429, grpc: 8 },
+  /** The SLO could not be met any more. */
+  timeout: { http: 504, grpc: 4 },
+  failed: { http: 500, grpc: 13 },
+  /** Starting or draining. */
+  notReady: { http: 503, grpc: 14 },
+} as const;
+type RefusalKind = keyof typeof REFUSALS;
+
+/** A request that is answered with an error. The message is for the client, one line and complete. */
+export class Refusal extends Error {
+  readonly kind: RefusalKind;
+  /** Latency that was to be expected of a rejected request, ms; null: there is no prediction. */
+  readonly predictedMs: number | null;
+
+  constructor(kind: RefusalKind, message: string, predictedMs: number | null = null) {
+    super(message);
+    this.name = 'Refusal';
+    this.kind = kind;
+    this.predictedMs = predictedMs;
+  }
+}
+
+/** Whatever a handler threw, as the client sees it. What is no `Refusal` is a fault of ours, never a crash. */
+export function asRefusal(thrown: unknown): Refusal {
+  if (thrown instanceof Refusal) return thrown;
+  const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  return new Refusal('failed', `internal error: ${reason}`);
+}
+
+const LONGEST_SHOWN = 80;
+
+/** A value of the client's inside a message: as JSON, and never long. */
+export function shown(value: unknown): string {
+  const text = textOf(value);
+  return text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}…`;
+}
+
+function textOf(value: unknown): string {
+  if (value instanceof HugeNumber) return value.text;
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+  try {
+    return JSON.stringify(value, plain) ?? String(value);
+  } catch {
+    // The call stack is not deep enough for it.
+    return 'a value with too many levels to show';
+  }
+}
+
+/** JSON has no words for some numbers. */
+function plain(_key: string, value: unknown): unknown {
+  if (value instanceof HugeNumber) return value.text;
+  const isPlain = typeof value !== 'bigint' && (typeof value !== 'number' || Number.isFinite(value));
+  return isPlain ? value : String(value);
+}
+
+/**
+ * Throws unless a tensor's parameters are all `known`. Shared memory, classification and the like change what a
+ * tensor means: they cannot be passed over.
+ */
+export function refuseForeign(parameters: object, known: string, where: string): void {
+  for (const parameter in parameters) {
+    if (parameter !== known)
+      throw new Refusal('invalid', `${where}: parameter ${shown(parameter)} is not supported`);
+  }
+}

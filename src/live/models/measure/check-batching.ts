@@ -1,0 +1,204 @@
+import { type Random, stream } from '../../../base/random/streams.js';
+import type { OrtDeviceSpec } from '../../device.js';
+import { type ModelSignature, type Shape, unbatched } from '../../model.js';
+import { ModelSession, type SessionRun } from '../../ort/session.js';
+import type { Precision } from '../precision.js';
+import { distinctRows, hasWholeNumbers, type WholeRange } from './distinct-rows.js';
+import { differenceOf, largestOf, numbersOf } from './row-difference.js';
+
+export interface BatchingSpec {
+  /** Of a model whose first dimension may be a batch. */
+  readonly signature: ModelSignature;
+  readonly batchSizes: readonly number[];
+  readonly device: OrtDeviceSpec;
+  readonly precision: Precision;
+}
+
+/** Whether a model's first dimension is a batch of rows that do not depend on each other. */
+export interface BatchingCheck {
+  readonly independent: boolean;
+  /** Batch sizes at which that was looked at. */
+  readonly batchSizes: readonly number[];
+  /** Output with the largest difference in proportion to its largest value; absent: there was nothing to compare. */
+  readonly output?: string;
+  /** That difference. Absent where it is infinite. */
+  readonly difference?: number;
+  /** The same for people, on one line. */
+  readonly what: string;
+}
+
+/**
+ * Compares the rows of batches with the same rows alone: random rows that differ, at every batch size, the batch full
+ * and padded with zeros. Integers and truth values must be the same, others may differ by a share of the output's
+ * largest value, see `toleranceOf`: libraries add up in another order at another batch size. `modelBytes` is the
+ * optimised model. Throws `E_DEVICE`, and `E_MODEL_FILE` where the model cannot be loaded.
+ */
+export async function checkBatching(modelBytes: Uint8Array, spec: BatchingSpec): Promise<BatchingCheck> {
+  const session = await ModelSession.create(modelBytes, unbatched(spec.signature), [1], spec.device);
+  try {
+    return await new Checker(session, spec).check();
+  } finally {
+    await session.release();
+  }
+}
+
+/**
+ * How far floating point outputs of a batch may be from those of its rows alone, as a share of the output's largest
+ * value. On GPUs FP32 may be computed in TF32, with 10 bits after the point; FP16 has as many.
+ */
+export function toleranceOf(datatype: string, precision: Precision, { kind }: OrtDeviceSpec): number {
+  if (!datatype.startsWith('FP')) return 0;
+  if (datatype === 'FP16' || precision === 'fp16') return 1e-2;
+  return kind === 'cpu' ? 1e-4 : 2e-3;
+}
+
+/** Tried one after the other, as far as the model takes them. */
+const WHOLE_RANGES: readonly WholeRange[] = [
+  [0, 1],
+  [0, 9],
+  [-100, 100],
+];
+
+/** Ends the check: the rows depend on each other, or cannot be looked at. */
+class Mixed extends Error {}
+
+class Checker {
+  private readonly sizes: readonly number[];
+  /** Of the worst output so far: its difference as a share of what is tolerated. */
+  private worst = -1;
+  private worstOutput = '';
+  private worstDifference = 0;
+
+  constructor(
+    private readonly session: ModelSession,
+    private readonly spec: BatchingSpec,
+  ) {
+    // Requests of several rows are split even where nothing is batched, so two rows are compared at least.
+    const batches = spec.batchSizes.filter((size) => size > 1);
+    this.sizes = batches.length === 0 ? [2] : batches;
+  }
+
+  async check(): Promise<BatchingCheck> {
+    const { signature } = this.spec;
+    const random = stream(1, 'batching-rows');
+    const ranges = hasWholeNumbers(signature) ? WHOLE_RANGES : WHOLE_RANGES.slice(0, 1);
+    try {
+      for (const [i, range] of ranges.entries()) {
+        if (!(await this.checkRange(range, random, i === 0))) break;
+      }
+    } catch (error) {
+      if (error instanceof Mixed) return this.result(false, error.message);
+      throw error;
+    }
+    return this.result(true, `rows of a batch give what they give alone, ${this.worstText()}`);
+  }
+
+  /** False: the model does not take such whole numbers. */
+  private async checkRange(range: WholeRange, random: Random, isFirst: boolean): Promise<boolean> {
+    const { signature } = this.spec;
+    const rows = distinctRows(signature, Math.max(...this.sizes), range, random);
+    const alone: SessionRun[] = [];
+    for (const row of rows) {
+      const run = await this.run([row], 1).catch((error) => this.reason(error));
+      if (typeof run === 'string') {
+        if (!isFirst) return false;
+        throw new Mixed(`it does not take one row: ${run}`);
+      }
+      alone.push(run);
+    }
+    this.checkShapes(alone, 1);
+    const scales = signature.outputs.map(({ datatype }, o) =>
+      Math.max(...alone.map(({ outputs }) => largestOf(numbersOf(outputs[o], datatype)))),
+    );
+    const again = await this.run([rows[0]], 1);
+    this.compare(again, alone.slice(0, 1), scales, 'the same row again');
+    for (const size of this.sizes) {
+      for (const count of new Set([size, size - 1, 1])) {
+        const where = `${count} ${count === 1 ? 'row' : 'rows'} in a batch of ${size}`;
+        const run = await this.run(rows.slice(0, count), size).catch((error) => this.reason(error));
+        if (typeof run === 'string') throw new Mixed(`it fails with a batch of ${size}: ${run}`);
+        this.checkShapes([run], size);
+        this.compare(run, alone.slice(0, count), scales, where);
+      }
+    }
+    return true;
+  }
+
+  /** Runs these rows, and zeros up to `size`. */
+  private run(rows: readonly (readonly Uint8Array[])[], size: number): Promise<SessionRun> {
+    const { inputs } = this.spec.signature;
+    const gathered = inputs.map(({ bytes }, i) => {
+      const all = new Uint8Array(size * bytes);
+      for (const [r, row] of rows.entries()) all.set(row[i], r * bytes);
+      return all;
+    });
+    return this.session.run(
+      0,
+      1,
+      gathered,
+      inputs.map(({ shape }) => [size, ...shape]),
+    );
+  }
+
+  private reason(error: unknown): string {
+    return error instanceof Error ? error.message : String(error);
+  }
+
+  private checkShapes(runs: readonly SessionRun[], size: number): void {
+    for (const { shapes = [] } of runs) {
+      for (const [o, { name, shape }] of this.spec.signature.outputs.entries()) {
+        const expected: Shape = [size, ...shape];
+        if (shapes[o].join() === expected.join()) continue;
+        const rows = size === 1 ? 'one row' : `${size} rows`;
+        throw new Mixed(`output ${name} is [${shapes[o]}] for ${rows}, not [${expected}]`);
+      }
+    }
+  }
+
+  /** Compares the first rows of `run` with `alone`. */
+  private compare(
+    run: SessionRun,
+    alone: readonly SessionRun[],
+    scales: readonly number[],
+    where: string,
+  ): void {
+    const { signature, precision, device } = this.spec;
+    for (const [o, { name, datatype, bytes }] of signature.outputs.entries()) {
+      const tolerance = toleranceOf(datatype, precision, device) * scales[o];
+      for (const [r, { outputs }] of alone.entries()) {
+        const row = run.outputs[o].subarray(r * bytes, (r + 1) * bytes);
+        const difference = differenceOf(row, outputs[o], datatype);
+        const share = difference === 0 ? 0 : difference / tolerance;
+        if (share > this.worst) {
+          this.worst = share;
+          this.worstOutput = name;
+          this.worstDifference = difference;
+        }
+        if (share <= 1) continue;
+        const alonePart = `the values of single requests go up to ${shortNumber(scales[o])}`;
+        throw new Mixed(`output ${name} differs by ${shortNumber(difference)} with ${where}; ${alonePart}`);
+      }
+    }
+  }
+
+  private worstText(): string {
+    return this.worstDifference === 0
+      ? 'bit for bit'
+      : `but for ${shortNumber(this.worstDifference)} in output ${this.worstOutput}`;
+  }
+
+  private result(independent: boolean, what: string): BatchingCheck {
+    const { worst, worstOutput, worstDifference } = this;
+    return {
+      independent,
+      batchSizes: this.sizes,
+      ...(worst < 0 ? {} : { output: worstOutput }),
+      ...(worst < 0 || !Number.isFinite(worstDifference) ? {} : { difference: worstDifference }),
+      what,
+    };
+  }
+}
+
+function shortNumber(value: number): string {
+  return Number.isFinite(value) ? String(Number(value.toPrecision(3))) : 'an infinite amount';
+}

@@ -1,0 +1,32 @@
+import { fromHalf } from '../../half.js';
+import { type Datatype, TENSOR_ARRAYS } from '../../model.js';
+
+/** The elements of a tensor as numbers; 64-bit integers are rounded, but see `sameBytes`. */
+export function numbersOf(bytes: Uint8Array, datatype: Datatype): Float64Array {
+  const values = new TENSOR_ARRAYS[datatype](bytes.slice().buffer);
+  return Float64Array.from(values as ArrayLike<number>, datatype === 'FP16' ? fromHalf : Number);
+}
+
+/** Largest finite value, without its sign. */
+export function largestOf(values: Float64Array): number {
+  let largest = 0;
+  for (const value of values) if (Number.isFinite(value)) largest = Math.max(largest, Math.abs(value));
+  return largest;
+}
+
+/**
+ * Largest difference of two tensors' elements. NaN differs from NaN by nothing, and from anything else by infinity, as
+ * do infinities.
+ */
+export function differenceOf(one: Uint8Array, other: Uint8Array, datatype: Datatype): number {
+  if (Buffer.compare(one, other) === 0) return 0;
+  const [left, right] = [numbersOf(one, datatype), numbersOf(other, datatype)];
+  let largest = 0;
+  for (let i = 0; i < left.length; i++) {
+    if (Object.is(left[i], right[i])) continue;
+    const apart = Math.abs(left[i] - right[i]);
+    largest = Math.max(largest, Number.isNaN(apart) ? Number.POSITIVE_INFINITY : apart);
+  }
+  // Different integers beyond 2^53 may round to the same number.
+  return largest === 0 && !datatype.startsWith('FP') ? 1 : largest;
+}

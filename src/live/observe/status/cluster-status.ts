@@ -1,0 +1,74 @@
+import * as z from 'zod';
+import type { Immutable } from '../../../base/immutable.js';
+
+/** Version of the status. */
+export const STATUS_VERSION = 2;
+
+const figure = z.number();
+const average = figure.nullable();
+const perSecond = z.array(figure);
+
+const laneStatus = z.object({
+  lane: z.string().describe('EXEC and WEIGHTS; EXEC+WEIGHTS where a GPU does one thing at a time.'),
+  busy: figure.describe('Share of the window in which it was busy.'),
+  bookedMs: figure.describe('How far into the future it is booked, ms.'),
+  running: z
+    .string()
+    .describe('What it should be running, e.g. resnet18 ×4 or LOAD resnet18; empty: nothing.'),
+});
+
+const gpuStatus = z.object({
+  up: z.boolean(),
+  worker: z.string(),
+  lanes: z.array(laneStatus),
+  pages: figure,
+  freePages: figure,
+  warmModels: figure,
+});
+
+const rates = {
+  offeredRps: figure.describe('Requests that arrived, per second.'),
+  goodputRps: figure.describe('Answers within their SLO, per second.'),
+  failedRps: figure.describe('All other answers, per second.'),
+};
+
+const modelStatus = z.object({
+  name: z.string(),
+  copies: figure.describe('GPUs that hold it.'),
+  queued: figure,
+  ...rates,
+  queueMs: average.describe(
+    'Moving averages of the stages of a request, ms, here and below; null: nothing ran lately.',
+  ),
+  copyInMs: average,
+  execMs: average,
+  copyOutMs: average,
+});
+
+/** The state of a running controller, as `GET /status` and `escapement top --json` give it. */
+export const statusSchema = z.object({
+  version: z.literal(STATUS_VERSION),
+  policy: z.string(),
+  host: z.string(),
+  upSeconds: figure,
+  ready: z.boolean().describe('Takes requests.'),
+  windowSeconds: figure.describe('Rates and shares are means over about this long, up to now.'),
+  requests: z.object({
+    ...rates,
+    unanswered: figure,
+    totals: z
+      .record(z.string(), figure)
+      .describe('Since the start, by outcome: ok, late, timeout, rejected, error.'),
+    lastMinute: z
+      .object({ offeredRps: perSecond, goodputRps: perSecond, failedRps: perSecond })
+      .describe('Each of the last complete seconds, at most 60, the latest last.'),
+  }),
+  gpus: z.array(gpuStatus),
+  models: z.array(modelStatus).describe('The most active ones, at most 200, the most active first.'),
+  otherModels: figure.describe('How many more there are.'),
+});
+
+export interface ClusterStatus extends Immutable<z.output<typeof statusSchema>> {}
+export interface GpuStatus extends Immutable<z.output<typeof gpuStatus>> {}
+export interface LaneStatus extends Immutable<z.output<typeof laneStatus>> {}
+export interface ModelStatus extends Immutable<z.output<typeof modelStatus>> {}

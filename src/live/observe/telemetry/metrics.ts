@@ -1,0 +1,166 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { NS_PER_S } from '../../../base/units.js';
+import { ACTION_NAMES, type Action, INFER, LANE_NAMES, LOAD, STATUS_OK } from '../../../core/action.js';
+import type { ModelSpec } from '../../../core/model.js';
+import type { RunObserver } from '../../../core/observer.js';
+import {
+  OUTCOME_LATE,
+  OUTCOME_NAMES,
+  OUTCOME_OK,
+  type Outcome,
+  type RequestTable,
+} from '../../../core/request.js';
+import { statusName } from '../../../core/status-names.js';
+import { laneOf } from '../../../core/worker.js';
+import { ERROR_BUCKETS_S, LATENCY_BUCKETS_S } from './buckets.js';
+import { ModelLabels } from './model-labels.js';
+
+const OUTCOMES = OUTCOME_NAMES.length;
+/** Statuses are below this. */
+const STATUSES = 100;
+const DIRECTIONS = ['over', 'under'] as const;
+
+/**
+ * Prometheus metrics of a controller: of every answer and every result as an observer, of the rest by calls.
+ * An answer costs about a microsecond.
+ */
+export class ControllerMetrics implements RunObserver {
+  private readonly labels: ModelLabels;
+  /** By label of the model and outcome. */
+  private readonly latency: Children<Histogram.Internal<string>>;
+  private readonly queueTime: Children<Histogram.Internal<string>>;
+  private readonly requests: Children<Counter.Internal>;
+  private readonly goodput: Counter;
+  private readonly coldStarts: Counter;
+  /** By kind of action and status. */
+  private readonly actions: Children<Counter.Internal>;
+  /** By kind of action and direction. */
+  private readonly predictionError: Children<Histogram.Internal<string>>;
+  /** By GPU and lane, LANE_EXEC and LANE_WEIGHTS. */
+  private readonly laneBusy: Children<Counter.Internal>;
+  private readonly lateness: Histogram;
+  private readonly workerUp: Gauge;
+
+  constructor(registry: Registry, models: readonly ModelSpec[]) {
+    const registers = [registry];
+    const counter = (name: string, help: string, labelNames: string[] = []) =>
+      new Counter({ name, help, labelNames, registers });
+    const histogram = (name: string, help: string, labelNames: string[], buckets: number[]) =>
+      new Histogram({ name, help, labelNames, buckets, registers });
+    const labels = new ModelLabels(models.map(({ name }) => name));
+    this.labels = labels;
+    const byModelAndOutcome = (name: string, help: string) => {
+      const times = histogram(name, help, ['model', 'outcome'], LATENCY_BUCKETS_S);
+      return new Children((index) =>
+        times.labels(labels.values[Math.floor(index / OUTCOMES)], OUTCOME_NAMES[index % OUTCOMES]),
+      );
+    };
+    this.latency = byModelAndOutcome(
+      'escapement_request_latency_seconds',
+      'Time from the arrival of a request to its answer',
+    );
+    this.queueTime = byModelAndOutcome(
+      'escapement_request_queue_seconds',
+      'Time from the arrival of a request to the start of its INFER, or to its answer if there was none',
+    );
+    const requests = counter('escapement_requests_total', 'Answered requests by outcome', ['outcome']);
+    this.requests = new Children((outcome) => requests.labels(OUTCOME_NAMES[outcome]));
+    this.goodput = counter('escapement_goodput_total', 'Requests answered within their SLO');
+    this.coldStarts = counter(
+      'escapement_cold_starts_total',
+      'Requests that came when no GPU held their model',
+    );
+    const actions = counter('escapement_actions_total', 'Results of actions by kind and status', [
+      'action',
+      'status',
+    ]);
+    this.actions = new Children((index) =>
+      actions.labels(ACTION_NAMES[Math.floor(index / STATUSES)], statusName(index % STATUSES)),
+    );
+    const predictionError = histogram(
+      'escapement_prediction_error_seconds',
+      'How much longer (under) or shorter (over) an action took than predicted',
+      ['action', 'direction'],
+      ERROR_BUCKETS_S,
+    );
+    this.predictionError = new Children((index) =>
+      predictionError.labels(ACTION_NAMES[Math.floor(index / 2)], DIRECTIONS[index % 2]),
+    );
+    const laneBusy = counter(
+      'escapement_lane_busy_seconds_total',
+      'Time that a lane of a GPU was busy; its rate is the utilization',
+      ['gpu', 'lane'],
+    );
+    this.laneBusy = new Children((index) =>
+      laneBusy.labels(String(Math.floor(index / 2)), LANE_NAMES[index % 2]),
+    );
+    this.lateness = histogram(
+      'escapement_wakeup_lateness_seconds',
+      'How much later than it wanted the controller was woken',
+      [],
+      ERROR_BUCKETS_S,
+    );
+    this.workerUp = new Gauge({
+      name: 'escapement_worker_up',
+      help: '1 while the worker takes actions, 0 while it is away',
+      labelNames: ['worker'],
+      registers,
+    });
+  }
+
+  answered(
+    requests: RequestTable,
+    slot: number,
+    outcome: Outcome,
+    nowNs: number,
+    _copies: number,
+    action: Action | null,
+  ): void {
+    const arrivalNs = requests.arrivalNs[slot];
+    const ran = action !== null && (outcome === OUTCOME_OK || outcome === OUTCOME_LATE);
+    const index = this.labels.indexOf(requests.model[slot]) * OUTCOMES + outcome;
+    this.latency.get(index).observe(Math.max(0, nowNs - arrivalNs) / NS_PER_S);
+    this.queueTime.get(index).observe(Math.max(0, (ran ? action.beginNs : nowNs) - arrivalNs) / NS_PER_S);
+    this.requests.get(outcome).inc();
+    if (outcome === OUTCOME_OK) this.goodput.inc();
+    if (requests.arrivalCopies[slot] === 0) this.coldStarts.inc();
+  }
+
+  completed(action: Action): void {
+    const { kind, status, gpu } = action;
+    this.actions.get(kind * STATUSES + status).inc();
+    if (kind !== LOAD && kind !== INFER) return;
+    const tookNs = action.endNs - action.beginNs;
+    if (tookNs > 0) this.laneBusy.get(gpu * 2 + laneOf(action)).inc(tookNs / NS_PER_S);
+    if (status !== STATUS_OK) return;
+    const errorNs = action.expectedDurationNs - tookNs;
+    this.predictionError.get(kind * 2 + (errorNs >= 0 ? 0 : 1)).observe(Math.abs(errorNs) / NS_PER_S);
+  }
+
+  /** The controller wanted to be woken so much earlier. */
+  wokeLate(ns: number): void {
+    this.lateness.observe(Math.max(0, ns) / NS_PER_S);
+  }
+
+  setWorkerUp(worker: string, up: boolean): void {
+    this.workerUp.set({ worker }, up ? 1 : 0);
+  }
+}
+
+/**
+ * Children of a labelled metric by a small integer, each looked up by its labels only once: prom-client's
+ * own look-up costs more than counting.
+ */
+class Children<T> {
+  private readonly made: (T | undefined)[] = [];
+
+  constructor(private readonly make: (index: number) => T) {}
+
+  get(index: number): T {
+    const child = this.made[index];
+    if (child !== undefined) return child;
+    const made = this.make(index);
+    this.made[index] = made;
+    return made;
+  }
+}

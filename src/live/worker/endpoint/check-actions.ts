@@ -1,0 +1,37 @@
+import { ABORT, INFER, LOAD, UNLOAD } from '../../../core/action.js';
+import type { WorkerDescription } from '../../messages.js';
+import { bytesOfShape, fitsShape, hasFreeSizes } from '../../model.js';
+import type { WireAction } from '../../wire/protocol.js';
+
+/** Says what is wrong with an action that cannot be meant for this worker; '' if nothing is. */
+export function actionProblem(action: WireAction, { gpus, models }: WorkerDescription): string {
+  const { id, gpu, kind, model, batchIndex, count, inputs, shapes = [] } = action;
+  const at = `action ${id}`;
+  if (!isIndex(gpu, gpus.length)) return `${at}: there is no GPU ${gpu}, only ${gpus.length}`;
+  if (!isIndex(model, models.length)) return `${at}: there is no model ${model}, only ${models.length}`;
+  if (kind === LOAD || kind === UNLOAD || kind === ABORT) return '';
+  if (kind !== INFER) return `${at}: unknown kind ${kind}`;
+  const { spec, signature } = models[model];
+  if (!isIndex(batchIndex, spec.batchSizes.length))
+    return `${at}: ${spec.name} has no batch size ${batchIndex}`;
+  const batchSize = spec.batchSizes[batchIndex];
+  if (count < 1 || count > batchSize) return `${at}: ${count} requests in a batch of ${batchSize}`;
+  if (inputs.length !== signature.inputs.length)
+    return `${at}: ${inputs.length} inputs, ${spec.name} has ${signature.inputs.length}`;
+  const isFree = hasFreeSizes(signature);
+  if (isFree && shapes.length !== inputs.length)
+    return `${at}: ${shapes.length} shapes for ${inputs.length} inputs of ${spec.name}`;
+  for (let i = 0; i < inputs.length; i++) {
+    const { name, datatype, shape, bytes } = signature.inputs[i];
+    if (isFree && !fitsShape(shapes[i].dims, shape))
+      return `${at}: input ${name} has the shape [${shapes[i].dims.join(',')}], not [${shape.join(',')}]`;
+    const wanted = isFree ? bytesOfShape(datatype, shapes[i].dims) : count * bytes;
+    if (inputs[i].byteLength !== wanted)
+      return `${at}: input ${name} has ${inputs[i].byteLength} bytes, not ${wanted}`;
+  }
+  return '';
+}
+
+function isIndex(value: number, length: number): boolean {
+  return value >= 0 && value < length;
+}

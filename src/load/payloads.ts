@@ -1,0 +1,54 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { EscapementError } from '../base/errors.js';
+
+/** Inputs of a request as they are in a file. */
+export interface PayloadFile {
+  readonly path: string;
+  readonly bytes: Buffer;
+}
+
+/** Payloads of each model of a run, in the order in which they are sent. */
+export type Payloads = (model: string) => readonly PayloadFile[];
+
+/**
+ * Reads real inputs: a file is sent to every model; a folder has files, sent in the order of their names, or a folder
+ * named after each model. Throws `E_FILE_MISSING`, and `E_USAGE` if a model gets none.
+ */
+export function readPayloads(path: string, models: readonly string[]): Payloads {
+  const files = new Map(models.map((model) => [model, filesFor(path, model)]));
+  const read = new Map<string, PayloadFile>();
+  const open = (file: string): PayloadFile => {
+    const known = read.get(file) ?? { path: file, bytes: readable(file, () => readFileSync(file)) };
+    read.set(file, known);
+    return known;
+  };
+  const payloads = new Map([...files].map(([model, paths]) => [model, paths.map(open)]));
+  return (model) => payloads.get(model) ?? [];
+}
+
+function filesFor(path: string, model: string): string[] {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined)
+    throw new EscapementError('E_FILE_MISSING', 'no such file', { file: path, flag: '--payload' });
+  if (!found.isDirectory()) return [path];
+  const own = join(path, model);
+  // The name of a model is that of a folder here, not ../elsewhere.
+  const isOwn = basename(own) === model && statSync(own, { throwIfNoEntry: false })?.isDirectory();
+  const folder = isOwn ? own : path;
+  const files = readable(folder, () => readdirSync(folder, { withFileTypes: true }))
+    .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
+    .map(({ name }) => join(folder, name))
+    .sort();
+  if (files.length > 0) return files;
+  throw new EscapementError('E_USAGE', `--payload ${path}: the folder has no files for model ${model}`);
+}
+
+function readable<T>(file: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    const what = `cannot be read (${(error as Error).message})`;
+    throw new EscapementError('E_FILE_MISSING', what, { file, flag: '--payload' });
+  }
+}

@@ -1,0 +1,32 @@
+/** What came of a request, as its client sees it. */
+export interface Reply {
+  /** For people: `HTTP 429`, `gRPC RESOURCE_EXHAUSTED`, or `no answer`. */
+  readonly status: string;
+  /** What was said of a failure, on one line; empty: nothing. */
+  readonly message: string;
+}
+
+/** So much of a message is kept. */
+const MOST_CHARS = 200;
+
+/** A request without an answer, and why. */
+export function noAnswer(reason: string): Reply {
+  return { status: 'no answer', message: plainLine(reason) };
+}
+
+/** The message of a failure over HTTP: the `error` of a JSON body, else its text. */
+export function httpMessage(body: string): string {
+  try {
+    const { error } = JSON.parse(body) as { error?: unknown };
+    if (typeof error === 'string') return plainLine(error);
+  } catch {
+    // Not from a server of this protocol, or cut off.
+  }
+  return plainLine(body);
+}
+
+/** A text of a stranger on one line, not too long, and without what would move a terminal's cursor. */
+export function plainLine(text: string): string {
+  const line = text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim();
+  return line.length > MOST_CHARS ? `${line.slice(0, MOST_CHARS - 1)}…` : line;
+}

@@ -1,0 +1,120 @@
+import { BitSet } from '../../base/bit-set.js';
+import { type Action, INFER, LOAD, STATUS_OK } from '../../core/action.js';
+import type { Cluster } from '../../core/cluster.js';
+import type { Dispatcher, Policy, PolicyContext } from '../../core/policy.js';
+import type { RequestTable } from '../../core/request.js';
+import { DemandPlacement, type GpuRanges } from './demand-placement.js';
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/**
+ * What policies have in common that send a GPU its next batch when the result of the one before is there, and load
+ * models on demand. A policy of this kind decides three things: what `admit` queues, when a GPU is worth asking
+ * (`idle`), and which batch it then runs (`serve`, which ends in `run`).
+ */
+export abstract class OneBatchAtATime implements Policy {
+  abstract readonly name: string;
+  protected readonly cluster: Cluster;
+  protected readonly requests: RequestTable;
+  protected readonly dispatch: Dispatcher;
+  protected readonly placement: DemandPlacement;
+  /** GPUs that run nothing; where GPUs have one lane, a LOAD may have taken it since. */
+  protected readonly free: BitSet;
+  /** GPUs that `serve` is called for next: free ones for which something may have changed. */
+  protected readonly idle: BitSet;
+  /** Slots of the batch that `run` sends. */
+  protected readonly batch: Int32Array;
+
+  /** `ranges`: the GPUs that each model may be loaded onto. Default: all. */
+  constructor({ cluster, requests, dispatch }: PolicyContext, ranges?: GpuRanges) {
+    this.cluster = cluster;
+    this.requests = requests;
+    this.dispatch = dispatch;
+    this.placement = new DemandPlacement(cluster, dispatch, (model) => this.queued(model), ranges);
+    this.free = new BitSet(cluster.gpus);
+    for (let gpu = 0; gpu < cluster.gpus; gpu++) this.free.add(gpu);
+    this.idle = new BitSet(cluster.gpus);
+    this.batch = new Int32Array(cluster.maxBatch);
+  }
+
+  abstract admit(slot: number, nowNs: number): number;
+  abstract timedOut(slot: number, nowNs: number): void;
+  abstract queued(model: number): number;
+
+  /** If the GPU is free, `run`s what it should run next. A policy that matches all GPUs at once overrides `serveIdle`. */
+  protected serve(_gpu: number, _nowNs: number): void {}
+
+  /** An INFER has a result, good or bad. */
+  protected inferEnded(_action: Action, _nowNs: number): void {}
+
+  finished(action: Action, nowNs: number): void {
+    const { gpu, model } = action;
+    if (action.kind === INFER) this.inferEnded(action, nowNs);
+    else if (action.kind !== LOAD) return;
+    else if (action.status === STATUS_OK) this.weightsFound(gpu, model, nowNs);
+    else this.lacking(model);
+    // On one lane, INFERs had to wait for a LOAD.
+    this.lanesChanged(gpu, nowNs);
+  }
+
+  weightsLost(gpu: number, model: number, _nowNs: number): void {
+    this.cluster.recency.remove(gpu, model);
+    this.lacking(model);
+  }
+
+  weightsFound(gpu: number, model: number, _nowNs: number): void {
+    this.placement.loaded(gpu, model);
+  }
+
+  lanesChanged(gpu: number, _nowNs: number): void {
+    if (this.cluster.exec[gpu].outstanding > 0) this.free.delete(gpu);
+    else {
+      this.free.add(gpu);
+      this.idle.add(gpu);
+    }
+  }
+
+  schedule(nowNs: number): void {
+    this.placement.schedule(nowNs);
+    this.serveIdle(nowNs);
+  }
+
+  nextWakeNs(_nowNs: number): number {
+    return NEVER;
+  }
+
+  /** A GPU does not hold the model any more, or failed to load it. */
+  protected lacking(model: number): void {
+    if (this.queued(model) > 0) this.placement.want(model);
+  }
+
+  protected serveIdle(nowNs: number): void {
+    const { idle } = this;
+    for (let gpu = idle.next(0); gpu >= 0; gpu = idle.next(gpu + 1)) {
+      this.serve(gpu, nowNs);
+      idle.delete(gpu);
+    }
+  }
+
+  /** There may be work for the free GPUs that hold the model. */
+  protected askFreeGpusWith(model: number): void {
+    const { warm } = this.cluster;
+    for (let w = 0; w < warm.words; w++) this.idle.include(w, warm.word(model, w) & this.free.word(w));
+  }
+
+  /** Sends the first `count` requests of `batch` to the GPU, to start as soon as they get there. */
+  protected run(gpu: number, model: number, batchIndex: number, count: number, nowNs: number): void {
+    this.dispatch.infer({
+      gpu,
+      model,
+      batchIndex,
+      slots: this.batch,
+      count,
+      earliestNs: nowNs,
+      latestNs: NEVER,
+      nowNs,
+    });
+    this.free.delete(gpu);
+    this.cluster.recency.touch(gpu, model);
+  }
+}

@@ -1,0 +1,30 @@
+import { type Action, LOAD, STATUS_OK } from '../core/action.js';
+import type { ModelSpec } from '../core/model.js';
+import { OUTCOME_OK, type Outcome, type RequestTable } from '../core/request.js';
+import { causeIndex } from './causes.js';
+
+/** Finds why requests failed; it must see every finished action, in order. One a run: the recorder feeds it. */
+export class CauseFinder {
+  /** By model: when a GPU came to hold it while no other did. */
+  private readonly heldSinceNs: Float64Array;
+
+  constructor(private readonly models: readonly ModelSpec[]) {
+    this.heldSinceNs = new Float64Array(models.length).fill(Number.NEGATIVE_INFINITY);
+  }
+
+  completed({ kind, status, model }: Action, nowNs: number, copies: number): void {
+    if (kind === LOAD && status === STATUS_OK && copies === 1) this.heldSinceNs[model] = nowNs;
+  }
+
+  /** Index into `CAUSES` of a request that is answered now; −1: it was answered in time. */
+  indexOf(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number, copies: number): number {
+    if (outcome === OUTCOME_OK) return -1;
+    const warm = requests.arrivalCopies[slot] > 0 || this.fitsInfer(requests.model[slot], nowNs);
+    return causeIndex(outcome, requests.failedStatus[slot], !(copies > 0 && warm));
+  }
+
+  /** Whether the model has been on some GPU for as long as an INFER of one request takes. */
+  private fitsInfer(model: number, nowNs: number): boolean {
+    return nowNs - this.heldSinceNs[model] >= this.models[model].execNs[0];
+  }
+}

@@ -1,0 +1,70 @@
+import {
+  STATUS_ABORTED,
+  STATUS_INFER_TOO_LATE,
+  STATUS_OK,
+  STATUS_WEIGHTS_MISSING,
+  STATUS_WORKER_LOST,
+} from '../core/action.js';
+import { OUTCOME_LATE, OUTCOME_REJECTED, OUTCOME_TIMEOUT, type Outcome } from '../core/request.js';
+
+/** Why a request was not answered within its SLO: each that failed has exactly one cause. */
+export const CAUSES = [
+  'late',
+  'refused',
+  'timedOutCold',
+  'timedOutQueued',
+  'missedWindow',
+  'deviceError',
+  'workerLost',
+] as const;
+export type Cause = (typeof CAUSES)[number];
+
+/** Failed requests by cause. */
+export type FailureCounts = Readonly<Record<Cause, number>>;
+
+/** What each cause means, for people. */
+export const CAUSE_MEANINGS: Readonly<Record<Cause, string>> = {
+  late: 'executed, but answered after its deadline',
+  refused: 'refused on arrival, or when queued again after its INFER failed',
+  timedOutCold:
+    'given up while no GPU held its model, or less than the duration of an INFER after a GPU had loaded it',
+  timedOutQueued:
+    'given up although a GPU had held its model long enough to serve it: its INFER did not start in time',
+  missedWindow: 'its INFER could not start: its turn came too late, or the weights were not loaded',
+  deviceError: 'the device failed at its INFER, or no device could load its model',
+  workerLost: 'its worker was lost before it was answered',
+};
+
+/** The same in a word or two, for lines and tables. */
+export const CAUSE_LABELS: Readonly<Record<Cause, string>> = {
+  late: 'late',
+  refused: 'refused',
+  timedOutCold: 'timed out cold',
+  timedOutQueued: 'timed out in queue',
+  missedWindow: 'missed window',
+  deviceError: 'device error',
+  workerLost: 'worker lost',
+};
+
+const LATE = CAUSES.indexOf('late');
+const REFUSED = CAUSES.indexOf('refused');
+const TIMED_OUT_COLD = CAUSES.indexOf('timedOutCold');
+const TIMED_OUT_QUEUED = CAUSES.indexOf('timedOutQueued');
+const MISSED_WINDOW = CAUSES.indexOf('missedWindow');
+const DEVICE_ERROR = CAUSES.indexOf('deviceError');
+const WORKER_LOST = CAUSES.indexOf('workerLost');
+
+/**
+ * Index into `CAUSES` for a request that failed. The last INFER that it was in and that failed decides, also if it
+ * was queued again after that; calling one off is the policy's choice and counts as waiting. `failedStatus`: of that
+ * INFER, `STATUS_OK` if there was none; `cold`: what `timedOutCold` means.
+ */
+export function causeIndex(outcome: Outcome, failedStatus: number, cold: boolean): number {
+  if (outcome === OUTCOME_LATE) return LATE;
+  if (outcome === OUTCOME_REJECTED) return REFUSED;
+  if (failedStatus === STATUS_INFER_TOO_LATE || failedStatus === STATUS_WEIGHTS_MISSING) return MISSED_WINDOW;
+  if (failedStatus === STATUS_WORKER_LOST) return WORKER_LOST;
+  if (outcome !== OUTCOME_TIMEOUT) return DEVICE_ERROR;
+  if (failedStatus !== STATUS_OK && failedStatus !== STATUS_ABORTED) return DEVICE_ERROR;
+  return cold ? TIMED_OUT_COLD : TIMED_OUT_QUEUED;
+}

@@ -1,0 +1,160 @@
+import { invariant } from '../base/invariant.js';
+import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_S, NS_PER_US } from '../base/units.js';
+import { CAUSES, type Cause } from './causes.js';
+import { headlineOf, type NamedPercentile, parsePercentile } from './percentiles.js';
+import type { GroupSummary, LatencyMs, RequestCounts, Summary } from './results.js';
+
+/** ms for latencies, a share of one, a count, or per second. */
+export type FigureUnit = 'ms' | 'share' | 'count' | 'perSecond';
+
+/** A summary with or without its `wall` figures: those are no figures of the run. */
+export type MeasuredSummary = Omit<Summary, 'wall'>;
+
+/** One headline figure of a summary. */
+interface Figure {
+  readonly unit: FigureUnit;
+  /** null: there was nothing to measure; Infinity, of a latency: it falls on a request that was not answered in time. */
+  read(summary: MeasuredSummary): number | null;
+  /** Of a count: all that it is a share of; absent: it is no share of anything. */
+  outOf?(summary: MeasuredSummary): number;
+  /** It covers only models with enough requests to be assessed. */
+  readonly ofAssessedModels?: true;
+  /** Only the scheduler knows it: a client of a server has nothing to measure. */
+  readonly ofScheduler?: true;
+}
+
+/** The figure of a summary by its name, percentiles included; null: there is none. */
+export function figureOf(name: string): Figure | null {
+  if (Object.hasOwn(FIGURES, name)) return FIGURES[name]!;
+  const named = parsePercentile(name);
+  if (named === null) return null;
+  const headline = headlineOf(named.percentile);
+  return headline === null ? askedFor(named) : latency(named.reading, headline);
+}
+
+/** The percentiles that a run must be asked for so that figures of these names can be read, ascending. */
+export function percentilesOf(names: readonly string[]): number[] {
+  const asked = names.flatMap((name) => {
+    const percentile = Object.hasOwn(FIGURES, name) ? undefined : parsePercentile(name)?.percentile;
+    return percentile === undefined || headlineOf(percentile) !== null ? [] : [percentile];
+  });
+  return [...new Set(asked)].sort((a, b) => a - b);
+}
+
+/** What a figure that was renamed is called now; undefined: no figure had that name. */
+export function renamedFigure(name: string): string | undefined {
+  return name === 'sloAttainment' ? 'attainment' : undefined;
+}
+
+/** Names of figures for messages. */
+export function figureNames(): string {
+  return `p50, p95, p99.9 (any percentile, of all offered requests), executedP99 (any, of executed ones), ${Object.keys(FIGURES).join(', ')}`;
+}
+
+/** The figures by the names that thresholds use, but for percentiles: see `figureOf`. */
+const FIGURES: Readonly<Record<string, Figure>> = {
+  mean: latency('offered', 'mean'),
+  max: latency('offered', 'max'),
+  executedMean: latency('executed', 'mean'),
+  executedMax: latency('executed', 'max'),
+  p999: latency('offered', 'p999'),
+  p9999: latency('offered', 'p9999'),
+  attainment: { unit: 'share', read: (summary) => summary.attainment },
+  goodputRps: { unit: 'perSecond', read: (summary) => summary.goodputRps },
+  offeredRps: { unit: 'perSecond', read: (summary) => summary.offeredRps },
+  offered: requestCount('offered'),
+  ok: requestCount('ok'),
+  late: requestCount('late'),
+  timeout: requestCount('timeout'),
+  rejected: requestCount('rejected'),
+  error: requestCount('error'),
+  // `late` is the outcome of that name.
+  ...Object.fromEntries(
+    CAUSES.filter((cause) => cause !== 'late').map((cause) => [cause, failureCount(cause)]),
+  ),
+  worstModelAttainment: {
+    unit: 'share',
+    read: (summary) => summary.worstModel?.attainment ?? null,
+    ofAssessedModels: true,
+  },
+  modelsBelow50: assessedCount((summary) => summary.modelsBelow50),
+  modelsBelow90: assessedCount((summary) => summary.modelsBelow90),
+  rareModelsAttainment: { unit: 'share', read: ({ rareModels }) => rareModels.attainment },
+  coldStarts: {
+    unit: 'count',
+    read: (summary) => summary.coldStarts ?? null,
+    outOf: offered,
+    ofScheduler: true,
+  },
+  execUtilization: { unit: 'share', read: ({ gpu }) => gpu?.execUtilization ?? null, ofScheduler: true },
+  weightsUtilization: {
+    unit: 'share',
+    read: ({ gpu }) => gpu?.weightsUtilization ?? null,
+    ofScheduler: true,
+  },
+};
+
+/** A latency over all offered requests in ms: Infinity where it falls on one that was not answered in time. */
+export function offeredMs(
+  { offeredLatencyMs, requests }: Pick<GroupSummary, 'offeredLatencyMs' | 'requests'>,
+  name: keyof LatencyMs,
+): number | null {
+  return neverIfNull(offeredLatencyMs[name], requests);
+}
+
+/** Units of a duration. */
+export const MS_PER_UNIT: Readonly<Record<string, number>> = {
+  ns: 1 / NS_PER_MS,
+  us: NS_PER_US / NS_PER_MS,
+  ms: 1,
+  s: NS_PER_S / NS_PER_MS,
+  m: NS_PER_MINUTE / NS_PER_MS,
+  h: NS_PER_HOUR / NS_PER_MS,
+};
+
+function offered({ requests }: MeasuredSummary): number {
+  return requests.offered;
+}
+
+function assessedCount(read: Figure['read']): Figure {
+  return { unit: 'count', read, outOf: ({ modelsAssessed }) => modelsAssessed, ofAssessedModels: true };
+}
+
+function failureCount(cause: Cause) {
+  return {
+    unit: 'count',
+    read: (summary: MeasuredSummary) => summary.failures?.[cause] ?? null,
+    outOf: offered,
+    ofScheduler: true,
+  } as const;
+}
+
+function requestCount(outcome: keyof RequestCounts) {
+  return {
+    unit: 'count',
+    read: (summary: MeasuredSummary) => summary.requests[outcome],
+    outOf: offered,
+  } as const;
+}
+
+function latency(reading: NamedPercentile['reading'], name: keyof LatencyMs): Figure {
+  const read = (summary: MeasuredSummary) =>
+    reading === 'offered' ? offeredMs(summary, name) : summary.executedLatencyMs[name];
+  return { unit: 'ms', read };
+}
+
+/** A percentile that summaries have only where it was asked for. */
+function askedFor({ reading, percentile }: NamedPercentile): Figure {
+  return {
+    unit: 'ms',
+    read: ({ percentiles, requests }) => {
+      const found = percentiles?.find((one) => one.percentile === percentile);
+      invariant(found !== undefined, `the run was asked for its percentile ${percentile}`);
+      return reading === 'executed' ? found.executedMs : neverIfNull(found.offeredMs, requests);
+    },
+  };
+}
+
+function neverIfNull(ms: number | null, { offered }: RequestCounts): number | null {
+  return ms ?? (offered === 0 ? null : Number.POSITIVE_INFINITY);
+}

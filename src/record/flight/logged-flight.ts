@@ -1,0 +1,201 @@
+import { NS_PER_MS } from '../../base/units.js';
+import { STATUS_OK } from '../../core/action.js';
+import { OUTCOME_NAMES } from '../../core/request.js';
+import { statusName } from '../../core/status-names.js';
+import type { Cause } from '../causes.js';
+import {
+  LOGGED_INFER,
+  LOGGED_LOAD,
+  LOGGED_UNLOAD,
+  type LoggedAction,
+  readActions,
+} from './action-log-reader.js';
+import type { Flight, FlightAction, Knowledge, KnownGpu } from './flight.js';
+import { type LoggedRequest, readRequests } from './request-log-reader.js';
+import type { RunLogs } from './run-logs.js';
+
+/** One request of a run, as its logs show it. */
+interface LoggedFlight {
+  readonly flight: Flight;
+  /** Null: it was answered within its SLO. */
+  readonly cause: Cause | null;
+}
+
+/**
+ * The course of one request from the logs of its run. Null: there is no such request. Unlike a journal, logs contain
+ * neither what admission expected nor the INFERs before the last that it was in. Throws `E_RESULTS`.
+ */
+export function loggedFlight(
+  logs: RunLogs,
+  id: number,
+  modelName: (model: number) => string,
+): LoggedFlight | null {
+  const own = findRequest(logs, id);
+  if (own === null) return null;
+  const others = readOthers(logs, own);
+  const seen = readSurroundings(logs, own, others.actions);
+  const { infer } = seen;
+  const { arrivalNs, answeredNs, sloNs, outcome } = own;
+  // Ids ascend in the order of sending, also within an instant.
+  const whileItWaited = (action: LoggedAction) =>
+    infer === null ? action.sentNs < answeredNs : action.id < infer.id;
+  const loads = seen.placing.filter(
+    (action) => action.type === LOGGED_LOAD && whileItWaited(action) && action.handledNs > arrivalNs,
+  );
+  const flight: Flight = {
+    request: id,
+    model: modelName(own.model),
+    user: own.user,
+    arrivalNs,
+    sloNs,
+    deadlineNs: arrivalNs + sloNs,
+    dueNs: null,
+    known: [knowledgeOf(logs, own, seen, others.earlier)],
+    actions: [...loads, ...(infer === null ? [] : [infer])]
+      .sort((a, b) => a.sentNs - b.sentNs || a.id - b.id)
+      .map((action) => describe(action, action === infer ? others.together : 0)),
+    passedBy: seen.infersOfOthers.filter(
+      (action) => whileItWaited(action) && isWarm(holding(seen.placing, action.gpu, action), action.sentNs),
+    ).length,
+    answer: { outcome: OUTCOME_NAMES[outcome], atNs: answeredNs, latencyNs: answeredNs - arrivalNs },
+  };
+  return { flight, cause: own.cause };
+}
+
+function findRequest({ requests }: RunLogs, id: number): LoggedRequest | null {
+  let found: LoggedRequest | null = null;
+  readRequests(requests, (request) => {
+    if (request.id === id) found = request;
+    return found === null;
+  });
+  return found;
+}
+
+interface Others {
+  /** Earlier requests for the model without an answer when it came: their last INFERs, −1 for none. */
+  readonly earlier: readonly number[];
+  readonly actions: ReadonlySet<number>;
+  /** Requests of its INFER, itself included. */
+  readonly together: number;
+}
+
+function readOthers({ requests }: RunLogs, own: LoggedRequest): Others {
+  const earlier: number[] = [];
+  let together = 0;
+  readRequests(requests, ({ id, model, answeredNs, action }) => {
+    if (model !== own.model) return;
+    if (id < own.id && answeredNs > own.arrivalNs) earlier.push(action);
+    if (action >= 0 && action === own.action) together++;
+  });
+  return { earlier, actions: new Set(earlier), together };
+}
+
+interface Surroundings {
+  /** LOADs and UNLOADs of its model, in order of their results. */
+  readonly placing: readonly LoggedAction[];
+  /** Under way when it came. */
+  readonly booked: readonly LoggedAction[];
+  /** Of other models, sent while it was there. */
+  readonly infersOfOthers: readonly LoggedAction[];
+  readonly infer: LoggedAction | null;
+  /** When the INFERs of earlier requests were sent. */
+  readonly sentNs: ReadonlyMap<number, number>;
+}
+
+function readSurroundings(
+  { actions, setup }: RunLogs,
+  own: LoggedRequest,
+  earlier: ReadonlySet<number>,
+): Surroundings {
+  const placing: LoggedAction[] = [];
+  const booked: LoggedAction[] = [];
+  const infersOfOthers: LoggedAction[] = [];
+  const sentNs = new Map<number, number>();
+  let infer: LoggedAction | null = null;
+  readActions(actions, setup, (action) => {
+    const { id, type, model } = action;
+    if (id === own.action) infer = action;
+    if (earlier.has(id)) sentNs.set(id, action.sentNs);
+    if (action.sentNs < own.arrivalNs && action.handledNs > own.arrivalNs) booked.push(action);
+    if (model !== own.model) {
+      const there = action.sentNs >= own.arrivalNs && action.sentNs < own.answeredNs;
+      if (there && type === LOGGED_INFER) infersOfOthers.push(action);
+    } else if (type === LOGGED_LOAD || type === LOGGED_UNLOAD) {
+      placing.push(action);
+    }
+  });
+  return { placing, booked, infersOfOthers, infer, sentNs };
+}
+
+function knowledgeOf(
+  { setup }: RunLogs,
+  { arrivalNs, model }: LoggedRequest,
+  { placing, booked, sentNs }: Surroundings,
+  earlier: readonly number[],
+): Knowledge {
+  const lanes = Array.from({ length: setup.gpus }, () => ({ execNs: arrivalNs, weightsNs: arrivalNs }));
+  for (const { gpu, type, expectedEndNs } of booked) {
+    const lane = lanes[gpu];
+    if (type === LOGGED_INFER || setup.oneLane) lane.execNs = Math.max(lane.execNs, expectedEndNs);
+    if (type === LOGGED_LOAD || setup.oneLane) lane.weightsNs = Math.max(lane.weightsNs, expectedEndNs);
+  }
+  // What was sent in the instant of its arrival was sent after it had been taken in.
+  const moment = { sentNs: arrivalNs, id: -1 };
+  const gpus = lanes.flatMap(({ execNs, weightsNs }, gpu): KnownGpu[] => {
+    const load = holding(placing, gpu, moment);
+    const warm = isWarm(load, arrivalNs);
+    return load === undefined ? [] : [{ gpu, warm, execFreeNs: execNs, weightsFreeNs: weightsNs }];
+  });
+  return {
+    atNs: arrivalNs,
+    queued: earlier.filter((action) => (sentNs.get(action) ?? Number.POSITIVE_INFINITY) >= arrivalNs).length,
+    inferNs: Math.round(setup.modelInferMs[model] * NS_PER_MS),
+    gpus,
+    weightsFreeNs: Math.min(...lanes.map(({ weightsNs }) => weightsNs)),
+  };
+}
+
+/** The LOAD that holds the model on the GPU, or undefined: as far as the controller knew before that moment. */
+function holding(placing: readonly LoggedAction[], gpu: number, moment: Moment): LoggedAction | undefined {
+  // LOADs and UNLOADs count from when they were sent.
+  const last = placing.reduce<LoggedAction | undefined>((latest, action) => {
+    if (action.gpu !== gpu || !isBefore(action, moment)) return latest;
+    return latest === undefined || action.id > latest.id ? action : latest;
+  }, undefined);
+  if (last?.type !== LOGGED_LOAD) return undefined;
+  return last.status === STATUS_OK || last.handledNs > moment.sentNs ? last : undefined;
+}
+
+function isWarm(load: LoggedAction | undefined, atNs: number): boolean {
+  return load !== undefined && load.handledNs <= atNs;
+}
+
+/** When an action was sent; `id` orders what was sent at the same instant. */
+type Moment = Pick<LoggedAction, 'sentNs' | 'id'>;
+
+function isBefore(action: Moment, moment: Moment): boolean {
+  return action.sentNs < moment.sentNs || (action.sentNs === moment.sentNs && action.id < moment.id);
+}
+
+function describe(action: LoggedAction, count: number): FlightAction {
+  const { id, type, gpu, batchSize, sentNs, earliestNs, latestNs, expectedDurationNs, expectedEndNs } =
+    action;
+  return {
+    id,
+    kind: type === LOGGED_LOAD ? 'LOAD' : 'INFER',
+    gpu,
+    batchSize,
+    count,
+    sentNs,
+    earliestNs,
+    latestNs,
+    expectedStartNs: expectedEndNs - expectedDurationNs,
+    expectedDurationNs,
+    result: {
+      status: statusName(action.status),
+      beginNs: action.beginNs,
+      endNs: action.endNs,
+      handledNs: action.handledNs,
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import { LogReader } from '../../base/files/log-reader.js';
+import {
+  OUTCOME_ERROR,
+  OUTCOME_LATE,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  OUTCOME_TIMEOUT,
+  type Outcome,
+} from '../../core/request.js';
+import { CAUSES, type Cause } from '../causes.js';
+
+const COLUMNS = [
+  't',
+  'request_id',
+  'result',
+  'user_id',
+  'model_id',
+  'latency',
+  'deadline',
+  'deadline_met',
+  'action_id',
+  'cause',
+] as const;
+
+/** A row of requests.tsv. Times in ns since the start of the run. */
+export interface LoggedRequest {
+  readonly id: number;
+  readonly outcome: Outcome;
+  readonly user: number;
+  readonly model: number;
+  readonly arrivalNs: number;
+  readonly answeredNs: number;
+  readonly sloNs: number;
+  /** The last INFER that it was in; −1: none. */
+  readonly action: number;
+  /** Why it failed; null: it was answered within its SLO. */
+  readonly cause: Cause | null;
+}
+
+/** Visits the rows of requests.tsv in order of the answers, until `visit` returns false. Throws `E_RESULTS`. */
+export function readRequests(path: string, visit: (request: LoggedRequest) => unknown): void {
+  const log = new LogReader(path, COLUMNS);
+  try {
+    while (log.next()) {
+      const [t, id, result, user, model, latency, sloNs, met, action, cause] = log.values;
+      const request = {
+        id,
+        outcome: outcomeOf(result, met),
+        user,
+        model,
+        arrivalNs: t - latency,
+        answeredNs: t,
+        sloNs,
+        action,
+        cause: CAUSES[cause] ?? null,
+      };
+      if (visit(request) === false) return;
+    }
+  } finally {
+    log.close();
+  }
+}
+
+/** The numbers of `RESULT_OF_OUTCOME`. */
+function outcomeOf(result: number, met: number): Outcome {
+  if (result === 0) return met === 1 ? OUTCOME_OK : OUTCOME_LATE;
+  if (result === 4) return OUTCOME_TIMEOUT;
+  return result === 7 ? OUTCOME_REJECTED : OUTCOME_ERROR;
+}

@@ -1,0 +1,55 @@
+import { NS_PER_MS } from '../base/units.js';
+import type { Histogram } from './histogram.js';
+import { HEADLINE_PERCENTILES } from './percentiles.js';
+import type { LatencyCdf, LatencyMs, PercentileMs } from './results.js';
+
+/** Percentiles of the latency curve: whole ones and the tail. */
+const CDF_PERCENTILES = [...Array(100).keys(), 99.9, 99.99, 100];
+
+/**
+ * Latencies in ms of `requests` requests, of which those that `histogram` did not count were never answered in time:
+ * a figure that they decide is null, as is everything where there was no request.
+ */
+export function latencyMs(histogram: Histogram, requests: number): LatencyMs {
+  const [p50, p90, p95, p99, p999, p9999] = histogram
+    .percentiles(Object.values(HEADLINE_PERCENTILES), requests)
+    .map(toMs);
+  const all = requests === histogram.count;
+  const [mean, max] = all ? [toMs(histogram.mean), toMs(requests === 0 ? Number.NaN : histogram.max)] : [];
+  return { mean: mean ?? null, p50, p90, p95, p99, p999, p9999, max: max ?? null };
+}
+
+/**
+ * Latency by percentile of `requests` requests, in ms. The curve ends at the share of them that `histogram` counted;
+ * both arrays are empty where it counted none.
+ */
+export function latencyCdf(histogram: Histogram, requests: number): LatencyCdf {
+  const { count } = histogram;
+  if (count === 0) return { percentile: [], ms: [] };
+  const end = (100 * count) / requests;
+  const percentile = [...CDF_PERCENTILES.filter((percent) => percent < end), end];
+  return { percentile, ms: histogram.percentiles(percentile, requests).map((ns) => toMs(ns) as number) };
+}
+
+/** Further percentiles in ms, ascending: over `offered` requests, of which `ok` has those in time, and over the executed. */
+export function percentilesMs(
+  percentiles: readonly number[],
+  {
+    ok,
+    offered,
+    executed,
+  }: { readonly ok: Histogram; readonly offered: number; readonly executed: Histogram },
+): PercentileMs[] {
+  const offeredMs = ok.percentiles(percentiles, offered).map(toMs);
+  const executedMs = executed.percentiles(percentiles).map(toMs);
+  return percentiles.map((percentile, i) => ({
+    percentile,
+    offeredMs: offeredMs[i]!,
+    executedMs: executedMs[i]!,
+  }));
+}
+
+/** Whole ns in ms, so that no digits are shown that were not measured; null for what is no time. */
+function toMs(ns: number): number | null {
+  return Number.isFinite(ns) ? Math.round(ns) / NS_PER_MS : null;
+}

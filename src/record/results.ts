@@ -1,0 +1,57 @@
+import type * as z from 'zod';
+import type { Immutable } from '../base/immutable.js';
+import type * as run from './schema.js';
+import type * as latency from './schema-latency.js';
+import type * as models from './schema-models.js';
+import type * as origin from './schema-origin.js';
+import type * as summary from './schema-summary.js';
+
+/*
+ * What the results of runs and sweeps are made of. The schemas are the source: they say what each field means, and
+ * `escapement schema` prints that.
+ */
+
+type Of<Schema extends z.ZodType> = Immutable<z.output<Schema>>;
+
+export interface Summary extends Of<typeof summary.summarySchema> {}
+export interface SchedulerFigures extends Of<typeof summary.schedulerFiguresSchema> {}
+/** The summary of a run whose scheduler was seen: simulated or live. */
+export type ScheduledSummary = Summary & SchedulerFigures;
+export type RunKind = Summary['kind'];
+
+export interface RequestCounts extends Of<typeof summary.requestCountsSchema> {}
+export interface ActionCounts extends Of<typeof summary.actionCountsSchema> {}
+export interface GroupSummary extends Of<typeof summary.groupSummarySchema> {}
+export interface LatencyMs extends Of<typeof latency.latencyMsSchema> {}
+export interface PercentileMs extends Of<typeof latency.percentileMsSchema> {}
+export interface LatencyCdf extends Of<typeof latency.latencyCdfSchema> {}
+
+export interface ModelFairness extends Of<z.ZodObject<typeof models.modelFairnessShape>> {}
+export interface ModelFigures extends Of<typeof models.modelFiguresSchema> {}
+
+export interface RunOrigin extends Of<typeof origin.originSchema> {}
+export interface AnswerCount extends Of<typeof origin.answerCountSchema> {}
+export interface GeneratorFigures extends Of<typeof origin.generatorSchema> {}
+export interface LatenessMs extends Of<typeof origin.latenessMsSchema> {}
+export interface RunSetup extends Of<typeof origin.setupSchema> {}
+export interface ClusterSetup extends Of<typeof origin.clusterSetupSchema> {}
+
+export interface TimeSeries extends Of<typeof run.timeSeriesSchema> {}
+export interface TunedSeries extends Of<typeof run.tunedSeriesSchema> {}
+export interface TimelineEntry extends Of<typeof run.timelineEntrySchema> {}
+export interface RunResult extends Of<typeof run.runResultSchema> {}
+/** A run whose scheduler was seen: simulated or live. */
+export type ScheduledRun = RunResult & { readonly summary: ScheduledSummary };
+
+/** What charts draw of a run, by itself or within a sweep. */
+export type DrawnRun = Omit<RunResult, 'summary' | 'experiment' | 'overrides' | 'origin' | 'setup'> & {
+  readonly summary: Omit<Summary, 'wall'>;
+};
+
+export interface BoundFigures extends Of<typeof run.boundFiguresSchema> {}
+export interface CellResult extends Of<typeof run.cellResultSchema> {}
+export interface VariedKey extends Of<typeof run.variedKeySchema> {}
+export interface FinishedCell extends Of<typeof run.finishedCellSchema> {}
+export interface FailedCell extends Of<typeof run.failedCellSchema> {}
+export type SweepCell = FinishedCell | FailedCell;
+export interface SweepResults extends Of<typeof run.sweepResultsSchema> {}

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+
+const latency = () => z.number().nonnegative().nullable();
+
+export const latencyMsSchema = z.object({
+  mean: latency().describe('Arithmetic mean.'),
+  p50: latency().describe('50th percentile (nearest rank, within 0.05 %, as the other percentiles).'),
+  p90: latency().describe('90th percentile.'),
+  p95: latency().describe('95th percentile.'),
+  p99: latency().describe('99th percentile.'),
+  p999: latency().describe('99.9th percentile.'),
+  p9999: latency().describe('99.99th percentile.'),
+  max: latency().describe('Largest value.'),
+});
+
+/** The two readings of latency, of a run or of a group of its requests. */
+export const latencies = {
+  offeredLatencyMs: latencyMsSchema.describe(
+    'Time from arrival to answer of all offered requests, ms: what thresholds and targets mean by latency. A request that was not answered within its SLO (late, timeout, rejected, error) counts as infinitely late: a percentile that falls on one is null, and so are mean and max if there is one. All null if nothing was offered.',
+  ),
+  executedLatencyMs: latencyMsSchema.describe(
+    'The same of executed requests only (ok and late); null if there were none.',
+  ),
+};
+
+export const percentileMsSchema = z.object({
+  percentile: z.number().min(0).max(100).describe('E.g. 99.95.'),
+  offeredMs: latency().describe('Over all offered requests, as in offeredLatencyMs.'),
+  executedMs: latency().describe('Over executed requests only, as in executedLatencyMs.'),
+});
+
+export const latencyCdfSchema = z.object({
+  percentile: z
+    .array(z.number().min(0).max(100))
+    .describe(
+      'Ascending percentiles: 0, 1, …, 99, 99.9, 99.99, 100. The last is the share of the offered requests that were answered in time.',
+    ),
+  ms: z.array(z.number().nonnegative()).describe('Latency at each percentile, ms.'),
+});
+
+export const thresholdResultSchema = z.object({
+  threshold: z.string().describe('As written.'),
+  ok: z.boolean().describe('Whether it is met.'),
+  actual: z
+    .number()
+    .nullable()
+    .describe(
+      "The measured value in the threshold's unit, ms for latencies; null if there was nothing to measure, which fails, or if a latency falls on a request that was not answered in time.",
+    ),
+  measured: z.string().describe('The same as text, e.g. 94 ms.'),
+});

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { CAUSE_MEANINGS, CAUSES, type Cause } from './causes.js';
+
+const count = () => z.int().nonnegative();
+const share = () => z.number().min(0).max(1);
+
+/** Failed requests by cause. */
+export const failureCountsSchema = z.object(
+  Object.fromEntries(CAUSES.map((cause) => [cause, count().describe(CAUSE_MEANINGS[cause])])) as Record<
+    Cause,
+    ReturnType<typeof count>
+  >,
+);
+
+/** How models fared, so that the attainment of all does not hide those that got nothing. */
+export const modelFairnessShape = {
+  worstModel: z
+    .object({
+      name: z.string().describe('Name of the model.'),
+      attainment: share().describe('Share of its requests that were answered within their SLO.'),
+      offered: count().describe('Its requests.'),
+    })
+    .nullable()
+    .describe('Model with the lowest attainment of those with at least 20 requests; null if there is none.'),
+  modelsBelow50: count().describe('Models with at least 20 requests and an attainment below 50 %.'),
+  modelsBelow90: count().describe('Models with at least 20 requests and an attainment below 90 %.'),
+  modelsAssessed: count().describe('Models with at least 20 requests: the figures above are of these.'),
+  rareModels: z
+    .object({
+      models: count().describe('Models with 1 to 19 requests.'),
+      offered: count().describe('Their requests.'),
+      attainment: share()
+        .nullable()
+        .describe('Share of these that were answered within their SLO; null if there are none.'),
+    })
+    .describe('Models with too few requests to be assessed one by one, taken together.'),
+};
+
+/** What became of the requests of one model. */
+export const modelFiguresSchema = z.object({
+  id: count().describe('Its index among the models of the run, as in the logs.'),
+  name: z.string().describe('Name of the model.'),
+  offered: count().describe('Its requests.'),
+  ok: count().describe('Of these, those answered within their SLO.'),
+  coldStarts: count()
+    .exactOptional()
+    .describe('Of these, those that arrived while no GPU held the model; absent where a client measured.'),
+  failures: failureCountsSchema
+    .exactOptional()
+    .describe('The others by cause; absent where a client measured.'),
+});

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+
+const count = () => z.int().nonnegative();
+
+/** What produced a run, in addition to its experiment: enough to identify and to repeat it. */
+export const originSchema = z
+  .object({
+    escapement: z.string().describe('Version of escapement.'),
+    flags: z
+      .array(z.string())
+      .exactOptional()
+      .describe('Flags of the command as typed, without --set, --seed and --out; absent: none.'),
+    devices: z.string().exactOptional().describe('Devices of a live run, e.g. 2 × cpu.'),
+    url: z.string().exactOptional().describe('Address of the server that was loaded.'),
+    environment: z
+      .record(z.string(), z.string())
+      .exactOptional()
+      .describe('What else its figures depend on, e.g. Node; absent for simulated runs.'),
+  })
+  .describe('What produced the run, in addition to the experiment; absent for runs made with the library.');
+
+/** The answers of a server with one status, as a client counted them. */
+export const answerCountSchema = z.object({
+  status: z.string().describe('HTTP 429, gRPC RESOURCE_EXHAUSTED or no answer.'),
+  count: count().describe('Requests with this status.'),
+  message: z.string().describe("The server's first message with this status; empty for successes."),
+});
+
+export const latenessMsSchema = z.object({
+  p50: z.number().describe('Median.'),
+  p99: z.number().describe('99th percentile.'),
+  max: z.number().describe('Largest value.'),
+});
+
+/** How well requests were sent: what is late here is not the fault of what answered. */
+export const generatorSchema = z
+  .object({
+    sentLateMs: latenessMsSchema
+      .exactOptional()
+      .describe('How much later than intended requests were sent, ms; absent: there were none.'),
+    timersLateMs: latenessMsSchema
+      .exactOptional()
+      .describe("How late the scheduler's timers fired, ms; live runs only."),
+    waitedForConnection: count().describe('Requests that waited for a free connection.'),
+    notSent: count().describe('Requests that were not sent because too many were unanswered.'),
+  })
+  .describe('How well requests were sent; absent for simulated runs.');
+
+/** What checking the logs needs to know of the cluster; a client does not see it. */
+export const clusterSetupSchema = z.object({
+  gpus: count().describe('GPUs of the cluster; this and the following are absent for a load.'),
+  workers: count().describe('Worker machines, to which GPUs are dealt in blocks.'),
+  cachePages: count().describe("Pages of each GPU's weights cache."),
+  modelPages: z.array(count()).describe('Pages of the weights of each model.'),
+  modelInferMs: z
+    .array(z.number().positive())
+    .describe('Duration of an INFER of one request of each model, ms.'),
+  oneLane: z.boolean().describe('LOADs and INFERs of a GPU share one lane.'),
+  overheadMs: z
+    .number()
+    .nonnegative()
+    .describe("Time between a lane picking up an action and the action's begin, ms."),
+  clockOffsetMs: z.number().nonnegative().describe('Largest offset of the clock of a worker, ms.'),
+});
+
+export const setupSchema = z
+  .object({
+    firstUsers: z.array(count()).describe('First user id of each workload section, ascending from 0.'),
+    ...optional(clusterSetupSchema.shape),
+  })
+  .describe('What check needs in addition to the logs.');
+
+/** The same fields, each of which may be absent. */
+export function optional<Shape extends Readonly<Record<string, z.ZodType>>>(shape: Shape) {
+  const fields = Object.entries(shape).map(([key, field]) => [key, field.exactOptional()]);
+  return Object.fromEntries(fields) as { [K in keyof Shape]: z.ZodExactOptional<Shape[K]> };
+}

@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { latencies, percentileMsSchema, thresholdResultSchema } from './schema-latency.js';
+import { failureCountsSchema, modelFairnessShape } from './schema-models.js';
+import { answerCountSchema, generatorSchema, optional } from './schema-origin.js';
+
+const count = () => z.int().nonnegative();
+const rps = () => z.number().nonnegative();
+const share = () => z.number().min(0).max(1);
+
+export const requestCountsSchema = z.object({
+  offered: count().describe('Requests that arrived after the warm-up; the sum of the other five.'),
+  ok: count().describe('Executed and answered by their deadline.'),
+  late: count().describe('Executed, and answered after their deadline.'),
+  timeout: count().describe('Given up before execution, because they could no longer be served in time.'),
+  rejected: count().describe('Refused on arrival.'),
+  error: count().describe('Part of an action that failed.'),
+});
+
+export const actionCountsSchema = z.object({
+  load: count().describe('LOAD actions, whatever their result.'),
+  unload: count().describe('UNLOAD actions, whatever their result.'),
+  infer: count().describe('INFER actions, whatever their result.'),
+  tooLate: count().describe('Actions that missed their window (status 51 or 81).'),
+  inferByBatch: z
+    .record(z.string(), count())
+    .describe('INFER actions that succeeded, by batch size, e.g. {"1": 527, "2": 2058}.'),
+});
+
+/** What only the scheduler knows, and a client does not see. */
+export const schedulerFiguresSchema = z.object({
+  digest: z
+    .string()
+    .regex(/^[0-9a-f]{16}$/)
+    .describe(
+      'Running hash of every decision: equal digests mean equal runs. Absent for a load, as are the other figures that only the scheduler knows.',
+    ),
+  policy: z.string().describe('Scheduling policy; absent for a load.'),
+  actions: actionCountsSchema.describe('Actions that were sent after the warm-up; absent for a load.'),
+  coldStarts: count().describe('Requests that arrived while no GPU held their model; absent for a load.'),
+  gpu: z
+    .object({
+      execUtilization: z.number().nonnegative().describe('Share of time that the EXEC lanes were busy.'),
+      weightsUtilization: z
+        .number()
+        .nonnegative()
+        .describe('Share of time that the WEIGHTS lanes were busy.'),
+    })
+    .describe('Mean over GPUs, from the end of the warm-up to the nominal end; absent for a load.'),
+});
+const scheduler = optional(schedulerFiguresSchema.shape);
+
+/** The headline figures of one run: what `simulate --json` prints. What was not measured is absent. */
+export const summarySchema = z
+  .object({
+    name: z.string().describe('Name of the experiment.'),
+    kind: z
+      .enum(['simulated', 'live', 'load'])
+      .describe(
+        'simulated: in virtual time; live: in real time on devices; load: what a client saw of a server.',
+      ),
+    seed: z.union([z.number(), z.string()]).describe('Seed of every random stream of the run.'),
+    digest: scheduler.digest,
+    policy: scheduler.policy,
+    durationSeconds: z
+      .number()
+      .positive()
+      .describe('Nominal duration of the workload without the warm-up, seconds.'),
+    requests: requestCountsSchema.describe('Requests by outcome.'),
+    offeredRps: rps().describe('Offered requests per second of nominal duration.'),
+    goodputRps: rps().describe('Requests answered within their SLO per second of nominal duration.'),
+    attainment: share().describe(
+      'Share of the offered requests that were answered within their SLO; 0 if there are none.',
+    ),
+    ...modelFairnessShape,
+    failures: failureCountsSchema
+      .exactOptional()
+      .describe('Failed requests by cause; absent where a client measured, which cannot see causes.'),
+    ...latencies,
+    percentiles: z
+      .array(percentileMsSchema)
+      .exactOptional()
+      .describe('Further percentiles that a threshold or target asked for, ascending; absent: none.'),
+    actions: scheduler.actions,
+    coldStarts: scheduler.coldStarts,
+    gpu: scheduler.gpu,
+    answers: z
+      .array(answerCountSchema)
+      .exactOptional()
+      .describe("The server's answers by status, the most frequent first; loads only."),
+    generator: generatorSchema.exactOptional(),
+    wall: z
+      .object({
+        seconds: z.number().nonnegative().describe('Real time that the run took.'),
+        processedRps: rps().describe('Requests per second of real time.'),
+        peakRssBytes: count().describe('Largest resident memory of the process.'),
+      })
+      .describe('What the run cost on this machine; the only part that differs between equal runs.'),
+  })
+  .describe('Headline figures of one escapement run.');
+
+/** One section of the workload: who got what. */
+export const groupSummarySchema = z.object({
+  name: z.string().describe('Name of the workload section, or its kind if it has none.'),
+  sloMs: sloMs('its requests'),
+  requests: requestCountsSchema,
+  offeredRps: rps().describe('Its offered requests per second of nominal duration.'),
+  goodputRps: rps().describe('Its requests answered within their SLO per second of nominal duration.'),
+  attainment: share().describe('Share of its offered requests that were answered within their SLO.'),
+  ...latencies,
+});
+
+export function sloMs(whose: string) {
+  return z.number().positive().nullable().describe(`SLO of ${whose}, ms; null where requests differ.`);
+}
+
+/** JSON Schema (draft 2020-12) of what `simulate --json` prints. */
+export function summaryJsonSchema(): Record<string, unknown> {
+  const thresholds = z
+    .array(thresholdResultSchema)
+    .exactOptional()
+    .describe('The given thresholds, in order; absent: none.');
+  return z.toJSONSchema(
+    summarySchema
+      .extend({ thresholds })
+      .describe('What simulate --json prints: headline figures of one run.'),
+  ) as Record<string, unknown>;
+}

@@ -1,0 +1,174 @@
+import { z } from 'zod';
+import { latencyCdfSchema } from './schema-latency.js';
+import { modelFiguresSchema } from './schema-models.js';
+import { originSchema, setupSchema } from './schema-origin.js';
+import { groupSummarySchema, schedulerFiguresSchema, sloMs, summarySchema } from './schema-summary.js';
+
+/** Version of `run.json` and `results.json`. */
+export const RESULTS_VERSION = 3;
+
+const count = () => z.int().nonnegative();
+const rps = () => z.number().nonnegative();
+
+/** One action as it ran, for timelines. */
+export const timelineEntrySchema = z.object({
+  gpu: count().describe('Index of the GPU in the cluster.'),
+  lane: z.enum(['EXEC', 'WEIGHTS']).describe('Lane it ran on.'),
+  kind: z.enum(['LOAD', 'INFER']).describe('Kind of action.'),
+  model: z.string().describe('Name of the model.'),
+  batch: z.int().positive().describe('Batch size of an INFER; 1 for a LOAD.'),
+  beginMs: z.number().describe('When it began, ms of virtual time.'),
+  endMs: z.number().describe('When it ended, ms; equal to beginMs if it never ran.'),
+  earliestMs: z.number().describe('Beginning of its start window, ms.'),
+  latestMs: z.number().describe('End of that window, ms; endMs for a window without end.'),
+  sentMs: z.number().describe('When the controller sent it, ms.'),
+  status: z.int().describe('0 for success; the other numbers are those of the action log.'),
+});
+
+/** One point a bin of virtual time; arrays of equal length. */
+export const timeSeriesSchema = z.object({
+  beginSeconds: z
+    .number()
+    .nonnegative()
+    .describe('Virtual time at which the first bin begins, seconds: the end of the warm-up.'),
+  binSeconds: z
+    .number()
+    .positive()
+    .describe('Width of a bin, seconds of virtual time; the last may be narrower.'),
+  offeredRps: z.array(rps()).describe('Requests by time of arrival, per second.'),
+  goodputRps: z.array(rps()).describe('Answers within the SLO by time of answer, per second.'),
+  failedRps: z
+    .array(rps())
+    .describe('All other answers (late, timeout, rejected, error) by time of answer, per second.'),
+  coldStartRps: z
+    .array(rps())
+    .exactOptional()
+    .describe('Cold starts by time of arrival, per second; absent for a load.'),
+});
+
+/** A value that the policy tuned by itself, in the bins of the time series. */
+export const tunedSeriesSchema = z.object({
+  name: z.string().describe('Name of the value, e.g. scheduleAhead.'),
+  unit: z.enum(['ms', '']).describe('Its unit; empty for plain numbers.'),
+  values: z.array(z.number()).describe('The value at the end of each bin.'),
+  low: z.array(z.number()).describe('The smallest value in each bin.'),
+  high: z.array(z.number()).describe('The largest value in each bin.'),
+});
+
+const textsSchema = z.array(z.string()).exactOptional();
+const overridesSchema = textsSchema.describe(
+  'Overrides (--set) on top of the experiment file, in order; absent: none.',
+);
+
+/** Everything that charts and reports need of one run: `run.json`. */
+export const runResultSchema = z.object({
+  version: z.literal(RESULTS_VERSION).describe('Version of this format.'),
+  experiment: z.string().describe('The experiment file as written.'),
+  overrides: overridesSchema,
+  origin: originSchema.exactOptional(),
+  summary: summarySchema,
+  sloMs: sloMs('all requests'),
+  groups: z
+    .array(groupSummarySchema)
+    .describe('One group for each workload section if there are several, else empty.'),
+  models: z
+    .array(modelFiguresSchema)
+    .describe('Every model that had requests, the worst first; in the cells of a sweep the first 20.'),
+  series: timeSeriesSchema.describe('Rates over virtual time; arrays of equal length.'),
+  plugin: z
+    .object({
+      file: z.string().describe('Path as written.'),
+      digest: z.string().describe('SHA-256 of the module, 16 hex digits.'),
+    })
+    .exactOptional()
+    .describe('The module that the policy came from; absent: it is built in.'),
+  tuned: z
+    .array(tunedSeriesSchema)
+    .exactOptional()
+    .describe('What the policy tuned by itself, in the bins of series; absent: nothing.'),
+  latencyCdf: latencyCdfSchema.describe(
+    'Latency by percentile of all offered requests; empty if none was answered in time.',
+  ),
+  timeline: z
+    .array(timelineEntrySchema)
+    .describe(
+      "A slice of the run's actions by begin; empty unless asked for, and in repetitions of a sweep's cell.",
+    ),
+  setup: setupSchema.exactOptional(),
+});
+
+/** Upper bounds on the goodput of any scheduler, comparable to `goodputRps`. */
+export const boundFiguresSchema = z.object({
+  offeredRps: rps().describe('Offered requests per second of nominal duration.'),
+  fluidRps: rps().describe('Upper bound on goodput if every batch is full.'),
+  windowLimitedRps: rps().describe(
+    'The same if a batch only holds requests that can be in the system at the same time.',
+  ),
+  pricedRps: rps().nullable().describe('The same by a price on GPU time; null for several GPUs.'),
+  timePricedRps: rps()
+    .nullable()
+    .describe('The same by a price that changes over time; null for several GPUs.'),
+  bestRps: rps().describe('The smallest of the bounds: the one to compare with.'),
+});
+
+/**
+ * A run's result within a sweep: without its `wall` figures, so that the same sweep gives the same bytes on any
+ * machine, and without what the sweep says once for all cells.
+ */
+export const cellResultSchema = runResultSchema
+  .omit({ experiment: true, overrides: true, origin: true, setup: true })
+  .extend({
+    summary: summarySchema.omit({ wall: true }).extend(schedulerFiguresSchema.shape),
+    bound: boundFiguresSchema
+      .exactOptional()
+      .describe('Upper bounds on the goodput of any scheduler; absent unless the sweep asks for them.'),
+  });
+
+const cellPlace = {
+  id: z.string().describe('Stable name: key=value pairs and the seed.'),
+  values: z
+    .record(z.string(), z.string())
+    .describe(
+      'Value of each varied key as written. A key whose value changes nothing here, such as an option that the policy does not have, is absent: one run counts for all its values.',
+    ),
+  seed: z.number().describe('Seed of the run.'),
+};
+
+export const finishedCellSchema = z.object({
+  ...cellPlace,
+  status: z.literal('done'),
+  result: cellResultSchema,
+});
+
+export const failedCellSchema = z.object({
+  ...cellPlace,
+  status: z.literal('failed'),
+  code: z.string().describe('Code of the error.'),
+  message: z.string().describe('One line: what was wrong and where.'),
+});
+
+export const variedKeySchema = z.object({
+  key: z.string().describe('Dotted key, e.g. slo.'),
+  values: z.array(z.string()).describe('Its values as written, e.g. 10ms and 25ms.'),
+});
+
+/** A whole sweep: `results.json`. */
+export const sweepResultsSchema = z.object({
+  version: z.literal(RESULTS_VERSION).describe('Version of this format.'),
+  escapement: z
+    .string()
+    .exactOptional()
+    .describe('Version of escapement that ran it; absent if a program assembled the results.'),
+  name: z.string().describe('Name of the sweep.'),
+  experiment: z.string().describe('The experiment file as written.'),
+  overrides: overridesSchema,
+  required: textsSchema.describe('Thresholds that a recommended choice must meet; absent: none.'),
+  defaults: z
+    .record(z.string(), z.string())
+    .describe('Value of each varied key when nothing overrides it, as written or the default.'),
+  vary: z.array(variedKeySchema).describe('Varied keys with their values as written.'),
+  seeds: z.array(z.number()).describe('Seeds over which each cell was repeated.'),
+  cells: z
+    .array(z.discriminatedUnion('status', [finishedCellSchema, failedCellSchema]))
+    .describe('One entry for each grid point and seed, in the order of the grid.'),
+});

@@ -1,0 +1,188 @@
+import { NS_PER_S } from '../base/units.js';
+import { INFER, LANE_EXEC, LANE_WEIGHTS, LOAD, UNLOAD } from '../core/action.js';
+import {
+  OUTCOME_ERROR,
+  OUTCOME_LATE,
+  OUTCOME_NAMES,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  OUTCOME_TIMEOUT,
+} from '../core/request.js';
+import { Histogram } from './histogram.js';
+import { latencyCdf, latencyMs, percentilesMs } from './latency.js';
+import { failureCounts, modelFairness, modelFigures } from './model-figures.js';
+import type {
+  ActionCounts,
+  GroupSummary,
+  LatencyCdf,
+  RequestCounts,
+  SchedulerFigures,
+  Summary,
+  TimeSeries,
+} from './results.js';
+import type { RunTally } from './run-tally.js';
+
+/** What a summary says about a run in addition to what was recorded. */
+type RunIdentity = Pick<Summary, 'name' | 'kind' | 'seed' | 'wall'>;
+
+/**
+ * The headline figures of a finished run, less those of its scheduler: all that a client sees. `percentiles`: beyond
+ * those that every run has, ascending.
+ */
+export function buildSummary(
+  recorder: RunTally,
+  { name, kind, seed, wall }: RunIdentity,
+  percentiles: readonly number[] = [],
+): Summary {
+  const [ok, all] = [merged(recorder.okLatency), executed(recorder)];
+  const durationSeconds = countedSeconds(recorder);
+  const requests = sumCounts(recorder.sections.map((_, section) => countsOf(recorder, section)));
+  return {
+    name,
+    kind,
+    seed,
+    durationSeconds,
+    requests,
+    offeredRps: requests.offered / durationSeconds,
+    goodputRps: requests.ok / durationSeconds,
+    attainment: attainment(requests),
+    ...modelFairness(modelFigures(recorder)),
+    ...(recorder.causes !== null ? { failures: failureCounts(recorder) } : {}),
+    offeredLatencyMs: latencyMs(ok, requests.offered),
+    executedLatencyMs: latencyMs(all, all.count),
+    ...(percentiles.length === 0
+      ? {}
+      : { percentiles: percentilesMs(percentiles, { ok, offered: requests.offered, executed: all }) }),
+    wall,
+  };
+}
+
+/** The figures that only the scheduler knows. */
+export function buildSchedulerFigures(
+  recorder: RunTally,
+  { policy, digest }: Pick<SchedulerFigures, 'policy' | 'digest'>,
+): SchedulerFigures {
+  const laneNs = recorder.gpus * (recorder.durationNs - recorder.warmupNs);
+  return {
+    policy,
+    actions: actionCounts(recorder),
+    coldStarts: recorder.coldStarts,
+    gpu: {
+      execUtilization: recorder.busyNs[LANE_EXEC] / laneNs,
+      weightsUtilization: recorder.busyNs[LANE_WEIGHTS] / laneNs,
+    },
+    digest,
+  };
+}
+
+/**
+ * One group a workload section, or none when there is a single section. `slosMs`: the SLO of each
+ * section's requests, null where they differ.
+ */
+export function buildGroups(recorder: RunTally, slosMs: readonly (number | null)[]): GroupSummary[] {
+  if (recorder.sections.length < 2) return [];
+  const durationSeconds = countedSeconds(recorder);
+  return recorder.sections.map((name, section) => {
+    const requests = countsOf(recorder, section);
+    return {
+      name,
+      sloMs: slosMs[section],
+      requests,
+      offeredRps: requests.offered / durationSeconds,
+      goodputRps: requests.ok / durationSeconds,
+      attainment: attainment(requests),
+      offeredLatencyMs: latencyMs(recorder.okLatency[section], requests.offered),
+      executedLatencyMs: latencyMs(executedOf(recorder, section), requests.ok + requests.late),
+    };
+  });
+}
+
+/** Rates over the run's time from the end of the warm-up to the nominal end of the workload, less cold starts. */
+export function buildTimeSeries(recorder: RunTally): TimeSeries {
+  const { bins } = recorder;
+  return {
+    beginSeconds: bins.fromNs / NS_PER_S,
+    binSeconds: bins.widthNs / NS_PER_S,
+    offeredRps: bins.perSecond(recorder.offeredByBin),
+    goodputRps: bins.perSecond(recorder.okByBin),
+    failedRps: bins.perSecond(recorder.failedByBin),
+  };
+}
+
+/** Cold starts per second, in the bins of the time series. */
+export function buildColdStartSeries({
+  bins,
+  coldByBin,
+}: RunTally): Required<Pick<TimeSeries, 'coldStartRps'>> {
+  return { coldStartRps: bins.perSecond(coldByBin) };
+}
+
+/** Latency by percentile of all offered requests. */
+export function buildLatencyCdf(recorder: RunTally): LatencyCdf {
+  const { offered } = sumCounts(recorder.sections.map((_, section) => countsOf(recorder, section)));
+  return latencyCdf(merged(recorder.okLatency), offered);
+}
+
+/** Nominal duration less the warm-up. */
+function countedSeconds(recorder: RunTally): number {
+  return (recorder.durationNs - recorder.warmupNs) / NS_PER_S;
+}
+
+function countsOf(recorder: RunTally, section: number): RequestCounts {
+  const begin = section * OUTCOME_NAMES.length;
+  const outcomes = recorder.outcomes.subarray(begin, begin + OUTCOME_NAMES.length);
+  return {
+    offered: outcomes.reduce((sum, count) => sum + count, 0),
+    ok: outcomes[OUTCOME_OK],
+    late: outcomes[OUTCOME_LATE],
+    timeout: outcomes[OUTCOME_TIMEOUT],
+    rejected: outcomes[OUTCOME_REJECTED],
+    error: outcomes[OUTCOME_ERROR],
+  };
+}
+
+function sumCounts(parts: readonly RequestCounts[]): RequestCounts {
+  return parts.reduce((sum, part) => ({
+    offered: sum.offered + part.offered,
+    ok: sum.ok + part.ok,
+    late: sum.late + part.late,
+    timeout: sum.timeout + part.timeout,
+    rejected: sum.rejected + part.rejected,
+    error: sum.error + part.error,
+  }));
+}
+
+/** 0 where nothing was offered, so that an empty run passes no threshold by accident. */
+function attainment(requests: RequestCounts): number {
+  return requests.offered === 0 ? 0 : requests.ok / requests.offered;
+}
+
+/** Of all sections. */
+function executed({ okLatency, lateLatency }: RunTally): Histogram {
+  return merged([...okLatency, ...lateLatency]);
+}
+
+function executedOf({ okLatency, lateLatency }: RunTally, section: number): Histogram {
+  return merged([okLatency[section], lateLatency[section]]);
+}
+
+function merged(histograms: readonly Histogram[]): Histogram {
+  if (histograms.length === 1) return histograms[0];
+  const all = new Histogram();
+  for (const histogram of histograms) all.add(histogram);
+  return all;
+}
+
+function actionCounts(recorder: RunTally): ActionCounts {
+  const inferByBatch: Record<string, number> = {};
+  recorder.inferByBatch.forEach((count, batchSize) => {
+    if (count > 0) inferByBatch[batchSize] = count;
+  });
+  return {
+    load: recorder.actions[LOAD],
+    unload: recorder.actions[UNLOAD],
+    infer: recorder.actions[INFER],
+    tooLate: recorder.tooLate,
+    inferByBatch,
+  };
+}

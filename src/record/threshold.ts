@@ -1,0 +1,141 @@
+import type * as z from 'zod';
+import { EscapementError } from '../base/errors.js';
+import type { Immutable } from '../base/immutable.js';
+import { significant } from '../text/numbers.js';
+import { coverageOf } from './coverage.js';
+import {
+  type FigureUnit,
+  figureNames,
+  figureOf,
+  type MeasuredSummary,
+  MS_PER_UNIT,
+  percentilesOf,
+  renamedFigure,
+} from './figures.js';
+import { FEWEST_REQUESTS } from './model-figures.js';
+import { isOutsideRange, respelt } from './percentiles.js';
+import type { thresholdResultSchema } from './schema-latency.js';
+
+/** A condition on a run's summary, e.g. `p99<100ms`. */
+export interface Threshold {
+  /** As the user wrote it. */
+  readonly text: string;
+  readonly metric: string;
+  readonly operator: Operator;
+  /** ms for latencies, a share (1 is all) where `unit` is a share, else as written. */
+  readonly limit: number;
+  readonly unit: FigureUnit;
+}
+
+/** What came of a threshold; `actual` is Infinity (null in JSON) where a latency falls on a request not answered in time. */
+export interface ThresholdResult extends Immutable<z.output<typeof thresholdResultSchema>> {}
+
+type Operator = '<' | '<=' | '>' | '>=';
+/** metric, operator, number, unit. */
+const PATTERN = /^\s*([A-Za-z][\w.]*)\s*(<=|>=|<|>)\s*([0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?)\s*([a-z%/]*)\s*$/;
+
+/**
+ * Reads a threshold: a metric of the summary, one of < <= > >=, and a limit: a duration for latencies (`p99<100ms`, any
+ * percentile; of all offered requests unless it begins with `executed`), a share (`attainment>=0.999`,
+ * `attainment>=99.9%`), a rate (`goodputRps>550`, `goodputRps>550/s`) or a count, also as a share (`timeout<1%`: of the
+ * offered requests). Throws `E_USAGE`.
+ */
+export function parseThreshold(text: string): Threshold {
+  const parts = PATTERN.exec(text);
+  if (parts === null) throw usage(text, 'must be METRIC, one of < <= > >=, and LIMIT, e.g. p99<100ms');
+  const [, metric, operator, number, suffix] = parts as unknown as [string, string, Operator, string, string];
+  const figure = figureOf(metric);
+  if (figure === null) throw usage(text, unknownMetric(metric));
+  const { limit, unit } = limitOf(text, figure.unit, Number(number), suffix);
+  if (!Number.isFinite(limit)) throw usage(text, 'the limit is too large');
+  if (unit === 'share' && limit > 1) throw usage(text, 'a share is at most 100%');
+  return { text, metric, operator, limit, unit };
+}
+
+/** The percentiles that a run must be asked for so that thresholds can be held against its summary, ascending. */
+export function percentilesFor(thresholds: readonly Pick<Threshold, 'metric'>[]): number[] {
+  return percentilesOf(thresholds.map(({ metric }) => metric));
+}
+
+/** Compares a run's summary with a threshold. */
+export function checkThreshold(
+  { text, metric, unit, operator, limit }: Threshold,
+  summary: MeasuredSummary,
+): ThresholdResult {
+  const figure = figureOf(metric)!;
+  const found = figure.read(summary);
+  const { offered, ok: inTime } = summary.requests;
+  const nothing = (measured: string): ThresholdResult => ({
+    threshold: text,
+    ok: false,
+    actual: null,
+    measured,
+  });
+  if (offered === 0) return nothing('no requests were offered');
+  const coverage = coverageOf(metric, summary);
+  if (coverage?.tells === false) return nothing(coverage.text);
+  if (found === null) return nothing(unmeasured(metric, figure.unit));
+  const total = unit === 'share' && figure.unit === 'count' ? (figure.outOf?.(summary) ?? 0) : 1;
+  if (total === 0) return nothing('a share of 0');
+  const actual = found / total;
+  const missed = `${significant(100 * (1 - inTime / offered), 3)} % of the requests were not answered in time`;
+  const assessed = coverage === null ? '' : ` (${coverage.text})`;
+  return {
+    threshold: text,
+    ok: holds({ operator, limit }, actual),
+    actual,
+    measured: actual === Number.POSITIVE_INFINITY ? `never: ${missed}` : `${format(actual, unit)}${assessed}`,
+  };
+}
+
+/** Whether a value, in the threshold's unit, is within its limit. */
+export function holds({ operator, limit }: Pick<Threshold, 'operator' | 'limit'>, actual: number): boolean {
+  if (operator === '<') return actual < limit;
+  if (operator === '<=') return actual <= limit;
+  if (operator === '>') return actual > limit;
+  return actual >= limit;
+}
+
+/** Why a run in which something was offered has no such figure. */
+function unmeasured(metric: string, unit: FigureUnit): string {
+  if (metric === 'rareModelsAttainment') return `every model had ${FEWEST_REQUESTS} requests`;
+  return unit === 'ms' ? 'no request was executed' : 'not measured';
+}
+
+/** What is wrong with a name that is no figure. */
+function unknownMetric(metric: string): string {
+  if (isOutsideRange(metric)) return `${metric}: a percentile is above 0 and at most 100, e.g. p99.9`;
+  const renamed = renamedFigure(metric);
+  if (renamed !== undefined) return `${metric} was renamed to ${renamed}`;
+  const meant = respelt(metric);
+  return `unknown metric ${metric}; ${meant === null ? `known metrics: ${figureNames()}` : `did you mean ${meant}?`}`;
+}
+
+function limitOf(
+  text: string,
+  unit: FigureUnit,
+  value: number,
+  suffix: string,
+): { limit: number; unit: FigureUnit } {
+  if (unit === 'ms') {
+    if (Object.hasOwn(MS_PER_UNIT, suffix)) return { limit: value * MS_PER_UNIT[suffix], unit };
+    throw usage(text, `a latency needs a unit: ${Object.keys(MS_PER_UNIT).join(', ')}`);
+  }
+  if (suffix === '' && unit === 'share' && value > 1 && value <= 100)
+    throw usage(text, `a share is at most 1; did you mean ${value}%?`);
+  if (suffix === '') return { limit: value, unit };
+  if (suffix === '%' && unit !== 'perSecond') return { limit: value / 100, unit: 'share' };
+  if (suffix === '/s' && unit === 'perSecond') return { limit: value, unit };
+  throw usage(text, `this metric cannot have the unit ${suffix}`);
+}
+
+function format(value: number, unit: FigureUnit): string {
+  const digits = (scaled: number) => significant(scaled, 6);
+  if (unit === 'ms') return `${digits(value)} ms`;
+  if (unit === 'share') return `${digits(value * 100)} %`;
+  return unit === 'perSecond' ? `${digits(value)}/s` : String(value);
+}
+
+function usage(text: string, problem: string): EscapementError {
+  return new EscapementError('E_USAGE', problem, { flag: `--threshold '${text}'` });
+}

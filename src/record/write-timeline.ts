@@ -1,0 +1,43 @@
+import { NS_PER_MS } from '../base/units.js';
+import { LANE_NAMES, type Lane } from '../core/action.js';
+import type { TimelineEntry } from './results.js';
+import { gpuNames, laneTrack, slice, windowSpan } from './timeline-events.js';
+import { type TimelineFacts, TimelineFile } from './timeline-file.js';
+
+/**
+ * Writes a slice of a run as a timeline: one process a GPU, one track a lane with the actions as they ran, and one
+ * track a lane with the windows in which they might start; windows may overlap. Throws `E_FILE_WRITE`.
+ */
+export function writeTimeline(
+  path: string,
+  entries: readonly TimelineEntry[],
+  facts: TimelineFacts = {},
+): void {
+  const file = new TimelineFile(path, facts);
+  for (const gpu of new Set(entries.map((entry) => entry.gpu).sort((a, b) => a - b))) {
+    for (const event of gpuNames(gpu, `GPU ${gpu}`)) file.write(event);
+  }
+  entries.forEach((entry, index) => {
+    const { gpu, kind, beginMs, endMs, earliestMs, latestMs } = entry;
+    const lane = LANE_NAMES.indexOf(entry.lane) as Lane;
+    const args = argsOf(entry);
+    file.write(slice(laneTrack(gpu, lane), titleOf(entry), kind, toNs(beginMs), toNs(endMs), args));
+    for (const event of windowSpan(gpu, lane, index, toNs(earliestMs), toNs(latestMs), args))
+      file.write(event);
+  });
+  file.close();
+}
+
+function titleOf(entry: TimelineEntry): string {
+  return entry.kind === 'INFER' ? `${entry.model} ×${entry.batch}` : `LOAD ${entry.model}`;
+}
+
+function argsOf(entry: TimelineEntry): Readonly<Record<string, unknown>> {
+  const { model, batch, status, sentMs, earliestMs, latestMs, beginMs, endMs } = entry;
+  return { model, batch, status, sentMs, earliestMs, latestMs, beginMs, endMs };
+}
+
+/** Exactly the integer ns that it came from. */
+function toNs(ms: number): number {
+  return Math.round(ms * NS_PER_MS);
+}

@@ -1,0 +1,223 @@
+import type { DrawnRun, LatencyCdf, SweepResults, TunedSeries } from '../../record/results.js';
+import { hurtModels } from '../hurt-text.js';
+import type { PolicyComparison } from '../policies/compare.js';
+import { shortFinding } from '../policies/finding.js';
+import { valuesLabel } from '../quantity.js';
+import { headline, type Recommendation, recommend } from '../study/analyze.js';
+import { choiceLabel, finding } from '../study/finding.js';
+import type { Point } from '../study/points.js';
+import { allPoints, type Slice, sliceSweep } from '../study/slices.js';
+import { defaultVsBest } from './default-vs-best.js';
+import { failureBars } from './failure-bars.js';
+import { goodputBars } from './goodput-bars.js';
+import { goodputLines } from './goodput-lines.js';
+import { goodputOverTime } from './goodput-over-time.js';
+import { gpuTimeline } from './gpu-timeline.js';
+import { groupAttainment } from './group-attainment.js';
+import { groupBars } from './group-bars.js';
+import { heatMap } from './heat-map.js';
+import { type LatencyLine, latencyCdf, percentilesOf } from './latency-cdf.js';
+import { overTime } from './over-time.js';
+import { policyLines } from './policy-lines.js';
+import { policyRanks } from './policy-ranks.js';
+import { policySpread } from './policy-spread.js';
+import type { ChartSpec } from './theme.js';
+import { tunedOverTime } from './tuned-over-time.js';
+
+/** A chart with the name of its files. */
+export interface NamedChart {
+  readonly name: string;
+  readonly spec: ChartSpec;
+}
+
+/** Charts repeat for each combination of further keys, up to this many; tables show all. */
+const MAX_SLICES = 6;
+/** Panels that are left out are named, up to this many. */
+const MOST_NAMED = 6;
+/** Models that a chart of failures shows. */
+const MAX_MODEL_BARS = 12;
+/** More lines of one run than this are a tangle. */
+const MAX_GROUP_LINES = 4;
+
+/** The charts of a sweep; those of one run show the recommendation that gains most, at its first seed. */
+export function sweepCharts(results: SweepResults): NamedChart[] {
+  const recommendations = recommend(results);
+  const slices = drawnFirst(results, recommendations);
+  const planes = slices
+    .slice(0, MAX_SLICES)
+    .flatMap((slice) => planeCharts(slice, recommendations, slices.length > 1));
+  // Groups are compared in a chart of their own: without a better choice this one would say nothing.
+  const compared = recommendations.some(
+    ({ best, default: usual }) => best.groups.length === 0 || best !== usual,
+  );
+  const comparison = compared ? [{ name: 'default-vs-best', spec: defaultVsBest(recommendations) }] : [];
+  return [...planes.slice(0, 1), ...comparison, ...planes.slice(1), ...exampleCharts(recommendations)];
+}
+
+/** Which panels a sweep has no charts for, in words; empty if all are drawn. */
+export function chartsLeftOut(results: SweepResults): string {
+  const slices = drawnFirst(results, recommend(results));
+  const out = slices.slice(MAX_SLICES).map(({ fixed }) => valuesLabel(fixed));
+  if (out.length === 0) return '';
+  const names =
+    out.length <= MOST_NAMED ? out : [...out.slice(0, MOST_NAMED), `${out.length - MOST_NAMED} more`];
+  return `${MAX_SLICES} of ${slices.length} panels drawn; left out: ${names.join('; ')}. The table of all combinations has their figures.`;
+}
+
+/** Panels in which something is the best come before the others. */
+function drawnFirst(results: SweepResults, recommendations: readonly Recommendation[]): Slice[] {
+  const bests = (slice: Slice) => {
+    const points = allPoints(slice);
+    return recommendations.filter(({ best }) => points.includes(best)).length;
+  };
+  return sliceSweep(results)
+    .map((slice) => ({ slice, bests: bests(slice) }))
+    .sort((a, b) => b.bests - a.bests)
+    .map(({ slice }) => slice);
+}
+
+/** The charts of one run. */
+export function runCharts(run: DrawnRun): NamedChart[] {
+  const groups = run.groups.length === 0 ? [] : [{ name: 'groups', spec: groupBars(run.groups) }];
+  const hurt = run.summary.failures === undefined ? [] : hurtModels(run.models, MAX_MODEL_BARS);
+  const failures = hurt.length === 0 ? [] : [{ name: 'failures', spec: failureBars(hurt) }];
+  return [
+    ...groups,
+    ...failures,
+    ...latencyChart(linesOf('', run), run.sloMs, groupsLeftOut([run])),
+    ...timeCharts(run, ''),
+  ];
+}
+
+function planeCharts(
+  slice: Slice,
+  recommendations: readonly Recommendation[],
+  several: boolean,
+): NamedChart[] {
+  const points = allPoints(slice);
+  const here = recommendations.filter(({ best }) => points.includes(best));
+  const suffix = several ? `-${fileName(Object.values(slice.fixed).join('-'))}` : '';
+  const draw = slice.x.kind === 'number' ? goodputLines : goodputBars;
+  const grouped = points.some(({ groups }) => groups.length > 0);
+  return [
+    ...(grouped ? [{ name: `groups${suffix}`, spec: groupAttainment(slice, finding(headline(here))) }] : []),
+    { name: `goodput${suffix}`, spec: draw(slice, here) },
+    ...(slice.series === null ? [] : [{ name: `heat-map${suffix}`, spec: heatMap(slice, here) }]),
+  ];
+}
+
+/** Latency of the default and of the best, and the best's course over time. */
+function exampleCharts(recommendations: readonly Recommendation[]): NamedChart[] {
+  const shown = headline(recommendations);
+  if (shown === null) return [];
+  const best = firstRun(shown.best);
+  const nameOf = ({ choice }: Point) => choiceLabel(choice);
+  const lines = [
+    ...comparedWith(shown).flatMap((point) => {
+      const name = point === shown.default ? `default: ${nameOf(point)}` : nameOf(point);
+      return linesOf(name, firstRun(point));
+    }),
+    ...linesOf(`best: ${choiceLabel(shown.choice)}`, best),
+  ];
+  const conditions = valuesLabel(shown.conditions);
+  return [
+    ...latencyChart(
+      lines,
+      best.sloMs,
+      [conditions, groupsLeftOut([best])].filter((text) => text !== '').join(' · '),
+    ),
+    ...timeCharts(best, valuesLabel(shown.best.values)),
+  ];
+}
+
+/** What the best is compared with: the default, or for groups the worst choice if the default is the best. */
+function comparedWith({ best, default: usual, poorest }: Recommendation): Point[] {
+  if (usual !== null && usual !== best) return [usual];
+  return best.groups.length > 0 && poorest !== best ? [poorest] : [];
+}
+
+function latencyChart(lines: readonly LatencyLine[], sloMs: number | null, note: string): NamedChart[] {
+  if (lines.every(({ cdf }) => cdf.ms.length === 0)) return [];
+  return [{ name: 'latency-cdf', spec: latencyCdf(lines, sloMs, note) }];
+}
+
+/** The charts that show several runs in one picture. */
+export function comparisonCharts(
+  runs: readonly { readonly name: string; readonly run: DrawnRun }[],
+): NamedChart[] {
+  const slos = new Set(runs.map(({ run }) => run.sloMs));
+  const lines = runs.flatMap(({ name, run }) => linesOf(name, run));
+  const overTime = runs.filter(({ run }) => run.series.offeredRps.length > 0);
+  return [
+    ...latencyChart(
+      lines,
+      slos.size === 1 ? runs[0]!.run.sloMs : null,
+      groupsLeftOut(runs.map(({ run }) => run)),
+    ),
+    ...(overTime.length === 0 ? [] : [{ name: 'goodput-over-time', spec: goodputOverTime(overTime) }]),
+  ];
+}
+
+/** The charts of a comparison of policies. */
+export function policyCharts(comparison: PolicyComparison): NamedChart[] {
+  const finding = shortFinding(comparison);
+  const stretched = 'the axis is stretched near 100';
+  const ranks = 'rank 1: no policy is better beyond doubt · several may share a rank';
+  return [
+    {
+      name: 'policies-spread',
+      spec: policySpread(
+        comparison,
+        `${finding} · a tick for each cell, diamond and figure: mean · ${stretched}`,
+      ),
+    },
+    { name: 'policies-goodput', spec: policyLines(comparison, `Whiskers: 95 % confidence · ${stretched}`) },
+    { name: 'policies-rank', spec: policyRanks(comparison, ranks) },
+  ];
+}
+
+function timeCharts(run: DrawnRun, note: string): NamedChart[] {
+  return [
+    ...(run.series.offeredRps.length === 0 ? [] : [{ name: 'over-time', spec: overTime(run, note) }]),
+    ...(run.tuned ?? []).filter(changes).map((tuned) => ({
+      name: `tuned-${fileName(tuned.name)}`,
+      spec: tunedOverTime(tuned, run.series, note),
+    })),
+    ...(run.timeline.length === 0 ? [] : [{ name: 'gpu-timeline', spec: gpuTimeline(run.timeline, note) }]),
+  ];
+}
+
+/** A value that stayed as it was is no chart. */
+function changes({ low, high }: TunedSeries): boolean {
+  return Math.min(...low) < Math.max(...high);
+}
+
+type CountedFigures = Pick<DrawnRun['summary'], 'requests' | 'attainment'>;
+
+/** Says that groups are not drawn; empty where all are. */
+function groupsLeftOut(runs: readonly DrawnRun[]): string {
+  const most = Math.max(...runs.map(({ groups }) => groups.length));
+  return most > MAX_GROUP_LINES ? `the first ${MAX_GROUP_LINES} of ${most} groups` : '';
+}
+
+/** A line for the run, or one for each group: mixed, their latencies tell of none. */
+function linesOf(name: string, { latencyCdf: cdf, summary, groups }: DrawnRun): LatencyLine[] {
+  const line = (of: string, drawn: LatencyCdf, { requests, attainment }: CountedFigures) => ({
+    name: of,
+    cdf: drawn,
+    inTime: requests.offered === 0 ? null : attainment,
+  });
+  if (groups.length === 0) return [line(name || 'this run', cdf, summary)];
+  return groups.slice(0, MAX_GROUP_LINES).map((group) => {
+    const of = name === '' ? group.name : `${name}, ${group.name}`;
+    return line(of, percentilesOf(group.offeredLatencyMs), group);
+  });
+}
+
+function firstRun(point: Point): DrawnRun {
+  return (point.cells[0] as Point['cells'][number]).result;
+}
+
+function fileName(text: string): string {
+  return text.replace(/[^A-Za-z0-9.-]+/g, '_');
+}

@@ -1,0 +1,155 @@
+import { type MeasuredSummary, offeredMs } from '../../record/figures.js';
+import { FEWEST_REQUESTS } from '../../record/model-figures.js';
+import type { RunResult } from '../../record/results.js';
+import { formatMs, formatPercent, formatRate } from '../../text/numbers.js';
+import { listed } from '../../text/words.js';
+import type { NamedRun } from './named-run.js';
+
+/** What one run changed against the first, those who lost most before sums and percentiles. */
+export interface Headline {
+  readonly run: string;
+  /** Share of the offered requests that were answered in time: of the first run, and of this one. */
+  readonly attainment: Change;
+  /** The group of users whose attainment fell most; null where none fell, or runs have other groups. */
+  readonly groupHurtMost: NamedChange | null;
+  /** The same of models with enough requests in both runs. */
+  readonly modelHurtMost: NamedChange | null;
+  /** Models that lost 10 points or more. */
+  readonly modelsHurt: number;
+  /** All of it in one sentence. */
+  readonly text: string;
+}
+
+interface Change {
+  readonly from: number;
+  readonly to: number;
+}
+
+type NamedChange = Change & { readonly name: string };
+
+/** Smaller changes of an attainment are not worth a word: half of the last digit that is shown. */
+const LOSS = 0.0005;
+const MUCH = 0.1;
+/** Runs were offered the same if no more than this share apart. */
+const OFFERED = 0.01;
+
+/** One headline for each run but the first. */
+export function headlinesOf([first, ...others]: readonly NamedRun[]): Headline[] {
+  return first === undefined ? [] : others.map((other) => headlineOf(first, other));
+}
+
+function headlineOf(first: NamedRun, other: NamedRun): Headline {
+  const [a, b] = [first.run.summary, other.run.summary];
+  const attainment = { from: a.attainment, to: b.attainment };
+  const groupHurtMost = hurtMost(groupChanges(first.run, other.run));
+  const models = modelChanges(first.run, other.run);
+  const modelHurtMost = hurtMost(models);
+  const modelsHurt = models.filter(({ from, to }) => from - to >= MUCH).length;
+  const parts = [
+    `SLO attainment ${shareChange(attainment)}`,
+    ...(groupHurtMost === null
+      ? []
+      : [`most hurt: ${groupHurtMost.name} users, ${shareChange(groupHurtMost)}`]),
+    ...(modelHurtMost === null
+      ? []
+      : [
+          `model that lost the most: ${modelHurtMost.name}, ${shareChange(modelHurtMost)}${modelsHurt > 1 ? `; ${modelsHurt} models lost 10 points or more` : ''}`,
+        ]),
+    ...(Math.abs(b.offeredRps - a.offeredRps) < OFFERED * a.offeredRps
+      ? []
+      : [
+          `offered ${formatRate(a.offeredRps)} → ${formatRate(b.offeredRps)}/s${relative(a.offeredRps, b.offeredRps)}`,
+        ]),
+    `goodput ${formatRate(a.goodputRps)} → ${formatRate(b.goodputRps)}/s${relative(a.goodputRps, b.goodputRps)}`,
+    ...(['p50', 'p99'] as const).map((name) =>
+      msChange(`${name} of all offered`, offeredMs(a, name), offeredMs(b, name)),
+    ),
+    ...(['p50', 'p99'] as const).map((name) => {
+      const [from, to] = [a.executedLatencyMs[name], b.executedLatencyMs[name]];
+      const text = msChange(`${name} of executed`, from, to);
+      // A percentile may be lower only because slow requests were dropped.
+      const fewer = a.attainment - b.attainment;
+      const misleads = from !== null && to !== null && to < from && fewer > LOSS;
+      return misleads ? `${text}, though ${formatPercent(fewer)} fewer were answered in time` : text;
+    }),
+  ];
+  return {
+    run: other.name,
+    attainment,
+    groupHurtMost,
+    modelHurtMost,
+    modelsHurt,
+    text: `${other.name} against ${first.name}: ${parts.join('; ')}.`,
+  };
+}
+
+/** Percentiles of executed requests that fell while more requests were dropped: slow requests are missing, not faster. */
+export function dropWarnings([first, ...others]: readonly NamedRun[]): string[] {
+  return first === undefined
+    ? []
+    : others.flatMap((other) => {
+        const [a, b] = [first.run.summary, other.run.summary];
+        const dropped = droppedShare(b) - droppedShare(a);
+        if (dropped <= LOSS) return [];
+        const better = (['p50', 'p90', 'p95', 'p99'] as const).filter((name) => {
+          const [before, after] = [a.executedLatencyMs[name], b.executedLatencyMs[name]];
+          const [allBefore, allAfter] = [offeredMs(a, name), offeredMs(b, name)];
+          const fell = before !== null && after !== null && after < before;
+          return fell && allBefore !== null && allAfter !== null && allAfter >= allBefore;
+        });
+        if (better.length === 0) return [];
+        return [
+          `${other.name}: ${listed(better)} of executed requests fell only because ${formatPercent(dropped)} more of the requests were never executed; over all offered requests ${better.length === 1 ? 'it is' : 'they are'} not better`,
+        ];
+      });
+}
+
+function droppedShare({ requests }: MeasuredSummary): number {
+  return requests.offered === 0 ? 0 : 1 - (requests.ok + requests.late) / requests.offered;
+}
+
+function groupChanges(first: RunResult, other: RunResult): NamedChange[] {
+  return first.groups.flatMap(({ name, attainment: from }) => {
+    const same = other.groups.find((group) => group.name === name);
+    return same === undefined ? [] : [{ name, from, to: same.attainment }];
+  });
+}
+
+function modelChanges(first: RunResult, other: RunResult): NamedChange[] {
+  const before = new Map(first.models.map((model) => [model.id, model]));
+  return other.models.flatMap(({ id, name, offered, ok }) => {
+    const same = before.get(id);
+    if (same === undefined || same.name !== name) return [];
+    if (Math.min(offered, same.offered) < FEWEST_REQUESTS) return [];
+    return [{ name, from: same.ok / same.offered, to: ok / offered }];
+  });
+}
+
+function hurtMost(changes: readonly NamedChange[]): NamedChange | null {
+  const lost = changes.filter(({ from, to }) => from - to >= LOSS);
+  if (lost.length === 0) return null;
+  return lost.reduce((most, one) => (one.from - one.to > most.from - most.to ? one : most));
+}
+
+/** `84.1 → 72.6 % (-11.5 points)`. */
+function shareChange({ from, to }: Change): string {
+  const points = (to - from) * 100;
+  const change =
+    Math.abs(points) < 0.05 ? 'the same' : `${points > 0 ? '+' : '-'}${Math.abs(points).toFixed(1)} points`;
+  return `${formatPercent(from).replace(' %', '')} → ${formatPercent(to)} (${change})`;
+}
+
+/** `p99 of executed 98.1 → 61.7 ms (-37.1 %)`. */
+function msChange(name: string, from: number | null, to: number | null): string {
+  if (from === to) return `${name} ${formatMs(from)} in both`;
+  const change = Number.isFinite(from) && Number.isFinite(to) ? relative(from as number, to as number) : '';
+  return `${name} ${formatMs(from)} → ${formatMs(to)}${change}`;
+}
+
+function relative(from: number, to: number): string {
+  if (from === 0) return '';
+  const percent = (to / from - 1) * 100;
+  return Math.abs(percent) < 0.05
+    ? ' (the same)'
+    : ` (${percent > 0 ? '+' : '-'}${Math.abs(percent).toFixed(1)} %)`;
+}

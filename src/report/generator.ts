@@ -1,0 +1,64 @@
+import type { GeneratorFigures, RunResult } from '../record/results.js';
+import { formatCount, formatPercent, significant } from '../text/numbers.js';
+
+/** Requests that are later than this share of the SLO, or of the executed median where SLOs differ. */
+const LATE_SHARE = 0.1;
+/** More requests than this share waited for a connection: latencies count that wait. */
+const WAITED_SHARE = 0.01;
+
+/** How well requests were sent and timers kept, a sentence each. */
+export function generatorLines({ summary: { kind, generator } }: Pick<RunResult, 'summary'>): string[] {
+  if (generator === undefined) return [];
+  const { sentLateMs, timersLateMs, waitedForConnection, notSent } = generator;
+  return [
+    ...(sentLateMs === undefined
+      ? []
+      : [
+          `requests were ${kind === 'load' ? 'sent' : 'offered'} ${latenessText(sentLateMs)} later than intended`,
+        ]),
+    ...(timersLateMs === undefined ? [] : [`timers fired ${latenessText(timersLateMs)} late`]),
+    ...(waitedForConnection === 0
+      ? []
+      : [
+          `${formatCount(waitedForConnection)} requests waited for a free connection; raise --connections to avoid that`,
+        ]),
+    ...(notSent === 0
+      ? []
+      : [`${formatCount(notSent)} requests were not sent because too many were unanswered`]),
+  ];
+}
+
+/** Why figures of a run tell of the machine that sent its requests rather than of what answered them; empty: trust them. */
+export function generatorWarnings({ summary, sloMs }: Pick<RunResult, 'summary' | 'sloMs'>): string[] {
+  const { generator, requests, executedLatencyMs, kind } = summary;
+  if (generator === undefined) return [];
+  const { sentLateMs, timersLateMs, waitedForConnection, notSent } = generator;
+  const mostMs = LATE_SHARE * (sloMs ?? executedLatencyMs.p50 ?? Number.POSITIVE_INFINITY);
+  const late = (what: string, figures: GeneratorFigures['sentLateMs']) =>
+    figures === undefined || figures.p99 <= mostMs
+      ? []
+      : [
+          `${what} late (p99 ${ms(figures.p99)}): this machine was too busy, so latencies and failures are partly due to the load generator`,
+        ];
+  const waited = waitedForConnection / requests.offered;
+  return [
+    ...late(kind === 'load' ? 'requests were sent' : 'requests were offered', sentLateMs),
+    ...late('timers fired', timersLateMs),
+    ...(waited > WAITED_SHARE
+      ? [
+          `${formatPercent(waited)} of the requests waited for a free connection, and their latencies include the wait; raise --connections`,
+        ]
+      : []),
+    ...(notSent > 0
+      ? [`${formatCount(notSent)} requests were not sent because too many were unanswered`]
+      : []),
+  ];
+}
+
+function latenessText({ p50, p99, max }: NonNullable<GeneratorFigures['sentLateMs']>): string {
+  return `p50 ${ms(p50)}, p99 ${ms(p99)}, max ${ms(max)}`;
+}
+
+function ms(value: number): string {
+  return `${significant(value, 3)} ms`;
+}

@@ -1,0 +1,64 @@
+/** A term of the reports and its meaning. */
+interface Term {
+  readonly term: string;
+  readonly meaning: string;
+  /** What says in a text that the word is used there; the term itself unless given. */
+  readonly pattern?: RegExp;
+}
+
+/** What reports and the README mean by their words. */
+export const TERMS: readonly Term[] = [
+  {
+    term: 'SLO',
+    meaning: 'how soon after its arrival a request must be answered; that moment is its deadline',
+    pattern: /\bSLOs?\b/,
+  },
+  { term: 'offered', meaning: 'all requests that arrived, whatever their outcome' },
+  { term: 'goodput', meaning: 'answers within their SLO, per second' },
+  {
+    term: 'attainment',
+    meaning: 'share of the offered requests that were answered within their SLO',
+    pattern: /attain/i,
+  },
+  {
+    term: 'p99',
+    meaning:
+      '99 % of the offered requests were answered within this time; never: more than 1 % were not answered within their SLO',
+    pattern: /\bp\d+/,
+  },
+  {
+    term: 'LOAD, INFER',
+    meaning: 'the actions of a GPU: copy the weights of a model into its memory, run a batch',
+    pattern: /\bLOADs?\b|\bINFERs?\b/,
+  },
+  {
+    term: 'cold start',
+    meaning: 'a request that arrives while no GPU holds its model, so that it has to wait for a LOAD',
+    pattern: /cold (start|GPU|model)|timed out cold/i,
+  },
+  {
+    term: 'schedule_ahead',
+    meaning:
+      'how far ahead the scheduler books each GPU: far enough that the next order arrives in time, but no further, because requests that are booked cannot join a fuller batch',
+    pattern: /schedule_?ahead/i,
+  },
+  {
+    term: 'window',
+    meaning:
+      'when an action may start; after that a GPU refuses it, because it would delay what is planned next',
+  },
+  {
+    term: 'bound',
+    meaning: 'goodput that no scheduler can exceed, even one that knows all requests beforehand',
+    pattern: /\bbounds?\b/i,
+  },
+  {
+    term: 'digest',
+    meaning: 'fingerprint of all decisions: runs with the same digest made the same decisions',
+  },
+];
+
+/** The terms that a text uses. */
+export function termsIn(text: string): Term[] {
+  return TERMS.filter(({ term, pattern }) => (pattern ?? new RegExp(term, 'i')).test(text));
+}

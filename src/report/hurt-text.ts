@@ -1,0 +1,82 @@
+import { CAUSE_LABELS, CAUSES, type FailureCounts } from '../record/causes.js';
+import type { MeasuredSummary } from '../record/figures.js';
+import { FEWEST_REQUESTS } from '../record/model-figures.js';
+import type { ModelFairness, ModelFigures } from '../record/results.js';
+import { formatCount, formatPercent } from '../text/numbers.js';
+
+/** Models that a table lists. */
+const MOST_MODELS = 20;
+
+/** Models of which requests failed, the worst first, as many as a table or chart shows. */
+export function hurtModels(models: readonly ModelFigures[], most = MOST_MODELS): ModelFigures[] {
+  return models.filter(({ ok, offered }) => ok < offered).slice(0, most);
+}
+
+/**
+ * Who got little: `worst is resnet50 with 0 % of 35 in time; 30 of 305 models below 50 %, 41 below 90 %; 12 with fewer
+ * than 20 requests: together 38.1 % in time`. Empty where nothing stands out: each model with enough requests got 90 % of
+ * them in time, and so did the others together; and where there is only one model.
+ */
+export function modelsText(fairness: ModelFairness): string {
+  if (!standsOut(fairness)) return '';
+  const worst = worstText(fairness);
+  return [...(worst === '' ? [] : [`worst is ${worst}`]), ...rareTexts(fairness)].join('; ');
+}
+
+/** The same as a sentence that names the models it is about; also empty if all is well. */
+export function modelsSentence(fairness: ModelFairness): string {
+  if (!standsOut(fairness)) return '';
+  const { modelsAssessed, rareModels } = fairness;
+  const worst = worstText(fairness);
+  const rare = rareTexts(fairness).join('');
+  if (worst === '')
+    return `No model had ${FEWEST_REQUESTS} requests, which is too few to assess models one by one: ${rare}.`;
+  if (rareModels.models === 0) return `Of all models, the worst is ${worst}.`;
+  const least = `at least ${FEWEST_REQUESTS} requests`;
+  if (modelsAssessed === 1) return `The only model with ${least} is ${worst}; ${rare}.`;
+  return `Of the ${formatCount(modelsAssessed)} models with ${least}, the worst is ${worst}; ${rare}.`;
+}
+
+/** Below such a share in time, a model got little. */
+const LITTLE = 0.9;
+
+function standsOut({ worstModel, modelsBelow90, modelsAssessed, rareModels }: ModelFairness): boolean {
+  const { models, attainment } = rareModels;
+  if (modelsAssessed + models < 2) return false;
+  // Of so few requests in all, each that failed is worth a word.
+  return modelsBelow90 > 0 || (attainment ?? 1) < (worstModel === null ? 1 : LITTLE);
+}
+
+function worstText({ worstModel, modelsBelow50, modelsBelow90, modelsAssessed }: ModelFairness): string {
+  if (worstModel === null) return '';
+  const { name, attainment, offered } = worstModel;
+  const below =
+    modelsAssessed === 1
+      ? ''
+      : `; ${formatCount(modelsBelow50)} of ${formatCount(modelsAssessed)} models below 50 %, ${formatCount(modelsBelow90)} below 90 %`;
+  return `${name} with ${formatPercent(attainment)} of ${formatCount(offered)} in time${below}`;
+}
+
+/** The models that have too few requests to be assessed. */
+function rareTexts({ rareModels: { models, attainment } }: ModelFairness): string[] {
+  if (attainment === null) return [];
+  const together = models === 1 ? '' : 'together ';
+  return [
+    `${formatCount(models)} with fewer than ${FEWEST_REQUESTS} requests: ${together}${formatPercent(attainment)} in time`,
+  ];
+}
+
+/** Why requests failed: `1,235 (1.4 %): 1,090 timed out cold, 145 refused`. Empty where none failed or no cause is known. */
+export function failuresText({ failures, requests }: MeasuredSummary): string {
+  const failed = requests.offered - requests.ok;
+  if (failures === undefined || failed === 0) return '';
+  return `${formatCount(failed)} (${formatPercent(failed / requests.offered)}): ${causesText(failures)}`;
+}
+
+/** The causes that there were, the most frequent first: `1,090 timed out cold, 145 refused`. */
+export function causesText(failures: FailureCounts): string {
+  return CAUSES.filter((cause) => failures[cause] > 0)
+    .sort((a, b) => failures[b] - failures[a])
+    .map((cause) => `${formatCount(failures[cause])} ${CAUSE_LABELS[cause]}`)
+    .join(', ');
+}

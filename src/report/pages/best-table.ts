@@ -1,0 +1,85 @@
+import { formatFactor, formatMs, formatPercent, withInterval } from '../../text/numbers.js';
+import { html, type Markup } from '../html/markup.js';
+import { type CellText, type Column, table } from '../html/parts.js';
+import { keyLabel, valueLabel } from '../quantity.js';
+import { type CommonChoice, counterpart, type Recommendation } from '../study/analyze.js';
+import { choiceLabel, choicesLabel } from '../study/finding.js';
+import { type Point, scoreOf } from '../study/points.js';
+
+/**
+ * Default and best choice for each combination of conditions, and the choice for all of them if there is one.
+ * Where the workload has groups, who is served by each.
+ */
+export function bestTable(recommendations: readonly Recommendation[], common: CommonChoice | null): Markup {
+  const groups = recommendations[0]?.best.groups.map(({ name }) => name) ?? [];
+  const grouped = groups.length > 0;
+  const figures = grouped ? groups : ['Goodput (req/s)', 'Attained'];
+  const other = grouped
+    ? counterpart(recommendations)
+    : { name: 'default', of: (recommendation: Recommendation) => recommendation.default };
+  const conditions = Object.keys(recommendations[0]?.conditions ?? {});
+  const tied = recommendations.some((recommendation) => recommendation.tied.length > 0);
+  const columns: Column[] = [
+    ...conditions.map((key) => ({ title: keyLabel(key), numeric: true })),
+    { title: other.name === 'default' ? 'Default' : 'Poorest', wraps: true },
+    ...figures.map((title) => ({ title, numeric: true })),
+    { title: 'Best', wraps: true },
+    ...figures.map((title) => ({ title, numeric: true })),
+    ...(tied ? [{ title: 'Ties with', wraps: true }] : []),
+    ...(grouped ? [] : ['p99 latency', 'Gain'].map((title) => ({ title, numeric: true }))),
+    ...(common === null ? [] : [{ title: `All at ${choiceLabel(common.choice)}`, numeric: true }]),
+  ];
+  const rows = recommendations.map((recommendation, i): CellText[] => {
+    const { best, choice } = recommendation;
+    const compared = other.of(recommendation);
+    return [
+      ...conditions.map((key) => ({ text: valueLabel(best.values[key] ?? '') })),
+      { text: compared === null ? 'not run' : choiceLabel(compared.choice) },
+      ...(compared === null ? figures.map(() => ({ text: '–' })) : figuresOf(compared)),
+      { text: choiceLabel(choice), strong: true },
+      ...figuresOf(best),
+      ...(tied ? [{ text: choicesLabel(recommendation.tied, 2) || '–' }] : []),
+      ...(grouped ? [] : gainOf(recommendation)),
+      ...(common === null ? [] : [{ text: scoreText(common.points[i] ?? null) }]),
+    ];
+  });
+  return html`${table(columns, rows)}${note(recommendations)}`;
+}
+
+function figuresOf(point: Point): CellText[] {
+  if (point.groups.length > 0) {
+    return point.groups.map(({ attainment }) => ({ text: formatPercent(attainment.mean) }));
+  }
+  return [{ text: withInterval(point.goodputRps) }, { text: formatPercent(point.attainment.mean) }];
+}
+
+function gainOf({ best, improvement }: Recommendation): CellText[] {
+  return [
+    { text: formatMs(best.p99Ms) },
+    {
+      text: improvement === null ? '–' : formatFactor(improvement),
+      strong: improvement !== null && improvement >= 1.005,
+    },
+  ];
+}
+
+function scoreText(point: Point | null): string {
+  if (point === null) return '–';
+  return point.groups.length > 0 ? formatPercent(scoreOf(point)) : withInterval(point.goodputRps);
+}
+
+function note(recommendations: readonly Recommendation[]): Markup {
+  const best = recommendations[0]?.best;
+  const several = (best?.cells.length ?? 0) > 1;
+  const grouped = (best?.groups.length ?? 0) > 0;
+  const measure = grouped
+    ? 'Figures are the share of offered requests answered within their SLO. Best is the choice that serves the worst-served group best, because goodput of one group does not make up for missed SLOs of another; of choices within 0.1 % of it, the one with the highest goodput.'
+    : 'Best is the highest mean goodput. Attained is the share of offered requests answered within their SLO; latency counts every offered request; one that was not answered in time counts as never.';
+  const doubt = several
+    ? 'differ by less than 0.1 %, or if the 95 % confidence interval of their difference, seed by seed, includes 0'
+    : 'differ by less than 0.1 %';
+  const ties = `A choice ties with the best if they ${doubt}. A tie never replaces the highest mean; among means within 0.1 % of it, the choice for all conditions is taken, else the default, else the smaller value or the first name.`;
+  const intervals =
+    several && !grouped ? ' ± is half the width of the 95 % confidence interval over seeds.' : '';
+  return html`<p class="small">${measure} ${ties}${intervals}</p>`;
+}

@@ -1,0 +1,173 @@
+import { offeredMs } from '../../record/figures.js';
+import { LATENCY_NAMES } from '../../record/percentiles.js';
+import type { ActionCounts, AnswerCount, GroupSummary, LatencyMs, RunResult } from '../../record/results.js';
+import { formatCount, formatMs, formatPercent, formatRate, formatSlo } from '../../text/numbers.js';
+import { generatorLines, generatorWarnings } from '../generator.js';
+import { html, type Markup } from '../html/markup.js';
+import { gallery, type PageChart, page } from '../html/page.js';
+import { experimentToRun, facts, section, table } from '../html/parts.js';
+import { commandOf, kindText, whatRepeats } from '../run-kind.js';
+import { servedGroups } from '../study/finding.js';
+import { groupPoint } from '../study/points.js';
+import { hurtSection } from './hurt-section.js';
+
+const LATENCY_READINGS =
+  'All offered: a request that was not answered in time (late, timeout, rejected, error) counts as infinitely late, so a percentile that falls on one reads “never”. Executed only: other requests are left out.';
+
+/** The report of one run: headline figures, charts, tables and provenance. */
+export function runPage(run: RunResult, charts: readonly PageChart[]): string {
+  const { summary, groups } = run;
+  const title = titleOf(run);
+  const sending = [
+    ...generatorWarnings(run).map((warning) => `Warning: ${warning}.`),
+    ...generatorLines(run).map((line) => `${line[0].toUpperCase()}${line.slice(1)}.`),
+  ];
+  const rate = `${formatRate(summary.goodputRps)} of ${formatRate(summary.offeredRps)} requests/s`;
+  const body = html`<header>
+<p class="kind">${kindText(run)} · ${summary.name}${summary.policy === undefined ? '' : ` · ${summary.policy}`}</p>
+<h1>${title}</h1>
+<p>${groups.length === 0 ? '' : `${rate} over all groups: `}${formatPercent(summary.attainment)} of ${formatCount(summary.requests.offered)} requests offered in ${formatRate(summary.durationSeconds)} s were answered in time.</p>
+${facts(headlineFacts(run))}
+</header>
+${groups.length === 0 ? '' : section('Groups', groupsTable(groups))}
+${hurtSection(run)}
+${section('Charts', gallery(charts))}
+${section('Latency', latencyTable(run))}
+${section('Requests', requestsTable(run))}
+${summary.actions === undefined ? '' : section('Actions', actionsTable(summary.actions))}
+${summary.answers === undefined ? '' : section('Answers of the server', answersTable(summary.answers))}
+${sending.length === 0 ? '' : section('Sending of requests', html`<ul>${sending.map((line) => html`<li>${line}</li>`)}</ul>`)}
+${section('Reproduce', reproduction(run))}`;
+  return page(`${summary.name}: ${title}`, body, charts.length > 0);
+}
+
+/** Goodput; of groups who was served, because their sum hides it. */
+function titleOf({ summary, sloMs, groups }: RunResult): string {
+  if (groups.length > 0) return servedGroups({ groups: groups.map((group) => groupPoint(group)) });
+  const within = sloMs === null ? 'their SLO' : `their SLO of ${formatSlo(sloMs)}`;
+  return `${formatRate(summary.goodputRps)} requests/s within ${within}`;
+}
+
+function headlineFacts({ summary, groups }: RunResult) {
+  const { gpu } = summary;
+  const ofAll = groups.length === 0 ? 'of all offered requests' : 'of all offered requests, all groups';
+  return [
+    {
+      label: 'Goodput',
+      value: `${formatRate(summary.goodputRps)}/s`,
+      note: `of ${formatRate(summary.offeredRps)}/s offered`,
+    },
+    { label: 'SLO attainment', value: formatPercent(summary.attainment), note: ofAll },
+    {
+      label: 'p99 latency',
+      value: formatMs(offeredMs(summary, 'p99')),
+      note: `of all offered requests; of executed ones ${formatMs(summary.executedLatencyMs.p99)}`,
+    },
+    ...(gpu === undefined
+      ? []
+      : [
+          {
+            label: 'GPU busy',
+            value: formatPercent(gpu.execUtilization),
+            note: `weights lane ${formatPercent(gpu.weightsUtilization)}`,
+          },
+        ]),
+  ];
+}
+
+function latencyTable({ summary }: RunResult): Markup {
+  const rows = (Object.entries(LATENCY_NAMES) as [keyof LatencyMs, string][]).map(([name, label]) => [
+    { text: label },
+    { text: formatMs(offeredMs(summary, name)) },
+    { text: formatMs(summary.executedLatencyMs[name]) },
+  ]);
+  const columns = [
+    { title: 'Latency' },
+    ...['All offered', 'Executed only'].map((title) => ({ title, numeric: true })),
+  ];
+  return html`${table(columns, rows)}
+<p class="small">${LATENCY_READINGS}</p>`;
+}
+
+function requestsTable({ summary }: RunResult): Markup {
+  const { offered, ...outcomes } = summary.requests;
+  const { coldStarts } = summary;
+  const rows = Object.entries({ ...outcomes, offered }).map(([name, count]) => [
+    { text: name },
+    { text: formatCount(count) },
+    { text: offered === 0 ? '–' : formatPercent(count / offered) },
+  ]);
+  return html`${table([{ title: 'Outcome' }, { title: 'Requests', numeric: true }, { title: 'Share', numeric: true }], rows)}${coldStarts === undefined ? '' : html`\n<p class="small">${formatCount(coldStarts)} cold starts: requests that arrived while no GPU held their model.</p>`}`;
+}
+
+function groupsTable(groups: readonly GroupSummary[]): Markup {
+  const columns = [
+    { title: 'Group' },
+    ...['SLO', 'Offered (req/s)', 'Goodput (req/s)', 'Attained', 'p50', 'p99', 'p99.99'].map((title) => ({
+      title,
+      numeric: true,
+    })),
+  ];
+  const rows = groups.map((group) => [
+    { text: group.name },
+    { text: group.sloMs === null ? 'own' : formatSlo(group.sloMs), sort: group.sloMs ?? -1 },
+    { text: formatRate(group.offeredRps), sort: group.offeredRps },
+    { text: formatRate(group.goodputRps), sort: group.goodputRps },
+    { text: formatPercent(group.attainment), sort: group.attainment },
+    ...(['p50', 'p99', 'p9999'] as const).map((percentile) => {
+      const ms = offeredMs(group, percentile);
+      return { text: formatMs(ms), sort: ms ?? -1 };
+    }),
+  ]);
+  return table(columns, rows, true);
+}
+
+function answersTable(answers: readonly AnswerCount[]): Markup {
+  const columns = [
+    { title: 'Status' },
+    { title: 'Requests', numeric: true },
+    { title: 'First message of the server' },
+  ];
+  return table(
+    columns,
+    answers.map(({ status, count, message }) => [
+      { text: status },
+      { text: formatCount(count) },
+      { text: message },
+    ]),
+  );
+}
+
+function actionsTable(actions: ActionCounts): Markup {
+  const rows = [
+    ['INFER', actions.infer] as const,
+    ...Object.entries(actions.inferByBatch).map(
+      ([batch, count]) => [`of batch size ${batch}`, count] as const,
+    ),
+    ['LOAD', actions.load] as const,
+    ['UNLOAD', actions.unload] as const,
+    ['missed their window', actions.tooLate] as const,
+  ];
+  const columns = [{ title: 'Action' }, { title: 'Count', numeric: true }];
+  return table(
+    columns,
+    rows.map(([name, count]) => [{ text: name }, { text: formatCount(count) }]),
+  );
+}
+
+function reproduction(run: RunResult): Markup {
+  const { summary, experiment, origin } = run;
+  const facts = [
+    ['Seed', String(summary.seed)],
+    ...(summary.digest === undefined ? [] : [['Decision digest', summary.digest]]),
+    ...(origin === undefined ? [] : [['escapement', origin.escapement]]),
+    ...Object.entries(origin?.environment ?? {}),
+  ] as const;
+  const provenance = table(
+    facts.map(([title]) => ({ title: title as string })),
+    [facts.map(([, text]) => ({ text: text as string }))],
+  );
+  return html`${experimentToRun(experiment, commandOf(run))}
+${provenance}
+<p class="small">${whatRepeats(run)}</p>`;
+}

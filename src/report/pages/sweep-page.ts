@@ -1,0 +1,262 @@
+import { FEWEST_REQUESTS } from '../../record/model-figures.js';
+import type { SweepResults } from '../../record/results.js';
+import {
+  formatCount,
+  formatFactor,
+  formatMs,
+  formatPercent,
+  formatRate,
+  round3,
+  withInterval,
+} from '../../text/numbers.js';
+import { plural } from '../../text/words.js';
+import { chartsLeftOut } from '../charts/chart-sets.js';
+import { html, type Markup } from '../html/markup.js';
+import { gallery, type PageChart, page } from '../html/page.js';
+import { type CellText, type Column, code, experimentToRun, facts, section, table } from '../html/parts.js';
+import { keyLabel, valueLabel, valuesLabel } from '../quantity.js';
+import { commandLine, quoted, setFlags } from '../reproduce.js';
+import { commonChoice, failedCells, recommend } from '../study/analyze.js';
+import { fixedValues, sweepAxes } from '../study/axes.js';
+import { deploymentOf } from '../study/deploy.js';
+import { choiceLabel } from '../study/finding.js';
+import { aggregate, type Point, scoreOf } from '../study/points.js';
+import { tunedDefaults } from '../study/tuned-default.js';
+import { verdict } from '../study/verdict.js';
+import { bestTable } from './best-table.js';
+
+/** The report of a sweep: what to deploy and why first, then charts, tables, failures and provenance. */
+export function sweepPage(results: SweepResults, charts: readonly PageChart[]): string {
+  const failed = failedCells(results);
+  const { title, reason } = verdict(results);
+  const leftOut = chartsLeftOut(results);
+  const body = html`<header>
+<p class="kind">escapement sweep · ${results.name}</p>
+<h1>${title}</h1>
+<p>${reason}</p>
+${facts(headlineFacts(results))}
+${failed.length === 0 ? '' : html`<p class="alert">${failed.length} of ${results.cells.length} cells failed and are left out of every figure: <a href="#failed">see why</a>.</p>`}
+</header>
+${deploySection(results)}
+${bestSection(results)}
+${tunedSection(results)}
+${section('Charts', html`${leftOut === '' ? '' : html`<p>${leftOut}</p>`}${gallery(charts)}`)}
+${section('All combinations', html`${pointsTable(results)}<p class="small">Worst model: lowest share in time of any model with at least ${FEWEST_REQUESTS} requests; below 50 % and 90 %: how many such models got less. With several runs, the worst of them.</p>`)}
+${failed.length === 0 ? '' : html`<div id="failed">${section('Failed cells', failedTable(results))}</div>`}
+${section('Reproduce', reproduction(results))}`;
+  return page(`${results.name}: ${title}`, body, charts.length > 0);
+}
+
+function headlineFacts(results: SweepResults) {
+  const cells = results.cells.length;
+  const done = cells - failedCells(results).length;
+  const gains = recommend(results).flatMap(({ improvement }) => (improvement === null ? [] : [improvement]));
+  const points = aggregate(results);
+  const grouped = points.some(({ groups }) => groups.length > 0);
+  return [
+    ...(points.length === 0 ? [] : [scoreFact(points, grouped)]),
+    ...(gains.length === 0
+      ? []
+      : [
+          {
+            label: 'Largest gain on default',
+            value: formatFactor(Math.max(...gains)),
+            note:
+              gains.length > 1
+                ? `smallest: ${formatFactor(Math.min(...gains))}`
+                : grouped
+                  ? 'in attainment of the worst group'
+                  : 'in goodput',
+          },
+        ]),
+    {
+      label: 'Runs',
+      value: `${formatCount(done)} of ${formatCount(cells)}`,
+      note: runsNote(results),
+    },
+    {
+      label: results.seeds.length === 1 ? 'Seed' : 'Seeds',
+      value: results.seeds.length > 4 ? formatCount(results.seeds.length) : results.seeds.join(', '),
+      note:
+        results.seeds.length === 1
+          ? 'one repetition: no confidence interval'
+          : 'repetitions of every combination',
+    },
+  ];
+}
+
+/** Labels of keys of which there are several values; others stay as they are. */
+const PLURALS: Readonly<Record<string, string>> = { SLO: 'SLOs', policy: 'policies', load: 'loads' };
+
+/** `4 SLOs × 7 schedule_ahead × 1 seed`, what has one value, and whether some of the combinations are the same run. */
+function runsNote(results: SweepResults): string {
+  const axes = sweepAxes(results);
+  const seeds = results.seeds.length;
+  const grid = axes.reduce((product, { values }) => product * values.length, seeds);
+  const varied = axes.map(({ label, values }) => `${values.length} ${PLURALS[label] ?? label}`);
+  const fixed = valuesLabel(fixedValues(results));
+  return [
+    [...varied, `${plural(seeds, 'seed')}`].join(' × '),
+    ...(results.cells.length < grid ? ['combinations in which a value changes nothing run once'] : []),
+    ...(fixed === '' ? [] : [fixed]),
+  ].join('; ');
+}
+
+function scoreFact(points: readonly Point[], grouped: boolean) {
+  const scores = points.map(scoreOf);
+  const [low, high] = [Math.min(...scores), Math.max(...scores)];
+  return grouped
+    ? {
+        label: 'Worst group, lowest to highest',
+        value: `${formatPercent(low)}–${formatPercent(high)}`,
+        note: 'of its requests within their SLO',
+      }
+    : {
+        label: 'Goodput, lowest to highest',
+        value: `${formatRate(round3(low))}–${formatRate(round3(high))}`,
+        note: 'requests/s within their SLO',
+      };
+}
+
+function deploySection(results: SweepResults): Markup {
+  const deployment = deploymentOf(results);
+  if (deployment === null) return html``;
+  const { flags, yaml, serve } = deployment;
+  return section(
+    'To deploy it',
+    html`<p>As flags of <code>simulate</code> and <code>run</code>:</p>${code(flags)}
+<p>In the experiment file:</p>${code(yaml)}
+<p>To serve models with it, with the experiment at the end of this page saved as <code>experiment.yaml</code>; its other settings apply too:</p>${code(serve)}`,
+  );
+}
+
+/** What tuning alone makes of the default, where more than that was tried. */
+function tunedSection(results: SweepResults): Markup {
+  const tuned = tunedDefaults(results, recommend(results));
+  const [first] = tuned;
+  if (first === undefined) return html``;
+  const conditions = Object.keys(first.default.conditions);
+  const grouped = first.best.groups.length > 0;
+  const measure = grouped ? 'Worst group in time' : 'Goodput (req/s)';
+  const score = (point: Point) => (grouped ? formatPercent(scoreOf(point)) : withInterval(point.goodputRps));
+  const columns: Column[] = [
+    ...conditions.map((key) => ({ title: keyLabel(key), numeric: true })),
+    { title: 'Default' },
+    { title: measure, numeric: true },
+    { title: 'Best fixed' },
+    { title: measure, numeric: true },
+    { title: 'Gain', numeric: true },
+  ];
+  const rows = tuned.map(({ default: usual, best, improvement }): CellText[] => [
+    ...conditions.map((key) => ({ text: valueLabel(best.values[key] ?? '') })),
+    { text: choiceLabel(usual.choice) },
+    { text: score(usual) },
+    { text: choiceLabel(best.choice) },
+    { text: score(best) },
+    { text: formatFactor(improvement) },
+  ]);
+  return section('What tuning the default alone achieves', table(columns, rows));
+}
+
+function bestSection(results: SweepResults): Markup {
+  const recommendations = recommend(results);
+  if (recommendations.length === 0) return html``;
+  const conditions = Object.keys(recommendations[0]?.conditions ?? {});
+  const title =
+    conditions.length === 0 ? 'Best value' : `Best value for each ${conditions.map(keyLabel).join(' and ')}`;
+  return section(title, bestTable(recommendations, commonChoice(results, recommendations)));
+}
+
+function pointsTable(results: SweepResults): Markup {
+  const axes = sweepAxes(results);
+  const points = aggregate(results);
+  const groups = points[0]?.groups.map(({ name }) => name) ?? [];
+  const columns: Column[] = [
+    ...axes.map((axis) => ({ title: axis.label, numeric: axis.kind === 'number' })),
+    { title: 'Goodput (req/s)', numeric: true },
+    { title: 'Offered (req/s)', numeric: true },
+    { title: 'Attained', numeric: true },
+    { title: 'Worst model', numeric: true },
+    { title: 'Models below 50 %', numeric: true },
+    { title: 'Below 90 %', numeric: true },
+    { title: 'p50', numeric: true },
+    { title: 'p99', numeric: true },
+    ...groups.flatMap((name) => [
+      { title: `${name} attained`, numeric: true },
+      { title: `${name} p99`, numeric: true },
+    ]),
+    { title: 'Runs', numeric: true },
+  ];
+  const rows = points.map((point: Point): CellText[] => [
+    ...axes.map((axis) => {
+      const value = axis.values.find(({ text }) => text === point.values[axis.key]);
+      return { text: value?.label ?? '–', ...(axis.kind === 'number' ? { sort: value?.at ?? 0 } : {}) };
+    }),
+    { text: withInterval(point.goodputRps), sort: point.goodputRps.mean },
+    { text: formatRate(point.offeredRps.mean), sort: point.offeredRps.mean },
+    { text: formatPercent(point.attainment.mean), sort: point.attainment.mean },
+    ...fairnessCells(point),
+    { text: formatMs(point.p50Ms), sort: point.p50Ms ?? -1 },
+    { text: formatMs(point.p99Ms), sort: point.p99Ms ?? -1 },
+    ...point.groups.flatMap(({ attainment, p99Ms }) => [
+      { text: formatPercent(attainment.mean), sort: attainment.mean },
+      { text: formatMs(p99Ms), sort: p99Ms ?? -1 },
+    ]),
+    { text: String(point.cells.length), sort: point.cells.length },
+  ]);
+  return table(columns, rows, true);
+}
+
+/** How models fared in the worst of the runs. */
+function fairnessCells({ cells }: Point): CellText[] {
+  const summaries = cells.map(({ result }) => result.summary);
+  const attained = summaries.flatMap(({ worstModel }) => worstModel?.attainment ?? []);
+  const worst = attained.length === 0 ? null : Math.min(...attained);
+  const most = (read: (summary: (typeof summaries)[number]) => number) => {
+    const count = Math.max(...summaries.map(read));
+    return { text: formatCount(count), sort: count };
+  };
+  return [
+    { text: worst === null ? '–' : formatPercent(worst), sort: worst ?? 2 },
+    most(({ modelsBelow50 }) => modelsBelow50),
+    most(({ modelsBelow90 }) => modelsBelow90),
+  ];
+}
+
+function failedTable(results: SweepResults): Markup {
+  const columns = [
+    { title: 'Combination' },
+    { title: 'Seed', numeric: true },
+    { title: 'Code' },
+    { title: 'Message' },
+  ];
+  const rows = failedCells(results).map(({ values, seed, code: errorCode, message }) => [
+    { text: valuesLabel(values) || '–' },
+    { text: String(seed) },
+    { text: errorCode },
+    { text: message },
+  ]);
+  return table(columns, rows);
+}
+
+function reproduction(results: SweepResults): Markup {
+  const digests = results.cells.flatMap((cell) => {
+    return cell.status === 'done' ? [[{ text: cell.id }, { text: cell.result.summary.digest }]] : [];
+  });
+  return html`${experimentToRun(results.experiment, sweepCommand(results))}
+<p>${results.escapement === undefined ? '' : `It ran with escapement ${results.escapement}. `}The same seeds, configuration, profiles and version give the same results on any machine, with any number of threads.</p>
+<details><summary>Seeds and decision digests of all ${digests.length} finished runs</summary>
+${table([{ title: 'Run' }, { title: 'Digest' }], digests)}</details>`;
+}
+
+/** The command line that makes these results from the experiment file. */
+function sweepCommand({ vary, seeds, overrides, required = [] }: SweepResults): string {
+  const varied = vary.map(({ key, values }) => `--vary ${quoted(`${key}=${values.join(',')}`)}`);
+  const thresholds = required.map((text) => `--threshold ${quoted(text)}`);
+  return commandLine('sweep', [
+    ...varied,
+    ...setFlags(overrides),
+    `--seeds ${seeds.join(',')}`,
+    ...thresholds,
+  ]);
+}

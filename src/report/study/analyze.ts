@@ -1,0 +1,215 @@
+import type { FailedCell, SweepResults } from '../../record/results.js';
+import { type Axis, sweepAxes } from './axes.js';
+import { type Scores, type Standing, standingOf } from './best.js';
+import { aggregate, type Point, scoreOf, scoresOf, sortPoints } from './points.js';
+import { requirementOf } from './required.js';
+
+/** The value to choose under given conditions, e.g. the best schedule_ahead at one SLO. */
+export interface Recommendation {
+  /** Values of the keys that are given: SLO, workload. Empty when only choices were varied. */
+  readonly conditions: Readonly<Record<string, string>>;
+  /** Values of the keys that can be chosen. */
+  readonly choice: Readonly<Record<string, string>>;
+  readonly best: Point;
+  /** Other choices that the seeds do not tell apart from it: see `standingOf`. */
+  readonly tied: readonly Point[];
+  /** The same conditions with every choice at its default; null if the sweep did not run that. */
+  readonly default: Point | null;
+  /** Score of the best ÷ that of the default; Infinity when the default's is 0; null without a default. */
+  readonly improvement: number | null;
+  /** The choice with the lowest score. */
+  readonly poorest: Point;
+}
+
+/** One choice for all conditions. */
+export interface CommonChoice {
+  readonly choice: Readonly<Record<string, string>>;
+  /** Other choices that the seeds do not tell apart from it, each where it does worst. */
+  readonly tied: readonly Readonly<Record<string, string>>[];
+  /** Its score relative to the highest of each condition, at the condition where that is smallest. */
+  readonly worstShare: number;
+  /** One entry a recommendation, in the same order; null where that cell failed. */
+  readonly points: readonly (Point | null)[];
+}
+
+export function failedCells(results: SweepResults): FailedCell[] {
+  return results.cells.filter((cell) => cell.status === 'failed');
+}
+
+/** Why a sweep recommends nothing although there was something to choose; null: it does not. */
+export function nothingFrom(results: SweepResults): 'offered' | 'served' | null {
+  const points = aggregate(results);
+  if (points.length === 0 || points.some(({ goodputRps }) => goodputRps.mean > 0)) return null;
+  return points.some(({ offeredRps }) => offeredRps.mean > 0) ? 'served' : 'offered';
+}
+
+/**
+ * For each combination of conditions the choice with the highest score (see `scoreOf`), by the rule of `standingOf`:
+ * within 0.1 %, goodput decides between groups. Of choices as good as that, the common choice is taken, because one
+ * setting is easier to deploy than several, else the default, because a change needs a reason, else the smaller value,
+ * which holds work back least (the first varied key decides first; names rank in the order of the sweep). Where some
+ * choices meet the sweep's thresholds, only those count. Empty when the sweep varied nothing that can be chosen.
+ */
+export function recommend(results: SweepResults): Recommendation[] {
+  const { groups, common } = analyse(results);
+  return groups.map(({ points, standing }, i) => {
+    const all = [standing.best, ...standing.tied];
+    const usual = points.find((point) => isDefault(point, results)) ?? null;
+    const { equal } = standing;
+    const best =
+      equal.find((point) => point === common?.points[i]) ??
+      equal.find((point) => point === usual) ??
+      standing.best;
+    return {
+      conditions: best.conditions,
+      choice: best.choice,
+      best,
+      tied: all.filter((point) => point !== best),
+      default: usual,
+      improvement: usual === null ? null : ratio(scoreOf(best), scoreOf(usual)),
+      poorest: points.reduce((poorest, point) => (scoreOf(point) < scoreOf(poorest) ? point : poorest)),
+    };
+  });
+}
+
+/**
+ * The one choice that loses least against the best of each condition, at the condition where it loses most: what to
+ * deploy when one setting must serve every SLO. Ties go by the same rule as those of a condition. `recommendations`
+ * are those of `results`; null with fewer than two.
+ */
+export function commonChoice(
+  results: SweepResults,
+  recommendations: readonly Recommendation[],
+): CommonChoice | null {
+  return recommendations.length < 2 ? null : analyse(results).common;
+}
+
+/**
+ * The recommendation with most at stake: that gains most over its default, or where groups are compared, that
+ * has most to lose. The first one where no default was run.
+ */
+export function headline(recommendations: readonly Recommendation[]): Recommendation | null {
+  let found: Recommendation | null = recommendations[0] ?? null;
+  for (const candidate of recommendations) {
+    if (found === null || stake(candidate) > stake(found)) found = candidate;
+  }
+  return found;
+}
+
+/** What tables compare the best with: the default, or the worst choice where the default always is the best. */
+export function counterpart(recommendations: readonly Recommendation[]): {
+  readonly name: 'default' | 'poorest';
+  readonly of: (recommendation: Recommendation) => Point | null;
+} {
+  const settled = recommendations.every(({ best, default: usual }) => best === usual);
+  return settled
+    ? { name: 'poorest', of: ({ poorest }) => poorest }
+    : { name: 'default', of: ({ default: usual }) => usual };
+}
+
+/** The choices of one condition. */
+interface Group {
+  readonly points: readonly Point[];
+  /** Those that meet the sweep's thresholds, or all if none does. */
+  readonly eligible: readonly Point[];
+  readonly standing: Standing<Point>;
+}
+
+interface Analysis {
+  readonly groups: readonly Group[];
+  readonly common: CommonChoice | null;
+}
+
+/** Pages ask for the same sweep again and again. */
+const KNOWN = new WeakMap<SweepResults, Analysis>();
+
+function analyse(results: SweepResults): Analysis {
+  const known = KNOWN.get(results);
+  if (known !== undefined) return known;
+  const axes = sweepAxes(results);
+  const choices = axes.filter((axis) => axis.isChoice);
+  const ascending = sortPoints(aggregate(results), [...axes.filter((axis) => !axis.isChoice), ...choices]);
+  const groups =
+    choices.length === 0
+      ? []
+      : groupBy(ascending, ({ conditions }) => JSON.stringify(conditions)).map((points) => {
+          const meeting = points.filter(requirementOf(results));
+          const eligible = meeting.length > 0 ? meeting : points;
+          return { points, eligible, standing: standingOf(eligible, scoresOf) };
+        });
+  const analysis = { groups, common: groups.length < 2 ? null : commonOf(groups, choices, results) };
+  KNOWN.set(results, analysis);
+  return analysis;
+}
+
+function commonOf(groups: readonly Group[], choices: readonly Axis[], results: SweepResults): CommonChoice {
+  const highest = groups.map(({ eligible }) => Math.max(...eligible.map(scoreOf)));
+  const all = groupBy(
+    sortPoints(
+      groups.flatMap(({ points }) => points),
+      choices,
+    ),
+    ({ choice }) => JSON.stringify(choice),
+  ).map((members) => {
+    const points = groups.map(({ points: here }) => here.find((point) => members.includes(point)) ?? null);
+    const shares = points.map((point, i) => (point === null ? 0 : ratio(scoreOf(point), highest[i]!)));
+    const worstShare = Math.min(...shares);
+    const unbeaten = groups.filter(({ standing: { best, tied } }, i) => [best, ...tied].includes(points[i]!));
+    return {
+      choice: members[0]!.choice,
+      points,
+      worstShare,
+      // Of choices that lose as little, the one that is as good as the best at more conditions.
+      scores: [sharesBySeed(points, highest, shares.indexOf(worstShare)), { conditions: unbeaten.length }],
+    };
+  });
+  const isEligible = (point: Point | null, i: number) =>
+    point !== null && groups[i]!.eligible.includes(point);
+  const counts = all.map(({ points }) => points.filter(isEligible).length);
+  const rows = all.filter((_, i) => counts[i] === Math.max(...counts));
+  const { best, equal, tied } = standingOf(rows, ({ scores }) => scores);
+  const usual = equal.find(({ points }) =>
+    points.some((point) => point !== null && isDefault(point, results)),
+  );
+  const chosen = usual ?? best;
+  const { choice, points, worstShare } = chosen;
+  const others = [best, ...tied].filter((row) => row !== chosen);
+  return { choice, points, worstShare, tied: others.map((row) => row.choice) };
+}
+
+/** The shares of each seed at the condition where a choice does worst; 0 where it has no run there. */
+function sharesBySeed(points: readonly (Point | null)[], highest: readonly number[], worst: number): Scores {
+  const point = points[worst];
+  if (point == null) {
+    const seeds = points.flatMap((other) => other?.cells.map(({ seed }) => seed) ?? []);
+    return Object.fromEntries(seeds.map((seed) => [seed, 0]));
+  }
+  const [scores] = scoresOf(point);
+  return Object.fromEntries(
+    Object.entries(scores!).map(([seed, score]) => [seed, ratio(score, highest[worst]!)]),
+  );
+}
+
+function isDefault({ choice }: Point, results: SweepResults): boolean {
+  return sweepAxes(results)
+    .filter(({ isChoice }) => isChoice)
+    .every(({ key, default: usual }) => choice[key] === undefined || choice[key] === usual?.text);
+}
+
+function stake({ best, poorest, improvement }: Recommendation): number {
+  return best.groups.length > 0 ? ratio(scoreOf(best), scoreOf(poorest)) : (improvement ?? 0);
+}
+
+function groupBy<T>(items: readonly T[], name: (item: T) => string): T[][] {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const group = groups.get(name(item));
+    if (group === undefined) groups.set(name(item), [item]);
+    else group.push(item);
+  }
+  return [...groups.values()];
+}
+
+function ratio(value: number, base: number): number {
+  return base === 0 ? (value === 0 ? 1 : Number.POSITIVE_INFINITY) : value / base;
+}

@@ -1,0 +1,146 @@
+import { offeredMs } from '../../record/figures.js';
+import type { CellResult, FinishedCell, GroupSummary, SweepResults } from '../../record/results.js';
+import { type Estimate, estimate, meanOf } from '../statistics.js';
+import { type Axis, sweepAxes } from './axes.js';
+import type { Scores } from './best.js';
+
+/** All finished repetitions of one combination of values. */
+export interface Point {
+  /** Of the keys that have several values in the sweep and that matter here. */
+  readonly values: Readonly<Record<string, string>>;
+  /** The part of them that is given: SLO, workload. */
+  readonly conditions: Readonly<Record<string, string>>;
+  /** The part of them that can be chosen: policy, cluster. */
+  readonly choice: Readonly<Record<string, string>>;
+  readonly goodputRps: Estimate;
+  readonly offeredRps: Estimate;
+  /** Share of offered requests that were answered within their SLO. */
+  readonly attainment: Estimate;
+  /**
+   * Mean latency over all offered requests; Infinity where it falls, in a repetition, on a request that was not
+   * answered in time, null where nothing was offered.
+   */
+  readonly p50Ms: number | null;
+  readonly p99Ms: number | null;
+  /** One a workload section where there are several, else empty. */
+  readonly groups: readonly GroupPoint[];
+  /** In the order of the seeds. */
+  readonly cells: readonly FinishedCell[];
+}
+
+/** The same of one group of users. */
+export type GroupPoint = Pick<GroupSummary, 'name' | 'sloMs'> &
+  Pick<Point, 'goodputRps' | 'attainment' | 'p99Ms'>;
+
+/** Pages ask for the same sweep again and again, and tell points apart by identity. */
+const KNOWN = new WeakMap<SweepResults, readonly Point[]>();
+
+/** Mean over seeds for each combination of values, in the order of the grid. Failed cells are left out. */
+export function aggregate(results: SweepResults): readonly Point[] {
+  const points = KNOWN.get(results) ?? pointsOf(results);
+  KNOWN.set(results, points);
+  return points;
+}
+
+function pointsOf(results: SweepResults): Point[] {
+  const axes = sweepAxes(results);
+  const points = new Map<string, FinishedCell[]>();
+  for (const cell of results.cells) {
+    if (cell.status !== 'done') continue;
+    const name = JSON.stringify(axes.map(({ key }) => cell.values[key]));
+    const cells = points.get(name);
+    if (cells === undefined) points.set(name, [cell]);
+    else cells.push(cell);
+  }
+  return [...points.values()].map((cells) => pointOf(cells, axes));
+}
+
+/** The group of which the smallest share was answered in time; null where there are no groups. */
+export function worstGroup({ groups }: Pick<Point, 'groups'>): GroupPoint | null {
+  const [first, ...others] = groups;
+  return others.reduce<GroupPoint | null>(
+    (worst, group) => (worst !== null && group.attainment.mean < worst.attainment.mean ? group : worst),
+    first ?? null,
+  );
+}
+
+/**
+ * What a choice is ranked by: goodput; where the workload has groups, the attainment of the worst-served one, because the goodput of one group does not make up for the missed SLOs of another.
+ */
+export function scoreOf(point: Point): number {
+  return worstGroup(point)?.attainment.mean ?? point.goodputRps.mean;
+}
+
+/** The same seed by seed, as `standingOf` takes it; of groups that tie, goodput decides. */
+export function scoresOf(point: Point): Scores[] {
+  const bySeed = (read: (result: CellResult) => number): Scores =>
+    Object.fromEntries(point.cells.map(({ seed, result }) => [seed, read(result)]));
+  const worst = point.groups.indexOf(worstGroup(point) as GroupPoint);
+  return [
+    ...(worst < 0 ? [] : [bySeed(({ groups }) => groups[worst]?.attainment ?? 0)]),
+    bySeed(({ summary }) => summary.goodputRps),
+  ];
+}
+
+/** Points in ascending order of the given axes, the first deciding first. */
+export function sortPoints(points: readonly Point[], axes: readonly Axis[]): Point[] {
+  const ranks = axes.map((axis) => new Map(axis.values.map(({ text }, rank) => [text, rank])));
+  const rank = (point: Point, i: number): number =>
+    ranks[i]?.get(point.values[axes[i]?.key ?? ''] ?? '') ?? -1;
+  return [...points].sort((a, b) => {
+    for (let i = 0; i < axes.length; i++) {
+      const order = rank(a, i) - rank(b, i);
+      if (order !== 0) return order;
+    }
+    return 0;
+  });
+}
+
+function pointOf(cells: readonly FinishedCell[], axes: readonly Axis[]): Point {
+  const summaries = cells.map((cell) => cell.result.summary);
+  const all = (cells[0] as FinishedCell).values;
+  const pick = (wanted: readonly Axis[]) =>
+    Object.fromEntries(
+      wanted.flatMap(({ key }) => (all[key] === undefined ? [] : [[key, all[key]] as const])),
+    );
+  return {
+    values: pick(axes),
+    conditions: pick(axes.filter(({ isChoice }) => !isChoice)),
+    choice: pick(axes.filter(({ isChoice }) => isChoice)),
+    goodputRps: estimate(summaries.map((summary) => summary.goodputRps)),
+    offeredRps: estimate(summaries.map((summary) => summary.offeredRps)),
+    attainment: estimate(summaries.map((summary) => summary.attainment)),
+    p50Ms: meanLatency(summaries, 'p50'),
+    p99Ms: meanLatency(summaries, 'p99'),
+    groups: groupsOf(cells),
+    cells,
+  };
+}
+
+function groupsOf(cells: readonly FinishedCell[]): GroupPoint[] {
+  const [first, ...others] = cells.map((cell) => cell.result.groups);
+  return (first ?? []).map((group, i) =>
+    groupPoint(group, ...others.map((groups) => groups[i] as GroupSummary)),
+  );
+}
+
+/** A group over its repetitions. */
+export function groupPoint(...repetitions: readonly [GroupSummary, ...GroupSummary[]]): GroupPoint {
+  const [{ name, sloMs }] = repetitions;
+  return {
+    name,
+    sloMs,
+    goodputRps: estimate(repetitions.map(({ goodputRps }) => goodputRps)),
+    attainment: estimate(repetitions.map(({ attainment }) => attainment)),
+    p99Ms: meanLatency(repetitions, 'p99'),
+  };
+}
+
+function meanLatency(
+  repetitions: readonly Pick<GroupSummary, 'offeredLatencyMs' | 'requests'>[],
+  name: 'p50' | 'p99',
+): number | null {
+  const values = repetitions.map((repetition) => offeredMs(repetition, name));
+  const known = values.filter((value) => value !== null);
+  return known.length === values.length ? meanOf(known) : null;
+}

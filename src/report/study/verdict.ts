@@ -1,0 +1,206 @@
+import type { SweepResults } from '../../record/results.js';
+import { formatPercent, formatRate, significant } from '../../text/numbers.js';
+import { keyLabel, valueLabel, valuesLabel } from '../quantity.js';
+import {
+  type CommonChoice,
+  commonChoice,
+  headline,
+  nothingFrom,
+  type Recommendation,
+  recommend,
+} from './analyze.js';
+import { choiceLabel, choicesLabel, comparison, groupsAgainst, servedGroups } from './finding.js';
+import { aggregate, type Point, scoreOf, worstGroup } from './points.js';
+import { requiredText, requirementOf } from './required.js';
+import { starvedText } from './starved-choice.js';
+
+/** With fewer seeds, confidence intervals of differences are too wide to tell anything apart. */
+const ENOUGH_SEEDS = 3;
+
+/** What to do, and why, in words computed from the data. */
+interface Verdict {
+  readonly title: string;
+  readonly reason: string;
+}
+
+/**
+ * A sweep's conclusion: the value to deploy where something was to choose, else the range of goodput. All that it
+ * says of a choice it takes from the recommendations, so that no sentence can name another one than the tables do.
+ */
+export function verdict(results: SweepResults): Verdict {
+  const nothing = nothingWorks(results);
+  if (nothing !== null) return nothing;
+  const recommendations = recommend(results);
+  const top = headline(recommendations);
+  if (top === null) return withoutChoice(results);
+  const common = commonChoice(results, recommendations);
+  const choice = common?.choice ?? top.choice;
+  const isDefault = recommendations.some(
+    ({ default: usual }) => JSON.stringify(usual?.choice) === JSON.stringify(choice),
+  );
+  const points = aggregate(results);
+  const meeting = points.filter(requirementOf(results));
+  const chosen = common?.points ?? [top.best];
+  const some = meeting.length > 0;
+  const title = some
+    ? `${isDefault ? 'Keep' : 'Deploy'} ${assignment(choice)}`
+    : `No choice meets ${requiredText(results)}`;
+  const sentences = [
+    some ? '' : `Without that, it would be ${assignment(choice)}.`,
+    starvedText(chosen, some ? meeting : points, points),
+    some ? requirementText(results, chosen, recommendations) : '',
+    ...(common === null
+      ? [`${resultOf(top, top.best)}.`]
+      : [
+          everywhere(common, recommendations),
+          commonTie(common),
+          atStake(top, common.points[recommendations.indexOf(top)] ?? null),
+        ]),
+    fewSeedsText(results.seeds),
+  ];
+  return { title, reason: sentences.filter((sentence) => sentence !== '').join(' ') };
+}
+
+/** What a sweep shows in which no request was answered in time; null: some were. */
+function nothingWorks(results: SweepResults): Verdict | null {
+  const nothing = nothingFrom(results);
+  if (nothing === null) return null;
+  return nothing === 'offered'
+    ? {
+        title: 'Nothing was offered',
+        reason:
+          'No request arrived during the measured time of any run, so there is nothing to recommend: raise the rate or the duration, or shorten the warm-up.',
+      }
+    : {
+        title: 'Nothing was served in time',
+        reason:
+          'No run answered any request within its SLO, so there is nothing to recommend: allow more time, send less, or use more GPUs.',
+      };
+}
+
+/** Where the choice misses the thresholds, and whether another choice meets them there. */
+function requirementText(
+  results: SweepResults,
+  chosen: readonly (Point | null)[],
+  recommendations: readonly Recommendation[],
+): string {
+  const required = requiredText(results);
+  if (required === '') return '';
+  const meets = requirementOf(results);
+  const missed = chosen.flatMap((point, i) => {
+    if (point !== null && meets(point)) return [];
+    const { best, conditions } = recommendations[i]!;
+    const place = valuesLabel(conditions);
+    return `${place === '' ? '' : `at ${place}, `}where ${meets(best) ? choiceLabel(best.choice) : 'no choice'} does`;
+  });
+  if (missed.length === 0) return `Only choices that meet ${required} are considered.`;
+  return `It does not meet ${required} ${missed.join('; ')}.`;
+}
+
+/** How the common choice fares over all conditions. */
+function everywhere(common: CommonChoice, recommendations: readonly Recommendation[]): string {
+  const name = conditionName(recommendations);
+  const measure = isGrouped(recommendations) ? 'attainment of the worst group' : 'goodput';
+  const best = recommendations.filter((recommendation, i) => recommendation.best === common.points[i]);
+  if (best.length < recommendations.length) {
+    const loss = formatPercent(1 - common.worstShare);
+    return `One choice for every tested ${name}: it loses at most ${loss} of the best ${measure} at any of them.`;
+  }
+  const ties = best.filter(({ tied }) => tied.length > 0).length;
+  if (ties === 0) return `It gives the best ${measure} at every tested ${name}.`;
+  const where = ties === best.length ? 'at each' : `at ${ties} of ${best.length}`;
+  return `No other choice gives a better ${measure} at any tested ${name}; others tie with it ${where}.`;
+}
+
+/** A short sweep says what it cannot decide, and how to decide it. */
+function fewSeedsText({ length }: readonly number[]): string {
+  if (length >= ENOUGH_SEEDS) return '';
+  return `${length === 1 ? 'One seed' : 'Two seeds'} cannot tell close choices apart: repeat with --seeds 1,2,3,4,5.`;
+}
+
+/** A tie-break that picks must say so. */
+function commonTie({ tied, choice }: CommonChoice): string {
+  if (tied.length === 0) return '';
+  const others = choicesLabel(tied.map((other) => ({ choice: other })));
+  return `Over all of them it ties with ${others}; ${choiceLabel(choice)} is chosen because none of them loses less on average.`;
+}
+
+/** What the common choice does where most depends on it, and what would do better there. */
+function atStake(top: Recommendation, point: Point | null): string {
+  const matters = top.best.groups.length > 0 || (top.improvement !== null && top.improvement >= 1.005);
+  if (!matters || point === null) return '';
+  const better =
+    point === top.best ? '' : `; the best there is ${choiceLabel(top.choice)}, ${scoreText(top.best)}`;
+  return `The largest difference is at ${valuesLabel(top.conditions)}: ${resultOf(top, point)}${better}.`;
+}
+
+/** `5 ms gives 364 req/s within the SLO (60.3 % of the offered), 7.0× the default (10 ms)`. */
+function resultOf(recommendation: Recommendation, point: Point): string {
+  const { best, tied } = recommendation;
+  if (best.groups.length > 0) {
+    return groupsAgainst({ ...recommendation, best: point, tied: point === best ? tied : [] }).join('; ');
+  }
+  const against = comparison(recommendation, point);
+  const result = `${scoreText(point)} within the SLO (${formatPercent(point.attainment.mean)} of the offered)`;
+  const tie = point === best && tied.length > 0 ? `; ${tieText(best, tied)}` : '';
+  return `${choiceLabel(point.choice)} gives ${result}${against === '' ? '' : `, ${against}`}${tie}`;
+}
+
+/** `it ties with shepherd (464 req/s)`. */
+function tieText(best: Point, tied: readonly Point[]): string {
+  const [only] = tied;
+  if (tied.length > 1 || only === undefined) return `it ties with ${choicesLabel(tied)}`;
+  return scoreText(only) === scoreText(best)
+    ? `it ties with ${choiceLabel(only.choice)}`
+    : `it ties with ${choiceLabel(only.choice)} (${scoreText(only)})`;
+}
+
+function scoreText(point: Point): string {
+  if (point.groups.length > 0) return servedGroups(point);
+  return `${formatRate(significant(point.goodputRps.mean, 4))} req/s`;
+}
+
+function withoutChoice(results: SweepResults): Verdict {
+  const points = aggregate(results);
+  const [first] = points;
+  if (first === undefined)
+    return { title: 'No run finished', reason: 'Every cell failed; the reasons are listed below.' };
+  const ascending = [...points].sort((a, b) => scoreOf(a) - scoreOf(b));
+  const [low, high] = [ascending[0] as Point, ascending[ascending.length - 1] as Point].map(scoreAt);
+  const measure = first.groups.length > 0 ? 'Worst group' : 'Goodput';
+  if (points.length === 1) {
+    const share = formatPercent(first.attainment.mean);
+    const reason = `${share} of the offered requests were answered within their SLO.`;
+    return { title: `${measure} ${high}`, reason };
+  }
+  return {
+    title: `${measure} up to ${high}`,
+    reason: `The lowest is ${low}. No setting that an operator chooses was varied, so there is nothing to recommend: vary a policy or cluster key, e.g. policy.scheduleAhead.`,
+  };
+}
+
+/** `364 req/s at SLO 10 ms`; of groups the one that fares worst, `28 % of interactive in time at SLO 10 ms`. */
+function scoreAt(point: Point): string {
+  const worst = worstGroup(point);
+  const score =
+    worst === null
+      ? `${formatRate(significant(point.goodputRps.mean, 3))} req/s`
+      : `${formatPercent(worst.attainment.mean)} of ${worst.name} in time`;
+  const place = valuesLabel(point.values);
+  return place === '' ? score : `${score} at ${place}`;
+}
+
+function assignment(choice: Readonly<Record<string, string>>): string {
+  return Object.entries(choice)
+    .map(([key, value]) => `${keyLabel(key)} = ${valueLabel(value)}`)
+    .join(', ');
+}
+
+function conditionName(recommendations: readonly Recommendation[]): string {
+  const keys = Object.keys(recommendations[0]?.conditions ?? {});
+  return keys.length === 1 ? keyLabel(keys[0] as string) : 'condition';
+}
+
+function isGrouped(recommendations: readonly Recommendation[]): boolean {
+  return recommendations.some(({ best }) => best.groups.length > 0);
+}

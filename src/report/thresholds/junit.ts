@@ -1,0 +1,56 @@
+import type { ThresholdCase } from './cases.js';
+
+/** What a file for CI is about. */
+export interface ThresholdReport {
+  /** `simulate`, `sweep`. */
+  readonly command: string;
+  /** Name of the experiment. */
+  readonly name: string;
+  readonly cases: readonly ThresholdCase[];
+}
+
+/** JUnit XML: one test case a threshold and run. A missed threshold is a failure, a run without figures an error. */
+export function junitXml({ command, name, cases }: ThresholdReport): string {
+  const errors = cases.filter(({ error }) => error !== undefined).length;
+  const failures = cases.filter(({ ok }) => !ok).length - errors;
+  const counts = `tests="${cases.length}" failures="${failures}" errors="${errors}"`;
+  const suite = xml(`escapement ${command}: ${name}`);
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites name="escapement" ${counts}>`,
+    `  <testsuite name="${suite}" ${counts}>`,
+    ...cases.map((one) => `    ${testCase(name, one)}`),
+    '  </testsuite>',
+    '</testsuites>',
+    '',
+  ].join('\n');
+}
+
+function testCase(name: string, { run, threshold, ok, measured, error }: ThresholdCase): string {
+  const open = `<testcase classname="${xml(run === '' ? name : `${name}.${run}`)}" name="${xml(threshold)}"`;
+  if (ok) return `${open}><system-out>${xml(measured)}</system-out></testcase>`;
+  const [tag, message] = error === undefined ? ['failure', `${threshold}: ${measured}`] : ['error', error];
+  return `${open}><${tag} message="${xml(message)}" type="threshold"/></testcase>`;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&apos;',
+  // As they are, a parser turns them into spaces in an attribute.
+  '\n': '&#10;',
+  '\r': '&#13;',
+  '\t': '&#9;',
+};
+
+/** Text for an element or attribute. XML 1.0 has no way to write other control characters, or half a character. */
+function xml(text: string): string {
+  return (
+    text
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what must go.
+      .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu, '\ufffd')
+      .replace(/[&<>"'\n\r\t]/g, (char) => ESCAPES[char]!)
+  );
+}

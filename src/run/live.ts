@@ -1,0 +1,112 @@
+import { join, resolve } from 'node:path';
+import { NS_PER_S } from '../base/units.js';
+import type { Experiment } from '../config/experiment.js';
+import { LocalLink } from '../live/controller/link/local-link.js';
+import type { WrittenRecording } from '../live/recording/recording-control.js';
+import type { RecordingEvents } from '../live/recording/server-recorder.js';
+import { startMachine } from '../live/worker/local-machine.js';
+import type { Machine } from '../live/worker/machine.js';
+import { generatorFigures } from '../load/generator-figures.js';
+import { play } from '../load/player.js';
+import { openServiceTarget } from '../load/service-target.js';
+import { type Assembly, type ClusterSettings, startCluster } from '../serve/cluster.js';
+import { DeviceProblems } from '../serve/device-problems.js';
+import { experimentDevices, experimentModels } from '../serve/experiment-models.js';
+import { JournalObserver } from '../serve/journal-observer.js';
+import { RecordingObserver, recordingName } from '../serve/recording-observer.js';
+import type { Engine, EngineReport, EngineTask } from './engine.js';
+
+interface LiveOptions {
+  /** File for all that enters the core; if it exists, its name gets a number. */
+  readonly journal?: string;
+}
+
+const DRAIN_NS = 10 * NS_PER_S;
+
+/**
+ * Real time: the workload comes from a generator in this process and runs on real models, or on GPUs that are
+ * simulated in real time.
+ */
+export function live({ journal }: LiveOptions = {}): Engine {
+  return { kind: 'live', drive: (task) => drive(task, journal) };
+}
+
+async function drive(task: EngineTask, journalName: string | undefined): Promise<EngineReport> {
+  const { experiment, source, observer, outDir, begin, watch, onProgress } = task;
+  const { pages, pageBytes } = experiment.cluster;
+  const devices = experimentDevices(experiment);
+  const models = await experimentModels(experiment);
+  const machine = await startMachine({ devices, models, pages, pageBytes });
+  begin();
+  const wakeLatenessNs: number[] = [];
+  const failures: Error[] = [];
+  let recording: WrittenRecording | null = null;
+  const cluster = await startCluster(settingsOf(experiment, machine), (assembly) => ({
+    result: {
+      run: observer,
+      events: { wokeLate: (lateNs: number) => wakeLatenessNs.push(lateNs) },
+      started: ({ core }) => watch(core),
+    },
+    problems: new DeviceProblems(),
+    recording: recordingOf(experiment, outDir, assembly, {
+      written: (written) => {
+        recording = written;
+      },
+      failed: (error) => failures.push(error),
+    }),
+    journal:
+      journalName === undefined
+        ? null
+        : new JournalObserver(journalName, assembly, (error) => failures.push(error)),
+  }));
+  const { controller, assembly, observers } = cluster;
+  try {
+    const names = experiment.models.map(({ name }) => name);
+    const played = await play({
+      source,
+      clock: assembly.clock,
+      target: openServiceTarget(controller, { models: names, seed: experiment.seed }),
+      onProgress,
+    });
+    await cluster.close(DRAIN_NS);
+    if (failures.length > 0) throw failures[0];
+    return {
+      digest: controller.core.digest,
+      arrivals: played.requests,
+      live: {
+        generator: generatorFigures(played, 0, wakeLatenessNs),
+        played,
+        deviceErrors: observers.problems.messages,
+        wakeLatenessNs,
+        journal: observers.journal?.path ?? null,
+        recording,
+      },
+    };
+  } catch (error) {
+    await cluster.close();
+    throw error;
+  }
+}
+
+function settingsOf(
+  { policy, sloNs, admission, missedWindow }: Experiment,
+  machine: Machine,
+): ClusterSettings {
+  return { links: [new LocalLink(machine)], policy, sloNs, admission, missedWindow };
+}
+
+function recordingOf(
+  { name, seed, runtime }: Experiment,
+  outDir: string | undefined,
+  assembly: Assembly,
+  events: Pick<RecordingEvents, 'written' | 'failed'>,
+): RecordingObserver {
+  const { recording: autostart, recordingDir } = runtime;
+  return new RecordingObserver(assembly, {
+    autostart,
+    facts: { experiment: name, seed },
+    newPath: () =>
+      outDir === undefined ? resolve(recordingDir, recordingName()) : join(outDir, 'recording.json'),
+    events: { started: () => {}, ...events },
+  });
+}

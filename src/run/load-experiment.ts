@@ -1,0 +1,62 @@
+import type { Experiment } from '../config/experiment.js';
+import { openWorkloads } from '../config/open-workloads.js';
+import { generatorFigures } from '../load/generator-figures.js';
+import { type PlayCounts, type PlayReport, play } from '../load/player.js';
+import type { LoadTarget } from '../load/target.js';
+import type { RunResult } from '../record/results.js';
+import { Collector } from './collector.js';
+
+interface LoadOptions {
+  /** Folder, which must exist, for the request log if the experiment asks for it. */
+  readonly outDir?: string;
+  /** Percentiles that the summary shall have beyond those that every summary has, ascending. */
+  readonly percentiles?: readonly number[];
+  /** Called a few times a second with the share of the workload's nominal duration that has passed. */
+  readonly onProgress?: (fraction: number, counts: PlayCounts, nowNs: number) => void;
+}
+
+export interface LoadResult {
+  readonly result: RunResult;
+  /** What the load generator tells of itself. */
+  readonly report: PlayReport;
+}
+
+/**
+ * Plays an experiment's workload against a server in real time: the same requests, in the same order, that
+ * `simulate` plays. The result is that of a client: outcomes and latencies by its own clock, and nothing of what the
+ * scheduler alone can tell. Throws coded errors for bad input.
+ */
+export async function playExperiment(
+  experiment: Experiment,
+  target: LoadTarget,
+  options: LoadOptions = {},
+): Promise<LoadResult> {
+  const workload = await openWorkloads(experiment);
+  const { outDir, percentiles = [] } = options;
+  const collector = new Collector(asClient(experiment), workload, outDir, { seesCauses: false, percentiles });
+  try {
+    const report = await play({
+      source: workload.source,
+      target,
+      observer: collector.observer,
+      warmupNs: experiment.warmupNs,
+      onProgress: (nowNs, counts) =>
+        options.onProgress?.(Math.min(1, nowNs / workload.durationNs), counts, nowNs),
+    });
+    const { summary, ...result } = collector.finishAsClient('load', report.requests);
+    const generator = generatorFigures(report, target.waited);
+    return { result: { ...result, summary: { ...summary, answers: report.answers, generator } }, report };
+  } catch (error) {
+    collector.discard();
+    throw error;
+  }
+}
+
+/** What a client can observe of the experiment. */
+function asClient(experiment: Experiment): Experiment {
+  const { requestLog } = experiment.output;
+  return {
+    ...experiment,
+    output: { requestLog, actionLog: false, timelineNs: null },
+  };
+}

@@ -1,0 +1,81 @@
+import { EscapementError } from '../../base/errors.js';
+import { coverageOf } from '../../record/coverage.js';
+import type { FigureUnit } from '../../record/figures.js';
+import type { CellResult } from '../../record/results.js';
+import { checkThreshold, holds, parseThreshold, type Threshold } from '../../record/threshold.js';
+import { type Estimate, estimate } from '../../report/statistics.js';
+
+/** A target's figure at one value of the planned key, over all seeds. */
+export interface TargetFigure {
+  /**
+   * One of each seed, in the target's unit; null: there was nothing to measure; Infinity (null in JSON): a latency that
+   * falls on a request that was not answered in time.
+   */
+  readonly values: readonly (number | null)[];
+  /** null where a seed has no such figure. */
+  readonly estimate: Estimate | null;
+  /**
+   * `yes`: the whole 95 % confidence interval of the mean is within the limit. `unsure`: the mean is, its interval
+   * is not: more seeds may decide.
+   */
+  readonly meets: Verdict;
+  /**
+   * How far that end of the interval which decides is within the limit, in the target's unit; negative beyond it,
+   * null without an estimate.
+   */
+  readonly margin: number | null;
+  /**
+   * Without a figure, why a seed has none. Of a figure of models, how many of them were assessed, with the seed that tells
+   * least. Else null.
+   */
+  readonly about: string | null;
+}
+
+export type Verdict = 'yes' | 'unsure' | 'no';
+
+/** Reads a `--target`, which is a threshold on the mean over the seeds. Throws `E_USAGE`. */
+export function parseTarget(text: string): Threshold {
+  try {
+    return parseThreshold(text);
+  } catch (error) {
+    if (!(error instanceof EscapementError)) throw error;
+    throw new EscapementError(error.code, error.what, { flag: `--target '${text}'` });
+  }
+}
+
+/** Holds the repetitions of one value against a target. */
+export function judge(target: Threshold, results: readonly Pick<CellResult, 'summary'>[]): TargetFigure {
+  const found = results.map(({ summary }) => checkThreshold(target, summary));
+  const values = found.map(({ actual }) => actual);
+  const about = found.find(({ actual }) => actual === null)?.measured ?? leastCoverage(target, results);
+  if (!values.every(Number.isFinite)) return { values, estimate: null, meets: 'no', margin: null, about };
+  const figure = withinShare(estimate(values as number[]), target.unit);
+  const bound = decidingEnd(target, figure);
+  const meets = holds(target, bound) ? 'yes' : holds(target, figure.mean) ? 'unsure' : 'no';
+  const margin = atLeast(target) ? bound - target.limit : target.limit - bound;
+  return { values, estimate: figure, meets, margin, about };
+}
+
+/** Of the seeds, the one with the smallest share of models assessed; null: the target is not of assessed models. */
+function leastCoverage(
+  { metric }: Threshold,
+  results: readonly Pick<CellResult, 'summary'>[],
+): string | null {
+  const covered = results.flatMap(({ summary }) => coverageOf(metric, summary) ?? []);
+  return covered.sort((a, b) => a.assessed - b.assessed)[0]?.text ?? null;
+}
+
+/** Whether more is better. */
+export function atLeast({ operator }: Pick<Threshold, 'operator'>): boolean {
+  return operator === '>' || operator === '>=';
+}
+
+function decidingEnd(target: Threshold, { low, high }: Estimate): number {
+  return atLeast(target) ? low : high;
+}
+
+/** An interval around a share near 0 or 1 ends there; that never changes a verdict. */
+function withinShare(figure: Estimate, unit: FigureUnit): Estimate {
+  const top = unit === 'share' ? Math.max(1, figure.mean) : Number.POSITIVE_INFINITY;
+  return { ...figure, low: Math.max(0, figure.low), high: Math.min(top, figure.high) };
+}

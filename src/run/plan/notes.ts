@@ -1,0 +1,81 @@
+import type { Experiment } from '../../config/experiment.js';
+import { parsePercentile } from '../../record/percentiles.js';
+import { keyLabel } from '../../report/quantity.js';
+import { listed } from '../../text/words.js';
+import type { Lattice } from './over.js';
+import type { PlanResult, Tried } from './plan-result.js';
+import { isLeast } from './preference.js';
+import type { SearchResult } from './search.js';
+import { failedShare, namedValue } from './words.js';
+
+/** From such a share on, requests that were not answered in time are worth a note. */
+const MANY = 0.01;
+/** From this percentile on, a target says how many may fail. */
+const COUNTS_MOST = 90;
+
+/** What an operator should know before trusting the answer. */
+export function notesOf(
+  found: SearchResult,
+  lattice: Lattice,
+  tried: readonly Tried[],
+  { over, seeds, targets }: Pick<PlanResult, 'over' | 'seeds' | 'targets'>,
+): string[] {
+  const notes: string[] = [];
+  const answer =
+    'answer' in found ? tried.find(({ value }) => value === lattice.text(found.answer)) : undefined;
+  if (answer !== undefined) notes.push(...dropNotes(answer, targets));
+  const verdictOf = (index: number) => tried.find(({ value }) => value === lattice.text(index))!.meets;
+  const name = (index: number) => namedValue(over.key, lattice.text(index));
+  if (found.kind === 'whole' && !isLeast(over.key, lattice.text(found.answer))) {
+    const [wider, end] = found.answer === 0 ? ['below', over.from] : ['above', over.to];
+    notes.push(`widen the range ${wider} ${end} to find the boundary`);
+  }
+  if (found.kind === 'boundary' && found.inside) {
+    notes.push('both ends of the range miss: the target holds only inside it');
+  }
+  if (found.kind === 'boundary' && verdictOf(found.before) === 'unsure') {
+    notes.push(`${name(found.before)} would do on average, not with confidence: more seeds may settle it`);
+  }
+  const contradictions = 'contradictions' in found ? found.contradictions : [];
+  if (contradictions.length > 0) {
+    const named = (yes: boolean) => contradictions.filter((i) => (verdictOf(i) === 'yes') === yes).map(name);
+    const words = [clause(named(true), 'meet', ' too'), clause(named(false), 'miss', '')].filter(Boolean);
+    notes.push(`the boundary is not sharp: ${words.join('; ')}; repeat with more seeds`);
+  }
+  if (seeds.length === 1) notes.push('one seed: nothing is known of the spread between repetitions');
+  return notes;
+}
+
+/** A target may be met because requests are dropped: it tells nothing of those. */
+function dropNotes({ attainment }: Tried, targets: PlanResult['targets']): string[] {
+  if (attainment === null || 1 - attainment < MANY || targets.some(limitsFailures)) return [];
+  const failed = `met, but ${failedShare(attainment)} of the requests were not answered in time`;
+  return [`${failed}; add a target on attainment or on a latency such as p99, which counts them`];
+}
+
+/** Whether a target cannot be met while many requests fail. */
+function limitsFailures({ metric }: PlanResult['targets'][number]): boolean {
+  if (['attainment', 'mean', 'max', 'p999', 'p9999'].includes(metric)) return true;
+  const named = parsePercentile(metric);
+  return named?.reading === 'offered' && named.percentile >= COUNTS_MOST;
+}
+
+/** A load is a share of capacity: where that depends on the planned key, so does the traffic. */
+export function trafficNotes({ key }: PlanResult['over'], ends: readonly Experiment[]): string[] {
+  const volumes = ends.map(({ workloads }) => JSON.stringify(workloads.map(volumeOf)));
+  if (/^workload\..*(rate|load|scale)$/i.test(key) || new Set(volumes).size < 2) return [];
+  return [
+    `load is a share of what the GPUs can serve, which depends on ${keyLabel(key)}: the traffic is another at every value; give workload.rate or scale to keep it`,
+  ];
+}
+
+function volumeOf(workload: Experiment['workloads'][number]): number | null {
+  if ('rateRps' in workload) return workload.rateRps;
+  return 'scale' in workload ? workload.scale : null;
+}
+
+/** `A meets too`, `A and B meet too`; empty without names. */
+function clause(names: readonly string[], verb: string, rest: string): string {
+  const ending = names.length > 1 ? '' : verb === 'miss' ? 'es' : 's';
+  return names.length === 0 ? '' : `${listed(names)} ${verb}${ending}${rest}`;
+}

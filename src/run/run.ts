@@ -1,0 +1,49 @@
+import type { Experiment } from '../config/experiment.js';
+import { openWorkloads } from '../config/open-workloads.js';
+import type { RunObserver } from '../core/observer.js';
+import { fanOut } from '../record/fan-out.js';
+import type { ScheduledRun } from '../record/results.js';
+import { Collector } from './collector.js';
+import type { Engine, LiveReport } from './engine.js';
+
+export interface RunOptions {
+  /** Folder, which must exist, for the logs and the timeline that the experiment asks for. */
+  readonly outDir?: string;
+  /** Percentiles for the summary in addition to those that every summary has, ascending. */
+  readonly percentiles?: readonly number[];
+  /** Called now and then with the share of the workload's nominal duration that has passed. A simulation waits for it. */
+  readonly onProgress?: (fraction: number) => void | Promise<void>;
+  /** Also sees requests and actions end. */
+  readonly observer?: RunObserver;
+}
+
+/** One run of an experiment, by whichever engine. */
+export interface Run {
+  readonly result: ScheduledRun;
+  /** How the run in real time went; null: it was simulated. */
+  readonly live: LiveReport | null;
+}
+
+/** Runs one experiment. Throws coded errors for bad input and for devices that are missing; then no log is left. */
+export async function run(experiment: Experiment, engine: Engine, options: RunOptions = {}): Promise<Run> {
+  const { outDir, percentiles = [], onProgress, observer } = options;
+  const workload = await openWorkloads(experiment);
+  const collector = new Collector(experiment, workload, outDir, { percentiles });
+  try {
+    const { digest, arrivals, live } = await engine.drive({
+      experiment,
+      source: workload.source,
+      observer: observer === undefined ? collector.observer : fanOut([collector.observer, observer]),
+      outDir,
+      begin: () => collector.begin(),
+      watch: (controller) => collector.watch(controller),
+      onProgress: (nowNs) => onProgress?.(Math.min(1, nowNs / workload.durationNs)),
+    });
+    const result = collector.finish(engine.kind, digest, arrivals);
+    if (live === null) return { result, live };
+    return { result: { ...result, summary: { ...result.summary, generator: live.generator } }, live };
+  } catch (error) {
+    collector.discard();
+    throw error;
+  }
+}

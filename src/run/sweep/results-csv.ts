@@ -1,0 +1,76 @@
+import Papa from 'papaparse';
+import { offeredMs } from '../../record/figures.js';
+import type { CellResult, SweepCell, SweepResults } from '../../record/results.js';
+
+/** `results.csv`: a header and one row a cell: varied keys as written, seed, outcome, figures. */
+export function resultsCsv(results: SweepResults): string {
+  const keys = results.vary.map(({ key }) => key);
+  const fields = [...keys, 'seed', 'status', ...Object.keys(FIGURES), 'code', 'message'];
+  const data = results.cells.map((cell) => row(cell, keys));
+  return `${Papa.unparse({ fields, data }, { newline: '\n' })}\n`;
+}
+
+type Figure = (result: CellResult) => number | string | null;
+
+/** Columns in order. Names follow `summary.json`, with the unit last. */
+const FIGURES: Readonly<Record<string, Figure>> = {
+  goodput_rps: ({ summary }) => summary.goodputRps,
+  attainment: ({ summary }) => summary.attainment,
+  offered_rps: ({ summary }) => summary.offeredRps,
+  offered: ({ summary }) => summary.requests.offered,
+  ok: ({ summary }) => summary.requests.ok,
+  late: ({ summary }) => summary.requests.late,
+  timeout: ({ summary }) => summary.requests.timeout,
+  rejected: ({ summary }) => summary.requests.rejected,
+  error: ({ summary }) => summary.requests.error,
+  offered_latency_mean_ms: ({ summary }) => latencyCell(offeredMs(summary, 'mean')),
+  offered_latency_p50_ms: ({ summary }) => latencyCell(offeredMs(summary, 'p50')),
+  offered_latency_p90_ms: ({ summary }) => latencyCell(offeredMs(summary, 'p90')),
+  offered_latency_p95_ms: ({ summary }) => latencyCell(offeredMs(summary, 'p95')),
+  offered_latency_p99_ms: ({ summary }) => latencyCell(offeredMs(summary, 'p99')),
+  offered_latency_p999_ms: ({ summary }) => latencyCell(offeredMs(summary, 'p999')),
+  offered_latency_p9999_ms: ({ summary }) => latencyCell(offeredMs(summary, 'p9999')),
+  offered_latency_max_ms: ({ summary }) => latencyCell(offeredMs(summary, 'max')),
+  executed_latency_mean_ms: ({ summary }) => summary.executedLatencyMs.mean,
+  executed_latency_p50_ms: ({ summary }) => summary.executedLatencyMs.p50,
+  executed_latency_p90_ms: ({ summary }) => summary.executedLatencyMs.p90,
+  executed_latency_p95_ms: ({ summary }) => summary.executedLatencyMs.p95,
+  executed_latency_p99_ms: ({ summary }) => summary.executedLatencyMs.p99,
+  executed_latency_p999_ms: ({ summary }) => summary.executedLatencyMs.p999,
+  executed_latency_p9999_ms: ({ summary }) => summary.executedLatencyMs.p9999,
+  executed_latency_max_ms: ({ summary }) => summary.executedLatencyMs.max,
+  worst_model: ({ summary }) => summary.worstModel?.name ?? null,
+  worst_model_attainment: ({ summary }) => summary.worstModel?.attainment ?? null,
+  models_below_50: ({ summary }) => summary.modelsBelow50,
+  models_below_90: ({ summary }) => summary.modelsBelow90,
+  models_assessed: ({ summary }) => summary.modelsAssessed,
+  rare_models: ({ summary }) => summary.rareModels.models,
+  rare_models_offered: ({ summary }) => summary.rareModels.offered,
+  rare_models_attainment: ({ summary }) => summary.rareModels.attainment,
+  timed_out_cold: ({ summary }) => summary.failures?.timedOutCold ?? null,
+  timed_out_queued: ({ summary }) => summary.failures?.timedOutQueued ?? null,
+  missed_window: ({ summary }) => summary.failures?.missedWindow ?? null,
+  device_error: ({ summary }) => summary.failures?.deviceError ?? null,
+  worker_lost: ({ summary }) => summary.failures?.workerLost ?? null,
+  load: ({ summary }) => summary.actions.load,
+  unload: ({ summary }) => summary.actions.unload,
+  infer: ({ summary }) => summary.actions.infer,
+  too_late: ({ summary }) => summary.actions.tooLate,
+  cold_starts: ({ summary }) => summary.coldStarts,
+  exec_utilization: ({ summary }) => summary.gpu.execUtilization,
+  weights_utilization: ({ summary }) => summary.gpu.weightsUtilization,
+  digest: ({ summary }) => summary.digest,
+  bound_rps: ({ bound }) => bound?.bestRps ?? null,
+};
+
+function row(cell: SweepCell, keys: readonly string[]): (string | number | null)[] {
+  const place = [...keys.map((key) => cell.values[key] ?? ''), cell.seed, cell.status];
+  const figures = Object.values(FIGURES);
+  if (cell.status === 'failed') return [...place, ...figures.map(() => null), cell.code, cell.message];
+  return [...place, ...figures.map((figure) => figure(cell.result)), null, null];
+}
+
+/** `never` where it falls on a request that was not answered in time; empty where nothing was offered. */
+function latencyCell(ms: number | null): number | string | null {
+  return ms === Number.POSITIVE_INFINITY ? 'never' : ms;
+}

@@ -1,0 +1,129 @@
+import { Clock } from '../base/clock/clock.js';
+import { NS_PER_S } from '../base/units.js';
+import { createPolicyOf } from '../config/create-policy.js';
+import type { Experiment } from '../config/experiment.js';
+import type { Admission } from '../core/controller.js';
+import type { RunObserver } from '../core/observer.js';
+import { LIVE_MISSED_WINDOW, type MissedWindow } from '../core/retry.js';
+import type { WorkerCluster } from '../live/controller/cluster-of-workers.js';
+import { Fleet } from '../live/controller/fleet.js';
+import type { WorkerLink } from '../live/controller/link/worker-link.js';
+import { type CoreInputs, LiveController } from '../live/controller/live-controller.js';
+import { fanOutEvents, type LiveEvents } from '../live/controller/live-events.js';
+import { fanOut } from '../record/fan-out.js';
+
+export interface ClusterSettings {
+  /** One a worker. The cluster owns them: they are closed with it, and also when it cannot start. */
+  readonly links: readonly WorkerLink[];
+  readonly policy: Experiment['policy'];
+  /** SLO of requests that carry none. */
+  readonly sloNs: number;
+  readonly admission: Admission;
+  /** Default: retry. */
+  readonly missedWindow?: MissedWindow | null;
+  /** How long all workers have to come up. Default: 60 s. */
+  readonly startTimeoutNs?: number;
+  /** A result overdue for this long beyond reason: its worker is restarted. Default: 10 s. */
+  readonly hangNs?: number;
+}
+
+/** A cluster whose workers are all up and in which nothing has happened yet. */
+export interface Assembly {
+  readonly settings: ClusterSettings & { readonly missedWindow: MissedWindow };
+  readonly fleet: Fleet;
+  readonly cluster: WorkerCluster;
+  /** Started when the workers were asked to connect. */
+  readonly clock: Clock;
+}
+
+/** Follows a live system from start to end: metrics, a journal, a recording, a log. */
+export interface ClusterObserver {
+  /** Sees requests and actions end. */
+  readonly run?: RunObserver;
+  readonly events?: Partial<LiveEvents>;
+  /** Sees all that enters the core. One observer at most has these. */
+  readonly inputs?: CoreInputs;
+  /** The controller runs. What this throws ends the start. */
+  started?(controller: LiveController): void;
+  /** Requests have their answers; workers are still connected. */
+  ending?(): Promise<void>;
+  /** Everything is over; `digest` is that of all decisions. */
+  ended?(digest: string): Promise<void>;
+}
+
+/** Observers by name; null: not wanted this time. They are notified in the order of the object. */
+type ClusterObservers = Readonly<Record<string, ClusterObserver | null>>;
+
+const START_TIMEOUT_NS = 60 * NS_PER_S;
+const HANG_NS = 10 * NS_PER_S;
+
+/**
+ * Assembles a live system: connects to all workers, makes one cluster of their GPUs, and runs the scheduler on it in
+ * this process. `observe` makes what follows it, which needs to know the cluster. Throws `E_WORKER` when a worker is
+ * missing or does not match the others, and what `observe` throws.
+ */
+export async function startCluster<T extends ClusterObservers>(
+  settings: ClusterSettings,
+  observe: (assembly: Assembly) => T,
+): Promise<LiveCluster<T>> {
+  const fleet = new Fleet(settings.links);
+  let cluster: LiveCluster<T> | null = null;
+  try {
+    const clock = new Clock();
+    const workers = await fleet.assemble(() => clock.nowNs(), settings.startTimeoutNs ?? START_TIMEOUT_NS);
+    const missedWindow = settings.missedWindow ?? LIVE_MISSED_WINDOW;
+    const assembly = { settings: { ...settings, missedWindow }, fleet, cluster: workers, clock };
+    cluster = new LiveCluster(assembly, observe(assembly));
+    cluster.start();
+    return cluster;
+  } catch (error) {
+    if (cluster === null) await fleet.close();
+    else await cluster.close();
+    throw error;
+  }
+}
+
+/** A scheduler with its workers, and what follows it. */
+export class LiveCluster<T extends ClusterObservers = ClusterObservers> {
+  readonly controller: LiveController;
+  private readonly list: readonly ClusterObserver[];
+  private closing: Promise<void> | null = null;
+
+  constructor(
+    readonly assembly: Assembly,
+    readonly observers: T,
+  ) {
+    const { settings, fleet, cluster, clock } = assembly;
+    this.list = Object.values(observers).filter((observer) => observer !== null);
+    this.controller = new LiveController({
+      fleet,
+      cluster,
+      clock,
+      createPolicy: createPolicyOf(settings.policy),
+      defaultSloNs: settings.sloNs,
+      admission: settings.admission,
+      missedWindow: settings.missedWindow,
+      observer: fanOut(this.list.flatMap(({ run }) => run ?? [])),
+      events: fanOutEvents(this.list.flatMap(({ events }) => events ?? [])),
+      journal: this.list.find(({ inputs }) => inputs !== undefined)?.inputs ?? null,
+      hangNs: settings.hangNs ?? HANG_NS,
+    });
+  }
+
+  start(): void {
+    for (const observer of this.list) observer.started?.(this.controller);
+  }
+
+  /** Waits for answers for `drainNs` at most, then ends everything; requests still without an answer get an error. */
+  close(drainNs = 0): Promise<void> {
+    this.closing ??= this.end(drainNs);
+    return this.closing;
+  }
+
+  private async end(drainNs: number): Promise<void> {
+    await this.controller.drain(drainNs);
+    for (const observer of this.list) await observer.ending?.();
+    await this.controller.close();
+    for (const observer of this.list) await observer.ended?.(this.controller.core.digest);
+  }
+}

@@ -1,0 +1,28 @@
+import type { EscapementError } from '../base/errors.js';
+import { JournalWriter } from '../live/journal/journal-writer.js';
+import type { Assembly, ClusterObserver } from './cluster.js';
+
+/** Writes all that enters a cluster's core to a journal. */
+export class JournalObserver implements ClusterObserver {
+  readonly inputs: JournalWriter;
+
+  /** As `JournalWriter`: the file gets another number if `name` exists; throws `E_FILE_WRITE`. */
+  constructor(
+    name: string,
+    { cluster: { spec }, settings }: Assembly,
+    onFailure: (error: EscapementError) => void,
+  ) {
+    const { policy, sloNs: defaultSloNs, admission, missedWindow } = settings;
+    const oneLane = spec.oneLane ?? false;
+    const header = { ...spec, oneLane, policy, defaultSloNs, admission, missedWindow };
+    this.inputs = new JournalWriter(name, header, onFailure);
+  }
+
+  get path(): string {
+    return this.inputs.path;
+  }
+
+  ended(digest: string): Promise<void> {
+    return this.inputs.close(digest);
+  }
+}

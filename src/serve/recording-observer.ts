@@ -1,0 +1,86 @@
+import { hostname } from 'node:os';
+import { fileStamp, unixMs } from '../base/clock/wall-clock.js';
+import type { Experiment } from '../config/experiment.js';
+import { RemoteLink } from '../live/controller/link/remote-link.js';
+import type { LiveController } from '../live/controller/live-controller.js';
+import { ControllerRecorder } from '../live/recording/controller-recorder.js';
+import { type RecordingEvents, ServerRecorder } from '../live/recording/server-recorder.js';
+import type { TimelineFacts } from '../record/timeline-file.js';
+import type { Assembly, ClusterObserver } from './cluster.js';
+
+interface RecordingOptions {
+  /** Whether to record from the start. */
+  readonly autostart: Experiment['runtime']['recording'];
+  /** Further facts for the file. */
+  readonly facts: TimelineFacts;
+  /** Where to write the recording that starts now. */
+  readonly newPath: () => string;
+  readonly events: RecordingEvents;
+}
+
+/** Records timelines of a cluster when asked to. A recording that runs when the cluster ends is written then. */
+export class RecordingObserver implements ClusterObserver {
+  readonly control: ServerRecorder;
+  readonly run: ControllerRecorder;
+  readonly events: ControllerRecorder;
+  private controller: LiveController | null = null;
+
+  constructor(
+    assembly: Assembly,
+    private readonly options: RecordingOptions,
+  ) {
+    this.run = new ControllerRecorder(() => this.controller?.outstandingRequests ?? 0);
+    this.events = this.run;
+    const { newPath, events } = options;
+    const { fleet, clock, cluster } = assembly;
+    const { models, gpus } = cluster.spec;
+    this.control = new ServerRecorder({
+      recorder: this.run,
+      fleet,
+      nowNs: () => clock.nowNs(),
+      newPath,
+      events,
+      models: models.map(({ name }) => name),
+      gpus: Array.from(
+        { length: gpus },
+        (_, gpu) => `GPU ${gpu} (worker ${fleet.nameOf(gpu)}, ${fleet.deviceOf(gpu)})`,
+      ),
+      facts: () => ({
+        ...options.facts,
+        host: hostname(),
+        node: process.version,
+        policy: assembly.settings.policy.kind,
+        clock: `ts counts from the start of the controller, as its journal does; ${clockErrors(assembly)}`,
+      }),
+    });
+  }
+
+  /** Throws `E_FILE_WRITE` when it should record from the start and the folder cannot be written. */
+  started(controller: LiveController): void {
+    this.controller = controller;
+    if (this.options.autostart !== 'off') this.control.start(this.options.autostart);
+  }
+
+  async ending(): Promise<void> {
+    // `events` gets what goes wrong.
+    await this.control.stop().catch(() => {});
+  }
+}
+
+/** How well the clocks of the workers are known. */
+function clockErrors({ settings, clock: controllerClock }: Assembly): string {
+  const remote = settings.links.filter((link) => link instanceof RemoteLink);
+  if (remote.length === 0) return 'the GPUs are timed by the same clock';
+  const errors = remote.map(({ name, clock }) =>
+    // Also while it connects again: nothing has come back yet.
+    clock === null || clock.samples === 0
+      ? `${name} by an unknown time`
+      : `${name} by ${Math.ceil(clock.errorNs(controllerClock.nowNs()) / 1000)} µs`,
+  );
+  return `the clocks of the workers may be off: ${errors.join(', ')}`;
+}
+
+/** Name of a recording that starts now: `recording-2026-01-31-09-30-00-125.json`, in UTC. */
+export function recordingName(): string {
+  return `recording-${fileStamp(unixMs())}.json`;
+}

@@ -1,0 +1,234 @@
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { NS_PER_MS, NS_PER_S } from '../base/units.js';
+import type { ServerSettings } from '../config/server-settings.js';
+import type { WorkerLink } from '../live/controller/link/worker-link.js';
+import type { LiveController } from '../live/controller/live-controller.js';
+import type { Frontend, FrontendOptions } from '../live/frontend/frontend.js';
+import { openGrpcFrontend } from '../live/frontend/grpc-frontend.js';
+import { openHttpFrontend } from '../live/frontend/http-frontend.js';
+import { JournalKeeper, type KeeperEvents } from '../live/journal/journal-keeper.js';
+import { describeCluster } from '../live/observe/status/describe-cluster.js';
+import { StatusCollector } from '../live/observe/status/status-collector.js';
+import { registerClusterGauges } from '../live/observe/telemetry/cluster-gauges.js';
+import { ControllerMetrics } from '../live/observe/telemetry/metrics.js';
+import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
+import { recordingRoutes } from '../live/observe/telemetry/recording-routes.js';
+import { createRegistry } from '../live/observe/telemetry/registry.js';
+import { Repeats } from '../live/observe/telemetry/repeats.js';
+import { json } from '../live/observe/telemetry/route.js';
+import { registerStageGauge } from '../live/observe/telemetry/stage-gauge.js';
+import type { RecordingControl } from '../live/recording/recording-control.js';
+import { LONGEST_S, type RecordingEvents } from '../live/recording/server-recorder.js';
+import { type Assembly, type ClusterObserver, type LiveCluster, startCluster } from './cluster.js';
+import { JournalObserver } from './journal-observer.js';
+import { RecordingObserver, recordingName } from './recording-observer.js';
+import { slowModelsWarning } from './slow-models.js';
+
+export interface ServerOptions {
+  readonly links: readonly WorkerLink[];
+  readonly settings: ServerSettings;
+  /** Address that all frontends listen on. */
+  readonly host: string;
+  /** 0: any free one; null: no such frontend. */
+  readonly httpPort: number | null;
+  readonly grpcPort: number | null;
+  readonly metricsPort: number | null;
+  /** Token, TLS, limits and repository of both frontends. */
+  readonly frontend: Pick<FrontendOptions, 'token' | 'tls' | 'maxBodyBytes' | 'repository'>;
+  /** Where to write all that enters the core; null: nowhere. */
+  readonly journal: string | null;
+  /** Most bytes that journals of that name may take together before the oldest are deleted; null: no limit. */
+  readonly journalKeepBytes: number | null;
+  readonly serverVersion: string;
+  readonly log: Logger;
+}
+
+/**
+ * A cluster with frontends for clients. Throws `E_WORKER` when a worker is missing or does not match the others,
+ * `E_LISTEN` when an address cannot be listened on, `E_FILE_WRITE` when the journal cannot be written.
+ */
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const registry = createRegistry();
+  const cluster = await startCluster({ links: options.links, ...options.settings }, (assembly) =>
+    observersOf(options, registry, assembly),
+  );
+  const server = new Server(options, cluster);
+  try {
+    await server.open(registry);
+    return server;
+  } catch (error) {
+    await server.close(0);
+    throw error;
+  }
+}
+
+function observersOf(options: ServerOptions, registry: Registry, assembly: Assembly) {
+  const { settings, log, journalKeepBytes } = options;
+  const metrics = new ControllerMetrics(registry, assembly.cluster.spec.models);
+  const status = new StatusCollector(assembly.cluster.spec);
+  const journal =
+    options.journal === null
+      ? null
+      : new JournalObserver(options.journal, assembly, ({ code, message }) => log.error({ code }, message));
+  const { recording: autostart, recordingDir } = settings.runtime;
+  return {
+    metrics: {
+      run: metrics,
+      events: {
+        wokeLate: (lateNs: number) => metrics.wokeLate(lateNs),
+        worker: (worker: string, up: boolean) => metrics.setWorkerUp(worker, up),
+      },
+    },
+    status: { run: status, events: status, collector: status },
+    recording: new RecordingObserver(assembly, {
+      autostart,
+      facts: { escapement: options.serverVersion },
+      newPath: () => resolve(recordingDir, recordingName()),
+      events: logged(log),
+    }),
+    log: loggedEvents(log, assembly),
+    keeper:
+      journal === null || options.journal === null
+        ? null
+        : keeping(new JournalKeeper(options.journal, journal.path, journalKeepBytes, loggedKeeper(log))),
+    journal,
+  };
+}
+
+/** A running server. */
+export class Server {
+  http: Frontend | null = null;
+  grpc: Frontend | null = null;
+  metrics: MetricsServer | null = null;
+  private closing: Promise<void> | null = null;
+
+  constructor(
+    private readonly options: ServerOptions,
+    private readonly cluster: LiveCluster<ReturnType<typeof observersOf>>,
+  ) {}
+
+  get controller(): LiveController {
+    return this.cluster.controller;
+  }
+
+  get recordings(): RecordingControl {
+    return this.cluster.observers.recording.control;
+  }
+
+  /** Starts to listen, and says so in the log. */
+  async open(registry: Registry): Promise<void> {
+    const { options, controller } = this;
+    const { settings, host, serverVersion, httpPort, grpcPort, metricsPort } = options;
+    const { assembly, observers } = this.cluster;
+    const { models, spec } = assembly.cluster;
+    registerClusterGauges(registry, controller.core);
+    const modelNames = spec.models.map(({ name }) => name);
+    registerStageGauge(registry, observers.status.collector.averages, modelNames, () => controller.nowNs());
+    if (metricsPort !== null) this.metrics = await this.serveMetrics(registry, metricsPort);
+    const frontend = { ...options.frontend, host, serverVersion, defaultSloNs: settings.sloNs };
+    if (httpPort !== null) this.http = await openHttpFrontend(controller, { ...frontend, port: httpPort });
+    if (grpcPort !== null) this.grpc = await openGrpcFrontend(controller, { ...frontend, port: grpcPort });
+    const slow = slowModelsWarning(
+      models.map(({ spec: { name, execNs }, sloNs }) => ({
+        name,
+        execNs: execNs[0],
+        sloNs: sloNs ?? settings.sloNs,
+      })),
+    );
+    if (slow !== null) options.log.warn(slow);
+    options.log.info(
+      {
+        host: hostname(),
+        gpus: spec.gpus,
+        models: models.length,
+        http: this.http?.port,
+        grpc: this.grpc?.port,
+        metrics: this.metrics?.port,
+        journal: observers.journal?.path,
+        policy: settings.policy.kind,
+        admission: settings.admission,
+        sloMs: settings.sloNs / NS_PER_MS,
+      },
+      'ready',
+    );
+  }
+
+  /** Refuses new requests, waits for answers for `drainNs` at most, and then ends everything. */
+  close(drainNs = 10 * NS_PER_S): Promise<void> {
+    this.closing ??= this.end(drainNs);
+    return this.closing;
+  }
+
+  private serveMetrics(registry: Registry, port: number): Promise<MetricsServer> {
+    const { controller, recordings, options } = this;
+    const { assembly, observers } = this.cluster;
+    const status = () =>
+      describeCluster({
+        collector: observers.status.collector,
+        core: controller.core,
+        policy: options.settings.policy.kind,
+        host: hostname(),
+        ready: controller.ready,
+        workerOf: (gpu) => assembly.fleet.nameOf(gpu),
+        nowNs: controller.nowNs(),
+      });
+    return startMetricsServer({
+      registry,
+      healthy: () => controller.ready,
+      host: options.host,
+      port,
+      routes: [
+        { path: '/status', method: 'GET', answer: () => json(200, status()) },
+        ...recordingRoutes(recordings, options.frontend.token ?? null),
+      ],
+    });
+  }
+
+  private async end(drainNs: number): Promise<void> {
+    const { http, grpc, metrics, cluster } = this;
+    await cluster.close(drainNs);
+    await Promise.all([http?.close(drainNs > 0), grpc?.close(drainNs > 0), metrics?.close()]);
+    this.options.log.info({ digest: this.controller.core.digest }, 'closed');
+  }
+}
+
+/** Lines of the log about workers, GPUs and what fails on them. */
+function loggedEvents(log: Logger, { clock }: Assembly): ClusterObserver {
+  const repeats = new Repeats();
+  return {
+    events: {
+      worker: (worker, up, what) => log[up ? 'info' : 'warn']({ worker }, what),
+      gpuDown: (gpu, reason) => log.warn({ gpu, reason }, 'GPU is gone'),
+      gpuUp: (gpu) => log.info({ gpu }, 'GPU is there'),
+      deviceError: (gpu, model, error) => {
+        const times = repeats.toSay(`${gpu} ${model} ${error}`, clock.nowNs());
+        if (times > 0) log.error({ gpu, model, error, times }, 'the device failed at an action');
+      },
+    },
+  };
+}
+
+function keeping(keeper: JournalKeeper): ClusterObserver {
+  return { ended: async () => keeper.close() };
+}
+
+function logged(log: Logger): RecordingEvents {
+  return {
+    started: (mode) => log.info({ mode }, `recording, for ${LONGEST_S} s at most`),
+    written: (recording) =>
+      log.info(recording, 'the recording is written: open it at https://ui.perfetto.dev'),
+    failed: (error) => log.error({ error: error.message }, 'the timeline cannot be written'),
+  };
+}
+
+function loggedKeeper(log: Logger): KeeperEvents {
+  return {
+    deleted: (journal, bytes) =>
+      log.info({ journal, bytes }, 'deleted: all journals together were larger than --journal-keep'),
+    outgrown: (journal, bytes) =>
+      log.warn({ journal, bytes }, 'this journal alone is larger than --journal-keep, and it keeps growing'),
+  };
+}

@@ -1,0 +1,53 @@
+import { NS_PER_MS } from '../base/units.js';
+import type { Experiment } from '../config/experiment.js';
+import { formatDuration } from '../config/units-text.js';
+import { TIMELINE_FUTURE_NS } from '../core/timeline.js';
+import { selectModels } from '../workload/select-models.js';
+
+/** A model with what was measured of it, and the SLO of its requests. */
+interface TimedModel {
+  readonly name: string;
+  /** Of an INFER at batch size 1. */
+  readonly execNs: number;
+  readonly sloNs: number;
+}
+
+/** How many are named. */
+const MOST_NAMED = 5;
+/** An SLO with room for a queue, and its steps. */
+const ROOM = 2;
+const STEP_NS = 10 * NS_PER_MS;
+
+/** What to tell of models that can't meet their SLOs even where nothing else runs; null: there are none. */
+export function slowModelsWarning(models: readonly TimedModel[]): string | null {
+  const slow = models.filter(({ execNs, sloNs }) => execNs + TIMELINE_FUTURE_NS > sloNs);
+  if (slow.length === 0) return null;
+  const named = slow
+    .slice(0, MOST_NAMED)
+    .map(({ name, execNs, sloNs }) => `${name} (takes ${ms(execNs)}, SLO ${formatDuration(sloNs)})`);
+  const others = slow.length > MOST_NAMED ? ` and ${slow.length - MOST_NAMED} more` : '';
+  const longestNs = Math.max(...slow.map(({ execNs }) => execNs));
+  const enough = formatDuration(STEP_NS * Math.ceil((ROOM * longestNs) / STEP_NS));
+  const who = slow.length === 1 ? 'a model takes' : `${slow.length} models take`;
+  const whose = slow.length === 1 ? 'its' : 'their';
+  return (
+    `${who} longer on this device than ${whose} SLO allows, ` +
+    `so that no request can be answered in time: ${named.join(', ')}${others}. ` +
+    `Use a longer SLO (--set slo=${enough}, or slo in the config.yaml of a model) or a faster device`
+  );
+}
+
+/** The models of an experiment with the shortest SLO that its workload has for each. */
+export function timedModels({ models, workloads, sloNs }: Experiment): TimedModel[] {
+  const names = models.map(({ name }) => name);
+  const shortestNs = models.map(() => Number.POSITIVE_INFINITY);
+  for (const workload of workloads) {
+    for (const m of selectModels(names, workload.models))
+      shortestNs[m] = Math.min(shortestNs[m], workload.sloNs ?? sloNs);
+  }
+  return models.map(({ name, execNs }, m) => ({ name, execNs: execNs[0], sloNs: shortestNs[m] }));
+}
+
+function ms(ns: number): string {
+  return `${Number((ns / NS_PER_MS).toPrecision(3))} ms`;
+}

@@ -1,0 +1,107 @@
+import { NS_PER_MS, NS_PER_S } from '../base/units.js';
+
+/** At most so many significant digits: more are noise. */
+export function significant(value: number, digits: number): number {
+  return Number(value.toPrecision(digits));
+}
+
+/** At most so many decimals. */
+export function rounded(value: number, decimals: number): number {
+  return Number(value.toFixed(decimals));
+}
+
+/** Three digits, and whole numbers as they are from 1,000 on. */
+export function round3(value: number): number {
+  return value >= 1000 ? value : significant(value, 3);
+}
+
+/** ns as seconds, exact to the µs. */
+export function toSeconds(ns: number): number {
+  return rounded(ns / NS_PER_S, 6);
+}
+
+/** ns as milliseconds, exact to the µs. */
+export function toMs(ns: number): number {
+  return rounded(ns / NS_PER_MS, 3);
+}
+
+/** Requests per second, or any positive figure of that size: about three digits. */
+export function formatRate(value: number): string {
+  if (value >= 10_000) return withThousands(Math.round(value));
+  if (value >= 100) return withThousands(rounded(value, 1));
+  return String(rounded(value, value >= 10 ? 1 : 2));
+}
+
+export function formatCount(value: number): string {
+  return withThousands(Math.round(value));
+}
+
+/** A share of one as a percentage. 100 % is written only for all of it. */
+export function formatPercent(share: number): string {
+  const percent = share * 100;
+  if (percent > 99.9 && percent < 100) return percent >= 99.99 ? '>99.99 %' : `${percent.toFixed(2)} %`;
+  return `${percent >= 99.95 || percent < 0.005 ? percent.toFixed(0) : percent.toFixed(1)} %`;
+}
+
+/** The same for tables, with one decimal and no sign: `94.2`. */
+export function formatPercentCell(share: number): string {
+  const percent = share * 100;
+  return (percent < 100 && percent >= 99.95 ? 99.9 : percent).toFixed(1);
+}
+
+/** A difference of two shares in percentage points, without the sign: `1.2`. */
+export function formatPoints(share: number): string {
+  return (share * 100).toFixed(share < 0.001 ? 2 : 1);
+}
+
+/** How many times as much: `7.0×`; `–` where that is not known. */
+export function formatFactor(factor: number | null): string {
+  if (factor === null) return '–';
+  if (factor === Number.POSITIVE_INFINITY) return 'from 0';
+  if (factor < 0.095) return `${significant(factor, 2)}×`;
+  return `${factor >= 100 ? factor.toFixed(0) : factor >= 1.995 ? factor.toFixed(1) : factor.toFixed(2)}×`;
+}
+
+/** Milliseconds with the unit; `–` where there is nothing to measure, `never` for Infinity. */
+export function formatMs(ms: number | null): string {
+  if (ms === null) return '–';
+  if (ms === Number.POSITIVE_INFINITY) return 'never';
+  if (ms >= 10_000) return `${(ms / 1000).toFixed(1)} s`;
+  return `${ms >= 100 ? ms.toFixed(0) : ms >= 10 ? ms.toFixed(1) : ms.toFixed(2)} ms`;
+}
+
+/** An SLO as it was written: `50 ms`. */
+export function formatSlo(ms: number): string {
+  return `${significant(ms, 6)} ms`;
+}
+
+/** Mean of several repetitions, with the ends of its 95 % confidence interval. */
+interface Mean {
+  readonly n: number;
+  readonly mean: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** A rate with half of the width of its confidence interval: `480 ± 2.1`. */
+export function withInterval({ mean, high, n }: Mean): string {
+  const text = formatRate(round3(mean));
+  return n < 2 ? text : `${text} ± ${formatRate(significant(high - mean, 2))}`;
+}
+
+/**
+ * A share as a percentage without the sign, with half of the width of its confidence interval: `94.2 ± 0.3`. Where that would
+ * go beyond none or all, the ends: `98.6 (93.2 to 100.0)`.
+ */
+export function percentWithInterval({ mean, low, high, n }: Mean): string {
+  if (n < 2) return formatPercentCell(mean);
+  const [least, most] = [Math.max(0, low), Math.min(1, high)];
+  if (least !== low || most !== high) {
+    return `${formatPercentCell(mean)} (${formatPercentCell(least)} to ${formatPercentCell(most)})`;
+  }
+  return `${formatPercentCell(mean)} ± ${((high - mean) * 100).toFixed(1)}`;
+}
+
+function withThousands(value: number): string {
+  return value.toLocaleString('en-US', { maximumFractionDigits: 1 });
+}

@@ -1,0 +1,12 @@
+import { expect, it } from 'vitest';
+import { fileStamp, unixMs } from '../../../src/base/clock/wall-clock.js';
+
+it('is the time of other programs', () => {
+  expect(Math.abs(unixMs() - Date.now())).toBeLessThan(2_000);
+});
+
+it('stamps names of files in UTC, in order of time', () => {
+  const stamp = fileStamp(Date.UTC(2026, 0, 31, 9, 30, 0, 125) + 0.9);
+  expect(stamp).toBe('2026-01-31-09-30-00-125');
+  expect(fileStamp(Date.UTC(2026, 10, 3)) > stamp).toBe(true);
+});

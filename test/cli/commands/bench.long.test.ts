@@ -1,0 +1,83 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { makeModel } from '../../../src/live/models/make/make-model.js';
+import type { BenchResult } from '../../../src/tools/bench/result.js';
+import { writeIn } from '../../live/models/fixtures.js';
+import { runCli, spawnCli, tempDir } from '../run-cli.js';
+
+const QUICK = ['--trials', '2', '--duration', '0.3s', '--concurrency', '8'];
+let repository: string;
+
+beforeAll(() => {
+  repository = tempDir();
+  const { onnx } = makeModel('mlp', { input: 16, seed: 1, classes: 4 });
+  writeIn(repository, 'small/1/model.onnx', onnx);
+  writeIn(repository, 'small/config.yaml', 'batchSizes: [1, 2]\n');
+});
+
+/** Processes of benchmarks that still run. */
+function children(): string[] {
+  const commands = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' }).split('\n');
+  return commands.filter((command) => command.includes(join('dist', 'tools', 'bench', 'child', 'main.js')));
+}
+
+describe('escapement bench', () => {
+  it('varies one key, and writes results, chart and page', async () => {
+    const out = join(tempDir(), 'out');
+    const vary = ['--vary', 'batchSize=1,2', '--protocol', 'grpc', '--out', out];
+    const { status, stdout } = await runCli(['bench', '--repository', repository, ...vary, ...QUICK]);
+    expect(status).toBe(0);
+    expect(stdout).toContain('by batchSize:');
+    expect(stdout).toContain('batchSize 2: ');
+    expect(stdout).toContain(`report: ${join(out, 'bench.html')}`);
+    const { vary: varied, runs } = JSON.parse(readFileSync(join(out, 'bench.json'), 'utf8')) as BenchResult;
+    expect(varied).toEqual({ key: 'batchSize', values: ['1', '2'] });
+    expect(runs.map(({ value, batchSizes }) => [value, ...batchSizes])).toEqual([
+      ['1', 1],
+      ['2', 2],
+    ]);
+    expect(readdirSync(join(out, 'charts')).sort()).toEqual(['stages.png', 'stages.svg', 'stages.vl.json']);
+    expect(readFileSync(join(out, 'bench.html'), 'utf8')).toContain('escapement bench');
+  });
+
+  it('takes models, mix and settings of an experiment', async () => {
+    const file = writeIn(
+      tempDir(),
+      'live.yaml',
+      `models:
+  - { kind: onnx, name: often, path: ${join(repository, 'small')} }
+  - { kind: onnx, name: seldom, path: ${join(repository, 'small')} }
+  - { kind: onnx, name: never, path: ${join(repository, 'small')} }
+workload:
+  - { kind: fixed, rate: 30/s, duration: 10s, models: [often] }
+  - { kind: fixed, rate: 10/s, duration: 10s, models: [seldom] }
+slo: 2s
+policy: { kind: fifo, maxBatch: 1 }
+`,
+    );
+    const { status, stdout } = await runCli(['bench', '--experiment', file, '--json', ...QUICK]);
+    expect(status).toBe(0);
+    const { models, runs } = JSON.parse(stdout) as BenchResult;
+    expect(models.map(({ name, share }) => [name, share])).toEqual([
+      ['often', 0.75],
+      ['seldom', 0.25],
+      ['never', 0],
+    ]);
+    expect(runs[0]).toMatchObject({ sloMs: 2000, batchSizes: [1, 1, null] });
+  });
+
+  it('leaves no process behind when it is interrupted', async () => {
+    const before = children();
+    const { status } = await spawnCli(
+      ['bench', '--repository', repository, '--vary', 'slo=1s,2s', '--trials', '2', '--duration', '1s'],
+      { interruptWhen: (stderr) => /^bench \d+% /m.test(stderr) },
+    );
+    expect(status).toBe(130);
+    // A process that was killed takes a moment to be gone.
+    while (children().some((child) => !before.includes(child))) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  });
+});

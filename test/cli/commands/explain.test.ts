@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { runCli as run } from '../run-cli.js';
+
+/** One GPU whose LOAD of 8.3 ms leaves no time for an INFER in 10 ms; the model is unloaded between requests. */
+const COLD = `seed: 1
+cluster: { gpus: 1, pages: 7 }
+models: { kind: fit, name: model, parameters: 25.6M, copies: 2 }
+workload: { kind: poisson, rate: 20/s, duration: 2s }
+slo: 10ms
+policy: { kind: clockwork }
+admission: none
+`;
+
+let dir: string;
+let out: string;
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'escapement-explain-'));
+  writeFileSync(join(dir, 'cold.yaml'), COLD);
+  out = join(dir, 'out');
+  const { status } = await run(['simulate', join(dir, 'cold.yaml'), '--out', out, '--quiet']);
+  expect(status).toBe(0);
+});
+
+describe('explain', () => {
+  it('lists what failed by cause, as many as simulate counted', async () => {
+    const { stdout } = await run(['explain', out, '--json']);
+    const { failures, requests } = JSON.parse(stdout);
+    const summary = JSON.parse((await run(['simulate', join(dir, 'cold.yaml'), '--json', '--quiet'])).stdout);
+    expect(failures).toEqual(summary.failures);
+    expect(failures.timedOutCold).toBeGreaterThan(0);
+    expect(requests.length).toBeGreaterThan(0);
+    const text = (await run(['explain', out, '--limit', '1'])).stdout;
+    expect(text).toContain(`${failures.timedOutCold} timed out cold`);
+    expect(text).toContain(`escapement explain ${out} --request ${requests[0].request}`);
+  });
+
+  it('takes one model or one cause', async () => {
+    const list = async (...flags: string[]) =>
+      JSON.parse((await run(['explain', out, '--json', ...flags])).stdout);
+    const { requests } = await list('--model', 'model-1');
+    expect(new Set(requests.map(({ model }: { model: string }) => model))).toEqual(new Set(['model-1']));
+    expect((await list('--cause', 'workerLost')).requests).toEqual([]);
+    expect((await run(['explain', out, '--cause', 'workerLost'])).stdout).toBe(
+      'no matching request failed\n',
+    );
+  });
+
+  it('says why one request failed', async () => {
+    const { requests } = JSON.parse(
+      (await run(['explain', out, '--cause', 'timedOutCold', '--json'])).stdout,
+    );
+    const { stdout } = await run(['explain', out, '--request', String(requests[0].request)]);
+    expect(stdout).toMatch(/no GPU held the model, WEIGHTS booked until/);
+    expect(stdout).toMatch(/answered: timeout/);
+    expect(stdout).toMatch(/\ncause: timed out cold, given up while no GPU held its model/);
+  });
+
+  it.each([
+    ['a request that was not', ['--request', '100000'], /--request 100000: the run has no such request/],
+    ['a model that was not', ['--model', 'mode-1'], /--model mode-1: .*did you mean model-1\?/],
+    ['a cause that is none', ['--cause', 'cold'], /--cause cold: must be one of late, refused/],
+    [
+      'a request and a filter',
+      ['--request', '1', '--cause', 'late'],
+      /--request and --cause cannot be combined/,
+    ],
+  ])('refuses %s', async (_, flags, message) => {
+    const { status, stderr } = await run(['explain', out, ...flags]);
+    expect(status).toBe(2);
+    expect(stderr).toMatch(message);
+  });
+
+  it('says what to do where there is no log of actions', async () => {
+    rmSync(join(out, 'actions.tsv'));
+    const { status, stderr } = await run(['explain', out]);
+    expect(status).not.toBe(0);
+    expect(stderr).toContain('run the experiment again with output.requestLog and output.actionLog');
+  });
+});

@@ -1,0 +1,255 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { PlanResult } from '../../../src/run/plan/plan-result.js';
+import { runCli, runOk, SMALL_EXPERIMENT, spawnCli, tempDir, writeIn } from '../run-cli.js';
+
+/** A thread takes longer to start than these simulations to run. */
+const ONE_THREAD = ['--threads', '1'];
+const TARGET = ['--target', 'attainment>=0.9'];
+const GPUS = [...TARGET, '--over', 'cluster.gpus=1:16'];
+
+test('finds the fewest GPUs, says by how much, and writes the plan and a page', async () => {
+  const dir = tempDir();
+  const out = join(dir, 'out');
+  const { status, stdout, stderr } = await runCli(['plan', small(dir), ...ONE_THREAD, ...GPUS, '--out', out]);
+  expect(status).toBe(0);
+  expect(stderr).toMatch(/^seed 1, 2, 3: 16 candidate values/);
+  const [, answer] = /^Fewest GPUs with attainment>=0\.9: (\d+)$/m.exec(stdout) as unknown as [
+    string,
+    string,
+  ];
+  const before = String(Number(answer) - 1);
+  expect(stdout).toMatch(/^GPUs {2,}attainment>=0\.9 {2}in time {2}meets$/m);
+  expect(stdout).toMatch(new RegExp(`^ +${answer} +[\\d.]+ % ± [\\d.]+ +[\\d.]+ % {2}yes$`, 'm'));
+  expect(stdout).toMatch(
+    new RegExp(`^${answer} GPUs reach .* above 90 %\\); ${before} GPUs? reach(es)? .* below 90 %\\)$`, 'm'),
+  );
+  const plan = JSON.parse(readFileSync(join(out, 'plan.json'), 'utf8')) as PlanResult;
+  expect(plan).toMatchObject({ version: 3, outcome: 'boundary', answer, before, superlative: 'fewest' });
+  expect(plan.tried.map(({ value }) => Number(value))).toEqual(
+    plan.tried.map(({ value }) => Number(value)).sort((left, right) => left - right),
+  );
+  const page = readFileSync(join(out, 'plan.html'), 'utf8');
+  expect(page).toContain(`Fewest GPUs with attainment&#62;=0.9: ${answer}`);
+  expect(page).toContain('<svg');
+  expect(page).toContain('escapement plan experiment.yaml');
+});
+
+test('gives the same bytes with one thread, with four, and after an interruption', async () => {
+  const dir = tempDir();
+  const plan = (out: string, ...flags: string[]) => [
+    'plan',
+    small(dir),
+    ...GPUS,
+    '--out',
+    join(dir, out),
+    ...flags,
+  ];
+  await runOk(plan('one', '--threads', '1'));
+  await runOk(plan('four', '--threads', '4'));
+  const stopped = await spawnCli(plan('stopped', '--threads', '1'), {
+    interruptWhen: (stderr) => /plan \d+%/.test(stderr),
+  });
+  expect(stopped.status).toBe(130);
+  expect(stopped.stderr).toMatch(/interrupted: \d+ runs are kept in /);
+  expect(existsSync(join(dir, 'stopped', 'plan.json'))).toBe(false);
+  const resumed = await runCli(plan('stopped', '--threads', '2'));
+  expect(resumed.stderr).toMatch(/\d+ finished runs were reused/);
+  for (const name of ['plan.json', 'plan.html']) {
+    const bytes = readFileSync(join(dir, 'one', name));
+    expect(readFileSync(join(dir, 'four', name)).equals(bytes)).toBe(true);
+    expect(readFileSync(join(dir, 'stopped', name)).equals(bytes)).toBe(true);
+  }
+});
+
+test('finds the highest load and the tightest SLO, in the units of the range', async () => {
+  const dir = tempDir();
+  const load = await planOf(dir, ...TARGET, '--over', 'workload.rate=50/s:2000/s');
+  expect(load).toMatchObject({ outcome: 'boundary', superlative: 'highest' });
+  expect(load.answer).toMatch(/^\d+\/s$/);
+  expect(Number.parseFloat(load.before!)).toBeGreaterThan(Number.parseFloat(load.answer!));
+  const slo = await planOf(dir, ...TARGET, '--over', 'slo=10ms:500ms:10ms', '--target', 'timeout<10%');
+  expect(slo).toMatchObject({ outcome: 'boundary', superlative: 'tightest' });
+  expect(slo.answer).toMatch(/^\d+0ms$/);
+  expect(slo.tried[0]!.figures).toHaveLength(2);
+});
+
+test('a range that meets throughout does not bind, and its better end must be known', async () => {
+  const dir = tempDir();
+  const easy = ['--target', 'attainment>=0.01'];
+  const plan = await planOf(dir, ...easy, '--over', 'cluster.gpus=2:4');
+  expect(plan).toMatchObject({ outcome: 'whole', answer: '2', before: null });
+  expect(plan.headline).toBe(
+    'The range does not bound the answer: at its lower end, 2 GPUs, attainment>=0.01 still holds',
+  );
+  expect(plan.notes[0]).toBe('widen the range below 2 to find the boundary');
+  const maxBatch = ['plan', small(dir), ...ONE_THREAD, ...easy, '--over', 'policy.maxBatch=2:8', '--quiet'];
+  const { status, stderr } = await runCli(maxBatch);
+  expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining('add --prefer low or') });
+  expect((await runCli([...maxBatch, '--prefer', 'high'])).stdout).toMatch(
+    /^The range does not bound the answer: at its upper end, max_batch 8, /m,
+  );
+});
+
+test('where nothing meets it says how close the best came, with the status of a missed threshold', async () => {
+  const dir = tempDir();
+  const { status, stdout, stderr } = await runCli([
+    'plan',
+    small(dir),
+    ...TARGET,
+    '--over',
+    'slo=2ms:10ms',
+    '--quiet',
+  ]);
+  expect(status).toBe(3);
+  expect(stdout).toMatch(/^closest: SLO 10 ms reaches .* below 90 %\)$/m);
+  expect(stderr).toBe('escapement: E_THRESHOLD: No value from 2ms to 10ms meets attainment>=0.9\n');
+});
+
+test.each([
+  [['--over', 'slo=1ms:9ms'], 2, /E_USAGE: --target is missing/],
+  [TARGET, 2, /E_USAGE: --over is missing/],
+  [['--target', 'p99<3', '--over', 'slo=1ms:9ms'], 2, /E_USAGE: --target 'p99<3': a latency needs a unit/],
+  [
+    [...TARGET, '--over', 'cluster.gpu=1:4'],
+    11,
+    /E_CONFIG_KEY: --over cluster\.gpu=1:4: .*did you mean "gpus"/,
+  ],
+  [[...TARGET, '--over', 'slo=10:20'], 13, /E_CONFIG_UNIT: --over slo=10: .*no unit/],
+  [[...TARGET, '--over', 'slo=20ms:10ms'], 2, /E_USAGE: .*must ascend/],
+  [
+    [...TARGET, '--over', 'cluster.gpus=0:4'],
+    12,
+    /E_CONFIG_VALUE: --over cluster\.gpus=0: must be at least 1/,
+  ],
+  [[...TARGET, '--over', 'policy.kind=1:4'], 2, /E_USAGE: --over policy\.kind: holds no number/],
+  [
+    [...TARGET, '--over', 'policy.scheduleAhead=1ms:9ms', '--set', 'policy.kind=fifo'],
+    11,
+    /E_CONFIG_KEY: --over policy\.scheduleAhead=1ms:9ms: fifo has no scheduleAhead/,
+  ],
+  [[...GPUS, '--html', '/dev/null/p.html'], 22, /E_FILE_WRITE: \/dev\/null\/p\.html: cannot be written/],
+  [
+    [...TARGET, '--over', 'slo=1ms:9ms', '--prefer', 'mid'],
+    2,
+    /E_USAGE: --prefer mid: must be one of low, high/,
+  ],
+])('%j is one line before anything runs', async (flags, exit, message) => {
+  const dir = tempDir();
+  const out = join(dir, 'out');
+  const { status, stdout, stderr } = await runCli([
+    'plan',
+    small(dir),
+    ...ONE_THREAD,
+    ...flags,
+    '--out',
+    out,
+  ]);
+  expect(stderr).toMatch(message);
+  expect(stderr.trim().split('\n')).toHaveLength(1);
+  expect({ status, stdout }).toEqual({ status: exit, stdout: '' });
+  expect(existsSync(out)).toBe(false);
+});
+
+async function planOf(dir: string, ...flags: string[]): Promise<PlanResult> {
+  const { stdout, stderr } = await runCli(['plan', small(dir), ...ONE_THREAD, ...flags, '--quiet', '--json']);
+  expect(stderr).toBe('');
+  return JSON.parse(stdout);
+}
+
+function small(dir: string): string {
+  return writeIn(dir, 'small.yaml', SMALL_EXPERIMENT);
+}
+
+const RATES = ['--over', 'workload.rate=50/s:4000/s', '--set', 'slo=25ms', '--set', 'workload.duration=2s'];
+
+test('a target on latency counts every request, so that dropping requests does not meet it', async () => {
+  const dir = tempDir();
+  const [ofAll, ofExecuted] = [
+    await planOf(dir, '--target', 'p90<25ms', ...RATES),
+    await planOf(dir, '--target', 'executedP90<25ms', ...RATES),
+  ];
+  expect(ofAll).toMatchObject({ outcome: 'boundary', notes: [] });
+  const answer = ofAll.tried.find(({ value }) => value === ofAll.answer);
+  expect(answer?.attainment).toBeGreaterThan(0.9);
+  expect(ofExecuted).toMatchObject({ outcome: 'whole', answer: '4000/s' });
+  expect(ofExecuted.headline).toBe(
+    'The range does not bound the answer: at its upper end, workload.rate 4000/s, executedP90<25ms still holds',
+  );
+  expect(ofExecuted.notes[0]).toMatch(
+    /^met, but [\d.]+ % of the requests were not answered in time; add a target /,
+  );
+});
+
+test('says the warning before the end of the range, a line for each target, and writes files for CI', async () => {
+  const dir = tempDir();
+  const junit = join(dir, 'plan.xml');
+  const targets = ['--target', 'executedP90<25ms', '--target', 'executedP99.25<1h'];
+  const flags = [
+    ...targets,
+    ...RATES,
+    '--seeds',
+    '1',
+    '--junit',
+    junit,
+    '--html',
+    join(dir, 'p.html'),
+    '--quiet',
+  ];
+  const { status, stdout } = await runCli(['plan', small(dir), ...ONE_THREAD, ...flags]);
+  expect(status).toBe(0);
+  expect(stdout).toMatch(
+    /\n\nThe range does not bound the answer: at its upper end, .*\n.*\n✓ executedP90<25ms: [\d.]+ ms at workload\.rate 4000\/s\n✓ executedP99\.25<1h: .*\nnote: met, but /,
+  );
+  expect(stdout).not.toMatch(/highest/i);
+  expect(readFileSync(junit, 'utf8')).toContain('tests="2" failures="0" errors="0"');
+  const page = readFileSync(join(dir, 'p.html'), 'utf8');
+  expect(page).toMatch(/<h1>The range does not bound the answer: /);
+  expect(page).toMatch(/<p class="alert">met, but [\d.]+ % of the requests were not answered in time/);
+  expect(page).not.toMatch(/highest/i);
+});
+
+test('one GPU is the fewest that there can be, whatever the range', async () => {
+  const plan = await planOf(tempDir(), '--target', 'attainment>=0.01', '--over', 'cluster.gpus=1:4');
+  expect(plan).toMatchObject({ answer: '1', headline: 'Fewest GPUs with attainment>=0.01: 1' });
+  expect(plan.notes.join()).not.toContain('widen');
+});
+
+test('where a latency is never reached at any value, the closest is the one that drops fewest', async () => {
+  const dir = tempDir();
+  const flags = [
+    '--target',
+    'p99<1ms',
+    '--over',
+    'workload.rate=2000/s:4000/s',
+    '--seeds',
+    '1',
+    '--json',
+    '--quiet',
+  ];
+  const { status, stdout } = await runCli(['plan', small(dir), ...ONE_THREAD, ...flags]);
+  expect(status).toBe(3);
+  expect(JSON.parse(stdout)).toMatchObject({
+    closest: '2000/s',
+    thresholds: [
+      { threshold: 'p99<1ms', ok: false, actual: null, measured: 'never at workload.rate 2000/s' },
+    ],
+  });
+});
+
+test('says where nothing was offered, and gives no share of nothing', async () => {
+  const empty = ['--set', 'workload.duration=1ns', '--over', 'cluster.gpus=1:2', '--seeds', '1,2'];
+  const { status, stdout } = await runCli([
+    'plan',
+    small(tempDir()),
+    ...ONE_THREAD,
+    ...TARGET,
+    ...empty,
+    '--quiet',
+  ]);
+  expect(status).toBe(3);
+  expect(stdout).toMatch(/^ +1 +no requests were offered +– +no$/m);
+  expect(stdout).toMatch(/^closest: 1 GPU: no requests were offered$/m);
+  expect(stdout.replace('attainment>=0.9', '')).not.toMatch(/%|±/);
+});

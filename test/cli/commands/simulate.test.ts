@@ -1,0 +1,232 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { runResultSchema } from '../../../src/record/schema.js';
+import { summarySchema } from '../../../src/record/schema-summary.js';
+import {
+  hasShared,
+  runCli,
+  runOk,
+  SHARED,
+  SMALL_EXPERIMENT,
+  spawnCli,
+  tempDir,
+  writeIn,
+} from '../run-cli.js';
+
+test('--json prints one object of the published shape and nothing else on stdout', async () => {
+  const file = writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT);
+  const { status, stdout, stderr } = await runCli(['simulate', file, '--json']);
+  expect(status).toBe(0);
+  const summary = summarySchema.strict().parse(JSON.parse(stdout));
+  expect(summary).toMatchObject({ name: 'small', seed: 1, policy: 'clockwork', durationSeconds: 2 });
+  expect(summary.requests.offered).toBeGreaterThan(700);
+  expect(stderr).toMatch(new RegExp(`^seed 1\\n(?:.*\\n)*digest ${summary.digest}\\n$`));
+});
+
+test('for people the seed comes first and the digest last', async () => {
+  const file = writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT);
+  const { stdout } = await runCli(['simulate', file, '--quiet']);
+  expect(stdout).toMatch(/^seed +1\n(?:.*\n)*.*goodput(?:.*\n)*digest +[0-9a-f]{16}\n$/i);
+});
+
+test('- reads the experiment from standard input, with paths from the working directory', async () => {
+  const dir = tempDir();
+  writeIn(dir, 'trace.csv', 'arrival_ns,model_id,slo_ns\n5,0,100000000\n');
+  const withTrace = SMALL_EXPERIMENT.replace(
+    /^workload:.*$/m,
+    'workload: { kind: arrivals, path: trace.csv }',
+  );
+  const pipe = (input: string, ...args: string[]) => spawnCli(args, { cwd: dir, input });
+  const { status, stdout, stderr } = await pipe(withTrace, 'simulate', '-', '--json', '--quiet');
+  expect([status, stderr]).toEqual([0, '']);
+  expect(JSON.parse(stdout).requests.offered).toBe(1);
+  const broken = await pipe('seed: 1\nslo: [1\n', 'simulate', '-');
+  expect(broken.stderr).toMatch(/^escapement: E_CONFIG_SYNTAX: standard input:\d: /);
+  const sweep = await pipe(withTrace, 'sweep', '-', '--vary', 'slo=25ms,50ms', '--quiet');
+  expect([sweep.status, sweep.stderr]).toEqual([0, '']);
+  expect(existsSync(join(dir, 'out', 'stdin', 'results.json'))).toBe(true);
+});
+
+test('the same seed gives the same digest, another seed another one', async () => {
+  const file = writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT);
+  const digest = async (...flags: string[]) => {
+    const { stdout } = await runCli(['simulate', file, '--json', '--quiet', ...flags]);
+    return JSON.parse(stdout).digest as string;
+  };
+  const [first, again, other] = [await digest(), await digest('--seed', '1'), await digest('--seed', '2')];
+  expect(again).toBe(first);
+  expect(other).not.toBe(first);
+});
+
+test('--set overrides keys of the file', async () => {
+  const file = writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT);
+  const { stdout } = await runCli([
+    'simulate',
+    file,
+    '--json',
+    '--set',
+    'policy={kind: fifo}',
+    '--set',
+    'workload.duration=1s',
+  ]);
+  expect(JSON.parse(stdout)).toMatchObject({ policy: 'fifo', durationSeconds: 1 });
+});
+
+test('--out writes summary, logs and timeline, all whole', async () => {
+  const dir = tempDir();
+  const out = join(dir, 'out');
+  const { status, stdout } = await runCli([
+    'simulate',
+    writeIn(dir, 'small.yaml', SMALL_EXPERIMENT),
+    '--json',
+    '--out',
+    out,
+  ]);
+  expect(status).toBe(0);
+  expect(readdirSync(out).sort()).toEqual([
+    'actions.tsv',
+    'requests.tsv',
+    'run.json',
+    'summary.json',
+    'timeline.json',
+  ]);
+  const summary = JSON.parse(stdout);
+  expect(readJson(join(out, 'summary.json'))).toEqual(summary);
+  expect(runResultSchema.parse(readJson(join(out, 'run.json'))).summary).toEqual(summary);
+  expect(readJson(join(out, 'timeline.json'))).toBeTruthy();
+  const [header, ...rows] = readFileSync(join(out, 'requests.tsv'), 'utf8').trimEnd().split('\n');
+  expect(header!.split('\t')).toEqual(
+    expect.arrayContaining(['t', 'request_id', 'deadline_met', 'is_coldstart']),
+  );
+  expect(rows).toHaveLength(summary.requests.offered);
+});
+
+test('--out of a second run keeps nothing of the first', async () => {
+  const dir = tempDir();
+  const out = join(dir, 'out');
+  const run = ['simulate', writeIn(dir, 'small.yaml', SMALL_EXPERIMENT), '--out', out, '--quiet'];
+  await runOk(run);
+  await runOk([...run, '--set', 'output={requestLog: false, actionLog: false, timeline: false}']);
+  expect(readdirSync(out).sort()).toEqual(['run.json', 'summary.json']);
+});
+
+test('a threshold that is not met has an exit status of its own, after the figures', async () => {
+  const file = writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT);
+  const thresholds = ['--threshold', 'goodputRps>1', '--threshold', 'p50<1us'];
+  const met = await runCli(['simulate', file, '--quiet', ...thresholds.slice(0, 2)]);
+  expect(met.status).toBe(0);
+  expect(met.stdout).toMatch(/^✓ goodputRps>1: [\d.]+\/s$/m);
+  const missed = await runCli(['simulate', file, '--json', ...thresholds]);
+  expect(missed.status).toBe(3);
+  expect(JSON.parse(missed.stdout)).toMatchObject({
+    digest: expect.stringMatching(/^[0-9a-f]{16}$/),
+    thresholds: [
+      { threshold: 'goodputRps>1', ok: true },
+      { threshold: 'p50<1us', ok: false, actual: expect.any(Number) },
+    ],
+  });
+  expect(missed.stderr).toMatch(/E_THRESHOLD: p50<1us: [\d.]+ ms/);
+});
+
+test('a latency of which too many requests were not answered in time is missed, however fast the rest was', async () => {
+  const file = writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT);
+  const flags = ['--set', 'workload.rate=4000/s', '--quiet'];
+  const latencies = ['p99<25ms', 'p99.95<1h', 'executedP99.95<25ms', 'executedP99<25ms'];
+  const { status, stdout, stderr } = await runCli([
+    ...['simulate', file, ...flags, ...latencies.flatMap((latency) => ['--threshold', latency])],
+  ]);
+  expect(status).toBe(3);
+  expect(stdout).toMatch(
+    /^✗ p99<25ms: never: [\d.]+ % of the requests were not answered in time\n✗ p99\.95<1h: never: .*\n✓ executedP99\.95<25ms: [\d.]+ ms\n✓ executedP99<25ms: /m,
+  );
+  expect(stderr).toMatch(/^escapement: E_THRESHOLD: p99<25ms: never: .*; p99\.95<1h: never: [^;]*\n$/);
+});
+
+test('thresholds go to files for CI: JUnit XML, and the end of a Markdown file', async () => {
+  const dir = tempDir();
+  const file = writeIn(dir, 'small.yaml', SMALL_EXPERIMENT);
+  const [junit, markdown] = [join(dir, 'made', 'junit.xml'), writeIn(dir, 'summary.md', 'before\n')];
+  const files = ['--junit', junit, '--markdown', markdown];
+  const run = ['simulate', file, '--quiet', ...files];
+  const { status } = await runCli([...run, '--threshold', 'ok>0', '--threshold', 'p95<1us']);
+  expect(status).toBe(3);
+  expect(readFileSync(junit, 'utf8')).toContain(
+    '<testsuite name="escapement simulate: small" tests="2" failures="1" errors="0">',
+  );
+  expect(readFileSync(markdown, 'utf8')).toMatch(
+    /^before\n### escapement simulate: small\n\n✗ 1 of 2 thresholds are missed/,
+  );
+  const nothing = await runCli(run);
+  expect(nothing.stderr).toBe('escapement: E_USAGE: --junit requires --threshold\n');
+  const nowhere = await runCli([
+    ...run.slice(0, 3),
+    '--threshold',
+    'ok>0',
+    '--markdown',
+    '/dev/null/summary.md',
+  ]);
+  expect(nowhere).toMatchObject({ status: 22, stdout: '' });
+});
+
+test('report draws a run with its SLO and how to run it again; another run drops that report', async () => {
+  const dir = tempDir();
+  const out = join(dir, 'out');
+  const run = ['simulate', writeIn(dir, 'small.yaml', SMALL_EXPERIMENT), '--out', out, '--quiet'];
+  await runOk([...run, '--set', 'slo=50ms', '--seed', '7']);
+  const { status, stdout } = await runCli(['report', out]);
+  expect(status).toBe(0);
+  expect(stdout).toMatch(/^seed +7\n(?:.*\n)*report: .*report\.html\n$/);
+  const page = readFileSync(join(out, 'report.html'), 'utf8');
+  expect(page).toContain('within their SLO of 50 ms');
+  expect(page).toContain('--set slo=50ms \\\n  --set seed=7');
+  expect(page).toContain('name: small');
+  await runOk(run);
+  expect(existsSync(join(out, 'report.html'))).toBe(false);
+  expect(readdirSync(join(out, 'charts'))).toEqual([]);
+});
+
+test('report says what is wrong with a folder', async () => {
+  const dir = tempDir();
+  writeIn(dir, 'run.json', '{"version":1,"summary":{}}');
+  const { status, stderr } = await runCli(['report', dir]);
+  expect(status).toBe(36);
+  expect(stderr).toMatch(
+    /^escapement: E_RESULTS: .*run\.json: version: is of version 1, but this program reads version 3; run the experiment again\n$/,
+  );
+});
+
+test.skipIf(!hasShared)('replays a reference workload to its published goodput', async () => {
+  const workloads = join(SHARED, 'oracle', 'workloads');
+  const file = writeIn(
+    tempDir(),
+    'reference.yaml',
+    `seed: 1
+cluster: { gpus: 1, pages: 1376 }
+models: { kind: csv, path: ${join(workloads, 'models_resnet50_v2_x15.csv')} }
+workload: { kind: arrivals, path: ${join(workloads, 'a_poisson_600.csv.gz')}, duration: 20s }
+slo: 100ms
+policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
+`,
+  );
+  const { stdout } = await runCli(['simulate', file, '--json', '--quiet']);
+  const { goodputRps, requests } = JSON.parse(stdout);
+  expect(requests.offered).toBeGreaterThan(10_000);
+  expect(Math.abs(goodputRps - 584.95)).toBeLessThan(3);
+});
+
+function readJson(path: string): unknown {
+  return JSON.parse(readFileSync(path, 'utf8'));
+}
+
+test('says that nothing was offered, with the figures all the same', async () => {
+  const run = (rate: string) =>
+    runCli(['simulate', writeIn(tempDir(), 'run.yaml', SMALL_EXPERIMENT), '--quiet', '--set', rate]);
+  const empty = await run('workload={ kind: poisson, rate: 1/h, duration: 10ms }');
+  expect(empty).toMatchObject({
+    status: 0,
+    stderr: expect.stringMatching(/^warning: no request was offered [^\n]+\n$/),
+  });
+  expect(empty.stdout).toContain('0 of 0 requests/s offered');
+  expect((await run('seed=1')).stderr).toBe('');
+});

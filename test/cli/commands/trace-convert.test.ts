@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { hasShared, runCli, SMALL_EXPERIMENT, TRACES, tempDir, writeIn } from '../run-cli.js';
+
+test('convert writes the arrivals that the experiment plays: replaying them decides the same', async () => {
+  const dir = tempDir();
+  const file = writeIn(dir, 'small.yaml', SMALL_EXPERIMENT);
+  const arrivals = join(dir, 'arrivals.csv.gz');
+  expect((await runCli(['trace', 'convert', file, arrivals])).status).toBe(0);
+  const digest = async (...flags: string[]) => {
+    const { stdout } = await runCli(['simulate', file, '--json', '--quiet', ...flags]);
+    return JSON.parse(stdout).digest as string;
+  };
+  const replay = ['--set', `workload={kind: arrivals, path: ${arrivals}, duration: 2s}`];
+  expect(await digest(...replay)).toBe(await digest());
+});
+
+test('convert refuses clients whose arrivals depend on answers', async () => {
+  const dir = tempDir();
+  const workload = 'workload: { kind: closed-loop, clients: 2, duration: 1s }';
+  const file = writeIn(dir, 'closed.yaml', SMALL_EXPERIMENT.replace(/workload: .*/, workload));
+  const { status, stderr } = await runCli(['trace', 'convert', file, join(dir, 'out.csv')]);
+  expect(stderr).toMatch(/^escapement: E_USAGE: closed-loop clients/);
+  expect(status).toBe(2);
+});
+
+test.skipIf(!hasShared)('convert slices a real trace', async () => {
+  const out = join(tempDir(), 'slice.csv');
+  const trace = join(TRACES, 'azure2019_invitro_100f_480min_invocations.csv');
+  const flags = ['--models', '5', '--set', 'workload.minutes=10:12', '--set', 'slo=50ms', '--seed', '1'];
+  expect((await runCli(['trace', 'convert', trace, out, ...flags])).status).toBe(0);
+  const [header, ...rows] = readFileSync(out, 'utf8').trimEnd().split('\n');
+  expect(header).toBe('arrival_ns,model_id,slo_ns');
+  expect(rows.length).toBeGreaterThan(500);
+  for (const row of rows) {
+    const [arrivalNs, model, sloNs] = row.split(',').map(Number) as [number, number, number];
+    expect(arrivalNs).toBeLessThan(120e9);
+    expect(model).toBeLessThan(5);
+    expect(sloNs).toBe(50e6);
+  }
+});

@@ -1,0 +1,116 @@
+import { existsSync, readdirSync, symlinkSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { runCli, tempDir, writeIn } from './run-cli.js';
+import { infer, ServerProcess, tinyProfile, until } from './server-process.js';
+
+const PORTS = ['--http-port', '0', '--grpc-port', 'off', '--metrics-port', 'off'];
+/** Nothing is refused, however busy this machine is. */
+const PATIENT = ['--set', 'slo=10s', '--set', 'policy.kind=fifo', '--set', 'admission=none'];
+
+async function start(journal: string, ...more: string[]) {
+  const device = ['--device', `simulated:${tinyProfile()}`];
+  const server = new ServerProcess([
+    ...['serve', ...device, '--journal', journal, ...PORTS, ...PATIENT, ...more],
+  ]);
+  const { http } = await server.ready();
+  const serve = async (count: number) => {
+    for (let i = 0; i < count; i++) expect(await infer(http, 'tiny')).toBe(200);
+  };
+  return { server, serve };
+}
+
+async function replay(path: string) {
+  const { status, stdout, stderr } = await runCli(['replay', path, '--json']);
+  expect([status, stderr]).toEqual([0, '']);
+  return JSON.parse(stdout);
+}
+
+describe('a journal whose server is killed and started again', () => {
+  it.each(['log', 'log.gz'])('is all there, as is the next (%s)', async (name) => {
+    const dir = tempDir();
+    const journal = join(dir, name);
+    const crashed = await start(journal);
+    await crashed.serve(5);
+    await until(async () => existsSync(journal) && (await replay(journal)).outcomes.ok === 5);
+    expect(await crashed.server.kill('SIGKILL')).toBeNull();
+
+    const next = await start(journal);
+    await next.serve(3);
+    expect(await next.server.kill('SIGTERM')).toBe(0);
+
+    const second = join(dir, name.replace('log', 'log.1'));
+    expect(readdirSync(dir).sort()).toEqual(
+      [journal, second].map((path) => path.slice(dir.length + 1)).sort(),
+    );
+    expect(await replay(journal)).toMatchObject({
+      ...{ truncated: true, recordedDigest: null, requests: 5, unanswered: 0 },
+      journals: [journal, second],
+    });
+    const { digest, recordedDigest, ...whole } = await replay(second);
+    expect(whole).toMatchObject({ truncated: false, requests: 3, journals: [journal, second] });
+    expect(digest).toBe(recordedDigest);
+
+    const text = await runCli(['replay', journal, '--late', '--request', '4']);
+    expect(text.status).toBe(0);
+    expect(text.stdout).toContain(
+      `2 journals, oldest first: ${[name, name.replace('log', 'log.1')].join(', ')}`,
+    );
+    expect(text.stdout).toMatch(/^recorded +none: the journal is incomplete, /m);
+    expect(text.stdout).toContain('every request was answered within its SLO');
+    expect(text.stdout).toContain('\nrequest 4 for tiny, ');
+  });
+});
+
+it('two servers with the same --journal write to two files', async () => {
+  const journal = join(tempDir(), 'log');
+  const servers = [await start(journal), await start(journal)];
+  for (const [i, { serve }] of servers.entries()) await serve(2 + i);
+  for (const { server } of servers) expect(await server.kill('SIGTERM')).toBe(0);
+  expect((await replay(journal)).requests).toBe(2);
+  expect((await replay(`${journal}.1`)).requests).toBe(3);
+});
+
+it('--journal-keep deletes old journals, and the log says which', async () => {
+  const dir = tempDir();
+  const journal = join(dir, 'log');
+  for (const name of ['log', 'log.1', 'log.2']) {
+    const anHourAgo = Date.now() / 1000 - 3600;
+    utimesSync(writeIn(dir, name, 'x'.repeat(100_000)), anHourAgo, anHourAgo);
+  }
+  const { server } = await start(journal, '--journal-keep', '150kB');
+  expect(await server.kill('SIGTERM')).toBe(0);
+  expect(readdirSync(dir).sort()).toEqual(['log.2', 'log.3']);
+  const deleted = server.log.filter(({ msg }) => msg.startsWith('deleted'));
+  expect(deleted).toMatchObject([
+    { journal, bytes: 100_000 },
+    { journal: `${journal}.1`, bytes: 100_000 },
+  ]);
+  const gone = await runCli(['replay', journal]);
+  expect(gone.status).toBe(20);
+  expect(gone.stderr).toBe(
+    `escapement: E_FILE_MISSING: ${journal}: no such file; found 2 journals, oldest first: log.2, log.3\n`,
+  );
+});
+
+it('a full disk ends the journal with one line in the log, and not the server', async ({ skip }) => {
+  skip(!existsSync('/dev/full'), 'there is no /dev/full');
+  const journal = join(tempDir(), 'log');
+  symlinkSync('/dev/full', journal);
+  const { server, serve } = await start(journal);
+  await serve(3);
+  await until(() => server.stderr.includes('ENOSPC'));
+  await serve(3);
+  expect(await server.kill('SIGTERM')).toBe(0);
+  expect(server.log.filter(({ msg }) => msg.includes('ENOSPC'))).toMatchObject([
+    { level: 'error', code: 'E_FILE_WRITE' },
+  ]);
+});
+
+it('--journal-keep wants a size', async () => {
+  const { status, stderr } = await runCli(['serve', '--device', 'simulated', '--journal-keep', 'much']);
+  expect([status, stderr]).toEqual([
+    2,
+    'escapement: E_USAGE: --journal-keep much: must be a size such as 64MiB\n',
+  ]);
+});

@@ -1,0 +1,51 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { runCli, SMALL_EXPERIMENT, tempDir, writeIn } from './run-cli.js';
+
+test('a file for CI replaces neither the experiment nor other results, and is found unwritable before the run', async () => {
+  const dir = tempDir();
+  const file = writeIn(dir, 'small.yaml', SMALL_EXPERIMENT);
+  const results = writeIn(dir, 'run.json', '{"version":1}\n');
+  const table = writeIn(dir, 'table.tsv', 'a\tb\n');
+  const link = join(dir, 'link.xml');
+  symlinkSync('small.yaml', link);
+  mkdirSync(join(dir, 'folder'));
+  const refused: [flags: string[], status: number, stderr: RegExp][] = [
+    [['--junit', file], 2, /E_USAGE: --junit .*small\.yaml: is the input of this command/],
+    [['--junit', link], 2, /E_USAGE: --junit .*link\.xml: is the input of this command/],
+    [['--markdown', file], 2, /E_USAGE: --markdown .*: is the input of this command/],
+    [['--junit', results], 2, /E_USAGE: --junit .*run\.json: exists and is not XML/],
+    [['--markdown', results], 2, /E_USAGE: --markdown .*run\.json: exists and is not Markdown/],
+    [['--markdown', table], 2, /E_USAGE: --markdown .*table\.tsv: exists and is not Markdown/],
+    [['--junit', join(dir, 'x'), '--markdown', join(dir, '.', 'x')], 2, /is also the file of --junit/],
+    [['--junit', ''], 2, /E_USAGE: --junit needs a value: --junit FILE/],
+    [['--junit', join(dir, 'folder')], 22, /E_FILE_WRITE: .*folder.*: it is a folder/],
+    [['--markdown', join(dir, 'folder')], 22, /E_FILE_WRITE: .*folder.*: it is a folder/],
+  ];
+  for (const [flags, status, stderr] of refused) {
+    const got = await runCli(['simulate', file, '--quiet', '--threshold', 'ok>0', ...flags]);
+    expect(got, flags.join(' ')).toMatchObject({ status, stdout: '', stderr: expect.stringMatching(stderr) });
+  }
+  const plan = ['plan', file, '--target', 'ok>0', '--over', 'cluster.gpus=1:2', '--html', file];
+  expect((await runCli(plan)).stderr).toMatch(/E_USAGE: --html .*: is the input of this command/);
+  expect(readFileSync(file, 'utf8')).toBe(SMALL_EXPERIMENT);
+  expect(readFileSync(results, 'utf8')).toBe('{"version":1}\n');
+  expect(readFileSync(table, 'utf8')).toBe('a\tb\n');
+  expect(existsSync(join(dir, 'x'))).toBe(false);
+});
+
+test('a file for CI may be empty, be of an earlier run, or be a pipe', async () => {
+  const dir = tempDir();
+  const file = writeIn(dir, 'small.yaml', SMALL_EXPERIMENT);
+  const junit = writeIn(dir, 'junit.xml', '');
+  const run = ['simulate', file, '--quiet', '--threshold', 'ok>0', '--junit'];
+  for (let i = 0; i < 2; i++) expect((await runCli([...run, junit])).status).toBe(0);
+  expect(readFileSync(junit, 'utf8')).toMatch(/^<\?xml/);
+  const pipe = join(dir, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const [{ status }, read] = await Promise.all([runCli([...run, pipe]), readFile(pipe, 'utf8')]);
+  expect([status, read.match(/<testcase/g)?.length]).toEqual([0, 1]);
+});

@@ -1,0 +1,83 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { expect, it } from 'vitest';
+import { COMMANDS } from '../../src/cli/commands.js';
+import { MAIN, ROOT, SMALL_EXPERIMENT, tempDir, writeIn } from './run-cli.js';
+
+/** Seconds of CPU that Node may take to start and print a version. */
+const MOST_CPU_S = 0.2;
+const CLI = join(ROOT, 'src', 'cli');
+
+it('--version and --help import nothing from node_modules', () => {
+  expect(packagesBelow(join(CLI, 'main.ts'), join(CLI, 'help.ts'))).toEqual([]);
+});
+
+it('wrong flags import only what parses them', () => {
+  expect(packagesBelow(join(CLI, 'parse.ts'))).toEqual(['yargs/helpers']);
+});
+
+it.each(COMMANDS.map(({ name }) => name))('%s describes its flags without a package', (name) => {
+  const usage = join(CLI, 'usage', `${name.replace(' ', '-')}.ts`);
+  expect(existsSync(usage)).toBe(true);
+  expect(packagesBelow(usage)).toEqual([]);
+});
+
+it('simulate imports neither servers nor charts nor what runs models', () => {
+  const file = writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT);
+  const found = packagesOf(['simulate', file, '--quiet']);
+  expect(found).toContain('zod');
+  const heavy = ['@grpc/grpc-js', 'pino', 'onnxruntime-node', 'vega', 'vega-lite', '@resvg/resvg-js'];
+  expect(found.filter((name) => [...heavy, 'prom-client', 'piscina'].includes(name))).toEqual([]);
+});
+
+it(`--version takes at most ${MOST_CPU_S} s of CPU`, () => {
+  const times = Array.from({ length: 3 }, () => {
+    const { stdout } = spawnSync('sh', ['-c', 'node "$0" --version >/dev/null; times', MAIN], {
+      encoding: 'utf8',
+    });
+    // The second line of `times`: user and system time of children.
+    const [user = '', system = ''] = stdout.trim().split('\n')[1]!.split(' ');
+    return secondsOf(user) + secondsOf(system);
+  });
+  expect(Math.min(...times)).toBeLessThanOrEqual(MOST_CPU_S);
+});
+
+/** Packages that modules import when they are loaded, by their static imports of values. */
+function packagesBelow(...files: readonly string[]): string[] {
+  const seen = new Set<string>();
+  const packages = new Set<string>();
+  const visit = (file: string): void => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    for (const [, name = ''] of readFileSync(file, 'utf8').matchAll(STATIC_IMPORT)) {
+      if (name.startsWith('.')) visit(resolve(dirname(file), name.replace(/\.js$/, '.ts')));
+      else if (!name.startsWith('node:')) packages.add(name);
+    }
+  };
+  for (const file of files) visit(file);
+  return [...packages];
+}
+
+const STATIC_IMPORT = /^(?:import|export) (?!type )[^;]*?from '([^']+)';/gm;
+
+/** Packages that a command line imports, from the list of scripts that Node writes for coverage. */
+function packagesOf(args: readonly string[]): string[] {
+  const dir = tempDir();
+  spawnSync(process.execPath, [MAIN, ...args], { cwd: ROOT, env: { ...process.env, NODE_V8_COVERAGE: dir } });
+  const found = new Set<string>();
+  for (const file of readdirSync(dir)) {
+    const { result } = JSON.parse(readFileSync(join(dir, file), 'utf8')) as { result: { url: string }[] };
+    for (const { url } of result) {
+      const name = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1];
+      if (name !== undefined) found.add(name);
+    }
+  }
+  return [...found].sort();
+}
+
+/** `0m0.067s` as seconds. */
+function secondsOf(text: string): number {
+  const [, minutes = '', seconds = ''] = /^(\d+)m([\d.]+)s$/.exec(text) ?? [];
+  return Number(minutes) * 60 + Number(seconds);
+}

@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { environmentOverrides, unknownVariables } from '../../src/config/environment.js';
+
+describe('environment variables', () => {
+  it('set keys of the runtime, unless they are empty', () => {
+    expect(
+      environmentOverrides({ ESCAPEMENT_RECORDING: ' all ', ESCAPEMENT_SERIAL: ' ', HOME: '/' }),
+    ).toEqual([{ variable: 'ESCAPEMENT_RECORDING', key: 'runtime.recording', value: 'all' }]);
+  });
+
+  it.each([
+    ['ESCAPEMENT_PROFILER', 'ESCAPEMENT_RECORDING'],
+    ['ESCAPEMENT_PROFILER_DIR', 'ESCAPEMENT_RECORDING_DIR'],
+  ])('%s of an earlier version is refused with its new name, %s', (old, now) => {
+    expect(() => environmentOverrides({ [old]: 'all' })).toThrow(
+      expect.objectContaining({ code: 'E_CONFIG_KEY', message: `${old} was renamed to ${now}` }),
+    );
+    expect(environmentOverrides({ [old]: ' ' })).toEqual([]);
+  });
+
+  it('that mean nothing are listed with the one that was probably meant', () => {
+    expect(unknownVariables({ ESCAPEMENT_SERIALL: '1', ESCAPEMENT_XYZZY: '', SERIAL: '1' })).toEqual([
+      { variable: 'ESCAPEMENT_SERIALL', meant: 'ESCAPEMENT_SERIAL' },
+      { variable: 'ESCAPEMENT_XYZZY', meant: undefined },
+    ]);
+  });
+});

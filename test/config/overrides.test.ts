@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { parseExperimentSource } from '../../src/config/load.js';
+import { applyOverrides } from '../../src/config/overrides.js';
+import { load } from './experiment-files.js';
+import { rejection } from './failure.js';
+
+const FILE = `cluster: { gpus: 1, pages: 100 }
+models: { kind: fit, name: model, parameters: 25M }
+workload:
+  - { kind: poisson, rate: 100/s, duration: 1s }
+  - { kind: azure-like, rate: 10/s, scale: 2, minutes: 1 }
+  - { kind: gamma, load: 50%, cv: 4, duration: 1s }
+`;
+
+/** What overrides leave of the keys that exclude each other. */
+function left(...overrides: string[]) {
+  const { tree } = applyOverrides(parseExperimentSource(FILE, 'exp.yaml'), overrides);
+  const volume = (section: object) =>
+    Object.fromEntries(Object.entries(section).filter(([key]) => ['rate', 'scale', 'load'].includes(key)));
+  const { pages, memory } = tree.cluster as Record<string, unknown>;
+  return {
+    size: memory ?? pages,
+    both: memory !== undefined && pages !== undefined,
+    volumes: (tree.workload as object[]).map(volume),
+  };
+}
+
+const AS_WRITTEN = [{ rate: '100/s' }, { rate: '10/s', scale: 2 }, { load: '50%' }];
+
+describe('an override of a key that excludes another', () => {
+  it('takes the place of that key in the file', () => {
+    expect(left().volumes).toEqual(AS_WRITTEN);
+    expect(left('workload.0.load=80%').volumes[0]).toEqual({ load: '80%' });
+    expect(left('workload.2.rate=5/s').volumes[2]).toEqual({ rate: '5/s' });
+    expect(left('cluster.memory=1GiB')).toMatchObject({ size: '1GiB', both: false });
+  });
+
+  it('leaves what goes with it', () => {
+    // Of made-up minutes the rate says how many there are, and the scale what is made of them.
+    expect(left('workload.1.load=80%').volumes[1]).toEqual({ rate: '10/s', load: '80%' });
+    expect(left('workload.1.rate=5/s').volumes[1]).toEqual({ rate: '5/s', scale: 2 });
+    expect(left('workload.0.load=80%').volumes.slice(1)).toEqual(AS_WRITTEN.slice(1));
+  });
+
+  it('goes by the kind that is left in the end', () => {
+    const poisson = { load: '80%' };
+    expect(left('workload.1.kind=poisson', 'workload.1.load=80%').volumes[1]).toEqual(poisson);
+    expect(left('workload.1.load=80%', 'workload.1.kind=poisson').volumes[1]).toEqual(poisson);
+  });
+
+  it('does not take the place of another override', async () => {
+    const overrides = ['workload.0.rate=5/s', 'workload.0.load=80%'];
+    expect(left(...overrides).volumes[0]).toEqual({ rate: '5/s', load: '80%' });
+    expect(await rejection(load(FILE, overrides))).toMatchObject({
+      code: 'E_CONFIG_VALUE',
+      message: '--set workload.0.load=80%: give rate or load, not both',
+    });
+    const whole = ['workload.0={ kind: poisson, rate: 5/s, duration: 1s }', 'workload.0.load=80%'];
+    expect(left(...whole).volumes[0]).toEqual({ rate: '5/s', load: '80%' });
+  });
+});

@@ -1,0 +1,165 @@
+import * as z from 'zod';
+import { COMMAND_GROUPS, COMMANDS } from '../../src/cli/commands.js';
+import type { Flags } from '../../src/cli/flag.js';
+import { argumentsText, type Command } from '../../src/cli/usage.js';
+import type { JsonSchema } from '../../src/config/json-schema.js';
+import { describeKeys, type KeyDescription } from '../../src/config/keys.js';
+import { statusSchema } from '../../src/live/observe/status/cluster-status.js';
+import { summaryJsonSchema } from '../../src/record/schema-summary.js';
+import { markdownTable } from './markdown.js';
+
+/** Pages that follow from the code as a whole. */
+export async function generatedPages(): Promise<Readonly<Record<string, string>>> {
+  return {
+    'docs/reference/flags.md': await flagsPage(),
+    'docs/reference/keys.md': keysPage(),
+    'docs/reference/json.md': jsonPage(),
+  };
+}
+
+/** The table of the commands of each heading of the help. */
+export const COMMAND_TABLES = COMMAND_GROUPS.map(({ heading, commands }) => ({
+  heading,
+  table: markdownTable(
+    ['command', 'what it does'],
+    commands.map(({ name, summary }) => [`[\`${name}\`](flags.md#${name.replace(' ', '-')})`, summary]),
+  ),
+}));
+
+async function flagsPage(): Promise<string> {
+  const sections = await Promise.all(COMMANDS.map(commandSection));
+  return `# Flags
+
+Arguments, flags and examples of every command, as \`escapement help COMMAND\` prints them. Flags that may be given several
+times are marked with \`…\`.
+
+${sections.join('\n')}`;
+}
+
+async function commandSection({ name, summary, usage }: Command): Promise<string> {
+  const described = await usage();
+  const parts = [`## ${name}`, `${summary}.`, `    escapement ${name}${argumentsText(described)}`];
+  parts.push(...described.notes.map(escaped));
+  if (Object.keys(described.arguments).length > 0) {
+    const rows = Object.entries(described.arguments).map(([argument, { describe, choices }]) => [
+      `\`${argument}\``,
+      meaning(describe, choices),
+    ]);
+    parts.push(markdownTable(['argument', 'meaning'], rows));
+  }
+  if (Object.keys(described.flags).length > 0)
+    parts.push(markdownTable(['flag', 'default', 'meaning'], flagRows(described.flags)));
+  if (described.examples.length > 0)
+    parts.push(described.examples.map((line) => `    escapement ${line}`).join('\n'));
+  return `${parts.join('\n\n')}\n`;
+}
+
+function flagRows(flags: Flags): string[][] {
+  return Object.entries(flags).map(([name, { value, repeats, required, byDefault, describe, choices }]) => [
+    `\`--${name}${value === '' ? '' : ` ${value}`}${repeats ? ' …' : ''}\``,
+    required ? 'required' : byDefault === null ? '' : `\`${byDefault}\``,
+    meaning(describe, choices),
+  ]);
+}
+
+function meaning(describe: string, choices: readonly string[]): string {
+  const list = choices.map((choice) => `\`${choice}\``).join(', ');
+  return `${escaped(describe)}${list === '' ? '' : `: ${list}`}`;
+}
+
+function keysPage(): string {
+  const sections = groupBy(describeKeys(), ({ key }) => key.split('.')[0] as string);
+  const single = [...sections.values()]
+    .filter(([first, ...more]) => more.length === 0 && !first?.key.includes('.'))
+    .flat();
+  const parts = [
+    `# Keys of the experiment file
+
+Every key that a file, \`--set\` and \`--vary\` can give, as \`escapement keys\` prints them. Sections with kinds have a table for
+each kind. [Experiment files](experiment-files.md) explains the sections and how values are written.`,
+    '## Top level',
+    keyTable(single),
+  ];
+  for (const [section, keys] of sections) {
+    if (keys.length === 1 && single.includes(keys[0] as KeyDescription)) continue;
+    parts.push(`## ${section}`);
+    for (const [kind, own] of groupBy(keys, (key) => key.kind)) {
+      if (kind !== undefined) parts.push(`### ${section}: ${kind}`);
+      parts.push(keyTable(own));
+    }
+  }
+  return `${parts.join('\n\n')}\n`;
+}
+
+function keyTable(keys: readonly KeyDescription[]): string {
+  return markdownTable(
+    ['key', 'default', 'meaning'],
+    keys.map(({ key, default: byDefault, required, description }) => [
+      `\`${key}\``,
+      required ? 'required' : byDefault === undefined ? '' : `\`${byDefault}\``,
+      escaped(description),
+    ]),
+  );
+}
+
+function jsonPage(): string {
+  const fields = (schema: unknown) =>
+    markdownTable(['field', 'type', 'meaning'], fieldRows(schema as JsonSchema, ''));
+  return `# JSON fields
+
+The fields of the two objects that scripts read most. \`escapement schema NAME\` prints the JSON Schema of every published format;
+[commands](commands.md#json-output) says which command prints which. \`[]\` stands for each item of a list, \`*\` for any name.
+
+## Summary of a run
+
+\`simulate --json\`, \`run --json\`, \`load --json\`, and \`summary.json\` in the folder of a run. What was not measured is absent.
+
+${fields(summaryJsonSchema())}
+
+## Status of a controller
+
+\`GET /status\` on the metrics port, and \`top --json\`.
+
+${fields(z.toJSONSchema(statusSchema))}
+`;
+}
+
+/** A row for each field that holds a value, objects and lists opened. */
+function fieldRows(schema: JsonSchema, path: string): string[][] {
+  const { properties, items, additionalProperties: others, description = '' } = schema;
+  const name = path.replace(/^\./, '');
+  const own =
+    description === '' || path === '' ? [] : [[`\`${name}\``, typeOf(schema), escaped(description)]];
+  if (properties !== undefined)
+    return [
+      ...own,
+      ...Object.entries(properties).flatMap(([key, field]) => fieldRows(field, `${path}.${key}`)),
+    ];
+  if (items?.properties !== undefined) return [...own, ...fieldRows(items, `${path}[]`)];
+  if (typeof others === 'object' && others.properties !== undefined)
+    return [...own, ...fieldRows(others, `${path}.*`)];
+  return own.length > 0 ? own : [[`\`${name}\``, typeOf(schema), '']];
+}
+
+function typeOf({ type, anyOf, items, const: constant, enum: words }: JsonSchema): string {
+  if (constant !== undefined) return `\`${constant}\``;
+  if (words !== undefined) return words.map((word) => `\`${word}\``).join(', ');
+  if (anyOf !== undefined) return anyOf.map(typeOf).join(' or ');
+  if (items !== undefined) return `list of ${typeOf(items)}s`;
+  return [type ?? 'any'].flat().join(' or ');
+}
+
+function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+/** Text as Markdown that shows it as it is. */
+function escaped(text: string): string {
+  return text.replaceAll('*', '\\*').replaceAll('<', '&lt;').replaceAll('\n', ' ');
+}

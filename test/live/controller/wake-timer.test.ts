@@ -1,0 +1,43 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { NS_PER_MS } from '../../../src/base/units.js';
+import { WakeTimer } from '../../../src/live/controller/wake-timer.js';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+it('never wakes early, even where the clock is behind the timers', async () => {
+  let nowNs = 0;
+  const lateNs: number[] = [];
+  const timer = new WakeTimer(
+    () => nowNs,
+    (late) => lateNs.push(late),
+  );
+  timer.set(10 * NS_PER_MS);
+  nowNs = 9.5 * NS_PER_MS;
+  await vi.advanceTimersByTimeAsync(10);
+  expect(lateNs).toEqual([]);
+  nowNs = 10.25 * NS_PER_MS;
+  await vi.advanceTimersByTimeAsync(1);
+  expect(lateNs).toEqual([0.25 * NS_PER_MS]);
+});
+
+it('wakes once for the last time that was set, and not for one that was cleared', async () => {
+  const started = Date.now();
+  const nowNs = () => (Date.now() - started) * NS_PER_MS;
+  const wokenMs: number[] = [];
+  const timer = new WakeTimer(nowNs, () => wokenMs.push(Date.now() - started));
+  timer.set(10 * NS_PER_MS);
+  timer.set(5 * NS_PER_MS);
+  await vi.advanceTimersByTimeAsync(20);
+  expect(wokenMs).toEqual([5]);
+  timer.set(30 * NS_PER_MS);
+  timer.clear();
+  await vi.advanceTimersByTimeAsync(20);
+  timer.set(Number.POSITIVE_INFINITY);
+  await vi.advanceTimersByTimeAsync(20);
+  expect(wokenMs).toEqual([5]);
+});

@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { monotonicNs } from '../../../src/base/clock/clock.js';
+import { echoModel, FakeService } from './fake-service.js';
+import { openGrpc, openHttp, tensor } from './fixtures.js';
+import { serializeInfer } from './grpc-client.js';
+
+const MLP = echoModel('mlp', true, [['x', 'FP32', [4]]]);
+const BODY = JSON.stringify({ inputs: [tensor('x', 'FP32', [1, 4], [1, 2, 3, 4])] });
+const HEAD = `POST /v2/models/mlp/infer HTTP/1.1\r\nhost: x\r\ncontent-length: ${BODY.length}\r\n\r\n`;
+const MS = 1_000_000;
+/** How far a stamp may be off. */
+const SLACK_NS = 30 * MS;
+
+describe('the arrival of a request', () => {
+  it('is when its headers came, however long its body takes', async () => {
+    const service = new FakeService([MLP]);
+    const { port } = await openHttp(service);
+    const socket = connect(port, '127.0.0.1');
+    await once(socket, 'connect');
+    const sentNs = monotonicNs();
+    socket.write(HEAD);
+    await sleep(200);
+    socket.write(BODY);
+    await once(socket, 'data');
+    socket.destroy();
+    expect(service.requests[0].arrivalNs! - sentNs).toBeLessThan(100 * MS);
+  });
+
+  it('is before the wait for a server that was busy with others', async () => {
+    const service = new FakeService([MLP]);
+    const { port } = await openHttp(service);
+    const socket = connect(port, '127.0.0.1');
+    await once(socket, 'connect');
+    await sleep(20);
+    socket.write(HEAD + BODY);
+    const sentNs = monotonicNs();
+    block(400);
+    await once(socket, 'data');
+    socket.destroy();
+    expect(service.requests[0].arrivalNs! - sentNs).toBeLessThan(SLACK_NS);
+  });
+
+  it('is so also on a connection that was not accepted yet', async () => {
+    const service = new FakeService([MLP]);
+    const { port } = await openHttp(service);
+    const message = JSON.stringify(HEAD + BODY);
+    const client = spawn(process.execPath, [
+      '-e',
+      `process.stdout.write('here'); setTimeout(() => {
+        const socket = require('net').connect(${port}, '127.0.0.1', () => socket.write(${message}));
+        socket.on('data', () => socket.destroy());
+      }, 100)`,
+    ]);
+    await once(client.stdout, 'data');
+    const beganNs = monotonicNs();
+    block(1000);
+    await once(client, 'exit');
+    expect(service.requests[0].arrivalNs! - beganNs).toBeLessThan(SLACK_NS);
+  });
+
+  it('is not moved by a wait that was over before', async () => {
+    const service = new FakeService([MLP]);
+    const { http } = await openHttp(service);
+    await http.post('/v2/models/mlp/infer', BODY);
+    block(300);
+    const overNs = monotonicNs();
+    await sleep(100);
+    await http.post('/v2/models/mlp/infer', BODY);
+    expect(service.requests[1].arrivalNs!).toBeGreaterThan(overNs);
+  });
+
+  it('is when the headers came over gRPC, too', async () => {
+    const service = new FakeService([MLP]);
+    const { port } = await openGrpc(service);
+    const session = connectHttp2(`http://127.0.0.1:${port}`);
+    const sentNs = monotonicNs();
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': '/inference.GRPCInferenceService/ModelInfer',
+      'content-type': 'application/grpc',
+      te: 'trailers',
+    });
+    await sleep(200);
+    const message = serializeInfer({
+      model_name: 'mlp',
+      inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 4] }],
+      raw_input_contents: [Buffer.from(Float32Array.of(1, 2, 3, 4).buffer)],
+    });
+    const prefix = Buffer.alloc(5);
+    prefix.writeUInt32BE(message.length, 1);
+    stream.end(Buffer.concat([prefix, message]));
+    await once(stream, 'response');
+    session.destroy();
+    expect(service.requests[0].arrivalNs! - sentNs).toBeLessThan(100 * MS);
+    expect(service.requests[0].sloNs).toBe(100 * MS);
+  });
+});
+
+function block(ms: number): void {
+  const untilNs = monotonicNs() + ms * MS;
+  while (monotonicNs() < untilNs);
+}

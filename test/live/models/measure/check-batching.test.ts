@@ -1,0 +1,230 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { makeModel } from '../../../../src/live/models/make/make-model.js';
+import { measureBatching } from '../../../../src/live/models/measure/batching.js';
+import { checkBatching, toleranceOf } from '../../../../src/live/models/measure/check-batching.js';
+import { optimizeModel } from '../../../../src/live/models/optimize.js';
+import { readModelFile } from '../../../../src/live/models/repository.js';
+import { CPU, ELEMENT_TYPES, identityModel, tempDir, writeIn } from '../fixtures.js';
+import { encodeGraph, oneToOne, type SmallNode, type SmallWeights } from '../small-graph.js';
+
+const ROWS = ['n', 3];
+
+async function check(onnx: Uint8Array, batchSizes: readonly number[] = [1, 2, 4, 8]) {
+  const onnxPath = writeIn(tempDir(), join('1', 'm.onnx'), onnx);
+  const { signature, precision } = await readModelFile(onnxPath);
+  expect(signature.batched).toBe(true);
+  const { ortPath } = await optimizeModel(onnxPath, 'cpu');
+  return checkBatching(new Uint8Array(readFileSync(ortPath)), {
+    signature,
+    batchSizes,
+    device: CPU,
+    precision,
+  });
+}
+
+const node = (op: string, inputs: string[], output: string, attributes: SmallNode['attributes'] = {}) => ({
+  op,
+  inputs,
+  outputs: [output],
+  attributes,
+});
+const longs = (...values: number[]): SmallWeights => ({ dims: [values.length], longs: values });
+const scalar = (value: number): SmallWeights => ({ dims: [], longs: [value] });
+
+describe('rows that do not depend on each other', () => {
+  it.each<[string, Uint8Array]>([
+    ['a perceptron', makeModel('mlp', { input: 6, seed: 1, classes: 5 }).onnx],
+    ['truth values', identityModel(ELEMENT_TYPES.BOOL, ['n', 2])],
+    ['halves', identityModel(ELEMENT_TYPES.FP16, ['n', 2])],
+    ['64-bit integers', identityModel(ELEMENT_TYPES.INT64, ['n', 2])],
+    ['one truth value a row', identityModel(ELEMENT_TYPES.BOOL, ['n'])],
+    ['softmax within a row', oneToOne(ROWS, ROWS, [node('Softmax', ['x'], 'y', { axis: 1 })])],
+    [
+      'sorting within a row',
+      oneToOne(
+        ROWS,
+        ['n', 2],
+        [{ op: 'TopK', inputs: ['x', 'k'], outputs: ['y', 'i'], attributes: { axis: 1 } }],
+        { k: longs(2) },
+      ),
+    ],
+    [
+      'indexes of a small table',
+      encodeGraph({
+        inputs: [{ name: 'x', dims: ['n'], type: 'INT64' }],
+        outputs: [{ name: 'y', dims: ['n', 2] }],
+        nodes: [node('Gather', ['table', 'x'], 'y')],
+        weights: { table: { dims: [3, 2], floats: [1, 2, 3, 4, 5, 6] } },
+      }),
+    ],
+    [
+      'NaN everywhere',
+      oneToOne(ROWS, ROWS, [node('Neg', ['x'], 'a'), node('Log', ['a'], 'b'), node('Sub', ['b', 'b'], 'y')]),
+    ],
+  ])('%s', async (_, onnx) => {
+    const { independent, batchSizes, what } = await check(onnx);
+    expect([independent, what]).toEqual([
+      true,
+      expect.stringContaining('rows of a batch give what they give'),
+    ]);
+    expect(batchSizes).toEqual([2, 4, 8]);
+  });
+
+  it('may differ by a little where floats are added up', async () => {
+    expect(toleranceOf('FP32', 'fp32', CPU)).toBe(1e-4);
+    expect(toleranceOf('FP32', 'fp16', CPU)).toBe(1e-2);
+    expect(toleranceOf('INT32', 'fp16', CPU)).toBe(0);
+  });
+});
+
+describe('rows that do', () => {
+  it.each<[string, Uint8Array, string]>([
+    [
+      'a cumulative sum',
+      oneToOne(ROWS, ROWS, [node('CumSum', ['x', 'axis'], 'y')], { axis: scalar(0) }),
+      'output y differs by',
+    ],
+    [
+      'the distance from the mean',
+      oneToOne(ROWS, ROWS, [node('ReduceMean', ['x'], 'm', { axes: [0] }), node('Sub', ['x', 'm'], 'y')]),
+      'output y',
+    ],
+    ['softmax over the rows', oneToOne(ROWS, ROWS, [node('Softmax', ['x'], 'y', { axis: 0 })]), 'output y'],
+    [
+      'sorting the rows',
+      oneToOne(
+        ['n', 3],
+        ['n', 3],
+        [
+          node('Shape', ['x'], 's'),
+          node('Slice', ['s', 'zero', 'one'], 'k'),
+          { op: 'TopK', inputs: ['x', 'k'], outputs: ['y', 'i'], attributes: { axis: 0 } },
+        ],
+        { zero: longs(0), one: longs(1) },
+      ),
+      'output y',
+    ],
+    [
+      'a cumulative sum of whole numbers',
+      encodeGraph({
+        inputs: [{ name: 'x', dims: ['n'], type: 'INT64' }],
+        outputs: [{ name: 'y', dims: ['n'], type: 'INT64' }],
+        nodes: [node('CumSum', ['x', 'axis'], 'y')],
+        weights: { axis: scalar(0) },
+      }),
+      'output y',
+    ],
+    [
+      'a place in the batch',
+      oneToOne(
+        ROWS,
+        ROWS,
+        [
+          node('ReduceSum', ['x', 'one'], 'r', { keepdims: 1 }),
+          node('Sub', ['r', 'r'], 'zeros'),
+          node('Exp', ['zeros'], 'ones'),
+          node('CumSum', ['ones', 'axis'], 'place'),
+          node('Add', ['x', 'place'], 'y'),
+        ],
+        { one: longs(1), axis: scalar(0) },
+      ),
+      'output y',
+    ],
+    [
+      'rows in the wrong order',
+      oneToOne(ROWS, ROWS, [node('Slice', ['x', 'last', 'first', 'axis', 'back'], 'y')], {
+        last: longs(-1),
+        first: longs(-1000),
+        axis: longs(0),
+        back: longs(-1),
+      }),
+      'output y',
+    ],
+    [
+      'a batch folded into rows',
+      oneToOne(
+        ROWS,
+        ['n', 3],
+        [
+          node('Reshape', ['x', 'fold'], 'f'),
+          node('Softmax', ['f'], 'g', { axis: 1 }),
+          node('Reshape', ['g', 'back'], 'y'),
+        ],
+        {
+          fold: longs(1, -1),
+          back: longs(-1, 3),
+        },
+      ),
+      'output y',
+    ],
+    [
+      'twice as many rows',
+      oneToOne(ROWS, ['m', 3], [node('Concat', ['x', 'x'], 'y', { axis: 0 })]),
+      'output y is [2,3] for one row, not [1,3]',
+    ],
+    [
+      'noise',
+      oneToOne(ROWS, ROWS, [node('RandomUniformLike', ['x'], 'noise'), node('Add', ['x', 'noise'], 'y')]),
+      'the same row again',
+    ],
+    [
+      'batches of two rows',
+      oneToOne(['n', 1], ['n', 1], [node('Gemm', ['x', 'one', 'two'], 'y')], {
+        one: { dims: [1, 1], floats: [1] },
+        two: { dims: [2, 1], floats: [1, 2] },
+      }),
+      'it does not take one row: the model fails at inputs of [1,1]',
+    ],
+  ])('%s', async (_, onnx, what) => {
+    const result = await check(onnx);
+    expect([result.independent, result.what]).toEqual([false, expect.stringContaining(what)]);
+  });
+
+  it('are noticed in one output of several, and where nothing is batched but requests are split', async () => {
+    const onnx = encodeGraph({
+      inputs: [
+        { name: 'a', dims: ['n', 2] },
+        { name: 'b', dims: ['n', 2] },
+      ],
+      outputs: [
+        { name: 'fine', dims: ['n', 2] },
+        { name: 'mixed', dims: ['n', 2] },
+      ],
+      nodes: [node('Add', ['a', 'b'], 'fine'), node('CumSum', ['b', 'axis'], 'mixed')],
+      weights: { axis: scalar(0) },
+    });
+    const { independent, output, difference, batchSizes } = await check(onnx, [1]);
+    expect({ independent, output, batchSizes }).toEqual({
+      independent: false,
+      output: 'mixed',
+      batchSizes: [2],
+    });
+    expect(difference).toBeGreaterThan(0);
+  });
+
+  it('are noticed where padding alone changes them', async () => {
+    // Rows of the largest batch together are what they are alone: only fewer of them than the batch size are not.
+    const mean = oneToOne(
+      ['n', 1],
+      ['n', 1],
+      [
+        node('Abs', ['x'], 'a'),
+        node('ReduceMin', ['a'], 'm', { axes: [0] }),
+        node('Sign', ['m'], 's'),
+        node('Mul', ['x', 's'], 'y'),
+      ],
+    );
+    const { independent, what } = await check(mean);
+    expect([independent, what]).toEqual([false, expect.stringContaining('1 row in a batch of 2')]);
+  });
+});
+
+it('runs in a thread of its own, too', async () => {
+  const onnxPath = writeIn(tempDir(), join('1', 'm.onnx'), identityModel(ELEMENT_TYPES.FP32, ['n', 2]));
+  const { signature, precision } = await readModelFile(onnxPath);
+  const { ortPath } = await optimizeModel(onnxPath, 'cpu');
+  const task = { ortPath, signature, precision, batchSizes: [1, 2], device: CPU };
+  expect(await measureBatching(task)).toMatchObject({ independent: true, batchSizes: [2] });
+});

@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { CHUNK_BYTES, chunk } from '../../../src/live/wire/chunks.js';
+
+const whole = (items: readonly number[]) => chunk(items, (bytes) => bytes);
+const THIRD = CHUNK_BYTES / 3 - 100;
+
+it('each chunk is as full as it may be, and all are in order', () => {
+  const items = Array.from({ length: 8 }, (_, i) => THIRD + i);
+  expect(whole(items)).toEqual([items.slice(0, 3), items.slice(3, 6), items.slice(6)]);
+});
+
+it('what is too large for a chunk gets one of its own', () => {
+  expect(whole([1, 5 * CHUNK_BYTES, 2, 3])).toEqual([[1], [5 * CHUNK_BYTES], [2, 3]]);
+  expect(whole([])).toEqual([]);
+});

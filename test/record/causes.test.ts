@@ -1,0 +1,208 @@
+import { describe, expect, it } from 'vitest';
+import {
+  STATUS_ABORTED,
+  STATUS_DEVICE_ERROR,
+  STATUS_INFER_TOO_LATE,
+  STATUS_INFER_WEIGHTS_CHANGED,
+  STATUS_OK,
+  STATUS_WEIGHTS_MISSING,
+  STATUS_WORKER_LOST,
+} from '../../src/core/action.js';
+import type { MissedWindow } from '../../src/core/retry.js';
+import type { Cause } from '../../src/record/causes.js';
+import { failureCounts, modelFigures } from '../../src/record/model-figures.js';
+import { RunTally } from '../../src/record/run-tally.js';
+import { ControllerHarness } from '../core/controller-harness.js';
+import { models } from '../core/fixtures.js';
+import { MS, S } from './fixtures.js';
+
+interface Scene {
+  readonly harness: ControllerHarness;
+  /** A request of model 0 with an SLO of 50 ms comes. */
+  come(nowNs: number): void;
+  /** The INFER or LOAD that was sent first ends. */
+  end(status: number, nowNs: number): void;
+}
+
+/** The causes of a run that `play` scripts; `warm`: model 0 is on GPU 0 at 10 ms. */
+function causesOf(
+  warm: boolean,
+  play: (scene: Scene) => void,
+  missedWindow?: MissedWindow,
+): Partial<Record<Cause, number>> {
+  const recorder = new RunTally({
+    gpus: 2,
+    durationNs: S,
+    warmupNs: 0,
+    models: models(4),
+    sections: ['workload'],
+    sectionStarts: [0],
+  });
+  const harness = new ControllerHarness('none', recorder, missedWindow);
+  const end = (status: number, nowNs: number) => {
+    harness.finish(status, nowNs, nowNs);
+    harness.controller.step(nowNs);
+  };
+  if (warm) load(harness, 0, () => end(STATUS_OK, 10 * MS));
+  harness.policy.dueAfterNs = 40 * MS;
+  harness.policy.onSchedule = (nowNs) => {
+    if (harness.controller.cluster.warm.has(0, 0)) harness.inferAll(nowNs);
+  };
+  const come = (nowNs: number) => {
+    harness.controller.offer(0, nowNs, 50 * MS, 0);
+    harness.controller.step(nowNs);
+  };
+  play({ harness, come, end });
+  const all = failureCounts(recorder);
+  const [row] = modelFigures(recorder);
+  expect(row.failures).toEqual(all);
+  return Object.fromEntries(Object.entries(all).filter(([, count]) => count > 0));
+}
+
+function load(harness: ControllerHarness, nowNs: number, then: () => void): void {
+  const { onSchedule } = harness.policy;
+  harness.policy.onSchedule = (now, dispatch) => dispatch.load(0, 0, now, now + MS, now);
+  harness.controller.step(nowNs);
+  harness.policy.onSchedule = onSchedule;
+  then();
+}
+
+describe('the cause of a failed request', () => {
+  it('is late if it was executed', () => {
+    expect(
+      causesOf(true, ({ come, end }) => {
+        come(10 * MS);
+        end(STATUS_OK, 61 * MS);
+      }),
+    ).toEqual({ late: 1 });
+  });
+
+  it('is refused if the policy did not take it', () => {
+    expect(
+      causesOf(true, ({ harness, come }) => {
+        harness.policy.refuse = true;
+        come(10 * MS);
+      }),
+    ).toEqual({ refused: 1 });
+  });
+
+  it('is cold if no GPU had the model when it was given up', () => {
+    expect(
+      causesOf(false, ({ harness, come }) => {
+        come(10 * MS);
+        harness.controller.step(50 * MS);
+      }),
+    ).toEqual({ timedOutCold: 1 });
+  });
+
+  // An INFER of one request takes 3 ms, and what still waits 40 ms after it came is given up.
+  it.each([
+    [47 * MS, 'timedOutQueued'],
+    [47 * MS + 1, 'timedOutCold'],
+  ])('is the queue if the model came in time for an INFER: at %i ns, %s', (loadedNs, cause) => {
+    expect(
+      causesOf(false, ({ harness, come, end }) => {
+        harness.policy.onSchedule = () => {};
+        come(10 * MS);
+        load(harness, 12 * MS, () => end(STATUS_OK, loadedNs));
+        harness.controller.step(50 * MS);
+      }),
+    ).toEqual({ [cause]: 1 });
+  });
+
+  it('is the queue if the model was there when the request came, however short that was before', () => {
+    expect(
+      causesOf(true, ({ harness, come }) => {
+        harness.policy.onSchedule = () => {};
+        harness.policy.dueAfterNs = MS;
+        come(10 * MS);
+        harness.controller.step(11 * MS);
+      }),
+    ).toEqual({ timedOutQueued: 1 });
+  });
+
+  it.each([
+    [STATUS_INFER_TOO_LATE, 'missedWindow'],
+    [STATUS_WEIGHTS_MISSING, 'missedWindow'],
+    [STATUS_DEVICE_ERROR, 'deviceError'],
+    [STATUS_INFER_WEIGHTS_CHANGED, 'deviceError'],
+  ])('follows from status %i of its INFER: %s', (status, cause) => {
+    expect(
+      causesOf(true, ({ come, end }) => {
+        come(10 * MS);
+        end(status, 20 * MS);
+      }),
+    ).toEqual({ [cause]: 1 });
+  });
+
+  it('is the worker if that was lost, after the SLO or with no time for another try', () => {
+    const lostAt = (lostNs: number) =>
+      causesOf(true, ({ harness, come, end }) => {
+        come(10 * MS);
+        harness.policy.onSchedule = () => {};
+        end(STATUS_WORKER_LOST, lostNs);
+        harness.controller.step(200 * MS);
+      });
+    expect(lostAt(20 * MS)).toEqual({ workerLost: 1 });
+    expect(lostAt(70 * MS)).toEqual({ workerLost: 1 });
+  });
+
+  it('is the window that was missed, though the request was queued again and given up there', () => {
+    const missedAt = (missedNs: number) =>
+      causesOf(
+        true,
+        ({ harness, come, end }) => {
+          come(10 * MS);
+          harness.policy.onSchedule = () => {};
+          end(STATUS_INFER_TOO_LATE, missedNs);
+          harness.controller.step(200 * MS);
+        },
+        'retry',
+      );
+    expect(missedAt(20 * MS)).toEqual({ missedWindow: 1 });
+    expect(missedAt(70 * MS)).toEqual({ missedWindow: 1 });
+  });
+
+  it('is the queue if the policy called its INFER off', () => {
+    expect(
+      causesOf(
+        true,
+        ({ harness, come, end }) => {
+          come(10 * MS);
+          harness.policy.onSchedule = () => {};
+          end(STATUS_ABORTED, 20 * MS);
+          harness.controller.step(200 * MS);
+        },
+        'retry',
+      ),
+    ).toEqual({ timedOutQueued: 1 });
+  });
+
+  it('is the device if none could load the model', () => {
+    expect(
+      causesOf(false, ({ harness, come, end }) => {
+        harness.policy.dueAfterNs = Number.POSITIVE_INFINITY;
+        harness.controller.gpuDown(1);
+        come(10 * MS);
+        load(harness, 12 * MS, () => end(STATUS_DEVICE_ERROR, 20 * MS));
+      }),
+    ).toEqual({ deviceError: 1 });
+  });
+
+  it('is none if a second try was in time; the next request in its slot has a cause of its own', () => {
+    expect(
+      causesOf(
+        true,
+        ({ harness, come, end }) => {
+          come(10 * MS);
+          end(STATUS_INFER_TOO_LATE, 20 * MS);
+          end(STATUS_OK, 30 * MS);
+          harness.policy.onSchedule = () => {};
+          come(40 * MS);
+          harness.controller.step(200 * MS);
+        },
+        'retry',
+      ),
+    ).toEqual({ timedOutQueued: 1 });
+  });
+});

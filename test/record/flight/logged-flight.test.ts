@@ -1,0 +1,119 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Action } from '../../../src/core/action.js';
+import { Controller } from '../../../src/core/controller.js';
+import { FlightRecorder } from '../../../src/live/journal/flight-recorder.js';
+import type { JournalHeader } from '../../../src/live/journal/journal-header.js';
+import { CAUSES } from '../../../src/record/causes.js';
+import type { Flight } from '../../../src/record/flight/flight.js';
+import { loggedFlight } from '../../../src/record/flight/logged-flight.js';
+import { readRequests } from '../../../src/record/flight/request-log-reader.js';
+import { runLogs } from '../../../src/record/flight/run-logs.js';
+import type { RunResult } from '../../../src/record/results.js';
+import { RunTally } from '../../../src/record/run-tally.js';
+import { simulate } from '../../../src/run/simulated.js';
+import { Simulator } from '../../../src/sim/simulator.js';
+import { EXPERIMENT } from '../../audit/run-folder.js';
+import { load } from '../../config/experiment-files.js';
+
+interface Watched {
+  readonly dir: string;
+  readonly result: RunResult;
+  /** What a watcher inside the run saw, by request. */
+  readonly seen: ReadonlyMap<number, Flight>;
+}
+
+/** Simulates with logs, while a recorder for each request looks on from inside the controller. */
+async function watchedRun(overrides: readonly string[]): Promise<Watched> {
+  const dir = mkdtempSync(join(tmpdir(), 'escapement-flight-'));
+  const recorders = Array.from({ length: 400 }, (_, request) => new FlightRecorder(request));
+  const all = (tell: (recorder: FlightRecorder) => void) => recorders.forEach(tell);
+  let controller: Controller | null = null;
+  const meet = (met: Controller) => {
+    if (controller !== null) return;
+    controller = met;
+    all((recorder) => recorder.started({ admission: 'none' } as JournalHeader, met));
+  };
+  // Private members: nothing else lets a test see what the logs are compared with.
+  const simulator = Simulator.prototype as unknown as { send(action: Action): void };
+  const core = Controller.prototype as unknown as { queue(slot: number, nowNs: number): void };
+  const { send } = simulator;
+  const { queue } = core;
+  vi.spyOn(core, 'queue').mockImplementation(function (this: Controller, slot, nowNs) {
+    meet(this);
+    all((recorder) => recorder.admitting(slot, nowNs));
+    queue.call(this as never, slot, nowNs);
+  });
+  vi.spyOn(simulator, 'send').mockImplementation(function (this: Simulator, action) {
+    meet(this.controller);
+    all((recorder) => recorder.sent(action));
+    send.call(this as never, action);
+  });
+  const { answered, completed } = RunTally.prototype;
+  vi.spyOn(RunTally.prototype, 'answered').mockImplementation(function (this: RunTally, ...given) {
+    all((recorder) => recorder.answered(given[0], given[1], given[2], given[3]));
+    answered.apply(this, given);
+  });
+  vi.spyOn(RunTally.prototype, 'completed').mockImplementation(function (this: RunTally, ...given) {
+    all((recorder) => recorder.completed(given[0], given[1]));
+    completed.apply(this, given);
+  });
+  const result = await simulate(await load(EXPERIMENT, overrides), { outDir: dir });
+  const seen = recorders.flatMap(({ flight }) =>
+    flight === null ? [] : [[flight.request, flight] as const],
+  );
+  return { dir, result, seen: new Map(seen) };
+}
+
+afterEach(() => void vi.restoreAllMocks());
+
+/** What both can tell. */
+function comparable({ known, dueNs: _, ...flight }: Flight) {
+  const [{ queued, gpus }] = known;
+  const kept = (list: typeof gpus) => list.map(({ gpu, warm }) => ({ gpu, warm }));
+  const actions = flight.actions.map((action) =>
+    // Logs do not tell when an action that failed had begun.
+    action.result === null || action.result.status === 'ok'
+      ? action
+      : { ...action, result: { ...action.result, beginNs: 0, endNs: 0 } },
+  );
+  return { ...flight, actions, queued, gpus: kept(gpus) };
+}
+
+describe('the story of a request from the logs', () => {
+  it.each([
+    ['overload', ['workload.0.rate=900/s']],
+    ['few pages', ['cluster.pages=14']],
+    ['delays', ['cluster.gpus=3', 'cluster.workers=2', 'cluster.network={ delay: 1ms, jitter: 500us }']],
+  ])('is what a watcher inside the run sees: %s', async (_, overrides) => {
+    const { dir, result, seen } = await watchedRun(overrides);
+    const logs = runLogs(dir, result.setup);
+    expect(seen.size).toBe(400);
+    for (const [request, flight] of seen) {
+      const given = loggedFlight(logs, request, (model) => `model-${model}`);
+      expect(comparable(given!.flight)).toEqual(comparable(flight));
+    }
+  });
+});
+
+describe('failed requests in the logs', () => {
+  it.each([
+    ['clockwork', ['workload.0.rate=900/s']],
+    ['few pages', ['cluster.pages=14', 'cluster.network={ delay: 1ms, jitter: 500us }']],
+    ['refusals', ['admission=predict', 'slo=12ms']],
+    ['late answers', ['policy={ kind: fifo }', 'workload.0.rate=1500/s']],
+    ['noise', ['cluster.noise={ exec: 40%, load: 40%, stragglers: 4% }', 'workload.0.slo=12ms']],
+  ])('have the causes that the recorder counted: %s', async (_, overrides) => {
+    const dir = mkdtempSync(join(tmpdir(), 'escapement-flight-'));
+    const result = await simulate(await load(EXPERIMENT, overrides), { outDir: dir });
+    const none = Object.fromEntries(CAUSES.map((cause) => [cause, 0]));
+    const counts = new Map(result.models.map(({ id }) => [id, { ...none }]));
+    readRequests(runLogs(dir, result.setup).requests, ({ model, cause, arrivalNs }) => {
+      if (cause !== null && arrivalNs >= result.series.beginSeconds * 1e9) counts.get(model)![cause]++;
+    });
+    expect(Object.values(result.summary.failures!).some((count) => count > 0)).toBe(true);
+    expect(counts).toEqual(new Map(result.models.map(({ id, failures }) => [id, failures])));
+  });
+});

@@ -1,0 +1,99 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { Histogram } from '../../src/record/histogram.js';
+import { latencyMs } from '../../src/record/latency.js';
+import type { LatencyMs } from '../../src/record/results.js';
+import { simulate } from '../../src/run/simulated.js';
+import { load } from '../config/experiment-files.js';
+
+const PERCENTS = { p50: 50, p90: 90, p95: 95, p99: 99, p999: 99.9, p9999: 99.99, max: 100 } as const;
+
+/** The nearest-rank percentile of a plain sorted list, in which a request that failed is Infinity; null for that. */
+function reference(latenciesNs: readonly number[]): Record<keyof LatencyMs, number | null> {
+  const sorted = latenciesNs.toSorted((a, b) => a - b);
+  const ms = (ns: number | undefined) => (ns === undefined || ns === Infinity ? null : ns / 1e6);
+  const at = (percent: number) => ms(sorted[rankOf(percent, sorted.length) - 1]);
+  const mean = ms(sorted.length === 0 ? undefined : sorted.reduce((sum, ns) => sum + ns, 0) / sorted.length);
+  const percentiles = Object.entries(PERCENTS).map(([name, percent]) => [name, at(percent)]);
+  return { mean, ...Object.fromEntries(percentiles) };
+}
+
+/** In whole hundredths of a percent, so that nothing is rounded. */
+function rankOf(percent: number, count: number): number {
+  return Math.max(1, Math.ceil((Math.round(percent * 100) * count) / 10_000));
+}
+
+function expectSame(figures: LatencyMs, latenciesNs: readonly number[]): void {
+  for (const [name, ms] of Object.entries(reference(latenciesNs))) {
+    expectNear(figures[name as keyof LatencyMs], ms, name);
+  }
+}
+
+function expectNear(figure: number | null | undefined, ms: number | null, name: string): void {
+  if (ms === null) expect(figure, name).toBeNull();
+  // Off by a bucket, and rounded to the nanosecond.
+  else expect(Math.abs((figure as number) - ms), name).toBeLessThanOrEqual(5e-4 * ms + 0.501e-6);
+}
+
+it('latencies are those of a sorted list in which a request that failed never ends', () => {
+  const latency = fc.oneof(
+    { weight: 9, arbitrary: fc.integer({ min: 1, max: 10 ** 9 }) },
+    fc.constant(Infinity),
+  );
+  fc.assert(
+    fc.property(fc.array(latency, { maxLength: 400 }), (latenciesNs) => {
+      const histogram = new Histogram();
+      for (const ns of latenciesNs) if (ns !== Infinity) histogram.record(ns);
+      expectSame(latencyMs(histogram, latenciesNs.length), latenciesNs);
+    }),
+  );
+});
+
+it('means of a few nanoseconds are rounded to one', () => {
+  const latenciesNs = [...Array<number>(9).fill(1), 2];
+  const histogram = new Histogram();
+  for (const ns of latenciesNs) histogram.record(ns);
+  expect(latencyMs(histogram, latenciesNs.length).mean).toBe(1e-6);
+  expectSame(latencyMs(histogram, latenciesNs.length), latenciesNs);
+});
+
+it.each([
+  ['hardly any request fails', 'workload.rate=200/s'],
+  ['a few requests fail', 'workload.rate=440/s'],
+  ['most requests fail', 'workload.rate=3000/s'],
+  ['requests are executed late', 'policy.kind=fifo'],
+])('both readings of a run are those of its request log where %s', async (_, override) => {
+  const dir = mkdtempSync(join(tmpdir(), 'escapement-latency-'));
+  const text = `seed: 3
+models: { kind: fit, name: model, parameters: 25.6M, copies: 4 }
+workload: { kind: poisson, rate: 440/s, duration: 4s }
+slo: 30ms
+policy: { kind: clockwork, scheduleAhead: 4ms }
+`;
+  const percentiles = [12.5, 47.3, 97.25, 99.95];
+  const { summary } = await simulate(await load(text, [override]), { outDir: dir, percentiles });
+  const [header, ...lines] = readFileSync(join(dir, 'requests.tsv'), 'utf8').trimEnd().split('\n');
+  rmSync(dir, { recursive: true });
+  const column = (line: string, name: string) => Number(line.split('\t')[header!.split('\t').indexOf(name)]);
+  const offered = lines.map((line) =>
+    column(line, 'deadline_met') === 1 ? column(line, 'latency') : Infinity,
+  );
+  const executed = lines
+    .filter((line) => column(line, 'result') === 0)
+    .map((line) => column(line, 'latency'));
+  expect(summary.requests.offered).toBe(offered.length);
+  expectSame(summary.offeredLatencyMs, offered);
+  expectSame(summary.executedLatencyMs, executed);
+  const at = (latenciesNs: readonly number[], percent: number) => {
+    const ns = latenciesNs.toSorted((a, b) => a - b)[rankOf(percent, latenciesNs.length) - 1]!;
+    return ns === Infinity ? null : ns / 1e6;
+  };
+  expect(summary.percentiles?.map(({ percentile }) => percentile)).toEqual(percentiles);
+  for (const { percentile, offeredMs, executedMs } of summary.percentiles ?? []) {
+    expectNear(offeredMs, at(offered, percentile), `p${percentile}`);
+    expectNear(executedMs, at(executed, percentile), `executedP${percentile}`);
+  }
+});

@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest';
+import { checkThreshold, parseThreshold, percentilesFor } from '../../src/record/threshold.js';
+import { SUMMARY } from './fixtures.js';
+
+const check = (text: string, summary = SUMMARY) => checkThreshold(parseThreshold(text), summary);
+
+describe('thresholds', () => {
+  it.each([
+    ['p95<100ms', true],
+    ['p95<94ms', false],
+    ['p95<=94ms', true],
+    ['p95 <= 0.094s', true],
+    ['executedMax>109500us', false],
+    ['attainment>=0.95', true],
+    ['attainment>=95.1%', false],
+    ['goodputRps>47', true],
+    ['goodputRps>48/s', false],
+    ['timeout<=2.5%', true],
+    ['timeout<2.5%', false],
+    ['timeout<26', true],
+    ['error<=0', true],
+    ['coldStarts<1%', false],
+    ['execUtilization<80%', false],
+    ['worstModelAttainment>=50%', true],
+    ['worstModelAttainment>0.5', false],
+    ['modelsBelow50<1', true],
+    ['modelsBelow90<=2', true],
+    // 2 of the 12 that were judged.
+    ['modelsBelow90<16%', false],
+    ['modelsBelow90<17%', true],
+    ['timedOutCold<=1%', true],
+    ['timedOutCold<1%', false],
+    ['late<=20', true],
+  ])('%s is %s', (text, ok) => {
+    expect(check(text).ok).toBe(ok);
+  });
+
+  it('say what was measured', () => {
+    expect(check('p95<90ms')).toEqual({ threshold: 'p95<90ms', ok: false, actual: 94, measured: '94 ms' });
+    expect(check('timeout<3%')).toMatchObject({ ok: true, actual: 0.025, measured: '2.5 %' });
+    expect(check('goodputRps>40').measured).toBe('47.5/s');
+  });
+
+  it('fail where there is nothing to measure', () => {
+    const none = { ...SUMMARY.executedLatencyMs, p99: null };
+    expect(check('executedP99<1h', { ...SUMMARY, executedLatencyMs: none })).toMatchObject({
+      ok: false,
+      actual: null,
+    });
+    const empty = { offered: 0, ok: 0, late: 0, timeout: 0, rejected: 0, error: 0 };
+    expect(check('timeout<1%', { ...SUMMARY, requests: empty }).ok).toBe(false);
+    const { failures: _, ...ofClient } = SUMMARY;
+    expect(check('workerLost<1', ofClient).ok).toBe(false);
+    expect(check('p99<1h', { ...SUMMARY, requests: empty })).toMatchObject({ ok: false, actual: null });
+  });
+
+  it.each([
+    'offered<1',
+    'goodputRps<1',
+    'attainment>=0',
+    'p99<1h',
+    'modelsBelow50<1',
+    'rareModelsAttainment>=0',
+    'execUtilization<1',
+  ])('%s fails in the same words where nothing was offered', (text) => {
+    const requests = { offered: 0, ok: 0, late: 0, timeout: 0, rejected: 0, error: 0 };
+    const result = check(text, { ...SUMMARY, requests, attainment: 0, goodputRps: 0 });
+    expect(result).toEqual({
+      threshold: text,
+      ok: false,
+      actual: null,
+      measured: 'no requests were offered',
+    });
+  });
+
+  it('on models say how many of them were judged', () => {
+    expect(check('modelsBelow90<3').measured).toBe('2 (12 of 15 models assessed)');
+    expect(check('worstModelAttainment>=50%').measured).toBe('50 % (12 of 15 models assessed)');
+    expect(check('rareModelsAttainment>=90%')).toMatchObject({ ok: true, measured: '90 %' });
+  });
+
+  it.each(['worstModelAttainment>=0', 'modelsBelow50<1', 'modelsBelow90<=100%'])(
+    '%s is unknown where most requests are of models that were not judged',
+    (text) => {
+      const rare = (offered: number, models = 303) => ({ models, offered, attainment: 0.4 });
+      const starved = { ...SUMMARY, modelsBelow90: 0, modelsAssessed: 2 };
+      expect(check(text, { ...starved, rareModels: rare(500) })).toMatchObject({ ok: true });
+      expect(check(text, { ...starved, rareModels: rare(501) })).toMatchObject({
+        ok: false,
+        actual: null,
+        measured: 'cannot tell: only 2 of 305 models had 20 requests',
+      });
+      const none = { ...starved, worstModel: null, modelsAssessed: 0, rareModels: rare(36, 5) };
+      expect(check(text, none)).toMatchObject({
+        ok: false,
+        measured: 'cannot tell: no model had 20 requests',
+      });
+    },
+  );
+
+  it('on rare models fail where there are none', () => {
+    const rareModels = { models: 0, offered: 0, attainment: null };
+    expect(check('rareModelsAttainment>=0', { ...SUMMARY, rareModels })).toMatchObject({
+      ok: false,
+      measured: 'every model had 20 requests',
+    });
+  });
+
+  it('on a latency fail where it falls on a request that was not answered in time', () => {
+    expect(check('executedP99<1h').ok).toBe(true);
+    expect(check('p99<1h')).toEqual({
+      threshold: 'p99<1h',
+      ok: false,
+      actual: Number.POSITIVE_INFINITY,
+      measured: 'never: 5 % of the requests were not answered in time',
+    });
+  });
+
+  it('take any percentile of either reading, which the run must be asked for', () => {
+    const percentiles = [
+      { percentile: 12.5, offeredMs: 20, executedMs: 30 },
+      { percentile: 99.95, offeredMs: null, executedMs: 107 },
+    ];
+    const summary = { ...SUMMARY, percentiles };
+    expect(check('p12.5<=20ms', summary).ok).toBe(true);
+    expect(check('executedP12.5<=20ms', summary)).toMatchObject({ ok: false, actual: 30 });
+    expect(check('p99.95<1h', summary)).toMatchObject({ ok: false, actual: Number.POSITIVE_INFINITY });
+    expect(check('executedP99.95<108ms', summary).ok).toBe(true);
+    expect(() => check('p12.4<1s', summary)).toThrow(/asked for its percentile 12\.4/);
+    const texts = ['executedP99.95<1s', 'p7<1s', 'p99<1s', 'p99.90<1s', 'timeout<1%', 'p99.95<1s', 'p999<1s'];
+    expect(percentilesFor(texts.map(parseThreshold))).toEqual([7, 99.95]);
+  });
+
+  it('know the percentiles of every summary by number', () => {
+    expect(check('p99.9<1h').actual).toBe(Number.POSITIVE_INFINITY);
+    expect(check('executedP99.90<1h').actual).toBe(108);
+    expect(check('executedP99.99<1h').actual).toBe(109);
+    expect(check('executedP100<1h').actual).toBe(109.5);
+  });
+
+  it.each([
+    ['q98<100ms', /unknown metric q98; known metrics: p50, p95, .*goodputRps/],
+    ['p995<100ms', /unknown metric p995; did you mean p99\.5/],
+    ['executedP999<100ms', /unknown metric executedP999; did you mean executedP99\.9/],
+    ['p101<100ms', /p101: a percentile is above 0 and at most 100/],
+    ['p099<100ms', /p099: a percentile is above 0 and at most 100/],
+    ['p0<100ms', /p0: a percentile is above 0 and at most 100/],
+    ['executedP0.0<100ms', /executedP0\.0: a percentile is above 0/],
+    ['p100.5<100ms', /p100\.5: a percentile is above 0/],
+    ['ok<1e400', /the limit is too large/],
+    ['p50<1e400s', /the limit is too large/],
+    ['p50<1e308h', /the limit is too large/],
+    ['attainment>=101%', /a share is at most 100%/],
+    ['attainment>=101', /a share is at most 100%/],
+    ['late<200%', /a share is at most 100%/],
+    ['p99<100', /a latency needs a unit: ns, us, ms, s, m, h/],
+    ['p99<100%', /needs a unit/],
+    ['goodputRps>5%', /cannot have the unit %/],
+    ['attainment>=99', /did you mean 99%/],
+    ['p99=100ms', /must be METRIC/],
+    ['p99<fast', /must be METRIC/],
+    ['toString<1', /unknown metric toString/],
+  ])('%s is a usage error', (text, message) => {
+    expect(() => parseThreshold(text)).toThrow(
+      expect.objectContaining({ code: 'E_USAGE', message: expect.stringMatching(message) }),
+    );
+  });
+});

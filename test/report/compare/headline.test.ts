@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import type { ModelFigures, RunResult } from '../../../src/record/results.js';
+import { dropWarnings, headlinesOf } from '../../../src/report/compare/headline.js';
+import { groupFixture, runFixture } from '../fixtures.js';
+
+const BASE = runFixture({ sloMs: 50, goodputRps: 480 });
+
+interface Figures {
+  readonly attainment?: number;
+  readonly goodputRps?: number;
+  /** Of executed requests. */
+  readonly p99?: number;
+  /** Of all offered requests; null: never. */
+  readonly offeredP99?: number | null;
+  readonly dropped?: number;
+  readonly interactive?: number;
+  readonly models?: Readonly<Record<string, readonly [ok: number, offered: number]>>;
+}
+
+function run(figures: Figures): RunResult {
+  const { attainment = 0.9, goodputRps = 500, p99 = 40, offeredP99 = 40, dropped = 0, interactive } = figures;
+  const { summary } = BASE;
+  const models = Object.entries(figures.models ?? {}).map(([name, [ok, offered]], id): ModelFigures => {
+    return { id, name, ok, offered, coldStarts: 0 };
+  });
+  return {
+    ...BASE,
+    models,
+    groups:
+      interactive === undefined
+        ? []
+        : [groupFixture('batch', 500, 400, 1), groupFixture('interactive', 50, 200, interactive)],
+    summary: {
+      ...summary,
+      attainment,
+      goodputRps,
+      requests: { offered: 1000, ok: 900 - dropped, late: 100, timeout: dropped, rejected: 0, error: 0 },
+      executedLatencyMs: { ...summary.executedLatencyMs, p99 },
+      offeredLatencyMs: { ...summary.offeredLatencyMs, p99: offeredP99 },
+    },
+  };
+}
+
+const headline = (first: Figures, other: Figures) =>
+  headlinesOf([
+    { name: 'A', run: run(first) },
+    { name: 'B', run: run(other) },
+  ])[0]!;
+
+describe('headlinesOf', () => {
+  it('starts with attainment and who lost most, before a goodput and a p99 that went up', () => {
+    const { text } = headline(
+      { attainment: 0.841, goodputRps: 1000, p99: 100, interactive: 1 },
+      { attainment: 0.726, goodputRps: 1003, p99: 62.9, interactive: 0.29 },
+    );
+    expect(text).toMatch(
+      /^B against A: SLO attainment 84\.1 → 72\.6 % \(-11\.5 points\); most hurt: interactive users, 100 → 29\.0 % \(-71\.0 points\); goodput 1,000 → 1,003\/s \(\+0\.3 %\); /,
+    );
+    expect(text).toContain('p99 of executed 100 ms → 62.9 ms (-37.1 %)');
+    expect(text.indexOf('goodput')).toBeLessThan(text.indexOf('p99'));
+  });
+
+  it('says that the load differed, and that executed requests got faster at the cost of others', () => {
+    const [a, b] = [run({ p99: 336 }), run({ p99: 211, attainment: 0.785 })];
+    const other = { ...b, summary: { ...b.summary, offeredRps: a.summary.offeredRps * 1.133 } };
+    const { text } = headlinesOf([
+      { name: 'A', run: a },
+      { name: 'B', run: other },
+    ])[0]!;
+    expect(text).toMatch(/; offered [\d.,]+ → [\d.,]+\/s \(\+13\.3 %\); goodput /);
+    expect(text).toContain(
+      'p99 of executed 336 ms → 211 ms (-37.2 %), though 11.5 % fewer were answered in time',
+    );
+    expect(headline({ p99: 336 }, { p99: 211 }).text).not.toMatch(/; offered \d|fewer/);
+  });
+
+  it('names the model that lost most, not one with the lowest attainment, and none with too few requests', () => {
+    const { text, modelHurtMost, modelsHurt } = headline(
+      { models: { low: [10, 100], fell: [100, 100], slipped: [100, 100], rare: [5, 5] } },
+      { models: { low: [9, 100], fell: [20, 100], slipped: [89, 100], rare: [0, 5] } },
+    );
+    expect(modelHurtMost).toEqual({ name: 'fell', from: 1, to: 0.2 });
+    expect(modelsHurt).toBe(2);
+    expect(text).toContain(
+      'model that lost the most: fell, 100 → 20.0 % (-80.0 points); 2 models lost 10 points or more',
+    );
+  });
+
+  it('names no group where none lost', () => {
+    const { text, groupHurtMost } = headline({ interactive: 0.5 }, { interactive: 1 });
+    expect(groupHurtMost).toBeNull();
+    expect(text).not.toContain('most hurt');
+  });
+
+  it('does not compare models of other experiments', () => {
+    const { modelHurtMost } = headline({ models: { a: [100, 100] } }, { models: { b: [0, 100] } });
+    expect(modelHurtMost).toBeNull();
+  });
+
+  it('says of a latency that is never reached that it is not', () => {
+    expect(headline({ offeredP99: null }, { offeredP99: null }).text).toContain(
+      'p99 of all offered never in both',
+    );
+    expect(headline({}, { offeredP99: null }).text).toContain('p99 of all offered 40.0 ms → never');
+  });
+});
+
+describe('dropWarnings', () => {
+  const warnings = (first: Figures, other: Figures) =>
+    dropWarnings([
+      { name: 'A', run: run(first) },
+      { name: 'B', run: run(other) },
+    ]);
+
+  it('say that a percentile fell only because requests were dropped', () => {
+    expect(warnings({ offeredP99: null }, { p99: 30, offeredP99: null, dropped: 115 })).toEqual([
+      'B: p99 of executed requests fell only because 11.5 % more of the requests were never executed; over all offered requests it is not better',
+    ]);
+  });
+
+  it('are none where nothing more was dropped, or the percentile of all requests fell as well', () => {
+    expect(warnings({}, { p99: 30, offeredP99: 50 })).toEqual([]);
+    expect(warnings({}, { p99: 30, offeredP99: 35, dropped: 115 })).toEqual([]);
+    expect(warnings({}, { p99: 45, offeredP99: 50, dropped: 115 })).toEqual([]);
+  });
+});

@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import type { ModelFairness } from '../../src/record/results.js';
+import { failureBars } from '../../src/report/charts/failure-bars.js';
+import { failuresText, hurtModels, modelsSentence, modelsText } from '../../src/report/hurt-text.js';
+import { summaryText } from '../../src/report/index.js';
+import { hurtSection } from '../../src/report/pages/hurt-section.js';
+import { SUMMARY } from '../record/fixtures.js';
+import { runFixture } from './fixtures.js';
+
+const run = runFixture({ sloMs: 10, goodputRps: 362.4 });
+
+describe('who failed, in words', () => {
+  const fairness: ModelFairness = {
+    worstModel: { name: 'vgg13', attainment: 0.02, offered: 35 },
+    modelsBelow50: 30,
+    modelsBelow90: 41,
+    modelsAssessed: 305,
+    rareModels: { models: 0, offered: 0, attainment: null },
+  };
+
+  it('names the worst model and counts those below half and below 90 %', () => {
+    expect(modelsText(fairness)).toBe(
+      'worst is vgg13 with 2.0 % of 35 in time; 30 of 305 models below 50 %, 41 below 90 %',
+    );
+  });
+
+  const rareModels = { models: 303, offered: 2912, attainment: 0.381 };
+
+  it('tells what models with few requests got together, even where no other got little', () => {
+    expect(modelsText({ ...fairness, rareModels })).toMatch(
+      /^worst is vgg13 .*; 303 with fewer than 20 requests: together 38\.1 % in time$/,
+    );
+    const fine = { ...fairness, modelsBelow50: 0, modelsBelow90: 0 };
+    expect(modelsText({ ...fine, rareModels })).toMatch(/^worst is vgg13 .* together 38\.1 % in time$/);
+    expect(modelsText({ ...fine, rareModels: { ...rareModels, attainment: 0.9 } })).toBe('');
+  });
+
+  it('of a tiny sample stays where requests failed', () => {
+    const none = { worstModel: null, modelsBelow50: 0, modelsBelow90: 0, modelsAssessed: 0 };
+    const few = { models: 5, offered: 36, attainment: 35 / 36 };
+    expect(modelsText({ ...none, rareModels: few })).toBe(
+      '5 with fewer than 20 requests: together 97.2 % in time',
+    );
+    expect(modelsSentence({ ...none, rareModels: few })).toMatch(
+      /^No model had 20 requests.* 97\.2 % in time\.$/,
+    );
+    expect(modelsText({ ...none, rareModels: { ...few, attainment: 1 } })).toBe('');
+    expect(modelsText({ ...none, rareModels: { ...few, models: 1 } })).toBe('');
+  });
+
+  it('speaks of all models only where all were judged', () => {
+    expect(modelsSentence(fairness)).toMatch(
+      /^Of all models, the worst is vgg13 with 2\.0 % of 35 in time; .*\.$/,
+    );
+    expect(modelsSentence({ ...fairness, modelsAssessed: 2, rareModels })).toMatch(
+      /^Of the 2 models with at least 20 requests, the worst is vgg13 .*; 303 with fewer .*38\.1 % in time\.$/,
+    );
+    expect(modelsSentence({ ...fairness, modelsAssessed: 1, rareModels })).toMatch(
+      /^The only model with at least 20 requests is vgg13 with 2\.0 % of 35 in time; 303 with fewer /,
+    );
+  });
+
+  it('is silent where every model got 90 %, or is the only one', () => {
+    expect(modelsText({ ...fairness, modelsBelow50: 0, modelsBelow90: 0 })).toBe('');
+    expect(modelsText({ ...fairness, modelsAssessed: 1 })).toBe('');
+    expect(modelsText({ ...fairness, worstModel: null, modelsAssessed: 0, modelsBelow90: 0 })).toBe('');
+  });
+
+  it('gives causes by how often they were, and is silent where nothing failed or no cause is known', () => {
+    expect(failuresText(SUMMARY)).toBe(
+      '50 (5.0 %): 20 late, 15 timed out in queue, 10 timed out cold, 5 refused',
+    );
+    const { failures: _, ...client } = SUMMARY;
+    expect(failuresText(client)).toBe('');
+    expect(failuresText({ ...SUMMARY, requests: { ...SUMMARY.requests, ok: 1000 } })).toBe('');
+  });
+
+  it('is part of what simulate prints', () => {
+    const fine = { ...SUMMARY, requests: { ...SUMMARY.requests, ok: 1000 }, modelsBelow90: 0 };
+    expect(summaryText({ ...run, summary: { ...SUMMARY, modelsBelow50: 1 } })).toMatch(
+      /^failed +50 \(5\.0 %\): [^:]*\nmodels +worst is resnet50 with 50\.0 % of 30 in time; 1 of 12 models/m,
+    );
+    expect(summaryText({ ...run, summary: fine })).not.toMatch(/^(failed|models)/m);
+  });
+});
+
+describe('the report of a run', () => {
+  it('lists causes with their meaning, and the models that fared worst', () => {
+    const { text } = hurtSection(run);
+    expect(text).toMatch(/timed out in queue<\/td><td class="n">[\d,]+<.*did not start in time/);
+    expect(text).toContain('Most failed requests: 200 of the');
+    expect(text).toContain('were for popular: 150 timed out in queue, 30 missed window, 20 late.');
+    expect(
+      [...text.matchAll(/<tr><td class="t">(rare|popular|fine|once)</g)].map(([, name]) => name),
+    ).toEqual(['rare', 'popular', 'once']);
+    expect(text).toContain('escapement explain . --model rare');
+  });
+
+  it('of a client names neither causes nor logs that it does not have', () => {
+    const { failures: _, ...summary } = run.summary;
+    const models = run.models.map(({ failures: __, ...figures }) => figures);
+    const { text } = hurtSection({ ...run, summary, models });
+    expect(text).toContain('rare');
+    expect(text).not.toMatch(/timed out|escapement explain/);
+  });
+
+  it('has nothing of it where no request failed', () => {
+    expect(hurtSection({ ...run, models: run.models.filter(({ name }) => name === 'fine') }).text).toBe('');
+  });
+
+  it('draws for each model the shares of its requests, which add up to all', () => {
+    const spec = failureBars(hurtModels(run.models)) as unknown as {
+      description: string;
+      data: { values: { name: string; part: string; begin: number; end: number }[] };
+    };
+    const ends = spec.data.values.filter(({ part }) => part.endsWith('missed window'));
+    expect(ends.map(({ name, end }) => [name, Number(end.toFixed(9))])).toEqual([
+      ['rare', 1],
+      ['popular', 1],
+      ['once', 1],
+    ]);
+    const queued = spec.data.values.find(({ name, part }) => name === 'popular' && part.includes('queue'))!;
+    expect(queued.end - queued.begin).toBeCloseTo(150 / 4000);
+    expect(spec.description).toContain('popular: 3,800 of 4,000 in time, 150 timed out in queue');
+  });
+});

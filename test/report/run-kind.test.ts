@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import type { RunOrigin, RunResult } from '../../src/record/results.js';
+import { compareRuns } from '../../src/report/compare/compare.js';
+import { comparisonText } from '../../src/report/compare/text.js';
+import { runPage } from '../../src/report/pages/run-page.js';
+import { summaryText } from '../../src/report/terminal/summary-text.js';
+import { runFixture } from './fixtures.js';
+
+const SIMULATED: RunResult = {
+  ...runFixture({ sloMs: 10, goodputRps: 362.4, seed: 7 }),
+  overrides: ['slo=50ms', 'seed=7'],
+  origin: { escapement: '4.5.6' },
+};
+const UNSEEN = ['digest', 'policy', 'actions', 'coldStarts', 'gpu', 'failures'];
+/** What a client sees of it. */
+function seen<T extends object>(figures: T): T {
+  return Object.fromEntries(Object.entries(figures).filter(([name]) => !UNSEEN.includes(name))) as T;
+}
+const environment = { Node: '20.1.2', Machine: '2 × CPU' };
+
+const run = (kind: 'live' | 'load', origin: Partial<RunOrigin>): RunResult => ({
+  ...SIMULATED,
+  summary: { ...(kind === 'load' ? seen(SIMULATED.summary) : SIMULATED.summary), kind },
+  models: kind === 'load' ? SIMULATED.models.map(seen) : SIMULATED.models,
+  origin: { escapement: '4.5.6', environment, ...origin },
+});
+const live = run('live', {
+  devices: '2 × cpu',
+  environment: { ...environment, onnxruntime: '1.30.0' },
+});
+const load = run('load', {
+  url: 'http://10.0.0.1:8000',
+  flags: ['--url http://10.0.0.1:8000', '--connections 8'],
+});
+
+describe('the report of a run', () => {
+  it('that was simulated gives the command, and digests that are equal anywhere', () => {
+    const page = runPage(SIMULATED, []);
+    expect(page).toContain('<p class="kind">simulated · schedule-ahead · clockwork</p>');
+    expect(page).toContain(
+      'escapement simulate experiment.yaml \\\n  --set slo=50ms \\\n  --set seed=7 \\\n  --out',
+    );
+    expect(page).toMatch(/The same seed, configuration, profiles and .* the same digest on any machine/);
+    expect(page).toContain('4.5.6');
+    expect(page).not.toContain('Node');
+  });
+
+  it('that was live says on what, with which versions, and claims no equal digests', () => {
+    const page = runPage(live, []);
+    expect(page).toContain('<p class="kind">live on 2 × cpu · schedule-ahead · clockwork</p>');
+    expect(page).toContain(
+      'escapement run experiment.yaml \\\n  --mode live \\\n  --set slo=50ms \\\n  --set seed=7 \\\n  --out',
+    );
+    for (const fact of ['4.5.6', '20.1.2', '2 × CPU', '1.30.0', live.summary.digest!])
+      expect(page).toContain(fact);
+    expect(page).toContain('GPU busy');
+    expect(page).not.toMatch(/escapement simulate|equal digests/);
+  });
+
+  it('of a client says against what, and has no figure that a client cannot measure', () => {
+    const page = runPage(load, []);
+    expect(page).toContain('<p class="kind">load against http://10.0.0.1:8000 · schedule-ahead</p>');
+    expect(page).toContain(
+      'escapement load experiment.yaml \\\n  --url http://10.0.0.1:8000 \\\n  --connections 8 \\\n  --set slo=50ms \\\n',
+    );
+    expect(page).not.toMatch(
+      /escapement simulate|equal digests|GPU busy|>INFER<|>LOAD<|Decision digest|undefined/,
+    );
+  });
+
+  it('of which no command tells is still no simulation', () => {
+    const { origin: _, ...bare } = load;
+    expect(runPage(bare, [])).toContain('<p class="kind">load against a server · ');
+  });
+});
+
+describe('the summary of a run', () => {
+  it.each([
+    [SIMULATED, 'run       schedule-ahead, simulated, policy clockwork, 20 s\n'],
+    [live, 'run       schedule-ahead, live on 2 × cpu, policy clockwork, 20 s\n'],
+    [load, 'run       schedule-ahead, load against http://10.0.0.1:8000, 20 s\n'],
+  ])('says what it was (%#)', (result, line) => {
+    expect(summaryText(result)).toContain(line);
+  });
+
+  it('tells an experiment that is called live from the kind of its run', () => {
+    const called = { ...live, summary: { ...live.summary, name: 'live' } };
+    expect(summaryText(called)).toContain('run       experiment live, live on 2 × cpu, policy');
+    expect(comparisonText(compareRuns([{ name: 'a', run: called }]))).toContain(
+      'a  experiment live, live, p',
+    );
+  });
+
+  it('of a client has no lines of the scheduler', () => {
+    expect(summaryText(load)).not.toMatch(/^(batches|actions|GPU|digest)/m);
+  });
+});

@@ -1,0 +1,103 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isBetter, type Scores, standingOf } from '../../../src/report/study/best.js';
+
+/** Candidates by name, each with its score under seeds 1, 2, …. */
+function standing(scores: Readonly<Record<string, readonly number[]>>) {
+  const { best, tied } = standingOf(Object.keys(scores), (name) => [bySeed(scores[name]!)]);
+  return [best, ...tied];
+}
+
+function bySeed(values: readonly number[]): Scores {
+  return Object.fromEntries(values.map((value, i) => [i + 1, value]));
+}
+
+describe('standingOf', () => {
+  it('takes the highest score, and nothing ties with it that is 0.1 % lower', () => {
+    expect(standing({ a: [463.5], b: [464], c: [400] })).toEqual(['b']);
+  });
+
+  it('takes the first of those within 0.1 %, although another one has the highest mean, and names the others', () => {
+    expect(standing({ a: [463.6], b: [464], c: [463.8], d: [400] })).toEqual(['a', 'b', 'c']);
+  });
+
+  it('calls it a tie where seeds disagree about who is ahead, and takes the higher mean', () => {
+    expect(standing({ a: [100, 120, 90], b: [101, 119, 99] })).toEqual(['b', 'a']);
+  });
+
+  it('goes by differences seed by seed: seeds that move both alike do not hide who is ahead', () => {
+    expect(standing({ a: [100, 200, 300], b: [102, 201, 301.5] })).toEqual(['b']);
+  });
+
+  it('lets a second measure decide between candidates that tie in the first', () => {
+    const scores: Record<string, Scores[]> = {
+      a: [{ 1: 0.98 }, { 1: 400 }],
+      b: [{ 1: 0.9801 }, { 1: 500 }],
+      c: [{ 1: 0.5 }, { 1: 900 }],
+    };
+    expect(standingOf(['a', 'b', 'c'], (name) => scores[name]!)).toEqual({
+      best: 'b',
+      equal: ['b'],
+      tied: [],
+    });
+  });
+
+  it('never lets a second measure decide between means further apart, however little the seeds tell', () => {
+    const scores: Record<string, Scores[]> = {
+      a: [bySeed([0.7, 0.734]), bySeed([380, 381])],
+      b: [bySeed([0.5, 0.618]), bySeed([430, 431])],
+    };
+    expect(standingOf(['b', 'a'], (name) => scores[name]!)).toEqual({
+      best: 'a',
+      equal: ['a'],
+      tied: ['b'],
+    });
+  });
+
+  it('names the candidate with the highest mean, or one within 0.1 % of it, whatever the seeds', () => {
+    const level = fc.integer({ min: 0, max: 100 });
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 4 }),
+        fc.array(fc.tuple(level, level, level, level), { minLength: 1, maxLength: 6 }),
+        fc.array(level, { minLength: 6, maxLength: 6 }),
+        (seeds, rows, second) => {
+          const mean = (i: number) => rows[i]!.slice(0, seeds).reduce((sum, one) => sum + one, 0) / seeds;
+          const all = rows.map((_, i) => i);
+          const { best, tied } = standingOf(all, (i) => [
+            bySeed(rows[i]!.slice(0, seeds)),
+            bySeed([second[i]!]),
+          ]);
+          const highest = Math.max(...all.map(mean));
+          expect(mean(best)).toBeGreaterThanOrEqual(highest * 0.999);
+          expect(tied).not.toContain(best);
+        },
+      ),
+    );
+  });
+
+  it('knows ties where everything is 0', () => {
+    expect(standing({ a: [0], b: [0] })).toEqual(['a', 'b']);
+  });
+
+  it('ends where seeds failed here and there, so that each of three beats another', () => {
+    const scores: Record<string, Scores> = { a: { 1: 10, 3: 1 }, b: { 1: 9, 2: 10 }, c: { 2: 9, 3: 2 } };
+    // Only c has a seed in common with b under which b is better.
+    expect(standingOf(['a', 'b', 'c'], (name) => [scores[name]!])).toMatchObject({ best: 'b', tied: ['a'] });
+  });
+});
+
+describe('isBetter', () => {
+  it('wants 0.1 % of the whole, and an interval of the difference without 0', () => {
+    expect(isBetter(bySeed([0.5]), bySeed([0.4992]), 1)).toBe(false);
+    expect(isBetter(bySeed([0.5]), bySeed([0.4988]), 1)).toBe(true);
+    // Mean difference 2; over two seeds its 95 % interval is ± 12.7.
+    expect(isBetter(bySeed([101, 103]), bySeed([100, 100]), 100)).toBe(false);
+    expect(isBetter(bySeed([102, 102.1]), bySeed([100, 100]), 100)).toBe(true);
+  });
+
+  it('wants intervals apart where there is no common seed', () => {
+    expect(isBetter({ 1: 10, 2: 10.1 }, { 3: 5, 4: 5.1 }, 10)).toBe(true);
+    expect(isBetter({ 1: 10, 2: 14 }, { 3: 5, 4: 9 }, 10)).toBe(false);
+  });
+});

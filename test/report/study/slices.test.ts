@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { sliceSweep } from '../../../src/report/study/slices.js';
+import { cellFixture, gridFixture, sweepFixture } from '../fixtures.js';
+import { policiesAt } from '../policies-sweep.js';
+
+const run = () => cellFixture({ sloMs: 100, goodputRps: 100 });
+
+describe('sliceSweep', () => {
+  it('puts schedule_ahead on x and the SLO into series, ascending', () => {
+    const [slice] = sliceSweep(sweepFixture({ slosMs: [100, 10], aheadMs: [20, 5] }));
+    expect(slice?.x.title).toBe('schedule_ahead (ms)');
+    expect(slice?.series?.values.map(({ label }) => label)).toEqual(['10 ms', '100 ms']);
+    expect(slice?.points.map(({ values }) => Object.values(values).join(' '))).toEqual([
+      '5ms 10ms',
+      '20ms 10ms',
+      '5ms 100ms',
+      '20ms 100ms',
+    ]);
+  });
+
+  it('makes one slice a value of a third key', () => {
+    const slices = sliceSweep(sweepFixture({ policies: ['clockwork', 'fifo'] }));
+    expect(slices.map(({ fixed }) => fixed)).toEqual([
+      { 'policy.kind': 'clockwork' },
+      { 'policy.kind': 'fifo' },
+    ]);
+  });
+
+  it('knows a default on x only where the other choices are at theirs', () => {
+    const slices = sliceSweep(policiesAt(['10ms', '50ms'], [1], () => 500));
+    expect(slices.map(({ fixed, x }) => [fixed['policy.kind'], x.default?.text])).toEqual([
+      ['clockwork', '10ms'],
+      ['escapement', undefined],
+    ]);
+  });
+
+  it('prefers schedule_ahead to other numbers for x, in whatever order they are varied', () => {
+    const [slice] = sliceSweep(
+      gridFixture({
+        vary: [
+          { key: 'policy.maxBatch', values: ['4', '8'] },
+          { key: 'policy.scheduleAhead', values: ['1ms', '2ms'] },
+        ],
+        run,
+      }),
+    );
+    expect(slice?.x.key).toBe('policy.scheduleAhead');
+  });
+
+  it('prefers any number to names for x', () => {
+    const [slice] = sliceSweep(
+      gridFixture({
+        vary: [
+          { key: 'policy.kind', values: ['clockwork', 'fifo'] },
+          { key: 'workload.rate', values: ['1/s', '2/s'] },
+        ],
+        run,
+      }),
+    );
+    expect([slice?.x.key, slice?.series?.key]).toEqual(['workload.rate', 'policy.kind']);
+  });
+
+  it('falls back to names, and to nothing', () => {
+    const [slice] = sliceSweep(
+      gridFixture({ vary: [{ key: 'policy.kind', values: ['clockwork', 'fifo'] }], run }),
+    );
+    expect(slice?.x.kind).toBe('category');
+    expect(sliceSweep(gridFixture({ vary: [], run }))).toEqual([]);
+  });
+
+  it('puts words, and choices that do not have the key along x, off the axis', () => {
+    const results = policiesAt(['10ms', '50ms'], [1], () => 100);
+    const slices = sliceSweep(results);
+    expect(slices.map(({ fixed }) => fixed)).toEqual([
+      { 'policy.kind': 'clockwork' },
+      { 'policy.kind': 'escapement' },
+    ]);
+    for (const { x, points, offAxis } of slices) {
+      expect([x.key, x.kind]).toEqual(['policy.scheduleAhead', 'number']);
+      expect(points.map(({ values }) => values['policy.scheduleAhead'])).toEqual([
+        '5ms',
+        '10ms',
+        '5ms',
+        '10ms',
+      ]);
+      expect(offAxis.map(({ label, points: own }) => [label, own.length])).toEqual([
+        ['auto', 2],
+        ['edf', 2],
+      ]);
+    }
+  });
+
+  it('shows choices without the key by themselves where no other one ran under their conditions', () => {
+    const results = policiesAt(['10ms', '50ms'], [1], () => 100);
+    const cells = results.cells.filter(({ values }) => values['policy.kind'] === 'edf');
+    const kept = results.cells.filter(({ values }) => values.slo === '50ms');
+    const [only, ...none] = sliceSweep({
+      ...results,
+      cells: [...cells, ...kept].filter((cell, i, all) => all.indexOf(cell) === i),
+    });
+    expect(only?.offAxis.flatMap(({ points }) => points)).not.toEqual([]);
+    expect(none.length).toBeGreaterThan(0);
+    const all = [only!, ...none].flatMap(({ points, offAxis }) => [
+      ...points,
+      ...offAxis.flatMap((one) => one.points),
+    ]);
+    expect(new Set(all).size).toBe(cells.length + kept.length - 1);
+  });
+});

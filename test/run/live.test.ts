@@ -1,0 +1,121 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { checkRun } from '../../src/audit/check-run.js';
+import { parseExperiment } from '../../src/config/load.js';
+import { runResultSchema } from '../../src/record/schema.js';
+import { live } from '../../src/run/live.js';
+import { run } from '../../src/run/run.js';
+import { simulate } from '../../src/run/simulated.js';
+import { tempDir } from '../cli/run-cli.js';
+import { expectReplay } from '../serve/fixtures.js';
+
+const EXPERIMENT = `name: live
+seed: 3
+cluster: { gpus: 2, pages: 60 }
+models: { kind: fit, name: model, parameters: 10M, copies: 4 }
+workload: { kind: poisson, rate: 200/s, duration: 800ms }
+slo: 100ms
+output: { requestLog: true, actionLog: true, timeline: [0s, 1s] }
+`;
+
+const POLICIES = [
+  ['clockwork', 'policy={kind: clockwork, scheduleAhead: 10ms, latestDelta: 20s}'],
+  ['fifo', 'policy={kind: fifo, maxDelay: 2ms}'],
+] as const;
+
+const rowsOf = (path: string) => readFileSync(path, 'utf8').trimEnd().split('\n').slice(1);
+
+it.each(POLICIES)('runs an experiment under %s in real time', async (kind, policy) => {
+  const experiment = await parseExperiment(EXPERIMENT, 'live.yaml', [policy]);
+  const outDir = join(tempDir(), 'out');
+  mkdirSync(outDir);
+  const journal = join(outDir, 'run.journal');
+  const fractions: number[] = [];
+  const { result, live: report } = await run(experiment, live({ journal }), {
+    outDir,
+    onProgress: (fraction) => {
+      fractions.push(fraction);
+    },
+  });
+  expect(runResultSchema.parse(result)).toEqual(result);
+  const { summary } = result;
+  expect(summary).toMatchObject({ name: 'live', seed: 3, policy: kind });
+  const { offered, ok, late, timeout, rejected, error } = summary.requests;
+  // The same requests as in simulation, each with an outcome.
+  const simulated = await simulate(await parseExperiment(EXPERIMENT, 'live.yaml', [policy]));
+  expect(offered).toBe(simulated.summary.requests.offered);
+  expect(ok + late + timeout + rejected + error).toBe(offered);
+  expect(ok).toBeGreaterThan(0);
+  expect(error).toBe(0);
+  expect(report?.played).toMatchObject({ requests: offered, refused: 0, givenUp: 0 });
+  expect(report?.deviceErrors).toEqual([]);
+  expect(report?.wakeLatenessNs.every((ns) => ns >= 0)).toBe(true);
+  expect(fractions.at(-1)).toBeGreaterThan(0);
+
+  expect(rowsOf(join(outDir, 'requests.tsv'))).toHaveLength(offered);
+  const { load, infer } = summary.actions;
+  expect(rowsOf(join(outDir, 'actions.tsv')).length).toBeGreaterThanOrEqual(load + infer);
+  expect(infer).toBeGreaterThan(0);
+  expect(JSON.parse(readFileSync(join(outDir, 'timeline.json'), 'utf8')).traceEvents.length).toBeGreaterThan(
+    0,
+  );
+  await expectReplay(journal, offered, summary.digest);
+});
+
+it('plays closed-loop clients, who wait for their answers', async () => {
+  const experiment = await parseExperiment(EXPERIMENT, 'live.yaml', [
+    'workload={kind: closed-loop, clients: 6, think: 0s, duration: 300ms}',
+    'live.timeScale=0',
+  ]);
+  const journal = join(tempDir(), 'run.journal');
+  const { result, live: report } = await run(experiment, live({ journal }));
+  const played = report?.played.requests ?? 0;
+  const { requests } = result.summary;
+  expect(requests.ok + requests.late + requests.timeout + requests.rejected).toBe(requests.offered);
+  expect(requests.offered).toBe(played);
+  expect(played).toBeGreaterThan(6);
+  await expectReplay(journal, played, result.summary.digest);
+});
+
+it('leaves no logs of a run that failed', async () => {
+  const experiment = await parseExperiment(EXPERIMENT, 'live.yaml');
+  const outDir = tempDir();
+  await expect(run(experiment, live({ journal: '/dev/null/run.journal' }), { outDir })).rejects.toMatchObject(
+    {
+      code: 'E_FILE_WRITE',
+    },
+  );
+  // Neither a log nor an unfinished one under another name.
+  expect(readdirSync(outDir)).toEqual([]);
+});
+
+it('says that a model without weights runs on a simulated device only', async () => {
+  const experiment = await parseExperiment(EXPERIMENT, 'live.yaml', ['live.device=cpu']);
+  await expect(run(experiment, live())).rejects.toMatchObject({
+    code: 'E_CONFIG_VALUE',
+    message: expect.stringContaining('live.yaml: models: model model-0 has a profile only'),
+  });
+});
+
+it('claims as busy only what the log says that ran, also where windows are missed', async () => {
+  const experiment = await parseExperiment(EXPERIMENT, 'live.yaml', [
+    'policy={kind: clockwork, scheduleAhead: 2ms}',
+    'cluster.gpus=1',
+    'workload.rate=500/s',
+  ]);
+  const outDir = join(tempDir(), 'out');
+  mkdirSync(outDir);
+  // Actions wait in the worker while this thread is busy, and miss their windows.
+  const busy = setInterval(() => {
+    for (const from = performance.now(); performance.now() - from < 15; );
+  }, 40);
+  const { result } = await run(experiment, live(), { outDir }).finally(() => clearInterval(busy));
+  expect(result.summary.actions.tooLate).toBeGreaterThan(0);
+  expect(result.summary.generator).toMatchObject({ waitedForConnection: 0, notSent: 0 });
+  expect(result.summary.generator?.timersLateMs?.p99).toBeGreaterThan(1);
+  writeFileSync(join(outDir, 'run.json'), JSON.stringify(result));
+  const { claims, kind } = checkRun(outDir, { slackNs: 0 });
+  expect(kind).toBe('live');
+  expect(claims.filter(({ ok }) => !ok)).toEqual([]);
+});

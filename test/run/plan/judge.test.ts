@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import { judge, parseTarget } from '../../../src/run/plan/judge.js';
+import { estimateText, figureText, marginText } from '../../../src/run/plan/words.js';
+import { cellResult } from '../sweep/fixtures.js';
+
+describe('a target', () => {
+  it('is met where the whole confidence interval of the mean is within the limit', () => {
+    // 90, 91 and 92 of 100: mean 0.91, standard deviation 0.01, t of 2 degrees of freedom 4.303.
+    const results = [90, 91, 92].map((goodput) => cellResult(goodput));
+    const half = (4.303 * 0.01) / Math.sqrt(3);
+    const verdict = (limit: number) => judge(parseTarget(`attainment>=${limit}`), results).meets;
+    expect(verdict(0.91 - half - 1e-6)).toBe('yes');
+    expect(verdict(0.91 - half + 1e-6)).toBe('unsure');
+    expect(verdict(0.91)).toBe('unsure');
+    expect(verdict(0.9101)).toBe('no');
+    const below = judge(parseTarget(`attainment<${0.91 + half + 1e-6}`), results);
+    expect(below.meets).toBe('yes');
+    expect(below.margin).toBeCloseTo(1e-6, 9);
+  });
+
+  it('has no interval beyond all requests, or below none', () => {
+    const of = (target: string, goodputs: number[]) =>
+      judge(
+        parseTarget(target),
+        goodputs.map((goodput) => cellResult(goodput)),
+      ).estimate;
+    expect(of('attainment>=0.5', [100, 100, 97])?.high).toBe(1);
+    expect(of('attainment>=0.5', [0, 0, 3])?.low).toBe(0);
+    expect(of('goodputRps>=50', [100, 100, 97])?.high).toBeGreaterThan(100);
+  });
+
+  it('is met by the only run where there is one seed', () => {
+    const figure = judge(parseTarget('goodputRps>50'), [cellResult(51)]);
+    expect(figure).toMatchObject({ meets: 'yes', margin: 1 });
+  });
+
+  it('is not met where a latency is never reached', () => {
+    expect(judge(parseTarget('p9999<1s'), [cellResult(50), cellResult(50)])).toEqual({
+      values: [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY],
+      estimate: null,
+      meets: 'no',
+      margin: null,
+      about: null,
+    });
+  });
+
+  it('that is none is refused as what it was written as', () => {
+    expect(() => parseTarget('slo=3')).toThrow(/^--target 'slo=3': /);
+  });
+});
+
+describe('figures of a target', () => {
+  it('have digits that tell them from the limit', () => {
+    const text = (target: string, value: number) => figureText(parseTarget(target), value);
+    expect(text('attainment>=0.999', 0.99934)).toBe('99.93 %');
+    expect(text('attainment>=99.99%', 0.99994)).toBe('99.994 %');
+    expect(text('timeout<0.1%', 0.000832)).toBe('0.0832 %');
+    expect(text('p99<100ms', 99.83)).toBe('99.8 ms');
+    expect(text('goodputRps>550', 551.26)).toBe('551.3/s');
+  });
+
+  it('say never of a latency that falls on requests which were not answered in time', () => {
+    const target = parseTarget('p9999<1s');
+    const reached = cellResult(50);
+    const offeredLatencyMs = { ...reached.summary.offeredLatencyMs, p9999: 20 };
+    const fast = { ...reached, summary: { ...reached.summary, offeredLatencyMs } };
+    expect(estimateText(target, judge(target, [reached, reached]))).toBe('never');
+    const mixed = judge(target, [fast, reached, fast]);
+    expect(mixed.meets).toBe('no');
+    expect(estimateText(target, mixed)).toBe('never with 1 of 3 seeds');
+    expect(marginText(target, mixed)).toBe('not below 1000 ms');
+  });
+
+  it('come with the ends of an interval that is cut off at none or all', () => {
+    const share = parseTarget('attainment>=0.5');
+    expect(estimateText(share, judge(share, [cellResult(99), cellResult(97)]))).toBe(
+      '98.00 % (85.29 to 100.00)',
+    );
+  });
+
+  it('of models tell how many were judged, and why there is none', () => {
+    const target = parseTarget('worstModelAttainment>=50%');
+    const rare = (offered: number) => {
+      const { summary } = cellResult(80);
+      return { summary: { ...summary, rareModels: { models: 3, offered, attainment: 0.5 } } };
+    };
+    const figure = judge(target, [cellResult(80), rare(12), cellResult(80)]);
+    expect(figure.about).toBe('1 of 4 models assessed');
+    const unknown = judge(target, [cellResult(80), rare(600)]);
+    expect(unknown.meets).toBe('no');
+    expect(estimateText(target, unknown)).toBe('cannot tell: only 1 of 4 models had 20 requests');
+  });
+
+  it('come with half of their interval, and how far its worse end is from the limit', () => {
+    const target = parseTarget('goodputRps>=50');
+    const figure = judge(target, [cellResult(52), cellResult(54)]);
+    expect(estimateText(target, figure)).toBe('53.00/s ± 12.71');
+    expect(marginText(target, figure)).toBe('at worst 9.71/s below 50/s');
+    expect(marginText(target, judge(target, [cellResult(52)]))).toBe('2.00/s above 50/s');
+    const share = parseTarget('attainment>=0.5');
+    expect(estimateText(share, judge(share, [cellResult(52), cellResult(54)]))).toBe('53.00 % ± 12.71');
+    expect(marginText(share, judge(share, [cellResult(52)]))).toBe('2.00 pp above 50 %');
+  });
+});

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { parseExperiment } from '../../../src/config/load.js';
+import { judge, parseTarget } from '../../../src/run/plan/judge.js';
+import { notesOf as planNotes, trafficNotes } from '../../../src/run/plan/notes.js';
+import { latticeOf, parseOver } from '../../../src/run/plan/over.js';
+import { SMALL_EXPERIMENT } from '../../cli/run-cli.js';
+import { cellResult } from '../sweep/fixtures.js';
+
+test('a load that follows the planned key is pointed out, for it is other traffic at every value', async () => {
+  expect(await notesOf('cluster.gpus=1:4', 'workload.load=50%')).toEqual([
+    expect.stringMatching(/^load is a share of what the GPUs can serve, which depends on GPUs: /),
+  ]);
+  expect(await notesOf('cluster.gpus=1:4', 'workload.rate=100/s')).toEqual([]);
+  expect(await notesOf('cluster.pages=64:128', 'workload.load=50%')).toEqual([]);
+});
+
+test('traffic may change where it is what is planned', async () => {
+  expect(await notesOf('workload.rate=100/s:200/s', 'name=any')).toEqual([]);
+});
+
+test.each([
+  [['executedP99<50ms'], 0.59, ['met, but 41 % of the requests were not answered in time; ']],
+  [['goodputRps>1'], 0.9893, ['met, but 1.1 % of the requests were not answered in time; ']],
+  [['goodputRps>1'], 0.995, []],
+  [['p50<50ms'], 0.6, ['met, but 40 % of the requests were not answered in time; ']],
+  // These say themselves how many may fail.
+  [['goodputRps>1', 'attainment>=0.5'], 0.59, []],
+  [['executedP99<50ms', 'p90<50ms'], 0.92, []],
+])('%j met with %d answered in time: %j', (texts, attainment, starts) => {
+  const targets = texts.map(parseTarget);
+  const figures = targets.map((target) => judge(target, [cellResult(50)]));
+  const tried = ['10/s', '20/s'].map((value) => ({ value, meets: 'yes' as const, figures, attainment }));
+  const over = parseOver('workload.rate=10/s:20/s:10/s');
+  const found = { kind: 'boundary', answer: 0, before: 1, inside: false, contradictions: [] } as const;
+  const notes = planNotes(found, latticeOf(over, false), tried, { over, seeds: [1, 2], targets });
+  expect(notes).toEqual(starts.map((start) => expect.stringContaining(start)));
+});
+
+/** Notes for a range of a key, with an override at both ends. */
+function notesOf(text: string, override: string) {
+  const over = parseOver(text);
+  const experiment = override.startsWith('workload.load')
+    ? SMALL_EXPERIMENT.replace(/rate: [^,]+,/, '')
+    : SMALL_EXPERIMENT;
+  const end = (value: string) =>
+    parseExperiment(experiment, 'small.yaml', [override, `${over.key}=${value}`]);
+  return Promise.all([end(over.from), end(over.to)]).then((ends) => trafficNotes(over, ends));
+}

@@ -1,0 +1,52 @@
+import type { CellResult } from '../../../src/record/results.js';
+
+/** A small, complete result; `goodputRps` and `digest` tell one from another. */
+export function cellResult(goodputRps: number, digest = '00000000000000aa'): CellResult {
+  return {
+    version: 3,
+    summary: {
+      name: 'fixture',
+      kind: 'simulated',
+      seed: 1,
+      digest,
+      policy: 'clockwork',
+      durationSeconds: 10,
+      requests: { offered: 1000, ok: goodputRps * 10, late: 3, timeout: 2, rejected: 1, error: 0 },
+      offeredRps: 100,
+      goodputRps,
+      attainment: goodputRps / 100,
+      worstModel: { name: 'fixture', attainment: goodputRps / 100, offered: 1000 },
+      modelsBelow50: 0,
+      modelsBelow90: 1,
+      modelsAssessed: 1,
+      rareModels: { models: 0, offered: 0, attainment: null },
+      failures: {
+        late: 3,
+        refused: 1,
+        timedOutCold: 4,
+        timedOutQueued: 0,
+        missedWindow: 0,
+        deviceError: 0,
+        workerLost: 0,
+      },
+      offeredLatencyMs: { mean: null, p50: 4, p90: 6, p95: 7, p99: 9, p999: 9.5, p9999: null, max: null },
+      executedLatencyMs: { mean: 4.5, p50: 4.1, p90: 6.1, p95: 7.1, p99: 9.1, p999: 9.6, p9999: 10, max: 10 },
+      actions: { load: 15, unload: 0, infer: 700, tooLate: 4, inferByBatch: { 1: 600, 2: 100 } },
+      coldStarts: 12,
+      gpu: { execUtilization: 0.5, weightsUtilization: 0.1 },
+    },
+    sloMs: 100,
+    groups: [],
+    models: [],
+    series: {
+      beginSeconds: 0,
+      binSeconds: 1,
+      offeredRps: [100],
+      goodputRps: [goodputRps],
+      failedRps: [0],
+      coldStartRps: [1],
+    },
+    latencyCdf: { percentile: [0, 100], ms: [1, 10] },
+    timeline: [],
+  };
+}

@@ -1,0 +1,52 @@
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { parseExperiment } from '../../src/config/load.js';
+import { slowModelsWarning, timedModels } from '../../src/serve/slow-models.js';
+import { serve, simulated, smallModels } from './fixtures.js';
+
+const MS = 1_000_000;
+
+describe('the warning of models that are too slow', () => {
+  it('is none where each model and the way to the device fit into the SLO', () => {
+    expect(slowModelsWarning([{ name: 'a', execNs: 99 * MS, sloNs: 100 * MS }])).toBeNull();
+    expect(slowModelsWarning([{ name: 'a', execNs: 99 * MS + 1, sloNs: 100 * MS }])).not.toBeNull();
+  });
+
+  it('names them, and what to do', () => {
+    expect(slowModelsWarning([{ name: 'resnet50', execNs: 110.4 * MS, sloNs: 100 * MS }])).toBe(
+      'a model takes longer on this device than its SLO allows, so that no request can be answered in time: ' +
+        'resnet50 (takes 110 ms, SLO 100ms). ' +
+        'Use a longer SLO (--set slo=230ms, or slo in the config.yaml of a model) or a faster device',
+    );
+  });
+
+  it('names five of many', () => {
+    const many = Array.from({ length: 8 }, (_, i) => ({ name: `m${i}`, execNs: 20 * MS, sloNs: 10 * MS }));
+    const warning = slowModelsWarning(many);
+    expect(warning).toMatch(/^8 models take longer on this device than their SLO allows/);
+    expect(warning).toContain('m4 (takes 20 ms, SLO 10ms) and 3 more. ');
+    expect(warning).not.toContain('m5');
+  });
+
+  it('goes by the shortest SLO that the workload of an experiment has for a model', async () => {
+    const experiment = await parseExperiment(
+      `models: { kind: fit, name: model, parameters: 10M, copies: 3 }
+workload:
+  - { kind: poisson, rate: 1/s, duration: 1s, models: model-0, slo: 5ms }
+  - { kind: poisson, rate: 1/s, duration: 1s, models: [model-0, model-1] }
+slo: 50ms
+`,
+      'exp.yaml',
+    );
+    expect(timedModels(experiment).map(({ sloNs }) => sloNs)).toEqual([5 * MS, 50 * MS, Infinity]);
+  });
+
+  it('is in the log of a server before it is ready', async () => {
+    const lines: string[] = [];
+    const log = pino({ level: 'info' }, { write: (line) => lines.push(line) });
+    await serve({ devices: simulated(1, 0), models: smallModels(1, 0) }, ['slo=1ms'], { log });
+    const said = lines.map((line) => JSON.parse(line).msg);
+    expect(said.findIndex((msg) => /^a model takes longer .* model0 /.test(msg))).toBeGreaterThanOrEqual(0);
+    expect(said.at(-1)).toBe('ready');
+  });
+});

@@ -1,0 +1,103 @@
+import type { Grants } from './walls.js';
+
+/**
+ * What each room (a folder of src) may import besides itself. The controller, the workers and the policies must run
+ * unchanged under any clock, so nothing above leaks into `core` and `policies`.
+ */
+export const ROOMS: Grants = {
+  base: [],
+  core: ['base'],
+  // Checks what the others claim, so it shares no code with them but the reading of files.
+  audit: ['base'],
+  policies: ['base', 'core'],
+  bounds: ['base', 'core'],
+  sim: ['base', 'core'],
+  workload: ['base', 'core'],
+  text: ['base'],
+  record: ['base', 'core', 'text'],
+  config: ['base', 'core', 'policies', 'sim', 'workload', 'record'],
+  report: ['base', 'record', 'text'],
+  live: ['base', 'core', 'record'],
+  load: ['base', 'core', 'record', 'live'],
+  // Where experiments, models on disk and live mode meet.
+  serve: ['base', 'core', 'workload', 'record', 'config', 'live'],
+  run: [
+    ...['base', 'core', 'bounds', 'sim', 'workload', 'text', 'record', 'config', 'report', 'live', 'load'],
+    'serve',
+  ],
+  tools: ['base', 'core', 'workload', 'record', 'text', 'config', 'report', 'live', 'load', 'serve'],
+  cli: [
+    ...['base', 'core', 'audit', 'policies', 'workload', 'record', 'text', 'config', 'report', 'live'],
+    ...['load', 'serve', 'run', 'tools'],
+  ],
+  // src/index.ts, the public door: command line and benchmarks are no part of the library.
+  index: ['core', 'bounds', 'policies', 'sim', 'workload', 'record', 'config', 'run'],
+};
+
+/**
+ * Walls inside rooms: what each folder of a room may import of the same room. `own` is the files that lie in the room
+ * itself; one with a line of its own lies above them.
+ */
+export const WINGS: Readonly<Record<string, Grants>> = {
+  base: { own: [], files: ['own'], random: [], clock: [] },
+  // No policy knows another.
+  policies: {
+    own: [],
+    common: ['own'],
+    'alpaserve-sr': ['own', 'common'],
+    clipper: ['own', 'common'],
+    clockwork: ['own', 'common'],
+    edf: ['own', 'common'],
+    escapement: ['own', 'common'],
+    fifo: ['own', 'common'],
+    nexus: ['own', 'common'],
+    shepherd: ['own', 'common'],
+    symphony: ['own', 'common'],
+    registry: [
+      ...['own', 'alpaserve-sr', 'clipper', 'clockwork', 'edf', 'escapement', 'fifo', 'nexus', 'shepherd'],
+      'symphony',
+    ],
+  },
+  workload: {
+    own: [],
+    files: ['own'],
+    generators: ['own'],
+    'azure-like': ['own'],
+    'arrivals-source': ['own', 'files'],
+    'offered-mix': ['own', 'files', 'azure-like'],
+    'trace-info': ['own', 'files'],
+    'trace-write': ['own', 'files'],
+    open: ['own', 'files', 'generators', 'azure-like', 'arrivals-source'],
+  },
+  record: { own: [], flight: ['own'] },
+  live: {
+    // What the wings agree on: devices, models, messages, services.
+    own: [],
+    alarm: ['own'],
+    wire: ['own'],
+    journal: [],
+    onnx: [],
+    ort: ['own', 'onnx'],
+    models: ['own', 'ort', 'onnx'],
+    worker: ['own', 'ort', 'wire'],
+    controller: ['own', 'wire', 'worker'],
+    recording: ['own', 'controller'],
+    frontend: ['own', 'models', 'wire'],
+    observe: ['own', 'recording', 'frontend'],
+  },
+  report: {
+    own: [],
+    thresholds: [],
+    // What results say, without a way to show it.
+    study: ['own'],
+    policies: ['own', 'study'],
+    compare: ['own'],
+    // How it is shown.
+    charts: ['own', 'study', 'policies'],
+    html: ['charts'],
+    terminal: ['own', 'study', 'charts'],
+    pages: ['own', 'study', 'policies', 'compare', 'charts', 'html'],
+  },
+  run: { own: [], sweep: ['own'], plan: ['sweep'] },
+  tools: { bench: [], doctor: [], top: [] },
+};

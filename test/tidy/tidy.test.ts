@@ -1,0 +1,7 @@
+// The guard of the house, as one test file: TypeScript is loaded, and all of src and test parsed, only once.
+import './check-exports.js';
+import './check-files.js';
+import './check-imports.js';
+import './check-purity.js';
+import './check-tests.js';
+import './check-words.js';
