@@ -122,6 +122,8 @@ describe('LocalMachine: what goes wrong on a real device', () => {
   it('reports a host thread that died as the death of its GPU, which comes back', async () => {
     const driver = await drive([models[0].worker]);
     await driver.run(load());
+    // Let it come to rest: onnxruntime ends the process if its thread is cut off during a call.
+    await new Promise((resolve) => setTimeout(resolve, 1000));
     void driver.machine.executors[0].threads[1].terminate();
     // A thread that blocks until it is asked to do something notices at once, or when it is.
     await driver.until(() => driver.downs.length === 1);
