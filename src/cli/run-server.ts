@@ -42,7 +42,7 @@ export async function runServer(
     // Before it is ready: a client that sees it ready may stop it at once.
     const stopped = untilStopped();
     const { links, repository } = workers;
-    const started = startServer({ ...options, links, frontend: { ...options.frontend, repository } });
+    const started = startServer({ ...options, links, repository });
     server = (await Promise.race([started, stopped])) ?? null;
     if (server === null) process.exit(EXIT_INTERRUPTED);
     await stopped;
@@ -67,7 +67,10 @@ async function toggle(recordings: RecordingControl | null): Promise<void> {
   else recordings?.start('all');
 }
 
-async function serverOptions(role: string, args: ServerArgs): Promise<Omit<ServerOptions, 'links'>> {
+async function serverOptions(
+  role: string,
+  args: ServerArgs,
+): Promise<Omit<ServerOptions, 'links' | 'repository'>> {
   return {
     settings: await serverSettingsOf(args),
     host: args.host,

@@ -1,14 +1,11 @@
 export { Clock, monotonicNs } from '../base/clock/clock.js';
 export type { WorkerCluster } from './controller/cluster-of-workers.js';
+export type { CoreInputs } from './controller/core-inputs.js';
 export { Fleet, type FleetEvents } from './controller/fleet.js';
 export { LocalLink } from './controller/link/local-link.js';
 export { RemoteLink } from './controller/link/remote-link.js';
 export type { WorkerEvents, WorkerLink } from './controller/link/worker-link.js';
-export {
-  type CoreInputs,
-  LiveController,
-  type LiveControllerOptions,
-} from './controller/live-controller.js';
+export { LiveController, type LiveControllerOptions } from './controller/live-controller.js';
 export { fanOutEvents, type LiveEvents } from './controller/live-events.js';
 export {
   DEFAULT_SESSION,
@@ -43,7 +40,15 @@ export { type MadeModel, type MakeOptions, makeModel } from './models/make/make-
 export { measureModel } from './models/measure/measure.js';
 export { optimizeModel } from './models/optimize.js';
 export { type RepositoryModel, readRepository } from './models/repository.js';
-export type { InferenceAnswer, InferenceRequest, InferenceService } from './service.js';
+export type {
+  InferenceAnswer,
+  InferenceRequest,
+  InferenceService,
+  ModelEntry,
+  ModelStatistics,
+  ServiceState,
+  WatchedService,
+} from './service.js';
 export { serveMachine } from './worker/endpoint/worker-endpoint.js';
 export { type MachineOptions, startMachine } from './worker/local-machine.js';
 export type { Machine, MachineEvents } from './worker/machine.js';

@@ -100,6 +100,8 @@ export interface ServedModel {
   readonly version: string;
   /** SLO of requests that carry none of their own, ns; null: the server's default. */
   readonly sloNs: number | null;
+  /** By output: what its classes are called; null or absent: they have no names. */
+  readonly labels?: readonly (readonly string[] | null)[] | null;
 }
 
 /** A model as a worker runs it: with its weights, or as the memory of how long it takes. */

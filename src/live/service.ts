@@ -1,23 +1,93 @@
 import type { Outcome } from '../core/request.js';
 import type { ServedModel, Shape } from './model.js';
 
+/** One version of a model as frontends know it. Plain data: it crosses threads. */
+export interface ModelEntry {
+  readonly name: string;
+  readonly version: string;
+  /** Requests without a version go here. */
+  readonly isDefault: boolean;
+  readonly state: 'loading' | 'ready' | 'unloading' | 'unavailable';
+  /** Why it is not ready, for people; '' if it is. */
+  readonly reason: string;
+  /** What `infer` takes; −1 unless ready. Never reused for another model while a request may name it. */
+  readonly index: number;
+  /** Null: not known yet. */
+  readonly model: ServedModel | null;
+}
+
+/** What a service says of itself. Replaced as a whole at each change; plain data. */
+export interface ServiceState {
+  /** Why the server is not ready, for people, e.g. "no worker is up" or "draining"; null: it is. */
+  readonly notReady: string | null;
+  readonly entries: readonly ModelEntry[];
+}
+
 /** Inference as the frontends see it: one request in, exactly one answer out. */
 export interface InferenceService {
-  /** True when every model can be served: enough workers are up. False again while draining. */
-  readonly ready: boolean;
-  readonly models: readonly ServedModel[];
-  /** Index into `models`, or −1. */
-  modelIndex(name: string): number;
-  /** False while the operator has taken the model out of service. */
-  isAvailable(model: number): boolean;
-  setAvailable(model: number, available: boolean): void;
+  readonly state: ServiceState;
   /** Its clock, on which requests arrive. */
   nowNs(): number;
   /** Submits one request. `done` is called once, later, never from within this call. */
   infer(request: InferenceRequest): void;
+  /** Puts a model into service. Rejects with a `ServiceError`. */
+  load(name: string): Promise<void>;
+  /** Takes all versions of a model out of service. Rejects with a `ServiceError`. */
+  unload(name: string): Promise<void>;
+  /** What has happened to each model since the start. */
+  statistics(): Promise<readonly ModelStatistics[]>;
+}
+
+/** A service whose state can be followed, as a server needs it to keep its frontends informed. */
+export interface WatchedService extends InferenceService {
+  /** Calls `changed` after each replacement of `state`. Returns what ends that. */
+  watch(changed: () => void): () => void;
+}
+
+/** Why a service did not do what a client asked for; the message is for the client, one line and complete. */
+export class ServiceError extends Error {
+  constructor(
+    readonly kind: 'unknown' | 'invalid' | 'needsRestart' | 'notReady' | 'failed',
+    message: string,
+  ) {
+    super(message);
+    this.name = 'ServiceError';
+  }
+}
+
+/** How often something happened, and how long it took in all. */
+interface StatisticDuration {
+  readonly count: number;
+  readonly ns: number;
+}
+
+/** What has happened to one version of a model, with the fields of the protocol's statistics extension. */
+export interface ModelStatistics {
+  readonly name: string;
+  readonly version: string;
+  /** When the last inference ended, ms of Unix time; 0: there was none. */
+  readonly lastInferenceMs: number;
+  /** Requests that were executed, each counted by its batch. */
+  readonly inferenceCount: number;
+  /** Runs of the model. */
+  readonly executionCount: number;
+  readonly success: StatisticDuration;
+  readonly fail: StatisticDuration;
+  readonly queue: StatisticDuration;
+  readonly computeInput: StatisticDuration;
+  readonly computeInfer: StatisticDuration;
+  readonly computeOutput: StatisticDuration;
+  /** By batch size. */
+  readonly batches: readonly {
+    readonly batchSize: number;
+    readonly computeInput: StatisticDuration;
+    readonly computeInfer: StatisticDuration;
+    readonly computeOutput: StatisticDuration;
+  }[];
 }
 
 export interface InferenceRequest {
+  /** Index of a ready entry of the service's state. */
   readonly model: number;
   /** Who sends it, for logs and per-section figures; 0 if that is not known. */
   readonly user: number;
@@ -25,7 +95,9 @@ export interface InferenceRequest {
   readonly sloNs: number;
   /** What the SLO counts from, on the service's clock and not later than now; absent: now. */
   readonly arrivalNs?: number;
-  /** One entry for each input of the model, of exactly its size in bytes. Kept until the answer. */
+  /** The client's `traceparent`; null or absent: it sent none. */
+  readonly trace?: string | null;
+  /** One entry for each input of the model, of exactly its size in bytes. The service owns them until the answer. */
   readonly inputs: readonly Uint8Array[];
   /** Their whole shapes; only for a model with free sizes. */
   readonly shapes?: readonly Shape[] | undefined;

@@ -1,3 +1,4 @@
+import { invariant } from '../base/invariant.js';
 import { stream } from '../base/random/streams.js';
 import { OUTCOME_LATE, OUTCOME_OK } from '../core/request.js';
 import type { InferenceService } from '../live/service.js';
@@ -11,11 +12,19 @@ export function openServiceTarget(
   { models, seed }: Pick<TargetOptions, 'models' | 'seed'>,
 ): LoadTarget {
   const maker = new TensorMaker(stream(seed, 'load-tensors'));
-  const indexes = models.map((name) => service.modelIndex(name));
-  const inputs = indexes.map((index, i) => {
-    const known = service.models.map(({ spec }) => spec.name);
-    if (index < 0) throw unknownModel(models[i], known);
-    return maker.inputs(models[i], service.models[index].signature.inputs).map(({ data }) => data);
+  const { entries } = service.state;
+  const served = models.map((name) => {
+    const entry = entries.find((each) => each.name === name && each.isDefault);
+    if (entry === undefined) throw unknownModel(name, [...new Set(entries.map((each) => each.name))]);
+    return entry;
+  });
+  const indexes = served.map(({ index }) => index);
+  const inputs = served.map(({ name, model }) => {
+    invariant(
+      model !== null,
+      'a load generator in the process of its service starts when the models are ready',
+    );
+    return maker.inputs(name, model.signature.inputs).map(({ data }) => data);
   });
   return new ServiceTarget(service, indexes, inputs);
 }

@@ -10,6 +10,8 @@ import type { Frontend, FrontendOptions } from '../live/frontend/frontend.js';
 import { openGrpcFrontend } from '../live/frontend/grpc-frontend.js';
 import { openHttpFrontend } from '../live/frontend/http-frontend.js';
 import { JournalKeeper, type KeeperEvents } from '../live/journal/journal-keeper.js';
+import { DiskCheckedService } from '../live/models/disk-checked-service.js';
+import type { ModelsOnDisk } from '../live/models/models-on-disk.js';
 import { describeCluster } from '../live/observe/status/describe-cluster.js';
 import { StatusCollector } from '../live/observe/status/status-collector.js';
 import { registerClusterGauges } from '../live/observe/telemetry/cluster-gauges.js';
@@ -36,8 +38,10 @@ export interface ServerOptions {
   readonly httpPort: number | null;
   readonly grpcPort: number | null;
   readonly metricsPort: number | null;
-  /** Token, TLS, limits and repository of both frontends. */
-  readonly frontend: Pick<FrontendOptions, 'token' | 'tls' | 'maxBodyBytes' | 'repository'>;
+  /** Token, TLS and limits of both frontends. */
+  readonly frontend: Pick<FrontendOptions, 'token' | 'tls' | 'maxBodyBytes'>;
+  /** Where the models were read from; null: not visible to this process. */
+  readonly repository: ModelsOnDisk | null;
   /** Where to write all that enters the core; null: nowhere. */
   readonly journal: string | null;
   /** Most bytes that journals of that name may take together before the oldest are deleted; null: no limit. */
@@ -127,10 +131,12 @@ export class Server {
     registerClusterGauges(registry, controller.core);
     const modelNames = spec.models.map(({ name }) => name);
     registerStageGauge(registry, observers.status.collector.averages, modelNames, () => controller.nowNs());
+    const service =
+      options.repository === null ? controller : new DiskCheckedService(controller, options.repository);
     if (metricsPort !== null) this.metrics = await this.serveMetrics(registry, metricsPort);
     const frontend = { ...options.frontend, host, serverVersion, defaultSloNs: settings.sloNs };
-    if (httpPort !== null) this.http = await openHttpFrontend(controller, { ...frontend, port: httpPort });
-    if (grpcPort !== null) this.grpc = await openGrpcFrontend(controller, { ...frontend, port: grpcPort });
+    if (httpPort !== null) this.http = await openHttpFrontend(service, { ...frontend, port: httpPort });
+    if (grpcPort !== null) this.grpc = await openGrpcFrontend(service, { ...frontend, port: grpcPort });
     const slow = slowModelsWarning(
       models.map(({ spec: { name, execNs }, sloNs }) => ({
         name,
@@ -171,13 +177,13 @@ export class Server {
         core: controller.core,
         policy: options.settings.policy.kind,
         host: hostname(),
-        ready: controller.ready,
+        ready: controller.state.notReady === null,
         workerOf: (gpu) => assembly.fleet.nameOf(gpu),
         nowNs: controller.nowNs(),
       });
     return startMetricsServer({
       registry,
-      healthy: () => controller.ready,
+      healthy: () => controller.state.notReady === null,
       host: options.host,
       port,
       routes: [

@@ -81,7 +81,7 @@ describe.each(Object.entries(FRONTENDS))('the %s frontend of escapement', (schem
       code: 'E_UNKNOWN_MODEL',
       message: expect.stringContaining('it has tiny, image'),
     });
-    service.ready = false;
+    service.notReady = 'draining';
     await expect(open(address, { token: 'secret' })).rejects.toMatchObject({
       code: 'E_SERVER',
       message: expect.stringContaining('is not ready'),

@@ -56,9 +56,9 @@ function inputOf(running: Running, name: string, number: number): Float32Array<A
 }
 
 function signatureOf({ server }: Running, name: string) {
-  const { controller } = server;
-  if (controller === null) throw new Error('no controller');
-  return controller.models[controller.modelIndex(name)].signature;
+  const model = server.controller.models.find(({ spec }) => spec.name === name);
+  if (model === undefined) throw new Error(`no model ${name}`);
+  return model.signature;
 }
 
 /** What onnxruntime itself makes of a batch that is filled up with zeros: the outputs of its first requests. */

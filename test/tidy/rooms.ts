@@ -82,7 +82,7 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     worker: ['own', 'ort', 'wire'],
     controller: ['own', 'wire', 'worker'],
     recording: ['own', 'controller'],
-    frontend: ['own', 'models', 'wire'],
+    frontend: ['own', 'wire'],
     observe: ['own', 'recording', 'frontend'],
   },
   report: {

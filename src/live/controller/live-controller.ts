@@ -12,27 +12,25 @@ import {
   type Outcome,
 } from '../../core/request.js';
 import { LIVE_MISSED_WINDOW, type MissedWindow } from '../../core/retry.js';
-import { statusName } from '../../core/status-names.js';
 import type { ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
-import type { InferenceAnswer, InferenceRequest, InferenceService } from '../service.js';
+import type {
+  InferenceAnswer,
+  InferenceRequest,
+  ModelStatistics,
+  ServiceState,
+  WatchedService,
+} from '../service.js';
 import { fitting, type WorkerCluster } from './cluster-of-workers.js';
+import type { CoreInputs } from './core-inputs.js';
 import { Departures } from './departures.js';
 import type { Fleet } from './fleet.js';
 import { scatter, unloadMessage } from './gather.js';
 import type { LiveEvents } from './live-events.js';
+import { notExecuted, whyFailed } from './not-executed.js';
 import { Outstanding } from './outstanding.js';
+import { NO_WORKER, ServedState } from './served-state.js';
 import { WakeTimer } from './wake-timer.js';
-
-/** Everything that enters the core, in order: what a journal needs. */
-export interface CoreInputs {
-  offer(model: number, arrivalNs: number, sloNs: number, user: number): void;
-  /** `status`, `beginNs`, `endNs` and `clock` are filled in. */
-  result(action: Action): void;
-  gpuDown(gpu: number): void;
-  gpuUp(gpu: number, present: readonly number[]): void;
-  step(nowNs: number): void;
-}
 
 export interface LiveControllerOptions {
   /** Assembled already, as `cluster`. */
@@ -51,12 +49,11 @@ export interface LiveControllerOptions {
   readonly hangNs: number;
 }
 
-const NO_OUTPUTS: readonly Uint8Array[] = [];
 const NO_RESULT = { outputs: [] };
 /** No action that ran counts as shorter: what takes no time would be no demand, and no reason to load a model. */
 const SHORTEST_NS = 1000;
 const SHUTTING_DOWN = 'the server is shutting down';
-/** How often it is looked whether a worker hangs. */
+/** How often to look for a worker that hangs. */
 const WATCH_NS = NS_PER_S / 10;
 
 /**
@@ -64,12 +61,11 @@ const WATCH_NS = NS_PER_S / 10;
  * back. All inputs that are there in one turn of the event loop are one step of the core, as all that happens in one
  * instant is in the simulator.
  */
-export class LiveController implements InferenceService {
+export class LiveController implements WatchedService {
   readonly models: readonly ServedModel[];
   readonly core: Controller;
 
-  private readonly indexByName: ReadonlyMap<string, number>;
-  private readonly available: boolean[];
+  private readonly served: ServedState;
   /** By slot of the core's request table. */
   private readonly pending: (InferenceRequest | null)[] = [];
   private readonly outstanding = new Outstanding();
@@ -84,13 +80,12 @@ export class LiveController implements InferenceService {
   private closed = false;
   /** By model: what the device said when it could not load it last. */
   private readonly loadErrors: string[] = [];
-  private watch: NodeJS.Timeout | null = null;
+  private hangTimer: NodeJS.Timeout | null = null;
 
   constructor(private readonly options: LiveControllerOptions) {
     const { cluster, fleet, clock } = options;
     this.models = cluster.models;
-    this.indexByName = new Map(cluster.models.map(({ spec }, m) => [spec.name, m]));
-    this.available = cluster.models.map(() => true);
+    this.served = new ServedState(this.models, NO_WORKER);
     this.departures = new Departures(fleet, this.models, clock, (action) => options.events.sent(action));
     this.core = new Controller({
       cluster: cluster.spec,
@@ -122,23 +117,27 @@ export class LiveController implements InferenceService {
       results: (results) => this.takeIn(results),
       worker: (name, up, what) => options.events.worker(name, up, what),
     });
-    this.watch = setInterval(() => this.restartHanging(), WATCH_NS / 1e6);
+    this.hangTimer = setInterval(() => this.restartHanging(), WATCH_NS / 1e6);
   }
 
-  get ready(): boolean {
-    return !this.draining && this.options.fleet.gpusUp > 0;
+  get state(): ServiceState {
+    return this.served.current;
   }
 
-  modelIndex(name: string): number {
-    return this.indexByName.get(name) ?? -1;
+  watch(changed: () => void): () => void {
+    return this.served.watch(changed);
   }
 
-  isAvailable(model: number): boolean {
-    return this.available[model];
+  async load(name: string): Promise<void> {
+    this.served.setLoaded(name, true);
   }
 
-  setAvailable(model: number, available: boolean): void {
-    this.available[model] = available;
+  async unload(name: string): Promise<void> {
+    this.served.setLoaded(name, false);
+  }
+
+  async statistics(): Promise<readonly ModelStatistics[]> {
+    return [];
   }
 
   nowNs(): number {
@@ -165,6 +164,7 @@ export class LiveController implements InferenceService {
   /** Is not ready any more, and resolves when every request has its answer, or when `timeoutNs` has passed. */
   async drain(timeoutNs: number): Promise<void> {
     this.draining = true;
+    this.tellReady();
     const { clock } = this.options;
     const untilNs = clock.nowNs() + timeoutNs;
     while (this.outstandingRequests > 0 && clock.nowNs() < untilNs) {
@@ -176,8 +176,9 @@ export class LiveController implements InferenceService {
   async close(): Promise<void> {
     this.draining = true;
     this.closed = true;
+    this.tellReady();
     this.stepIsDue = false;
-    if (this.watch !== null) clearInterval(this.watch);
+    if (this.hangTimer !== null) clearInterval(this.hangTimer);
     this.timer.clear();
     const fleetClosed = this.options.fleet.close();
     for (const request of this.pending.splice(0)) request?.done(notExecuted(OUTCOME_ERROR, SHUTTING_DOWN));
@@ -237,6 +238,7 @@ export class LiveController implements InferenceService {
     this.core.gpuUp(gpu, kept);
     journal?.gpuUp(gpu, kept);
     events.gpuUp(gpu);
+    this.tellReady();
     this.stepSoon();
   }
 
@@ -245,7 +247,13 @@ export class LiveController implements InferenceService {
     for (const action of this.outstanding.takeAll(gpu)) this.finish(action, STATUS_WORKER_LOST, nowNs, nowNs);
     this.tellDown(gpu);
     this.options.events.gpuDown(gpu, reason);
+    this.tellReady();
     this.step();
+  }
+
+  private tellReady(): void {
+    const up = this.options.fleet.gpusUp > 0;
+    this.served.setNotReady(this.draining ? 'draining' : up ? null : NO_WORKER);
   }
 
   private tellDown(gpu: number): void {
@@ -289,12 +297,4 @@ export class LiveController implements InferenceService {
       error: '',
     };
   }
-}
-
-function whyFailed(action: Action | null): string {
-  return action === null ? '' : `the INFER was not executed: ${statusName(action.status)}`;
-}
-
-function notExecuted(outcome: Outcome, error: string): InferenceAnswer {
-  return { outcome, outputs: NO_OUTPUTS, predictedNs: 0, batchSize: 0, error };
 }

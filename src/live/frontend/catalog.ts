@@ -1,14 +1,16 @@
 import type { ServedModel, TensorSignature } from '../model.js';
-import type { DiskState } from '../models/models-on-disk.js';
-import type { InferenceService } from '../service.js';
+import type { InferenceService, ModelEntry, ServiceState } from '../service.js';
 import type { FrontendSettings } from './frontend.js';
 import { Refusal, shown } from './refusal.js';
 
 /** What a frontend tells of the server and its models, in the protocol's own words; the same on either transport. */
 export class Catalog {
+  private indexed: ServiceState | null = null;
+  private entries: ReadonlyMap<string, readonly ModelEntry[]> = new Map();
+
   constructor(
     private readonly service: InferenceService,
-    private readonly settings: Pick<FrontendSettings, 'serverVersion' | 'repository'>,
+    private readonly settings: Pick<FrontendSettings, 'serverVersion'>,
   ) {}
 
   serverMetadata(): { name: string; version: string; extensions: string[] } {
@@ -19,39 +21,56 @@ export class Catalog {
     };
   }
 
-  /** Index of a model; `version` empty: whichever there is. Throws a refusal. */
-  find(name: string, version: string): number {
-    const model = this.service.modelIndex(name);
-    if (model < 0) throw unknown(name);
-    const served = this.service.models[model];
-    if (version !== '' && version !== served.version) {
+  /** The entry of a model; `version` empty: the one that is served by default. Throws a refusal. */
+  find(name: string, version: string): ModelEntry {
+    const versions = this.byName().get(name);
+    if (versions === undefined) throw unknown(name);
+    for (const entry of versions)
+      if (version === '' ? entry.isDefault : entry.version === version) return entry;
+    const served = versions.map((entry) => shown(entry.version)).join(', ');
+    throw new Refusal(
+      'unknown',
+      `version ${shown(version)} of model ${shown(name)} is not served, but version ${served} is`,
+    );
+  }
+
+  /** The model of an entry that takes requests now, otherwise throws a refusal. */
+  ready({ name, state, reason, model }: ModelEntry): ServedModel {
+    if (state === 'unavailable' || state === 'unloading')
       throw new Refusal(
-        'unknown',
-        `version ${shown(version)} of model ${shown(name)} is not served, but version ${shown(served.version)} is`,
+        'unloaded',
+        `model ${shown(name)} is ${reason}; load it through the model repository`,
       );
-    }
+    const { notReady } = this.service.state;
+    if (notReady !== null) throw new Refusal('notReady', `the server is not ready: ${notReady}`);
+    if (state === 'loading' || model === null)
+      throw new Refusal('notReady', `model ${shown(name)} is not ready yet: ${reason}`);
     return model;
   }
 
-  /** Throws a refusal unless the model takes requests now. */
-  checkReady(model: number): void {
-    if (!this.service.isAvailable(model)) {
-      const { name } = this.service.models[model].spec;
-      throw new Refusal('unloaded', `model ${shown(name)} is unloaded; load it through the model repository`);
-    }
-    if (!this.service.ready) throw new Refusal('notReady', 'the server is starting or draining');
+  /** Whether an entry takes requests now. */
+  isReady({ state }: ModelEntry): boolean {
+    return state === 'ready' && this.service.state.notReady === null;
   }
 
-  modelMetadata(model: number) {
-    const { spec, version, signature } = this.service.models[model];
+  /** Throws a refusal while the server as a whole takes no requests. */
+  checkServerReady(): void {
+    const { notReady } = this.service.state;
+    if (notReady !== null) throw new Refusal('notReady', `the server is not ready: ${notReady}`);
+  }
+
+  modelMetadata(entry: ModelEntry) {
+    const { name, model, reason } = entry;
+    if (model === null) throw new Refusal('notReady', `model ${shown(name)} is not known yet: ${reason}`);
+    const { signature } = model;
     const describe = (tensor: TensorSignature) => ({
       name: tensor.name,
       datatype: tensor.datatype,
       shape: signature.batched ? [-1, ...tensor.shape] : [...tensor.shape],
     });
     return {
-      name: spec.name,
-      versions: [version],
+      name,
+      versions: (this.byName().get(name) ?? [entry]).map(({ version }) => version),
       platform: 'onnxruntime_onnx',
       inputs: signature.inputs.map(describe),
       outputs: signature.outputs.map(describe),
@@ -60,44 +79,37 @@ export class Catalog {
 
   /** All models, or only those that take requests. */
   index(onlyReady: boolean): { name: string; version: string; state: string; reason: string }[] {
-    const { service } = this;
-    const describe = ({ spec, version }: ServedModel, model: number) =>
-      service.isAvailable(model)
-        ? { name: spec.name, version, state: 'READY', reason: '' }
-        : { name: spec.name, version, state: 'UNAVAILABLE', reason: 'unloaded' };
-    return service.models.map(describe).filter(({ state }) => !onlyReady || state === 'READY');
+    return this.service.state.entries
+      .filter(({ state }) => !onlyReady || state === 'ready')
+      .map(({ name, version, state, reason }) => ({ name, version, state: state.toUpperCase(), reason }));
   }
 
-  /**
-   * Puts a model into service, provided that it is what lies on disk: models are only read at the start. `parameters`:
-   * names that the client gave. Rejects with a refusal.
-   */
+  /** Puts a model into service. `parameters`: names that the client gave. Rejects with a refusal. */
   async load(name: string, parameters: readonly string[]): Promise<void> {
     refuseParameters(parameters);
-    const { service, settings } = this;
-    const model = service.modelIndex(name);
-    const state = (await settings.repository?.look(name)) ?? null;
-    if (model < 0 && state?.kind !== 'added') throw unknown(name);
-    const difference = state === null ? null : differenceOf(name, state);
-    if (difference !== null) {
-      const meanwhile = model < 0 ? '' : `; ${this.meanwhile(model)}`;
-      throw new Refusal('needsRestart', `${difference}${meanwhile}`);
-    }
-    service.setAvailable(model, true);
+    await this.service.load(name);
   }
 
-  /** Takes a model out of service. `parameters`: names that the client gave. Throws a refusal. */
-  unload(name: string, parameters: readonly string[]): void {
-    const model = this.find(name, '');
+  /** Takes a model out of service. `parameters`: names that the client gave. Rejects with a refusal. */
+  async unload(name: string, parameters: readonly string[]): Promise<void> {
+    this.find(name, '');
     refuseParameters(parameters.filter((parameter) => parameter !== 'unload_dependents'));
-    this.service.setAvailable(model, false);
+    await this.service.unload(name);
   }
 
-  private meanwhile(model: number): string {
-    const { version } = this.service.models[model];
-    return this.service.isAvailable(model)
-      ? `until then it goes on serving version ${shown(version)} as loaded at its start`
-      : 'until then the model stays unloaded';
+  /** Built again whenever the service's state is another. */
+  private byName(): ReadonlyMap<string, readonly ModelEntry[]> {
+    const { state } = this.service;
+    if (state === this.indexed) return this.entries;
+    const entries = new Map<string, ModelEntry[]>();
+    for (const entry of state.entries) {
+      const versions = entries.get(entry.name);
+      if (versions === undefined) entries.set(entry.name, [entry]);
+      else versions.push(entry);
+    }
+    this.indexed = state;
+    this.entries = entries;
+    return entries;
   }
 }
 
@@ -112,24 +124,4 @@ function refuseParameters([foreign]: readonly string[]): void {
     'invalid',
     `parameter ${shown(foreign)} is not supported; change the model's settings on disk`,
   );
-}
-
-/** Why what lies on disk cannot be loaded; null: it is what was loaded. */
-function differenceOf(name: string, state: DiskState): string | null {
-  const model = `model ${shown(name)}`;
-  switch (state.kind) {
-    case 'added':
-      return `${model} is in the repository but was not there when the server started: restart the server to serve it`;
-    case 'changed':
-      return `${model} has changed on disk since the server loaded it: restart the server to serve the new files`;
-    case 'settingsChanged':
-      return `the config.yaml of ${model} has changed since the server started: restart the server to apply it`;
-    case 'otherVersion':
-      return `the highest version of ${model} on disk is now ${shown(state.version)}: restart the server to serve it`;
-    case 'gone':
-      return `the files of ${model} are gone from the repository: put them back, or restart the server to serve without it`;
-    case 'same':
-    case 'absent':
-      return null;
-  }
 }

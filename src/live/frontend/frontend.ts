@@ -2,7 +2,6 @@ import type { AddressInfo, Server } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { EscapementError } from '../../base/errors.js';
 import { MIB } from '../../base/units.js';
-import type { ModelsOnDisk } from '../models/models-on-disk.js';
 import { formatAddress } from '../wire/address.js';
 import type { ServerTls } from '../wire/credentials.js';
 
@@ -32,8 +31,6 @@ export interface FrontendOptions {
   readonly maxBatch?: number;
   /** Largest body or message. */
   readonly maxBodyBytes?: number;
-  /** Where the models were loaded from; null: the server does not see it. */
-  readonly repository?: ModelsOnDisk | null;
 }
 
 export interface FrontendSettings extends Required<FrontendOptions> {}
@@ -55,7 +52,6 @@ export function settle(options: FrontendOptions): FrontendSettings {
     token: null,
     maxBatch: 256,
     maxBodyBytes: 64 * MIB,
-    repository: null,
   };
   return { ...defaults, ...options, tls };
 }

@@ -26,9 +26,8 @@ export class GrpcInfer {
    * refusal, or calls `answer` later.
    */
   start(request: ModelInferRequest, arrivalNs: number, leftNs: number, answer: Answer): void {
-    const index = this.catalog.find(request.model_name ?? '', request.model_version ?? '');
-    this.catalog.checkReady(index);
-    const model = this.service.models[index];
+    const entry = this.catalog.find(request.model_name ?? '', request.model_version ?? '');
+    const model = this.catalog.ready(entry);
     const inputs = new InputSet(model, this.settings);
     readInputs(request, inputs);
     const complete = inputs.complete();
@@ -43,7 +42,7 @@ export class GrpcInfer {
     const exchange = new Exchange(answer, model, request.id ?? '', outputs);
     const clientNs = this.service.nowNs() + leftNs - arrivalNs;
     new Call(inputs.count, exchange).submit(this.service, {
-      model: index,
+      model: entry.index,
       arrivalNs,
       sloNs: Math.min(sloNs, clientNs),
       inputs: complete,

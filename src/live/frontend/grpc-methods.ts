@@ -40,9 +40,9 @@ export function grpcMethods(parts: GrpcParts): UntypedServiceImplementation {
   return {
     // Health is everybody's to ask.
     ServerLive: guarded(null, (_, callback) => callback(null, { live: true })),
-    ServerReady: guarded(null, (_, callback) => callback(null, { ready: service.ready })),
+    ServerReady: guarded(null, (_, callback) => callback(null, { ready: service.state.notReady === null })),
     ModelReady: simple(({ name, version }: NamedModel) => ({
-      ready: service.isAvailable(catalog.find(name ?? '', version ?? '')) && service.ready,
+      ready: catalog.isReady(catalog.find(name ?? '', version ?? '')),
     })),
     ServerMetadata: simple(() => catalog.serverMetadata()),
     ModelMetadata: simple(({ name, version }: NamedModel) =>
@@ -57,16 +57,21 @@ export function grpcMethods(parts: GrpcParts): UntypedServiceImplementation {
       models: catalog.index(ready ?? false),
     })),
     RepositoryModelLoad: guarded<RepositoryModelRequest>(token, ({ request }, callback) => {
-      catalog.load(request.model_name ?? '', Object.keys(request.parameters ?? {})).then(
-        () => callback(null, {}),
-        (error) => callback(serviceError(asRefusal(error))),
-      );
+      const { model_name: name = '', parameters = {} } = request;
+      acknowledge(catalog.load(name, Object.keys(parameters)), callback);
     }),
-    RepositoryModelUnload: simple((request: RepositoryModelRequest) => {
-      catalog.unload(request.model_name ?? '', Object.keys(request.parameters ?? {}));
-      return {};
+    RepositoryModelUnload: guarded<RepositoryModelRequest>(token, ({ request }, callback) => {
+      const { model_name: name = '', parameters = {} } = request;
+      acknowledge(catalog.unload(name, Object.keys(parameters)), callback);
     }),
   };
+}
+
+function acknowledge(work: Promise<void>, callback: sendUnaryData<object>): void {
+  work.then(
+    () => callback(null, {}),
+    (error) => callback(serviceError(asRefusal(error))),
+  );
 }
 
 /** What a method throws is its client's answer. `token` null: everybody may call it. */

@@ -35,7 +35,7 @@ export async function openHttpFrontend(
   const catalog = new Catalog(service, settings);
   const arrivals = new Arrivals(() => service.nowNs());
   const infer = new HttpInfer(service, catalog, settings);
-  const routes = new HttpRoutes(service, catalog, infer, arrivals, new TokenCheck(settings.token), settings);
+  const routes = new HttpRoutes(catalog, infer, arrivals, new TokenCheck(settings.token), settings);
   const timeouts = {
     headersTimeout: receiveTimeoutMs,
     requestTimeout: receiveTimeoutMs,

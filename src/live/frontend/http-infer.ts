@@ -1,5 +1,5 @@
 import type { ServedModel } from '../model.js';
-import type { InferenceService } from '../service.js';
+import type { InferenceService, ModelEntry } from '../service.js';
 import { Call, type CallSink } from './call.js';
 import type { Catalog } from './catalog.js';
 import type { FrontendSettings } from './frontend.js';
@@ -20,13 +20,15 @@ export class HttpInfer implements BodyReader {
   /** The whole body of a request whose `model` is known. */
   read(request: FrontendRequest, body: Buffer): void {
     try {
-      const { service, settings } = this;
-      this.catalog.checkReady(request.model);
-      const model = service.models[request.model];
+      const { service, catalog, settings } = this;
+      const { name, version } = request.entry as ModelEntry;
+      // It may have changed while the body came.
+      const entry = catalog.find(name, version);
+      const model = catalog.ready(entry);
       const parsed = parseInferBody(request, body, model, settings);
       const call = new Call(parsed.count, new Exchange(request, model, parsed));
       const { sloNs, inputs, shapes } = parsed;
-      call.submit(service, { model: request.model, arrivalNs: request.arrivalNs, sloNs, inputs, shapes });
+      call.submit(service, { model: entry.index, arrivalNs: request.arrivalNs, sloNs, inputs, shapes });
     } catch (error) {
       sendRefusal(request, asRefusal(error));
     }

@@ -1,4 +1,5 @@
 import { IncomingMessage, type ServerResponse } from 'node:http';
+import type { ModelEntry } from '../service.js';
 import { Refusal } from './refusal.js';
 
 /** Takes the body of a request, once it is all there; or the refusal of one that is too large. */
@@ -15,8 +16,8 @@ export type FrontendResponse = ServerResponse<FrontendRequest>;
  */
 export class FrontendRequest extends IncomingMessage {
   response: FrontendResponse | null = null;
-  /** The model that the path names, where it names one; otherwise −1. */
-  model = -1;
+  /** The model that the path of an infer request names. */
+  entry: ModelEntry | null = null;
   /** When its headers were there, on the service's clock. */
   arrivalNs = 0;
   private reader: BodyReader | null = null;

@@ -1,4 +1,3 @@
-import type { InferenceService } from '../service.js';
 import type { Arrivals } from './arrivals.js';
 import type { Catalog } from './catalog.js';
 import type { FrontendSettings } from './frontend.js';
@@ -17,7 +16,6 @@ export class HttpRoutes {
   private readonly index: BodyReader;
 
   constructor(
-    private readonly service: InferenceService,
     private readonly catalog: Catalog,
     private readonly infer: HttpInfer,
     private readonly arrivals: Arrivals,
@@ -44,8 +42,8 @@ export class HttpRoutes {
 
   private dispatch(request: FrontendRequest, response: FrontendResponse): void {
     const path = pathOf(request.url as string);
-    if (path === '/v2/health/live') this.health(request, response, true);
-    else if (path === '/v2/health/ready') this.health(request, response, this.service.ready);
+    if (path === '/v2/health/live') this.live(request, response);
+    else if (path === '/v2/health/ready') this.ready(request, response);
     else {
       this.token.admit(request.headers.authorization);
       if (path.startsWith(MODELS)) this.ofModel(request, response, path);
@@ -56,9 +54,14 @@ export class HttpRoutes {
     }
   }
 
-  private health(request: FrontendRequest, response: FrontendResponse, well: boolean): void {
+  private live(request: FrontendRequest, response: FrontendResponse): void {
     expect(request, 'GET');
-    if (!well) throw new Refusal('notReady', 'the server is starting or draining');
+    sendStatus(response, 200);
+  }
+
+  private ready(request: FrontendRequest, response: FrontendResponse): void {
+    expect(request, 'GET');
+    this.catalog.checkServerReady();
     sendStatus(response, 200);
   }
 
@@ -71,20 +74,20 @@ export class HttpRoutes {
   private ofModel(request: FrontendRequest, response: FrontendResponse, path: string): void {
     const parts = path.slice(MODELS.length).split('/');
     const versioned = parts.length > 2 && parts[1] === 'versions';
-    const model = this.catalog.find(decoded(parts[0]), versioned ? decoded(parts[2]) : '');
+    const entry = this.catalog.find(decoded(parts[0]), versioned ? decoded(parts[2]) : '');
     const rest = versioned ? 3 : 1;
     if (parts.length > rest + 1) throw noSuchPath(path);
     const verb = parts[rest];
     if (verb === 'infer') {
-      request.model = model;
+      request.entry = entry;
       this.collect(request, this.infer);
     } else if (verb === 'ready') {
       expect(request, 'GET');
-      this.catalog.checkReady(model);
+      this.catalog.ready(entry);
       sendStatus(response, 200);
     } else if (verb === undefined) {
       expect(request, 'GET');
-      sendJson(response, 200, JSON.stringify(this.catalog.modelMetadata(model)));
+      sendJson(response, 200, JSON.stringify(this.catalog.modelMetadata(entry)));
     } else throw noSuchPath(path);
   }
 
@@ -97,7 +100,7 @@ export class HttpRoutes {
     const reader = new SmallBody(async (_, { parameters: given }) => {
       const parameters = Object.keys(objectOf(given, 'parameters'));
       if (verb === 'load') await catalog.load(model, parameters);
-      else catalog.unload(model, parameters);
+      else await catalog.unload(model, parameters);
       sendStatus(responseOf(request), 200);
     });
     this.collect(request, reader);

@@ -1,3 +1,4 @@
+import { ServiceError } from '../service.js';
 import { HugeNumber } from './json-parse.js';
 
 /**
@@ -46,6 +47,7 @@ export class Refusal extends Error {
 /** Whatever a handler threw, as the client sees it. What is no `Refusal` is a fault of ours, never a crash. */
 export function asRefusal(thrown: unknown): Refusal {
   if (thrown instanceof Refusal) return thrown;
+  if (thrown instanceof ServiceError) return new Refusal(thrown.kind, thrown.message);
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
   return new Refusal('failed', `internal error: ${reason}`);
 }

@@ -52,11 +52,11 @@ describe.each(POLICIES)('%s, when a worker goes down in the middle of an INFER',
       expect(worker.kinds(INFER)).toHaveLength(1);
       worker.down();
       await run.pass(10);
-      expect(run.controller.ready).toBe(false);
+      expect(run.controller.state.notReady).toBe('no worker is up');
       worker.executing = true;
       worker.up([present]);
       await run.pass(30);
-      expect(run.controller.ready).toBe(true);
+      expect(run.controller.state.notReady).toBeNull();
       expect(run.outcomes).toEqual(['ok']);
       expect(worker.kinds(LOAD)).toHaveLength(loads);
     });
@@ -86,7 +86,7 @@ describe.each(POLICIES)('%s, when a worker goes down in the middle of an INFER',
       await run.pass(50);
       expect(run.outcomes).toEqual(['ok', 'ok', 'ok', 'ok']);
       expect(worker.kinds(INFER).map(({ gpu }) => gpu)).not.toContain(0);
-      expect(run.controller.ready).toBe(true);
+      expect(run.controller.state.notReady).toBeNull();
       expect(run.said).toContain('GPU 0 down: its thread has died');
     });
   });
@@ -248,7 +248,7 @@ describe('closing', () => {
       const draining = run.controller.drain(1_000_000_000).then(() => {
         drained = true;
       });
-      expect(run.controller.ready).toBe(false);
+      expect(run.controller.state.notReady).toBe('draining');
       await run.pass(5);
       expect(drained).toBe(false);
       await run.pass(100);

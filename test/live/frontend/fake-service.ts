@@ -1,29 +1,48 @@
 import { monotonicNs } from '../../../src/base/clock/clock.js';
 import { OUTCOME_OK } from '../../../src/core/request.js';
+import { ServedState } from '../../../src/live/controller/served-state.js';
 import { DATATYPES, type Datatype, type ServedModel, type TensorSignature } from '../../../src/live/model.js';
-import type { InferenceAnswer, InferenceRequest, InferenceService } from '../../../src/live/service.js';
+import type {
+  InferenceAnswer,
+  InferenceRequest,
+  ModelStatistics,
+  ServiceState,
+  WatchedService,
+} from '../../../src/live/service.js';
 
 /** Answers every request with its own inputs, one output for each, unless the test says otherwise. */
-export class FakeService implements InferenceService {
-  ready = true;
+export class FakeService implements WatchedService {
   readonly requests: InferenceRequest[] = [];
   /** Answers later by itself; null: the test answers. */
   answer: ((request: InferenceRequest, nth: number) => InferenceAnswer) | null = echo;
-  private readonly unavailable = new Set<number>();
+  private readonly served: ServedState;
 
-  constructor(readonly models: readonly ServedModel[]) {}
-
-  modelIndex(name: string): number {
-    return this.models.findIndex(({ spec }) => spec.name === name);
+  constructor(readonly models: readonly ServedModel[]) {
+    this.served = new ServedState(models, null);
   }
 
-  isAvailable(model: number): boolean {
-    return !this.unavailable.has(model);
+  set notReady(reason: string | null) {
+    this.served.setNotReady(reason);
   }
 
-  setAvailable(model: number, available: boolean): void {
-    if (available) this.unavailable.delete(model);
-    else this.unavailable.add(model);
+  get state(): ServiceState {
+    return this.served.current;
+  }
+
+  watch(changed: () => void): () => void {
+    return this.served.watch(changed);
+  }
+
+  async load(name: string): Promise<void> {
+    this.served.setLoaded(name, true);
+  }
+
+  async unload(name: string): Promise<void> {
+    this.served.setLoaded(name, false);
+  }
+
+  async statistics(): Promise<readonly ModelStatistics[]> {
+    return [];
   }
 
   nowNs(): number {

@@ -24,11 +24,11 @@ afterEach(() => {
 describe('what the server tells', () => {
   it('is live, and ready when the service is', async () => {
     const { client, service } = await serve();
-    service.ready = false;
+    service.notReady = 'draining';
     expect(await client.call('ServerLive', {})).toEqual({ live: true });
     expect(await client.call('ServerReady', {})).toEqual({ ready: false });
     expect(await client.call('ModelReady', { name: 'mlp' })).toEqual({ ready: false });
-    service.ready = true;
+    service.notReady = null;
     expect(await client.call('ServerReady', {})).toEqual({ ready: true });
     expect(await client.call('ModelReady', { name: 'mlp', version: '1' })).toEqual({ ready: true });
   });
@@ -251,7 +251,7 @@ describe('refusals', () => {
       code: status.INTERNAL,
       details: 'out of memory',
     });
-    service.ready = false;
+    service.notReady = 'draining';
     await expect(client.call('ModelInfer', mlp([1, 2]))).rejects.toMatchObject({ code: status.UNAVAILABLE });
   });
 

@@ -14,11 +14,11 @@ describe('health', () => {
   it('is live at once, and ready when the service is', async () => {
     const service = new FakeService(MODELS);
     const { http } = await openHttp(service);
-    service.ready = false;
+    service.notReady = 'draining';
     expect(await http.get('/v2/health/live')).toMatchObject({ status: 200, text: '' });
     expect((await http.get('/v2/health/ready')).status).toBe(503);
     expect((await http.get('/v2/models/mlp/ready')).status).toBe(503);
-    service.ready = true;
+    service.notReady = null;
     expect((await http.get('/v2/health/ready')).status).toBe(200);
     expect((await http.get('/v2/models/mlp/ready')).status).toBe(200);
   });

@@ -231,7 +231,7 @@ describe('what became of a request', () => {
 
   it('503 while the service is not ready', async () => {
     const { http, service } = await mlp();
-    service.ready = false;
+    service.notReady = 'draining';
     expect((await http.post('/v2/models/mlp/infer', { inputs: [X] })).status).toBe(503);
     expect(service.requests).toEqual([]);
   });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fileDigest, modelContent } from '../../../src/live/models/digest.js';
+import { DiskCheckedService } from '../../../src/live/models/disk-checked-service.js';
 import { ModelsOnDisk } from '../../../src/live/models/models-on-disk.js';
 import type { Precision } from '../../../src/live/models/precision.js';
 import { ELEMENT_TYPES, identityModel, scalingModel, tempDir, writeIn } from '../models/fixtures.js';
@@ -28,9 +29,10 @@ async function serve(precision: Precision = 'fp32', onnx = FIRST) {
     settings: fileDigest(settingsPath),
   };
   const repository = new ModelsOnDisk({ dir, precision, models: [source] });
-  const service = new FakeService([echoModel('mlp', true, [['x', 'FP32', [4]]])]);
-  const { http } = await openHttp(service, { repository });
-  const client = new GrpcClient((await openGrpc(service, { repository })).port);
+  const fake = new FakeService([echoModel('mlp', true, [['x', 'FP32', [4]]])]);
+  const service = new DiskCheckedService(fake, repository);
+  const { http } = await openHttp(service);
+  const client = new GrpcClient((await openGrpc(service)).port);
   onTestFinished(() => client.close());
   /** What both frontends answer to a load. */
   const load = async (name = 'mlp') => {

@@ -1,0 +1,11 @@
+import type { Action } from '../../core/action.js';
+
+/** Everything that enters the core, in order: what a journal needs. */
+export interface CoreInputs {
+  offer(model: number, arrivalNs: number, sloNs: number, user: number): void;
+  /** `status`, `beginNs`, `endNs` and `clock` are filled in. */
+  result(action: Action): void;
+  gpuDown(gpu: number): void;
+  gpuUp(gpu: number, present: readonly number[]): void;
+  step(nowNs: number): void;
+}

@@ -1,0 +1,16 @@
+import type { Action } from '../../core/action.js';
+import type { Outcome } from '../../core/request.js';
+import { statusName } from '../../core/status-names.js';
+import type { InferenceAnswer } from '../service.js';
+
+/** The answer to a request that was not executed. */
+export function notExecuted(outcome: Outcome, error: string): InferenceAnswer {
+  return { outcome, outputs: NO_OUTPUTS, predictedNs: 0, batchSize: 0, error };
+}
+
+const NO_OUTPUTS: readonly Uint8Array[] = [];
+
+/** `action`: the INFER of a request that failed; null: it had none. */
+export function whyFailed(action: Action | null): string {
+  return action === null ? '' : `the INFER was not executed: ${statusName(action.status)}`;
+}
