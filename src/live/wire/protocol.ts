@@ -1,17 +1,17 @@
 import { fileURLToPath } from 'node:url';
-import { logVerbosity, type MethodDefinition, type ServiceDefinition, setLogVerbosity } from '@grpc/grpc-js';
-import { loadSync } from '@grpc/proto-loader';
+import { logVerbosity, type ServiceDefinition, setLogVerbosity } from '@grpc/grpc-js';
+import { loadSync, type MessageTypeDefinition } from '@grpc/proto-loader';
 import type { OperatorNode } from '../operator-table.js';
+import { CheckedMessages } from './checked-messages.js';
 
 /** Goes up whenever a side of the older version could misunderstand one of the newer. */
-export const PROTOCOL_VERSION = 4;
+export const PROTOCOL_VERSION = 5;
 
 /** Largest message that either side takes unless configured otherwise: a batch of 16 images of 1024 × 1024 in FP32. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
 
 /** Messages as they look here after decoding, and before encoding: see worker.proto for what they mean. */
 export type ControllerMessage =
-  | { readonly body: 'hello'; readonly hello: Hello }
   | { readonly body: 'quiesce'; readonly quiesce: { readonly number: number } }
   | { readonly body: 'actions'; readonly actions: { readonly actions: readonly WireAction[] } }
   | { readonly body: 'ping'; readonly ping: { readonly sentNs: number } }
@@ -27,13 +27,6 @@ export type WorkerMessage =
   | { readonly body: 'gpuDown'; readonly gpuDown: { readonly gpu: number; readonly reason: string } }
   | { readonly body: 'operators'; readonly operators: WireOperators }
   | { readonly body: 'recordingEnd'; readonly recordingEnd: WireRecordingEnd };
-
-export interface Hello {
-  readonly version: number;
-  readonly token: string;
-  readonly takeOver: boolean;
-  readonly maxMessageBytes: number;
-}
 
 export interface WireAction {
   readonly id: number;
@@ -136,8 +129,30 @@ const PROTOCOL_FILE = fileURLToPath(new URL('../../../src/live/wire/worker.proto
 // The library writes to stderr what it also returns.
 setLogVerbosity(logVerbosity.NONE);
 
+const PACKAGE = 'escapement.worker.v1';
 const LOADED = loadSync(PROTOCOL_FILE, { longs: Number, defaults: true, oneofs: true });
 
-export const WORKER_SERVICE = LOADED['escapement.worker.v1.Worker'] as unknown as ServiceDefinition & {
-  readonly Drive: MethodDefinition<ControllerMessage, WorkerMessage>;
-};
+export const CONTROLLER_MESSAGES = new CheckedMessages<ControllerMessage>(...typeOf('ControllerMessage'));
+export const WORKER_MESSAGES = new CheckedMessages<WorkerMessage>(...typeOf('WorkerMessage'));
+
+/** Receives bytes, so that the receiver decides when they are decoded, and what follows if they cannot be. */
+export const WORKER_SERVICE = {
+  Drive: {
+    path: `/${PACKAGE}.Worker/Drive`,
+    requestStream: true,
+    responseStream: true,
+    requestSerialize: (message: ControllerMessage) => CONTROLLER_MESSAGES.encode(message),
+    requestDeserialize: (bytes: Buffer) => bytes,
+    responseSerialize: (message: WorkerMessage) => WORKER_MESSAGES.encode(message),
+    responseDeserialize: (bytes: Buffer) => bytes,
+  },
+} satisfies ServiceDefinition;
+
+type Definitions = Readonly<Record<string, MessageTypeDefinition<object, object>>>;
+
+function typeOf(name: string): [MessageTypeDefinition<object, object>, Definitions] {
+  const definitions = Object.fromEntries(
+    Object.entries(LOADED).map(([path, definition]) => [path.slice(PACKAGE.length + 1), definition]),
+  ) as Definitions;
+  return [definitions[name], definitions];
+}

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { Metadata } from '@grpc/grpc-js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ActionMessage, ResultMessage, WorkerState } from '../../../src/live/messages.js';
@@ -9,10 +10,13 @@ import {
   resultFromWire,
   stateFromWire,
 } from '../../../src/live/wire/from-wire.js';
+import { helloFromHeaders, helloToHeaders } from '../../../src/live/wire/hello.js';
 import { operatorsFromWire, operatorsToWire } from '../../../src/live/wire/operator-chunks.js';
 import {
+  CONTROLLER_MESSAGES,
   type ControllerMessage,
-  WORKER_SERVICE,
+  PROTOCOL_VERSION,
+  WORKER_MESSAGES,
   type WorkerMessage,
 } from '../../../src/live/wire/protocol.js';
 import {
@@ -25,15 +29,13 @@ import {
 import { DESCRIPTION } from '../controller/link/fake-machine.js';
 import { operator } from '../controller/link/fixtures.js';
 
-const { Drive } = WORKER_SERVICE;
-
 /** Encoded and decoded. */
 function toWorker(message: ControllerMessage): ControllerMessage {
-  return Drive.requestDeserialize(Drive.requestSerialize(message));
+  return CONTROLLER_MESSAGES.decode(CONTROLLER_MESSAGES.encode(message));
 }
 
 function toController(message: WorkerMessage): WorkerMessage {
-  return Drive.responseDeserialize(Drive.responseSerialize(message));
+  return WORKER_MESSAGES.decode(WORKER_MESSAGES.encode(message));
 }
 
 const time = fc.maxSafeInteger();
@@ -114,9 +116,9 @@ describe('protocol', () => {
       operator(2 ** 40 + i, i % 2 === 0 ? -1 - i : 2 ** 52 + i),
     );
     const messages = [...operatorsToWire(9, runs)].map((operators) => {
-      const bytes = Drive.responseSerialize({ body: 'operators', operators });
+      const bytes = WORKER_MESSAGES.encode({ body: 'operators', operators });
       expect(bytes.byteLength).toBeLessThan(200_000);
-      const message = Drive.responseDeserialize(bytes);
+      const message = WORKER_MESSAGES.decode(bytes);
       if (message.body !== 'operators') throw new Error(`came out as ${message.body}`);
       expect(message.operators.number).toBe(9);
       return message.operators;
@@ -130,8 +132,9 @@ describe('protocol', () => {
   });
 
   it('carries the small messages', () => {
-    const hello = { version: 1, token: 'ünsichtbar', takeOver: true, maxMessageBytes: 2 ** 33 };
-    expect(toWorker({ body: 'hello', hello })).toMatchObject({ body: 'hello', hello });
+    const hello = { token: 'ünsichtbar', takeOver: true, maxMessageBytes: 2 ** 33 };
+    expect(helloFromHeaders(helloToHeaders(hello))).toEqual({ version: PROTOCOL_VERSION, ...hello });
+    expect(helloFromHeaders(new Metadata())).toBeNull();
     expect(toWorker({ body: 'ping', ping: { sentNs: -5 } })).toMatchObject({
       body: 'ping',
       ping: { sentNs: -5 },

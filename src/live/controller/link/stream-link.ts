@@ -3,12 +3,7 @@ import type { ActionMessage } from '../../messages.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import type { ClientTls } from '../../wire/credentials.js';
 import { descriptionFromWire } from '../../wire/from-wire.js';
-import {
-  PROTOCOL_VERSION,
-  type Welcome,
-  type WireOperators,
-  type WorkerMessage,
-} from '../../wire/protocol.js';
+import type { Welcome, WireOperators, WorkerMessage } from '../../wire/protocol.js';
 import { ClockSync } from './clock-sync.js';
 import { Heartbeat } from './heartbeat.js';
 import { MachineLink } from './machine-link.js';
@@ -24,7 +19,7 @@ interface StreamLinkOptions {
   readonly maxMessageBytes: number;
   readonly heartbeatMs: number;
   readonly silenceMs: number;
-  /** See Hello in worker.proto. */
+  /** See worker.proto. */
   readonly takeOver: boolean;
   readonly events: WorkerEvents;
   readonly nowNs: () => number;
@@ -33,7 +28,7 @@ interface StreamLinkOptions {
   readonly ended: (code: number, reason: string) => void;
 }
 
-/** One stream with a worker, from Hello to whatever ends it. */
+/** One stream with a worker, from its headers to whatever ends it. */
 export class StreamLink {
   readonly clock = new ClockSync();
   private readonly options: StreamLinkOptions;
@@ -49,12 +44,10 @@ export class StreamLink {
     this.call = new WorkerCall({
       address,
       tls,
-      maxMessageBytes,
+      hello: { token, takeOver, maxMessageBytes },
       receive: (message) => this.receive(message),
       ended: (code, reason) => this.callEnded(code, reason),
     });
-    const hello = { version: PROTOCOL_VERSION, token, takeOver, maxMessageBytes };
-    this.call.write({ body: 'hello', hello });
     this.welcomeTimeout = setTimeout(() => this.giveUp('does not answer'), WELCOME_TIMEOUT_MS);
   }
 

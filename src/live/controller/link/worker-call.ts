@@ -1,12 +1,18 @@
-import { Client, type ClientDuplexStream, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { Client, type ClientDuplexStream, type ServiceError, status } from '@grpc/grpc-js';
 import { type ClientTls, clientCredentials } from '../../wire/credentials.js';
-import { type ControllerMessage, WORKER_SERVICE, type WorkerMessage } from '../../wire/protocol.js';
+import { type Hello, helloToHeaders } from '../../wire/hello.js';
+import {
+  type ControllerMessage,
+  WORKER_MESSAGES,
+  WORKER_SERVICE,
+  type WorkerMessage,
+} from '../../wire/protocol.js';
 
 interface WorkerCallOptions {
   /** HOST:PORT. */
   readonly address: string;
   readonly tls: ClientTls | undefined;
-  readonly maxMessageBytes: number;
+  readonly hello: Omit<Hello, 'version'>;
   readonly receive: (message: WorkerMessage) => void;
   /** The stream has ended, for whatever reason: a gRPC status code and words for people. Called once, last. */
   readonly ended: (code: number, reason: string) => void;
@@ -15,16 +21,16 @@ interface WorkerCallOptions {
 /** The controller's end of one stream, with a connection of its own: a broken one is never used again. */
 export class WorkerCall {
   private readonly client: Client;
-  private readonly call: ClientDuplexStream<ControllerMessage, WorkerMessage>;
+  private readonly call: ClientDuplexStream<ControllerMessage, Buffer>;
   private over = false;
   private readonly ended: (code: number, reason: string) => void;
   private readonly gone: Promise<void>;
 
-  constructor({ address, tls, maxMessageBytes, receive, ended }: WorkerCallOptions) {
+  constructor({ address, tls, hello, receive, ended }: WorkerCallOptions) {
     this.ended = ended;
     this.client = new Client(address, clientCredentials(tls), {
       'grpc.max_send_message_length': -1,
-      'grpc.max_receive_message_length': maxMessageBytes,
+      'grpc.max_receive_message_length': hello.maxMessageBytes,
       'grpc-node.flow_control_window': FLOW_CONTROL_WINDOW_BYTES,
       'grpc.use_local_subchannel_pool': 1,
       // Only the controller decides what is sent again, and when.
@@ -38,13 +44,11 @@ export class WorkerCall {
       path,
       requestSerialize,
       responseDeserialize,
-      new Metadata(),
+      helloToHeaders(hello),
     );
     this.call = call;
     this.gone = new Promise((resolve) => call.once('close', resolve).once('error', () => resolve()));
-    call.on('data', (message: WorkerMessage) => {
-      if (!this.over) receive(message);
-    });
+    call.on('data', (bytes: Buffer) => this.read(bytes, receive));
     call.on('error', ({ code, details }: ServiceError) =>
       this.finish(code, details.replace(/\. Resolution note: $/, '')),
     );
@@ -72,6 +76,18 @@ export class WorkerCall {
     await Promise.race([this.gone, impatient]);
     clearTimeout(timer);
     this.hangUp();
+  }
+
+  private read(bytes: Buffer, receive: (message: WorkerMessage) => void): void {
+    if (this.over) return;
+    let message: WorkerMessage;
+    try {
+      message = WORKER_MESSAGES.decode(bytes);
+    } catch (error) {
+      this.finish(status.DATA_LOSS, `a message of the worker ${(error as Error).message}`);
+      return;
+    }
+    receive(message);
   }
 
   private finish(code: number, reason: string): void {

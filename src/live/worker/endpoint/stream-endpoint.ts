@@ -3,13 +3,11 @@ import { type ServerDuplexStream, status } from '@grpc/grpc-js';
 import { monotonicNs } from '../../../base/clock/clock.js';
 import type { ResultMessage } from '../../messages.js';
 import { chunk, tensorBytes } from '../../wire/chunks.js';
-import { tokensMatch } from '../../wire/credentials.js';
 import { actionFromWire } from '../../wire/from-wire.js';
 import { operatorsToWire } from '../../wire/operator-chunks.js';
 import {
+  CONTROLLER_MESSAGES,
   type ControllerMessage,
-  type Hello,
-  PROTOCOL_VERSION,
   type WireAction,
   type WorkerMessage,
 } from '../../wire/protocol.js';
@@ -17,47 +15,44 @@ import { descriptionToWire, resultToWire, stateToWire, withinLimit } from '../..
 import { actionProblem } from './check-actions.js';
 import type { Driver, MachineEndpoint } from './machine-endpoint.js';
 
-export type ControllerCall = ServerDuplexStream<ControllerMessage, WorkerMessage>;
+export type ControllerCall = ServerDuplexStream<Buffer, WorkerMessage>;
 
 interface StreamEndpointOptions {
   readonly call: ControllerCall;
   readonly endpoint: MachineEndpoint;
-  /** Empty: none is asked for. */
-  readonly token: string;
+  /** Largest message that is taken from the controller. */
   readonly maxMessageBytes: number;
+  /** Largest message that the controller takes. */
+  readonly controllerMaxMessageBytes: number;
   readonly log: (line: string) => void;
   readonly ended: (stream: StreamEndpoint) => void;
 }
 
-/** The worker's end of one stream: what a controller that connected may do, and when (worker.proto). */
+/** The worker's end of a stream that it has accepted: what the controller may do, and when (worker.proto). */
 export class StreamEndpoint implements Driver {
   private readonly options: StreamEndpointOptions;
-  private readonly helloTimeout: NodeJS.Timeout;
-  private accepted = false;
   /** Number of the latest Quiesce, and whether it was answered: only then are actions taken. */
   private quiesceNumber = 0;
   private idle = false;
   private over = false;
   private recording = false;
-  /** Largest message that the controller takes. */
-  private mostBytes = 0;
 
   constructor(options: StreamEndpointOptions) {
     this.options = options;
     const { call } = options;
-    call.on('data', (message: ControllerMessage) => this.receive(message));
+    call.on('data', (bytes: Buffer) => this.read(bytes));
     // Without a handler an error of the stream would end the process.
     call.on('error', (error: Error) => this.lost(error.message));
     call.on('cancelled', () => this.lost('has broken off'));
     call.on('end', () => this.hangUp());
-    this.helloTimeout = setTimeout(
-      () => this.end(status.FAILED_PRECONDITION, 'no Hello came'),
-      HELLO_TIMEOUT_MS,
-    );
+    options.endpoint.take(this);
+    this.log('drives this worker');
+    const { description } = options.endpoint.machine;
+    this.send({ body: 'welcome', welcome: descriptionToWire(description, options.maxMessageBytes) });
   }
 
   results(results: readonly ResultMessage[]): void {
-    const sendable = results.map((result) => withinLimit(result, this.mostBytes));
+    const sendable = results.map((result) => withinLimit(result, this.options.controllerMaxMessageBytes));
     for (const part of chunk(sendable, ({ outputs }) => tensorBytes(outputs)))
       this.send({ body: 'results', results: { results: part.map(resultToWire) } });
   }
@@ -80,38 +75,30 @@ export class StreamEndpoint implements Driver {
   /** Finishes what runs and reports it, drops the rest, then ends the stream. */
   async drain(): Promise<void> {
     this.idle = false;
-    if (this.accepted) await this.options.endpoint.quiesce().catch(() => {});
+    await this.options.endpoint.quiesce().catch(() => {});
     this.end(status.UNAVAILABLE, 'the worker shuts down');
   }
 
-  private receive(message: ControllerMessage): void {
+  private read(bytes: Buffer): void {
     if (this.over) return;
-    if (message.body === 'hello') this.hello(message.hello);
-    else if (!this.accepted) this.end(status.FAILED_PRECONDITION, 'the first message must be Hello');
-    else if (message.body === 'actions') this.actions(message.actions.actions);
+    let message: ControllerMessage;
+    try {
+      message = CONTROLLER_MESSAGES.decode(bytes);
+    } catch (error) {
+      this.end(status.DATA_LOSS, `a message of the controller ${(error as Error).message}`);
+      return;
+    }
+    this.receive(message);
+  }
+
+  private receive(message: ControllerMessage): void {
+    if (message.body === 'actions') this.actions(message.actions.actions);
     else if (message.body === 'ping')
       this.send({ body: 'pong', pong: { sentNs: message.ping.sentNs, workerNs: monotonicNs() } });
     else if (message.body === 'quiesce') this.quiesce(message.quiesce.number);
     else if (message.body === 'startRecording') this.startRecording();
     else if (message.body === 'stopRecording') void this.stopRecording(message.stopRecording.number);
     else if (message.body === 'bye') this.hangUp();
-  }
-
-  private hello({ version, token, takeOver, maxMessageBytes }: Hello): void {
-    const { endpoint } = this.options;
-    clearTimeout(this.helloTimeout);
-    if (version !== PROTOCOL_VERSION) this.end(status.FAILED_PRECONDITION, otherVersion(version));
-    else if (this.options.token !== '' && !tokensMatch(token, this.options.token))
-      this.end(status.UNAUTHENTICATED, 'the token is not the one that this worker asks for');
-    else if (endpoint.taken && !takeOver) this.end(status.ABORTED, 'another controller drives this worker');
-    else if (!this.accepted) {
-      this.accepted = true;
-      this.mostBytes = maxMessageBytes;
-      endpoint.take(this);
-      this.log('drives this worker');
-      const welcome = descriptionToWire(endpoint.machine.description, this.options.maxMessageBytes);
-      this.send({ body: 'welcome', welcome });
-    }
   }
 
   private quiesce(number: number): void {
@@ -180,7 +167,6 @@ export class StreamEndpoint implements Driver {
 
   private finish(why: string): void {
     this.over = true;
-    clearTimeout(this.helloTimeout);
     this.log(why);
     // No client will ask for it.
     if (this.recording) this.options.endpoint.machine.stopRecording().catch(() => {});
@@ -191,10 +177,4 @@ export class StreamEndpoint implements Driver {
   private log(what: string): void {
     this.options.log(`controller ${this.options.call.getPeer()}: ${what}`);
   }
-}
-
-const HELLO_TIMEOUT_MS = 5000;
-
-function otherVersion(version: number): string {
-  return `the controller speaks version ${version} of the protocol, this worker ${PROTOCOL_VERSION}: install the same escapement on both`;
 }

@@ -1,9 +1,9 @@
 import { Server, status } from '@grpc/grpc-js';
-import { EscapementError } from '../../../base/errors.js';
-import { formatAddress } from '../../wire/address.js';
-import { type ServerTls, serverCredentials } from '../../wire/credentials.js';
-import { DEFAULT_MAX_MESSAGE_BYTES, WORKER_SERVICE } from '../../wire/protocol.js';
+import { type ServerTls, serverCredentials, tokensMatch } from '../../wire/credentials.js';
+import { type Hello, helloFromHeaders } from '../../wire/hello.js';
+import { DEFAULT_MAX_MESSAGE_BYTES, PROTOCOL_VERSION, WORKER_SERVICE } from '../../wire/protocol.js';
 import type { Machine } from '../machine.js';
+import { GuardedPort } from './guarded-port.js';
 import { MachineEndpoint } from './machine-endpoint.js';
 import { type ControllerCall, StreamEndpoint } from './stream-endpoint.js';
 
@@ -49,34 +49,48 @@ export async function serveMachine(
   const endpoint = new MachineEndpoint(machine);
   const streams = new Set<StreamEndpoint>();
   let closing = false;
+  // Decided by the headers: of a call that is refused nothing is read, decompressed or decoded.
   const drive = (call: ControllerCall) => {
+    const hello = helloFromHeaders(call.metadata);
+    const refusal = closing ? GOING : whyRefused(hello, token, endpoint.taken);
+    if (refusal !== null || hello === null) {
+      call.emit('error', refusal);
+      return;
+    }
+    const peer = call.getPeer();
+    port.prove(peer);
     const stream = new StreamEndpoint({
       call,
       endpoint,
-      token,
       maxMessageBytes,
+      controllerMaxMessageBytes: hello.maxMessageBytes,
       log,
-      ended: () => streams.delete(stream),
+      ended: () => {
+        streams.delete(stream);
+        port.doubt(peer);
+      },
     });
     streams.add(stream);
-    if (closing) stream.end(status.UNAVAILABLE, 'the worker shuts down');
   };
   const server = new Server({
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_send_message_length': -1,
+    'grpc.max_concurrent_streams': MOST_STREAMS,
     'grpc-node.flow_control_window': FLOW_CONTROL_WINDOW_BYTES,
     'grpc.keepalive_time_ms': KEEPALIVE_MS,
     'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
-    'grpc.max_connection_idle_ms': IDLE_CONNECTION_MS,
   });
   server.addService(WORKER_SERVICE, { Drive: drive });
-  const port = await listen(server, host, options);
+  const connections = server.createConnectionInjector(serverCredentials(options.tls));
+  const port = new GuardedPort((socket) => connections.injectConnection(socket));
   return {
-    port,
+    port: await port.listen(host, options.port),
     close: async () => {
       closing = true;
+      port.stopListening();
       await Promise.all([...streams].map((stream) => stream.drain()));
       await stop(server);
+      port.cut();
     },
   };
 }
@@ -84,24 +98,37 @@ export async function serveMachine(
 /** A connection that does not answer a ping in time is dead: its controller has gone without a word. */
 const KEEPALIVE_MS = 10_000;
 const KEEPALIVE_TIMEOUT_MS = 5_000;
-/** A connection without a stream is of no use. */
-const IDLE_CONNECTION_MS = 60_000;
+/** On one connection. */
+const MOST_STREAMS = 4;
 /** See the controller's end. */
 const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024;
 /** Time for connections to close by themselves. */
 const STOP_TIMEOUT_MS = 500;
 
-function listen(server: Server, host: string, { port, tls }: WorkerEndpointOptions): Promise<number> {
-  const credentials = serverCredentials(tls);
-  return new Promise((resolve, reject) => {
-    server.bindAsync(formatAddress(host, port), credentials, (error, bound) => {
-      if (error === null) resolve(bound);
-      else
-        reject(
-          new EscapementError('E_LISTEN', `cannot listen on ${formatAddress(host, port)}: ${error.message}`),
-        );
-    });
-  });
+interface CallRefusal {
+  readonly code: status;
+  readonly details: string;
+}
+
+const GOING: CallRefusal = { code: status.UNAVAILABLE, details: 'the worker shuts down' };
+
+/** Null: the controller may drive this worker. */
+function whyRefused(hello: Hello | null, token: string, taken: boolean): CallRefusal | null {
+  const code = status.FAILED_PRECONDITION;
+  if (hello === null) return { code, details: 'its headers are not those of a controller' };
+  const { version, takeOver } = hello;
+  if (version !== PROTOCOL_VERSION) return { code, details: otherVersion(version) };
+  if (token !== '' && !tokensMatch(hello.token, token))
+    return {
+      code: status.UNAUTHENTICATED,
+      details: 'the token is not the one that this worker asks for',
+    };
+  if (taken && !takeOver) return { code: status.ABORTED, details: 'another controller drives this worker' };
+  return null;
+}
+
+function otherVersion(version: number): string {
+  return `the controller speaks version ${version} of the protocol, this worker ${PROTOCOL_VERSION}: install the same escapement on both`;
 }
 
 /** Does not wait for ever: a peer that neither reads nor hangs up would keep the server open. */

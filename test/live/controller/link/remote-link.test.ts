@@ -4,7 +4,7 @@ import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { monotonicNs } from '../../../../src/base/clock/clock.js';
 import { RemoteLink } from '../../../../src/live/controller/link/remote-link.js';
-import { type ControllerMessage, WORKER_SERVICE } from '../../../../src/live/wire/protocol.js';
+import { CONTROLLER_MESSAGES, WORKER_SERVICE } from '../../../../src/live/wire/protocol.js';
 import { descriptionToWire, stateToWire } from '../../../../src/live/wire/to-wire.js';
 import type { ControllerCall } from '../../../../src/live/worker/endpoint/stream-endpoint.js';
 import { DESCRIPTION, STATE } from './fake-machine.js';
@@ -205,10 +205,10 @@ async function hangingWorker(): Promise<{ port: number; stop: () => void }> {
   server.addService(WORKER_SERVICE, {
     Drive: (call: ControllerCall) => {
       call.on('error', () => {});
-      call.on('data', (heard: ControllerMessage) => {
+      call.write({ body: 'welcome', welcome: descriptionToWire(DESCRIPTION, 1e6) });
+      call.on('data', (bytes: Buffer) => {
         if (stopped) return;
-        if (heard.body === 'hello')
-          call.write({ body: 'welcome', welcome: descriptionToWire(DESCRIPTION, 1e6) });
+        const heard = CONTROLLER_MESSAGES.decode(bytes);
         if (heard.body === 'ping')
           call.write({ body: 'pong', pong: { sentNs: heard.ping.sentNs, workerNs: monotonicNs() } });
         if (heard.body === 'quiesce')

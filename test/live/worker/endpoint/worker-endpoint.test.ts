@@ -2,18 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { helloToHeaders } from '../../../../src/live/wire/hello.js';
 import {
   type ControllerMessage,
   PROTOCOL_VERSION,
+  WORKER_MESSAGES,
   WORKER_SERVICE,
-  type WorkerMessage,
 } from '../../../../src/live/wire/protocol.js';
 import { actionToWire } from '../../../../src/live/wire/to-wire.js';
 import { serveMachine } from '../../../../src/live/worker/endpoint/worker-endpoint.js';
 import { FakeMachine, resultOf } from '../../controller/link/fake-machine.js';
 import { connectTo, infer, load, pause, serve } from '../../controller/link/fixtures.js';
 
-const HELLO = { version: PROTOCOL_VERSION, token: '', takeOver: true, maxMessageBytes: 1e6 };
+const HELLO = { token: '', takeOver: true, maxMessageBytes: 1e6 };
 
 describe('worker server', () => {
   it('says plainly when it cannot listen', async () => {
@@ -36,7 +37,9 @@ describe('worker server', () => {
 
   it('tells a controller of another version what to do', async () => {
     const { server } = await serve();
-    const { code, details } = await endOf(server.port, [{ body: 'hello', hello: { ...HELLO, version: 77 } }]);
+    const headers = helloToHeaders(HELLO);
+    headers.set('escapement-version', '77');
+    const { code, details } = await endOf(server.port, [], { headers });
     expect(code).toBe(status.FAILED_PRECONDITION);
     expect(details).toBe(
       `the controller speaks version 77 of the protocol, this worker ${PROTOCOL_VERSION}: install the same escapement on both`,
@@ -46,16 +49,17 @@ describe('worker server', () => {
   it('lets in no client with another token', async () => {
     const { machine, server } = await serve({ token: 'secret' });
     for (const token of ['', 'Secret', 'secret ', 'secre']) {
-      const { code } = await endOf(server.port, [{ body: 'hello', hello: { ...HELLO, token } }]);
+      const { code } = await endOf(server.port, [], { headers: helloToHeaders({ ...HELLO, token }) });
       expect(code).toBe(status.UNAUTHENTICATED);
     }
     expect(machine.quiesces).toBe(0);
   });
 
-  it('asks for Hello first', async () => {
-    const { machine, server } = await serve({ token: 'secret' });
+  it('lets in no client that does not say it is a controller', async () => {
+    const { machine, server } = await serve();
     const actions = { actions: [actionToWire(infer(1))] };
-    const { code } = await endOf(server.port, [{ body: 'actions', actions }]);
+    const headers = new Metadata();
+    const { code } = await endOf(server.port, [{ body: 'actions', actions }], { headers });
     expect(code).toBe(status.FAILED_PRECONDITION);
     expect(machine.submitted).toEqual([]);
   });
@@ -64,7 +68,6 @@ describe('worker server', () => {
     const { machine, server } = await serve();
     const actions = { actions: [actionToWire(infer(1))] };
     await endOf(server.port, [
-      { body: 'hello', hello: HELLO },
       { body: 'actions', actions },
       { body: 'bye', bye: {} },
     ]);
@@ -87,19 +90,12 @@ describe('worker server', () => {
     ],
   ])('ends a stream with an action of an impossible %s', async (_what, wrong, words) => {
     const { machine, server } = await serve();
-    const { code, details } = await endOf(
-      server.port,
-      [
-        { body: 'hello', hello: HELLO },
-        { body: 'quiesce', quiesce: { number: 1 } },
-      ],
-      {
-        afterState: {
-          body: 'actions',
-          actions: { actions: [actionToWire(load(1)), { ...actionToWire(infer(2)), ...wrong }] },
-        },
+    const { code, details } = await endOf(server.port, [{ body: 'quiesce', quiesce: { number: 1 } }], {
+      afterState: {
+        body: 'actions',
+        actions: { actions: [actionToWire(load(1)), { ...actionToWire(infer(2)), ...wrong }] },
       },
-    );
+    });
     expect(code).toBe(status.INVALID_ARGUMENT);
     expect(details).toContain(words);
     expect(machine.submitted).toEqual([]);
@@ -201,15 +197,19 @@ describe('worker server', () => {
 function endOf(
   port: number,
   messages: readonly (ControllerMessage | Buffer)[],
-  { afterState }: { afterState?: ControllerMessage } = {},
+  {
+    afterState,
+    headers = helloToHeaders(HELLO),
+  }: { afterState?: ControllerMessage; headers?: Metadata } = {},
 ): Promise<{ code: number; details: string }> {
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
   onTestFinished(() => client.close());
   const { path, requestSerialize, responseDeserialize } = WORKER_SERVICE.Drive;
   const serialize = (message: ControllerMessage | Buffer) =>
     Buffer.isBuffer(message) ? message : requestSerialize(message);
-  const call = client.makeBidiStreamRequest(path, serialize, responseDeserialize, new Metadata());
-  call.on('data', (message: WorkerMessage) => {
+  const call = client.makeBidiStreamRequest(path, serialize, responseDeserialize, headers);
+  call.on('data', (bytes: Buffer) => {
+    const message = WORKER_MESSAGES.decode(bytes);
     if (message.body === 'state' && afterState !== undefined) call.write(afterState);
   });
   for (const message of messages) call.write(message);

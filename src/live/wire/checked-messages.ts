@@ -1,0 +1,36 @@
+import { crc32 } from 'node:zlib';
+import type { MessageTypeDefinition } from '@grpc/proto-loader';
+import { MessageLimits } from './message-limits.js';
+
+type Definition = MessageTypeDefinition<object, object>;
+
+/** Encodes messages of one type with their checksum; decodes none that is damaged, or too much for what it is. */
+export class CheckedMessages<Message extends object> {
+  private readonly limits: MessageLimits;
+
+  constructor(
+    private readonly definition: Definition,
+    byName: Readonly<Record<string, Definition>>,
+  ) {
+    this.limits = new MessageLimits(definition, byName);
+  }
+
+  encode(message: Message): Buffer {
+    const bytes = this.definition.serialize({ ...message, checksum: 0 });
+    const end = bytes.length - CHECKSUM_BYTES;
+    bytes.writeUInt32LE(crc32(bytes.subarray(0, end)), end);
+    return bytes;
+  }
+
+  /** Throws `Error` whose message says, after "the message", what is wrong. */
+  decode(bytes: Buffer): Message {
+    const end = bytes.length - CHECKSUM_BYTES;
+    if (end < 0 || crc32(bytes.subarray(0, end)) !== bytes.readUInt32LE(end))
+      throw new Error('was damaged on its way: its checksum is wrong');
+    this.limits.check(bytes);
+    return this.definition.deserialize(bytes) as Message;
+  }
+}
+
+/** The last field of every message: these are its last bytes. */
+const CHECKSUM_BYTES = 4;

@@ -1,0 +1,40 @@
+import { Metadata } from '@grpc/grpc-js';
+import { PROTOCOL_VERSION } from './protocol.js';
+
+/** How a controller introduces itself, in the headers of its request: see worker.proto. */
+export interface Hello {
+  readonly version: number;
+  /** Empty: none. */
+  readonly token: string;
+  readonly takeOver: boolean;
+  /** Largest message that the controller takes. */
+  readonly maxMessageBytes: number;
+}
+
+export function helloToHeaders({ token, takeOver, maxMessageBytes }: Omit<Hello, 'version'>): Metadata {
+  const headers = new Metadata();
+  headers.set(VERSION, String(PROTOCOL_VERSION));
+  if (token !== '') headers.set(TOKEN, Buffer.from(token));
+  headers.set(TAKE_OVER, String(takeOver));
+  headers.set(MAX_MESSAGE_BYTES, String(maxMessageBytes));
+  return headers;
+}
+
+/** Null: these are not the headers of a controller. */
+export function helloFromHeaders(headers: Metadata): Hello | null {
+  const version = numberOf(headers, VERSION);
+  const maxMessageBytes = numberOf(headers, MAX_MESSAGE_BYTES);
+  if (version === null || maxMessageBytes === null) return null;
+  const takeOver = headers.get(TAKE_OVER)[0] === 'true';
+  return { version, token: headers.get(TOKEN)[0]?.toString() ?? '', takeOver, maxMessageBytes };
+}
+
+const VERSION = 'escapement-version';
+const TOKEN = 'escapement-token-bin';
+const TAKE_OVER = 'escapement-take-over';
+const MAX_MESSAGE_BYTES = 'escapement-max-message-bytes';
+
+function numberOf(headers: Metadata, key: string): number | null {
+  const text = headers.get(key)[0]?.toString() ?? '';
+  return /^\d{1,15}$/.test(text) ? Number(text) : null;
+}

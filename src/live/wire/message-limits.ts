@@ -1,0 +1,145 @@
+import type { MessageTypeDefinition } from '@grpc/proto-loader';
+
+/** Messages of messages that one message may hold: more than a chunk of the smallest actions or results, or 5,000 models. */
+const MOST_MESSAGES = 200_000;
+/** Numbers in one message. */
+const MOST_NUMBERS = 2_000_000;
+/** Names, reasons and errors are for people. */
+const MOST_TEXT_BYTES = 64 * 1024;
+
+/** What the fields of a message are, by number. */
+interface Layout {
+  readonly [field: number]: {
+    readonly type: FieldType;
+    readonly repeated: boolean;
+    readonly of: Layout | null;
+  };
+}
+
+type FieldType = 'message' | 'bytes' | 'text' | 'int32' | 'int64' | 'fixed32';
+
+type Definition = MessageTypeDefinition<object, object>;
+
+/**
+ * Looks through an encoded message before it is decoded, and throws `Error` when it is not of the layout that the
+ * protocol file gives it, or when decoding would make more objects than a peer can mean: 64 KiB of compressed nothing
+ * would otherwise become millions of them. Reads no tensor: its time depends on the number of fields.
+ */
+export class MessageLimits {
+  private readonly layout: Layout;
+  private at = 0;
+  private messages = 0;
+  private numbers = 0;
+  private bytes: Uint8Array = new Uint8Array();
+
+  constructor(root: Definition, byName: Readonly<Record<string, Definition>>) {
+    this.layout = layoutOf(root, byName);
+  }
+
+  check(bytes: Uint8Array): void {
+    this.bytes = bytes;
+    this.at = 0;
+    this.messages = 0;
+    this.numbers = 0;
+    try {
+      this.message(this.layout, bytes.length);
+    } finally {
+      this.bytes = new Uint8Array();
+    }
+  }
+
+  private message(layout: Layout, end: number): void {
+    if (++this.messages > MOST_MESSAGES) throw new Error(`has more than ${MOST_MESSAGES} parts`);
+    while (this.at < end) {
+      const tag = this.uint32(end);
+      const field = layout[tag >>> 3];
+      if (field === undefined) throw new Error(`has the unknown field ${tag >>> 3}`);
+      this.value(field, tag & 7, end);
+    }
+  }
+
+  private value({ type, repeated, of }: Layout[number], wireType: number, end: number): void {
+    if (wireType === LENGTH_DELIMITED) {
+      const length = this.uint32(end);
+      if (length > end - this.at) throw new Error('has a part that is longer than the whole');
+      const partEnd = this.at + length;
+      if (of !== null) this.message(of, partEnd);
+      else if (type === 'bytes') this.count();
+      else if (type === 'text') this.text(length);
+      else if (repeated && type !== 'fixed32') this.packed(type, partEnd);
+      else throw new Error(NOT_THE_TYPE);
+      this.at = partEnd;
+      return;
+    }
+    if (wireType === VARINT && (type === 'int32' || type === 'int64')) this.integer(type, end);
+    else if (wireType === FIXED32 && type === 'fixed32' && end - this.at >= 4) this.at += 4;
+    else throw new Error(NOT_THE_TYPE);
+  }
+
+  private text(length: number): void {
+    this.count();
+    if (length > MOST_TEXT_BYTES) throw new Error(`has a text of ${length} bytes`);
+  }
+
+  private packed(type: FieldType, end: number): void {
+    while (this.at < end) this.integer(type, end);
+  }
+
+  private integer(type: FieldType, end: number): void {
+    this.count();
+    const begin = this.at;
+    while (this.at < end && this.bytes[this.at] >= 0x80) this.at++;
+    const length = ++this.at - begin;
+    // The decoder reads a number of 32 bits that is longer than five bytes as a negative one: always ten.
+    const fits = length <= 5 || length === 10 || (type === 'int64' && length < 10);
+    if (this.at > end || !fits) throw new Error(NO_NUMBER);
+  }
+
+  private count(): void {
+    if (++this.numbers > MOST_NUMBERS) throw new Error(`has more than ${MOST_NUMBERS} values`);
+  }
+
+  private uint32(end: number): number {
+    let value = 0;
+    for (let factor = 1; factor < 2 ** 35 && this.at < end; factor *= 128) {
+      const byte = this.bytes[this.at++];
+      value += (byte & 0x7f) * factor;
+      if (byte < 0x80) return value;
+    }
+    throw new Error(NO_NUMBER);
+  }
+}
+
+const NO_NUMBER = 'has a number without an end';
+const NOT_THE_TYPE = 'has a field that is not of its type';
+const VARINT = 0;
+const LENGTH_DELIMITED = 2;
+const FIXED32 = 5;
+
+function layoutOf({ type }: Definition, byName: Readonly<Record<string, Definition>>): Layout {
+  const layout: Record<number, Layout[number]> = {};
+  for (const field of (type as DescriptorProto).field) {
+    const of = field.type === 'TYPE_MESSAGE' ? layoutOf(byName[field.typeName], byName) : null;
+    const repeated = field.label === 'LABEL_REPEATED';
+    layout[field.number] = { type: TYPES[field.type] ?? 'int32', repeated, of };
+  }
+  return layout;
+}
+
+const TYPES: Readonly<Record<string, FieldType>> = {
+  TYPE_MESSAGE: 'message',
+  TYPE_BYTES: 'bytes',
+  TYPE_STRING: 'text',
+  TYPE_FIXED32: 'fixed32',
+  TYPE_INT64: 'int64',
+};
+
+/** As far as it matters here; the library types it as any object. */
+interface DescriptorProto {
+  readonly field: readonly {
+    readonly number: number;
+    readonly type: string;
+    readonly label: string;
+    readonly typeName: string;
+  }[];
+}

@@ -1,0 +1,90 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { EscapementError } from '../../../base/errors.js';
+import { formatAddress } from '../../wire/address.js';
+
+/** Connections at a time: a controller needs one, and for a moment two. */
+const MOST_CONNECTIONS = 64;
+/** So long a connection may stay that has brought no controller. */
+const PROBATION_MS = 5000;
+
+/**
+ * A port on which strangers cannot pile up: a connection that brings no controller is closed after a few seconds,
+ * and when there are many, the oldest of those gives way to the next.
+ */
+export class GuardedPort {
+  private readonly server: Server;
+  private readonly sockets = new Map<string, Socket>();
+  /** Those on probation, oldest first. */
+  private readonly probation = new Map<string, NodeJS.Timeout>();
+
+  constructor(connected: (socket: Socket) => void) {
+    this.server = createServer((socket) => {
+      this.admit(socket);
+      connected(socket);
+    });
+  }
+
+  /** The port. Throws `E_LISTEN`. */
+  listen(host: string, port: number): Promise<number> {
+    const { server } = this;
+    return new Promise((resolve, reject) => {
+      server.once('error', ({ message }) =>
+        reject(new EscapementError('E_LISTEN', `cannot listen on ${formatAddress(host, port)}: ${message}`)),
+      );
+      server.listen(port, host, () => {
+        const address = server.address();
+        resolve(typeof address === 'object' && address !== null ? address.port : port);
+      });
+    });
+  }
+
+  /** The connection from `peer` carries a controller now. */
+  prove(peer: string): void {
+    clearTimeout(this.probation.get(peer));
+    this.probation.delete(peer);
+  }
+
+  /** It does not any more. */
+  doubt(peer: string): void {
+    const socket = this.sockets.get(peer);
+    if (socket !== undefined) this.watch(peer, socket);
+  }
+
+  /** Takes no more connections. */
+  stopListening(): void {
+    this.server.close();
+  }
+
+  /** Cuts all connections, also of a peer that neither reads nor hangs up. */
+  cut(): void {
+    for (const socket of this.sockets.values()) socket.destroy();
+  }
+
+  private admit(socket: Socket): void {
+    const peer = `${socket.remoteAddress}:${socket.remotePort}`;
+    if (this.sockets.size >= MOST_CONNECTIONS) this.dropOldest();
+    this.sockets.set(peer, socket);
+    this.watch(peer, socket);
+    socket.on('error', () => {});
+    socket.once('close', () => {
+      this.prove(peer);
+      this.sockets.delete(peer);
+    });
+  }
+
+  private watch(peer: string, socket: Socket): void {
+    this.prove(peer);
+    this.probation.set(
+      peer,
+      setTimeout(() => socket.destroy(), PROBATION_MS),
+    );
+  }
+
+  private dropOldest(): void {
+    const [oldest] = this.probation.keys();
+    if (oldest === undefined) return;
+    this.sockets.get(oldest)?.destroy();
+    this.prove(oldest);
+    this.sockets.delete(oldest);
+  }
+}
