@@ -81,6 +81,7 @@ async function serverOptions(
       token: await tokenOf(args),
       tls: await tlsOf(args),
       maxBodyBytes: args['max-body'],
+      maxJsonBytes: args['max-json'],
     },
     journal: args.journal ?? null,
     journalKeepBytes: args['journal-keep'],

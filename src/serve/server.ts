@@ -39,7 +39,7 @@ export interface ServerOptions {
   readonly grpcPort: number | null;
   readonly metricsPort: number | null;
   /** Token, TLS and limits of both frontends. */
-  readonly frontend: Pick<FrontendOptions, 'token' | 'tls' | 'maxBodyBytes'>;
+  readonly frontend: Pick<FrontendOptions, 'token' | 'tls' | 'maxBodyBytes' | 'maxJsonBytes'>;
   /** Where the models were read from; null: not visible to this process. */
   readonly repository: ModelsOnDisk | null;
   /** Where to write all that enters the core; null: nowhere. */

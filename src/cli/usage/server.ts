@@ -76,6 +76,7 @@ export const serverFlags = {
     'http-port': portOr('8000', 'Port for HTTP; off: none, 0: any free port'),
     'grpc-port': portOr('8001', 'Port for gRPC; off: none, 0: any free port'),
     'max-body': sizeOr('64MiB', 'Largest request body'),
+    'max-json': sizeOr('4MiB', 'Largest JSON in a request body; tensors can also be sent as binary data'),
     drain: durationOr('30s', 'On SIGTERM, how long requests may take to finish'),
   }),
   ...group('Log', {

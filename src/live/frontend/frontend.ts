@@ -4,6 +4,7 @@ import { EscapementError } from '../../base/errors.js';
 import { MIB } from '../../base/units.js';
 import { formatAddress } from '../wire/address.js';
 import type { ServerTls } from '../wire/credentials.js';
+import { type BudgetSlot, defaultInflightBytes } from './budget.js';
 
 /** One transport of the Open Inference Protocol, listening. */
 export interface Frontend {
@@ -31,6 +32,12 @@ export interface FrontendOptions {
   readonly maxBatch?: number;
   /** Largest body or message. */
   readonly maxBodyBytes?: number;
+  /** Largest JSON in a body. */
+  readonly maxJsonBytes?: number;
+  /** Most memory for bodies and answers under way, of all frontends of the process together. */
+  readonly maxInflightBytes?: number;
+  /** Where this frontend counts what it holds; null: it is the only one of its process. */
+  readonly budget?: BudgetSlot | null;
 }
 
 export interface FrontendSettings extends Required<FrontendOptions> {}
@@ -52,6 +59,9 @@ export function settle(options: FrontendOptions): FrontendSettings {
     token: null,
     maxBatch: 256,
     maxBodyBytes: 64 * MIB,
+    maxJsonBytes: 4 * MIB,
+    maxInflightBytes: defaultInflightBytes(),
+    budget: null,
   };
   return { ...defaults, ...options, tls };
 }

@@ -38,6 +38,7 @@ export function parseInferBody(
   settings: FrontendSettings,
 ): InferBody {
   const jsonBytes = jsonLength(request, body);
+  checkJsonSize(jsonBytes, settings.maxJsonBytes);
   const { root, hasInfinities } = parse(body.toString('utf8', 0, jsonBytes));
   const parameters = objectOf(root.parameters, 'parameters');
   const inputs = new InputSet(model, settings);
@@ -75,6 +76,15 @@ export function objectOf(value: unknown, where: string): Json {
   if (value === undefined) return NOTHING;
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json;
   throw new Refusal('invalid', `${where}: expected an object, got ${shown(value)}`);
+}
+
+/** Throws a refusal if it is too large to be parsed. */
+function checkJsonSize(bytes: number, maxJsonBytes: number): void {
+  if (bytes <= maxJsonBytes) return;
+  throw new Refusal(
+    'tooLarge',
+    `the JSON has ${bytes} bytes, of at most ${maxJsonBytes}: send large tensors as binary data`,
+  );
 }
 
 const NOTHING: Json = Object.freeze({});

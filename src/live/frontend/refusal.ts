@@ -25,10 +25,12 @@ export const REFUSALS = {
   /** The SLO could not be met any more. */
   timeout: { http: 504, grpc: 4 },
   failed: { http: 500, grpc: 13 },
+  /** Requests under way hold all the memory that they may. */
+  overBudget: { http: 503, grpc: 8 },
   /** Starting or draining. */
   notReady: { http: 503, grpc: 14 },
 } as const;
-type RefusalKind = keyof typeof REFUSALS;
+export type RefusalKind = keyof typeof REFUSALS;
 
 /** A request that is answered with an error. The message is for the client, one line and complete. */
 export class Refusal extends Error {

@@ -41,7 +41,7 @@ async function openServer({ gpu, settings }: Extract<Role, { kind: 'server' }>):
     httpPort: 0,
     grpcPort: 0,
     metricsPort: 0,
-    frontend: { token: null, tls: null, maxBodyBytes: MAX_BODY_BYTES },
+    frontend: { token: null, tls: null, maxBodyBytes: MAX_BODY_BYTES, maxJsonBytes: MAX_BODY_BYTES },
     journal: null,
     journalKeepBytes: null,
     serverVersion: 'bench',

@@ -1,0 +1,193 @@
+import { Worker as Thread } from 'node:worker_threads';
+import { compiledNextTo } from '../../../base/compiled.js';
+import { Refusal } from '../refusal.js';
+import type { CodecJob, JobInput, JobValue } from './codec-jobs.js';
+import type { CodecOrder, CodecReply } from './codec-messages.js';
+import { FairQueue } from './fair-queue.js';
+
+export interface CodecPoolOptions {
+  readonly threads: number;
+  /** Heap of one thread. A job that needs more is refused. */
+  readonly heapMib: number;
+  /** A job that takes longer is refused. */
+  readonly jobTimeoutMs: number;
+}
+
+/** Exactly one of its methods is called, once, later; none after `cancel`. */
+interface CodecClient<Name extends CodecJob> {
+  coded(value: JobValue<Name>): void;
+  notCoded(refusal: Refusal): void;
+}
+
+/** A job on its way. */
+interface CodecTicket {
+  /** The client is gone: the job is dropped if it has not begun, and its result otherwise. */
+  cancel(): void;
+}
+
+/**
+ * Threads that parse and encode what would hold up others for too long. They start when they are needed. A thread that
+ * runs out of memory or time is replaced, and only its job is refused.
+ */
+export class CodecPool {
+  private readonly queue = new FairQueue<Job>();
+  private readonly seats: Seat[];
+  private isClosed = false;
+
+  constructor(options: CodecPoolOptions) {
+    this.seats = Array.from({ length: options.threads }, () => new Seat(options, () => this.next()));
+  }
+
+  /**
+   * Runs a job. Buffers in `transfer` move to the thread. `client`: whose turn it takes, an account's `clientKey`.
+   */
+  run<Name extends CodecJob>(
+    name: Name,
+    input: JobInput<Name>,
+    transfer: readonly ArrayBuffer[],
+    client: string,
+    waiting: CodecClient<Name>,
+  ): CodecTicket {
+    const job = new Job({ name, input }, transfer, waiting as CodecClient<CodecJob>);
+    job.onCancel = () => this.queue.remove(client, job);
+    if (this.isClosed) setImmediate(() => job.refuse(closing()));
+    else {
+      this.queue.push(client, job);
+      this.next();
+    }
+    return job;
+  }
+
+  /** Refuses what has not ended. Resolves when all threads have. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    for (let job = this.queue.shift(); job !== undefined; job = this.queue.shift()) job.refuse(closing());
+    await Promise.all(this.seats.map((seat) => seat.close()));
+  }
+
+  private next(): void {
+    if (this.isClosed) return;
+    for (const seat of this.seats) {
+      if (seat.isBusy) continue;
+      const job = this.queue.shift();
+      if (job === undefined) return;
+      seat.start(job);
+    }
+  }
+}
+
+function closing(): Refusal {
+  return new Refusal('notReady', 'the server is draining');
+}
+
+class Job implements CodecTicket {
+  onCancel = () => {};
+
+  constructor(
+    readonly order: CodecOrder,
+    readonly transfer: readonly ArrayBuffer[],
+    private waiting: CodecClient<CodecJob> | null,
+  ) {}
+
+  cancel(): void {
+    this.waiting = null;
+    this.onCancel();
+  }
+
+  refuse(refusal: Refusal): void {
+    const { waiting } = this;
+    this.waiting = null;
+    waiting?.notCoded(refusal);
+  }
+
+  finish(reply: CodecReply): void {
+    if (reply.refusal !== undefined) {
+      this.refuse(new Refusal(reply.refusal.kind, reply.refusal.message));
+      return;
+    }
+    const { waiting } = this;
+    this.waiting = null;
+    waiting?.coded(reply.value as JobValue<CodecJob>);
+  }
+}
+
+/** Room for one thread, with at most one job at a time. */
+class Seat {
+  private thread: Thread | null = null;
+  private job: Job | null = null;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly options: CodecPoolOptions,
+    private readonly freed: () => void,
+  ) {}
+
+  get isBusy(): boolean {
+    return this.job !== null;
+  }
+
+  start(job: Job): void {
+    this.job = job;
+    this.thread ??= this.open();
+    this.thread.ref();
+    this.timer = setTimeout(() => this.overrun(), this.options.jobTimeoutMs);
+    try {
+      this.thread.postMessage(job.order, job.transfer as ArrayBuffer[]);
+    } catch (error) {
+      this.end()?.refuse(new Refusal('failed', `internal error: ${(error as Error).message}`));
+    }
+  }
+
+  async close(): Promise<void> {
+    const { thread } = this;
+    this.thread = null;
+    this.end()?.refuse(closing());
+    await thread?.terminate();
+  }
+
+  private open(): Thread {
+    const thread = new Thread(compiledNextTo(import.meta.url, 'codec-thread.js'), {
+      resourceLimits: { maxOldGenerationSizeMb: this.options.heapMib },
+    });
+    thread.on('message', (reply: CodecReply) => {
+      if (this.thread === thread) this.finish(reply);
+    });
+    thread.on('error', (error: NodeJS.ErrnoException) => this.lose(thread, error.code));
+    thread.on('exit', () => this.lose(thread, undefined));
+    return thread;
+  }
+
+  private finish(reply: CodecReply): void {
+    this.thread?.unref();
+    this.end()?.finish(reply);
+    this.freed();
+  }
+
+  /** The job that ran. */
+  private end(): Job | null {
+    clearTimeout(this.timer);
+    const { job } = this;
+    this.job = null;
+    return job;
+  }
+
+  private overrun(): void {
+    const { thread } = this;
+    this.thread = null;
+    thread?.terminate();
+    const seconds = this.options.jobTimeoutMs / 1000;
+    this.end()?.refuse(new Refusal('tooLarge', `the body took longer than ${seconds} s to decode or encode`));
+    this.freed();
+  }
+
+  private lose(thread: Thread, code: string | undefined): void {
+    if (this.thread !== thread) return;
+    this.thread = null;
+    const refusal =
+      code === 'ERR_WORKER_OUT_OF_MEMORY'
+        ? new Refusal('tooLarge', 'the body needs more memory to decode or encode than the server allows')
+        : new Refusal('failed', 'internal error: the thread that decodes and encodes bodies has ended');
+    this.end()?.refuse(refusal);
+    this.freed();
+  }
+}

@@ -1,0 +1,74 @@
+import { gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, it } from 'vitest';
+import { CodecPool, type CodecPoolOptions } from '../../../../src/live/frontend/codec/codec-pool.js';
+import type { Refusal } from '../../../../src/live/frontend/refusal.js';
+
+const pools: CodecPool[] = [];
+afterEach(async () => {
+  await Promise.all(pools.splice(0).map((pool) => pool.close()));
+});
+
+function open(options: Partial<CodecPoolOptions> = {}): CodecPool {
+  const pool = new CodecPool({ threads: 1, heapMib: 64, jobTimeoutMs: 60_000, ...options });
+  pools.push(pool);
+  return pool;
+}
+
+function inflate(pool: CodecPool, body: Uint8Array, limitBytes: number, client = 'a'): Promise<Uint8Array> {
+  return new Promise((coded, reject) => {
+    const notCoded = (refusal: Refusal) => reject(refusal);
+    pool.run('inflateBody', { encoding: 'gzip', body, limitBytes }, [], client, { coded, notCoded });
+  });
+}
+
+describe('codec threads', () => {
+  it('do a job and give back its result', async () => {
+    const whole = await inflate(open(), gzipSync('hello'), 5);
+    expect(Buffer.from(whole).toString()).toBe('hello');
+  });
+
+  it('refuse what the client got wrong, in the same words as the asking thread', async () => {
+    const pool = open();
+    await expect(inflate(pool, gzipSync('hello'), 4)).rejects.toMatchObject({
+      kind: 'tooLarge',
+      message: 'the body is larger than 4 bytes when decompressed',
+    });
+    await expect(inflate(pool, Buffer.from('hello'), 4)).rejects.toMatchObject({ kind: 'invalid' });
+  });
+
+  it('serve clients in turn, however much one of them wants', async () => {
+    const pool = open();
+    const order: string[] = [];
+    const ask = (client: string) => inflate(pool, gzipSync('x'), 1, client).then(() => order.push(client));
+    await Promise.all([...Array.from({ length: 10 }, () => ask('greedy')), ask('modest')]);
+    expect(order.indexOf('modest')).toBeLessThanOrEqual(2);
+  });
+
+  it('end when a job takes too long, and the job is refused', async () => {
+    const pool = open({ jobTimeoutMs: 1 });
+    const bomb = gzipSync(Buffer.alloc(100_000_000));
+    await expect(inflate(pool, bomb, 1e9)).rejects.toMatchObject({ kind: 'tooLarge' });
+  });
+
+  it('drop a job whose client has left', async () => {
+    const pool = open();
+    const first = inflate(pool, gzipSync('a'), 1);
+    let called = false;
+    const waiting = { coded: () => (called = true), notCoded: () => (called = true) };
+    const input = { encoding: 'gzip', body: gzipSync('b'), limitBytes: 1 } as const;
+    pool.run('inflateBody', input, [], 'b', waiting).cancel();
+    await first;
+    await inflate(pool, gzipSync('c'), 1);
+    expect(called).toBe(false);
+  });
+
+  it('refuse all that is left when the pool closes', async () => {
+    const pool = open();
+    const jobs = [inflate(pool, gzipSync('a'), 1), inflate(pool, gzipSync('b'), 1)];
+    const settled = Promise.allSettled(jobs);
+    await pool.close();
+    const results = await settled;
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await expect(inflate(pool, gzipSync('c'), 1)).rejects.toMatchObject({ kind: 'notReady' });
+  });
+});
