@@ -41,9 +41,9 @@ export async function repositoryModels(
     if (!served.signature.batched && model.signature.batched) say(mixedText(model.name, profile));
     if (rowsAreMixed(model, profile)) say(mixedRowsText(model.name, profile));
     const place = { file: join(dir, model.name, 'config.yaml'), key: 'batchSizes' };
-    const { name, version, signature, sloNs } = served;
+    const { name, version, signature, sloNs, labels } = served;
     const spec = profileModel(restrictBatches(profile, served.batchSizes, place), name, pageBytes);
-    models.push({ spec, signature, version, sloNs, ortPath, source });
+    models.push({ spec, signature, version, sloNs, labels, ortPath, source });
   }
   return models;
 }

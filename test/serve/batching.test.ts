@@ -70,8 +70,6 @@ describe('what a server answers is what onnxruntime answers, bit for bit', () =>
       weights: { axis: scalar(0), axes: longs(0), minus: longs(-1), many: longs(1000) },
     });
     writeIn(dir, 'm/1/model.onnx', onnx);
-    await expect(readRepository(dir)).rejects.toThrow('"batch: none"');
-    writeIn(dir, 'm/config.yaml', 'batch: none');
     const { http } = await serve({ devices: [CPU], models: await checkedModels(dir) });
     expect((await http.get('/v2/models/m')).json).toMatchObject({
       inputs: [

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { type ModelContent, stampNow } from './digest.js';
 import { callThread } from './measure/thread-call.js';
 import { modelFile, type Precision } from './precision.js';
-import { highestVersion } from './repository.js';
+import { VERSION } from './scan.js';
 
 /** What a repository holds of a model now, next to what a server loaded at its start. */
 export type DiskState =
@@ -85,6 +85,12 @@ export class ModelsOnDisk {
     this.contents.set(name, content);
     return content;
   }
+}
+
+/** Null: none of the names is a version. */
+function highestVersion(names: readonly string[]): string | null {
+  const versions = names.filter((name) => VERSION.test(name));
+  return versions.length === 0 ? null : versions.reduce((a, b) => (Number(b) > Number(a) ? b : a));
 }
 
 /** None where there is no such folder. */

@@ -1,12 +1,14 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
-import type { ModelSignature } from '../model.js';
+import { hasFreeSizes, type ModelSignature } from '../model.js';
 import { openSession } from '../ort/open-session.js';
 import { readSignature, type SignatureSettings } from '../ort/signature.js';
 import { CPU, locate } from './locate.js';
+import { checkTensors, NO_FOLDER, readFolderSettings, readLabels } from './model-settings.js';
 import { modelFile, PRECISIONS, type Precision } from './precision.js';
-import { type ModelSettings, readSettings } from './settings.js';
+import { howToMake, problem, type RepositoryScan, scanModel, scanRepository, VERSION } from './scan.js';
+import { DEFAULT_BATCH_SIZES, type ModelSettings } from './settings.js';
 import { precisionOf } from './weights.js';
 
 /** A model on disk, as far as no device is concerned. */
@@ -27,36 +29,43 @@ export interface RepositoryModel {
   readonly batchIsUnchecked: boolean;
   /** SLO of requests that carry none of their own, ns; null: the server's default. */
   readonly sloNs: number | null;
+  /** By output: the names of its classes; null: it has none, or none of the outputs has. */
+  readonly labels: readonly (readonly string[] | null)[] | null;
 }
 
-/** Batch sizes of a model that takes batches, unless its settings say otherwise. */
-const DEFAULT_BATCH_SIZES: readonly number[] = [1, 2, 4, 8];
-
 /**
- * Reads a repository, ordered by name: each model is a folder `NAME/VERSION/model.onnx`, of which the highest
- * version counts, with optional settings in `NAME/config.yaml`; at FP16 `NAME/VERSION/fp16/model.onnx`. One model that
- * cannot be served fails the whole, so that it shows at once. Throws `E_MODEL_FILE`, and `E_CONFIG_…` for
- * mistakes in settings.
+ * Reads a repository, ordered by name and version: the first model or version that cannot be served fails the whole, so
+ * that it shows at once. Throws `E_MODEL_FILE`, and `E_CONFIG_…` for mistakes in settings.
  */
 export async function readRepository(dir: string, precision: Precision = 'fp32'): Promise<RepositoryModel[]> {
-  const names = foldersIn(dir, 'no such folder: name a model repository').filter(
-    (name) => !name.startsWith('.'),
-  );
-  if (names.length === 0) {
-    throw problem('has no models: put them into NAME/VERSION/model.onnx, or make one with model make', dir);
-  }
+  const scan = scanRepository(dir, precision);
+  if (scan.versions.length === 0 && scan.problems.length === 0) throw noModels(dir);
+  return readAll(scan);
+}
+
+/** Reads the highest version of one model, `dir` being its folder. Throws as `readRepository`. */
+export async function readModel(dir: string, precision: Precision = 'fp32'): Promise<RepositoryModel> {
+  if (!existsSync(dir)) throw problem('no such model', dir);
+  const { versions, problems } = scanModel(dir, basename(resolve(dir)), precision);
+  const highest = (await readAll({ versions: versions.slice(-1), problems })).at(-1);
+  if (highest !== undefined) return highest;
+  throw problem('has no version: put the model into a folder with a number, such as 1/model.onnx', dir);
+}
+
+async function readAll({
+  versions,
+  problems,
+}: Pick<RepositoryScan, 'versions' | 'problems'>): Promise<RepositoryModel[]> {
+  const [first] = problems;
+  if (first !== undefined) throw first.error;
   const models: RepositoryModel[] = [];
-  for (const name of names.sort()) models.push(await readModel(join(dir, name), precision));
+  for (const { onnxPath } of versions) models.push(await readModelFile(onnxPath));
   return models;
 }
 
-/** Reads one model of a repository, `dir` being its folder. Throws as `readRepository`. */
-export async function readModel(dir: string, precision: Precision = 'fp32'): Promise<RepositoryModel> {
-  const version = highestVersion(foldersIn(dir, 'no such model'));
-  if (version === null) {
-    throw problem('has no version: put the model into a folder with a number, such as 1/model.onnx', dir);
-  }
-  return readModelFile(modelFile(join(dir, version), precision));
+/** A repository without models, which is nothing to serve. */
+function noModels(dir: string): EscapementError {
+  return problem('has no models: put them into NAME/VERSION/model.onnx, or make one with model make', dir);
 }
 
 /**
@@ -66,10 +75,18 @@ export async function readModel(dir: string, precision: Precision = 'fp32'): Pro
 export async function readModelFile(onnxPath: string): Promise<RepositoryModel> {
   const place = placeOf(onnxPath);
   const stat = statSync(onnxPath, { throwIfNoEntry: false });
-  if (stat === undefined) throw problem(`no such file${place === null ? '' : howToMake(place)}`, onnxPath);
-  const settingsPath = place === null ? '' : join(place.versionDir, '..', 'config.yaml');
-  const settings: ModelSettings = place === null ? { dimensions: {} } : readSettings(settingsPath);
+  if (stat === undefined) {
+    const how =
+      place === null
+        ? ''
+        : howToMake(join(place.versionDir, '..'), place.name, place.version, place.precision);
+    throw problem(`no such file${how}`, onnxPath);
+  }
+  const modelDir = place === null ? '' : join(place.versionDir, '..');
+  const folder = place === null ? NO_FOLDER : readFolderSettings(modelDir, place.name);
+  const { settings } = folder;
   const signature = await locate(onnxPath, () => signatureOf(onnxPath, settings));
+  checkTensors(signature, folder);
   const precision = precisionOf(onnxPath);
   return {
     name: place?.name ?? basename(onnxPath, '.onnx'),
@@ -82,18 +99,11 @@ export async function readModelFile(onnxPath: string): Promise<RepositoryModel> 
         ? [precision]
         : PRECISIONS.filter((each) => existsSync(modelFile(place.versionDir, each))),
     signature,
-    batchSizes: batchSizesOf(signature, settings, settingsPath),
+    batchSizes: batchSizesOf(signature, settings, join(modelDir, 'config.yaml')),
     batchIsUnchecked: signature.batched && settings.batch === undefined,
     sloNs: settings.slo ?? null,
+    labels: readLabels(modelDir, folder, signature),
   };
-}
-
-const VERSION = /^\d+$/;
-
-/** The version that is served, of names of folders; null: none of them is a version. */
-export function highestVersion(names: readonly string[]): string | null {
-  const versions = names.filter((name) => VERSION.test(name));
-  return versions.length === 0 ? null : versions.reduce((a, b) => (Number(b) > Number(a) ? b : a));
 }
 
 /** Where in a repository a model's file is. */
@@ -118,14 +128,6 @@ function placeOf(onnxPath: string): ModelPlace | null {
   return null;
 }
 
-/** The command writes version 1. */
-function howToMake({ name, version, versionDir, precision }: ModelPlace): string {
-  if (version !== '1') return ': put the model there';
-  const flags = precision === 'fp32' ? '' : ` --precision ${precision}`;
-  const repository = join(versionDir, '..', '..');
-  return `: put the model there, or make one with: escapement model make ARCHITECTURE --repository ${repository} --name ${name}${flags}`;
-}
-
 async function signatureOf(onnxPath: string, settings: SignatureSettings): Promise<ModelSignature> {
   const session = await openSession(onnxPath, CPU, { level: 'disabled' });
   try {
@@ -136,28 +138,20 @@ async function signatureOf(onnxPath: string, settings: SignatureSettings): Promi
 }
 
 function batchSizesOf(
-  { batched }: ModelSignature,
-  { batch, batchSizes }: ModelSettings,
+  signature: ModelSignature,
+  { batch, batchSizes, suggestedSizes }: ModelSettings,
   file: string,
 ): readonly number[] {
-  if (batched) return batchSizes ?? DEFAULT_BATCH_SIZES;
+  if (signature.batched) return batchSizes ?? suggestedSizes ?? DEFAULT_BATCH_SIZES;
   if (batchSizes === undefined || batchSizes.length === 1) return [1];
-  throw new EscapementError(
-    'E_CONFIG_VALUE',
-    `the model takes no batches: ${batch === 'none' ? 'batch: none says so' : 'its first dimension has a fixed size'}. Write [1]`,
-    { file, key: 'batchSizes' },
-  );
-}
-
-function foldersIn(dir: string, otherwise: string): string[] {
-  if (!isFolder(dir)) throw problem(otherwise, dir);
-  return readdirSync(dir).filter((name) => isFolder(join(dir, name)));
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-}
-
-function problem(what: string, file: string): EscapementError {
-  return new EscapementError('E_MODEL_FILE', what, { file });
+  const why =
+    batch === 'none'
+      ? 'batch: none says so'
+      : hasFreeSizes(signature)
+        ? 'requests choose the sizes of its dimensions, unless "dimensions" gives them'
+        : 'its first dimension has a fixed size';
+  throw new EscapementError('E_CONFIG_VALUE', `the model takes no batches: ${why}. Write [1]`, {
+    file,
+    key: 'batchSizes',
+  });
 }

@@ -21,17 +21,49 @@ const batchSizes = z
     },
   );
 
+const versions = z
+  .union(
+    [z.enum(['latest', 'all']), z.strictObject({ latest: z.int().min(1) }), z.array(z.int().min(0)).min(1)],
+    { error: 'must be latest, all, { latest: N } or a list of versions such as [1, 3]' },
+  )
+  .transform((given): VersionPolicy => {
+    if (given === 'all') return { kind: 'all' };
+    if (given === 'latest') return LATEST;
+    return Array.isArray(given)
+      ? { kind: 'specific', versions: given }
+      : { kind: 'latest', count: given.latest };
+  });
+
 const schema = z.strictObject({
+  versions: versions.exactOptional(),
+  labels: z.record(z.string(), z.string().min(1)).default({}),
   batchSizes: batchSizes.exactOptional(),
   batch: z.enum(['none', 'rows'], { error: 'must be none or rows' }).exactOptional(),
   slo: duration.exactOptional(),
   dimensions: z.record(z.string(), z.int().min(1)).default({}),
 });
 
+/** Which versions of a model are served. */
+export type VersionPolicy =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'latest'; readonly count: number }
+  | { readonly kind: 'specific'; readonly versions: readonly number[] };
+
+/** Batch sizes of a model that takes batches, unless its settings say otherwise. */
+export const DEFAULT_BATCH_SIZES: readonly number[] = [1, 2, 4, 8];
+
+const LATEST: VersionPolicy = { kind: 'latest', count: 1 };
+
 /** What an operator says of one model, in its `config.yaml`. */
 export interface ModelSettings {
+  /** Undefined: not said, so the latest. */
+  readonly versions?: VersionPolicy;
+  /** Files with the names of an output's classes, one per line, by the output; relative to the model's folder. */
+  readonly labels: Readonly<Record<string, string>>;
   /** Undefined: not said. */
   readonly batchSizes?: readonly number[];
+  /** Used if the model takes batches and `batchSizes` is not said. */
+  readonly suggestedSizes?: readonly number[];
   /** What the first dimension is. Undefined: not said, so it is a batch if a check shows that it is one. */
   readonly batch?: BatchSetting;
   /** SLO of requests that carry none of their own. Undefined: not said. */
@@ -40,9 +72,11 @@ export interface ModelSettings {
   readonly dimensions: Dimensions;
 }
 
+const NO_SETTINGS: ModelSettings = { dimensions: {}, labels: {} };
+
 /** Reads a model's settings; without such a file nothing is said. Throws `E_CONFIG_…` with file, line and key. */
 export function readSettings(path: string): ModelSettings {
-  if (!existsSync(path)) return { dimensions: {} };
+  if (!existsSync(path)) return NO_SETTINGS;
   const { document, lines, value } = readYaml(
     readFileSync(path, 'utf8'),
     (what, line) =>
@@ -52,7 +86,7 @@ export function readSettings(path: string): ModelSettings {
     const { line } = lines.linePos(offset);
     throw new EscapementError(code, what, { file: path, line, ...(key === undefined ? {} : { key }) });
   };
-  if (document.contents === null) return { dimensions: {} };
+  if (document.contents === null) return NO_SETTINGS;
   if (!isMap(document.contents)) fail('E_CONFIG_SYNTAX', 'must be a section of "key: value" lines', 0);
   const result = schema.safeParse(value);
   if (result.success) return result.data;

@@ -17,8 +17,9 @@ export type BatchSetting = 'none' | 'rows';
 
 /**
  * What a model takes and gives. A symbolic first dimension of every input and output may be the batch: with `batch`
- * `rows` it is, without it that is to be checked. Any other dimension must have a size, from the model or from
- * `dimensions`. With `none` symbolic dimensions are free. `file` is the model, for messages. Throws `E_MODEL_FILE`.
+ * `rows` it is, without it that is to be checked. Where any other dimension has no size, neither from the model nor from
+ * `dimensions`, requests choose it and run one at a time, as with `none`. `file` is the model, for messages. Throws
+ * `E_MODEL_FILE`.
  * (onnxruntime-node knows an option for the sizes, freeDimensionOverrides, and ignores it.)
  */
 export function readSignature(
@@ -35,8 +36,11 @@ export function readSignature(
       fixed === undefined ? 'it has no inputs' : `the first dimension of ${fixed.label} is not symbolic`;
     throw problem(`takes no batches, so "batch: rows" in its config.yaml is wrong: ${why}`, file);
   }
-  const batched = batch !== 'none' && inputs.length > 0 && fixed === undefined;
-  const isOpen = batch === 'none';
+  const mayBeBatched = batch !== 'none' && inputs.length > 0 && fixed === undefined;
+  // What has room for any sequence is rarely run with one length only: without a word requests choose the length.
+  const hasOpen = tensors.some(({ dims }) => dims.slice(1).some((size) => typeof size === 'string'));
+  const batched = mayBeBatched && (batch === 'rows' || !hasOpen);
+  const isOpen = !batched;
   return {
     inputs: inputs.map((tensor) => signatureOf(tensor, batched, isOpen, file)),
     outputs: outputs.map((tensor) => signatureOf(tensor, batched, isOpen, file)),
@@ -98,7 +102,7 @@ function openDimension(name: string, index: number): string {
     : `dimension ${index} has no size: write "dimensions: { ${name}: SIZE }" into the model's config.yaml, or ${ANY}`;
 }
 
-const ANY = '"batch: none" for requests of any size, one at a time';
+const ANY = 'leave "batch: rows" out for requests of any size, one at a time';
 
 /** Our name of each type of onnxruntime. */
 const DATATYPE_OF = new Map<string, Datatype>(

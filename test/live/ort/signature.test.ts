@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { FREE } from '../../../src/live/model.js';
 import { readModelFile } from '../../../src/live/models/repository.js';
 import { ELEMENT_TYPES, failure, identityModel, tempDir, writeIn } from '../models/fixtures.js';
 
@@ -20,17 +21,35 @@ describe('the signature of a model', () => {
     expect(batchSizes).toEqual([1]);
   });
 
-  it('needs a size for every other dimension, and takes it from the settings', async () => {
+  it('leaves every size to requests where another dimension has none', async () => {
     const onnx = identityModel(FP32, ['batch', 'length']);
-    const { code, message } = await failure(readModelFile(inRepository(onnx, '')));
-    expect(code).toBe('E_MODEL_FILE');
-    expect(message).toMatch(
-      /model\.onnx: input x: dimension 1 has no size: .*dimensions: \{ length: SIZE \}/,
-    );
+    const { signature, batchSizes } = await readModelFile(inRepository(onnx, ''));
+    expect(signature.batched).toBe(false);
+    expect(signature.inputs[0].shape).toEqual([FREE, FREE]);
+    expect(signature.outputs[0].shape).toEqual([FREE, FREE]);
+    expect(batchSizes).toEqual([1]);
+    const { code, message } = await failure(readModelFile(inRepository(onnx, 'batchSizes: [1, 2]')));
+    expect([code, message]).toEqual([
+      'E_CONFIG_VALUE',
+      expect.stringContaining('unless "dimensions" gives them'),
+    ]);
+  });
+
+  it('has batches where the settings give the other dimensions a size', async () => {
+    const onnx = identityModel(FP32, ['batch', 'length']);
     const { signature } = await readModelFile(inRepository(onnx, 'dimensions: { length: 7 }'));
     expect(signature.batched).toBe(true);
     expect(signature.inputs[0].shape).toEqual([7]);
     expect(signature.outputs[0].shape).toEqual([7]);
+  });
+
+  it('needs a size for every other dimension of rows', async () => {
+    const onnx = identityModel(FP32, ['batch', 'length']);
+    const { code, message } = await failure(readModelFile(inRepository(onnx, 'batch: rows')));
+    expect(code).toBe('E_MODEL_FILE');
+    expect(message).toMatch(
+      /model\.onnx: input x: dimension 1 has no size: .*dimensions: \{ length: SIZE \}/,
+    );
   });
 
   it('refuses texts', async () => {

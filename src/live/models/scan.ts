@@ -1,0 +1,184 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { EscapementError } from '../../base/errors.js';
+import { readFolderSettings, SETTINGS_FILES } from './model-settings.js';
+import { modelFile, PRECISIONS, type Precision } from './precision.js';
+import type { VersionPolicy } from './settings.js';
+
+/** A version of a model that is to be served. Its file is there and was not read yet. */
+interface FoundVersion {
+  readonly name: string;
+  readonly version: string;
+  readonly onnxPath: string;
+}
+
+/** Why a model, or a version of it, cannot be served. */
+interface RepositoryProblem {
+  readonly name: string;
+  /** Null: no version of it can. */
+  readonly version: string | null;
+  readonly error: EscapementError;
+}
+
+/** What a repository holds. */
+export interface RepositoryScan {
+  /** By name, then by version, ascending. */
+  readonly versions: readonly FoundVersion[];
+  readonly problems: readonly RepositoryProblem[];
+  /** Files and folders that are no models, relative to the repository. */
+  readonly skipped: readonly string[];
+  /** Settings without effect, a line per model. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Looks at the folders of a repository: each model is a folder `NAME/VERSION/model.onnx`; at FP16
+ * `NAME/VERSION/fp16/model.onnx`. A mistake in one model costs the others nothing. Throws `E_MODEL_FILE` only where
+ * there is no such folder.
+ */
+export function scanRepository(dir: string, precision: Precision): RepositoryScan {
+  if (!isFolder(dir)) throw problem('no such folder: name a model repository', dir);
+  return merged(
+    entriesOf(dir).map((name) => {
+      const isModel = !name.startsWith('.') && isFolder(join(dir, name));
+      return isModel ? scanModel(join(dir, name), name, precision) : { ...NOTHING, skipped: [name] };
+    }),
+  );
+}
+
+/** The same of one model, `dir` being its folder. Never throws. */
+export function scanModel(dir: string, name: string, precision: Precision): RepositoryScan {
+  try {
+    return new ModelScan(dir, name, precision).scan();
+  } catch (error) {
+    if (error instanceof EscapementError) {
+      return { ...NOTHING, problems: [{ name, version: null, error }] };
+    }
+    const reason = error instanceof Error ? error.message : String(error);
+    return {
+      ...NOTHING,
+      problems: [{ name, version: null, error: problem(`cannot be read: ${reason}`, dir) }],
+    };
+  }
+}
+
+const NOTHING: RepositoryScan = { versions: [], problems: [], skipped: [], notes: [] };
+
+function merged(scans: readonly RepositoryScan[]): RepositoryScan {
+  return {
+    versions: scans.flatMap(({ versions }) => versions),
+    problems: scans.flatMap(({ problems }) => problems),
+    skipped: scans.flatMap(({ skipped }) => skipped),
+    notes: scans.flatMap(({ notes }) => notes),
+  };
+}
+
+export const VERSION = /^\d+$/;
+
+class ModelScan {
+  private readonly skipped: string[] = [];
+  private readonly problems: RepositoryProblem[] = [];
+
+  constructor(
+    private readonly dir: string,
+    private readonly name: string,
+    private readonly precision: Precision,
+  ) {}
+
+  scan(): RepositoryScan {
+    const { dir, name, skipped, problems } = this;
+    const entries = entriesOf(dir);
+    const folders = entries.filter((entry) => isFolder(join(dir, entry)));
+    const there = folders.filter((entry) => VERSION.test(entry) && this.isUsed(entry));
+    skipped.push(
+      ...folders.filter((entry) => !VERSION.test(entry)).map((entry) => join(name, entry)),
+      ...folders
+        .filter((entry) => VERSION.test(entry) && !there.includes(entry))
+        .map((entry) => join(name, entry)),
+    );
+    if (there.length === 0) {
+      const isMeant = entries.some((entry) => SETTINGS_FILES.includes(entry) || entry.endsWith('.onnx'));
+      if (!isMeant) return { ...NOTHING, skipped: skipped.length === 0 ? [name] : skipped };
+      const what = 'has no version: put the model into a folder with a number, such as 1/model.onnx';
+      throw problem(what, dir);
+    }
+    const { settings, unused } = readFolderSettings(dir, name);
+    const chosen = this.choose(there, settings.versions ?? { kind: 'latest', count: 1 });
+    const note = `${join(dir, 'config.pbtxt')}: ${unused.join(', ')} ${unused.length === 1 ? 'has' : 'have'} no counterpart here and no effect`;
+    return {
+      versions: chosen.map((version) => ({ name, version, onnxPath: this.file(version) })),
+      problems,
+      skipped,
+      notes: unused.length === 0 ? [] : [note],
+    };
+  }
+
+  /** An empty folder, perhaps of a copy that has just begun, is no version. */
+  private isUsed(version: string): boolean {
+    return entriesOf(join(this.dir, version)).length > 0;
+  }
+
+  private choose(there: readonly string[], policy: VersionPolicy): readonly string[] {
+    const ascending = [...there].sort((a, b) => Number(a) - Number(b));
+    if (policy.kind === 'specific') {
+      const wanted = ascending.filter((version) => policy.versions.includes(Number(version)));
+      for (const version of policy.versions) {
+        if (!wanted.some((each) => Number(each) === version)) this.missing(String(version));
+      }
+      return wanted.filter((version) => this.isThere(version));
+    }
+    const most = policy.kind === 'all' ? ascending.length : policy.count;
+    const chosen: string[] = [];
+    for (const version of ascending.reverse()) {
+      if (chosen.length < most && this.isThere(version)) chosen.unshift(version);
+    }
+    return chosen;
+  }
+
+  private isThere(version: string): boolean {
+    const isFile = kindOf(this.file(version)) === 'file';
+    if (!isFile) this.missing(version);
+    return isFile;
+  }
+
+  private missing(version: string): void {
+    const file = this.file(version);
+    const error = problem(`no such file${howToMake(this.dir, this.name, version, this.precision)}`, file);
+    this.problems.push({ name: this.name, version, error });
+  }
+
+  private file(version: string): string {
+    return modelFile(join(this.dir, version), this.precision);
+  }
+}
+
+/** How a model that is missing gets there. The command writes version 1. */
+export function howToMake(modelDir: string, name: string, version: string, precision: Precision): string {
+  if (version !== '1') return ': put the model there';
+  const flags = precision === PRECISIONS[0] ? '' : ` --precision ${precision}`;
+  const repository = join(modelDir, '..');
+  return `: put the model there, or make one with: escapement model make ARCHITECTURE --repository ${repository} --name ${name}${flags}`;
+}
+
+/** Sorted. */
+function entriesOf(dir: string): string[] {
+  return readdirSync(dir).sort();
+}
+
+function isFolder(path: string): boolean {
+  return kindOf(path) === 'folder';
+}
+
+/** Links are followed; one that leads nowhere or in a circle is nothing. */
+function kindOf(path: string): 'folder' | 'file' | 'nothing' {
+  try {
+    const stats = statSync(path);
+    return stats.isDirectory() ? 'folder' : stats.isFile() ? 'file' : 'nothing';
+  } catch {
+    return 'nothing';
+  }
+}
+
+export function problem(what: string, file: string): EscapementError {
+  return new EscapementError('E_MODEL_FILE', what, { file });
+}

@@ -1,0 +1,145 @@
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readModelFile } from '../../../src/live/models/repository.js';
+import { scanRepository } from '../../../src/live/models/scan.js';
+import { ELEMENT_TYPES, failure, identityModel, tempDir, writeIn } from './fixtures.js';
+
+const ONNX = identityModel(ELEMENT_TYPES.FP32, ['batch', 2]);
+
+function found(dir: string): string[] {
+  return scanRepository(dir, 'fp32').versions.map(({ name, version }) => `${name}/${version}`);
+}
+
+describe('looking at a repository', () => {
+  it('names what is no model, and serves the rest', () => {
+    const dir = tempDir();
+    writeIn(dir, 'good/1/model.onnx', ONNX);
+    writeIn(dir, 'good/2/.keep', '');
+    mkdirSync(join(dir, 'good/3'));
+    mkdirSync(join(dir, 'good/notes'));
+    mkdirSync(join(dir, 'lost+found'));
+    writeIn(dir, 'README.md', 'text');
+    writeIn(dir, '.git/HEAD', 'text');
+    symlinkSync('circle', join(dir, 'circle'));
+    const scan = scanRepository(dir, 'fp32');
+    expect(scan.versions.map(({ name, version }) => `${name}/${version}`)).toEqual(['good/1']);
+    expect(scan.skipped).toEqual(['.git', 'README.md', 'circle', 'good/notes', 'good/3', 'lost+found']);
+    expect(scan.problems.map(({ name, version }) => [name, version])).toEqual([['good', '2']]);
+    expect(scan.problems[0].error.message).toMatch(/good\/2\/model\.onnx: no such file/);
+  });
+
+  it('finds problems of each model, which cost the others nothing', () => {
+    const dir = tempDir();
+    writeIn(dir, 'a/1/model.onnx', ONNX);
+    writeIn(dir, 'flat/model.onnx', ONNX);
+    writeIn(dir, 'yaml/1/model.onnx', ONNX);
+    writeIn(dir, 'yaml/config.yaml', 'sloo: 1s');
+    writeIn(dir, 'foreign/1/model.plan', '');
+    writeIn(dir, 'foreign/config.pbtxt', 'backend: "tensorrt"');
+    writeIn(dir, 'z/1/model.onnx', ONNX);
+    const { problems } = scanRepository(dir, 'fp32');
+    expect(found(dir)).toEqual(['a/1', 'z/1']);
+    expect(problems.map(({ name, version, error }) => [name, version, error.code])).toEqual([
+      ['flat', null, 'E_MODEL_FILE'],
+      ['foreign', null, 'E_CONFIG_VALUE'],
+      ['yaml', null, 'E_CONFIG_KEY'],
+    ]);
+  });
+
+  it.each([
+    ['', '', ['3']],
+    ['versions: latest', '', ['3']],
+    ['versions: { latest: 2 }', '', ['2', '3']],
+    ['versions: all', '', ['1', '2', '3']],
+    ['versions: [1, 3]', '', ['1', '3']],
+    ['', 'version_policy: { all { } }', ['1', '2', '3']],
+    ['', 'version_policy: { latest { num_versions: 2 } }', ['2', '3']],
+    ['', 'version_policy { specific { versions: [ 1 ] } }', ['1']],
+    ['versions: [2]', 'version_policy: { all {} }', ['2']],
+  ])('serves the versions that the settings name: %s %s', (yaml, pbtxt, expected) => {
+    const dir = tempDir();
+    for (const version of ['1', '2', '3']) writeIn(dir, `m/${version}/model.onnx`, ONNX);
+    writeIn(dir, 'm/10/README', 'no model here');
+    if (yaml !== '') writeIn(dir, 'm/config.yaml', yaml);
+    if (pbtxt !== '') writeIn(dir, 'm/config.pbtxt', pbtxt);
+    expect(found(dir)).toEqual(expected.map((version) => `m/${version}`));
+  });
+
+  it('misses versions that were asked for', () => {
+    const dir = tempDir();
+    writeIn(dir, 'm/1/model.onnx', ONNX);
+    writeIn(dir, 'm/config.yaml', 'versions: [1, 4]');
+    const { problems } = scanRepository(dir, 'fp32');
+    expect(problems.map(({ version }) => version)).toEqual(['4']);
+  });
+});
+
+describe('config.pbtxt', () => {
+  const PLAIN = `
+    name: "m"
+    platform: "onnxruntime_onnx"
+    max_batch_size: 4
+    input [ { name: "x" data_type: TYPE_FP32 dims: [ 2 ] } ]
+    output [ { name: "y" data_type: TYPE_FP32 dims: [ 2 ] label_filename: "labels.txt" } ]`;
+
+  it('sets batch sizes and labels; what has no counterpart is named once', async () => {
+    const dir = tempDir();
+    const path = writeIn(dir, 'm/1/model.onnx', ONNX);
+    writeIn(dir, 'm/labels.txt', 'cat\ndog\n');
+    writeIn(
+      dir,
+      'm/config.pbtxt',
+      `${PLAIN} instance_group [ { count: 2 kind: KIND_GPU } ] dynamic_batching { max_queue_delay_microseconds: 100 }`,
+    );
+    const model = await readModelFile(path);
+    expect(model.batchSizes).toEqual([1, 2, 4]);
+    expect(model.labels).toEqual([['cat', 'dog']]);
+    expect(scanRepository(dir, 'fp32').notes).toEqual([
+      `${join(dir, 'm/config.pbtxt')}: instance_group, dynamic_batching.max_queue_delay_microseconds have no counterpart here and no effect`,
+    ]);
+  });
+
+  it.each([
+    ['max_batch_size: 16', [1, 2, 4, 8]],
+    ['max_batch_size: 6', [1, 2, 4, 6]],
+    ['max_batch_size: 1', [1]],
+    ['max_batch_size: 16 dynamic_batching { preferred_batch_size: [ 4, 16, 32 ] }', [1, 4, 16]],
+    ['dynamic_batching { preferred_batch_size: 3 }', [1, 3]],
+    ['max_batch_size: 0', [1]],
+  ])('%s', async (text, sizes) => {
+    const dir = tempDir();
+    const path = writeIn(dir, 'm/1/model.onnx', ONNX);
+    writeIn(dir, 'm/config.pbtxt', text);
+    expect((await readModelFile(path)).batchSizes).toEqual(sizes);
+    writeIn(dir, 'm/config.yaml', 'batch: rows\nbatchSizes: [1, 5]');
+    expect((await readModelFile(path)).batchSizes).toEqual([1, 5]);
+  });
+
+  it.each([
+    ['name: "other"', /config\.pbtxt:1: name: is not the name of its folder, m/],
+    ['input { name: "z" }', /:1: input: the model has no input z: it has x/],
+    ['output { name: "y" data_type: TYPE_INT8 }', /output: y is of type FP32, not INT8/],
+    ['\ninput { name: "x" dims: [ 3 ] }', /config\.pbtxt:2: input: x has the dimensions \[-1,2\], not \[3\]/],
+    ['sequence_batching { }', /sequences of requests are not supported/],
+    ['platform: "ensemble"', /ensemble is not supported/],
+    ['output { name: "y" label_filename: "../secret" }', /must lie in the model's folder/],
+    ['output { name: "y" label_filename: "none.txt" }', /no such file with labels/],
+  ])('is refused where it is of another model: %s', async (text, message) => {
+    const dir = tempDir();
+    const path = writeIn(dir, 'm/1/model.onnx', ONNX);
+    writeIn(dir, 'm/config.pbtxt', text);
+    expect((await failure(readModelFile(path))).message).toMatch(message);
+  });
+
+  it.each([
+    'input { name: "x" dims: [ -1 ] }',
+    'input { name: "x" dims: [ -1, 2 ] }',
+    'input { name: "x" dims: [ 5 ] reshape { shape: [ 2 ] } }',
+  ])('agrees with the model: %s', async (text) => {
+    const dir = tempDir();
+    const path = writeIn(dir, 'm/1/model.onnx', ONNX);
+    writeIn(dir, 'm/config.pbtxt', text);
+    expect((await readModelFile(path)).signature.batched).toBe(true);
+  });
+});
