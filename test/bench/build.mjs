@@ -24,6 +24,7 @@ await build({
   entryPoints: {
     main: join(ROOT, 'test/bench/main.ts'),
     live: join(ROOT, 'test/bench/live/main.ts'),
+    'hostile-child': join(ROOT, 'test/bench/live/hostile/child.ts'),
     'gpu-check': join(ROOT, 'test/bench/live/gpu-check.ts'),
   },
   outdir: OUT,

@@ -4,25 +4,46 @@ import { PROVIDERS } from '../../../src/live/device.js';
 import { measureControllerShare } from './controller-share.js';
 import { measureIdle } from './delays.js';
 import { measureFidelity } from './fidelity.js';
+import { runHostile } from './hostile/main.js';
 import { measurePredictability } from './predictable.js';
 import { type Bench, prepare, type Subject } from './subject.js';
 
 /*
  * Live mode on this machine: `npm run bench:live -- [--only TEXT] [--device cpu] [--seconds 20]
  * [--repository out/bench-models]`. Prints a JSON line a case. Nothing else should run meanwhile.
+ *
+ * `-- --hostile [--only PATTERN] [--seconds 8] [--settle 15] [--main dist/cli/main.js] [--nice 19]
+ * [--server-nice 0] [--json]` is another benchmark: a well-behaved client next to each of many attackers, a row each.
+ * On a busy machine, as root, `--server-nice=-10` keeps other processes out of the figures.
  */
 
 const { values: flags } = parseArgs({
   options: {
     only: { type: 'string', default: '' },
     device: { type: 'string', default: 'cpu' },
-    seconds: { type: 'string', default: '20' },
+    seconds: { type: 'string' },
+    hostile: { type: 'boolean', default: false },
+    main: { type: 'string' },
+    nice: { type: 'string', default: '19' },
+    'server-nice': { type: 'string', default: '0' },
+    settle: { type: 'string', default: '15' },
+    json: { type: 'boolean', default: false },
     repository: { type: 'string', default: 'out/bench-models' },
   },
 });
+if (flags.hostile) {
+  const isFine = await runHostile({
+    ...{ only: flags.only, main: flags.main, json: flags.json },
+    seconds: Number(flags.seconds ?? '8'),
+    nice: Number(flags.nice),
+    serverNice: Number(flags['server-nice']),
+    settleSeconds: Number(flags.settle),
+  });
+  process.exit(isFine ? 0 : 1);
+}
 const device = PROVIDERS.find((provider) => provider === flags.device);
 if (device === undefined) throw new Error(`--device ${flags.device}: there are ${PROVIDERS.join(', ')}`);
-const seconds = Number(flags.seconds);
+const seconds = Number(flags.seconds ?? '20');
 const bench: Bench = { repository: flags.repository, device };
 makeFolder(flags.repository);
 

@@ -1,0 +1,184 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LARGE, OUTPUT_ELEMENTS, type Setting, SMALL, type Target } from './target.js';
+
+/** A server of real processes on free ports, with a simulated device. */
+export class AttackedServer {
+  /** Peak of all processes together, bytes. */
+  worstBytes = 0;
+  private readonly sampling: NodeJS.Timeout;
+
+  private constructor(
+    readonly target: Target,
+    private readonly processes: readonly ChildProcess[],
+    private readonly folder: string,
+    private readonly said: { text: string },
+  ) {
+    this.sampling = setInterval(() => {
+      this.worstBytes = Math.max(this.worstBytes, this.rssBytes);
+    }, 50);
+  }
+
+  /** Starts the command line `main` and waits until it is ready. */
+  static async start(main: string, setting: Setting, nice = 0): Promise<AttackedServer> {
+    const folder = mkdtempSync(join(tmpdir(), 'escapement-'));
+    const isCluster = setting === 'cluster' || setting === 'cluster-token';
+    const [http, grpc, metrics, port, workerMetrics] = await freePorts(5);
+    const token = setting === 'token' || setting === 'cluster-token' ? 'a-token' : null;
+    const target: Target = {
+      ...{ http, grpc, metrics, token },
+      worker: isCluster ? port : 0,
+      tls: setting === 'tls',
+    };
+    const said = { text: '' };
+    const run = (args: readonly string[]) => spawnServer(main, nice, args, said);
+    const secret = secrets(folder, target);
+    const device = ['--device', `simulated:${profiles(folder)}`];
+    const ports = ['--http-port', `${http}`, '--grpc-port', `${grpc}`, '--metrics-port', `${metrics}`];
+    const processes: ChildProcess[] = [];
+    if (isCluster) {
+      const workerPorts = ['--port', `${port}`, '--metrics-port', `${workerMetrics}`];
+      processes.push(run(['worker', ...device, ...workerPorts, ...secret]));
+      const workerToken = token === null ? [] : ['--worker-token-file', join(folder, 'token')];
+      processes.push(
+        run(['controller', '--worker', `127.0.0.1:${port}`, ...workerToken, ...ports, ...secret]),
+      );
+    } else processes.push(run(['serve', ...device, ...ports, ...secret]));
+    const server = new AttackedServer(target, processes, folder, said);
+    await server.untilReady();
+    return server;
+  }
+
+  /** Of all processes that are alive, bytes. */
+  get rssBytes(): number {
+    return this.processes.reduce((sum, { pid }) => sum + rssOf(pid), 0);
+  }
+
+  get isAlive(): boolean {
+    return this.processes.every(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
+  }
+
+  /** What the processes said last, for people. */
+  get lastWords(): string {
+    return this.said.text.slice(-2000);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.sampling);
+    await Promise.all(this.processes.map(end));
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private async untilReady(): Promise<void> {
+    const { http, tls } = this.target;
+    // A certificate of its own is right for a server that lives a minute.
+    const { request } = await import(tls ? 'node:https' : 'node:http');
+    for (let i = 0; i < 600 && this.isAlive; i++) {
+      const status = await new Promise((resolve) => {
+        const options = {
+          port: http,
+          host: '127.0.0.1',
+          path: '/v2/health/ready',
+          rejectUnauthorized: false,
+        };
+        const sent = request({ ...options, agent: false }, (response: { statusCode: number }) =>
+          resolve(response.statusCode),
+        );
+        sent.on('error', () => resolve(0));
+        sent.end();
+      });
+      if (status === 200) return;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    await this.stop();
+    throw new Error(`the server did not get ready:\n${this.lastWords}`);
+  }
+}
+
+/** The priority holds for all threads only if the process starts with it. */
+function spawnServer(
+  main: string,
+  nice: number,
+  args: readonly string[],
+  said: { text: string },
+): ChildProcess {
+  const child = spawn('nice', ['-n', `${nice}`, process.execPath, main, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const keep = (bytes: Buffer) => {
+    said.text = `${said.text}${bytes}`.slice(-10_000);
+  };
+  child.stdout.on('data', keep);
+  child.stderr.on('data', keep);
+  return child;
+}
+
+/** Asks, and does not ask twice. */
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await gone;
+}
+
+/** Flags for the token, and for a certificate. */
+function secrets(folder: string, { token, tls }: Target): string[] {
+  const flags: string[] = [];
+  if (token !== null) {
+    writeFileSync(join(folder, 'token'), token);
+    flags.push('--token-file', join(folder, 'token'));
+  }
+  if (tls) {
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', '-subj', '/CN=localhost'];
+    execFileSync('openssl', [...made, '-keyout', key, '-out', cert], { stdio: 'ignore' });
+    flags.push('--tls-cert', cert, '--tls-key', key);
+  }
+  return flags;
+}
+
+/** Profiles of models that take 2 ms. */
+function profiles(folder: string): string {
+  return [SMALL, LARGE]
+    .map(({ name, elements }) => {
+      const file = join(folder, `${name}.json`);
+      const madeUp = 'made up';
+      const profile = {
+        name,
+        gpu: 'none',
+        runtime: 'simulated',
+        precision: 'FP32',
+        weightsBytes: 1_000_000,
+        loadMs: 1,
+        inputBytes: 4 * elements,
+        outputBytes: 4 * OUTPUT_ELEMENTS,
+        batches: [1, 2, 4, 8].map((batch) => ({ batch, medianMs: 1.75 + 0.25 * batch })),
+        source: { weights: madeUp, load: madeUp, copies: madeUp, batches: madeUp },
+      };
+      writeFileSync(file, JSON.stringify(profile));
+      return file;
+    })
+    .join(',');
+}
+
+/** Ports that were free a moment ago. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.once('listening', resolve))));
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
+
+/** Zero: it is gone, or this system has no /proc. */
+function rssOf(pid: number | undefined): number {
+  try {
+    const found = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'));
+    return found === null ? 0 : 1024 * Number(found[1]);
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,152 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import type { Order, Report } from './child.js';
+import { AttackedServer } from './subject.js';
+import type { Attack, Setting } from './target.js';
+import type { Sample } from './victim.js';
+
+/** What the victim gets before, and next to, an attack. */
+export interface VictimFigures {
+  readonly requests: number;
+  readonly failures: number;
+  /** Kinds of failures and how often each. */
+  readonly kinds: Readonly<Record<string, number>>;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+export interface TrialRow {
+  readonly attack: string;
+  readonly setting: Setting;
+  readonly quiet: VictimFigures;
+  readonly victim: VictimFigures;
+  /** What the attacker got. */
+  readonly answers: readonly (readonly [string, number])[];
+  /** Of the server's processes, bytes: before the attack, at most, and when it was over. */
+  readonly rssBytes: { readonly before: number; readonly worst: number; readonly after: number };
+  readonly alive: boolean;
+  /** What the server said last if it died. */
+  readonly lastWords: string;
+}
+
+export interface TrialOptions {
+  /** The command line to run, dist/cli/main.js of some version. */
+  readonly main: string;
+  /** The bundle of child.ts. */
+  readonly child: string;
+  readonly seconds: number;
+  readonly quietSeconds: number;
+  /** Priorities. Below 0 they need rights, without which `nice` leaves 0. */
+  readonly serverNice: number;
+  readonly victimNice: number;
+  readonly attackerNice: number;
+  /** How long memory may take to come back. */
+  readonly settleSeconds: number;
+}
+
+const RATE_RPS = 100;
+const SLO_MS = 100;
+/** After the attack the victim goes on: what it left behind shows now. */
+const AFTERMATH_MS = 2000;
+/** Share of what was there before that may remain. */
+export const KEPT_SHARE = 0.2;
+
+/** A fresh server, a victim, and one attack. */
+export async function runTrial(attack: Attack, options: TrialOptions): Promise<TrialRow> {
+  const { seconds, quietSeconds, victimNice, attackerNice } = options;
+  const server = await AttackedServer.start(options.main, attack.setting, options.serverNice);
+  const victim = fork(options.child);
+  const attacker = fork(options.child);
+  try {
+    const { target } = server;
+    order(victim, { role: 'victim', target, rateRps: RATE_RPS, sloMs: SLO_MS, nice: victimNice });
+    // Compiled code and grown heaps are no part of the quiet.
+    await sleep(1500);
+    const quietFromMs = wallMs();
+    await sleep(1000 * quietSeconds);
+    const before = server.rssBytes;
+    server.worstBytes = before;
+    const attackFromMs = wallMs();
+    const { name, setting } = attack;
+    order(attacker, {
+      role: 'attacker',
+      target: withoutToken(target),
+      attack: name,
+      setting,
+      seconds,
+      nice: attackerNice,
+    });
+    const report = await reportOf(attacker);
+    await sleep(AFTERMATH_MS);
+    const untilMs = wallMs();
+    const after = await settled(server, before, options.settleSeconds);
+    const samples = await samplesOf(victim);
+    return {
+      attack: name,
+      setting,
+      quiet: figures(samples, quietFromMs, attackFromMs),
+      victim: figures(samples, attackFromMs, untilMs),
+      answers: 'answers' in report ? report.answers : [],
+      rssBytes: { before, worst: server.worstBytes, after },
+      alive: server.isAlive,
+      lastWords: server.isAlive ? '' : server.lastWords,
+    };
+  } finally {
+    victim.kill('SIGKILL');
+    attacker.kill('SIGKILL');
+    await server.stop();
+  }
+}
+
+function withoutToken(target: AttackedServer['target']): AttackedServer['target'] {
+  return { ...target, token: null };
+}
+
+function order(child: ChildProcess, what: Order): void {
+  child.send(what);
+}
+
+/** Nothing, if the child dies. */
+function reportOf(child: ChildProcess): Promise<Report> {
+  return new Promise((resolve) => {
+    child.once('message', (report) => resolve(report as Report));
+    child.once('exit', () => resolve({ answers: [['the attacker ended', 1]] }));
+  });
+}
+
+async function samplesOf(victim: ChildProcess): Promise<Sample[]> {
+  victim.send('stop');
+  const report = await reportOf(victim);
+  if (!('samples' in report)) throw new Error('the victim ended by itself');
+  return report.samples.map((sample) => ({ ...sample, dueMs: sample.dueMs + report.timeOriginMs }));
+}
+
+/** Resident memory once it is back, or else after the time that it has. */
+async function settled(server: AttackedServer, beforeBytes: number, seconds: number): Promise<number> {
+  const untilMs = performance.now() + 1000 * seconds;
+  while (performance.now() < untilMs && server.isAlive) {
+    if (server.rssBytes <= (1 + KEPT_SHARE) * beforeBytes) break;
+    await sleep(200);
+  }
+  return server.rssBytes;
+}
+
+function figures(samples: readonly Sample[], fromMs: number, untilMs: number): VictimFigures {
+  const of = samples.filter(({ dueMs }) => dueMs >= fromMs && dueMs < untilMs);
+  const kinds: Record<string, number> = {};
+  for (const { failure } of of) if (failure !== '') kinds[failure] = (kinds[failure] ?? 0) + 1;
+  // A failure that comes late has stalled its client, too.
+  const latencies = of.map(({ latencyMs }) => latencyMs).sort((a, b) => a - b);
+  const at = (share: number) =>
+    latencies[Math.min(latencies.length - 1, Math.floor(share * latencies.length))];
+  const failures = of.filter(({ failure }) => failure !== '').length;
+  return { requests: of.length, failures, kinds, p50Ms: at(0.5), p99Ms: at(0.99) };
+}
+
+/** Of all processes alike. */
+function wallMs(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
