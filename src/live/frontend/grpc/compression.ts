@@ -1,0 +1,108 @@
+import { createGunzip, createInflate, gunzipSync, inflateSync } from 'node:zlib';
+import { KIB } from '../../../base/units.js';
+import { Refusal } from '../refusal.js';
+
+/** How the messages of a client may be compressed. */
+export type Encoding = 'identity' | 'gzip' | 'deflate';
+
+/** The encoding that a header names; throws a refusal. */
+export function encodingOf(header: string | undefined): Encoding {
+  if (header === undefined || header === 'identity') return 'identity';
+  if (header === 'gzip' || header === 'deflate') return header;
+  throw new Refusal('encoding', 'grpc-encoding: this server reads identity, gzip and deflate');
+}
+
+/** Who pays for the memory of what is inflated. */
+interface Holder {
+  /** Throws a refusal. */
+  hold(bytes: number): void;
+  readonly isGone: boolean;
+}
+
+type Inflated = (refusal: Refusal | null, bytes: Uint8Array<ArrayBuffer>) => void;
+
+/** Messages up to this size may be inflated here and now, to at most so much. */
+const SMALL_BYTES = 4 * KIB;
+const SMALL_INFLATED_BYTES = 64 * KIB;
+
+/**
+ * Decompresses a message to at most `maxBytes`; what is not small in libuv's threads. `holder` takes each piece of it
+ * before the next one is made. Calls `done` now or later.
+ */
+export function inflate(
+  bytes: Uint8Array<ArrayBuffer>,
+  encoding: Encoding,
+  maxBytes: number,
+  holder: Holder,
+  done: Inflated,
+): void {
+  if (encoding === 'identity') {
+    const reason = 'a message is compressed although grpc-encoding names no compression';
+    return done(new Refusal('invalid', reason), NOTHING);
+  }
+  const small = bytes.length > SMALL_BYTES ? null : inflateSmall(bytes, encoding, maxBytes);
+  if (small === null) inflateLarge(bytes, encoding, maxBytes, holder, done);
+  else deliverHeld(small, holder, done);
+}
+
+/** Null: it does not stay small, or it is no such data. */
+function inflateSmall(
+  bytes: Uint8Array<ArrayBuffer>,
+  encoding: Encoding,
+  maxBytes: number,
+): Uint8Array<ArrayBuffer> | null {
+  const maxOutputLength = Math.min(SMALL_INFLATED_BYTES, Math.max(1, maxBytes));
+  try {
+    return encoding === 'gzip'
+      ? gunzipSync(bytes, { maxOutputLength })
+      : inflateSync(bytes, { maxOutputLength });
+  } catch {
+    return null;
+  }
+}
+
+function deliverHeld(bytes: Uint8Array<ArrayBuffer>, holder: Holder, done: Inflated): void {
+  try {
+    holder.hold(bytes.length);
+  } catch (refusal) {
+    return done(refusal as Refusal, NOTHING);
+  }
+  done(null, bytes);
+}
+
+function inflateLarge(
+  bytes: Uint8Array<ArrayBuffer>,
+  encoding: Encoding,
+  maxBytes: number,
+  holder: Holder,
+  done: Inflated,
+): void {
+  const options = { chunkSize: 64 * KIB };
+  const stream = encoding === 'gzip' ? createGunzip(options) : createInflate(options);
+  const pieces: Buffer[] = [];
+  let total = 0;
+  let isDone = false;
+  const settle = (refusal: Refusal | null) => {
+    if (isDone) return;
+    isDone = true;
+    stream.destroy();
+    done(refusal, refusal === null ? Buffer.concat(pieces, total) : NOTHING);
+  };
+  stream.on('data', (piece: Buffer) => {
+    total += piece.length;
+    if (holder.isGone) return settle(new Refusal('invalid', 'the client is gone'));
+    if (total > maxBytes)
+      return settle(new Refusal('tooLarge', `a message is more than ${maxBytes} bytes when decompressed`));
+    try {
+      holder.hold(piece.length);
+    } catch (refusal) {
+      return settle(refusal as Refusal);
+    }
+    pieces.push(piece);
+  });
+  stream.on('end', () => settle(null));
+  stream.on('error', () => settle(new Refusal('invalid', `a message is no ${encoding} data`)));
+  stream.end(bytes);
+}
+
+const NOTHING = new Uint8Array(0);

@@ -1,0 +1,300 @@
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { asRefusal, Refusal } from '../refusal.js';
+import { type Encoding, inflate } from './compression.js';
+import { MessageReader, type MessageSink } from './message-reader.js';
+import { OK_TRAILERS, trailersOf } from './status.js';
+
+/** What answers one method. */
+export interface RpcMethod {
+  /** Whether it is called without the token. */
+  readonly isOpen: boolean;
+  /** Whether the client may send more than one message. */
+  readonly isStream: boolean;
+  /** Largest message that the client may send, decompressed, too. */
+  readonly maxMessageBytes: number;
+  /** Takes a message; what it throws is the client's answer. Answers now or later. */
+  message(rpc: Rpc, message: Uint8Array<ArrayBuffer>): void;
+  /** The client of a stream has sent all. */
+  ended?(rpc: Rpc): void;
+}
+
+/** What a call takes from its connection. */
+export interface RpcOwner {
+  /** Takes memory for a message of a client, or throws a refusal. */
+  take(bytes: number): void;
+  giveBack(bytes: number): void;
+  /** The call is over. */
+  done(rpc: Rpc): void;
+}
+
+/** How long a client may take to send more of a message, or to read more of an answer. */
+const STALL_MS = 30_000;
+/** Answers that a client of a stream has not read; what is more, and it is not heard until it reads. */
+const MAX_UNREAD_BYTES = 1 << 20;
+
+/** One gRPC call: the messages of a client and what answers them. */
+export class Rpc implements MessageSink {
+  /** When the client goes away: who waits for something on its behalf may stop. */
+  onGone: (() => void) | null = null;
+  private readonly reader: MessageReader;
+  private hasBegun = false;
+  private isOver = false;
+  private messages = 0;
+  /** The client has sent all. */
+  private hasEnded = false;
+  private endedTold = false;
+  private heldBytes = 0;
+  private isInflating = false;
+  private isHeldByMethod = false;
+  private trailers: Record<string, string> = OK_TRAILERS;
+  // What the last look saw, and when it last was different.
+  private seenBytes = -1;
+  private seenUnread = -1;
+  private movedMs: number;
+
+  constructor(
+    private readonly stream: ServerHttp2Stream,
+    readonly headers: IncomingHttpHeaders,
+    readonly method: RpcMethod,
+    private readonly owner: RpcOwner,
+    private readonly encoding: Encoding,
+    /** When its headers came, on the service's clock. */
+    readonly arrivalNs: number,
+    /** How long the client waits, from then. */
+    readonly timeoutNs: number,
+    nowMs: number,
+  ) {
+    this.movedMs = nowMs;
+    this.reader = new MessageReader(this, method.maxMessageBytes);
+    const listened = stream as StreamOfRpc;
+    listened[RPC] = this;
+    listened.on('data', onData);
+    listened.on('end', onEnd);
+    listened.on('close', onClose);
+    listened.on('error', ignore);
+  }
+
+  get isGone(): boolean {
+    return this.isOver;
+  }
+
+  announced(bytes: number): void {
+    if (this.messages > 0 && !this.method.isStream)
+      throw new Refusal('invalid', 'this method takes one message');
+    this.owner.take(bytes);
+    this.heldBytes += bytes;
+  }
+
+  message(bytes: Uint8Array<ArrayBuffer>, isCompressed: boolean): void {
+    this.messages++;
+    if (isCompressed) this.inflate(bytes);
+    else this.method.message(this, bytes);
+  }
+
+  /** Of a method that takes a stream: hears no more of the client before `resume`. */
+  pause(): void {
+    this.isHeldByMethod = true;
+    this.stopFlow();
+  }
+
+  resume(): void {
+    this.isHeldByMethod = false;
+    this.resumeFlow();
+  }
+
+  /** Gives back the memory of a message that is not needed any more. */
+  release(bytes: number): void {
+    const given = Math.min(bytes, this.heldBytes);
+    this.heldBytes -= given;
+    this.owner.giveBack(given);
+  }
+
+  /** Sends a message, with its prefix, in as many pieces as it has. */
+  send(pieces: readonly Uint8Array[]): void {
+    if (this.isOver) return;
+    this.begin();
+    const { stream } = this;
+    if (pieces.length > 1) stream.cork();
+    for (const piece of pieces) stream.write(piece);
+    if (pieces.length > 1) stream.uncork();
+    if (stream.writableLength > MAX_UNREAD_BYTES) {
+      this.pause();
+      stream.once('drain', () => this.resume());
+    }
+  }
+
+  /** Ends the call well, if a message is left to send with that. */
+  finish(pieces: readonly Uint8Array[] = []): void {
+    if (this.isOver) return;
+    this.begin();
+    const { stream } = this;
+    const last = pieces.length - 1;
+    if (last < 0) {
+      stream.end();
+    } else {
+      if (last > 0) stream.cork();
+      for (let i = 0; i < last; i++) stream.write(pieces[i]);
+      stream.end(pieces[last]);
+      if (last > 0) stream.uncork();
+    }
+    this.hearNoMore();
+  }
+
+  refuse(refusal: Refusal): void {
+    if (this.isOver || this.stream.writableEnded) return;
+    if (this.hasBegun) {
+      this.trailers = trailersOf(refusal);
+      this.stream.end();
+    } else {
+      this.hasBegun = true;
+      refuseStream(this.stream, refusal);
+    }
+    this.hearNoMore();
+  }
+
+  /** Looks after a client that has stopped: call it every second or so. */
+  look(nowNs: number, nowMs: number): void {
+    if (nowNs - this.arrivalNs > this.timeoutNs)
+      this.refuse(new Refusal('timeout', 'the deadline of the call has passed'));
+    const unread = this.stream.writableLength;
+    const { progressBytes } = this.reader;
+    if (unread !== this.seenUnread || progressBytes !== this.seenBytes) this.movedMs = nowMs;
+    this.seenUnread = unread;
+    this.seenBytes = progressBytes;
+    if (nowMs - this.movedMs < STALL_MS) return;
+    // Waiting for an answer is no fault of the client's, nor is a stream between two messages.
+    const isSending = !this.hasEnded && !this.isPaused && (this.reader.isPartial || this.messages === 0);
+    if (unread > 0) this.stream.close(constants.NGHTTP2_CANCEL);
+    else if (isSending && !(this.method.isStream && !this.reader.isPartial))
+      this.refuse(new Refusal('timeout', `the message has not come within ${STALL_MS / 1000} s`));
+  }
+
+  data(chunk: Uint8Array<ArrayBuffer>): void {
+    if (this.isOver || this.stream.writableEnded) return;
+    try {
+      this.reader.push(chunk);
+    } catch (error) {
+      this.refuse(asRefusal(error));
+    }
+  }
+
+  end(): void {
+    this.hasEnded = true;
+    this.checkEnd();
+  }
+
+  closed(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.release(this.heldBytes);
+    this.onGone?.();
+    this.owner.done(this);
+  }
+
+  sendTrailers(): void {
+    this.stream.sendTrailers(this.trailers);
+  }
+
+  private get isPaused(): boolean {
+    return this.isInflating || this.isHeldByMethod;
+  }
+
+  private begin(): void {
+    if (this.hasBegun) return;
+    this.hasBegun = true;
+    this.stream.sendDate = false;
+    this.stream.on('wantTrailers', onWantTrailers);
+    this.stream.respond(RESPONSE_HEADERS, { waitForTrailers: true });
+  }
+
+  private inflate(bytes: Uint8Array<ArrayBuffer>): void {
+    const { encoding, method } = this;
+    this.isInflating = true;
+    this.stopFlow();
+    inflate(bytes, encoding, method.maxMessageBytes, this, (refusal, inflated) => {
+      this.isInflating = false;
+      if (this.isOver) return;
+      this.release(bytes.length);
+      if (refusal !== null) this.refuse(refusal);
+      else this.attempt(() => method.message(this, inflated));
+      this.resumeFlow();
+    });
+  }
+
+  /** Memory for a part of a message that is being inflated; throws a refusal. */
+  hold(bytes: number): void {
+    this.owner.take(bytes);
+    this.heldBytes += bytes;
+  }
+
+  private attempt(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      this.refuse(asRefusal(error));
+    }
+  }
+
+  private stopFlow(): void {
+    this.reader.pause();
+    this.stream.pause();
+  }
+
+  private resumeFlow(): void {
+    if (this.isPaused || this.isOver || this.stream.writableEnded) return;
+    this.attempt(() => this.reader.resume());
+    // Another message may have paused it again.
+    if (this.isPaused) return;
+    this.stream.resume();
+    this.checkEnd();
+  }
+
+  private checkEnd(): void {
+    if (!this.hasEnded || this.isPaused || this.endedTold || this.stream.writableEnded) return;
+    this.endedTold = true;
+    if (this.reader.isPartial) this.refuse(new Refusal('invalid', 'the message is cut off'));
+    else if (this.method.isStream) this.attempt(() => this.method.ended?.(this));
+    else if (this.messages === 0) this.refuse(new Refusal('invalid', 'the call has no message'));
+  }
+
+  /** Lets the client know that the rest of what it sends is of no interest, once it has its answer. */
+  private hearNoMore(): void {
+    if (this.hasEnded) return;
+    this.stream.resume();
+    if (!this.stream.readableEnded) this.stream.close(constants.NGHTTP2_NO_ERROR);
+  }
+}
+
+/** Answers a call at once, before anything of it was read. */
+export function refuseStream(stream: ServerHttp2Stream, refusal: Refusal): void {
+  stream.sendDate = false;
+  stream.respond({ ...RESPONSE_HEADERS, ...trailersOf(refusal) }, { endStream: true });
+}
+
+const RESPONSE_HEADERS = {
+  ':status': 200,
+  'content-type': 'application/grpc',
+  'grpc-accept-encoding': 'identity,deflate,gzip',
+};
+
+const RPC = Symbol('rpc');
+type StreamOfRpc = ServerHttp2Stream & { [RPC]?: Rpc };
+
+// One function for all streams: they are made for every request.
+function onData(this: StreamOfRpc, chunk: Buffer<ArrayBuffer>): void {
+  this[RPC]?.data(chunk);
+}
+
+function onEnd(this: StreamOfRpc): void {
+  this[RPC]?.end();
+}
+
+function onClose(this: StreamOfRpc): void {
+  this[RPC]?.closed();
+}
+
+function onWantTrailers(this: StreamOfRpc): void {
+  this[RPC]?.sendTrailers();
+}
+
+function ignore(): void {}

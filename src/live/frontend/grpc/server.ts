@@ -1,0 +1,146 @@
+import {
+  constants,
+  createSecureServer,
+  createServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+  type ServerOptions,
+} from 'node:http2';
+import { KIB, MIB } from '../../../base/units.js';
+import type { Arrivals } from '../arrivals.js';
+import { asRefusal, Refusal } from '../refusal.js';
+import type { TokenCheck } from '../token.js';
+import type { ServerTls } from '../../wire/credentials.js';
+import { encodingOf } from './compression.js';
+import { RpcConnection } from './rpc-connection.js';
+import { refuseStream, Rpc, type RpcMethod } from './rpc.js';
+import { timeoutNs } from './timeout.js';
+
+/** What a server of gRPC works with. */
+export interface RpcServerParts {
+  /** By path: `/package.Service/Method`. */
+  readonly methods: ReadonlyMap<string, RpcMethod>;
+  readonly token: TokenCheck;
+  readonly arrivals: Arrivals;
+  readonly tls: ServerTls | null;
+  nowNs(): number;
+}
+
+/** Time to see to clients that have stopped. */
+const LOOK_MS = 1000;
+/** Requests of one connection that are answered at a time; others wait at the client. */
+const MAX_STREAMS = 256;
+
+const HTTP2: ServerOptions = {
+  settings: {
+    maxConcurrentStreams: MAX_STREAMS,
+    // What a client may send of a call before it is read.
+    initialWindowSize: 256 * KIB,
+    maxHeaderListSize: 16 * KIB,
+    enablePush: false,
+  },
+  maxHeaderListPairs: 128,
+  // Floods: frames that make no sense, streams beyond the limit, settings and pings.
+  maxSessionInvalidFrames: 100,
+  maxSessionRejectedStreams: 100,
+  maxSettings: 32,
+  maxOutstandingPings: 10,
+  maxDeflateDynamicTableSize: 4 * KIB,
+  // Node's own memory for one connection, MB; the bodies of calls do not count.
+  maxSessionMemory: 64,
+  unknownProtocolTimeout: 10_000,
+};
+
+/** gRPC over HTTP/2: its connections and calls, without what the methods mean. Nothing of a call is read before its token. */
+export class RpcServer {
+  readonly listener: Http2Server;
+  private readonly connections = new Set<RpcConnection>();
+  private readonly timer: NodeJS.Timeout;
+  private isClosing = false;
+
+  constructor(private readonly parts: RpcServerParts) {
+    const { tls } = parts;
+    this.listener =
+      tls === null
+        ? createServer(HTTP2)
+        : createSecureServer({ ...HTTP2, ...tls, allowHTTP1: false, handshakeTimeout: 10_000 });
+    this.listener.on('session', (session) => this.welcome(session));
+    this.listener.on('stream', (stream, headers) => this.answer(stream, headers));
+    this.listener.on('sessionError', () => {});
+    this.timer = setInterval(() => this.look(), LOOK_MS);
+    this.timer.unref();
+    this.listener.on('close', () => clearInterval(this.timer));
+  }
+
+  /** Lets calls under way be answered, and takes no more. */
+  drain(): void {
+    this.isClosing = true;
+    for (const connection of this.connections) connection.drain();
+  }
+
+  destroyAll(): void {
+    this.isClosing = true;
+    for (const connection of this.connections) connection.destroy();
+  }
+
+  private welcome(session: ServerHttp2Session): void {
+    const connection = new RpcConnection(session);
+    this.connections.add(connection);
+    session.once('close', () => this.connections.delete(connection));
+    if (this.isClosing) connection.drain();
+    (session as OwnedSession)[OWNER] = connection;
+  }
+
+  private look(): void {
+    const nowNs = this.parts.nowNs();
+    const nowMs = performance.now();
+    for (const connection of this.connections) connection.look(nowNs, nowMs);
+  }
+
+  private answer(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+    const arrivalNs = this.parts.arrivals.stampNs();
+    const connection = (stream.session as OwnedSession | undefined)?.[OWNER];
+    // The connection may be gone before its streams are.
+    if (connection === undefined) return stream.close(constants.NGHTTP2_CANCEL);
+    stream.on('error', () => {});
+    if (!isGrpc(headers)) return refusePlain(stream, headers);
+    try {
+      const method = this.methodOf(headers);
+      if (!method.isOpen) this.parts.token.admit(headers.authorization);
+      const encoding = encodingOf(headers['grpc-encoding'] as string | undefined);
+      const timeout = timeoutNs(headers['grpc-timeout'] as string | undefined);
+      const rpc = new Rpc(stream, headers, method, connection, encoding, arrivalNs, timeout, performance.now());
+      connection.began(rpc);
+    } catch (error) {
+      refuseStream(stream, asRefusal(error));
+      stream.close(constants.NGHTTP2_NO_ERROR);
+    }
+  }
+
+  private methodOf(headers: IncomingHttpHeaders): RpcMethod {
+    const path = headers[':path'] as string;
+    const method = this.parts.methods.get(path);
+    if (method !== undefined) return method;
+    // Its path may be as long as a header can be.
+    throw new Refusal('unimplemented', `unknown method ${path.slice(0, 200)}`);
+  }
+}
+
+const OWNER = Symbol('connection');
+type OwnedSession = ServerHttp2Session & { [OWNER]?: RpcConnection };
+
+function isGrpc(headers: IncomingHttpHeaders): boolean {
+  const type = headers['content-type'];
+  if (headers[':method'] !== 'POST' || type === undefined) return false;
+  return type === 'application/grpc' || type === 'application/grpc+proto' || type.startsWith('application/grpc;');
+}
+
+/** A client that does not speak gRPC. */
+function refusePlain(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+  const status = headers[':method'] === 'POST' ? 415 : 405;
+  stream.respond({ ':status': status, 'content-type': 'text/plain' });
+  stream.end('this port speaks gRPC: POST with content-type application/grpc\n');
+  stream.close(constants.NGHTTP2_NO_ERROR);
+}
