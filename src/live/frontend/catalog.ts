@@ -53,6 +53,13 @@ export class Catalog {
     return state === 'ready' && this.service.state.notReady === null;
   }
 
+  /** The same for a model that may not exist. */
+  isReadyNamed(name: string, version: string): boolean {
+    const versions = this.byName().get(name) ?? [];
+    const asked = (entry: ModelEntry) => (version === '' ? entry.isDefault : entry.version === version);
+    return versions.some((entry) => asked(entry) && this.isReady(entry));
+  }
+
   /** Throws a refusal while the server as a whole takes no requests. */
   checkServerReady(): void {
     const { notReady } = this.service.state;

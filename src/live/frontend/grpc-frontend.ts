@@ -1,21 +1,12 @@
-import { createServer, type Server as Listener } from 'node:net';
-import { Server, ServerCredentials } from '@grpc/grpc-js';
 import type { InferenceService } from '../service.js';
 import { Arrivals } from './arrivals.js';
+import { Budget, budgetLimits } from './budget.js';
 import { Catalog } from './catalog.js';
-import { Connections } from './connections.js';
-import {
-  type Frontend,
-  type FrontendOptions,
-  type FrontendSettings,
-  GRACE_MS,
-  listen,
-  settle,
-} from './frontend.js';
-import { GrpcArrivals } from './grpc-arrivals.js';
-import { GrpcInfer } from './grpc-infer.js';
-import { loadService } from './grpc-messages.js';
-import { grpcMethods } from './grpc-methods.js';
+import { CodecPool } from './codec/codec-pool.js';
+import { type Frontend, type FrontendOptions, GRACE_MS, listen, settle } from './frontend.js';
+import { GrpcInfer } from './grpc/infer.js';
+import { inferenceMethods } from './grpc/methods.js';
+import { RpcServer } from './grpc/server.js';
 import { TokenCheck } from './token.js';
 
 /**
@@ -31,54 +22,36 @@ export async function openGrpcFrontend(
   options: FrontendOptions,
 ): Promise<Frontend> {
   const settings = settle(options);
-  const clock = new Arrivals(() => service.nowNs());
-  const arrivals = new GrpcArrivals(clock);
+  const { maxBodyBytes, maxInflightBytes, tls } = settings;
+  const arrivals = new Arrivals(() => service.nowNs());
   const catalog = new Catalog(service, settings);
-  const infer = new GrpcInfer(service, catalog, settings);
-  const server = new Server({
-    'grpc.max_receive_message_length': settings.maxBodyBytes,
-    'grpc.max_send_message_length': -1,
-    'grpc.keepalive_time_ms': KEEPALIVE_MS,
-    'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
-    'grpc.enable_channelz': 0,
-    interceptors: [arrivals.interceptor],
+  const codec = new CodecPool(CODEC);
+  const infer = new GrpcInfer(service, catalog, settings, codec);
+  const server = new RpcServer({
+    methods: inferenceMethods({ service, catalog, infer, maxBodyBytes }),
+    token: new TokenCheck(settings.token),
+    arrivals,
+    budget: new Budget(budgetLimits(maxInflightBytes, maxBodyBytes), settings.budget ?? undefined),
+    tls,
+    nowNs: () => service.nowNs(),
   });
-  const token = new TokenCheck(settings.token);
-  server.addService(loadService(), grpcMethods({ service, catalog, infer, arrivals, token }));
-  const injector = server.createConnectionInjector(credentialsOf(settings));
-  // The library would not hang up on connections that say nothing when it closes; a listener of our own can.
-  const listener = createServer((socket) => injector.injectConnection(socket));
-  const connections = new Connections(listener);
-  listener.on('close', () => clock.close());
-  const port = await listen(listener, 'gRPC', settings);
-  return { port, close: (graceful) => close(server, listener, connections, graceful) };
+  server.listener.on('close', () => arrivals.close());
+  const port = await listen(server.listener, 'gRPC', settings);
+  return { port, close: (graceful) => close(server, codec, graceful) };
 }
 
-/** A client that does not answer a ping in time has gone without a word. */
-const KEEPALIVE_MS = 60_000;
-const KEEPALIVE_TIMEOUT_MS = 20_000;
+const CODEC = { threads: 1, heapMib: 256, jobTimeoutMs: 10_000 };
 
-function credentialsOf({ tls }: FrontendSettings): ServerCredentials {
-  return tls === null
-    ? ServerCredentials.createInsecure()
-    : ServerCredentials.createSsl(null, [{ cert_chain: tls.cert, private_key: tls.key }]);
-}
-
-function close(
-  server: Server,
-  listener: Listener,
-  connections: Connections,
-  graceful: boolean,
-): Promise<void> {
-  return new Promise((resolve) => {
-    const giveUp = setTimeout(() => connections.destroyAll(), GRACE_MS);
-    listener.close(() => {
+async function close(server: RpcServer, codec: CodecPool, graceful: boolean): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const giveUp = setTimeout(() => server.destroyAll(), GRACE_MS);
+    server.listener.close(() => {
       clearTimeout(giveUp);
       resolve();
     });
-    if (graceful) connections.destroySilent();
-    else connections.destroyAll();
     // Calls under way are answered; then nothing is left that a connection could be open for.
-    server.tryShutdown(() => connections.destroyAll());
+    if (graceful) server.drain();
+    else server.destroyAll();
   });
+  await codec.close();
 }

@@ -18,6 +18,8 @@ export const REFUSALS = {
   needsRestart: { http: 409, grpc: 9 },
   tooLarge: { http: 413, grpc: 8 },
   encoding: { http: 415, grpc: 12 },
+  /** A method that this server does not have. */
+  unimplemented: { http: 501, grpc: 12 },
   /** The operator has taken the model out of service. */
   unloaded: { http: 400, grpc: 14 },
   /** The SLO cannot be met. */

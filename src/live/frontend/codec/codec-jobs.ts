@@ -1,3 +1,4 @@
+import { grpcContents } from '../grpc/contents-job.js';
 import { inflateBody } from './inflate.js';
 
 /**
@@ -6,6 +7,7 @@ import { inflateBody } from './inflate.js';
  */
 export const CODEC_JOBS = {
   inflateBody,
+  grpcContents,
 } as const;
 
 type CodecJobs = typeof CODEC_JOBS;

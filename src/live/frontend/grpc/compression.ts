@@ -38,7 +38,8 @@ export function inflate(
 ): void {
   if (encoding === 'identity') {
     const reason = 'a message is compressed although grpc-encoding names no compression';
-    return done(new Refusal('invalid', reason), NOTHING);
+    done(new Refusal('invalid', reason), NOTHING);
+    return;
   }
   const small = bytes.length > SMALL_BYTES ? null : inflateSmall(bytes, encoding, maxBytes);
   if (small === null) inflateLarge(bytes, encoding, maxBytes, holder, done);
@@ -65,7 +66,8 @@ function deliverHeld(bytes: Uint8Array<ArrayBuffer>, holder: Holder, done: Infla
   try {
     holder.hold(bytes.length);
   } catch (refusal) {
-    return done(refusal as Refusal, NOTHING);
+    done(refusal as Refusal, NOTHING);
+    return;
   }
   done(null, bytes);
 }

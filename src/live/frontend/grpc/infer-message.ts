@@ -1,8 +1,7 @@
 import { FieldCount, LENGTH_DELIMITED, ProtobufReader } from './protobuf-reader.js';
 
 /** Value of a parameter; null: the client sent none. */
-export type ParameterValue = string | number | boolean | null;
-export type Parameters = ReadonlyMap<string, ParameterValue>;
+type ParameterValue = string | number | boolean | null;
 
 /** Where typed contents lie in a message. */
 export interface Span {
@@ -89,7 +88,7 @@ function readSizes(reader: ProtobufReader, sizes: number[]): void {
 }
 
 /** An entry of a map of InferParameter. The last of several of one name counts. */
-export function readParameter(
+function readParameter(
   reader: ProtobufReader,
   parameters: Map<string, ParameterValue> | null,
 ): Map<string, ParameterValue> {

@@ -46,7 +46,12 @@ export function framed(message: Uint8Array): Uint8Array {
   return piece;
 }
 
-function writeHead(call: Call, { spec, version, signature }: ServedModel, id: string, outputs: readonly number[]): void {
+function writeHead(
+  call: Call,
+  { spec, version, signature }: ServedModel,
+  id: string,
+  outputs: readonly number[],
+): void {
   head.clear();
   head.text(1, spec.name);
   head.text(2, version);
@@ -92,11 +97,7 @@ function joined(outer: Uint8Array, bytes: number, tensors: readonly (readonly Ui
   return piece;
 }
 
-function pieces(
-  outer: Uint8Array,
-  bytes: number,
-  tensors: readonly (readonly Uint8Array[])[],
-): Uint8Array[] {
+function pieces(outer: Uint8Array, bytes: number, tensors: readonly (readonly Uint8Array[])[]): Uint8Array[] {
   const first = Buffer.allocUnsafe(PREFIX_BYTES + outer.length + head.length);
   writePrefix(first, outer.length + bytes);
   first.set(outer, PREFIX_BYTES);

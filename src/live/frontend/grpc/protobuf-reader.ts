@@ -9,7 +9,7 @@ const GROUP_END = 4;
 export const FIXED32 = 5;
 
 /** Fields that one message may have with all that is in it, but for the elements of tensors. */
-export const MAX_FIELDS = 65_536;
+const MAX_FIELDS = 65_536;
 const MAX_GROUP_DEPTH = 16;
 
 /** How many fields of one message were read, over all readers of its parts. */

@@ -3,7 +3,7 @@ export class ProtobufWriter {
   private bytes = Buffer.allocUnsafeSlow(1024);
   length = 0;
 
-  /** Begins anew. */
+  /** Starts an empty message. */
   clear(): void {
     this.length = 0;
   }

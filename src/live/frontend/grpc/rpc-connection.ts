@@ -1,4 +1,5 @@
 import { constants, type ServerHttp2Session } from 'node:http2';
+import type { Budget } from '../budget.js';
 import type { Rpc, RpcOwner } from './rpc.js';
 
 /** How long a client may take to say that it speaks HTTP/2. */
@@ -19,7 +20,13 @@ export class RpcConnection implements RpcOwner {
   private pingedMs = 0;
   private controlFrames = 0;
 
-  constructor(private readonly session: ServerHttp2Session) {
+  private readonly account: ReturnType<Budget['open']>;
+
+  constructor(
+    private readonly session: ServerHttp2Session,
+    budget: Budget,
+  ) {
+    this.account = budget.open(session.socket?.remoteAddress);
     session.on('remoteSettings', () => {
       this.hasSpoken = true;
       this.controlFrame();
@@ -37,9 +44,22 @@ export class RpcConnection implements RpcOwner {
     this.calls.delete(rpc);
   }
 
-  take(_bytes: number): void {}
+  get clientKey(): string {
+    return this.account.clientKey;
+  }
 
-  giveBack(_bytes: number): void {}
+  take(bytes: number): void {
+    const refusal = this.account.take(bytes);
+    if (refusal !== null) throw refusal;
+  }
+
+  giveBack(bytes: number): void {
+    this.account.giveBack(bytes);
+  }
+
+  closed(): void {
+    this.account.close();
+  }
 
   look(nowNs: number, nowMs: number): void {
     this.controlFrames = 0;

@@ -1,7 +1,9 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { KIB } from '../../../base/units.js';
 import { asRefusal, Refusal } from '../refusal.js';
 import { type Encoding, inflate } from './compression.js';
 import { MessageReader, type MessageSink } from './message-reader.js';
+import { letGo, RESPONSE_HEADERS, refuseStream } from './refuse-stream.js';
 import { OK_TRAILERS, trailersOf } from './status.js';
 
 /** What answers one method. */
@@ -20,6 +22,7 @@ export interface RpcMethod {
 
 /** What a call takes from its connection. */
 export interface RpcOwner {
+  readonly clientKey: string;
   /** Takes memory for a message of a client, or throws a refusal. */
   take(bytes: number): void;
   giveBack(bytes: number): void;
@@ -42,7 +45,7 @@ export class Rpc implements MessageSink {
   private messages = 0;
   /** The client has sent all. */
   private hasEnded = false;
-  private endedTold = false;
+  private endReported = false;
   private heldBytes = 0;
   private isInflating = false;
   private isHeldByMethod = false;
@@ -74,6 +77,14 @@ export class Rpc implements MessageSink {
     listened.on('error', ignore);
   }
 
+  get clientKey(): string {
+    return this.owner.clientKey;
+  }
+
+  get trace(): string | null {
+    return (this.headers.traceparent as string | undefined) ?? null;
+  }
+
   get isGone(): boolean {
     return this.isOver;
   }
@@ -81,8 +92,7 @@ export class Rpc implements MessageSink {
   announced(bytes: number): void {
     if (this.messages > 0 && !this.method.isStream)
       throw new Refusal('invalid', 'this method takes one message');
-    this.owner.take(bytes);
-    this.heldBytes += bytes;
+    this.hold(bytes);
   }
 
   message(bytes: Uint8Array<ArrayBuffer>, isCompressed: boolean): void {
@@ -104,7 +114,7 @@ export class Rpc implements MessageSink {
 
   /** Gives back the memory of a message that is not needed any more. */
   release(bytes: number): void {
-    const given = Math.min(bytes, this.heldBytes);
+    const given = Math.min(inKib(bytes), this.heldBytes);
     this.heldBytes -= given;
     this.owner.giveBack(given);
   }
@@ -137,7 +147,7 @@ export class Rpc implements MessageSink {
       stream.end(pieces[last]);
       if (last > 0) stream.uncork();
     }
-    this.hearNoMore();
+    letGo(this.stream);
   }
 
   refuse(refusal: Refusal): void {
@@ -145,11 +155,11 @@ export class Rpc implements MessageSink {
     if (this.hasBegun) {
       this.trailers = trailersOf(refusal);
       this.stream.end();
+      letGo(this.stream);
     } else {
       this.hasBegun = true;
       refuseStream(this.stream, refusal);
     }
-    this.hearNoMore();
   }
 
   /** Looks after a client that has stopped: call it every second or so. */
@@ -202,7 +212,6 @@ export class Rpc implements MessageSink {
   private begin(): void {
     if (this.hasBegun) return;
     this.hasBegun = true;
-    this.stream.sendDate = false;
     this.stream.on('wantTrailers', onWantTrailers);
     this.stream.respond(RESPONSE_HEADERS, { waitForTrailers: true });
   }
@@ -223,8 +232,9 @@ export class Rpc implements MessageSink {
 
   /** Memory for a part of a message that is being inflated; throws a refusal. */
   hold(bytes: number): void {
-    this.owner.take(bytes);
-    this.heldBytes += bytes;
+    const taken = inKib(bytes);
+    this.owner.take(taken);
+    this.heldBytes += taken;
   }
 
   private attempt(act: () => void): void {
@@ -250,32 +260,13 @@ export class Rpc implements MessageSink {
   }
 
   private checkEnd(): void {
-    if (!this.hasEnded || this.isPaused || this.endedTold || this.stream.writableEnded) return;
-    this.endedTold = true;
+    if (!this.hasEnded || this.isPaused || this.endReported || this.stream.writableEnded) return;
+    this.endReported = true;
     if (this.reader.isPartial) this.refuse(new Refusal('invalid', 'the message is cut off'));
     else if (this.method.isStream) this.attempt(() => this.method.ended?.(this));
     else if (this.messages === 0) this.refuse(new Refusal('invalid', 'the call has no message'));
   }
-
-  /** Lets the client know that the rest of what it sends is of no interest, once it has its answer. */
-  private hearNoMore(): void {
-    if (this.hasEnded) return;
-    this.stream.resume();
-    if (!this.stream.readableEnded) this.stream.close(constants.NGHTTP2_NO_ERROR);
-  }
 }
-
-/** Answers a call at once, before anything of it was read. */
-export function refuseStream(stream: ServerHttp2Stream, refusal: Refusal): void {
-  stream.sendDate = false;
-  stream.respond({ ...RESPONSE_HEADERS, ...trailersOf(refusal) }, { endStream: true });
-}
-
-const RESPONSE_HEADERS = {
-  ':status': 200,
-  'content-type': 'application/grpc',
-  'grpc-accept-encoding': 'identity,deflate,gzip',
-};
 
 const RPC = Symbol('rpc');
 type StreamOfRpc = ServerHttp2Stream & { [RPC]?: Rpc };
@@ -298,3 +289,8 @@ function onWantTrailers(this: StreamOfRpc): void {
 }
 
 function ignore(): void {}
+
+/** Budgets count whole KiB. */
+function inKib(bytes: number): number {
+  return Math.ceil(bytes / KIB) * KIB;
+}

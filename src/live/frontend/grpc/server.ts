@@ -8,22 +8,25 @@ import {
   type ServerHttp2Stream,
   type ServerOptions,
 } from 'node:http2';
-import { KIB, MIB } from '../../../base/units.js';
+import { KIB } from '../../../base/units.js';
+import type { ServerTls } from '../../wire/credentials.js';
 import type { Arrivals } from '../arrivals.js';
+import type { Budget } from '../budget.js';
 import { asRefusal, Refusal } from '../refusal.js';
 import type { TokenCheck } from '../token.js';
-import type { ServerTls } from '../../wire/credentials.js';
 import { encodingOf } from './compression.js';
+import { letGo, refuseStream } from './refuse-stream.js';
+import { Rpc, type RpcMethod } from './rpc.js';
 import { RpcConnection } from './rpc-connection.js';
-import { refuseStream, Rpc, type RpcMethod } from './rpc.js';
 import { timeoutNs } from './timeout.js';
 
 /** What a server of gRPC works with. */
-export interface RpcServerParts {
+interface RpcServerParts {
   /** By path: `/package.Service/Method`. */
   readonly methods: ReadonlyMap<string, RpcMethod>;
   readonly token: TokenCheck;
   readonly arrivals: Arrivals;
+  readonly budget: Budget;
   readonly tls: ServerTls | null;
   nowNs(): number;
 }
@@ -86,9 +89,12 @@ export class RpcServer {
   }
 
   private welcome(session: ServerHttp2Session): void {
-    const connection = new RpcConnection(session);
+    const connection = new RpcConnection(session, this.parts.budget);
     this.connections.add(connection);
-    session.once('close', () => this.connections.delete(connection));
+    session.once('close', () => {
+      this.connections.delete(connection);
+      connection.closed();
+    });
     if (this.isClosing) connection.drain();
     (session as OwnedSession)[OWNER] = connection;
   }
@@ -103,19 +109,33 @@ export class RpcServer {
     const arrivalNs = this.parts.arrivals.stampNs();
     const connection = (stream.session as OwnedSession | undefined)?.[OWNER];
     // The connection may be gone before its streams are.
-    if (connection === undefined) return stream.close(constants.NGHTTP2_CANCEL);
+    if (connection === undefined) {
+      stream.close(constants.NGHTTP2_CANCEL);
+      return;
+    }
     stream.on('error', () => {});
-    if (!isGrpc(headers)) return refusePlain(stream, headers);
+    if (!isGrpc(headers)) {
+      refusePlain(stream, headers);
+      return;
+    }
     try {
       const method = this.methodOf(headers);
       if (!method.isOpen) this.parts.token.admit(headers.authorization);
       const encoding = encodingOf(headers['grpc-encoding'] as string | undefined);
       const timeout = timeoutNs(headers['grpc-timeout'] as string | undefined);
-      const rpc = new Rpc(stream, headers, method, connection, encoding, arrivalNs, timeout, performance.now());
+      const rpc = new Rpc(
+        stream,
+        headers,
+        method,
+        connection,
+        encoding,
+        arrivalNs,
+        timeout,
+        performance.now(),
+      );
       connection.began(rpc);
     } catch (error) {
       refuseStream(stream, asRefusal(error));
-      stream.close(constants.NGHTTP2_NO_ERROR);
     }
   }
 
@@ -134,7 +154,9 @@ type OwnedSession = ServerHttp2Session & { [OWNER]?: RpcConnection };
 function isGrpc(headers: IncomingHttpHeaders): boolean {
   const type = headers['content-type'];
   if (headers[':method'] !== 'POST' || type === undefined) return false;
-  return type === 'application/grpc' || type === 'application/grpc+proto' || type.startsWith('application/grpc;');
+  return (
+    type === 'application/grpc' || type === 'application/grpc+proto' || type.startsWith('application/grpc;')
+  );
 }
 
 /** A client that does not speak gRPC. */
@@ -142,5 +164,5 @@ function refusePlain(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): v
   const status = headers[':method'] === 'POST' ? 415 : 405;
   stream.respond({ ':status': status, 'content-type': 'text/plain' });
   stream.end('this port speaks gRPC: POST with content-type application/grpc\n');
-  stream.close(constants.NGHTTP2_NO_ERROR);
+  letGo(stream);
 }

@@ -16,11 +16,12 @@ export function trailersOf({ kind, message, predictedMs }: Refusal): Record<stri
 const LONGEST_MESSAGE = 4096;
 
 /** A message as gRPC's headers carry it: what is not printable ASCII, and `%`, as %XX of its UTF-8 bytes. */
-export function percentEncoded(message: string): string {
+function percentEncoded(message: string): string {
   const short = message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE)}…` : message;
   return short.replace(/[^ -$&-~]+/gu, (stretch) => {
     let encoded = '';
-    for (const byte of Buffer.from(stretch)) encoded += `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+    for (const byte of Buffer.from(stretch))
+      encoded += `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
     return encoded;
   });
 }

@@ -1,0 +1,36 @@
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import { KIB } from '../../../base/units.js';
+import type { Refusal } from '../refusal.js';
+import { trailersOf } from './status.js';
+
+export const RESPONSE_HEADERS = {
+  ':status': 200,
+  'content-type': 'application/grpc',
+  'grpc-accept-encoding': 'identity,deflate,gzip',
+};
+
+/** Answers a call at once, before anything of it was read. */
+export function refuseStream(stream: ServerHttp2Stream, refusal: Refusal): void {
+  stream.respond({ ...RESPONSE_HEADERS, ...trailersOf(refusal) }, { endStream: true });
+  letGo(stream);
+}
+
+/** What a client may still send of a call that has its answer: it may be in the middle of a message. */
+const MAX_LEFTOVER_BYTES = 256 * KIB;
+const LEFTOVER_MS = 1000;
+
+/**
+ * Ends a stream that has its answer, if its client does not. Not at once: closing it may overtake its last frame.
+ */
+export function letGo(stream: ServerHttp2Stream): void {
+  if (stream.readableEnded || stream.destroyed) return;
+  let left = MAX_LEFTOVER_BYTES;
+  const close = () => stream.close(constants.NGHTTP2_NO_ERROR);
+  stream.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) close();
+  });
+  stream.resume();
+  const timer = setTimeout(close, LEFTOVER_MS);
+  stream.once('close', () => clearTimeout(timer));
+}

@@ -1,0 +1,44 @@
+import type { ServedModel } from '../../model.js';
+import type { Call } from '../call.js';
+import { asRefusal, type Refusal } from '../refusal.js';
+import type { GrpcInfer, InferSink } from './infer.js';
+import { InferMessage } from './infer-message.js';
+import { inferResponse } from './infer-response.js';
+import type { Rpc, RpcMethod } from './rpc.js';
+
+/** ModelInfer. */
+export class UnaryInfer implements RpcMethod {
+  readonly isOpen = false;
+  readonly isStream = false;
+
+  constructor(
+    private readonly infer: GrpcInfer,
+    readonly maxMessageBytes: number,
+  ) {}
+
+  message(rpc: Rpc, bytes: Uint8Array<ArrayBuffer>): void {
+    const message = new InferMessage(bytes);
+    this.infer.start(message, rpc, new Exchange(rpc, message.id));
+  }
+}
+
+class Exchange implements InferSink {
+  constructor(
+    private readonly rpc: Rpc,
+    private readonly id: string,
+  ) {}
+
+  answered(call: Call, model: ServedModel, outputs: readonly number[]): void {
+    const { rpc } = this;
+    if (rpc.isGone) return;
+    try {
+      rpc.finish(inferResponse(call, model, this.id, outputs));
+    } catch (error) {
+      rpc.refuse(asRefusal(error));
+    }
+  }
+
+  refused(refusal: Refusal): void {
+    this.rpc.refuse(refusal);
+  }
+}
