@@ -4,7 +4,7 @@ import { NS_PER_S } from '../base/units.js';
 import type { Action } from './action.js';
 import { Estimates } from './estimates.js';
 import { LoadBars } from './load-bars.js';
-import { checkModel, type ModelSpec } from './model.js';
+import { checkModel, type ModelSpec, NO_MODEL } from './model.js';
 import { PageCache } from './page-cache.js';
 import { Recency } from './recency.js';
 import { LaneTimeline } from './timeline.js';
@@ -16,6 +16,10 @@ const STALE_NS = NS_PER_S;
 
 export interface ClusterSpec {
   readonly models: readonly ModelSpec[];
+  /** Slots behind them for models that come while it runs; default: none. */
+  readonly spareModels?: number;
+  /** Largest batch of the models that may come; default: that of those there are. */
+  readonly spareBatch?: number;
   readonly gpus: number;
   /** Pages of each GPU's weights cache. */
   readonly pages: number;
@@ -29,9 +33,10 @@ export interface ClusterSpec {
  * policies renew by their own rules.
  */
 export class Cluster {
+  /** One entry a slot: `NO_MODEL` where there is none. */
   readonly models: readonly ModelSpec[];
   readonly gpus: number;
-  /** Largest batch of any model. */
+  /** Largest batch of any model, also of those that may come. */
   readonly maxBatch: number;
 
   /** Row = model: GPUs that hold it or are loading it; GPUs where its weights are ready. */
@@ -53,12 +58,17 @@ export class Cluster {
   /** Estimates at nominal clock. Row of an INFER: `execRow[model] + batchIndex`. */
   private readonly execEstimates: Estimates;
   private readonly loadEstimates: Estimates;
+  /** By model: its first row, and how many rows are its own. */
   private readonly execRow: Int32Array;
+  private readonly execRows: Int32Array;
+  private present: number;
   /** By model: end of what was measured last. */
   private readonly measuredNs: Float64Array;
 
   constructor(spec: ClusterSpec) {
-    const { models, gpus, pages } = spec;
+    const { gpus, pages } = spec;
+    const spare = Array.from({ length: spec.spareModels ?? 0 }, () => NO_MODEL);
+    const models = [...spec.models, ...spare];
     if (!Number.isInteger(gpus) || gpus < 1) {
       throw new EscapementError('E_CONFIG_VALUE', `a cluster needs at least one GPU, found ${gpus}`, {
         key: 'cluster.gpus',
@@ -74,22 +84,11 @@ export class Cluster {
     if (models.length === 0) {
       throw new EscapementError('E_CONFIG_VALUE', 'a cluster needs at least one model', { key: 'models' });
     }
-    for (const model of models) {
-      checkModel(model);
-      if (model.pages > pages) {
-        throw new EscapementError(
-          'E_MODEL_TOO_LARGE',
-          `model ${model.name} needs ${model.pages} pages and a GPU has ${pages}: raise cluster.pages or leave the model out`,
-          { key: 'cluster.pages' },
-        );
-      }
-    }
+    for (const model of spec.models) checkFits(checkModel(model), pages);
     this.models = models;
+    this.present = spec.models.length;
     this.gpus = gpus;
-    this.maxBatch = models.reduce(
-      (most, model) => Math.max(most, model.batchSizes[model.batchSizes.length - 1]),
-      1,
-    );
+    this.maxBatch = models.reduce((most, model) => Math.max(most, largestBatch(model)), spec.spareBatch ?? 1);
     this.held = new BitMatrix(models.length, gpus);
     this.warm = new BitMatrix(models.length, gpus);
     this.bars = new LoadBars(models.length, gpus);
@@ -102,6 +101,7 @@ export class Cluster {
     this.clock = new Float64Array(gpus).fill(1);
 
     this.execRow = new Int32Array(models.length);
+    this.execRows = Int32Array.from(models, ({ batchSizes }) => batchSizes.length);
     let rows = 0;
     for (let m = 0; m < models.length; m++) {
       this.execRow[m] = rows;
@@ -110,7 +110,53 @@ export class Cluster {
     this.execEstimates = new Estimates(rows);
     this.loadEstimates = new Estimates(models.length);
     this.measuredNs = new Float64Array(models.length);
-    for (let m = 0; m < models.length; m++) this.restartEstimates(m);
+    for (let m = 0; m < models.length; m++) {
+      this.restartEstimates(m);
+      if (models[m] === NO_MODEL) this.bars.close(m);
+    }
+  }
+
+  /** How many models there are. */
+  get modelCount(): number {
+    return this.present;
+  }
+
+  /** Whether there is a model in the slot. */
+  hasModel(model: number): boolean {
+    return this.models[model] !== NO_MODEL;
+  }
+
+  /** Throws `E_PROFILE` or `E_MODEL_TOO_LARGE` for a model that could not be put into a slot. */
+  checkNew(spec: ModelSpec): void {
+    checkFits(checkModel(spec), this.pages[0].capacity);
+    if (largestBatch(spec) <= this.maxBatch) return;
+    throw new EscapementError(
+      'E_PROFILE',
+      `model ${spec.name} has batches of ${largestBatch(spec)}, and the server was started for at most ${this.maxBatch}: leave out the larger ones, or start it again`,
+    );
+  }
+
+  /** For the controller: a model that `checkNew` takes is in an empty slot now. */
+  putModel(model: number, spec: ModelSpec): void {
+    (this.models as ModelSpec[])[model] = spec;
+    this.present++;
+    const rows = spec.batchSizes.length;
+    if (rows > this.execRows[model]) {
+      this.execRow[model] = this.execEstimates.rows;
+      this.execRows[model] = rows;
+      this.execEstimates.grow(rows);
+    }
+    this.measuredNs[model] = 0;
+    this.restartEstimates(model);
+    this.bars.reopen(model);
+  }
+
+  /** For the controller: the model, which no GPU holds, has left its slot. */
+  removeModel(model: number): void {
+    (this.models as ModelSpec[])[model] = NO_MODEL;
+    this.present--;
+    this.recency.forget(model);
+    this.bars.close(model);
   }
 
   /** Whether a GPU lacks the model, and may load it. */
@@ -180,4 +226,17 @@ export class Cluster {
     this.loadEstimates.restart(model, loadNs);
     for (let b = 0; b < execNs.length; b++) this.execEstimates.restart(this.execRow[model] + b, execNs[b]);
   }
+}
+
+function largestBatch({ batchSizes }: ModelSpec): number {
+  return batchSizes[batchSizes.length - 1];
+}
+
+function checkFits(model: ModelSpec, pages: number): void {
+  if (model.pages <= pages) return;
+  throw new EscapementError(
+    'E_MODEL_TOO_LARGE',
+    `model ${model.name} needs ${model.pages} pages and a GPU has ${pages}: raise cluster.pages or leave the model out`,
+    { key: 'cluster.pages' },
+  );
 }

@@ -10,4 +10,6 @@ export interface ControllerPort {
    * returns.
    */
   answer(slot: number, outcome: Outcome, nowNs: number, action: Action | null): void;
+  /** A model that was retired is gone: no GPU holds it, nothing of it is under way, and its slot may be given away. */
+  modelGone?(model: number, nowNs: number): void;
 }

@@ -1,14 +1,16 @@
 import { invariant } from '../base/invariant.js';
 import { type Action, INFER, LOAD, STATUS_DEVICE_ERROR, STATUS_OK, STATUS_PENDING } from './action.js';
+import { Forecast } from './admission.js';
 import { Cluster, type ClusterSpec } from './cluster.js';
 import type { ControllerPort } from './controller-port.js';
 import { Digest } from './digest.js';
-import { DueQueue } from './due-queue.js';
+import { Expiry } from './expiry.js';
 import { type GpuChange, gpuCame, gpuWent } from './gpu-change.js';
+import type { ModelSpec } from './model.js';
+import { ModelSlots } from './model-slots.js';
 import type { RunObserver } from './observer.js';
 import { Orders } from './orders.js';
 import { type Policy, type PolicyContext, REFUSE } from './policy.js';
-import { predictLatencyNs } from './prediction.js';
 import {
   OUTCOME_ERROR,
   OUTCOME_REJECTED,
@@ -35,7 +37,6 @@ export interface ControllerOptions {
   readonly missedWindow?: MissedWindow;
 }
 
-const NEVER = Number.POSITIVE_INFINITY;
 const NOTHING_TUNED: Readonly<Record<string, number>> = {};
 
 export const ADMISSIONS = ['none', 'predict'] as const;
@@ -53,7 +54,7 @@ export class Controller {
   private readonly policy: Policy;
   private readonly port: ControllerPort;
   private readonly observer: RunObserver | null;
-  private readonly timeouts = new DueQueue();
+  private readonly expiry: Expiry;
   private readonly decisions = new Digest();
   private readonly orders: Orders;
   private lastNs = 0;
@@ -63,17 +64,18 @@ export class Controller {
   private readonly arrived: number[] = [];
   private arrivedCount = 0;
   private readonly gpuChanges: GpuChange[] = [];
-  private readonly predicts: boolean;
+  private readonly slots: ModelSlots;
+  /** Null: no request is refused for what is predicted. */
+  private readonly forecast: Forecast | null;
   private readonly missedWindow: MissedWindow;
   private readonly slack: WindowSlack;
-  /** No GPU is there. */
-  private stranded = false;
 
   constructor(options: ControllerOptions) {
     this.cluster = new Cluster(options.cluster);
     this.port = options.port;
     this.observer = options.observer ?? null;
-    this.predicts = options.admission === 'predict';
+    this.slots = new ModelSlots(this.cluster);
+    this.expiry = new Expiry(this.requests, (slot, nowNs) => this.giveUp(slot, OUTCOME_TIMEOUT, nowNs));
     this.slack = new WindowSlack(this.cluster.gpus);
     this.orders = new Orders(this.cluster, this.requests, this.decisions, this.port, this.slack);
     this.policy = options.createPolicy({
@@ -82,6 +84,8 @@ export class Controller {
       dispatch: this.orders,
       defaultSloNs: options.defaultSloNs,
     });
+    this.forecast =
+      options.admission === 'predict' ? new Forecast(this.cluster, this.requests, this.policy) : null;
     this.missedWindow = options.missedWindow ?? (this.policy.takesBack === true ? 'retry' : 'fail');
   }
 
@@ -97,6 +101,7 @@ export class Controller {
 
   /** A request has arrived. It is looked at in the next `step`. Returns its slot. */
   offer(model: number, arrivalNs: number, sloNs: number, user: number): number {
+    this.slots.arrived(model);
     const slot = this.requests.allocate(model, arrivalNs, sloNs, user);
     this.arrived[this.arrivedCount++] = slot;
     return slot;
@@ -121,9 +126,36 @@ export class Controller {
     this.gpuChanges.push({ gpu, present });
   }
 
+  /**
+   * From the next `step` on there is another model, in a slot that is empty: `emptySlot` is one. Requests for it may be
+   * offered at once. Throws `E_PROFILE` or `E_MODEL_TOO_LARGE` for a model that the cluster can't have.
+   */
+  putModel(model: number, spec: ModelSpec): void {
+    this.slots.put(model, spec);
+  }
+
+  /**
+   * The model takes no more requests. Those that it has are served; then its weights are unloaded wherever they are,
+   * and `modelGone` of the port says that the slot is empty.
+   */
+  retireModel(model: number): void {
+    this.slots.retire(model);
+  }
+
+  /** Whether requests for the model may be offered. */
+  isServing(model: number): boolean {
+    return this.slots.isServing(model);
+  }
+
+  /** −1: there is none. */
+  get emptySlot(): number {
+    return this.slots.firstEmpty;
+  }
+
   /** True if anything was reported since the last `step`. */
   get hasInput(): boolean {
-    return this.resultCount > 0 || this.arrivedCount > 0 || this.gpuChanges.length > 0;
+    const { resultCount, arrivedCount, gpuChanges, slots } = this;
+    return resultCount > 0 || arrivedCount > 0 || gpuChanges.length > 0 || slots.hasInput;
   }
 
   /** Takes in everything that happened, then decides until there is nothing left to decide. */
@@ -134,13 +166,15 @@ export class Controller {
     const { results, arrived } = this;
     for (let i = 0; i < this.resultCount; i++) this.handleResult(results[i], nowNs);
     this.resultCount = 0;
+    if (this.slots.hasInput) this.slots.bring(this.policy, this.decisions, nowNs);
     if (this.gpuChanges.length > 0) this.changeGpus(nowNs);
     for (let i = 0; i < this.arrivedCount; i++) {
       this.admit(arrived[i], nowNs);
-      this.expire(nowNs);
+      this.expiry.advance(nowNs);
     }
     this.arrivedCount = 0;
-    this.expire(nowNs);
+    this.expiry.advance(nowNs);
+    if (this.slots.retiring > 0) this.clearSlots(nowNs);
     this.policy.schedule(nowNs);
   }
 
@@ -150,32 +184,20 @@ export class Controller {
    * sends what has become possible.
    */
   nextWakeNs(nowNs: number): number {
-    return Math.min(this.timeouts.topNs, this.cluster.bars.nextEndNs, this.policy.nextWakeNs(nowNs));
+    return Math.min(this.expiry.nextNs, this.cluster.bars.nextEndNs, this.policy.nextWakeNs(nowNs));
   }
 
   private admit(slot: number, nowNs: number): void {
     const model = this.requests.model[slot];
     this.requests.arrivalCopies[slot] = this.cluster.warm.count(model);
-    if (this.predicts && !this.isExpectedInTime(slot, nowNs))
+    if (this.forecast !== null && !this.forecast.isInTime(slot, nowNs))
       this.answer(slot, OUTCOME_REJECTED, nowNs, null);
     else this.queue(slot, nowNs);
   }
 
-  private isExpectedInTime(slot: number, nowNs: number): boolean {
-    if (this.isPredictedInTime(slot, nowNs)) return true;
-    // What is refused is not measured: one slow INFER would shut its model out for good.
-    const forgot = this.cluster.forgetMeasurements(this.requests.model[slot], nowNs);
-    return forgot && this.isPredictedInTime(slot, nowNs);
-  }
-
-  private isPredictedInTime(slot: number, nowNs: number): boolean {
-    const { requests } = this;
-    const model = requests.model[slot];
-    const restNs = predictLatencyNs(this.cluster, model, this.policy.queued(model), nowNs);
-    requests.predictedNs[slot] = nowNs - requests.arrivalNs[slot] + restNs;
-    // A policy loads only models that it has requests for: without any, this one would never be loaded.
-    if (this.cluster.held.count(model) === 0 && restNs < NEVER) return true;
-    return nowNs + restNs <= requests.arrivalNs[slot] + requests.sloNs[slot];
+  private clearSlots(nowNs: number): void {
+    const { slots, policy, orders, decisions, port } = this;
+    slots.clear(policy, orders, decisions, nowNs, (model) => port.modelGone?.(model, nowNs));
   }
 
   private queue(slot: number, nowNs: number): void {
@@ -186,8 +208,7 @@ export class Controller {
       return;
     }
     this.requests.dueNs[slot] = dueNs;
-    if (dueNs < NEVER) this.timeouts.push(dueNs, slot, this.requests.id[slot]);
-    else if (this.stranded) this.limitWait(slot);
+    this.expiry.add(slot);
   }
 
   private changeGpus(nowNs: number): void {
@@ -197,31 +218,13 @@ export class Controller {
       else gpuCame(this.cluster, this.policy, change.gpu, change.present, nowNs);
     }
     this.gpuChanges.length = 0;
-    const stranded = this.cluster.exec.every(({ isClosed }) => isClosed);
-    if (stranded && !this.stranded) this.requests.forWaiting(-1, (slot) => this.limitWait(slot));
-    this.stranded = stranded;
+    this.expiry.strand(this.cluster.exec.every(({ isClosed }) => isClosed));
   }
 
-  /** A request without due time waits for a GPU to come back as long as its SLO allows, not for ever. */
-  private limitWait(slot: number): void {
-    const { arrivalNs, sloNs, id, dueNs } = this.requests;
-    if (dueNs[slot] === NEVER) this.timeouts.push(arrivalNs[slot] + sloNs[slot], slot, id[slot]);
-  }
-
-  /** Answers `timeout` to every request that still waits at its due time. */
-  private expire(nowNs: number): void {
-    const { timeouts, requests } = this;
-    while (timeouts.topNs <= nowNs) {
-      const slot = timeouts.topSlot;
-      const dueNs = requests.dueNs[slot];
-      // One that the policy took back may have got a later due time than it had.
-      const isDue = dueNs === NEVER ? this.stranded : dueNs <= nowNs;
-      const waits = requests.state[slot] === REQUEST_QUEUED && requests.id[slot] === timeouts.topId && isDue;
-      timeouts.pop();
-      if (!waits) continue;
-      this.policy.timedOut(slot, nowNs);
-      this.answer(slot, OUTCOME_TIMEOUT, nowNs, null);
-    }
+  /** A request that waits is not served. */
+  private giveUp(slot: number, outcome: Outcome, nowNs: number): void {
+    this.policy.timedOut(slot, nowNs);
+    this.answer(slot, outcome, nowNs, null);
   }
 
   private handleResult(action: Action, nowNs: number): void {
@@ -254,10 +257,7 @@ export class Controller {
 
   /** No device could load the model: requests that wait for it hear so at once. */
   private failWaiting(model: number, nowNs: number): void {
-    this.requests.forWaiting(model, (slot) => {
-      this.policy.timedOut(slot, nowNs);
-      this.answer(slot, OUTCOME_ERROR, nowNs, null);
-    });
+    this.requests.forWaiting(model, (slot) => this.giveUp(slot, OUTCOME_ERROR, nowNs));
   }
 
   private answerBatch(action: Action, nowNs: number): void {
@@ -294,6 +294,7 @@ export class Controller {
       action,
     );
     this.port.answer(slot, outcome, nowNs, action);
+    this.slots.answered(this.requests.model[slot]);
     this.requests.release(slot);
   }
 }

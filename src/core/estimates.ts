@@ -7,16 +7,29 @@ const PERCENTILE = 0.99;
  * the profile. Integer ns, rounded down.
  */
 export class Estimates {
-  private readonly samples: Float64Array;
-  private readonly count: Uint8Array;
-  private readonly oldest: Uint8Array;
-  private readonly value: Float64Array;
+  private samples: Float64Array;
+  private count: Uint8Array;
+  private oldest: Uint8Array;
+  private value: Float64Array;
 
   constructor(rows: number) {
     this.samples = new Float64Array(rows * WINDOW);
     this.count = new Uint8Array(rows);
     this.oldest = new Uint8Array(rows);
     this.value = new Float64Array(rows);
+  }
+
+  get rows(): number {
+    return this.value.length;
+  }
+
+  /** Adds rows behind those there are. */
+  grow(rows: number): void {
+    const all = this.rows + rows;
+    this.samples = enlarge(this.samples, new Float64Array(all * WINDOW));
+    this.count = enlarge(this.count, new Uint8Array(all));
+    this.oldest = enlarge(this.oldest, new Uint8Array(all));
+    this.value = enlarge(this.value, new Float64Array(all));
   }
 
   get(row: number): number {
@@ -59,4 +72,9 @@ export class Estimates {
     const fraction = PERCENTILE * (count - 1) - (count - 2);
     return Math.floor(second + fraction * (largest - second));
   }
+}
+
+function enlarge<T extends Float64Array | Uint8Array>(from: T, to: T): T {
+  to.set(from);
+  return to;
 }

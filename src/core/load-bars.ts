@@ -20,14 +20,18 @@ export class LoadBars {
   nextEndNs = Number.POSITIVE_INFINITY;
   /** Row = model. */
   private readonly barred: BitMatrix;
+  /** By model, 1: it may be loaded nowhere, for it is about to go, or there is none in its slot. */
+  private readonly closed: Uint8Array;
   /** Those in force, and those that ended before a LOAD went well. Few: most runs have none. */
   private readonly bars: Bar[] = [];
 
   constructor(models: number, gpus: number) {
     this.barred = new BitMatrix(models, gpus);
+    this.closed = new Uint8Array(models);
   }
 
   has(model: number, gpu: number): boolean {
+    if (this.closed[model] === 1) return true;
     return this.nextEndNs < Number.POSITIVE_INFINITY && this.barred.has(model, gpu);
   }
 
@@ -56,6 +60,17 @@ export class LoadBars {
 
   forgetGpu(gpu: number): void {
     for (const { model } of this.bars.filter((bar) => bar.gpu === gpu)) this.forget(model, gpu);
+  }
+
+  /** The model may be loaded nowhere any more. */
+  close(model: number): void {
+    this.closed[model] = 1;
+  }
+
+  /** Another model is in the slot: nothing is known against it. */
+  reopen(model: number): void {
+    this.closed[model] = 0;
+    for (const { gpu } of this.bars.filter((bar) => bar.model === model)) this.forget(model, gpu);
   }
 
   /** Lets go of what has been barred for long enough. */

@@ -20,6 +20,18 @@ export interface ModelSpec {
   readonly outputBytes: number;
 }
 
+/** Stands in a slot of a cluster that no model is in. */
+export const NO_MODEL: ModelSpec = {
+  name: '',
+  weightsBytes: 0,
+  pages: 1,
+  loadNs: 1,
+  batchSizes: [1],
+  execNs: [1],
+  inputBytes: 0,
+  outputBytes: 0,
+};
+
 /** Throws `E_PROFILE` unless the specification is usable; returns it for chaining. */
 export function checkModel(model: ModelSpec): ModelSpec {
   const wrong = modelProblem(model);

@@ -12,6 +12,8 @@ import type { WindowSlack } from './window-slack.js';
 export class Orders implements Dispatcher {
   private readonly pool: Action[] = [];
   private nextActionId = 0;
+  /** By model: actions without a result. */
+  private readonly pending: Int32Array;
 
   constructor(
     private readonly cluster: Cluster,
@@ -19,7 +21,14 @@ export class Orders implements Dispatcher {
     private readonly decisions: Digest,
     private readonly port: { send(action: Action, nowNs: number): void },
     private readonly slack: WindowSlack,
-  ) {}
+  ) {
+    this.pending = new Int32Array(cluster.models.length);
+  }
+
+  /** Whether an action of the model has no result yet. */
+  isPending(model: number): boolean {
+    return this.pending[model] > 0;
+  }
 
   infer({ gpu, model, batchIndex, slots, count, earliestNs, latestNs, nowNs }: InferOrder): number {
     invariant(this.cluster.warm.has(model, gpu), 'INFER goes to a GPU that holds the model');
@@ -48,6 +57,7 @@ export class Orders implements Dispatcher {
   }
 
   load(gpu: number, model: number, earliestNs: number, latestNs: number, nowNs: number): number {
+    invariant(this.cluster.hasModel(model), 'LOAD is of a model that is there');
     invariant(this.cluster.held.add(model, gpu), 'LOAD goes to a GPU that lacks the model');
     this.cluster.pages[gpu].take(this.cluster.models[model].pages);
     const action = this.newAction(LOAD, gpu, model, nowNs);
@@ -80,6 +90,7 @@ export class Orders implements Dispatcher {
 
   /** The action's result was handled: the object may stand for another. */
   recycle(action: Action): void {
+    if (action.kind !== ABORT) this.pending[action.model]--;
     this.pool.push(action);
   }
 
@@ -104,6 +115,7 @@ export class Orders implements Dispatcher {
     action.sentNs = nowNs;
     action.status = STATUS_PENDING;
     action.slackNs = 0;
+    if (kind !== ABORT) this.pending[model]++;
     return action;
   }
 

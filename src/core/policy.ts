@@ -79,6 +79,13 @@ export interface Policy {
    */
   weightsLost(gpu: number, model: number, nowNs: number): void;
   weightsFound(gpu: number, model: number, nowNs: number): void;
+  /**
+   * A model has come into an empty slot of the cluster, or is about to leave its own: nothing of it waits, runs or is
+   * held by then. What was learned of a model that goes is to be forgotten. Without these methods a policy must
+   * find out by itself; slots that are empty now count in `cluster.models`, and hold `NO_MODEL`.
+   */
+  modelCame?(model: number, nowNs: number): void;
+  modelGoes?(model: number, nowNs: number): void;
   /** The GPU's lanes were closed, or opened again. */
   lanesChanged(gpu: number, nowNs: number): void;
   /** Sends everything that can be sent now. */

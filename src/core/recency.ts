@@ -54,6 +54,12 @@ export class Recency {
     this.slotOf[cell] = NONE;
   }
 
+  /** The model was never used on any GPU; none lists it. */
+  forget(model: number): void {
+    const gpus = this.lists.length;
+    for (let gpu = 0; gpu < gpus; gpu++) this.used[gpu * this.models + model] = model * gpus + gpu;
+  }
+
   /** The GPU's list: walk from `oldest` by `newer`. */
   list(gpu: number): RecencyList {
     return this.lists[gpu];

@@ -1,0 +1,30 @@
+import type { Cluster } from './cluster.js';
+import type { Policy } from './policy.js';
+import { predictLatencyNs } from './prediction.js';
+import type { RequestTable } from './request.js';
+
+/** Admission by prediction: whether a request that arrives can be expected to be answered in time. */
+export class Forecast {
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly requests: RequestTable,
+    private readonly policy: Policy,
+  ) {}
+
+  isInTime(slot: number, nowNs: number): boolean {
+    if (this.isPredictedInTime(slot, nowNs)) return true;
+    // What is refused is not measured: one slow INFER would shut its model out for good.
+    const forgot = this.cluster.forgetMeasurements(this.requests.model[slot], nowNs);
+    return forgot && this.isPredictedInTime(slot, nowNs);
+  }
+
+  private isPredictedInTime(slot: number, nowNs: number): boolean {
+    const { requests } = this;
+    const model = requests.model[slot];
+    const restNs = predictLatencyNs(this.cluster, model, this.policy.queued(model), nowNs);
+    requests.predictedNs[slot] = nowNs - requests.arrivalNs[slot] + restNs;
+    // A policy loads only models that it has requests for: without any, this one would never be loaded.
+    if (this.cluster.held.count(model) === 0 && restNs < Number.POSITIVE_INFINITY) return true;
+    return nowNs + restNs <= requests.arrivalNs[slot] + requests.sloNs[slot];
+  }
+}

@@ -1,0 +1,114 @@
+import { invariant } from '../base/invariant.js';
+import type { Cluster } from './cluster.js';
+import type { Digest } from './digest.js';
+import { type ModelSpec, NO_MODEL } from './model.js';
+import type { Orders } from './orders.js';
+import type { Policy } from './policy.js';
+
+/** Nothing is in the slot; its model takes requests; its model takes none any more. */
+const EMPTY = 0;
+const SERVING = 1;
+const RETIRING = 2;
+
+/** Which models come and go while a controller runs, and how far those are that go. */
+export class ModelSlots {
+  private readonly state: Uint8Array;
+  /** By model: requests without an answer. */
+  private readonly open: Int32Array;
+  /** Those that come with the next step, and those that go, in the order that was said. */
+  private readonly coming: { readonly model: number; readonly spec: ModelSpec }[] = [];
+  private readonly leaving: number[] = [];
+  private hasNews = false;
+
+  constructor(private readonly cluster: Cluster) {
+    this.state = Uint8Array.from(cluster.models, (spec) => (spec === NO_MODEL ? EMPTY : SERVING));
+    this.open = new Int32Array(cluster.models.length);
+  }
+
+  /** True if a model was put or retired since the last step. */
+  get hasInput(): boolean {
+    return this.hasNews;
+  }
+
+  /** Whether requests for the model may be offered. */
+  isServing(model: number): boolean {
+    return this.state[model] === SERVING;
+  }
+
+  /** The first slot without a model; −1: there is none. */
+  get firstEmpty(): number {
+    return this.state.indexOf(EMPTY);
+  }
+
+  /** Throws `E_PROFILE` or `E_MODEL_TOO_LARGE` for a model that the cluster can't have. */
+  put(model: number, spec: ModelSpec): void {
+    invariant(this.state[model] === EMPTY, 'a model is put into an empty slot');
+    this.cluster.checkNew(spec);
+    this.state[model] = SERVING;
+    this.coming.push({ model, spec });
+    this.hasNews = true;
+  }
+
+  retire(model: number): void {
+    invariant(this.state[model] === SERVING, 'a model is retired once');
+    this.state[model] = RETIRING;
+    this.leaving.push(model);
+    this.hasNews = true;
+  }
+
+  arrived(model: number): void {
+    invariant(this.state[model] === SERVING, 'requests are for models that are there');
+    this.open[model]++;
+  }
+
+  answered(model: number): void {
+    this.open[model]--;
+  }
+
+  /** Puts the models that come into their slots. */
+  bring(policy: Policy, decisions: Digest, nowNs: number): void {
+    this.hasNews = false;
+    for (const { model, spec } of this.coming) {
+      decisions.add(model);
+      this.cluster.putModel(model, spec);
+      policy.modelCame?.(model, nowNs);
+    }
+    this.coming.length = 0;
+  }
+
+  /** Takes what nobody waits for any more from the GPUs, and empties the slots of models that are nowhere. */
+  clear(
+    policy: Policy,
+    orders: Orders,
+    decisions: Digest,
+    nowNs: number,
+    gone: (model: number) => void,
+  ): void {
+    let left = 0;
+    for (const model of this.leaving) {
+      if (this.open[model] === 0 && this.isNowhere(model, policy, orders, nowNs)) {
+        decisions.add(model);
+        policy.modelGoes?.(model, nowNs);
+        this.cluster.removeModel(model);
+        this.state[model] = EMPTY;
+        gone(model);
+      } else this.leaving[left++] = model;
+    }
+    this.leaving.length = left;
+  }
+
+  /** Models that are to go and have not gone. */
+  get retiring(): number {
+    return this.leaving.length;
+  }
+
+  private isNowhere(model: number, policy: Policy, orders: Orders, nowNs: number): boolean {
+    const { bars, warm, held } = this.cluster;
+    bars.close(model);
+    for (let gpu = warm.next(model, 0); gpu >= 0; gpu = warm.next(model, gpu + 1)) {
+      orders.unload(gpu, model, nowNs);
+      policy.weightsLost(gpu, model, nowNs);
+    }
+    return held.count(model) === 0 && !orders.isPending(model);
+  }
+}
