@@ -11,10 +11,18 @@ const STATE_MASK = (1 << STATE_BITS) - 1;
  * looked at together.
  */
 export class WeightsTable {
-  private readonly cells: Int32Array;
+  private cells: Int32Array;
 
   constructor(models: number) {
     this.cells = new Int32Array(models);
+  }
+
+  /** There are at least so many models. */
+  reach(models: number): void {
+    if (models <= this.cells.length) return;
+    const cells = new Int32Array(2 * models);
+    cells.set(this.cells);
+    this.cells = cells;
   }
 
   /** Complete and ready for INFER. */

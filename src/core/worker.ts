@@ -56,12 +56,12 @@ export class Worker {
   /** Generation of the weights that the running action started with. */
   private executingGeneration = 0;
   private loadingGeneration = 0;
-  private readonly models: readonly ModelSpec[];
+  private readonly models: ModelSpec[];
   private readonly device: DevicePort;
   private readonly sendResult: (action: Action, nowNs: number) => void;
 
   constructor(options: WorkerOptions) {
-    this.models = options.models;
+    this.models = [...options.models];
     this.device = options.device;
     this.sendResult = options.sendResult;
     this.oneLane = options.oneLane ?? false;
@@ -73,6 +73,13 @@ export class Worker {
   /** Pages not taken, for checks and for telling a controller. */
   get freePages(): number {
     return this.cache.free;
+  }
+
+  /** Another model has come, or is in the place of one that is not held any more. */
+  putModel(model: number, spec: ModelSpec): void {
+    invariant(model >= this.models.length || !this.held.takesPages(model), 'a model that is replaced has gone');
+    this.models[model] = spec;
+    this.held.reach(model + 1);
   }
 
   isPresent(model: number): boolean {

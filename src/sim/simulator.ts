@@ -36,6 +36,9 @@ export interface ConditionsChange {
 
 export interface SimulatorOptions {
   readonly models: readonly ModelSpec[];
+  /** Slots for models that `putModel` brings, and the largest batch that these may have. */
+  readonly spareModels?: number;
+  readonly spareBatch?: number;
   readonly gpus: number;
   /** Pages of each GPU's weights cache. */
   readonly pages: number;
@@ -91,6 +94,8 @@ export class Simulator {
 
   private readonly events = new EventQueue();
   private readonly devices: readonly SimDevice[];
+  /** As they are, which profiles need not know. */
+  private readonly models: ModelSpec[];
   private readonly network: Network;
   private readonly changes: readonly ConditionsChange[];
   private readonly source: ArrivalSource;
@@ -109,6 +114,7 @@ export class Simulator {
   constructor(options: SimulatorOptions) {
     const { models, gpus, pages, seed } = options;
     const oneLane = options.oneLane ?? false;
+    const { spareModels = 0, spareBatch = 1 } = options;
     this.source = options.source;
     this.network = new Network(gpus, options.network ?? NO_DELAY, stream(seed, 'network'));
     const offsets = stream(seed, 'clock-offset');
@@ -116,7 +122,7 @@ export class Simulator {
     this.offsetNs = Float64Array.from({ length: gpus }, () => Math.round((2 * offsets() - 1) * mostNs));
     this.wakeNs = new Float64Array(gpus).fill(Number.POSITIVE_INFINITY);
     this.controller = new Controller({
-      cluster: { models, gpus, pages, oneLane },
+      cluster: { models, spareModels, spareBatch, gpus, pages, oneLane },
       admission: options.admission ?? 'none',
       ...(options.missedWindow === undefined ? {} : { missedWindow: options.missedWindow }),
       defaultSloNs: options.defaultSloNs,
@@ -127,8 +133,9 @@ export class Simulator {
       },
       ...(options.observer === undefined ? {} : { observer: options.observer }),
     });
+    this.models = [...trueModels(models, options.noise?.profile ?? 0, seed)];
     const shared = {
-      models: trueModels(models, options.noise?.profile ?? 0, seed),
+      models: this.models,
       events: this.events,
       clock: this as { readonly nowNs: number },
       copyBytesPerS: options.copyBytesPerS ?? Number.POSITIVE_INFINITY,
@@ -153,6 +160,13 @@ export class Simulator {
       this.events.schedule(atNs, CONDITIONS_CHANGE, 0, null).change = i;
     });
     this.checker = options.checks ? new Checker(this.controller, this.workers) : null;
+  }
+
+  /** A model comes into an empty slot of the controller's; takes what its profile says. Not for `spreads`. */
+  putModel(model: number, spec: ModelSpec): void {
+    this.models[model] = spec;
+    for (const worker of this.workers) worker.putModel(model, spec);
+    this.controller.putModel(model, spec);
   }
 
   /**

@@ -3,7 +3,7 @@ import type { ModelSpec } from '../../src/core/model.js';
 import { AUTO } from '../../src/policies/entry.js';
 import { ListSource, MS, poisson, type RunOptions } from './fixtures.js';
 
-const model: fc.Arbitrary<ModelSpec> = fc
+export const randomModel: fc.Arbitrary<ModelSpec> = fc
   .record({
     pages: fc.integer({ min: 1, max: 4 }),
     loadNs: fc.integer({ min: MS / 10, max: 20 * MS }),
@@ -162,7 +162,7 @@ const policy = fc.oneof(
  */
 export const randomRun = fc
   .record({
-    models: fc.array(model, { minLength: 1, maxLength: 9 }),
+    models: fc.array(randomModel, { minLength: 1, maxLength: 9 }),
     // Rarely more than a word of bits holds.
     gpus: fc.oneof(
       { weight: 15, arbitrary: fc.integer({ min: 1, max: 4 }) },

@@ -71,6 +71,17 @@ export class Placement {
     this.moving.delete(gpu);
   }
 
+  /** The model goes: no plan is for it any more. */
+  forgetModel(model: number): void {
+    for (const [gpu, pending] of this.pending.entries()) {
+      this.planned.delete(gpu, model);
+      this.leaving.delete(gpu, model);
+      if (!pending.includes(model)) continue;
+      pending.splice(pending.indexOf(model), 1);
+      this.pendingPages[gpu] -= this.cluster.models[model].pages;
+    }
+  }
+
   /** A request asks for the model, which is nowhere. */
   want(model: number): void {
     this.missing.add(model);

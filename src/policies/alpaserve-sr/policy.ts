@@ -4,7 +4,7 @@ import type { Cluster } from '../../core/cluster.js';
 import { type Dispatcher, type Policy, type PolicyContext, REFUSE } from '../../core/policy.js';
 import type { RequestTable } from '../../core/request.js';
 import { DeadlineQueue } from '../common/deadline-queue.js';
-import { usableSizes } from '../common/usable-sizes.js';
+import { usableSizes, usableSizesOf } from '../common/usable-sizes.js';
 import { GpuQueue } from './gpu-queue.js';
 import { Placement } from './placement.js';
 import { ReplicaPlan } from './replica-plan.js';
@@ -41,6 +41,9 @@ export class AlpaServePolicy implements Policy {
   private readonly requests: RequestTable;
   private readonly dispatch: Dispatcher;
   private readonly marginNs: number;
+  private readonly maxBatch: number;
+  /** How many of each model's batch sizes may be used. */
+  private readonly sizes: Int32Array;
   private readonly traffic: Traffic;
   private readonly plan: ReplicaPlan;
   private readonly placement: Placement;
@@ -66,7 +69,9 @@ export class AlpaServePolicy implements Policy {
     this.marginNs = options.marginNs;
     this.traffic = new Traffic(models.length, options.windowNs, options.windowNs * FIRST_WINDOW);
     this.plan = new ReplicaPlan(cluster, this.traffic, options.windowNs);
+    this.maxBatch = options.maxBatch;
     const sizes = usableSizes(models, options.maxBatch);
+    this.sizes = sizes;
     this.queues = Array.from({ length: gpus }, (_, gpu) => new GpuQueue(cluster, gpu, sizes));
     this.cold = models.map(() => new DeadlineQueue());
     this.waiting = new Int32Array(models.length);
@@ -135,6 +140,15 @@ export class AlpaServePolicy implements Policy {
       // A request that is too late by now leaves the line and times out.
       this.offer(this.batch[0], model, deadlineNs, this.shortest(model, nowNs), nowNs);
     }
+  }
+
+  modelCame(model: number): void {
+    this.sizes[model] = usableSizesOf(this.cluster.models[model], this.maxBatch);
+  }
+
+  modelGoes(model: number): void {
+    this.traffic.forget(model);
+    this.placement.forgetModel(model);
   }
 
   /** What waited for a GPU that is gone finds itself another, or waits for its model to be loaded elsewhere. */

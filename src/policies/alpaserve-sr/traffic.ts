@@ -35,6 +35,14 @@ export class Traffic {
     this.sloSumNs[model] += sloNs;
   }
 
+  /** The model goes. */
+  forget(model: number): void {
+    this.rateRps[model] = 0;
+    this.sloNs[model] = 0;
+    this.arrivals[model] = 0;
+    this.sloSumNs[model] = 0;
+  }
+
   /** Ends the window; the next request begins another. */
   close(nowNs: number): void {
     const seconds = (nowNs - this.beginNs) / NS_PER_S;

@@ -18,6 +18,12 @@ export class BatchLimits {
     this.limits = Float64Array.from(largest, (most) => Math.min(most, increase));
   }
 
+  /** Another model is in the slot, whose limit never exceeds `most`. */
+  restart(model: number, most: number): void {
+    this.largest[model] = most;
+    this.limits[model] = Math.min(most, this.increase);
+  }
+
   /** The model's present limit in requests, at least 1. */
   of(model: number): number {
     return Math.floor(this.limits[model]);

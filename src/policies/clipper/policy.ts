@@ -4,7 +4,7 @@ import { Calendar } from '../../core/calendar.js';
 import type { PolicyContext } from '../../core/policy.js';
 import { DeadlineQueue } from '../common/deadline-queue.js';
 import { OneBatchAtATime } from '../common/one-batch-at-a-time.js';
-import { usableSizes } from '../common/usable-sizes.js';
+import { usableSizes, usableSizesOf } from '../common/usable-sizes.js';
 import { BatchLimits } from './batch-limits.js';
 
 interface ClipperOptions {
@@ -32,6 +32,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 export class ClipperPolicy extends OneBatchAtATime {
   readonly name = 'clipper';
   private readonly maxDelayNs: number;
+  private readonly maxBatch: number;
   private readonly queues: readonly DeadlineQueue[];
   private readonly limits: BatchLimits;
   /** When the oldest request of each model that is not due has waited long enough. */
@@ -47,6 +48,7 @@ export class ClipperPolicy extends OneBatchAtATime {
     super(context);
     const { models, gpus } = context.cluster;
     this.maxDelayNs = options.maxDelayNs;
+    this.maxBatch = options.maxBatch;
     this.queues = models.map(() => new DeadlineQueue());
     this.limits = new BatchLimits(
       usableSizes(models, options.maxBatch).map((sizes, model) => models[model].batchSizes[sizes - 1]),
@@ -78,6 +80,17 @@ export class ClipperPolicy extends OneBatchAtATime {
     super.weightsFound(gpu, model, nowNs);
     this.line.add(gpu, model);
     this.idle.add(gpu);
+  }
+
+  modelCame(model: number): void {
+    const spec = this.cluster.models[model];
+    this.limits.restart(model, spec.batchSizes[usableSizesOf(spec, this.maxBatch) - 1]);
+  }
+
+  modelGoes(model: number): void {
+    this.due.set(model, NEVER);
+    this.listed[model] = 0;
+    for (let gpu = 0; gpu < this.cluster.gpus; gpu++) this.line.delete(gpu, model);
   }
 
   override schedule(nowNs: number): void {

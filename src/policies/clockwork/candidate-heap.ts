@@ -68,6 +68,18 @@ export class CandidateHeap {
     keys[at] = key;
   }
 
+  /** Removes what there is of a model. */
+  remove(model: number): void {
+    const { priorities, keys, models } = this;
+    const count = this.length;
+    this.length = 0;
+    // What is pushed never gets ahead of what is read.
+    for (let i = 0; i < count; i++) {
+      const key = keys[i];
+      if (key % models !== model) this.push(priorities[i], Math.floor(key / models), key % models);
+    }
+  }
+
   private grow(): void {
     this.priorities = doubled(this.priorities, 0);
     this.keys = doubled(this.keys, 0);

@@ -16,7 +16,7 @@ import { CandidateHeap } from './candidate-heap.js';
  * must start. Priorities are fixed when a candidate is made; arrivals do not renew them.
  */
 export class Inferer {
-  readonly queues: readonly BatchQueue[];
+  readonly queues: BatchQueue[];
   private readonly sizes: Int32Array;
   private readonly candidates: readonly CandidateHeap[];
   /** Row = model: GPUs where it is active. */
@@ -76,6 +76,22 @@ export class Inferer {
     this.fresh.add(model, gpu);
     this.renewed.add(gpu);
     this.freshModels.add(model);
+  }
+
+  /** Another model is in the slot, and `sizes` of its batch sizes may be used. */
+  came(model: number, sizes: number): void {
+    this.sizes[model] = sizes;
+    this.queues[model] = new BatchQueue(sizes);
+  }
+
+  /** The model goes: what was a candidate is none any more. */
+  forget(model: number): void {
+    for (let gpu = 0; gpu < this.cluster.gpus; gpu++) {
+      this.candidates[gpu].remove(model);
+      this.note(gpu);
+    }
+    this.active.clear(model);
+    this.fresh.clear(model);
   }
 
   /** An INFER has ended on the GPU. */

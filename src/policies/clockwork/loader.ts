@@ -66,6 +66,11 @@ export class Loader {
     this.demand.moved(model);
   }
 
+  /** The model goes. */
+  forget(model: number): void {
+    this.order.remove(model);
+  }
+
   /** Lets each GPU in turn send LOADs until none can; true if any did. */
   schedule(nowNs: number): boolean {
     const { booking, order } = this;

@@ -2,6 +2,7 @@ import { type Action, INFER, LOAD, STATUS_OK } from '../../core/action.js';
 import { Booking } from '../../core/booking.js';
 import type { Cluster } from '../../core/cluster.js';
 import { DemandTracker } from '../../core/demand.js';
+import type { ModelSpec } from '../../core/model.js';
 import type { Policy, PolicyContext } from '../../core/policy.js';
 import type { RequestTable } from '../../core/request.js';
 import { AutoAhead } from './auto-ahead.js';
@@ -30,6 +31,7 @@ export class ClockworkPolicy implements Policy {
   private readonly demand: DemandTracker;
   private readonly loader: Loader;
   private readonly inferer: Inferer;
+  private readonly options: ClockworkOptions;
   readonly tuned: Readonly<Record<string, number>>;
   private aheadNs: number;
   private readonly ahead: AutoAhead | null;
@@ -42,6 +44,7 @@ export class ClockworkPolicy implements Policy {
   constructor(context: PolicyContext, options: ClockworkOptions) {
     const { cluster, requests, dispatch } = context;
     const { scheduleAheadNs, latestDeltaNs } = options;
+    this.options = options;
     this.cluster = cluster;
     this.requests = requests;
     this.ahead = scheduleAheadNs === null ? new AutoAhead(cluster) : null;
@@ -57,7 +60,7 @@ export class ClockworkPolicy implements Policy {
       dispatch,
       this.exec,
       latestDeltaNs,
-      usableSizes(cluster, options),
+      Int32Array.from(cluster.models, (model) => usableSizes(model, options)),
       (gpu, model, slots, count) => this.inferSent(gpu, model, slots, count),
     );
   }
@@ -111,6 +114,15 @@ export class ClockworkPolicy implements Policy {
     this.inferer.activate(gpu, model);
   }
 
+  modelCame(model: number): void {
+    this.inferer.came(model, usableSizes(this.cluster.models[model], this.options));
+  }
+
+  modelGoes(model: number): void {
+    this.inferer.forget(model);
+    this.loader.forget(model);
+  }
+
   lanesChanged(gpu: number, nowNs: number): void {
     this.exec.update(gpu, nowNs);
     this.weights.update(gpu, nowNs);
@@ -161,15 +173,13 @@ export class ClockworkPolicy implements Policy {
 }
 
 /** Batch sizes up to the configured one whose profiled time is short enough; at least batch 1. */
-function usableSizes(cluster: Cluster, options: ClockworkOptions): Int32Array {
-  return Int32Array.from(cluster.models, ({ batchSizes, execNs }) => {
-    let usable = 1;
-    while (
-      usable < batchSizes.length &&
-      batchSizes[usable] <= options.maxBatch &&
-      execNs[usable] <= options.maxExecNs
-    )
-      usable++;
-    return usable;
-  });
+function usableSizes({ batchSizes, execNs }: ModelSpec, options: ClockworkOptions): number {
+  let usable = 1;
+  while (
+    usable < batchSizes.length &&
+    batchSizes[usable] <= options.maxBatch &&
+    execNs[usable] <= options.maxExecNs
+  )
+    usable++;
+  return usable;
 }

@@ -2,7 +2,7 @@ import { Calendar } from '../../core/calendar.js';
 import type { PolicyContext } from '../../core/policy.js';
 import { DeadlineQueue } from '../common/deadline-queue.js';
 import { OneBatchAtATime } from '../common/one-batch-at-a-time.js';
-import { usableSizes } from '../common/usable-sizes.js';
+import { usableSizes, usableSizesOf } from '../common/usable-sizes.js';
 
 interface EdfOptions {
   readonly maxBatch: number;
@@ -27,6 +27,7 @@ export class EdfPolicy extends OneBatchAtATime {
   /** By deadline less margin. */
   private readonly queues: readonly DeadlineQueue[];
   private readonly sizes: Int32Array;
+  private readonly maxBatch: number;
   /** Of each GPU, by model that is warm there: the earliest deadline among its requests, Infinity if it has none. */
   private readonly urgency: readonly Calendar[];
   /** 1: some GPU found nothing of the model's that it could still meet, and asks no more before something changes. */
@@ -37,6 +38,7 @@ export class EdfPolicy extends OneBatchAtATime {
     const { models, gpus } = context.cluster;
     this.marginNs = options.marginNs;
     this.queues = models.map(() => new DeadlineQueue());
+    this.maxBatch = options.maxBatch;
     this.sizes = usableSizes(models, options.maxBatch);
     this.urgency = Array.from({ length: gpus }, () => new Calendar(models.length));
     this.passedOver = new Uint8Array(models.length);
@@ -71,6 +73,14 @@ export class EdfPolicy extends OneBatchAtATime {
   override weightsFound(gpu: number, model: number, nowNs: number): void {
     super.weightsFound(gpu, model, nowNs);
     this.renew(model);
+  }
+
+  modelCame(model: number): void {
+    this.sizes[model] = usableSizesOf(this.cluster.models[model], this.maxBatch);
+  }
+
+  modelGoes(model: number): void {
+    this.passedOver[model] = 0;
   }
 
   queued(model: number): number {

@@ -27,8 +27,8 @@ export class Chooser {
   count = 0;
 
   private readonly logCount: Float64Array;
-  private readonly slackWeight: number;
-  private readonly batchNs: number;
+  private slackWeight = 1;
+  private batchNs = 0;
 
   constructor(
     private readonly cluster: Cluster,
@@ -39,8 +39,16 @@ export class Chooser {
     private readonly favour: Float64Array,
   ) {
     this.logCount = Float64Array.from({ length: cluster.maxBatch + 1 }, (_, count) => Math.log(count));
-    this.slackWeight = Math.min(MOST_SLACK_WEIGHT, 1 + PER_SPREAD * costSpread(durations));
-    this.batchNs = meanBatchNs(durations);
+    this.modelsChanged();
+  }
+
+  /** Other models are there now. */
+  modelsChanged(): void {
+    const { cluster, durations } = this;
+    if (cluster.modelCount === 0) return;
+    const models = cluster.models.map((_, model) => model).filter((model) => cluster.hasModel(model));
+    this.slackWeight = Math.min(MOST_SLACK_WEIGHT, 1 + PER_SPREAD * costSpread(models, durations));
+    this.batchNs = meanBatchNs(models, durations);
   }
 
   /**
@@ -98,9 +106,9 @@ export class Chooser {
 }
 
 /** Standard deviation of the logarithm of what a request costs at best, over the models. */
-function costSpread({ row, usable, size, logExec }: Durations): number {
-  const costs = Float64Array.from(row, (first, model) => {
-    const largest = first + usable[model] - 1;
+function costSpread(models: readonly number[], { row, usable, size, logExec }: Durations): number {
+  const costs = Float64Array.from(models, (model) => {
+    const largest = row[model] + usable[model] - 1;
     return logExec[largest] - Math.log(size[largest]);
   });
   const mean = costs.reduce((sum, cost) => sum + cost, 0) / costs.length;
@@ -108,6 +116,6 @@ function costSpread({ row, usable, size, logExec }: Durations): number {
 }
 
 /** Mean time of the models' largest batches. */
-function meanBatchNs({ row, usable, execNs }: Durations): number {
-  return row.reduce((sum, first, model) => sum + execNs[first + usable[model] - 1], 0) / row.length;
+function meanBatchNs(models: readonly number[], { row, usable, execNs }: Durations): number {
+  return models.reduce((sum, model) => sum + execNs[row[model] + usable[model] - 1], 0) / models.length;
 }

@@ -47,6 +47,11 @@ export class CopyWorth {
     }
   }
 
+  forget(model: number): void {
+    this.expected[model] = 0;
+    this.needed[model] = 0;
+  }
+
   /** What another copy would be worth, if its LOAD began now. */
   toLoad(model: number, nowNs: number): number {
     const queue = this.waiting.queues[model];

@@ -9,13 +9,27 @@ export class DemandForecast {
   private readonly slow: Float64Array;
   private readonly fast: Float64Array;
   private readonly lastNs: Float64Array;
+  /** Since when each has been there. */
+  private readonly cameNs: Float64Array;
   private readonly periodicity: Periodicity;
 
   constructor(models: number) {
     this.slow = new Float64Array(models);
     this.fast = new Float64Array(models);
     this.lastNs = new Float64Array(models);
+    this.cameNs = new Float64Array(models);
     this.periodicity = new Periodicity(models);
+  }
+
+  came(model: number, nowNs: number): void {
+    this.cameNs[model] = nowNs;
+  }
+
+  forget(model: number): void {
+    this.slow[model] = 0;
+    this.fast[model] = 0;
+    this.lastNs[model] = 0;
+    this.periodicity.forget(model);
   }
 
   arrived(model: number, nowNs: number): void {
@@ -31,7 +45,7 @@ export class DemandForecast {
     if (this.slow[model] === 0) return 0;
     const passed = nowNs - this.lastNs[model];
     // What has been seen is all there was: early on, of a shorter time.
-    const seen = 1 - Math.exp(-Math.max(nowNs, FAST_NS) / SLOW_NS);
+    const seen = 1 - Math.exp(-Math.max(nowNs - this.cameNs[model], FAST_NS) / SLOW_NS);
     const slow = (this.slow[model] * Math.exp(-passed / SLOW_NS)) / seen;
     const fast = this.fast[model] * Math.exp(-passed / FAST_NS);
     return Math.max(slow, fast / 2);

@@ -1,5 +1,5 @@
 import type { Cluster } from '../../core/cluster.js';
-import { usableSizes } from '../common/usable-sizes.js';
+import { usableSizes, usableSizesOf } from '../common/usable-sizes.js';
 
 /** Weight of a new measurement. */
 const NEW = 0.1;
@@ -16,36 +16,50 @@ export class Durations {
   /** First row of each model; its batch sizes follow. */
   readonly row: Int32Array;
   /** By row: time, and its natural logarithm. */
-  readonly execNs: Float64Array;
-  readonly logExec: Float64Array;
-  private readonly profileNs: Float64Array;
+  execNs: Float64Array;
+  logExec: Float64Array;
+  private profileNs: Float64Array;
   /** Batch size of each row, and how many sizes of each model may be used. */
-  readonly size: Int32Array;
+  size: Int32Array;
   readonly usable: Int32Array;
+  /** By model: rows that are its own. */
+  private readonly rows: Int32Array;
 
   constructor(
     private readonly cluster: Cluster,
-    maxBatch: number,
+    private readonly maxBatch: number,
   ) {
     const { models } = cluster;
     this.row = new Int32Array(models.length);
     this.usable = usableSizes(models, maxBatch);
+    this.rows = Int32Array.from(models, ({ batchSizes }) => batchSizes.length);
     let rows = 0;
     for (let m = 0; m < models.length; m++) {
       this.row[m] = rows;
       rows += models[m].batchSizes.length;
     }
     this.execNs = new Float64Array(rows);
-    this.profileNs = Float64Array.from(models.flatMap(({ execNs }) => execNs));
+    this.profileNs = new Float64Array(rows);
     this.logExec = new Float64Array(rows);
     this.size = new Int32Array(rows);
-    for (let m = 0; m < models.length; m++) {
-      const { batchSizes, execNs } = models[m];
-      for (let b = 0; b < batchSizes.length; b++) {
-        this.size[this.row[m] + b] = batchSizes[b];
-        this.set(this.row[m] + b, execNs[b]);
-      }
+    for (let m = 0; m < models.length; m++) this.fill(m);
+  }
+
+  /** Another model is in the slot. */
+  came(model: number): void {
+    const spec = this.cluster.models[model];
+    const rows = spec.batchSizes.length;
+    this.usable[model] = usableSizesOf(spec, this.maxBatch);
+    if (rows > this.rows[model]) {
+      this.row[model] = this.size.length;
+      this.rows[model] = rows;
+      const all = this.size.length + rows;
+      this.execNs = longer(this.execNs, new Float64Array(all));
+      this.logExec = longer(this.logExec, new Float64Array(all));
+      this.profileNs = longer(this.profileNs, new Float64Array(all));
+      this.size = longer(this.size, new Int32Array(all));
     }
+    this.fill(model);
   }
 
   /** Expected time of an INFER on a GPU at its present clock. */
@@ -92,8 +106,23 @@ export class Durations {
     for (let row = 0; row < this.execNs.length; row++) this.set(row, this.profileNs[row]);
   }
 
+  private fill(model: number): void {
+    const { batchSizes, execNs } = this.cluster.models[model];
+    for (let b = 0; b < batchSizes.length; b++) {
+      const row = this.row[model] + b;
+      this.size[row] = batchSizes[b];
+      this.profileNs[row] = execNs[b];
+      this.set(row, execNs[b]);
+    }
+  }
+
   private set(row: number, execNs: number): void {
     this.execNs[row] = execNs;
     this.logExec[row] = Math.log(execNs);
   }
+}
+
+function longer<T extends Float64Array | Int32Array>(from: T, to: T): T {
+  to.set(from);
+  return to;
 }

@@ -35,6 +35,15 @@ export class Fairness {
     this.outcomes = new Uint8Array(models).fill(FIRST_OUTCOMES);
   }
 
+  /** Another model is in the slot, or none. */
+  forget(model: number): void {
+    this.favour[model] = 0;
+    this.factor[model] = 1;
+    this.multiplier[model] = 0;
+    this.attainment[model] = 1;
+    this.outcomes[model] = FIRST_OUTCOMES;
+  }
+
   /** One of the model's requests was served in time, or was not. */
   answered(model: number, inTime: boolean): void {
     const value = inTime ? 1 : 0;

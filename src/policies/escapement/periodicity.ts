@@ -27,6 +27,15 @@ export class Periodicity {
     this.seen = new Float64Array(models);
   }
 
+  forget(model: number): void {
+    this.lastNs[model] = Number.NEGATIVE_INFINITY;
+    this.burstNs[model] = 0;
+    this.gapNs[model] = 0;
+    this.alike[model] = 0;
+    this.size[model] = 0;
+    this.seen[model] = 0;
+  }
+
   arrived(model: number, nowNs: number): void {
     if (nowNs - this.lastNs[model] >= PAUSE_NS) this.began(model, nowNs);
     this.lastNs[model] = nowNs;

@@ -113,13 +113,19 @@ export class Placement {
     if (this.waiting.queues[model].length > 0) this.want(model);
   }
 
+  /** The model, which no GPU holds, goes. */
+  forget(model: number): void {
+    this.missing.delete(model);
+    this.copyWorth.forget(model);
+  }
+
   /** Lets GPUs that have no LOAD under way send one each. */
   schedule(nowNs: number): void {
     const { cluster } = this;
     const isPass = nowNs >= this.nextPassNs;
     const isUrgent = this.urged && this.missing.count > 0;
     this.urged = false;
-    if (!(isPass || isUrgent) || this.copies === cluster.gpus * cluster.models.length) return;
+    if (!(isPass || isUrgent) || this.copies === cluster.gpus * cluster.modelCount) return;
     if (isPass) this.nextPassNs = nowNs + (this.pass(nowNs) ? PASS_NS : IDLE_PASS_NS);
     else this.loadMissing(nowNs);
   }

@@ -133,6 +133,19 @@ export class EscapementPolicy implements Policy {
     this.lanes.look(gpu);
   }
 
+  modelCame(model: number, nowNs: number): void {
+    this.durations.came(model);
+    this.demand.came(model, nowNs);
+    this.chooser.modelsChanged();
+  }
+
+  modelGoes(model: number): void {
+    this.demand.forget(model);
+    this.fairness.forget(model);
+    this.waiting.forget(model);
+    this.placement.forget(model);
+  }
+
   lanesChanged(gpu: number, nowNs: number): void {
     this.lanes.update(gpu, nowNs);
     this.placement.urge();

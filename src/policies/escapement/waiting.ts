@@ -62,6 +62,11 @@ export class Waiting {
     this.byGpu.delete(gpu, model);
   }
 
+  /** Nothing is known of the SLOs of what is in the slot now. */
+  forget(model: number): void {
+    this.sloNs[model] = 0;
+  }
+
   private shrunk(model: number): void {
     if (this.queues[model].length === 0) {
       const { warm } = this.cluster;

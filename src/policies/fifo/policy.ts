@@ -4,7 +4,7 @@ import { Calendar } from '../../core/calendar.js';
 import type { PolicyContext } from '../../core/policy.js';
 import { REQUEST_QUEUED } from '../../core/request.js';
 import { OneBatchAtATime } from '../common/one-batch-at-a-time.js';
-import { usableSizes } from '../common/usable-sizes.js';
+import { usableSizes, usableSizesOf } from '../common/usable-sizes.js';
 
 interface FifoOptions {
   readonly maxBatch: number;
@@ -23,19 +23,21 @@ const NONE = -1;
 export class FifoPolicy extends OneBatchAtATime {
   readonly name = 'fifo';
   private readonly maxDelayNs: number;
+  private readonly maxBatch: number;
   private readonly queues: readonly BatchQueue[];
   /** Index of each model's largest usable batch size. */
   private readonly largest: Int32Array;
   /** When the oldest request of each model has waited long enough. */
   private readonly due: Calendar;
   /** Models that are due, by GPU that could run them, in the order they became so. */
-  private readonly lines: readonly number[][];
+  private readonly lines: number[][];
   private readonly inLine: BitMatrix;
 
   constructor(context: PolicyContext, options: FifoOptions) {
     super(context);
     const { models, gpus } = context.cluster;
     this.maxDelayNs = options.maxDelayNs;
+    this.maxBatch = options.maxBatch;
     this.queues = models.map(() => new BatchQueue(1));
     this.largest = usableSizes(models, options.maxBatch).map((sizes) => sizes - 1);
     this.due = new Calendar(models.length);
@@ -60,6 +62,16 @@ export class FifoPolicy extends OneBatchAtATime {
   override weightsFound(gpu: number, model: number, nowNs: number): void {
     super.weightsFound(gpu, model, nowNs);
     if (this.isDue(model, nowNs)) this.becameDue(model);
+  }
+
+  modelCame(model: number): void {
+    this.largest[model] = usableSizesOf(this.cluster.models[model], this.maxBatch) - 1;
+  }
+
+  modelGoes(model: number): void {
+    this.due.set(model, NEVER);
+    for (const [gpu, line] of this.lines.entries())
+      if (this.inLine.delete(model, gpu)) this.lines[gpu] = line.filter((other) => other !== model);
   }
 
   override schedule(nowNs: number): void {

@@ -24,6 +24,14 @@ export class Cycle {
     this.turns.push({ session, batch });
   }
 
+  /** The session has no turn any more. */
+  leave(session: Session): void {
+    const at = this.turns.findIndex((turn) => turn.session === session);
+    if (at < 0) return;
+    this.turns.splice(at, 1);
+    if (at < this.next) this.next--;
+  }
+
   /** The next turn; there must be one. */
   advance(): Turn {
     // Only now, so that who joins at the end of a round comes before those who had their turns.

@@ -1,5 +1,5 @@
 import type { ModelSpec } from '../../core/model.js';
-import { usableSizes } from '../common/usable-sizes.js';
+import { usableSizes, usableSizesOf } from '../common/usable-sizes.js';
 
 /**
  * How long batches take by the profiles, which is what Nexus plans with: nothing is learned while it runs. A batch
@@ -11,9 +11,14 @@ export class Latencies {
 
   constructor(
     private readonly models: readonly ModelSpec[],
-    maxBatch: number,
+    private readonly maxBatch: number,
   ) {
     this.usable = usableSizes(models, maxBatch);
+  }
+
+  /** Another model is in the slot. */
+  renew(model: number): void {
+    this.usable[model] = usableSizesOf(this.models[model], this.maxBatch);
   }
 
   /** Index of the smallest size that holds `count` requests, or of the largest size. */

@@ -45,6 +45,14 @@ export class PlanLoader {
     });
   }
 
+  /** The model goes: no plan is for it any more. */
+  forget(model: number): void {
+    for (const [gpu, missing] of this.missing.entries()) {
+      this.planned.delete(gpu, model);
+      if (missing.includes(model)) missing.splice(missing.indexOf(model), 1);
+    }
+  }
+
   schedule(nowNs: number): void {
     for (let gpu = this.behind.next(0); gpu >= 0; gpu = this.behind.next(gpu + 1)) {
       this.loadNext(gpu, nowNs);

@@ -90,6 +90,18 @@ export class NexusPolicy extends OneBatchAtATime {
     this.lacking(model);
   }
 
+  modelCame(model: number): void {
+    this.latencies.renew(model);
+  }
+
+  modelGoes(model: number): void {
+    for (const session of this.sessions.ofModel(model)) {
+      for (const gpu of session.places) this.cycles[gpu].leave(session);
+      session.restart();
+    }
+    this.loader.forget(model);
+  }
+
   override schedule(nowNs: number): void {
     if (nowNs >= this.replanNs) this.replan(nowNs);
     this.placement.schedule(nowNs);

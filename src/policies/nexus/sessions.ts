@@ -23,6 +23,14 @@ export class Session {
     public sloNs: number,
   ) {}
 
+  /** Forgets what it has seen: its model goes. */
+  restart(): void {
+    this.arrivals = 0;
+    this.places.length = 0;
+    this.ratePerNs = -1;
+    this.sloNs = Number.POSITIVE_INFINITY;
+  }
+
   /** An epoch is over. Returns what to plan for; null: it has fallen silent. */
   load(epochNs: number): SessionLoad | null {
     const measuredPerNs = this.arrivals / epochNs;

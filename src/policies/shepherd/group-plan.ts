@@ -15,7 +15,7 @@ const EVEN_ENOUGH = 1.1;
 export class GroupPlan implements GpuRanges {
   readonly first: Int32Array;
   readonly end: Int32Array;
-  private readonly groups: number;
+  private groups: number;
   private readonly groupOf: Int32Array;
   /** Smoothed GPU time that a model's requests need in full batches, per time. */
   private readonly load: Float64Array;
@@ -30,17 +30,29 @@ export class GroupPlan implements GpuRanges {
     private readonly sizes: Int32Array,
     private readonly periodNs: number,
   ) {
-    const { models, gpus, pages } = cluster;
-    const needed = models.reduce((sum, model) => sum + model.pages, 0) / pages[0].capacity;
-    this.groups = Math.max(1, Math.min(gpus, Math.ceil(needed)));
+    const { models, gpus } = cluster;
+    this.groups = this.groupsNeeded();
     this.first = new Int32Array(models.length);
     this.end = new Int32Array(models.length).fill(gpus);
     this.groupOf = new Int32Array(models.length);
     this.load = new Float64Array(models.length);
     this.arrivals = new Float64Array(models.length);
-    this.groupLoad = new Float64Array(this.groups);
-    this.groupPages = new Float64Array(this.groups);
+    this.groupLoad = new Float64Array(gpus);
+    this.groupPages = new Float64Array(gpus);
     this.deal();
+  }
+
+  /** There is another model: all are dealt out again. */
+  came(): void {
+    this.regroup();
+    this.deal();
+  }
+
+  /** The model goes. Its group has room for others from the next period on. */
+  forget(model: number): void {
+    this.load[model] = 0;
+    this.arrivals[model] = 0;
+    this.groupOf[model] = 0;
   }
 
   arrived(model: number): void {
@@ -59,7 +71,22 @@ export class GroupPlan implements GpuRanges {
     }
     this.arrivals.fill(0);
     this.plannedNs = nowNs;
+    this.regroup();
     this.deal();
+  }
+
+  private regroup(): void {
+    const groups = this.groupsNeeded();
+    if (groups !== this.groups) this.groupOf.fill(0);
+    this.groups = groups;
+  }
+
+  private groupsNeeded(): number {
+    const { cluster } = this;
+    let pages = 0;
+    for (let model = 0; model < cluster.models.length; model++)
+      if (cluster.hasModel(model)) pages += cluster.models[model].pages;
+    return Math.max(1, Math.min(cluster.gpus, Math.ceil(pages / cluster.pages[0].capacity)));
   }
 
   /** GPU time of one request in a full batch. */
@@ -73,7 +100,8 @@ export class GroupPlan implements GpuRanges {
     groupLoad.fill(0);
     groupPages.fill(0);
     const even = (load.reduce((sum, one) => sum + one, 0) / cluster.gpus) * EVEN_ENOUGH;
-    const order = Array.from(load.keys()).sort((a, b) => load[b] - load[a] || a - b);
+    const present = Array.from(load.keys()).filter((model) => cluster.hasModel(model));
+    const order = present.sort((a, b) => load[b] - load[a] || a - b);
     for (const model of order) {
       const home = groupOf[model];
       const stays = this.hasRoom(home, model) && groupLoad[home] + load[model] <= even * this.size(home);

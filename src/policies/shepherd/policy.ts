@@ -4,7 +4,7 @@ import { StaleList } from '../../core/demand.js';
 import { type PolicyContext, REFUSE } from '../../core/policy.js';
 import { DeadlineQueue } from '../common/deadline-queue.js';
 import { OneBatchAtATime } from '../common/one-batch-at-a-time.js';
-import { usableSizes } from '../common/usable-sizes.js';
+import { usableSizes, usableSizesOf } from '../common/usable-sizes.js';
 import { GroupPlan } from './group-plan.js';
 import { LargestBatch } from './largest-batch.js';
 import { RunningBatches } from './running-batches.js';
@@ -35,6 +35,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 export class ShepherdPolicy extends OneBatchAtATime {
   readonly name = 'shepherd';
   private readonly marginNs: number;
+  private readonly maxBatch: number;
   private readonly preemption: number;
   private readonly plan: GroupPlan;
   /** By deadline less margin. */
@@ -54,6 +55,7 @@ export class ShepherdPolicy extends OneBatchAtATime {
     const plan = new GroupPlan(cluster, sizes, options.periodNs);
     super(context, plan);
     this.marginNs = options.marginNs;
+    this.maxBatch = options.maxBatch;
     this.preemption = options.preemption;
     this.sizes = sizes;
     this.plan = plan;
@@ -101,6 +103,16 @@ export class ShepherdPolicy extends OneBatchAtATime {
     if (this.queued(model) > 0) this.grown.add(model);
   }
 
+  modelCame(model: number): void {
+    this.sizes[model] = usableSizesOf(this.cluster.models[model], this.maxBatch);
+    this.plan.came();
+    this.wantWaiting();
+  }
+
+  modelGoes(model: number): void {
+    this.plan.forget(model);
+  }
+
   override schedule(nowNs: number): void {
     const { grown } = this;
     if (this.plan.isDue(nowNs)) this.replan(nowNs);
@@ -116,8 +128,13 @@ export class ShepherdPolicy extends OneBatchAtATime {
   }
 
   private replan(nowNs: number): void {
-    const { waiting } = this;
     this.plan.renew(nowNs);
+    this.wantWaiting();
+  }
+
+  /** After models were dealt out: those that requests wait for may be missing in their groups. */
+  private wantWaiting(): void {
+    const { waiting } = this;
     for (let model = waiting.next(0); model >= 0; model = waiting.next(model + 1)) {
       this.placement.want(model);
       this.grown.add(model);

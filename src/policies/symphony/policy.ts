@@ -6,7 +6,7 @@ import { StaleList } from '../../core/demand.js';
 import { type PolicyContext, REFUSE } from '../../core/policy.js';
 import { DeadlineQueue } from '../common/deadline-queue.js';
 import { OneBatchAtATime } from '../common/one-batch-at-a-time.js';
-import { usableSizes } from '../common/usable-sizes.js';
+import { usableSizes, usableSizesOf } from '../common/usable-sizes.js';
 import { Candidate } from './candidate.js';
 
 interface SymphonyOptions {
@@ -32,6 +32,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 export class SymphonyPolicy extends OneBatchAtATime {
   readonly name = 'symphony';
   private readonly marginNs: number;
+  private readonly maxBatch: number;
   /** By deadline less margin. */
   private readonly queues: readonly DeadlineQueue[];
   private readonly sizes: Int32Array;
@@ -49,6 +50,7 @@ export class SymphonyPolicy extends OneBatchAtATime {
     super(context);
     const { cluster } = context;
     this.marginNs = options.marginNs;
+    this.maxBatch = options.maxBatch;
     this.queues = cluster.models.map(() => new DeadlineQueue());
     this.sizes = usableSizes(cluster.models, options.maxBatch);
     this.candidate = new Candidate(cluster);
@@ -87,6 +89,15 @@ export class SymphonyPolicy extends OneBatchAtATime {
     super.weightsFound(gpu, model, nowNs);
     this.changed.add(model);
     this.grown = true;
+  }
+
+  modelCame(model: number): void {
+    this.sizes[model] = usableSizesOf(this.cluster.models[model], this.maxBatch);
+  }
+
+  modelGoes(model: number): void {
+    this.ready.delete(model);
+    this.frontruns.set(model, NEVER);
   }
 
   override schedule(nowNs: number): void {
