@@ -76,7 +76,7 @@ export class ModelSlots {
     this.coming.length = 0;
   }
 
-  /** Takes what nobody waits for any more from the GPUs, and empties the slots of models that are nowhere. */
+  /** Unloads models that no request waits for any more, and empties the slots of models that are nowhere. */
   clear(
     policy: Policy,
     orders: Orders,

@@ -77,7 +77,10 @@ export class Worker {
 
   /** Another model has come, or is in the place of one that is not held any more. */
   putModel(model: number, spec: ModelSpec): void {
-    invariant(model >= this.models.length || !this.held.takesPages(model), 'a model that is replaced has gone');
+    invariant(
+      model >= this.models.length || !this.held.takesPages(model),
+      'a model that is replaced has gone',
+    );
     this.models[model] = spec;
     this.held.reach(model + 1);
   }
