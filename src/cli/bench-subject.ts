@@ -50,6 +50,7 @@ export async function machineSubject(
   const { settings, originOf } = loaded;
   const machine = await machineOptions(
     {
+      'cache-dir': undefined,
       repository,
       device,
       adapter,

@@ -98,6 +98,13 @@ async function machineModels(
   }
   const { repositoryModels } = await import('../serve/repository-models.js');
   const { repository: dir } = args;
-  const models = await repositoryModels(dir, device, pageBytes, onProgress, precision);
+  const models = await repositoryModels(
+    dir,
+    device,
+    pageBytes,
+    onProgress,
+    precision,
+    args['cache-dir'] ?? null,
+  );
   return { models, repository: { dir, precision, models: models.map(({ source }) => source) } };
 }

@@ -1,9 +1,10 @@
-import { readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Profile } from '../config/profile.js';
 import { readProfile } from '../config/read-profile.js';
 import { modelDigest } from '../live/models/digest.js';
 import { withBatching } from '../live/models/measure/batching.js';
+import { productDirs } from '../live/models/product-dirs.js';
 import type { RepositoryModel } from '../live/models/repository.js';
 
 /** Whether a profile is of this model as it is now, and has all that serving it takes. */
@@ -54,11 +55,20 @@ export type MeasuredCheck = NonNullable<Profile['batching']> & {
 };
 
 /** What measuring found about the batches of a model, a device each; profiles of other models are left out. */
-export async function measuredChecks(model: RepositoryModel): Promise<MeasuredCheck[]> {
-  const dir = dirname(model.onnxPath);
-  const files = readdirSync(dir).filter((name) => PROFILE.test(name));
+export async function measuredChecks(
+  model: RepositoryModel,
+  cacheDir: string | null,
+): Promise<MeasuredCheck[]> {
+  const dirs = productDirs(model.onnxPath, cacheDir).filter((dir) => existsSync(dir));
+  const files = new Map(
+    dirs.toReversed().flatMap((dir) =>
+      readdirSync(dir)
+        .filter((name) => PROFILE.test(name))
+        .map((name): [string, string] => [name, dir]),
+    ),
+  );
   const checks = await Promise.all(
-    files.sort().map(async (name) => {
+    [...files].sort().map(async ([name, dir]) => {
       // A profile that cannot be read is measured again when it is needed.
       const profile = await readProfile(join(dir, name)).catch(() => null);
       const isOfModel = profile?.modelSha256 === modelDigest(model.onnxPath);

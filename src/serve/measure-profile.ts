@@ -4,6 +4,7 @@ import type { OrtDeviceSpec } from '../live/device.js';
 import { modelDigest } from '../live/models/digest.js';
 import { withBatching } from '../live/models/measure/batching.js';
 import { type Measurement, measureModel } from '../live/models/measure/measure.js';
+import { MEASURE_BUDGET_NS } from '../live/models/measure/session-timing.js';
 import { optimizeModel } from '../live/models/optimize.js';
 import type { RepositoryModel } from '../live/models/repository.js';
 import { onnxruntimeVersion } from '../live/ort/open-session.js';
@@ -11,8 +12,12 @@ import { onnxruntimeVersion } from '../live/ort/open-session.js';
 interface ProfileOptions {
   /** Ascending from 1; those of the model unless given. */
   readonly batchSizes?: readonly number[];
-  /** INFERs at each batch size; null: as many as 2 s allow, but at least 30. */
+  /** INFERs at each batch size; null: until their figures are stable or `budgetNs` is spent. */
   readonly runs?: number | null;
+  /** For a whole model. Default: 3 s. */
+  readonly budgetNs?: number;
+  /** Where the optimised model is kept; null: next to the model. */
+  readonly cacheDir?: string | null;
   /** Gets the share that is done, from 0 to 1, and what comes next. */
   onProgress?(share: number, next: string): void;
 }
@@ -29,13 +34,19 @@ export interface MeasuredProfile {
 export async function measureProfile(
   model: RepositoryModel,
   device: OrtDeviceSpec,
-  { batchSizes = model.batchSizes, runs = null, onProgress }: ProfileOptions = {},
+  {
+    batchSizes = model.batchSizes,
+    runs = null,
+    budgetNs = MEASURE_BUDGET_NS,
+    cacheDir = null,
+    onProgress,
+  }: ProfileOptions = {},
 ): Promise<MeasuredProfile> {
   const { signature, onnxPath } = model;
-  const { ortPath } = await optimizeModel(onnxPath, device.kind);
+  const { ortPath } = await optimizeModel(onnxPath, device.kind, cacheDir);
   const isIgnored = !model.batchIsUnchecked;
   const check = signature.batched ? { precision: model.precision, isIgnored } : null;
-  const spec = { ortPath, signature, batchSizes, device, runs, check };
+  const spec = { ortPath, signature, batchSizes, device, runs, budgetNs, check };
   const measurement = await measureModel(spec, onProgress);
   const asked = { signature, batchSizes };
   const sizes = isIgnored ? batchSizes : withBatching(asked, measurement.batching).batchSizes;

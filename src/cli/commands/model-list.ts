@@ -6,14 +6,14 @@ import { table } from '../../text/table.js';
 import type { ModelListArgs } from '../usage/model-list.js';
 
 /** `escapement model list DIR`: what a repository serves. */
-export async function run({ repository, json }: ModelListArgs): Promise<void> {
+export async function run({ repository, json, 'cache-dir': cacheDir }: ModelListArgs): Promise<void> {
   // Only who looks at models needs onnxruntime.
   const { readRepository } = await import('../../live/models/repository.js');
   const { measuredChecks } = await import('../../serve/batching.js');
   const models = await Promise.all(
     (await readRepository(repository)).map(async (model) => ({
       ...model,
-      batching: await measuredChecks(model),
+      batching: await measuredChecks(model, cacheDir ?? null),
     })),
   );
   if (json) {

@@ -9,7 +9,7 @@ export async function run(args: ModelOptimizeArgs): Promise<void> {
   const { readRepository } = await import('../../live/models/repository.js');
   const models: OptimizedModel[] = [];
   for (const { onnxPath } of await readRepository(args.repository, precision)) {
-    const { ortPath, made } = await optimizeModel(onnxPath, kind);
+    const { ortPath, made } = await optimizeModel(onnxPath, kind, args['cache-dir'] ?? null);
     models.push({ ortPath, made });
     if (args.json) continue;
     process.stdout.write(

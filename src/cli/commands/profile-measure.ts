@@ -1,7 +1,6 @@
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { checkWritable, writeWhole } from '../../base/files/output-file.js';
-import { profileFileName } from '../../config/profile-file.js';
 import type { OrtDeviceSpec } from '../../live/device.js';
 import type { Precision } from '../../live/models/precision.js';
 import type { RepositoryModel } from '../../live/models/repository.js';
@@ -28,16 +27,23 @@ export async function run(args: ProfileMeasureArgs): Promise<void> {
   }
   // Loaded late: wrong flags are reported without onnxruntime.
   const { measureProfile } = await import('../../serve/measure-profile.js');
+  const { profilePaths } = await import('../../serve/profiles.js');
+  const cacheDir = args['cache-dir'] ?? null;
+  const budgetNs = args.budget;
   const profiles: ({ path: string } & MeasuredProfile)[] = [];
   for (const model of models) {
     const batchSizes = chosenSizes(args['batch-sizes'], model);
-    const out = args.out ?? join(dirname(model.onnxPath), profileFileName(device));
+    const out = args.out ?? profilePaths(model.onnxPath, device, cacheDir)[0];
     checkWritable(out);
     const progress = openProgress(`measuring ${model.name}`, args.quiet);
     const { update: onProgress } = progress;
-    const measured = await measureProfile(model, device, { batchSizes, runs, onProgress }).finally(
-      progress.stop,
-    );
+    const measured = await measureProfile(model, device, {
+      batchSizes,
+      runs,
+      budgetNs,
+      cacheDir,
+      onProgress,
+    }).finally(progress.stop);
     writeWhole(out, `${JSON.stringify(measured.profile, null, 2)}\n`);
     profiles.push({ path: out, ...measured });
     if (!args.json) process.stdout.write(`${measuredText(measured)}profile: ${out}\n`);

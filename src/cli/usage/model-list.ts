@@ -1,13 +1,14 @@
 import { required, text } from '../flag.js';
 import { type ArgsOf, usageOf } from '../usage.js';
 import { json } from './common.js';
+import { cacheFlags } from './server.js';
 
 /** A repository of models, as an argument. */
 export const repositoryFolder = required(text('FOLDER', 'Model repository, as NAME/VERSION/model.onnx'));
 
 export const usage = usageOf({
   arguments: { repository: repositoryFolder },
-  flags: { json },
+  flags: { 'cache-dir': { ...cacheFlags['cache-dir'], group: 'Options' }, json },
   examples: ['model list models'],
 });
 

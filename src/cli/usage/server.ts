@@ -21,9 +21,19 @@ export const runtimeFlags = group('Settings', {
   set: list('KEY=VALUE', 'Override a runtime setting, e.g. runtime.intraOpThreads=2'),
 });
 
+/** Where what is made from models is kept. */
+export const cacheFlags = group('Models and GPUs', {
+  'cache-dir': text(
+    'FOLDER',
+    'Keep optimized models and profiles there',
+    'next to each model; ~/.cache/escapement if that is read-only',
+  ),
+});
+
 /** Flags of every process that has GPUs of its own: `serve` and `worker`. */
 export const machineFlags = group('Models and GPUs', {
   repository: text('FOLDER', 'Models to serve, as NAME/VERSION/model.onnx'),
+  ...cacheFlags,
   device: textOr(
     'DEVICE',
     'cpu',

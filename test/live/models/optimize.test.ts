@@ -29,6 +29,22 @@ describe('the optimised model', () => {
     expect((await optimizeModel(join(copy, 'model.onnx'), 'cpu')).made).toBe(null);
   });
 
+  it('is kept in a cache, which copies of the model share; one next to the model does as well', async () => {
+    const [a, b, cache] = [tempDir(), tempDir(), tempDir()].map((dir) => join(dir, 'm', '1'));
+    const onnxPath = writeIn(a, 'model.onnx', ONNX);
+    const first = await optimizeModel(onnxPath, 'cpu', cache);
+    expect(first.made).toBe('missing');
+    expect(dirname(dirname(first.ortPath))).toBe(cache);
+    expect(basename(dirname(first.ortPath))).toMatch(/^m-[0-9a-f]{16}$/);
+    expect(readdirSync(a)).toEqual(['model.onnx']);
+    const copy = writeIn(b, 'model.onnx', ONNX);
+    expect(await optimizeModel(copy, 'cpu', cache)).toEqual({ ...first, made: null });
+    const local = await optimizeModel(copy, 'cpu');
+    expect(dirname(local.ortPath)).toBe(b);
+    rmSync(cache, { recursive: true });
+    expect(await optimizeModel(copy, 'cpu', cache)).toEqual({ ...local, made: null });
+  });
+
   it('is made again when the model was replaced, even by one of the same size and time', async () => {
     const onnxPath = writeIn(tempDir(), 'model.onnx', scalingModel(2));
     utimesSync(onnxPath, 1_500_000_000, 1_500_000_000);

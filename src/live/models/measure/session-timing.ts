@@ -8,37 +8,46 @@ import { ModelSession } from '../../ort/session.js';
 import { type Durations, summarize } from './durations.js';
 import { randomInputs } from './random-inputs.js';
 import type { OnProgress } from './thread-call.js';
+import { timeUntilStable } from './until-stable.js';
 
 export interface TimingSpec {
   readonly signature: ModelSignature;
   readonly batchSizes: readonly number[];
   readonly device: OrtDeviceSpec;
-  /** INFERs at each batch size; null: as many as 2 s allow, but at least 30. */
+  /** INFERs at each batch size; null: until their figures are stable or `budgetNs` is spent. */
   readonly runs: number | null;
+  /** For the whole model. What is measured at least may take longer. Default: 3 s. */
+  readonly budgetNs?: number;
 }
+
+export const MEASURE_BUDGET_NS = 3 * NS_PER_S;
 
 export interface Timing {
   /** From weights in host memory to the moment when the first INFER may start. */
   readonly load: Durations;
   /** The same for the very first LOAD, which also sets up the device and compiles for it. */
   readonly firstLoadMs: number;
-  /** One entry a batch size. */
+  /** One entry per batch size. */
   readonly batches: readonly BatchTiming[];
 }
 
 interface BatchTiming extends Durations {
-  /** Median right after other memory filled the caches, as another model's weights do; absent: no CPU's caches matter. */
+  /**
+   * Median right after other memory filled the caches, as another model's weights do; absent: no CPU's caches matter, or
+   * there was no time left.
+   */
   readonly afterOtherMs?: number;
 }
 
 /**
  * Times LOADs and INFERs of a model as an executor does them: an INFER lasts from its inputs in host memory to its
- * outputs in host memory. `modelBytes` is the optimised model. Blocks this thread in between.
- * `onProgress` gets the share that is done and what comes next.
+ * outputs in host memory. `modelBytes` is the optimised model. Blocks this thread in between. `untilNs`: when the budget
+ * is spent; every step gets its share of what is left. `onProgress` gets the share that is done and what comes next.
  */
 export async function timeSession(
   modelBytes: Uint8Array,
   spec: TimingSpec,
+  untilNs: number,
   onProgress: OnProgress,
 ): Promise<Timing> {
   const { signature, batchSizes, device } = spec;
@@ -51,14 +60,16 @@ export async function timeSession(
   const firstNs = await timed(async () => {
     await (await create()).release();
   });
-  const loadsNs: number[] = [];
-  const endNs = monotonicNs() + LOADS_NS;
-  while (loadsNs.length < LOADS_MIN || (monotonicNs() < endNs && loadsNs.length < MOST_RUNS)) {
-    const beginNs = monotonicNs();
-    const session = await create();
-    loadsNs.push(monotonicNs() - beginNs);
-    await session.release();
-  }
+  const loadsNs = await timeUntilStable(
+    async () => {
+      const beginNs = monotonicNs();
+      const session = await create();
+      const ns = monotonicNs() - beginNs;
+      await session.release();
+      return ns;
+    },
+    { least: LEAST_RUNS, untilNs: shareOf(untilNs, LOAD_SHARE) },
+  );
 
   const session = await create();
   const sized = hasFreeSizes(signature)
@@ -67,12 +78,11 @@ export async function timeSession(
   const batches: BatchTiming[] = [];
   for (const [batchIndex, batchSize] of batchSizes.entries()) {
     onProgress((batchIndex + 1) / steps, `INFER at batch size ${batchSize}`);
-    const hot = summarize(await timeRuns(session, batchIndex, batchSize, sized));
-    batches.push(
-      device.kind === 'cpu'
-        ? { ...hot, afterOtherMs: await timeAfterOther(session, batchIndex, batchSize, sized) }
-        : hot,
-    );
+    const step = { session, batchIndex, batchSize, spec: sized };
+    const stepUntilNs = shareOf(untilNs, 1 / (batchSizes.length - batchIndex));
+    const hot = summarize(await timeRuns(step, shareOf(stepUntilNs, HOT_SHARE)));
+    const afterOtherMs = device.kind === 'cpu' ? await timeAfterOther(step, stepUntilNs) : null;
+    batches.push(afterOtherMs === null ? hot : { ...hot, afterOtherMs });
   }
   await session.release();
   return { load: summarize(loadsNs), firstLoadMs: summarize([firstNs]).medianMs, batches };
@@ -101,11 +111,12 @@ function shapesOf({ inputs }: ModelSignature): readonly Shape[] {
   return inputs.map(({ shape }) => shape);
 }
 
-const LOADS_MIN = 10;
-const LOADS_NS = NS_PER_S;
-const RUNS_MIN = 30;
-const RUNS_NS = 2 * NS_PER_S;
-const MOST_RUNS = 10_000;
+/** The first run of a kind is often the longest. */
+const LEAST_RUNS = 2;
+/** Of the time for a model. */
+const LOAD_SHARE = 0.15;
+/** Of the time for a batch size; the rest is for runs with cold caches. */
+const HOT_SHARE = 0.75;
 /** More than the caches of a core hold. */
 const SWEEP_BYTES = 64 * MIB;
 const CACHE_LINE = 64;
@@ -113,42 +124,52 @@ const SWEPT_RUNS = 20;
 /** Requests differ, and so do the places in memory where they lie. */
 const INPUT_SETS = 4;
 
-async function timeRuns(
-  session: ModelSession,
-  batchIndex: number,
-  batchSize: number,
-  { signature, runs }: TimingSpec,
-): Promise<number[]> {
+/** When a share of the time that is left is over. */
+function shareOf(untilNs: number, share: number): number {
+  const nowNs = monotonicNs();
+  return nowNs + share * Math.max(0, untilNs - nowNs);
+}
+
+/** INFERs at one batch size. */
+interface Step {
+  readonly session: ModelSession;
+  readonly batchIndex: number;
+  readonly batchSize: number;
+  readonly spec: TimingSpec;
+}
+
+async function timeRuns({ session, batchIndex, batchSize, spec }: Step, untilNs: number): Promise<number[]> {
+  const { signature, runs } = spec;
   const random = stream(1, 'profile-inputs');
   const sets = Array.from({ length: INPUT_SETS }, () => randomInputs(signature, batchSize, random));
+  let next = 0;
+  const run = () => {
+    const inputs = sets[next++ % INPUT_SETS];
+    return timed(() => session.run(batchIndex, batchSize, inputs, shapesOf(signature)));
+  };
+  if (runs === null) return timeUntilStable(run, { least: LEAST_RUNS, untilNs });
   const durationsNs: number[] = [];
-  const endNs = monotonicNs() + RUNS_NS;
-  const goOn = () =>
-    runs !== null
-      ? durationsNs.length < runs
-      : durationsNs.length < RUNS_MIN || (monotonicNs() < endNs && durationsNs.length < MOST_RUNS);
-  while (goOn()) {
-    const inputs = sets[durationsNs.length % INPUT_SETS];
-    durationsNs.push(await timed(() => session.run(batchIndex, batchSize, inputs, shapesOf(signature))));
-  }
+  while (durationsNs.length < runs) durationsNs.push(await run());
   return durationsNs;
 }
 
-/** Two models that take turns find their weights in memory, not in caches: measured, MobileNetV2 takes 1.7 times as long. */
+/**
+ * Two models that take turns find their weights in memory, not in caches: measured, MobileNetV2 takes 1.7 times as long.
+ * Null: there is no time for it.
+ */
 async function timeAfterOther(
-  session: ModelSession,
-  batchIndex: number,
-  batchSize: number,
-  { signature, runs }: TimingSpec,
-): Promise<number> {
+  { session, batchIndex, batchSize, spec: { signature, runs } }: Step,
+  untilNs: number,
+): Promise<number | null> {
   const inputs = randomInputs(signature, batchSize, stream(1, 'profile-inputs'));
   const sweep = new Uint8Array(SWEEP_BYTES);
   const durationsNs: number[] = [];
-  for (let run = 0; run < Math.min(SWEPT_RUNS, runs ?? SWEPT_RUNS); run++) {
+  const most = Math.min(SWEPT_RUNS, runs ?? SWEPT_RUNS);
+  while (durationsNs.length < most && (runs !== null || monotonicNs() < untilNs)) {
     for (let at = 0; at < sweep.length; at += CACHE_LINE) sweep[at]++;
     durationsNs.push(await timed(() => session.run(batchIndex, batchSize, inputs, shapesOf(signature))));
   }
-  return summarize(durationsNs).medianMs;
+  return durationsNs.length === 0 ? null : summarize(durationsNs).medianMs;
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {

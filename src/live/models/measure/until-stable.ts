@@ -1,0 +1,61 @@
+import { monotonicNs } from '../../../base/clock/clock.js';
+
+/** When to stop measuring. */
+interface Limits {
+  /** Runs at least, however long they take. */
+  readonly least: number;
+  /** By the clock `nowNs`. A run that would not end by then does not begin. */
+  readonly untilNs: number;
+}
+
+/**
+ * Measures the same thing until its figures are stable, or until time is up. `run` gives how long it took.
+ */
+export async function timeUntilStable(
+  run: () => Promise<number>,
+  { least, untilNs }: Limits,
+  nowNs: () => number = monotonicNs,
+): Promise<number[]> {
+  const durationsNs: number[] = [];
+  let nextLook = FIRST_LOOK;
+  for (;;) {
+    const lastNs = await run();
+    durationsNs.push(lastNs);
+    const { length } = durationsNs;
+    if (length >= least && nowNs() + lastNs > untilNs) return durationsNs;
+    if (length < nextLook) continue;
+    if (isStable(durationsNs) || length >= MOST_RUNS) return durationsNs;
+    nextLook = Math.ceil(length * LOOK_FACTOR);
+  }
+}
+
+/** Sorting after each run would take longer than the runs of a small model. */
+const FIRST_LOOK = 40;
+const LOOK_FACTOR = 1.25;
+const MOST_RUNS = 10_000;
+
+/** Two standard deviations of the normal distribution, to which the binomial one comes close: 95 % of cases. */
+const Z = 1.96;
+/** The quantiles that must be known, and how far apart the ends of their confidence interval may be, as a share. */
+const QUANTILES: readonly (readonly [number, number])[] = [
+  [0.5, 0.05],
+  [0.9, 0.1],
+];
+
+/**
+ * Whether the median is known to 5 % and the 90th percentile to 10 %, each with a confidence of 95 %. The interval is
+ * that of order statistics, which assumes nothing about how durations are distributed: the number of runs below a
+ * quantile is binomial.
+ */
+export function isStable(durationsNs: readonly number[]): boolean {
+  const sorted = [...durationsNs].sort((a, b) => a - b);
+  const { length } = sorted;
+  return QUANTILES.every(([quantile, share]) => {
+    const spread = Z * Math.sqrt(length * quantile * (1 - quantile));
+    const low = Math.floor(length * quantile - spread) - 1;
+    const high = Math.ceil(length * quantile + spread) - 1;
+    if (low < 0 || high >= length) return false;
+    const value = sorted[Math.max(0, Math.ceil(length * quantile) - 1)];
+    return sorted[high] - sorted[low] <= share * value;
+  });
+}

@@ -1,0 +1,78 @@
+import { join } from 'node:path';
+import { writeWhole } from '../base/files/output-file.js';
+import { restrictBatches } from '../config/onnx-model.js';
+import { profileModel } from '../config/profile.js';
+import type { OrtDeviceSpec } from '../live/device.js';
+import type { WorkerModel } from '../live/model.js';
+import { fileDigest, type ModelContent, modelContent } from '../live/models/digest.js';
+import { withBatching } from '../live/models/measure/batching.js';
+import { SETTINGS_FILES } from '../live/models/model-settings.js';
+import { optimizeModel } from '../live/models/optimize.js';
+import { type RepositoryModel, readModelFile } from '../live/models/repository.js';
+import { checkOf, mixedRowsText, mixedText, rowsAreMixed } from './batching.js';
+import { measureProfile } from './measure-profile.js';
+import { findProfile } from './profiles.js';
+
+/** How models are prepared for a device. */
+interface PrepareOptions {
+  readonly device: OrtDeviceSpec;
+  readonly pageBytes: number;
+  /** Where what is made from models is kept; null: next to them, as far as that can be written. */
+  readonly cacheDir: string | null;
+}
+
+/** A model ready for a worker, and what it was made from. */
+interface PreparedModel extends WorkerModel {
+  readonly source: ModelFiles;
+}
+
+/** The files of a version as they were when it was prepared. */
+interface ModelFiles {
+  readonly content: ModelContent;
+  /** Digest of the files with its settings. */
+  readonly settings: string;
+}
+
+/**
+ * Makes a model ready to run: optimised for the device, with a profile of it there. One without a profile that fits is
+ * measured, and the profile is kept. `say` takes lines for the operator. Blocks this thread in between. Throws
+ * `E_MODEL_FILE`, `E_DEVICE`, `E_PROFILE`, `E_CONFIG_…` and `E_FILE_WRITE`.
+ */
+export async function prepareModel(
+  onnxPath: string,
+  modelDir: string,
+  { device, pageBytes, cacheDir }: PrepareOptions,
+  say: (what: string) => void,
+): Promise<PreparedModel> {
+  // From before it is read: what changes from here on counts as changed.
+  const source = { content: modelContent(onnxPath), settings: settingsDigest(modelDir) };
+  const model = await readModelFile(onnxPath);
+  const { ortPath, made } = await optimizeModel(onnxPath, device.kind, cacheDir);
+  if (made === 'damaged') say(`${ortPath} was damaged, so it was made again`);
+  const profile = await profileOf(model, { device, pageBytes, cacheDir }, say);
+  const served = withBatching(model, checkOf(model, profile));
+  if (!served.signature.batched && model.signature.batched) say(mixedText(model.name, profile));
+  if (rowsAreMixed(model, profile)) say(mixedRowsText(model.name, profile));
+  const place = { file: join(modelDir, 'config.yaml'), key: 'batchSizes' };
+  const { name, version, signature, sloNs, labels } = served;
+  const spec = profileModel(restrictBatches(profile, served.batchSizes, place), name, pageBytes);
+  return { spec, signature, version, sloNs, labels, ortPath, source };
+}
+
+/** Of the files with a model's settings: while it is the same, so are the settings. */
+function settingsDigest(modelDir: string): string {
+  return SETTINGS_FILES.map((name) => fileDigest(join(modelDir, name)) ?? '').join();
+}
+
+async function profileOf(
+  model: RepositoryModel,
+  { device, cacheDir }: PrepareOptions,
+  say: (what: string) => void,
+) {
+  const known = await findProfile(model, device, cacheDir);
+  if (known.profile !== null) return known.profile;
+  say(`measuring ${model.name} on ${device.kind}: ${known.why}`);
+  const { profile } = await measureProfile(model, device, { cacheDir });
+  writeWhole(known.path, `${JSON.stringify(profile, null, 2)}\n`);
+  return profile;
+}
