@@ -83,6 +83,7 @@ async function serverOptions(
       maxBodyBytes: args['max-body'],
       maxJsonBytes: args['max-json'],
     },
+    frontends: args.frontends,
     journal: args.journal ?? null,
     journalKeepBytes: args['journal-keep'],
     serverVersion: packageVersion(),

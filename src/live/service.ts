@@ -94,11 +94,16 @@ export interface InferenceRequest {
   /** SLO. */
   readonly sloNs: number;
   /** What the SLO counts from, on the service's clock and not later than now; absent: now. */
-  readonly arrivalNs?: number;
+  readonly arrivalNs?: number | undefined;
   /** The client's `traceparent`; null or absent: it sent none. */
   readonly trace?: string | null;
-  /** One entry for each input of the model, of exactly its size in bytes. The service owns them until the answer. */
-  readonly inputs: readonly Uint8Array[];
+  /** One entry for each input of the model, of exactly its size in bytes. They stay as they are until the answer. */
+  inputs: readonly Uint8Array[];
+  /**
+   * True: the buffers of large inputs (more than 16 KiB) belong to this request alone, and the service may hand them to
+   * another thread for good. Otherwise it copies what it hands over.
+   */
+  readonly mayMove?: boolean;
   /** Their whole shapes; only for a model with free sizes. */
   readonly shapes?: readonly Shape[] | undefined;
   done(answer: InferenceAnswer): void;

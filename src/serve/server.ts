@@ -7,8 +7,6 @@ import type { ServerSettings } from '../config/server-settings.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import type { Frontend, FrontendOptions } from '../live/frontend/frontend.js';
-import { openGrpcFrontend } from '../live/frontend/grpc-frontend.js';
-import { openHttpFrontend } from '../live/frontend/http-frontend.js';
 import { JournalKeeper, type KeeperEvents } from '../live/journal/journal-keeper.js';
 import { DiskCheckedService } from '../live/models/disk-checked-service.js';
 import type { ModelsOnDisk } from '../live/models/models-on-disk.js';
@@ -25,6 +23,7 @@ import { registerStageGauge } from '../live/observe/telemetry/stage-gauge.js';
 import type { RecordingControl } from '../live/recording/recording-control.js';
 import { LONGEST_S, type RecordingEvents } from '../live/recording/server-recorder.js';
 import { type Assembly, type ClusterObserver, type LiveCluster, startCluster } from './cluster.js';
+import { openFrontends } from './frontends.js';
 import { JournalObserver } from './journal-observer.js';
 import { RecordingObserver, recordingName } from './recording-observer.js';
 import { slowModelsWarning } from './slow-models.js';
@@ -42,6 +41,8 @@ export interface ServerOptions {
   readonly frontend: Pick<FrontendOptions, 'token' | 'tls' | 'maxBodyBytes' | 'maxJsonBytes'>;
   /** Where the models were read from; null: not visible to this process. */
   readonly repository: ModelsOnDisk | null;
+  /** Threads of each transport. */
+  readonly frontends: number;
   /** Where to write all that enters the core; null: nowhere. */
   readonly journal: string | null;
   /** Most bytes that journals of that name may take together before the oldest are deleted; null: no limit. */
@@ -125,7 +126,7 @@ export class Server {
   /** Starts to listen, and says so in the log. */
   async open(registry: Registry): Promise<void> {
     const { options, controller } = this;
-    const { settings, host, serverVersion, httpPort, grpcPort, metricsPort } = options;
+    const { settings, host, serverVersion, metricsPort } = options;
     const { assembly, observers } = this.cluster;
     const { models, spec } = assembly.cluster;
     registerClusterGauges(registry, controller.core);
@@ -135,8 +136,7 @@ export class Server {
       options.repository === null ? controller : new DiskCheckedService(controller, options.repository);
     if (metricsPort !== null) this.metrics = await this.serveMetrics(registry, metricsPort);
     const frontend = { ...options.frontend, host, serverVersion, defaultSloNs: settings.sloNs };
-    if (httpPort !== null) this.http = await openHttpFrontend(service, { ...frontend, port: httpPort });
-    if (grpcPort !== null) this.grpc = await openGrpcFrontend(service, { ...frontend, port: grpcPort });
+    await openFrontends(service, { ...options, frontend }, this);
     const slow = slowModelsWarning(
       models.map(({ spec: { name, execNs }, sloNs }) => ({
         name,

@@ -53,6 +53,7 @@ export async function serve(
     httpPort: 0,
     grpcPort: 0,
     metricsPort: 0,
+    frontends: 1,
     frontend: { token: null, tls: null },
     journal,
     journalKeepBytes: null,

@@ -87,6 +87,7 @@ export const serverFlags = {
     'grpc-port': portOr('8001', 'Port for gRPC; off: none, 0: any free port'),
     'max-body': sizeOr('64MiB', 'Largest request body'),
     'max-json': sizeOr('4MiB', 'Largest JSON in a request body; tensors can also be sent as binary data'),
+    frontends: wholeOr(1, 1, 'Threads of each transport; more than 1 needs Node 22.12 or newer'),
     drain: durationOr('30s', 'On SIGTERM, how long requests may take to finish'),
   }),
   ...group('Log', {

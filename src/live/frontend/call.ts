@@ -106,6 +106,7 @@ export class Call {
 
 class Part implements InferenceRequest {
   readonly user = 0;
+  readonly mayMove: boolean;
 
   constructor(
     private readonly call: Call,
@@ -113,9 +114,12 @@ class Part implements InferenceRequest {
     readonly model: number,
     readonly arrivalNs: number,
     readonly sloNs: number,
-    readonly inputs: readonly Uint8Array[],
+    public inputs: readonly Uint8Array[],
     readonly shapes: readonly Shape[] | undefined,
-  ) {}
+  ) {
+    // The requests of a batch share the buffer of its body.
+    this.mayMove = call.count === 1;
+  }
 
   done(answer: InferenceAnswer): void {
     this.call.finish(this.index, answer);

@@ -1,4 +1,4 @@
-import type { AddressInfo, Server } from 'node:net';
+import type { AddressInfo, ListenOptions, Server } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { EscapementError } from '../../base/errors.js';
 import { MIB } from '../../base/units.js';
@@ -16,6 +16,7 @@ export interface Frontend {
   close(graceful: boolean): Promise<void>;
 }
 
+/** Plain data: it crosses threads. */
 export interface FrontendOptions {
   /** 0: any free port. */
   readonly port: number;
@@ -38,6 +39,8 @@ export interface FrontendOptions {
   readonly maxInflightBytes?: number;
   /** Where this frontend counts what it holds; null: it is the only one of its process. */
   readonly budget?: BudgetSlot | null;
+  /** Other threads listen on the same port. */
+  readonly sharesPort?: boolean;
 }
 
 export interface FrontendSettings extends Required<FrontendOptions> {}
@@ -62,6 +65,7 @@ export function settle(options: FrontendOptions): FrontendSettings {
     maxJsonBytes: 4 * MIB,
     maxInflightBytes: defaultInflightBytes(),
     budget: null,
+    sharesPort: false,
   };
   return { ...defaults, ...options, tls };
 }
@@ -70,14 +74,20 @@ export function settle(options: FrontendOptions): FrontendSettings {
 export const GRACE_MS = 10_000;
 
 /** Begins to listen; resolves to the port. Throws `E_LISTEN`. */
-export function listen(server: Server, transport: string, { host, port }: FrontendSettings): Promise<number> {
+export function listen(
+  server: Server,
+  transport: string,
+  { host, port, sharesPort }: FrontendSettings,
+): Promise<number> {
   return new Promise((resolve, reject) => {
     const fail = ({ message }: Error) => {
       const where = formatAddress(host, port);
       reject(new EscapementError('E_LISTEN', `cannot listen on ${where} for ${transport}: ${message}`));
     };
     server.once('error', fail);
-    server.listen(port, host, () => {
+    // Node's types leave `reusePort` out, which came later than the oldest Node that this supports.
+    const place: ListenOptions & { reusePort: boolean } = { port, host, reusePort: sharesPort };
+    server.listen(place, () => {
       server.off('error', fail);
       // A connection that could not be accepted, for want of file descriptors, is that client's loss alone.
       server.on('error', () => {});

@@ -42,6 +42,7 @@ async function openServer({ gpu, settings }: Extract<Role, { kind: 'server' }>):
     grpcPort: 0,
     metricsPort: 0,
     frontend: { token: null, tls: null, maxBodyBytes: MAX_BODY_BYTES, maxJsonBytes: MAX_BODY_BYTES },
+    frontends: 1,
     journal: null,
     journalKeepBytes: null,
     serverVersion: 'bench',

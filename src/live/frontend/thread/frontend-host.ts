@@ -1,0 +1,151 @@
+import { Worker as Thread } from 'node:worker_threads';
+import { monotonicNs } from '../../../base/clock/clock.js';
+import { compiledNextTo } from '../../../base/compiled.js';
+import { EscapementError } from '../../../base/errors.js';
+import type { WatchedService } from '../../service.js';
+import { type BudgetSlot, clearBudgetSlot } from '../budget.js';
+import type { HttpFrontendOptions } from '../http-frontend.js';
+import type { FromFrontend, FrontendThreadData, ToFrontend, Transport } from './thread-messages.js';
+import { ThreadRequests } from './thread-requests.js';
+
+export interface FrontendHostOptions {
+  readonly transport: Transport;
+  /** Of the thread's frontend: plain data. */
+  readonly frontend: HttpFrontendOptions & { readonly budget: BudgetSlot };
+  /** The thread ended by itself, with all requests of its clients; another takes its place. */
+  readonly died: (reason: string) => void;
+}
+
+/** A thread that ended by itself is replaced after this, then after twice as long, up to the longest. */
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 5_000;
+/** Heap of a frontend thread; bodies and answers lie outside it. */
+const HEAP_MB = 512;
+/** How long a thread has to close its frontend, which gives up on its clients before. */
+const CLOSE_MS = 15_000;
+
+/** One frontend in a thread of its own. If the thread ends, another takes its port; the process goes on. */
+export class FrontendHost {
+  port = 0;
+  /** Null: none at present. */
+  thread: Thread | null = null;
+  private pauseMs = FIRST_PAUSE_MS;
+  private pause: NodeJS.Timeout | null = null;
+  private isClosing = false;
+  private closed: () => void = () => {};
+  private readonly unwatch: () => void;
+
+  constructor(
+    private readonly service: WatchedService,
+    private readonly options: FrontendHostOptions,
+  ) {
+    this.unwatch = service.watch(() => this.post({ kind: 'state', state: service.state }));
+  }
+
+  /** Resolves when it listens. Rejects as the frontend does. */
+  start(port: number): Promise<void> {
+    this.port = port;
+    return new Promise((resolve, reject) => this.launch(resolve, reject));
+  }
+
+  /** As a frontend's. */
+  async close(graceful: boolean): Promise<void> {
+    this.isClosing = true;
+    if (this.pause !== null) clearTimeout(this.pause);
+    const { thread } = this;
+    if (thread !== null) {
+      const end = new Promise<void>((resolve) => {
+        this.closed = resolve;
+      });
+      const giveUp = setTimeout(() => this.closed(), CLOSE_MS);
+      this.post({ kind: 'close', graceful });
+      await end;
+      clearTimeout(giveUp);
+      await thread.terminate();
+    }
+    this.unwatch();
+  }
+
+  private launch(listening: () => void, failed: (error: Error) => void): void {
+    const { service, options } = this;
+    const workerData: FrontendThreadData = {
+      transport: options.transport,
+      options: { ...options.frontend, port: this.port },
+      originNs: originOf(service),
+      state: service.state,
+    };
+    const thread = new Thread(compiledNextTo(import.meta.url, 'frontend-thread.js'), {
+      workerData,
+      name: `frontend-${options.transport}`,
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+    });
+    const requests = new ThreadRequests(service, (message, transfer) => {
+      if (this.thread === thread) send(thread, message, transfer);
+    });
+    this.thread = thread;
+    let isListening = false;
+    let reason = '';
+    thread.on('message', (message: FromFrontend) => {
+      if (message.kind === 'requests') requests.submit(message.requests);
+      else if (message.kind === 'call') void requests.call(message.id, message.call);
+      else if (message.kind === 'closed') this.closed();
+      else if (message.kind === 'listening') {
+        isListening = true;
+        this.port = message.port;
+        this.pauseMs = FIRST_PAUSE_MS;
+        listening();
+      } else {
+        this.thread = null;
+        void thread.terminate();
+        failed(failureOf(message));
+      }
+    });
+    thread.on('error', (error) => {
+      reason = error.message;
+    });
+    thread.on('exit', (status) => {
+      if (this.thread !== thread) return;
+      this.thread = null;
+      clearBudgetSlot(options.frontend.budget);
+      const why = reason || `it ended with status ${status}`;
+      if (this.isClosing) this.closed();
+      else if (isListening) this.replace(why);
+      else failed(new Error(why));
+    });
+  }
+
+  private replace(reason: string): void {
+    this.options.died(reason);
+    this.pause = setTimeout(() => {
+      this.pause = null;
+      this.launch(
+        () => {},
+        ({ message }) => this.replace(message),
+      );
+    }, this.pauseMs);
+    this.pauseMs = Math.min(2 * this.pauseMs, LONGEST_PAUSE_MS);
+  }
+
+  private post(message: ToFrontend): void {
+    if (this.thread !== null) send(this.thread, message, []);
+  }
+}
+
+/** What cannot be sent must not end the process: the thread is given up instead. */
+function send(thread: Thread, message: ToFrontend, transfer: readonly ArrayBuffer[]): void {
+  try {
+    thread.postMessage(message, transfer);
+  } catch {
+    void thread.terminate();
+  }
+}
+
+/** Not later than it is: what the thread stamps is never in the future. */
+function originOf(service: WatchedService): number {
+  const nowNs = service.nowNs();
+  return monotonicNs() - nowNs;
+}
+
+function failureOf({ code, message }: Extract<FromFrontend, { readonly kind: 'failed' }>): Error {
+  return code === null ? new Error(message) : new EscapementError(code, message);
+}

@@ -1,0 +1,48 @@
+// Entry of a frontend thread.
+import { parentPort, workerData } from 'node:worker_threads';
+import { EscapementError } from '../../../base/errors.js';
+import { invariant } from '../../../base/invariant.js';
+import type { Frontend } from '../frontend.js';
+import { RemoteService } from './remote-service.js';
+import type { FromFrontend, FrontendThreadData, ToFrontend } from './thread-messages.js';
+
+const port = parentPort;
+invariant(port !== null, 'this file is the entry of a thread');
+const { transport, options: given, originNs, state } = workerData as FrontendThreadData;
+
+function post(message: FromFrontend, transfer: readonly ArrayBuffer[] = []): void {
+  port?.postMessage(message, transfer);
+}
+
+async function open(service: RemoteService): Promise<Frontend> {
+  const { tls = null } = given;
+  // Buffers cross into another thread as plain arrays of bytes, which not every library takes.
+  const own = tls === null ? null : { cert: Buffer.from(tls.cert), key: Buffer.from(tls.key) };
+  const options = { ...given, tls: own };
+  // Each thread loads only what it needs.
+  if (transport === 'http') {
+    const { openHttpFrontend } = await import('../http-frontend.js');
+    return openHttpFrontend(service, options);
+  }
+  const { openGrpcFrontend } = await import('../grpc-frontend.js');
+  return openGrpcFrontend(service, options);
+}
+
+async function close(graceful: boolean): Promise<void> {
+  await frontend?.close(graceful);
+  post({ kind: 'closed' });
+}
+
+let frontend: Frontend | null = null;
+const service = new RemoteService(state, originNs, post);
+port.on('message', (message: ToFrontend) => {
+  if (message.kind === 'close') void close(message.graceful);
+  else service.receive(message);
+});
+try {
+  frontend = await open(service);
+  post({ kind: 'listening', port: frontend.port });
+} catch (error) {
+  const code = error instanceof EscapementError ? error.code : null;
+  post({ kind: 'failed', code, message: (error as Error).message });
+}

@@ -1,0 +1,90 @@
+import { monotonicNs } from '../../../base/clock/clock.js';
+import {
+  type InferenceRequest,
+  type InferenceService,
+  type ModelStatistics,
+  ServiceError,
+  type ServiceState,
+} from '../../service.js';
+import { RequestPacker, unpackAnswers } from './pack.js';
+import type { FromFrontend, ServiceCall, ToFrontend } from './thread-messages.js';
+
+type Post = (message: FromFrontend, transfer: readonly ArrayBuffer[]) => void;
+
+/** The service as frontends in another thread see it. What they ask in one turn of the event loop is one message. */
+export class RemoteService implements InferenceService {
+  private readonly requests = new Map<number, InferenceRequest>();
+  private readonly calls = new Map<number, Waiting>();
+  private readonly packer = new RequestPacker();
+  private lastId = 0;
+  private isDue = false;
+  private readonly flush = () => this.send();
+  private readonly answer = (id: number, answer: Parameters<InferenceRequest['done']>[0]) => {
+    const request = this.requests.get(id);
+    this.requests.delete(id);
+    request?.done(answer);
+  };
+
+  constructor(
+    public state: ServiceState,
+    private readonly originNs: number,
+    private readonly post: Post,
+  ) {}
+
+  nowNs(): number {
+    return monotonicNs() - this.originNs;
+  }
+
+  infer(request: InferenceRequest): void {
+    const id = ++this.lastId;
+    this.requests.set(id, request);
+    this.packer.add(id, request, request.arrivalNs ?? this.nowNs());
+    if (this.isDue) return;
+    this.isDue = true;
+    setImmediate(this.flush);
+  }
+
+  async load(name: string): Promise<void> {
+    await this.call({ method: 'load', name });
+  }
+
+  async unload(name: string): Promise<void> {
+    await this.call({ method: 'unload', name });
+  }
+
+  statistics(): Promise<readonly ModelStatistics[]> {
+    return this.call({ method: 'statistics' });
+  }
+
+  /** Takes a message of the host; `close` is not for it. */
+  receive(message: Exclude<ToFrontend, { readonly kind: 'close' }>): void {
+    if (message.kind === 'answers') unpackAnswers(message.answers, this.answer);
+    else if (message.kind === 'state') this.state = message.state;
+    else this.called(message);
+  }
+
+  private send(): void {
+    this.isDue = false;
+    const { requests, transfer } = this.packer.take();
+    this.post({ kind: 'requests', requests }, transfer);
+  }
+
+  private call(call: ServiceCall): Promise<readonly ModelStatistics[]> {
+    const id = ++this.lastId;
+    this.post({ kind: 'call', id, call }, []);
+    return new Promise((resolve, reject) => this.calls.set(id, { resolve, reject }));
+  }
+
+  private called({ id, statistics, error }: Extract<ToFrontend, { readonly kind: 'called' }>): void {
+    const waiting = this.calls.get(id);
+    this.calls.delete(id);
+    if (error === null) waiting?.resolve(statistics);
+    else if (error.kind === null) waiting?.reject(new Error(error.message));
+    else waiting?.reject(new ServiceError(error.kind, error.message));
+  }
+}
+
+interface Waiting {
+  resolve(statistics: readonly ModelStatistics[]): void;
+  reject(error: Error): void;
+}

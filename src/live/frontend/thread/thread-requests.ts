@@ -1,0 +1,84 @@
+import type { Shape } from '../../model.js';
+import {
+  type InferenceAnswer,
+  type InferenceRequest,
+  ServiceError,
+  type WatchedService,
+} from '../../service.js';
+import { AnswerPacker, unpackRequests } from './pack.js';
+import type { PackedRequests, ServiceCall, ToFrontend } from './thread-messages.js';
+
+type Post = (message: ToFrontend, transfer: readonly ArrayBuffer[]) => void;
+
+/** Requests of one frontend thread in the thread of the service. Answers that come together go back together. */
+export class ThreadRequests {
+  private readonly packer = new AnswerPacker();
+  private isDue = false;
+  private readonly flush = () => this.send();
+  private readonly offer = (id: number, request: Omit<InferenceRequest, 'done'>) =>
+    this.service.infer(new ThreadRequest(id, this, request));
+
+  constructor(
+    private readonly service: WatchedService,
+    private readonly post: Post,
+  ) {}
+
+  submit(requests: PackedRequests): void {
+    unpackRequests(requests, this.offer);
+  }
+
+  async call(id: number, call: ServiceCall): Promise<void> {
+    try {
+      const statistics = call.method === 'statistics' ? await this.service.statistics() : [];
+      if (call.method !== 'statistics') await this.service[call.method](call.name);
+      this.post({ kind: 'called', id, statistics, error: null }, []);
+    } catch (error) {
+      const kind = error instanceof ServiceError ? error.kind : null;
+      const { message } = error as Error;
+      this.post({ kind: 'called', id, statistics: [], error: { kind, message } }, []);
+    }
+  }
+
+  answer(id: number, answer: InferenceAnswer): void {
+    this.packer.add(id, answer);
+    if (this.isDue) return;
+    this.isDue = true;
+    // After all answers of this step, without a turn of the event loop in between.
+    queueMicrotask(this.flush);
+  }
+
+  private send(): void {
+    this.isDue = false;
+    const { answers, transfer } = this.packer.take();
+    this.post({ kind: 'answers', answers }, transfer);
+  }
+}
+
+class ThreadRequest implements InferenceRequest {
+  readonly model: number;
+  readonly user: number;
+  readonly sloNs: number;
+  readonly arrivalNs: number | undefined;
+  readonly trace: string | null;
+  readonly shapes: readonly Shape[] | undefined;
+  readonly mayMove = true;
+  inputs: readonly Uint8Array[];
+
+  constructor(
+    private readonly id: number,
+    private readonly thread: ThreadRequests,
+    { model, user, sloNs, arrivalNs, trace = null, shapes, inputs }: Omit<InferenceRequest, 'done'>,
+  ) {
+    this.model = model;
+    this.user = user;
+    this.sloNs = sloNs;
+    this.arrivalNs = arrivalNs;
+    this.trace = trace;
+    this.shapes = shapes;
+    this.inputs = inputs;
+  }
+
+  done(answer: InferenceAnswer): void {
+    this.thread.answer(this.id, answer);
+  }
+}

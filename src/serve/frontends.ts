@@ -1,0 +1,41 @@
+import type { Logger } from 'pino';
+import { newBudgetCounters } from '../live/frontend/budget.js';
+import type { Frontend, FrontendOptions } from '../live/frontend/frontend.js';
+import { checkThreads, openFrontendThreads } from '../live/frontend/thread/frontend-threads.js';
+import type { WatchedService } from '../live/service.js';
+
+interface FrontendsOptions {
+  /** 0: any free port; null: no such frontend. */
+  readonly httpPort: number | null;
+  readonly grpcPort: number | null;
+  /** Threads of each transport. */
+  readonly frontends: number;
+  readonly frontend: Omit<FrontendOptions, 'port'>;
+  readonly log: Logger;
+}
+
+/** Opens both transports and puts them into `opened` as they listen. Throws as they do. */
+export async function openFrontends(
+  service: WatchedService,
+  { httpPort, grpcPort, frontends: threads, frontend, log }: FrontendsOptions,
+  opened: { http: Frontend | null; grpc: Frontend | null },
+): Promise<void> {
+  checkThreads(threads);
+  // Bodies and answers under way have one limit, whichever thread they are in.
+  const counters = newBudgetCounters(2 * threads);
+  const open = (transport: 'http' | 'grpc', port: number, firstSlot: number) =>
+    openFrontendThreads(service, {
+      transport,
+      threads,
+      frontend: { ...frontend, port },
+      counters,
+      firstSlot,
+      died: (reason) =>
+        log.error(
+          { transport, reason },
+          'a frontend thread ended, with its connections; it is started again',
+        ),
+    });
+  if (httpPort !== null) opened.http = await open('http', httpPort, 0);
+  if (grpcPort !== null) opened.grpc = await open('grpc', grpcPort, threads);
+}

@@ -1,0 +1,184 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { OUTCOME_ERROR, OUTCOME_REJECTED } from '../../../../src/core/request.js';
+import { newBudgetCounters } from '../../../../src/live/frontend/budget.js';
+import type { HttpFrontendOptions } from '../../../../src/live/frontend/http-frontend.js';
+import { checkThreads, openFrontendThreads } from '../../../../src/live/frontend/thread/frontend-threads.js';
+import { ServiceError } from '../../../../src/live/service.js';
+import { echo, echoModel, FakeService, failure } from '../fake-service.js';
+import { exchangeRaw, HttpClient, tensor } from '../fixtures.js';
+import { GrpcClient } from '../grpc-client.js';
+
+const SMALL = echoModel('small', true, [
+  ['a', 'FP32', [2]],
+  ['b', 'INT8', [3]],
+]);
+/** 40 kB a request. */
+const LARGE = echoModel('large', true, [['x', 'FP32', [10_000]]]);
+const FREE = echoModel('free', false, [['x', 'FP32', [-1]]]);
+
+async function serve(options: Partial<HttpFrontendOptions> = {}, transport: 'http' | 'grpc' = 'http') {
+  const service = new FakeService([SMALL, LARGE, FREE]);
+  const died: string[] = [];
+  const frontend = await openFrontendThreads(service, {
+    transport,
+    threads: 1,
+    frontend: { port: 0, defaultSloNs: 1e9, serverVersion: '1.2.3', ...options },
+    counters: newBudgetCounters(1),
+    firstSlot: 0,
+    died: (reason) => died.push(reason),
+  });
+  onTestFinished(() => frontend.close(false));
+  return { service, frontend, died, http: new HttpClient(frontend.port) };
+}
+
+describe('a frontend in a thread of its own', () => {
+  it('passes small requests and their answers', async () => {
+    const { http, service } = await serve();
+    const inputs = [
+      tensor('a', 'FP32', [2, 2], [1, 2, 3, 4]),
+      tensor('b', 'INT8', [2, 3], [1, 2, 3, 4, 5, 6]),
+    ];
+    const { json } = await http.post('/v2/models/small/infer', { inputs, parameters: { slo_ms: 250 } });
+    expect(json.outputs).toMatchObject([
+      { name: 'out-a', shape: [2, 2], data: [1, 2, 3, 4] },
+      { name: 'out-b', shape: [2, 3], data: [1, 2, 3, 4, 5, 6] },
+    ]);
+    expect(service.requests.map(({ model, sloNs }) => [model, sloNs])).toEqual([
+      [0, 250e6],
+      [0, 250e6],
+    ]);
+    for (const { arrivalNs = Number.NaN } of service.requests) {
+      expect(arrivalNs).toBeLessThanOrEqual(service.nowNs());
+      expect(arrivalNs).toBeGreaterThan(service.nowNs() - 60e9);
+    }
+  });
+
+  it.each([1, 3])('hands over large tensors of a batch of %i', async (count) => {
+    const { http } = await serve();
+    const values = Float32Array.from({ length: count * 10_000 }, (_, i) => i);
+    const json = JSON.stringify({
+      inputs: [
+        {
+          name: 'x',
+          datatype: 'FP32',
+          shape: [count, 10_000],
+          parameters: { binary_data_size: values.byteLength },
+        },
+      ],
+      parameters: { binary_data_output: true },
+    });
+    const body = Buffer.concat([Buffer.from(json), Buffer.from(values.buffer)]);
+    const headers = { 'inference-header-content-length': String(json.length) };
+    const answer = await http.post('/v2/models/large/infer', body, headers);
+    const head = Number(answer.headers.get('inference-header-content-length'));
+    expect(answer.bytes.subarray(head)).toEqual(Buffer.from(values.buffer));
+  });
+
+  it('passes shapes that requests choose', async () => {
+    const { http, service } = await serve();
+    service.answer = (request) => ({ ...echo(request), shapes: request.shapes });
+    const { json } = await http.post('/v2/models/free/infer', {
+      inputs: [tensor('x', 'FP32', [3], [7, 8, 9])],
+    });
+    expect(json.outputs).toMatchObject([{ shape: [3], data: [7, 8, 9] }]);
+  });
+
+  it('passes what went wrong', async () => {
+    const { http, service } = await serve();
+    const inputs = [tensor('a', 'FP32', [1, 2], [1, 2]), tensor('b', 'INT8', [1, 3], [1, 2, 3])];
+    service.answer = () => failure(OUTCOME_ERROR, 0, 'out of memory');
+    expect(await http.post('/v2/models/small/infer', { inputs })).toMatchObject({
+      status: 500,
+      json: { error: 'out of memory' },
+    });
+    service.answer = () => failure(OUTCOME_REJECTED, 5e9);
+    expect(await http.post('/v2/models/small/infer', { inputs })).toMatchObject({
+      status: 429,
+      json: { predicted_ms: 5000 },
+    });
+  });
+
+  it('follows the state of the service', async () => {
+    const { http, service } = await serve();
+    const ready = async () => (await http.get('/v2/health/ready')).status;
+    expect(await ready()).toBe(200);
+    service.notReady = 'draining';
+    await expect.poll(ready).toBe(503);
+    service.notReady = null;
+    await expect.poll(ready).toBe(200);
+  });
+
+  it('loads and unloads models, and passes why it cannot', async () => {
+    const { http, service } = await serve();
+    expect((await http.post('/v2/repository/models/small/unload')).status).toBe(200);
+    expect(service.state.entries[0].state).toBe('unavailable');
+    await expect.poll(async () => (await http.get('/v2/models/small/ready')).status).toBe(400);
+    service.load = () => Promise.reject(new ServiceError('needsRestart', 'not now'));
+    expect(await http.post('/v2/repository/models/small/load')).toMatchObject({
+      status: 409,
+      json: { error: 'not now' },
+    });
+  });
+
+  it('is replaced at the same port when it ends; the process goes on', async () => {
+    const { http, frontend, died, service } = await serve();
+    service.answer = null;
+    const inputs = [tensor('a', 'FP32', [1, 2], [1, 2]), tensor('b', 'INT8', [1, 3], [1, 2, 3])];
+    const cut = http.post('/v2/models/small/infer', { inputs }).catch(() => 'cut');
+    await expect.poll(() => service.requests.length).toBe(1);
+    await frontend.hosts[0].thread?.terminate();
+    expect(await cut).toBe('cut');
+    const { port } = frontend;
+    await expect.poll(() => died.length).toBe(1);
+    await expect
+      .poll(async () => (await exchangeRaw(port, 'GET /v2/health/live HTTP/1.0\r\n\r\n')).slice(0, 12))
+      .toBe('HTTP/1.1 200');
+    // Its client is gone.
+    service.requests[0].done(echo(service.requests[0]));
+  });
+
+  it('says why it cannot listen', async () => {
+    const { frontend } = await serve();
+    await expect(serve({ port: frontend.port })).rejects.toMatchObject({ code: 'E_LISTEN' });
+  });
+
+  it('answers requests under way when it is closed', async () => {
+    const { http, service, frontend } = await serve();
+    service.answer = null;
+    const inputs = [tensor('a', 'FP32', [1, 2], [1, 2]), tensor('b', 'INT8', [1, 3], [1, 2, 3])];
+    const answer = http.post('/v2/models/small/infer', { inputs });
+    await expect.poll(() => service.requests.length).toBe(1);
+    const closed = frontend.close(true);
+    const [request] = service.requests;
+    request.done(echo(request));
+    expect((await answer).status).toBe(200);
+    await closed;
+  });
+
+  it('serves gRPC', async () => {
+    const { frontend, service } = await serve({}, 'grpc');
+    const client = new GrpcClient(frontend.port);
+    onTestFinished(() => client.close());
+    const raw = [Float32Array.of(1, 2), Int8Array.of(1, 2, 3)].map(({ buffer }) => Buffer.from(buffer));
+    const answer = await client.call('ModelInfer', {
+      model_name: 'small',
+      inputs: [
+        { name: 'a', datatype: 'FP32', shape: [1, 2] },
+        { name: 'b', datatype: 'INT8', shape: [1, 3] },
+      ],
+      raw_input_contents: raw,
+    });
+    expect(answer).toMatchObject({ raw_output_contents: raw });
+    expect(service.requests.length).toBe(1);
+  });
+});
+
+describe('several threads of a transport', () => {
+  it('need a Node that lets them share a port', () => {
+    const [major] = process.versions.node.split('.').map(Number);
+    if (major < 22)
+      expect(() => checkThreads(2)).toThrow(/--frontends 2: threads can share a port from Node 22.12/);
+    else expect(() => checkThreads(2)).not.toThrow();
+    expect(() => checkThreads(1)).not.toThrow();
+  });
+});
