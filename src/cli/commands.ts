@@ -136,6 +136,12 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         () => import('./commands/bench.js'),
       ),
       command(
+        'conform',
+        'Test a server against the Open Inference Protocol',
+        () => import('./usage/conform.js'),
+        () => import('./commands/conform.js'),
+      ),
+      command(
         'profile measure',
         'Measure the latencies of models and write their profiles',
         () => import('./usage/profile-measure.js'),

@@ -99,5 +99,5 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     pages: ['own', 'study', 'policies', 'compare', 'charts', 'html'],
   },
   run: { own: [], sweep: ['own'], plan: ['sweep'] },
-  tools: { bench: [], doctor: [], top: [] },
+  tools: { bench: [], conform: [], doctor: [], top: [] },
 };

@@ -1,3 +1,4 @@
+import { xml } from '../../text/xml.js';
 import type { ThresholdCase } from './cases.js';
 
 /** What a file for CI is about. */
@@ -31,26 +32,4 @@ function testCase(name: string, { run, threshold, ok, measured, error }: Thresho
   if (ok) return `${open}><system-out>${xml(measured)}</system-out></testcase>`;
   const [tag, message] = error === undefined ? ['failure', `${threshold}: ${measured}`] : ['error', error];
   return `${open}><${tag} message="${xml(message)}" type="threshold"/></testcase>`;
-}
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&apos;',
-  // As they are, a parser turns them into spaces in an attribute.
-  '\n': '&#10;',
-  '\r': '&#13;',
-  '\t': '&#9;',
-};
-
-/** Text for an element or attribute. XML 1.0 has no way to write other control characters, or half a character. */
-function xml(text: string): string {
-  return (
-    text
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what must go.
-      .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu, '\ufffd')
-      .replace(/[&<>"'\n\r\t]/g, (char) => ESCAPES[char]!)
-  );
 }

@@ -1,0 +1,122 @@
+import { EscapementError } from '../../base/errors.js';
+import { type ConformCase, Finding, GROUPS, type Group, type Level, type Result } from './case.js';
+import { ALL_CASES } from './cases/all.js';
+import { discover } from './discover.js';
+import { plain } from './plain.js';
+import { Trial } from './trial.js';
+import type { Endpoint } from './wire/endpoint.js';
+import { ConnectError, NoAnswer } from './wire/http-connection.js';
+import type { Exchange } from './wire/transcript.js';
+
+interface ConformOptions {
+  /** Which model to ask; undefined: the server's own list is searched for one. */
+  readonly model: string | undefined;
+  /** Groups or ids of cases; none: all. */
+  readonly only: readonly string[];
+  readonly mayUnload: boolean;
+  /** Called before each case with the part that is done. */
+  readonly onProgress: (fraction: number, id: string) => void;
+}
+
+/** What came of one case. */
+export interface CaseReport {
+  readonly id: string;
+  readonly group: Group;
+  readonly level: Level;
+  readonly section: string;
+  readonly says: string;
+  readonly result: Result;
+  /** Why it did not pass; empty: it did. */
+  readonly reason: string;
+  /** The exchanges that show it, unless it passed. */
+  readonly exchanges: readonly Exchange[];
+}
+
+export interface ConformReport {
+  readonly url: string;
+  readonly grpc: string | null;
+  /** Name and version, as the server calls itself. */
+  readonly server: string;
+  readonly extensions: readonly string[];
+  readonly model: string;
+  readonly version: string | null;
+  readonly cases: readonly CaseReport[];
+  readonly totals: Readonly<Record<Result, number>>;
+  /** Ids of required cases, and of announced extensions, that failed. */
+  readonly failed: readonly string[];
+  /** Ids of other cases that failed. */
+  readonly advised: readonly string[];
+}
+
+/** Examines a server, one case after the other. Throws `E_SERVER` if there is nothing to examine. */
+export async function conform(endpoint: Endpoint, options: ConformOptions): Promise<ConformReport> {
+  const { subject, server, extensions } = await discover(endpoint, options.model);
+  const chosen = ALL_CASES.filter(({ id }) => isChosen(id, options.only));
+  const cases: CaseReport[] = [];
+  for (const [i, each] of chosen.entries()) {
+    options.onProgress(i / chosen.length, each.id);
+    const trial = new Trial(endpoint, subject, new Set(extensions), options.mayUnload);
+    cases.push(await examine(each, trial).finally(() => trial.close()));
+  }
+  const count = (result: Result) => cases.filter((each) => each.result === result).length;
+  const failures = cases.filter(({ result }) => result === 'fail');
+  const idsOf = (counts: (level: Level) => boolean) =>
+    failures.filter(({ level }) => counts(level)).map(({ id }) => id);
+  return {
+    url: endpoint.url.href,
+    grpc: endpoint.grpc,
+    server: plain(server, 80),
+    extensions: extensions.map((name) => plain(name, 80)),
+    model: plain(subject.name, 80),
+    version: subject.version === null ? null : plain(subject.version, 80),
+    cases,
+    totals: { pass: count('pass'), fail: count('fail'), absent: count('absent'), skipped: count('skipped') },
+    failed: idsOf(isBinding),
+    advised: idsOf((level) => !isBinding(level)),
+  };
+}
+
+/** Whether a failure means that the server does not conform. */
+function isBinding(level: Level): boolean {
+  return level === 'required' || level === 'extension';
+}
+
+function isChosen(id: string, only: readonly string[]): boolean {
+  return only.length === 0 || only.some((name) => id === name || id.startsWith(`${name}.`));
+}
+
+async function examine(one: ConformCase, trial: Trial): Promise<CaseReport> {
+  const { id, level, section, says, extension } = one;
+  const finding = await one.run(trial).then(() => null, findingOf);
+  const group = id.split('.')[0] as Group;
+  const report = { id, group, level, section, says };
+  if (finding === null) return { ...report, result: 'pass', reason: '', exchanges: [] };
+  const { exchanges } = trial.transcript;
+  const reason = plain(finding.reason);
+  const isAnnounced = extension !== undefined && trial.announced.has(extension);
+  if (isAnnounced && finding.result === 'absent')
+    return { ...report, result: 'fail', reason: `${extension} is announced, but: ${reason}`, exchanges };
+  if (extension !== undefined && !isAnnounced && finding.result === 'fail')
+    return { ...report, result: 'absent', reason: `${extension} is not announced; ${reason}`, exchanges };
+  return { ...report, result: finding.result, reason, exchanges };
+}
+
+/** What the server did wrong; anything else is a mistake of ours and goes on. */
+function findingOf(error: unknown): Finding {
+  if (error instanceof Finding) return error;
+  if (error instanceof ConnectError) return new Finding('fail', `cannot be connected to: ${error.message}`);
+  if (error instanceof NoAnswer) return new Finding('fail', error.message);
+  throw error;
+}
+
+/** Throws `E_USAGE` for a name that is neither a group nor a case. */
+export function checkNames(only: readonly string[]): void {
+  const ids = ALL_CASES.map(({ id }) => id);
+  const unknown = only.find((name) => !(GROUPS as readonly string[]).includes(name) && !ids.includes(name));
+  if (unknown === undefined) return;
+  const near = ids.filter((id) => id.split('.')[0] === unknown.split('.')[0]).join(', ');
+  throw new EscapementError(
+    'E_USAGE',
+    `--only ${unknown}: there is no such group or case; ${near === '' ? `groups are ${GROUPS.join(', ')}` : `cases are ${near}`}`,
+  );
+}

@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { status } from '@grpc/grpc-js';
+import { check } from './case.js';
+import { type GrpcInferResponse, type Outputs, outputsOfGrpc, outputsOfHttp } from './model/answers.js';
+import { makeInputs } from './model/make-inputs.js';
+import { jsonInputs } from './model/requests.js';
+import { modelPath, type Subject } from './model/subject.js';
+import type { Tensor } from './model/tensors.js';
+import type { Endpoint } from './wire/endpoint.js';
+import { type GrpcAnswer, GrpcClient } from './wire/grpc-client.js';
+import type { HttpAnswer } from './wire/http-answer.js';
+import { type Headers, HttpClient } from './wire/http-client.js';
+import { Transcript } from './wire/transcript.js';
+
+/** Answers that say "not now" are asked for again so often: a busy server breaks no rule. */
+const TRIES = 6;
+const PAUSE_MS = 250;
+const BUSY: readonly number[] = [429, 503, 504];
+const BUSY_GRPC: readonly number[] = [
+  status.RESOURCE_EXHAUSTED,
+  status.UNAVAILABLE,
+  status.DEADLINE_EXCEEDED,
+];
+
+/** What a case works with: clients, and a model to ask. */
+export class Trial {
+  readonly transcript = new Transcript();
+  readonly http: HttpClient;
+  readonly grpc: GrpcClient;
+
+  constructor(
+    readonly endpoint: Endpoint,
+    readonly subject: Subject,
+    /** The extensions that the server announces. */
+    readonly announced: ReadonlySet<string>,
+    /** Whether cases may take the model out of service for a moment. */
+    readonly mayUnload: boolean,
+  ) {
+    this.http = new HttpClient(endpoint, this.transcript);
+    this.grpc = new GrpcClient(endpoint, this.transcript);
+  }
+
+  /** `/v2/models/NAME` of the model. */
+  get path(): string {
+    return modelPath(this.subject.name);
+  }
+
+  /** Inputs that the model takes; another seed, other values. */
+  inputs(seed = 0, rows = 1): Tensor[] {
+    const { inputs, integers } = this.subject;
+    return makeInputs(inputs, { seed, rows, integers });
+  }
+
+  /** An inference over HTTP with inputs as JSON. */
+  async infer(
+    more: object = {},
+    { path = this.path, inputs = jsonInputs(this.inputs()) as unknown } = {},
+  ): Promise<HttpAnswer> {
+    return this.postInfer({ ...more, inputs }, {}, path);
+  }
+
+  /** Any body to the model's `infer`, again if the server was busy. */
+  async postInfer(body: unknown, headers: Headers = {}, path = this.path): Promise<HttpAnswer> {
+    return patiently(
+      () => this.http.post(`${path}/infer`, body, headers),
+      (answer) => BUSY.includes(answer.status),
+    );
+  }
+
+  /** The outputs that any other way to ask must lead to as well. */
+  async reference(seed = 0): Promise<Outputs> {
+    return outputsOfHttp(await this.infer({}, { inputs: jsonInputs(this.inputs(seed)) }));
+  }
+
+  /** A ModelInfer, again if the server was busy. */
+  inferGrpc(request: object, client = this.grpc): Promise<GrpcAnswer<GrpcInferResponse>> {
+    return patiently(
+      () => client.call<GrpcInferResponse>('ModelInfer', request),
+      ({ code }) => BUSY_GRPC.includes(code),
+    );
+  }
+
+  async grpcOutputs(request: object): Promise<Outputs> {
+    const { message, text } = await this.inferGrpc(request);
+    check(message !== null, `ModelInfer ends with ${text}`);
+    return outputsOfGrpc(message);
+  }
+
+  close(): void {
+    this.grpc.close();
+  }
+}
+
+async function patiently<A>(ask: () => Promise<A>, isBusy: (answer: A) => boolean): Promise<A> {
+  for (let tries = 1; ; tries++) {
+    const answer = await ask();
+    if (tries === TRIES || !isBusy(answer)) return answer;
+    await sleep(PAUSE_MS * tries);
+  }
+}
