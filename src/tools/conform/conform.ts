@@ -1,7 +1,8 @@
 import { EscapementError } from '../../base/errors.js';
-import { type ConformCase, Finding, GROUPS, type Group, type Level, type Result } from './case.js';
+import { type ConformCase, GROUPS, type Group, type Level } from './case.js';
 import { ALL_CASES } from './cases/all.js';
 import { discover } from './discover.js';
+import { Finding, type Result } from './finding.js';
 import { plain } from './plain.js';
 import { Trial } from './trial.js';
 import type { Endpoint } from './wire/endpoint.js';

@@ -1,5 +1,5 @@
 import { EscapementError } from '../../base/errors.js';
-import { Finding } from './case.js';
+import { Finding } from './finding.js';
 import { outputsOfHttp } from './model/answers.js';
 import { canBeMade, INTEGERS, makeInputs } from './model/make-inputs.js';
 import { readModel, readServer } from './model/metadata.js';

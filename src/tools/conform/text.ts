@@ -2,8 +2,9 @@ import { styleText } from 'node:util';
 import { hanging } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
 import { wrap } from '../../text/wrap.js';
-import type { Group, Result } from './case.js';
+import type { Group } from './case.js';
 import type { CaseReport, ConformReport } from './conform.js';
+import type { Result } from './finding.js';
 
 interface TextOptions {
   readonly columns: number;

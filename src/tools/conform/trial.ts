@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
-import { check } from './case.js';
+import { check } from './finding.js';
 import { type GrpcInferResponse, type Outputs, outputsOfGrpc, outputsOfHttp } from './model/answers.js';
 import { makeInputs } from './model/make-inputs.js';
 import { jsonInputs } from './model/requests.js';

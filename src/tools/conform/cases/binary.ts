@@ -1,4 +1,5 @@
-import { type ConformCase, check, skip } from '../case.js';
+import type { ConformCase } from '../case.js';
+import { check, skip } from '../finding.js';
 import { checkSame, outputsOfHttp } from '../model/answers.js';
 import { type BinaryRequest, binaryBody, binaryRequest, jsonInputs } from '../model/requests.js';
 import { shown } from '../plain.js';

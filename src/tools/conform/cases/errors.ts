@@ -1,4 +1,5 @@
-import { type ConformCase, check } from '../case.js';
+import type { ConformCase } from '../case.js';
+import { check } from '../finding.js';
 import { type JsonInput, jsonInputs } from '../model/requests.js';
 import { modelPath } from '../model/subject.js';
 import { DATATYPES, elementsOf } from '../model/tensors.js';

@@ -1,4 +1,5 @@
-import { type ConformCase, check, skip } from '../case.js';
+import type { ConformCase } from '../case.js';
+import { check, skip } from '../finding.js';
 import { checkSame, outputsOfHttp } from '../model/answers.js';
 import { readModel, readServer } from '../model/metadata.js';
 import { jsonInputs, nestedInputs } from '../model/requests.js';

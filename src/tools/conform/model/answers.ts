@@ -1,4 +1,4 @@
-import { check, fail } from '../case.js';
+import { check, fail } from '../finding.js';
 import { shown } from '../plain.js';
 import { type HttpAnswer, isObject } from '../wire/http-answer.js';
 import { bytesOf, countOf, DATATYPES, stringsOf, type Tensor } from './tensors.js';

@@ -1,5 +1,5 @@
 import { fromHalf, toHalf } from '../../../live/half.js';
-import { fail } from '../case.js';
+import { fail } from '../finding.js';
 import { shown } from '../plain.js';
 
 /** An input or output as the server's metadata describes it; −1: any size. */
@@ -162,7 +162,7 @@ export function bytesOf(name: string, datatype: string, elements: readonly unkno
   return bytes;
 }
 
-export function joinStrings(strings: readonly Buffer[]): Buffer {
+function joinStrings(strings: readonly Buffer[]): Buffer {
   return Buffer.concat(
     strings.flatMap((text) => {
       const length = Buffer.alloc(4);

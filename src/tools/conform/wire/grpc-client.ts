@@ -9,7 +9,7 @@ import {
   status,
 } from '@grpc/grpc-js';
 import { unixMs } from '../../../base/clock/wall-clock.js';
-import { fail, skip } from '../case.js';
+import { fail, skip } from '../finding.js';
 import { shown } from '../plain.js';
 import type { Endpoint } from './endpoint.js';
 import { GRPC_METHODS, type GrpcMethod } from './grpc-messages.js';

@@ -1,4 +1,4 @@
-import { fail } from '../case.js';
+import { fail } from '../finding.js';
 import { shown } from '../plain.js';
 
 /** An answer over HTTP. */

@@ -1,4 +1,4 @@
-import { fail } from '../case.js';
+import { fail } from '../finding.js';
 import type { Endpoint } from './endpoint.js';
 import type { HttpAnswer } from './http-answer.js';
 import { HttpConnection } from './http-connection.js';

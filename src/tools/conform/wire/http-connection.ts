@@ -1,6 +1,6 @@
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { fail } from '../case.js';
+import { fail } from '../finding.js';
 import type { Endpoint } from './endpoint.js';
 import type { HttpAnswer } from './http-answer.js';
 import { ResponseReader } from './response-reader.js';
