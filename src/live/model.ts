@@ -14,10 +14,12 @@ export const DATATYPES = {
   FP16: { bytes: 2, ort: 'float16' },
   FP32: { bytes: 4, ort: 'float32' },
   FP64: { bytes: 8, ort: 'float64' },
+  /** Texts. Here and below, `bytes` of an empty one: of its length. */
+  BYTES: { bytes: 4, ort: 'string' },
 } as const;
 export type Datatype = keyof typeof DATATYPES;
 
-/** The typed array that holds the elements of each type; of FP16 their bits. */
+/** The typed array that holds the elements of each type; of FP16 their bits, of BYTES their bytes. */
 export const TENSOR_ARRAYS = {
   BOOL: Uint8Array,
   UINT8: Uint8Array,
@@ -31,6 +33,7 @@ export const TENSOR_ARRAYS = {
   FP16: Uint16Array,
   FP32: Float32Array,
   FP64: Float64Array,
+  BYTES: Uint8Array,
 } as const;
 
 /** One input or output of a model, for one request. */
@@ -56,12 +59,12 @@ export interface ModelSignature {
   readonly batched: boolean;
 }
 
-/** Whether requests choose sizes: then shapes travel with their tensors. */
+/** Whether requests choose sizes, of tensors or of texts: then shapes travel with their tensors. */
 export function hasFreeSizes({ inputs, outputs }: ModelSignature): boolean {
-  return [...inputs, ...outputs].some(({ shape }) => shape.includes(FREE));
+  return [...inputs, ...outputs].some(({ datatype, shape }) => datatype === 'BYTES' || shape.includes(FREE));
 }
 
-/** Bytes of a tensor of that shape. */
+/** Bytes of a tensor of that shape; of texts, the least there can be. */
 export function bytesOfShape(datatype: Datatype, shape: Shape): number {
   return shape.reduce((product, size) => product * size, DATATYPES[datatype].bytes);
 }

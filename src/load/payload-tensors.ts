@@ -104,7 +104,7 @@ function rawPart(bytes: Buffer, { name, datatype, shape }: InputDescription): Pa
 }
 
 function isDatatype(value: unknown): value is Datatype {
-  return typeof value === 'string' && Object.hasOwn(DATATYPES, value);
+  return typeof value === 'string' && value !== 'BYTES' && Object.hasOwn(DATATYPES, value);
 }
 
 function isShape(value: unknown): value is number[] {

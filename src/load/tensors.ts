@@ -55,7 +55,7 @@ export class TensorMaker {
 }
 
 function isDatatype(name: string): name is Datatype {
-  return Object.hasOwn(DATATYPES, name);
+  return name !== 'BYTES' && Object.hasOwn(DATATYPES, name);
 }
 
 function fill(datatype: Datatype, count: number, random: Random): Buffer<ArrayBuffer> {

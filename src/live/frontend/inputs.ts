@@ -8,6 +8,7 @@ import {
   type Shape,
   type TensorSignature,
 } from '../model.js';
+import { textsProblem } from '../texts.js';
 import type { FrontendSettings } from './frontend.js';
 import { Refusal, shown } from './refusal.js';
 
@@ -79,12 +80,23 @@ export class InputSet {
 
   /** Takes a claimed input's data: requests one after the other. Throws a refusal unless the size is right. */
   put(index: number, bytes: Uint8Array): void {
+    if (this.signatures[index].datatype === 'BYTES') {
+      this.putTexts(index, bytes);
+      return;
+    }
     const expectedBytes = this.bytesOf(index);
     if (bytes.length !== expectedBytes)
       throw new Refusal(
         'invalid',
         `input ${shown(this.signatures[index].name)}: expected ${expectedBytes} bytes, got ${bytes.length}`,
       );
+    this.bytes[index] = bytes;
+  }
+
+  private putTexts(index: number, bytes: Uint8Array): void {
+    const problem = textsProblem(bytes, this.bytesOf(index) / DATATYPES.BYTES.bytes);
+    if (problem !== '')
+      throw new Refusal('invalid', `input ${shown(this.signatures[index].name)}: ${problem}`);
     this.bytes[index] = bytes;
   }
 

@@ -1,5 +1,6 @@
 import { toHalf } from '../half.js';
 import type { Datatype } from '../model.js';
+import { bytesOfJsonTexts } from './json-texts.js';
 import { Refusal, shown } from './refusal.js';
 import { newView, type Views } from './views.js';
 
@@ -15,6 +16,7 @@ export function bytesOfJson(
   data: unknown,
   hasInfinities = false,
 ): Uint8Array {
+  if (datatype === 'BYTES') return bytesOfJsonTexts(name, shape, data);
   if (data === undefined) throw new Refusal('invalid', `input ${shown(name)}: data is missing`);
   if (!Array.isArray(data)) throw new Refusal('invalid', `input ${shown(name)}: data is not an array`);
   let count = 1;
@@ -140,6 +142,7 @@ function whole(least: number, most: number): { put: Put; expects: string } {
 }
 
 const ELEMENTS: Readonly<Record<Datatype, { put: Put; expects: string }>> = {
+  BYTES: { put: () => false, expects: 'a string' },
   BOOL: {
     put: (view: Uint8Array, at, value) => {
       if (value !== true && value !== false && value !== 0 && value !== 1) return false;

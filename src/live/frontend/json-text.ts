@@ -1,5 +1,6 @@
 import { fromHalf } from '../half.js';
 import type { Datatype } from '../model.js';
+import { textsOf } from '../texts.js';
 import { viewOf } from './views.js';
 
 /**
@@ -10,6 +11,10 @@ export function jsonOfBytes(datatype: Datatype, bytes: Uint8Array): string {
   switch (datatype) {
     case 'BOOL':
       return Array.from(bytes, (bit) => bit !== 0).join(',');
+    case 'BYTES':
+      return textsOf(bytes)
+        .map((text) => JSON.stringify(text))
+        .join(',');
     case 'FP16':
       return jsonOfFloats(Float64Array.from(viewOf('FP16', bytes), fromHalf));
     case 'FP32':

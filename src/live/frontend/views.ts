@@ -14,6 +14,7 @@ export interface Views {
   FP16: Uint16Array;
   FP32: Float32Array;
   FP64: Float64Array;
+  BYTES: Uint8Array;
 }
 
 /** The elements of a tensor: a view of `bytes`, or of a copy where they lie across the machine's words. */

@@ -68,6 +68,11 @@ function sessionProblem(error: unknown, kind: Provider): EscapementError {
       `${kind} needs libraries that npm does not install by itself: escapement doctor --device ${kind} prints the command that does`,
     );
   }
+  if (reason.includes('Unsupported data type: 16'))
+    return new EscapementError(
+      'E_MODEL_FILE',
+      'an input or output is of type bfloat16, which onnxruntime-node cannot pass: let the model cast it to float32',
+    );
   if (/WebGPU adapter/.test(reason)) {
     return new EscapementError(
       'E_DEVICE',

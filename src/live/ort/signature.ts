@@ -36,7 +36,13 @@ export function readSignature(
       fixed === undefined ? 'it has no inputs' : `the first dimension of ${fixed.label} is not symbolic`;
     throw problem(`takes no batches, so "batch: rows" in its config.yaml is wrong: ${why}`, file);
   }
-  const mayBeBatched = batch !== 'none' && inputs.length > 0 && fixed === undefined;
+  const hasTexts = tensors.some(({ datatype }) => datatype === 'BYTES');
+  if (batch === 'rows' && hasTexts)
+    throw problem(
+      'has texts, which run one request at a time, so "batch: rows" in its config.yaml is wrong',
+      file,
+    );
+  const mayBeBatched = batch !== 'none' && !hasTexts && inputs.length > 0 && fixed === undefined;
   // What has room for any sequence is rarely run with one length only: without a word requests choose the length.
   const hasOpen = tensors.some(({ dims }) => dims.slice(1).some((size) => typeof size === 'string'));
   const batched = mayBeBatched && (batch === 'rows' || !hasOpen);
@@ -72,7 +78,10 @@ function readTensor(
   if (!value.isTensor) throw problem(`${label} is no tensor`, file);
   const datatype = DATATYPE_OF.get(value.type);
   if (datatype === undefined) {
-    throw problem(`${label} is of type ${value.type}; only numbers and truth values can be served`, file);
+    throw problem(
+      `${label} is of type ${value.type}; only numbers, truth values and texts can be served`,
+      file,
+    );
   }
   const sizeOf = (size: number | string) => dimensions[size] ?? size;
   return { label, name: value.name, datatype, dims: value.shape.map(sizeOf) };

@@ -7,6 +7,7 @@ import {
   TENSOR_ARRAYS,
   type TensorSignature,
 } from '../model.js';
+import { bytesOfTexts, textsOf } from '../texts.js';
 import { onnxruntime } from './onnxruntime.js';
 
 /** Tensors by the name of an input or output, as onnxruntime takes them. */
@@ -50,13 +51,15 @@ export function namedTensors(
 
 /** A tensor over a copy of `bytes`. */
 export function tensorOf(datatype: Datatype, shape: Shape, bytes: Uint8Array): Tensor {
-  const own = new Uint8Array(bytes);
   const { Tensor } = onnxruntime();
+  if (datatype === 'BYTES') return new Tensor('string', textsOf(bytes), shape);
+  const own = new Uint8Array(bytes);
   return new Tensor(DATATYPES[datatype].ort, new TENSOR_ARRAYS[datatype](own.buffer), shape);
 }
 
 /** A copy of what a tensor holds: onnxruntime may use its memory again. */
 export function bytesOfTensor({ data }: Tensor): Uint8Array<ArrayBuffer> {
+  if (Array.isArray(data)) return bytesOfTexts(data);
   const { buffer, byteOffset, byteLength } = data as Uint8Array<ArrayBuffer>;
   return new Uint8Array(buffer.slice(byteOffset, byteOffset + byteLength));
 }

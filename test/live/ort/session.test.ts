@@ -9,6 +9,7 @@ import { optimizeModel } from '../../../src/live/models/optimize.js';
 import { readModelFile } from '../../../src/live/models/repository.js';
 import { OnnxGraph } from '../../../src/live/onnx/onnx-graph.js';
 import { ModelSession } from '../../../src/live/ort/session.js';
+import { bytesOfTexts, textsOf } from '../../../src/live/texts.js';
 import { CPU, ELEMENT_TYPES, failure, identityModel, tempDir, writeIn } from '../models/fixtures.js';
 
 const SIZES = [1, 2, 4];
@@ -76,6 +77,7 @@ test('padding is zeros, whatever ran before', async () => {
 
 test('every datatype goes through unchanged', async () => {
   for (const datatype of Object.keys(DATATYPES) as Datatype[]) {
+    if (datatype === 'BYTES') continue;
     const session = await open(identityModel(ELEMENT_TYPES[datatype], ['batch', 3]));
     const bytes = Uint8Array.from({ length: 2 * 3 * DATATYPES[datatype].bytes }, (_, i) =>
       datatype === 'BOOL' ? i % 2 : i,
@@ -84,6 +86,19 @@ test('every datatype goes through unchanged', async () => {
     expect([datatype, ...outputs[0]]).toEqual([datatype, ...bytes]);
     await session.release();
   }
+});
+
+test('texts go through unchanged, one request a run', async () => {
+  const session = await open(identityModel(ELEMENT_TYPES.STRING, ['batch', 'words']), [1]);
+  const texts = ['', 'plain', 'häßlich 🙂', 'x'.repeat(10_000), 'a', '1'];
+  const bytes = bytesOfTexts(texts);
+  const { outputs, shapes } = await session.run(0, 1, [bytes], [[2, 3]]);
+  expect(textsOf(outputs[0])).toEqual(texts);
+  expect(Buffer.compare(outputs[0], bytes)).toBe(0);
+  expect(shapes).toEqual([[2, 3]]);
+  const none = await session.run(0, 1, [new Uint8Array(0)], [[0, 3]]);
+  expect([none.outputs[0].length, none.shapes]).toEqual([0, [[0, 3]]]);
+  await session.release();
 });
 
 test('a model without batches runs as it is', async () => {

@@ -52,10 +52,16 @@ describe('the signature of a model', () => {
     );
   });
 
-  it('refuses texts', async () => {
-    const { code, message } = await failure(read(STRING, ['batch', 1]));
+  it('takes texts one request at a time', async () => {
+    const { signature } = await read(STRING, ['batch', 1]);
+    expect(signature.batched).toBe(false);
+    expect(signature.inputs).toEqual([{ name: 'x', datatype: 'BYTES', shape: [-1, 1], bytes: 4 }]);
+  });
+
+  it('refuses bfloat16, and says why', async () => {
+    const { code, message } = await failure(read(16, ['batch', 1]));
     expect(code).toBe('E_MODEL_FILE');
-    expect(message).toContain('input x is of type string');
+    expect(message).toContain('bfloat16, which onnxruntime-node cannot pass');
   });
 });
 

@@ -1,6 +1,7 @@
 import { ABORT, INFER, LOAD, UNLOAD } from '../../../core/action.js';
 import type { WorkerDescription } from '../../messages.js';
-import { bytesOfShape, fitsShape, hasFreeSizes } from '../../model.js';
+import { bytesOfShape, DATATYPES, fitsShape, hasFreeSizes } from '../../model.js';
+import { textsProblem } from '../../texts.js';
 import type { WireAction } from '../../wire/protocol.js';
 
 /** Says what is wrong with an action that cannot be meant for this worker; '' if nothing is. */
@@ -26,7 +27,10 @@ export function actionProblem(action: WireAction, { gpus, models }: WorkerDescri
     if (isFree && !fitsShape(shapes[i].dims, shape))
       return `${at}: input ${name} has the shape [${shapes[i].dims.join(',')}], not [${shape.join(',')}]`;
     const wanted = isFree ? bytesOfShape(datatype, shapes[i].dims) : count * bytes;
-    if (inputs[i].byteLength !== wanted)
+    if (datatype === 'BYTES') {
+      const problem = textsProblem(new Uint8Array(inputs[i]), wanted / DATATYPES.BYTES.bytes);
+      if (problem !== '') return `${at}: input ${name}: ${problem}`;
+    } else if (inputs[i].byteLength !== wanted)
       return `${at}: input ${name} has ${inputs[i].byteLength} bytes, not ${wanted}`;
   }
   return '';
