@@ -28,3 +28,8 @@ const NAMES: Readonly<Record<number, string>> = {
 export function statusName(status: number): string {
   return NAMES[status] ?? String(status);
 }
+
+/** Whether it is one of the statuses that a result can have. */
+export function isStatus(status: number): boolean {
+  return NAMES[status] !== undefined;
+}

@@ -21,6 +21,8 @@ export class Heartbeat {
   private readonly options: HeartbeatOptions;
   private readonly timer: NodeJS.Timeout;
   private silentIntervals = 0;
+  /** Pings without an answer yet. */
+  private readonly open = new Set<number>();
 
   constructor(options: HeartbeatOptions) {
     this.options = options;
@@ -33,11 +35,14 @@ export class Heartbeat {
     this.silentIntervals = 0;
   }
 
-  pong(sentNs: number, workerNs: number): void {
+  /** False: nobody asked that, or the time cannot be. */
+  pong(sentNs: number, workerNs: number): boolean {
+    if (!this.open.delete(sentNs) || !Number.isSafeInteger(workerNs)) return false;
     const { clock, nowNs, synchronised } = this.options;
     clock.add(sentNs, workerNs, nowNs());
     if (clock.samples === FIRST_SAMPLES) synchronised();
     else if (clock.samples < FIRST_SAMPLES) this.ping();
+    return true;
   }
 
   stop(): void {
@@ -52,7 +57,9 @@ export class Heartbeat {
   }
 
   private ping(): void {
-    this.options.ping(this.options.nowNs());
+    const nowNs = this.options.nowNs();
+    this.open.add(nowNs);
+    this.options.ping(nowNs);
   }
 }
 

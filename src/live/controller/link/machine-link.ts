@@ -4,6 +4,8 @@ import { NO_OPERATORS, type OperatorRun, type OperatorRuns } from '../../operato
 import type { Machine, MachineEvents } from '../../worker/machine.js';
 import { Backoff } from './backoff.js';
 import type { ClockSync } from './clock-sync.js';
+import { checkState } from './description-check.js';
+import { ResultCheck } from './result-check.js';
 import type { WorkerEvents } from './worker-link.js';
 
 /** A machine as a controller drives it: in this process, or at the other end of a stream. */
@@ -20,6 +22,8 @@ interface MachineLinkOptions {
   /** The controller's clock. */
   readonly nowNs: () => number;
   readonly log: (line: string) => void;
+  /** It contradicts itself: words that follow "the worker". Absent: it is restarted. */
+  readonly distrust?: (complaint: string) => void;
 }
 
 /**
@@ -34,18 +38,22 @@ export class MachineLink {
   private readonly events: WorkerEvents;
   private readonly nowNs: () => number;
   private readonly log: (line: string) => void;
+  private readonly distrust: (complaint: string) => void;
+  private readonly check: ResultCheck;
   private readonly backoff = new Backoff(FIRST_REVIVAL_MS, LONGEST_REVIVAL_MS);
   private revival: NodeJS.Timeout | null = null;
   private up = false;
   private ended = false;
   private giveUpRecording: (reason: Error) => void = () => {};
 
-  constructor({ machine, clock, events, nowNs, log }: MachineLinkOptions) {
+  constructor({ machine, clock, events, nowNs, log, distrust }: MachineLinkOptions) {
     this.machine = machine;
     this.clock = clock;
     this.events = events;
     this.nowNs = nowNs;
     this.log = log;
+    this.distrust = distrust ?? ((complaint) => this.restart(`the worker ${complaint}`));
+    this.check = new ResultCheck(machine.description);
   }
 
   start(): void {
@@ -60,6 +68,8 @@ export class MachineLink {
   send(actions: readonly ActionMessage[]): void {
     invariant(this.up, 'actions go to a worker that is up');
     const { offsetNs } = this.clock;
+    const nowNs = this.nowNs();
+    for (const action of actions) this.check.add(action, nowNs);
     this.machine.submit(actions.map((action) => toMachineTime(action, offsetNs)));
   }
 
@@ -125,6 +135,13 @@ export class MachineLink {
 
   private comeUp(state: WorkerState): void {
     if (this.ended) return;
+    try {
+      checkState(state, this.machine.description);
+    } catch (error) {
+      this.distrust(`reports a state that cannot be: ${(error as Error).message}`);
+      return;
+    }
+    this.check.forget();
     this.up = true;
     this.events.up(this.machine.description, state);
   }
@@ -139,15 +156,35 @@ export class MachineLink {
   private pass(results: readonly ResultMessage[]): void {
     queueMicrotask(() => {
       if (!this.up) return;
-      const nowNs = this.nowNs();
-      const { offsetNs } = this.clock;
-      this.events.results(results.map((result) => toControllerTime(result, offsetNs, nowNs)));
+      const possible = this.checked(results);
+      if (possible.length > 0) this.events.results(possible);
     });
+  }
+
+  private checked(results: readonly ResultMessage[]): ResultMessage[] {
+    const nowNs = this.nowNs();
+    const { offsetNs } = this.clock;
+    const errorNs = this.clock.errorNs(nowNs);
+    const possible: ResultMessage[] = [];
+    try {
+      for (const result of results) {
+        const checked = this.check.take(toControllerTime(result, offsetNs), nowNs, errorNs);
+        if (checked !== null) possible.push(checked);
+      }
+    } catch (error) {
+      this.distrust((error as Error).message);
+    }
+    return possible;
   }
 
   private gpuDown(gpu: number, reason: string): void {
     queueMicrotask(() => {
       if (!this.up) return;
+      const { gpus } = this.machine.description;
+      if (gpus[gpu] === undefined) {
+        this.distrust(`has lost GPU ${gpu}, of ${gpus.length}`);
+        return;
+      }
       this.events.down(reason, gpu);
       // GPUs that share a thread die together, and come back together.
       if (this.revival === null) this.later(() => this.restart(`GPU ${gpu} is started again`));
@@ -176,10 +213,8 @@ function toMachineTime(action: ActionMessage, offsetNs: number): ActionMessage {
   return { ...action, earliestNs: action.earliestNs + offsetNs, latestNs: action.latestNs + offsetNs };
 }
 
-/** The offset has an error, and nothing ends after its result came: such an action is moved, not shortened. */
-function toControllerTime(result: ResultMessage, offsetNs: number, nowNs: number): ResultMessage {
-  const backNs = offsetNs + Math.max(0, result.endNs - offsetNs - nowNs);
-  return { ...result, beginNs: result.beginNs - backNs, endNs: result.endNs - backNs };
+function toControllerTime(result: ResultMessage, offsetNs: number): ResultMessage {
+  return { ...result, beginNs: result.beginNs - offsetNs, endNs: result.endNs - offsetNs };
 }
 
 function atControllerTime(run: OperatorRun, offsetNs: number): OperatorRun {

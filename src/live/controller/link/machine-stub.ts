@@ -26,6 +26,7 @@ export class MachineStub implements DrivenMachine {
   private recordings = 0;
   /** What has come since the latest StopRecording. */
   private operators: (readonly OperatorRun[])[] = [];
+  private operatorCount = 0;
   private recorded: (end: WireRecordingEnd) => void = () => {};
 
   constructor(
@@ -62,6 +63,7 @@ export class MachineStub implements DrivenMachine {
 
   stopRecording(): Promise<OperatorRuns> {
     this.operators = [];
+    this.operatorCount = 0;
     this.write({ body: 'stopRecording', stopRecording: { number: ++this.recordings } });
     return new Promise((resolve, reject) => {
       this.recorded = ({ dropped, error }) => {
@@ -72,7 +74,10 @@ export class MachineStub implements DrivenMachine {
   }
 
   receiveOperators(operators: WireOperators): void {
-    if (operators.number === this.recordings) this.operators.push(operatorsFromWire(operators));
+    if (operators.number !== this.recordings) return;
+    this.operatorCount += operators.node.length;
+    if (this.operatorCount > MOST_OPERATORS) throw new Error(`more than ${MOST_OPERATORS} operators`);
+    this.operators.push(operatorsFromWire(operators));
   }
 
   receiveRecordingEnd(end: WireRecordingEnd): void {
@@ -92,6 +97,9 @@ export class MachineStub implements DrivenMachine {
     this.events?.gpuDown(gpu, reason);
   }
 }
+
+/** Of one recording: far more than a machine can keep. */
+const MOST_OPERATORS = 10_000_000;
 
 function tooLarge(action: ActionMessage, mostBytes: number): ResultMessage {
   return {

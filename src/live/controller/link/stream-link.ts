@@ -5,6 +5,7 @@ import type { ClientTls } from '../../wire/credentials.js';
 import { descriptionFromWire } from '../../wire/from-wire.js';
 import type { Welcome, WireOperators, WorkerMessage } from '../../wire/protocol.js';
 import { ClockSync } from './clock-sync.js';
+import { checkDescription } from './description-check.js';
 import { Heartbeat } from './heartbeat.js';
 import { MachineLink } from './machine-link.js';
 import { MachineStub } from './machine-stub.js';
@@ -86,7 +87,8 @@ export class StreamLink {
         this.machine?.receiveResults(message.results.results);
         break;
       case 'pong':
-        this.heartbeat?.pong(message.pong.sentNs, message.pong.workerNs);
+        if (this.heartbeat?.pong(message.pong.sentNs, message.pong.workerNs) === false)
+          this.giveUp('answers a ping that it was not sent');
         break;
       case 'gpuDown':
         this.machine?.receiveGpuDown(message.gpuDown.gpu, message.gpuDown.reason);
@@ -108,12 +110,14 @@ export class StreamLink {
     let machine: MachineStub;
     try {
       const description = descriptionFromWire(welcome);
+      checkDescription(description);
       machine = new MachineStub(description, welcome.maxMessageBytes, (message) => call.write(message));
     } catch (error) {
       this.giveUp(`describes itself in a way that is not understood: ${(error as Error).message}`);
       return;
     }
     this.machine = machine;
+    const distrust = (complaint: string) => this.giveUp(complaint);
     this.heartbeat = new Heartbeat({
       everyMs: heartbeatMs,
       silenceMs,
@@ -121,7 +125,7 @@ export class StreamLink {
       nowNs,
       ping: (sentNs) => call.write({ body: 'ping', ping: { sentNs } }),
       synchronised: () => {
-        this.machineLink = new MachineLink({ machine, clock, events, nowNs, log });
+        this.machineLink = new MachineLink({ machine, clock, events, nowNs, log, distrust });
         this.machineLink.start();
       },
       silent: () => this.giveUp(`has said nothing for ${silenceMs} ms`),

@@ -1,13 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
-import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { monotonicNs } from '../../../../src/base/clock/clock.js';
 import { RemoteLink } from '../../../../src/live/controller/link/remote-link.js';
-import { CONTROLLER_MESSAGES, WORKER_SERVICE } from '../../../../src/live/wire/protocol.js';
-import { descriptionToWire, stateToWire } from '../../../../src/live/wire/to-wire.js';
-import type { ControllerCall } from '../../../../src/live/worker/endpoint/stream-endpoint.js';
-import { DESCRIPTION, STATE } from './fake-machine.js';
+import { fakeRemote } from './fake-remote.js';
 import { connectTo, infer, inferLarge, load, pause, serve, wireTo } from './fixtures.js';
 
 const IMPATIENT = { heartbeatMs: 20, silenceMs: 300 };
@@ -201,26 +196,6 @@ describe('remote worker', () => {
 /** A worker that behaves until it is stopped, and then keeps its connection and says nothing. */
 async function hangingWorker(): Promise<{ port: number; stop: () => void }> {
   let stopped = false;
-  const server = new Server();
-  server.addService(WORKER_SERVICE, {
-    Drive: (call: ControllerCall) => {
-      call.on('error', () => {});
-      call.write({ body: 'welcome', welcome: descriptionToWire(DESCRIPTION, 1e6) });
-      call.on('data', (bytes: Buffer) => {
-        if (stopped) return;
-        const heard = CONTROLLER_MESSAGES.decode(bytes);
-        if (heard.body === 'ping')
-          call.write({ body: 'pong', pong: { sentNs: heard.ping.sentNs, workerNs: monotonicNs() } });
-        if (heard.body === 'quiesce')
-          call.write({ body: 'state', state: stateToWire(heard.quiesce.number, STATE) });
-      });
-    },
-  });
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
-      error === null ? resolve(bound) : reject(error),
-    );
-  });
-  onTestFinished(() => server.forceShutdown());
+  const port = await fakeRemote({ instead: () => (stopped ? null : undefined) });
   return { port, stop: () => (stopped = true) };
 }

@@ -1,0 +1,42 @@
+import type { WorkerDescription, WorkerState } from '../../messages.js';
+import { bytesOfShape, FREE, type ServedModel, type TensorSignature } from '../../model.js';
+
+/** More than any machine has. */
+const MOST_GPUS = 1024;
+
+/** Throws `Error` when a worker cannot be what it says it is; the words follow "the worker describes itself …: ". */
+export function checkDescription({ gpus, pageBytes, models }: WorkerDescription): void {
+  if (gpus.length === 0 || gpus.length > MOST_GPUS) throw new Error(`it has ${gpus.length} GPUs`);
+  if (!(Number.isSafeInteger(pageBytes) && pageBytes > 0)) throw new Error(`pages of ${pageBytes} bytes`);
+  for (const { pages } of gpus)
+    if (!(Number.isSafeInteger(pages) && pages >= 0)) throw new Error(`a weights cache of ${pages} pages`);
+  const names = new Set<string>();
+  for (const model of models) {
+    if (names.has(model.spec.name)) throw new Error(`it has two models ${model.spec.name}`);
+    names.add(model.spec.name);
+    checkServed(model);
+  }
+}
+
+/** Throws `Error` when these weights cannot be on the GPUs of that worker; the words follow "the worker reports a state …: ". */
+export function checkState({ present }: WorkerState, { gpus, models }: WorkerDescription): void {
+  if (present.length !== gpus.length) throw new Error(`${present.length} GPUs, not ${gpus.length}`);
+  for (const held of present) {
+    const unknown = held.find((model) => models[model] === undefined);
+    if (unknown !== undefined) throw new Error(`there is no model ${unknown}, only ${models.length}`);
+    if (new Set(held).size !== held.length) throw new Error('a model is on a GPU twice');
+  }
+}
+
+function checkServed({ spec: { name }, signature, sloNs }: ServedModel): void {
+  if (sloNs !== null && !(Number.isSafeInteger(sloNs) && sloNs > 0))
+    throw new Error(`the SLO of ${name} is ${sloNs} ns`);
+  for (const tensor of [...signature.inputs, ...signature.outputs])
+    if (!isTensor(tensor)) throw new Error(`tensor ${tensor.name} of ${name} has an impossible size`);
+}
+
+function isTensor({ datatype, shape, bytes }: TensorSignature): boolean {
+  const closed = shape.map((size) => (size === FREE ? 1 : size));
+  const isSize = (size: number) => Number.isSafeInteger(size) && size >= 0;
+  return closed.every(isSize) && isSize(bytes) && bytesOfShape(datatype, closed) === bytes;
+}

@@ -1,0 +1,100 @@
+import { NS_PER_MS } from '../../../base/units.js';
+import { INFER, STATUS_DEVICE_ERROR, STATUS_OK } from '../../../core/action.js';
+import { isStatus } from '../../../core/status-names.js';
+import type { ActionMessage, ResultMessage, WorkerDescription } from '../../messages.js';
+import { bytesOfShape, fitsShape, hasFreeSizes } from '../../model.js';
+
+/** What a result is compared with. */
+interface Sent {
+  readonly action: Pick<ActionMessage, 'gpu' | 'kind' | 'model' | 'count'>;
+  /** By the controller's clock. */
+  readonly sentNs: number;
+}
+
+/**
+ * Knows what a machine was sent, and holds its results against that: no result says what cannot be, so that none
+ * ends the controller, reaches a client with the wrong size, or teaches the scheduler a duration that nobody waited for.
+ */
+export class ResultCheck {
+  private readonly sent = new Map<number, Sent>();
+
+  constructor(private readonly description: WorkerDescription) {}
+
+  add({ id, gpu, kind, model, count }: ActionMessage, sentNs: number): void {
+    this.sent.set(id, { action: { gpu, kind, model, count }, sentNs });
+  }
+
+  /** Nothing sent so far gets a result any more. */
+  forget(): void {
+    this.sent.clear();
+  }
+
+  /**
+   * The result as it can be, its times (of the controller's clock, wrong by `errorNs` at most) within what is
+   * possible; null: nobody waits for it. Throws `Error` with words that follow "the worker" when the worker is not to be trusted.
+   */
+  take(result: ResultMessage, nowNs: number, errorNs: number): ResultMessage | null {
+    const { id, gpu, status, error } = result;
+    const sent = this.sent.get(id);
+    if (sent === undefined) return null;
+    if (gpu !== sent.action.gpu)
+      throw new Error(`answers for GPU ${gpu} what GPU ${sent.action.gpu} was sent`);
+    if (!isStatus(status)) throw new Error(`answers with the unknown status ${status}`);
+    this.sent.delete(id);
+    const times = possibleTimes(result, sent.sentNs - errorNs - TOLERANCE_NS, nowNs);
+    if (status !== STATUS_OK || sent.action.kind !== INFER)
+      return {
+        ...result,
+        ...times,
+        outputs: [],
+        shapes: undefined,
+        error: error.slice(0, MOST_ERROR_LETTERS),
+      };
+    const problem = this.outputProblem(result, sent.action);
+    if (problem === '') return { ...result, ...times };
+    return {
+      ...result,
+      ...times,
+      status: STATUS_DEVICE_ERROR,
+      outputs: [],
+      shapes: undefined,
+      error: problem,
+    };
+  }
+
+  private outputProblem({ outputs, shapes }: ResultMessage, { model, count }: Sent['action']): string {
+    const { spec, signature } = this.description.models[model];
+    const wanted = signature.outputs;
+    if (outputs.length !== wanted.length)
+      return `the worker returned ${outputs.length} outputs, ${spec.name} has ${wanted.length}`;
+    const isFree = hasFreeSizes(signature);
+    if (isFree !== (shapes !== undefined) || (shapes !== undefined && shapes.length !== wanted.length))
+      return `the worker returned ${shapes?.length ?? 'no'} shapes for the outputs of ${spec.name}`;
+    for (let i = 0; i < wanted.length; i++) {
+      const { name, datatype, shape, bytes } = wanted[i];
+      const given = shapes?.[i];
+      if (given !== undefined && !fitsShape(given, shape))
+        return `the worker returned output ${name} with the shape [${given.join(',')}], not [${shape.join(',')}]`;
+      const bytesWanted = given === undefined ? count * bytes : bytesOfShape(datatype, given);
+      if (outputs[i].byteLength !== bytesWanted)
+        return `the worker returned ${outputs[i].byteLength} bytes of output ${name}, not ${bytesWanted}`;
+    }
+    return '';
+  }
+}
+
+/** A clock is read, then a message is sent: nobody minds by how much the order of the two is off. */
+const TOLERANCE_NS = NS_PER_MS;
+const MOST_ERROR_LETTERS = 2000;
+
+type Times = Pick<ResultMessage, 'beginNs' | 'endNs' | 'copyInNs' | 'copyOutNs'>;
+
+/** Nothing ends after its result came, nor begins before it was sent. An action is moved first, and then shortened. */
+function possibleTimes(result: ResultMessage, earliestNs: number, nowNs: number): Times {
+  const backNs = Math.max(0, result.endNs - nowNs);
+  const endNs = Math.max(result.endNs - backNs, earliestNs);
+  const beginNs = Math.min(Math.max(result.beginNs - backNs, earliestNs), endNs);
+  const copyInNs = Math.min(Math.max(0, result.copyInNs), endNs - beginNs);
+  const copyOutNs = Math.min(Math.max(0, result.copyOutNs), endNs - beginNs - copyInNs);
+  return { beginNs, endNs, copyInNs, copyOutNs };
+}

@@ -1,0 +1,53 @@
+import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { onTestFinished } from 'vitest';
+import { monotonicNs } from '../../../../src/base/clock/clock.js';
+import {
+  CONTROLLER_MESSAGES,
+  type ControllerMessage,
+  type Welcome,
+  WORKER_SERVICE,
+  type WorkerMessage,
+} from '../../../../src/live/wire/protocol.js';
+import { descriptionToWire, stateToWire } from '../../../../src/live/wire/to-wire.js';
+import type { ControllerCall } from '../../../../src/live/worker/endpoint/stream-endpoint.js';
+import { DESCRIPTION, STATE } from './fake-machine.js';
+
+export interface RemoteBehavior {
+  readonly welcome?: Partial<Welcome>;
+  /** What it says instead of what a worker should; null: nothing; undefined: as it should. */
+  readonly instead?: (heard: ControllerMessage) => WorkerMessage | null | undefined;
+}
+
+/** A worker at the other end of a network that says what the test wants. Resolves with its port; ends with the test. */
+export async function fakeRemote({
+  welcome = {},
+  instead = () => undefined,
+}: RemoteBehavior): Promise<number> {
+  const server = new Server();
+  server.addService(WORKER_SERVICE, {
+    Drive: (call: ControllerCall) => {
+      call.on('error', () => {});
+      call.on('end', () => call.end());
+      call.write({ body: 'welcome', welcome: { ...descriptionToWire(DESCRIPTION, 1e6), ...welcome } });
+      call.on('data', (bytes: Buffer) => {
+        const heard = CONTROLLER_MESSAGES.decode(bytes);
+        const own = instead(heard);
+        const said = own === undefined ? proper(heard) : own;
+        if (said !== null) call.write(said);
+      });
+    },
+  });
+  onTestFinished(() => server.forceShutdown());
+  return new Promise((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
+      error === null ? resolve(port) : reject(error),
+    );
+  });
+}
+
+function proper(heard: ControllerMessage): WorkerMessage | null {
+  if (heard.body === 'ping')
+    return { body: 'pong', pong: { sentNs: heard.ping.sentNs, workerNs: monotonicNs() } };
+  if (heard.body === 'quiesce') return { body: 'state', state: stateToWire(heard.quiesce.number, STATE) };
+  return null;
+}
