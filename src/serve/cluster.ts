@@ -22,8 +22,10 @@ export interface ClusterSettings {
   readonly admission: Admission;
   /** Default: retry. */
   readonly missedWindow?: MissedWindow | null;
-  /** How long all workers have to come up. Default: 60 s. */
+  /** How long workers have to come up. Default: 60 s. */
   readonly startTimeoutNs?: number;
+  /** With so many of them it starts without the others, which may come later. Default: all. */
+  readonly minWorkers?: number;
   /** A result overdue for this long beyond reason: its worker is restarted. Default: 10 s. */
   readonly hangNs?: number;
 }
@@ -56,6 +58,8 @@ export interface ClusterObserver {
 type ClusterObservers = Readonly<Record<string, ClusterObserver | null>>;
 
 const START_TIMEOUT_NS = 60 * NS_PER_S;
+/** Workers that are up answer in a fraction of it; a controller that is started again should not keep clients waiting. */
+const GRACE_NS = 3 * NS_PER_S;
 const HANG_NS = 10 * NS_PER_S;
 
 /**
@@ -71,7 +75,11 @@ export async function startCluster<T extends ClusterObservers>(
   let cluster: LiveCluster<T> | null = null;
   try {
     const clock = new Clock();
-    const workers = await fleet.assemble(() => clock.nowNs(), settings.startTimeoutNs ?? START_TIMEOUT_NS);
+    const workers = await fleet.assemble(() => clock.nowNs(), {
+      timeoutNs: settings.startTimeoutNs ?? START_TIMEOUT_NS,
+      minWorkers: settings.minWorkers ?? settings.links.length,
+      graceNs: GRACE_NS,
+    });
     const missedWindow = settings.missedWindow ?? LIVE_MISSED_WINDOW;
     const assembly = { settings: { ...settings, missedWindow }, fleet, cluster: workers, clock };
     cluster = new LiveCluster(assembly, observe(assembly));

@@ -1,4 +1,4 @@
-import { group, list, text } from '../flag.js';
+import { group, list, text, wholeOr } from '../flag.js';
 import { type ArgsOf, usageOf } from '../usage.js';
 import { listenFlags, serverFlags } from './server.js';
 
@@ -6,6 +6,7 @@ export const usage = usageOf({
   flags: {
     ...group('Workers', {
       worker: list('HOST:PORT', 'Worker to use; give it once per worker'),
+      'min-workers': wholeOr(1, 1, 'Start with so many of them; the others join when they come'),
       'worker-token-file': text('FILE', 'File with the token that the workers require'),
       'worker-ca': text('FILE', "Verify the workers' TLS certificates against this authority (PEM)"),
     }),

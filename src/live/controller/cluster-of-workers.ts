@@ -7,6 +7,7 @@ import type { ServedModel } from '../model.js';
 export interface WorkerCluster {
   readonly spec: ClusterSpec;
   readonly models: readonly ServedModel[];
+  readonly pageBytes: number;
 }
 
 /**
@@ -16,20 +17,37 @@ export interface WorkerCluster {
  */
 export function clusterOfWorkers(
   workers: readonly { readonly name: string; readonly description: WorkerDescription }[],
+  /** With those of workers that are still to come. */
+  gpus: number = workers.reduce((sum, { description }) => sum + description.gpus.length, 0),
 ): WorkerCluster {
   const [first, ...others] = workers;
   for (const other of others) checkSame(first, other);
-  const gpus = workers.flatMap(({ description }) => description.gpus);
+  const present = workers.flatMap(({ description }) => description.gpus);
   const models = first.description.models.map((model, m) => slowest(model, workers, m));
   return {
     spec: {
       models: models.map(({ spec }) => spec),
-      gpus: gpus.length,
-      pages: Math.min(...gpus.map(({ pages }) => pages)),
-      oneLane: gpus[0].oneLane,
+      gpus,
+      pages: Math.min(...present.map(({ pages }) => pages)),
+      oneLane: present[0].oneLane,
     },
     models,
+    pageBytes: first.description.pageBytes,
   };
+}
+
+/** Why a worker that comes later can't join the cluster; empty: it can. */
+export function whyNotFitting(
+  cluster: WorkerCluster,
+  { gpus, pageBytes, models }: WorkerDescription,
+): string {
+  const { oneLane = false, pages } = cluster.spec;
+  if (pageBytes !== cluster.pageBytes) return 'its pages have another size';
+  for (let gpu = 0; gpu < gpus.length; gpu++) {
+    if (gpus[gpu].oneLane !== oneLane) return `GPU ${gpu} has another kind of lanes`;
+    if (gpus[gpu].pages < pages) return `the weights cache of GPU ${gpu} is smaller than the others'`;
+  }
+  return differentModels(cluster, { models });
 }
 
 /** Of the models that a GPU holds, those for which it has pages in the cluster: its own cache may be larger. */
@@ -79,8 +97,8 @@ function checkSame(first: NamedWorker, other: NamedWorker): void {
   );
 }
 
-function differentModels(left: WorkerDescription, right: WorkerDescription): string {
-  const names = ({ models }: WorkerDescription) => models.map(({ spec }) => spec.name);
+function differentModels(left: Models, right: Models): string {
+  const names = ({ models }: Models) => models.map(({ spec }) => spec.name);
   const missing =
     names(left).find((name) => !names(right).includes(name)) ??
     names(right).find((name) => !names(left).includes(name));
@@ -99,6 +117,8 @@ function differentModels(left: WorkerDescription, right: WorkerDescription): str
   }
   return '';
 }
+
+type Models = Pick<WorkerDescription, 'models'>;
 
 function slowest(model: ServedModel, workers: readonly NamedWorker[], index: number): ServedModel {
   const specs = workers.map(({ description }) => description.models[index].spec);

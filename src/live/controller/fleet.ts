@@ -2,7 +2,7 @@ import { EscapementError } from '../../base/errors.js';
 import { NS_PER_MS } from '../../base/units.js';
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
 import { type FleetOperatorRuns, mergeOperatorRuns, NO_OPERATORS } from '../operator-runs.js';
-import { clusterOfWorkers, type WorkerCluster, whyDifferent } from './cluster-of-workers.js';
+import { clusterOfWorkers, type WorkerCluster, whyDifferent, whyNotFitting } from './cluster-of-workers.js';
 import type { WorkerLink } from './link/worker-link.js';
 
 /** What a fleet tells the controller, in terms of GPUs of the whole cluster. */
@@ -17,12 +17,23 @@ export interface FleetEvents {
 /** A worker's place in the cluster. */
 interface Member {
   readonly link: WorkerLink;
-  /** Its GPUs are `firstGpu` and those that follow. */
+  /** Its GPUs are `firstGpu` and those that follow, `gpus` in all: as many as are kept free while it is unknown. */
   firstGpu: number;
+  gpus: number;
   description: WorkerDescription | null;
   state: WorkerState | null;
   /** What is to be sent to it at the end of the step. */
   outbox: ActionMessage[];
+}
+
+/** What a fleet waits for before it makes a cluster of those that are there. */
+interface Patience {
+  /** Rejects if fewer are there then. */
+  readonly timeoutNs: number;
+  /** So many have to be there. Default: all. */
+  readonly minWorkers?: number;
+  /** Once they are, the others have this much more time. */
+  readonly graceNs?: number;
 }
 
 /** All workers as one cluster: numbers their GPUs, passes actions on and tells which GPUs are there. */
@@ -37,52 +48,50 @@ export class Fleet {
   /** Who went down meanwhile, and why. */
   private lost: string[] = [];
   private memberCameUp: () => void = () => {};
+  private cluster: WorkerCluster | null = null;
 
   constructor(links: readonly WorkerLink[]) {
-    this.members = links.map((link) => ({ link, firstGpu: 0, description: null, state: null, outbox: [] }));
+    this.members = links.map((link) => ({
+      link,
+      firstGpu: 0,
+      gpus: 0,
+      description: null,
+      state: null,
+      outbox: [],
+    }));
   }
 
   /**
-   * Connects to all workers. Resolves with the cluster that they make when every one has introduced itself; rejects
-   * with `E_WORKER` if that takes too long, or if they don't go together.
+   * Connects to all workers. Resolves with the cluster that those make which have introduced themselves in time, with
+   * places for the others, which may come later; rejects with `E_WORKER` if there are too few, or if they don't go
+   * together.
    */
-  async assemble(nowNs: () => number, timeoutNs: number): Promise<WorkerCluster> {
-    const allUp = new Promise<void>((resolve) => {
-      this.memberCameUp = () => {
-        if (this.members.every(({ description }) => description !== null)) resolve();
-      };
-    });
+  async assemble(nowNs: () => number, patience: Patience): Promise<WorkerCluster> {
+    const { timeoutNs, minWorkers = this.members.length, graceNs = 0 } = patience;
+    const enough = this.untilPresent(minWorkers);
+    const all = this.untilPresent(this.members.length);
     for (const member of this.members) this.connect(member, nowNs);
-    let timer: NodeJS.Timeout | undefined;
-    const tooLong = new Promise<void>((_, reject) => {
-      timer = setTimeout(() => reject(this.notAllThere(timeoutNs)), timeoutNs / NS_PER_MS);
-    });
-    try {
-      await Promise.race([allUp, tooLong]);
-    } finally {
-      clearTimeout(timer);
-    }
-    const workers = this.members.map(({ link, description }) => ({
-      name: link.name,
-      description: description as WorkerDescription,
-    }));
-    const cluster = clusterOfWorkers(workers);
+    if (!(await within(enough, timeoutNs))) throw this.notAllThere(timeoutNs);
+    if (graceNs > 0) await within(all, graceNs);
+    this.memberCameUp = () => {};
+    const present = this.members.flatMap(({ link: { name }, description }) =>
+      description === null ? [] : { name, description },
+    );
+    const places = Math.max(...present.map(({ description }) => description.gpus.length));
     for (const member of this.members) {
       member.firstGpu = this.memberOf.length;
-      for (const _ of member.description?.gpus ?? []) this.memberOf.push(member);
+      member.gpus = member.description?.gpus.length ?? places;
+      for (let i = 0; i < member.gpus; i++) this.memberOf.push(member);
     }
+    this.cluster = clusterOfWorkers(present, this.memberOf.length);
     this.isUp = this.memberOf.map(() => false);
-    return cluster;
+    return this.cluster;
   }
 
   /** From now on `events` is notified; at once of what is there already. */
   begin(events: FleetEvents): void {
     this.events = events;
     for (const member of this.members) if (member.state !== null) this.takeOn(member, member.state);
-  }
-
-  private get isAssembled(): boolean {
-    return this.memberOf.length > 0;
   }
 
   get gpusUp(): number {
@@ -159,22 +168,31 @@ export class Fleet {
   }
 
   private cameUp(member: Member, description: WorkerDescription, state: WorkerState): void {
-    const { description: before } = member;
-    const different = before === null || !this.isAssembled ? '' : whyDifferent(before, description);
+    const different = this.whyNotTaken(member, description);
     if (different !== '') {
-      this.events?.worker(member.link.name, false, `is not taken back: ${different}`);
+      const back = member.description === null ? 'on' : 'back';
+      this.events?.worker(member.link.name, false, `is not taken ${back}: ${different}`);
       return;
     }
-    member.description = this.isAssembled ? before : description;
+    member.description = description;
     member.state = state;
     if (this.events !== null) this.takeOn(member, state);
     this.memberCameUp();
   }
 
+  private whyNotTaken(member: Member, description: WorkerDescription): string {
+    if (this.cluster === null) return '';
+    return member.description === null
+      ? whyNotFitting(this.cluster, description)
+      : whyDifferent(member.description, description);
+  }
+
   private takeOn(member: Member, { present }: WorkerState): void {
-    this.events?.worker(member.link.name, true, 'is up');
+    const unused = present.length - member.gpus;
+    const rest = unused > 0 ? `; ${unused} of its GPUs are used from the next start on` : '';
+    this.events?.worker(member.link.name, true, `is up${rest}`);
     if (this.recording) member.link.startRecording();
-    present.forEach((models, local) => {
+    present.slice(0, member.gpus).forEach((models, local) => {
       const gpu = member.firstGpu + local;
       this.isUp[gpu] = true;
       this.events?.gpuUp(gpu, models);
@@ -183,7 +201,8 @@ export class Fleet {
 
   private wentDown(member: Member, reason: string, local: number | null): void {
     const first = member.firstGpu;
-    const gpus = local === null ? (member.description?.gpus.map((_, i) => first + i) ?? []) : [first + local];
+    if (local !== null && local >= member.gpus) return;
+    const gpus = local === null ? Array.from({ length: member.gpus }, (_, i) => first + i) : [first + local];
     if (local === null) member.state = null;
     if (this.recording) this.lost.push(`${member.link.name} went down: ${reason}`);
     this.events?.worker(member.link.name, false, `is down: ${reason}`);
@@ -192,6 +211,16 @@ export class Fleet {
       this.isUp[gpu] = false;
       this.events?.gpuDown(gpu, reason);
     }
+  }
+
+  private untilPresent(count: number): Promise<void> {
+    return new Promise((resolve) => {
+      const before = this.memberCameUp;
+      this.memberCameUp = () => {
+        before();
+        if (this.members.filter(({ description }) => description !== null).length >= count) resolve();
+      };
+    });
   }
 
   private passOn(member: Member, results: readonly ResultMessage[]): void {
@@ -208,4 +237,15 @@ export class Fleet {
         'is `escapement worker` running there?',
     );
   }
+}
+
+/** Whether it happens in that time. */
+async function within(happens: Promise<void>, timeoutNs: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), timeoutNs / NS_PER_MS);
+  });
+  const happened = await Promise.race([happens.then(() => true), tooLate]);
+  clearTimeout(timer);
+  return happened;
 }

@@ -16,7 +16,7 @@ describe('assembling', () => {
   });
 
   const assemble = async (...workers: FakeWorker[]) => {
-    const assembled = new Fleet(workers).assemble(() => 0, 2 * SECOND);
+    const assembled = new Fleet(workers).assemble(() => 0, { timeoutNs: 2 * SECOND });
     const settled = assembled.then(
       (cluster) => cluster,
       (error: Error) => error,
@@ -105,13 +105,69 @@ describe('assembling', () => {
   it('takes a worker as it is when the last one is there, though it was another before', async () => {
     const [early, late] = [new FakeWorker('a'), new FakeWorker('b', description(), false)];
     const other = description({ gpus: [gpu(), gpu()] });
-    const assembled = new Fleet([early, late]).assemble(() => 0, 2 * SECOND);
+    const assembled = new Fleet([early, late]).assemble(() => 0, { timeoutNs: 2 * SECOND });
     await vi.advanceTimersByTimeAsync(10);
     early.down();
     early.described = other;
     early.up();
     late.up();
     expect((await assembled).spec.gpus).toBe(3);
+  });
+});
+
+describe('a worker that comes after the start', () => {
+  const late = () => new FakeWorker('late', description(), false);
+
+  it('joins, and takes over when the others go', async () => {
+    const workers = [new FakeWorker('early'), late()];
+    await withController({ workers, minWorkers: 1 }, async (run) => {
+      run.ask();
+      await run.pass(40);
+      expect(run.outcomes).toEqual(['ok']);
+      workers[1].up();
+      workers[0].down();
+      run.ask(1);
+      await run.pass(40);
+      expect(run.outcomes).toEqual(['ok', 'ok']);
+      expect(workers[1].kinds(INFER)).toHaveLength(1);
+    });
+  });
+
+  it('says which of its GPUs have no place', async () => {
+    const workers = [new FakeWorker('early'), late()];
+    await withController({ workers, minWorkers: 1 }, async (run) => {
+      workers[1].described = description({ gpus: [gpu(), gpu(), gpu()] });
+      workers[1].up();
+      expect(run.said).toContain('late is used: is up; 2 of its GPUs are used from the next start on');
+      workers[1].down('its GPU', 2);
+      workers[0].down();
+      run.ask();
+      await run.pass(40);
+      expect(run.outcomes).toEqual(['ok']);
+    });
+  });
+
+  it.each<[string, Partial<WorkerDescription>, string]>([
+    ['other models', { models: [served('one')] }, 'model two is on one of them only'],
+    [
+      'a smaller cache',
+      { gpus: [gpu({ pages: 5 })] },
+      "the weights cache of GPU 0 is smaller than the others'",
+    ],
+    ['other lanes', { gpus: [gpu({ oneLane: true })] }, 'GPU 0 has another kind of lanes'],
+    ['other pages', { pageBytes: 1 }, 'its pages have another size'],
+  ])('with %s is not used', async (_, over, why) => {
+    const workers = [new FakeWorker('early'), late()];
+    await withController({ workers, minWorkers: 1 }, async (run) => {
+      workers[1].described = description(over);
+      workers[1].up();
+      await run.pass(1);
+      expect(run.said.at(-1)).toBe(`late is not used: is not taken on: ${why}`);
+      run.ask();
+      await run.pass(40);
+      expect(run.outcomes).toEqual(['ok']);
+      expect(workers[1].sent).toEqual([]);
+    });
   });
 });
 
@@ -174,7 +230,7 @@ describe('recording operators', () => {
   it('is for all workers, and for those that come up later', async () => {
     const workers = [new FakeWorker('a:1'), new FakeWorker('b:2')];
     const fleet = new Fleet(workers);
-    await fleet.assemble(() => 0, 2 * SECOND);
+    await fleet.assemble(() => 0, { timeoutNs: 2 * SECOND });
     fleet.begin(NO_EVENTS);
     fleet.startRecording();
     expect(workers.map(({ recordings }) => recordings)).toEqual([1, 1]);

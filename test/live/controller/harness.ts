@@ -31,6 +31,8 @@ export interface LiveOptions {
   readonly sloMs?: number;
   readonly admission?: Admission;
   readonly hangNs?: number;
+  /** Default: all. */
+  readonly minWorkers?: number;
 }
 
 /** A request and what became of it. */
@@ -91,7 +93,14 @@ export class LiveHarness {
  * then, and its journal must replay to the same digest.
  */
 export async function withController(
-  { workers, policy = 'clockwork', sloMs = 100, admission = 'none', hangNs = 10 * NS_PER_S }: LiveOptions,
+  {
+    workers,
+    policy = 'clockwork',
+    sloMs = 100,
+    admission = 'none',
+    hangNs = 10 * NS_PER_S,
+    minWorkers,
+  }: LiveOptions,
   scenario: (run: LiveHarness) => Promise<void>,
 ): Promise<void> {
   vi.useFakeTimers({ toFake: [...FAKED] });
@@ -103,7 +112,10 @@ export async function withController(
   let run: LiveHarness;
   let journal: JournalWriter;
   try {
-    const cluster = await fleet.assemble(() => clock.nowNs(), NS_PER_S);
+    const cluster = await fleet.assemble(() => clock.nowNs(), {
+      timeoutNs: NS_PER_S,
+      ...(minWorkers === undefined ? {} : { minWorkers }),
+    });
     const { spec } = cluster;
     const head = header(policy, {
       ...spec,

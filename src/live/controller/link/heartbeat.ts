@@ -35,7 +35,7 @@ export class Heartbeat {
     this.silentIntervals = 0;
   }
 
-  /** False: nobody asked that, or the time cannot be. */
+  /** False: no ping asked for it, or the time cannot be. */
   pong(sentNs: number, workerNs: number): boolean {
     if (!this.open.delete(sentNs) || !Number.isSafeInteger(workerNs)) return false;
     const { clock, nowNs, synchronised } = this.options;

@@ -13,7 +13,7 @@ interface Sent {
 
 /**
  * Knows what a machine was sent, and holds its results against that: no result says what cannot be, so that none
- * ends the controller, reaches a client with the wrong size, or teaches the scheduler a duration that nobody waited for.
+ * ends the controller, reaches a client with the wrong size, or teaches the scheduler a duration that cannot have been.
  */
 export class ResultCheck {
   private readonly sent = new Map<number, Sent>();
@@ -31,7 +31,7 @@ export class ResultCheck {
 
   /**
    * The result as it can be, its times (of the controller's clock, wrong by `errorNs` at most) within what is
-   * possible; null: nobody waits for it. Throws `Error` with words that follow "the worker" when the worker is not to be trusted.
+   * possible; null: it belongs to no action. Throws `Error` with words that follow "the worker" when the worker is not to be trusted.
    */
   take(result: ResultMessage, nowNs: number, errorNs: number): ResultMessage | null {
     const { id, gpu, status, error } = result;
@@ -83,7 +83,7 @@ export class ResultCheck {
   }
 }
 
-/** A clock is read, then a message is sent: nobody minds by how much the order of the two is off. */
+/** A clock is read, then a message is sent: the order of the two may be off by this much. */
 const TOLERANCE_NS = NS_PER_MS;
 const MOST_ERROR_LETTERS = 2000;
 

@@ -28,7 +28,7 @@ describe('a controller', () => {
     ['holds a model twice', state([[1, 1], []]), 'a model is on a GPU twice'],
     ['has more GPUs than it said', state([[], [], []]), '3 GPUs, not 2'],
     [
-      'answers a ping of nobody',
+      'answers a ping that was never sent',
       {
         instead: (heard) =>
           heard.body === 'ping' ? { body: 'pong', pong: { sentNs: 2 ** 50, workerNs: 1 } } : undefined,
@@ -62,7 +62,7 @@ describe('a controller', () => {
   it.each<[string, Partial<WireResult>, string]>([
     ['too few outputs', { outputs: [] }, '0 outputs, echo has 2'],
     ['a short output', { outputs: [new Uint8Array(2), new Uint8Array(2)] }, '2 bytes of output same, not 3'],
-    ['shapes that nobody asked for', { shapes: [{ dims: [3] }] }, '1 shapes'],
+    ['shapes of a model without free sizes', { shapes: [{ dims: [3] }] }, '1 shapes'],
   ])('takes %s for a failure of the device', async (_, over, words) => {
     const { link, events } = connectTo(await remoteThatAnswers(({ id }) => result(id, over)));
     await events.next('up');
