@@ -20,6 +20,8 @@ type ServerArgs = ListenArgs & ValuesOf<typeof serverFlags>;
 /** The workers of a controller, which end with it. */
 interface Workers {
   readonly links: readonly WorkerLink[];
+  /** Default: all. */
+  readonly minWorkers?: number;
   /** Where their models are; null: not visible to this process. */
   readonly repository: ModelsOnDisk | null;
 }
@@ -41,8 +43,7 @@ export async function runServer(
   try {
     // Before it is ready: a client that sees it ready may stop it at once.
     const stopped = untilStopped();
-    const { links, repository } = workers;
-    const started = startServer({ ...options, links, repository });
+    const started = startServer({ ...options, ...workers });
     server = (await Promise.race([started, stopped])) ?? null;
     if (server === null) process.exit(EXIT_INTERRUPTED);
     await stopped;

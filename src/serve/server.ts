@@ -30,6 +30,8 @@ import { slowModelsWarning } from './slow-models.js';
 
 export interface ServerOptions {
   readonly links: readonly WorkerLink[];
+  /** With so many of them it starts. Default: all. */
+  readonly minWorkers?: number;
   readonly settings: ServerSettings;
   /** Address that all frontends listen on. */
   readonly host: string;
@@ -57,8 +59,9 @@ export interface ServerOptions {
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const registry = createRegistry();
-  const cluster = await startCluster({ links: options.links, ...options.settings }, (assembly) =>
-    observersOf(options, registry, assembly),
+  const cluster = await startCluster(
+    { links: options.links, minWorkers: options.minWorkers ?? options.links.length, ...options.settings },
+    (assembly) => observersOf(options, registry, assembly),
   );
   const server = new Server(options, cluster);
   try {

@@ -24,7 +24,11 @@ export async function run(args: ControllerArgs): Promise<void> {
         log: (line) => process.stderr.write(`controller: ${line}\n`),
       }),
   );
-  await runServer('controller', args, async () => ({ links, repository: null }));
+  await runServer('controller', args, async () => ({
+    links,
+    repository: null,
+    minWorkers: Math.min(args['min-workers'], links.length),
+  }));
 }
 
 /** What workers do with models is for their own flags to say. */
