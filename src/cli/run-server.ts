@@ -83,6 +83,8 @@ async function serverOptions(
       tls: await tlsOf(args),
       maxBodyBytes: args['max-body'],
       maxJsonBytes: args['max-json'],
+      ...(args['max-inflight'] === undefined ? {} : { maxInflightBytes: args['max-inflight'] }),
+      cors: args.cors ?? null,
     },
     frontends: args.frontends,
     journal: args.journal ?? null,

@@ -16,9 +16,12 @@ export interface ModelEntry {
   readonly model: ServedModel | null;
 }
 
+/** Why a server that is about to end is not ready. */
+export const DRAINING = 'draining';
+
 /** What a service says of itself. Replaced as a whole at each change; plain data. */
 export interface ServiceState {
-  /** Why the server is not ready, for people, e.g. "no worker is up" or "draining"; null: it is. */
+  /** Why the server is not ready, for people, e.g. "no worker is up" or `DRAINING`; null: it is. */
   readonly notReady: string | null;
   readonly entries: readonly ModelEntry[];
 }

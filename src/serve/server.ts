@@ -40,7 +40,10 @@ export interface ServerOptions {
   readonly grpcPort: number | null;
   readonly metricsPort: number | null;
   /** Token, TLS and limits of both frontends. */
-  readonly frontend: Pick<FrontendOptions, 'token' | 'tls' | 'maxBodyBytes' | 'maxJsonBytes'>;
+  readonly frontend: Pick<
+    FrontendOptions,
+    'token' | 'tls' | 'maxBodyBytes' | 'maxJsonBytes' | 'maxInflightBytes' | 'cors'
+  >;
   /** Where the models were read from; null: not visible to this process. */
   readonly repository: ModelsOnDisk | null;
   /** Threads of each transport. */

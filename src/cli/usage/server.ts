@@ -88,6 +88,11 @@ export const serverFlags = {
     'max-body': sizeOr('64MiB', 'Largest request body'),
     'max-json': sizeOr('4MiB', 'Largest JSON in a request body; tensors can also be sent as binary data'),
     frontends: wholeOr(1, 1, 'Threads of each transport; more than 1 needs Node 22.12 or newer'),
+    'max-inflight': size(
+      'Most memory for bodies and answers under way, of all clients together',
+      '1GiB, or a quarter of the memory if that is less',
+    ),
+    cors: text('ORIGIN', 'Let web pages of this origin use the HTTP API; *: of all origins'),
     drain: durationOr('30s', 'On SIGTERM, how long requests may take to finish'),
   }),
   ...group('Log', {

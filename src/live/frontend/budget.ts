@@ -87,10 +87,9 @@ export class Budget {
     Atomics.add(this.counters, this.slot, kib);
   }
 
-  /** For accounts only. */
-  leave(client: Client): void {
-    client.connections--;
-    if (client.connections === 0) this.clients.delete(client.key);
+  /** For accounts only: drops a client that has nothing left here. */
+  forget({ key, connections, bytes }: Client): void {
+    if (connections === 0 && bytes === 0) this.clients.delete(key);
   }
 }
 
@@ -101,10 +100,10 @@ interface Client {
 }
 
 /** What one connection holds. */
-class Account {
+export class Account {
   /** Bytes, in whole KiB. */
   private heldBytes = 0;
-  private isClosed = false;
+  private isOpen = true;
 
   constructor(
     private readonly budget: Budget,
@@ -117,11 +116,9 @@ class Account {
   }
 
   /**
-   * Takes `bytes` before they are allocated; null, or why not. On success `giveBack` the same number later, or `close`.
-   * A closed account counts nothing.
+   * Takes `bytes` before they are allocated; null, or why not. On success `giveBack` the same number later.
    */
   take(bytes: number): Refusal | null {
-    if (this.isClosed) return null;
     const { budget, client } = this;
     const taken = rounded(bytes);
     const heldBytes = this.heldBytes + taken;
@@ -140,21 +137,19 @@ class Account {
   }
 
   giveBack(bytes: number): void {
-    if (!this.isClosed) this.release(rounded(bytes));
+    const given = rounded(bytes);
+    this.heldBytes -= given;
+    this.client.bytes -= given;
+    this.budget.add(-given / KIB);
+    if (!this.isOpen) this.budget.forget(this.client);
   }
 
-  /** Gives back all. What comes after that has no effect. */
+  /** The connection is gone. What it still holds, such as inputs of a model that runs, is given back later. */
   close(): void {
-    if (this.isClosed) return;
-    this.release(this.heldBytes);
-    this.isClosed = true;
-    this.budget.leave(this.client);
-  }
-
-  private release(bytes: number): void {
-    this.heldBytes -= bytes;
-    this.client.bytes -= bytes;
-    this.budget.add(-bytes / KIB);
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    this.client.connections--;
+    this.budget.forget(this.client);
   }
 }
 

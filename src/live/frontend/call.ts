@@ -23,6 +23,8 @@ interface Submission {
   readonly inputs: readonly Uint8Array[];
   /** Their whole shapes; only for a model with free sizes, which takes one request. */
   readonly shapes: readonly Shape[] | undefined;
+  /** The client's `traceparent`. */
+  readonly trace?: string | null;
 }
 
 /** What one client asked for at once: a batch, split into requests of the service that are answered together. */
@@ -42,12 +44,15 @@ export class Call {
     this.open = count;
   }
 
-  submit(service: InferenceService, { model, arrivalNs, sloNs, inputs, shapes }: Submission): void {
+  submit(
+    service: InferenceService,
+    { model, arrivalNs, sloNs, inputs, shapes, trace = null }: Submission,
+  ): void {
     const { count } = this;
     this.sloNs = sloNs;
     for (let i = 0; i < count; i++) {
       const own = count === 1 ? inputs : inputs.map((bytes) => partOf(bytes, i, count));
-      service.infer(new Part(this, i, model, arrivalNs, sloNs, own, shapes));
+      service.infer(new Part(this, i, model, arrivalNs, sloNs, own, shapes, trace));
     }
   }
 
@@ -116,6 +121,7 @@ class Part implements InferenceRequest {
     readonly sloNs: number,
     public inputs: readonly Uint8Array[],
     readonly shapes: readonly Shape[] | undefined,
+    readonly trace: string | null,
   ) {
     // The requests of a batch share the buffer of its body.
     this.mayMove = call.count === 1;

@@ -2,6 +2,7 @@ import type { ServedModel, TensorSignature } from '../model.js';
 import type { InferenceService, ModelEntry, ServiceState } from '../service.js';
 import type { FrontendSettings } from './frontend.js';
 import { Refusal, shown } from './refusal.js';
+import { jsonOfStatistics } from './statistics-json.js';
 
 /** What a frontend tells of the server and its models, in the protocol's own words; the same on either transport. */
 export class Catalog {
@@ -82,6 +83,23 @@ export class Catalog {
       inputs: signature.inputs.map(describe),
       outputs: signature.outputs.map(describe),
     };
+  }
+
+  /** Names of all models. */
+  names(): string[] {
+    return [...this.byName().keys()];
+  }
+
+  /**
+   * What has happened to a model, or to all where `name` is empty, as the statistics extension of the protocol has it in
+   * JSON. `version` empty: all versions.
+   */
+  async statistics(name: string, version: string): Promise<{ model_stats: object[] }> {
+    const all = await this.service.statistics();
+    const wanted = all.filter(
+      (one) => (name === '' || one.name === name) && (version === '' || one.version === version),
+    );
+    return { model_stats: wanted.map(jsonOfStatistics) };
   }
 
   /** All models, or only those that take requests. */

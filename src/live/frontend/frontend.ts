@@ -37,6 +37,8 @@ export interface FrontendOptions {
   readonly maxJsonBytes?: number;
   /** Most memory for bodies and answers under way, of all frontends of the process together. */
   readonly maxInflightBytes?: number;
+  /** Origins, with commas in between, whose web pages may use the HTTP API; `*`: all; null: none. */
+  readonly cors?: string | null;
   /** Where this frontend counts what it holds; null: it is the only one of its process. */
   readonly budget?: BudgetSlot | null;
   /** Other threads listen on the same port. */
@@ -64,6 +66,7 @@ export function settle(options: FrontendOptions): FrontendSettings {
     maxBodyBytes: 64 * MIB,
     maxJsonBytes: 4 * MIB,
     maxInflightBytes: defaultInflightBytes(),
+    cors: null,
     budget: null,
     sharesPort: false,
   };

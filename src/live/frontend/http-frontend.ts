@@ -8,19 +8,25 @@ import { type Frontend, type FrontendOptions, GRACE_MS, listen, settle } from '.
 import { HttpInfer } from './http-infer.js';
 import { FrontendRequest } from './http-request.js';
 import { HttpRoutes } from './http-routes.js';
+import { HttpSite } from './http-site.js';
 import { TokenCheck } from './token.js';
 
 export interface HttpFrontendOptions extends FrontendOptions {
-  /** A client must have sent its whole request within this, or is answered 408 and cut off. */
+  /**
+   * A client must have sent its headers within this, and its body, for which it has more time the more has come.
+   * Otherwise it is answered 408 and cut off.
+   */
   readonly receiveTimeoutMs?: number;
+  /** A client must have read its answer within this, and has more time the longer the answer. */
+  readonly sendTimeoutMs?: number;
   /** How long a connection may be idle between two requests. */
   readonly idleTimeoutMs?: number;
 }
 
 /**
- * Opens the HTTP/JSON transport of the Open Inference Protocol with the binary tensor data and model repository
- * extensions. Throws `E_LISTEN` if the address cannot be listened on and `E_TLS` for an unusable
- * certificate.
+ * Opens the HTTP/JSON transport of the Open Inference Protocol with the binary tensor data, classification, statistics,
+ * model configuration and model repository extensions. Throws `E_LISTEN` if the address cannot be listened on and
+ * `E_TLS` for an unusable certificate.
  *
  * @example
  * const frontend = await openHttpFrontend(service, { port: 8000, defaultSloNs: 100_000_000, serverVersion: '1.0.0' });
@@ -30,20 +36,25 @@ export async function openHttpFrontend(
   service: InferenceService,
   options: HttpFrontendOptions,
 ): Promise<Frontend> {
-  const { receiveTimeoutMs = 30_000, idleTimeoutMs = 75_000 } = options;
+  const { receiveTimeoutMs = 30_000, sendTimeoutMs = 30_000, idleTimeoutMs = 75_000 } = options;
   const settings = settle(options);
   const catalog = new Catalog(service, settings);
   const arrivals = new Arrivals(() => service.nowNs());
-  const infer = new HttpInfer(service, catalog, settings);
-  const routes = new HttpRoutes(catalog, infer, arrivals, new TokenCheck(settings.token), settings);
+  const site = new HttpSite(service, settings, { receiveTimeoutMs, sendTimeoutMs });
+  const infer = new HttpInfer(service, catalog, site);
+  const routes = new HttpRoutes(site, catalog, infer, arrivals, new TokenCheck(settings.token));
   const timeouts = {
     headersTimeout: receiveTimeoutMs,
-    requestTimeout: receiveTimeoutMs,
+    // Bodies have limits of their own.
+    requestTimeout: 0,
     keepAliveTimeout: idleTimeoutMs,
     connectionsCheckingInterval: Math.ceil(receiveTimeoutMs / 10),
   };
   const own = { ...timeouts, IncomingMessage: FrontendRequest };
-  const server = settings.tls === null ? createServer(own) : createTlsServer({ ...own, ...settings.tls });
+  const server =
+    settings.tls === null
+      ? createServer(own)
+      : createTlsServer({ ...own, ...settings.tls, handshakeTimeout: HANDSHAKE_TIMEOUT_MS });
   // A client that is done sending still gets its answers. Node's types leave this property out.
   Object.assign(server, { httpAllowHalfOpen: true });
   server.on('request', (request, response) => routes.handle(request, response));
@@ -55,13 +66,22 @@ export async function openHttpFrontend(
   const connections = new Connections(server);
   server.on('close', () => arrivals.close());
   const port = await listen(server, 'HTTP', settings);
-  return { port, close: (graceful) => close(server, connections, graceful) };
+  return { port, close: (graceful) => close(server, site, connections, graceful) };
 }
+
+/** A connection that has not begun to speak TLS by then is closed. */
+const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 type FrontendServer = Server<typeof FrontendRequest>;
 
-function close(server: FrontendServer, connections: Connections, graceful: boolean): Promise<void> {
-  return new Promise((resolve) => {
+async function close(
+  server: FrontendServer,
+  site: HttpSite,
+  connections: Connections,
+  graceful: boolean,
+): Promise<void> {
+  site.isClosing = true;
+  await new Promise<void>((resolve) => {
     // Connections become idle one by one, as their last request is answered.
     const sweep = setInterval(() => server.closeIdleConnections(), 20);
     const giveUp = setTimeout(() => connections.destroyAll(), GRACE_MS);
@@ -73,4 +93,5 @@ function close(server: FrontendServer, connections: Connections, graceful: boole
     if (graceful) connections.destroySilent();
     else connections.destroyAll();
   });
+  await site.close();
 }

@@ -1,11 +1,13 @@
 import type { ModelSignature, ServedModel, Shape } from '../model.js';
+import type { JobResult } from './codec/job-result.js';
+import { ownBuffers } from './codec/own-buffers.js';
 import type { FrontendSettings } from './frontend.js';
-import type { FrontendRequest } from './http-request.js';
 import { InputSet } from './inputs.js';
 import { bytesOfJson } from './json-data.js';
-import { type ParsedJson, parseJson } from './json-parse.js';
+import { type Json, objectOf, parseObject } from './json-object.js';
 import { outputIndex } from './outputs.js';
-import { Refusal, refuseForeign, shown } from './refusal.js';
+import { binaryFlag, binarySize, outputParameters, requestParameters } from './parameters.js';
+import { Refusal, shown } from './refusal.js';
 import { requestSloNs } from './slo.js';
 
 /** An output that the client wants, and how. */
@@ -13,9 +15,20 @@ export interface WantedOutput {
   /** Index into the outputs of the model. */
   readonly index: number;
   readonly binary: boolean;
+  /** So many of its largest elements, by name; 0: the output itself. */
+  readonly classes: number;
 }
 
-/** What the body of an infer request says, checked against the model. */
+/** The body of an infer request, and what it must fit. Plain data. */
+export interface InferTask {
+  readonly body: Uint8Array;
+  /** Of the JSON at its beginning; 0: the body is the only input itself. */
+  readonly jsonBytes: number;
+  readonly model: ServedModel;
+  readonly limits: Pick<FrontendSettings, 'maxBatch' | 'maxBodyBytes' | 'defaultSloNs'>;
+}
+
+/** What it says, checked against the model. Plain data. */
 export interface InferBody {
   readonly id: string | null;
   /** Requests in the batch. */
@@ -28,80 +41,47 @@ export interface InferBody {
   readonly outputs: readonly WantedOutput[];
 }
 
-type Json = Readonly<Record<string, unknown>>;
-
 /** Reads JSON, and the binary tensors behind it (binary tensor data extension). Throws a refusal. */
-export function parseInferBody(
-  request: FrontendRequest,
-  body: Buffer,
-  model: ServedModel,
-  settings: FrontendSettings,
-): InferBody {
-  const jsonBytes = jsonLength(request, body);
-  checkJsonSize(jsonBytes, settings.maxJsonBytes);
-  const { root, hasInfinities } = parse(body.toString('utf8', 0, jsonBytes));
-  const parameters = objectOf(root.parameters, 'parameters');
-  const inputs = new InputSet(model, settings);
+export function readInferBody(task: InferTask): InferBody {
+  if (task.jsonBytes === 0) return readRawBody(task);
+  const { body, jsonBytes, model, limits } = task;
+  const { root, hasInfinities } = parseObject(body, jsonBytes);
+  const parameters = requestParameters(root.parameters);
+  const inputs = new InputSet(model, limits);
   readInputs(root.inputs, inputs, body, jsonBytes, hasInfinities);
   return {
     id: idOf(root.id),
-    sloNs: requestSloNs(parameters.slo_ms, parameters.timeout, model, settings.defaultSloNs),
+    sloNs: requestSloNs(parameters.slo_ms, parameters.timeout, model, limits.defaultSloNs),
     inputs: inputs.complete(),
     shapes: inputs.shapes,
     count: inputs.count,
-    outputs: wantedOutputs(root.outputs, model.signature, parameters.binary_data_output === true),
+    outputs: wantedOutputs(root.outputs, model.signature, binaryFlag(parameters, 'binary_data_output')),
   };
 }
 
-/** A body that must be a JSON object. Throws a refusal. */
-export function parseObject(text: string): Json {
-  return parse(text).root;
+/** The same as a job of codec threads. */
+export function readInferBodyJob(task: InferTask): JobResult<InferBody> {
+  const value = readInferBody(task);
+  return { value, transfer: ownBuffers(value.inputs) };
 }
 
-function parse(text: string): { readonly root: Json; readonly hasInfinities: boolean } {
-  let parsed: ParsedJson;
-  try {
-    parsed = parseJson(text);
-  } catch (error) {
-    throw new Refusal('invalid', `the body is not JSON: ${(error as Error).message}`);
-  }
-  const { value, hasInfinities } = parsed;
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new Refusal('invalid', `the body is not a JSON object: ${shown(value)}`);
-  return { root: value as Json, hasInfinities };
-}
-
-/** A member that is an object where it is given at all. */
-export function objectOf(value: unknown, where: string): Json {
-  if (value === undefined) return NOTHING;
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json;
-  throw new Refusal('invalid', `${where}: expected an object, got ${shown(value)}`);
-}
-
-/** Throws a refusal if it is too large to be parsed. */
-function checkJsonSize(bytes: number, maxJsonBytes: number): void {
-  if (bytes <= maxJsonBytes) return;
-  throw new Refusal(
-    'tooLarge',
-    `the JSON has ${bytes} bytes, of at most ${maxJsonBytes}: send large tensors as binary data`,
-  );
-}
-
-const NOTHING: Json = Object.freeze({});
-
-function jsonLength({ headers }: FrontendRequest, body: Buffer): number {
-  const header = headers['inference-header-content-length'];
-  if (header === undefined) return body.length;
-  const length = /^\d{1,15}$/.test(header as string) ? Number(header) : Number.POSITIVE_INFINITY;
-  if (length <= body.length) return length;
-  throw new Refusal(
-    'invalid',
-    `header Inference-Header-Content-Length: expected at most the body's ${body.length} bytes, got ${shown(header)}`,
-  );
+/** A body that is the only input of a model, and nothing else: for one request, which wants all outputs as binary data. */
+function readRawBody({ body, model, limits }: InferTask): InferBody {
+  const { signature } = model;
+  const inputs = new InputSet(model, limits);
+  inputs.claimWhole(body);
+  return {
+    id: null,
+    sloNs: requestSloNs(undefined, undefined, model, limits.defaultSloNs),
+    inputs: inputs.complete(),
+    shapes: inputs.shapes,
+    count: inputs.count,
+    outputs: allOutputs(signature, true),
+  };
 }
 
 function idOf(id: unknown): string | null {
-  if (id === undefined) return null;
+  if (id === undefined || id === null) return null;
   if (typeof id === 'string') return id;
   throw new Refusal('invalid', `id: expected a string, got ${shown(id)}`);
 }
@@ -109,7 +89,7 @@ function idOf(id: unknown): string | null {
 function readInputs(
   tensors: unknown,
   inputs: InputSet,
-  body: Buffer,
+  body: Uint8Array,
   binaryFrom: number,
   hasInfinities: boolean,
 ): void {
@@ -117,14 +97,15 @@ function readInputs(
     throw new Refusal('invalid', `inputs: expected an array, got ${shown(tensors)}`);
   let at = binaryFrom;
   for (const item of tensors) {
-    const tensor = objectOf(item ?? null, 'inputs');
+    const tensor: Json = objectOf(item, 'inputs');
     const index = inputs.claim(tensor.name, tensor.datatype, tensor.shape);
     const { name, datatype } = inputs.signatureOf(index);
-    const bytes = tensor.parameters === undefined ? -1 : binarySize(tensor, name);
+    const { data } = tensor;
+    const bytes = binarySize(tensor.parameters, name);
     if (bytes < 0) {
       const sizes = tensor.shape as number[];
-      inputs.put(index, bytesOfJson(name, datatype, sizes, tensor.data, hasInfinities));
-    } else if (tensor.data !== undefined) {
+      inputs.put(index, bytesOfJson(name, datatype, sizes, data, hasInfinities));
+    } else if (data !== undefined && data !== null) {
       throw new Refusal('invalid', `input ${shown(name)}: has both data and binary_data_size`);
     } else {
       inputs.put(index, body.subarray(at, at + bytes));
@@ -137,34 +118,25 @@ function readInputs(
   }
 }
 
-/** Bytes of a tensor that follows as binary data; −1: it does not. */
-function binarySize(tensor: Json, name: string): number {
-  const parameters = objectOf(tensor.parameters, `input ${shown(name)}: parameters`);
-  refuseForeign(parameters, 'binary_data_size', `input ${shown(name)}`);
-  const size = parameters.binary_data_size;
-  if (size === undefined) return -1;
-  if (Number.isSafeInteger(size) && (size as number) >= 0) return size as number;
-  throw new Refusal(
-    'invalid',
-    `input ${shown(name)}: binary_data_size: expected a number of bytes, got ${shown(size)}`,
-  );
+function allOutputs({ outputs }: ModelSignature, binary: boolean): readonly WantedOutput[] {
+  return outputs.map((_, index) => ({ index, binary, classes: 0 }));
 }
 
 function wantedOutputs(wanted: unknown, signature: ModelSignature, binary: boolean): readonly WantedOutput[] {
-  if (wanted === undefined) return signature.outputs.map((_, index) => ({ index, binary }));
+  if (wanted === undefined || wanted === null) return allOutputs(signature, binary);
   if (!Array.isArray(wanted))
     throw new Refusal('invalid', `outputs: expected an array, got ${shown(wanted)}`);
+  const seen = new Set<number>();
   return wanted.map((item) => {
-    const output = objectOf(item ?? null, 'outputs');
-    const index = outputIndex(signature, output.name);
-    const parameters = objectOf(output.parameters, `output ${shown(output.name)}: parameters`);
-    refuseForeign(parameters, 'binary_data', `output ${shown(output.name)}`);
-    const own = parameters.binary_data;
-    if (own !== undefined && typeof own !== 'boolean')
-      throw new Refusal(
-        'invalid',
-        `output ${shown(output.name)}: binary_data: expected true or false, got ${shown(own)}`,
-      );
-    return { index, binary: own ?? binary };
+    const { name, parameters } = objectOf(item, 'outputs');
+    const index = outputIndex(signature, name);
+    if (seen.has(index)) throw new Refusal('invalid', `output ${shown(name)}: asked for twice`);
+    seen.add(index);
+    return wantedOutput(index, name as string, parameters, binary);
   });
+}
+
+function wantedOutput(index: number, name: string, parameters: unknown, binary: boolean): WantedOutput {
+  if (parameters === undefined || parameters === null) return { index, binary, classes: 0 };
+  return { index, ...outputParameters(parameters, name, binary) };
 }

@@ -1,34 +1,41 @@
 import type { ServedModel } from '../model.js';
 import type { InferenceService, ModelEntry } from '../service.js';
-import { Call, type CallSink } from './call.js';
+import { Call } from './call.js';
 import type { Catalog } from './catalog.js';
-import type { FrontendSettings } from './frontend.js';
-import { type InferBody, parseInferBody, type WantedOutput } from './http-infer-body.js';
-import { sendBinary, sendJson, sendRefusal } from './http-reply.js';
-import type { BodyReader, FrontendRequest, FrontendResponse } from './http-request.js';
-import { jsonOfBytes } from './json-text.js';
+import { type Compression, inflate, inflatedBytes } from './codec/inflate.js';
+import { ownBuffers } from './codec/own-buffers.js';
+import { HttpExchange, mostAnswerBytes, outputsBound } from './http-exchange.js';
+import { contentEncoding, jsonLength, traceOf } from './http-headers.js';
+import { type InferBody, type InferTask, readInferBody } from './http-infer-body.js';
+import { sendRefusal } from './http-reply.js';
+import type { BodyReader, FrontendRequest } from './http-request.js';
+import type { HttpSite } from './http-site.js';
+import { checkJsonSize } from './json-object.js';
 import { asRefusal, type Refusal } from './refusal.js';
+
+/** What is parsed or decompressed in the thread that reads: more goes to a codec thread. */
+const INLINE_BYTES = 64 * 1024;
+/** Compressed, as even looking at it takes longer. */
+const INLINE_COMPRESSED_BYTES = 4 * 1024;
+/** A tensor takes up to so many times the bytes of its JSON: "0," is an FP64. */
+const TENSOR_PER_JSON = 4;
 
 /** POST …/infer: from the body to the service and back. */
 export class HttpInfer implements BodyReader {
+  readonly limitBytes = Number.POSITIVE_INFINITY;
+
   constructor(
     private readonly service: InferenceService,
     private readonly catalog: Catalog,
-    private readonly settings: FrontendSettings,
+    private readonly site: HttpSite,
   ) {}
 
-  /** The whole body of a request whose `model` is known. */
+  /** The whole body of a request whose `entry` is known. */
   read(request: FrontendRequest, body: Buffer): void {
     try {
-      const { service, catalog, settings } = this;
-      const { name, version } = request.entry as ModelEntry;
-      // It may have changed while the body came.
-      const entry = catalog.find(name, version);
-      const model = catalog.ready(entry);
-      const parsed = parseInferBody(request, body, model, settings);
-      const call = new Call(parsed.count, new Exchange(request, model, parsed));
-      const { sloNs, inputs, shapes } = parsed;
-      call.submit(service, { model: entry.index, arrivalNs: request.arrivalNs, sloNs, inputs, shapes });
+      const encoding = contentEncoding(request);
+      if (encoding === null) this.parse(request, body);
+      else this.inflate(request, encoding, body);
     } catch (error) {
       sendRefusal(request, asRefusal(error));
     }
@@ -37,66 +44,113 @@ export class HttpInfer implements BodyReader {
   refuse(request: FrontendRequest, refusal: Refusal): void {
     sendRefusal(request, refusal);
   }
-}
 
-/** A client that waits for the answer to its call. */
-class Exchange implements CallSink {
-  private readonly id: string | null;
-  private readonly outputs: readonly WantedOutput[];
-
-  constructor(
-    private readonly request: FrontendRequest,
-    private readonly model: ServedModel,
-    { id, outputs }: InferBody,
-  ) {
-    this.id = id;
-    this.outputs = outputs;
+  /** Decompressed. Throws a refusal. */
+  parse(request: FrontendRequest, body: Uint8Array): void {
+    const { site, catalog } = this;
+    const { maxJsonBytes } = site.settings;
+    const jsonBytes = jsonLength(request, body.length);
+    checkJsonSize(jsonBytes, maxJsonBytes);
+    const model = catalog.ready(this.entryOf(request));
+    const task = { body, jsonBytes, model, limits: site.settings };
+    if (jsonBytes <= INLINE_BYTES) this.submit(request, readInferBody(task));
+    else this.parseBeside(request, task);
   }
 
-  answered(call: Call): void {
-    const refusal = call.refusal();
-    if (refusal !== null) {
-      sendRefusal(this.request, refusal);
+  /** Asks the service. Throws a refusal. */
+  submit(request: FrontendRequest, parsed: InferBody): void {
+    const { service, catalog, site } = this;
+    // The model may have changed while the body came.
+    const entry = this.entryOf(request);
+    const model = catalog.ready(entry);
+    const { inputs, sloNs, shapes } = parsed;
+    const answerBytes = outputsBound(model.signature, parsed, mostAnswerBytes(site.settings));
+    let bytes = answerBytes;
+    for (const input of inputs) bytes += input.length;
+    throwIf(request.hold(bytes));
+    const trace = traceOf(request);
+    const call = new Call(parsed.count, new HttpExchange(request, model, parsed, answerBytes));
+    const { arrivalNs } = request;
+    call.submit(service, { model: entry.index, arrivalNs, sloNs, inputs, shapes, trace });
+  }
+
+  private entryOf({ entry }: FrontendRequest): ModelEntry {
+    const { name, version } = entry as ModelEntry;
+    return this.catalog.find(name, version);
+  }
+
+  private inflate(request: FrontendRequest, encoding: Compression, body: Buffer): void {
+    const { codec, settings } = this.site;
+    const limitBytes = inflatedBytes(encoding, body, settings.maxBodyBytes);
+    throwIf(request.hold(body.length + limitBytes));
+    const task = { encoding, body, limitBytes };
+    if (body.length <= INLINE_COMPRESSED_BYTES && limitBytes <= INLINE_BYTES) {
+      this.parse(request, inflate(task));
       return;
     }
+    codec.run('inflateBody', task, ownBuffers([body]), request.clientKey, new Inflating(this, request));
+  }
+
+  private parseBeside(request: FrontendRequest, task: InferTask): void {
+    const { codec, settings } = this.site;
+    const { body, jsonBytes, model } = task;
+    throwIf(request.hold(body.length + TENSOR_PER_JSON * jsonBytes));
+    const { maxBatch, maxBodyBytes, defaultSloNs } = settings;
+    const plain: InferTask = {
+      ...task,
+      model: withoutLabels(model),
+      limits: { maxBatch, maxBodyBytes, defaultSloNs },
+    };
+    codec.run('readInferBody', plain, ownBuffers([body]), request.clientKey, new Parsing(this, request));
+  }
+}
+
+/** They may be many, and reading needs none. */
+function withoutLabels(model: ServedModel): ServedModel {
+  return { ...model, labels: null };
+}
+
+function throwIf(refusal: Refusal | null): void {
+  if (refusal !== null) throw refusal;
+}
+
+/** A body that is decompressed elsewhere. */
+class Inflating {
+  constructor(
+    private readonly infer: HttpInfer,
+    private readonly request: FrontendRequest,
+  ) {}
+
+  coded(body: Uint8Array): void {
     try {
-      this.send(call);
+      throwIf(this.request.hold(body.length));
+      this.infer.parse(this.request, body);
     } catch (error) {
       sendRefusal(this.request, asRefusal(error));
     }
   }
 
-  private send(call: Call): void {
-    const { model } = this;
-    const id = this.id === null ? '' : `"id":${JSON.stringify(this.id)},`;
-    const tensors: Uint8Array[] = [];
-    let outputs = '';
-    for (const wanted of this.outputs) {
-      if (outputs !== '') outputs += ',';
-      outputs += this.output(wanted, call, tensors);
+  notCoded(refusal: Refusal): void {
+    sendRefusal(this.request, refusal);
+  }
+}
+
+/** A body that is parsed elsewhere. */
+class Parsing {
+  constructor(
+    private readonly infer: HttpInfer,
+    private readonly request: FrontendRequest,
+  ) {}
+
+  coded(parsed: InferBody): void {
+    try {
+      this.infer.submit(this.request, parsed);
+    } catch (error) {
+      sendRefusal(this.request, asRefusal(error));
     }
-    const text = `{${id}"model_name":${JSON.stringify(model.spec.name)},"model_version":${JSON.stringify(model.version)},"parameters":{"batch_size":${call.batchSize},"slo_met":${call.sloMet}},"outputs":[${outputs}]}`;
-    const response = this.request.response as FrontendResponse;
-    if (tensors.length === 0) sendJson(response, 200, text);
-    else sendBinary(response, text, tensors);
   }
 
-  /** One output as JSON; its data goes into `tensors` if it was wanted as binary data. */
-  private output({ index, binary }: WantedOutput, call: Call, tensors: Uint8Array[]): string {
-    const { signature } = this.model;
-    const { name, datatype } = signature.outputs[index];
-    const dims = call.shapeOf(index, signature).join(',');
-    const head = `{"name":${JSON.stringify(name)},"datatype":"${datatype}","shape":[${dims}]`;
-    if (binary) {
-      let bytes = 0;
-      for (const { outputs } of call.answers) {
-        tensors.push(outputs[index]);
-        bytes += outputs[index].length;
-      }
-      return `${head},"parameters":{"binary_data_size":${bytes}}}`;
-    }
-    let data = jsonOfBytes(datatype, call.answers[0].outputs[index]);
-    for (let i = 1; i < call.count; i++) data += `,${jsonOfBytes(datatype, call.answers[i].outputs[index])}`;
-    return `${head},"data":[${data}]}`;
+  notCoded(refusal: Refusal): void {
+    sendRefusal(this.request, refusal);
   }
 }

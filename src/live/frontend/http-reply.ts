@@ -1,40 +1,59 @@
-import type { FrontendRequest, FrontendResponse } from './http-request.js';
+import { traceOf } from './http-headers.js';
+import type { FrontendRequest } from './http-request.js';
+import { linger } from './linger.js';
 import { REFUSALS, type Refusal } from './refusal.js';
 
+const JSON_TYPE = 'application/json';
+
 /** Answers with JSON. A client that has gone away gets nothing. */
-export function sendJson(response: FrontendResponse, status: number, text: string): void {
-  if (response.destroyed) return;
-  const length = String(Buffer.byteLength(text));
-  response.writeHead(status, ['content-type', 'application/json', 'content-length', length]);
-  response.end(text);
+export function sendJson(request: FrontendRequest, status: number, text: string): void {
+  const headers = ['content-type', JSON_TYPE, 'content-length', String(Buffer.byteLength(text))];
+  sendHead(request, status, headers)?.end(text);
+  settle(request, text.length);
+}
+
+/** The same, of a text that is encoded already; `encoding` null: it is not compressed. */
+export function sendEncodedJson(request: FrontendRequest, text: Uint8Array, encoding: string | null): void {
+  const headers = ['content-type', JSON_TYPE, 'content-length', String(text.length)];
+  if (encoding !== null) headers.push('content-encoding', encoding, 'vary', 'accept-encoding');
+  sendHead(request, 200, headers)?.end(text);
+  settle(request, text.length);
 }
 
 /** Answers with JSON followed by binary tensors (binary tensor data extension). */
-export function sendBinary(response: FrontendResponse, text: string, tensors: readonly Uint8Array[]): void {
-  if (response.destroyed) return;
-  const json = Buffer.from(text);
-  const body = Buffer.concat([json, ...tensors]);
-  response.writeHead(200, [
+export function sendBinary(request: FrontendRequest, json: Uint8Array, tensors: readonly Uint8Array[]): void {
+  let bytes = json.length;
+  for (const tensor of tensors) bytes += tensor.length;
+  const response = sendHead(request, 200, [
     'content-type',
     'application/octet-stream',
     'inference-header-content-length',
     String(json.length),
     'content-length',
-    String(body.length),
+    String(bytes),
   ]);
-  response.end(body);
+  if (response !== null) {
+    if (bytes <= ONE_WRITE_BYTES) response.end(Buffer.concat([json, ...tensors], bytes));
+    else {
+      response.cork();
+      response.write(json);
+      for (const tensor of tensors) response.write(tensor);
+      response.end();
+    }
+  }
+  settle(request, bytes);
 }
 
-/** Answers with nothing but the status. */
-export function sendStatus(response: FrontendResponse, status: number): void {
-  if (response.destroyed) return;
-  response.writeHead(status, ['content-length', '0']);
-  response.end();
+/** Up to this, copying costs less than writing in pieces. */
+const ONE_WRITE_BYTES = 64 * 1024;
+
+/** Answers without a body. */
+export function sendNothing(request: FrontendRequest, status: number, headers: readonly string[]): void {
+  sendHead(request, status, [...headers, 'content-length', '0'])?.end();
+  settle(request, 0);
 }
 
 export function sendRefusal(request: FrontendRequest, refusal: Refusal): void {
-  const response = request.response as FrontendResponse;
-  if (response.destroyed) return;
   const { kind, message, predictedMs } = refusal;
   const headers: string[] = [];
   let text = `{"error":${JSON.stringify(message)}}`;
@@ -42,12 +61,58 @@ export function sendRefusal(request: FrontendRequest, refusal: Refusal): void {
     // Whole seconds are the finest that the header can say.
     headers.push('retry-after', String(Math.max(1, Math.ceil((predictedMs ?? 0) / 1000))));
     text = `{"error":${JSON.stringify(message)},"predicted_ms":${predictedMs}}`;
-  } else if (kind === 'unauthenticated') headers.push('www-authenticate', 'Bearer');
-  else if (kind === 'needsGet') headers.push('allow', 'GET');
-  else if (kind === 'needsPost') headers.push('allow', 'POST');
-  // What such a client sends is not read to its end, so that nothing can follow it on this connection.
-  if (kind === 'unauthenticated' || kind === 'tooLarge') headers.push('connection', 'close');
-  headers.push('content-type', 'application/json', 'content-length', String(Buffer.byteLength(text)));
-  response.writeHead(REFUSALS[kind].http, headers);
-  response.end(text);
+  } else if (kind === 'overBudget') headers.push('retry-after', '1');
+  else if (kind === 'unauthenticated') headers.push('www-authenticate', 'Bearer');
+  else if (kind === 'needsGet') headers.push('allow', ALLOW.GET);
+  else if (kind === 'needsPost') headers.push('allow', ALLOW.POST);
+  headers.push('content-type', JSON_TYPE, 'content-length', String(Buffer.byteLength(text)));
+  const { complete, announcedBytes } = request;
+  const isLeft = !complete && (announcedBytes < 0 || announcedBytes > SMALL_REST_BYTES);
+  // Nothing may follow on this connection where the body is not read as one.
+  const isLast = isLeft || kind === 'unauthenticated' || kind === 'tooLarge' || kind === 'tooSlow';
+  if (isLast) request.response.shouldKeepAlive = false;
+  const response = sendHead(request, REFUSALS[kind].http, headers);
+  if (response === null) request.release();
+  else if (isLast && !complete) {
+    response.write(text);
+    request.release();
+    linger(request);
+  } else {
+    response.end(text);
+    settle(request, text.length);
+  }
+}
+
+/** A rest of a body that is read and dropped, so that the connection can go on. */
+const SMALL_REST_BYTES = 64 * 1024;
+
+/** What paths allow that take the method. */
+export const ALLOW = { GET: 'GET, HEAD, OPTIONS', POST: 'POST, OPTIONS' } as const;
+
+/** Writes status and headers; null: the client is gone, or they were sent. */
+function sendHead(request: FrontendRequest, status: number, headers: string[]) {
+  const { response, site } = request;
+  if (response.destroyed || response.headersSent) return null;
+  if (site.endsConnections) response.shouldKeepAlive = false;
+  if (site.origins.isOn) allowOrigin(request, request.headers.origin, headers);
+  const trace = traceOf(request);
+  if (trace !== null) headers.push('traceparent', trace);
+  response.writeHead(status, headers);
+  return response;
+}
+
+function allowOrigin(request: FrontendRequest, origin: string | undefined, headers: string[]): void {
+  headers.push('vary', 'origin');
+  if (origin === undefined || !request.site.origins.allows(origin)) return;
+  headers.push('access-control-allow-origin', origin);
+  headers.push('access-control-expose-headers', 'inference-header-content-length, retry-after, traceparent');
+}
+
+/** Gives memory back, at once where the connection took the whole answer. */
+function settle(request: FrontendRequest, bytes: number): void {
+  const { response, site } = request;
+  const { socket } = response;
+  const isSent = response.destroyed || (socket !== null && socket.writableLength === 0);
+  if (isSent) request.release();
+  else site.slow.send(request, bytes);
 }

@@ -1,9 +1,15 @@
 import { IncomingMessage, type ServerResponse } from 'node:http';
+import { KIB } from '../../base/units.js';
 import type { ModelEntry } from '../service.js';
-import { Refusal } from './refusal.js';
+import { BodyCollector } from './body-collector.js';
+import type { Account } from './budget.js';
+import type { HttpSite } from './http-site.js';
+import type { Refusal } from './refusal.js';
 
-/** Takes the body of a request, once it is all there; or the refusal of one that is too large. */
+/** Takes the body of a request, once it is all there; or why it will not come. */
 export interface BodyReader {
+  /** Largest body that it takes, if the server allows as much. */
+  readonly limitBytes: number;
   read(request: FrontendRequest, body: Buffer): void;
   refuse(request: FrontendRequest, refusal: Refusal): void;
 }
@@ -15,48 +21,99 @@ export type FrontendResponse = ServerResponse<FrontendRequest>;
  * would cost more than all the rest.
  */
 export class FrontendRequest extends IncomingMessage {
-  response: FrontendResponse | null = null;
+  /** Set before anything else is done with it. */
+  response!: FrontendResponse;
+  site!: HttpSite;
+  private account!: Account;
   /** The model that the path of an infer request names. */
   entry: ModelEntry | null = null;
   /** When its headers were there, on the service's clock. */
   arrivalNs = 0;
   private reader: BodyReader | null = null;
-  private limitBytes = 0;
-  private first: Buffer | null = null;
-  private more: Buffer[] | null = null;
-  private bytes = 0;
+  private body: BodyCollector | null = null;
+  /** Of its connection's account. */
+  private heldBytes = 0;
+
+  begin(site: HttpSite, response: FrontendResponse, arrivalNs: number): void {
+    this.site = site;
+    this.response = response;
+    this.arrivalNs = arrivalNs;
+    this.account = site.accountOf(this.socket);
+  }
+
+  /** Whose turn it takes in queues. */
+  get clientKey(): string {
+    return this.account.clientKey;
+  }
+
+  /** Bytes that its `content-length` announces; −1: there is none. */
+  get announcedBytes(): number {
+    const { 'content-length': length } = this.headers;
+    if (length !== undefined) return Number(length);
+    return this.headers['transfer-encoding'] === undefined ? 0 : -1;
+  }
+
+  /** Bytes of the body so far. */
+  get receivedBytes(): number {
+    return this.body === null ? 0 : this.body.bytes;
+  }
 
   /** Exactly one of the reader's methods is called later, unless the client goes away before. */
   collect(reader: BodyReader, limitBytes: number): void {
     this.reader = reader;
-    this.limitBytes = limitBytes;
+    this.body = new BodyCollector(limitBytes, this.announcedBytes);
+    this.site.slow.receiving.add(this);
     this.on('data', this.receive);
     this.on('end', this.finish);
   }
 
-  private receive(chunk: Buffer): void {
-    this.bytes += chunk.length;
-    if (this.bytes > this.limitBytes) this.overflow();
-    else if (this.first === null) this.first = chunk;
-    else if (this.more === null) this.more = [this.first, chunk];
-    else this.more.push(chunk);
-  }
-
-  private finish(): void {
-    const body = this.more === null ? (this.first ?? EMPTY) : Buffer.concat(this.more, this.bytes);
-    this.reader?.read(this, body);
-  }
-
-  private overflow(): void {
+  /** Stops to collect; the reader refuses the request. */
+  turnAway(refusal: Refusal): void {
+    this.site.slow.receiving.delete(this);
     this.off('data', this.receive);
     this.off('end', this.finish);
     this.pause();
-    this.reader?.refuse(this, tooLarge(this.limitBytes));
+    this.body = null;
+    this.reader?.refuse(this, refusal);
+  }
+
+  /** Makes what it holds of the memory budget `bytes`; null, or why it cannot. Lasts until `release`. */
+  hold(bytes: number): Refusal | null {
+    const target = Math.ceil(bytes / KIB) * KIB;
+    const more = target - this.heldBytes;
+    if (more > 0) {
+      const refusal = this.account.take(more);
+      if (refusal !== null) return refusal;
+    } else if (more < 0) this.account.giveBack(-more);
+    this.heldBytes = target;
+    return null;
+  }
+
+  /** Gives all memory back. */
+  release(): void {
+    this.body = null;
+    if (this.heldBytes === 0) return;
+    this.account.giveBack(this.heldBytes);
+    this.heldBytes = 0;
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    if (!this.complete && this.body !== null) {
+      this.site.slow.receiving.delete(this);
+      this.release();
+    }
+    super._destroy(error, callback);
+  }
+
+  private receive(piece: Buffer): void {
+    const refusal = (this.body as BodyCollector).add(piece, this);
+    if (refusal !== null) this.turnAway(refusal);
+  }
+
+  private finish(): void {
+    const { body, reader } = this;
+    this.site.slow.receiving.delete(this);
+    this.body = null;
+    reader?.read(this, (body as BodyCollector).finish());
   }
 }
-
-export function tooLarge(limitBytes: number): Refusal {
-  return new Refusal('tooLarge', `the body is larger than ${limitBytes} bytes`);
-}
-
-const EMPTY = Buffer.alloc(0);

@@ -1,11 +1,15 @@
+import type { ModelEntry } from '../service.js';
 import type { Arrivals } from './arrivals.js';
+import { tooLarge } from './body-collector.js';
 import type { Catalog } from './catalog.js';
-import type { FrontendSettings } from './frontend.js';
+import { contentEncoding } from './http-headers.js';
 import type { HttpInfer } from './http-infer.js';
-import { objectOf, parseObject } from './http-infer-body.js';
-import { sendJson, sendRefusal, sendStatus } from './http-reply.js';
-import { type BodyReader, type FrontendRequest, type FrontendResponse, tooLarge } from './http-request.js';
+import { ALLOW, sendJson, sendNothing, sendRefusal } from './http-reply.js';
+import type { BodyReader, FrontendRequest, FrontendResponse } from './http-request.js';
+import type { HttpSite } from './http-site.js';
+import { optionalObject } from './json-object.js';
 import { asRefusal, Refusal, shown } from './refusal.js';
+import { SmallBody } from './small-body.js';
 import type { TokenCheck } from './token.js';
 
 const MODELS = '/v2/models/';
@@ -16,79 +20,113 @@ export class HttpRoutes {
   private readonly index: BodyReader;
 
   constructor(
+    private readonly site: HttpSite,
     private readonly catalog: Catalog,
     private readonly infer: HttpInfer,
     private readonly arrivals: Arrivals,
     private readonly token: TokenCheck,
-    private readonly settings: FrontendSettings,
   ) {
-    this.index = new SmallBody((request, body) => {
-      const { ready } = body;
-      if (ready !== undefined && typeof ready !== 'boolean')
+    this.index = new SmallBody((request, { ready }) => {
+      if (ready !== undefined && ready !== null && typeof ready !== 'boolean')
         throw new Refusal('invalid', `ready: expected true or false, got ${shown(ready)}`);
-      sendJson(responseOf(request), 200, JSON.stringify(catalog.index(ready ?? false)));
+      answer(request, catalog.index(ready ?? false));
     });
   }
 
   handle(request: FrontendRequest, response: FrontendResponse): void {
-    request.response = response;
-    request.arrivalNs = this.arrivals.stampNs();
+    request.begin(this.site, response, this.arrivals.stampNs());
     try {
-      this.dispatch(request, response);
+      this.dispatch(request);
     } catch (error) {
       sendRefusal(request, asRefusal(error));
     }
   }
 
-  private dispatch(request: FrontendRequest, response: FrontendResponse): void {
+  private dispatch(request: FrontendRequest): void {
     const path = pathOf(request.url as string);
-    if (path === '/v2/health/live') this.live(request, response);
-    else if (path === '/v2/health/ready') this.ready(request, response);
+    if (request.method === 'OPTIONS') this.options(request, path);
+    else if (path === '/v2/health/live') this.live(request);
+    else if (path === '/v2/health/ready') this.ready(request);
     else {
-      this.token.admit(request.headers.authorization);
-      if (path.startsWith(MODELS)) this.ofModel(request, response, path);
+      const { authorization, origin, host } = request.headers;
+      this.token.admit(authorization);
+      if (request.method === 'POST') this.site.origins.admit(origin, host);
+      if (path.startsWith(MODELS)) this.ofModel(request, path);
       else if (path.startsWith(REPOSITORY_MODELS)) this.ofRepository(request, path);
       else if (path === '/v2/repository/index') this.collect(request, this.index);
-      else if (path === '/v2' || path === '/v2/') this.server(request, response);
-      else throw noSuchPath(path);
+      else this.ofServer(request, path);
     }
   }
 
-  private live(request: FrontendRequest, response: FrontendResponse): void {
-    expect(request, 'GET');
-    sendStatus(response, 200);
+  /** Says what a path allows. Reveals nothing, so it takes no token: browsers send none with it. */
+  private options(request: FrontendRequest, path: string): void {
+    const isPost = path.startsWith('/v2/repository/') || path.endsWith('/infer');
+    const methods = isPost ? ALLOW.POST : ALLOW.GET;
+    const headers = ['allow', methods];
+    if (this.site.origins.isOn)
+      headers.push(
+        ...['access-control-allow-methods', methods],
+        ...['access-control-allow-headers', CORS_HEADERS],
+        ...['access-control-max-age', '600'],
+      );
+    sendNothing(request, 204, headers);
   }
 
-  private ready(request: FrontendRequest, response: FrontendResponse): void {
-    expect(request, 'GET');
-    this.catalog.checkServerReady();
-    sendStatus(response, 200);
+  private live(request: FrontendRequest): void {
+    expectGet(request);
+    sendJson(request, 200, '{"live":true}');
   }
 
-  private server(request: FrontendRequest, response: FrontendResponse): void {
-    expect(request, 'GET');
-    sendJson(response, 200, JSON.stringify(this.catalog.serverMetadata()));
+  private ready(request: FrontendRequest): void {
+    expectGet(request);
+    const { notReady } = this.site.service.state;
+    if (notReady === null) sendJson(request, 200, '{"ready":true}');
+    else
+      sendJson(request, 503, JSON.stringify({ ready: false, error: `the server is not ready: ${notReady}` }));
   }
 
-  /** /v2/models/NAME[/versions/VERSION][/ready|/infer] */
-  private ofModel(request: FrontendRequest, response: FrontendResponse, path: string): void {
+  private ofServer(request: FrontendRequest, path: string): void {
+    const { catalog } = this;
+    if (path === '/v2' || path === '/v2/') {
+      expectGet(request);
+      answer(request, catalog.serverMetadata());
+    } else if (path === '/v2/models') {
+      expectGet(request);
+      answer(request, { models: catalog.names() });
+    } else if (path === '/v2/models/stats') {
+      expectGet(request);
+      answerLater(request, catalog.statistics('', ''));
+    } else throw noSuchPath(path);
+  }
+
+  /** /v2/models/NAME[/versions/VERSION][/ready|/infer|/config|/stats] */
+  private ofModel(request: FrontendRequest, path: string): void {
     const parts = path.slice(MODELS.length).split('/');
+    if (path === '/v2/models/stats') {
+      this.ofServer(request, path);
+      return;
+    }
     const versioned = parts.length > 2 && parts[1] === 'versions';
-    const entry = this.catalog.find(decoded(parts[0]), versioned ? decoded(parts[2]) : '');
+    const version = versioned ? decoded(parts[2]) : '';
+    const entry = this.catalog.find(decoded(parts[0]), version);
     const rest = versioned ? 3 : 1;
     if (parts.length > rest + 1) throw noSuchPath(path);
     const verb = parts[rest];
     if (verb === 'infer') {
       request.entry = entry;
       this.collect(request, this.infer);
-    } else if (verb === 'ready') {
-      expect(request, 'GET');
-      this.catalog.ready(entry);
-      sendStatus(response, 200);
-    } else if (verb === undefined) {
-      expect(request, 'GET');
-      sendJson(response, 200, JSON.stringify(this.catalog.modelMetadata(entry)));
-    } else throw noSuchPath(path);
+      return;
+    }
+    expectGet(request);
+    if (verb === undefined) answer(request, this.catalog.modelMetadata(entry));
+    else if (verb === 'ready') this.modelReady(request, entry);
+    else if (verb === 'stats') answerLater(request, this.catalog.statistics(entry.name, version));
+    else throw noSuchPath(path);
+  }
+
+  private modelReady(request: FrontendRequest, entry: ModelEntry): void {
+    this.catalog.ready(entry);
+    answer(request, { name: entry.name, ready: true });
   }
 
   /** /v2/repository/models/NAME/load|unload */
@@ -98,69 +136,57 @@ export class HttpRoutes {
     const { catalog } = this;
     const model = decoded(name);
     const reader = new SmallBody(async (_, { parameters: given }) => {
-      const parameters = Object.keys(objectOf(given, 'parameters'));
+      const parameters = Object.keys(optionalObject(given, 'parameters'));
       if (verb === 'load') await catalog.load(model, parameters);
       else await catalog.unload(model, parameters);
-      sendStatus(responseOf(request), 200);
+      sendNothing(request, 200, []);
     });
     this.collect(request, reader);
   }
 
   private collect(request: FrontendRequest, reader: BodyReader): void {
-    expect(request, 'POST');
-    const { headers } = request;
-    const encoding = headers['content-encoding'];
-    if (encoding !== undefined && encoding !== 'identity')
-      throw new Refusal(
-        'encoding',
-        `content-encoding ${shown(encoding)} is not supported: send the body as it is`,
-      );
-    const { maxBodyBytes } = this.settings;
+    if (request.method !== 'POST') throw new Refusal('needsPost', `expected POST, got ${request.method}`);
+    contentEncoding(request);
+    const limitBytes = Math.min(reader.limitBytes, this.site.settings.maxBodyBytes);
     // What is announced as too large is turned away before any of it was read.
-    if (Number(headers['content-length'] ?? 0) > maxBodyBytes) throw tooLarge(maxBodyBytes);
-    request.collect(reader, maxBodyBytes);
+    if (request.announcedBytes > limitBytes) throw tooLarge(limitBytes);
+    request.collect(reader, limitBytes);
   }
 }
 
-/** A body that is a JSON object or nothing. */
-class SmallBody implements BodyReader {
-  constructor(
-    private readonly use: (
-      request: FrontendRequest,
-      body: Readonly<Record<string, unknown>>,
-    ) => void | Promise<void>,
-  ) {}
+/** What browsers may send in requests of other origins. */
+const CORS_HEADERS =
+  'authorization, content-type, content-encoding, inference-header-content-length, traceparent';
 
-  async read(request: FrontendRequest, body: Buffer): Promise<void> {
-    try {
-      await this.use(request, body.length === 0 ? {} : parseObject(body.toString('utf8')));
-    } catch (error) {
-      sendRefusal(request, asRefusal(error));
-    }
-  }
-
-  refuse(request: FrontendRequest, refusal: Refusal): void {
-    sendRefusal(request, refusal);
-  }
+function answer(request: FrontendRequest, value: object): void {
+  sendJson(request, 200, JSON.stringify(value));
 }
 
-function responseOf(request: FrontendRequest): FrontendResponse {
-  return request.response as FrontendResponse;
+function answerLater(request: FrontendRequest, value: Promise<object>): void {
+  value.then(
+    (known) => answer(request, known),
+    (error) => sendRefusal(request, asRefusal(error)),
+  );
 }
 
-function expect(request: FrontendRequest, method: 'GET' | 'POST'): void {
-  if (request.method === method) return;
-  const kind = method === 'GET' ? 'needsGet' : 'needsPost';
-  throw new Refusal(kind, `expected ${method}, got ${request.method}`);
+/** HEAD is a GET of which Node sends the headers alone. */
+function expectGet({ method }: FrontendRequest): void {
+  if (method !== 'GET' && method !== 'HEAD') throw new Refusal('needsGet', `expected GET, got ${method}`);
 }
 
 function noSuchPath(path: string): Refusal {
   return new Refusal('unknown', `no such path: ${shown(path)}`);
 }
 
+/** Also of an absolute address, which clients send to what they take for a proxy. */
 function pathOf(url: string): string {
   const query = url.indexOf('?');
-  return query < 0 ? url : url.slice(0, query);
+  const path = query < 0 ? url : url.slice(0, query);
+  if (path.startsWith('/')) return path;
+  const host = path.indexOf('://');
+  if (host < 0) return path;
+  const from = path.indexOf('/', host + 3);
+  return from < 0 ? '/' : path.slice(from);
 }
 
 function decoded(part: string): string {

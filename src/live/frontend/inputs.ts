@@ -2,6 +2,7 @@ import {
   bytesOfShape,
   DATATYPES,
   type Datatype,
+  FREE,
   fitsShape,
   hasFreeSizes,
   type ServedModel,
@@ -56,6 +57,33 @@ export class InputSet {
     this.claimed[index] = shape as Shape;
     this.checkSize(name, this.bytesOf(index));
     return index;
+  }
+
+  /** Takes a whole body as the only input, of one request. Throws a refusal unless it fits. */
+  claimWhole(body: Uint8Array): void {
+    const { signatures } = this;
+    if (signatures.length !== 1) {
+      const names = signatures.map(({ name }) => shown(name)).join(', ');
+      throw new Refusal('invalid', `a body without JSON needs a model with one input, this one has ${names}`);
+    }
+    const index = this.claim(signatures[0].name, signatures[0].datatype, this.wholeShape(body));
+    this.put(index, body);
+  }
+
+  /** The shape of a whole body, where no more than one size is free. */
+  private wholeShape(body: Uint8Array): Shape {
+    const [{ name, shape, bytes }] = this.signatures;
+    if (!this.isFree) return this.model.signature.batched ? [1, ...shape] : shape;
+    const free = shape.indexOf(FREE);
+    if (free !== shape.lastIndexOf(FREE))
+      throw new Refusal(
+        'invalid',
+        `input ${shown(name)}: needs JSON that says its shape, as several sizes of [${shape.join(',')}] are free`,
+      );
+    if (free < 0) return shape;
+    const sizes = [...shape];
+    sizes[free] = Math.floor(body.length / Math.max(1, bytes));
+    return sizes;
   }
 
   /** Bytes that a claimed input must have. */

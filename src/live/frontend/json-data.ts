@@ -17,15 +17,37 @@ export function bytesOfJson(
   hasInfinities = false,
 ): Uint8Array {
   if (datatype === 'BYTES') return bytesOfJsonTexts(name, shape, data);
-  if (data === undefined) throw new Refusal('invalid', `input ${shown(name)}: data is missing`);
+  if (data === undefined || data === null)
+    throw new Refusal('invalid', `input ${shown(name)}: data is missing`);
   if (!Array.isArray(data)) throw new Refusal('invalid', `input ${shown(name)}: data is not an array`);
   let count = 1;
   for (const size of shape) count *= size;
+  // All lengths first: a shape alone gets no memory.
+  const isNested = Array.isArray(data[0]) && shape.length > 1;
+  if (isNested) checkNesting(name, data, shape, 0);
+  else if (data.length !== count) refuseData(name, `expected ${elements(count)}, got ${data.length}`);
   const view: Views[Datatype] = newView(datatype, count);
   const writer = new Writer(name, datatype, view, hasInfinities);
-  if (Array.isArray(data[0]) && shape.length > 1) writer.nested(data, shape, 0);
-  else writer.flat(data, count);
+  if (isNested) writer.nested(data, shape.length - 1);
+  else writer.row(data);
   return new Uint8Array(view.buffer);
+}
+
+function checkNesting(name: string, values: unknown, shape: readonly number[], depth: number): void {
+  const otherwise = `data is nested otherwise than its shape ${shown(shape)}`;
+  if (!Array.isArray(values)) refuseData(name, otherwise);
+  const expected = shape[depth];
+  if (values.length !== expected) {
+    refuseData(
+      name,
+      `${otherwise}: expected ${elements(expected)} in dimension ${depth}, got ${values.length}`,
+    );
+  }
+  if (depth < shape.length - 1) for (const inner of values) checkNesting(name, inner, shape, depth + 1);
+}
+
+function refuseData(name: string, what: string): never {
+  throw new Refusal('invalid', `input ${shown(name)}: ${what}`);
 }
 
 /** Writes `value` into element `at` of a typed array; false: it is no such value. */
@@ -44,35 +66,19 @@ class Writer {
     this.put = ELEMENTS[datatype].put as typeof this.put;
   }
 
-  flat(values: readonly unknown[], expected: number): void {
-    if (values.length === expected) this.row(values, expected);
-    else this.refuseData(`expected ${elements(expected)}, got ${values.length}`);
+  /** `depth`: levels of lists in the values. */
+  nested(values: readonly unknown[], depth: number): void {
+    if (depth === 0) this.row(values);
+    else for (const inner of values) this.nested(inner as readonly unknown[], depth - 1);
   }
 
-  nested(values: unknown, shape: readonly number[], depth: number): void {
-    const otherwise = `data is nested otherwise than its shape ${shown(shape)}`;
-    if (!Array.isArray(values)) this.refuseData(otherwise);
-    const expected = shape[depth];
-    if (values.length !== expected) {
-      this.refuseData(
-        `${otherwise}: expected ${elements(expected)} in dimension ${depth}, got ${values.length}`,
-      );
-    }
-    if (depth === shape.length - 1) this.row(values, expected);
-    else for (const inner of values) this.nested(inner, shape, depth + 1);
-  }
-
-  private row(values: readonly unknown[], expected: number): void {
+  row(values: readonly unknown[]): void {
     const { view, put } = this;
     let at = this.at;
-    for (let i = 0; i < expected; i++, at++) {
+    for (let i = 0; i < values.length; i++, at++) {
       if (!put(view, at, values[i]) && !this.isSpecial(values[i])) this.refuse(at, values[i]);
     }
     this.at = at;
-  }
-
-  private refuseData(what: string): never {
-    throw new Refusal('invalid', `input ${shown(this.name)}: ${what}`);
   }
 
   /** What is not finite is written all the same, and looked at here, off the usual way. */
@@ -85,7 +91,7 @@ class Writer {
     const { expects } = ELEMENTS[this.datatype];
     const isInfinite = value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY;
     const what = isInfinite && !this.hasInfinities ? 'too large for a double' : shown(value);
-    return this.refuseData(`element ${at} is ${what}, expected ${expects}`);
+    return refuseData(this.name, `element ${at} is ${what}, expected ${expects}`);
   }
 }
 

@@ -9,6 +9,8 @@ export const REFUSALS = {
   /** The request itself is wrong. */
   invalid: { http: 400, grpc: 3 },
   unauthenticated: { http: 401, grpc: 16 },
+  /** A web page of another origin asks. */
+  foreignOrigin: { http: 403, grpc: 7 },
   /** No such model, version or path. */
   unknown: { http: 404, grpc: 5 },
   /** The path is there, the method is not. */
@@ -16,6 +18,8 @@ export const REFUSALS = {
   needsPost: { http: 405, grpc: 12 },
   /** It would need what only a restart does. */
   needsRestart: { http: 409, grpc: 9 },
+  /** The client sends too slowly. */
+  tooSlow: { http: 408, grpc: 4 },
   tooLarge: { http: 413, grpc: 8 },
   encoding: { http: 415, grpc: 12 },
   /** A method that this server does not have. */
@@ -80,15 +84,4 @@ function plain(_key: string, value: unknown): unknown {
   if (value instanceof HugeNumber) return value.text;
   const isPlain = typeof value !== 'bigint' && (typeof value !== 'number' || Number.isFinite(value));
   return isPlain ? value : String(value);
-}
-
-/**
- * Throws unless a tensor's parameters are all `known`. Shared memory, classification and the like change what a
- * tensor means: they cannot be passed over.
- */
-export function refuseForeign(parameters: object, known: string, where: string): void {
-  for (const parameter in parameters) {
-    if (parameter !== known)
-      throw new Refusal('invalid', `${where}: parameter ${shown(parameter)} is not supported`);
-  }
 }

@@ -14,13 +14,19 @@ describe('health', () => {
   it('is live at once, and ready when the service is', async () => {
     const service = new FakeService(MODELS);
     const { http } = await openHttp(service);
-    service.notReady = 'draining';
-    expect(await http.get('/v2/health/live')).toMatchObject({ status: 200, text: '' });
-    expect((await http.get('/v2/health/ready')).status).toBe(503);
+    service.notReady = 'no worker is up';
+    expect(await http.get('/v2/health/live')).toMatchObject({ status: 200, json: { live: true } });
+    expect(await http.get('/v2/health/ready')).toMatchObject({
+      status: 503,
+      json: { ready: false, error: 'the server is not ready: no worker is up' },
+    });
     expect((await http.get('/v2/models/mlp/ready')).status).toBe(503);
     service.notReady = null;
-    expect((await http.get('/v2/health/ready')).status).toBe(200);
-    expect((await http.get('/v2/models/mlp/ready')).status).toBe(200);
+    expect(await http.get('/v2/health/ready')).toMatchObject({ status: 200, json: { ready: true } });
+    expect(await http.get('/v2/models/mlp/versions/1/ready')).toMatchObject({
+      status: 200,
+      json: { name: 'mlp', ready: true },
+    });
   });
 });
 
@@ -105,13 +111,13 @@ describe('what is not there', () => {
   });
 
   it.each([
-    ['GET', '/v2/models/mlp/infer', 'POST'],
-    ['GET', '/v2/repository/models/other/load', 'POST'],
-    ['GET', '/v2/repository/index', 'POST'],
-    ['DELETE', '/v2/repository/models/mlp/unload', 'POST'],
-    ['POST', '/v2', 'GET'],
-    ['DELETE', '/v2/models/mlp', 'GET'],
-    ['POST', '/v2/health/live', 'GET'],
+    ['GET', '/v2/models/mlp/infer', 'POST, OPTIONS'],
+    ['GET', '/v2/repository/models/other/load', 'POST, OPTIONS'],
+    ['GET', '/v2/repository/index', 'POST, OPTIONS'],
+    ['DELETE', '/v2/repository/models/mlp/unload', 'POST, OPTIONS'],
+    ['POST', '/v2', 'GET, HEAD, OPTIONS'],
+    ['DELETE', '/v2/models/mlp', 'GET, HEAD, OPTIONS'],
+    ['POST', '/v2/health/live', 'GET, HEAD, OPTIONS'],
   ])('%s %s is 405 and allows %s', async (method, path, allowed) => {
     const { http } = await openHttp(new FakeService(MODELS));
     const { status, headers } = await http.send(method, path, undefined, {});

@@ -112,10 +112,35 @@ describe('the answer to a wrong request says what was expected and what came', (
       'input "x": parameter "shared_memory_region" is not supported',
     ],
     [
-      'a classification',
+      'a classification that is none',
       'mlp',
-      { inputs: [X], outputs: [{ name: 'out-x', parameters: { classification: 2 } }] },
-      'output "out-x": parameter "classification" is not supported',
+      { inputs: [X], outputs: [{ name: 'out-x', parameters: { classification: '2' } }] },
+      'output "out-x": classification: expected a number of classes, got "2"',
+    ],
+    [
+      'an output twice',
+      'mlp',
+      { inputs: [X], outputs: [{ name: 'out-x' }, { name: 'out-x' }] },
+      'output "out-x": asked for twice',
+    ],
+    [
+      'a priority',
+      'mlp',
+      { inputs: [X], parameters: { priority: 1 } },
+      'parameter priority: only 0 is supported; slo_ms says how urgent a request is',
+    ],
+    [
+      'a sequence',
+      'mlp',
+      { inputs: [X], parameters: { sequence_id: 7 } },
+      'parameter sequence_id: models with state between requests are not supported',
+    ],
+    ['an unknown wish', 'mlp', { inputs: [X], parameters: { wish: 1 } }, 'parameter "wish" is not supported'],
+    [
+      'a shape without data',
+      'mlp',
+      { inputs: [{ ...X, shape: [256, 4], data: [] }] },
+      'input "x": expected 1024 elements, got 0',
     ],
     [
       'binary data that is not there',
@@ -172,9 +197,9 @@ describe('the answer to a wrong request says what was expected and what came', (
     });
   });
 
-  it('a compressed body', async () => {
+  it('a body that is compressed in an unknown way', async () => {
     const { http } = await openHttp(new FakeService(MODELS));
-    const { status } = await http.post('/v2/models/mlp/infer', 'x', { 'content-encoding': 'gzip' });
+    const { status } = await http.post('/v2/models/mlp/infer', 'x', { 'content-encoding': 'br' });
     expect(status).toBe(415);
   });
 });

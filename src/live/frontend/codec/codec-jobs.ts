@@ -1,4 +1,6 @@
 import { grpcContents } from '../grpc/contents-job.js';
+import { encodeAnswerJob } from '../http-answer.js';
+import { readInferBodyJob } from '../http-infer-body.js';
 import { inflateBody } from './inflate.js';
 
 /**
@@ -8,6 +10,8 @@ import { inflateBody } from './inflate.js';
 export const CODEC_JOBS = {
   inflateBody,
   grpcContents,
+  readInferBody: readInferBodyJob,
+  encodeAnswer: encodeAnswerJob,
 } as const;
 
 type CodecJobs = typeof CODEC_JOBS;

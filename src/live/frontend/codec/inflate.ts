@@ -1,8 +1,10 @@
-import { gunzipSync, inflateSync } from 'node:zlib';
+import { deflateSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib';
 import { Refusal } from '../refusal.js';
 import type { JobResult } from './job-result.js';
+import { ownBuffers } from './own-buffers.js';
 
-type Compression = 'gzip' | 'deflate';
+/** Names of HTTP's content codings; gRPC has the same. `deflate` is the zlib format. */
+export type Compression = 'gzip' | 'deflate';
 
 interface InflateInput {
   readonly encoding: Compression;
@@ -11,14 +13,14 @@ interface InflateInput {
   readonly limitBytes: number;
 }
 
-/** Decompresses a body. Throws a refusal. */
+/** Decompresses a body, as a job of codec threads. Throws a refusal. */
 export function inflateBody(input: InflateInput): JobResult<Uint8Array> {
   const value = inflate(input);
-  return { value, transfer: value.byteLength === value.buffer.byteLength ? [value.buffer] : [] };
+  return { value, transfer: ownBuffers([value]) };
 }
 
 /** The same in the asking thread: for small bodies. Throws a refusal. */
-function inflate({ encoding, body, limitBytes }: InflateInput): Uint8Array<ArrayBuffer> {
+export function inflate({ encoding, body, limitBytes }: InflateInput): Uint8Array<ArrayBuffer> {
   const chunkSize = Math.min(MOST_CHUNK_BYTES, Math.max(LEAST_CHUNK_BYTES, limitBytes + 1));
   const options = { maxOutputLength: Math.max(1, limitBytes), chunkSize };
   try {
@@ -32,5 +34,24 @@ function inflate({ encoding, body, limitBytes }: InflateInput): Uint8Array<Array
   }
 }
 
+/** Size that a compressed body says it has; at most what it could have. Never more than `limitBytes`, by a refusal. */
+export function inflatedBytes(encoding: Compression, body: Uint8Array, limitBytes: number): number {
+  const most = Math.min(limitBytes, body.length * MOST_RATIO);
+  if (encoding === 'deflate' || body.length < 4) return most;
+  // The last field of the gzip format.
+  const view = new DataView(body.buffer, body.byteOffset + body.length - 4, 4);
+  const declared = view.getUint32(0, true);
+  if (declared <= limitBytes) return Math.min(declared, most);
+  throw new Refusal('tooLarge', `the body is larger than ${limitBytes} bytes when decompressed`);
+}
+
+export function deflate(encoding: Compression, body: Uint8Array): Uint8Array {
+  return encoding === 'gzip' ? gzipSync(body, FAST) : deflateSync(body, FAST);
+}
+
+/** More effort takes several times as long for a few percent. */
+const FAST = { level: 1 };
+/** DEFLATE cannot do better. */
+const MOST_RATIO = 1032;
 const LEAST_CHUNK_BYTES = 1024;
 const MOST_CHUNK_BYTES = 1024 * 1024;

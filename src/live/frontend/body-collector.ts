@@ -1,0 +1,89 @@
+import { KIB } from '../../base/units.js';
+import { Refusal } from './refusal.js';
+
+/** Whom the memory is counted for. */
+interface Owner {
+  /** Makes what it holds `bytes`; null, or why it cannot. */
+  hold(bytes: number): Refusal | null;
+}
+
+/** Where a body becomes one buffer while it arrives: it grows by what has come, not by what was announced. */
+export class BodyCollector {
+  bytes = 0;
+  private pieces = 0;
+  /** The first piece, as long as there is no other. */
+  private first: Buffer | null = null;
+  private whole: Buffer | null = null;
+
+  constructor(
+    private readonly limitBytes: number,
+    /** What the client has announced; −1: nothing. */
+    private readonly announcedBytes: number,
+  ) {}
+
+  /** Takes the next piece; null, or why it was not taken. `owner` holds the memory of the whole body. */
+  add(piece: Buffer, owner: Owner): Refusal | null {
+    const bytes = this.bytes + piece.length;
+    this.pieces++;
+    if (bytes > this.limitBytes) return tooLarge(this.limitBytes);
+    if (this.pieces > MANY_PIECES && bytes < this.pieces * LEAST_PIECE_BYTES) return tooManyPieces();
+    if (this.first === null && this.whole === null) {
+      const refusal = owner.hold(piece.length);
+      if (refusal === null) {
+        this.first = piece;
+        this.bytes = bytes;
+      }
+      return refusal;
+    }
+    if (this.whole === null || this.whole.length < bytes) {
+      const refusal = this.grow(bytes, owner);
+      if (refusal !== null) return refusal;
+    }
+    piece.copy(this.whole as Buffer, this.bytes);
+    this.bytes = bytes;
+    return null;
+  }
+
+  /** The body, in a buffer of its own if it is large, so that it can move between threads. */
+  finish(): Buffer {
+    const { first, whole, bytes } = this;
+    if (whole !== null) return whole.subarray(0, bytes);
+    if (first === null) return EMPTY;
+    if (bytes < OWN_BYTES || first.buffer.byteLength === bytes) return first;
+    const own = Buffer.allocUnsafeSlow(bytes);
+    first.copy(own);
+    return own;
+  }
+
+  private grow(leastBytes: number, owner: Owner): Refusal | null {
+    const mostBytes = this.announcedBytes < 0 ? this.limitBytes : this.announcedBytes;
+    const bytes = Math.max(leastBytes, Math.min(mostBytes, Math.max(FIRST_BYTES, GROWTH * this.bytes)));
+    const refusal = owner.hold(bytes);
+    if (refusal !== null) return refusal;
+    const grown = Buffer.allocUnsafeSlow(bytes);
+    (this.whole ?? (this.first as Buffer)).copy(grown, 0, 0, this.bytes);
+    this.whole = grown;
+    this.first = null;
+    return null;
+  }
+}
+
+export function tooLarge(limitBytes: number): Refusal {
+  return new Refusal('tooLarge', `the body is larger than ${limitBytes} bytes`);
+}
+
+function tooManyPieces(): Refusal {
+  return new Refusal(
+    'invalid',
+    `the body comes in chunks of less than ${LEAST_PIECE_BYTES} bytes: send larger chunks`,
+  );
+}
+
+const FIRST_BYTES = 16 * KIB;
+const GROWTH = 4;
+/** Buffers of this size and more move between threads instead of being copied. */
+const OWN_BYTES = 16 * KIB;
+/** Each piece costs about as much time as some hundred bytes, so many tiny ones are refused. */
+const MANY_PIECES = 4096;
+const LEAST_PIECE_BYTES = 32;
+const EMPTY = Buffer.alloc(0);

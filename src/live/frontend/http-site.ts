@@ -1,0 +1,50 @@
+import type { Socket } from 'node:net';
+import { DRAINING, type InferenceService } from '../service.js';
+import { type Account, Budget, budgetLimits } from './budget.js';
+import { codecOptions } from './codec/codec-options.js';
+import { CodecPool } from './codec/codec-pool.js';
+import type { FrontendSettings } from './frontend.js';
+import { Origins } from './origins.js';
+import { SlowClients } from './slow-clients.js';
+
+/** A connection with its account. */
+type CountedSocket = Socket & { frontendAccount?: Account };
+
+/** What all requests of one HTTP frontend share. */
+export class HttpSite {
+  readonly slow: SlowClients;
+  readonly origins: Origins;
+  readonly codec: CodecPool;
+  isClosing = false;
+  private readonly budget: Budget;
+
+  constructor(
+    readonly service: InferenceService,
+    readonly settings: FrontendSettings,
+    timeouts: { readonly receiveTimeoutMs: number; readonly sendTimeoutMs: number },
+  ) {
+    const { maxInflightBytes, maxBodyBytes, maxJsonBytes, budget, cors, token } = settings;
+    this.slow = new SlowClients({ ...timeouts, nowNs: () => service.nowNs() });
+    this.origins = new Origins(cors, token !== null);
+    this.budget = new Budget(budgetLimits(maxInflightBytes, maxBodyBytes), budget ?? undefined);
+    this.codec = new CodecPool(codecOptions(maxJsonBytes));
+  }
+
+  /** Answers say that the connection ends with them. */
+  get endsConnections(): boolean {
+    return this.isClosing || this.service.state.notReady === DRAINING;
+  }
+
+  accountOf(socket: CountedSocket): Account {
+    if (socket.frontendAccount !== undefined) return socket.frontendAccount;
+    const account = this.budget.open(socket.remoteAddress);
+    socket.frontendAccount = account;
+    socket.once('close', () => account.close());
+    return account;
+  }
+
+  async close(): Promise<void> {
+    this.slow.close();
+    await this.codec.close();
+  }
+}

@@ -1,0 +1,32 @@
+import { MIB } from '../../base/units.js';
+import type { FrontendRequest } from './http-request.js';
+
+/** How much of a body is read and dropped after its request was refused. */
+const MOST_BYTES = 256 * MIB;
+/** How long, in all and in silence. */
+const MOST_MS = 10_000;
+const SILENT_MS = 1000;
+
+/**
+ * Ends a response that was written before the body came, when the client has stopped to send. Many clients send all
+ * before they read: had the connection ended with the answer, they would see a broken pipe instead.
+ */
+export function linger(request: FrontendRequest): void {
+  const { response } = request;
+  let left = MOST_BYTES;
+  const end = () => {
+    clearTimeout(most);
+    clearTimeout(silent);
+    response.end();
+  };
+  const most = setTimeout(end, MOST_MS);
+  const silent = setTimeout(end, SILENT_MS);
+  request.on('data', (piece: Buffer) => {
+    left -= piece.length;
+    if (left > 0) silent.refresh();
+    else end();
+  });
+  request.once('end', end);
+  request.once('close', end);
+  request.resume();
+}

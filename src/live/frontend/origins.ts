@@ -1,0 +1,39 @@
+import { Refusal, shown } from './refusal.js';
+
+/** Which web pages may use the API from a browser (the Fetch standard's CORS). */
+export class Origins {
+  private readonly allowed: ReadonlySet<string>;
+
+  /**
+   * `cors`: origins with commas in between, `*` for all; null: none. `hasToken`: clients must show a token, which no
+   * browser sends by itself.
+   */
+  constructor(
+    private readonly cors: string | null,
+    private readonly hasToken: boolean,
+  ) {
+    this.allowed = new Set((cors ?? '').split(',').map((origin) => origin.trim()));
+  }
+
+  /** Whether answers must say for whom they are. */
+  get isOn(): boolean {
+    return this.cors !== null;
+  }
+
+  allows(origin: string): boolean {
+    return this.isOn && (this.allowed.has('*') || this.allowed.has(origin));
+  }
+
+  /**
+   * Throws a refusal for a request that a page of another origin makes a browser send. Browsers let any page send
+   * plain POSTs; what is answered it cannot read, but the request would have been done.
+   */
+  admit(origin: string | undefined, host: string | undefined): void {
+    if (origin === undefined || this.hasToken || this.allows(origin)) return;
+    if (origin.slice(origin.indexOf('://') + 3) === host) return;
+    throw new Refusal(
+      'foreignOrigin',
+      `web pages of ${shown(origin)} may not use this server: --cors allows origins`,
+    );
+  }
+}

@@ -1,0 +1,110 @@
+import { type Json, objectOf, optionalObject } from './json-object.js';
+import { Refusal, shown } from './refusal.js';
+
+/** The parameters of a whole request. Throws a refusal for those that would have an effect that there is not. */
+export function requestParameters(given: unknown): Json {
+  const parameters = optionalObject(given, 'parameters');
+  for (const name in parameters) checkRequestParameter(name, parameters[name]);
+  return parameters;
+}
+
+/**
+ * Throws a refusal for a parameter that this server does not know, or that asks for what it cannot do: to ignore it in
+ * silence would be a lie. The same for both transports.
+ */
+function checkRequestParameter(name: string, value: unknown): void {
+  switch (name) {
+    case 'slo_ms':
+    case 'timeout':
+    case 'binary_data_output':
+    // Codecs of other servers' clients describe contents with these; they change nothing here.
+    case 'content_type':
+    case 'headers':
+      return;
+    case 'priority':
+      if (!isNothing(value))
+        throw new Refusal(
+          'invalid',
+          'parameter priority: only 0 is supported; slo_ms says how urgent a request is',
+        );
+      return;
+    case 'sequence_id':
+    case 'sequence_start':
+    case 'sequence_end':
+      if (!isNothing(value))
+        throw new Refusal(
+          'invalid',
+          `parameter ${name}: models with state between requests are not supported`,
+        );
+      return;
+    default:
+      throw new Refusal('invalid', `parameter ${shown(name)} is not supported`);
+  }
+}
+
+/** Values that clients send where they mean none. */
+function isNothing(value: unknown): boolean {
+  return value === 0 || value === '' || value === false || value === null;
+}
+
+/** A parameter that is true or false; absent: false. Throws a refusal. */
+export function binaryFlag(parameters: Json, name: string): boolean {
+  const value = parameters[name];
+  if (value === undefined || value === null) return false;
+  if (typeof value === 'boolean') return value;
+  throw new Refusal('invalid', `parameter ${name}: expected true or false, got ${shown(value)}`);
+}
+
+/** Bytes of an input that follows as binary data; −1: it does not. Throws a refusal. */
+export function binarySize(given: unknown, input: string): number {
+  if (given === undefined || given === null) return -1;
+  const parameters = objectOf(given, `input ${shown(input)}: parameters`);
+  for (const name in parameters) {
+    if (name === 'binary_data_size' || isHarmless(name)) continue;
+    throw unsupported(`input ${shown(input)}`, name);
+  }
+  const { binary_data_size: size } = parameters;
+  if (size === undefined || size === null) return -1;
+  if (Number.isSafeInteger(size) && (size as number) >= 0) return size as number;
+  throw new Refusal(
+    'invalid',
+    `input ${shown(input)}: binary_data_size: expected a number of bytes, got ${shown(size)}`,
+  );
+}
+
+/** How an output is wanted. Throws a refusal. */
+export function outputParameters(
+  given: unknown,
+  output: string,
+  binaryByDefault: boolean,
+): { readonly binary: boolean; readonly classes: number } {
+  const where = `output ${shown(output)}`;
+  const parameters = objectOf(given, `${where}: parameters`);
+  for (const name in parameters) {
+    if (name === 'classification' || isHarmless(name)) continue;
+    throw unsupported(where, name);
+  }
+  const { binary_data: binary, classification: classes } = parameters;
+  if (binary !== undefined && binary !== null && typeof binary !== 'boolean')
+    throw new Refusal('invalid', `${where}: binary_data: expected true or false, got ${shown(binary)}`);
+  return { binary: (binary as boolean | null) ?? binaryByDefault, classes: classCount(classes, where) };
+}
+
+function classCount(classes: unknown, where: string): number {
+  if (classes === undefined || classes === null) return 0;
+  if (Number.isSafeInteger(classes) && (classes as number) >= 0) return classes as number;
+  throw new Refusal(
+    'invalid',
+    `${where}: classification: expected a number of classes, got ${shown(classes)}`,
+  );
+}
+
+/** What describes a tensor's contents and changes nothing. */
+function isHarmless(name: string): boolean {
+  return name === 'content_type' || name === 'binary_data';
+}
+
+/** Shared memory and the like change what a tensor means: they cannot be passed over. */
+function unsupported(where: string, name: string): Refusal {
+  return new Refusal('invalid', `${where}: parameter ${shown(name)} is not supported`);
+}

@@ -1,0 +1,82 @@
+import { KIB, NS_PER_MS, NS_PER_S } from '../../base/units.js';
+import { Refusal } from './refusal.js';
+
+/** How fast a client must send and read once the time that each has is over. */
+const LEAST_RATE = 256 * KIB;
+interface SlowClientsOptions {
+  /** For what a client sends. */
+  readonly receiveTimeoutMs: number;
+  /** For the answer that it reads. */
+  readonly sendTimeoutMs: number;
+  readonly nowNs: () => number;
+}
+
+/** Cuts off clients that send their bodies, or read their answers, too slowly: both hold memory. */
+export class SlowClients {
+  /** Requests whose body is not all there. */
+  readonly receiving = new Set<Receiving>();
+  private readonly sending = new Set<Started>();
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(private readonly options: SlowClientsOptions) {
+    const shortestMs = Math.min(options.receiveTimeoutMs, options.sendTimeoutMs);
+    this.timer = setInterval(() => this.look(), Math.min(1000, Math.ceil(shortestMs / 10)));
+    this.timer.unref();
+  }
+
+  /** An answer of so many bytes was handed to the connection, which could not send it at once. */
+  send(answer: Sending, bytes: number): void {
+    const started = { answer, bytes, sinceNs: this.options.nowNs() };
+    this.sending.add(started);
+    // Comes after `finish`, and without it where the client has gone.
+    answer.response.once('close', () => {
+      this.sending.delete(started);
+      answer.release();
+    });
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+  }
+
+  private look(): void {
+    const { receiveTimeoutMs, sendTimeoutMs, nowNs } = this.options;
+    const now = nowNs();
+    for (const request of this.receiving) {
+      if (isLate(now - request.arrivalNs, receiveTimeoutMs, request.receivedBytes))
+        request.turnAway(tooSlow());
+    }
+    for (const { answer, bytes, sinceNs } of this.sending) {
+      if (isLate(now - sinceNs, sendTimeoutMs, bytes)) answer.socket.destroy();
+    }
+  }
+}
+
+/** A request whose body comes. */
+interface Receiving {
+  readonly arrivalNs: number;
+  readonly receivedBytes: number;
+  turnAway(refusal: Refusal): void;
+}
+
+/** A request whose answer goes. */
+interface Sending {
+  readonly socket: { destroy(): void };
+  readonly response: { once(event: 'close', listener: () => void): unknown };
+  /** Gives its memory back. */
+  release(): void;
+}
+
+interface Started {
+  readonly answer: Sending;
+  readonly bytes: number;
+  readonly sinceNs: number;
+}
+
+function isLate(passedNs: number, timeoutMs: number, bytes: number): boolean {
+  return passedNs > timeoutMs * NS_PER_MS + (bytes / LEAST_RATE) * NS_PER_S;
+}
+
+function tooSlow(): Refusal {
+  return new Refusal('tooSlow', `the body comes too slowly: less than ${LEAST_RATE / KIB} KiB/s`);
+}
