@@ -72,10 +72,16 @@ export class HttpExchange implements CallSink {
     const compression =
       jsonBytes > COMPRESSED_BYTES && tensors.length === 0 ? acceptedEncoding(request) : null;
     if (jsonBytes > INLINE_BYTES || compression !== null) {
-      const parts = outputs.flatMap(({ data }) => (data ?? []) as readonly Uint8Array[]);
+      const own = { ...answer, outputs: outputs.map(withOwnData) };
       const waiting = new Encoding(request, tensors, compression);
-      const moving = ownBuffers(parts.filter((part) => typeof part !== 'string'));
-      request.site.codec.run('encodeAnswer', { answer, compression }, moving, request.clientKey, waiting);
+      const moving = ownBuffers(own.outputs.flatMap(({ data }) => data ?? []).filter(isTensor));
+      request.site.codec.run(
+        'encodeAnswer',
+        { answer: own, compression },
+        moving,
+        request.clientKey,
+        waiting,
+      );
     } else if (tensors.length === 0) sendJson(request, 200, answerText(answer));
     else sendBinary(request, Buffer.from(answerText(answer)), tensors);
   }
@@ -114,6 +120,18 @@ export class HttpExchange implements CallSink {
     tensors.push(tensor);
     return { name, datatype: 'BYTES', shape, data: null, bytes: tensor.length };
   }
+}
+
+/** The same with tensors that can move to another thread: what is part of a larger buffer is copied. */
+function withOwnData(output: AnswerOutput): AnswerOutput {
+  const data = output.data?.map((part) =>
+    isTensor(part) && part.length !== part.buffer.byteLength ? new Uint8Array(part) : part,
+  );
+  return { ...output, data: (data ?? null) as AnswerOutput['data'] };
+}
+
+function isTensor(part: Uint8Array | string): part is Uint8Array {
+  return typeof part !== 'string';
 }
 
 /** An answer that becomes JSON elsewhere. */
