@@ -8,10 +8,10 @@ import { jsonOfBytes } from './json-text.js';
 /** One output of an answer. */
 export interface AnswerOutput {
   readonly name: string;
-  readonly datatype: Datatype | 'BYTES';
+  readonly datatype: Datatype;
   readonly shape: Shape;
-  /** Its data, requests one after the other, or its texts; null: it follows as binary data. */
-  readonly data: readonly Uint8Array[] | readonly string[] | null;
+  /** Its data, requests one after the other; null: it follows as binary data. */
+  readonly data: readonly Uint8Array[] | null;
   readonly bytes: number;
 }
 
@@ -67,12 +67,8 @@ function writeOutput({ name, datatype, shape, data, bytes }: AnswerOutput, befor
   sink.put(`${head},"data":[`);
   let between = '';
   for (const part of data) {
-    if (typeof part === 'string' || datatype === 'BYTES') {
-      sink.put(between + JSON.stringify(part));
-      between = ',';
-      continue;
-    }
-    const piece = PIECE_ELEMENTS * DATATYPES[datatype].bytes;
+    // Texts are of any length.
+    const piece = datatype === 'BYTES' ? part.length : PIECE_ELEMENTS * DATATYPES[datatype].bytes;
     for (let at = 0; at < part.length; at += piece) {
       sink.put(between + jsonOfBytes(datatype, part.subarray(at, at + piece)));
       between = ',';
@@ -116,10 +112,13 @@ class LongText implements Sink {
  * that their type can have.
  */
 export function answerBound(datatype: Datatype, bytes: number, binary: boolean): number {
+  if (datatype === 'BYTES') return binary ? bytes : bytes * LONGEST_ESCAPE;
   return binary ? bytes : (bytes / DATATYPES[datatype].bytes) * (LONGEST[datatype] + 1);
 }
 
-const LONGEST: Readonly<Record<Datatype, number>> = {
+/** A control character is six in JSON. */
+const LONGEST_ESCAPE = 6;
+const LONGEST: Readonly<Record<Exclude<Datatype, 'BYTES'>, number>> = {
   BOOL: 5,
   UINT8: 3,
   UINT16: 5,

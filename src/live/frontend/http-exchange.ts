@@ -1,5 +1,6 @@
 import { KIB, MIB } from '../../base/units.js';
 import type { ModelSignature, ServedModel } from '../model.js';
+import { bytesOfTexts } from '../texts.js';
 import type { Call, CallSink } from './call.js';
 import { classesOf } from './classification.js';
 import { ownBuffers } from './codec/own-buffers.js';
@@ -10,7 +11,6 @@ import type { InferBody, WantedOutput } from './http-infer-body.js';
 import { sendBinary, sendEncodedJson, sendJson, sendRefusal } from './http-reply.js';
 import type { FrontendRequest } from './http-request.js';
 import { asRefusal, Refusal } from './refusal.js';
-import { bytesOfTexts } from './text-tensors.js';
 
 /** Outputs of more than this become JSON in a codec thread. */
 const INLINE_BYTES = 64 * KIB;
@@ -74,7 +74,7 @@ export class HttpExchange implements CallSink {
     if (jsonBytes > INLINE_BYTES || compression !== null) {
       const own = { ...answer, outputs: outputs.map(withOwnData) };
       const waiting = new Encoding(request, tensors, compression);
-      const moving = ownBuffers(own.outputs.flatMap(({ data }) => data ?? []).filter(isTensor));
+      const moving = ownBuffers(own.outputs.flatMap(({ data }) => data ?? []));
       request.site.codec.run(
         'encodeAnswer',
         { answer: own, compression },
@@ -110,28 +110,24 @@ export class HttpExchange implements CallSink {
   private classes({ index, binary, classes }: WantedOutput, call: Call, tensors: Uint8Array[]): AnswerOutput {
     const { signature, labels } = this.model;
     const { name, datatype } = signature.outputs[index];
-    const texts: string[] = [];
-    for (const { outputs } of call.answers)
-      texts.push(...classesOf(name, datatype, outputs[index], classes, labels?.[index] ?? null));
+    const rows = call.answers.map(({ outputs }) => outputs[index]);
+    const texts = classesOf({ name, datatype, labels: labels?.[index] ?? null }, rows, classes);
     const each = texts.length / call.count;
     const shape = signature.batched ? [call.count, each] : [each];
-    if (!binary) return { name, datatype: 'BYTES', shape, data: texts, bytes: 0 };
     const tensor = bytesOfTexts(texts);
-    tensors.push(tensor);
-    return { name, datatype: 'BYTES', shape, data: null, bytes: tensor.length };
+    if (binary) tensors.push(tensor);
+    return { name, datatype: 'BYTES', shape, data: binary ? null : [tensor], bytes: tensor.length };
   }
 }
 
 /** The same with tensors that can move to another thread: what is part of a larger buffer is copied. */
 function withOwnData(output: AnswerOutput): AnswerOutput {
-  const data = output.data?.map((part) =>
-    isTensor(part) && part.length !== part.buffer.byteLength ? new Uint8Array(part) : part,
-  );
-  return { ...output, data: (data ?? null) as AnswerOutput['data'] };
+  if (output.data === null) return output;
+  return { ...output, data: output.data.map(own) };
 }
 
-function isTensor(part: Uint8Array | string): part is Uint8Array {
-  return typeof part !== 'string';
+function own(tensor: Uint8Array): Uint8Array {
+  return tensor.length === tensor.buffer.byteLength ? tensor : new Uint8Array(tensor);
 }
 
 /** An answer that becomes JSON elsewhere. */
@@ -177,7 +173,7 @@ export function outputsBound(
 }
 
 function boundOf({ datatype, data, bytes }: AnswerOutput): number {
-  return datatype === 'BYTES' ? bytes : answerBound(datatype, bytes, data === null);
+  return answerBound(datatype, bytes, data === null);
 }
 
 function checkAnswerSize(bound: number, limitBytes: number): void {
