@@ -24,14 +24,14 @@ export function settingsSources({ experiment, set }: SettingsArgs): SettingsSour
   };
 }
 
-/** The settings of a server here. Says on stderr which settings have no effect. Throws as `readServerSettings`. */
-export async function serverSettingsOf(args: SettingsArgs): Promise<ServerSettings> {
-  return warned(await readServerSettings(settingsSources(args)));
+/** The settings of a server here. Says which settings have no effect. Throws as `readServerSettings`. */
+export async function serverSettingsOf(args: SettingsArgs, say = warnOnStderr): Promise<ServerSettings> {
+  return warned(await readServerSettings(settingsSources(args)), say);
 }
 
-/** How models run here, where others schedule. Says on stderr which settings have no effect. */
-export async function runtimeOf(args: SettingsArgs): Promise<RuntimeSettings> {
-  return warned(await readRuntime(settingsSources(args))).runtime;
+/** How models run here, where others schedule. Says which settings have no effect. */
+export async function runtimeOf(args: SettingsArgs, say = warnOnStderr): Promise<RuntimeSettings> {
+  return warned(await readRuntime(settingsSources(args)), say).runtime;
 }
 
 /** Settings that have no effect on this machine, a line each. */
@@ -47,10 +47,14 @@ export async function experimentWarnings(file: string, overrides: readonly strin
 
 /** Prints warnings on stderr. */
 export function warn(warnings: readonly string[]): void {
-  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
+  for (const warning of warnings) warnOnStderr(warning);
 }
 
-function warned(loaded: OriginalSettings): ServerSettings {
-  warn(warningsOf(loaded));
+function warned(loaded: OriginalSettings, say: (warning: string) => void): ServerSettings {
+  for (const warning of warningsOf(loaded)) say(warning);
   return loaded.settings;
+}
+
+function warnOnStderr(warning: string): void {
+  process.stderr.write(`warning: ${warning}\n`);
 }

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { Logger } from 'pino';
 import { EscapementError } from '../base/errors.js';
 import { fileProblem } from '../config/files.js';
 import type { ServerSettings } from '../config/server-settings.js';
@@ -33,13 +34,13 @@ interface Workers {
 export async function runServer(
   role: string,
   args: ServerArgs,
-  startWorkers: (settings: ServerSettings) => Promise<Workers>,
+  startWorkers: (settings: ServerSettings, log: Logger) => Promise<Workers>,
 ): Promise<void> {
   const { startServer } = await import('../serve/server.js');
   const options = await serverOptions(role, args);
   let server: Server | null = null;
   recordOnSignal(() => server?.recordings ?? null);
-  const workers = await startWorkers(options.settings);
+  const workers = await startWorkers(options.settings, options.log);
   try {
     // Before it is ready: a client that sees it ready may stop it at once.
     const stopped = untilStopped();
@@ -72,8 +73,9 @@ async function serverOptions(
   role: string,
   args: ServerArgs,
 ): Promise<Omit<ServerOptions, 'links' | 'repository'>> {
+  const log = createLog(args['log-level'], role);
   return {
-    settings: await serverSettingsOf(args),
+    settings: await serverSettingsOf(args, (warning) => log.warn(warning)),
     host: args.host,
     httpPort: args['http-port'],
     grpcPort: args['grpc-port'],
@@ -90,7 +92,7 @@ async function serverOptions(
     journal: args.journal ?? null,
     journalKeepBytes: args['journal-keep'],
     serverVersion: packageVersion(),
-    log: createLog(args['log-level'], role),
+    log,
   };
 }
 

@@ -1,5 +1,4 @@
-import { createLog } from '../live/observe/telemetry/log.js';
-import type { LogLevel } from '../live/observe/telemetry/log-level.js';
+import type { Logger } from 'pino';
 import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
 import { createRegistry } from '../live/observe/telemetry/registry.js';
 import { WorkerMetrics } from '../live/observe/telemetry/worker-metrics.js';
@@ -17,7 +16,7 @@ interface WorkerProcessOptions {
   readonly metricsPort: number | null;
   readonly token?: string;
   readonly tls?: ServerTls;
-  readonly logLevel: LogLevel;
+  readonly log: Logger;
 }
 
 /**
@@ -25,8 +24,7 @@ interface WorkerProcessOptions {
  * `E_DEVICE`, `E_MODEL_FILE`, `E_LISTEN` and `E_TLS`.
  */
 export async function runWorker(options: WorkerProcessOptions): Promise<() => Promise<void>> {
-  const { host, port, metricsPort, token, tls, logLevel } = options;
-  const log = createLog(logLevel, 'worker');
+  const { host, port, metricsPort, token, tls, log } = options;
   const machine = await startMachine(options.machine);
   let metrics: MetricsServer | null = null;
   try {

@@ -15,19 +15,13 @@ export async function run(args: ControllerArgs): Promise<void> {
       ? {}
       : { token: (await read(tokenFile, 'worker-token-file')).toString('utf8').trim() };
   const tls = caFile === undefined ? {} : { tls: { ca: await read(caFile, 'worker-ca') } };
-  const links = args.worker.map(
-    (address) =>
-      new RemoteLink({
-        address,
-        ...token,
-        ...tls,
-        log: (line) => process.stderr.write(`controller: ${line}\n`),
-      }),
-  );
-  await runServer('controller', args, async () => ({
-    links,
+  await runServer('controller', args, async (_settings, log) => ({
+    links: args.worker.map(
+      (address) =>
+        new RemoteLink({ address, ...token, ...tls, log: (what) => log.warn({ worker: address }, what) }),
+    ),
     repository: null,
-    minWorkers: Math.min(args['min-workers'], links.length),
+    minWorkers: Math.min(args['min-workers'], args.worker.length),
   }));
 }
 

@@ -7,12 +7,12 @@ import type { ServeArgs } from '../usage/serve.js';
 export async function run(args: ServeArgs): Promise<void> {
   const { startMachine } = await import('../../live/worker/local-machine.js');
   const { LocalLink } = await import('../../live/controller/link/local-link.js');
-  const say = (what: string) => process.stderr.write(`serve: ${what}\n`);
-  await runServer('server', args, async ({ runtime }) => {
+  await runServer('server', args, async ({ runtime }, log) => {
+    const say = (what: string) => log.info(what);
     const options = await machineOptions(args, runtime, say);
     const machine = await startMachine(options);
     return {
-      links: [new LocalLink(machine, say)],
+      links: [new LocalLink(machine, (what) => log.warn(what))],
       repository: options.repository === null ? null : await modelsOnDisk(options.repository),
     };
   });

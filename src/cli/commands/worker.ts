@@ -1,4 +1,5 @@
 import { EscapementError } from '../../base/errors.js';
+import { createLog } from '../../live/observe/telemetry/log.js';
 import { untilStopped } from '../interruption.js';
 import { runtimeOf } from '../live-settings.js';
 import { machineOptions } from '../machine.js';
@@ -8,8 +9,9 @@ import type { WorkerArgs } from '../usage/worker.js';
 /** `escapement worker`: the GPUs of one machine, for a controller elsewhere. */
 export async function run(args: WorkerArgs): Promise<void> {
   const { runWorker } = await import('../../serve/worker.js');
-  const runtime = await runtimeOf(args);
-  const say = (what: string) => process.stderr.write(`worker: ${what}\n`);
+  const log = createLog(args['log-level'], 'worker');
+  const runtime = await runtimeOf(args, (warning) => log.warn(warning));
+  const say = (what: string) => log.info(what);
   const [token, tls] = [await tokenOf(args), await tlsOf(args)];
   const { port } = args;
   if (port === null) throw new EscapementError('E_USAGE', '--port off: a worker needs a port');
@@ -20,7 +22,7 @@ export async function run(args: WorkerArgs): Promise<void> {
     metricsPort: args['metrics-port'],
     ...(token === null ? {} : { token }),
     ...(tls === null ? {} : { tls }),
-    logLevel: args['log-level'],
+    log,
   });
   // Would end the process otherwise.
   if (process.platform !== 'win32')

@@ -65,7 +65,11 @@ export const listenFlags = {
     'tls-key': text('FILE', 'Its private key (PEM)'),
   }),
   ...group('Log', {
-    'log-level': choiceOr(LOG_LEVELS, 'info', 'Minimum log level, as JSON lines on stderr'),
+    'log-level': choiceOr(
+      LOG_LEVELS,
+      'info',
+      'Minimum level of the log on stderr, in JSON lines unless that is a terminal',
+    ),
   }),
 };
 

@@ -2,6 +2,7 @@ import { status } from '@grpc/grpc-js';
 import { invariant } from '../../../base/invariant.js';
 import type { ActionMessage } from '../../messages.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
+import { Repeats } from '../../repeats.js';
 import { checkAddress } from '../../wire/address.js';
 import { type ClientTls, clientCredentials } from '../../wire/credentials.js';
 import { DEFAULT_MAX_MESSAGE_BYTES } from '../../wire/protocol.js';
@@ -42,7 +43,7 @@ export class RemoteLink implements WorkerLink {
   private reconnect: NodeJS.Timeout | undefined;
   /** False once another controller has taken the worker over, until it is free again. */
   private takeOver = true;
-  private lastReason = '';
+  private readonly repeats = new Repeats();
 
   constructor(options: RemoteLinkOptions) {
     this.name = checkAddress(options.address);
@@ -61,7 +62,6 @@ export class RemoteLink implements WorkerLink {
     this.events = {
       up: (description, state) => {
         this.takeOver = true;
-        this.lastReason = '';
         events.up(description, state);
       },
       results: (results) => events.results(results),
@@ -116,11 +116,10 @@ export class RemoteLink implements WorkerLink {
     });
   }
 
-  /** Says the same only once, however often it is tried in vain. */
+  /** Says the same once a minute at most, and how often it happened, however often it is tried in vain. */
   private complain(reason: string): void {
-    if (reason === this.lastReason) return;
-    this.lastReason = reason;
-    this.options.log?.(`worker ${this.name}: ${reason}`);
+    const times = this.repeats.toSay(reason, this.nowNs());
+    if (times > 0) this.options.log?.(times > 1 ? `${reason} (${times} times)` : reason);
   }
 }
 

@@ -49,9 +49,7 @@ export class WorkerCall {
     this.call = call;
     this.gone = new Promise((resolve) => call.once('close', resolve).once('error', () => resolve()));
     call.on('data', (bytes: Buffer) => this.read(bytes, receive));
-    call.on('error', ({ code, details }: ServiceError) =>
-      this.finish(code, details.replace(/\. Resolution note: $/, '')),
-    );
+    call.on('error', ({ code, details }: ServiceError) => this.finish(code, inWords(details)));
     call.on('status', ({ code, details }) => this.finish(code, details || 'the worker ended the stream'));
   }
 
@@ -101,6 +99,13 @@ export class WorkerCall {
     this.call.cancel();
     this.client.close();
   }
+}
+
+/** What the library says, without what only its authors need. */
+function inWords(details: string): string {
+  return details
+    .replace(/\. Resolution note: $/, '')
+    .replace(/^No connection established\. Last error: (Error: )?/, 'cannot be reached: ');
 }
 
 /** So much is on its way before the other side has to say that it reads: more than a message of a usual batch. */

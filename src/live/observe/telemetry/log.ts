@@ -1,18 +1,33 @@
-import { destination, type Logger, pino, stdTimeFunctions } from 'pino';
+import { writeSync } from 'node:fs';
+import { type DestinationStream, destination, type Logger, pino, stdTimeFunctions } from 'pino';
 import type { LogLevel } from './log-level.js';
+import { readableLine } from './readable-line.js';
 
 /**
- * A logger that writes one line of JSON an event to stderr, at once, so that nothing is lost in a crash.
- * `role` says which part of the system speaks, e.g. "worker".
+ * A logger that writes one line an event to stderr, at once, so that nothing is lost in a crash: JSON, or on a terminal
+ * words. `role` says which part of the system speaks, e.g. "worker". Node's own warnings become lines of it, too.
  */
 export function createLog(level: LogLevel, role: string): Logger {
-  return pino(
+  const log = pino(
     {
       level,
       base: { role, pid: process.pid },
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (name) => ({ level: name }) },
     },
-    destination({ fd: 2, sync: true }),
+    process.stderr.isTTY ? TERMINAL : destination({ fd: 2, sync: true }),
   );
+  process.removeAllListeners('warning');
+  process.on('warning', ({ name, message }) => log.warn({ name }, message));
+  return log;
 }
+
+const TERMINAL: DestinationStream = {
+  write: (line) => {
+    try {
+      writeSync(2, `${readableLine(line)}\n`);
+    } catch {
+      // The terminal is gone; the server is not.
+    }
+  },
+};

@@ -1,4 +1,4 @@
-import { NS_PER_S } from '../../../base/units.js';
+import { NS_PER_S } from '../base/units.js';
 
 /** What was said is said again after this long at the soonest. */
 const PAUSE_NS = 60 * NS_PER_S;

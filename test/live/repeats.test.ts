@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Repeats } from '../../../../src/live/observe/telemetry/repeats.js';
+import { Repeats } from '../../src/live/repeats.js';
 
 const S = 1_000_000_000;
 
