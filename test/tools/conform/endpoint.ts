@@ -10,7 +10,7 @@ export function endpointAt(httpPort: number, grpcPort: number | null): Endpoint 
     token: undefined,
     ca: undefined,
     insecure: false,
-    timeoutMs: 5000,
+    timeoutMs: 2500,
     maxAnswerBytes: 16 * 1024 * 1024,
   };
 }

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { conform } from '../../../src/tools/conform/conform.js';
+import { endpointAt, OPTIONS } from './endpoint.js';
+import { openSmallServer } from './small-server.js';
+
+const examine = async (defect?: string, only: readonly string[] = []) =>
+  conform(endpointAt(await openSmallServer(defect), null), { ...OPTIONS, only });
+
+/** What is wrong with a server, and the cases that must find it. */
+const DEFECTS: readonly (readonly [defect: string, cases: readonly string[]])[] = [
+  ['no-id', ['http.infer-id', 'robustness.at-once']],
+  ['wrong-id', ['http.infer-id', 'robustness.at-once']],
+  ['no-name', ['http.infer']],
+  ['flat-only', ['http.infer-nested']],
+  ['all-outputs', ['http.infer-outputs', 'errors.unknown-output']],
+  ['plain-errors', ['errors.bad-json', 'errors.unknown-model']],
+  ['any-datatype', ['errors.wrong-datatype', 'errors.unknown-datatype', 'errors.no-datatype']],
+  ['any-shape', ['errors.fixed-size']],
+  ['any-length', ['errors.short-data', 'errors.long-data']],
+  ['any-model', ['errors.unknown-model-ready', 'errors.unknown-model-metadata']],
+  ['any-version', ['errors.unknown-version', 'errors.unknown-version-metadata']],
+  ['never-binary', ['binary.output', 'binary.all-outputs', 'binary.both-ways']],
+  ['big-endian', ['binary.output', 'binary.all-outputs', 'binary.both-ways']],
+  ['spare-bytes', ['binary.error-long']],
+  ['counts-nothing', ['statistics.counts']],
+  ['batch-text', ['statistics.model']],
+  ['config-types', ['configuration.model']],
+  ['loads-anything', ['repository.load-unknown']],
+  ['unload-does-nothing', ['repository.unload-load']],
+  ['lowest-classes', ['classification.http']],
+];
+
+describe('a small server', () => {
+  it('conforms', async () => {
+    const { failed, cases, totals } = await examine();
+    const reasons = cases
+      .filter(({ result }) => result === 'fail')
+      .map(({ id, reason }) => `${id}: ${reason}`);
+    expect(failed, reasons.join('\n')).toEqual([]);
+    expect(totals.pass).toBeGreaterThan(100);
+  });
+
+  it.each(DEFECTS)('does not with the defect %s, and the right cases say so', async (defect, wanted) => {
+    // With their whole groups, where those are quick.
+    const only = wanted.map((id) => (id.startsWith('robustness.') ? id : id.split('.')[0]!));
+    const { failed } = await examine(defect, only);
+    expect(failed).toEqual(expect.arrayContaining([...wanted]));
+    // Neighbours may stumble over the same defect, but not everything does.
+    expect(failed.length).toBeLessThan(30);
+  });
+
+  it('that blames itself for mistakes of clients is advised not to', async () => {
+    const { failed, advised } = await examine('blames-itself', ['errors']);
+    expect(failed).toEqual([]);
+    expect(advised).toContain('errors.status');
+  });
+
+  it('that describes itself wrongly is no server of the protocol', async () => {
+    await expect(examine('no-list')).rejects.toThrow('"extensions" is "none", not a list of texts');
+  });
+});
