@@ -98,6 +98,7 @@ export const REPOSITORY: readonly ConformCase[] = [
       await control(trial, 'unload');
       try {
         await until(
+          trial,
           async () => (await trial.http.get(`${trial.path}/ready`)).status !== 200,
           'it is still ready',
         );
@@ -106,6 +107,7 @@ export const REPOSITORY: readonly ConformCase[] = [
         await control(trial, 'load');
       }
       await until(
+        trial,
         async () => (await trial.http.get(`${trial.path}/ready`)).status === 200,
         'it is not ready again',
       );
