@@ -1,14 +1,18 @@
 import type { Random } from '../../../base/random/streams.js';
 import { toHalf } from '../../half.js';
-import type { ModelSignature } from '../../model.js';
+import { DATATYPES, type ModelSignature } from '../../model.js';
+import { bytesOfTexts } from '../../texts.js';
 
 /**
  * Inputs of `count` requests: numbers from −1 to 1, since zeros could be faster; whole numbers are 0, since they may be
- * indexes of a table.
+ * indexes of a table. Texts are "0", since a model may read them as numbers.
  */
 export function randomInputs({ inputs }: ModelSignature, count: number, random: Random): Uint8Array[] {
   const draw = () => 2 * random() - 1;
   return inputs.map(({ datatype, bytes }) => {
+    if (datatype === 'BYTES') {
+      return bytesOfTexts(new Array((bytes * count) / DATATYPES.BYTES.bytes).fill('0'));
+    }
     const memory = new Uint8Array(bytes * count);
     const { buffer } = memory;
     if (datatype === 'FP64') fill(new Float64Array(buffer), draw);
