@@ -108,6 +108,12 @@ function readInputs(
     } else if (data !== undefined && data !== null) {
       throw new Refusal('invalid', `input ${shown(name)}: has both data and binary_data_size`);
     } else {
+      const left = body.length - at;
+      if (bytes > left)
+        throw new Refusal(
+          'invalid',
+          `input ${shown(name)}: binary_data_size is ${bytes}, but ${left} bytes are left`,
+        );
       inputs.put(index, body.subarray(at, at + bytes));
       at += bytes;
     }

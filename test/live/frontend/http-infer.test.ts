@@ -98,6 +98,17 @@ describe('binary tensors', () => {
     expect(answer.headers.get('content-type')).toBe('application/octet-stream');
   });
 
+  it('are not longer than the body, however right what is there would be', async () => {
+    const { http } = await openHttp(new FakeService([MLP]));
+    const input = { ...X, data: undefined, parameters: { binary_data_size: 2 ** 32 + 16 } };
+    const { body, headers } = binary({ inputs: [input] }, floats(1, 2, 3, 4));
+    const { status, json } = await http.post('/v2/models/mlp/infer', body, headers);
+    expect([status, json]).toEqual([
+      400,
+      { error: 'input "x": binary_data_size is 4294967312, but 16 bytes are left' },
+    ]);
+  });
+
   it('mix with JSON tensors, and each output is as it was asked for', async () => {
     const { http } = await openHttp(new FakeService([FIXED]));
     const { body, headers } = binary(

@@ -146,7 +146,7 @@ describe('the answer to a wrong request says what was expected and what came', (
       'binary data that is not there',
       'mlp',
       { inputs: [{ ...X, data: undefined, parameters: { binary_data_size: 16 } }] },
-      'input "x": expected 16 bytes, got 0',
+      'input "x": binary_data_size is 16, but 0 bytes are left',
     ],
     [
       'data twice',
