@@ -23,6 +23,8 @@ export type Order =
       readonly attack: string;
       readonly setting: Setting;
       readonly seconds: number;
+      /** How long it waits beyond that for answers. */
+      readonly graceSeconds: number;
       readonly nice: number;
     };
 
@@ -32,6 +34,8 @@ export type Report =
 
 let victim: Victim | null = null;
 
+// It outlives no parent.
+process.on('disconnect', () => process.exit(0));
 process.on('message', (order: Order | 'stop') => {
   if (order === 'stop') void report();
   else if (order.role === 'victim') {
@@ -52,7 +56,7 @@ async function attack(order: Order & { role: 'attacker' }): Promise<void> {
   const found = ATTACKS.find(({ name, setting }) => name === order.attack && setting === order.setting);
   const untilMs = performance.now() + 1000 * order.seconds;
   // It may wait for an answer that never comes: whatever is open then goes down with the process.
-  const over = new Promise((resolve) => setTimeout(resolve, 1000 * order.seconds + 500));
+  const over = new Promise((resolve) => setTimeout(resolve, 1000 * (order.seconds + order.graceSeconds)));
   await Promise.race([found?.run(order.target, tally, untilMs), over]);
   send({ answers: tally.entries });
 }

@@ -21,8 +21,17 @@ export function times(count: number, bytes: Buffer): Buffer {
   return Buffer.alloc(count * bytes.length, bytes);
 }
 
-/** A ModelInferRequest for the small model, with what an attack adds to it. */
-export function inferMessage(extra: readonly Buffer[] = [], tensorExtra: readonly Buffer[] = []): Buffer {
+/** parameters { key: "slo_ms", value { int64_param } } */
+export function sloParameter(sloMs: number): Buffer {
+  const value = Buffer.concat([Buffer.from([0x10]), varint(sloMs)]);
+  return field(4, Buffer.concat([field(1, 'slo_ms'), field(2, value)]));
+}
+
+/** A ModelInferRequest for the small model, with what an attack adds to it, which has time. */
+export function inferMessage(
+  extra: readonly Buffer[] = [sloParameter(60_000)],
+  tensorExtra: readonly Buffer[] = [],
+): Buffer {
   const shape = Buffer.concat([varint(1), varint(SMALL.elements)]);
   const tensor = [field(1, 'input'), field(2, 'FP32'), field(3, shape), ...tensorExtra];
   const raw = Buffer.alloc(SMALL.elements * 4);

@@ -35,11 +35,18 @@ export function countStatuses(socket: Socket, tally: Tally): void {
 export async function write(socket: Socket, bytes: Buffer | string): Promise<boolean> {
   if (socket.destroyed || !socket.writable) return false;
   if (socket.write(bytes)) return true;
-  const drained = once(socket, 'drain').then(
-    () => true,
-    () => false,
-  );
-  return Promise.race([drained, once(socket, 'close').then(() => false)]);
+  return new Promise((resolve) => {
+    const drained = () => {
+      socket.off('close', closed);
+      resolve(true);
+    };
+    const closed = () => {
+      socket.off('drain', drained);
+      resolve(false);
+    };
+    socket.once('drain', drained);
+    socket.once('close', closed);
+  });
 }
 
 export type Headers = Readonly<Record<string, string | number>>;

@@ -1,6 +1,8 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { request } from 'node:http';
+import { request as requestTls } from 'node:https';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LARGE, OUTPUT_ELEMENTS, type Setting, SMALL, type Target } from './target.js';
@@ -73,29 +75,34 @@ export class AttackedServer {
   }
 
   private async untilReady(): Promise<void> {
-    const { http, tls } = this.target;
-    // A certificate of its own is right for a server that lives a minute.
-    const { request } = await import(tls ? 'node:https' : 'node:http');
     for (let i = 0; i < 600 && this.isAlive; i++) {
-      const status = await new Promise((resolve) => {
-        const options = {
-          port: http,
-          host: '127.0.0.1',
-          path: '/v2/health/ready',
-          rejectUnauthorized: false,
-        };
-        const sent = request({ ...options, agent: false }, (response: { statusCode: number }) =>
-          resolve(response.statusCode),
-        );
-        sent.on('error', () => resolve(0));
-        sent.end();
-      });
-      if (status === 200) return;
+      if ((await isReady(this.target)) && (await isOpen(this.target.grpc))) return;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     await this.stop();
     throw new Error(`the server did not get ready:\n${this.lastWords}`);
   }
+}
+
+function isReady({ http, tls }: Target): Promise<boolean> {
+  const send = tls ? requestTls : request;
+  // A certificate of its own is right for a server that lives a minute.
+  const options = { port: http, host: '127.0.0.1', path: '/v2/health/ready', rejectUnauthorized: false };
+  return new Promise((resolve) => {
+    const sent = send({ ...options, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    sent.on('error', () => resolve(false));
+    sent.end();
+  });
+}
+
+function isOpen(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  return new Promise((resolve) => {
+    socket.on('connect', () => resolve(true)).on('error', () => resolve(false));
+  }).finally(() => socket.destroy()) as Promise<boolean>;
 }
 
 /** The priority holds for all threads only if the process starts with it. */

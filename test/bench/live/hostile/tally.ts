@@ -13,14 +13,14 @@ export class Tally {
   }
 }
 
-/** Runs `once` again and again in `lanes` at the same time. */
+/** Runs `once` again and again in `lanes` at the same time, at least once each. */
 export async function repeat(
   lanes: number,
   untilMs: number,
   once: (round: number) => Promise<unknown>,
 ): Promise<void> {
   const lane = async () => {
-    for (let round = 0; performance.now() < untilMs; round++) {
+    for (let round = 0; round === 0 || performance.now() < untilMs; round++) {
       await once(round);
       // A port that refuses at once must not become a loop that never lets timers run.
       await new Promise((resolve) => setImmediate(resolve));

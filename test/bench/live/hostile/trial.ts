@@ -1,5 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import type { Order, Report } from './child.js';
+import { attackFrom, VictimProcess, wallMs } from './players.js';
 import { AttackedServer } from './subject.js';
 import type { Attack, Setting } from './target.js';
 import type { Sample } from './victim.js';
@@ -54,11 +53,11 @@ export const KEPT_SHARE = 0.2;
 export async function runTrial(attack: Attack, options: TrialOptions): Promise<TrialRow> {
   const { seconds, quietSeconds, victimNice, attackerNice } = options;
   const server = await AttackedServer.start(options.main, attack.setting, options.serverNice);
-  const victim = fork(options.child);
-  const attacker = fork(options.child);
+  const victim = new VictimProcess(options.child, server.target, {
+    ...{ rateRps: RATE_RPS, sloMs: SLO_MS },
+    nice: victimNice,
+  });
   try {
-    const { target } = server;
-    order(victim, { role: 'victim', target, rateRps: RATE_RPS, sloMs: SLO_MS, nice: victimNice });
     // Compiled code and grown heaps are no part of the quiet.
     await sleep(1500);
     const quietFromMs = wallMs();
@@ -66,58 +65,28 @@ export async function runTrial(attack: Attack, options: TrialOptions): Promise<T
     const before = server.rssBytes;
     server.worstBytes = before;
     const attackFromMs = wallMs();
-    const { name, setting } = attack;
-    order(attacker, {
-      role: 'attacker',
-      target: withoutToken(target),
-      attack: name,
-      setting,
-      seconds,
+    const answers = await attackFrom(options.child, server.target, attack, {
+      ...{ seconds, graceSeconds: 0.5 },
       nice: attackerNice,
     });
-    const report = await reportOf(attacker);
     await sleep(AFTERMATH_MS);
     const untilMs = wallMs();
     const after = await settled(server, before, options.settleSeconds);
-    const samples = await samplesOf(victim);
+    const samples = await victim.stop();
     return {
-      attack: name,
-      setting,
+      attack: attack.name,
+      setting: attack.setting,
       quiet: figures(samples, quietFromMs, attackFromMs),
       victim: figures(samples, attackFromMs, untilMs),
-      answers: 'answers' in report ? report.answers : [],
+      answers,
       rssBytes: { before, worst: server.worstBytes, after },
       alive: server.isAlive,
       lastWords: server.isAlive ? '' : server.lastWords,
     };
   } finally {
-    victim.kill('SIGKILL');
-    attacker.kill('SIGKILL');
+    victim.kill();
     await server.stop();
   }
-}
-
-function withoutToken(target: AttackedServer['target']): AttackedServer['target'] {
-  return { ...target, token: null };
-}
-
-function order(child: ChildProcess, what: Order): void {
-  child.send(what);
-}
-
-/** Nothing, if the child dies. */
-function reportOf(child: ChildProcess): Promise<Report> {
-  return new Promise((resolve) => {
-    child.once('message', (report) => resolve(report as Report));
-    child.once('exit', () => resolve({ answers: [['the attacker ended', 1]] }));
-  });
-}
-
-async function samplesOf(victim: ChildProcess): Promise<Sample[]> {
-  victim.send('stop');
-  const report = await reportOf(victim);
-  if (!('samples' in report)) throw new Error('the victim ended by itself');
-  return report.samples.map((sample) => ({ ...sample, dueMs: sample.dueMs + report.timeOriginMs }));
 }
 
 /** Resident memory once it is back, or else after the time that it has. */
@@ -140,11 +109,6 @@ function figures(samples: readonly Sample[], fromMs: number, untilMs: number): V
     latencies[Math.min(latencies.length - 1, Math.floor(share * latencies.length))];
   const failures = of.filter(({ failure }) => failure !== '').length;
   return { requests: of.length, failures, kinds, p50Ms: at(0.5), p99Ms: at(0.99) };
-}
-
-/** Of all processes alike. */
-function wallMs(): number {
-  return performance.timeOrigin + performance.now();
 }
 
 function sleep(ms: number): Promise<void> {

@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { request as requestTls, Agent as TlsAgent } from 'node:https';
 import { INFER } from './grpc-client.js';
-import { framed, inferMessage, LEAST_ANSWER_BYTES } from './protobuf.js';
+import { framed, inferMessage, LEAST_ANSWER_BYTES, sloParameter } from './protobuf.js';
 import { SMALL, type Target } from './target.js';
 
 /** One request of the victim. */
@@ -145,12 +145,7 @@ export class Victim {
       done('grpc no answer');
       stream.close();
     });
-    stream.end(framed(inferMessage([this.sloParameter])));
-  }
-
-  private get sloParameter(): Buffer {
-    // parameters { key: "slo_ms", value { int64_param } }, with an SLO below 128 ms.
-    return Buffer.from([0x22, 12, 0x0a, 6, ...Buffer.from('slo_ms'), 0x12, 2, 0x10, this.sloMs]);
+    stream.end(framed(inferMessage([sloParameter(this.sloMs)])));
   }
 
   private openSession(): ClientHttp2Session {

@@ -95,7 +95,7 @@ function inferRequest(outputs: number): string {
   const data = '0,'.repeat(SMALL.elements - 1);
   const input = `{"name":"input","datatype":"FP32","shape":[1,${SMALL.elements}],"data":[${data}0]}`;
   const named = Array.from({ length: outputs }, () => '{"name":"output"}').join(',');
-  const body = `{"inputs":[${input}]${outputs === 0 ? '' : `,"outputs":[${named}]`}}`;
+  const body = `{"parameters":{"slo_ms":60000},"inputs":[${input}]${outputs === 0 ? '' : `,"outputs":[${named}]`}}`;
   return head('POST', PATH, { 'content-length': body.length }) + body;
 }
 
@@ -166,6 +166,7 @@ async function largeBodies(target: Target, tally: Tally, untilMs: number): Promi
   const rows = 96;
   const bytes = rows * LARGE.elements * 4;
   const json = JSON.stringify({
+    parameters: { slo_ms: 60_000 },
     inputs: [
       {
         name: 'input',

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { call, callOnce, openSession } from '../grpc-client.js';
-import { field, framed, inferMessage, times, varint } from '../protobuf.js';
+import { field, framed, inferMessage, sloParameter, times, varint } from '../protobuf.js';
 import { repeat, sleepUntil, type Tally } from '../tally.js';
 import type { Attack, Target } from '../target.js';
 
@@ -13,7 +13,10 @@ const messages: readonly (readonly [string, () => Buffer])[] = [
   ['grpc shape of 20 million', () => inferMessage([], [field(3, Buffer.alloc(20 * MEGA, 1))])],
   ['grpc 30 million int_contents', () => inferMessage([], [field(5, field(2, Buffer.alloc(30 * MEGA, 1)))])],
   ['grpc 5 million raw contents', () => inferMessage([times(5 * MEGA, field(7, ''))])],
-  ['grpc an output named 1 million times', () => inferMessage([times(MEGA, field(6, field(1, 'output')))])],
+  [
+    'grpc an output named 1 million times',
+    () => inferMessage([sloParameter(60_000), times(MEGA, field(6, field(1, 'output')))]),
+  ],
   ['grpc 10 million empty inputs', () => inferMessage([times(10 * MEGA, field(5, ''))])],
   ['grpc 5 million parameters', () => inferMessage([times(5 * MEGA, field(4, ''))])],
   ['grpc 10,000 levels of groups', () => inferMessage([Buffer.alloc(10_000, 0x7b)])],
@@ -88,7 +91,7 @@ async function announce({ grpc, tls }: Target, tally: Tally, untilMs: number): P
 /** Windows of nothing: each answer has to be kept. */
 async function neverRead({ grpc, tls }: Target, tally: Tally, untilMs: number): Promise<void> {
   const body = framed(inferMessage());
-  const repeated = framed(inferMessage([times(20_000, field(6, field(1, 'output')))]));
+  const repeated = framed(inferMessage([sloParameter(60_000), times(20_000, field(6, field(1, 'output')))]));
   for (let i = 0; i < 20; i++) {
     const session = await openSession(grpc, tls, tally);
     if (session === null) continue;

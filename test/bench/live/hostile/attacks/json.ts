@@ -7,6 +7,8 @@ import { type Attack, SMALL, type Target } from '../target.js';
 
 const PATH = `/v2/models/${SMALL.name}/infer`;
 const MEGA = 1_000_000;
+/** What is not answered costs less. */
+const PATIENT = '"parameters":{"slo_ms":60000}';
 
 const bodies: readonly (readonly [string, number, () => Buffer, Headers?])[] = [
   ['json 60 MB of numbers', 2, () => inputJson(`[${'1.5,'.repeat(15 * MEGA)}1]`)],
@@ -77,7 +79,7 @@ function repeatedOutputs(count: number): Buffer {
   const data = '0,'.repeat(SMALL.elements - 1);
   const outputs = Array.from({ length: count }, () => '{"name":"output"}').join(',');
   return Buffer.from(
-    `{"inputs":[{"name":"input","datatype":"FP32","shape":[1,${SMALL.elements}],"data":[${data}0]}],` +
+    `{${PATIENT},"inputs":[{"name":"input","datatype":"FP32","shape":[1,${SMALL.elements}],"data":[${data}0]}],` +
       `"outputs":[${outputs}]}`,
   );
 }
@@ -101,7 +103,7 @@ async function tinyChunks(target: Target, tally: Tally, untilMs: number): Promis
   });
 }
 
-const LIES = ['-1', '9007199254740993', '1e300', '4294967300', '18446744073709551615', '0.5', '"4096"'];
+const LIES = ['-1', '9007199254740993', '1e300', '4294967300', '18446744073709551615', '0.5'];
 
 async function lyingSizes(target: Target, tally: Tally, untilMs: number): Promise<void> {
   const shapes = [
@@ -131,7 +133,7 @@ async function lyingHeaderLengths(target: Target, tally: Tally, untilMs: number)
     post(target, tally, {
       path: PATH,
       body: Buffer.alloc(5000, '{'),
-      headers: { 'inference-header-content-length': LIES[round % LIES.length].replaceAll('"', ' ') },
+      headers: { 'inference-header-content-length': LIES[round % LIES.length] },
     }),
   );
 }
