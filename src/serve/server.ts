@@ -10,6 +10,7 @@ import type { Frontend, FrontendOptions } from '../live/frontend/frontend.js';
 import { JournalKeeper, type KeeperEvents } from '../live/journal/journal-keeper.js';
 import { DiskCheckedService } from '../live/models/disk-checked-service.js';
 import type { ModelsOnDisk } from '../live/models/models-on-disk.js';
+import { StatisticsCollector } from '../live/observe/model-statistics.js';
 import { describeCluster } from '../live/observe/status/describe-cluster.js';
 import { StatusCollector } from '../live/observe/status/status-collector.js';
 import { registerClusterGauges } from '../live/observe/telemetry/cluster-gauges.js';
@@ -94,6 +95,7 @@ function observersOf(options: ServerOptions, registry: Registry, assembly: Assem
       },
     },
     status: { run: status, events: status, collector: status },
+    statistics: statisticsOf(new StatisticsCollector()),
     recording: new RecordingObserver(assembly, {
       autostart,
       facts: { escapement: options.serverVersion },
@@ -106,6 +108,18 @@ function observersOf(options: ServerOptions, registry: Registry, assembly: Assem
         ? null
         : keeping(new JournalKeeper(options.journal, journal.path, journalKeepBytes, loggedKeeper(log))),
     journal,
+  };
+}
+
+function statisticsOf(collector: StatisticsCollector): ClusterObserver {
+  return {
+    run: collector,
+    events: collector,
+    started(controller) {
+      collector.changed(controller.state);
+      controller.watch(() => collector.changed(controller.state));
+      controller.readStatistics = (state) => collector.read(state);
+    },
   };
 }
 

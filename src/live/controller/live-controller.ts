@@ -64,7 +64,8 @@ const WATCH_NS = NS_PER_S / 10;
 export class LiveController implements WatchedService {
   readonly models: readonly ServedModel[];
   readonly core: Controller;
-
+  /** Replaced by who counts them. */
+  readStatistics: (state: ServiceState) => readonly ModelStatistics[] = () => [];
   private readonly served: ServedState;
   /** By slot of the core's request table. */
   private readonly pending: (InferenceRequest | null)[] = [];
@@ -137,7 +138,7 @@ export class LiveController implements WatchedService {
   }
 
   async statistics(): Promise<readonly ModelStatistics[]> {
-    return [];
+    return this.readStatistics(this.state);
   }
 
   nowNs(): number {
@@ -252,8 +253,7 @@ export class LiveController implements WatchedService {
   }
 
   private tellReady(): void {
-    const up = this.options.fleet.gpusUp > 0;
-    this.served.setNotReady(this.draining ? 'draining' : up ? null : NO_WORKER);
+    this.served.setNotReady(this.draining ? 'draining' : this.options.fleet.gpusUp > 0 ? null : NO_WORKER);
   }
 
   private tellDown(gpu: number): void {

@@ -1,6 +1,7 @@
 import type { ServedModel, TensorSignature } from '../model.js';
 import type { InferenceService, ModelEntry, ServiceState } from '../service.js';
 import type { FrontendSettings } from './frontend.js';
+import { modelConfig } from './model-config.js';
 import { Refusal, shown } from './refusal.js';
 import { jsonOfStatistics } from './statistics-json.js';
 
@@ -11,14 +12,20 @@ export class Catalog {
 
   constructor(
     private readonly service: InferenceService,
-    private readonly settings: Pick<FrontendSettings, 'serverVersion'>,
+    private readonly settings: Pick<FrontendSettings, 'serverVersion' | 'maxBatch'>,
   ) {}
 
   serverMetadata(): { name: string; version: string; extensions: string[] } {
     return {
       name: 'escapement',
       version: this.settings.serverVersion,
-      extensions: ['binary_tensor_data', 'model_repository'],
+      extensions: [
+        'binary_tensor_data',
+        'model_repository',
+        'model_repository(unload_dependents)',
+        'model_configuration',
+        'statistics',
+      ],
     };
   }
 
@@ -100,6 +107,12 @@ export class Catalog {
       (one) => (name === '' || one.name === name) && (version === '' || one.version === version),
     );
     return { model_stats: wanted.map(jsonOfStatistics) };
+  }
+
+  /** The model configuration extension of the protocol. Throws a refusal for a model that is not known yet. */
+  modelConfig({ name, model, reason }: ModelEntry): object {
+    if (model === null) throw new Refusal('notReady', `model ${shown(name)} is not known yet: ${reason}`);
+    return modelConfig(model, this.settings.maxBatch);
   }
 
   /** All models, or only those that take requests. */

@@ -4,9 +4,12 @@ import { Budget, budgetLimits } from './budget.js';
 import { Catalog } from './catalog.js';
 import { CodecPool } from './codec/codec-pool.js';
 import { type Frontend, type FrontendOptions, GRACE_MS, listen, settle } from './frontend.js';
+import { HealthMethods } from './grpc/health.js';
 import { GrpcInfer } from './grpc/infer.js';
 import { inferenceMethods } from './grpc/methods.js';
+import { reflectionMethods } from './grpc/reflection.js';
 import { RpcServer } from './grpc/server.js';
+import { Protocols } from './grpc-messages.js';
 import { TokenCheck } from './token.js';
 
 /**
@@ -26,16 +29,25 @@ export async function openGrpcFrontend(
   const arrivals = new Arrivals(() => service.nowNs());
   const catalog = new Catalog(service, settings);
   const codec = new CodecPool(CODEC);
+  const protocols = new Protocols();
+  const health = new HealthMethods(service, protocols);
   const infer = new GrpcInfer(service, catalog, settings, codec);
   const server = new RpcServer({
-    methods: inferenceMethods({ service, catalog, infer, maxBodyBytes }),
+    methods: new Map([
+      ...inferenceMethods({ service, catalog, infer, maxBodyBytes, protocols }),
+      ...health.methods,
+      ...reflectionMethods(protocols),
+    ]),
     token: new TokenCheck(settings.token),
     arrivals,
     budget: new Budget(budgetLimits(maxInflightBytes, maxBodyBytes), settings.budget ?? undefined),
     tls,
     nowNs: () => service.nowNs(),
   });
-  server.listener.on('close', () => arrivals.close());
+  server.listener.on('close', () => {
+    arrivals.close();
+    health.close();
+  });
   const port = await listen(server.listener, 'gRPC', settings);
   return { port, close: (graceful) => close(server, codec, graceful) };
 }

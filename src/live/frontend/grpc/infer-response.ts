@@ -11,15 +11,15 @@ const head = new ProtobufWriter();
 const rawHead = new ProtobufWriter();
 
 /**
- * The ModelInferResponse to a call, in pieces: with the prefix of a gRPC message if `field` is 0, otherwise as that
- * field of a ModelStreamInferResponse, also with the prefix. Large tensors are not copied.
+ * The ModelInferResponse to a call with the prefix of a gRPC message, in pieces; `isStreamed`: within a
+ * ModelStreamInferResponse. Large tensors are not copied.
  */
 export function inferResponse(
   call: Call,
   model: ServedModel,
   id: string,
   outputs: readonly number[],
-  field = 0,
+  isStreamed = false,
 ): Uint8Array[] {
   writeHead(call, model, id, outputs);
   const tensors: (readonly Uint8Array[])[] = [];
@@ -34,7 +34,7 @@ export function inferResponse(
     bytes += announcementOf(RAW, size).length + size;
     tensors.push(parts);
   }
-  const outer = field === 0 ? NOTHING : Buffer.from(announcementOf(field, bytes));
+  const outer = isStreamed ? Buffer.from(announcementOf(INFER_RESPONSE, bytes)) : NOTHING;
   return bytes <= ONE_PIECE_BYTES ? [joined(outer, bytes, tensors)] : pieces(outer, bytes, tensors);
 }
 
@@ -127,6 +127,20 @@ function writePrefix(piece: Buffer, length: number): void {
   piece.writeUInt32BE(length, 1);
 }
 
+/** A ModelStreamInferResponse that says why a request failed, with its id. */
+export function streamRefusal(message: string, id: string): Uint8Array {
+  head.clear();
+  head.text(1, message);
+  if (id !== '') {
+    const response = head.begin(INFER_RESPONSE);
+    head.text(3, id);
+    head.end(response);
+  }
+  return head.written;
+}
+
+/** Field of a ModelStreamInferResponse. */
+const INFER_RESPONSE = 2;
 /** Field of raw_output_contents. */
 const RAW = 6;
 const NOTHING = new Uint8Array(0);

@@ -46,6 +46,10 @@ export class GrpcInfer {
     private readonly codec: CodecPool,
   ) {}
 
+  nowNs(): number {
+    return this.service.nowNs();
+  }
+
   /** Throws a refusal, or calls `sink` later. */
   start(message: InferMessage, origin: InferOrigin, sink: InferSink): void {
     const entry = this.catalog.find(message.modelName, message.modelVersion);

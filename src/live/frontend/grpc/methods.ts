@@ -1,12 +1,13 @@
 import { KIB } from '../../../base/units.js';
 import type { InferenceService } from '../../service.js';
 import type { Catalog } from '../catalog.js';
-import { loadService } from '../grpc-messages.js';
-import { asRefusal } from '../refusal.js';
+import type { Protocols } from '../grpc-messages.js';
+import { asRefusal, Refusal } from '../refusal.js';
 import type { GrpcInfer } from './infer.js';
 import { framed } from './infer-response.js';
 import { readModelRequest, readNamedModel, readOnlyReady } from './requests.js';
 import type { Rpc, RpcMethod } from './rpc.js';
+import { StreamInfer } from './stream-infer.js';
 import { UnaryInfer } from './unary-infer.js';
 
 /** What the methods work with. */
@@ -15,6 +16,7 @@ interface GrpcParts {
   readonly catalog: Catalog;
   readonly infer: GrpcInfer;
   readonly maxBodyBytes: number;
+  readonly protocols: Protocols;
 }
 
 /** What answers the methods of the Open Inference Protocol, by path. */
@@ -23,8 +25,9 @@ export function inferenceMethods({
   catalog,
   infer,
   maxBodyBytes,
+  protocols,
 }: GrpcParts): Map<string, RpcMethod> {
-  const definitions = loadService();
+  const definitions = protocols.service('inference.GRPCInferenceService');
   const methods = new Map<string, RpcMethod>();
   const add = (name: string, respond: Respond, isOpen = false) => {
     const { path, responseSerialize } = definitions[name];
@@ -51,11 +54,55 @@ export function inferenceMethods({
     const { name, parameters } = readModelRequest(bytes);
     return catalog.unload(name, parameters).then(empty);
   });
+  add('ModelConfig', (bytes) => {
+    const { name, version } = readNamedModel(bytes);
+    return { config: catalog.modelConfig(catalog.find(name, version)) };
+  });
+  add('ModelStatistics', (bytes) => {
+    const { name, version } = readNamedModel(bytes);
+    if (name !== '') catalog.find(name, version);
+    return catalog.statistics(name, version);
+  });
   methods.set(definitions.ModelInfer.path, new UnaryInfer(infer, maxBodyBytes));
+  methods.set(definitions.ModelStreamInfer.path, new StreamInfer(infer, maxBodyBytes));
+  for (const [name, reason] of LEFT_OUT)
+    methods.set(pathNextTo(definitions.ModelInfer.path, name), new LeftOut(reason));
   return methods;
 }
 
 const empty = () => ({});
+
+const NO_SHARED_MEMORY =
+  'shared memory is left out, as it trusts clients with memory of the server: send tensors raw';
+const NO_SETTINGS = 'logs and recordings are set up on the command line and through the metrics port';
+
+/** Methods of other servers of the protocol, and why this one does not have them. */
+const LEFT_OUT: readonly (readonly [name: string, reason: string])[] = [
+  ['SystemSharedMemoryStatus', NO_SHARED_MEMORY],
+  ['SystemSharedMemoryRegister', NO_SHARED_MEMORY],
+  ['SystemSharedMemoryUnregister', NO_SHARED_MEMORY],
+  ['CudaSharedMemoryStatus', NO_SHARED_MEMORY],
+  ['CudaSharedMemoryRegister', NO_SHARED_MEMORY],
+  ['CudaSharedMemoryUnregister', NO_SHARED_MEMORY],
+  ['TraceSetting', NO_SETTINGS],
+  ['LogSettings', NO_SETTINGS],
+];
+
+function pathNextTo(path: string, name: string): string {
+  return path.slice(0, path.lastIndexOf('/') + 1) + name;
+}
+
+class LeftOut implements RpcMethod {
+  readonly isOpen = false;
+  readonly isStream = false;
+  readonly maxMessageBytes = 64 * KIB;
+
+  constructor(private readonly reason: string) {}
+
+  message(rpc: Rpc): void {
+    rpc.refuse(new Refusal('unimplemented', this.reason));
+  }
+}
 
 type Respond = (bytes: Uint8Array<ArrayBuffer>) => object | Promise<object>;
 
