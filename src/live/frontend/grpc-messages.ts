@@ -7,7 +7,7 @@ const HEALTH_FILE = protoFile('grpc-health');
 const REFLECTION_FILE = protoFile('grpc-reflection');
 
 /** A method of a service: where it is called, and how its response is encoded. */
-export interface MethodCodec {
+interface MethodCodec {
   readonly path: string;
   readonly responseSerialize: (response: object) => Uint8Array;
 }

@@ -120,6 +120,7 @@ export class HttpRoutes {
     expectGet(request);
     if (verb === undefined) answer(request, this.catalog.modelMetadata(entry));
     else if (verb === 'ready') this.modelReady(request, entry);
+    else if (verb === 'config') answer(request, this.catalog.modelConfig(entry));
     else if (verb === 'stats') answerLater(request, this.catalog.statistics(entry.name, version));
     else throw noSuchPath(path);
   }

@@ -12,7 +12,7 @@ export function requestParameters(given: unknown): Json {
  * Throws a refusal for a parameter that this server does not know, or that asks for what it cannot do: to ignore it in
  * silence would be a lie. The same for both transports.
  */
-function checkRequestParameter(name: string, value: unknown): void {
+export function checkRequestParameter(name: string, value: unknown): void {
   switch (name) {
     case 'slo_ms':
     case 'timeout':
@@ -60,8 +60,8 @@ export function binarySize(given: unknown, input: string): number {
   if (given === undefined || given === null) return -1;
   const parameters = objectOf(given, `input ${shown(input)}: parameters`);
   for (const name in parameters) {
-    if (name === 'binary_data_size' || isHarmless(name)) continue;
-    throw unsupported(`input ${shown(input)}`, name);
+    if (name === 'binary_data_size' || isHarmlessParameter(name)) continue;
+    throw unsupportedParameter(`input ${shown(input)}`, name);
   }
   const { binary_data_size: size } = parameters;
   if (size === undefined || size === null) return -1;
@@ -81,8 +81,8 @@ export function outputParameters(
   const where = `output ${shown(output)}`;
   const parameters = objectOf(given, `${where}: parameters`);
   for (const name in parameters) {
-    if (name === 'classification' || isHarmless(name)) continue;
-    throw unsupported(where, name);
+    if (name === 'classification' || isHarmlessParameter(name)) continue;
+    throw unsupportedParameter(where, name);
   }
   const { binary_data: binary, classification: classes } = parameters;
   if (binary !== undefined && binary !== null && typeof binary !== 'boolean')
@@ -90,7 +90,7 @@ export function outputParameters(
   return { binary: (binary as boolean | null) ?? binaryByDefault, classes: classCount(classes, where) };
 }
 
-function classCount(classes: unknown, where: string): number {
+export function classCount(classes: unknown, where: string): number {
   if (classes === undefined || classes === null) return 0;
   if (Number.isSafeInteger(classes) && (classes as number) >= 0) return classes as number;
   throw new Refusal(
@@ -100,11 +100,11 @@ function classCount(classes: unknown, where: string): number {
 }
 
 /** What describes a tensor's contents and changes nothing. */
-function isHarmless(name: string): boolean {
+export function isHarmlessParameter(name: string): boolean {
   return name === 'content_type' || name === 'binary_data';
 }
 
 /** Shared memory and the like change what a tensor means: they cannot be passed over. */
-function unsupported(where: string, name: string): Refusal {
+export function unsupportedParameter(where: string, name: string): Refusal {
   return new Refusal('invalid', `${where}: parameter ${shown(name)} is not supported`);
 }

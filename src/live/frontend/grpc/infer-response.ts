@@ -1,41 +1,47 @@
 import { KIB } from '../../../base/units.js';
-import type { ServedModel } from '../../model.js';
+import type { ServedModel, Shape } from '../../model.js';
+import { bytesOfTexts } from '../../texts.js';
 import type { Call } from '../call.js';
+import { classesOf } from '../classification.js';
+import type { WantedOutput } from './infer.js';
 import { ProtobufWriter } from './protobuf-writer.js';
 
 /** An answer up to this size goes out in one piece. */
 const ONE_PIECE_BYTES = 32 * KIB;
 const PREFIX_BYTES = 5;
 
+// Responses are written one at a time.
 const head = new ProtobufWriter();
-const rawHead = new ProtobufWriter();
+const announcement = new ProtobufWriter();
+
+/** One output of a response. */
+interface Output {
+  readonly name: string;
+  readonly datatype: string;
+  readonly shape: Shape;
+  /** Of all rows, one after the other. */
+  readonly parts: readonly Uint8Array[];
+  readonly bytes: number;
+}
 
 /**
  * The ModelInferResponse to a call with the prefix of a gRPC message, in pieces; `isStreamed`: within a
- * ModelStreamInferResponse. Large tensors are not copied.
+ * ModelStreamInferResponse. Large tensors are not copied. Throws a refusal for an output that has no classes.
  */
 export function inferResponse(
   call: Call,
   model: ServedModel,
   id: string,
-  outputs: readonly number[],
+  wanted: readonly WantedOutput[],
   isStreamed = false,
 ): Uint8Array[] {
+  const outputs: Output[] = [];
+  for (const output of wanted) outputs.push(outputOf(call, model, output));
   writeHead(call, model, id, outputs);
-  const tensors: (readonly Uint8Array[])[] = [];
   let bytes = head.length;
-  for (const index of outputs) {
-    const parts: Uint8Array[] = [];
-    let size = 0;
-    for (const answer of call.answers) {
-      parts.push(answer.outputs[index]);
-      size += answer.outputs[index].length;
-    }
-    bytes += announcementOf(RAW, size).length + size;
-    tensors.push(parts);
-  }
+  for (const output of outputs) bytes += announcementOf(RAW, output.bytes).length + output.bytes;
   const outer = isStreamed ? Buffer.from(announcementOf(INFER_RESPONSE, bytes)) : NOTHING;
-  return bytes <= ONE_PIECE_BYTES ? [joined(outer, bytes, tensors)] : pieces(outer, bytes, tensors);
+  return bytes <= ONE_PIECE_BYTES ? [joined(outer, bytes, outputs)] : pieces(outer, bytes, outputs);
 }
 
 /** A small message as one piece with the prefix of gRPC. */
@@ -46,12 +52,35 @@ export function framed(message: Uint8Array): Uint8Array {
   return piece;
 }
 
-function writeHead(
-  call: Call,
-  { spec, version, signature }: ServedModel,
-  id: string,
-  outputs: readonly number[],
-): void {
+/** A ModelStreamInferResponse that says why a request failed, with its id. */
+export function streamRefusal(message: string, id: string): Uint8Array {
+  head.clear();
+  head.text(1, message);
+  if (id !== '') {
+    const response = head.begin(INFER_RESPONSE);
+    head.text(3, id);
+    head.end(response);
+  }
+  return head.written;
+}
+
+function outputOf(call: Call, { signature, labels }: ServedModel, { index, classes }: WantedOutput): Output {
+  const { name, datatype } = signature.outputs[index];
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for (const { outputs } of call.answers) {
+    parts.push(outputs[index]);
+    bytes += outputs[index].length;
+  }
+  if (classes === 0) return { name, datatype, shape: call.shapeOf(index, signature), parts, bytes };
+  const texts = classesOf({ name, datatype, labels: labels?.[index] ?? null }, parts, classes);
+  const each = texts.length / call.count;
+  const tensor = bytesOfTexts(texts);
+  const shape = signature.batched ? [call.count, each] : [each];
+  return { name, datatype: 'BYTES', shape, parts: [tensor], bytes: tensor.length };
+}
+
+function writeHead(call: Call, { spec, version }: ServedModel, id: string, outputs: readonly Output[]): void {
   head.clear();
   head.text(1, spec.name);
   head.text(2, version);
@@ -68,27 +97,22 @@ function writeHead(
   head.boolean(1, call.sloMet);
   head.end(value);
   head.end(met);
-  for (const index of outputs) {
-    const { name, datatype } = signature.outputs[index];
+  for (const { name, datatype, shape } of outputs) {
     const output = head.begin(5);
     head.text(1, name);
     head.text(2, datatype);
-    head.int64s(3, call.shapeOf(index, signature));
+    head.int64s(3, shape);
     head.end(output);
   }
 }
 
-function joined(outer: Uint8Array, bytes: number, tensors: readonly (readonly Uint8Array[])[]): Buffer {
+function joined(outer: Uint8Array, bytes: number, outputs: readonly Output[]): Buffer {
   const piece = Buffer.allocUnsafe(PREFIX_BYTES + outer.length + bytes);
-  writePrefix(piece, outer.length + bytes);
-  piece.set(outer, PREFIX_BYTES);
-  let at = PREFIX_BYTES + outer.length;
-  piece.set(head.written, at);
-  at += head.length;
-  for (const parts of tensors) {
-    const announcement = announcementOf(RAW, sizeOf(parts));
-    piece.set(announcement, at);
-    at += announcement.length;
+  let at = begin(piece, outer, bytes);
+  for (const { parts, bytes: size } of outputs) {
+    const before = announcementOf(RAW, size);
+    piece.set(before, at);
+    at += before.length;
     for (const part of parts) {
       piece.set(part, at);
       at += part.length;
@@ -97,46 +121,34 @@ function joined(outer: Uint8Array, bytes: number, tensors: readonly (readonly Ui
   return piece;
 }
 
-function pieces(outer: Uint8Array, bytes: number, tensors: readonly (readonly Uint8Array[])[]): Uint8Array[] {
+function pieces(outer: Uint8Array, bytes: number, outputs: readonly Output[]): Uint8Array[] {
   const first = Buffer.allocUnsafe(PREFIX_BYTES + outer.length + head.length);
-  writePrefix(first, outer.length + bytes);
-  first.set(outer, PREFIX_BYTES);
-  first.set(head.written, PREFIX_BYTES + outer.length);
+  begin(first, outer, bytes);
   const list: Uint8Array[] = [first];
-  for (const parts of tensors) {
-    list.push(Buffer.from(announcementOf(RAW, sizeOf(parts))));
+  for (const { parts, bytes: size } of outputs) {
+    list.push(Buffer.from(announcementOf(RAW, size)));
     for (const part of parts) list.push(part);
   }
   return list;
 }
 
-function sizeOf(parts: readonly Uint8Array[]): number {
-  let size = 0;
-  for (const part of parts) size += part.length;
-  return size;
+/** Writes all but the tensors, and returns where they go. */
+function begin(piece: Buffer, outer: Uint8Array, bytes: number): number {
+  writePrefix(piece, outer.length + bytes);
+  piece.set(outer, PREFIX_BYTES);
+  piece.set(head.written, PREFIX_BYTES + outer.length);
+  return PREFIX_BYTES + outer.length + head.length;
 }
 
 function announcementOf(field: number, bytes: number): Uint8Array {
-  rawHead.clear();
-  rawHead.announce(field, bytes);
-  return rawHead.written;
+  announcement.clear();
+  announcement.announce(field, bytes);
+  return announcement.written;
 }
 
 function writePrefix(piece: Buffer, length: number): void {
   piece[0] = 0;
   piece.writeUInt32BE(length, 1);
-}
-
-/** A ModelStreamInferResponse that says why a request failed, with its id. */
-export function streamRefusal(message: string, id: string): Uint8Array {
-  head.clear();
-  head.text(1, message);
-  if (id !== '') {
-    const response = head.begin(INFER_RESPONSE);
-    head.text(3, id);
-    head.end(response);
-  }
-  return head.written;
 }
 
 /** Field of a ModelStreamInferResponse. */

@@ -7,6 +7,12 @@ import type { CodecPool } from '../codec/codec-pool.js';
 import type { FrontendSettings } from '../frontend.js';
 import { InputSet } from '../inputs.js';
 import { outputIndex } from '../outputs.js';
+import {
+  checkRequestParameter,
+  classCount,
+  isHarmlessParameter,
+  unsupportedParameter,
+} from '../parameters.js';
 import { asRefusal, Refusal, shown } from '../refusal.js';
 import { requestSloNs } from '../slo.js';
 import { bytesOfContents, type TypedTensor } from './contents.js';
@@ -29,9 +35,16 @@ interface InferOrigin {
 
 /** Who waits for the answer to a request. One of the two is called, once. */
 export interface InferSink {
-  /** `outputs`: indices of those that the client wants. */
-  answered(call: Call, model: ServedModel, outputs: readonly number[]): void;
+  /** `outputs`: those that the client wants. */
+  answered(call: Call, model: ServedModel, outputs: readonly WantedOutput[]): void;
   refused(refusal: Refusal): void;
+}
+
+/** An output that a client wants. */
+export interface WantedOutput {
+  readonly index: number;
+  /** So many of its largest elements, by name, instead of all; 0: all. */
+  readonly classes: number;
 }
 
 /** Typed contents up to this size are decoded in this thread. */
@@ -54,6 +67,8 @@ export class GrpcInfer {
   start(message: InferMessage, origin: InferOrigin, sink: InferSink): void {
     const entry = this.catalog.find(message.modelName, message.modelVersion);
     const model = this.catalog.ready(entry);
+    if (message.parameters !== null)
+      for (const [name, value] of message.parameters) checkRequestParameter(name, value);
     const sloMs = message.parameters?.get('slo_ms');
     const timeoutUs = message.parameters?.get('timeout');
     const sloNs = requestSloNs(sloMs, timeoutUs, model, this.settings.defaultSloNs);
@@ -103,7 +118,7 @@ class Request implements CallSink {
     private readonly index: number,
     private readonly model: ServedModel,
     readonly inputs: InputSet,
-    private readonly outputs: readonly number[],
+    private readonly outputs: readonly WantedOutput[],
     private readonly sloNs: number,
     readonly origin: InferOrigin,
     readonly sink: InferSink,
@@ -134,6 +149,7 @@ class Request implements CallSink {
       sloNs: Math.min(sloNs, origin.timeoutNs),
       inputs: complete,
       shapes: inputs.shapes,
+      trace: origin.trace,
     });
   }
 
@@ -154,7 +170,7 @@ function readInputs({ inputs, raw }: InferMessage, set: InputSet): Typed | null 
   let typed: Typed | null = null;
   for (let i = 0; i < inputs.length; i++) {
     const input = inputs[i];
-    checkTensorParameters(input.parameters, `input ${shown(input.name)}`);
+    checkTensorParameters(input.parameters, `input ${shown(input.name)}`, 'binary_data_size');
     const index = set.claim(input.name, input.datatype, input.shape);
     if (raw.length > 0) {
       if (input.contents !== null)
@@ -175,31 +191,35 @@ function typedTensor({ contents }: InferInput, set: InputSet, index: number): Ty
   return { name, datatype, count, spans: contents ?? [] };
 }
 
-function wantedOutputs({ outputs: wanted }: InferMessage, signature: ModelSignature): readonly number[] {
-  if (wanted.length === 0) return signature.outputs.map((_, index) => index);
+function wantedOutputs(
+  { outputs: wanted }: InferMessage,
+  signature: ModelSignature,
+): readonly WantedOutput[] {
+  if (wanted.length === 0) return signature.outputs.map((_, index) => ({ index, classes: 0 }));
   if (wanted.length > signature.outputs.length)
     throw new Refusal(
       'invalid',
       `outputs: the model has ${signature.outputs.length}, the request names ${wanted.length}`,
     );
-  const indices: number[] = [];
+  const outputs: WantedOutput[] = [];
   for (const { name, parameters } of wanted) {
     const index = outputIndex(signature, name);
-    if (indices.includes(index)) throw new Refusal('invalid', `output ${shown(name)}: named twice`);
-    checkTensorParameters(parameters, `output ${shown(name)}`);
-    indices.push(index);
+    const where = `output ${shown(name)}`;
+    if (outputs.some((output) => output.index === index))
+      throw new Refusal('invalid', `${where}: named twice`);
+    checkTensorParameters(parameters, where, 'classification');
+    outputs.push({ index, classes: classCount(parameters?.get('classification'), where) });
   }
-  return indices;
+  return outputs;
 }
 
-/** Parameters of a tensor that say what is so anyway, or how it travels over HTTP. */
-const HARMLESS = new Set(['binary_data', 'binary_data_size', 'content_type']);
-
-/** Throws a refusal for a parameter that would change what a tensor means. */
-function checkTensorParameters(parameters: ReadonlyMap<string, unknown> | null, where: string): void {
+/** Throws a refusal for a parameter other than `known` that would change what a tensor means. */
+function checkTensorParameters(
+  parameters: ReadonlyMap<string, unknown> | null,
+  where: string,
+  known: string,
+): void {
   if (parameters === null) return;
-  for (const name of parameters.keys()) {
-    if (!HARMLESS.has(name))
-      throw new Refusal('invalid', `${where}: parameter ${shown(name)} is not supported`);
-  }
+  for (const name of parameters.keys())
+    if (name !== known && !isHarmlessParameter(name)) throw unsupportedParameter(where, name);
 }

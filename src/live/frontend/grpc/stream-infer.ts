@@ -1,7 +1,7 @@
 import type { ServedModel } from '../../model.js';
 import type { Call } from '../call.js';
 import { asRefusal, type Refusal } from '../refusal.js';
-import type { GrpcInfer, InferSink } from './infer.js';
+import type { GrpcInfer, InferSink, WantedOutput } from './infer.js';
 import { InferMessage } from './infer-message.js';
 import { framed, inferResponse, streamRefusal } from './infer-response.js';
 import type { Rpc, RpcMethod } from './rpc.js';
@@ -95,7 +95,7 @@ class Exchange implements InferSink {
     readonly bytes: number,
   ) {}
 
-  answered(call: Call, model: ServedModel, outputs: readonly number[]): void {
+  answered(call: Call, model: ServedModel, outputs: readonly WantedOutput[]): void {
     try {
       this.response = inferResponse(call, model, this.id, outputs, true);
     } catch (error) {

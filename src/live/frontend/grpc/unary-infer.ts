@@ -1,7 +1,7 @@
 import type { ServedModel } from '../../model.js';
 import type { Call } from '../call.js';
 import { asRefusal, type Refusal } from '../refusal.js';
-import type { GrpcInfer, InferSink } from './infer.js';
+import type { GrpcInfer, InferSink, WantedOutput } from './infer.js';
 import { InferMessage } from './infer-message.js';
 import { inferResponse } from './infer-response.js';
 import type { Rpc, RpcMethod } from './rpc.js';
@@ -28,11 +28,16 @@ class Exchange implements InferSink {
     private readonly id: string,
   ) {}
 
-  answered(call: Call, model: ServedModel, outputs: readonly number[]): void {
+  answered(call: Call, model: ServedModel, outputs: readonly WantedOutput[]): void {
     const { rpc } = this;
     if (rpc.isGone) return;
     try {
-      rpc.finish(inferResponse(call, model, this.id, outputs));
+      const pieces = inferResponse(call, model, this.id, outputs);
+      // Until its client has read it.
+      let bytes = 0;
+      for (const piece of pieces) bytes += piece.length;
+      rpc.hold(bytes);
+      rpc.finish(pieces);
     } catch (error) {
       rpc.refuse(asRefusal(error));
     }
