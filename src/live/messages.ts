@@ -17,7 +17,10 @@ export interface ActionMessage {
   readonly earliestNs: number;
   /** Infinity: no limit. */
   readonly latestNs: number;
-  /** Only for INFER: for each input of the model, `count` requests one after the other. */
+  /**
+   * Only for INFER: for each input of the model, `count` requests one after the other; or `count` times as many, all
+   * inputs of one request and then of the next.
+   */
   readonly inputs: readonly Uint8Array<ArrayBuffer>[];
   /** Their whole shapes; only of a model with free sizes. */
   readonly shapes?: readonly Shape[] | undefined;
@@ -33,12 +36,14 @@ export interface ResultMessage {
   /** How long at the begin and at the end of that time tensors were copied into and out of the device; 0 if none were. */
   readonly copyInNs: number;
   readonly copyOutNs: number;
-  /** Only for an INFER that went well: for each output of the model, `count` requests one after the other. */
+  /** Only for an INFER that went well: in either form that inputs have. */
   readonly outputs: readonly Uint8Array<ArrayBuffer>[];
   /** Their whole shapes; only of a model with free sizes. */
   readonly shapes?: readonly Shape[] | undefined;
   /** What went wrong on the device, for people; empty otherwise. */
   readonly error: string;
+  /** Of an INFER that did not run in this process: its inputs, which may be tried again elsewhere. Absent: they are copies. */
+  readonly inputs?: ActionMessage['inputs'] | undefined;
 }
 
 /** One GPU of a worker, as it introduces itself. */

@@ -1,5 +1,10 @@
 /** Larger tensors are handed from thread to thread; smaller ones are copied, many into one buffer. */
-const LARGE_BYTES = 16 * 1024;
+export const LARGE_BYTES = 16 * 1024;
+
+/** Whether requests of a batch get such tensors in buffers of their own, so that each can be handed over alone. */
+export function areApart(tensors: readonly { readonly bytes: number }[], count: number): boolean {
+  return count > 1 && tensors.some(({ bytes }) => bytes > LARGE_BYTES);
+}
 
 /** Where tensors of a parcel begin, so that any element type can be read in place. */
 const ALIGNMENT = 8;

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock/clock.js';
-import type { Action } from '../../core/action.js';
+import { type Action, INFER } from '../../core/action.js';
 import type { ActionMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import type { InferenceRequest } from '../service.js';
@@ -16,6 +16,8 @@ export class Departures {
     private readonly clock: Clock,
     /** Called with each action as it leaves. */
     private readonly sent: (action: Action) => void,
+    /** Called with an INFER whose requests all have their answers: it is not sent. */
+    private readonly pointless: (action: Action) => void,
   ) {}
 
   add(action: Action): void {
@@ -23,12 +25,14 @@ export class Departures {
   }
 
   /**
-   * Sends what was decided on at `decidedNs`. Copying large inputs takes longer than a window: the time that went by
-   * since is added to all of them.
+   * Sends what was decided on at `decidedNs`. Where inputs have to be copied, that takes longer than a window: the time
+   * that went by since is added to all of them.
    */
   leave(decidedNs: number, requests: readonly (InferenceRequest | null)[]): void {
-    const { actions, fleet, models } = this;
-    if (actions.length === 0) return;
+    if (this.actions.length === 0) return;
+    const { fleet, models } = this;
+    const actions = this.actions.filter((action) => this.hasPoint(action, requests));
+    this.actions.length = 0;
     const messages = actions.map((action) =>
       actionMessage(action, fleet.localGpu(action.gpu), models[action.model].signature.inputs, requests),
     );
@@ -39,7 +43,13 @@ export class Departures {
       this.sent(action);
       fleet.post(action.gpu, withLatest(messages[i], action.latestNs));
     }
-    actions.length = 0;
+  }
+
+  private hasPoint(action: Action, requests: readonly (InferenceRequest | null)[]): boolean {
+    if (action.kind !== INFER) return true;
+    for (let r = 0; r < action.count; r++) if (requests[action.requests[r]] !== null) return true;
+    this.pointless(action);
+    return false;
   }
 }
 

@@ -1,10 +1,10 @@
-import type { Action } from '../../core/action.js';
-import { INFER, UNLOAD } from '../../core/action.js';
+import { type Action, INFER, STATUS_DEVICE_ERROR, UNLOAD } from '../../core/action.js';
 import type { ActionMessage, ResultMessage } from '../messages.js';
 import type { TensorSignature } from '../model.js';
+import { LARGE_BYTES } from '../parcel.js';
 import type { InferenceRequest } from '../service.js';
 
-/** The message that carries an action to its worker, `gpu` being counted there. */
+/** The message that carries an action to its worker, `gpu` being counted there. Large inputs are given away with it. */
 export function actionMessage(
   action: Action,
   gpu: number,
@@ -14,12 +14,14 @@ export function actionMessage(
   const { id, kind, model, batchIndex, count, earliestNs, latestNs } = action;
   const message = { id, gpu, kind, model, batchIndex, count, earliestNs, latestNs };
   if (kind !== INFER) return { ...message, inputs: [] };
-  const only = count === 1 ? requests[action.requests[0]] : null;
-  // With free sizes a request has its own, and runs alone.
-  if (only?.shapes !== undefined) {
-    return { ...message, inputs: only.inputs.map((input) => new Uint8Array(input)), shapes: only.shapes };
+  const inputs: Uint8Array<ArrayBuffer>[] = [];
+  for (let r = 0; r < count; r++) {
+    const request = requests[action.requests[r]];
+    for (let i = 0; i < tensors.length; i++)
+      inputs.push(request === null ? new Uint8Array(tensors[i].bytes) : givenAway(request, i));
   }
-  return { ...message, inputs: tensors.map((tensor, i) => gather(action, tensor.bytes, i, requests)) };
+  // With free sizes a request has its own, and runs alone.
+  return { ...message, inputs, shapes: requests[action.requests[0]]?.shapes };
 }
 
 /** Tells a worker to drop a model that the scheduler knows nothing of there; no caller waits for the result. */
@@ -28,27 +30,25 @@ export function unloadMessage(gpu: number, model: number): ActionMessage {
   return { id: -1, gpu, kind: UNLOAD, model, batchIndex: 0, count: 0, earliestNs: 0, latestNs, inputs: [] };
 }
 
-/** One input of all requests of the batch, one after the other: a copy, for they may have to be sent again. */
-function gather(
-  action: Action,
-  bytes: number,
-  input: number,
-  requests: readonly (InferenceRequest | null)[],
-): Uint8Array<ArrayBuffer> {
-  const all = new Uint8Array(bytes * action.count);
-  for (let i = 0; i < action.count; i++) {
-    const request = requests[action.requests[i]];
-    if (request !== null) all.set(request.inputs[input], i * bytes);
-  }
-  return all;
+/** What is said of an INFER that was not sent, because its requests have their answers. */
+export function unsentResult({ id, gpu }: Action, nowNs: number): ResultMessage {
+  const times = { beginNs: nowNs, endNs: nowNs, copyInNs: 0, copyOutNs: 0 };
+  return { id, gpu, status: STATUS_DEVICE_ERROR, ...times, outputs: [], error: '' };
 }
 
-/** The outputs of request number `index` of a batch, as views of the batch's. */
+function givenAway({ inputs, mayMove }: InferenceRequest, index: number): Uint8Array<ArrayBuffer> {
+  const input = inputs[index] as Uint8Array<ArrayBuffer>;
+  return input.length <= LARGE_BYTES || mayMove === true ? input : new Uint8Array(input);
+}
+
+/** The outputs of request number `index` of a batch: its own, or views of the batch's. */
 export function scatter(
   { outputs, shapes }: Pick<ResultMessage, 'outputs' | 'shapes'>,
   tensors: readonly TensorSignature[],
   index: number,
 ): readonly Uint8Array[] {
   if (shapes !== undefined) return outputs;
+  const each = tensors.length;
+  if (outputs.length > each) return outputs.slice(index * each, (index + 1) * each);
   return outputs.map((all, o) => all.subarray(index * tensors[o].bytes, (index + 1) * tensors[o].bytes));
 }

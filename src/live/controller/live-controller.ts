@@ -4,30 +4,19 @@ import { type Action, LOAD, STATUS_OK, STATUS_WORKER_LOST } from '../../core/act
 import { type Admission, Controller } from '../../core/controller.js';
 import type { RunObserver } from '../../core/observer.js';
 import type { Policy, PolicyContext } from '../../core/policy.js';
-import {
-  OUTCOME_ERROR,
-  OUTCOME_LATE,
-  OUTCOME_OK,
-  OUTCOME_REJECTED,
-  type Outcome,
-} from '../../core/request.js';
+import { OUTCOME_ERROR } from '../../core/request.js';
 import { LIVE_MISSED_WINDOW, type MissedWindow } from '../../core/retry.js';
 import type { ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
-import type {
-  InferenceAnswer,
-  InferenceRequest,
-  ModelStatistics,
-  ServiceState,
-  WatchedService,
-} from '../service.js';
+import type { InferenceRequest, ModelStatistics, ServiceState, WatchedService } from '../service.js';
+import { Answers } from './answers.js';
 import { fitting, type WorkerCluster } from './cluster-of-workers.js';
 import type { CoreInputs } from './core-inputs.js';
 import { Departures } from './departures.js';
 import type { Fleet } from './fleet.js';
-import { scatter, unloadMessage } from './gather.js';
+import { unloadMessage, unsentResult } from './gather.js';
 import type { LiveEvents } from './live-events.js';
-import { notExecuted, whyFailed } from './not-executed.js';
+import { notExecuted } from './not-executed.js';
 import { Outstanding } from './outstanding.js';
 import { NO_WORKER, ServedState } from './served-state.js';
 import { WakeTimer } from './wake-timer.js';
@@ -49,7 +38,6 @@ export interface LiveControllerOptions {
   readonly hangNs: number;
 }
 
-const NO_RESULT = { outputs: [] };
 /** No action that ran counts as shorter: what takes no time would be no demand, and no reason to load a model. */
 const SHORTEST_NS = 1000;
 const SHUTTING_DOWN = 'the server is shutting down';
@@ -67,40 +55,42 @@ export class LiveController implements WatchedService {
   /** Replaced by who counts them. */
   readStatistics: (state: ServiceState) => readonly ModelStatistics[] = () => [];
   private readonly served: ServedState;
-  /** By slot of the core's request table. */
-  private readonly pending: (InferenceRequest | null)[] = [];
+  private readonly answers: Answers;
   private readonly outstanding = new Outstanding();
   private readonly departures: Departures;
-  /** Results that this step takes in, by action: where the outputs of its answers are. */
-  private readonly results = new Map<number, ResultMessage>();
-  /** Answers of this step, given when it is over: a client that gets one may ask again at once. */
-  private readonly answers: { readonly request: InferenceRequest; readonly answer: InferenceAnswer }[] = [];
   private readonly timer: WakeTimer;
   private stepIsDue = false;
   private draining = false;
   private closed = false;
-  /** By model: what the device said when it could not load it last. */
-  private readonly loadErrors: string[] = [];
   private hangTimer: NodeJS.Timeout | null = null;
 
   constructor(private readonly options: LiveControllerOptions) {
     const { cluster, fleet, clock } = options;
     this.models = cluster.models;
     this.served = new ServedState(this.models, NO_WORKER);
-    this.departures = new Departures(fleet, this.models, clock, (action) => options.events.sent(action));
+    const missedWindow = options.missedWindow ?? LIVE_MISSED_WINDOW;
+    this.answers = new Answers(this.models, missedWindow);
+    this.departures = new Departures(
+      fleet,
+      this.models,
+      clock,
+      (action) => options.events.sent(action),
+      (action) => setImmediate(() => this.unsent(action)),
+    );
     this.core = new Controller({
       cluster: cluster.spec,
       defaultSloNs: options.defaultSloNs,
       createPolicy: options.createPolicy,
       admission: options.admission,
-      missedWindow: options.missedWindow ?? LIVE_MISSED_WINDOW,
+      missedWindow,
       observer: options.observer,
       port: {
         send: (action) => {
           this.outstanding.add(action);
           this.departures.add(action);
         },
-        answer: (slot, outcome, nowNs, action) => this.answer(slot, outcome, nowNs, action),
+        answer: (slot, outcome, nowNs, action) =>
+          this.answers.add(this.core.requests, slot, outcome, nowNs, action),
       },
     });
     this.timer = new WakeTimer(
@@ -153,7 +143,7 @@ export class LiveController implements WatchedService {
     const arrivalNs = request.arrivalNs ?? this.options.clock.nowNs();
     const slot = this.core.offer(request.model, arrivalNs, request.sloNs, request.user);
     this.options.journal?.offer(request.model, arrivalNs, request.sloNs, request.user);
-    this.pending[slot] = request;
+    this.answers.waiting[slot] = request;
     this.stepSoon();
   }
 
@@ -182,7 +172,7 @@ export class LiveController implements WatchedService {
     if (this.hangTimer !== null) clearInterval(this.hangTimer);
     this.timer.clear();
     const fleetClosed = this.options.fleet.close();
-    for (const request of this.pending.splice(0)) request?.done(notExecuted(OUTCOME_ERROR, SHUTTING_DOWN));
+    this.answers.giveUp(SHUTTING_DOWN);
     await fleetClosed;
   }
 
@@ -200,12 +190,11 @@ export class LiveController implements WatchedService {
     const nowNs = clock.nowNs();
     journal?.step(nowNs);
     this.core.step(nowNs);
-    this.departures.leave(nowNs, this.pending);
+    this.departures.leave(nowNs, this.answers.waiting);
     this.options.events.stepped(nowNs, clock.nowNs() - nowNs);
-    this.results.clear();
     fleet.flush();
     this.timer.set(this.core.nextWakeNs(nowNs));
-    for (const { request, answer } of this.answers.splice(0)) request.done(answer);
+    this.answers.give();
   }
 
   private takeIn(results: readonly ResultMessage[]): void {
@@ -214,13 +203,17 @@ export class LiveController implements WatchedService {
       if (action === undefined) continue;
       if (result.error !== '') {
         this.options.events.deviceError(result.gpu, this.models[action.model].spec.name, result.error);
-        if (action.kind === LOAD) this.loadErrors[action.model] = result.error;
+        if (action.kind === LOAD) this.answers.loadFailed(action.model, result.error);
       }
-      this.results.set(result.id, result);
+      this.answers.takeIn(action, result);
       this.finish(action, result.status, result.beginNs, result.endNs);
       this.options.events.ran(action, result);
     }
     this.step();
+  }
+
+  private unsent(action: Action): void {
+    if (!this.closed) this.takeIn([unsentResult(action, this.options.clock.nowNs())]);
   }
 
   private finish(action: Action, status: number, beginNs: number, endNs: number): void {
@@ -245,7 +238,10 @@ export class LiveController implements WatchedService {
 
   private gpuDown(gpu: number, reason: string): void {
     const nowNs = this.options.clock.nowNs();
-    for (const action of this.outstanding.takeAll(gpu)) this.finish(action, STATUS_WORKER_LOST, nowNs, nowNs);
+    for (const action of this.outstanding.takeAll(gpu)) {
+      this.answers.inputsBack(action, STATUS_WORKER_LOST);
+      this.finish(action, STATUS_WORKER_LOST, nowNs, nowNs);
+    }
     this.tellDown(gpu);
     this.options.events.gpuDown(gpu, reason);
     this.tellReady();
@@ -266,35 +262,5 @@ export class LiveController implements WatchedService {
     for (const gpu of this.outstanding.overdueGpus(clock.nowNs(), hangNs)) {
       fleet.restart(gpu, `GPU ${fleet.localGpu(gpu)} owes a result`);
     }
-  }
-
-  private answer(slot: number, outcome: Outcome, nowNs: number, action: Action | null): void {
-    const request = this.pending[slot];
-    if (request === null || request === undefined) return;
-    this.pending[slot] = null;
-    this.answers.push({ request, answer: this.answerOf(slot, outcome, nowNs, action) });
-  }
-
-  private answerOf(slot: number, outcome: Outcome, nowNs: number, action: Action | null): InferenceAnswer {
-    const { requests } = this.core;
-    const result = action === null ? undefined : this.results.get(action.id);
-    if (action === null || (outcome !== OUTCOME_OK && outcome !== OUTCOME_LATE)) {
-      const passedNs = nowNs - requests.arrivalNs[slot];
-      const expected =
-        outcome === OUTCOME_REJECTED ? { predictedNs: requests.predictedNs[slot], passedNs } : {};
-      if (outcome !== OUTCOME_ERROR) return { ...notExecuted(outcome, ''), ...expected };
-      const error = action === null ? this.loadErrors[requests.model[slot]] : result?.error;
-      return notExecuted(outcome, error || whyFailed(action));
-    }
-    const { outputs } = this.models[action.model].signature;
-    const index = action.requests.indexOf(slot);
-    return {
-      outcome,
-      outputs: scatter(result ?? NO_RESULT, outputs, index),
-      shapes: result?.shapes,
-      predictedNs: 0,
-      batchSize: action.batchSize,
-      error: '',
-    };
   }
 }

@@ -10,7 +10,7 @@ import { keepDevice, warmUpSizes } from './warm-up.js';
 
 /** What a run gave, and how long tensors were copied at its begin and at its end. */
 export interface SessionRun {
-  /** For each output the bytes of all requests one after the other. */
+  /** For each output the bytes of all requests one after the other; or apart, all outputs of one request after another. */
   readonly outputs: Uint8Array<ArrayBuffer>[];
   /** Their whole shapes; only of a model with free sizes. */
   readonly shapes?: readonly Shape[];
@@ -84,29 +84,37 @@ export class ModelSession {
   }
 
   /**
-   * Runs `count` requests, at most the batch size; the rest of the batch is zeros. `inputs` holds for each input
-   * the bytes of `count` requests one after the other; a model with free sizes takes one request, and the whole
-   * `shapes` of its inputs. Throws `E_MODEL_FILE` when the model fails.
+   * Runs `count` requests, at most the batch size; the rest of the batch is zeros. `inputs` are those of an INFER's
+   * message; a model with free sizes takes one request, and the whole
+   * `shapes` of its inputs. `apart`: each request's outputs are in buffers of their own. Throws `E_MODEL_FILE` when the model fails.
    */
   async run(
     batchIndex: number,
     count: number,
     inputs: readonly Uint8Array[],
     shapes: readonly Shape[] = [],
+    apart = false,
   ): Promise<SessionRun> {
     if (this.isFree) return this.runFree(inputs, shapes);
     const batch = this.batches[batchIndex];
     const beginNs = monotonicNs();
     for (let i = 0; i < this.inputs.length; i++) {
       const { bytes, signature } = this.inputs[i];
-      invariant(inputs[i].length === count * signature.bytes, 'an input has the bytes of all requests');
-      bytes.set(inputs[i]);
+      let at = 0;
+      // Either one part, or one per request.
+      for (let part = i; part < inputs.length; part += this.inputs.length) {
+        bytes.set(inputs[part], at);
+        at += inputs[part].length;
+      }
+      invariant(at === count * signature.bytes, 'an input has the bytes of all requests');
       bytes.fill(0, count * signature.bytes, batch.size * signature.bytes);
     }
     const copyInNs = monotonicNs() - beginNs;
     await this.execute(batch);
     const executedNs = monotonicNs();
-    const outputs = this.outputs.map(({ bytes, signature }) => bytes.slice(0, count * signature.bytes));
+    const outputs = apart
+      ? Array.from({ length: count }, (_, r) => this.outputs.map((output) => rowsOf(output, r, 1))).flat()
+      : this.outputs.map((output) => rowsOf(output, 0, count));
     return { outputs, copyInNs, copyOutNs: monotonicNs() - executedNs };
   }
 
@@ -154,6 +162,10 @@ export class ModelSession {
       );
     }
   }
+}
+
+function rowsOf({ bytes, signature }: TensorBuffer, first: number, count: number): Uint8Array<ArrayBuffer> {
+  return bytes.slice(first * signature.bytes, (first + count) * signature.bytes);
 }
 
 /** The tensors of one batch size. */

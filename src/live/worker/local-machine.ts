@@ -5,7 +5,7 @@ import type { WorkerModel } from '../model.js';
 import { mergeOperatorRuns, type OperatorRuns } from '../operator-runs.js';
 import { Executor } from './executor/executor.js';
 import type { ThreadSetSpec } from './executor/thread-set.js';
-import { ownBytes } from './executor/transfer.js';
+import { movable } from './executor/transfer.js';
 import type { Machine, MachineEvents } from './machine.js';
 
 export interface MachineOptions {
@@ -126,7 +126,7 @@ export class LocalMachine implements Machine {
   /** The action as its thread takes it. A simulated GPU does not look at inputs. */
   private prepare(action: ActionMessage): ActionMessage {
     if (action.inputs.length === 0) return action;
-    return { ...action, inputs: this.simulated[action.gpu] ? [] : ownBytes(action.inputs) };
+    return { ...action, inputs: this.simulated[action.gpu] ? [] : movable(action.inputs) };
   }
 }
 

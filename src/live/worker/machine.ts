@@ -16,7 +16,7 @@ export interface Machine {
   readonly description: WorkerDescription;
   /** From now on `events` is notified, and no longer an earlier one. */
   attach(events: MachineEvents): void;
-  /** Takes the inputs over: the caller does not use them afterwards. Indices must be those of `description`. */
+  /** Takes the buffers of inputs of more than 16 KiB over: they may come back with the result. Indices must be those of `description`. */
   submit(actions: readonly ActionMessage[]): void;
   /**
    * Drops what has not started, waits for what runs, restarts dead executors, and tells what is present then.

@@ -65,17 +65,19 @@ export class ResultCheck {
   private outputProblem({ outputs, shapes }: ResultMessage, { model, count }: Sent['action']): string {
     const { spec, signature } = this.description.models[model];
     const wanted = signature.outputs;
-    if (outputs.length !== wanted.length)
+    // All requests of one output in one part, or each in its own.
+    const apart = outputs.length === count * wanted.length;
+    if (!apart && outputs.length !== wanted.length)
       return `the worker returned ${outputs.length} outputs, ${spec.name} has ${wanted.length}`;
     const isFree = hasFreeSizes(signature);
     if (isFree !== (shapes !== undefined) || (shapes !== undefined && shapes.length !== wanted.length))
       return `the worker returned ${shapes?.length ?? 'no'} shapes for the outputs of ${spec.name}`;
-    for (let i = 0; i < wanted.length; i++) {
-      const { name, datatype, shape, bytes } = wanted[i];
+    for (let i = 0; i < outputs.length; i++) {
+      const { name, datatype, shape, bytes } = wanted[i % wanted.length];
       const given = shapes?.[i];
       if (given !== undefined && !fitsShape(given, shape))
         return `the worker returned output ${name} with the shape [${given.join(',')}], not [${shape.join(',')}]`;
-      const bytesWanted = given === undefined ? count * bytes : bytesOfShape(datatype, given);
+      const bytesWanted = given === undefined ? (apart ? 1 : count) * bytes : bytesOfShape(datatype, given);
       if (outputs[i].byteLength !== bytesWanted)
         return `the worker returned ${outputs[i].byteLength} bytes of output ${name}, not ${bytesWanted}`;
     }

@@ -17,16 +17,19 @@ export function actionProblem(action: WireAction, { gpus, models }: WorkerDescri
     return `${at}: ${spec.name} has no batch size ${batchIndex}`;
   const batchSize = spec.batchSizes[batchIndex];
   if (count < 1 || count > batchSize) return `${at}: ${count} requests in a batch of ${batchSize}`;
-  if (inputs.length !== signature.inputs.length)
-    return `${at}: ${inputs.length} inputs, ${spec.name} has ${signature.inputs.length}`;
+  const wantedInputs = signature.inputs.length;
+  if (inputs.length !== wantedInputs && inputs.length !== count * wantedInputs)
+    return `${at}: ${inputs.length} inputs, ${spec.name} has ${wantedInputs}`;
+  // All requests of one input in one part, or each in its own.
+  const requestsEach = inputs.length === wantedInputs ? count : 1;
   const isFree = hasFreeSizes(signature);
   if (isFree && shapes.length !== inputs.length)
     return `${at}: ${shapes.length} shapes for ${inputs.length} inputs of ${spec.name}`;
   for (let i = 0; i < inputs.length; i++) {
-    const { name, datatype, shape, bytes } = signature.inputs[i];
+    const { name, datatype, shape, bytes } = signature.inputs[i % wantedInputs];
     if (isFree && !fitsShape(shapes[i].dims, shape))
       return `${at}: input ${name} has the shape [${shapes[i].dims.join(',')}], not [${shape.join(',')}]`;
-    const wanted = isFree ? bytesOfShape(datatype, shapes[i].dims) : count * bytes;
+    const wanted = isFree ? bytesOfShape(datatype, shapes[i].dims) : requestsEach * bytes;
     if (datatype === 'BYTES') {
       const problem = textsProblem(new Uint8Array(inputs[i]), wanted / DATATYPES.BYTES.bytes);
       if (problem !== '') return `${at}: input ${name}: ${problem}`;

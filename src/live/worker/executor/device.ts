@@ -19,6 +19,8 @@ export interface Device extends DevicePort {
   startLoad(action: LiveAction, nowNs: number): void;
   /** An action that was staged is answered without having run. */
   discard(action: LiveAction): void;
+  /** The same, and its inputs are needed: calls `back` later, when they are in the action. */
+  takeBack(action: LiveAction, back: () => void): void;
   /** Actions that do not run yet never will. */
   discardWaiting(): void;
   /** Tells the worker what has ended by now; outputs and errors are in the action by then. */

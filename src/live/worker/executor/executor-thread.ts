@@ -89,7 +89,10 @@ class ExecutorThread {
   private reportResults(): void {
     const { results, report } = this.options;
     if (results.length === 0) return;
-    report({ kind: 'results', results }, buffersOf(results.map(({ outputs }) => outputs)));
+    report(
+      { kind: 'results', results },
+      buffersOf(results.flatMap(({ outputs, inputs = [] }) => [outputs, inputs])),
+    );
     results.length = 0;
   }
 

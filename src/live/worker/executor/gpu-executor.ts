@@ -30,8 +30,13 @@ export class GpuExecutor {
       device,
       sendResult: (action) => {
         const live = action as LiveAction;
-        if (live.staged) device.discard(live);
-        sendResult(live.toResult());
+        const send = () => sendResult(live.toResult());
+        if (!live.staged) send();
+        else if (live.handedOver) device.takeBack(live, send);
+        else {
+          device.discard(live);
+          send();
+        }
       },
     });
   }

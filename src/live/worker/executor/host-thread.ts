@@ -4,7 +4,7 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from '
 import { monotonicNs } from '../../../base/clock/clock.js';
 import { EscapementError } from '../../../base/errors.js';
 import { invariant } from '../../../base/invariant.js';
-import { STATUS_OK } from '../../../core/action.js';
+import { STATUS_INFER_TOO_LATE, STATUS_OK } from '../../../core/action.js';
 import { Signal } from '../../signal.js';
 import { ExecLine } from './exec-line.js';
 import type { HostModel } from './host-sessions.js';
@@ -21,7 +21,7 @@ import type {
   ThreadReport,
 } from './protocol.js';
 import { RecordSwitch } from './record-switch.js';
-import { buffersOf } from './transfer.js';
+import { anyLarge, buffersOf } from './transfer.js';
 
 /**
  * After an INFER the next one is asked for soon, if there is one. The thread looks out for it this long before it
@@ -98,7 +98,14 @@ class HostThread {
     if (message.kind === 'run') this.orders.push(message.order);
     else if (message.kind === 'stage') staged.set(message.order.id, message.order);
     else if (message.kind === 'discard') staged.delete(message.id);
+    else if (message.kind === 'takeBack') this.giveBack(message.id);
     else for (const id of [...staged.keys()]) if (id !== message.id) staged.delete(id);
+  }
+
+  private giveBack(id: number): void {
+    const inputs = this.staged.get(id)?.inputs ?? [];
+    this.staged.delete(id);
+    this.reply({ kind: 'back', id, inputs });
   }
 
   private async infer(id: number): Promise<void> {
@@ -112,7 +119,8 @@ class HostThread {
     // The lane first, for it should not wait for outputs to be sent. But an error has to be there when it is free.
     if (report.status === STATUS_OK) this.end(report);
     const { outputs, shapes, error } = report;
-    this.reply({ kind: 'tensors', id, outputs, shapes, error });
+    const inputs = report.status === STATUS_INFER_TOO_LATE && anyLarge(order.inputs) ? order.inputs : [];
+    this.reply({ kind: 'tensors', id, outputs, shapes, error, inputs });
     if (report.status !== STATUS_OK) this.end(report);
   }
 
@@ -128,7 +136,10 @@ class HostThread {
   }
 
   private reply(reply: HostReply): void {
-    this.port.postMessage(reply, buffersOf([reply.kind === 'tensors' ? reply.outputs : []]));
+    this.port.postMessage(
+      reply,
+      buffersOf([reply.kind === 'tensors' ? reply.outputs : [], reply.kind === 'loaded' ? [] : reply.inputs]),
+    );
     this.executor.raise();
   }
 }

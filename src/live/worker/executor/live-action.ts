@@ -1,10 +1,14 @@
 import { Action, STATUS_OK } from '../../../core/action.js';
 import type { ActionMessage, ResultMessage } from '../../messages.js';
 import type { Shape } from '../../model.js';
+import { anyLarge } from './transfer.js';
 
 /** An action as an executor runs it: with its tensors, and with what went wrong. */
 export class LiveAction extends Action {
-  readonly inputs: readonly Uint8Array<ArrayBuffer>[];
+  /** Empty while they are with the thread that runs it. */
+  inputs: readonly Uint8Array<ArrayBuffer>[];
+  /** They were handed over, and have to go back if it does not run. */
+  readonly handedOver: boolean;
   /** Of the inputs; see the message. */
   readonly shapes: readonly Shape[] | undefined;
   copyInNs = 0;
@@ -29,6 +33,7 @@ export class LiveAction extends Action {
     this.earliestNs = message.earliestNs;
     this.latestNs = message.latestNs;
     this.inputs = message.inputs;
+    this.handedOver = anyLarge(message.inputs);
     this.shapes = message.shapes;
   }
 
@@ -37,6 +42,7 @@ export class LiveAction extends Action {
     // It may have run well and be void all the same, when its weights were given up meanwhile.
     const outputs = status === STATUS_OK ? this.outputs : [];
     const shapes = this.outputShapes;
-    return { id, gpu, status, beginNs, endNs, copyInNs, copyOutNs, outputs, shapes, error };
+    const inputs = this.handedOver && status !== STATUS_OK ? this.inputs : undefined;
+    return { id, gpu, status, beginNs, endNs, copyInNs, copyOutNs, outputs, shapes, error, inputs };
   }
 }

@@ -11,6 +11,7 @@ import {
 } from '../../../core/action.js';
 import type { OrtDeviceSpec } from '../../device.js';
 import type { SessionRun } from '../../ort/session.js';
+import { areApart } from '../../parcel.js';
 import { type HostModel, HostSessions } from './host-sessions.js';
 import type { OperatorRecorder } from './operator-recorder.js';
 import type { HostOrder, HostReport } from './protocol.js';
@@ -79,7 +80,9 @@ export class ModelHost {
     const loaded = this.sessions.get(model);
     try {
       invariant(loaded !== undefined, 'INFER runs on weights that are there');
-      const report = done(beginNs, await loaded.session.run(batchIndex, count, inputs, shapes));
+      const { outputs } = (this.models.get(model) as HostModel).model.signature;
+      const apart = areApart(outputs, count);
+      const report = done(beginNs, await loaded.session.run(batchIndex, count, inputs, shapes, apart));
       this.recorder.ran(loaded.log, id, report);
       return report;
     } catch (error) {

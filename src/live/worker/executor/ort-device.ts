@@ -24,6 +24,8 @@ export class OrtDevice implements Device {
   private delivering: LiveAction | null = null;
   /** What executes or has, and has no outputs yet, by id. */
   private readonly undelivered = new Map<number, LiveAction>();
+  /** Was staged and will not run: its inputs are on their way back. */
+  private readonly returning = new Map<number, { readonly action: LiveAction; readonly back: () => void }>();
 
   constructor(hosts: readonly HostLine[]) {
     this.hosts = hosts.map(({ port, exec, signal }) => ({
@@ -47,6 +49,7 @@ export class OrtDevice implements Device {
     action.staged = true;
     this.copyingIn = true;
     post(this.homeOf(action.model), { kind: 'stage', order: orderOf(action) });
+    action.inputs = [];
   }
 
   startExec(action: LiveAction): void {
@@ -76,6 +79,13 @@ export class OrtDevice implements Device {
 
   discard({ model, id }: LiveAction): void {
     post(this.homeOf(model), { kind: 'discard', id });
+  }
+
+  takeBack(action: LiveAction, back: () => void): void {
+    const home = this.homeOf(action.model);
+    home.replies++;
+    this.returning.set(action.id, { action, back });
+    post(home, { kind: 'takeBack', id: action.id });
   }
 
   discardWaiting(): void {
@@ -118,13 +128,20 @@ export class OrtDevice implements Device {
 
   private take(reply: HostReply, worker: Worker): void {
     if (reply.kind === 'loaded') this.loaded(reply.report, worker);
-    else {
+    else if (reply.kind === 'back') {
+      const returned = this.returning.get(reply.id);
+      invariant(returned !== undefined, 'inputs come back once');
+      this.returning.delete(reply.id);
+      returned.action.inputs = reply.inputs;
+      returned.back();
+    } else {
       const action = this.undelivered.get(reply.id);
       invariant(action !== undefined, 'outputs come once');
       this.undelivered.delete(reply.id);
       action.outputs = reply.outputs;
       action.outputShapes = reply.shapes;
       action.error = reply.error;
+      action.inputs = reply.inputs ?? [];
       action.delivered = true;
     }
   }

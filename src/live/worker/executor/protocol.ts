@@ -96,6 +96,8 @@ export type HostMessage =
   | { readonly kind: 'stage'; readonly order: HostOrder }
   /** An INFER that will not be asked for. */
   | { readonly kind: 'discard'; readonly id: number }
+  /** The same, and its inputs are to come back. */
+  | { readonly kind: 'takeBack'; readonly id: number }
   /** Nor will any other than this. */
   | { readonly kind: 'discardOthers'; readonly id: number };
 
@@ -109,4 +111,7 @@ export type HostReply =
       readonly outputs: HostReport['outputs'];
       readonly shapes?: HostReport['shapes'];
       readonly error: string;
-    };
+      /** Of one that did not run, if they were handed over. */
+      readonly inputs?: HostOrder['inputs'];
+    }
+  | { readonly kind: 'back'; readonly id: number; readonly inputs: HostOrder['inputs'] };

@@ -3,6 +3,7 @@ import { LANE_EXEC, LANE_WEIGHTS, STATUS_ABORTED, STATUS_OK } from '../../../cor
 import type { Worker } from '../../../core/worker.js';
 import type { SimulatedDeviceSpec } from '../../device.js';
 import type { WorkerModel } from '../../model.js';
+import { areApart } from '../../parcel.js';
 import type { Device } from './device.js';
 import type { LiveAction } from './live-action.js';
 
@@ -59,7 +60,10 @@ export class SimulatedDevice implements Device {
       const endNs = this.execEndNs;
       const { outputs } = this.models[this.executing.model].signature;
       const { count } = this.executing;
-      this.executing.outputs = outputs.map(({ bytes }) => new Uint8Array(bytes * count));
+      const [runs, rows] = areApart(outputs, count) ? [count, 1] : [1, count];
+      this.executing.outputs = Array.from({ length: runs }, () =>
+        outputs.map(({ bytes }) => new Uint8Array(bytes * rows)),
+      ).flat();
       this.executing = null;
       this.execEndNs = Number.POSITIVE_INFINITY;
       worker.finished(LANE_EXEC, endNs, 1, this.execStatus);
@@ -85,6 +89,10 @@ export class SimulatedDevice implements Device {
 
   discard(): void {
     // Nothing is staged.
+  }
+
+  takeBack(_action: LiveAction, back: () => void): void {
+    back();
   }
 
   discardWaiting(): void {

@@ -1,6 +1,35 @@
-/** Bytes that share their memory with nothing else: whole buffers as they are, parts of a buffer as copies. */
-export function ownBytes(parts: readonly Uint8Array<ArrayBuffer>[]): readonly Uint8Array<ArrayBuffer>[] {
-  return parts.map((part) => (isWhole(part) ? part : new Uint8Array(part)));
+import { LARGE_BYTES } from '../../parcel.js';
+
+/**
+ * Bytes that can be handed to another thread: large ones as they are, with their buffer, and the small ones as copies in
+ * one buffer that they share.
+ */
+export function movable(parts: readonly Uint8Array<ArrayBuffer>[]): readonly Uint8Array<ArrayBuffer>[] {
+  let bytes = 0;
+  for (const { length } of parts) if (length <= LARGE_BYTES) bytes += aligned(length);
+  // Not empty: a buffer without bytes is taken for one that was handed over.
+  const small = new Uint8Array(Math.max(bytes, ALIGNMENT));
+  let at = 0;
+  return parts.map((part) => {
+    if (part.length > LARGE_BYTES) return part;
+    const copy = small.subarray(at, at + part.length);
+    copy.set(part);
+    at += aligned(part.length);
+    return copy;
+  });
+}
+
+/** Whether any of them is handed over, not copied. */
+export function anyLarge(parts: readonly Uint8Array[]): boolean {
+  for (let i = 0; i < parts.length; i++) if (parts[i].length > LARGE_BYTES) return true;
+  return false;
+}
+
+/** Enough for elements of any type. */
+const ALIGNMENT = 8;
+
+function aligned(length: number): number {
+  return Math.ceil(length / ALIGNMENT) * ALIGNMENT;
 }
 
 /** The buffers to hand over to another thread, instead of copying them. They must be whole. */
@@ -11,8 +40,4 @@ export function buffersOf(messages: readonly (readonly Uint8Array<ArrayBuffer>[]
     for (const part of parts) if (part.byteLength > 0) buffers.add(part.buffer);
   }
   return [...buffers];
-}
-
-function isWhole(part: Uint8Array): boolean {
-  return part.byteLength === part.buffer.byteLength;
 }

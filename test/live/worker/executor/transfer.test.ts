@@ -1,14 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { buffersOf, ownBytes } from '../../../../src/live/worker/executor/transfer.js';
+import { anyLarge, buffersOf, movable } from '../../../../src/live/worker/executor/transfer.js';
 
 describe('bytes that go to another thread', () => {
-  it('are copied where they are part of something larger', () => {
+  it('are copied into one buffer if they are small, and keep theirs if they are large', () => {
     const whole = new Uint8Array([1, 2, 3]);
-    const [kept, copy, pooled] = ownBytes([whole, whole.subarray(1), Buffer.from('abc')]);
-    expect(kept).toBe(whole);
-    expect(copy).toEqual(new Uint8Array([2, 3]));
-    expect(pooled).toEqual(new Uint8Array([97, 98, 99]));
-    for (const { byteLength, buffer } of [copy, pooled]) expect(buffer.byteLength).toBe(byteLength);
+    const large = new Uint8Array(50_000).subarray(8);
+    const [first, second, kept, pooled] = movable([whole, whole.subarray(1), large, Buffer.from('abc')]);
+    expect(kept).toBe(large);
+    expect([first, second, pooled].map((bytes) => [...bytes])).toEqual([
+      [1, 2, 3],
+      [2, 3],
+      [97, 98, 99],
+    ]);
+    expect(first.buffer).toBe(second.buffer);
+    expect(first.buffer).not.toBe(whole.buffer);
+    expect(second.byteOffset % 8).toBe(0);
+    expect([anyLarge([whole, large]), anyLarge([whole]), anyLarge([])]).toEqual([true, false, false]);
   });
 
   it('are handed over once each', () => {

@@ -1,0 +1,105 @@
+import { type Action, INFER } from '../../core/action.js';
+import {
+  OUTCOME_ERROR,
+  OUTCOME_LATE,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  type Outcome,
+  type RequestTable,
+} from '../../core/request.js';
+import { type MissedWindow, mayRetry } from '../../core/retry.js';
+import type { ActionMessage, ResultMessage } from '../messages.js';
+import type { ServedModel } from '../model.js';
+import type { InferenceAnswer, InferenceRequest } from '../service.js';
+import { scatter } from './gather.js';
+import { INPUTS_LOST, isAway, takeBack } from './inputs-away.js';
+import { notExecuted, whyFailed } from './not-executed.js';
+
+const NO_RESULT = { outputs: [] };
+const NOTHING: ActionMessage['inputs'] = [];
+
+/** Requests that wait for their answers, and the answers of one step of the core. */
+export class Answers {
+  /** By slot of the core's request table; null: it has its answer. */
+  readonly waiting: (InferenceRequest | null)[] = [];
+  /** Results that this step takes in, by action: where the outputs of its answers are. */
+  private readonly results = new Map<number, ResultMessage>();
+  private readonly ready: { readonly request: InferenceRequest; readonly answer: InferenceAnswer }[] = [];
+  /** By model: what the device said when it could not load it last. */
+  private readonly loadErrors: string[] = [];
+
+  constructor(
+    private readonly models: readonly ServedModel[],
+    private readonly missedWindow: MissedWindow,
+  ) {}
+
+  /** Before the core takes in the same. */
+  takeIn(action: Action, result: ResultMessage): void {
+    this.results.set(result.id, result);
+    if (action.kind === INFER) this.inputsBack(action, result.status, result.inputs);
+  }
+
+  loadFailed(model: number, error: string): void {
+    this.loadErrors[model] = error;
+  }
+
+  /** What cannot be tried again, because its inputs are gone, is answered now; the core learns of it later. */
+  inputsBack(action: Action, status: number, inputs = NOTHING): void {
+    if (action.kind !== INFER || !mayRetry(status, this.missedWindow)) return;
+    const { waiting } = this;
+    if (inputs.length > 0) takeBack(action, inputs, waiting);
+    for (let r = 0; r < action.count; r++) {
+      const request = waiting[action.requests[r]];
+      if (request === null || !isAway(request)) continue;
+      waiting[action.requests[r]] = null;
+      this.ready.push({ request, answer: notExecuted(OUTCOME_ERROR, INPUTS_LOST) });
+    }
+  }
+
+  /** The core has answered; `action` is the INFER that led to it, null: there was none. */
+  add(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number, action: Action | null): void {
+    const request = this.waiting[slot];
+    if (request === null || request === undefined) return;
+    this.waiting[slot] = null;
+    this.ready.push({ request, answer: this.answerOf(requests, slot, outcome, nowNs, action) });
+  }
+
+  /** Gives the answers of a step that is over: a client that gets one may ask again at once. */
+  give(): void {
+    this.results.clear();
+    for (const { request, answer } of this.ready.splice(0)) request.done(answer);
+  }
+
+  /** Gives all that still wait the same answer. */
+  giveUp(reason: string): void {
+    for (const request of this.waiting.splice(0)) request?.done(notExecuted(OUTCOME_ERROR, reason));
+  }
+
+  private answerOf(
+    requests: RequestTable,
+    slot: number,
+    outcome: Outcome,
+    nowNs: number,
+    action: Action | null,
+  ): InferenceAnswer {
+    const result = action === null ? undefined : this.results.get(action.id);
+    if (action === null || (outcome !== OUTCOME_OK && outcome !== OUTCOME_LATE)) {
+      const passedNs = nowNs - requests.arrivalNs[slot];
+      const expected =
+        outcome === OUTCOME_REJECTED ? { predictedNs: requests.predictedNs[slot], passedNs } : {};
+      if (outcome !== OUTCOME_ERROR) return { ...notExecuted(outcome, ''), ...expected };
+      const error = action === null ? this.loadErrors[requests.model[slot]] : result?.error;
+      return notExecuted(outcome, error || whyFailed(action));
+    }
+    const { outputs } = this.models[action.model].signature;
+    const index = action.requests.indexOf(slot);
+    return {
+      outcome,
+      outputs: scatter(result ?? NO_RESULT, outputs, index),
+      shapes: result?.shapes,
+      predictedNs: 0,
+      batchSize: action.batchSize,
+      error: '',
+    };
+  }
+}

@@ -1,0 +1,26 @@
+import type { Action } from '../../core/action.js';
+import type { ActionMessage } from '../messages.js';
+import type { InferenceRequest } from '../service.js';
+
+/** Why a request whose inputs went with a GPU cannot be tried again. */
+export const INPUTS_LOST = 'its inputs were lost with the thread that was to run it; send it again';
+
+/** Gives requests back what was sent with their INFER and not used. */
+export function takeBack(
+  { requests: slots, count }: Action,
+  inputs: ActionMessage['inputs'],
+  requests: readonly (InferenceRequest | null)[],
+): void {
+  const each = inputs.length / count;
+  for (let r = 0; r < count; r++) {
+    const request = requests[slots[r]];
+    if (request?.mayMove === true) request.inputs = inputs.slice(r * each, (r + 1) * each);
+  }
+}
+
+/** Whether an input of the request was handed to another thread and has not come back. */
+export function isAway({ mayMove, inputs }: InferenceRequest): boolean {
+  if (mayMove !== true) return false;
+  for (let i = 0; i < inputs.length; i++) if (inputs[i].buffer.byteLength === 0) return true;
+  return false;
+}
