@@ -42,7 +42,10 @@ export function description(over: Partial<WorkerDescription> = {}): WorkerDescri
 }
 
 /** What the models in `served` make of the inputs of `count` requests. */
-export function compute([a, b]: readonly Uint8Array[], count: number): Uint8Array<ArrayBuffer>[] {
+export function compute(inputs: readonly Uint8Array[], count: number): Uint8Array<ArrayBuffer>[] {
+  const [a, b] = [0, 1].map((input) =>
+    Uint8Array.from(inputs.filter((_, i) => i % 2 === input).flatMap((x) => [...x])),
+  );
   const sums = Uint8Array.from({ length: count }, (_, i) =>
     [...a.subarray(i * 3, i * 3 + 3), ...b.subarray(i * 2, i * 2 + 2)].reduce((sum, byte) => sum + byte, 0),
   );

@@ -138,7 +138,9 @@ class HostThread {
   private reply(reply: HostReply): void {
     this.port.postMessage(
       reply,
-      buffersOf([reply.kind === 'tensors' ? reply.outputs : [], reply.kind === 'loaded' ? [] : reply.inputs]),
+      buffersOf(
+        reply.kind === 'loaded' ? [] : [reply.kind === 'tensors' ? reply.outputs : [], reply.inputs ?? []],
+      ),
     );
     this.executor.raise();
   }
