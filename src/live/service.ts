@@ -23,6 +23,8 @@ export const DRAINING = 'draining';
 export interface ServiceState {
   /** Why the server is not ready, for people, e.g. "no worker is up" or `DRAINING`; null: it is. */
   readonly notReady: string | null;
+  /** It is not ready only because models are missing: those that are ready take requests. */
+  readonly isStarting?: boolean;
   readonly entries: readonly ModelEntry[];
 }
 
@@ -90,8 +92,8 @@ export interface ModelStatistics {
 }
 
 export interface InferenceRequest {
-  /** Index of a ready entry of the service's state. */
-  readonly model: number;
+  /** Index of a ready entry of the service's state. The service may put another number there. */
+  model: number;
   /** Who sends it, for logs and per-section figures; 0 if that is not known. */
   readonly user: number;
   /** SLO. */

@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { writeWhole } from '../base/files/output-file.js';
 import { restrictBatches } from '../config/onnx-model.js';
-import { profileModel } from '../config/profile.js';
+import { type Profile, profileModel } from '../config/profile.js';
 import type { OrtDeviceSpec } from '../live/device.js';
 import type { WorkerModel } from '../live/model.js';
-import { fileDigest, type ModelContent, modelContent } from '../live/models/digest.js';
+import { fileDigest, modelContent } from '../live/models/digest.js';
 import { withBatching } from '../live/models/measure/batching.js';
+import { MEASURE_BUDGET_NS } from '../live/models/measure/session-timing.js';
 import { SETTINGS_FILES } from '../live/models/model-settings.js';
 import { optimizeModel } from '../live/models/optimize.js';
 import { type RepositoryModel, readModelFile } from '../live/models/repository.js';
@@ -14,22 +15,28 @@ import { measureProfile } from './measure-profile.js';
 import { findProfile } from './profiles.js';
 
 /** How models are prepared for a device. */
-interface PrepareOptions {
+export interface PrepareOptions {
   readonly device: OrtDeviceSpec;
   readonly pageBytes: number;
   /** Where what is made from models is kept; null: next to them, as far as that can be written. */
   readonly cacheDir: string | null;
+  /** False: a model without a profile that fits is not prepared but `unmeasured`. Default: true. */
+  readonly mayMeasure?: boolean;
+  /** For measuring a model. Default: 3 s. */
+  readonly budgetNs?: number;
+  /** What was prepared before: if nothing has changed since, the model is the `same`. */
+  readonly known?: ModelFiles | null;
 }
 
 /** A model ready for a worker, and what it was made from. */
-interface PreparedModel extends WorkerModel {
+export interface PreparedModel extends WorkerModel {
   readonly source: ModelFiles;
 }
 
-/** The files of a version as they were when it was prepared. */
-interface ModelFiles {
-  readonly content: ModelContent;
-  /** Digest of the files with its settings. */
+/** The files of a version as they were when it was prepared, as digests. */
+export interface ModelFiles {
+  /** Of the model and its weights. */
+  readonly content: string;
   readonly settings: string;
 }
 
@@ -41,15 +48,18 @@ interface ModelFiles {
 export async function prepareModel(
   onnxPath: string,
   modelDir: string,
-  { device, pageBytes, cacheDir }: PrepareOptions,
+  options: PrepareOptions,
   say: (what: string) => void,
-): Promise<PreparedModel> {
+): Promise<PreparedModel | 'same' | 'unmeasured'> {
+  const { device, pageBytes, cacheDir, known = null } = options;
   // From before it is read: what changes from here on counts as changed.
-  const source = { content: modelContent(onnxPath), settings: settingsDigest(modelDir) };
+  const source = { content: modelContent(onnxPath).digest, settings: settingsDigest(modelDir) };
+  if (known !== null && known.content === source.content && known.settings === source.settings) return 'same';
   const model = await readModelFile(onnxPath);
   const { ortPath, made } = await optimizeModel(onnxPath, device.kind, cacheDir);
   if (made === 'damaged') say(`${ortPath} was damaged, so it was made again`);
-  const profile = await profileOf(model, { device, pageBytes, cacheDir }, say);
+  const profile = await profileOf(model, options, say);
+  if (profile === null) return 'unmeasured';
   const served = withBatching(model, checkOf(model, profile));
   if (!served.signature.batched && model.signature.batched) say(mixedText(model.name, profile));
   if (rowsAreMixed(model, profile)) say(mixedRowsText(model.name, profile));
@@ -66,13 +76,14 @@ function settingsDigest(modelDir: string): string {
 
 async function profileOf(
   model: RepositoryModel,
-  { device, cacheDir }: PrepareOptions,
+  { device, cacheDir, mayMeasure = true, budgetNs = MEASURE_BUDGET_NS }: PrepareOptions,
   say: (what: string) => void,
-) {
+): Promise<Profile | null> {
   const known = await findProfile(model, device, cacheDir);
   if (known.profile !== null) return known.profile;
+  if (!mayMeasure) return null;
   say(`measuring ${model.name} on ${device.kind}: ${known.why}`);
-  const { profile } = await measureProfile(model, device, { cacheDir });
+  const { profile } = await measureProfile(model, device, { cacheDir, budgetNs });
   writeWhole(known.path, `${JSON.stringify(profile, null, 2)}\n`);
   return profile;
 }

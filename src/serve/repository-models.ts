@@ -1,7 +1,8 @@
 import { join } from 'node:path';
+import { invariant } from '../base/invariant.js';
 import type { OrtDeviceSpec } from '../live/device.js';
 import type { WorkerModel } from '../live/model.js';
-import { fileDigest } from '../live/models/digest.js';
+import { fileDigest, modelContent } from '../live/models/digest.js';
 import type { ModelSource } from '../live/models/models-on-disk.js';
 import type { Precision } from '../live/models/precision.js';
 import { readRepository } from '../live/models/repository.js';
@@ -24,8 +25,13 @@ export async function repositoryModels(
   for (const { name, version, onnxPath } of await readRepository(dir, precision)) {
     const modelDir = join(dir, name);
     const settings = fileDigest(join(modelDir, 'config.yaml'));
-    const { source, ...model } = await prepareModel(onnxPath, modelDir, { device, pageBytes, cacheDir }, say);
-    models.push({ ...model, source: { name, version, onnxPath, content: source.content, settings } });
+    // From before it is read: what changes from here on counts as changed.
+    const content = modelContent(onnxPath);
+    const options = { device, pageBytes, cacheDir };
+    const prepared = await prepareModel(onnxPath, modelDir, options, say);
+    invariant(typeof prepared !== 'string', 'a new model may be measured');
+    const { source: _, ...model } = prepared;
+    models.push({ ...model, source: { name, version, onnxPath, content, settings } });
   }
   return models;
 }

@@ -49,8 +49,9 @@ export class Catalog {
         'unloaded',
         `model ${shown(name)} is ${reason}; load it through the model repository`,
       );
-    const { notReady } = this.service.state;
-    if (notReady !== null) throw new Refusal('notReady', `the server is not ready: ${notReady}`);
+    const { notReady, isStarting = false } = this.service.state;
+    if (notReady !== null && !isStarting)
+      throw new Refusal('notReady', `the server is not ready: ${notReady}`);
     if (state === 'loading' || model === null)
       throw new Refusal('notReady', `model ${shown(name)} is not ready yet: ${reason}`);
     return model;
@@ -58,7 +59,8 @@ export class Catalog {
 
   /** Whether an entry takes requests now. */
   isReady({ state }: ModelEntry): boolean {
-    return state === 'ready' && this.service.state.notReady === null;
+    const { notReady, isStarting = false } = this.service.state;
+    return state === 'ready' && (notReady === null || isStarting);
   }
 
   /** The same for a model that may not exist. */

@@ -46,6 +46,13 @@ export function scanRepository(dir: string, precision: Precision): RepositorySca
   );
 }
 
+/** The same of one model of a repository. `name` may come from a client: it is no path before it was found there. */
+export function scanNamed(dir: string, name: string, precision: Precision): RepositoryScan {
+  if (!isFolder(dir)) throw problem('no such folder: name a model repository', dir);
+  const isThere = !name.startsWith('.') && entriesOf(dir).includes(name) && isFolder(join(dir, name));
+  return isThere ? scanModel(join(dir, name), name, precision) : NOTHING;
+}
+
 /** The same of one model, `dir` being its folder. Never throws. */
 export function scanModel(dir: string, name: string, precision: Precision): RepositoryScan {
   try {

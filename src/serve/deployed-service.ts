@@ -1,0 +1,168 @@
+import {
+  type InferenceRequest,
+  type ModelStatistics,
+  ServiceError,
+  type ServiceState,
+  type WatchedService,
+} from '../live/service.js';
+import { Deployment } from './deployment.js';
+import type { DeploymentEvents, DeploymentOptions, ModelHost } from './deployment-options.js';
+import type { Preparer } from './preparer.js';
+import { Tickets } from './tickets.js';
+
+/** How often it is looked whether a model is idle, as a share of the time after which it is. */
+const IDLE_LOOKS = 4;
+
+/** A service whose models are those of a repository, and change while it runs. */
+export class DeployedService implements WatchedService {
+  state: ServiceState;
+  private readonly tickets: Tickets;
+  private readonly deployment: Deployment;
+  private readonly watchers = new Set<() => void>();
+  private readonly unwatch: () => void;
+  private readonly timers: NodeJS.Timeout[] = [];
+  /** What is being done, for people. */
+  private doing = 'looking for models';
+  private isStarting = true;
+
+  constructor(
+    private readonly service: WatchedService,
+    host: ModelHost,
+    private readonly preparer: Preparer,
+    private readonly options: DeploymentOptions,
+    private readonly events: DeploymentEvents,
+  ) {
+    this.tickets = new Tickets(
+      (request, index) => {
+        request.model = index;
+        service.infer(request);
+      },
+      (ticket) => this.deployment.wake(ticket),
+    );
+    const changed = () => this.replace();
+    this.deployment = new Deployment(preparer, host, this.tickets, options, events, changed);
+    this.state = this.build();
+    this.unwatch = service.watch(changed);
+  }
+
+  /**
+   * Loads the models that are to be there from the start; the service answers meanwhile. Rejects with the coded error of
+   * a problem if that is to end the server.
+   */
+  async start(): Promise<void> {
+    const { control, names } = this.options;
+    const { versions, problems, skipped } = await this.preparer.scan(null);
+    if (skipped.length > 0) this.events.info({ skipped }, 'the repository also holds what is no model');
+    const isChosen = (name: string) => control !== 'explicit' || names.includes('*') || names.includes(name);
+    const chosen = [...versions, ...problems].map(({ name }) => name).filter(isChosen);
+    const foreign =
+      control === 'explicit' ? names.filter((name) => name !== '*' && !chosen.includes(name)) : [];
+    this.deployment.announce(versions.filter(({ name }) => isChosen(name)));
+    await this.deployment.start([...new Set([...chosen, ...foreign])]);
+    this.isStarting = false;
+    this.replace();
+    if (control === 'poll') this.every(this.options.pollNs, () => this.poll());
+    const { idleNs } = this.options;
+    if (idleNs !== null) this.every(idleNs / IDLE_LOOKS, this.idleLook());
+  }
+
+  /** What the server does while it is not ready, for people. */
+  setDoing(what: string): void {
+    this.doing = what;
+    if (this.isStarting) this.replace();
+  }
+
+  watch(changed: () => void): () => void {
+    this.watchers.add(changed);
+    return () => this.watchers.delete(changed);
+  }
+
+  nowNs(): number {
+    return this.service.nowNs();
+  }
+
+  infer(request: InferenceRequest): void {
+    this.tickets.infer(request);
+  }
+
+  async load(name: string): Promise<void> {
+    this.checkControl();
+    await this.deployment.load(name);
+  }
+
+  async unload(name: string): Promise<void> {
+    this.checkControl();
+    await this.deployment.unload(name);
+  }
+
+  statistics(): Promise<readonly ModelStatistics[]> {
+    return this.service.statistics();
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.timers) clearInterval(timer);
+    this.unwatch();
+    await this.deployment.close();
+  }
+
+  private checkControl(): void {
+    const { control } = this.options;
+    if (control !== 'none' && control !== 'poll') return;
+    throw new ServiceError(
+      'invalid',
+      `models cannot be loaded or unloaded by clients here: the server runs with --model-control ${control}`,
+    );
+  }
+
+  private async poll(): Promise<void> {
+    const { versions, problems } = await this.preparer.scan(null);
+    const present = new Set([...versions, ...problems].map(({ name }) => name));
+    for (const name of present) await this.deployment.load(name).catch(() => {});
+    const served = new Set(this.deployment.table.all().map(({ name }) => name));
+    for (const name of served) if (!present.has(name)) await this.deployment.forget(name);
+  }
+
+  /** A model is idle if as many looks as `IDLE_LOOKS` in a row have seen no new request. */
+  private idleLook(): () => Promise<void> {
+    const seen = new Map<number, { uses: number; looks: number }>();
+    return async () => {
+      for (const row of this.deployment.table.all()) {
+        if (row.state !== 'ready' || this.tickets.indexOf(row.ticket) < 0) continue;
+        const uses = this.tickets.usesOf(row.ticket);
+        const before = seen.get(row.ticket);
+        const looks = before?.uses === uses ? before.looks + 1 : 0;
+        seen.set(row.ticket, { uses, looks });
+        if (looks >= IDLE_LOOKS) await this.deployment.sleep(row);
+      }
+    };
+  }
+
+  /** One at a time: what takes longer than the interval is not started twice. */
+  private every(intervalNs: number, work: () => Promise<void>): void {
+    let isBusy = false;
+    const timer = setInterval(() => {
+      if (isBusy) return;
+      isBusy = true;
+      work()
+        .catch(({ message }: Error) => this.events.warn({ error: message }, 'models cannot be looked at'))
+        .finally(() => {
+          isBusy = false;
+        });
+    }, intervalNs / 1e6);
+    this.timers.push(timer.unref());
+  }
+
+  private replace(): void {
+    this.state = this.build();
+    for (const changed of this.watchers) changed();
+  }
+
+  private build(): ServiceState {
+    const entries = this.deployment.table.entries();
+    const { notReady } = this.service.state;
+    if (notReady !== null || !this.isStarting) return { notReady, entries };
+    const ready = entries.filter(({ state }) => state === 'ready').length;
+    const text = `starting: ${ready} of ${entries.length} models are ready; ${this.doing}`;
+    return { notReady: text, isStarting: true, entries };
+  }
+}

@@ -1,0 +1,253 @@
+import { EscapementError } from '../base/errors.js';
+import { ServiceError } from '../live/service.js';
+import type { DeploymentEvents, DeploymentOptions, ModelHost } from './deployment-options.js';
+import { type Deployed, ModelTable } from './model-table.js';
+import type { PreparedModel } from './prepare-model.js';
+import type { Preparer } from './preparer.js';
+import type { Tickets } from './tickets.js';
+
+/** How long frontends may take to learn of a change: so long a model that was replaced still takes requests. */
+const LINGER_MS = 250;
+
+type Found = Awaited<ReturnType<Preparer['scan']>>['versions'][number];
+
+/** Brings the models of a repository to the workers, and takes them away: what runs of which model is its decision. */
+export class Deployment {
+  readonly table = new ModelTable();
+  /** By model: one change at a time. */
+  private readonly turns = new Map<string, Promise<unknown>>();
+  /** What is being retired. */
+  private readonly retiring = new Set<Promise<void>>();
+  private isClosed = false;
+
+  constructor(
+    private readonly preparer: Preparer,
+    private readonly host: ModelHost,
+    private readonly tickets: Tickets,
+    private readonly options: Pick<DeploymentOptions, 'isStrict'>,
+    private readonly events: DeploymentEvents,
+    /** The table has changed. */
+    private readonly changed: () => void,
+  ) {}
+
+  /** The model as it lies on disk. Rejects with a `ServiceError`; then what was served goes on being served. */
+  load(name: string): Promise<void> {
+    return this.inTurn(name, async () => {
+      const problems = await this.bring(name, true);
+      if (problems.length === 0) return;
+      const isServed = this.table.versions(name).some(({ state }) => state === 'ready');
+      const rest = isServed ? '; what was loaded before goes on being served' : '';
+      throw new ServiceError(
+        'failed',
+        `model ${JSON.stringify(name)} cannot be loaded: ${problems[0].what}${rest}`,
+      );
+    });
+  }
+
+  /** Resolves when its memory is free. Rejects with a `ServiceError` if there is no such model. */
+  unload(name: string): Promise<void> {
+    return this.inTurn(name, async () => {
+      const rows = this.table.versions(name);
+      if (rows.length === 0) throw unknown(name);
+      const why = `model ${JSON.stringify(name)} is unloaded`;
+      await Promise.all(
+        rows.map(async (row) => {
+          const { ticket } = row;
+          if (ticket >= 0) {
+            this.put({ ...row, state: 'unloading', reason: 'being unloaded', ticket: -1, files: null });
+            await this.retire(ticket, () => this.tickets.drop(ticket, why));
+          }
+          this.put({ ...row, state: 'unavailable', reason: 'unloaded', ticket: -1, files: null });
+        }),
+      );
+      this.events.info({ model: name }, 'unloaded');
+    });
+  }
+
+  /**
+   * Loads these models, first those that need no measuring. Rejects with the first problem if `isStrict`, or if none of
+   * them can be served.
+   */
+  async start(names: readonly string[]): Promise<void> {
+    const problems: EscapementError[] = [];
+    for (const mayMeasure of [false, true]) {
+      for (const name of names) {
+        if (this.isClosed) return;
+        const found = await this.inTurn(name, () => this.bring(name, mayMeasure));
+        if (this.options.isStrict && found.length > 0) throw found[0];
+        if (mayMeasure) problems.push(...found);
+      }
+    }
+    const isAny = this.table.all().some(({ state }) => state === 'ready');
+    if (!isAny && problems.length > 0) throw problems[0];
+  }
+
+  /** Says what is to be loaded, before it is. */
+  announce(versions: readonly Found[]): void {
+    for (const { name, version } of versions) {
+      this.table.put({ ...NOT_SERVED, name, version, state: 'loading', reason: 'waiting' });
+    }
+    this.changed();
+  }
+
+  /** Its folder is gone. */
+  forget(name: string): Promise<void> {
+    return this.inTurn(name, async () => this.dropOthers(name, new Set()));
+  }
+
+  /** Gives the memory of a model back until it is asked for again. */
+  sleep(row: Deployed): Promise<void> {
+    return this.inTurn(row.name, async () => {
+      const { ticket, name, version } = row;
+      if (this.tickets.indexOf(ticket) < 0 || this.table.get(name, version)?.ticket !== ticket) return;
+      await this.retire(ticket, () => this.tickets.sleep(ticket), 0);
+      this.events.info({ model: name, version }, 'unloaded for want of requests; the next one loads it');
+    });
+  }
+
+  /** A model that sleeps was asked for. */
+  wake(ticket: number): void {
+    const row = this.table.all().find((each) => each.ticket === ticket);
+    if (row === undefined || row.model === null) {
+      this.tickets.drop(ticket, 'the model is gone');
+      return;
+    }
+    const { name, version, model } = row;
+    this.inTurn(name, async () => {
+      const index = await this.host.addModel(model as PreparedModel);
+      this.tickets.awake(ticket, index);
+      this.events.info({ model: name, version }, 'loaded again');
+    }).catch((error: Error) => {
+      this.failed(row, error);
+      this.tickets.drop(ticket, `model ${JSON.stringify(name)} cannot be loaded: ${error.message}`);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await this.preparer.close();
+  }
+
+  /** Makes what is served of a model what lies on disk. Resolves with what cannot be. */
+  private async bring(name: string, mayMeasure: boolean): Promise<EscapementError[]> {
+    const { versions, problems, notes } = await this.preparer.scan(name);
+    if (versions.length === 0 && problems.length === 0) {
+      throw this.table.versions(name).length === 0 ? unknown(name) : gone(name);
+    }
+    const errors: EscapementError[] = [];
+    for (const { version, error } of problems) {
+      errors.push(error);
+      this.failed({ name, version: version ?? '1' }, error);
+    }
+    if (mayMeasure) for (const note of notes) this.events.warn({ model: name }, note);
+    for (const found of versions) {
+      if (this.isClosed) return errors;
+      await this.bringVersion(found, mayMeasure).catch((error) => {
+        if (!(error instanceof EscapementError)) throw error;
+        errors.push(error);
+        this.failed(found, error);
+      });
+    }
+    if (versions.length > 0)
+      this.dropOthers(name, new Set([...versions, ...problems].map((each) => each.version)));
+    return errors;
+  }
+
+  private async bringVersion({ name, version, onnxPath }: Found, mayMeasure: boolean): Promise<void> {
+    const before = this.table.get(name, version);
+    const known = before?.state === 'ready' ? before.files : null;
+    if (known === null) {
+      this.put({
+        ...NOT_SERVED,
+        name,
+        version,
+        state: 'loading',
+        reason: mayMeasure ? 'measured' : 'prepared',
+      });
+    }
+    const prepared = await this.preparer.prepare(name, onnxPath, { mayMeasure, known });
+    if (prepared === 'same') return;
+    if (prepared === 'unmeasured') {
+      if (known === null)
+        this.put({ ...NOT_SERVED, name, version, state: 'loading', reason: 'waiting to be measured' });
+      return;
+    }
+    if (this.isClosed) return;
+    const index = await this.host.addModel(prepared);
+    const ticket = this.tickets.issue(prepared, index);
+    this.put({ name, version, state: 'ready', reason: '', ticket, model: prepared, files: prepared.source });
+    this.events.info({ model: name, version }, 'model is ready');
+    if (before !== null && before.ticket >= 0) {
+      this.retireLater(before.ticket, () => this.tickets.replace(before.ticket, ticket));
+    }
+  }
+
+  /** Versions that the repository does not have any more, or that its settings exclude. */
+  private dropOthers(name: string, present: ReadonlySet<string | null>): void {
+    for (const { version, ticket } of this.table.versions(name)) {
+      if (present.has(version)) continue;
+      this.table.remove(name, version);
+      this.changed();
+      if (ticket < 0) continue;
+      const why = `version ${version} of model ${JSON.stringify(name)} is not served any more`;
+      this.retireLater(ticket, () => this.tickets.drop(ticket, why));
+      this.events.info({ model: name, version }, why);
+    }
+  }
+
+  private failed({ name, version }: Pick<Deployed, 'name' | 'version'>, error: Error): void {
+    this.events.warn({ model: name, version, error: error.message }, 'model cannot be loaded');
+    const before = this.table.get(name, version);
+    if (before?.state === 'ready' && this.tickets.indexOf(before.ticket) >= 0) return;
+    // Paths are for the log, not for clients.
+    const what = error instanceof EscapementError ? error.what : error.message;
+    this.put({ ...NOT_SERVED, name, version, state: 'unavailable', reason: `not available: ${what}` });
+  }
+
+  private retireLater(ticket: number, leave: () => void): void {
+    const retired: Promise<void> = this.retire(ticket, leave)
+      .catch(({ message }: Error) => this.events.warn({ error: message }, 'a model cannot be retired'))
+      .finally(() => this.retiring.delete(retired));
+    this.retiring.add(retired);
+  }
+
+  /** `leave` says where requests of the ticket go from now on, when frontends have had time to learn it. */
+  private async retire(ticket: number, leave: () => void, lingerMs = LINGER_MS): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, lingerMs));
+    const index = this.tickets.indexOf(ticket);
+    leave();
+    if (index >= 0) await this.host.retireModel(index);
+  }
+
+  private put(row: Deployed): void {
+    this.table.put(row);
+    this.changed();
+  }
+
+  private inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const before = this.turns.get(name) ?? Promise.resolve();
+    const result = before.then(work);
+    const done = result.then(
+      () => {},
+      () => {},
+    );
+    this.turns.set(name, done);
+    void done.then(() => {
+      if (this.turns.get(name) === done) this.turns.delete(name);
+    });
+    return result;
+  }
+}
+
+const NOT_SERVED = { ticket: -1, model: null, files: null } as const;
+
+function unknown(name: string): ServiceError {
+  return new ServiceError('unknown', `unknown model ${JSON.stringify(name)}`);
+}
+
+function gone(name: string): ServiceError {
+  return new ServiceError(
+    'failed',
+    `the files of model ${JSON.stringify(name)} are gone from the repository: put them back, or unload it`,
+  );
+}

@@ -1,0 +1,68 @@
+import type { ServedModel } from '../live/model.js';
+import type { ModelEntry } from '../live/service.js';
+import type { ModelFiles } from './prepare-model.js';
+
+/** One version of a model, as the deployment knows it. */
+export interface Deployed {
+  readonly name: string;
+  readonly version: string;
+  readonly state: ModelEntry['state'];
+  /** Why it is not ready, for people; '' if it is. */
+  readonly reason: string;
+  /** Ticket of what serves it; −1: nothing. */
+  readonly ticket: number;
+  readonly model: ServedModel | null;
+  /** What it was made from; null unless it is served. */
+  readonly files: ModelFiles | null;
+}
+
+/** All versions of all models, in the order of their names and versions. */
+export class ModelTable {
+  private readonly rows = new Map<string, Map<string, Deployed>>();
+
+  versions(name: string): readonly Deployed[] {
+    return [...(this.rows.get(name)?.values() ?? [])];
+  }
+
+  get(name: string, version: string): Deployed | null {
+    return this.rows.get(name)?.get(version) ?? null;
+  }
+
+  all(): readonly Deployed[] {
+    return [...this.rows.keys()].sort().flatMap((name) => sorted(this.versions(name)));
+  }
+
+  put(row: Deployed): void {
+    const versions = this.rows.get(row.name) ?? new Map<string, Deployed>();
+    this.rows.set(row.name, versions);
+    versions.set(row.version, row);
+  }
+
+  remove(name: string, version: string): void {
+    const versions = this.rows.get(name);
+    versions?.delete(version);
+    if (versions?.size === 0) this.rows.delete(name);
+  }
+
+  /** What frontends see. The highest version that is ready gets the requests that name none; else the highest. */
+  entries(): readonly ModelEntry[] {
+    const names = [...this.rows.keys()].sort();
+    return names.flatMap((name) => {
+      const versions = sorted(this.versions(name));
+      const chosen = versions.findLast(({ state }) => state === 'ready') ?? versions.at(-1);
+      return versions.map((row) => ({
+        name,
+        version: row.version,
+        isDefault: row === chosen,
+        state: row.state,
+        reason: row.reason,
+        index: row.state === 'ready' ? row.ticket : -1,
+        model: row.model,
+      }));
+    });
+  }
+}
+
+function sorted(versions: readonly Deployed[]): readonly Deployed[] {
+  return [...versions].sort((a, b) => Number(a.version) - Number(b.version));
+}

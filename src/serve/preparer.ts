@@ -1,0 +1,111 @@
+import { join } from 'node:path';
+import { Worker as Thread } from 'node:worker_threads';
+import { compiledNextTo } from '../base/compiled.js';
+import { EscapementError } from '../base/errors.js';
+import type { Precision } from '../live/models/precision.js';
+import type { RepositoryScan } from '../live/models/scan.js';
+import type { PreparedModel, PrepareOptions } from './prepare-model.js';
+import type { PlainProblem, PlainScan, PreparerReply, PreparerTask } from './preparer-messages.js';
+
+/** How long the thread waits for more work before it gives its memory back. */
+const IDLE_MS = 60_000;
+
+/**
+ * Reads, optimises and measures models in a thread of its own, one after the other: nothing of that may hold up the
+ * scheduler, and two that measure would measure each other. All calls reject with coded errors.
+ */
+export class Preparer {
+  private thread: Thread | null = null;
+  private turn: Promise<unknown> = Promise.resolve();
+  private idle: NodeJS.Timeout | null = null;
+  private waiting = 0;
+  /** The task under way. */
+  private current: { resolve(result: unknown): void; reject(error: Error): void } | null = null;
+
+  constructor(
+    private readonly dir: string,
+    private readonly precision: Precision,
+    private readonly options: PrepareOptions,
+    /** Gets lines for the operator. */
+    private readonly say: (what: string) => void,
+  ) {}
+
+  /** Looks at the whole repository, or at one model of it. */
+  async scan(name: string | null): Promise<RepositoryScan> {
+    const { dir, precision } = this;
+    const scan = (await this.call({ kind: 'scan', dir, name, precision })) as PlainScan;
+    return { ...scan, problems: scan.problems.map((one) => ({ ...one, error: errorOf(one.error) })) };
+  }
+
+  /** As `prepareModel`. */
+  async prepare(
+    name: string,
+    onnxPath: string,
+    options: Pick<PrepareOptions, 'mayMeasure' | 'known'>,
+  ): Promise<PreparedModel | 'same' | 'unmeasured'> {
+    const modelDir = join(this.dir, name);
+    const all = { ...this.options, ...options };
+    return (await this.call({ kind: 'prepare', onnxPath, modelDir, options: all })) as PreparedModel;
+  }
+
+  /** Resolves when what is under way is over. */
+  async close(): Promise<void> {
+    await this.turn;
+    this.end();
+  }
+
+  private call(task: PreparerTask): Promise<unknown> {
+    this.waiting++;
+    const result = this.turn.then(() => this.run(task));
+    this.turn = result
+      .catch(() => {})
+      .then(() => {
+        this.waiting--;
+        if (this.waiting === 0) this.idle = setTimeout(() => this.end(), IDLE_MS).unref();
+      });
+    return result;
+  }
+
+  private run(task: PreparerTask): Promise<unknown> {
+    if (this.idle !== null) clearTimeout(this.idle);
+    const thread = this.thread ?? this.begin();
+    thread.ref();
+    return new Promise<unknown>((resolve, reject) => {
+      this.current = { resolve, reject };
+      thread.postMessage(task);
+    }).finally(() => {
+      this.current = null;
+      thread.unref();
+    });
+  }
+
+  private begin(): Thread {
+    const thread = new Thread(compiledNextTo(import.meta.url, 'preparer-thread.js'));
+    this.thread = thread;
+    thread.on('message', (message: PreparerReply) => {
+      if (message.kind === 'say') this.say(message.what);
+      else if (message.kind === 'done') this.current?.resolve(message.result);
+      else this.current?.reject(errorOf(message.problem));
+    });
+    const died = (why: string) => {
+      if (this.thread !== thread) return;
+      this.thread = null;
+      this.current?.reject(
+        new EscapementError('E_MODEL_FILE', `the thread that prepares models ended: ${why}`),
+      );
+    };
+    thread.on('error', ({ message }) => died(message));
+    thread.on('exit', (status) => died(`status ${status}`));
+    return thread;
+  }
+
+  /** The thread ends by itself: onnxruntime may not be cut off. */
+  private end(): void {
+    this.thread?.postMessage(null);
+    this.thread = null;
+  }
+}
+
+function errorOf({ code, what, place }: PlainProblem): EscapementError {
+  return new EscapementError(code, what, place);
+}

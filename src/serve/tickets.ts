@@ -1,0 +1,125 @@
+import { OUTCOME_ERROR } from '../core/request.js';
+import type { ServedModel, TensorSignature } from '../live/model.js';
+import type { InferenceRequest } from '../live/service.js';
+
+/** Where the requests of a ticket go. */
+type Destination =
+  | { readonly kind: 'served'; readonly index: number }
+  /** It was replaced by what this ticket stands for. */
+  | { readonly kind: 'replaced'; readonly by: number }
+  /** Its memory was given back. The next request wakes it up, and waits here until it is. */
+  | { readonly kind: 'asleep'; readonly waiting: InferenceRequest[] }
+  | { readonly kind: 'gone'; readonly why: string };
+
+/** More of them wait in vain. */
+const MOST_WAITING = 1000;
+
+/**
+ * Numbers under which frontends send requests. A ticket is given out once, while the scheduler's indices are used again:
+ * a frontend may have read a request's model long before the rest of the request arrives.
+ */
+export class Tickets {
+  private readonly models: ServedModel[] = [];
+  private readonly destinations: Destination[] = [];
+  /** By ticket: the scheduler's index, −1 where `destinations` says more. For each request. */
+  private readonly indices: number[] = [];
+  /** By ticket: requests so far. */
+  private readonly uses: number[] = [];
+
+  constructor(
+    private readonly forward: (request: InferenceRequest, index: number) => void,
+    /** Called once when a ticket that sleeps is asked for. */
+    private readonly wake: (ticket: number) => void,
+  ) {}
+
+  issue(model: ServedModel, index: number): number {
+    this.models.push(model);
+    this.destinations.push({ kind: 'served', index });
+    this.uses.push(0);
+    return this.indices.push(index) - 1;
+  }
+
+  usesOf(ticket: number): number {
+    return this.uses[ticket];
+  }
+
+  /** The scheduler's index; −1: it does not know the ticket's model now. */
+  indexOf(ticket: number): number {
+    return this.indices[ticket];
+  }
+
+  replace(ticket: number, by: number): void {
+    this.leave(ticket, { kind: 'replaced', by });
+  }
+
+  drop(ticket: number, why: string): void {
+    this.leave(ticket, { kind: 'gone', why });
+  }
+
+  sleep(ticket: number): void {
+    this.leave(ticket, { kind: 'asleep', waiting: [] });
+  }
+
+  /** The ticket's model is served again. */
+  awake(ticket: number, index: number): void {
+    const before = this.destinations[ticket];
+    this.destinations[ticket] = { kind: 'served', index };
+    this.indices[ticket] = index;
+    if (before.kind === 'asleep') for (const request of before.waiting) this.forward(request, index);
+  }
+
+  infer(request: InferenceRequest): void {
+    const ticket = request.model;
+    this.uses[ticket]++;
+    const index = this.indices[ticket] ?? -1;
+    if (index >= 0) this.forward(request, index);
+    else this.inferElsewhere(request, ticket);
+  }
+
+  private inferElsewhere(request: InferenceRequest, asked: number): void {
+    let ticket = asked;
+    let to = this.destinations[ticket];
+    while (to?.kind === 'replaced') {
+      ticket = to.by;
+      to = this.destinations[ticket];
+    }
+    if (to === undefined) refuse(request, 'there is no such model');
+    else if (to.kind === 'gone') refuse(request, to.why);
+    else if (ticket !== asked && !takesTheSame(this.models[asked], this.models[ticket])) {
+      refuse(request, 'the model was replaced while the request arrived, and takes other inputs now');
+    } else if (to.kind === 'served') this.forward(request, to.index);
+    else if (to.kind === 'asleep') this.waitFor(request, ticket, to.waiting);
+  }
+
+  private waitFor(request: InferenceRequest, ticket: number, waiting: InferenceRequest[]): void {
+    if (waiting.length >= MOST_WAITING) {
+      refuse(request, 'too many requests wait for the model to be loaded');
+      return;
+    }
+    waiting.push(request);
+    if (waiting.length === 1) this.wake(ticket);
+  }
+
+  private leave(ticket: number, to: Destination): void {
+    const before = this.destinations[ticket];
+    this.destinations[ticket] = to;
+    this.indices[ticket] = -1;
+    if (before.kind === 'asleep') for (const request of before.waiting) this.inferElsewhere(request, ticket);
+  }
+}
+
+/** Never from within the call that submits it. */
+function refuse(request: InferenceRequest, error: string): void {
+  setImmediate(() =>
+    request.done({ outcome: OUTCOME_ERROR, outputs: [], predictedNs: 0, batchSize: 0, error }),
+  );
+}
+
+function takesTheSame(a: ServedModel, b: ServedModel): boolean {
+  return shapes(a) === shapes(b);
+}
+
+function shapes({ signature: { inputs, outputs, batched } }: ServedModel): string {
+  const plain = ({ name, datatype, shape }: TensorSignature) => [name, datatype, shape];
+  return JSON.stringify([inputs.map(plain), outputs.map(plain), batched]);
+}

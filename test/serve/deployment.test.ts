@@ -1,0 +1,253 @@
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { OUTCOME_OK } from '../../src/core/request.js';
+import type { WorkerModel } from '../../src/live/model.js';
+import type { InferenceAnswer, InferenceRequest, WatchedService } from '../../src/live/service.js';
+import { DeployedService } from '../../src/serve/deployed-service.js';
+import type { DeploymentOptions, ModelHost } from '../../src/serve/deployment-options.js';
+import { Preparer } from '../../src/serve/preparer.js';
+import { CPU, scalingModel, tempDir, writeIn } from '../live/models/fixtures.js';
+import { PAGE_BYTES, until } from './fixtures.js';
+
+/** Holds models under indices that are used again, as the scheduler does, and answers with the version it ran. */
+class FakeHost implements ModelHost, WatchedService {
+  readonly slots: (WorkerModel | null)[] = [];
+  readonly mistakes: string[] = [];
+  adds = 0;
+  state = { notReady: null, entries: [] };
+  private readonly running: number[] = [];
+
+  async addModel(model: WorkerModel): Promise<number> {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    this.adds++;
+    const empty = this.slots.indexOf(null);
+    const index = empty < 0 ? this.slots.length : empty;
+    this.slots[index] = model;
+    this.running[index] = 0;
+    return index;
+  }
+
+  async retireModel(index: number): Promise<void> {
+    await until(() => this.running[index] === 0);
+    this.slots[index] = null;
+  }
+
+  infer(request: InferenceRequest): void {
+    const index = request.model;
+    const model = this.slots[index];
+    if (model === undefined || model === null) this.mistakes.push(`a request for ${index}, which is empty`);
+    this.running[index]++;
+    setTimeout(() => {
+      this.running[index]--;
+      const error = `${model?.spec.name}/${model?.version}`;
+      request.done({ outcome: OUTCOME_OK, outputs: [], predictedNs: 0, batchSize: 1, error });
+    }, 3);
+  }
+
+  nowNs = () => 0;
+  watch = () => () => {};
+  load = async () => {};
+  unload = async () => {};
+  statistics = async () => [];
+}
+
+const OPTIONS: DeploymentOptions = {
+  control: 'all',
+  names: [],
+  pollNs: 1e9,
+  idleNs: null,
+  isStrict: false,
+};
+
+/** Models that differ by what they multiply with. */
+function put(dir: string, name: string, version: number, weight: number): void {
+  writeIn(dir, `${name}/${version}/model.onnx`, scalingModel(weight));
+}
+
+function open(dir: string, options: Partial<DeploymentOptions> = {}) {
+  const host = new FakeHost();
+  const said: string[] = [];
+  const device = { device: CPU, pageBytes: PAGE_BYTES, cacheDir: null, budgetNs: 1e7 };
+  const preparer = new Preparer(dir, 'fp32', device, (what) => said.push(what));
+  const events = { info: () => {}, warn: (_: object, what: string) => said.push(what) };
+  const service = new DeployedService(host, host, preparer, { ...OPTIONS, ...options }, events);
+  onTestFinished(() => service.close());
+  return { host, service, said };
+}
+
+/** Asks as a frontend does: by the index of the entry that is the default. */
+function ask(service: DeployedService, name: string, version = ''): Promise<InferenceAnswer> {
+  const entry = service.state.entries.find(
+    (each) => each.name === name && (version === '' ? each.isDefault : each.version === version),
+  );
+  return send(service, entry?.index ?? -1);
+}
+
+function send(service: DeployedService, model: number): Promise<InferenceAnswer> {
+  return new Promise((done) => service.infer({ model, user: 0, sloNs: 1e9, inputs: [], done }));
+}
+
+const states = (service: DeployedService) =>
+  service.state.entries.map(({ name, version, state }) => `${name}/${version} ${state}`);
+
+describe('a deployment', () => {
+  it('serves all that it can; what it cannot has a reason', async () => {
+    const dir = tempDir();
+    put(dir, 'a', 1, 2);
+    put(dir, 'b', 1, 3);
+    writeIn(dir, 'broken/1/model.onnx', 'nonsense');
+    mkdirSync(join(dir, 'lost+found'));
+    const { service } = open(dir);
+    expect(service.state.notReady).toMatch(/^starting: 0 of 0 models are ready/);
+    const starting = service.start();
+    await until(() => service.state.entries.length === 3);
+    expect(service.state).toMatchObject({ isStarting: true });
+    expect(states(service)[0]).toBe('a/1 loading');
+    await starting;
+    expect(service.state.notReady).toBe(null);
+    expect(states(service)).toEqual(['a/1 ready', 'b/1 ready', 'broken/1 unavailable']);
+    expect(service.state.entries[2].reason).toMatch(/^not available: onnxruntime cannot use the model/);
+    expect((await ask(service, 'b')).error).toBe('b/1');
+  });
+
+  it('ends the start with the first problem if it is strict, or if nothing can be served', async () => {
+    const dir = tempDir();
+    writeIn(dir, 'broken/1/model.onnx', 'nonsense');
+    await expect(open(dir).service.start()).rejects.toMatchObject({ code: 'E_MODEL_FILE' });
+    put(dir, 'a', 1, 2);
+    await open(dir).service.start();
+    await expect(open(dir, { isStrict: true }).service.start()).rejects.toThrow('onnxruntime cannot use');
+  });
+
+  it('loads new versions and replaced files under load, and no request fails', async () => {
+    const dir = tempDir();
+    put(dir, 'm', 1, 2);
+    const { service, host } = open(dir);
+    await service.start();
+    const answers: InferenceAnswer[] = [];
+    let isOver = false;
+    const client = async () => {
+      // As a frontend with a slow client: it looked the model up long before the request is complete.
+      const stale = service.state.entries[0].index;
+      while (!isOver) answers.push(...(await Promise.all([ask(service, 'm'), send(service, stale)])));
+    };
+    const clients = [client(), client(), client()];
+    await until(() => answers.length > 20);
+    put(dir, 'm', 2, 3);
+    await service.load('m');
+    expect(states(service)).toEqual(['m/2 ready']);
+    expect((await ask(service, 'm')).error).toBe('m/2');
+    put(dir, 'm', 2, 4);
+    await service.load('m');
+    writeIn(dir, 'm/config.yaml', 'slo: 1s');
+    await service.load('m');
+    await until(() => host.slots.filter((slot) => slot !== null).length === 1);
+    isOver = true;
+    await Promise.all(clients);
+    const adds = host.adds;
+    await service.load('m');
+    expect(host.adds).toBe(adds);
+    expect(adds).toBe(4);
+    expect(host.mistakes).toEqual([]);
+    expect(answers.length).toBeGreaterThan(50);
+    // The version that a client asked for is gone after the first load, and it is said.
+    const failed = answers.filter(({ outcome }) => outcome !== OUTCOME_OK);
+    expect(new Set(failed.map(({ error }) => error))).toEqual(
+      new Set(failed.length === 0 ? [] : ['version 1 of model "m" is not served any more']),
+    );
+  });
+
+  it('goes on serving what it has when a load fails', async () => {
+    const dir = tempDir();
+    put(dir, 'm', 1, 2);
+    const { service } = open(dir);
+    await service.start();
+    writeFileSync(join(dir, 'm/1/model.onnx'), 'nonsense');
+    await expect(service.load('m')).rejects.toThrow(
+      /^model "m" cannot be loaded: onnxruntime cannot .*; what was loaded before goes on being served$/,
+    );
+    expect((await ask(service, 'm')).error).toBe('m/1');
+    rmSync(join(dir, 'm'), { recursive: true });
+    await expect(service.load('m')).rejects.toThrow('are gone from the repository');
+    await expect(service.load('none')).rejects.toMatchObject({ kind: 'unknown' });
+    await expect(service.load('../etc')).rejects.toMatchObject({ kind: 'unknown' });
+    expect((await ask(service, 'm')).error).toBe('m/1');
+  });
+
+  it('gives the memory back with unload; load brings the model back', async () => {
+    const dir = tempDir();
+    put(dir, 'm', 1, 2);
+    const { service, host } = open(dir);
+    await service.start();
+    const stale = service.state.entries[0].index;
+    await service.unload('m');
+    expect(host.slots).toEqual([null]);
+    expect(service.state.entries[0]).toMatchObject({ state: 'unavailable', reason: 'unloaded', index: -1 });
+    expect((await send(service, stale)).error).toBe('model "m" is unloaded');
+    await service.load('m');
+    expect((await ask(service, 'm')).error).toBe('m/1');
+    expect(service.state.entries[0].index).not.toBe(stale);
+    await expect(service.unload('none')).rejects.toMatchObject({ kind: 'unknown' });
+  });
+
+  it('serves several versions at once; the highest is the default', async () => {
+    const dir = tempDir();
+    put(dir, 'm', 9, 2);
+    put(dir, 'm', 10, 3);
+    writeIn(dir, 'm/config.yaml', 'versions: all');
+    const { service } = open(dir);
+    await service.start();
+    expect((await ask(service, 'm')).error).toBe('m/10');
+    expect((await ask(service, 'm', '9')).error).toBe('m/9');
+  });
+
+  it('lets an idle model sleep and wakes it with the next request', async () => {
+    const dir = tempDir();
+    put(dir, 'm', 1, 2);
+    const { service, host } = open(dir, { idleNs: 2e8 });
+    await service.start();
+    await until(() => host.slots[0] === null);
+    expect(states(service)).toEqual(['m/1 ready']);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => ask(service, 'm')));
+    expect(answers.map(({ error }) => error)).toEqual(Array(5).fill('m/1'));
+    expect(host.adds).toBe(2);
+  });
+});
+
+describe('model control', () => {
+  it('explicit: only what is named, until a client loads more', async () => {
+    const dir = tempDir();
+    put(dir, 'a', 1, 2);
+    put(dir, 'b', 1, 3);
+    const { service } = open(dir, { control: 'explicit', names: ['b'] });
+    await service.start();
+    expect(states(service)).toEqual(['b/1 ready']);
+    await service.load('a');
+    expect(states(service)).toEqual(['a/1 ready', 'b/1 ready']);
+  });
+
+  it('none: clients load and unload nothing', async () => {
+    const dir = tempDir();
+    put(dir, 'a', 1, 2);
+    const { service } = open(dir, { control: 'none' });
+    await service.start();
+    await expect(service.unload('a')).rejects.toThrow('--model-control none');
+    expect((await ask(service, 'a')).error).toBe('a/1');
+  });
+
+  it('poll: what the repository holds, whatever happens to it', async () => {
+    const dir = tempDir();
+    put(dir, 'a', 1, 2);
+    const { service, host } = open(dir, { control: 'poll', pollNs: 5e7 });
+    await service.start();
+    put(dir, 'new', 1, 5);
+    put(dir, 'a', 2, 3);
+    await until(() => states(service).join() === 'a/2 ready,new/1 ready');
+    cpSync(join(dir, 'a/2'), join(dir, 'a/3'), { recursive: true });
+    rmSync(join(dir, 'new'), { recursive: true });
+    await until(() => states(service).join() === 'a/3 ready');
+    await until(() => host.slots.filter((slot) => slot !== null).length === 1);
+    expect(host.mistakes).toEqual([]);
+  });
+});
