@@ -13,7 +13,7 @@ import { LoadLine } from './load-line.js';
 import { openProgress } from './progress.js';
 import { inRunFolder } from './run-folder.js';
 import { loadOrigin } from './run-origin.js';
-import { tokenOf } from './run-server.js';
+import { tokenOf } from './token.js';
 
 /** Narrow, to leave room for the live line. */
 const BAR_COLUMNS = 10;

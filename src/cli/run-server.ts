@@ -1,7 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { EscapementError } from '../base/errors.js';
-import { fileProblem } from '../config/files.js';
 import type { ServerSettings } from '../config/server-settings.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import type { ModelsOnDisk } from '../live/models/models-on-disk.js';
@@ -12,6 +10,7 @@ import { EXIT_INTERRUPTED } from './exit-codes.js';
 import type { ValuesOf } from './flag.js';
 import { untilStopped } from './interruption.js';
 import { serverSettingsOf } from './live-settings.js';
+import { read, tokenOf } from './token.js';
 import type { listenFlags, serverFlags } from './usage/server.js';
 import { packageVersion } from './version.js';
 
@@ -96,15 +95,6 @@ async function serverOptions(
   };
 }
 
-export async function tokenOf({
-  'token-file': path,
-}: Pick<ListenArgs, 'token-file'>): Promise<string | null> {
-  if (path === undefined) return null;
-  const token = (await read(path, 'token-file')).toString('utf8').trim();
-  if (token === '') throw new EscapementError('E_USAGE', `--token-file ${path}: the file is empty`);
-  return token;
-}
-
 export async function tlsOf(args: ListenArgs): Promise<{ cert: Buffer; key: Buffer } | null> {
   const { 'tls-cert': cert, 'tls-key': key } = args;
   if (cert === undefined && key === undefined) return null;
@@ -112,8 +102,4 @@ export async function tlsOf(args: ListenArgs): Promise<{ cert: Buffer; key: Buff
     throw new EscapementError('E_USAGE', '--tls-cert and --tls-key must be given together');
   }
   return { cert: await read(cert, 'tls-cert'), key: await read(key, 'tls-key') };
-}
-
-export function read(path: string, flag: string): Promise<Buffer> {
-  return readFile(path).catch((error) => Promise.reject(fileProblem(error, path, { flag: `--${flag}` })));
 }

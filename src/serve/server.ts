@@ -206,9 +206,11 @@ export class Server {
       healthy: () => controller.state.notReady === null,
       host: options.host,
       port,
+      token: options.frontend.token ?? null,
+      tls: options.frontend.tls ?? null,
       routes: [
         { path: '/status', method: 'GET', answer: () => json(200, status()) },
-        ...recordingRoutes(recordings, options.frontend.token ?? null),
+        ...recordingRoutes(recordings),
       ],
     });
   }

@@ -31,7 +31,14 @@ export async function runWorker(options: WorkerProcessOptions): Promise<() => Pr
     const registry = createRegistry();
     const observed = observe(machine, new WorkerMetrics(registry, machine.description));
     if (metricsPort !== null) {
-      metrics = await startMetricsServer({ registry, host, port: metricsPort, healthy: () => true });
+      metrics = await startMetricsServer({
+        registry,
+        host,
+        port: metricsPort,
+        healthy: () => true,
+        token: token ?? null,
+        tls: tls ?? null,
+      });
     }
     const server = await serveMachine(observed, {
       host,

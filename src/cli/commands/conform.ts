@@ -7,7 +7,7 @@ import type { ConformReport } from '../../tools/conform/conform.js';
 import type { Endpoint } from '../../tools/conform/wire/endpoint.js';
 import { checkOutputFlags, checkReplacesXml } from '../output-flags.js';
 import { openProgress } from '../progress.js';
-import { read, tokenOf } from '../run-server.js';
+import { read, tokenOf } from '../token.js';
 import type { ConformArgs } from '../usage/conform.js';
 
 /** `escapement conform URL`: whether an inference server does what the Open Inference Protocol says. */

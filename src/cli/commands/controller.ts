@@ -1,5 +1,6 @@
 import { EscapementError } from '../../base/errors.js';
-import { read, runServer } from '../run-server.js';
+import { runServer } from '../run-server.js';
+import { read } from '../token.js';
 import type { ControllerArgs } from '../usage/controller.js';
 
 /** `escapement controller --worker HOST:PORT …`: the scheduler and the frontends, for workers on other machines. */

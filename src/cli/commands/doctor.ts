@@ -5,6 +5,7 @@ import { terminalWidth } from '../../text/terminal.js';
 import type { DoctorReport } from '../../tools/doctor/report.js';
 import { runtimeOf, type SettingsArgs } from '../live-settings.js';
 import { openProgress } from '../progress.js';
+import { tokenOf } from '../token.js';
 import type { DoctorArgs } from '../usage/doctor.js';
 import { weightsCacheBytes } from '../weights-cache.js';
 
@@ -19,6 +20,7 @@ export async function run(args: DoctorArgs): Promise<void> {
     device,
     cacheBytes: await cacheBytes(args, device),
     peers: args.peer.map(peerUrl),
+    token: await tokenOf(args),
   };
   // Loaded late: wrong flags are reported without it.
   const { thisHost } = await import('../../tools/doctor/host.js');
@@ -61,8 +63,8 @@ async function cacheBytes(
 function peerUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   const bare = url !== null && url.pathname === '/' && url.search === '' && url.hash === '';
-  if (bare && url.protocol === 'http:' && url.username === '') return url.origin;
-  throw new EscapementError('E_USAGE', `--peer ${text}: must be http://HOST:PORT`);
+  if (bare && /^https?:$/.test(url.protocol) && url.username === '') return url.origin;
+  throw new EscapementError('E_USAGE', `--peer ${text}: must be http://HOST:PORT or https://HOST:PORT`);
 }
 
 function failure({ checks }: DoctorReport): string {

@@ -1,5 +1,6 @@
 import { EscapementError } from '../../base/errors.js';
 import { NS_PER_MS } from '../../base/units.js';
+import { tokenOf } from '../token.js';
 import type { TopArgs } from '../usage/top.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8002';
@@ -9,10 +10,11 @@ const LEAST_INTERVAL_MS = 100;
 export async function run(args: TopArgs): Promise<void> {
   const url = urlOf(args.url);
   const intervalMs = intervalOf(args.interval);
+  const token = await tokenOf(args);
   const { stdin, stdout } = process;
   if (args.json || args.once || !stdin.isTTY || !stdout.isTTY) {
     const { fetchStatus } = await import('../../tools/top/fetch-status.js');
-    const status = await fetchStatus(url);
+    const status = await fetchStatus(url, token);
     if (args.json) stdout.write(`${JSON.stringify(status)}\n`);
     else {
       const { plainText } = await import('../../tools/top/plain-text.js');
@@ -22,7 +24,7 @@ export async function run(args: TopArgs): Promise<void> {
   }
   const { runTop } = await import('../../tools/top/run-top.js');
   const paint = process.env.NO_COLOR ? 'mono' : 'colour';
-  await runTop({ url, intervalMs, paint, input: stdin, output: stdout });
+  await runTop({ url, token, intervalMs, paint, input: stdin, output: stdout });
 }
 
 /** As `http://HOST:PORT`; `http://` may be left out. Throws `E_USAGE`. */

@@ -3,7 +3,8 @@ import { createLog } from '../../live/observe/telemetry/log.js';
 import { untilStopped } from '../interruption.js';
 import { runtimeOf } from '../live-settings.js';
 import { machineOptions } from '../machine.js';
-import { tlsOf, tokenOf } from '../run-server.js';
+import { tlsOf } from '../run-server.js';
+import { tokenOf } from '../token.js';
 import type { WorkerArgs } from '../usage/worker.js';
 
 /** `escapement worker`: the GPUs of one machine, for a controller elsewhere. */

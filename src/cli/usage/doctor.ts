@@ -1,5 +1,5 @@
 import { ROLES } from '../../tools/doctor/check.js';
-import { choiceOr, group, list, toggle } from '../flag.js';
+import { choiceOr, group, list, text, toggle } from '../flag.js';
 import { type ArgsOf, usageOf } from '../usage.js';
 import { json } from './common.js';
 import { deviceFlags, machineFlags, runtimeFlags } from './server.js';
@@ -11,6 +11,7 @@ export const usage = usageOf({
       device: deviceFlags.device,
       memory: machineFlags.memory,
       peer: list('URL', "Compare clocks with another escapement's metrics port, e.g. http://10.0.0.2:8002"),
+      'token-file': text('FILE', 'File with the token that those processes ask for'),
     }),
     ...runtimeFlags,
     ...group('Output', {

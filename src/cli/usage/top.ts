@@ -1,4 +1,4 @@
-import { durationOr, textOr, toggle } from '../flag.js';
+import { durationOr, text, textOr, toggle } from '../flag.js';
 import { type ArgsOf, usageOf } from '../usage.js';
 import { json } from './common.js';
 
@@ -7,6 +7,7 @@ export const usage = usageOf({
   flags: {
     interval: durationOr('1s', 'Refresh interval, at least 100ms'),
     once: toggle('Print the current state as plain text and exit; implied without a terminal'),
+    'token-file': text('FILE', 'File with the token that the controller asks for'),
     json,
   },
   examples: ['top', 'top http://10.0.0.1:8002 --once'],

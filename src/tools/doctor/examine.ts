@@ -23,6 +23,8 @@ export interface ExamineOptions {
   readonly cacheBytes: number;
   /** `http://HOST:PORT` of other escapements' metrics ports. */
   readonly peers: readonly string[];
+  /** What they ask for; null or absent: nothing. */
+  readonly token?: string | null;
   /** From 0 to 1, and what comes next. */
   readonly onProgress?: (share: number, next: string) => void;
 }
@@ -43,7 +45,7 @@ const THIS_MACHINE: Trials = {
 /** Examines a machine. Only workers have devices: other roles are not asked about them. Takes seconds. */
 export async function examine(
   host: Host,
-  { role, device, cacheBytes, peers, onProgress = () => {} }: ExamineOptions,
+  { role, device, cacheBytes, peers, token = null, onProgress = () => {} }: ExamineOptions,
   trials: Trials = THIS_MACHINE,
 ): Promise<DoctorReport> {
   const cudaWanted = device === 'cuda';
@@ -68,7 +70,7 @@ export async function examine(
   checks.push(...timingChecks(await trials.timing()));
   for (const [i, peer] of peers.entries()) {
     onProgress(0.9 + (0.1 * i) / peers.length, peer);
-    checks.push(...clockChecks(peer, await measurePeerClock(peer).catch(reasonOf)));
+    checks.push(...clockChecks(peer, await measurePeerClock(peer, token).catch(reasonOf)));
   }
   return makeReport({ role, device, cacheBytes, container: isContainer(host) }, checks);
 }

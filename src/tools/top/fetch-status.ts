@@ -10,9 +10,16 @@ const ADVICE = 'pass the metrics port of a controller (8002 unless --metrics-por
 const TIMEOUT_MS = 3000;
 const LONGEST_QUOTE = 60;
 
-/** Asks a controller how it is. Throws `E_SERVER` where there is none, or something else. */
-export async function fetchStatus(url: string): Promise<ClusterStatus> {
-  const { status, body } = await get(url);
+/** Asks a controller how it is, with its token if it asks for one. Throws `E_SERVER` where there is none, or something else. */
+export async function fetchStatus(url: string, token: string | null = null): Promise<ClusterStatus> {
+  const { status, body } = await get(url, token);
+  if (status === 401) {
+    const what =
+      token === null
+        ? 'asks for a token: give its file with --token-file'
+        : 'takes another token than that of --token-file';
+    throw new EscapementError('E_SERVER', `${url} ${what}`);
+  }
   if (status !== 200) {
     throw new EscapementError('E_SERVER', `${url} answers ${status} to GET /status: ${ADVICE}`);
   }
@@ -26,9 +33,12 @@ export async function fetchStatus(url: string): Promise<ClusterStatus> {
   throw new EscapementError('E_SERVER', what);
 }
 
-async function get(url: string): Promise<{ status: number; body: string }> {
+async function get(url: string, token: string | null): Promise<{ status: number; body: string }> {
   try {
-    const response = await fetch(new URL('/status', url), { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const response = await fetch(new URL('/status', url), {
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      headers: token === null ? {} : { authorization: `Bearer ${token}` },
+    });
     return { status: response.status, body: await response.text() };
   } catch (error) {
     throw new EscapementError('E_SERVER', `${url} cannot be reached (${reasonOf(error)}): ${ADVICE}`);

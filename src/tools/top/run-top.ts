@@ -10,6 +10,8 @@ import { FIRST_VIEW, type Key, pressed, QUIT } from './view-state.js';
 interface TopOptions {
   /** The controller's metrics port, e.g. `http://127.0.0.1:8002`. */
   readonly url: string;
+  /** What the controller asks for; null: nothing. */
+  readonly token: string | null;
   readonly intervalMs: number;
   readonly paint: Paint;
   readonly input: ReadStream;
@@ -21,7 +23,7 @@ interface TopOptions {
  * if it goes away later, the screen says so and polling continues.
  */
 export async function runTop(options: TopOptions): Promise<void> {
-  const first = await fetchStatus(options.url);
+  const first = await fetchStatus(options.url, options.token);
   await new Promise<void>((resolve, reject) => new Top(options, first, resolve, reject));
 }
 
@@ -87,7 +89,7 @@ class Top {
 
   private async poll(): Promise<void> {
     try {
-      this.latest = await fetchStatus(this.options.url);
+      this.latest = await fetchStatus(this.options.url, this.options.token);
       this.latestMs = performance.now();
       this.failure = '';
     } catch {

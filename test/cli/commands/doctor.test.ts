@@ -9,7 +9,7 @@ test.each([
   [['--memory', 'much'], /--memory much: must be a size/],
   [['--peer', 'nonsense'], /--peer nonsense: must be http:\/\/HOST:PORT/],
   [['--peer', 'http://10.0.0.2:8002/metrics'], /must be http:\/\/HOST:PORT/],
-  [['--peer', 'https://10.0.0.2:8002'], /must be http:\/\/HOST:PORT/],
+  [['--peer', 'ftp://10.0.0.2:8002'], /must be http:\/\/HOST:PORT/],
   [['--json', '--fix-script'], /--json and --fix-script/],
 ])('doctor %j is a usage error', async (args, message) => {
   const { status, stdout, stderr } = await runCli(['doctor', ...args]);

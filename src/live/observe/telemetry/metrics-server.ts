@@ -1,13 +1,18 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import { unixMs } from '../../../base/clock/wall-clock.js';
 import { EscapementError } from '../../../base/errors.js';
+import { REFUSALS, Refusal } from '../../frontend/refusal.js';
+import { TokenCheck } from '../../frontend/token.js';
+import type { ServerTls } from '../../wire/credentials.js';
 import { json, type Reply, type Route, text } from './route.js';
 
 /** Scrapes come a few times a minute; a client with more connections than this is no monitoring system. */
 const MOST_CONNECTIONS = 64;
 const REQUEST_TIMEOUT_MS = 5_000;
+const HEALTH = '/healthz';
 
 interface MetricsServerOptions {
   readonly registry: Registry;
@@ -18,6 +23,10 @@ interface MetricsServerOptions {
   readonly healthy: () => boolean;
   /** What else is served: a controller's status and recordings. */
   readonly routes?: readonly Route[];
+  /** What everything but `/healthz` asks for; null or absent: nothing. */
+  readonly token?: string | null;
+  /** Null or absent: no encryption. */
+  readonly tls?: ServerTls | null;
 }
 
 export interface MetricsServer {
@@ -27,14 +36,18 @@ export interface MetricsServer {
 
 /**
  * Serves `GET /metrics` in Prometheus' text format, `GET /healthz`: 200 or 503, `GET /clock`: the wall clock in µs since
- * 1970, and further routes. Throws `E_LISTEN`.
+ * 1970, and further routes. Token and TLS are those of the process's other ports; health needs no token there either.
+ * Throws `E_LISTEN`.
  */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   const routes = [...ownRoutes(options), ...(options.routes ?? [])];
-  const server = createServer((request, response) => {
+  const check = new TokenCheck(options.token ?? null);
+  const respond = (request: IncomingMessage, response: ServerResponse) => {
     // A metric that cannot be computed must not cost the process.
-    answer(request, response, routes).catch((error) => send(response, text(500, String(error))));
-  });
+    answer(request, response, routes, check).catch((error) => send(response, text(500, String(error))));
+  };
+  const { tls = null } = options;
+  const server = tls === null ? createServer(respond) : createTlsServer(tls, respond);
   server.maxConnections = MOST_CONNECTIONS;
   server.requestTimeout = REQUEST_TIMEOUT_MS;
   server.headersTimeout = REQUEST_TIMEOUT_MS;
@@ -55,7 +68,7 @@ function ownRoutes({ registry, healthy }: MetricsServerOptions): Route[] {
       }),
     },
     {
-      path: '/healthz',
+      path: HEALTH,
       method: 'GET',
       answer: () => (healthy() ? text(200, 'ok') : text(503, 'not ready')),
     },
@@ -73,8 +86,15 @@ async function answer(
   { method, url = '', headers }: IncomingMessage,
   response: ServerResponse,
   routes: readonly Route[],
+  check: TokenCheck,
 ): Promise<void> {
   const [path, query] = url.split('?');
+  const refusal = path === HEALTH ? null : refusalOf(check, headers.authorization);
+  if (refusal !== null) {
+    response.setHeader('www-authenticate', 'Bearer');
+    send(response, refusal);
+    return;
+  }
   const route = routes.find((each) => each.path === path);
   if (route === undefined) {
     const paths = routes.map((each) => each.path).join(', ');
@@ -92,10 +112,17 @@ async function answer(
     response.setHeader('allow', route.method === 'GET' ? 'GET, HEAD' : route.method);
     send(response, text(405, `only ${route.method}`));
   } else {
-    const { authorization } = headers;
-    const reply = await route.answer({ query: new URLSearchParams(query), authorization });
-    if (reply.status === 401) response.setHeader('www-authenticate', 'Bearer');
-    send(response, reply);
+    send(response, await route.answer({ query: new URLSearchParams(query) }));
+  }
+}
+
+function refusalOf(check: TokenCheck, authorization: string | undefined): Reply | null {
+  try {
+    check.admit(authorization);
+    return null;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return json(REFUSALS[error.kind].http, { error: error.message });
   }
 }
 

@@ -1,5 +1,3 @@
-import { REFUSALS, Refusal } from '../../frontend/refusal.js';
-import { TokenCheck } from '../../frontend/token.js';
 import {
   RECORDING_MODES,
   type RecordingControl,
@@ -9,29 +7,26 @@ import { json, type Reply, type Route, type RouteRequest } from './route.js';
 
 const DEFAULT_MODE: RecordingMode = 'all';
 
-/**
- * `POST /recording/start[?mode=operators|all]` and `POST /recording/stop`. Because they write files, they ask for the token
- * of the server where it has one.
- */
-export function recordingRoutes(control: RecordingControl, token: string | null): Route[] {
-  const check = new TokenCheck(token);
-  const guarded = (path: string, answer: (request: RouteRequest) => Reply | Promise<Reply>): Route => ({
+/** `POST /recording/start[?mode=operators|all]` and `POST /recording/stop`. */
+export function recordingRoutes(control: RecordingControl): Route[] {
+  return [
+    post('/recording/start', ({ query }) => start(control, query.get('mode') ?? DEFAULT_MODE)),
+    post('/recording/stop', () => stop(control)),
+  ];
+}
+
+function post(path: string, answer: (request: RouteRequest) => Reply | Promise<Reply>): Route {
+  return {
     path,
     method: 'POST',
     answer: async (request) => {
       try {
-        check.admit(request.authorization);
         return await answer(request);
       } catch (error) {
-        const status = error instanceof Refusal ? REFUSALS[error.kind].http : 500;
-        return json(status, { error: (error as Error).message });
+        return json(500, { error: (error as Error).message });
       }
     },
-  });
-  return [
-    guarded('/recording/start', ({ query }) => start(control, query.get('mode') ?? DEFAULT_MODE)),
-    guarded('/recording/stop', () => stop(control)),
-  ];
+  };
 }
 
 function start(control: RecordingControl, wanted: string): Reply {

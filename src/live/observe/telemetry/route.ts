@@ -8,8 +8,6 @@ export interface Route {
 
 export interface RouteRequest {
   readonly query: URLSearchParams;
-  /** The header of that name. */
-  readonly authorization: string | undefined;
 }
 
 export interface Reply {

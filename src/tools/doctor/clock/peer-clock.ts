@@ -1,4 +1,5 @@
-import { Agent, get } from 'node:http';
+import { Agent, get, type RequestOptions } from 'node:http';
+import { get as getOverTls, Agent as TlsAgent } from 'node:https';
 import { Clock } from '../../../base/clock/clock.js';
 import { unixMs } from '../../../base/clock/wall-clock.js';
 import { NS_PER_MS, NS_PER_S, NS_PER_US } from '../../../base/units.js';
@@ -23,17 +24,18 @@ const MOST_BYTES = 1_000;
 
 /**
  * Asks `GET /clock` of a metrics port repeatedly over one connection, and estimates the offset as a controller does for
- * its workers. `url` is `http://HOST:PORT`. Rejects with the reason in words.
+ * its workers. `url` is `http://HOST:PORT` or `https://…`. Rejects with the reason in words.
  */
-export async function measurePeerClock(url: string): Promise<PeerClock> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+export async function measurePeerClock(url: string, token: string | null = null): Promise<PeerClock> {
+  const agent = isTls(url) ? new TlsAgent(ONE_CONNECTION) : new Agent(ONE_CONNECTION);
+  const headers = token === null ? {} : { authorization: `Bearer ${token}` };
   const clock = new Clock();
   const originUnixUs = unixMs() * 1_000;
   const sync = new ClockSync();
   const roundTripsNs: number[] = [];
   try {
     while (sync.samples < FEWEST || (sync.samples < MOST && clock.nowNs() < PATIENCE_NS)) {
-      const { sentNs, unixUs, receivedNs } = await ask(url, agent, clock);
+      const { sentNs, unixUs, receivedNs } = await ask(url, { agent, headers, timeout: TIMEOUT_MS }, clock);
       sync.add(sentNs, Math.round((unixUs - originUnixUs) * NS_PER_US), receivedNs);
       roundTripsNs.push(receivedNs - sentNs);
     }
@@ -44,16 +46,22 @@ export async function measurePeerClock(url: string): Promise<PeerClock> {
   return { offsetNs, errorNs: sync.errorNs(clock.nowNs()), roundTrips: summarize(roundTripsNs) };
 }
 
+const ONE_CONNECTION = { keepAlive: true, maxSockets: 1 };
+
+function isTls(url: string): boolean {
+  return url.startsWith('https:');
+}
+
 interface RoundTrip {
   readonly sentNs: number;
   readonly unixUs: number;
   readonly receivedNs: number;
 }
 
-function ask(url: string, agent: Agent, clock: Clock): Promise<RoundTrip> {
+function ask(url: string, options: RequestOptions, clock: Clock): Promise<RoundTrip> {
   return new Promise((resolve, reject) => {
     const sentNs = clock.nowNs();
-    const request = get(`${url}/clock`, { agent, timeout: TIMEOUT_MS }, (response) => {
+    const request = (isTls(url) ? getOverTls : get)(`${url}/clock`, options, (response) => {
       const receivedNs = clock.nowNs();
       let body = '';
       response.setEncoding('utf8').on('data', (text: string) => {
@@ -62,6 +70,10 @@ function ask(url: string, agent: Agent, clock: Clock): Promise<RoundTrip> {
       });
       response.on('error', reject);
       response.on('end', () => {
+        if (response.statusCode === 401) {
+          reject(NO_TOKEN);
+          return;
+        }
         const unixUs = response.statusCode === 200 ? unixOf(body) : null;
         if (unixUs === null) reject(NO_CLOCK);
         else resolve({ sentNs, unixUs, receivedNs });
@@ -72,6 +84,7 @@ function ask(url: string, agent: Agent, clock: Clock): Promise<RoundTrip> {
   });
 }
 
+const NO_TOKEN = new Error('asks for its token: give its file with --token-file');
 const NO_CLOCK = new Error('answers, but has no /clock: pass the metrics port of an escapement process');
 
 function unixOf(body: string): number | null {

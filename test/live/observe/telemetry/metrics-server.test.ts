@@ -15,10 +15,15 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
 });
 
-async function start(healthy = () => true, port = 0, routes: readonly Route[] = []): Promise<string> {
+async function start(
+  healthy = () => true,
+  port = 0,
+  routes: readonly Route[] = [],
+  token: string | null = null,
+): Promise<string> {
   const registry = new Registry();
   new Counter({ name: 'things_total', help: 'things', registers: [registry] }).inc(3);
-  const server = await startMetricsServer({ registry, host: '127.0.0.1', port, healthy, routes });
+  const server = await startMetricsServer({ registry, host: '127.0.0.1', port, healthy, routes, token });
   servers.push(server);
   return `http://127.0.0.1:${server.port}`;
 }
@@ -123,7 +128,7 @@ class FakeRecording implements RecordingControl {
 
 describe('recording over HTTP', () => {
   it('says what the routes of earlier versions are called now', async () => {
-    const base = await start(undefined, 0, recordingRoutes(new FakeRecording(), null));
+    const base = await start(undefined, 0, recordingRoutes(new FakeRecording()));
     const answer = await fetch(`${base}/profile/start?mode=all`, { method: 'POST' });
     expect([answer.status, await answer.text()]).toEqual([
       404,
@@ -139,7 +144,7 @@ describe('recording over HTTP', () => {
 
   it('starts and stops a recording', async () => {
     const recording = new FakeRecording();
-    const base = await start(undefined, 0, recordingRoutes(recording, null));
+    const base = await start(undefined, 0, recordingRoutes(recording));
     expect(await ask(`${base}/recording/start?mode=operators`)).toEqual({
       status: 200,
       body: { recording: true, mode: 'operators' },
@@ -156,7 +161,7 @@ describe('recording over HTTP', () => {
 
   it('refuses unknown modes and other methods', async () => {
     const recording = new FakeRecording();
-    const base = await start(undefined, 0, recordingRoutes(recording, null));
+    const base = await start(undefined, 0, recordingRoutes(recording));
     expect(await ask(`${base}/recording/start?mode=some`)).toEqual({
       status: 400,
       body: { error: 'mode must be operators or all' },
@@ -165,23 +170,32 @@ describe('recording over HTTP', () => {
     expect(recording.modes).toEqual([]);
   });
 
-  it('asks for the token where the server has one', async () => {
+  it('asks for the token where the server has one, for all but its health', async () => {
     const recording = new FakeRecording();
-    const base = await start(undefined, 0, recordingRoutes(recording, 'secret'));
-    const refused = await fetch(`${base}/recording/start`, { method: 'POST' });
-    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
-    const wrong = { method: 'POST', headers: { authorization: 'Bearer guess' } };
-    expect((await ask(`${base}/recording/start`, wrong)).status).toBe(401);
+    const base = await start(undefined, 0, recordingRoutes(recording), 'secret');
+    for (const [path, method] of [
+      ['/recording/start', 'POST'],
+      ['/metrics', 'GET'],
+      ['/clock', 'GET'],
+      ['/nowhere', 'GET'],
+    ]) {
+      const refused = await fetch(base + path, { method });
+      expect([refused.status, refused.headers.get('www-authenticate')], path).toEqual([401, 'Bearer']);
+      const wrong = { method, headers: { authorization: 'Bearer guess' } };
+      expect((await fetch(base + path, wrong)).status, path).toBe(401);
+    }
     expect(recording.modes).toEqual([]);
-    const right = { method: 'POST', headers: { authorization: 'Bearer secret' } };
-    expect((await ask(`${base}/recording/start`, right)).status).toBe(200);
+    expect((await fetch(`${base}/healthz`)).status).toBe(200);
+    const headers = { authorization: 'Bearer secret' };
+    expect((await fetch(`${base}/metrics`, { headers })).status).toBe(200);
+    expect((await ask(`${base}/recording/start`, { method: 'POST', headers })).status).toBe(200);
   });
 
   it('says why a recording could not be written', async () => {
     const recording = new FakeRecording();
     recording.recording = true;
     recording.stop = () => Promise.reject(new Error('recordings: no space left'));
-    const base = await start(undefined, 0, recordingRoutes(recording, null));
+    const base = await start(undefined, 0, recordingRoutes(recording));
     expect(await ask(`${base}/recording/stop`)).toEqual({
       status: 500,
       body: { error: 'recordings: no space left' },
