@@ -58,6 +58,11 @@ export class ServerProcess {
       .map((line) => JSON.parse(line));
   }
 
+  /** For signals that do not end it. */
+  signal(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
+  }
+
   /** Resolves with its exit status, null where a signal ended it. */
   kill(signal: NodeJS.Signals): Promise<number | null> {
     if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill(signal);
