@@ -6,7 +6,6 @@ import { unixMs } from '../../../base/clock/wall-clock.js';
 import { EscapementError } from '../../../base/errors.js';
 import { REFUSALS, Refusal } from '../../frontend/refusal.js';
 import { TokenCheck } from '../../frontend/token.js';
-import type { ServerTls } from '../../wire/credentials.js';
 import { json, type Reply, type Route, text } from './route.js';
 
 /** Scrapes come a few times a minute; a client with more connections than this is no monitoring system. */
@@ -26,7 +25,7 @@ interface MetricsServerOptions {
   /** What everything but `/healthz` asks for; null or absent: nothing. */
   readonly token?: string | null;
   /** Null or absent: no encryption. */
-  readonly tls?: ServerTls | null;
+  readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | null;
 }
 
 export interface MetricsServer {
