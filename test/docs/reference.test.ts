@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { experimentJsonSchema } from '../../src/config/json-schema.js';
 import { parseThreshold } from '../../src/record/threshold.js';
+import { GROUPS } from '../../src/tools/conform/case.js';
 import { ROOT } from '../snippets.js';
 import { generatedPages } from './generated.js';
 import { pageAt } from './pages.js';
@@ -57,6 +58,15 @@ it('the table of metrics has every one, and no other', () => {
   );
   const rows = namesIn('docs/reference/metrics.md', /^\| `(escapement_\w+)` \|/gm);
   expect(rows.sort()).toEqual([...new Set(names)].sort());
+});
+
+it('the table of groups of conformance cases has every one, and no other', () => {
+  expect(
+    namesIn(
+      'docs/how-to/check-conformance.md',
+      /^\| `([a-z]+)` \| (?!the protocol|an ext|nothing|HTTP, gRPC)/gm,
+    ),
+  ).toEqual([...GROUPS]);
 });
 
 it('names figures that thresholds know', () => {

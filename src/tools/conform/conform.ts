@@ -53,18 +53,19 @@ export interface ConformReport {
 export async function conform(endpoint: Endpoint, options: ConformOptions): Promise<ConformReport> {
   const { subject, server, extensions } = await discover(endpoint, options.model);
   const chosen = ALL_CASES.filter(({ id }) => isChosen(id, options.only));
+  const known = new Extensions(new Set(extensions));
   const cases: CaseReport[] = [];
   for (const [i, each] of chosen.entries()) {
     options.onProgress(i / chosen.length, each.id);
-    const trial = new Trial(endpoint, subject, new Set(extensions), options.mayUnload);
-    cases.push(await examine(each, trial).finally(() => trial.close()));
+    const trial = new Trial(endpoint, subject, options.mayUnload);
+    cases.push(await examine(each, trial, known).finally(() => trial.close()));
   }
   const count = (result: Result) => cases.filter((each) => each.result === result).length;
   const failures = cases.filter(({ result }) => result === 'fail');
   const idsOf = (counts: (level: Level) => boolean) =>
     failures.filter(({ level }) => counts(level)).map(({ id }) => id);
   return {
-    url: endpoint.url.href,
+    url: endpoint.url.href.replace(/\/+$/, ''),
     grpc: endpoint.grpc,
     server: plain(server, 80),
     extensions: extensions.map((name) => plain(name, 80)),
@@ -86,20 +87,51 @@ function isChosen(id: string, only: readonly string[]): boolean {
   return only.length === 0 || only.some((name) => id === name || id.startsWith(`${name}.`));
 }
 
-async function examine(one: ConformCase, trial: Trial): Promise<CaseReport> {
-  const { id, level, section, says, extension } = one;
-  const finding = await one.run(trial).then(() => null, findingOf);
+/**
+ * Which extensions a server has. One that it does not announce counts as there if its first case passes: then failures
+ * of the others are worth knowing, though the server has promised nothing.
+ */
+class Extensions {
+  private readonly isThere = new Map<string, boolean>();
+
+  constructor(private readonly announced: ReadonlySet<string>) {}
+
+  /** Why cases of it need not run; null: they must. */
+  whyAbsent({ extension }: ConformCase): string | null {
+    if (extension === undefined || this.isThere.get(extension) !== false) return null;
+    return `the server does not announce ${extension}, and its first case fails`;
+  }
+
+  /** How a case counts that ended so. */
+  settle(
+    { extension, level }: ConformCase,
+    finding: Finding | null,
+  ): { level: Level; finding: Finding | null } {
+    if (extension === undefined) return { level, finding };
+    if (this.announced.has(extension)) {
+      if (level !== 'extension' || finding?.result !== 'absent') return { level, finding };
+      return { level, finding: new Finding('fail', `${extension} is announced, but: ${finding.reason}`) };
+    }
+    const isFirst = !this.isThere.has(extension);
+    if (isFirst) this.isThere.set(extension, finding?.result !== 'fail');
+    const lower = level === 'extension' ? 'optional' : level;
+    if (!isFirst || finding?.result !== 'fail') return { level: lower, finding };
+    return { level, finding: new Finding('absent', `${extension} is not announced; ${finding.reason}`) };
+  }
+}
+
+async function examine(one: ConformCase, trial: Trial, extensions: Extensions): Promise<CaseReport> {
+  const { id, section, says } = one;
   const group = id.split('.')[0] as Group;
+  const whyAbsent = extensions.whyAbsent(one);
+  if (whyAbsent !== null)
+    return { id, group, level: one.level, section, says, result: 'absent', reason: whyAbsent, exchanges: [] };
+  const found = await one.run(trial).then(() => null, findingOf);
+  const { level, finding } = extensions.settle(one, found);
   const report = { id, group, level, section, says };
   if (finding === null) return { ...report, result: 'pass', reason: '', exchanges: [] };
-  const { exchanges } = trial.transcript;
-  const reason = plain(finding.reason);
-  const isAnnounced = extension !== undefined && trial.announced.has(extension);
-  if (isAnnounced && level === 'extension' && finding.result === 'absent')
-    return { ...report, result: 'fail', reason: `${extension} is announced, but: ${reason}`, exchanges };
-  if (extension !== undefined && !isAnnounced && finding.result === 'fail')
-    return { ...report, result: 'absent', reason: `${extension} is not announced; ${reason}`, exchanges };
-  return { ...report, result: finding.result, reason, exchanges };
+  const { result, reason } = finding;
+  return { ...report, result, reason: plain(reason), exchanges: trial.transcript.exchanges };
 }
 
 /** What the server did wrong; anything else is a mistake of ours and goes on. */

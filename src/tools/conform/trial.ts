@@ -31,8 +31,6 @@ export class Trial {
   constructor(
     readonly endpoint: Endpoint,
     readonly subject: Subject,
-    /** The extensions that the server announces. */
-    readonly announced: ReadonlySet<string>,
     /** Whether cases may take the model out of service for a moment. */
     readonly mayUnload: boolean,
   ) {

@@ -33,6 +33,11 @@ export async function openSmallServer(defect: Defect = ''): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
+function extensionsOf(defect: Defect): unknown {
+  if (defect === 'no-list') return 'none';
+  return defect.includes('announces-nothing') ? [] : EXTENSIONS;
+}
+
 interface State {
   loaded: boolean;
   inferences: number;
@@ -93,7 +98,11 @@ function route(
   if (key === 'GET /v2/health/live') return { live: true };
   if (key === 'GET /v2/health/ready') return { ready: true };
   if (key === 'GET /v2')
-    return { name: 'small', version: '1', extensions: defect === 'no-list' ? 'none' : EXTENSIONS };
+    return {
+      name: defect === 'escapes' ? 'small\u001b[2J\u009b2J\u202e' : 'small',
+      version: '1',
+      extensions: extensionsOf(defect),
+    };
   if (key === 'GET /v2/models/stats') return { model_stats: [statistics(state, defect)] };
   if (key === 'POST /v2/repository/index') {
     const { ready = false } = body.length === 0 ? {} : JSON.parse(body.toString());
@@ -129,14 +138,14 @@ function route(
 function configuration(defect: Defect) {
   const of = ({ name, datatype, shape }: (typeof INPUTS)[number]) => ({
     name,
-    data_type: defect === 'config-types' ? datatype : `TYPE_${datatype}`,
+    data_type: defect.includes('config-types') ? datatype : `TYPE_${datatype}`,
     dims: shape.slice(1),
   });
   return { name: NAME, max_batch_size: 8, input: INPUTS.map(of), output: OUTPUTS.map(of) };
 }
 
 function statistics({ inferences, last }: State, defect: Defect) {
-  const count = defect === 'counts-nothing' ? 0 : inferences;
+  const count = defect.includes('counts-nothing') ? 0 : inferences;
   const duration = { count, ns: 1000 * count };
   const compute = { compute_input: duration, compute_infer: duration, compute_output: duration };
   return {

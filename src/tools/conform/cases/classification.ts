@@ -37,7 +37,7 @@ export const CLASSIFICATION: readonly ConformCase[] = [
   },
   {
     ...COMMON,
-    id: 'classification.too-many',
+    id: 'classification.negative',
     level: 'advice',
     says: 'a negative count is refused',
     run: async (trial) => {

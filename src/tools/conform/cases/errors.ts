@@ -97,12 +97,17 @@ const MISTAKES: readonly Mistake[] = [
   ),
 ];
 
+/** Mistakes that the specification does not spell out: a server may have meant to accept them. */
+const UNWRITTEN: readonly string[] = [
+  ...['unknown-input', 'duplicate-input', 'rank', 'unknown-output', 'wrong-datatype', 'fixed-size'],
+];
+
 /** A case for each mistake, and what holds of all. */
 export const ERRORS: readonly ConformCase[] = [
   ...MISTAKES.map(
     ({ name, what, ask }): ConformCase => ({
       id: `errors.${name}`,
-      level: 'required',
+      level: UNWRITTEN.includes(name) ? 'advice' : 'required',
       section: SECTION,
       says: `${what} is refused: an error status and {"error": …}`,
       run: async (trial) => checkError(await ask(trial)),

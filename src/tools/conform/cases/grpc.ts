@@ -1,5 +1,5 @@
 import { status } from '@grpc/grpc-js';
-import type { ConformCase } from '../case.js';
+import type { ConformCase, Level } from '../case.js';
 import { absent, check, skip } from '../finding.js';
 import { checkSame } from '../model/answers.js';
 import { readModel } from '../model/metadata.js';
@@ -146,22 +146,8 @@ export const GRPC_INFERENCE: readonly ConformCase[] = [
       checkSame(await trial.reference(), await trial.grpcOutputs(request), ['HTTP', 'gRPC']);
     },
   },
-  {
-    ...REQUIRED,
-    id: 'grpc.infer-id',
-    section: 'gRPC, Inference ("will be returned in the response")',
-    says: 'id, model name and version come back',
-    run: async (trial) => {
-      const { name, version } = trial.subject;
-      const request = rawGrpcRequest(name, trial.inputs(), { id: 'grüße 42', model_version: version ?? '' });
-      const { message, text } = await trial.inferGrpc(request);
-      check(message !== null, `ModelInfer ends with ${text}`);
-      check(message.id === 'grüße 42', `the id is ${shown(message.id)}`);
-      check(message.model_name === name, `the model name is ${shown(message.model_name)}`);
-      if (version !== null)
-        check(message.model_version === version, `the version is ${shown(message.model_version)}`);
-    },
-  },
+  returned('infer-id', 'id, model name and version come back', '42'),
+  returned('infer-id-text', 'an id comes back that is any text', 'grüße 42'),
   {
     ...REQUIRED,
     id: 'grpc.infer-outputs',
@@ -194,8 +180,12 @@ export const GRPC_INFERENCE: readonly ConformCase[] = [
     rawGrpcRequest(trial.subject.name, trial.inputs(), { model_version: '987654321' }),
   ),
   refused('missing-input', 'a request without inputs', ({ subject }) => ({ model_name: subject.name })),
-  refused('unknown-output', 'an output that the model does not have', (trial) =>
-    rawGrpcRequest(trial.subject.name, trial.inputs(), { outputs: [{ name: 'conform-no-such-output' }] }),
+  refused(
+    'unknown-output',
+    'an output that the model does not have',
+    (trial) =>
+      rawGrpcRequest(trial.subject.name, trial.inputs(), { outputs: [{ name: 'conform-no-such-output' }] }),
+    'advice',
   ),
   refused('raw-size', 'raw contents that are shorter than the shape', (trial) => {
     const tensors = trial.inputs();
@@ -228,10 +218,34 @@ export const GRPC_INFERENCE: readonly ConformCase[] = [
   }),
 ];
 
-function refused(name: string, what: string, make: (trial: Trial) => object): ConformCase {
+function returned(name: string, says: string, id: string): ConformCase {
+  return {
+    ...REQUIRED,
+    id: `grpc.${name}`,
+    section: 'gRPC, Inference ("will be returned in the response")',
+    says,
+    run: async (trial) => {
+      const { name: model, version } = trial.subject;
+      const request = rawGrpcRequest(model, trial.inputs(), { id, model_version: version ?? '' });
+      const { message, text } = await trial.inferGrpc(request);
+      check(message !== null, `ModelInfer ends with ${text}`);
+      check(message.id === id, `the id is ${shown(message.id)}`);
+      check(message.model_name === model, `the model name is ${shown(message.model_name)}`);
+      const got = message.model_version;
+      check(version === null || got === version, `the version is ${shown(got)}`);
+    },
+  };
+}
+
+function refused(
+  name: string,
+  what: string,
+  make: (trial: Trial) => object,
+  level: Level = 'required',
+): ConformCase {
   return {
     id: `grpc.error-${name}`,
-    level: 'required',
+    level,
     section: 'gRPC, Inference ("other codes indicate failure")',
     says: `${what} is refused`,
     run: async (trial) => checkRefused(await trial.grpc.call('ModelInfer', make(trial))),

@@ -152,18 +152,8 @@ export const HTTP_INFERENCE: readonly ConformCase[] = [
     run: async (trial) =>
       checkSame(await trial.reference(), await trial.reference(), ['one answer', 'the next']),
   },
-  {
-    id: 'http.infer-id',
-    level: 'required',
-    section: 'REST, Inference Request JSON Object ("must be returned in the response")',
-    says: 'the id of a request comes back',
-    run: async (trial) => {
-      for (const id of ['42', 'grüße "\\ / \u0001', 'x'.repeat(200)]) {
-        const got = (await trial.infer({ id })).object().id;
-        check(got === id, `${shown(id)} came back as ${shown(got)}`);
-      }
-    },
-  },
+  returned('infer-id', 'the id of a request comes back', ['42', 'x'.repeat(200)]),
+  returned('infer-id-text', 'an id comes back that is any text', ['grüße', '"\\ /', 'a\u0001b']),
   {
     id: 'http.infer-nested',
     level: 'required',
@@ -241,4 +231,19 @@ function checkTrue(body: Readonly<Record<string, unknown>>, keys: readonly strin
     keys.some((key) => body[key] === true),
     `the body is ${shown(body)}`,
   );
+}
+
+function returned(name: string, says: string, ids: readonly string[]): ConformCase {
+  return {
+    id: `http.${name}`,
+    level: 'required',
+    section: 'REST, Inference Request JSON Object ("must be returned in the response")',
+    says,
+    run: async (trial) => {
+      for (const id of ids) {
+        const got = (await trial.infer({ id })).object().id;
+        check(got === id, `${shown(id)} came back as ${shown(got)}`);
+      }
+    },
+  };
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConformCase } from '../case.js';
 import { absent, check, fail, skip } from '../finding.js';
 import { checkSame, outputsOfHttp } from '../model/answers.js';
+import { jsonInputs } from '../model/requests.js';
 import { shown } from '../plain.js';
 import type { Trial } from '../trial.js';
 import { isObject } from '../wire/http-answer.js';
@@ -102,7 +103,7 @@ export const REPOSITORY: readonly ConformCase[] = [
           async () => (await trial.http.get(`${trial.path}/ready`)).status !== 200,
           'it is still ready',
         );
-        checkError(await trial.http.post(`${trial.path}/infer`, {}));
+        checkError(await trial.http.post(`${trial.path}/infer`, { inputs: jsonInputs(trial.inputs()) }));
       } finally {
         await control(trial, 'load');
       }
