@@ -176,6 +176,17 @@ describe('the answer to a wrong request says what was expected and what came', (
     expect(json.error).toMatch(error);
   });
 
+  it('a binary size beyond the body, also where the rest would fit', async () => {
+    const { http } = await openHttp(new FakeService(MODELS));
+    const input = { ...X, data: undefined, parameters: { binary_data_size: 2 ** 32 + 4 } };
+    const json = JSON.stringify({ inputs: [input] });
+    const headers = { 'inference-header-content-length': String(json.length) };
+    expect(await http.post('/v2/models/mlp/infer', `${json}${'\0'.repeat(16)}`, headers)).toMatchObject({
+      status: 400,
+      json: { error: 'input "x": binary_data_size is 4294967300, but 16 bytes are left' },
+    });
+  });
+
   it('bytes that belong to no input', async () => {
     const { http } = await openHttp(new FakeService(MODELS));
     const json = JSON.stringify({ inputs: [X] });

@@ -111,11 +111,15 @@ class Job implements CodecTicket {
   }
 }
 
+/** A thread that has had nothing to do for so long ends, and its heap with it. */
+const IDLE_MS = 5000;
+
 /** Room for one thread, with at most one job at a time. */
 class Seat {
   private thread: Thread | null = null;
   private job: Job | null = null;
   private timer: NodeJS.Timeout | undefined;
+  private idle: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly options: CodecPoolOptions,
@@ -128,6 +132,7 @@ class Seat {
 
   start(job: Job): void {
     this.job = job;
+    clearTimeout(this.idle);
     this.thread ??= this.open();
     this.thread.ref();
     this.timer = setTimeout(() => this.overrun(), this.options.jobTimeoutMs);
@@ -141,6 +146,7 @@ class Seat {
   async close(): Promise<void> {
     const { thread } = this;
     this.thread = null;
+    clearTimeout(this.idle);
     this.end()?.refuse(closing());
     await thread?.terminate();
   }
@@ -161,6 +167,15 @@ class Seat {
     this.thread?.unref();
     this.end()?.finish(reply);
     this.freed();
+    if (this.job !== null || this.thread === null) return;
+    this.idle = setTimeout(() => this.rest(), IDLE_MS);
+    this.idle.unref();
+  }
+
+  private rest(): void {
+    const { thread } = this;
+    this.thread = null;
+    void thread?.terminate();
   }
 
   /** The job that ran. */
