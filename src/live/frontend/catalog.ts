@@ -25,6 +25,7 @@ export class Catalog {
         'model_repository(unload_dependents)',
         'model_configuration',
         'statistics',
+        'classification',
       ],
     };
   }

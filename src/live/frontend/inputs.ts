@@ -72,7 +72,7 @@ export class InputSet {
 
   /** The shape of a whole body, where no more than one size is free. */
   private wholeShape(body: Uint8Array): Shape {
-    const [{ name, shape, bytes }] = this.signatures;
+    const [{ name, datatype, shape }] = this.signatures;
     if (!this.isFree) return this.model.signature.batched ? [1, ...shape] : shape;
     const free = shape.indexOf(FREE);
     if (free !== shape.lastIndexOf(FREE))
@@ -81,8 +81,8 @@ export class InputSet {
         `input ${shown(name)}: needs JSON that says its shape, as several sizes of [${shape.join(',')}] are free`,
       );
     if (free < 0) return shape;
-    const sizes = [...shape];
-    sizes[free] = Math.floor(body.length / Math.max(1, bytes));
+    const sizes = shape.map((size) => (size === FREE ? 1 : size));
+    sizes[free] = Math.floor(body.length / Math.max(1, bytesOfShape(datatype, sizes)));
     return sizes;
   }
 

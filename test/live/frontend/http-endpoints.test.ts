@@ -36,7 +36,14 @@ describe('metadata', () => {
     expect((await http.get('/v2')).json).toEqual({
       name: 'escapement',
       version: '1.2.3',
-      extensions: ['binary_tensor_data', 'model_repository'],
+      extensions: [
+        'binary_tensor_data',
+        'model_repository',
+        'model_repository(unload_dependents)',
+        'model_configuration',
+        'statistics',
+        'classification',
+      ],
     });
   });
 

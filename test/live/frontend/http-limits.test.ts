@@ -1,8 +1,14 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { MIB } from '../../../src/base/units.js';
+import { newBudgetCounters } from '../../../src/live/frontend/budget.js';
 import { echoModel, FakeService } from './fake-service.js';
-import { openHttp, tensor } from './fixtures.js';
+import { exchangeRaw, openHttp, tensor } from './fixtures.js';
 
 const MLP = echoModel('mlp', true, [['x', 'FP32', [4]]]);
+const WIDE = echoModel('wide', false, [['x', 'FP32', [65_536]]]);
 const X = tensor('x', 'FP32', [1, 4], [1, 2, 3, 4]);
 
 describe('the limit of JSON', () => {
@@ -28,4 +34,218 @@ describe('the limit of JSON', () => {
     const body = Buffer.concat([Buffer.from(head), Buffer.alloc(16)]);
     expect((await http.post('/v2/models/mlp/infer', body, headers)).status).toBe(200);
   });
+
+  it.each([
+    [
+      'levels',
+      `${'['.repeat(100_000)}${']'.repeat(100_000)}`,
+      'the JSON of the body has more than 64 levels',
+    ],
+    [
+      'levels of objects',
+      `${'{"a":'.repeat(70)}1${'}'.repeat(70)}`,
+      'the JSON of the body has more than 64 levels',
+    ],
+    ['keys', `{${'"a":1,'.repeat(10_001)}"b":1}`, 'the JSON of the body has more than 10000 keys'],
+    ['objects', `[${'{},'.repeat(10_001)}1]`, 'the JSON of the body has more than 10000 objects'],
+  ])('holds for %s, wherever they are', async (_, value, error) => {
+    const { http } = await openHttp(new FakeService([MLP]));
+    for (const [id, inputs] of [
+      [value, '[]'],
+      ['""', `[{"name":"x","datatype":"FP32","shape":${value},"data":[]}]`],
+    ]) {
+      const answer = await http.post('/v2/models/mlp/infer', `{"id":${id},"inputs":${inputs}}`);
+      expect(answer).toMatchObject({ status: 400, json: { error } });
+    }
+  });
+
+  it('leaves brackets in strings alone', async () => {
+    const { http } = await openHttp(new FakeService([MLP]));
+    const id = `\\"${'[{:'.repeat(20_000)}`;
+    const { status, json } = await http.post('/v2/models/mlp/infer', { id, inputs: [X] });
+    expect([status, json.id]).toEqual([200, id]);
+  });
 });
+
+describe('large JSON', () => {
+  const data = Array.from({ length: 65_536 }, (_, i) => Math.fround(i / 7));
+  const body = JSON.stringify({ id: 'ä', inputs: [tensor('x', 'FP32', [65_536], data)] });
+
+  it('is read and written in threads, with the same result', async () => {
+    const { http } = await openHttp(new FakeService([WIDE]));
+    const { status, json } = await http.post('/v2/models/wide/infer', body);
+    expect(status).toBe(200);
+    expect(json).toEqual({
+      id: 'ä',
+      model_name: 'wide',
+      model_version: '1',
+      parameters: { batch_size: 1, slo_met: true },
+      outputs: [tensor('out-x', 'FP32', [65_536], data)],
+    });
+  });
+
+  it('is refused in the same words', async () => {
+    const { http } = await openHttp(new FakeService([WIDE]));
+    expect(await http.post('/v2/models/wide/infer', body.replace('[0,', '["0",'))).toMatchObject({
+      status: 400,
+      json: { error: 'input "x": element 0 is "0", expected a number within the range of FP32' },
+    });
+  });
+
+  it('does not hold up small requests', async () => {
+    const { http } = await openHttp(new FakeService([MLP, WIDE]));
+    const order: string[] = [];
+    const large = Array.from({ length: 8 }, () => http.post('/v2/models/wide/infer', body));
+    const waiting = large.map((answer) => answer.then(() => order.push('large')));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await http.post('/v2/models/mlp/infer', { inputs: [X] }).then(() => order.push('small'));
+    await Promise.all(waiting);
+    expect(order.indexOf('small')).toBeLessThan(7);
+  });
+});
+
+describe('memory', () => {
+  const counters = newBudgetCounters(1);
+  const usedKib = () => new Int32Array(counters)[0];
+  const budget = { counters, slot: 0 };
+
+  it('is given back whatever becomes of a request', async () => {
+    const service = new FakeService([MLP, WIDE]);
+    const { http, port } = await openHttp(service, { budget, maxBodyBytes: 2 * MIB });
+    await http.post('/v2/models/mlp/infer', { inputs: [X] });
+    await http.post('/v2/models/mlp/infer', '{"inputs":');
+    await http.post('/v2/models/mlp/infer', '[1,'.repeat(100_000));
+    await http.post('/v2/models/wide/infer', gzipSync(Buffer.alloc(MIB)), { 'content-encoding': 'gzip' });
+    await http.post('/v2/models/mlp/infer', Buffer.alloc(3 * MIB)).catch(() => {});
+    const gone = await connected(port);
+    gone.write(`${head('content-length: 1000000')}${'x'.repeat(500_000)}`);
+    await expect.poll(usedKib).toBeGreaterThan(400);
+    gone.destroy();
+    await expect.poll(usedKib).toBe(0);
+  });
+
+  it('is not taken beyond its limit', async () => {
+    const service = new FakeService([MLP]);
+    const limits = { budget, maxInflightBytes: 2 * MIB, maxBodyBytes: 2 * MIB };
+    const { http, port } = await openHttp(service, limits);
+    const holding = await Promise.all(Array.from({ length: 4 }, () => connected(port)));
+    for (const socket of holding) socket.write(`${head('content-length: 300000')}${'x'.repeat(290_000)}`);
+    await expect.poll(usedKib).toBeGreaterThan(800);
+    const { status, headers, json } = await http.post('/v2/models/mlp/infer', Buffer.alloc(300_000));
+    expect([status, headers.get('retry-after')]).toEqual([503, '1']);
+    expect(json.error).toMatch(/^requests from this address hold as much memory as is allowed/);
+    expect((await http.post('/v2/models/mlp/infer', { inputs: [X] })).status).toBe(200);
+    for (const socket of holding) socket.destroy();
+    await expect.poll(usedKib).toBe(0);
+  });
+
+  it('grows with what has come, not with what was announced', async () => {
+    const { port } = await openHttp(new FakeService([MLP]), { budget });
+    const socket = await connected(port);
+    socket.write(`${head('content-length: 60000000')}${'x'.repeat(1000)}`);
+    await expect.poll(usedKib).toBeGreaterThan(0);
+    expect(usedKib()).toBeLessThanOrEqual(64);
+    socket.destroy();
+    await expect.poll(usedKib).toBe(0);
+  });
+});
+
+describe('a body in many tiny chunks', () => {
+  it('is refused', async () => {
+    const { port } = await openHttp(new FakeService([MLP]));
+    const answer = await exchangeRaw(
+      port,
+      `${head('transfer-encoding: chunked')}${'1\r\n \r\n'.repeat(20_000)}`,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer).toContain('send larger chunks');
+  });
+});
+
+describe('clients that are too slow', () => {
+  it('have more time the more has come', async () => {
+    const service = new FakeService([WIDE]);
+    const { port } = await openHttp(service, { receiveTimeoutMs: 300 });
+    const body = JSON.stringify({ inputs: [tensor('x', 'FP32', [65_536], new Array(65_536).fill(1.5))] });
+    const socket = await connected(port);
+    socket.write(`${head(`content-length: ${body.length}`, 'wide')}${body.slice(0, -1)}`);
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    socket.write(body.slice(-1));
+    const [answer] = await once(socket, 'data');
+    expect(answer.toString('latin1')).toMatch(/^HTTP\/1\.1 200 /);
+    socket.destroy();
+  });
+
+  it('are cut off when they do not read their answers', async () => {
+    const counters = newBudgetCounters(1);
+    const big = echoModel('big', false, [['x', 'FP32', [4 * MIB]]]);
+    const service = new FakeService([big]);
+    const { port } = await openHttp(service, { sendTimeoutMs: 100, budget: { counters, slot: 0 } });
+    const socket = await connected(port);
+    socket.pause();
+    const json = JSON.stringify({
+      inputs: [{ name: 'x', datatype: 'FP32', shape: [4 * MIB], parameters: { binary_data_size: 16 * MIB } }],
+      parameters: { binary_data_output: true },
+    });
+    const length = json.length + 16 * MIB;
+    socket.write(head(`inference-header-content-length: ${json.length}\r\ncontent-length: ${length}`, 'big'));
+    socket.write(json);
+    socket.write(Buffer.alloc(16 * MIB));
+    await expect.poll(() => service.requests.length, { timeout: 20_000 }).toBe(1);
+    // 64 s for an answer of 16 MiB at the least rate, so the clock is moved.
+    const nowNs = service.nowNs();
+    await expect.poll(() => new Int32Array(counters)[0]).toBeGreaterThan(0);
+    service.nowNs = () => nowNs + 70e9;
+    await expect.poll(() => new Int32Array(counters)[0], { timeout: 20_000 }).toBe(0);
+    socket.destroy();
+  });
+});
+
+describe('a body that is refused early', () => {
+  it('is read on for a while, so that the client sees why', async () => {
+    const { port } = await openHttp(new FakeService([MLP]), { maxBodyBytes: 1000 });
+    const body = Buffer.alloc(8 * MIB);
+    const answer = await exchangeRaw(
+      port,
+      Buffer.concat([Buffer.from(head(`content-length: ${body.length}`)), body]),
+    );
+    expect(answer).toMatch(
+      /^HTTP\/1\.1 413 .*connection: close.*\{"error":"the body is larger than 1000 bytes"\}$/is,
+    );
+  });
+
+  it('is not read at all without the token', async () => {
+    const { port } = await openHttp(new FakeService([MLP]), { token: 's3cret' });
+    const answer = await exchangeRaw(port, head('content-encoding: gzip\r\ncontent-length: 50000000'));
+    expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+  });
+});
+
+describe('an answer', () => {
+  it('of too many bytes is refused before anything runs', async () => {
+    const vast = echoModel('vast', true, [['x', 'FP32', [MIB]]]);
+    const shrunk = { ...vast, signature: { ...vast.signature, inputs: MLP.signature.inputs } };
+    const service = new FakeService([shrunk]);
+    const { http } = await openHttp(service);
+    const inputs = [tensor('x', 'FP32', [17, 4], new Array(68).fill(0))];
+    const binary = { inputs, parameters: { binary_data_output: true } };
+    expect(await http.post('/v2/models/vast/infer', binary)).toMatchObject({
+      status: 413,
+      json: {
+        error: expect.stringMatching(/^the answer could have \d+ bytes, of at most \d+: ask for fewer/),
+      },
+    });
+    expect(service.requests).toEqual([]);
+  });
+});
+
+function head(header: string, model = 'mlp'): string {
+  return `POST /v2/models/${model}/infer HTTP/1.1\r\nhost: x\r\n${header}\r\n\r\n`;
+}
+
+async function connected(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  return socket;
+}

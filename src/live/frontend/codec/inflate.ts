@@ -37,7 +37,9 @@ export function inflate({ encoding, body, limitBytes }: InflateInput): Uint8Arra
 /** Size that a compressed body says it has; at most what it could have. Never more than `limitBytes`, by a refusal. */
 export function inflatedBytes(encoding: Compression, body: Uint8Array, limitBytes: number): number {
   const most = Math.min(limitBytes, body.length * MOST_RATIO);
-  if (encoding === 'deflate' || body.length < 4) return most;
+  if (encoding === 'deflate') return most;
+  if (body.length < LEAST_GZIP_BYTES || body[0] !== 0x1f || body[1] !== 0x8b)
+    throw new Refusal('invalid', 'the body is not valid gzip: it begins otherwise');
   // The last field of the gzip format.
   const view = new DataView(body.buffer, body.byteOffset + body.length - 4, 4);
   const declared = view.getUint32(0, true);
@@ -51,6 +53,8 @@ export function deflate(encoding: Compression, body: Uint8Array): Uint8Array {
 
 /** More effort takes several times as long for a few percent. */
 const FAST = { level: 1 };
+/** Of its header and trailer alone. */
+const LEAST_GZIP_BYTES = 18;
 /** DEFLATE cannot do better. */
 const MOST_RATIO = 1032;
 const LEAST_CHUNK_BYTES = 1024;

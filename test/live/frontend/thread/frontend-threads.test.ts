@@ -131,7 +131,9 @@ describe('a frontend in a thread of its own', () => {
     const { port } = frontend;
     await expect.poll(() => died.length).toBe(1);
     await expect
-      .poll(async () => (await exchangeRaw(port, 'GET /v2/health/live HTTP/1.0\r\n\r\n')).slice(0, 12))
+      .poll(async () => (await exchangeRaw(port, 'GET /v2/health/live HTTP/1.0\r\n\r\n')).slice(0, 12), {
+        timeout: 20_000,
+      })
       .toBe('HTTP/1.1 200');
     // Its client is gone.
     service.requests[0].done(echo(service.requests[0]));

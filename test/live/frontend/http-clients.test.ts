@@ -1,0 +1,363 @@
+import { deflateSync, gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { MIB } from '../../../src/base/units.js';
+import { echoModel, FakeService } from './fake-service.js';
+import { exchangeRaw, openHttp, tensor } from './fixtures.js';
+
+const MLP = echoModel('mlp', true, [['x', 'FP32', [4]]]);
+const TWO = echoModel('two', false, [
+  ['a', 'INT8', [2]],
+  ['b', 'BOOL', [2]],
+]);
+const FREE = echoModel('free', false, [['x', 'INT16', [2, -1]]]);
+const WIDE = echoModel('wide', false, [['x', 'FP32', [20_000]]]);
+const X = tensor('x', 'FP32', [1, 4], [1, 2, 3, 4]);
+const INFER = '/v2/models/mlp/infer';
+
+describe('members that clients leave empty', () => {
+  it('may be null', async () => {
+    const { http } = await mlp();
+    const body = { id: null, parameters: null, outputs: null, inputs: [{ ...X, parameters: null }] };
+    expect((await http.post(INFER, body)).status).toBe(200);
+    const outputs = [{ name: 'out-x', parameters: null }];
+    expect((await http.post(INFER, { inputs: [X], outputs })).status).toBe(200);
+  });
+
+  it('may say what changes nothing', async () => {
+    const { http } = await mlp();
+    const inputs = [{ ...X, parameters: { content_type: 'np', binary_data: false } }];
+    const parameters = {
+      content_type: 'np',
+      headers: { a: 'b' },
+      priority: 0,
+      sequence_id: 0,
+      sequence_start: false,
+    };
+    const outputs = [{ name: 'out-x', parameters: { content_type: 'np' } }];
+    expect((await http.post(INFER, { inputs, outputs, parameters })).status).toBe(200);
+  });
+});
+
+describe('compressed bodies', () => {
+  const body = Buffer.from(JSON.stringify({ inputs: [X] }));
+
+  it.each([
+    ['gzip', gzipSync(body)],
+    ['deflate', deflateSync(body)],
+    ['GZIP', gzipSync(body)],
+    ['identity', body],
+  ])('of %s are read', async (encoding, sent) => {
+    const { http } = await mlp();
+    const { status, json } = await http.post(INFER, sent, { 'content-encoding': encoding });
+    expect([status, json.outputs[0].data]).toEqual([200, [1, 2, 3, 4]]);
+  });
+
+  it('may hold binary tensors, whose place counts decompressed', async () => {
+    const { http } = await openHttp(new FakeService([WIDE]));
+    const json = JSON.stringify({
+      inputs: [{ name: 'x', datatype: 'FP32', shape: [20_000], parameters: { binary_data_size: 80_000 } }],
+    });
+    const data = Float32Array.from({ length: 20_000 }, (_, i) => i);
+    const whole = Buffer.concat([Buffer.from(json), new Uint8Array(data.buffer)]);
+    for (const [encoding, sent] of [
+      ['gzip', gzipSync(whole)],
+      ['deflate', deflateSync(whole)],
+    ] as const) {
+      const headers = {
+        'content-encoding': encoding,
+        'inference-header-content-length': String(json.length),
+      };
+      const answer = await http.post('/v2/models/wide/infer', sent, headers);
+      expect([answer.status, answer.json.outputs[0].data.at(-1)]).toEqual([200, 19_999]);
+    }
+  });
+
+  it.each([
+    ['that are not', body, /^the body is not valid gzip: /],
+    ['that end early', gzipSync(body).subarray(0, -9), /^the body is not valid gzip: |larger than/],
+  ])('%s are the client’s mistake', async (_, sent, error) => {
+    const { http } = await mlp();
+    const { status, json } = await http.post(INFER, sent, { 'content-encoding': 'gzip' });
+    expect([400, 413]).toContain(status);
+    expect(json.error).toMatch(error);
+  });
+
+  it('are refused where they become larger than a body may be', async () => {
+    const { http } = await openHttp(new FakeService([MLP]), { maxBodyBytes: MIB });
+    const bomb = Buffer.alloc(40 * MIB);
+    const lie = gzipSync(bomb);
+    lie.writeUInt32LE(100, lie.length - 4);
+    for (const [encoding, sent] of [
+      ['gzip', gzipSync(bomb)],
+      ['deflate', deflateSync(bomb)],
+      ['gzip', lie],
+    ] as const) {
+      const { status, json } = await http.post(INFER, sent, { 'content-encoding': encoding });
+      expect([status, json.error]).toEqual([
+        413,
+        expect.stringMatching(/larger than \d+ bytes when decompressed$/),
+      ]);
+    }
+  });
+});
+
+describe('compressed answers', () => {
+  const ask = (port: number, header: string, body: string) =>
+    exchangeRaw(
+      port,
+      `POST /v2/models/wide/infer HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${header}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+  const body = JSON.stringify({ inputs: [tensor('x', 'FP32', [20_000], new Array(20_000).fill(1))] });
+
+  it('are for clients that accept them', async () => {
+    const { http, port } = await openHttp(new FakeService([WIDE]));
+    for (const [accepted, got] of [
+      ['gzip', 'gzip'],
+      ['deflate', 'deflate'],
+      ['gzip;q=0, deflate;q=0.5', 'deflate'],
+      ['br, gzip;q=1.0', 'gzip'],
+    ]) {
+      const answer = await ask(port, `accept-encoding: ${accepted}`, body);
+      expect(answer).toContain(`content-encoding: ${got}\r\n`);
+      // fetch decompresses by itself.
+      const { json } = await http.post('/v2/models/wide/infer', body, { 'accept-encoding': accepted });
+      expect(json.outputs[0].data).toEqual(new Array(20_000).fill(1));
+    }
+    for (const accepted of ['identity', 'gzip;q=0', 'br'])
+      expect(await ask(port, `accept-encoding: ${accepted}`, body)).not.toContain('content-encoding');
+  });
+
+  it('are not worth it for small ones', async () => {
+    const { http } = await mlp();
+    const { headers } = await http.post(INFER, { inputs: [X] }, { 'accept-encoding': 'gzip' });
+    expect(headers.get('content-encoding')).toBe(null);
+  });
+});
+
+describe('a body without JSON', () => {
+  const RAW = { 'inference-header-content-length': '0' };
+
+  it('is the only input, and all outputs are binary data', async () => {
+    const { http } = await mlp();
+    const data = Buffer.from(Float32Array.of(1, 2, 3, 4).buffer);
+    const answer = await http.post(INFER, data, RAW);
+    const length = Number(answer.headers.get('inference-header-content-length'));
+    expect(JSON.parse(answer.text.slice(0, length)).outputs).toEqual([
+      { name: 'out-x', datatype: 'FP32', shape: [1, 4], parameters: { binary_data_size: 16 } },
+    ]);
+    expect(answer.bytes.subarray(length)).toEqual(data);
+  });
+
+  it('says the one size that is free', async () => {
+    const service = new FakeService([FREE]);
+    const { http } = await openHttp(service);
+    expect((await http.post('/v2/models/free/infer', Buffer.alloc(12), RAW)).status).toBe(200);
+    expect(service.requests[0].shapes).toEqual([[2, 3]]);
+  });
+
+  it.each([
+    ['mlp', 12, 'input "x": expected 16 bytes, got 12'],
+    ['free', 13, 'input "x": expected 12 bytes, got 13'],
+    ['two', 4, 'a body without JSON needs a model with one input, this one has "a", "b"'],
+  ])('of model %s must fit', async (model, bytes, error) => {
+    const { http } = await openHttp(new FakeService([MLP, FREE, TWO]));
+    expect(await http.post(`/v2/models/${model}/infer`, Buffer.alloc(bytes), RAW)).toMatchObject({
+      status: 400,
+      json: { error },
+    });
+  });
+});
+
+describe('classification', () => {
+  const inputs = [tensor('x', 'FP32', [2, 4], [0.5, -1, 3, 0.5, 9, 7, Number.MIN_VALUE, 8])];
+  const wanted = (classification: number, more = {}) => [
+    { name: 'out-x', parameters: { classification, ...more } },
+  ];
+
+  it('names the largest elements of each row', async () => {
+    const { http } = await mlp();
+    const { json } = await http.post(INFER, { inputs, outputs: wanted(3) });
+    expect(json.outputs).toEqual([
+      tensor('out-x', 'BYTES', [2, 3], ['3:2', '0.5:0', '0.5:3', '9:0', '8:3', '7:1']),
+    ]);
+  });
+
+  it('adds labels, and names no more elements than there are', async () => {
+    const labels = [['zero', 'one', 'two', 'three']];
+    const { http } = await openHttp(new FakeService([{ ...MLP, labels }]));
+    const { json } = await http.post(INFER, { inputs: [X], outputs: wanted(40) });
+    expect(json.outputs[0]).toEqual(
+      tensor('out-x', 'BYTES', [1, 4], ['4:3:three', '3:2:two', '2:1:one', '1:0:zero']),
+    );
+  });
+
+  it('comes as binary data, too', async () => {
+    const { http } = await mlp();
+    const answer = await http.post(INFER, { inputs: [X], outputs: wanted(1, { binary_data: true }) });
+    const length = Number(answer.headers.get('inference-header-content-length'));
+    expect(JSON.parse(answer.text.slice(0, length)).outputs[0]).toMatchObject({
+      datatype: 'BYTES',
+      shape: [1, 1],
+      parameters: { binary_data_size: 7 },
+    });
+    expect(answer.bytes.subarray(length)).toEqual(Buffer.from('\x03\0\0\x004:3'));
+  });
+});
+
+describe('methods', () => {
+  it('HEAD answers like GET, without the body', async () => {
+    const { http, port } = await mlp();
+    for (const path of [
+      '/v2/health/live',
+      '/v2/health/ready',
+      '/v2',
+      '/v2/models/mlp',
+      '/v2/models/mlp/ready',
+    ]) {
+      const { headers } = await http.get(path);
+      const head = await exchangeRaw(port, `HEAD ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+      expect(head).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+      expect(head).toContain(`content-length: ${headers.get('content-length')}\r\n`);
+      expect(head.endsWith('\r\n\r\n')).toBe(true);
+    }
+  });
+
+  it('OPTIONS says what a path allows, without a token', async () => {
+    const { http } = await openHttp(new FakeService([MLP]), { token: 's3cret' });
+    const allowed = async (path: string) => {
+      const { status, headers } = await http.send('OPTIONS', path, undefined, {});
+      return [status, headers.get('allow'), headers.get('access-control-allow-methods')];
+    };
+    expect(await allowed('/v2/models/mlp/infer')).toEqual([204, 'POST, OPTIONS', null]);
+    expect(await allowed('/v2/models/other')).toEqual([204, 'GET, HEAD, OPTIONS', null]);
+  });
+});
+
+describe('web pages', () => {
+  const page = { origin: 'https://page.example' };
+  const other = { origin: 'https://other.example' };
+
+  it('of other origins are refused by default', async () => {
+    const service = new FakeService([MLP]);
+    const { http } = await openHttp(service);
+    const plain = { ...page, 'content-type': 'text/plain' };
+    for (const path of [INFER, '/v2/repository/models/mlp/unload'])
+      expect(await http.post(path, '{}', plain)).toMatchObject({
+        status: 403,
+        json: { error: 'web pages of "https://page.example" may not use this server: --cors allows origins' },
+      });
+    expect(service.state.entries[0].state).toBe('ready');
+    const { headers } = await http.get('/v2/models/mlp', page);
+    expect(headers.get('access-control-allow-origin')).toBe(null);
+  });
+
+  it('of the server’s own origin, and clients that show a token, are not', async () => {
+    const open = await mlp();
+    const own = { origin: `http://127.0.0.1:${open.port}` };
+    expect((await open.http.post(INFER, { inputs: [X] }, own)).status).toBe(200);
+    const { http } = await openHttp(new FakeService([MLP]), { token: 't' });
+    const headers = { ...page, authorization: 'Bearer t' };
+    expect((await http.post(INFER, { inputs: [X] }, headers)).status).toBe(200);
+  });
+
+  it('may be let in', async () => {
+    const { http } = await openHttp(new FakeService([MLP]), { cors: 'https://page.example' });
+    const preflight = await http.send('OPTIONS', INFER, undefined, {
+      ...page,
+      'access-control-request-method': 'POST',
+    });
+    expect(Object.fromEntries(preflight.headers)).toMatchObject({
+      'access-control-allow-origin': 'https://page.example',
+      'access-control-allow-methods': 'POST, OPTIONS',
+      'access-control-allow-headers': expect.stringContaining('inference-header-content-length'),
+      vary: 'origin',
+    });
+    const { status, headers } = await http.post(INFER, { inputs: [X] }, page);
+    expect([status, headers.get('access-control-allow-origin')]).toEqual([200, page.origin]);
+    const refused = await http.post(INFER, { inputs: [X] }, other);
+    expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([403, null]);
+  });
+
+  it('may all be let in', async () => {
+    const { http } = await openHttp(new FakeService([MLP]), { cors: '*' });
+    expect((await http.post(INFER, { inputs: [X] }, other)).status).toBe(200);
+  });
+});
+
+describe('targets', () => {
+  it('may be whole addresses', async () => {
+    const { port } = await mlp();
+    for (const target of ['http://x/v2/health/live', `http://x:1/v2/health/live?a=b`]) {
+      const answer = await exchangeRaw(
+        port,
+        `GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`,
+      );
+      expect(answer).toMatch(/^HTTP\/1\.1 200 .*\{"live":true\}$/s);
+    }
+  });
+
+  it('list the models, and what has happened to them', async () => {
+    const service = new FakeService([MLP, TWO]);
+    const none = { count: 0, ns: 0 };
+    service.statistics = async () =>
+      ['mlp', 'two'].map((name) => ({
+        name,
+        version: '1',
+        lastInferenceMs: 7,
+        inferenceCount: 3,
+        executionCount: 2,
+        success: { count: 3, ns: 4 },
+        ...{ fail: none, queue: none, computeInput: none, computeInfer: none, computeOutput: none },
+        batches: [
+          { batchSize: 2, computeInput: none, computeInfer: { count: 1, ns: 9 }, computeOutput: none },
+        ],
+      }));
+    const { http } = await openHttp(service);
+    expect((await http.get('/v2/models')).json).toEqual({ models: ['mlp', 'two'] });
+    const { json } = await http.get('/v2/models/two/stats');
+    expect(json.model_stats).toHaveLength(1);
+    expect(json.model_stats[0]).toMatchObject({
+      ...{ name: 'two', version: '1', last_inference: 7, inference_count: 3, execution_count: 2 },
+      inference_stats: { success: { count: 3, ns: 4 }, fail: none, compute_infer: none },
+      batch_stats: [{ batch_size: 2, compute_infer: { count: 1, ns: 9 } }],
+    });
+    for (const path of ['/v2/models/stats', '/v2/models/two/versions/1/stats'])
+      expect((await http.get(path)).status).toBe(200);
+    expect((await http.get('/v2/models/stats')).json.model_stats).toHaveLength(2);
+    expect((await http.get('/v2/models/other/stats')).status).toBe(404);
+  });
+});
+
+describe('a trace', () => {
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
+  it('goes to the service and comes back', async () => {
+    const { http, service } = await mlp();
+    const { headers } = await http.post(INFER, { inputs: [X] }, { traceparent });
+    expect(headers.get('traceparent')).toBe(traceparent);
+    expect(service.requests[0].trace).toBe(traceparent);
+  });
+
+  it('is left out where it is none', async () => {
+    const { http, service } = await mlp();
+    const { status, headers } = await http.post(INFER, { inputs: [X] }, { traceparent: '00-x' });
+    expect([status, headers.get('traceparent')]).toEqual([200, null]);
+    expect(service.requests[0].trace).toBe(null);
+  });
+});
+
+describe('a draining server', () => {
+  it('ends connections with its answers', async () => {
+    const { http, service } = await mlp();
+    expect((await http.get('/v2/health/live')).headers.get('connection')).toBe('keep-alive');
+    service.notReady = 'draining';
+    expect((await http.get('/v2/health/live')).headers.get('connection')).toBe('close');
+    const { status, headers } = await http.post(INFER, { inputs: [X] });
+    expect([status, headers.get('connection')]).toEqual([503, 'close']);
+  });
+});
+
+async function mlp() {
+  const service = new FakeService([MLP]);
+  return { service, ...(await openHttp(service)) };
+}
