@@ -75,14 +75,14 @@ export class Worker {
     return this.cache.free;
   }
 
-  /** Another model has come, or is in the place of one that is not held any more. */
+  /** Another model is in the place of one that is not in use; what is left of that is given up. */
   putModel(model: number, spec: ModelSpec): void {
-    invariant(
-      model >= this.models.length || !this.held.takesPages(model),
-      'a model that is replaced has gone',
-    );
-    this.models[model] = spec;
     this.held.reach(model + 1);
+    if (this.held.takesPages(model)) {
+      this.drop(model);
+      this.device.unload(model);
+    }
+    this.models[model] = spec;
   }
 
   isPresent(model: number): boolean {

@@ -57,15 +57,32 @@ export interface GpuDescription {
   readonly oneLane: boolean;
 }
 
-/** What a worker is and has. Does not change while it lives. */
+/** What a worker is and has when it starts. Does not change while it lives. */
 export interface WorkerDescription {
   readonly gpus: readonly GpuDescription[];
   readonly pageBytes: number;
+  /** By index. Those that came and went since are in its state. */
   readonly models: readonly ServedModel[];
+}
+
+/** What every worker knows a version of a model by. */
+export interface ModelReference {
+  readonly name: string;
+  readonly version: string;
+  /** Of its files and settings; empty: whatever the worker has of that version. */
+  readonly digest: string;
+}
+
+/** Another model is at an index than when the worker started; null: none. */
+export interface ModelChange {
+  readonly index: number;
+  readonly reference: ModelReference | null;
 }
 
 /** What a worker reports when a controller takes it on, first or again: it is idle then. */
 export interface WorkerState {
   /** By GPU: models whose weights are present. */
   readonly present: readonly (readonly number[])[];
+  /** Absent: its models are those that it started with. */
+  readonly changes?: readonly ModelChange[];
 }

@@ -107,6 +107,12 @@ export interface ServedModel {
   readonly labels?: readonly (readonly string[] | null)[] | null;
 }
 
+/** Where a worker finds a model that a controller asks for while it runs. */
+export interface ModelSource {
+  /** The version, ready to run. Rejects with what is wrong, for people: it is not there, or its files are others. */
+  open(name: string, version: string, digest: string): Promise<WorkerModel>;
+}
+
 /** A model as a worker runs it: with its weights, or as the memory of how long it takes. */
 export interface WorkerModel extends ServedModel {
   /** Optimised model that is loaded in place (`.ort`); null: only a simulated device can run it. */

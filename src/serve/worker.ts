@@ -69,6 +69,9 @@ export async function runWorker(options: WorkerProcessOptions): Promise<() => Pr
 function observe(machine: Machine, metrics: WorkerMetrics): Machine {
   return {
     description: machine.description,
+    get models() {
+      return machine.models;
+    },
     attach: (events) =>
       machine.attach({
         results: (results) => {
@@ -86,6 +89,12 @@ function observe(machine: Machine, metrics: WorkerMetrics): Machine {
       metrics.forget();
       return state;
     },
+    addModel: async (index, reference) => {
+      const model = await machine.addModel(index, reference);
+      metrics.modelCame(index, model.spec);
+      return model;
+    },
+    dropModel: (index) => machine.dropModel(index),
     startRecording: () => machine.startRecording(),
     stopRecording: () => machine.stopRecording(),
     close: () => machine.close(),

@@ -39,7 +39,10 @@ export function resultFromWire(result: WireResult): ResultMessage {
 }
 
 export function stateFromWire(state: WireState): WorkerState {
-  return { present: state.gpus.map(({ present }) => present) };
+  return {
+    present: state.gpus.map(({ present }) => present),
+    changes: state.changes.map(({ index, reference }) => ({ index, reference: reference ?? null })),
+  };
 }
 
 /** Throws `E_PROFILE` where a model cannot be scheduled, and `Error` where a tensor's type is unknown here. */
@@ -51,7 +54,7 @@ export function descriptionFromWire(welcome: Welcome): WorkerDescription {
   };
 }
 
-function modelFromWire({ spec, signature, version, sloNs }: WireModel): ServedModel {
+export function modelFromWire({ spec, signature, version, sloNs }: WireModel): ServedModel {
   return {
     spec: checkModel({ ...spec }),
     signature: {

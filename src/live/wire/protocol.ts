@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { logVerbosity, type ServiceDefinition, setLogVerbosity } from '@grpc/grpc-js';
 import { loadSync, type MessageTypeDefinition } from '@grpc/proto-loader';
+import type { ModelReference } from '../messages.js';
 import type { OperatorNode } from '../operator-table.js';
 import { CheckedMessages } from './checked-messages.js';
 
@@ -17,6 +18,7 @@ export type ControllerMessage =
   | { readonly body: 'ping'; readonly ping: { readonly sentNs: number } }
   | { readonly body: 'startRecording'; readonly startRecording: Record<string, never> }
   | { readonly body: 'stopRecording'; readonly stopRecording: { readonly number: number } }
+  | { readonly body: 'modelChange'; readonly modelChange: WireModelChange }
   | { readonly body: 'bye'; readonly bye: Record<string, never> };
 
 export type WorkerMessage =
@@ -26,7 +28,20 @@ export type WorkerMessage =
   | { readonly body: 'pong'; readonly pong: { readonly sentNs: number; readonly workerNs: number } }
   | { readonly body: 'gpuDown'; readonly gpuDown: { readonly gpu: number; readonly reason: string } }
   | { readonly body: 'operators'; readonly operators: WireOperators }
-  | { readonly body: 'recordingEnd'; readonly recordingEnd: WireRecordingEnd };
+  | { readonly body: 'recordingEnd'; readonly recordingEnd: WireRecordingEnd }
+  | { readonly body: 'modelChanged'; readonly modelChanged: WireModelChanged };
+
+export interface WireModelChange {
+  readonly number: number;
+  readonly index: number;
+  readonly reference?: ModelReference | null;
+}
+
+export interface WireModelChanged {
+  readonly number: number;
+  readonly error: string;
+  readonly model?: WireModel | null;
+}
 
 export interface WireAction {
   readonly id: number;
@@ -76,6 +91,7 @@ export interface WireRecordingEnd {
 export interface WireState {
   readonly number: number;
   readonly gpus: readonly { readonly present: readonly number[] }[];
+  readonly changes: readonly WireModelChange[];
 }
 
 export interface Welcome {

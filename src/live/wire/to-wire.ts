@@ -1,8 +1,14 @@
 import { STATUS_DEVICE_ERROR } from '../../core/action.js';
-import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
+import type {
+  ActionMessage,
+  ModelReference,
+  ResultMessage,
+  WorkerDescription,
+  WorkerState,
+} from '../messages.js';
 import type { ServedModel, Shape } from '../model.js';
 import { ENVELOPE_BYTES, tensorBytes } from './chunks.js';
-import type { Welcome, WireAction, WireModel, WireResult, WireState } from './protocol.js';
+import type { Welcome, WireAction, WireModel, WireModelChange, WireResult, WireState } from './protocol.js';
 
 /** Plain objects of live mode as messages of the protocol. Nothing is copied. */
 export function actionToWire(action: ActionMessage): WireAction {
@@ -28,8 +34,20 @@ export function withinLimit(result: ResultMessage, maxMessageBytes: number): Res
   return { ...result, status: STATUS_DEVICE_ERROR, outputs: [], shapes: undefined, error };
 }
 
-export function stateToWire(number: number, state: WorkerState): WireState {
-  return { number, gpus: state.present.map((present) => ({ present })) };
+export function stateToWire(number: number, { present, changes = [] }: WorkerState): WireState {
+  return {
+    number,
+    gpus: present.map((models) => ({ present: models })),
+    changes: changes.map(({ index, reference }) => modelChangeToWire(0, index, reference)),
+  };
+}
+
+export function modelChangeToWire(
+  number: number,
+  index: number,
+  reference: ModelReference | null,
+): WireModelChange {
+  return reference === null ? { number, index } : { number, index, reference };
 }
 
 export function descriptionToWire(description: WorkerDescription, maxMessageBytes: number): Welcome {
@@ -37,6 +55,6 @@ export function descriptionToWire(description: WorkerDescription, maxMessageByte
   return { gpus, pageBytes, models: models.map(modelToWire), maxMessageBytes };
 }
 
-function modelToWire({ spec, signature, version, sloNs }: ServedModel): WireModel {
+export function modelToWire({ spec, signature, version, sloNs }: ServedModel): WireModel {
   return sloNs === null ? { spec, signature, version } : { spec, signature, version, sloNs };
 }

@@ -1,18 +1,27 @@
 import { EscapementError } from '../../base/errors.js';
 import { type DeviceSpec, hasOneLane } from '../device.js';
-import type { ActionMessage, GpuDescription, WorkerDescription, WorkerState } from '../messages.js';
-import type { WorkerModel } from '../model.js';
+import type {
+  ActionMessage,
+  GpuDescription,
+  ModelReference,
+  WorkerDescription,
+  WorkerState,
+} from '../messages.js';
+import type { ModelSource, ServedModel, WorkerModel } from '../model.js';
 import { mergeOperatorRuns, type OperatorRuns } from '../operator-runs.js';
 import { Executor } from './executor/executor.js';
 import type { ThreadSetSpec } from './executor/thread-set.js';
 import { movable } from './executor/transfer.js';
 import type { Machine, MachineEvents } from './machine.js';
+import { MachineModels } from './machine-models.js';
 
 export interface MachineOptions {
   /** One a GPU. */
   readonly devices: readonly DeviceSpec[];
   /** For simulated devices their profiles are scaled already. */
   readonly models: readonly WorkerModel[];
+  /** Where models come from that a controller asks for later; absent: there are no others. */
+  readonly source?: ModelSource;
   /** Pages of each GPU's weights cache. */
   readonly pages: number;
   readonly pageBytes: number;
@@ -41,6 +50,7 @@ export class LocalMachine implements Machine {
   /** By GPU. */
   private readonly executorOf: readonly Executor[];
   private readonly simulated: readonly boolean[];
+  private readonly held: MachineModels;
   private events: MachineEvents | null = null;
   /** Begins and ends of recordings so far: one after the other. */
   private recording: Promise<void> = Promise.resolve();
@@ -48,7 +58,8 @@ export class LocalMachine implements Machine {
   constructor(options: MachineOptions) {
     const { devices, models, pages, pageBytes } = options;
     this.description = { gpus: devices.map((device) => describe(device, pages)), pageBytes, models };
-    this.executors = threadSets(options).map((spec) => this.createExecutor(spec));
+    this.held = new MachineModels(models, options.source ?? null, (model) => checkWeights(model, devices));
+    this.executors = threadSets(options, this.held.list).map((spec) => this.createExecutor(spec));
     this.executorOf = devices.map(
       (_, gpu) => this.executors.find(({ spec }) => spec.gpus.some((one) => one.gpu === gpu)) as Executor,
     );
@@ -60,6 +71,10 @@ export class LocalMachine implements Machine {
     const starts = await Promise.allSettled(this.executors.map((executor) => executor.start()));
     const failure = starts.find(({ status }) => status === 'rejected');
     if (failure?.status === 'rejected') throw failure.reason;
+  }
+
+  get models(): readonly (ServedModel | null)[] {
+    return this.held.list;
   }
 
   attach(events: MachineEvents): void {
@@ -85,7 +100,15 @@ export class LocalMachine implements Machine {
         for (const [i, { gpu }] of executor.spec.gpus.entries()) present[gpu] = held[i];
       }),
     );
-    return { present };
+    return { present, changes: this.held.changes };
+  }
+
+  addModel(index: number, reference: ModelReference): Promise<ServedModel> {
+    return this.held.add(index, reference, () => this.modelChanged(index));
+  }
+
+  dropModel(index: number): Promise<void> {
+    return this.held.drop(index, () => this.modelChanged(index));
   }
 
   startRecording(): void {
@@ -114,6 +137,10 @@ export class LocalMachine implements Machine {
     await Promise.all(this.executors.map((executor) => executor.stop()));
   }
 
+  private async modelChanged(index: number): Promise<void> {
+    await Promise.all(this.executors.map((executor) => executor.modelChanged(index)));
+  }
+
   private createExecutor(spec: ThreadSetSpec): Executor {
     return new Executor(spec, {
       results: (results) => this.events?.results(results),
@@ -130,7 +157,11 @@ export class LocalMachine implements Machine {
   }
 }
 
-function threadSets({ devices, models, pages }: MachineOptions): ThreadSetSpec[] {
+function threadSets(
+  { devices, source, pages }: MachineOptions,
+  models: readonly (WorkerModel | null)[],
+): ThreadSetSpec[] {
+  const expected = source === undefined ? models.length : Math.max(models.length, EXPECTED_MODELS);
   const gpus = devices.map((device, gpu) => ({ gpu, device }));
   const simulated = gpus.filter(({ device }) => device.kind === 'simulated');
   const real = gpus.filter(({ device }) => device.kind !== 'simulated');
@@ -138,10 +169,13 @@ function threadSets({ devices, models, pages }: MachineOptions): ThreadSetSpec[]
     gpus: [spec],
     models,
     pages,
-    hosts: hostsOf(spec.device, models.length),
+    hosts: hostsOf(spec.device, expected),
   }));
   return simulated.length === 0 ? sets : [...sets, { gpus: simulated, models, pages, hosts: 0 }];
 }
+
+/** A GPU has threads for as many models at least if some may come. */
+const EXPECTED_MODELS = 4;
 
 /** Threads that own the models of a GPU: the more there are, the less often two models share one. */
 function hostsOf(device: DeviceSpec, models: number): number {
@@ -156,14 +190,16 @@ function checkDevices({ devices, models }: MachineOptions): void {
       'webgpu supports one GPU per process: start one worker process for each GPU',
     );
   }
-  const missing = models.find(({ ortPath }) => ortPath === null);
+  for (const model of models) checkWeights(model, devices);
+}
+
+function checkWeights({ spec, ortPath }: WorkerModel, devices: readonly DeviceSpec[]): void {
   const real = devices.find(({ kind }) => kind !== 'simulated');
-  if (real !== undefined && missing !== undefined) {
-    throw new EscapementError(
-      'E_MODEL_FILE',
-      `model ${missing.spec.name} is a profile without weights: it runs on a simulated device, not on ${real.kind}`,
-    );
-  }
+  if (real === undefined || ortPath !== null) return;
+  throw new EscapementError(
+    'E_MODEL_FILE',
+    `model ${spec.name} is a profile without weights: it runs on a simulated device, not on ${real.kind}`,
+  );
 }
 
 function describe(device: DeviceSpec, pages: number): GpuDescription {

@@ -1,4 +1,11 @@
-import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
+import type {
+  ActionMessage,
+  ModelReference,
+  ResultMessage,
+  WorkerDescription,
+  WorkerState,
+} from '../messages.js';
+import type { ServedModel } from '../model.js';
 import type { OperatorRuns } from '../operator-runs.js';
 
 /** What a machine reports to its driver. */
@@ -14,15 +21,28 @@ export interface MachineEvents {
  */
 export interface Machine {
   readonly description: WorkerDescription;
+  /** What there is now, by index; null: nothing. */
+  readonly models: readonly (ServedModel | null)[];
   /** From now on `events` is notified, and no longer an earlier one. */
   attach(events: MachineEvents): void;
-  /** Takes the buffers of inputs of more than 16 KiB over: they may come back with the result. Indices must be those of `description`. */
+  /**
+   * Takes the buffers of inputs of more than 16 KiB over: they may come back with the result. GPUs must be those of
+   * `description`, models those of `models`.
+   */
   submit(actions: readonly ActionMessage[]): void;
   /**
    * Drops what has not started, waits for what runs, restarts dead executors, and tells what is present then.
    * No result of an action that was submitted before is reported once this has resolved.
    */
   quiesce(): Promise<WorkerState>;
+  /**
+   * From now on this model is at the index, in place of any that was there, which must not be in use. Resolves with the
+   * model as this machine runs it, when actions for it are taken; rejects with the reason, for people, where it can't be
+   * had: the index is then empty.
+   */
+  addModel(index: number, reference: ModelReference): Promise<ServedModel>;
+  /** No model is at the index any more. Resolves when its memory is free. */
+  dropModel(index: number): Promise<void>;
   /** Records the operators of INFERs from now on, as far as onnxruntime runs them. Does nothing while it records. */
   startRecording(): void;
   /**

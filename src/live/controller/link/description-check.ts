@@ -12,23 +12,33 @@ export function checkDescription({ gpus, pageBytes, models }: WorkerDescription)
     if (!(Number.isSafeInteger(pages) && pages >= 0)) throw new Error(`a weights cache of ${pages} pages`);
   const names = new Set<string>();
   for (const model of models) {
-    if (names.has(model.spec.name)) throw new Error(`it has two models ${model.spec.name}`);
-    names.add(model.spec.name);
+    const name = `${model.spec.name}, version ${model.version}`;
+    if (names.has(name)) throw new Error(`it has two models ${name}`);
+    names.add(name);
     checkServed(model);
   }
 }
 
 /** Throws `Error` when these weights cannot be on the GPUs of that worker; the words follow "the worker reports a state …: ". */
-export function checkState({ present }: WorkerState, { gpus, models }: WorkerDescription): void {
+export function checkState(
+  { present, changes = [] }: WorkerState,
+  { gpus, models }: WorkerDescription,
+): void {
+  const known = new Set(models.keys());
+  for (const { index, reference } of changes) {
+    if (reference === null) known.delete(index);
+    else known.add(index);
+  }
   if (present.length !== gpus.length) throw new Error(`${present.length} GPUs, not ${gpus.length}`);
   for (const held of present) {
-    const unknown = held.find((model) => models[model] === undefined);
-    if (unknown !== undefined) throw new Error(`there is no model ${unknown}, only ${models.length}`);
+    const unknown = held.find((model) => !known.has(model));
+    if (unknown !== undefined) throw new Error(`there is no model ${unknown}`);
     if (new Set(held).size !== held.length) throw new Error('a model is on a GPU twice');
   }
 }
 
-function checkServed({ spec: { name }, signature, sloNs }: ServedModel): void {
+/** Throws `Error` when a model cannot be what a worker says it is. */
+export function checkServed({ spec: { name }, signature, sloNs }: ServedModel): void {
   if (sloNs !== null && !(Number.isSafeInteger(sloNs) && sloNs > 0))
     throw new Error(`the SLO of ${name} is ${sloNs} ns`);
   for (const tensor of [...signature.inputs, ...signature.outputs])

@@ -1,6 +1,7 @@
 import { monotonicNs } from '../../../base/clock/clock.js';
 import { invariant } from '../../../base/invariant.js';
-import type { ActionMessage } from '../../messages.js';
+import type { ActionMessage, ModelReference } from '../../messages.js';
+import type { ServedModel } from '../../model.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import type { Machine } from '../../worker/machine.js';
 import { ClockSync } from './clock-sync.js';
@@ -27,6 +28,15 @@ export class LocalLink implements WorkerLink {
   send(actions: readonly ActionMessage[]): void {
     invariant(this.link !== null, 'actions go to a worker that is up');
     this.link.send(actions);
+  }
+
+  async addModel(index: number, reference: ModelReference): Promise<ServedModel> {
+    invariant(this.link !== null, 'models come to a worker that was started');
+    return this.link.addModel(index, reference);
+  }
+
+  async dropModel(index: number): Promise<void> {
+    await this.link?.dropModel(index);
   }
 
   restart(reason: string): void {

@@ -1,5 +1,6 @@
 import { invariant } from '../../../base/invariant.js';
-import type { ActionMessage, ResultMessage, WorkerState } from '../../messages.js';
+import type { ActionMessage, ModelReference, ResultMessage, WorkerState } from '../../messages.js';
+import type { ServedModel } from '../../model.js';
 import { NO_OPERATORS, type OperatorRun, type OperatorRuns } from '../../operator-runs.js';
 import type { Machine, MachineEvents } from '../../worker/machine.js';
 import { Backoff } from './backoff.js';
@@ -11,7 +12,7 @@ import type { WorkerEvents } from './worker-link.js';
 /** A machine as a controller drives it: in this process, or at the other end of a stream. */
 export type DrivenMachine = Pick<
   Machine,
-  'description' | 'attach' | 'submit' | 'quiesce' | 'startRecording' | 'stopRecording'
+  'description' | 'attach' | 'submit' | 'quiesce' | 'addModel' | 'dropModel' | 'startRecording' | 'stopRecording'
 >;
 
 interface MachineLinkOptions {
@@ -45,6 +46,10 @@ export class MachineLink {
   private up = false;
   private ended = false;
   private giveUpRecording: (reason: Error) => void = () => {};
+  /** What the machine has, by index, as far as this controller asked for it. */
+  private readonly models: (ServedModel | null)[];
+  /** Gives up what was asked of the machine's models. */
+  private readonly asked = new Set<(reason: Error) => void>();
 
   constructor({ machine, clock, events, nowNs, log, distrust }: MachineLinkOptions) {
     this.machine = machine;
@@ -53,7 +58,8 @@ export class MachineLink {
     this.nowNs = nowNs;
     this.log = log;
     this.distrust = distrust ?? ((complaint) => this.restart(`the worker ${complaint}`));
-    this.check = new ResultCheck(machine.description);
+    this.models = [...machine.description.models];
+    this.check = new ResultCheck(this.models);
   }
 
   start(): void {
@@ -71,6 +77,19 @@ export class MachineLink {
     const nowNs = this.nowNs();
     for (const action of actions) this.check.add(action, nowNs);
     this.machine.submit(actions.map((action) => toMachineTime(action, offsetNs)));
+  }
+
+  addModel(index: number, reference: ModelReference): Promise<ServedModel> {
+    return this.ask(async () => {
+      const model = await this.machine.addModel(index, reference);
+      while (this.models.length < index) this.models.push(null);
+      this.models[index] = model;
+      return model;
+    });
+  }
+
+  dropModel(index: number): Promise<void> {
+    return this.ask(() => this.machine.dropModel(index));
   }
 
   /** Does nothing while it is not up. */
@@ -108,7 +127,19 @@ export class MachineLink {
     this.ended = true;
     this.up = false;
     this.forgetRevival();
-    this.giveUpRecording(new Error('the worker is not connected any more'));
+    const reason = new Error('the worker is not connected any more');
+    this.giveUpRecording(reason);
+    for (const giveUp of this.asked) giveUp(reason);
+  }
+
+  private ask<T>(question: () => Promise<T>): Promise<T> {
+    if (this.ended) return Promise.reject(new Error('the worker is not connected'));
+    return new Promise((resolve, reject) => {
+      this.asked.add(reject);
+      question()
+        .then(resolve, reject)
+        .finally(() => this.asked.delete(reject));
+    });
   }
 
   private async recorded(): Promise<OperatorRuns> {

@@ -1,17 +1,25 @@
 import { STATUS_DEVICE_ERROR } from '../../../core/action.js';
-import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../../messages.js';
+import type {
+  ActionMessage,
+  ModelReference,
+  ResultMessage,
+  WorkerDescription,
+  WorkerState,
+} from '../../messages.js';
+import type { ServedModel } from '../../model.js';
 import type { OperatorRun, OperatorRuns } from '../../operator-runs.js';
 import { chunk, ENVELOPE_BYTES, tensorBytes } from '../../wire/chunks.js';
-import { resultFromWire, stateFromWire } from '../../wire/from-wire.js';
+import { modelFromWire, resultFromWire, stateFromWire } from '../../wire/from-wire.js';
 import { operatorsFromWire } from '../../wire/operator-chunks.js';
 import type {
   ControllerMessage,
+  WireModelChanged,
   WireOperators,
   WireRecordingEnd,
   WireResult,
   WireState,
 } from '../../wire/protocol.js';
-import { actionToWire } from '../../wire/to-wire.js';
+import { actionToWire, modelChangeToWire } from '../../wire/to-wire.js';
 import type { MachineEvents } from '../../worker/machine.js';
 import type { DrivenMachine } from './machine-link.js';
 
@@ -24,6 +32,9 @@ export class MachineStub implements DrivenMachine {
   private quiesces = 0;
   private quiesced: ((state: WorkerState) => void) | null = null;
   private recordings = 0;
+  private changes = 0;
+  /** Changes of models that were not answered, by number. */
+  private readonly changed = new Map<number, (answer: WireModelChanged) => void>();
   /** What has come since the latest StopRecording. */
   private operators: (readonly OperatorRun[])[] = [];
   private operatorCount = 0;
@@ -57,6 +68,19 @@ export class MachineStub implements DrivenMachine {
     });
   }
 
+  async addModel(index: number, reference: ModelReference): Promise<ServedModel> {
+    const { error, model } = await this.change(index, reference);
+    if (error !== '') throw new Error(error);
+    if (model === undefined || model === null) throw new Error('it does not say what the model is');
+    const served = modelFromWire(model);
+    checkServed(served);
+    return served;
+  }
+
+  async dropModel(index: number): Promise<void> {
+    await this.change(index, null);
+  }
+
   startRecording(): void {
     this.write({ body: 'startRecording', startRecording: {} });
   }
@@ -71,6 +95,12 @@ export class MachineStub implements DrivenMachine {
         else reject(new Error(error));
       };
     });
+  }
+
+  receiveModelChanged(answer: WireModelChanged): void {
+    const answered = this.changed.get(answer.number);
+    this.changed.delete(answer.number);
+    answered?.(answer);
   }
 
   receiveOperators(operators: WireOperators): void {
@@ -95,6 +125,12 @@ export class MachineStub implements DrivenMachine {
 
   receiveGpuDown(gpu: number, reason: string): void {
     this.events?.gpuDown(gpu, reason);
+  }
+
+  private change(index: number, reference: ModelReference | null): Promise<WireModelChanged> {
+    const number = ++this.changes;
+    this.write({ body: 'modelChange', modelChange: modelChangeToWire(number, index, reference) });
+    return new Promise((resolve) => this.changed.set(number, resolve));
   }
 }
 

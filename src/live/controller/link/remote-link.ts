@@ -1,6 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { invariant } from '../../../base/invariant.js';
-import type { ActionMessage } from '../../messages.js';
+import type { ActionMessage, ModelReference } from '../../messages.js';
+import type { ServedModel } from '../../model.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import { Repeats } from '../../repeats.js';
 import { checkAddress } from '../../wire/address.js';
@@ -73,6 +74,15 @@ export class RemoteLink implements WorkerLink {
   send(actions: readonly ActionMessage[]): void {
     invariant(this.stream !== null, 'actions go to a worker that is up');
     this.stream.send(actions);
+  }
+
+  async addModel(index: number, reference: ModelReference): Promise<ServedModel> {
+    if (this.stream === null) throw new Error('the worker is not connected');
+    return this.stream.addModel(index, reference);
+  }
+
+  async dropModel(index: number): Promise<void> {
+    await this.stream?.dropModel(index);
   }
 
   restart(reason: string): void {

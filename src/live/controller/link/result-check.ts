@@ -1,8 +1,8 @@
 import { NS_PER_MS } from '../../../base/units.js';
 import { INFER, STATUS_DEVICE_ERROR, STATUS_OK } from '../../../core/action.js';
 import { isStatus } from '../../../core/status-names.js';
-import type { ActionMessage, ResultMessage, WorkerDescription } from '../../messages.js';
-import { bytesOfShape, fitsShape, hasFreeSizes } from '../../model.js';
+import type { ActionMessage, ResultMessage } from '../../messages.js';
+import { bytesOfShape, fitsShape, hasFreeSizes, type ServedModel } from '../../model.js';
 
 /** What a result is compared with. */
 interface Sent {
@@ -18,7 +18,8 @@ interface Sent {
 export class ResultCheck {
   private readonly sent = new Map<number, Sent>();
 
-  constructor(private readonly description: WorkerDescription) {}
+  /** `models`: what the machine has, by index; kept up to date. */
+  constructor(private readonly models: readonly (ServedModel | null)[]) {}
 
   add({ id, gpu, kind, model, count }: ActionMessage, sentNs: number): void {
     this.sent.set(id, { action: { gpu, kind, model, count }, sentNs });
@@ -63,7 +64,9 @@ export class ResultCheck {
   }
 
   private outputProblem({ outputs, shapes }: ResultMessage, { model, count }: Sent['action']): string {
-    const { spec, signature } = this.description.models[model];
+    const found = this.models[model];
+    if (found === null || found === undefined) return 'the worker has no such model';
+    const { spec, signature } = found;
     const wanted = signature.outputs;
     // All requests of one output in one part, or each in its own.
     const apart = outputs.length === count * wanted.length;

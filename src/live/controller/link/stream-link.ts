@@ -1,5 +1,6 @@
 import { status } from '@grpc/grpc-js';
-import type { ActionMessage } from '../../messages.js';
+import type { ActionMessage, ModelReference } from '../../messages.js';
+import type { ServedModel } from '../../model.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import type { ClientTls } from '../../wire/credentials.js';
 import { descriptionFromWire } from '../../wire/from-wire.js';
@@ -56,6 +57,15 @@ export class StreamLink {
     this.machineLink?.send(actions);
   }
 
+  async addModel(index: number, reference: ModelReference): Promise<ServedModel> {
+    if (this.machineLink === null) throw new Error('the worker is not up');
+    return this.machineLink.addModel(index, reference);
+  }
+
+  async dropModel(index: number): Promise<void> {
+    await this.machineLink?.dropModel(index);
+  }
+
   restart(reason: string): void {
     this.machineLink?.restart(reason);
   }
@@ -98,6 +108,9 @@ export class StreamLink {
         break;
       case 'recordingEnd':
         this.machine?.receiveRecordingEnd(message.recordingEnd);
+        break;
+      case 'modelChanged':
+        this.machine?.receiveModelChanged(message.modelChanged);
         break;
     }
   }

@@ -1,4 +1,11 @@
-import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../../messages.js';
+import type {
+  ActionMessage,
+  ModelReference,
+  ResultMessage,
+  WorkerDescription,
+  WorkerState,
+} from '../../messages.js';
+import type { ServedModel } from '../../model.js';
 import type { OperatorRuns } from '../../operator-runs.js';
 
 /** What a controller hears of a worker. Never called from within a call of the controller's own. */
@@ -19,6 +26,9 @@ export interface WorkerLink {
   start(events: WorkerEvents, nowNs: () => number): void;
   /** Times are the controller's. Must be up. */
   send(actions: readonly ActionMessage[]): void;
+  /** As `Machine`; rejects, too, where the worker is not up or goes down meanwhile. */
+  addModel(index: number, reference: ModelReference): Promise<ServedModel>;
+  dropModel(index: number): Promise<void>;
   /** Gives up on a worker that hangs: reports `down`, then tries to bring it `up` again. */
   restart(reason: string): void;
   /**

@@ -9,6 +9,7 @@ import {
   LOAD,
   STATUS_OK,
 } from '../../../core/action.js';
+import type { ModelSpec } from '../../../core/model.js';
 import { statusName } from '../../../core/status-names.js';
 import type { ActionMessage, ResultMessage, WorkerDescription } from '../../messages.js';
 import { LATENCY_BUCKETS_S } from './buckets.js';
@@ -17,7 +18,7 @@ import { ModelLabels } from './model-labels.js';
 /** Prometheus metrics of a worker process, fed with what goes in and comes out. */
 export class WorkerMetrics {
   private readonly labels: ModelLabels;
-  private readonly batchSizes: readonly (readonly number[])[];
+  private readonly batchSizes: (readonly number[])[];
   /** Actions without a result: a result does not say what it is a result of. */
   private readonly outstanding = new Map<number, Pick<ActionMessage, 'kind' | 'model' | 'batchIndex'>>();
   private readonly actions: Counter;
@@ -47,6 +48,12 @@ export class WorkerMetrics {
       buckets: LATENCY_BUCKETS_S,
       registers,
     });
+  }
+
+  /** A model has come to an index. */
+  modelCame(index: number, { name, batchSizes }: ModelSpec): void {
+    this.labels.set(index, name);
+    this.batchSizes[index] = batchSizes;
   }
 
   /** Actions have come from the controller. */

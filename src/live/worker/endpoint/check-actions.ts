@@ -1,18 +1,24 @@
 import { ABORT, INFER, LOAD, UNLOAD } from '../../../core/action.js';
-import type { WorkerDescription } from '../../messages.js';
 import { bytesOfShape, DATATYPES, fitsShape, hasFreeSizes } from '../../model.js';
 import { textsProblem } from '../../texts.js';
 import type { WireAction } from '../../wire/protocol.js';
+import type { Machine } from '../machine.js';
 
 /** Says what is wrong with an action that cannot be meant for this worker; '' if nothing is. */
-export function actionProblem(action: WireAction, { gpus, models }: WorkerDescription): string {
+export function actionProblem(
+  action: WireAction,
+  { description: { gpus }, models }: Pick<Machine, 'description' | 'models'>,
+): string {
   const { id, gpu, kind, model, batchIndex, count, inputs, shapes = [] } = action;
   const at = `action ${id}`;
   if (!isIndex(gpu, gpus.length)) return `${at}: there is no GPU ${gpu}, only ${gpus.length}`;
-  if (!isIndex(model, models.length)) return `${at}: there is no model ${model}, only ${models.length}`;
+  const found = isIndex(model, models.length) ? models[model] : null;
+  // An UNLOAD may be of a model that this controller knows nothing of.
+  if (found === null && kind !== ABORT && kind !== UNLOAD) return `${at}: there is no model ${model}`;
   if (kind === LOAD || kind === UNLOAD || kind === ABORT) return '';
   if (kind !== INFER) return `${at}: unknown kind ${kind}`;
-  const { spec, signature } = models[model];
+  if (found === null) return `${at}: there is no model ${model}`;
+  const { spec, signature } = found;
   if (!isIndex(batchIndex, spec.batchSizes.length))
     return `${at}: ${spec.name} has no batch size ${batchIndex}`;
   const batchSize = spec.batchSizes[batchIndex];

@@ -9,9 +9,10 @@ import {
   CONTROLLER_MESSAGES,
   type ControllerMessage,
   type WireAction,
+  type WireModelChange,
   type WorkerMessage,
 } from '../../wire/protocol.js';
-import { descriptionToWire, resultToWire, stateToWire, withinLimit } from '../../wire/to-wire.js';
+import { descriptionToWire, modelToWire, resultToWire, stateToWire, withinLimit } from '../../wire/to-wire.js';
 import { actionProblem } from './check-actions.js';
 import type { Driver, MachineEndpoint } from './machine-endpoint.js';
 
@@ -98,6 +99,7 @@ export class StreamEndpoint implements Driver {
     else if (message.body === 'quiesce') this.quiesce(message.quiesce.number);
     else if (message.body === 'startRecording') this.startRecording();
     else if (message.body === 'stopRecording') void this.stopRecording(message.stopRecording.number);
+    else if (message.body === 'modelChange') void this.changeModel(message.modelChange);
     else if (message.body === 'bye') this.hangUp();
   }
 
@@ -118,13 +120,32 @@ export class StreamEndpoint implements Driver {
     const { machine } = this.options.endpoint;
     if (!this.idle) return;
     for (const action of actions) {
-      const problem = actionProblem(action, machine.description);
+      const problem = actionProblem(action, machine);
       if (problem !== '') {
         this.end(status.INVALID_ARGUMENT, problem);
         return;
       }
     }
     machine.submit(actions.map(actionFromWire));
+  }
+
+  private async changeModel({ number, index, reference }: WireModelChange): Promise<void> {
+    const { machine } = this.options.endpoint;
+    if (index < 0 || index >= MOST_MODELS) {
+      this.end(status.INVALID_ARGUMENT, `no model can be at index ${index}`);
+      return;
+    }
+    try {
+      if (reference === undefined || reference === null) {
+        await machine.dropModel(index);
+        this.send({ body: 'modelChanged', modelChanged: { number, error: '' } });
+        return;
+      }
+      const model = modelToWire(await machine.addModel(index, reference));
+      this.send({ body: 'modelChanged', modelChanged: { number, error: '', model } });
+    } catch (error) {
+      this.send({ body: 'modelChanged', modelChanged: { number, error: (error as Error).message } });
+    }
   }
 
   private startRecording(): void {
@@ -178,3 +199,6 @@ export class StreamEndpoint implements Driver {
     this.options.log(`controller ${this.options.call.getPeer()}: ${what}`);
   }
 }
+
+/** Indices are small numbers: lists are as long as the largest. */
+const MOST_MODELS = 100_000;

@@ -5,6 +5,7 @@ import { invariant } from '../../../base/invariant.js';
 import { Calendar } from '../../../core/calendar.js';
 import { hasOneLane } from '../../device.js';
 import type { ResultMessage } from '../../messages.js';
+import type { WorkerModel } from '../../model.js';
 import { Signal } from '../../signal.js';
 import { GpuExecutor } from './gpu-executor.js';
 import { OrtDevice } from './ort-device.js';
@@ -15,6 +16,8 @@ import { buffersOf } from './transfer.js';
 interface ExecutorThreadOptions {
   /** By index among the GPUs of the machine. */
   readonly gpus: ReadonlyMap<number, GpuExecutor>;
+  /** By index: what `gpus` run. */
+  readonly models: (WorkerModel | null)[];
   /** Where `gpus` put their results; the loop empties it. */
   readonly results: ResultMessage[];
   /** Raised when there is something to receive or to collect. */
@@ -74,6 +77,11 @@ class ExecutorThread {
       for (const gpu of this.gpus) gpu.pause();
       return;
     }
+    if (order.kind === 'model') {
+      this.options.models[order.index] = order.model;
+      for (const gpu of this.gpus) gpu.modelChanged(order.index);
+      return;
+    }
     for (const action of order.actions) {
       const row = this.rows.get(action.gpu) as number;
       this.gpus[row].receive(action);
@@ -107,7 +115,8 @@ class ExecutorThread {
 
 const machine = parentPort;
 invariant(machine !== null, 'this file is the entry of a thread');
-const { signal, gpus, models, pages, hosts } = workerData as ExecutorThreadData;
+const { signal, gpus, pages, hosts, ...data } = workerData as ExecutorThreadData;
+const models = [...data.models];
 const results: ResultMessage[] = [];
 
 const thread = new ExecutorThread({
@@ -119,6 +128,7 @@ const thread = new ExecutorThread({
       return [gpu, new GpuExecutor({ models, pages, oneLane, device, sendResult })];
     }),
   ),
+  models,
   results,
   signal: new Signal(signal),
   receive: () => receiveMessageOnPort(machine)?.message,

@@ -39,13 +39,21 @@ export class Executor {
       report: (report) => this.reported(report),
       died: (reason) => this.died(threads, reason),
     });
+    const started = [...this.spec.models];
     try {
       await threads.start();
+      for (const [index, model] of this.spec.models.entries())
+        if (model !== started[index]) await threads.putModel(index, model);
     } catch (error) {
       await threads.stop();
       throw error;
     }
     this.live = threads;
+  }
+
+  /** The model of its `spec` at the index is another now, or none. Threads that are dead learn it when they start. */
+  async modelChanged(index: number): Promise<void> {
+    await this.live?.putModel(index, this.spec.models[index]);
   }
 
   submit(actions: readonly ActionMessage[]): void {

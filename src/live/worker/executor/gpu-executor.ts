@@ -1,3 +1,4 @@
+import { NO_MODEL } from '../../../core/model.js';
 import { Worker } from '../../../core/worker.js';
 import type { ActionMessage, ResultMessage } from '../../messages.js';
 import type { WorkerModel } from '../../model.js';
@@ -5,7 +6,8 @@ import type { Device } from './device.js';
 import { LiveAction } from './live-action.js';
 
 interface GpuExecutorOptions {
-  readonly models: readonly WorkerModel[];
+  /** By index; null: none. Its owner may change it, and says so. */
+  readonly models: readonly (WorkerModel | null)[];
   /** Pages of this GPU's weights cache. */
   readonly pages: number;
   readonly oneLane: boolean;
@@ -16,7 +18,7 @@ interface GpuExecutorOptions {
 /** One GPU: the worker that keeps its windows, and the device that runs what the worker starts. */
 export class GpuExecutor {
   private readonly worker: Worker;
-  private readonly models: readonly WorkerModel[];
+  private readonly models: readonly (WorkerModel | null)[];
   private readonly device: Device;
   private paused = false;
 
@@ -24,7 +26,7 @@ export class GpuExecutor {
     this.models = models;
     this.device = device;
     this.worker = new Worker({
-      models: models.map(({ spec }) => spec),
+      models: models.map((model) => model?.spec ?? NO_MODEL),
       pages,
       oneLane,
       device,
@@ -48,6 +50,11 @@ export class GpuExecutor {
 
   get busy(): boolean {
     return this.device.busy;
+  }
+
+  /** Another model is at the index. */
+  modelChanged(index: number): void {
+    this.worker.putModel(index, this.models[index]?.spec ?? NO_MODEL);
   }
 
   /** Call `turn` afterwards. */

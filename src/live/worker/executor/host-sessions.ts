@@ -1,14 +1,7 @@
 import type { OrtDeviceSpec } from '../../device.js';
-import type { WorkerModel } from '../../model.js';
 import { ModelSession } from '../../ort/session.js';
 import type { InferLog, OperatorRecorder } from './operator-recorder.js';
-
-/** A model as a host thread keeps it. */
-export interface HostModel {
-  readonly model: WorkerModel;
-  /** Its optimised form (`.ort`) in host memory, from which it is loaded in place. */
-  readonly bytes: Uint8Array<ArrayBuffer>;
-}
+import type { HostModel } from './protocol.js';
 
 /** A model on the device. */
 interface LoadedModel {

@@ -7,13 +7,14 @@ import { invariant } from '../../../base/invariant.js';
 import { STATUS_INFER_TOO_LATE, STATUS_OK } from '../../../core/action.js';
 import { Signal } from '../../signal.js';
 import { ExecLine } from './exec-line.js';
-import type { HostModel } from './host-sessions.js';
 import { ModelHost } from './model-host.js';
 import { OperatorRecorder } from './operator-recorder.js';
 import type {
   HostedModel,
   HostLine,
   HostMessage,
+  HostModel,
+  HostModelOrder,
   HostOrder,
   HostReply,
   HostReport,
@@ -44,6 +45,8 @@ class HostThread {
   private readonly staged = new Map<number, HostOrder>();
   /** LOADs and UNLOADs, in the order they came. */
   private readonly orders: HostOrder[] = [];
+  /** Models that come and go. */
+  private readonly changes: HostModelOrder[] = [];
   /** When an INFER may be kept waiting for upkeep again. */
   private upkeepFromNs = 0;
 
@@ -52,6 +55,7 @@ class HostThread {
     /** Raised when there is something to do. */
     private readonly signal: Signal,
     executor: HostLine,
+    private readonly machine: MessagePort,
   ) {
     this.port = executor.port;
     this.exec = new ExecLine(executor.exec);
@@ -73,6 +77,7 @@ class HostThread {
         // Without an idle moment its turn would never come.
         if (host.hasUpkeep && lookOutUntilNs > this.upkeepFromNs) await this.upkeep();
       } else if (order !== undefined) await this.perform(order);
+      else if (this.changes.length > 0) await this.change(this.changes.shift() as HostModelOrder);
       else if (monotonicNs() < lookOutUntilNs) signal.wait(count, lookOutUntilNs);
       else if (this.staged.size === 0 && host.hasUpkeep) await this.upkeep();
       else signal.wait(count, Number.POSITIVE_INFINITY);
@@ -90,6 +95,10 @@ class HostThread {
     for (let next = receiveMessageOnPort(this.port); next !== undefined; ) {
       this.take(next.message);
       next = receiveMessageOnPort(this.port);
+    }
+    for (let next = receiveMessageOnPort(this.machine); next !== undefined; ) {
+      this.changes.push(next.message);
+      next = receiveMessageOnPort(this.machine);
     }
   }
 
@@ -130,6 +139,11 @@ class HostThread {
     if (report !== null) this.reply({ kind: 'loaded', report });
   }
 
+  private async change(order: HostModelOrder): Promise<void> {
+    await this.host.change(order);
+    this.machine.postMessage({ kind: 'model', index: order.index } satisfies ThreadReport);
+  }
+
   private end(report: HostReport): void {
     this.exec.end(report);
     this.executor.raise();
@@ -158,7 +172,7 @@ try {
   const host = new ModelHost(data.device, new Map(data.models.map(read)), recorder);
   await host.probe();
   machine.postMessage({ kind: 'ready' } satisfies ThreadReport);
-  await new HostThread(host, new Signal(data.signal), data.executor).run();
+  await new HostThread(host, new Signal(data.signal), data.executor, machine).run();
 } catch (error) {
   if (!(error instanceof EscapementError)) throw error;
   machine.postMessage({ kind: 'failed', code: error.code, message: error.message } satisfies ThreadReport);

@@ -12,9 +12,10 @@ import {
 import type { OrtDeviceSpec } from '../../device.js';
 import type { SessionRun } from '../../ort/session.js';
 import { areApart } from '../../parcel.js';
-import { type HostModel, HostSessions } from './host-sessions.js';
+import { HostSessions } from './host-sessions.js';
 import type { OperatorRecorder } from './operator-recorder.js';
-import type { HostOrder, HostReport } from './protocol.js';
+import type { HostModel, HostModelOrder, HostOrder, HostReport } from './protocol.js';
+import { freeBuffer } from './transfer.js';
 
 /** Runs the models of one host thread on their device, one order at a time. Times include copies of tensors. */
 export class ModelHost {
@@ -23,7 +24,7 @@ export class ModelHost {
   constructor(
     device: OrtDeviceSpec,
     /** By index among the models of the machine. */
-    private readonly models: ReadonlyMap<number, HostModel>,
+    private readonly models: Map<number, HostModel>,
     private readonly recorder: OperatorRecorder,
   ) {
     this.sessions = new HostSessions(device, models, recorder);
@@ -43,13 +44,22 @@ export class ModelHost {
     }
   }
 
+  /** Another model is at the index, or none: the memory of the one before is free when this resolves. */
+  async change({ index, model }: HostModelOrder): Promise<void> {
+    const before = this.models.get(index);
+    this.models.delete(index);
+    if (before !== undefined) {
+      await this.unload(index);
+      freeBuffer(before.bytes.buffer);
+    }
+    if (model !== null) this.models.set(index, model);
+  }
+
   /** Never throws: what goes wrong on the device is in the report. Nothing is reported of an UNLOAD. */
   async perform(order: HostOrder): Promise<HostReport | null> {
     if (order.kind === LOAD) return this.load(order);
     if (order.kind === INFER) return this.infer(order);
-    await this.sessions.unload(order.model).catch(() => {
-      // The device could not free it in order. It is not used again all the same.
-    });
+    await this.unload(order.model);
     return null;
   }
 
@@ -60,6 +70,12 @@ export class ModelHost {
 
   upkeep(): Promise<void> {
     return this.sessions.upkeep();
+  }
+
+  private async unload(model: number): Promise<void> {
+    await this.sessions.unload(model).catch(() => {
+      // The device could not free it in order. It is not used again all the same.
+    });
   }
 
   private async load({ model, latestNs }: HostOrder): Promise<HostReport> {

@@ -9,7 +9,8 @@ import type { SignalBuffer } from '../../signal.js';
 export interface ExecutorThreadData {
   readonly signal: SignalBuffer;
   readonly gpus: readonly GpuSpec[];
-  readonly models: readonly WorkerModel[];
+  /** By index; null: none. */
+  readonly models: readonly (WorkerModel | null)[];
   /** Pages of each GPU's weights cache. */
   readonly pages: number;
   /** Threads that run the models of its GPU, unless that is simulated. */
@@ -51,7 +52,28 @@ export interface HostedModel {
 /** From the machine to an executor thread. */
 export type ExecutorOrder =
   | { readonly kind: 'actions'; readonly actions: readonly ActionMessage[] }
-  | { readonly kind: 'quiesce' };
+  | { readonly kind: 'quiesce' }
+  | ModelOrder;
+
+/** From the machine to an executor thread: another model is at the index, or none. The old one is not in use. */
+interface ModelOrder {
+  readonly kind: 'model';
+  readonly index: number;
+  readonly model: WorkerModel | null;
+}
+
+/** The same for the host thread whose model it is. */
+export interface HostModelOrder {
+  readonly index: number;
+  readonly model: HostModel | null;
+}
+
+/** A model as a host thread keeps it. */
+export interface HostModel {
+  readonly model: WorkerModel;
+  /** Its optimised form (`.ort`) in host memory, from which it is loaded in place. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
 
 /** From an executor or host thread to the machine. */
 export type ThreadReport =
@@ -60,6 +82,8 @@ export type ThreadReport =
   | { readonly kind: 'results'; readonly results: readonly ResultMessage[] }
   /** By GPU of the thread: models whose weights are present. */
   | { readonly kind: 'quiesced'; readonly present: readonly (readonly number[])[] }
+  /** A host thread has done what a `HostModelOrder` asked for. */
+  | { readonly kind: 'model'; readonly index: number }
   | RecordedReport;
 
 /** From a host thread to the machine: a recording of operators has ended. */

@@ -1,3 +1,4 @@
+import { invariant } from '../../../base/invariant.js';
 import { NS_PER_MS } from '../../../base/units.js';
 import { LANE_EXEC, LANE_WEIGHTS, STATUS_ABORTED, STATUS_OK } from '../../../core/action.js';
 import type { Worker } from '../../../core/worker.js';
@@ -25,7 +26,7 @@ export class SimulatedDevice implements Device {
 
   constructor(
     { timeScale }: SimulatedDeviceSpec,
-    private readonly models: readonly WorkerModel[],
+    private readonly models: readonly (WorkerModel | null)[],
   ) {
     this.timeScale = timeScale;
   }
@@ -41,7 +42,7 @@ export class SimulatedDevice implements Device {
   startExec(action: LiveAction, nowNs: number): void {
     this.executing = action;
     this.execStatus = STATUS_OK;
-    this.execEndNs = nowNs + this.takes(this.models[action.model].spec.execNs[action.batchIndex]);
+    this.execEndNs = nowNs + this.takes(this.modelOf(action).spec.execNs[action.batchIndex]);
   }
 
   abort(nowNs: number): void {
@@ -52,13 +53,13 @@ export class SimulatedDevice implements Device {
   }
 
   startLoad(action: LiveAction, nowNs: number): void {
-    this.loadEndNs = nowNs + this.takes(this.models[action.model].spec.loadNs);
+    this.loadEndNs = nowNs + this.takes(this.modelOf(action).spec.loadNs);
   }
 
   collect(worker: Worker, nowNs: number): void {
     if (this.executing !== null && this.execEndNs <= nowNs) {
       const endNs = this.execEndNs;
-      const { outputs } = this.models[this.executing.model].signature;
+      const { outputs } = this.modelOf(this.executing).signature;
       const { count } = this.executing;
       const [runs, rows] = areApart(outputs, count) ? [count, 1] : [1, count];
       this.executing.outputs = Array.from({ length: runs }, () =>
@@ -97,6 +98,12 @@ export class SimulatedDevice implements Device {
 
   discardWaiting(): void {
     // As above.
+  }
+
+  private modelOf({ model }: LiveAction): WorkerModel {
+    const found = this.models[model];
+    invariant(found !== null && found !== undefined, 'a model that is used is there');
+    return found;
   }
 
   private takes(durationNs: number): number {

@@ -4,6 +4,7 @@ import { compiledNextTo } from '../../../base/compiled.js';
 import { EscapementError } from '../../../base/errors.js';
 import type { OrtDeviceSpec } from '../../device.js';
 import type { WorkerModel } from '../../model.js';
+import { readWhole } from '../../models/read-whole.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import { Signal } from '../../signal.js';
 import { ExecLine } from './exec-line.js';
@@ -13,6 +14,7 @@ import type {
   ExecutorThreadData,
   GpuSpec,
   HostLine,
+  HostModelOrder,
   HostThreadData,
   ThreadReport,
 } from './protocol.js';
@@ -21,7 +23,8 @@ import { buffersOf } from './transfer.js';
 export interface ThreadSetSpec {
   /** One GPU of onnxruntime, or any number of simulated ones. */
   readonly gpus: readonly GpuSpec[];
-  readonly models: readonly WorkerModel[];
+  /** By index; null: none. Its owner may change it, and says so. */
+  readonly models: readonly (WorkerModel | null)[];
   /** Pages of each GPU's weights cache. */
   readonly pages: number;
   /** Host threads of the GPU; none for simulated ones. */
@@ -45,6 +48,8 @@ export class ThreadSet {
   private readonly hostSignals: Signal[] = [];
   private readonly exits: Promise<void>[] = [];
   private readonly recorder: GpuRecorder;
+  /** Models that come and go, until their host threads know it. */
+  private changes: { readonly index: number; readonly resolve: () => void }[] = [];
   private ready = 0;
   /** It is being stopped, or has died. */
   private over = false;
@@ -99,6 +104,26 @@ export class ThreadSet {
     this.signal.raise();
   }
 
+  /**
+   * Another model is at the index, or none; the one before is not in use. Resolves when the threads know it, or are
+   * over; rejects with `E_MODEL_FILE` where its file cannot be read.
+   */
+  async putModel(index: number, model: WorkerModel | null): Promise<void> {
+    const { hosts } = this.spec;
+    const path = model?.ortPath ?? null;
+    const hosted = hosts > 0 && model !== null && path !== null ? { model, bytes: await readWhole(path) } : null;
+    if (this.over) return;
+    this.post({ kind: 'model', index, model });
+    if (hosts === 0) return;
+    const host = index % hosts;
+    await new Promise<void>((resolve) => {
+      this.changes.push({ index, resolve });
+      const order: HostModelOrder = { index, model: hosted };
+      this.threads[1 + host].postMessage(order, hosted === null ? [] : [hosted.bytes.buffer]);
+      this.hostSignals[host].raise();
+    });
+  }
+
   /** Records the operators of INFERs from now on. A simulated GPU has none. Throws when there is no place for them. */
   startRecording(): void {
     if (this.spec.hosts > 0 && !this.over) this.recorder.start();
@@ -112,6 +137,7 @@ export class ThreadSet {
   /** Lets what runs end, and resolves when the threads have. Nothing is reported any more. */
   async stop(): Promise<void> {
     this.over = true;
+    this.settleChanges();
     this.recorder.close();
     for (const signal of [this.signal, ...this.hostSignals]) signal.stop();
     if (await within(Promise.all(this.exits), STOP_MS)) return;
@@ -128,7 +154,9 @@ export class ThreadSet {
       signal: signal.buffer,
       executor,
       device: gpus[0].device as OrtDeviceSpec,
-      models: models.flatMap((model, index) => (index % hosts === host ? [{ index, model }] : [])),
+      models: models.flatMap((model, index) =>
+        model !== null && index % hosts === host ? [{ index, model }] : [],
+      ),
       recording: control.buffer,
       recordFolder: folder,
     };
@@ -163,12 +191,22 @@ export class ThreadSet {
       this.over = true;
       this.settleStart?.reject(new EscapementError(report.code, report.message));
     } else if (report.kind === 'recorded') this.recorder.take(report);
+    else if (report.kind === 'model') this.settleChanges(report.index);
     else this.events.report(report);
+  }
+
+  /** All, or the first that is about a model. */
+  private settleChanges(index = -1): void {
+    const first = this.changes.find((change) => change.index === index);
+    const settled = index < 0 ? this.changes : first === undefined ? [] : [first];
+    this.changes = this.changes.filter((change) => !settled.includes(change));
+    for (const { resolve } of settled) resolve();
   }
 
   private ended(reason: string): void {
     if (this.over) return;
     this.over = true;
+    this.settleChanges();
     this.recorder.close();
     if (this.ready < this.threads.length) this.settleStart?.reject(new Error(reason));
     else this.events.died(reason);
