@@ -103,6 +103,8 @@ export interface ServedModel {
   readonly version: string;
   /** SLO of requests that carry none of their own, ns; null: the server's default. */
   readonly sloNs: number | null;
+  /** Of its files and settings; absent: not known. */
+  readonly digest?: string;
   /** By output: what its classes are called; null or absent: they have no names. */
   readonly labels?: readonly (readonly string[] | null)[] | null;
 }

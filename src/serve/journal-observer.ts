@@ -14,7 +14,9 @@ export class JournalObserver implements ClusterObserver {
   ) {
     const { policy, sloNs: defaultSloNs, admission, missedWindow } = settings;
     const oneLane = spec.oneLane ?? false;
-    const header = { ...spec, oneLane, policy, defaultSloNs, admission, missedWindow };
+    const { spareModels = 0, spareBatch = 1 } = spec;
+    const given = { spareModels, spareBatch, oneLane, policy, defaultSloNs, admission, missedWindow };
+    const header = { ...spec, ...given };
     this.inputs = new JournalWriter(name, header, onFailure);
   }
 

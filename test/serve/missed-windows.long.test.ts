@@ -111,6 +111,14 @@ class SlowLink implements WorkerLink {
     setTimeout(() => this.link.send(actions), this.delayMs);
   }
 
+  addModel(...given: Parameters<WorkerLink['addModel']>): ReturnType<WorkerLink['addModel']> {
+    return this.link.addModel(...given);
+  }
+
+  dropModel(index: number): Promise<void> {
+    return this.link.dropModel(index);
+  }
+
   restart(reason: string): void {
     this.link.restart(reason);
   }

@@ -56,8 +56,8 @@ function inputOf(running: Running, name: string, number: number): Float32Array<A
 }
 
 function signatureOf({ server }: Running, name: string) {
-  const model = server.controller.models.find(({ spec }) => spec.name === name);
-  if (model === undefined) throw new Error(`no model ${name}`);
+  const model = server.controller.state.entries.find((entry) => entry.name === name)?.model;
+  if (model === undefined || model === null) throw new Error(`no model ${name}`);
   return model.signature;
 }
 

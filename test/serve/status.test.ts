@@ -35,7 +35,7 @@ it('the status of a server with a real model tells the truth', async () => {
   ]);
   const random = stream(1, 'inputs');
   const input = {
-    name: server.controller?.models[0].signature.inputs[0].name,
+    name: server.controller?.modelAt(0)?.signature.inputs[0].name,
     datatype: 'FP32',
     shape: [1, 32],
     data: Array.from({ length: 32 }, () => random()),

@@ -29,7 +29,7 @@ export class Answers {
   private readonly loadErrors: string[] = [];
 
   constructor(
-    private readonly models: readonly ServedModel[],
+    private readonly models: readonly (ServedModel | null)[],
     private readonly missedWindow: MissedWindow,
   ) {}
 
@@ -41,6 +41,11 @@ export class Answers {
 
   loadFailed(model: number, error: string): void {
     this.loadErrors[model] = error;
+  }
+
+  /** The model is gone. */
+  forgetModel(model: number): void {
+    delete this.loadErrors[model];
   }
 
   /** What cannot be tried again, because its inputs are gone, is answered now; the core learns of it later. */
@@ -91,7 +96,7 @@ export class Answers {
       const error = action === null ? this.loadErrors[requests.model[slot]] : result?.error;
       return notExecuted(outcome, error || whyFailed(action));
     }
-    const { outputs } = this.models[action.model].signature;
+    const outputs = this.models[action.model]?.signature.outputs ?? [];
     const index = action.requests.indexOf(slot);
     return {
       outcome,

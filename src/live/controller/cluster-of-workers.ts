@@ -3,9 +3,15 @@ import type { ClusterSpec } from '../../core/cluster.js';
 import type { WorkerDescription } from '../messages.js';
 import type { ServedModel } from '../model.js';
 
+/** Slots for models that come while the controller runs, and the largest batch that they may have. */
+const SPARE_MODELS = 256;
+const SPARE_BATCH = 1024;
+
 /** The cluster that the core sees: the GPUs of all workers, numbered worker by worker. */
 export interface WorkerCluster {
+  /** `models` is kept up to date as models come: who follows a controller may look up what is at an index. */
   readonly spec: ClusterSpec;
+  /** Those that it starts with. */
   readonly models: readonly ServedModel[];
   readonly pageBytes: number;
 }
@@ -23,10 +29,17 @@ export function clusterOfWorkers(
   const [first, ...others] = workers;
   for (const other of others) checkSame(first, other);
   const present = workers.flatMap(({ description }) => description.gpus);
-  const models = first.description.models.map((model, m) => slowest(model, workers, m));
+  const models = first.description.models.map((model, m) =>
+    slowest(
+      model,
+      workers.map(({ description }) => description.models[m]),
+    ),
+  );
   return {
     spec: {
       models: models.map(({ spec }) => spec),
+      spareModels: Math.max(SPARE_MODELS, models.length),
+      spareBatch: SPARE_BATCH,
       gpus,
       pages: Math.min(...present.map(({ pages }) => pages)),
       oneLane: present[0].oneLane,
@@ -47,7 +60,7 @@ export function whyNotFitting(
     if (gpus[gpu].oneLane !== oneLane) return `GPU ${gpu} has another kind of lanes`;
     if (gpus[gpu].pages < pages) return `the weights cache of GPU ${gpu} is smaller than the others'`;
   }
-  return differentModels(cluster, { models });
+  return differentlyRun(cluster, { models });
 }
 
 /** Of the models that a GPU holds, those for which it has pages in the cluster: its own cache may be larger. */
@@ -76,7 +89,7 @@ export function whyDifferent(before: WorkerDescription, now: WorkerDescription):
     if (now.gpus[gpu].oneLane !== before.gpus[gpu].oneLane) return `GPU ${gpu} has another kind of lanes`;
     if (now.gpus[gpu].pages < before.gpus[gpu].pages) return `the weights cache of GPU ${gpu} is smaller`;
   }
-  return differentModels(before, now);
+  return differentlyRun(before, now);
 }
 
 interface NamedWorker {
@@ -104,24 +117,42 @@ function differentModels(left: Models, right: Models): string {
     names(right).find((name) => !names(left).includes(name));
   if (missing !== undefined) return `model ${missing} is on one of them only`;
   for (let m = 0; m < left.models.length; m++) {
-    const [a, b] = [left.models[m], right.models[m]];
-    if (a.spec.name !== b.spec.name) return 'their models come in a different order';
-    if (a.version !== b.version)
-      return `model ${a.spec.name} is version ${a.version} there and ${b.version} here`;
-    if (JSON.stringify(a.signature) !== JSON.stringify(b.signature)) {
-      return `model ${a.spec.name} has other inputs or outputs`;
-    }
-    if (String(a.spec.batchSizes) !== String(b.spec.batchSizes)) {
-      return `model ${a.spec.name} has batch sizes ${b.spec.batchSizes} there and ${a.spec.batchSizes} here`;
-    }
+    const different = differentModel(left.models[m], right.models[m]);
+    if (different !== '') return different;
+  }
+  return '';
+}
+
+/** What keeps workers from running what is the same version at the same index; other models can be brought into line. */
+function differentlyRun(left: Models, right: Models): string {
+  for (const [m, model] of right.models.entries()) {
+    const other = left.models[m];
+    if (other?.spec.name !== model.spec.name || other.version !== model.version) continue;
+    const different = differentModel(other, model);
+    if (different !== '') return different;
   }
   return '';
 }
 
 type Models = Pick<WorkerDescription, 'models'>;
 
-function slowest(model: ServedModel, workers: readonly NamedWorker[], index: number): ServedModel {
-  const specs = workers.map(({ description }) => description.models[index].spec);
+/** What keeps two workers from running one model together; empty: nothing. */
+export function differentModel(a: ServedModel, b: ServedModel): string {
+  if (a.spec.name !== b.spec.name) return 'their models come in a different order';
+  if (a.version !== b.version)
+    return `model ${a.spec.name} is version ${a.version} there and ${b.version} here`;
+  if (JSON.stringify(a.signature) !== JSON.stringify(b.signature)) {
+    return `model ${a.spec.name} has other inputs or outputs`;
+  }
+  if (String(a.spec.batchSizes) !== String(b.spec.batchSizes)) {
+    return `model ${a.spec.name} has batch sizes ${b.spec.batchSizes} there and ${a.spec.batchSizes} here`;
+  }
+  return '';
+}
+
+/** A model as all workers can be expected to run it. */
+export function slowest(model: ServedModel, everywhere: readonly ServedModel[]): ServedModel {
+  const specs = everywhere.map(({ spec }) => spec);
   return {
     ...model,
     spec: {

@@ -1,4 +1,5 @@
 import type { Action } from '../../core/action.js';
+import type { ModelSpec } from '../../core/model.js';
 
 /** Everything that enters the core, in order: what a journal needs. */
 export interface CoreInputs {
@@ -7,5 +8,7 @@ export interface CoreInputs {
   result(action: Action): void;
   gpuDown(gpu: number): void;
   gpuUp(gpu: number, present: readonly number[]): void;
+  putModel(model: number, spec: ModelSpec): void;
+  retireModel(model: number): void;
   step(nowNs: number): void;
 }

@@ -12,7 +12,7 @@ export class Departures {
 
   constructor(
     private readonly fleet: Fleet,
-    private readonly models: readonly ServedModel[],
+    private readonly models: readonly (ServedModel | null)[],
     private readonly clock: Clock,
     /** Called with each action as it leaves. */
     private readonly sent: (action: Action) => void,
@@ -34,7 +34,12 @@ export class Departures {
     const actions = this.actions.filter((action) => this.hasPoint(action, requests));
     this.actions.length = 0;
     const messages = actions.map((action) =>
-      actionMessage(action, fleet.localGpu(action.gpu), models[action.model].signature.inputs, requests),
+      actionMessage(
+        action,
+        fleet.localGpu(action.gpu),
+        models[action.model]?.signature.inputs ?? [],
+        requests,
+      ),
     );
     const spentNs = Math.max(0, Math.ceil(this.clock.nowNs() - decidedNs));
     for (const [i, action] of actions.entries()) {

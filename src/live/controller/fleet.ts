@@ -1,9 +1,19 @@
 import { EscapementError } from '../../base/errors.js';
 import { NS_PER_MS } from '../../base/units.js';
-import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
+import type {
+  ActionMessage,
+  ModelReference,
+  ResultMessage,
+  WorkerDescription,
+  WorkerState,
+} from '../messages.js';
+import type { ServedModel } from '../model.js';
 import { type FleetOperatorRuns, mergeOperatorRuns, NO_OPERATORS } from '../operator-runs.js';
 import { clusterOfWorkers, type WorkerCluster, whyDifferent, whyNotFitting } from './cluster-of-workers.js';
 import type { WorkerLink } from './link/worker-link.js';
+import { addEverywhere } from './model-rollout.js';
+import { Roster } from './roster.js';
+import { within } from './within.js';
 
 /** What a fleet tells the controller, in terms of GPUs of the whole cluster. */
 export interface FleetEvents {
@@ -22,6 +32,8 @@ interface Member {
   gpus: number;
   description: WorkerDescription | null;
   state: WorkerState | null;
+  /** Counts how often it came up or went down. */
+  life: number;
   /** What is to be sent to it at the end of the step. */
   outbox: ActionMessage[];
 }
@@ -49,6 +61,7 @@ export class Fleet {
   private lost: string[] = [];
   private memberCameUp: () => void = () => {};
   private cluster: WorkerCluster | null = null;
+  private roster = new Roster([]);
 
   constructor(links: readonly WorkerLink[]) {
     this.members = links.map((link) => ({
@@ -57,6 +70,7 @@ export class Fleet {
       gpus: 0,
       description: null,
       state: null,
+      life: 0,
       outbox: [],
     }));
   }
@@ -85,13 +99,14 @@ export class Fleet {
     }
     this.cluster = clusterOfWorkers(present, this.memberOf.length);
     this.isUp = this.memberOf.map(() => false);
+    this.roster = new Roster(this.cluster.models);
     return this.cluster;
   }
 
   /** From now on `events` is notified; at once of what is there already. */
   begin(events: FleetEvents): void {
     this.events = events;
-    for (const member of this.members) if (member.state !== null) this.takeOn(member, member.state);
+    for (const member of this.members) if (member.state !== null) this.join(member, member.state);
   }
 
   get gpusUp(): number {
@@ -126,6 +141,26 @@ export class Fleet {
     }
   }
 
+  /**
+   * Has every worker prepare the model, also those that come up later. Resolves with the model as all of them can be
+   * expected to run it; rejects with the reason where one can't: then none has it.
+   */
+  async addModel(index: number, reference: ModelReference): Promise<ServedModel> {
+    this.roster.set(index, reference);
+    try {
+      return await addEverywhere(this.linksUp(), index, reference);
+    } catch (error) {
+      await this.dropModel(index);
+      throw error;
+    }
+  }
+
+  /** The model, which is not in use, is to be at no worker any more. Never rejects: a worker that is down learns it later. */
+  async dropModel(index: number): Promise<void> {
+    this.roster.delete(index);
+    await Promise.allSettled(this.linksUp().map((link) => link.dropModel(index)));
+  }
+
   /** Gives up on the worker of a GPU that does not answer. */
   restart(gpu: number, reason: string): void {
     this.memberOf[gpu].link.restart(reason);
@@ -152,7 +187,10 @@ export class Fleet {
 
   async close(): Promise<void> {
     this.events = null;
-    for (const member of this.members) member.state = null;
+    for (const member of this.members) {
+      member.state = null;
+      member.life++;
+    }
     await Promise.all(this.members.map(({ link }) => link.close()));
   }
 
@@ -176,7 +214,7 @@ export class Fleet {
     }
     member.description = description;
     member.state = state;
-    if (this.events !== null) this.takeOn(member, state);
+    if (this.events !== null) this.join(member, state);
     this.memberCameUp();
   }
 
@@ -185,6 +223,40 @@ export class Fleet {
     return member.description === null
       ? whyNotFitting(this.cluster, description)
       : whyDifferent(member.description, description);
+  }
+
+  /** Takes the worker on when it has the models that it should have. */
+  private join(member: Member, state: WorkerState): void {
+    const life = ++member.life;
+    const { link, description } = member;
+    const steps = description === null ? [] : this.roster.stepsFor(description, state);
+    if (steps.length === 0) {
+      this.takeOn(member, state);
+      return;
+    }
+    // It is sent nothing before.
+    member.state = null;
+    const lost = new Set(steps.flatMap(({ index, keeps }) => (keeps ? [] : [index])));
+    const present = state.present.map((models) => models.filter((model) => !lost.has(model)));
+    this.roster.align(link, steps).then(
+      () => {
+        if (life !== member.life) return;
+        const now = { ...state, present };
+        member.state = now;
+        this.takeOn(member, now);
+      },
+      (error: Error) => {
+        if (life !== member.life) return;
+        this.events?.worker(link.name, false, `is not taken on: ${error.message}`);
+        setTimeout(() => {
+          if (life === member.life) this.join(member, state);
+        }, ALIGN_AGAIN_MS).unref();
+      },
+    );
+  }
+
+  private linksUp(): WorkerLink[] {
+    return this.members.filter(({ state }) => state !== null).map(({ link }) => link);
   }
 
   private takeOn(member: Member, { present }: WorkerState): void {
@@ -203,7 +275,10 @@ export class Fleet {
     const first = member.firstGpu;
     if (local !== null && local >= member.gpus) return;
     const gpus = local === null ? Array.from({ length: member.gpus }, (_, i) => first + i) : [first + local];
-    if (local === null) member.state = null;
+    if (local === null) {
+      member.state = null;
+      member.life++;
+    }
     if (this.recording) this.lost.push(`${member.link.name} went down: ${reason}`);
     this.events?.worker(member.link.name, false, `is down: ${reason}`);
     for (const gpu of gpus) {
@@ -239,13 +314,5 @@ export class Fleet {
   }
 }
 
-/** Whether it happens in that time. */
-async function within(happens: Promise<void>, timeoutNs: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), timeoutNs / NS_PER_MS);
-  });
-  const happened = await Promise.race([happens.then(() => true), tooLate]);
-  clearTimeout(timer);
-  return happened;
-}
+/** A worker that can't have a model is asked again. */
+const ALIGN_AGAIN_MS = 5000;

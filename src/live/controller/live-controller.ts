@@ -1,12 +1,11 @@
 import type { Clock } from '../../base/clock/clock.js';
-import { NS_PER_S } from '../../base/units.js';
 import { type Action, LOAD, STATUS_OK, STATUS_WORKER_LOST } from '../../core/action.js';
 import { type Admission, Controller } from '../../core/controller.js';
 import type { RunObserver } from '../../core/observer.js';
 import type { Policy, PolicyContext } from '../../core/policy.js';
 import { OUTCOME_ERROR } from '../../core/request.js';
 import { LIVE_MISSED_WINDOW, type MissedWindow } from '../../core/retry.js';
-import type { ResultMessage } from '../messages.js';
+import type { ModelReference, ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import type { InferenceRequest, ModelStatistics, ServiceState, WatchedService } from '../service.js';
 import { Answers } from './answers.js';
@@ -15,7 +14,9 @@ import type { CoreInputs } from './core-inputs.js';
 import { Departures } from './departures.js';
 import type { Fleet } from './fleet.js';
 import { unloadMessage, unsentResult } from './gather.js';
+import { HangWatch } from './hang-watch.js';
 import type { LiveEvents } from './live-events.js';
+import { LiveModels } from './live-models.js';
 import { notExecuted } from './not-executed.js';
 import { Outstanding } from './outstanding.js';
 import { NO_WORKER, ServedState } from './served-state.js';
@@ -41,8 +42,7 @@ export interface LiveControllerOptions {
 /** No action that ran counts as shorter: what takes no time would be no demand, and no reason to load a model. */
 const SHORTEST_NS = 1000;
 const SHUTTING_DOWN = 'the server is shutting down';
-/** How often to look for a worker that hangs. */
-const WATCH_NS = NS_PER_S / 10;
+const UNLOADED = 'the model has been unloaded';
 
 /**
  * Drives the core with the real clock: requests come in from the frontends, actions go out to the workers, results come
@@ -50,11 +50,13 @@ const WATCH_NS = NS_PER_S / 10;
  * instant is in the simulator.
  */
 export class LiveController implements WatchedService {
-  readonly models: readonly ServedModel[];
   readonly core: Controller;
   /** Replaced by who counts them. */
   readStatistics: (state: ServiceState) => readonly ModelStatistics[] = () => [];
   private readonly served: ServedState;
+  /** By index; null: none. */
+  private readonly list: (ServedModel | null)[];
+  private readonly models: LiveModels;
   private readonly answers: Answers;
   private readonly outstanding = new Outstanding();
   private readonly departures: Departures;
@@ -62,17 +64,17 @@ export class LiveController implements WatchedService {
   private stepIsDue = false;
   private draining = false;
   private closed = false;
-  private hangTimer: NodeJS.Timeout | null = null;
+  private readonly hangWatch: HangWatch;
 
   constructor(private readonly options: LiveControllerOptions) {
     const { cluster, fleet, clock } = options;
-    this.models = cluster.models;
-    this.served = new ServedState(this.models, NO_WORKER);
+    this.list = [...cluster.models];
+    this.served = new ServedState(cluster.models, NO_WORKER);
     const missedWindow = options.missedWindow ?? LIVE_MISSED_WINDOW;
-    this.answers = new Answers(this.models, missedWindow);
+    this.answers = new Answers(this.list, missedWindow);
     this.departures = new Departures(
       fleet,
-      this.models,
+      this.list,
       clock,
       (action) => options.events.sent(action),
       (action) => setImmediate(() => this.unsent(action)),
@@ -91,7 +93,19 @@ export class LiveController implements WatchedService {
         },
         answer: (slot, outcome, nowNs, action) =>
           this.answers.add(this.core.requests, slot, outcome, nowNs, action),
+        modelGone: (model) => {
+          this.models.gone(model);
+          this.answers.forgetModel(model);
+        },
       },
+    });
+    this.models = new LiveModels(this.list, this.core, {
+      fleet,
+      journal: options.journal,
+      events: options.events,
+      state: this.served,
+      specs: cluster.spec.models,
+      changed: () => this.stepSoon(),
     });
     this.timer = new WakeTimer(
       () => clock.nowNs(),
@@ -108,7 +122,7 @@ export class LiveController implements WatchedService {
       results: (results) => this.takeIn(results),
       worker: (name, up, what) => options.events.worker(name, up, what),
     });
-    this.hangTimer = setInterval(() => this.restartHanging(), WATCH_NS / 1e6);
+    this.hangWatch = new HangWatch(this.outstanding, options);
   }
 
   get state(): ServiceState {
@@ -127,6 +141,27 @@ export class LiveController implements WatchedService {
     this.served.setLoaded(name, false);
   }
 
+  /** What is at an index; null: nothing. */
+  modelAt(index: number): ServedModel | null {
+    return this.list[index] ?? null;
+  }
+
+  /**
+   * Has every worker prepare a model, and takes requests for it when they have. Resolves with its index; rejects with the
+   * reason where a worker can't have it, or there is no room.
+   */
+  addModel(reference: ModelReference): Promise<number> {
+    return this.models.add(reference);
+  }
+
+  /**
+   * The model takes no more requests. Resolves when those that it has are answered, no GPU holds it, and no worker has it
+   * any more. Requests that still come for it go to `successor`, if that has the same inputs and outputs.
+   */
+  retireModel(index: number, successor: number | null = null): Promise<void> {
+    return this.models.retire(index, successor);
+  }
+
   async statistics(): Promise<readonly ModelStatistics[]> {
     return this.readStatistics(this.state);
   }
@@ -140,16 +175,16 @@ export class LiveController implements WatchedService {
       setImmediate(() => request.done(notExecuted(OUTCOME_ERROR, SHUTTING_DOWN)));
       return;
     }
+    const model = this.models.servedAt(request.model);
+    if (model < 0) {
+      setImmediate(() => request.done(notExecuted(OUTCOME_ERROR, UNLOADED)));
+      return;
+    }
     const arrivalNs = request.arrivalNs ?? this.options.clock.nowNs();
-    const slot = this.core.offer(request.model, arrivalNs, request.sloNs, request.user);
-    this.options.journal?.offer(request.model, arrivalNs, request.sloNs, request.user);
+    const slot = this.core.offer(model, arrivalNs, request.sloNs, request.user);
+    this.options.journal?.offer(model, arrivalNs, request.sloNs, request.user);
     this.answers.waiting[slot] = request;
     this.stepSoon();
-  }
-
-  /** Requests without an answer. */
-  get outstandingRequests(): number {
-    return this.core.requests.size;
   }
 
   /** Is not ready any more, and resolves when every request has its answer, or when `timeoutNs` has passed. */
@@ -158,7 +193,7 @@ export class LiveController implements WatchedService {
     this.tellReady();
     const { clock } = this.options;
     const untilNs = clock.nowNs() + timeoutNs;
-    while (this.outstandingRequests > 0 && clock.nowNs() < untilNs) {
+    while (this.core.requests.size > 0 && clock.nowNs() < untilNs) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }
@@ -169,7 +204,7 @@ export class LiveController implements WatchedService {
     this.closed = true;
     this.tellReady();
     this.stepIsDue = false;
-    if (this.hangTimer !== null) clearInterval(this.hangTimer);
+    this.hangWatch.close();
     this.timer.clear();
     const fleetClosed = this.options.fleet.close();
     this.answers.giveUp(SHUTTING_DOWN);
@@ -202,7 +237,7 @@ export class LiveController implements WatchedService {
       const action = this.outstanding.take(result.id);
       if (action === undefined) continue;
       if (result.error !== '') {
-        this.options.events.deviceError(result.gpu, this.models[action.model].spec.name, result.error);
+        this.options.events.deviceError(result.gpu, this.modelAt(action.model)?.spec.name ?? '', result.error);
         if (action.kind === LOAD) this.answers.loadFailed(action.model, result.error);
       }
       this.answers.takeIn(action, result);
@@ -227,7 +262,8 @@ export class LiveController implements WatchedService {
 
   private gpuUp(gpu: number, present: readonly number[]): void {
     const { fleet, cluster, journal, events } = this.options;
-    const { kept, excess } = fitting(present, cluster.spec);
+    const known = present.filter((model) => this.modelAt(model) !== null);
+    const { kept, excess } = fitting(known, cluster.spec);
     for (const model of excess) fleet.post(gpu, unloadMessage(fleet.localGpu(gpu), model));
     this.core.gpuUp(gpu, kept);
     journal?.gpuUp(gpu, kept);
@@ -257,10 +293,4 @@ export class LiveController implements WatchedService {
     this.options.journal?.gpuDown(gpu);
   }
 
-  private restartHanging(): void {
-    const { clock, fleet, hangNs } = this.options;
-    for (const gpu of this.outstanding.overdueGpus(clock.nowNs(), hangNs)) {
-      fleet.restart(gpu, `GPU ${fleet.localGpu(gpu)} owes a result`);
-    }
-  }
 }

@@ -1,5 +1,6 @@
 import type { Action } from '../../core/action.js';
 import type { ResultMessage } from '../messages.js';
+import type { ServedModel } from '../model.js';
 
 /** What happens around the core, for logs and metrics. */
 export interface LiveEvents {
@@ -9,6 +10,9 @@ export interface LiveEvents {
   gpuUp(gpu: number): void;
   worker(name: string, up: boolean, what: string): void;
   deviceError(gpu: number, model: string, error: string): void;
+  /** A model has come to an index; has gone. */
+  modelCame(index: number, model: ServedModel): void;
+  modelGone(index: number): void;
   /** The core has taken in what happened and decided: that began at `nowNs` and took `tookNs`. */
   stepped(nowNs: number, tookNs: number): void;
   /** The core has decided on an action. */
@@ -43,6 +47,14 @@ class EventFan implements LiveEvents {
 
   deviceError(gpu: number, model: string, error: string): void {
     for (const part of this.parts) part.deviceError?.(gpu, model, error);
+  }
+
+  modelCame(index: number, model: ServedModel): void {
+    for (const part of this.parts) part.modelCame?.(index, model);
+  }
+
+  modelGone(index: number): void {
+    for (const part of this.parts) part.modelGone?.(index);
   }
 
   stepped(nowNs: number, tookNs: number): void {

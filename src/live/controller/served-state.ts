@@ -6,14 +6,16 @@ export const NO_WORKER = 'no worker is up';
 /** What a controller says of itself and its models. */
 export class ServedState {
   current: ServiceState;
-  private readonly loaded: boolean[];
+  private readonly models: Map<number, ServedModel>;
+  /** Out of service, but still there. */
+  private readonly unloaded = new Set<number>();
   private readonly watchers = new Set<() => void>();
 
   constructor(
-    private readonly models: readonly ServedModel[],
+    models: readonly ServedModel[],
     private notReady: string | null,
   ) {
-    this.loaded = models.map(() => true);
+    this.models = new Map(models.entries());
     this.current = this.build();
   }
 
@@ -23,12 +25,27 @@ export class ServedState {
     this.replace();
   }
 
+  /** A model takes requests from now on. */
+  set(index: number, model: ServedModel): void {
+    this.models.set(index, model);
+    this.unloaded.delete(index);
+    this.replace();
+  }
+
+  /** It takes none any more. */
+  delete(index: number): void {
+    this.models.delete(index);
+    this.replace();
+  }
+
   /** Throws `ServiceError` if there is no such model. */
   setLoaded(name: string, loaded: boolean): void {
-    const index = this.models.findIndex(({ spec }) => spec.name === name);
-    if (index < 0) throw new ServiceError('unknown', `unknown model ${JSON.stringify(name)}`);
-    if (this.loaded[index] === loaded) return;
-    this.loaded[index] = loaded;
+    const named = [...this.models].filter(([, { spec }]) => spec.name === name);
+    if (named.length === 0) throw new ServiceError('unknown', `unknown model ${JSON.stringify(name)}`);
+    for (const [index] of named) {
+      if (loaded) this.unloaded.delete(index);
+      else this.unloaded.add(index);
+    }
     this.replace();
   }
 
@@ -43,15 +60,19 @@ export class ServedState {
   }
 
   private build(): ServiceState {
-    const { models, notReady } = this;
-    return { notReady, entries: models.map((model, index) => this.entry(model, index)) };
+    // By name the model that came last, so that it is served while the one before goes.
+    const defaults = new Map([...this.models].map(([index, { spec }]) => [spec.name, index]));
+    const entries = [...this.models].map(([index, model]) =>
+      this.entry(model, index, defaults.get(model.spec.name) === index),
+    );
+    return { notReady: this.notReady, entries };
   }
 
-  private entry(model: ServedModel, index: number): ModelEntry {
+  private entry(model: ServedModel, index: number, isDefault: boolean): ModelEntry {
     const { spec, version } = model;
-    const same = { name: spec.name, version, isDefault: true, model };
-    return this.loaded[index]
-      ? { ...same, state: 'ready', reason: '', index }
-      : { ...same, state: 'unavailable', reason: 'unloaded', index: -1 };
+    const same = { name: spec.name, version, isDefault, model };
+    return this.unloaded.has(index)
+      ? { ...same, state: 'unavailable', reason: 'unloaded', index: -1 }
+      : { ...same, state: 'ready', reason: '', index };
   }
 }

@@ -7,6 +7,9 @@ import { MISSED_WINDOWS, type MissedWindow } from '../../core/retry.js';
 /** All that a controller is made from: the first line of a journal. */
 export interface JournalHeader {
   readonly models: readonly ModelSpec[];
+  /** Slots for models that come later, and the largest batch that they may have. */
+  readonly spareModels: number;
+  readonly spareBatch: number;
   readonly gpus: number;
   /** Pages of each GPU's weights cache. */
   readonly pages: number;
@@ -24,22 +27,24 @@ export interface JournalHeader {
 }
 
 const FORMAT = 'escapement-journal';
-const VERSION = 2;
+const VERSION = 3;
 
 const count = z.int().nonnegative();
+const MODEL = z.object({
+  name: z.string(),
+  weightsBytes: count,
+  pages: count,
+  loadNs: count,
+  batchSizes: z.array(count),
+  execNs: z.array(count),
+  inputBytes: count,
+  outputBytes: count,
+});
 const HEADER = z.object({
-  models: z.array(
-    z.object({
-      name: z.string(),
-      weightsBytes: count,
-      pages: count,
-      loadNs: count,
-      batchSizes: z.array(count),
-      execNs: z.array(count),
-      inputBytes: count,
-      outputBytes: count,
-    }),
-  ),
+  models: z.array(MODEL),
+  // What a controller keeps grows with them.
+  spareModels: count.max(100_000),
+  spareBatch: count.min(1).max(65_536),
   gpus: count,
   pages: count,
   oneLane: z.boolean(),
@@ -71,6 +76,14 @@ export function parseHeader(line: string): JournalHeader {
   if (parsed.success) return parsed.data;
   const [{ path, message }] = parsed.error.issues as [z.core.$ZodIssue];
   throw new EscapementError('E_JOURNAL', `header: ${path.join('.')}: ${message}`);
+}
+
+/** A model that came later. Throws `E_JOURNAL`. */
+export function parseModel(text: string): ModelSpec {
+  const parsed = MODEL.safeParse(parseJson(text));
+  if (parsed.success) return parsed.data;
+  const [{ path, message }] = parsed.error.issues as [z.core.$ZodIssue];
+  throw new EscapementError('E_JOURNAL', `model: ${path.join('.')}: ${message}`);
 }
 
 function parseJson(line: string): { readonly format?: unknown; readonly version?: unknown } | null {

@@ -2,7 +2,8 @@ import { createReadStream } from 'node:fs';
 import { pipeline, type Readable } from 'node:stream';
 import { constants, createGunzip } from 'node:zlib';
 import { EscapementError } from '../../base/errors.js';
-import { type JournalHeader, parseHeader } from './journal-header.js';
+import type { ModelSpec } from '../../core/model.js';
+import { type JournalHeader, parseHeader, parseModel } from './journal-header.js';
 
 /** Gets what a journal holds, in order. An `EscapementError` that it throws gets the line's number. */
 export interface JournalVisitor {
@@ -10,6 +11,8 @@ export interface JournalVisitor {
   result(id: number, status: number, beginNs: number, endNs: number, clock: number): void;
   gpuDown(gpu: number): void;
   gpuUp(gpu: number, models: readonly number[]): void;
+  putModel(model: number, spec: ModelSpec): void;
+  retireModel(model: number): void;
   step(nowNs: number): void;
 }
 
@@ -87,6 +90,14 @@ function visit(line: string, visitor: JournalVisitor): string | null {
     case 'u':
       if (fields.length < 2) expectFields(fields, 2);
       visitor.gpuUp(index(fields[1]), fields.slice(2).map(index));
+      return null;
+    case 'p':
+      if (fields.length < 3) expectFields(fields, 3);
+      visitor.putModel(index(fields[1]), parseModel(fields.slice(2).join(' ')));
+      return null;
+    case 't':
+      expectFields(fields, 2);
+      visitor.retireModel(index(fields[1]));
       return null;
     case 's':
       expectFields(fields, 2);

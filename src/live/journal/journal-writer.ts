@@ -1,6 +1,7 @@
 import type { EscapementError } from '../../base/errors.js';
 import { GrowingFile } from '../../base/files/growing-file.js';
 import type { Action } from '../../core/action.js';
+import type { ModelSpec } from '../../core/model.js';
 import { formatHeader, type JournalHeader } from './journal-header.js';
 
 /**
@@ -13,6 +14,8 @@ import { formatHeader, type JournalHeader } from './journal-header.js';
  * | `r ID STATUS BEGIN END CLOCK` | `result` |
  * | `d GPU` | `gpuDown` |
  * | `u GPU MODEL…` | `gpuUp` with the models present |
+ * | `p MODEL JSON` | `putModel` |
+ * | `t MODEL` | `retireModel` |
  * | `s NOW` | `step` |
  * | `e DIGEST` | the end, with the controller's digest |
  *
@@ -51,6 +54,14 @@ export class JournalWriter {
 
   gpuUp(gpu: number, models: readonly number[]): void {
     this.file.write(`u ${[gpu, ...models].join(' ')}\n`);
+  }
+
+  putModel(model: number, spec: ModelSpec): void {
+    this.file.write(`p ${model} ${JSON.stringify(spec)}\n`);
+  }
+
+  retireModel(model: number): void {
+    this.file.write(`t ${model}\n`);
   }
 
   step(nowNs: number): void {

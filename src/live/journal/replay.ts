@@ -1,6 +1,7 @@
 import { EscapementError } from '../../base/errors.js';
 import type { Action } from '../../core/action.js';
 import { Controller } from '../../core/controller.js';
+import type { ModelSpec } from '../../core/model.js';
 import type { RunObserver } from '../../core/observer.js';
 import type { Policy, PolicyContext } from '../../core/policy.js';
 import type { JournalHeader } from './journal-header.js';
@@ -64,9 +65,10 @@ class Player implements JournalVisitor {
     private readonly header: JournalHeader,
     { createPolicy, observer, watcher }: ReplayOptions,
   ) {
-    const { models, gpus, pages, oneLane, defaultSloNs, admission, missedWindow } = header;
+    const { models, spareModels, spareBatch, gpus, pages, oneLane } = header;
+    const { defaultSloNs, admission, missedWindow } = header;
     this.controller = new Controller({
-      cluster: { models, gpus, pages, oneLane },
+      cluster: { models, spareModels, spareBatch, gpus, pages, oneLane },
       defaultSloNs,
       admission,
       missedWindow,
@@ -111,8 +113,20 @@ class Player implements JournalVisitor {
   }
 
   gpuUp(gpu: number, models: readonly number[]): void {
-    for (const model of models) this.modelIndex(model);
+    for (const model of models) within(model, this.controller.cluster.models.length, 'model');
     this.controller.gpuUp(this.gpuIndex(gpu), models);
+  }
+
+  putModel(model: number, spec: ModelSpec): void {
+    const { cluster } = this.controller;
+    const isEmpty = model < cluster.models.length && !cluster.hasModel(model);
+    if (!isEmpty)
+      throw new EscapementError('E_JOURNAL', `is malformed: model ${model} comes to a slot in use`);
+    this.controller.putModel(model, spec);
+  }
+
+  retireModel(model: number): void {
+    this.controller.retireModel(this.modelIndex(model));
   }
 
   step(nowNs: number): void {
@@ -128,7 +142,8 @@ class Player implements JournalVisitor {
   }
 
   private modelIndex(model: number): number {
-    return within(model, this.header.models.length, 'model');
+    if (this.controller.isServing(model)) return model;
+    throw new EscapementError('E_JOURNAL', `is malformed: model ${model} takes no requests`);
   }
 
   private gpuIndex(gpu: number): number {

@@ -39,10 +39,9 @@ export function resultFromWire(result: WireResult): ResultMessage {
 }
 
 export function stateFromWire(state: WireState): WorkerState {
-  return {
-    present: state.gpus.map(({ present }) => present),
-    changes: state.changes.map(({ index, reference }) => ({ index, reference: reference ?? null })),
-  };
+  const present = state.gpus.map((gpu) => gpu.present);
+  const changes = state.changes.map(({ index, reference }) => ({ index, reference: reference ?? null }));
+  return changes.length === 0 ? { present } : { present, changes };
 }
 
 /** Throws `E_PROFILE` where a model cannot be scheduled, and `Error` where a tensor's type is unknown here. */

@@ -100,7 +100,8 @@ export class LocalMachine implements Machine {
         for (const [i, { gpu }] of executor.spec.gpus.entries()) present[gpu] = held[i];
       }),
     );
-    return { present, changes: this.held.changes };
+    const { changes } = this.held;
+    return changes.length === 0 ? { present } : { present, changes };
   }
 
   addModel(index: number, reference: ModelReference): Promise<ServedModel> {

@@ -30,7 +30,8 @@ export class MachineModels {
       const present = this.list[index] ?? null;
       if (present !== null && isSame(this.changed.get(index), reference)) return served(present);
       await this.set(index, null, null, apply);
-      if (this.source === null) throw new Error('it takes no other models than those that it was started with');
+      if (this.source === null)
+        throw new Error('it takes no other models than those that it was started with');
       const model = await this.source.open(name, version, digest);
       this.check(model);
       try {

@@ -3,6 +3,7 @@ import type { WorkerEvents, WorkerLink } from '../../../src/live/controller/link
 import type {
   ActionMessage,
   GpuDescription,
+  ModelReference,
   ResultMessage,
   WorkerDescription,
 } from '../../../src/live/messages.js';
@@ -67,6 +68,12 @@ export class FakeWorker implements WorkerLink {
   executing = true;
   /** Models that it cannot load. */
   broken: readonly number[] = [];
+  /** What it runs, by index; models that could be added; what was asked for. */
+  models: (ServedModel | null)[];
+  offers: readonly ServedModel[] = [];
+  readonly changes: string[] = [];
+  /** What `addModel` waits for. */
+  preparing: Promise<unknown> = Promise.resolve();
   /** Models by GPU. */
   present: Set<number>[] = [];
   private events: WorkerEvents | null = null;
@@ -80,7 +87,9 @@ export class FakeWorker implements WorkerLink {
     public described: WorkerDescription = description(),
     /** Whether it introduces itself as soon as the controller calls. */
     private readonly answers = true,
-  ) {}
+  ) {
+    this.models = [...described.models];
+  }
 
   start(events: WorkerEvents, nowNs: () => number): void {
     this.events = events;
@@ -98,6 +107,20 @@ export class FakeWorker implements WorkerLink {
         if (life === this.life) this.answer(action);
       }, this.durationNs(action) / MS);
     }
+  }
+
+  async addModel(index: number, { name, version }: ModelReference): Promise<ServedModel> {
+    this.changes.push(`add ${name} ${version} at ${index}`);
+    const model = this.offers.find((offer) => offer.spec.name === name && offer.version === version);
+    await this.preparing;
+    if (model === undefined) throw new Error(`there is no model ${name}`);
+    this.models[index] = model;
+    return model;
+  }
+
+  async dropModel(index: number): Promise<void> {
+    this.changes.push(`drop ${index}`);
+    this.models[index] = null;
   }
 
   restart(reason: string): void {
@@ -165,7 +188,8 @@ export class FakeWorker implements WorkerLink {
   }
 
   private durationNs({ kind, model, batchIndex }: ActionMessage): number {
-    const { spec } = this.described.models[model];
+    const spec = this.models[model]?.spec;
+    if (spec === undefined) throw new Error(`${this.name} has no model ${model}`);
     return kind === LOAD ? spec.loadNs : kind === INFER ? spec.execNs[batchIndex] : 0;
   }
 }

@@ -22,6 +22,8 @@ export function header(kind: string, over: Partial<JournalHeader> = {}): Journal
   );
   return {
     models: resnets(6),
+    spareModels: 0,
+    spareBatch: 1,
     gpus: 2,
     pages: 22,
     oneLane: false,

@@ -136,7 +136,7 @@ describe('a corrupt journal', () => {
     ['o 1 2 3', 'has 4 fields where a line "o" has 5'],
     ['o 1 2 3 x', '"x" is not a number'],
     ['o 1.5 2 3 0', '"1.5" is not a whole number'],
-    ['o 6 0 25000000 0', 'model 6 of 6'],
+    ['o 6 0 25000000 0', 'model 6 takes no requests'],
     ['r 0  1 2 1', '"" is not a number'],
     ['s Infinity', '"Infinity" is not a time'],
     ['s -1', 'time runs back'],
@@ -162,8 +162,8 @@ describe('a corrupt journal', () => {
     ['', 'has no complete header'],
     ['{"format":"escapement-jour', 'has no complete header'],
     ['hello\n', 'is not a journal of escapement'],
-    ['{"format":"escapement-journal","version":3}\n', 'version 3'],
-    ['{"format":"escapement-journal","version":2,"models":[]}\n', 'header: gpus'],
+    ['{"format":"escapement-journal","version":2}\n', 'version 2'],
+    ['{"format":"escapement-journal","version":3,"models":[],"spareModels":0,"spareBatch":1}\n', 'header: gpus'],
   ])('is refused if its header is %j', async (text, message) => {
     const path = journalPath();
     writeFileSync(path, text);

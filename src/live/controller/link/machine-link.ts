@@ -12,7 +12,14 @@ import type { WorkerEvents } from './worker-link.js';
 /** A machine as a controller drives it: in this process, or at the other end of a stream. */
 export type DrivenMachine = Pick<
   Machine,
-  'description' | 'attach' | 'submit' | 'quiesce' | 'addModel' | 'dropModel' | 'startRecording' | 'stopRecording'
+  | 'description'
+  | 'attach'
+  | 'submit'
+  | 'quiesce'
+  | 'addModel'
+  | 'dropModel'
+  | 'startRecording'
+  | 'stopRecording'
 >;
 
 interface MachineLinkOptions {

@@ -12,7 +12,13 @@ import {
   type WireModelChange,
   type WorkerMessage,
 } from '../../wire/protocol.js';
-import { descriptionToWire, modelToWire, resultToWire, stateToWire, withinLimit } from '../../wire/to-wire.js';
+import {
+  descriptionToWire,
+  modelToWire,
+  resultToWire,
+  stateToWire,
+  withinLimit,
+} from '../../wire/to-wire.js';
 import { actionProblem } from './check-actions.js';
 import type { Driver, MachineEndpoint } from './machine-endpoint.js';
 

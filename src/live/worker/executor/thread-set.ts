@@ -111,7 +111,8 @@ export class ThreadSet {
   async putModel(index: number, model: WorkerModel | null): Promise<void> {
     const { hosts } = this.spec;
     const path = model?.ortPath ?? null;
-    const hosted = hosts > 0 && model !== null && path !== null ? { model, bytes: await readWhole(path) } : null;
+    const hosted =
+      hosts > 0 && model !== null && path !== null ? { model, bytes: await readWhole(path) } : null;
     if (this.over) return;
     this.post({ kind: 'model', index, model });
     if (hosts === 0) return;

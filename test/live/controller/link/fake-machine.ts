@@ -2,10 +2,12 @@ import { monotonicNs } from '../../../../src/base/clock/clock.js';
 import { INFER } from '../../../../src/core/action.js';
 import type {
   ActionMessage,
+  ModelReference,
   ResultMessage,
   WorkerDescription,
   WorkerState,
 } from '../../../../src/live/messages.js';
+import type { ServedModel } from '../../../../src/live/model.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../../../src/live/operator-runs.js';
 import type { Machine, MachineEvents } from '../../../../src/live/worker/machine.js';
 
@@ -69,6 +71,11 @@ export const STATE: WorkerState = { present: [[1, 0], []] };
 /** Keeps what it is given; answers every action with its own inputs, after `answer` was called or at once. */
 export class FakeMachine implements Machine {
   readonly description = DESCRIPTION;
+  models: (ServedModel | null)[] = [...DESCRIPTION.models];
+  /** Models that could be added, by name. */
+  offers: readonly ServedModel[] = [];
+  /** What was asked of its models. */
+  readonly changes: string[] = [];
   readonly submitted: ActionMessage[] = [];
   quiesces = 0;
   /** Most calls of `quiesce` that were under way together. */
@@ -106,6 +113,19 @@ export class FakeMachine implements Machine {
     } finally {
       this.quiescing--;
     }
+  }
+
+  async addModel(index: number, { name, version, digest }: ModelReference): Promise<ServedModel> {
+    this.changes.push(`add ${name} ${version} ${digest} at ${index}`);
+    const model = this.offers.find(({ spec }) => spec.name === name);
+    if (model === undefined) throw new Error(`there is no model ${name}`);
+    this.models[index] = model;
+    return model;
+  }
+
+  async dropModel(index: number): Promise<void> {
+    this.changes.push(`drop ${index}`);
+    this.models[index] = null;
   }
 
   startRecording(): void {

@@ -3,10 +3,14 @@ import { ABORT } from '../../../../src/core/action.js';
 import { actionProblem } from '../../../../src/live/worker/endpoint/check-actions.js';
 import { profiled } from '../fixtures.js';
 
+const models = [profiled('model')];
 const WORKER = {
-  gpus: [{ name: 'gpu', provider: 'cpu', pages: 4, oneLane: false }],
-  pageBytes: 1000,
-  models: [profiled('model')],
+  description: {
+    gpus: [{ name: 'gpu', provider: 'cpu', pages: 4, oneLane: false }],
+    pageBytes: 1000,
+    models,
+  },
+  models,
 };
 const ACTION = {
   id: 7,

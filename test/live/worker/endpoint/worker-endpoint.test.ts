@@ -77,7 +77,7 @@ describe('worker server', () => {
   it.each([
     ['GPU', { gpu: 2 }, 'there is no GPU 2, only 2'],
     ['GPU', { gpu: -1 }, 'there is no GPU -1'],
-    ['model', { model: 2 }, 'there is no model 2, only 2'],
+    ['model', { model: 2 }, 'there is no model 2'],
     ['kind', { kind: 4 }, 'unknown kind 4'],
     ['batch size', { batchIndex: 3 }, 'echo has no batch size 3'],
     ['count', { count: 0 }, '0 requests in a batch of 1'],

@@ -1,0 +1,29 @@
+import type { Clock } from '../../base/clock/clock.js';
+import type { Fleet } from './fleet.js';
+import type { Outstanding } from './outstanding.js';
+
+/** How often to look. */
+const WATCH_MS = 100;
+
+/** Gives up on workers that owe a result for too long. */
+export class HangWatch {
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(
+    private readonly outstanding: Outstanding,
+    private readonly options: { readonly clock: Clock; readonly fleet: Fleet; readonly hangNs: number },
+  ) {
+    this.timer = setInterval(() => this.look(), WATCH_MS);
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+  }
+
+  private look(): void {
+    const { clock, fleet, hangNs } = this.options;
+    for (const gpu of this.outstanding.overdueGpus(clock.nowNs(), hangNs)) {
+      fleet.restart(gpu, `GPU ${fleet.localGpu(gpu)} owes a result`);
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import type { Controller } from '../../core/controller.js';
+import { type ModelSpec, NO_MODEL } from '../../core/model.js';
+import type { ModelReference } from '../messages.js';
+import type { ServedModel } from '../model.js';
+import { ServiceError } from '../service.js';
+import type { CoreInputs } from './core-inputs.js';
+import type { Fleet } from './fleet.js';
+import type { LiveEvents } from './live-events.js';
+import type { ServedState } from './served-state.js';
+
+interface LiveModelsOptions {
+  readonly fleet: Fleet;
+  readonly journal: CoreInputs | null;
+  readonly events: LiveEvents;
+  readonly state: ServedState;
+  /** Those of the cluster by slot, which observers look at, too. */
+  readonly specs: readonly ModelSpec[];
+  /** The core has something to take in. */
+  readonly changed: () => void;
+}
+
+/** The models of a live controller by index, as they come and go. */
+export class LiveModels {
+  /** By index of a model that went: who takes requests that still name it. */
+  private readonly successors = new Map<number, number>();
+  /** Indices that no model is at, the one that has been free for longest first: a request may name a model that went. */
+  private readonly free: number[] = [];
+  private readonly leaving = new Map<number, () => void>();
+
+  constructor(
+    /** Null: none is there, or it has not come yet. This keeps it up to date. */
+    private readonly list: (ServedModel | null)[],
+    private readonly core: Controller,
+    private readonly options: LiveModelsOptions,
+  ) {
+    const slots = core.cluster.models.length;
+    while (list.length < slots) this.free.push(list.push(null) - 1);
+  }
+
+  /** The index at which a request for this one is served now; −1: at none. */
+  servedAt(index: number): number {
+    let at = index;
+    while (!this.core.isServing(at)) {
+      const next = this.successors.get(at);
+      if (next === undefined) return -1;
+      at = next;
+    }
+    return at;
+  }
+
+  async add(reference: ModelReference): Promise<number> {
+    const { fleet } = this.options;
+    const index = this.takeIndex();
+    try {
+      const model = await fleet.addModel(index, reference);
+      this.core.putModel(index, model.spec);
+      this.came(index, model);
+      return index;
+    } catch (error) {
+      this.free.push(index);
+      void fleet.dropModel(index);
+      throw error;
+    }
+  }
+
+  async retire(index: number, successor: number | null): Promise<void> {
+    const { journal, state, fleet, changed } = this.options;
+    if (successor !== null && this.takesSame(successor, index)) this.successors.set(index, successor);
+    this.core.retireModel(index);
+    journal?.retireModel(index);
+    state.delete(index);
+    const gone = new Promise<void>((resolve) => this.leaving.set(index, resolve));
+    changed();
+    await gone;
+    await fleet.dropModel(index);
+    this.free.push(index);
+  }
+
+  /** The core has let go of the model. */
+  gone(index: number): void {
+    this.list[index] = null;
+    this.options.events.modelGone(index);
+    this.leaving.get(index)?.();
+    this.leaving.delete(index);
+  }
+
+  private came(index: number, model: ServedModel): void {
+    const { journal, events, state, specs, changed } = this.options;
+    journal?.putModel(index, model.spec);
+    this.list[index] = model;
+    while (specs.length < index) (specs as ModelSpec[]).push(NO_MODEL);
+    (specs as ModelSpec[])[index] = model.spec;
+    for (const [gone, successor] of this.successors)
+      if (gone === index || successor === index) this.successors.delete(gone);
+    events.modelCame(index, model);
+    state.set(index, model);
+    changed();
+  }
+
+  /** Whether requests for one model can be served by the other. */
+  private takesSame(other: number, index: number): boolean {
+    return JSON.stringify(this.list[other]?.signature) === JSON.stringify(this.list[index]?.signature);
+  }
+
+  private takeIndex(): number {
+    const index = this.free.shift();
+    if (index !== undefined) return index;
+    throw new ServiceError('failed', `there is no room for more than ${this.list.length} models`);
+  }
+}
