@@ -29,7 +29,7 @@ export class RecordingObserver implements ClusterObserver {
     assembly: Assembly,
     private readonly options: RecordingOptions,
   ) {
-    this.run = new ControllerRecorder(() => this.controller?.outstandingRequests ?? 0);
+    this.run = new ControllerRecorder(() => this.controller?.core.requests.size ?? 0);
     this.events = this.run;
     const { newPath, events } = options;
     const { fleet, clock, cluster } = assembly;

@@ -56,7 +56,7 @@ describe.each(POLICIES)('a server that schedules by %s', (_, slots, overrides) =
       overrides,
     );
     const answers = Array.from({ length: 12 }, (_, i) => infer(running, i % 2));
-    await until(() => running.server.controller?.outstandingRequests === 12);
+    await until(() => running.server.controller?.core.requests.size === 12);
     void running.machine.executors[0].threads[0].terminate();
     for (const { status } of await Promise.all(answers)) expect(status).toBe(200);
     await running.server.close();
@@ -71,7 +71,7 @@ describe('closing', () => {
     ]);
     const { server, http, journal } = running;
     const answers = Array.from({ length: 6 }, () => infer(running, 0));
-    await until(() => server.controller?.outstandingRequests === 6);
+    await until(() => server.controller?.core.requests.size === 6);
     const closed = server.close();
     expect(server.close()).toBe(closed);
     expect((await http.get('/v2/health/ready')).status).not.toBe(200);
@@ -88,7 +88,7 @@ describe('closing', () => {
       ['slo=1h', 'policy={kind: fifo}'],
     );
     const answer = infer(running, 0);
-    await until(() => running.server.controller?.outstandingRequests === 1);
+    await until(() => running.server.controller?.core.requests.size === 1);
     await running.server.close(20_000_000);
     const { status, json } = await answer;
     expect([status, json.error]).toEqual([500, 'the server is shutting down']);

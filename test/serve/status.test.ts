@@ -74,7 +74,7 @@ it('the status shows what runs, what waits and how far lanes are booked', async 
     'policy={kind: fifo}',
   ]);
   const answers = Array.from({ length: 12 }, () => http.post('/v2/models/model0/infer', body()));
-  await until(() => server.controller?.outstandingRequests === 12);
+  await until(() => server.controller?.core.requests.size === 12);
   let status: ClusterStatus | null = null;
   await until(async () => {
     status = await fetchStatus(url(server.metrics?.port));

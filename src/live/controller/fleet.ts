@@ -1,5 +1,3 @@
-import { EscapementError } from '../../base/errors.js';
-import { NS_PER_MS } from '../../base/units.js';
 import type {
   ActionMessage,
   ModelReference,
@@ -13,7 +11,7 @@ import { clusterOfWorkers, type WorkerCluster, whyDifferent, whyNotFitting } fro
 import type { WorkerLink } from './link/worker-link.js';
 import { addEverywhere } from './model-rollout.js';
 import { Roster } from './roster.js';
-import { within } from './within.js';
+import { notAllThere, within } from './within.js';
 
 /** What a fleet tells the controller, in terms of GPUs of the whole cluster. */
 export interface FleetEvents {
@@ -85,7 +83,7 @@ export class Fleet {
     const enough = this.untilPresent(minWorkers);
     const all = this.untilPresent(this.members.length);
     for (const member of this.members) this.connect(member, nowNs);
-    if (!(await within(enough, timeoutNs))) throw this.notAllThere(timeoutNs);
+    if (!(await within(enough, timeoutNs))) throw notAllThere(this.missing(), timeoutNs);
     if (graceNs > 0) await within(all, graceNs);
     this.memberCameUp = () => {};
     const present = this.members.flatMap(({ link: { name }, description }) =>
@@ -228,31 +226,21 @@ export class Fleet {
   /** Takes the worker on when it has the models that it should have. */
   private join(member: Member, state: WorkerState): void {
     const life = ++member.life;
-    const { link, description } = member;
-    const steps = description === null ? [] : this.roster.stepsFor(description, state);
-    if (steps.length === 0) {
+    const aligned = this.roster.align(member.link, member.description, state, {
+      isWanted: () => life === member.life,
+      failed: (reason) => this.events?.worker(member.link.name, false, `is not taken on: ${reason}`),
+    });
+    if (aligned === null) {
       this.takeOn(member, state);
       return;
     }
     // It is sent nothing before.
     member.state = null;
-    const lost = new Set(steps.flatMap(({ index, keeps }) => (keeps ? [] : [index])));
-    const present = state.present.map((models) => models.filter((model) => !lost.has(model)));
-    this.roster.align(link, steps).then(
-      () => {
-        if (life !== member.life) return;
-        const now = { ...state, present };
-        member.state = now;
-        this.takeOn(member, now);
-      },
-      (error: Error) => {
-        if (life !== member.life) return;
-        this.events?.worker(link.name, false, `is not taken on: ${error.message}`);
-        setTimeout(() => {
-          if (life === member.life) this.join(member, state);
-        }, ALIGN_AGAIN_MS).unref();
-      },
-    );
+    void aligned.then((now) => {
+      if (now === null) return;
+      member.state = now;
+      this.takeOn(member, now);
+    });
   }
 
   private linksUp(): WorkerLink[] {
@@ -288,6 +276,10 @@ export class Fleet {
     }
   }
 
+  private missing(): string[] {
+    return this.members.flatMap(({ link, description }) => (description === null ? link.name : []));
+  }
+
   private untilPresent(count: number): Promise<void> {
     return new Promise((resolve) => {
       const before = this.memberCameUp;
@@ -303,16 +295,4 @@ export class Fleet {
       member.firstGpu === 0 ? results : results.map((r) => ({ ...r, gpu: r.gpu + member.firstGpu })),
     );
   }
-
-  private notAllThere(timeoutNs: number): EscapementError {
-    const missing = this.members.filter(({ description }) => description === null);
-    return new EscapementError(
-      'E_WORKER',
-      `no answer from ${missing.map(({ link }) => link.name).join(', ')} within ${timeoutNs / NS_PER_MS} ms: ` +
-        'is `escapement worker` running there?',
-    );
-  }
 }
-
-/** A worker that can't have a model is asked again. */
-const ALIGN_AGAIN_MS = 5000;

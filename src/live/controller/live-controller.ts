@@ -237,7 +237,11 @@ export class LiveController implements WatchedService {
       const action = this.outstanding.take(result.id);
       if (action === undefined) continue;
       if (result.error !== '') {
-        this.options.events.deviceError(result.gpu, this.modelAt(action.model)?.spec.name ?? '', result.error);
+        this.options.events.deviceError(
+          result.gpu,
+          this.modelAt(action.model)?.spec.name ?? '',
+          result.error,
+        );
         if (action.kind === LOAD) this.answers.loadFailed(action.model, result.error);
       }
       this.answers.takeIn(action, result);
@@ -292,5 +296,4 @@ export class LiveController implements WatchedService {
     this.core.gpuDown(gpu);
     this.options.journal?.gpuDown(gpu);
   }
-
 }

@@ -53,12 +53,10 @@ export class LiveModels {
     const index = this.takeIndex();
     try {
       const model = await fleet.addModel(index, reference);
-      this.core.putModel(index, model.spec);
-      this.came(index, model);
+      this.put(index, model);
       return index;
     } catch (error) {
       this.free.push(index);
-      void fleet.dropModel(index);
       throw error;
     }
   }
@@ -82,6 +80,17 @@ export class LiveModels {
     this.options.events.modelGone(index);
     this.leaving.get(index)?.();
     this.leaving.delete(index);
+  }
+
+  /** Every worker has the model: the core gets it, or none has it any more. */
+  private put(index: number, model: ServedModel): void {
+    try {
+      this.core.putModel(index, model.spec);
+    } catch (error) {
+      void this.options.fleet.dropModel(index);
+      throw error;
+    }
+    this.came(index, model);
   }
 
   private came(index: number, model: ServedModel): void {

@@ -1,6 +1,16 @@
+import { setTimeout } from 'node:timers/promises';
 import type { ModelReference, WorkerDescription, WorkerState } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import type { WorkerLink } from './link/worker-link.js';
+
+/** A worker that can't have a model is asked again. */
+const AGAIN_MS = 5000;
+
+interface AlignEvents {
+  /** False: the worker went down, or came up once more. */
+  readonly isWanted: () => boolean;
+  readonly failed: (reason: string) => void;
+}
 
 interface AlignStep {
   readonly index: number;
@@ -25,8 +35,48 @@ export class Roster {
     this.references.delete(index);
   }
 
+  /**
+   * Brings the models of a worker that has come up into line, however often that takes. Resolves with its state then; null: it
+   * is not wanted any more. Returns null where there is nothing to do.
+   */
+  align(
+    link: WorkerLink,
+    description: WorkerDescription | null,
+    state: WorkerState,
+    events: AlignEvents,
+  ): Promise<WorkerState | null> | null {
+    const steps = description === null ? [] : this.stepsFor(description, state);
+    return steps.length === 0 ? null : this.alignBy(link, steps, state, events);
+  }
+
+  private async alignBy(
+    link: WorkerLink,
+    steps: readonly AlignStep[],
+    state: WorkerState,
+    { isWanted, failed }: AlignEvents,
+  ): Promise<WorkerState | null> {
+    const lost = new Set(steps.flatMap(({ index, keeps }) => (keeps ? [] : [index])));
+    while (isWanted()) {
+      try {
+        for (const { index } of steps) await this.alignOne(link, index);
+        const present = state.present.map((models) => models.filter((model) => !lost.has(model)));
+        return isWanted() ? { ...state, present } : null;
+      } catch (error) {
+        if (isWanted()) failed((error as Error).message);
+        await setTimeout(AGAIN_MS, undefined, { ref: false });
+      }
+    }
+    return null;
+  }
+
+  private async alignOne(link: WorkerLink, index: number): Promise<void> {
+    const reference = this.references.get(index);
+    if (reference === undefined) await link.dropModel(index);
+    else await this.add(link, index, reference);
+  }
+
   /** What is to be done so that a worker has the models that it should have. */
-  stepsFor({ models }: WorkerDescription, { changes = [] }: WorkerState): AlignStep[] {
+  private stepsFor({ models }: WorkerDescription, { changes = [] }: WorkerState): AlignStep[] {
     const held = new Map(models.map((model, index) => [index, referenceOf(model)]));
     const came = new Set<number>();
     for (const { index, reference } of changes) {
@@ -43,15 +93,6 @@ export class Roster {
       if (isSame && !came.has(index)) return [];
       return [{ index, keeps: isSame && wanted?.digest !== '' }];
     });
-  }
-
-  /** Brings the models of a worker into line. Rejects with the reason where it can't have one of them. */
-  async align(link: WorkerLink, steps: readonly AlignStep[]): Promise<void> {
-    for (const { index } of steps) {
-      const reference = this.references.get(index);
-      if (reference === undefined) await link.dropModel(index);
-      else await this.add(link, index, reference);
-    }
   }
 
   private async add(link: WorkerLink, index: number, reference: ModelReference): Promise<void> {

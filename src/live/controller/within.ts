@@ -1,3 +1,4 @@
+import { EscapementError } from '../../base/errors.js';
 import { NS_PER_MS } from '../../base/units.js';
 
 /** Whether it happens in that time. */
@@ -9,4 +10,11 @@ export async function within(happens: Promise<void>, timeoutNs: number): Promise
   const happened = await Promise.race([happens.then(() => true), tooLate]);
   clearTimeout(timer);
   return happened;
+}
+
+export function notAllThere(missing: readonly string[], timeoutNs: number): EscapementError {
+  return new EscapementError(
+    'E_WORKER',
+    `no answer from ${missing.join(', ')} within ${timeoutNs / NS_PER_MS} ms: is \`escapement worker\` running there?`,
+  );
 }

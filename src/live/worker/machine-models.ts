@@ -73,7 +73,10 @@ export class MachineModels {
 }
 
 /** Not where it is left open which files it has: they may be others by now. */
-function isSame(before: ModelReference | null | undefined, { name, version, digest }: ModelReference): boolean {
+function isSame(
+  before: ModelReference | null | undefined,
+  { name, version, digest }: ModelReference,
+): boolean {
   return digest !== '' && before?.name === name && before.version === version && before.digest === digest;
 }
 

@@ -109,7 +109,7 @@ describe.each(POLICIES)('%s, while no GPU is there', (policy) => {
       expect(run.outcomes).toEqual([...Array.from({ length: 8 }, () => 'timeout'), '-']);
       await run.pass(300);
       expect(run.outcomes.at(-1)).toBe('timeout');
-      expect(run.controller.outstandingRequests).toBe(0);
+      expect(run.controller.core.requests.size).toBe(0);
       worker.executing = true;
       worker.up();
       run.ask();

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { INFER, UNLOAD } from '../../../src/core/action.js';
+import { INFER, LOAD, UNLOAD } from '../../../src/core/action.js';
 import { Fleet } from '../../../src/live/controller/fleet.js';
 import type { WorkerDescription } from '../../../src/live/messages.js';
 import { description, FakeWorker, gpu, served } from './fake-worker.js';
@@ -148,7 +148,6 @@ describe('a worker that comes after the start', () => {
   });
 
   it.each<[string, Partial<WorkerDescription>, string]>([
-    ['other models', { models: [served('one')] }, 'model two is on one of them only'],
     [
       'a smaller cache',
       { gpus: [gpu({ pages: 5 })] },
@@ -176,7 +175,6 @@ describe('a worker that comes back', () => {
     ['fewer GPUs', { gpus: [gpu()] }, 'it has 1 GPUs where there were 2'],
     ['a smaller cache', { gpus: [gpu(), gpu({ pages: 4 })] }, 'the weights cache of GPU 1 is smaller'],
     ['other lanes', { gpus: [gpu(), gpu({ oneLane: true })] }, 'GPU 1 has another kind of lanes'],
-    ['other models', { models: [served('one')] }, 'model two is on one of them only'],
     ['other pages', { pageBytes: 1 }, 'its pages have another size'],
   ])('with %s is not used, until it is as it was', async (_, over, why) => {
     const [a, b] = [description({ gpus: [gpu(), gpu()] }), description()];
@@ -202,6 +200,36 @@ describe('a worker that comes back', () => {
       await run.pass(40);
       expect(run.outcomes.at(-1)).toBe('ok');
       expect(first.kinds(INFER)).toHaveLength(1);
+    });
+  });
+
+  it('with other models is brought into line before it is used, and not used where it cannot be', async () => {
+    const workers = [new FakeWorker('a'), new FakeWorker('b')];
+    await withController({ workers }, async (run) => {
+      const [first, second] = workers;
+      second.down();
+      first.down();
+      first.described = description({
+        models: [served('one'), served('two', { version: '2' }), served('new')],
+      });
+      first.models = [...first.described.models];
+      first.up([[0, 1, 2]]);
+      await run.pass(1);
+      expect(run.said.at(-1)).toBe(
+        'a is not used: is not taken on: model two, version 1: there is no model two',
+      );
+      first.down();
+      first.offers = [served('two')];
+      first.changes.length = 0;
+      first.up([[0, 1, 2]]);
+      await run.pass(1);
+      expect(run.said.slice(-2)).toEqual(['a is used: is up', 'GPU 0 up']);
+      expect(first.changes).toEqual(['add two 1 at 1', 'drop 2']);
+      for (let i = 0; i < 4; i++) run.ask(i % 2);
+      await run.pass(60);
+      expect(run.outcomes).toEqual(['ok', 'ok', 'ok', 'ok']);
+      // Of the weights that it had, those of the model that is the same.
+      expect(first.kinds(LOAD).map(({ model }) => model)).toEqual([1]);
     });
   });
 

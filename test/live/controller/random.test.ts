@@ -63,7 +63,7 @@ it('answers every request exactly once, whatever workers do', async () => {
           worker.up();
         }
         await run.pass(2000);
-        expect(run.controller.outstandingRequests).toBe(0);
+        expect(run.controller.core.requests.size).toBe(0);
       });
     }),
     { numRuns: 60 },

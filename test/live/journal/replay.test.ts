@@ -163,7 +163,10 @@ describe('a corrupt journal', () => {
     ['{"format":"escapement-jour', 'has no complete header'],
     ['hello\n', 'is not a journal of escapement'],
     ['{"format":"escapement-journal","version":2}\n', 'version 2'],
-    ['{"format":"escapement-journal","version":3,"models":[],"spareModels":0,"spareBatch":1}\n', 'header: gpus'],
+    [
+      '{"format":"escapement-journal","version":3,"models":[],"spareModels":0,"spareBatch":1}\n',
+      'header: gpus',
+    ],
   ])('is refused if its header is %j', async (text, message) => {
     const path = journalPath();
     writeFileSync(path, text);

@@ -21,6 +21,7 @@ import type {
 } from '../../wire/protocol.js';
 import { actionToWire, modelChangeToWire } from '../../wire/to-wire.js';
 import type { MachineEvents } from '../../worker/machine.js';
+import { checkServed } from './description-check.js';
 import type { DrivenMachine } from './machine-link.js';
 
 /**

@@ -24,7 +24,7 @@ describe('a controller', () => {
       { welcome: { models: [tensor({ shape: [-7] })] } },
       'tensor data of echo has an impossible size',
     ],
-    ['holds a model that is not there', state([[7], []]), 'there is no model 7, only 2'],
+    ['holds a model that is not there', state([[7], []]), 'there is no model 7'],
     ['holds a model twice', state([[1, 1], []]), 'a model is on a GPU twice'],
     ['has more GPUs than it said', state([[], [], []]), '3 GPUs, not 2'],
     [
@@ -112,7 +112,11 @@ function state(present: readonly (readonly number[])[]): RemoteBehavior {
       heard.body === 'quiesce'
         ? {
             body: 'state',
-            state: { number: heard.quiesce.number, gpus: present.map((held) => ({ present: held })) },
+            state: {
+              number: heard.quiesce.number,
+              gpus: present.map((held) => ({ present: held })),
+              changes: [],
+            },
           }
         : undefined,
   };

@@ -1,0 +1,165 @@
+import { describe, expect, it } from 'vitest';
+import { LOAD, UNLOAD } from '../../../src/core/action.js';
+import { POLICIES } from '../../../src/policies/registry.js';
+import { compute, description, FakeWorker, served } from './fake-worker.js';
+import { withController } from './harness.js';
+
+const reference = (name: string, version = '1') => ({ name, version, digest: 'd' });
+
+/** Workers that could also have these. */
+function workers(...names: string[]): FakeWorker[] {
+  return names.map((name) => {
+    const worker = new FakeWorker(name);
+    worker.offers = [served('three'), served('one', { version: '2' })];
+    return worker;
+  });
+}
+
+describe('a running controller', () => {
+  it.each(POLICIES.map(({ kind }) => kind))(
+    'swaps a model under load and fails no request: %s',
+    async (policy) => {
+      const [a, b] = workers('a', 'b');
+      await withController({ workers: [a, b], policy }, async (run) => {
+        const { controller } = run;
+        let isDone = false;
+        const swap = async () => {
+          const index = await controller.addModel(reference('one', '2'));
+          // What was sent a moment ago still names the old index.
+          await controller.retireModel(0, index);
+          isDone = true;
+        };
+        for (let i = 0; i < 60; i++) {
+          if (i === 10) void swap();
+          run.ask(i % 2);
+          await run.pass(10);
+        }
+        await run.pass(200);
+        expect(isDone).toBe(true);
+        expect(run.outcomes).toEqual(run.asked.map(() => 'ok'));
+        for (const { inputs, answers } of run.asked)
+          expect(answers[0].outputs).toEqual(compute(inputs as Uint8Array[], 1));
+        const { entries } = controller.state;
+        expect(entries.map(({ name, version, index }) => [name, version, index])).toEqual([
+          ['two', '1', 1],
+          ['one', '2', 2],
+        ]);
+        for (const worker of [a, b]) {
+          expect(worker.changes).toEqual(['add one 2 at 2', 'drop 0']);
+          expect(worker.present.some((models) => models.has(0))).toBe(false);
+        }
+        expect(controller.core.cluster.hasModel(0)).toBe(false);
+      });
+    },
+  );
+
+  it('takes a model only when every worker has it, and lets go of it where one can not', async () => {
+    const [a, b] = workers('a', 'b');
+    b.offers = [];
+    await withController({ workers: [a, b] }, async (run) => {
+      const before = run.controller.state;
+      await expect(run.controller.addModel(reference('three'))).rejects.toThrow(
+        'worker b: there is no model three',
+      );
+      await run.pass(1);
+      expect(a.changes).toEqual(['add three 1 at 2', 'drop 2']);
+      expect(run.controller.state.entries).toEqual(before.entries);
+      b.offers = [served('three', { signature: { ...served().signature, batched: false } })];
+      await expect(run.controller.addModel(reference('three'))).rejects.toThrow(
+        "the workers don't have the same: model three has other inputs or outputs",
+      );
+    });
+  });
+
+  it('refuses a model that fits no GPU', async () => {
+    const [a] = workers('a');
+    a.offers = [served('three', { spec: { ...served().spec, name: 'three', pages: 7 } })];
+    await withController({ workers: [a] }, async ({ controller }) => {
+      await expect(controller.addModel(reference('three'))).rejects.toMatchObject({
+        code: 'E_MODEL_TOO_LARGE',
+      });
+      expect(a.changes.at(-1)).toBe('drop 2');
+    });
+  });
+
+  it('gives a worker that comes up later what it lacks before it is used', async () => {
+    const [a, b] = workers('a', 'b');
+    await withController({ workers: [a, b] }, async (run) => {
+      b.down();
+      const index = await run.controller.addModel(reference('three'));
+      const retired = run.controller.retireModel(0);
+      await run.pass(1);
+      await retired;
+      expect(b.changes).toEqual([]);
+      let prepare = (_: unknown) => {};
+      b.preparing = new Promise((resolve) => {
+        prepare = resolve;
+      });
+      b.up();
+      a.down();
+      run.ask(index, 1000);
+      await run.pass(50);
+      expect(run.outcomes).toEqual(['-']);
+      prepare(null);
+      await run.pass(50);
+      expect([...b.changes].sort()).toEqual([`add three 1 at ${index}`, 'drop 0']);
+      expect(run.outcomes).toEqual(['ok']);
+    });
+  });
+
+  it('retires a model when its requests are answered, and says so when no GPU and no worker has it', async () => {
+    const [a] = workers('a');
+    await withController({ workers: [a] }, async (run) => {
+      run.ask(0);
+      await run.pass(20);
+      run.ask(0);
+      let isGone = false;
+      const retired = run.controller.retireModel(0).then(() => {
+        isGone = true;
+      });
+      run.ask(0);
+      await run.pass(0);
+      expect(isGone).toBe(false);
+      await run.pass(30);
+      await retired;
+      expect(run.outcomes).toEqual(['ok', 'ok', 'error']);
+      expect(run.asked[2].answers[0].error).toBe('the model has been unloaded');
+      expect(a.kinds(UNLOAD).map(({ model }) => model)).toEqual([0]);
+      expect(a.changes).toEqual(['drop 0']);
+      expect(a.present[0].has(0)).toBe(false);
+    });
+  });
+
+  it('starts with no model at all', async () => {
+    const worker = new FakeWorker('a', description({ models: [] }));
+    worker.offers = [served('three')];
+    await withController({ workers: [worker] }, async (run) => {
+      expect(run.controller.state).toEqual({ notReady: null, entries: [] });
+      const index = await run.controller.addModel(reference('three'));
+      run.ask(index);
+      await run.pass(40);
+      expect(run.outcomes).toEqual(['ok']);
+      expect(worker.kinds(LOAD)).toHaveLength(1);
+    });
+  });
+
+  it('retires a model whose worker goes down meanwhile', async () => {
+    const [a] = workers('a');
+    await withController({ workers: [a] }, async (run) => {
+      run.ask(0);
+      await run.pass(20);
+      run.ask(0);
+      const retired = run.controller.retireModel(0);
+      await run.pass(0);
+      a.down();
+      await run.pass(200);
+      await retired;
+      a.up();
+      await run.pass(1);
+      expect(a.changes).toEqual(['drop 0']);
+      run.ask(1);
+      await run.pass(40);
+      expect(run.outcomes.at(-1)).toBe('ok');
+    });
+  });
+});
