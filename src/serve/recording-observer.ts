@@ -40,7 +40,7 @@ export class RecordingObserver implements ClusterObserver {
       nowNs: () => clock.nowNs(),
       newPath,
       events,
-      models: models.map(({ name }) => name),
+      models: () => models.map(({ name }) => name),
       gpus: Array.from(
         { length: gpus },
         (_, gpu) => `GPU ${gpu} (worker ${fleet.nameOf(gpu)}, ${fleet.deviceOf(gpu)})`,

@@ -8,6 +8,7 @@ import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import type { Frontend, FrontendOptions } from '../live/frontend/frontend.js';
 import { JournalKeeper, type KeeperEvents } from '../live/journal/journal-keeper.js';
+import type { ServedModel } from '../live/model.js';
 import { DiskCheckedService } from '../live/models/disk-checked-service.js';
 import type { ModelsOnDisk } from '../live/models/models-on-disk.js';
 import { StatisticsCollector } from '../live/observe/model-statistics.js';
@@ -91,6 +92,7 @@ function observersOf(options: ServerOptions, registry: Registry, assembly: Assem
       run: metrics,
       events: {
         wokeLate: (lateNs: number) => metrics.wokeLate(lateNs),
+        modelCame: (index: number, { spec }: ServedModel) => metrics.modelCame(index, spec.name),
         worker: (worker: string, up: boolean) => metrics.setWorkerUp(worker, up),
       },
     },
@@ -150,8 +152,9 @@ export class Server {
     const { assembly, observers } = this.cluster;
     const { models, spec } = assembly.cluster;
     registerClusterGauges(registry, controller.core);
-    const modelNames = spec.models.map(({ name }) => name);
-    registerStageGauge(registry, observers.status.collector.averages, modelNames, () => controller.nowNs());
+    registerStageGauge(registry, observers.status.collector.averages, controller.core.cluster, () =>
+      controller.nowNs(),
+    );
     const service =
       options.repository === null ? controller : new DiskCheckedService(controller, options.repository);
     if (metricsPort !== null) this.metrics = await this.serveMetrics(registry, metricsPort);

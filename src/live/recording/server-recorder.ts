@@ -16,7 +16,7 @@ interface ServerRecorderOptions {
   readonly fleet: { startRecording(): void; stopRecording(): Promise<FleetOperatorRuns> };
   /** The controller's clock. */
   readonly nowNs: () => number;
-  readonly models: readonly string[];
+  readonly models: () => readonly string[];
   /** Names of the GPUs, for people. */
   readonly gpus: readonly string[];
   /** What the file says of the server it is from; asked when it is written. */
@@ -100,7 +100,7 @@ export class ServerRecorder implements RecordingControl {
     const { models, gpus, facts } = this.options;
     const { path } = this;
     const seconds = (untilNs - recording.fromNs) / NS_PER_S;
-    const events = await writeRecording(path, { recording, untilNs, models, gpus }, operators, {
+    const events = await writeRecording(path, { recording, untilNs, models: models(), gpus }, operators, {
       ...facts(),
       mode: recording.mode,
       fromSeconds: recording.fromNs / NS_PER_S,

@@ -48,7 +48,7 @@ export function describeCluster(sources: StatusSources): ClusterStatus {
     },
     gpus: describeGpus(sources, fromSecond),
     models: chosen.map((model) => describeModel(sources, window, unanswered, model)),
-    otherModels: core.cluster.models.length - chosen.length,
+    otherModels: core.cluster.modelCount - chosen.length,
   };
 }
 
@@ -85,13 +85,15 @@ function mostActive(
   { fromSecond, second }: Window,
   { queuedByModel, recentByModel }: Unanswered,
 ): number[] {
-  const { models, warm, gpus } = core.cluster;
+  const { models, modelCount, warm, gpus } = core.cluster;
   // One number for all that decides, and the model: numbers are sorted without calls back, many times as fast.
-  const keys = new Float64Array(models.length);
+  const keys = new Float64Array(modelCount);
+  let at = 0;
   for (let model = 0; model < models.length; model++) {
+    if (!core.cluster.hasModel(model)) continue;
     const arrived = collector.requests.ofModel(model, ARRIVED, fromSecond, second);
     const activity = arrived + recentByModel[model] + queuedByModel[model];
-    keys[model] = (activity * (gpus + 1) + warm.count(model) + 1) * models.length - model;
+    keys[at++] = (activity * (gpus + 1) + warm.count(model) + 1) * models.length - model;
   }
   const descending = keys.sort().reverse().subarray(0, MOST_MODELS);
   return Array.from(descending, (key) => (models.length - (key % models.length)) % models.length);
@@ -105,7 +107,7 @@ function describeModel(
 ): ModelStatus {
   const count = (counted: Counted) => collector.requests.ofModel(model, counted, fromSecond, second);
   const stageMs = (stage: Stage) => {
-    const meanNs = collector.averages.meanNs(model, model + 1, stage, nowNs);
+    const meanNs = collector.averages.meanNs([model], stage, nowNs);
     return meanNs === null ? null : round(meanNs / NS_PER_MS);
   };
   return {

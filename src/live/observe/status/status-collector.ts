@@ -18,13 +18,15 @@ export class StatusCollector implements RunObserver {
 
   constructor(cluster: {
     readonly models: readonly unknown[];
+    readonly spareModels?: number;
     readonly gpus: number;
     readonly oneLane?: boolean;
   }) {
-    const { models, gpus, oneLane = false } = cluster;
-    this.requests = new RequestActivity(models.length, HISTORY_SECONDS + 1, WINDOW_SECONDS + 1);
+    const { models, spareModels = 0, gpus, oneLane = false } = cluster;
+    const slots = models.length + spareModels;
+    this.requests = new RequestActivity(slots, HISTORY_SECONDS + 1, WINDOW_SECONDS + 1);
     this.lanes = new LaneActivity(gpus, oneLane, WINDOW_SECONDS + 1);
-    this.averages = new StageAverages(models.length);
+    this.averages = new StageAverages(slots);
   }
 
   answered(

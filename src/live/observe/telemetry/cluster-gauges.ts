@@ -12,13 +12,14 @@ export function registerClusterGauges(
   { cluster, requests }: { readonly cluster: Cluster; readonly requests: RequestTable },
 ): void {
   const registers = [registry];
-  const labels = new ModelLabels(cluster.models.map(({ name }) => name));
   new Gauge({
     name: 'escapement_queued_requests',
     help: 'Requests that wait for a model',
     labelNames: ['model'],
     registers,
     collect() {
+      this.reset();
+      const labels = new ModelLabels(cluster.models.map(({ name }) => name));
       const queued = new Float64Array(labels.values.length);
       const { state, model } = requests;
       for (let slot = 0; slot < state.length; slot++) {

@@ -108,6 +108,11 @@ export class ControllerMetrics implements RunObserver {
     });
   }
 
+  /** A model has come to an index. */
+  modelCame(index: number, name: string): void {
+    this.labels.set(index, name);
+  }
+
   answered(
     requests: RequestTable,
     slot: number,

@@ -8,8 +8,9 @@ export class ModelLabels {
   readonly values: string[] = [];
   private readonly byModel: number[] = [];
 
+  /** By index; '' where there is no model. */
   constructor(names: readonly string[]) {
-    for (const [model, name] of names.entries()) this.set(model, name);
+    for (const [model, name] of names.entries()) if (name !== '') this.set(model, name);
   }
 
   /** Another model is at the index. */
@@ -22,6 +23,11 @@ export class ModelLabels {
   /** Index of a model's label among the values. */
   indexOf(model: number): number {
     return this.byModel[model];
+  }
+
+  /** Models with a label. */
+  modelsOf(label: number): number[] {
+    return [...this.byModel.keys()].filter((model) => this.byModel[model] === label);
   }
 
   private add(value: string): number {

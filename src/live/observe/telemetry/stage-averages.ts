@@ -51,12 +51,12 @@ export class StageAverages {
     means.add(first + STAGE_COPY_OUT, copyOutNs, count, endNs);
   }
 
-  /** Mean over the models from `firstModel` to before `endModel`, ns. Null: none of them ran anything lately. */
-  meanNs(firstModel: number, endModel: number, stage: Stage, nowNs: number): number | null {
+  /** Mean over models, ns. Null: none of them ran anything lately. */
+  meanNs(models: readonly number[], stage: Stage, nowNs: number): number | null {
     const { means } = this;
     let sum = 0;
     let weight = 0;
-    for (let model = firstModel; model < endModel; model++) {
+    for (const model of models) {
       const series = model * STAGES + stage;
       const latestNs = means.latestNs(series);
       if (latestNs === 0 || nowNs - latestNs > FORGOTTEN_NS) continue;

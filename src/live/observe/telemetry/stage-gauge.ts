@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import { NS_PER_S } from '../../../base/units.js';
+import type { Cluster } from '../../../core/cluster.js';
 import { ModelLabels } from './model-labels.js';
 import { STAGE_NAMES, type Stage, type StageAverages } from './stage-averages.js';
 
@@ -7,10 +8,9 @@ import { STAGE_NAMES, type Stage, type StageAverages } from './stage-averages.js
 export function registerStageGauge(
   registry: Registry,
   averages: StageAverages,
-  modelNames: readonly string[],
+  cluster: Pick<Cluster, 'models'>,
   nowNs: () => number,
 ): void {
-  const labels = new ModelLabels(modelNames);
   new Gauge({
     name: 'escapement_stage_seconds',
     help: 'Moving average, over about ten seconds, of the time that executed requests spent in a stage',
@@ -19,10 +19,11 @@ export function registerStageGauge(
     collect() {
       this.reset();
       const atNs = nowNs();
+      const labels = new ModelLabels(cluster.models.map(({ name }) => name));
       labels.values.forEach((model, label) => {
-        const endModel = label === labels.values.length - 1 ? modelNames.length : label + 1;
+        const models = labels.modelsOf(label);
         STAGE_NAMES.forEach((stage, index) => {
-          const meanNs = averages.meanNs(label, endModel, index as Stage, atNs);
+          const meanNs = averages.meanNs(models, index as Stage, atNs);
           if (meanNs !== null) this.set({ model, stage }, meanNs / NS_PER_S);
         });
       });

@@ -4,6 +4,7 @@ import { Action, INFER, LOAD, STATUS_DEVICE_ERROR, STATUS_OK } from '../../../..
 import { OUTCOME_LATE, OUTCOME_OK, OUTCOME_TIMEOUT, RequestTable } from '../../../../src/core/request.js';
 import { StageAverages } from '../../../../src/live/observe/telemetry/stage-averages.js';
 import { registerStageGauge } from '../../../../src/live/observe/telemetry/stage-gauge.js';
+import { model } from '../../../core/fixtures.js';
 import { MS } from '../../../sim/fixtures.js';
 import { scrape } from './exposition.js';
 
@@ -19,8 +20,8 @@ function exposed(models: number) {
   const averages = new StageAverages(models);
   const registry = new Registry();
   let nowNs = 0;
-  const names = Array.from({ length: models }, (_, m) => `model${m}`);
-  registerStageGauge(registry, averages, names, () => nowNs);
+  const specs = Array.from({ length: models }, (_, m) => model({ name: `model${m}` }));
+  registerStageGauge(registry, averages, { models: specs }, () => nowNs);
   const at = async (ns: number) => {
     nowNs = ns;
     const series = await scrape(registry);
