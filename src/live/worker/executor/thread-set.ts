@@ -4,7 +4,6 @@ import { compiledNextTo } from '../../../base/compiled.js';
 import { EscapementError } from '../../../base/errors.js';
 import type { OrtDeviceSpec } from '../../device.js';
 import type { WorkerModel } from '../../model.js';
-import { readWhole } from '../../models/read-whole.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import { Signal } from '../../signal.js';
 import { ExecLine } from './exec-line.js';
@@ -18,6 +17,7 @@ import type {
   HostThreadData,
   ThreadReport,
 } from './protocol.js';
+import { readWhole } from './read-whole.js';
 import { buffersOf } from './transfer.js';
 
 export interface ThreadSetSpec {

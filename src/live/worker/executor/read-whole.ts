@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { EscapementError } from '../../base/errors.js';
+import { EscapementError } from '../../../base/errors.js';
 
 /** So much is read at once: other work of this thread comes in between. */
 const BLOCK_BYTES = 4 * 1024 * 1024;
