@@ -1,0 +1,229 @@
+import { loadSync } from '@grpc/proto-loader';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { bytesOfContents } from '../../../../src/live/frontend/grpc/contents.js';
+import { InferMessage } from '../../../../src/live/frontend/grpc/infer-message.js';
+import { PROTOCOL_FILE } from '../../../../src/live/frontend/grpc-messages.js';
+import { Refusal } from '../../../../src/live/frontend/refusal.js';
+import type { Datatype } from '../../../../src/live/model.js';
+
+// The reference is protobufjs.
+// biome-ignore lint/suspicious/noExplicitAny: its types are not worth spelling out here
+const SERVICE = loadSync(PROTOCOL_FILE, { keepCase: true })['inference.GRPCInferenceService'] as any;
+const encode = (message: object): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(SERVICE.ModelInfer.requestSerialize(message));
+
+const text = fc.string({ unit: 'grapheme', maxLength: 12 });
+const parameter = fc.oneof(
+  fc.boolean().map((value) => [value, { bool_param: value }] as const),
+  fc.maxSafeInteger().map((value) => [value, { int64_param: value }] as const),
+  text.map((value) => [value, { string_param: value }] as const),
+  fc.double({ noNaN: true }).map((value) => [value, { double_param: value }] as const),
+);
+const parameters = fc.dictionary(
+  text.filter((name) => name !== '__proto__'),
+  parameter,
+  { maxKeys: 4 },
+);
+type Drawn = Record<string, readonly [unknown, object]>;
+const sent = (drawn: Drawn) => Object.fromEntries(Object.entries(drawn).map(([name, [, it]]) => [name, it]));
+const expected = (drawn: Drawn) =>
+  Object.keys(drawn).length === 0
+    ? null
+    : new Map(Object.entries(drawn).map(([name, [value]]) => [name, value]));
+
+const request = fc.record({
+  model_name: text,
+  model_version: text,
+  id: text,
+  parameters,
+  inputs: fc.array(
+    fc.record({
+      name: text,
+      datatype: text,
+      shape: fc.array(fc.maxSafeInteger(), { maxLength: 5 }),
+      parameters,
+    }),
+    { maxLength: 4 },
+  ),
+  outputs: fc.array(fc.record({ name: text, parameters }), { maxLength: 4 }),
+  raw_input_contents: fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 4 }),
+});
+
+describe('a ModelInferRequest', () => {
+  it('is read as protobufjs wrote it', () => {
+    fc.assert(
+      fc.property(request, (drawn) => {
+        const read = new InferMessage(
+          encode({
+            ...drawn,
+            parameters: sent(drawn.parameters),
+            inputs: drawn.inputs.map((input) => ({ ...input, parameters: sent(input.parameters) })),
+            outputs: drawn.outputs.map((output) => ({ ...output, parameters: sent(output.parameters) })),
+          }),
+        );
+        expect([read.modelName, read.modelVersion, read.id]).toEqual([
+          drawn.model_name,
+          drawn.model_version,
+          drawn.id,
+        ]);
+        expect(read.parameters).toEqual(expected(drawn.parameters));
+        expect(read.inputs).toEqual(
+          drawn.inputs.map((input) => ({
+            ...input,
+            // protobuf knows no negative zero among whole numbers.
+            shape: input.shape.map((size) => size + 0),
+            parameters: expected(input.parameters),
+            contents: null,
+          })),
+        );
+        expect(read.outputs).toEqual(
+          drawn.outputs.map(({ name, parameters: given }) => ({ name, parameters: expected(given) })),
+        );
+        expect(read.raw.map((bytes) => [...bytes])).toEqual(
+          drawn.raw_input_contents.map((bytes) => [...bytes]),
+        );
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('is refused, never anything else, when its bytes are changed', () => {
+    fc.assert(
+      fc.property(request, fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1 }), (drawn, changes) => {
+        const bytes = encode({ ...drawn, parameters: {}, inputs: [], outputs: [] });
+        for (const [at, value] of changes) if (bytes.length > 0) bytes[at % bytes.length] = value;
+        try {
+          expect(new InferMessage(bytes).bytes).toBe(bytes);
+        } catch (error) {
+          expect(error).toBeInstanceOf(Refusal);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('passes over fields that it does not know, of every wire type', () => {
+    const unknown = [
+      [0xa0, 0x06, 0x96, 0x01],
+      [0xa1, 0x06, 1, 2, 3, 4, 5, 6, 7, 8],
+      [0xa2, 0x06, 3, 1, 2, 3],
+      [0xa5, 0x06, 1, 2, 3, 4],
+      // A group with a group inside.
+      [0xa3, 0x06, 0xab, 0x06, 0x08, 0x01, 0xac, 0x06, 0xa4, 0x06],
+    ];
+    const bytes = new Uint8Array([...unknown.flat(), 0x0a, 3, 109, 108, 112, ...unknown.flat()]);
+    expect(new InferMessage(bytes).modelName).toBe('mlp');
+  });
+
+  it.each([
+    ['millions of empty sub-messages', () => repeated([0x2a, 0], 4_000_000)],
+    ['millions of sizes', () => field(5, field(3, repeated([1], 4_000_000)))],
+    ['millions of parameters', () => repeated([0x22, 0], 4_000_000)],
+    ['groups without end', () => repeated([0xa3, 0x06], 1_000_000)],
+    ['a length beyond the message', () => new Uint8Array([0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f])],
+    ['a varint that does not end', () => new Uint8Array([0x08, ...new Array(20).fill(0xff)])],
+  ])('with %s is refused at once', (_, make) => {
+    const bytes = make();
+    const began = performance.now();
+    expect(() => new InferMessage(bytes)).toThrow(Refusal);
+    expect(performance.now() - began).toBeLessThan(500);
+  });
+});
+
+describe('typed contents', () => {
+  const arrays = {
+    BOOL: ['bool_contents', Uint8Array, fc.boolean()],
+    INT8: ['int_contents', Int8Array, fc.integer({ min: -128, max: 127 })],
+    INT16: ['int_contents', Int16Array, fc.integer({ min: -32768, max: 32767 })],
+    INT32: ['int_contents', Int32Array, fc.integer()],
+    UINT8: ['uint_contents', Uint8Array, fc.nat(255)],
+    UINT16: ['uint_contents', Uint16Array, fc.nat(65535)],
+    UINT32: ['uint_contents', Uint32Array, fc.nat(0xffffffff)],
+    FP32: ['fp32_contents', Float32Array, fc.float()],
+    FP64: ['fp64_contents', Float64Array, fc.double()],
+  } as const;
+
+  it.each(Object.keys(arrays) as (keyof typeof arrays)[])(
+    'of %s are read as protobufjs wrote them',
+    (datatype) => {
+      const [list, View, element] = arrays[datatype];
+      const values = fc.array(element as fc.Arbitrary<number | boolean>, { maxLength: 50 });
+      fc.assert(
+        fc.property(values, (drawn) => {
+          const expectedBytes = new Uint8Array(View.from(drawn.map(Number)).buffer);
+          expect(decoded(datatype, drawn.length, { [list]: drawn })).toEqual(expectedBytes);
+        }),
+      );
+    },
+  );
+
+  it.each([
+    ['INT64', 'int64_contents', BigInt64Array, fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })],
+    ['UINT64', 'uint64_contents', BigUint64Array, fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })],
+  ] as const)('of %s keep all their bits', (datatype, list, View, element) => {
+    fc.assert(
+      fc.property(fc.array(element as fc.Arbitrary<bigint>, { maxLength: 50 }), (drawn) => {
+        const expectedBytes = new Uint8Array(View.from(drawn).buffer);
+        const longs = drawn.map((value) => longOf(value, datatype === 'UINT64'));
+        expect(decoded(datatype, drawn.length, { [list]: longs })).toEqual(expectedBytes);
+      }),
+    );
+  });
+
+  it('are read also where they are not packed, or in several lists', () => {
+    const one = [0x10, 5];
+    const packed = [0x12, 2, 6, 7];
+    const bytes = field(5, field(5, new Uint8Array([...one, ...packed, ...one])));
+    const { contents } = new InferMessage(bytes).inputs[0];
+    const tensor = { name: 'x', datatype: 'INT32' as const, count: 4, spans: contents ?? [] };
+    expect([...new Int32Array(bytesOfContents(bytes, tensor).buffer)]).toEqual([5, 6, 7, 5]);
+  });
+
+  it.each([
+    ['fewer than the shape says', { int_contents: [1, 2] }, 'expected 3 elements in int_contents, got 2'],
+    [
+      'more than the shape says',
+      { int_contents: [1, 2, 3, 4] },
+      'expected 3 elements in int_contents, got 4',
+    ],
+    [
+      'of another type',
+      { fp32_contents: [1, 2, 3] },
+      'expected 3 elements in int_contents, got 0, and 3 in fp32_contents',
+    ],
+  ])('are refused if they are %s', (_, contents, message) => {
+    expect(() => decoded('INT32', 3, contents)).toThrow(message);
+  });
+
+  it('get no memory by their shape alone', () => {
+    const bytes = encode({ inputs: [{ contents: { int_contents: [1] } }] });
+    const spans = new InferMessage(bytes).inputs[0].contents ?? [];
+    const before = process.memoryUsage().arrayBuffers;
+    const tensor = { name: 'x', datatype: 'INT64' as const, count: 2 ** 27, spans };
+    expect(() => bytesOfContents(bytes, tensor)).toThrow('expected 134217728 elements');
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 ** 27);
+  });
+});
+
+function decoded(datatype: Datatype, count: number, contents: object): Uint8Array {
+  const bytes = encode({ inputs: [{ name: 'x', contents }] });
+  const spans = new InferMessage(bytes).inputs[0].contents ?? [];
+  return bytesOfContents(bytes, { name: 'x', datatype, count, spans });
+}
+
+/** As protobufjs takes 64-bit numbers. */
+function longOf(value: bigint, unsigned: boolean) {
+  return { low: Number(BigInt.asIntN(32, value)), high: Number(BigInt.asIntN(32, value >> 32n)), unsigned };
+}
+
+function repeated(part: readonly number[], times: number): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(Buffer.alloc(part.length * times, Buffer.from(part)));
+}
+
+function field(number: number, content: Uint8Array): Uint8Array<ArrayBuffer> {
+  const length: number[] = [];
+  let rest = content.length;
+  for (; rest > 127; rest >>>= 7) length.push((rest & 127) | 128);
+  return new Uint8Array(Buffer.concat([Buffer.from([number * 8 + 2, ...length, rest]), content]));
+}
