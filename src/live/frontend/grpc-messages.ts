@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { loadSync, type PackageDefinition } from '@grpc/proto-loader';
+import { withEntryNames } from './grpc/descriptors.js';
 
 // Where the .proto files lie: the same paths from here in src and, compiled, in dist.
 export const PROTOCOL_FILE = protoFile('open-inference');
@@ -57,7 +58,8 @@ export class Protocols {
 
 function descriptorsIn(definitions: PackageDefinition): readonly Uint8Array[] {
   for (const definition of Object.values(definitions))
-    if ('fileDescriptorProtos' in definition) return definition.fileDescriptorProtos as Uint8Array[];
+    if ('fileDescriptorProtos' in definition)
+      return (definition.fileDescriptorProtos as Uint8Array[]).map(withEntryNames);
   return [];
 }
 

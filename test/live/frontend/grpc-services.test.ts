@@ -184,6 +184,8 @@ describe('reflection', () => {
     const ready = await unary(client, described.ModelReady, { name: 'mlp' });
     expect(ready).toEqual({ ready: true });
     const inferred = await unary(client, described.ModelInfer, request(1, [1, 2]));
+    // protobuf prescribes the names of the types of a map's entries.
+    expect(Buffer.concat(files).includes('ParametersEntry')).toBe(true);
     expect(inferred).toMatchObject({ model_name: 'mlp', outputs: [{ name: 'out-x', shape: ['1', '2'] }] });
   });
 });

@@ -33,6 +33,7 @@ export function bytesOfContents(
   const list = LIST_OF[datatype];
   if (list === undefined)
     throw new Refusal('invalid', `input ${shown(name)}: ${datatype} must come in raw_input_contents`);
+  if (datatype === 'BYTES') return bytesOfTextContents(message, tensor, list);
   const { wire, leastBytes } = LISTS[list];
   let present = 0;
   for (const { from, to } of spans) present += to - from;
@@ -41,6 +42,54 @@ export function bytesOfContents(
     throw wrongCount(message, tensor, list);
   return elements.bytes;
 }
+
+/** The elements of bytes_contents, each with its length before it. */
+function bytesOfTextContents(
+  message: Uint8Array<ArrayBuffer>,
+  tensor: TypedTensor,
+  list: number,
+): Uint8Array<ArrayBuffer> {
+  let bytes = 0;
+  let elements = 0;
+  forEachText(message, tensor, list, (from, to) => {
+    bytes += LENGTH_BYTES + to - from;
+    elements++;
+  });
+  if (elements !== tensor.count) throw wrongCount(message, tensor, list);
+  const whole = Buffer.allocUnsafeSlow(bytes);
+  let at = 0;
+  forEachText(message, tensor, list, (from, to) => {
+    at = whole.writeUInt32LE(to - from, at);
+    whole.set(message.subarray(from, to), at);
+    at += to - from;
+  });
+  return whole;
+}
+
+function forEachText(
+  message: Uint8Array<ArrayBuffer>,
+  tensor: TypedTensor,
+  list: number,
+  visit: (from: number, to: number) => void,
+): void {
+  const fields = new FieldCount();
+  let elements = 0;
+  for (const { from, to } of tensor.spans) {
+    const reader = new ProtobufReader(message, from, to, fields);
+    while (reader.at < reader.end) {
+      // Not counted: the shape bounds how many there may be.
+      reader.nextUncounted();
+      if (reader.field !== list || elements === tensor.count) throw wrongCount(message, tensor, list);
+      const end = reader.span();
+      visit(reader.at, end);
+      reader.at = end;
+      elements++;
+    }
+  }
+}
+
+/** Of a BYTES element in a tensor. */
+const LENGTH_BYTES = 4;
 
 /** False: there are more or less elements, or elements of another list. */
 function readAll(
@@ -179,6 +228,7 @@ const LIST_OF: Readonly<Record<string, number | undefined>> = {
   UINT64: 5,
   FP32: 6,
   FP64: 7,
+  BYTES: 8,
 };
 
 const NO_WORDS = new Int32Array(0);

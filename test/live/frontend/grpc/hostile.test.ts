@@ -108,7 +108,7 @@ describe('compression', () => {
     }
   });
 
-  it('bombs are refused at their limit, and end nobody', async () => {
+  it('bombs are refused at their limit, and the server goes on', async () => {
     const { session } = await serve({ maxBodyBytes: MIB });
     const bomb = gzipSync(Buffer.alloc(200 * MIB));
     const gzip = { 'grpc-encoding': 'gzip' };
@@ -176,7 +176,7 @@ describe('a token', () => {
 });
 
 describe('memory', () => {
-  it('is refused to who announces more than there is, before it comes', async () => {
+  it('is refused as soon as a message announces more than there is', async () => {
     const { session } = await serve({ maxInflightBytes: 8 * MIB });
     const answer = await call(session, 'ModelInfer', [frame(new Uint8Array(0), 0, 32 * MIB)], {}, false);
     expect(answer).toMatchObject({ status: '8', message: expect.stringContaining('try again later') });
@@ -271,7 +271,7 @@ describe('floods', () => {
     expect((await call(session, 'ServerLive', [frame(new Uint8Array(0))])).status).toBe('0');
   });
 
-  it('of calls that are cancelled at once end nobody', async () => {
+  it('of calls that are cancelled at once leave the server working', async () => {
     const { session, port } = await serve();
     const attacker = open(port);
     await once(attacker, 'connect');

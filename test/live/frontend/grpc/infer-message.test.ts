@@ -171,6 +171,19 @@ describe('typed contents', () => {
     );
   });
 
+  it('of BYTES get their lengths', () => {
+    fc.assert(
+      fc.property(fc.array(fc.uint8Array({ maxLength: 20 }), { maxLength: 20 }), (drawn) => {
+        const expectedBytes = Buffer.concat(
+          drawn.flatMap((element) => [Buffer.from(Uint32Array.of(element.length).buffer), element]),
+        );
+        const read = decoded('BYTES', drawn.length, { bytes_contents: drawn });
+        expect(Buffer.compare(read, expectedBytes)).toBe(0);
+        expect(() => decoded('BYTES', drawn.length + 1, { bytes_contents: drawn })).toThrow(Refusal);
+      }),
+    );
+  });
+
   it('are read also where they are not packed, or in several lists', () => {
     const one = [0x10, 5];
     const packed = [0x12, 2, 6, 7];
