@@ -60,6 +60,15 @@ it('the table of metrics has every one, and no other', () => {
   expect(rows.sort()).toEqual([...new Set(names)].sort());
 });
 
+it('the limits of the threat model that are flags have the defaults of serve', () => {
+  const rows = [...pageAt('docs/validation/threat-model.md').text.matchAll(/^\| `--([\w-]+)` \| `(\w+)`/gm)];
+  expect(rows.length).toBeGreaterThan(3);
+  for (const [, name, byDefault] of rows)
+    expect(pageAt('docs/reference/flags.md').text).toMatch(
+      new RegExp(`^\\| .--${name} \\w+. \\| .${byDefault}`, 'm'),
+    );
+});
+
 it('the table of groups of conformance cases has every one, and no other', () => {
   expect(
     namesIn(

@@ -16,6 +16,7 @@ import { REQUEST_COLUMNS } from '../../src/record/request-log.js';
 import { TERMS } from '../../src/report/html/terms.js';
 import { COMMAND_TABLES } from './generated.js';
 import { markdownTable } from './markdown.js';
+import { claimsTable, limitsTable } from './threat-model.js';
 
 const ZOO = await zooModels(ZOO_VARIETIES, 1, DEFAULT_PAGE_BYTES);
 
@@ -35,6 +36,8 @@ export const TABLES: readonly DocumentTable[] = [
     path: 'docs/reference/commands.md',
     table,
   })),
+  { name: 'claims', path: 'docs/validation/threat-model.md', table: claimsTable() },
+  { name: 'limits', path: 'docs/validation/threat-model.md', table: limitsTable() },
   { name: 'exit codes', path: 'docs/reference/exit-codes.md', table: exitTable() },
   { name: 'policies', path: 'docs/reference/policies.md', table: policyTable() },
   { name: 'runtime settings', path: 'docs/reference/runtime-settings.md', table: runtimeTable() },

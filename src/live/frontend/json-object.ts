@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { checkJsonLimits } from './json-limits.js';
 import { type ParsedJson, parseJson } from './json-parse.js';
 import { Refusal, shown } from './refusal.js';
@@ -10,7 +11,9 @@ export function parseObject(
   bytes: number,
 ): { readonly root: Json; readonly hasInfinities: boolean } {
   checkJsonLimits(body, bytes);
-  const text = Buffer.from(body.buffer, body.byteOffset, bytes).toString('utf8');
+  const json = Buffer.from(body.buffer, body.byteOffset, bytes);
+  if (!isUtf8(json)) throw new Refusal('invalid', 'the body is not UTF-8');
+  const text = json.toString('utf8');
   let parsed: ParsedJson;
   try {
     parsed = parseJson(text);

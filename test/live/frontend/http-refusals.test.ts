@@ -208,6 +208,17 @@ describe('the answer to a wrong request says what was expected and what came', (
     });
   });
 
+  it('a body that is not UTF-8', async () => {
+    const { http } = await openHttp(new FakeService(MODELS));
+    const body = Buffer.concat([
+      Buffer.from('{"id":"'),
+      Buffer.from([0xff, 0xc0]),
+      Buffer.from('","inputs":[]}'),
+    ]);
+    const { status, json } = await http.post('/v2/models/mlp/infer', body);
+    expect([status, json.error]).toEqual([400, 'the body is not UTF-8']);
+  });
+
   it('a body that is compressed in an unknown way', async () => {
     const { http } = await openHttp(new FakeService(MODELS));
     const { status } = await http.post('/v2/models/mlp/infer', 'x', { 'content-encoding': 'br' });

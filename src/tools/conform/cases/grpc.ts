@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import type { ConformCase, Level } from '../case.js';
 import { absent, check, skip } from '../finding.js';
-import { checkSame } from '../model/answers.js';
+import { checkSame, outputsOfGrpc } from '../model/answers.js';
 import { readModel } from '../model/metadata.js';
 import { rawGrpcRequest, typedGrpcRequest } from '../model/requests.js';
 import { shown } from '../plain.js';
@@ -164,15 +164,14 @@ export const GRPC_INFERENCE: readonly ConformCase[] = [
     id: 'grpc.infer-parameters',
     level: 'advice',
     section: 'gRPC, Parameters',
-    says: 'parameters that a server does not know do no harm',
+    says: 'parameters that a server does not know do no harm, or are refused with INVALID_ARGUMENT',
     run: async (trial) => {
-      const parameters = {
-        note: { string_param: 'a text' },
-        flag: { bool_param: true },
-        n: { int64_param: 3 },
-      };
+      const parameters = { 'conform-note': { string_param: 'a text' }, 'conform-flag': { bool_param: true } };
       const request = rawGrpcRequest(trial.subject.name, trial.inputs(), { parameters });
-      checkSame(await trial.reference(), await trial.grpcOutputs(request), ['HTTP', 'gRPC']);
+      const { code, message, text } = await trial.inferGrpc(request);
+      if (code === status.INVALID_ARGUMENT) return;
+      check(message !== null, `ModelInfer ends with ${text}`);
+      checkSame(await trial.reference(), outputsOfGrpc(message), ['HTTP', 'gRPC']);
     },
   },
   refused('unknown-model', 'an unknown model', (trial) => rawGrpcRequest(MISSING, trial.inputs())),

@@ -6,6 +6,7 @@ import { jsonInputs, nestedInputs } from '../model/requests.js';
 import { modelPath } from '../model/subject.js';
 import { shown } from '../plain.js';
 import type { Trial } from '../trial.js';
+import { checkError } from './errors.js';
 
 /** Health and metadata over HTTP. */
 export const HTTP_CORE: readonly ConformCase[] = [
@@ -193,12 +194,13 @@ export const HTTP_INFERENCE: readonly ConformCase[] = [
     id: 'http.infer-parameters',
     level: 'advice',
     section: 'REST, Parameters',
-    says: 'parameters that a server does not know do no harm',
+    says: 'parameters that a server does not know do no harm, or are refused as a mistake of the client',
     run: async (trial) => {
-      const parameters = { note: 'a text', flag: true, count: 3 };
+      const parameters = { 'conform-note': 'a text', 'conform-flag': true, 'conform-count': 3 };
       const inputs = jsonInputs(trial.inputs()).map((input) => ({ ...input, parameters }));
       const answer = await trial.infer({ parameters }, { inputs });
-      checkSame(await trial.reference(), outputsOfHttp(answer), ['no parameters', 'some']);
+      if (answer.status === 400) checkError(answer);
+      else checkSame(await trial.reference(), outputsOfHttp(answer), ['no parameters', 'some']);
     },
   },
   {

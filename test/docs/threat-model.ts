@@ -1,0 +1,205 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { GIB, KIB, MIB } from '../../src/base/units.js';
+import { ROOT } from '../snippets.js';
+import { markdownTable } from './markdown.js';
+
+/** What the threat model promises, and the test that shows it: a file below test and the name of a test in it. */
+export const CLAIMS: readonly (readonly [claim: string, file: string, name: string])[] = [
+  ...[
+    [
+      'nothing but the health is answered without the token, over HTTP',
+      'asked for over HTTP, except for the health',
+    ],
+    ['the same over gRPC', 'asked for over gRPC, except for the health'],
+  ].map(([claim, name]) => [claim, 'live/frontend/access.test.ts', `is ${name}`] as const),
+  [
+    'the metrics port requires the token, too',
+    'live/observe/telemetry/metrics-server.test.ts',
+    'asks for the token where the server has one, for all but its health',
+  ],
+  [
+    'without the token no body is read',
+    'live/frontend/http-limits.test.ts',
+    'is not read at all without the token',
+  ],
+  ['TLS encrypts HTTP', 'live/frontend/access.test.ts', 'encrypts HTTP'],
+  ['TLS encrypts gRPC', 'live/frontend/access.test.ts', 'encrypts gRPC'],
+  [
+    "a controller needs the worker's token",
+    'live/worker/endpoint/worker-endpoint.test.ts',
+    'lets in no client with another token',
+  ],
+  [
+    'controller and worker prove who they are',
+    'live/wire/tls.test.ts',
+    'works with the right authority and token',
+  ],
+  [
+    'a worker without TLS is not used by a controller that requires it',
+    'live/wire/tls.test.ts',
+    'is not opened to a worker that does not encrypt',
+  ],
+  [
+    'attacks are refused with a reason, other clients are answered, and no process ends',
+    'serve/hostile.test.ts',
+    'refuses them with a reason and answers everyone else',
+  ],
+  [
+    'memory of bodies and answers has budgets',
+    'live/frontend/budget.test.ts',
+    'is limited per connection, per address and in all',
+  ],
+  [
+    'large bodies leave a part of the budget to small requests',
+    'live/frontend/budget.test.ts',
+    'keeps a part for small requests, whatever large ones hold',
+  ],
+  [
+    'memory grows with what has come, not with what a client announces',
+    'live/frontend/http-limits.test.ts',
+    'grows with what has come, not with what was announced',
+  ],
+  ['JSON has a limit of its own', 'live/frontend/http-limits.test.ts', 'is separate from that of the body'],
+  [
+    'bodies cannot grow beyond the limit by decompression',
+    'live/frontend/http-clients.test.ts',
+    'are refused where they become larger than a body may be',
+  ],
+  [
+    'a large body does not hold up small requests',
+    'live/frontend/http-limits.test.ts',
+    'does not hold up small requests',
+  ],
+  [
+    'codec threads serve clients in turn',
+    'live/frontend/codec/codec-pool.test.ts',
+    'serve clients in turn, however much one of them wants',
+  ],
+  [
+    'a job that takes too long ends alone',
+    'live/frontend/codec/codec-pool.test.ts',
+    'end when a job takes too long, and the job is refused',
+  ],
+  [
+    'answers that are too large are refused before anything runs',
+    'live/frontend/http-limits.test.ts',
+    'of too many bytes is refused before anything runs',
+  ],
+  [
+    'clients that do not read are cut off',
+    'live/frontend/http-limits.test.ts',
+    'are cut off when they do not read their answers',
+  ],
+  [
+    'clients that never finish a request are cut off',
+    'live/frontend/http-connections.test.ts',
+    'are cut off when they never finish their request',
+  ],
+  [
+    'idle connections disturb no one',
+    'live/frontend/http-connections.test.ts',
+    'do not disturb the others when a thousand of them sit idle',
+  ],
+  [
+    'web pages of other origins are refused',
+    'live/frontend/http-clients.test.ts',
+    'of other origins are refused by default',
+  ],
+  [
+    'a frontend thread that ends is replaced',
+    'live/frontend/thread/frontend-threads.test.ts',
+    'is replaced at the same port when it ends; the process goes on',
+  ],
+  [
+    'a corrupted message between controller and worker is refused',
+    'live/worker/endpoint/hostile.test.ts',
+    'refuses a message with a flipped bit',
+  ],
+  [
+    'strangers cannot fill the port of a worker',
+    'live/worker/endpoint/hostile.test.ts',
+    'closes the oldest of too many silent connections, and lets a controller in',
+  ],
+  [
+    'a worker cannot make up durations',
+    'live/controller/link/distrust.test.ts',
+    'believes no duration that it has not waited for',
+  ],
+  [
+    'a worker cannot answer what it was not sent',
+    'live/controller/link/distrust.test.ts',
+    'hears no result of what it did not send, nor a second one',
+  ],
+  [
+    'one broken model costs the others nothing',
+    'live/models/scan.test.ts',
+    'finds problems of each model, which cost the others nothing',
+  ],
+  [
+    'lines of the log cannot take over a terminal',
+    'live/observe/telemetry/readable-line.test.ts',
+    'a line of the log reads well on a terminal, and cannot take it over',
+  ],
+  [
+    "onnxruntime's telemetry is off",
+    'live/ort/no-telemetry.test.ts',
+    'leaves nothing of onnxruntime telemetry in the temporary folder',
+  ],
+];
+
+/** Limits that are not flags: what is limited, and the constant that holds the number. */
+const LIMITS: readonly (readonly [what: string, file: string, constant: string])[] = [
+  ['levels of nesting in JSON', 'frontend/json-limits.ts', 'DEEPEST'],
+  ['keys in the JSON of a request', 'frontend/json-limits.ts', 'MOST_KEYS'],
+  ['objects in the JSON of a request', 'frontend/json-limits.ts', 'MOST_OBJECTS'],
+  ['time that one job of a codec thread may take', 'frontend/codec/codec-options.ts', 'JOB_TIMEOUT_MS'],
+  ['codec threads', 'frontend/codec/codec-options.ts', 'MOST_THREADS'],
+  ['least speed of a client that sends or reads, per second', 'frontend/slow-clients.ts', 'LEAST_RATE'],
+  ['time until a connection has made its TLS handshake', 'frontend/http-frontend.ts', 'HANDSHAKE_TIMEOUT_MS'],
+  ['calls at a time on one gRPC connection', 'frontend/grpc/server.ts', 'MAX_STREAMS'],
+  ['requests of one stream under way', 'frontend/grpc/stream-infer.ts', 'MAX_IN_FLIGHT'],
+  ['time that a gRPC call may stall', 'frontend/grpc/rpc.ts', 'STALL_MS'],
+  [
+    'time that a gRPC connection may say nothing at its start',
+    'frontend/grpc/rpc-connection.ts',
+    'SILENT_MS',
+  ],
+  ['connections to the metrics port', 'observe/telemetry/metrics-server.ts', 'MOST_CONNECTIONS'],
+  ['connections to the port of a worker', 'worker/endpoint/guarded-port.ts', 'MOST_CONNECTIONS'],
+  ['time that one may stay there and bring no controller', 'worker/endpoint/guarded-port.ts', 'PROBATION_MS'],
+  ['parts of a message between controller and worker', 'wire/message-limits.ts', 'MOST_MESSAGES'],
+  ['numbers in such a message', 'wire/message-limits.ts', 'MOST_NUMBERS'],
+  ['size of a config.pbtxt', 'models/config-pbtxt.ts', 'MOST_BYTES'],
+];
+
+export function claimsTable(): string {
+  return markdownTable(
+    ['claim', 'test'],
+    CLAIMS.map(([claim, file, name]) => [claim, `[${name}](../../test/${file})`]),
+  );
+}
+
+export function limitsTable(): string {
+  return markdownTable(
+    ['limit', 'value', 'set in'],
+    LIMITS.map(([what, file, name]) => [what, shownValue(file, name), `[${file}](../../src/live/${file})`]),
+  );
+}
+
+/** The value of a constant as a reader writes it, by its unit. Fails where the source has no such constant. */
+function shownValue(file: string, name: string): string {
+  const source = readFileSync(join(ROOT, 'src/live', file), 'utf8');
+  const text = new RegExp(`const ${name} = ([^;]+);`).exec(source)?.[1];
+  if (text === undefined) throw new Error(`src/live/${file} has no constant ${name}`);
+  const units: Readonly<Record<string, number>> = { KIB, MIB, GIB };
+  const value = text
+    .split('*')
+    .map((factor) => units[factor.trim()] ?? Number(factor.trim().replaceAll('_', '')))
+    .reduce((product, factor) => product * factor, 1);
+  if (!Number.isFinite(value))
+    throw new Error(`${name} of src/live/${file} is ${text}, which is not understood`);
+  if (name.endsWith('_MS')) return `${value / 1000} s`;
+  if (/BYTES|RATE/.test(name)) return value % MIB === 0 ? `${value / MIB} MiB` : `${value / KIB} KiB`;
+  return value.toLocaleString('en-US');
+}
