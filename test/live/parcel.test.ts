@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { areApart, OpenParcel, Parcel } from '../../src/live/parcel.js';
+
+describe('a parcel', () => {
+  it('gives back what was put in, in the same order, after it crossed to another thread', () => {
+    const body = Uint8Array.from({ length: 60_000 }, (_, i) => i);
+    const tensors = [
+      Uint8Array.of(1, 2, 3),
+      body.subarray(100, 30_100),
+      new Uint8Array(0),
+      body.subarray(30_100),
+      Float64Array.of(0.5).buffer,
+    ].map((tensor) => (tensor instanceof ArrayBuffer ? new Uint8Array(tensor) : tensor));
+    const expected = tensors.map((tensor) => [...tensor]);
+    const parcel = new Parcel();
+    const numbers = tensors.map((tensor) => parcel.add(tensor, true));
+    const { contents, transfer } = parcel.seal();
+    const open = new OpenParcel(structuredClone(contents, { transfer }));
+    const got = numbers.map((number) => open.take(number));
+    expect(got.map((tensor) => [...tensor])).toEqual(expected);
+    for (const { byteOffset, length } of got.filter(({ length }) => length < 100)) {
+      expect(byteOffset % 8, `${length} bytes`).toBe(0);
+    }
+    expect(tensors[1].length).toBe(0);
+  });
+
+  it('leaves large tensors alone that must not move', () => {
+    const shared = new Uint8Array(50_000).fill(7);
+    const parcel = new Parcel();
+    parcel.add(shared.subarray(0, 25_000), false);
+    parcel.add(shared.subarray(25_000), false);
+    const { contents, transfer } = parcel.seal();
+    structuredClone(contents, { transfer });
+    expect(shared.length).toBe(50_000);
+    expect(contents.large).toHaveLength(2);
+  });
+
+  it('can be used again', () => {
+    const parcel = new Parcel();
+    parcel.add(new Uint8Array(20_000), true);
+    parcel.add(Uint8Array.of(1), true);
+    parcel.seal();
+    const number = parcel.add(Uint8Array.of(9), true);
+    const { contents, transfer } = parcel.seal();
+    expect(contents.large).toEqual([]);
+    expect(transfer).toHaveLength(1);
+    expect([...new OpenParcel(contents).take(number)]).toEqual([9]);
+  });
+});
+
+it('only tensors of more than 16 KiB are apart, and only in a batch', () => {
+  expect(areApart([{ bytes: 16_384 }, { bytes: 16_385 }], 2)).toBe(true);
+  expect(areApart([{ bytes: 16_385 }], 1)).toBe(false);
+  expect(areApart([{ bytes: 16_384 }], 8)).toBe(false);
+});
