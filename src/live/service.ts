@@ -127,6 +127,6 @@ export interface InferenceAnswer {
   readonly passedNs?: number;
   /** Batch that it ran in; 0 if it did not. */
   readonly batchSize: number;
-  /** For people: why it failed on the device; empty otherwise. */
+  /** For people: why it failed on the device, or why it was rejected if its SLO is not the reason; empty otherwise. */
   readonly error: string;
 }

@@ -22,7 +22,7 @@ export function readYaml(text: string, fail: (what: string, line?: number) => Es
   const [wrong] = [...document.errors, ...document.warnings];
   if (wrong !== undefined) {
     const several = wrong.code === 'MULTIPLE_DOCS';
-    const what = several ? 'a second document begins here: write one' : wrong.message.split('\n')[0]!;
+    const what = several ? 'a second document begins here: write one' : inWords(wrong.message);
     throw failAt(what, wrong.pos[0]);
   }
   visit(document, {
@@ -43,4 +43,11 @@ export function readYaml(text: string, fail: (what: string, line?: number) => Es
   } catch {
     throw fail('the aliases expand to far too much: write the values out');
   }
+}
+
+/** The parser's first line; it says of what is nested too deeply for it only that the stack is full. */
+function inWords(message: string): string {
+  return message.startsWith('Maximum call stack')
+    ? 'lists and sections are nested too deeply'
+    : message.split('\n')[0]!;
 }

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { formatBytes } from '../../config/units-text.js';
 import { FREE, type TensorSignature } from '../../live/model.js';
 import type { RepositoryModel } from '../../live/models/repository.js';
@@ -31,7 +32,9 @@ export async function run({ repository, json, 'cache-dir': cacheDir }: ModelList
       ),
   );
   const space = notes.length > 0 ? '\n' : '';
-  process.stdout.write(`${table([header, ...models.map(row)])}${space}${notes.join('')}`);
+  process.stdout.write(
+    `${table([header, ...models.map(row)])}${space}${notes.map((note) => `${printable(note.trimEnd())}\n`).join('')}`,
+  );
 }
 
 /** A model of a repository, with the measured checks of its batches. */
@@ -40,6 +43,15 @@ interface ListedModel extends RepositoryModel {
 }
 
 function row(model: ListedModel): string[] {
+  return cells(model).map(printable);
+}
+
+/** Names come from files of others, and may try to move the cursor. */
+function printable(text: string): string {
+  return stripVTControlCharacters(text).replace(/\p{Cc}+/gu, ' ');
+}
+
+function cells(model: ListedModel): string[] {
   const { name, version, precisions, signature, batchSizes, onnxBytes, batching } = model;
   const { inputs, outputs } = signature;
   const isMixed =

@@ -14,6 +14,7 @@ import type { InferenceAnswer, InferenceRequest } from '../service.js';
 import { scatter } from './gather.js';
 import { INPUTS_LOST, isAway, takeBack } from './inputs-away.js';
 import { notExecuted, whyFailed } from './not-executed.js';
+import { NO_WORKER } from './served-state.js';
 
 const NO_RESULT = { outputs: [] };
 const NOTHING: ActionMessage['inputs'] = [];
@@ -31,6 +32,7 @@ export class Answers {
   constructor(
     private readonly models: readonly (ServedModel | null)[],
     private readonly missedWindow: MissedWindow,
+    private readonly isWorkerUp: () => boolean,
   ) {}
 
   /** Before the core takes in the same. */
@@ -89,6 +91,8 @@ export class Answers {
   ): InferenceAnswer {
     const result = action === null ? undefined : this.results.get(action.id);
     if (action === null || (outcome !== OUTCOME_OK && outcome !== OUTCOME_LATE)) {
+      // Not the SLO is what cannot be met.
+      if (outcome === OUTCOME_REJECTED && !this.isWorkerUp()) return notExecuted(outcome, NO_WORKER);
       const passedNs = nowNs - requests.arrivalNs[slot];
       const expected =
         outcome === OUTCOME_REJECTED ? { predictedNs: requests.predictedNs[slot], passedNs } : {};

@@ -71,7 +71,7 @@ export class LiveController implements WatchedService {
     this.list = [...cluster.models];
     this.served = new ServedState(cluster.models, NO_WORKER);
     const missedWindow = options.missedWindow ?? LIVE_MISSED_WINDOW;
-    this.answers = new Answers(this.list, missedWindow);
+    this.answers = new Answers(this.list, missedWindow, () => fleet.gpusUp > 0);
     this.departures = new Departures(
       fleet,
       this.list,

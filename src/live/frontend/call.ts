@@ -75,6 +75,7 @@ export class Call {
     for (const answer of this.answers) if (answer.outcome > worst.outcome) worst = answer;
     switch (worst.outcome) {
       case OUTCOME_REJECTED: {
+        if (worst.error !== '') return new Refusal('notReady', worst.error);
         let longest = worst;
         for (const answer of this.answers) if (answer.predictedNs > longest.predictedNs) longest = answer;
         const { predictedNs, passedNs = 0 } = longest;

@@ -149,6 +149,17 @@ it('fifo gives nothing up when GPUs are there again', async () => {
   });
 });
 
+it('does not blame the SLO of a request that is refused because no worker is up', async () => {
+  const worker = new FakeWorker('a');
+  await withController({ workers: [worker], admission: 'predict' }, async (run) => {
+    worker.down();
+    const asked = run.ask();
+    await run.pass(1);
+    expect(run.outcomes).toEqual(['rejected']);
+    expect(asked.answers[0].error).toBe('no worker is up');
+  });
+});
+
 it('does not run one model in batches of one with what timed out while no GPU was connected', async () => {
   const models = [served('single', { spec: { ...served().spec, batchSizes: [1], execNs: [3_000_000] } })];
   const worker = new FakeWorker('w', description({ models }));
