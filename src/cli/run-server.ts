@@ -36,6 +36,9 @@ export async function runServer(
   startWorkers: (settings: ServerSettings, log: Logger) => Promise<Workers>,
 ): Promise<void> {
   const { startServer } = await import('../serve/server.js');
+  const { checkThreads } = await import('../live/frontend/thread/frontend-threads.js');
+  // Before models are read and measured, which takes long.
+  checkThreads(args.frontends);
   const options = await serverOptions(role, args);
   let server: Server | null = null;
   recordOnSignal(() => server?.recordings ?? null);

@@ -14,7 +14,7 @@ interface FrontendsOptions {
   readonly log: Logger;
 }
 
-/** Opens both transports and puts them into `opened` as they listen. Throws as they do. */
+/** Opens both transports at a time and puts them into `opened`. Throws as they do. */
 export async function openFrontends(
   service: WatchedService,
   { httpPort, grpcPort, frontends: threads, frontend, log }: FrontendsOptions,
@@ -36,6 +36,13 @@ export async function openFrontends(
           'a frontend thread ended, with its connections; it is started again',
         ),
     });
-  if (httpPort !== null) opened.http = await open('http', httpPort, 0);
-  if (grpcPort !== null) opened.grpc = await open('grpc', grpcPort, threads);
+  const openings = await Promise.allSettled([
+    httpPort === null ? null : open('http', httpPort, 0),
+    grpcPort === null ? null : open('grpc', grpcPort, threads),
+  ]);
+  const [http, grpc] = openings;
+  // Also where the other has failed: who asked for them closes what is open.
+  if (http.status === 'fulfilled') opened.http = http.value;
+  if (grpc.status === 'fulfilled') opened.grpc = grpc.value;
+  for (const opening of openings) if (opening.status === 'rejected') throw opening.reason;
 }

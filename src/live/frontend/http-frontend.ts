@@ -9,6 +9,7 @@ import { HttpInfer } from './http-infer.js';
 import { FrontendRequest } from './http-request.js';
 import { HttpRoutes } from './http-routes.js';
 import { HttpSite } from './http-site.js';
+import { Pipelining } from './pipelining.js';
 import { TokenCheck } from './token.js';
 
 export interface HttpFrontendOptions extends FrontendOptions {
@@ -57,7 +58,10 @@ export async function openHttpFrontend(
       : createTlsServer({ ...own, ...settings.tls, handshakeTimeout: HANDSHAKE_TIMEOUT_MS });
   // A client that is done sending still gets its answers. Node's types leave this property out.
   Object.assign(server, { httpAllowHalfOpen: true });
-  server.on('request', (request, response) => routes.handle(request, response));
+  const pipelining = new Pipelining();
+  server.on('request', (request, response) => {
+    if (pipelining.admits(request, response)) routes.handle(request, response);
+  });
   // Who asks before sending a body gets the answer that the request would get, and only then sends.
   server.on('checkContinue', (request, response) => {
     routes.handle(request, response);

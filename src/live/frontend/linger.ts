@@ -1,8 +1,10 @@
-import { MIB } from '../../base/units.js';
+import { KIB, MIB } from '../../base/units.js';
 import type { FrontendRequest } from './http-request.js';
 
 /** How much of a body is read and dropped after its request was refused. */
 const MOST_BYTES = 256 * MIB;
+/** What a piece counts at least: a chunk of one byte costs about as much time as a large one. */
+const LEAST_PIECE_BYTES = 16 * KIB;
 /** How long, in all and in silence. */
 const MOST_MS = 10_000;
 const SILENT_MS = 1000;
@@ -22,7 +24,7 @@ export function linger(request: FrontendRequest): void {
   const most = setTimeout(end, MOST_MS);
   const silent = setTimeout(end, SILENT_MS);
   request.on('data', (piece: Buffer) => {
-    left -= piece.length;
+    left -= Math.max(piece.length, LEAST_PIECE_BYTES);
     if (left > 0) silent.refresh();
     else end();
   });
