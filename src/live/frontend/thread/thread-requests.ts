@@ -1,3 +1,4 @@
+import { freeLarge } from '../../free-buffers.js';
 import type { Shape } from '../../model.js';
 import {
   type InferenceAnswer,
@@ -80,5 +81,7 @@ class ThreadRequest implements InferenceRequest {
 
   done(answer: InferenceAnswer): void {
     this.thread.answer(this.id, answer);
+    // Of a request that was not executed they are still here.
+    if (answer.outputs.length === 0) freeLarge(this.inputs);
   }
 }

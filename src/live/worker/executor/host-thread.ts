@@ -5,6 +5,7 @@ import { monotonicNs } from '../../../base/clock/clock.js';
 import { EscapementError } from '../../../base/errors.js';
 import { invariant } from '../../../base/invariant.js';
 import { STATUS_INFER_TOO_LATE, STATUS_OK } from '../../../core/action.js';
+import { freeLarge } from '../../free-buffers.js';
 import { Signal } from '../../signal.js';
 import { ExecLine } from './exec-line.js';
 import { ModelHost } from './model-host.js';
@@ -131,6 +132,8 @@ class HostThread {
     const inputs = report.status === STATUS_INFER_TOO_LATE && anyLarge(order.inputs) ? order.inputs : [];
     this.reply({ kind: 'tensors', id, outputs, shapes, error, inputs });
     if (report.status !== STATUS_OK) this.end(report);
+    // Unless they went back.
+    if (inputs.length === 0) freeLarge(order.inputs);
   }
 
   private async perform(order: HostOrder): Promise<void> {
