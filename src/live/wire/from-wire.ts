@@ -53,7 +53,15 @@ export function descriptionFromWire(welcome: Welcome): WorkerDescription {
   };
 }
 
-export function modelFromWire({ spec, signature, version, sloNs }: WireModel): ServedModel {
+export function modelFromWire({
+  spec,
+  signature,
+  version,
+  sloNs,
+  digest = '',
+  labels = [],
+}: WireModel): ServedModel {
+  const named = labels.map(({ names }) => (names.length === 0 ? null : names));
   return {
     spec: checkModel({ ...spec }),
     signature: {
@@ -63,6 +71,8 @@ export function modelFromWire({ spec, signature, version, sloNs }: WireModel): S
     },
     version,
     sloNs: sloNs ?? null,
+    ...(digest === '' ? {} : { digest }),
+    ...(named.length === 0 ? {} : { labels: named }),
   };
 }
 

@@ -113,6 +113,8 @@ export interface WireModel {
   readonly signature: WireSignature;
   readonly version: string;
   readonly sloNs?: number;
+  readonly digest?: string;
+  readonly labels?: readonly { readonly names: readonly string[] }[];
 }
 
 interface WireSpec {

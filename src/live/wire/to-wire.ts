@@ -55,6 +55,15 @@ export function descriptionToWire(description: WorkerDescription, maxMessageByte
   return { gpus, pageBytes, models: models.map(modelToWire), maxMessageBytes };
 }
 
-export function modelToWire({ spec, signature, version, sloNs }: ServedModel): WireModel {
-  return sloNs === null ? { spec, signature, version } : { spec, signature, version, sloNs };
+export function modelToWire({
+  spec,
+  signature,
+  version,
+  sloNs,
+  digest = '',
+  labels,
+}: ServedModel): WireModel {
+  const named = (labels ?? []).map((names) => ({ names: names ?? [] }));
+  const model = { spec, signature, version, digest, labels: named };
+  return sloNs === null ? model : { ...model, sloNs };
 }

@@ -54,6 +54,38 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
     expect(machine.submitted.map(sent)).toEqual(actions.map(sent));
   });
 
+  it('has models prepared, says why one cannot be, and takes their results', async () => {
+    const { machine, link, events } = await open();
+    await events.next('up');
+    const [echo] = DESCRIPTION.models;
+    const offer = {
+      ...echo,
+      spec: { ...echo.spec, name: 'new' },
+      version: '7',
+      digest: 'd7',
+      labels: [['a', 'b'], null],
+    };
+    machine.offers = [offer];
+    const reference = { name: 'new', version: '7', digest: 'd7' };
+    expect(await link.addModel(40, reference)).toStrictEqual(offer);
+    await expect(link.addModel(41, { ...reference, name: 'none' })).rejects.toThrow('there is no model none');
+    await link.dropModel(1);
+    expect(machine.changes).toEqual(['add new 7 d7 at 40', 'add none 7 d7 at 41', 'drop 1']);
+    while (machine.models.length < 40) machine.models.push(null);
+    link.send([{ ...infer(1), model: 40 }]);
+    expect((await events.next('result')).result).toMatchObject({ id: 1, status: 0, error: '' });
+    machine.state = {
+      present: [[40], []],
+      changes: [
+        { index: 40, reference },
+        { index: 1, reference: null },
+      ],
+    };
+    link.restart('to see');
+    await events.next('down');
+    expect((await events.next('up')).state).toStrictEqual(machine.state);
+  });
+
   it('reports errors of the device in words', async () => {
     const { machine, link, events } = await open();
     await events.next('up');
