@@ -65,6 +65,12 @@ export function durationOr(byDefault: string, describe: string): Flag<number> {
   return { ...flag('DURATION', describe, orDefault(byDefault, nsOf)), byDefault };
 }
 
+/** The same, or null for `off`. */
+export function durationOrOff(byDefault: string, describe: string): Flag<number | null> {
+  const read = orDefault(byDefault, (given, name) => (given === 'off' ? null : nsOf(given, name)));
+  return { ...flag('DURATION', describe, read), byDefault };
+}
+
 /** A size in bytes, at least one; undefined where it was not given. */
 export function size(describe: string, shownDefault: string | null = null): Flag<number | undefined> {
   return { ...flag('SIZE', describe, optional(bytesOf)), byDefault: shownDefault };

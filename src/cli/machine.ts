@@ -2,24 +2,67 @@ import { EscapementError } from '../base/errors.js';
 import { readProfile } from '../config/read-profile.js';
 import type { RuntimeSettings } from '../config/schema-runtime.js';
 import { formatBytes } from '../config/units-text.js';
-import { type DeviceSpec, PROVIDERS, type Provider } from '../live/device.js';
-import type { LoadedRepository } from '../live/models/models-on-disk.js';
+import { type DeviceSpec, type OrtDeviceSpec, PROVIDERS, type Provider } from '../live/device.js';
 import type { MachineOptions } from '../live/worker/local-machine.js';
+import type { DeploymentPlan } from '../serve/server-models.js';
 import { sessionSettings } from '../serve/session-settings.js';
 import type { ValuesOf } from './flag.js';
-import type { machineFlags } from './usage/server.js';
+import type { deploymentFlags, machineFlags } from './usage/server.js';
 import { weightsCacheBytes } from './weights-cache.js';
 
 const SIMULATED = 'simulated:';
 
 type MachineArgs = ValuesOf<typeof machineFlags>;
+type DeploymentArgs = ValuesOf<typeof deploymentFlags>;
 
 /** Reads the models that the flags name, measuring those without a profile. Throws coded errors. */
 export async function machineOptions(
   args: MachineArgs,
   runtime: RuntimeSettings,
   onProgress: (what: string) => void,
-): Promise<MachineOptions & MachineModels> {
+  isStrict = true,
+): Promise<MachineOptions> {
+  const machine = await machineWithoutModels(args, runtime);
+  return { ...machine, models: await machineModels(args, machine, runtime, onProgress, isStrict) };
+}
+
+/** A machine of which the models come while it runs, and how; null: it is simulated, and has them from the start. */
+export async function deployedMachine(
+  args: MachineArgs & DeploymentArgs,
+  runtime: RuntimeSettings,
+): Promise<{ readonly machine: MachineOptions; readonly deployment: DeploymentPlan } | null> {
+  if (args.device.startsWith(SIMULATED)) return null;
+  const machine = await machineWithoutModels(args, runtime);
+  const dir = repositoryOf(args);
+  const control = args['model-control'];
+  const { noModels, scanRepository } = await import('../live/models/scan.js');
+  const { versions, problems } = scanRepository(dir, runtime.precision);
+  const mayBeEmpty = control === 'explicit' || control === 'poll';
+  if (!mayBeEmpty && versions.length === 0 && problems.length === 0) throw noModels(dir);
+  const { PreparedModels } = await import('../serve/prepared-models.js');
+  const prepared = new PreparedModels();
+  const [device] = machine.devices as OrtDeviceSpec[];
+  const prepare = { device, pageBytes: machine.pageBytes, cacheDir: args['cache-dir'] ?? null };
+  return {
+    machine: { ...machine, models: [], source: prepared },
+    deployment: {
+      dir,
+      precision: runtime.precision,
+      prepare,
+      prepared,
+      control,
+      names: args['load-model'],
+      pollNs: args['poll-interval'],
+      idleNs: args['idle-unload'],
+      isStrict: args.strict,
+    },
+  };
+}
+
+async function machineWithoutModels(
+  args: MachineArgs,
+  runtime: RuntimeSettings,
+): Promise<Omit<MachineOptions, 'models'>> {
   const pageBytes = args['page-size'];
   const devices = machineDevices(args, runtime);
   const memoryBytes = await weightsCacheBytes(devices, args.memory ?? null, runtime.memoryReserve);
@@ -30,12 +73,7 @@ export async function machineOptions(
       `--memory ${formatBytes(memoryBytes)}: less than one page (${formatBytes(pageBytes)})`,
     );
   }
-  return {
-    devices,
-    ...(await machineModels(args, devices[0], pageBytes, runtime.precision, onProgress)),
-    pages,
-    pageBytes,
-  };
+  return { devices, pages, pageBytes };
 }
 
 function machineDevices(args: MachineArgs, runtime: RuntimeSettings): DeviceSpec[] {
@@ -69,42 +107,29 @@ function adapterOf(kind: Provider, first: number, gpu: number): number {
   return kind === 'cuda' || kind === 'dml' ? first + gpu : first;
 }
 
-/** What a machine serves. */
-interface MachineModels {
-  readonly models: MachineOptions['models'];
-  /** Where they were loaded from; null: they are simulated. */
-  readonly repository: LoadedRepository | null;
-}
-
 async function machineModels(
   args: MachineArgs,
-  device: DeviceSpec,
-  pageBytes: number,
-  precision: RuntimeSettings['precision'],
+  { devices: [device], pageBytes }: Pick<MachineOptions, 'devices' | 'pageBytes'>,
+  { precision }: RuntimeSettings,
   onProgress: (what: string) => void,
-): Promise<MachineModels> {
+  isStrict: boolean,
+): Promise<MachineOptions['models']> {
   if (device.kind === 'simulated') {
     const { simulatedModels } = await import('../serve/simulated-models.js');
     const paths = args.device.slice(SIMULATED.length).split(',');
     const profiles = await Promise.all(paths.map((path) => readProfile(path)));
-    const models = simulatedModels(profiles, args.copies, pageBytes, device.timeScale);
-    return { models, repository: null };
+    return simulatedModels(profiles, args.copies, pageBytes, device.timeScale);
   }
-  if (args.repository === undefined) {
-    throw new EscapementError(
-      'E_USAGE',
-      '--repository FOLDER is required, unless with --device simulated:PROFILE',
-    );
-  }
+  const dir = repositoryOf(args);
   const { repositoryModels } = await import('../serve/repository-models.js');
-  const { repository: dir } = args;
-  const models = await repositoryModels(
-    dir,
-    device,
-    pageBytes,
-    onProgress,
-    precision,
-    args['cache-dir'] ?? null,
+  const cacheDir = args['cache-dir'] ?? null;
+  return repositoryModels(dir, device, pageBytes, onProgress, { precision, cacheDir, isStrict });
+}
+
+function repositoryOf({ repository }: MachineArgs): string {
+  if (repository !== undefined) return repository;
+  throw new EscapementError(
+    'E_USAGE',
+    '--repository FOLDER is required, unless with --device simulated:PROFILE',
   );
-  return { models, repository: { dir, precision, models: models.map(({ source }) => source) } };
 }

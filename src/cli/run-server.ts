@@ -1,11 +1,12 @@
+import { existsSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { EscapementError } from '../base/errors.js';
 import type { ServerSettings } from '../config/server-settings.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
-import type { ModelsOnDisk } from '../live/models/models-on-disk.js';
 import { createLog } from '../live/observe/telemetry/log.js';
 import type { RecordingControl } from '../live/recording/recording-control.js';
 import type { Server, ServerOptions } from '../serve/server.js';
+import type { DeploymentPlan } from '../serve/server-models.js';
 import { EXIT_INTERRUPTED } from './exit-codes.js';
 import type { ValuesOf } from './flag.js';
 import { untilStopped } from './interruption.js';
@@ -22,8 +23,8 @@ interface Workers {
   readonly links: readonly WorkerLink[];
   /** Default: all. */
   readonly minWorkers?: number;
-  /** Where their models are; null: not visible to this process. */
-  readonly repository: ModelsOnDisk | null;
+  /** The models of this process; null: the workers come with theirs. */
+  readonly deployment: DeploymentPlan | null;
 }
 
 /**
@@ -49,12 +50,29 @@ export async function runServer(
     const started = startServer({ ...options, ...workers });
     server = (await Promise.race([started, stopped])) ?? null;
     if (server === null) process.exit(EXIT_INTERRUPTED);
-    await stopped;
+    hintAtHost(args.host, options.log);
+    // What ends the start ends the server; once it is over, only a signal does.
+    await Promise.race([server.started.then(() => stopped), stopped]);
     await server.close(args.drain);
   } finally {
     await server?.close(0);
   }
 }
+
+/** A server in a container that listens on its loopback interface only looks broken from outside. */
+function hintAtHost(host: string, log: Logger): void {
+  const isLocal = host === 'localhost' || host === '::1' || host.startsWith('127.');
+  if (!isLocal || !isInContainer()) return;
+  log.info(`only clients in this container reach ${host}: add --host 0.0.0.0 to serve others`);
+}
+
+function isInContainer(): boolean {
+  const { KUBERNETES_SERVICE_HOST, container } = process.env;
+  const isNamed = KUBERNETES_SERVICE_HOST !== undefined || container !== undefined;
+  return isNamed || CONTAINER_FILES.some((file) => existsSync(file));
+}
+
+const CONTAINER_FILES = ['/.dockerenv', '/run/.containerenv'];
 
 /** SIGUSR2 starts recording a timeline, the next one writes it; the log says so. SIGUSR1 is Node's own. */
 function recordOnSignal(control: () => RecordingControl | null): void {
@@ -74,7 +92,7 @@ async function toggle(recordings: RecordingControl | null): Promise<void> {
 async function serverOptions(
   role: string,
   args: ServerArgs,
-): Promise<Omit<ServerOptions, 'links' | 'repository'>> {
+): Promise<Omit<ServerOptions, 'links' | 'deployment'>> {
   const log = createLog(args['log-level'], role);
   return {
     settings: await serverSettingsOf(args, (warning) => log.warn(warning)),
@@ -89,6 +107,7 @@ async function serverOptions(
       maxJsonBytes: args['max-json'],
       ...(args['max-inflight'] === undefined ? {} : { maxInflightBytes: args['max-inflight'] }),
       cors: args.cors ?? null,
+      maxBatch: args['max-batch'],
     },
     frontends: args.frontends,
     journal: args.journal ?? null,

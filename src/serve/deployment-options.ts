@@ -1,7 +1,7 @@
-import type { WorkerModel } from '../live/model.js';
+import type { PreparedModel } from './prepare-model.js';
 
 /** Who decides which models are loaded. */
-const MODEL_CONTROLS = ['all', 'none', 'explicit', 'poll'] as const;
+export const MODEL_CONTROLS = ['all', 'none', 'explicit', 'poll'] as const;
 
 export interface DeploymentOptions {
   /** `all`, `none`: every model at the start; `explicit`: those of `names`; `poll`: what the repository holds. */
@@ -19,7 +19,7 @@ export interface DeploymentOptions {
 /** What runs models: they come and go while it does. */
 export interface ModelHost {
   /** Resolves with the model's index when every worker has it. */
-  addModel(model: WorkerModel): Promise<number>;
+  addModel(model: PreparedModel): Promise<number>;
   /** Resolves when its requests are answered and no GPU or worker holds it any more. */
   retireModel(index: number): Promise<void>;
 }

@@ -73,7 +73,7 @@ export class Deployment {
     for (const mayMeasure of [false, true]) {
       for (const name of names) {
         if (this.isClosed) return;
-        const found = await this.inTurn(name, () => this.bring(name, mayMeasure));
+        const found = await this.inTurn(name, () => this.bring(name, mayMeasure)).catch(missing);
         if (this.options.isStrict && found.length > 0) throw found[0];
         if (mayMeasure) problems.push(...found);
       }
@@ -162,7 +162,7 @@ export class Deployment {
         name,
         version,
         state: 'loading',
-        reason: mayMeasure ? 'measured' : 'prepared',
+        reason: mayMeasure ? 'being measured' : 'being prepared',
       });
     }
     const prepared = await this.preparer.prepare(name, onnxPath, { mayMeasure, known });
@@ -240,6 +240,12 @@ export class Deployment {
 }
 
 const NOT_SERVED = { ticket: -1, model: null, files: null } as const;
+
+/** A model that was named and is not there. */
+function missing(error: Error): EscapementError[] {
+  if (error instanceof ServiceError) return [new EscapementError('E_MODEL_FILE', error.message)];
+  throw error;
+}
 
 function unknown(name: string): ServiceError {
   return new ServiceError('unknown', `unknown model ${JSON.stringify(name)}`);

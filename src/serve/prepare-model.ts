@@ -4,7 +4,7 @@ import { restrictBatches } from '../config/onnx-model.js';
 import { type Profile, profileModel } from '../config/profile.js';
 import type { OrtDeviceSpec } from '../live/device.js';
 import type { WorkerModel } from '../live/model.js';
-import { fileDigest, modelContent } from '../live/models/digest.js';
+import { fileDigest, modelDigest } from '../live/models/digest.js';
 import { withBatching } from '../live/models/measure/batching.js';
 import { MEASURE_BUDGET_NS } from '../live/models/measure/session-timing.js';
 import { SETTINGS_FILES } from '../live/models/model-settings.js';
@@ -53,7 +53,7 @@ export async function prepareModel(
 ): Promise<PreparedModel | 'same' | 'unmeasured'> {
   const { device, pageBytes, cacheDir, known = null } = options;
   // From before it is read: what changes from here on counts as changed.
-  const source = { content: modelContent(onnxPath).digest, settings: settingsDigest(modelDir) };
+  const source = { content: modelDigest(onnxPath), settings: settingsDigest(modelDir) };
   if (known !== null && known.content === source.content && known.settings === source.settings) return 'same';
   const model = await readModelFile(onnxPath);
   const { ortPath, made } = await optimizeModel(onnxPath, device.kind, cacheDir);

@@ -1,42 +1,49 @@
 import { join } from 'node:path';
+import { EscapementError } from '../base/errors.js';
 import { invariant } from '../base/invariant.js';
 import type { OrtDeviceSpec } from '../live/device.js';
 import type { WorkerModel } from '../live/model.js';
-import { fileDigest, modelContent } from '../live/models/digest.js';
-import type { ModelSource } from '../live/models/models-on-disk.js';
 import type { Precision } from '../live/models/precision.js';
-import { readRepository } from '../live/models/repository.js';
+import { noModels, scanRepository } from '../live/models/scan.js';
 import { prepareModel } from './prepare-model.js';
 
+interface RepositoryOptions {
+  readonly precision?: Precision;
+  /** Where what is made from models is kept; null: next to them. */
+  readonly cacheDir?: string | null;
+  /** False: a model that cannot be served costs the others nothing, unless none can. Default: true. */
+  readonly isStrict?: boolean;
+}
+
 /**
- * The models of a repository, ready for the device: see `prepareModel`. `say` takes lines for the operator. The first
- * model that cannot be served fails the whole. Throws `E_MODEL_FILE`, `E_DEVICE`, `E_PROFILE`, `E_CONFIG_…` and
- * `E_FILE_WRITE`.
+ * The models of a repository, ready for the device: see `prepareModel`. `say` takes lines for the operator. Throws
+ * `E_MODEL_FILE`, `E_DEVICE`, `E_PROFILE`, `E_CONFIG_…` and `E_FILE_WRITE`.
  */
 export async function repositoryModels(
   dir: string,
   device: OrtDeviceSpec,
   pageBytes: number,
   say: (what: string) => void,
-  precision: Precision = 'fp32',
-  cacheDir: string | null = null,
-): Promise<StoredModel[]> {
-  const models: StoredModel[] = [];
-  for (const { name, version, onnxPath } of await readRepository(dir, precision)) {
-    const modelDir = join(dir, name);
-    const settings = fileDigest(join(modelDir, 'config.yaml'));
-    // From before it is read: what changes from here on counts as changed.
-    const content = modelContent(onnxPath);
-    const options = { device, pageBytes, cacheDir };
-    const prepared = await prepareModel(onnxPath, modelDir, options, say);
-    invariant(typeof prepared !== 'string', 'a new model may be measured');
-    const { source: _, ...model } = prepared;
-    models.push({ ...model, source: { name, version, onnxPath, content, settings } });
+  { precision = 'fp32', cacheDir = null, isStrict = true }: RepositoryOptions = {},
+): Promise<WorkerModel[]> {
+  const { versions, problems, notes } = scanRepository(dir, precision);
+  if (versions.length === 0 && problems.length === 0) throw noModels(dir);
+  const errors = problems.map(({ error }) => error);
+  if (isStrict && errors.length > 0) throw errors[0];
+  for (const note of notes) say(note);
+  const models: WorkerModel[] = [];
+  for (const { name, onnxPath } of versions) {
+    try {
+      const prepared = await prepareModel(onnxPath, join(dir, name), { device, pageBytes, cacheDir }, say);
+      invariant(typeof prepared !== 'string', 'a new model may be measured');
+      const { source: _, ...model } = prepared;
+      models.push(model);
+    } catch (error) {
+      if (isStrict || !(error instanceof EscapementError)) throw error;
+      errors.push(error);
+    }
   }
+  if (models.length === 0) throw errors[0];
+  for (const { message } of errors) say(`is not served: ${message}`);
   return models;
-}
-
-/** A model as a worker runs it, and where it comes from. */
-interface StoredModel extends WorkerModel {
-  readonly source: ModelSource;
 }

@@ -9,8 +9,6 @@ import type { LiveController } from '../live/controller/live-controller.js';
 import type { Frontend, FrontendOptions } from '../live/frontend/frontend.js';
 import { JournalKeeper, type KeeperEvents } from '../live/journal/journal-keeper.js';
 import type { ServedModel } from '../live/model.js';
-import { DiskCheckedService } from '../live/models/disk-checked-service.js';
-import type { ModelsOnDisk } from '../live/models/models-on-disk.js';
 import { StatisticsCollector } from '../live/observe/model-statistics.js';
 import { describeCluster } from '../live/observe/status/describe-cluster.js';
 import { StatusCollector } from '../live/observe/status/status-collector.js';
@@ -24,11 +22,12 @@ import { registerStageGauge } from '../live/observe/telemetry/stage-gauge.js';
 import type { RecordingControl } from '../live/recording/recording-control.js';
 import { LONGEST_S, type RecordingEvents } from '../live/recording/server-recorder.js';
 import { Repeats } from '../live/repeats.js';
+import type { WatchedService } from '../live/service.js';
 import { type Assembly, type ClusterObserver, type LiveCluster, startCluster } from './cluster.js';
 import { openFrontends } from './frontends.js';
 import { JournalObserver } from './journal-observer.js';
 import { RecordingObserver, recordingName } from './recording-observer.js';
-import { slowModelsWarning } from './slow-models.js';
+import { type DeploymentPlan, type ServerModels, serverModels } from './server-models.js';
 
 export interface ServerOptions {
   readonly links: readonly WorkerLink[];
@@ -44,10 +43,10 @@ export interface ServerOptions {
   /** Token, TLS and limits of both frontends. */
   readonly frontend: Pick<
     FrontendOptions,
-    'token' | 'tls' | 'maxBodyBytes' | 'maxJsonBytes' | 'maxInflightBytes' | 'cors'
+    'token' | 'tls' | 'maxBodyBytes' | 'maxJsonBytes' | 'maxInflightBytes' | 'cors' | 'maxBatch'
   >;
-  /** Where the models were read from; null: not visible to this process. */
-  readonly repository: ModelsOnDisk | null;
+  /** The models of this process; null: the workers come with theirs. */
+  readonly deployment: DeploymentPlan | null;
   /** Threads of each transport. */
   readonly frontends: number;
   /** Where to write all that enters the core; null: nowhere. */
@@ -128,14 +127,20 @@ function statisticsOf(collector: StatisticsCollector): ClusterObserver {
 /** A running server. */
 export class Server {
   http: Frontend | null = null;
+  /** Resolves when the models that are to be there from the start are; rejects if that fails the server. */
+  started: Promise<void> = Promise.resolve();
   grpc: Frontend | null = null;
   metrics: MetricsServer | null = null;
   private closing: Promise<void> | null = null;
+  private readonly models: ServerModels;
 
   constructor(
     private readonly options: ServerOptions,
     private readonly cluster: LiveCluster<ReturnType<typeof observersOf>>,
-  ) {}
+  ) {
+    const { deployment, log, settings } = options;
+    this.models = serverModels(cluster.controller, deployment, log, settings.sloNs);
+  }
 
   get controller(): LiveController {
     return this.cluster.controller;
@@ -145,44 +150,39 @@ export class Server {
     return this.cluster.observers.recording.control;
   }
 
-  /** Starts to listen, and says so in the log. */
+  /** Starts to listen, and says in the log when all models are ready. */
   async open(registry: Registry): Promise<void> {
     const { options, controller } = this;
     const { settings, host, serverVersion, metricsPort } = options;
     const { assembly, observers } = this.cluster;
-    const { models, spec } = assembly.cluster;
+    const { spec } = assembly.cluster;
     registerClusterGauges(registry, controller.core);
     registerStageGauge(registry, observers.status.collector.averages, controller.core.cluster, () =>
       controller.nowNs(),
     );
-    const service =
-      options.repository === null ? controller : new DiskCheckedService(controller, options.repository);
+    const { service } = this.models;
     if (metricsPort !== null) this.metrics = await this.serveMetrics(registry, metricsPort);
     const frontend = { ...options.frontend, host, serverVersion, defaultSloNs: settings.sloNs };
     await openFrontends(service, { ...options, frontend }, this);
-    const slow = slowModelsWarning(
-      models.map(({ spec: { name, execNs }, sloNs }) => ({
-        name,
-        execNs: execNs[0],
-        sloNs: sloNs ?? settings.sloNs,
-      })),
-    );
-    if (slow !== null) options.log.warn(slow);
-    options.log.info(
-      {
-        host: hostname(),
-        gpus: spec.gpus,
-        models: models.length,
-        http: this.http?.port,
-        grpc: this.grpc?.port,
-        metrics: this.metrics?.port,
-        journal: observers.journal?.path,
-        policy: settings.policy.kind,
-        admission: settings.admission,
-        sloMs: settings.sloNs / NS_PER_MS,
-      },
-      'ready',
-    );
+    const ports = { http: this.http?.port, grpc: this.grpc?.port, metrics: this.metrics?.port };
+    options.log.info({ address: host, ...ports }, 'listening');
+    this.started = this.models.start().then(() => {
+      if (this.closing !== null) return;
+      const facts = { host: hostname(), gpus: spec.gpus, models: readyModels(service), ...ports };
+      const { policy, admission, sloNs } = settings;
+      options.log.info(
+        {
+          ...facts,
+          journal: observers.journal?.path,
+          policy: policy.kind,
+          admission,
+          sloMs: sloNs / NS_PER_MS,
+        },
+        'ready',
+      );
+    });
+    // Its failure is for those who wait for it.
+    this.started.catch(() => {});
   }
 
   /** Refuses new requests, waits for answers for `drainNs` at most, and then ends everything. */
@@ -200,13 +200,13 @@ export class Server {
         core: controller.core,
         policy: options.settings.policy.kind,
         host: hostname(),
-        ready: controller.state.notReady === null,
+        ready: this.models.service.state.notReady === null,
         workerOf: (gpu) => assembly.fleet.nameOf(gpu),
         nowNs: controller.nowNs(),
       });
     return startMetricsServer({
       registry,
-      healthy: () => controller.state.notReady === null,
+      healthy: () => this.models.service.state.notReady === null,
       host: options.host,
       port,
       token: options.frontend.token ?? null,
@@ -220,10 +220,15 @@ export class Server {
 
   private async end(drainNs: number): Promise<void> {
     const { http, grpc, metrics, cluster } = this;
+    await this.models.close();
     await cluster.close(drainNs);
     await Promise.all([http?.close(drainNs > 0), grpc?.close(drainNs > 0), metrics?.close()]);
     this.options.log.info({ digest: this.controller.core.digest }, 'closed');
   }
+}
+
+function readyModels({ state }: WatchedService): number {
+  return state.entries.filter(({ state: each }) => each === 'ready').length;
 }
 
 /** Lines of the log about workers, GPUs and what fails on them. */

@@ -47,7 +47,7 @@ export async function serve(
   const journal = join(tempDir(), 'run.journal');
   const server = await startServer({
     links: [new LocalLink(machine)],
-    repository: null,
+    deployment: null,
     settings: (await readServerSettings({ file: null, environment: [], overrides })).settings,
     host: '127.0.0.1',
     httpPort: 0,

@@ -21,7 +21,9 @@ test('an FP16 model is measured, served and run in place of its FP32 twin', asyn
   writeIn(dir, 'm/config.yaml', 'batchSizes: [1]\nslo: 20s\n');
 
   const said: string[] = [];
-  const models = await repositoryModels(dir, CPU, PAGE_BYTES, (what) => said.push(what), 'fp16');
+  const models = await repositoryModels(dir, CPU, PAGE_BYTES, (what) => said.push(what), {
+    precision: 'fp16',
+  });
   expect(said).toEqual([expect.stringMatching(/m\/1\/fp16\/profile\.cpu\.json is missing$/)]);
   expect(models[0].ortPath).toMatch(/m\/1\/fp16\/cpu-\w+\.ort$/);
   const profile = JSON.parse(readFileSync(join(dir, 'm/1/fp16/profile.cpu.json'), 'utf8'));

@@ -21,7 +21,7 @@ export async function run(args: ControllerArgs): Promise<void> {
       (address) =>
         new RemoteLink({ address, ...token, ...tls, log: (what) => log.warn({ worker: address }, what) }),
     ),
-    repository: null,
+    deployment: null,
     minWorkers: Math.min(args['min-workers'], args.worker.length),
   }));
 }

@@ -1,5 +1,4 @@
-import type { LoadedRepository, ModelsOnDisk } from '../../live/models/models-on-disk.js';
-import { machineOptions } from '../machine.js';
+import { deployedMachine, machineOptions } from '../machine.js';
 import { runServer } from '../run-server.js';
 import type { ServeArgs } from '../usage/serve.js';
 
@@ -8,18 +7,12 @@ export async function run(args: ServeArgs): Promise<void> {
   const { startMachine } = await import('../../live/worker/local-machine.js');
   const { LocalLink } = await import('../../live/controller/link/local-link.js');
   await runServer('server', args, async ({ runtime }, log) => {
-    const say = (what: string) => log.info(what);
-    const options = await machineOptions(args, runtime, say);
+    const deployed = await deployedMachine(args, runtime);
+    const options = deployed?.machine ?? (await machineOptions(args, runtime, (what) => log.info(what)));
     const machine = await startMachine(options);
     return {
       links: [new LocalLink(machine, (what) => log.warn(what))],
-      repository: options.repository === null ? null : await modelsOnDisk(options.repository),
+      deployment: deployed?.deployment ?? null,
     };
   });
-}
-
-/** Loaded late: simulated devices do without. */
-async function modelsOnDisk(loaded: LoadedRepository): Promise<ModelsOnDisk> {
-  const { ModelsOnDisk } = await import('../../live/models/models-on-disk.js');
-  return new ModelsOnDisk(loaded);
 }

@@ -1,8 +1,8 @@
 import { type ArgsOf, usageOf } from '../usage.js';
-import { listenFlags, machineFlags, serverFlags } from './server.js';
+import { deploymentFlags, listenFlags, machineFlags, serverFlags } from './server.js';
 
 export const usage = usageOf({
-  flags: { ...machineFlags, ...serverFlags, ...listenFlags },
+  flags: { ...machineFlags, ...deploymentFlags, ...serverFlags, ...listenFlags },
   examples: [
     'serve --repository models',
     'serve --repository models --set slo=200ms --journal run.journal',

@@ -1,8 +1,10 @@
 import { PROVIDERS } from '../../live/device.js';
 import { LOG_LEVELS } from '../../live/observe/telemetry/log-level.js';
+import { MODEL_CONTROLS } from '../../serve/deployment-options.js';
 import {
   choiceOr,
   durationOr,
+  durationOrOff,
   group,
   list,
   portOr,
@@ -11,6 +13,7 @@ import {
   sizeOrOff,
   text,
   textOr,
+  toggle,
   wholeOr,
 } from '../flag.js';
 import { plugin } from './common.js';
@@ -45,6 +48,22 @@ export const machineFlags = group('Models and GPUs', {
   'page-size': sizeOr('16MiB', 'Size of a page of the weights cache'),
   copies: wholeOr(1, 1, 'Copies of each profile that a simulated device serves'),
   'time-scale': textOr('NUMBER', '1', 'Factor by which a simulated device is slower; 0: it takes no time'),
+});
+
+/** Which models of its repository a server runs. */
+export const deploymentFlags = group('Models and GPUs', {
+  'model-control': choiceOr(
+    MODEL_CONTROLS,
+    'all',
+    'Models that run: all, and clients may load and unload; none: the same, but clients may not; explicit: those of --load-model, and what clients load; poll: what the repository holds at any time',
+  ),
+  'load-model': list('NAME', 'With --model-control explicit: load this model at the start; *: every one'),
+  'poll-interval': durationOr('15s', 'With --model-control poll: time between two looks'),
+  'idle-unload': durationOrOff(
+    'off',
+    'Free the memory of a model without requests for this long; the next one loads it',
+  ),
+  strict: toggle('End the start at the first model that cannot be served, rather than serve the others'),
 });
 
 /** The execution provider of onnxruntime that a command uses. */
@@ -90,6 +109,7 @@ export const serverFlags = {
     'http-port': portOr('8000', 'Port for HTTP; off: none, 0: any free port'),
     'grpc-port': portOr('8001', 'Port for gRPC; off: none, 0: any free port'),
     'max-body': sizeOr('64MiB', 'Largest request body'),
+    'max-batch': wholeOr(1, 256, 'Largest batch of one request'),
     'max-json': sizeOr('4MiB', 'Largest JSON in a request body; tensors can also be sent as binary data'),
     frontends: wholeOr(1, 1, 'Threads of each transport; more than 1 needs Node 22.12 or newer'),
     'max-inflight': size(

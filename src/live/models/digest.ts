@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { type BigIntStats, closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { MIB } from '../../base/units.js';
@@ -12,28 +11,14 @@ import { externalFiles } from './external-data.js';
  * where the model cannot be read.
  */
 export function modelDigest(onnxPath: string): string {
-  return modelContent(onnxPath).digest;
-}
-
-/** A model's digest and what tells without reading its files that it is still the same. */
-export interface ModelContent {
-  readonly digest: string;
-  /** Size, times and place of each file when it was read, by its path. */
-  readonly stamps: Readonly<Record<string, string>>;
-}
-
-/** As `modelDigest`. */
-export function modelContent(onnxPath: string): ModelContent {
   const hash = createHash('sha256').update(digestOf(onnxPath));
-  const stamps = { [onnxPath]: stampRead(onnxPath) };
   for (const name of externalNames(onnxPath)) {
     const path = join(dirname(onnxPath), name);
     // onnxruntime reads nothing outside the model's folder, and says itself what is missing.
     const isThere = isWithin(dirname(onnxPath), path) && isFile(path);
     hash.update(JSON.stringify([name, isThere ? digestOf(path) : NO_FILE]));
-    if (isWithin(dirname(onnxPath), path)) stamps[path] = isThere ? stampRead(path) : NO_FILE;
   }
-  return { digest: hash.digest('hex'), stamps };
+  return hash.digest('hex');
 }
 
 const NO_FILE = 'not there';
@@ -71,21 +56,6 @@ function known<T>(all: Map<string, Known<T>>, path: string, read: () => T): T {
     return value;
   } catch (error) {
     throw new EscapementError('E_MODEL_FILE', `cannot be read: ${(error as Error).message}`, { file: path });
-  }
-}
-
-/** Of the content that `digestOf` has just read, not of what may have been written since. */
-function stampRead(path: string): string {
-  return digests.get(path)?.stamp ?? NO_FILE;
-}
-
-/** Size, times and place of a file: while they are the same, so is its content. */
-export async function stampNow(path: string): Promise<string> {
-  try {
-    const stats = await stat(path, { bigint: true });
-    return stats.isFile() ? textOf(stats) : NO_FILE;
-  } catch {
-    return NO_FILE;
   }
 }
 

@@ -7,7 +7,15 @@ import { readSignature, type SignatureSettings } from '../ort/signature.js';
 import { CPU, locate } from './locate.js';
 import { checkTensors, NO_FOLDER, readFolderSettings, readLabels } from './model-settings.js';
 import { modelFile, PRECISIONS, type Precision } from './precision.js';
-import { howToMake, problem, type RepositoryScan, scanModel, scanRepository, VERSION } from './scan.js';
+import {
+  howToMake,
+  noModels,
+  problem,
+  type RepositoryScan,
+  scanModel,
+  scanRepository,
+  VERSION,
+} from './scan.js';
 import { DEFAULT_BATCH_SIZES, type ModelSettings } from './settings.js';
 import { precisionOf } from './weights.js';
 
@@ -61,11 +69,6 @@ async function readAll({
   const models: RepositoryModel[] = [];
   for (const { onnxPath } of versions) models.push(await readModelFile(onnxPath));
   return models;
-}
-
-/** A repository without models, which is nothing to serve. */
-function noModels(dir: string): EscapementError {
-  return problem('has no models: put them into NAME/VERSION/model.onnx, or make one with model make', dir);
 }
 
 /**

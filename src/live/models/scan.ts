@@ -186,6 +186,11 @@ function kindOf(path: string): 'folder' | 'file' | 'nothing' {
   }
 }
 
+/** A repository without models, which is nothing to serve. */
+export function noModels(dir: string): EscapementError {
+  return problem('has no models: put them into NAME/VERSION/model.onnx, or make one with model make', dir);
+}
+
 export function problem(what: string, file: string): EscapementError {
   return new EscapementError('E_MODEL_FILE', what, { file });
 }

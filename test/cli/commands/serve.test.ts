@@ -57,27 +57,77 @@ describe('escapement serve', () => {
     expect(await server.kill('SIGINT')).toBe(0);
   });
 
-  it('loads no model that has changed in its repository since the start, and says so', async () => {
+  it('answers before it is ready, and says what is missing', async () => {
+    const repository = tempDir();
+    const { onnx } = makeModel('mlp', { input: 4, seed: 1, classes: 2 });
+    for (const name of ['a', 'b', 'c']) writeFile(repository, `${name}/1/model.onnx`, onnx);
+    writeFile(repository, 'broken/1/model.onnx', 'nonsense');
+    const server = new ServerProcess(['serve', '--repository', repository, ...ANY_PORTS, ...PATIENT]);
+    await until(() => server.log.some(({ msg }) => msg === 'listening'));
+    const { http } = server.log.find(({ msg }) => msg === 'listening') as { http: number };
+    expect((await get(http, '/v2/health/live')).status).toBe(200);
+    const early = await new HttpClient(http).get('/v2/models/a/ready');
+    expect([200, 400, 404, 503]).toContain(early.status);
+    await server.ready();
+    expect((await get(http, '/v2/health/ready')).status).toBe(200);
+    expect((await get(http, '/v2/models/broken/ready')).status).not.toBe(200);
+    const strict = await spawnCli(['serve', '--repository', repository, '--strict', ...ANY_PORTS]);
+    expect([strict.status, strict.stderr]).toEqual([
+      41,
+      expect.stringMatching(/E_MODEL_FILE: .*broken\/1\/model\.onnx: onnxruntime cannot use/),
+    ]);
+  });
+
+  it('loads what has changed in its repository under load, and no request fails', async () => {
     const repository = tempDir();
     const make = (seed: number) => makeModel('mlp', { input: 4, seed, classes: 2 }).onnx;
     writeFile(repository, 'ranker/config.yaml', 'batchSizes: [1]\n');
     const path = writeFile(repository, 'ranker/1/model.onnx', make(1));
     const server = new ServerProcess(['serve', '--repository', repository, ...ANY_PORTS, ...PATIENT]);
-    const http = new HttpClient((await server.ready()).http as number);
+    const port = (await server.ready()).http as number;
+    const http = new HttpClient(port);
     const load = async (name: string) => {
       const { status, json } = await http.post(`/v2/repository/models/${name}/load`);
       return [status, json?.error];
     };
-    expect(await load('ranker')).toEqual([200, undefined]);
+    const body = {
+      inputs: [{ name: 'input', datatype: 'FP32', shape: [1, 4], data: [1, 2, 3, 4] }],
+      parameters: { slo_ms: 10_000 },
+    };
+    const outputs: string[] = [];
+    const statuses = new Map<number, number>();
+    let isOver = false;
+    const client = async () => {
+      const own = new HttpClient(port);
+      while (!isOver) {
+        const { status, json } = await own.post('/v2/models/ranker/infer', body);
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        const text = JSON.stringify(json?.outputs?.[0]?.data);
+        if (outputs.at(-1) !== text && !outputs.includes(text)) outputs.push(text);
+      }
+    };
+    const clients = [client(), client(), client()];
+    await until(() => outputs.length === 1);
     expect(await load('later')).toEqual([404, 'unknown model "later"']);
     writeFile(repository, 'later/1/model.onnx', make(1));
-    expect(await load('later')).toEqual([
-      409,
-      expect.stringContaining('is in the repository but was not there'),
-    ]);
-    writeFileSync(path, make(2));
-    expect(await load('ranker')).toEqual([409, expect.stringContaining('has changed on disk')]);
+    expect(await load('later')).toEqual([200, undefined]);
+    for (const seed of [2, 3]) {
+      writeFileSync(path, make(seed));
+      expect(await load('ranker')).toEqual([200, undefined]);
+    }
+    writeFile(repository, 'ranker/2/model.onnx', make(4));
+    expect(await load('ranker')).toEqual([200, undefined]);
+    expect((await http.get('/v2/models/ranker')).json).toMatchObject({ versions: ['2'] });
+    writeFile(repository, 'ranker/2/model.onnx', 'nonsense');
+    expect(await load('ranker')).toEqual([500, expect.stringContaining('goes on being served')]);
+    await until(() => outputs.length === 4);
+    isOver = true;
+    await Promise.all(clients);
+    expect([...statuses.keys()]).toEqual([200]);
+    expect(await http.post('/v2/repository/models/later/unload')).toMatchObject({ status: 200 });
+    expect((await http.get('/v2/models/later/ready')).status).not.toBe(200);
     expect((await http.get('/v2/models/ranker/ready')).status).toBe(200);
+    expect(await server.kill('SIGTERM')).toBe(0);
   });
 
   it('serves an experiment’s policy, and one model each of several profiles', async () => {
