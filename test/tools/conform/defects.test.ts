@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { conform } from '../../../src/tools/conform/conform.js';
 import { endpointAt, OPTIONS } from './endpoint.js';
+import { openSmallGrpcServer } from './small-grpc-server.js';
 import { openSmallServer } from './small-server.js';
 
 const examine = async (defect?: string, only: readonly string[] = []) =>
@@ -75,5 +76,33 @@ describe('a small server', () => {
 
   it('that describes itself wrongly is no server of the protocol', async () => {
     await expect(examine('no-list')).rejects.toThrow('"extensions" is "none", not a list of texts');
+  });
+});
+
+/** The same over gRPC, next to an HTTP server that is right. */
+const GRPC_DEFECTS: typeof DEFECTS = [
+  ['', []],
+  ['ready', ['grpc.unknown-model-ready']],
+  ['metadata', ['grpc.model-metadata']],
+  ['id', ['grpc.infer-id', 'grpc.infer-id-text']],
+  ['raw-count', ['grpc.error-raw-count']],
+  ['both', ['grpc.error-both-contents']],
+  ['raw-size', ['grpc.error-raw-size']],
+  ['wrong-sum', ['grpc.infer-raw', 'grpc.infer-typed', 'grpc.infer-outputs']],
+];
+
+describe('a small gRPC server', () => {
+  const examineGrpc = async (defect: string) => {
+    const endpoint = endpointAt(await openSmallServer(), await openSmallGrpcServer(defect));
+    return conform(endpoint, { ...OPTIONS, only: ['grpc'] });
+  };
+
+  it.each(GRPC_DEFECTS)('fails with the defect "%s" exactly the right cases', async (defect, wanted) => {
+    expect((await examineGrpc(defect)).failed).toEqual(wanted);
+  });
+
+  it('that confuses the order of a stream is advised not to', async () => {
+    expect((await examineGrpc('order')).advised).toContain('grpc.stream-order');
+    expect((await examineGrpc('')).advised).toEqual([]);
   });
 });
