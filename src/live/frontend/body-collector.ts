@@ -1,4 +1,5 @@
 import { KIB } from '../../base/units.js';
+import { freeMemory } from './free-memory.js';
 import { Refusal } from './refusal.js';
 
 /** Whom the memory is counted for. */
@@ -55,6 +56,13 @@ export class BodyCollector {
     return own;
   }
 
+  /** The body is not wanted any more. */
+  discard(): void {
+    if (this.whole !== null) freeMemory(this.whole);
+    this.whole = null;
+    this.first = null;
+  }
+
   private grow(leastBytes: number, owner: Owner): Refusal | null {
     const mostBytes = this.announcedBytes < 0 ? this.limitBytes : this.announcedBytes;
     const bytes = Math.max(leastBytes, Math.min(mostBytes, Math.max(FIRST_BYTES, GROWTH * this.bytes)));
@@ -62,6 +70,7 @@ export class BodyCollector {
     if (refusal !== null) return refusal;
     const grown = Buffer.allocUnsafeSlow(bytes);
     (this.whole ?? (this.first as Buffer)).copy(grown, 0, 0, this.bytes);
+    if (this.whole !== null) freeMemory(this.whole);
     this.whole = grown;
     this.first = null;
     return null;

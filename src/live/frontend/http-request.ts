@@ -73,6 +73,7 @@ export class FrontendRequest extends IncomingMessage {
     this.off('data', this.receive);
     this.off('end', this.finish);
     this.pause();
+    this.body?.discard();
     this.body = null;
     this.reader?.refuse(this, refusal);
   }
@@ -91,6 +92,7 @@ export class FrontendRequest extends IncomingMessage {
 
   /** Gives all memory back. */
   release(): void {
+    this.body?.discard();
     this.body = null;
     if (this.heldBytes === 0) return;
     this.account.giveBack(this.heldBytes);

@@ -4,7 +4,7 @@ import type { FrontendRequest } from './http-request.js';
 /** How much of a body is read and dropped after its request was refused. */
 const MOST_BYTES = 256 * MIB;
 /** What a piece counts at least: a chunk of one byte costs about as much time as a large one. */
-const LEAST_PIECE_BYTES = 16 * KIB;
+const LEAST_PIECE_BYTES = 64 * KIB;
 /** How long, in all and in silence. */
 const MOST_MS = 10_000;
 const SILENT_MS = 1000;

@@ -1,3 +1,4 @@
+import { freeMemory } from '../free-memory.js';
 import { Refusal } from '../refusal.js';
 
 /** Who gets the messages of one call. */
@@ -52,6 +53,13 @@ export class MessageReader {
       }
       at = this.prefixBytes < PREFIX_BYTES ? this.readPrefix(chunk, at) : this.readBody(chunk, at);
     }
+  }
+
+  /** No more is read: the memory of a message that is not whole goes back. */
+  discard(): void {
+    if (this.body !== null) freeMemory(this.body);
+    this.body = null;
+    this.rest = null;
   }
 
   /** From within `message`: the next one is not read before `resume`. */

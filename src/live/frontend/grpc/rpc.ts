@@ -196,6 +196,7 @@ export class Rpc implements MessageSink {
   closed(): void {
     if (this.isOver) return;
     this.isOver = true;
+    this.reader.discard();
     this.release(this.heldBytes);
     this.onGone?.();
     this.owner.done(this);
