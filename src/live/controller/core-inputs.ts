@@ -3,7 +3,7 @@ import type { ModelSpec } from '../../core/model.js';
 
 /** Everything that enters the core, in order: what a journal needs. */
 export interface CoreInputs {
-  offer(model: number, arrivalNs: number, sloNs: number, user: number): void;
+  offer(model: number, arrivalNs: number, sloNs: number, user: number, trace?: string | null): void;
   /** `status`, `beginNs`, `endNs` and `clock` are filled in. */
   result(action: Action): void;
   gpuDown(gpu: number): void;

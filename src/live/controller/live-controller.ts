@@ -182,7 +182,7 @@ export class LiveController implements WatchedService {
     }
     const arrivalNs = request.arrivalNs ?? this.options.clock.nowNs();
     const slot = this.core.offer(model, arrivalNs, request.sloNs, request.user);
-    this.options.journal?.offer(model, arrivalNs, request.sloNs, request.user);
+    this.options.journal?.offer(model, arrivalNs, request.sloNs, request.user, request.trace);
     this.answers.waiting[slot] = request;
     this.stepSoon();
   }

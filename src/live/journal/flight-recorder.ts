@@ -24,6 +24,7 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
   private readonly known: Knowledge[] = [];
   private readonly actions: FlightAction[] = [];
   private passedBy = 0;
+  private trace: string | null = null;
   private dueNs: number | null = null;
   private answer: FlightAnswer | null = null;
   /** LOADs of all models without a result: one may be under way when the request comes. */
@@ -34,8 +35,10 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
 
   /** Null: the run had no such request. */
   get flight(): Flight | null {
-    const { request, came, dueNs, known, actions, passedBy, answer } = this;
-    return came === null ? null : { request, ...came, dueNs, known, actions, passedBy, answer };
+    const { request, came, trace, dueNs, known, actions, passedBy, answer } = this;
+    if (came === null) return null;
+    const traced = trace === null ? {} : { trace };
+    return { request, ...came, ...traced, dueNs, known, actions, passedBy, answer };
   }
 
   started(header: JournalHeader, controller: Controller): void {
@@ -45,6 +48,10 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
 
   admitting(slot: number, nowNs: number): void {
     if (this.isIt(slot)) this.takeIn(slot, nowNs);
+  }
+
+  traced(request: number, traceparent: string): void {
+    if (request === this.request) this.trace = traceparent;
   }
 
   sent(action: Action): void {

@@ -8,6 +8,8 @@ import { type JournalHeader, parseHeader, parseModel } from './journal-header.js
 /** Gets what a journal holds, in order. An `EscapementError` that it throws gets the line's number. */
 export interface JournalVisitor {
   offer(model: number, arrivalNs: number, sloNs: number, user: number): void;
+  /** The trace that the request before belongs to. */
+  trace(traceparent: string): void;
   result(id: number, status: number, beginNs: number, endNs: number, clock: number): void;
   gpuDown(gpu: number): void;
   gpuUp(gpu: number, models: readonly number[]): void;
@@ -16,6 +18,8 @@ export interface JournalVisitor {
   step(nowNs: number): void;
 }
 
+/** Of a `traceparent`. */
+const LONGEST_TRACE_CHARS = 55;
 const BLOCK_BYTES = 1 << 18;
 /** A header with a hundred thousand models comes near; a file without line ends must not be read whole. */
 const LONGEST_LINE_CHARS = 1 << 26;
@@ -78,6 +82,10 @@ function visit(line: string, visitor: JournalVisitor): string | null {
     case 'o':
       expectFields(fields, 5);
       visitor.offer(index(fields[1]), time(fields[2]), number(fields[3]), index(fields[4]));
+      return null;
+    case 'w':
+      expectFields(fields, 2);
+      visitor.trace(fields[1].slice(0, LONGEST_TRACE_CHARS));
       return null;
     case 'r':
       expectFields(fields, 6);

@@ -11,6 +11,7 @@ import { formatHeader, type JournalHeader } from './journal-header.js';
  * | line | call |
  * | --- | --- |
  * | `o MODEL ARRIVAL SLO USER` | `offer` |
+ * | `w TRACEPARENT` | none: the trace that the request of the line before belongs to |
  * | `r ID STATUS BEGIN END CLOCK` | `result` |
  * | `d GPU` | `gpuDown` |
  * | `u GPU MODEL…` | `gpuUp` with the models present |
@@ -40,8 +41,9 @@ export class JournalWriter {
     return this.file.path;
   }
 
-  offer(model: number, arrivalNs: number, sloNs: number, user: number): void {
+  offer(model: number, arrivalNs: number, sloNs: number, user: number, trace: string | null = null): void {
     this.file.write(`o ${model} ${arrivalNs} ${sloNs} ${user}\n`);
+    if (trace !== null) this.file.write(`w ${trace}\n`);
   }
 
   result({ id, status, beginNs, endNs, clock }: Action): void {

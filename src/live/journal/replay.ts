@@ -13,6 +13,8 @@ export interface ReplayWatcher {
   /** The policy is about to take in the request, or to take it back after its worker was lost. */
   admitting(slot: number, nowNs: number): void;
   sent(action: Action, nowNs: number): void;
+  /** The trace that a request belongs to, by its sequence number. */
+  traced(request: number, traceparent: string): void;
 }
 
 export interface ReplayOptions {
@@ -63,8 +65,9 @@ class Player implements JournalVisitor {
 
   constructor(
     private readonly header: JournalHeader,
-    { createPolicy, observer, watcher }: ReplayOptions,
+    private readonly options: ReplayOptions,
   ) {
+    const { createPolicy, observer, watcher } = options;
     const { models, spareModels, spareBatch, gpus, pages, oneLane } = header;
     const { defaultSloNs, admission, missedWindow } = header;
     this.controller = new Controller({
@@ -91,6 +94,10 @@ class Player implements JournalVisitor {
   offer(model: number, arrivalNs: number, sloNs: number, user: number): void {
     this.requests++;
     this.controller.offer(this.modelIndex(model), arrivalNs, sloNs, user);
+  }
+
+  trace(traceparent: string): void {
+    this.options.watcher?.traced(this.requests - 1, traceparent);
   }
 
   result(id: number, status: number, beginNs: number, endNs: number, clock: number): void {

@@ -8,7 +8,7 @@ const MOST_GPUS = 8;
 
 /** The timeline of one request for people, and why it ended as it did; times from its arrival. */
 export function flightText(flight: Flight): string {
-  const { request, model, user, arrivalNs, sloNs, answer } = flight;
+  const { request, model, user, trace, arrivalNs, sloNs, answer } = flight;
   const events: (readonly [number, string])[] = [
     [arrivalNs, `arrived ${toSeconds(arrivalNs)} s into the run, SLO ${ms(sloNs)}`],
     ...flight.known.map((known, again) => [known.atNs, takenIn(flight, known, again > 0)] as const),
@@ -19,7 +19,8 @@ export function flightText(flight: Flight): string {
     .toSorted(([a], [b]) => a - b)
     .map(([ns, text]) => `${at(flight, ns).padStart(14)}  ${text}\n`);
   const why = explain(flight).map((sentence) => `  ${sentence}\n`);
-  return [`request ${request} for ${model}, user ${user}\n`, ...lines, 'why\n', ...why].join('');
+  const traced = trace === undefined ? '' : `, trace ${trace}`;
+  return [`request ${request} for ${model}, user ${user}${traced}\n`, ...lines, 'why\n', ...why].join('');
 }
 
 function takenIn(flight: Flight, known: Knowledge, again: boolean): string {

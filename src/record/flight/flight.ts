@@ -3,6 +3,8 @@ export interface Flight {
   readonly request: number;
   readonly model: string;
   readonly user: number;
+  /** The client's `traceparent`, if it sent one. */
+  readonly trace?: string;
   readonly arrivalNs: number;
   readonly sloNs: number;
   readonly deadlineNs: number;

@@ -42,13 +42,17 @@ export const replayPolicy: (
 ) => ReturnType<ReturnType<typeof createPolicy>> = ({ policy }, context) =>
   createPolicy(policy.kind, policy.options)(context);
 
+/** A controller whose requests may belong to a trace. */
+export type Journaled = Controller & { offer(...args: Parameters<JournalWriter['offer']>): number };
+
 /** Lets `journal` write down whatever enters `controller`. */
-export function journaled(controller: Controller, journal: JournalWriter): Controller {
+export function journaled(controller: Controller, journal: JournalWriter): Journaled {
   const { offer, result, gpuDown, gpuUp, step } = controller;
   return Object.assign(controller, {
-    offer(...args: Parameters<Controller['offer']>) {
+    offer(...args: Parameters<JournalWriter['offer']>) {
       journal.offer(...args);
-      return offer.apply(controller, args);
+      const [model, arrivalNs, sloNs, user] = args;
+      return offer.call(controller, model, arrivalNs, sloNs, user);
     },
     result(...args: Parameters<Controller['result']>) {
       journal.result(...args);

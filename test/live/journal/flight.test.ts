@@ -15,12 +15,12 @@ import { explain } from '../../../src/record/flight/explain.js';
 import type { Flight } from '../../../src/record/flight/flight.js';
 import { flightText } from '../../../src/record/flight/flight-text.js';
 import { createPolicy, MS } from '../../sim/fixtures.js';
-import { header, journaled, journalPath, record, replayPolicy } from './fixtures.js';
+import { header, type Journaled, journaled, journalPath, record, replayPolicy } from './fixtures.js';
 
 /** A controller on which a test plays the world, while a journal is written. */
 class Scene {
   readonly sent: Action[] = [];
-  readonly controller: Controller;
+  readonly controller: Journaled;
   private readonly path = journalPath();
   private readonly journal: JournalWriter;
 
@@ -94,6 +94,18 @@ why
   answered 20.8 ms before its deadline
 `,
     );
+  });
+
+  it('of a trace', async () => {
+    const scene = warm();
+    const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    scene.controller.offer(0, 0, 25 * MS, 3);
+    scene.controller.offer(0, 0, 25 * MS, 3, trace);
+    scene.controller.step(0);
+    const flight = await scene.flight(1);
+    expect(flight.trace).toBe(trace);
+    expect(flightText(flight)).toContain(`request 1 for resnet50-0, user 3, trace ${trace}\n`);
+    expect(await scene.flight(0)).not.toHaveProperty('trace');
   });
 
   it('that was late because its INFER took longer than predicted and the result was slow to come', async () => {
