@@ -115,9 +115,12 @@ function unknownServer({ url }: Endpoint): (error: unknown) => never {
   return (error) => {
     if (error instanceof ConnectError)
       throw new EscapementError('E_SERVER', `${url.origin} cannot be reached: ${plain(error.message)}`);
+    const reason = reasonOf(error);
+    const hint = /status is 40[13]/.test(reason) ? '; pass a file with its token to --token-file' : '';
+    const place = `${url.pathname.replace(/\/$/, '')}/v2`;
     throw new EscapementError(
       'E_SERVER',
-      `${url.origin} does not describe itself at ${url.pathname.replace(/\/$/, '')}/v2: ${reasonOf(error)}`,
+      `${url.origin} does not describe itself at ${place}: ${reason}${hint}`,
     );
   };
 }

@@ -48,6 +48,12 @@ describe('conform', () => {
     expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
   });
 
+  it('says what a server needs that requires a token', async () => {
+    const { status, stderr } = await conform('wants-token');
+    expect(stderr).toContain('the status is 401, not 200; pass a file with its token to --token-file');
+    expect(status).toBe(48);
+  });
+
   it.each([
     [['nonsense'], 2, 'nonsense: write http://HOST:PORT or https://HOST:PORT'],
     [['http://127.0.0.1:9', '--grpc', '8001'], 2, '--grpc 8001: write HOST:PORT'],

@@ -54,6 +54,7 @@ function respond(
   const target = request.url!.replace(/^http:\/\/[^/]*/, '');
   try {
     const method = request.method === 'HEAD' ? 'GET' : request.method!;
+    if (defect === 'wants-token') return send(response, 401, { error: 'no token' });
     if (method === 'OPTIONS') return send(response, 200, {}, { allow: 'GET, POST' });
     const path = decodeURIComponent(target).replace(/\/$/, '');
     const answer = route(method, path, body, request, state, defect);
