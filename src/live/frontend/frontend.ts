@@ -50,15 +50,7 @@ export interface FrontendSettings extends Required<FrontendOptions> {}
 /** Options with the defaults filled in. Throws `E_TLS` if certificate and key cannot be used. */
 export function settle(options: FrontendOptions): FrontendSettings {
   const { tls = null } = options;
-  try {
-    if (tls !== null) createSecureContext(tls);
-  } catch (error) {
-    const reason = (error as Error).message;
-    throw new EscapementError(
-      'E_TLS',
-      `the certificate and key of the server cannot be used: ${reason}; give PEM files`,
-    );
-  }
+  checkTls(tls);
   const defaults = {
     host: '127.0.0.1',
     token: null,
@@ -71,6 +63,19 @@ export function settle(options: FrontendOptions): FrontendSettings {
     sharesPort: false,
   };
   return { ...defaults, ...options, tls };
+}
+
+/** Throws `E_TLS` if certificate and key cannot be used. */
+export function checkTls(tls: FrontendSettings['tls']): void {
+  try {
+    if (tls !== null) createSecureContext(tls);
+  } catch (error) {
+    const reason = (error as Error).message;
+    throw new EscapementError(
+      'E_TLS',
+      `the certificate and key of the server cannot be used: ${reason}; give PEM files`,
+    );
+  }
 }
 
 /** How long a graceful close waits for requests under way. */

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import { unixMs } from '../../../base/clock/wall-clock.js';
 import { EscapementError } from '../../../base/errors.js';
+import { checkTls } from '../../frontend/frontend.js';
 import { REFUSALS, Refusal } from '../../frontend/refusal.js';
 import { TokenCheck } from '../../frontend/token.js';
 import { json, type Reply, type Route, text } from './route.js';
@@ -46,6 +47,7 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
     answer(request, response, routes, check).catch((error) => send(response, text(500, String(error))));
   };
   const { tls = null } = options;
+  checkTls(tls);
   const server = tls === null ? createServer(respond) : createTlsServer(tls, respond);
   server.maxConnections = MOST_CONNECTIONS;
   server.requestTimeout = REQUEST_TIMEOUT_MS;
