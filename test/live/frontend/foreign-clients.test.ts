@@ -53,7 +53,7 @@ describe('clients that this project did not write', () => {
       const { stdout } = await run('curl', [...shown, `http://127.0.0.1:${port}${path}`]);
       return stdout.split('\n');
     };
-    expect(await curl('/v2/health/ready')).toEqual(['', '200']);
+    expect(await curl('/v2/health/ready')).toEqual(['{"ready":true}', '200']);
     const body = '{"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[[1,2]]}]}';
     const [json, code] = await curl('/v2/models/mlp/infer', '-d', body);
     expect([JSON.parse(json).outputs[0].data, code]).toEqual([[1, 2], '200']);
