@@ -51,10 +51,10 @@ describe.each(POLICIES)('a server that schedules by %s', (_, slots, overrides) =
   });
 
   it('goes on when the thread of its GPUs dies, and answers each request once', async () => {
-    const running = await serve(
-      { devices: simulated(2, 1), models: smallModels(2, 1, [40, 50, 60]) },
-      overrides,
-    );
+    const running = await serve({ devices: simulated(2, 1), models: smallModels(2, 1, [300, 310, 320]) }, [
+      'slo=20s',
+      ...overrides,
+    ]);
     const answers = Array.from({ length: 12 }, (_, i) => infer(running, i % 2));
     await until(() => running.server.controller?.core.requests.size === 12);
     void running.machine.executors[0].threads[0].terminate();
