@@ -26,6 +26,25 @@ export async function machineOptions(
   return { ...machine, models: await machineModels(args, machine, runtime, onProgress, isStrict) };
 }
 
+/** The same, with models that a controller asks for later: those of the repository as it is then. */
+export async function workerMachine(
+  args: MachineArgs,
+  runtime: RuntimeSettings,
+  say: (what: string) => void,
+  isStrict: boolean,
+): Promise<MachineOptions> {
+  const machine = await machineOptions(args, runtime, say, isStrict);
+  const { RepositorySource, StartedModels } = await import('../serve/repository-source.js');
+  const [device] = machine.devices;
+  if (device.kind === 'simulated') return { ...machine, source: new StartedModels(machine.models) };
+  const prepare = { device, pageBytes: machine.pageBytes, cacheDir: args['cache-dir'] ?? null };
+  const { precision } = runtime;
+  return {
+    ...machine,
+    source: new RepositorySource({ dir: repositoryOf(args), precision, prepare, say }),
+  };
+}
+
 /** A machine of which the models come while it runs, and how; null: it is simulated, and has them from the start. */
 export async function deployedMachine(
   args: MachineArgs & DeploymentArgs,

@@ -6,7 +6,6 @@ import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import { createLog } from '../live/observe/telemetry/log.js';
 import type { RecordingControl } from '../live/recording/recording-control.js';
 import type { Server, ServerOptions } from '../serve/server.js';
-import type { DeploymentPlan } from '../serve/server-models.js';
 import { EXIT_INTERRUPTED } from './exit-codes.js';
 import type { ValuesOf } from './flag.js';
 import { untilStopped } from './interruption.js';
@@ -23,8 +22,8 @@ interface Workers {
   readonly links: readonly WorkerLink[];
   /** Default: all. */
   readonly minWorkers?: number;
-  /** The models of this process; null: the workers come with theirs. */
-  readonly deployment: DeploymentPlan | null;
+  /** As in `ServerOptions`. */
+  readonly deployment: ServerOptions['deployment'];
 }
 
 /**

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { writeWhole } from '../base/files/output-file.js';
 import { restrictBatches } from '../config/onnx-model.js';
@@ -67,6 +68,13 @@ export async function prepareModel(
   const { name, version, signature, sloNs, labels } = served;
   const spec = profileModel(restrictBatches(profile, served.batchSizes, place), name, pageBytes);
   return { spec, signature, version, sloNs, labels, ortPath, source };
+}
+
+/** One digest of all that a version was made from: what every worker knows it by. */
+export function digestOfFiles({ content, settings }: ModelFiles): string {
+  return createHash('sha256')
+    .update(JSON.stringify([content, settings]))
+    .digest('hex');
 }
 
 /** Of the files with a model's settings: while it is the same, so are the settings. */

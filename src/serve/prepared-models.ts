@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import { EscapementError } from '../base/errors.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import type { ModelSource, WorkerModel } from '../live/model.js';
 import type { ModelHost } from './deployment-options.js';
-import type { PreparedModel } from './prepare-model.js';
+import { digestOfFiles, type PreparedModel } from './prepare-model.js';
 
 /**
  * The models that the deployment of this process has prepared, for the worker in the same process. Only what it needs to
@@ -15,9 +14,7 @@ export class PreparedModels implements ModelSource {
   /** Returns the digest under which the model is found. */
   put(model: PreparedModel): string {
     const { source, ...rest } = model;
-    const digest = createHash('sha256')
-      .update(JSON.stringify([source.content, source.settings]))
-      .digest('hex');
+    const digest = digestOfFiles(source);
     this.models.set(keyOf(model.spec.name, model.version, digest), { ...rest, digest });
     return digest;
   }

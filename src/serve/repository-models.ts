@@ -5,7 +5,7 @@ import type { OrtDeviceSpec } from '../live/device.js';
 import type { WorkerModel } from '../live/model.js';
 import type { Precision } from '../live/models/precision.js';
 import { noModels, scanRepository } from '../live/models/scan.js';
-import { prepareModel } from './prepare-model.js';
+import { digestOfFiles, prepareModel } from './prepare-model.js';
 
 interface RepositoryOptions {
   readonly precision?: Precision;
@@ -36,8 +36,8 @@ export async function repositoryModels(
     try {
       const prepared = await prepareModel(onnxPath, join(dir, name), { device, pageBytes, cacheDir }, say);
       invariant(typeof prepared !== 'string', 'a new model may be measured');
-      const { source: _, ...model } = prepared;
-      models.push(model);
+      const { source, ...model } = prepared;
+      models.push({ ...model, digest: digestOfFiles(source) });
     } catch (error) {
       if (isStrict || !(error instanceof EscapementError)) throw error;
       errors.push(error);

@@ -8,6 +8,7 @@ import type { PrepareOptions } from './prepare-model.js';
 import { LocalModelHost, type PreparedModels } from './prepared-models.js';
 import { Preparer } from './preparer.js';
 import { slowModelsWarning } from './slow-models.js';
+import { WorkersService } from './workers-service.js';
 
 /** Which models a server runs, and how they get there. */
 export interface DeploymentPlan extends DeploymentOptions {
@@ -28,13 +29,17 @@ export interface ServerModels {
 
 export function serverModels(
   controller: LiveController,
-  plan: DeploymentPlan | null,
+  plan: DeploymentPlan | 'workers' | null,
   log: Logger,
   defaultSloNs: number,
 ): ServerModels {
   const warn = (service: WatchedService) => warnOfSlow(service, log, defaultSloNs);
   if (plan === null) {
     return { service: controller, start: async () => warn(controller), close: async () => {} };
+  }
+  if (plan === 'workers') {
+    const workers = new WorkersService(controller, log);
+    return { service: workers, start: async () => warn(workers), close: async () => workers.close() };
   }
   let service: DeployedService | null = null;
   const say = (what: string) => {

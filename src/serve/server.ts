@@ -45,8 +45,8 @@ export interface ServerOptions {
     FrontendOptions,
     'token' | 'tls' | 'maxBodyBytes' | 'maxJsonBytes' | 'maxInflightBytes' | 'cors' | 'maxBatch'
   >;
-  /** The models of this process; null: the workers come with theirs. */
-  readonly deployment: DeploymentPlan | null;
+  /** The models of this process; `workers`: those that the workers see; null: those that they come with. */
+  readonly deployment: DeploymentPlan | 'workers' | null;
   /** Threads of each transport. */
   readonly frontends: number;
   /** Where to write all that enters the core; null: nowhere. */

@@ -21,7 +21,7 @@ export async function run(args: ControllerArgs): Promise<void> {
       (address) =>
         new RemoteLink({ address, ...token, ...tls, log: (what) => log.warn({ worker: address }, what) }),
     ),
-    deployment: null,
+    deployment: 'workers',
     minWorkers: Math.min(args['min-workers'], args.worker.length),
   }));
 }

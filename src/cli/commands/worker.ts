@@ -2,7 +2,7 @@ import { EscapementError } from '../../base/errors.js';
 import { createLog } from '../../live/observe/telemetry/log.js';
 import { untilStopped } from '../interruption.js';
 import { runtimeOf } from '../live-settings.js';
-import { machineOptions } from '../machine.js';
+import { workerMachine } from '../machine.js';
 import { tlsOf } from '../run-server.js';
 import { tokenOf } from '../token.js';
 import type { WorkerArgs } from '../usage/worker.js';
@@ -17,7 +17,7 @@ export async function run(args: WorkerArgs): Promise<void> {
   const { port } = args;
   if (port === null) throw new EscapementError('E_USAGE', '--port off: a worker needs a port');
   const stop = await runWorker({
-    machine: await machineOptions(args, runtime, say, args.strict),
+    machine: await workerMachine(args, runtime, say, args.strict),
     host: args.host,
     port,
     metricsPort: args['metrics-port'],

@@ -10,8 +10,8 @@ import { type FleetOperatorRuns, mergeOperatorRuns, NO_OPERATORS } from '../oper
 import { clusterOfWorkers, type WorkerCluster, whyDifferent, whyNotFitting } from './cluster-of-workers.js';
 import type { WorkerLink } from './link/worker-link.js';
 import { addEverywhere } from './model-rollout.js';
-import { Roster } from './roster.js';
-import { notAllThere, within } from './within.js';
+import { Roster, referenceOf } from './roster.js';
+import { notAllThere, type Patience, within } from './within.js';
 
 /** What a fleet tells the controller, in terms of GPUs of the whole cluster. */
 export interface FleetEvents {
@@ -30,20 +30,12 @@ interface Member {
   gpus: number;
   description: WorkerDescription | null;
   state: WorkerState | null;
+  /** It is connected, and used as soon as it has the models that it should have. */
+  isAligning: boolean;
   /** Counts how often it came up or went down. */
   life: number;
   /** What is to be sent to it at the end of the step. */
   outbox: ActionMessage[];
-}
-
-/** What a fleet waits for before it makes a cluster of those that are there. */
-interface Patience {
-  /** Rejects if fewer are there then. */
-  readonly timeoutNs: number;
-  /** So many have to be there. Default: all. */
-  readonly minWorkers?: number;
-  /** Once they are, the others have this much more time. */
-  readonly graceNs?: number;
 }
 
 /** All workers as one cluster: numbers their GPUs, passes actions on and tells which GPUs are there. */
@@ -68,6 +60,7 @@ export class Fleet {
       gpus: 0,
       description: null,
       state: null,
+      isAligning: false,
       life: 0,
       outbox: [],
     }));
@@ -146,7 +139,9 @@ export class Fleet {
   async addModel(index: number, reference: ModelReference): Promise<ServedModel> {
     this.roster.set(index, reference);
     try {
-      return await addEverywhere(this.linksUp(), index, reference);
+      const model = await addEverywhere(this.linksForModels(), index, reference);
+      this.roster.set(index, referenceOf(model, reference));
+      return model;
     } catch (error) {
       await this.dropModel(index);
       throw error;
@@ -156,7 +151,7 @@ export class Fleet {
   /** The model, which is not in use, is to be at no worker any more. Never rejects: a worker that is down learns it later. */
   async dropModel(index: number): Promise<void> {
     this.roster.delete(index);
-    await Promise.allSettled(this.linksUp().map((link) => link.dropModel(index)));
+    await Promise.allSettled(this.linksForModels().map((link) => link.dropModel(index)));
   }
 
   /** Gives up on the worker of a GPU that does not answer. */
@@ -226,6 +221,7 @@ export class Fleet {
   /** Takes the worker on when it has the models that it should have. */
   private join(member: Member, state: WorkerState): void {
     const life = ++member.life;
+    member.isAligning = false;
     const aligned = this.roster.align(member.link, member.description, state, {
       isWanted: () => life === member.life,
       failed: (reason) => this.events?.worker(member.link.name, false, `is not taken on: ${reason}`),
@@ -236,15 +232,19 @@ export class Fleet {
     }
     // It is sent nothing before.
     member.state = null;
+    member.isAligning = true;
     void aligned.then((now) => {
       if (now === null) return;
+      member.isAligning = false;
       member.state = now;
       this.takeOn(member, now);
     });
   }
 
-  private linksUp(): WorkerLink[] {
-    return this.members.filter(({ state }) => state !== null).map(({ link }) => link);
+  /** Workers that are up. Where none is, those that wait because their files are newer than the cluster's. */
+  private linksForModels(): WorkerLink[] {
+    const up = this.members.filter(({ state }) => state !== null);
+    return (up.length > 0 ? up : this.members.filter(({ isAligning }) => isAligning)).map(({ link }) => link);
   }
 
   private takeOn(member: Member, { present }: WorkerState): void {
@@ -265,6 +265,7 @@ export class Fleet {
     const gpus = local === null ? Array.from({ length: member.gpus }, (_, i) => first + i) : [first + local];
     if (local === null) {
       member.state = null;
+      member.isAligning = false;
       member.life++;
     }
     if (this.recording) this.lost.push(`${member.link.name} went down: ${reason}`);

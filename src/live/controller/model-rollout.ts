@@ -20,9 +20,19 @@ export async function addEverywhere(
   const models = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
   const [first, ...others] = models;
   if (first === undefined) throw new Error('no worker is up');
-  for (const other of others) {
+  for (const [i, other] of others.entries()) {
     const different = differentModel(first, other);
     if (different !== '') throw new Error(`the workers don't have the same: ${different}`);
+    if (otherFiles(first, other)) {
+      const { name } = first.spec;
+      throw new Error(
+        `the files of model ${name}, version ${first.version}, on worker ${links[i + 1].name} differ from those on worker ${links[0].name}`,
+      );
+    }
   }
   return slowest(first, models);
+}
+
+function otherFiles({ digest: a = '' }: ServedModel, { digest: b = '' }: ServedModel): boolean {
+  return a !== '' && b !== '' && a !== b;
 }

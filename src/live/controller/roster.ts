@@ -21,6 +21,8 @@ interface AlignStep {
 /** Which model is at which index on every worker of a fleet. */
 export class Roster {
   private readonly references = new Map<number, ModelReference>();
+  /** Indices at which something has changed, in that order. */
+  private readonly log: number[] = [];
 
   /** `models`: those that the workers started with. */
   constructor(models: readonly ServedModel[]) {
@@ -29,10 +31,12 @@ export class Roster {
 
   set(index: number, reference: ModelReference): void {
     this.references.set(index, reference);
+    this.log.push(index);
   }
 
   delete(index: number): void {
     this.references.delete(index);
+    this.log.push(index);
   }
 
   /**
@@ -55,10 +59,16 @@ export class Roster {
     state: WorkerState,
     { isWanted, failed }: AlignEvents,
   ): Promise<WorkerState | null> {
+    let seen = this.log.length;
     const lost = new Set(steps.flatMap(({ index, keeps }) => (keeps ? [] : [index])));
     while (isWanted()) {
       try {
         for (const { index } of steps) await this.alignOne(link, index);
+        // What has changed meanwhile.
+        for (; seen < this.log.length; seen++) {
+          lost.add(this.log[seen]);
+          await this.alignOne(link, this.log[seen]);
+        }
         const present = state.present.map((models) => models.filter((model) => !lost.has(model)));
         return isWanted() ? { ...state, present } : null;
       } catch (error) {
@@ -105,8 +115,12 @@ export class Roster {
   }
 }
 
-function referenceOf({ spec, version, digest = '' }: ServedModel): ModelReference {
-  return { name: spec.name, version, digest };
+/** What a model is known by; `asked` says what it does not say itself. */
+export function referenceOf(
+  { spec, version, digest }: ServedModel,
+  asked: Partial<ModelReference> = {},
+): ModelReference {
+  return { name: spec.name, version, digest: digest ?? asked.digest ?? '' };
 }
 
 function same(a: ModelReference | undefined, b: ModelReference | undefined): boolean {

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { EscapementError } from '../../base/errors.js';
 import { MIB } from '../../base/units.js';
 import type { Datatype } from '../model.js';
-import { DEFAULT_BATCH_SIZES, type ModelSettings, type VersionPolicy } from './settings.js';
+import { DEFAULT_BATCH_SIZES, LARGEST_BATCH, type ModelSettings, type VersionPolicy } from './settings.js';
 import { readTextProto, type TextField } from './text-proto.js';
 
 /** What a `config.pbtxt` says that counts here. */
@@ -173,8 +173,9 @@ class PbtxtReader {
       if (each.name === 'preferred_batch_size') this.preferred = [...this.preferred, this.whole(each)];
       else this.unused.add(`dynamic_batching.${each.name}`);
     }
-    if (this.preferred.includes(0)) {
-      throw this.fail('must be at least 1', field.line, 'dynamic_batching.preferred_batch_size');
+    if (this.preferred.some((size) => size < 1 || size > LARGEST_BATCH)) {
+      const what = `must be at least 1 and at most ${LARGEST_BATCH}`;
+      throw this.fail(what, field.line, 'dynamic_batching.preferred_batch_size');
     }
   }
 

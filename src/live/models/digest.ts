@@ -4,6 +4,7 @@ import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { MIB } from '../../base/units.js';
 import { externalFiles } from './external-data.js';
+import { isFile } from './is-file.js';
 
 /**
  * SHA-256 of a model, hex: of its file and of the files next to it that hold weights. What is made from a model, such as
@@ -82,10 +83,6 @@ function hashFile(path: string): string {
     closeSync(file);
   }
   return hash.digest('hex');
-}
-
-function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
 function isWithin(dir: string, path: string): boolean {

@@ -4,6 +4,7 @@ import { EscapementError } from '../../base/errors.js';
 import { MIB } from '../../base/units.js';
 import { FREE, type ModelSignature } from '../model.js';
 import { type PbtxtTensor, readConfigPbtxt } from './config-pbtxt.js';
+import { isFile } from './is-file.js';
 import { type ModelSettings, readSettings } from './settings.js';
 
 /** All that an operator says of one model. */
@@ -98,11 +99,10 @@ function linesOf(modelDir: string, file: string): readonly string[] {
   const path = join(modelDir, file);
   const fail = (what: string) => new EscapementError('E_CONFIG_VALUE', what, { file: path });
   if (normalize(file).split(sep).includes('..')) throw fail("labels must lie in the model's folder");
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined || !stats.isFile()) {
+  if (!isFile(path)) {
     throw new EscapementError('E_FILE_MISSING', 'there is no such file with labels', { file: path });
   }
-  if (stats.size > MOST_LABEL_BYTES) throw fail('labels must be smaller than 16 MiB');
+  if (statSync(path).size > MOST_LABEL_BYTES) throw fail('labels must be smaller than 16 MiB');
   const lines = readFileSync(path, 'utf8').split(/\r?\n/);
   while (lines.at(-1) === '') lines.pop();
   return lines;

@@ -12,8 +12,11 @@ const duration = z
   .transform((text) => Math.round(Number.parseFloat(text) * NS_PER[/[a-z]+$/.exec(text)![0]]))
   .refine((ns) => ns > 0, 'must be longer than 0');
 
+/** Larger ones would reserve memory for nothing; a running controller takes no larger ones in. */
+export const LARGEST_BATCH = 1024;
+
 const batchSizes = z
-  .array(z.int().min(1))
+  .array(z.int().min(1).max(LARGEST_BATCH, `must be at most ${LARGEST_BATCH}`))
   .refine(
     (sizes) => sizes.length > 0 && sizes.every((size, i) => (i === 0 ? size === 1 : size > sizes[i - 1])),
     {

@@ -35,7 +35,9 @@ export class MachineModels {
       const model = await this.source.open(name, version, digest);
       this.check(model);
       try {
-        await this.set(index, model, reference, apply);
+        // Which one it is, where that was left open.
+        const found = { name, version: model.version, digest: model.digest ?? digest };
+        await this.set(index, model, found, apply);
       } catch (error) {
         this.list[index] = null;
         this.changed.set(index, null);

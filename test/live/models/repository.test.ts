@@ -127,6 +127,12 @@ describe('mistakes', () => {
       'E_CONFIG_VALUE',
       /:1: batchSizes: must start with 1/,
     ],
+    [
+      'batch sizes beyond reason',
+      settings('batchSizes: [1, 1000000000]'),
+      'E_CONFIG_VALUE',
+      /:1: batchSizes\.1: must be at most 1024/,
+    ],
     ['no batch sizes', settings('batchSizes: []'), 'E_CONFIG_VALUE', /:1: batchSizes: must start with 1/],
     ['half an item', settings('dimensions:\n  n: 1.5'), 'E_CONFIG_VALUE', /config\.yaml:2: dimensions\.n: /],
     ['no YAML', settings('slo: [1'), 'E_CONFIG_SYNTAX', /config\.yaml:1: /],

@@ -47,6 +47,32 @@ describe('looking at a repository', () => {
     ]);
   });
 
+  it('says what is wrong with links that lead in a circle', async () => {
+    const dir = tempDir();
+    mkdirSync(join(dir, 'file/1'), { recursive: true });
+    symlinkSync('model.onnx', join(dir, 'file/1/model.onnx'));
+    writeIn(dir, 'folder/config.yaml', '');
+    symlinkSync('1', join(dir, 'folder/1'));
+    symlinkSync('.', join(dir, 'inside'));
+    const path = writeIn(dir, 'labels/1/model.onnx', ONNX);
+    writeIn(dir, 'labels/config.yaml', 'labels: { y: y.txt }');
+    symlinkSync('y.txt', join(dir, 'labels/y.txt'));
+    const { problems } = scanRepository(dir, 'fp32');
+    expect(found(dir)).toEqual(['labels/1']);
+    expect(problems.map(({ name, error }) => [name, error.code])).toEqual([
+      ['file', 'E_MODEL_FILE'],
+      ['folder', 'E_MODEL_FILE'],
+    ]);
+    await expect(readModelFile(path)).rejects.toMatchObject({ code: 'E_FILE_MISSING' });
+  });
+
+  it('takes no batch sizes beyond reason from config.pbtxt', () => {
+    const dir = tempDir();
+    writeIn(dir, 'm/1/model.onnx', ONNX);
+    writeIn(dir, 'm/config.pbtxt', 'dynamic_batching { preferred_batch_size: [ 4, 1000000000 ] }');
+    expect(scanRepository(dir, 'fp32').problems[0].error.message).toMatch(/at most 1024/);
+  });
+
   it.each([
     ['', '', ['3']],
     ['versions: latest', '', ['3']],
