@@ -33,7 +33,9 @@ export function sendBinary(request: FrontendRequest, json: Uint8Array, tensors: 
     String(bytes),
   ]);
   if (response !== null) {
-    if (bytes <= ONE_WRITE_BYTES) response.end(Buffer.concat([json, ...tensors], bytes));
+    if (bytes <= ONE_STRING_BYTES)
+      response.end(Buffer.concat([json, ...tensors], bytes).toString('latin1'), 'latin1');
+    else if (bytes <= ONE_WRITE_BYTES) response.end(Buffer.concat([json, ...tensors], bytes));
     else {
       response.cork();
       response.write(json);
@@ -44,6 +46,8 @@ export function sendBinary(request: FrontendRequest, json: Uint8Array, tensors: 
   settle(request, bytes);
 }
 
+/** Up to this, it is a text of its bytes, which goes out in one piece with the headers. */
+const ONE_STRING_BYTES = 4 * 1024;
 /** Up to this, copying costs less than writing in pieces. */
 const ONE_WRITE_BYTES = 64 * 1024;
 
