@@ -13,10 +13,16 @@ describe('a parcel', () => {
     ].map((tensor) => (tensor instanceof ArrayBuffer ? new Uint8Array(tensor) : tensor));
     const expected = tensors.map((tensor) => [...tensor]);
     const parcel = new Parcel();
-    const numbers = tensors.map((tensor) => parcel.add(tensor, true));
+    parcel.addNumber(Number.POSITIVE_INFINITY);
+    for (const tensor of tensors) parcel.add(tensor, true);
+    parcel.addNumber(-0.5);
     const { contents, transfer } = parcel.seal();
     const open = new OpenParcel(structuredClone(contents, { transfer }));
-    const got = numbers.map((number) => open.take(number));
+    expect(open.takeNumber()).toBe(Number.POSITIVE_INFINITY);
+    const got = tensors.map(() => open.take());
+    expect(open.isEmpty).toBe(false);
+    expect(open.takeNumber()).toBe(-0.5);
+    expect(open.isEmpty).toBe(true);
     expect(got.map((tensor) => [...tensor])).toEqual(expected);
     for (const { byteOffset, length } of got.filter(({ length }) => length < 100)) {
       expect(byteOffset % 8, `${length} bytes`).toBe(0);
@@ -40,12 +46,30 @@ describe('a parcel', () => {
     parcel.add(new Uint8Array(20_000), true);
     parcel.add(Uint8Array.of(1), true);
     parcel.seal();
-    const number = parcel.add(Uint8Array.of(9), true);
+    parcel.add(Uint8Array.of(9), true);
     const { contents, transfer } = parcel.seal();
     expect(contents.large).toEqual([]);
-    expect(transfer).toHaveLength(1);
-    expect([...new OpenParcel(contents).take(number)]).toEqual([9]);
+    expect(transfer).toEqual([]);
+    expect([...new OpenParcel(contents).take()]).toEqual([9]);
   });
+
+  it.each([0, 1, 7, 8, 4095, 4096, 16_384])(
+    'keeps every byte of small tensors: %i bytes, four times',
+    (size) => {
+      const tensors = [0, 1, 2, 3].map((k) => Uint8Array.from({ length: size }, (_, i) => 255 - i * (k + 1)));
+      const parcel = new Parcel();
+      for (const tensor of tensors) parcel.add(tensor, false);
+      const { contents, transfer } = parcel.seal();
+      // With its numbers, the last is more than a text may have.
+      expect(typeof contents.bytes).toBe(size < 16_384 ? 'string' : 'object');
+      const open = new OpenParcel(structuredClone(contents, { transfer }));
+      for (const tensor of tensors) {
+        const got = open.take();
+        expect(got).toEqual(tensor);
+        expect(got.byteOffset % 8).toBe(0);
+      }
+    },
+  );
 });
 
 it('only tensors of more than 16 KiB are apart, and only in a batch', () => {

@@ -21,7 +21,7 @@ const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 5_000;
 /** Heap of a frontend thread; bodies and answers lie outside it. */
 const HEAP_MB = 512;
-/** Room for new objects: requests are gone before it is full. Measured at full load: a fifth less work than by default. */
+/** Room for new objects: large enough that most requests are gone before it is full, and need not be copied. */
 const YOUNG_HEAP_MB = 96;
 /** How long a thread has to close its frontend, which gives up on its clients before. */
 const CLOSE_MS = 15_000;
@@ -88,7 +88,8 @@ export class FrontendHost {
     let isListening = false;
     let reason = '';
     thread.on('message', (message: FromFrontend) => {
-      if (message.kind === 'requests') requests.submit(message.requests);
+      if (typeof message === 'string') requests.submit(message);
+      else if (message.kind === 'requests') requests.submit(message.requests);
       else if (message.kind === 'call') void requests.call(message.id, message.call);
       else if (message.kind === 'closed') this.closed();
       else if (message.kind === 'listening') {

@@ -36,7 +36,7 @@ async function close(graceful: boolean): Promise<void> {
 let frontend: Frontend | null = null;
 const service = new RemoteService(state, originNs, post);
 port.on('message', (message: ToFrontend) => {
-  if (message.kind === 'close') void close(message.graceful);
+  if (typeof message !== 'string' && message.kind === 'close') void close(message.graceful);
   else service.receive(message);
 });
 try {

@@ -3,32 +3,34 @@ import { OpenParcel, Parcel } from '../../parcel.js';
 import type { InferenceAnswer, InferenceRequest } from '../../service.js';
 import type { PackedAnswers, PackedRequests } from './thread-messages.js';
 
-/** Numbers of each request and answer before those of its tensors. */
-const REQUEST_NUMBERS = 6;
-const ANSWER_NUMBERS = 6;
-
-type Mutable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] };
+type Extras<T> = T extends { readonly extras: readonly (infer E)[] } ? E[] : never;
 
 /** Packs the requests of one turn into one message. */
 export class RequestPacker {
-  private numbers: number[] = [];
-  private extras: Mutable<PackedRequests>['extras'] = [];
+  private extras: Extras<PackedRequests> = [];
   private count = 0;
   private readonly parcel = new Parcel();
 
   add(id: number, request: InferenceRequest, arrivalNs: number): void {
-    const { numbers, parcel } = this;
+    const { parcel } = this;
     const { model, user, sloNs, inputs, shapes, trace = null, mayMove = false } = request;
-    numbers.push(id, model, user, arrivalNs, sloNs, inputs.length);
-    for (let i = 0; i < inputs.length; i++) numbers.push(parcel.add(inputs[i], mayMove));
+    parcel.addNumber(id);
+    parcel.addNumber(model);
+    parcel.addNumber(user);
+    parcel.addNumber(arrivalNs);
+    parcel.addNumber(sloNs);
+    parcel.addNumber(inputs.length);
+    for (let i = 0; i < inputs.length; i++) parcel.add(inputs[i], mayMove);
     if (shapes !== undefined || trace !== null) this.extras.push({ nth: this.count, shapes, trace });
     this.count++;
   }
 
   take(): { readonly requests: PackedRequests; readonly transfer: ArrayBuffer[] } {
     const { contents, transfer } = this.parcel.seal();
-    const requests = { numbers: this.numbers, tensors: contents, extras: this.extras };
-    this.numbers = [];
+    const { extras } = this;
+    const { bytes, large } = contents;
+    const isText = typeof bytes === 'string' && large.length === 0 && extras.length === 0;
+    const requests = isText ? bytes : { contents, extras };
     this.extras = [];
     this.count = 0;
     return { requests, transfer };
@@ -37,44 +39,44 @@ export class RequestPacker {
 
 /** Calls `use` with each request of a message; `done` is to be added to it. */
 export function unpackRequests(
-  { numbers, tensors, extras }: PackedRequests,
+  packed: PackedRequests,
   use: (id: number, request: Omit<InferenceRequest, 'done'>) => void,
 ): void {
-  const parcel = new OpenParcel(tensors);
+  const extras = typeof packed === 'string' ? NONE : packed.extras;
+  const parcel = openParcel(packed);
   let extra = 0;
-  for (let at = 0, nth = 0; at < numbers.length; nth++) {
-    const inputs = new Array<Uint8Array>(numbers[at + 5]);
-    for (let i = 0; i < inputs.length; i++) inputs[i] = parcel.take(numbers[at + REQUEST_NUMBERS + i]);
+  for (let nth = 0; !parcel.isEmpty; nth++) {
+    const id = parcel.takeNumber();
+    const model = parcel.takeNumber();
+    const user = parcel.takeNumber();
+    const arrivalNs = parcel.takeNumber();
+    const sloNs = parcel.takeNumber();
+    const inputs = takeTensors(parcel);
     const rare = extras[extra]?.nth === nth ? extras[extra++] : null;
-    use(numbers[at], {
-      model: numbers[at + 1],
-      user: numbers[at + 2],
-      arrivalNs: numbers[at + 3],
-      sloNs: numbers[at + 4],
-      trace: rare === null ? null : rare.trace,
-      inputs,
-      shapes: rare?.shapes,
-      mayMove: true,
-    });
-    at += REQUEST_NUMBERS + inputs.length;
+    const trace = rare === null ? null : rare.trace;
+    use(id, { model, user, arrivalNs, sloNs, trace, inputs, shapes: rare?.shapes, mayMove: true });
   }
 }
 
 /** Packs the answers of one turn into one message. */
 export class AnswerPacker {
-  private numbers: number[] = [];
-  private extras: Mutable<PackedAnswers>['extras'] = [];
+  private extras: Extras<PackedAnswers> = [];
   private count = 0;
   private readonly parcel = new Parcel();
 
   /** Large outputs in buffers of their own go over; what is part of a larger buffer is copied. */
   add(id: number, answer: InferenceAnswer): void {
-    const { numbers, parcel } = this;
+    const { parcel } = this;
     const { outcome, outputs, shapes, predictedNs, passedNs = 0, batchSize, error } = answer;
-    numbers.push(id, outcome, predictedNs, passedNs, batchSize, outputs.length);
+    parcel.addNumber(id);
+    parcel.addNumber(outcome);
+    parcel.addNumber(predictedNs);
+    parcel.addNumber(passedNs);
+    parcel.addNumber(batchSize);
+    parcel.addNumber(outputs.length);
     for (let i = 0; i < outputs.length; i++) {
       const isWhole = outputs[i].byteLength === outputs[i].buffer.byteLength;
-      numbers.push(parcel.add(outputs[i], isWhole));
+      parcel.add(outputs[i], isWhole);
     }
     if (shapes !== undefined || error !== '') this.extras.push({ nth: this.count, shapes, error });
     this.count++;
@@ -82,8 +84,10 @@ export class AnswerPacker {
 
   take(): { readonly answers: PackedAnswers; readonly transfer: ArrayBuffer[] } {
     const { contents, transfer } = this.parcel.seal();
-    const answers = { numbers: this.numbers, tensors: contents, extras: this.extras };
-    this.numbers = [];
+    const { extras } = this;
+    const { bytes, large } = contents;
+    const isText = typeof bytes === 'string' && large.length === 0 && extras.length === 0;
+    const answers = isText ? bytes : { contents, extras };
     this.extras = [];
     this.count = 0;
     return { answers, transfer };
@@ -92,24 +96,33 @@ export class AnswerPacker {
 
 /** Calls `use` with each answer of a message. */
 export function unpackAnswers(
-  { numbers, tensors, extras }: PackedAnswers,
+  packed: PackedAnswers,
   use: (id: number, answer: InferenceAnswer) => void,
 ): void {
-  const parcel = new OpenParcel(tensors);
+  const extras = typeof packed === 'string' ? NONE : packed.extras;
+  const parcel = openParcel(packed);
   let extra = 0;
-  for (let at = 0, nth = 0; at < numbers.length; nth++) {
-    const outputs = new Array<Uint8Array>(numbers[at + 5]);
-    for (let i = 0; i < outputs.length; i++) outputs[i] = parcel.take(numbers[at + ANSWER_NUMBERS + i]);
+  for (let nth = 0; !parcel.isEmpty; nth++) {
+    const id = parcel.takeNumber();
+    const outcome = parcel.takeNumber() as Outcome;
+    const predictedNs = parcel.takeNumber();
+    const passedNs = parcel.takeNumber();
+    const batchSize = parcel.takeNumber();
+    const outputs = takeTensors(parcel);
     const rare = extras[extra]?.nth === nth ? extras[extra++] : null;
-    use(numbers[at], {
-      outcome: numbers[at + 1] as Outcome,
-      predictedNs: numbers[at + 2],
-      passedNs: numbers[at + 3],
-      batchSize: numbers[at + 4],
-      outputs,
-      shapes: rare?.shapes,
-      error: rare === null ? '' : rare.error,
-    });
-    at += ANSWER_NUMBERS + outputs.length;
+    const error = rare === null ? '' : rare.error;
+    use(id, { outcome, predictedNs, passedNs, batchSize, outputs, shapes: rare?.shapes, error });
   }
+}
+
+const NONE: readonly never[] = [];
+
+function openParcel(packed: PackedRequests | PackedAnswers): OpenParcel {
+  return new OpenParcel(typeof packed === 'string' ? { bytes: packed, large: NONE } : packed.contents);
+}
+
+function takeTensors(parcel: OpenParcel): Uint8Array<ArrayBuffer>[] {
+  const tensors = new Array<Uint8Array<ArrayBuffer>>(parcel.takeNumber());
+  for (let i = 0; i < tensors.length; i++) tensors[i] = parcel.take();
+  return tensors;
 }

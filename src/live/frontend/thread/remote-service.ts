@@ -58,7 +58,8 @@ export class RemoteService implements InferenceService {
 
   /** Takes a message of the host; `close` is not for it. */
   receive(message: Exclude<ToFrontend, { readonly kind: 'close' }>): void {
-    if (message.kind === 'answers') unpackAnswers(message.answers, this.answer);
+    if (typeof message === 'string') unpackAnswers(message, this.answer);
+    else if (message.kind === 'answers') unpackAnswers(message.answers, this.answer);
     else if (message.kind === 'state') this.state = message.state;
     else this.called(message);
   }
@@ -66,7 +67,7 @@ export class RemoteService implements InferenceService {
   private send(): void {
     this.isDue = false;
     const { requests, transfer } = this.packer.take();
-    this.post({ kind: 'requests', requests }, transfer);
+    this.post(typeof requests === 'string' ? requests : { kind: 'requests', requests }, transfer);
   }
 
   private call(call: ServiceCall): Promise<readonly ModelStatistics[]> {

@@ -15,48 +15,44 @@ export interface FrontendThreadData {
   readonly state: ServiceState;
 }
 
-/** Requests of one turn of a thread's event loop. Numbers and tensors are in order; see `RequestPacker`. */
-export interface PackedRequests {
-  readonly numbers: readonly number[];
-  readonly tensors: ParcelContents;
-  /** What few requests have. */
-  readonly extras: readonly {
-    /** Of the request among those of the message. */
-    readonly nth: number;
-    readonly shapes: readonly Shape[] | undefined;
-    readonly trace: string | null;
-  }[];
-}
+/** A parcel, and what few have; a text is a parcel of small ones that have nothing of that. */
+type Packed<E> = string | { readonly contents: ParcelContents; readonly extras: readonly E[] };
+
+/** Requests of one turn of a thread's event loop; see `RequestPacker`. */
+export type PackedRequests = Packed<{
+  /** Of the request among those of the message. */
+  readonly nth: number;
+  readonly shapes: readonly Shape[] | undefined;
+  readonly trace: string | null;
+}>;
 
 /** Answers that the service gave in one turn; see `AnswerPacker`. */
-export interface PackedAnswers {
-  readonly numbers: readonly number[];
-  readonly tensors: ParcelContents;
-  readonly extras: readonly {
-    /** Of the answer among those of the message. */
-    readonly nth: number;
-    readonly shapes: readonly Shape[] | undefined;
-    readonly error: string;
-  }[];
-}
+export type PackedAnswers = Packed<{
+  /** Of the answer among those of the message. */
+  readonly nth: number;
+  readonly shapes: readonly Shape[] | undefined;
+  readonly error: string;
+}>;
 
 /** What a frontend asks of the service besides inference. */
 export type ServiceCall =
   | { readonly method: 'load' | 'unload'; readonly name: string }
   | { readonly method: 'statistics' };
 
-/** From a frontend thread to its host. */
+/** From a frontend thread to its host. A text, by far the most frequent, is requests. */
 export type FromFrontend =
+  | string
   | { readonly kind: 'listening'; readonly port: number }
   | { readonly kind: 'failed'; readonly code: ErrorCode | null; readonly message: string }
-  | { readonly kind: 'requests'; readonly requests: PackedRequests }
+  | { readonly kind: 'requests'; readonly requests: Exclude<PackedRequests, string> }
   | { readonly kind: 'call'; readonly id: number; readonly call: ServiceCall }
   /** No connection is left. */
   | { readonly kind: 'closed' };
 
-/** From the host to a frontend thread. */
+/** From the host to a frontend thread. A text is answers. */
 export type ToFrontend =
-  | { readonly kind: 'answers'; readonly answers: PackedAnswers }
+  | string
+  | { readonly kind: 'answers'; readonly answers: Exclude<PackedAnswers, string> }
   | { readonly kind: 'state'; readonly state: ServiceState }
   | {
       readonly kind: 'called';

@@ -51,7 +51,7 @@ export class ThreadRequests {
   private send(): void {
     this.isDue = false;
     const { answers, transfer } = this.packer.take();
-    this.post({ kind: 'answers', answers }, transfer);
+    this.post(typeof answers === 'string' ? answers : { kind: 'answers', answers }, transfer);
   }
 }
 
