@@ -28,6 +28,7 @@ import { openFrontends } from './frontends.js';
 import { JournalObserver } from './journal-observer.js';
 import { RecordingObserver, recordingName } from './recording-observer.js';
 import { type DeploymentPlan, type ServerModels, serverModels } from './server-models.js';
+import { TracedLog } from './traced-log.js';
 
 export interface ServerOptions {
   readonly links: readonly WorkerLink[];
@@ -104,12 +105,18 @@ function observersOf(options: ServerOptions, registry: Registry, assembly: Assem
       events: logged(log),
     }),
     log: loggedEvents(log, assembly),
+    traced: log.isLevelEnabled('debug') ? tracedLog(log, assembly) : null,
     keeper:
       journal === null || options.journal === null
         ? null
         : keeping(new JournalKeeper(options.journal, journal.path, journalKeepBytes, loggedKeeper(log))),
     journal,
   };
+}
+
+function tracedLog(log: Logger, { cluster }: Assembly): ClusterObserver {
+  const traced = new TracedLog(log, (model) => cluster.spec.models[model].name);
+  return { run: traced, events: traced };
 }
 
 function statisticsOf(collector: StatisticsCollector): ClusterObserver {

@@ -180,9 +180,10 @@ export class LiveController implements WatchedService {
       setImmediate(() => request.done(notExecuted(OUTCOME_ERROR, UNLOADED)));
       return;
     }
-    const arrivalNs = request.arrivalNs ?? this.options.clock.nowNs();
-    const slot = this.core.offer(model, arrivalNs, request.sloNs, request.user);
-    this.options.journal?.offer(model, arrivalNs, request.sloNs, request.user, request.trace);
+    const { sloNs, user, trace = null, arrivalNs = this.options.clock.nowNs() } = request;
+    const slot = this.core.offer(model, arrivalNs, sloNs, user);
+    this.options.journal?.offer(model, arrivalNs, sloNs, user, trace);
+    if (trace !== null) this.options.events.traced(this.core.requests.id[slot], trace);
     this.answers.waiting[slot] = request;
     this.stepSoon();
   }

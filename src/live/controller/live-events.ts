@@ -13,6 +13,8 @@ export interface LiveEvents {
   /** A model has come to an index; has gone. */
   modelCame(index: number, model: ServedModel): void;
   modelGone(index: number): void;
+  /** A request that belongs to a trace has come; `id` is its number in the core's request table. */
+  traced(id: number, traceparent: string): void;
   /** The core has taken in what happened and decided: that began at `nowNs` and took `tookNs`. */
   stepped(nowNs: number, tookNs: number): void;
   /** The core has decided on an action. */
@@ -55,6 +57,10 @@ class EventFan implements LiveEvents {
 
   modelGone(index: number): void {
     for (const part of this.parts) part.modelGone?.(index);
+  }
+
+  traced(id: number, traceparent: string): void {
+    for (const part of this.parts) part.traced?.(id, traceparent);
   }
 
   stepped(nowNs: number, tookNs: number): void {

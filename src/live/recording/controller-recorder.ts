@@ -10,7 +10,9 @@ import type { RecordingMode } from './recording-control.js';
  * Writes down what happens around the core while it is switched on; otherwise it costs a branch. In the
  * order of the controller: results come before the step that takes them in; answers and orders come within it.
  */
-export class ControllerRecorder implements RunObserver, Pick<LiveEvents, 'stepped' | 'sent' | 'ran'> {
+export class ControllerRecorder
+  implements RunObserver, Pick<LiveEvents, 'traced' | 'stepped' | 'sent' | 'ran'>
+{
   private recording: Recording | null = null;
   /** The same, while requests and decisions are recorded, too. */
   private decisions: Recording | null = null;
@@ -36,6 +38,10 @@ export class ControllerRecorder implements RunObserver, Pick<LiveEvents, 'steppe
     this.decisions = null;
     this.stepOf.clear();
     return recording;
+  }
+
+  traced(id: number, traceparent: string): void {
+    this.decisions?.addTrace(id, traceparent);
   }
 
   answered(

@@ -22,22 +22,28 @@ export function* stepEvents({ steps }: Recording): Generator<TimelineEvent> {
 }
 
 /** Each request from its arrival to its answer; they overlap. */
-export function* requestEvents({ requests }: Recording, models: readonly string[]): Generator<TimelineEvent> {
+export function* requestEvents(
+  { requests, traces }: Recording,
+  models: readonly string[],
+): Generator<TimelineEvent> {
   for (let row = 0; row < requests.count; row++) {
     const outcome = requests.get(row, REQUEST.outcome);
     const action = requests.get(row, REQUEST.action);
+    const id = requests.get(row, REQUEST.id);
+    const traceparent = traces.get(id);
     const args = {
       model: models[requests.get(row, REQUEST.model)],
       outcome: OUTCOME_NAMES[outcome],
       sloMs: requests.get(row, REQUEST.slo) / NS_PER_MS,
       cold: requests.get(row, REQUEST.copies) === 0,
       ...(action < 0 ? {} : { action }),
+      ...(traceparent === undefined ? {} : { traceparent }),
     };
     yield* span(
       DECISIONS,
       `request ${OUTCOME_NAMES[outcome]}`,
       'request',
-      requests.get(row, REQUEST.id),
+      id,
       requests.get(row, REQUEST.arrival),
       requests.get(row, REQUEST.answered),
       { cname: COLOURS[outcome], args },

@@ -3,7 +3,7 @@ import type { Outcome, RequestTable } from '../../core/request.js';
 import type { RecordingMode } from './recording-control.js';
 import { Rows } from './rows.js';
 
-/** A minute of about 3,000 requests/s; 64 MB at most. */
+/** A minute of about 3,000 requests/s; 64 MB at most, and about as much again if all belong to traces. */
 const MOST_ROWS = 500_000;
 
 /** Columns of `steps`. */
@@ -48,6 +48,8 @@ export class Recording {
   readonly steps = new Rows(widthOf(STEP));
   readonly actions = new Rows(widthOf(ACTION));
   readonly requests = new Rows(widthOf(REQUEST));
+  /** The traces that requests belong to, by request. */
+  readonly traces = new Map<number, string>();
   /** Rows that found no room. */
   dropped = 0;
 
@@ -107,6 +109,11 @@ export class Recording {
     block[at + REQUEST.answered] = nowNs;
     block[at + REQUEST.action] = action;
     block[at + REQUEST.copies] = table.arrivalCopies[slot];
+  }
+
+  /** Of a request whose row comes later. */
+  addTrace(request: number, traceparent: string): void {
+    if (this.traces.size < this.mostRows) this.traces.set(request, traceparent);
   }
 
   private hasRoom(): boolean {

@@ -1,0 +1,51 @@
+import type { Logger } from 'pino';
+import { NS_PER_MS } from '../base/units.js';
+import type { Action } from '../core/action.js';
+import type { RunObserver } from '../core/observer.js';
+import { OUTCOME_NAMES, OUTCOME_OK, type Outcome, type RequestTable } from '../core/request.js';
+import type { LiveEvents } from '../live/controller/live-events.js';
+
+/**
+ * Logs each request of a trace that was not answered in time, so that a trace leads to the reason. At level debug:
+ * under overload clients could write a line per request.
+ */
+export class TracedLog implements RunObserver, Pick<LiveEvents, 'traced'> {
+  /** Of requests without an answer so far. */
+  private readonly traces = new Map<number, string>();
+
+  /** `nameOf`: of the model at an index. */
+  constructor(
+    private readonly log: Pick<Logger, 'debug'>,
+    private readonly nameOf: (model: number) => string,
+  ) {}
+
+  traced(id: number, traceparent: string): void {
+    this.traces.set(id, traceparent);
+  }
+
+  answered(
+    { id, model, arrivalNs }: RequestTable,
+    slot: number,
+    outcome: Outcome,
+    nowNs: number,
+    _copies: number,
+    action: Action | null,
+  ): void {
+    const request = id[slot];
+    const traceparent = this.traces.get(request);
+    if (traceparent === undefined) return;
+    this.traces.delete(request);
+    if (outcome === OUTCOME_OK) return;
+    const what = {
+      request,
+      model: this.nameOf(model[slot]),
+      outcome: OUTCOME_NAMES[outcome],
+      latencyMs: (nowNs - arrivalNs[slot]) / NS_PER_MS,
+      ...(action === null ? {} : { action: action.id }),
+      traceparent,
+    };
+    this.log.debug(what, 'a traced request missed its SLO or failed');
+  }
+
+  completed(): void {}
+}
