@@ -18,6 +18,8 @@ export interface ModelEntry {
 
 /** Why a server that is about to end is not ready. */
 export const DRAINING = 'draining';
+/** Error of a request that came too late, or was not answered when the server ended. */
+export const SHUTTING_DOWN = 'the server is shutting down';
 
 /** What a service says of itself. Replaced as a whole at each change; plain data. */
 export interface ServiceState {

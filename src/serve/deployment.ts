@@ -148,7 +148,8 @@ export class Deployment {
         this.failed(found, error);
       });
     }
-    if (versions.length > 0)
+    // What cannot be replaced yet goes on being served: the files may still be on their way.
+    if (versions.length > 0 && errors.length === 0)
       this.dropOthers(name, new Set([...versions, ...problems].map((each) => each.version)));
     return errors;
   }

@@ -168,6 +168,12 @@ describe('a deployment', () => {
       /^model "m" cannot be loaded: onnxruntime cannot .*; what was loaded before goes on being served$/,
     );
     expect((await ask(service, 'm')).error).toBe('m/1');
+    // A new version that is broken, or not all there yet, takes nothing away.
+    put(dir, 'm', 1, 2);
+    put(dir, 'm', 2, 2);
+    writeFileSync(join(dir, 'm/2/model.onnx'), 'nonsense');
+    await expect(service.load('m')).rejects.toThrow('what was loaded before goes on being served');
+    expect((await ask(service, 'm')).error).toBe('m/1');
     rmSync(join(dir, 'm'), { recursive: true });
     await expect(service.load('m')).rejects.toThrow('are gone from the repository');
     await expect(service.load('none')).rejects.toMatchObject({ kind: 'unknown' });

@@ -13,7 +13,7 @@ import type { ServedModel } from '../model.js';
 import type { InferenceAnswer, InferenceRequest } from '../service.js';
 import { scatter } from './gather.js';
 import { INPUTS_LOST, isAway, takeBack } from './inputs-away.js';
-import { notExecuted, whyFailed } from './not-executed.js';
+import { notExecuted, tooLate, whyFailed } from './not-executed.js';
 import { NO_WORKER } from './served-state.js';
 
 const NO_RESULT = { outputs: [] };
@@ -78,8 +78,8 @@ export class Answers {
   }
 
   /** Gives all that still wait the same answer. */
-  giveUp(reason: string): void {
-    for (const request of this.waiting.splice(0)) request?.done(notExecuted(OUTCOME_ERROR, reason));
+  giveUp(): void {
+    for (const request of this.waiting.splice(0)) request?.done(tooLate());
   }
 
   private answerOf(

@@ -17,7 +17,7 @@ import { unloadMessage, unsentResult } from './gather.js';
 import { HangWatch } from './hang-watch.js';
 import type { LiveEvents } from './live-events.js';
 import { LiveModels } from './live-models.js';
-import { notExecuted } from './not-executed.js';
+import { notExecuted, tooLate } from './not-executed.js';
 import { Outstanding } from './outstanding.js';
 import { NO_WORKER, ServedState } from './served-state.js';
 import { WakeTimer } from './wake-timer.js';
@@ -41,7 +41,6 @@ export interface LiveControllerOptions {
 
 /** No action that ran counts as shorter: what takes no time would be no demand, and no reason to load a model. */
 const SHORTEST_NS = 1000;
-const SHUTTING_DOWN = 'the server is shutting down';
 const UNLOADED = 'the model has been unloaded';
 
 /**
@@ -172,7 +171,7 @@ export class LiveController implements WatchedService {
 
   infer(request: InferenceRequest): void {
     if (this.closed) {
-      setImmediate(() => request.done(notExecuted(OUTCOME_ERROR, SHUTTING_DOWN)));
+      setImmediate(() => request.done(tooLate()));
       return;
     }
     const model = this.models.servedAt(request.model);
@@ -208,7 +207,7 @@ export class LiveController implements WatchedService {
     this.hangWatch.close();
     this.timer.clear();
     const fleetClosed = this.options.fleet.close();
-    this.answers.giveUp(SHUTTING_DOWN);
+    this.answers.giveUp();
     await fleetClosed;
   }
 

@@ -1,11 +1,16 @@
 import type { Action } from '../../core/action.js';
-import type { Outcome } from '../../core/request.js';
+import { OUTCOME_ERROR, type Outcome } from '../../core/request.js';
 import { statusName } from '../../core/status-names.js';
-import type { InferenceAnswer } from '../service.js';
+import { type InferenceAnswer, SHUTTING_DOWN } from '../service.js';
 
 /** The answer to a request that was not executed. */
 export function notExecuted(outcome: Outcome, error: string): InferenceAnswer {
   return { outcome, outputs: NO_OUTPUTS, predictedNs: 0, batchSize: 0, error };
+}
+
+/** The answer to a request that came after the end, or was open then. */
+export function tooLate(): InferenceAnswer {
+  return notExecuted(OUTCOME_ERROR, SHUTTING_DOWN);
 }
 
 const NO_OUTPUTS: readonly Uint8Array[] = [];

@@ -1,7 +1,12 @@
 import { NS_PER_MS } from '../../base/units.js';
 import { OUTCOME_ERROR, OUTCOME_OK, OUTCOME_REJECTED, OUTCOME_TIMEOUT } from '../../core/request.js';
 import type { ModelSignature, Shape } from '../model.js';
-import type { InferenceAnswer, InferenceRequest, InferenceService } from '../service.js';
+import {
+  type InferenceAnswer,
+  type InferenceRequest,
+  type InferenceService,
+  SHUTTING_DOWN,
+} from '../service.js';
 import { Refusal } from './refusal.js';
 
 /** What is shorter is not worth a word. */
@@ -80,8 +85,8 @@ export class Call {
         for (const answer of this.answers) if (answer.predictedNs > longest.predictedNs) longest = answer;
         const { predictedNs, passedNs = 0 } = longest;
         const what = `the SLO of ${this.sloNs / NS_PER_MS} ms cannot be met`;
-        // Policies also refuse without a prediction, and no GPU may be there to predict for.
-        if (predictedNs === 0 || predictedNs === Number.POSITIVE_INFINITY)
+        // Policies also refuse without a prediction or later than it, and no GPU may be there to predict for.
+        if (predictedNs <= this.sloNs || predictedNs === Number.POSITIVE_INFINITY)
           return new Refusal('rejected', what);
         const predictedMs = predictedNs / NS_PER_MS;
         const passed = passedNs < TINY_NS ? '' : `, of which ${ms(passedNs)} had passed`;
@@ -90,6 +95,7 @@ export class Call {
       case OUTCOME_TIMEOUT:
         return new Refusal('timeout', 'the SLO could not be met');
       case OUTCOME_ERROR:
+        if (worst.error === SHUTTING_DOWN) return new Refusal('notReady', SHUTTING_DOWN);
         return new Refusal('failed', worst.error === '' ? 'the inference failed' : worst.error);
       default:
         return null;

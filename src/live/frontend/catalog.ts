@@ -33,7 +33,11 @@ export class Catalog {
   /** The entry of a model; `version` empty: the one that is served by default. Throws a refusal. */
   find(name: string, version: string): ModelEntry {
     const versions = this.byName().get(name);
-    if (versions === undefined) throw unknown(name);
+    if (versions === undefined) {
+      // Before the repository was read nothing is known.
+      if (this.service.state.isStarting === true) this.checkServerReady();
+      throw unknown(name);
+    }
     for (const entry of versions)
       if (version === '' ? entry.isDefault : entry.version === version) return entry;
     const served = versions.map((entry) => shown(entry.version)).join(', ');

@@ -48,9 +48,9 @@ export class HttpRoutes {
     else if (path === '/v2/health/live') this.live(request);
     else if (path === '/v2/health/ready') this.ready(request);
     else {
-      const { authorization, origin, host } = request.headers;
+      const { authorization, origin } = request.headers;
       this.token.admit(authorization);
-      if (request.method === 'POST') this.site.origins.admit(origin, host);
+      if (request.method === 'POST') this.site.origins.admit(origin);
       if (path.startsWith(MODELS)) this.ofModel(request, path);
       else if (path.startsWith(REPOSITORY_MODELS)) this.ofRepository(request, path);
       else if (path === '/v2/repository/index') this.collect(request, this.index);

@@ -25,12 +25,12 @@ export class Origins {
   }
 
   /**
-   * Throws a refusal for a request that a page of another origin makes a browser send. Browsers let any page send
-   * plain POSTs; what is answered it cannot read, but the request would have been done.
+   * Throws a refusal for a request that a page makes a browser send. Browsers let any page send plain POSTs; what is
+   * answered it cannot read, but the request would have been done. No page is served here, so one that says it comes
+   * from here has made its own name point to this address.
    */
-  admit(origin: string | undefined, host: string | undefined): void {
+  admit(origin: string | undefined): void {
     if (origin === undefined || this.hasToken || this.allows(origin)) return;
-    if (origin.slice(origin.indexOf('://') + 3) === host) return;
     throw new Refusal(
       'foreignOrigin',
       `web pages of ${shown(origin)} may not use this server: --cors allows origins`,

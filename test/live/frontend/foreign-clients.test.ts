@@ -19,7 +19,7 @@ describe('clients that this project did not write', () => {
   it('grpcio of Python speaks with the gRPC frontend', async ({ skip }) => {
     skip(python === undefined, 'no Python with grpcio is installed (Debian: python3-grpcio)');
     const service = new FakeService(MODELS);
-    service.answer = (request) => (request.model === 1 ? failure(OUTCOME_REJECTED, 7e6) : echo(request));
+    service.answer = (request) => (request.model === 1 ? failure(OUTCOME_REJECTED, 70e6) : echo(request));
     const { port } = await openGrpc(service);
     const script = fileURLToPath(new URL('foreign_client.py', import.meta.url));
     const { stdout } = await run(python as string, [script, String(port)]);
@@ -38,8 +38,8 @@ describe('clients that this project did not write', () => {
       unknown: { code: 'NOT_FOUND', details: 'unknown model "other"', trailers: {} },
       rejected: {
         code: 'RESOURCE_EXHAUSTED',
-        details: 'the SLO of 50 ms cannot be met: it would take 7.000 ms',
-        trailers: { 'predicted-ms': '7' },
+        details: 'the SLO of 50 ms cannot be met: it would take 70.000 ms',
+        trailers: { 'predicted-ms': '70' },
       },
     });
     expect(service.requests[0].sloNs).toBe(50_000_000);

@@ -237,7 +237,7 @@ describe('web pages', () => {
   const page = { origin: 'https://page.example' };
   const other = { origin: 'https://other.example' };
 
-  it('of other origins are refused by default', async () => {
+  it('are refused by default', async () => {
     const service = new FakeService([MLP]);
     const { http } = await openHttp(service);
     const plain = { ...page, 'content-type': 'text/plain' };
@@ -251,10 +251,10 @@ describe('web pages', () => {
     expect(headers.get('access-control-allow-origin')).toBe(null);
   });
 
-  it('of the server’s own origin, and clients that show a token, are not', async () => {
+  it('that made their name point here are, too; clients that show a token are not', async () => {
     const open = await mlp();
     const own = { origin: `http://127.0.0.1:${open.port}` };
-    expect((await open.http.post(INFER, { inputs: [X] }, own)).status).toBe(200);
+    expect((await open.http.post(INFER, { inputs: [X] }, own)).status).toBe(403);
     const { http } = await openHttp(new FakeService([MLP]), { token: 't' });
     const headers = { ...page, authorization: 'Bearer t' };
     expect((await http.post(INFER, { inputs: [X] }, headers)).status).toBe(200);

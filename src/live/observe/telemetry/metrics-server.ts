@@ -112,6 +112,9 @@ async function answer(
   } else if (method !== route.method && !(method === 'HEAD' && route.method === 'GET')) {
     response.setHeader('allow', route.method === 'GET' ? 'GET, HEAD' : route.method);
     send(response, text(405, `only ${route.method}`));
+  } else if (route.method === 'POST' && headers.origin !== undefined) {
+    // Browsers let any page send plain POSTs, and always say for whom.
+    send(response, text(403, 'web pages may not use this port'));
   } else {
     send(response, await route.answer({ query: new URLSearchParams(query) }));
   }

@@ -56,6 +56,16 @@ describe('the metrics server', () => {
     expect((await fetch(`${base}/metrics`, { method: 'POST', body: 'x' })).status).toBe(405);
   });
 
+  it('does nothing for web pages', async () => {
+    let calls = 0;
+    const answer = () => json(200, { calls: ++calls });
+    const base = await start(() => true, 0, [{ path: '/do', method: 'POST', answer }]);
+    const headers = { origin: 'http://evil.example', 'content-type': 'text/plain' };
+    expect((await fetch(`${base}/do`, { method: 'POST', headers, body: 'x' })).status).toBe(403);
+    expect(calls).toBe(0);
+    expect((await fetch(`${base}/do`, { method: 'POST' })).status).toBe(200);
+  });
+
   it('survives garbage', async () => {
     const base = await start();
     await new Promise<void>((resolve) => {
