@@ -1,4 +1,4 @@
-import { KIB } from '../../base/units.js';
+import { KIB, MIB } from '../../base/units.js';
 import { freeMemory } from './free-memory.js';
 import { Refusal } from './refusal.js';
 
@@ -8,10 +8,12 @@ interface Owner {
   hold(bytes: number): Refusal | null;
 }
 
-/** Where a body becomes one buffer while it arrives: it grows by what has come, not by what was announced. */
+/** Where a body becomes one buffer while it arrives: it takes memory for what has come, not for what was announced. */
 export class BodyCollector {
   bytes = 0;
   private pieces = 0;
+  /** What the owner holds for it. */
+  private heldBytes = 0;
   /** The first piece, as long as there is no other. */
   private first: Buffer | null = null;
   private whole: Buffer | null = null;
@@ -36,7 +38,7 @@ export class BodyCollector {
       }
       return refusal;
     }
-    if (this.whole === null || this.whole.length < bytes) {
+    if (this.whole === null || this.heldBytes < bytes) {
       const refusal = this.grow(bytes, owner);
       if (refusal !== null) return refusal;
     }
@@ -68,9 +70,12 @@ export class BodyCollector {
     const bytes = Math.max(leastBytes, Math.min(mostBytes, Math.max(FIRST_BYTES, GROWTH * this.bytes)));
     const refusal = owner.hold(bytes);
     if (refusal !== null) return refusal;
-    const grown = Buffer.allocUnsafeSlow(bytes);
-    (this.whole ?? (this.first as Buffer)).copy(grown, 0, 0, this.bytes);
-    if (this.whole !== null) freeMemory(this.whole);
+    this.heldBytes = bytes;
+    const { whole } = this;
+    if (whole !== null && whole.length >= bytes) return null;
+    const grown = Buffer.allocUnsafeSlow(bytes > LAST_GROWTH_BYTES ? Math.max(bytes, mostBytes) : bytes);
+    (whole ?? (this.first as Buffer)).copy(grown, 0, 0, this.bytes);
+    if (whole !== null) freeMemory(whole);
     this.whole = grown;
     this.first = null;
     return null;
@@ -90,6 +95,11 @@ function tooManyPieces(): Refusal {
 
 const FIRST_BYTES = 16 * KIB;
 const GROWTH = 4;
+/**
+ * What is larger gets its last buffer at once, of which only the written part takes memory. It also keeps glibc from
+ * learning: once a buffer of some megabytes was freed, it takes all smaller ones from its arenas and gives nothing back.
+ */
+const LAST_GROWTH_BYTES = MIB;
 /** Buffers of this size and more move between threads instead of being copied. */
 const OWN_BYTES = 16 * KIB;
 /** Each piece costs about as much time as some hundred bytes, so many tiny ones are refused. */

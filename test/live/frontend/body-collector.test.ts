@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { BodyCollector } from '../../../src/live/frontend/body-collector.js';
+import { Refusal } from '../../../src/live/frontend/refusal.js';
+
+const PIECE = Buffer.from(Array.from({ length: 64_000 }, (_, i) => (i * 7) % 251));
+
+/** Collects so many pieces; what the owner was asked to hold. */
+function collect(collector: BodyCollector, pieces: number): number[] {
+  const held: number[] = [];
+  const owner = {
+    hold(bytes: number): null {
+      held.push(bytes);
+      return null;
+    },
+  };
+  for (let i = 0; i < pieces; i++) expect(collector.add(PIECE, owner)).toBeNull();
+  return held;
+}
+
+describe('BodyCollector', () => {
+  it.each([100 * 64_000, -1])('puts a body together (announced: %i bytes)', (announcedBytes) => {
+    const collector = new BodyCollector(50_000_000, announcedBytes);
+    collect(collector, 100);
+    expect(collector.finish().equals(Buffer.concat(Array.from({ length: 100 }, () => PIECE)))).toBe(true);
+  });
+
+  it('holds memory for what has come, a few times as much at most', () => {
+    const held = collect(new BodyCollector(60_000_000, 60_000_000), 40);
+    expect(held.at(-1)).toBeGreaterThanOrEqual(40 * 64_000);
+    expect(held.at(-1)).toBeLessThanOrEqual(4 * 40 * 64_000);
+  });
+
+  it('has one buffer from the second megabyte on, so that none of some megabytes is freed', () => {
+    const collector = new BodyCollector(60_000_000, 60_000_000);
+    collect(collector, 20);
+    const { buffer } = collector.finish();
+    collect(collector, 700);
+    expect(collector.finish().buffer).toBe(buffer);
+    expect(buffer.byteLength).toBe(60_000_000);
+  });
+
+  it('passes on why memory is refused, and takes nothing', () => {
+    const collector = new BodyCollector(60_000_000, 60_000_000);
+    collect(collector, 40);
+    const refusal = new Refusal('overBudget', 'too much');
+    const owner = { hold: (bytes: number) => (bytes > 20_000_000 ? refusal : null) };
+    let answer: Refusal | null = null;
+    for (let i = 0; i < 500 && answer === null; i++) answer = collector.add(PIECE, owner);
+    expect(answer).toBe(refusal);
+    expect(collector.bytes).toBeLessThanOrEqual(20_000_000);
+  });
+});
