@@ -102,9 +102,9 @@ export const CLAIMS: readonly (readonly [claim: string, file: string, name: stri
     'do not disturb the others when a thousand of them sit idle',
   ],
   [
-    'web pages of other origins are refused',
+    'web pages are refused, on the metrics port too',
     'live/frontend/http-clients.test.ts',
-    'of other origins are refused by default',
+    'are refused by default',
   ],
   [
     'a frontend thread that ends is replaced',

@@ -230,10 +230,10 @@ describe('a server with a request under way', () => {
     expect(await answer).toBe(200);
   });
 
-  it('answers error when that takes longer than --drain', async () => {
+  it('answers 503 when that takes longer than --drain', async () => {
     const { server, answer } = await busy(50_000, ...FIFO, '--drain', '50ms');
     expect(await server.kill('SIGTERM')).toBe(0);
-    expect(await answer).toBe(500);
+    expect(await answer).toBe(503);
   });
 
   it('ends at once when the signal comes again a second later', async () => {
