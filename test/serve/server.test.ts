@@ -82,7 +82,7 @@ describe('closing', () => {
     await expectReplay(journal, 6);
   });
 
-  it('answers error what takes longer than it waits', async () => {
+  it('answers 503 to what takes longer than it waits', async () => {
     const running = await serve(
       { devices: simulated(1, 1), models: smallModels(1, 1, [60_000, 60_000, 60_000]) },
       ['slo=1h', 'policy={kind: fifo}'],
@@ -91,7 +91,7 @@ describe('closing', () => {
     await until(() => running.server.controller?.core.requests.size === 1);
     await running.server.close(20_000_000);
     const { status, json } = await answer;
-    expect([status, json.error]).toEqual([500, 'the server is shutting down']);
+    expect([status, json.error]).toEqual([503, 'the server is shutting down']);
     await expectReplay(running.journal, 1);
   });
 });

@@ -89,5 +89,5 @@ it('the status shows what runs, what waits and how far lanes are booked', async 
   expect(requests.unanswered).toBe(12);
   expect(requests.offeredRps).toBeGreaterThan(0);
   await server.close(20_000_000);
-  for (const { status: code } of await Promise.all(answers)) expect(code).toBe(500);
+  for (const { status: code } of await Promise.all(answers)) expect(code).toBe(503);
 });
