@@ -5,12 +5,26 @@ import type { PackedAnswers, PackedRequests } from './thread-messages.js';
 
 type Extras<T> = T extends { readonly extras: readonly (infer E)[] } ? E[] : never;
 
-/** Packs the requests of one turn into one message. */
-export class RequestPacker {
-  private extras: Extras<PackedRequests> = [];
-  private count = 0;
-  private readonly parcel = new Parcel();
+/** One message of all that one turn of the event loop has for the other thread. */
+class Packer<Extra> {
+  protected readonly parcel = new Parcel();
+  protected extras: Extra[] = [];
+  protected count = 0;
 
+  /** Begins the next message. */
+  take() {
+    const { contents, transfer } = this.parcel.seal();
+    const { extras } = this;
+    const { bytes, large } = contents;
+    const isText = typeof bytes === 'string' && large.length === 0 && extras.length === 0;
+    this.extras = [];
+    this.count = 0;
+    return { packed: isText ? bytes : { contents, extras }, transfer };
+  }
+}
+
+/** Packs the requests of one turn into one message. */
+export class RequestPacker extends Packer<Extras<PackedRequests>[number]> {
   add(id: number, request: InferenceRequest, arrivalNs: number): void {
     const { parcel } = this;
     const { model, user, sloNs, inputs, shapes, trace = null, mayMove = false } = request;
@@ -23,17 +37,6 @@ export class RequestPacker {
     for (let i = 0; i < inputs.length; i++) parcel.add(inputs[i], mayMove);
     if (shapes !== undefined || trace !== null) this.extras.push({ nth: this.count, shapes, trace });
     this.count++;
-  }
-
-  take(): { readonly requests: PackedRequests; readonly transfer: ArrayBuffer[] } {
-    const { contents, transfer } = this.parcel.seal();
-    const { extras } = this;
-    const { bytes, large } = contents;
-    const isText = typeof bytes === 'string' && large.length === 0 && extras.length === 0;
-    const requests = isText ? bytes : { contents, extras };
-    this.extras = [];
-    this.count = 0;
-    return { requests, transfer };
   }
 }
 
@@ -59,11 +62,7 @@ export function unpackRequests(
 }
 
 /** Packs the answers of one turn into one message. */
-export class AnswerPacker {
-  private extras: Extras<PackedAnswers> = [];
-  private count = 0;
-  private readonly parcel = new Parcel();
-
+export class AnswerPacker extends Packer<Extras<PackedAnswers>[number]> {
   /** Large outputs in buffers of their own go over; what is part of a larger buffer is copied. */
   add(id: number, answer: InferenceAnswer): void {
     const { parcel } = this;
@@ -80,17 +79,6 @@ export class AnswerPacker {
     }
     if (shapes !== undefined || error !== '') this.extras.push({ nth: this.count, shapes, error });
     this.count++;
-  }
-
-  take(): { readonly answers: PackedAnswers; readonly transfer: ArrayBuffer[] } {
-    const { contents, transfer } = this.parcel.seal();
-    const { extras } = this;
-    const { bytes, large } = contents;
-    const isText = typeof bytes === 'string' && large.length === 0 && extras.length === 0;
-    const answers = isText ? bytes : { contents, extras };
-    this.extras = [];
-    this.count = 0;
-    return { answers, transfer };
   }
 }
 

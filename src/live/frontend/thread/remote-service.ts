@@ -66,8 +66,8 @@ export class RemoteService implements InferenceService {
 
   private send(): void {
     this.isDue = false;
-    const { requests, transfer } = this.packer.take();
-    this.post(typeof requests === 'string' ? requests : { kind: 'requests', requests }, transfer);
+    const { packed, transfer } = this.packer.take();
+    this.post(typeof packed === 'string' ? packed : { kind: 'requests', requests: packed }, transfer);
   }
 
   private call(call: ServiceCall): Promise<readonly ModelStatistics[]> {

@@ -50,8 +50,8 @@ export class ThreadRequests {
 
   private send(): void {
     this.isDue = false;
-    const { answers, transfer } = this.packer.take();
-    this.post(typeof answers === 'string' ? answers : { kind: 'answers', answers }, transfer);
+    const { packed, transfer } = this.packer.take();
+    this.post(typeof packed === 'string' ? packed : { kind: 'answers', answers: packed }, transfer);
   }
 }
 
