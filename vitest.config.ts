@@ -37,13 +37,11 @@ export default defineConfig({
         include: [LIVE],
         exclude: [LONG, ...MOCKING],
         isolate: false,
-        retry: REAL_TIME_RETRIES,
         sequence: { groupOrder: 1 },
       }),
       project('isolated', {
         include: [SERVE, ...MOCKING],
         exclude: [LONG],
-        retry: REAL_TIME_RETRIES,
         sequence: { groupOrder: 1 },
       }),
       project('long', { include: [LONG], sequence: { groupOrder: 2 } }),
@@ -59,9 +57,10 @@ function project(
     test: {
       name,
       setupFiles: ['test/setup.ts'],
-      // Simulations are CPU-bound and deterministic: slow machines need time, not retries.
-      testTimeout: 120_000,
-      hookTimeout: 120_000,
+      // Simulations are CPU-bound and deterministic: slow machines need time. What fails there fails twice.
+      testTimeout: 300_000,
+      hookTimeout: 300_000,
+      retry: REAL_TIME_RETRIES,
       ...options,
     },
   };
