@@ -2,7 +2,7 @@ import type { ServedModel } from '../model.js';
 import type { InferenceService, ModelEntry } from '../service.js';
 import { Call } from './call.js';
 import type { Catalog } from './catalog.js';
-import { type Compression, inflate, inflatedBytes } from './codec/inflate.js';
+import { type Compression, inflatedBytes, inflateSmall } from './codec/inflate.js';
 import { ownBuffers } from './codec/own-buffers.js';
 import { HttpExchange, mostAnswerBytes, outputsBound } from './http-exchange.js';
 import { contentEncoding, jsonLength, traceOf } from './http-headers.js';
@@ -81,12 +81,17 @@ export class HttpInfer implements BodyReader {
 
   private inflate(request: FrontendRequest, encoding: Compression, body: Buffer): void {
     const { codec, settings } = this.site;
-    const limitBytes = inflatedBytes(encoding, body, settings.maxBodyBytes);
-    throwIf(request.hold(body.length + limitBytes));
-    const task = { encoding, body, limitBytes };
-    if (body.length <= INLINE_COMPRESSED_BYTES && limitBytes <= INLINE_BYTES) {
-      this.parse(request, inflate(task));
-      return;
+    const limitBytes = settings.maxBodyBytes;
+    const expectedBytes = inflatedBytes(encoding, body, limitBytes);
+    // If it becomes larger, that is held as soon as it is known: no more than one body for each codec thread goes uncounted.
+    throwIf(request.hold(body.length + expectedBytes));
+    const task = { encoding, body, expectedBytes, limitBytes };
+    if (body.length <= INLINE_COMPRESSED_BYTES && expectedBytes <= INLINE_BYTES) {
+      const small = inflateSmall(task, Math.min(limitBytes, INLINE_BYTES));
+      if (small !== null) {
+        this.parse(request, small);
+        return;
+      }
     }
     codec.run('inflateBody', task, ownBuffers([body]), request.clientKey, new Inflating(this, request));
   }

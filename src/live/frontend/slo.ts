@@ -6,8 +6,8 @@ import { Refusal, shown } from './refusal.js';
 const MOST_NS = 24 * NS_PER_HOUR;
 
 /**
- * SLO of one call, ns: its parameter `slo_ms`, or `timeout` in µs (0: none), or the model's, or the
- * server's. Throws a refusal where a parameter is no such time.
+ * SLO of one call, ns: its parameter `slo_ms`, or `timeout` in µs, or the model's, or the server's. Null is as if
+ * absent, and so is a `timeout` of 0, which clients send by default. Throws a refusal where a parameter is no such time.
  */
 export function requestSloNs(
   sloMs: unknown,
@@ -15,8 +15,9 @@ export function requestSloNs(
   model: ServedModel,
   defaultSloNs: number,
 ): number {
-  if (sloMs !== undefined) return checked('slo_ms', sloMs, NS_PER_MS);
-  if (timeoutUs !== undefined && timeoutUs !== 0) return checked('timeout', timeoutUs, NS_PER_US);
+  if (sloMs !== undefined && sloMs !== null) return checked('slo_ms', sloMs, NS_PER_MS);
+  if (timeoutUs !== undefined && timeoutUs !== null && timeoutUs !== 0)
+    return checked('timeout', timeoutUs, NS_PER_US);
   return model.sloNs ?? defaultSloNs;
 }
 

@@ -19,7 +19,7 @@ export class SmallBody implements BodyReader {
       const whole =
         encoding === null
           ? body
-          : inflate({ encoding, body, limitBytes: inflatedBytes(encoding, body, limitBytes) });
+          : inflate({ encoding, body, expectedBytes: inflatedBytes(encoding, body, limitBytes), limitBytes });
       await this.use(request, whole.length === 0 ? {} : parseObject(whole, whole.length).root);
     } catch (error) {
       sendRefusal(request, asRefusal(error));

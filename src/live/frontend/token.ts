@@ -6,12 +6,20 @@ export class TokenCheck {
   private readonly expected: string | null;
 
   constructor(token: string | null) {
-    this.expected = token === null ? null : `Bearer ${token}`;
+    this.expected = token;
   }
 
   /** `authorization`: what the client sent under that name. Throws a refusal. */
   admit(authorization: string | undefined): void {
-    if (this.expected === null || tokensMatch(authorization ?? '', this.expected)) return;
+    const { expected } = this;
+    if (expected === null || (authorization !== undefined && isToken(authorization, expected))) return;
     throw new Refusal('unauthenticated', 'needs "authorization: Bearer TOKEN" with the token of this server');
   }
 }
+
+/** The name of the scheme may be written in capitals or not (RFC 9110). */
+function isToken(authorization: string, expected: string): boolean {
+  return BEARER.test(authorization) && tokensMatch(authorization.slice('Bearer '.length), expected);
+}
+
+const BEARER = /^bearer /i;

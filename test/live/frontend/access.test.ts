@@ -45,7 +45,8 @@ describe('a token', () => {
         401,
       );
     }
-    expect((await http.get('/v2', RIGHT)).status).toBe(200);
+    for (const scheme of ['Bearer', 'bearer', 'BEARER'])
+      expect((await http.get('/v2', { authorization: `${scheme} s3cret` })).status).toBe(200);
     expect((await http.post('/v2/models/mlp/infer', '{}', RIGHT)).status).toBe(400);
     expect((await http.get('/v2/health/live')).status).toBe(200);
     expect((await http.get('/v2/health/ready')).status).toBe(200);
@@ -67,6 +68,8 @@ describe('a token', () => {
         });
     }
     expect((await client.call('ServerMetadata', {}, RIGHT)).name).toBe('escapement');
+    const { name } = await client.call('ServerMetadata', {}, { authorization: 'bearer s3cret' });
+    expect(name).toBe('escapement');
     expect(await client.call('ServerLive', {})).toEqual({ live: true });
     expect(await client.call('ServerReady', {})).toEqual({ ready: true });
   });

@@ -158,6 +158,15 @@ describe('ModelInfer', () => {
     expect(service.requests.map(({ sloNs }) => sloNs)).toEqual([1_500_000, 3_000_000, 4_000_000, 25_000_000]);
   });
 
+  it.each([
+    ['a timeout of 0', { timeout: { int64_param: 0 } }],
+    ['parameters without a value', { slo_ms: {}, timeout: {} }],
+  ])('leaves the SLO to the model with %s', async (_, parameters) => {
+    const { client, service } = await serve();
+    await client.call('ModelInfer', mlp([1, 2], parameters));
+    expect(service.requests[0].sloNs).toBe(25_000_000);
+  });
+
   it('waits no longer than the call itself', async () => {
     const { client, service } = await serve();
     const slo = { slo_ms: { int64_param: 3_600_000 } };

@@ -185,6 +185,8 @@ describe('the SLO', () => {
     ['the parameter timeout, µs', 'mlp', { timeout: 7_000 }, 7_000_000],
     ['slo_ms where both are given', 'mlp', { slo_ms: 1, timeout: 7_000 }, 1_000_000],
     ["the model's, which a timeout of 0 leaves alone", 'mlp', { timeout: 0 }, 25_000_000],
+    ["the model's, where both are null", 'mlp', { slo_ms: null, timeout: null }, 25_000_000],
+    ['timeout where slo_ms is null', 'mlp', { slo_ms: null, timeout: 7_000 }, 7_000_000],
     ["the server's where the model has none", 'fixed', {}, 100_000_000],
   ])('is %s', async (_, model, parameters, sloNs) => {
     const service = new FakeService([MLP, echoModel('fixed', true, [['x', 'FP32', [4]]])]);

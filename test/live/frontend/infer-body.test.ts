@@ -101,8 +101,8 @@ function outputs(model: ServedModel): fc.Arbitrary<unknown> {
 
 const parameters = fc.record(
   {
-    slo_ms: mostly(fc.nat(1000)),
-    timeout: mostly(fc.nat(1000)),
+    slo_ms: mostly(fc.option(fc.nat(1000))),
+    timeout: mostly(fc.option(fc.nat(1000))),
     binary_data_output: mostly(fc.boolean()),
     priority: mostly(fc.constantFrom(0, '', null)),
     headers: junk,

@@ -115,8 +115,8 @@ function checkParameters(parameters: Json): void {
 }
 
 function sloOf({ slo_ms: sloMs, timeout }: Json, otherwise: number): number {
-  if (sloMs === undefined && (timeout === undefined || timeout === 0)) return otherwise;
-  const [value, unitNs] = sloMs === undefined ? [timeout, 1e3] : [sloMs, 1e6];
+  if (sloMs == null && (timeout == null || timeout === 0)) return otherwise;
+  const [value, unitNs] = sloMs == null ? [timeout, 1e3] : [sloMs, 1e6];
   check(typeof value === 'number');
   const ns = Math.round(value * unitNs);
   check(ns >= 1 && ns <= 24 * 3600 * 1e9);

@@ -1,4 +1,4 @@
-import { deflateSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib';
+import { deflateSync, gunzipSync, gzipSync, type InputType, inflateSync, type ZlibOptions } from 'node:zlib';
 import { Refusal } from '../refusal.js';
 import type { JobResult } from './job-result.js';
 import { ownBuffers } from './own-buffers.js';
@@ -9,6 +9,8 @@ export type Compression = 'gzip' | 'deflate';
 interface InflateInput {
   readonly encoding: Compression;
   readonly body: Uint8Array;
+  /** What `inflatedBytes` expects it to become. */
+  readonly expectedBytes: number;
   /** It may not become larger. */
   readonly limitBytes: number;
 }
@@ -20,12 +22,12 @@ export function inflateBody(input: InflateInput): JobResult<Uint8Array> {
 }
 
 /** The same in the asking thread: for small bodies. Throws a refusal. */
-export function inflate({ encoding, body, limitBytes }: InflateInput): Uint8Array<ArrayBuffer> {
-  const chunkSize = Math.min(MOST_CHUNK_BYTES, Math.max(LEAST_CHUNK_BYTES, limitBytes + 1));
+export function inflate(input: InflateInput): Uint8Array<ArrayBuffer> {
+  const { encoding, body, expectedBytes, limitBytes } = input;
+  const chunkSize = Math.min(MOST_CHUNK_BYTES, Math.max(LEAST_CHUNK_BYTES, expectedBytes + 1));
   const options = { maxOutputLength: Math.max(1, limitBytes), chunkSize };
   try {
-    const whole = encoding === 'gzip' ? gunzipSync(body, options) : inflateSync(body, options);
-    return whole as Uint8Array<ArrayBuffer>;
+    return encoding === 'gzip' ? gunzipSync(body, options) : inflateWhole(body, options);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ERR_BUFFER_TOO_LARGE')
@@ -34,7 +36,34 @@ export function inflate({ encoding, body, limitBytes }: InflateInput): Uint8Arra
   }
 }
 
-/** Size that a compressed body says it has; at most what it could have. Never more than `limitBytes`, by a refusal. */
+/** The same; null: it becomes larger than `mostBytes`, which is less than allowed. */
+export function inflateSmall(input: InflateInput, mostBytes: number): Uint8Array<ArrayBuffer> | null {
+  try {
+    return inflate({ ...input, limitBytes: mostBytes });
+  } catch (error) {
+    if (error instanceof Refusal && error.kind === 'tooLarge' && mostBytes < input.limitBytes) return null;
+    throw error;
+  }
+}
+
+/** Node passes over what follows a zlib stream; what follows a member of gzip it reads as the next. */
+function inflateWhole(body: Uint8Array, options: ZlibOptions): Uint8Array<ArrayBuffer> {
+  const { buffer, engine } = inflateWithInfo(body, { ...options, info: true });
+  const stray = body.length - engine.bytesWritten;
+  if (stray === 0) return buffer;
+  throw new Error(`${stray} bytes follow its end`);
+}
+
+/** Says how much of its input it read. Node's types leave `info` out. */
+export const inflateWithInfo = inflateSync as unknown as (
+  body: InputType,
+  options: ZlibOptions & { readonly info: true },
+) => { readonly buffer: Buffer<ArrayBuffer>; readonly engine: { readonly bytesWritten: number } };
+
+/**
+ * Size that a compressed body probably has, at most what it could have and at most `limitBytes`. Its gzip may have several
+ * members, of which only the last one says its size where that can be seen. Throws a refusal if it is something else.
+ */
 export function inflatedBytes(encoding: Compression, body: Uint8Array, limitBytes: number): number {
   const most = Math.min(limitBytes, body.length * MOST_RATIO);
   if (encoding === 'deflate') return most;
@@ -42,9 +71,7 @@ export function inflatedBytes(encoding: Compression, body: Uint8Array, limitByte
     throw new Refusal('invalid', 'the body is not valid gzip: it begins otherwise');
   // The last field of the gzip format.
   const view = new DataView(body.buffer, body.byteOffset + body.length - 4, 4);
-  const declared = view.getUint32(0, true);
-  if (declared <= limitBytes) return Math.min(declared, most);
-  throw new Refusal('tooLarge', `the body is larger than ${limitBytes} bytes when decompressed`);
+  return Math.min(view.getUint32(0, true), most);
 }
 
 export function deflate(encoding: Compression, body: Uint8Array): Uint8Array {

@@ -1,5 +1,6 @@
-import { createGunzip, createInflate, gunzipSync, inflateSync } from 'node:zlib';
+import { createGunzip, createInflate, gunzipSync } from 'node:zlib';
 import { KIB } from '../../../base/units.js';
+import { inflateWithInfo } from '../codec/inflate.js';
 import { Refusal } from '../refusal.js';
 
 /** How the messages of a client may be compressed. */
@@ -54,9 +55,10 @@ function inflateSmall(
 ): Uint8Array<ArrayBuffer> | null {
   const maxOutputLength = Math.min(SMALL_INFLATED_BYTES, Math.max(1, maxBytes));
   try {
-    return encoding === 'gzip'
-      ? gunzipSync(bytes, { maxOutputLength })
-      : inflateSync(bytes, { maxOutputLength });
+    // Stray bytes are found by the other way.
+    if (encoding === 'gzip') return gunzipSync(bytes, { maxOutputLength });
+    const { buffer, engine } = inflateWithInfo(bytes, { maxOutputLength, info: true });
+    return engine.bytesWritten === bytes.length ? buffer : null;
   } catch {
     return null;
   }
@@ -84,6 +86,7 @@ function inflateLarge(
   const pieces: Buffer[] = [];
   let total = 0;
   let isDone = false;
+  const damaged = () => new Refusal('invalid', `a message is no ${encoding} data`);
   const settle = (refusal: Refusal | null) => {
     if (isDone) return;
     isDone = true;
@@ -102,8 +105,12 @@ function inflateLarge(
     }
     pieces.push(piece);
   });
-  stream.on('end', () => settle(null));
-  stream.on('error', () => settle(new Refusal('invalid', `a message is no ${encoding} data`)));
+  stream.on('end', () => {
+    // Node passes over what follows a zlib stream.
+    const isWhole = stream.bytesWritten === bytes.length || encoding === 'gzip';
+    settle(isWhole ? null : new Refusal('invalid', `a message is no ${encoding} data`));
+  });
+  stream.on('error', () => settle(damaged()));
   stream.end(bytes);
 }
 

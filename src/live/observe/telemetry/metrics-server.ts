@@ -49,6 +49,8 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   const { tls = null } = options;
   checkTls(tls);
   const server = tls === null ? createServer(respond) : createTlsServer(tls, respond);
+  // No request needs a body: who asks before sending one gets the answer instead of leave to go on.
+  server.on('checkContinue', respond);
   server.maxConnections = MOST_CONNECTIONS;
   server.requestTimeout = REQUEST_TIMEOUT_MS;
   server.headersTimeout = REQUEST_TIMEOUT_MS;

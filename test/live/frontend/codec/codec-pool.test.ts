@@ -17,7 +17,8 @@ function open(options: Partial<CodecPoolOptions> = {}): CodecPool {
 function inflate(pool: CodecPool, body: Uint8Array, limitBytes: number, client = 'a'): Promise<Uint8Array> {
   return new Promise((coded, reject) => {
     const notCoded = (refusal: Refusal) => reject(refusal);
-    pool.run('inflateBody', { encoding: 'gzip', body, limitBytes }, [], client, { coded, notCoded });
+    const input = { encoding: 'gzip', body, expectedBytes: limitBytes, limitBytes } as const;
+    pool.run('inflateBody', input, [], client, { coded, notCoded });
   });
 }
 
@@ -55,7 +56,7 @@ describe('codec threads', () => {
     const first = inflate(pool, gzipSync('a'), 1);
     let called = false;
     const waiting = { coded: () => (called = true), notCoded: () => (called = true) };
-    const input = { encoding: 'gzip', body: gzipSync('b'), limitBytes: 1 } as const;
+    const input = { encoding: 'gzip', body: gzipSync('b'), expectedBytes: 1, limitBytes: 1 } as const;
     pool.run('inflateBody', input, [], 'b', waiting).cancel();
     await first;
     await inflate(pool, gzipSync('c'), 1);

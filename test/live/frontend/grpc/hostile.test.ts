@@ -108,6 +108,26 @@ describe('compression', () => {
     }
   });
 
+  it.each([2, 300_000])('by gzip may have several members: %i elements', async (count) => {
+    const { session, service } = await serve();
+    const bytes = infer(count);
+    const message = Buffer.concat([gzipSync(bytes.subarray(0, 20)), gzipSync(bytes.subarray(20))]);
+    const answer = await call(session, 'ModelInfer', [frame(message, 1)], { 'grpc-encoding': 'gzip' });
+    expect([answer.status, service.requests[0]?.inputs[0].length]).toEqual(['0', 4 * count]);
+  });
+
+  it.each([
+    ['gzip', gzipSync, 2],
+    ['deflate', deflateSync, 2],
+    ['gzip', gzipSync, 300_000],
+    ['deflate', deflateSync, 300_000],
+  ] as const)('by %s may not be followed by something else', async (encoding, compress, count) => {
+    const { session } = await serve();
+    const message = Buffer.concat([compress(infer(count)), Buffer.from('stray')]);
+    const answer = await call(session, 'ModelInfer', [frame(message, 1)], { 'grpc-encoding': encoding });
+    expect([answer.status, answer.message]).toEqual(['3', `a message is no ${encoding} data`]);
+  });
+
   it('bombs are refused at their limit, and the server goes on', async () => {
     const { session } = await serve({ maxBodyBytes: MIB });
     const bomb = gzipSync(Buffer.alloc(200 * MIB));

@@ -8,6 +8,7 @@ import {
 import { recordingRoutes } from '../../../../src/live/observe/telemetry/recording-routes.js';
 import { json, type Route } from '../../../../src/live/observe/telemetry/route.js';
 import type { RecordingControl } from '../../../../src/live/recording/recording-control.js';
+import { exchangeRaw } from '../../frontend/fixtures.js';
 import { parseExposition } from './exposition.js';
 
 const servers: MetricsServer[] = [];
@@ -64,6 +65,17 @@ describe('the metrics server', () => {
     expect((await fetch(`${base}/do`, { method: 'POST', headers, body: 'x' })).status).toBe(403);
     expect(calls).toBe(0);
     expect((await fetch(`${base}/do`, { method: 'POST' })).status).toBe(200);
+  });
+
+  it('never asks for a body, neither with nor without the token', async () => {
+    const route: Route = { path: '/do', method: 'POST', answer: () => json(200, {}) };
+    const { port } = new URL(await start(() => true, 0, [route], 's3cret'));
+    const ask = (header: string) =>
+      `POST /do HTTP/1.1\r\nhost: x\r\n${header}expect: 100-continue\r\ncontent-length: 9\r\n\r\n`;
+    expect(await exchangeRaw(Number(port), ask(''))).toMatch(/^HTTP\/1\.1 401 /);
+    expect(await exchangeRaw(Number(port), ask('authorization: Bearer s3cret\r\n'))).toMatch(
+      /^HTTP\/1\.1 200 /,
+    );
   });
 
   it('survives garbage', async () => {
