@@ -1,11 +1,11 @@
 import type { CellResult } from '../../record/results.js';
 import { percentilesFor, type Threshold } from '../../record/threshold.js';
 import { meanOf } from '../../report/statistics.js';
-import { cellKey } from '../sweep/cell-key.js';
+import { cellKeys } from '../sweep/cell-key.js';
 import type { CellStore } from '../sweep/cell-store.js';
 import type { GridCell } from '../sweep/grid.js';
 import type { CellRunner } from '../sweep/pool.js';
-import { type CellOutcome, failedOutcome } from '../sweep/run-cell.js';
+import { type CellOutcome, failedOutcome, labelsOf } from '../sweep/run-cell.js';
 import { judge } from './judge.js';
 import type { Tried } from './plan-result.js';
 import type { SearchPort } from './search.js';
@@ -104,15 +104,18 @@ export class Prober implements SearchPort {
     const { text, file } = trials.options;
     const percentiles = percentilesFor(this.options.targets);
     try {
-      const key = cellKey(await trials.experimentOf(cell), version, percentiles);
-      const stored = store?.read(key) ?? null;
+      const experiment = await trials.experimentOf(cell);
+      const keys = cellKeys(experiment, version, percentiles);
+      const overrides = trials.overridesOf(cell);
+      const task = { text, file, overrides, percentiles, ...keys, ...labelsOf(experiment) };
+      const stored = store?.read(task) ?? null;
       if (stored !== null) {
         onRun(true);
         return { status: 'done', json: JSON.stringify(stored) };
       }
-      const outcome = await runner.run({ text, file, overrides: trials.overridesOf(cell), percentiles, key });
+      const outcome = await runner.run(task);
       if (outcome.status === 'done') {
-        store?.write(key, outcome.json);
+        store?.write(keys.key, outcome.json);
         onRun(false);
       }
       return outcome;

@@ -2,9 +2,9 @@ import { EscapementError } from '../../base/errors.js';
 import { asMistakeInCase } from '../../config/cases.js';
 import type { SourceDocument } from '../../config/document.js';
 import { buildExperiment } from '../../config/load.js';
-import { boundKey, cellKey } from './cell-key.js';
+import { boundKeys, cellKeys } from './cell-key.js';
 import { type CellBase, cellOverrides, type GridCell } from './grid.js';
-import { type CellOutcome, type CellTask, failedOutcome } from './run-cell.js';
+import { type CellOutcome, type CellTask, failedOutcome, labelsOf } from './run-cell.js';
 
 /** A cell of the grid, and either how to run it or why it cannot run. */
 export type PlannedCell =
@@ -39,9 +39,9 @@ export async function planCells(grid: readonly GridCell[], options: PlanOptions)
     const overrides = cellOverrides(cell, options);
     try {
       const experiment = await buildExperiment(source, overrides);
-      const key = cellKey(experiment, version, percentiles);
-      const task = { text, file, overrides, percentiles, key };
-      const bound = options.bound ? { bound: { ...task, key: boundKey(experiment, version) } } : {};
+      const keys = cellKeys(experiment, version, percentiles);
+      const task = { text, file, overrides, percentiles, ...keys, ...labelsOf(experiment) };
+      const bound = options.bound ? { bound: { ...task, ...boundKeys(experiment, version) } } : {};
       planned.push({ cell, task, ...bound });
     } catch (error) {
       if (!(error instanceof EscapementError)) throw error;

@@ -5,17 +5,24 @@ import type { CellResult, ScheduledRun } from '../../record/results.js';
 import { drawnPart } from '../../report/charts/gpu-timeline.js';
 import { boundOf } from '../bound.js';
 import { simulate } from '../simulated.js';
+import type { ResultKeys } from './cell-key.js';
 
 /** What a thread needs to run one cell, or to find its bound. Plain data: it crosses into a worker thread. */
-export interface CellTask {
+export interface CellTask extends ResultKeys {
   /** The experiment as it was when the sweep began, and its path. */
   readonly text: string;
   readonly file: string;
   readonly overrides: readonly string[];
   /** Percentiles that the summary shall have beyond those that every summary has, ascending. */
   readonly percentiles: readonly number[];
-  /** Names the result; see `cellKey`. */
-  readonly key: string;
+  /** What results call the experiment and, if its policy comes from one, the plugin: no matter for the key. */
+  readonly name: string;
+  readonly plugin?: string;
+}
+
+/** The names of a task, of its experiment. */
+export function labelsOf({ name, policy: { plugin } }: Experiment): Pick<CellTask, 'name' | 'plugin'> {
+  return { name, ...(plugin === undefined ? {} : { plugin: plugin.file }) };
 }
 
 /** Code of a failure that is not the operator's: a bug of escapement. */

@@ -29,7 +29,7 @@ export async function runSweep(
       const { cell, task } = plan;
       if (task === null) return reported(onCell, toCell(cell, plan.refused), false);
       const bound = plan.bound === undefined ? undefined : boundOf(plan.bound);
-      const stored = store.read(task.key);
+      const stored = store.read(task);
       if (stored !== null) return reported(onCell, bounded(finished(cell, stored), await bound), true);
       const outcome = await runner.run(task);
       if (outcome.status === 'done') store.write(task.key, outcome.json);
@@ -44,7 +44,7 @@ type BoundOutcome = BoundFigures | Extract<CellOutcome, { status: 'failed' }>;
 function sharedBounds(store: CellStore, runner: CellRunner): (task: CellTask) => Promise<BoundOutcome> {
   const known = new Map<string, Promise<BoundOutcome>>();
   const find = async (task: CellTask): Promise<BoundOutcome> => {
-    const stored = store.readBound(task.key);
+    const stored = store.readBound(task);
     if (stored !== null) return stored;
     const outcome = await runner.run(task, 'boundCell');
     if (outcome.status === 'failed') return outcome;

@@ -1,4 +1,14 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import Papa from 'papaparse';
 import { expect, test } from 'vitest';
@@ -218,4 +228,49 @@ test('thresholds are checked for every cell, of any percentile, and cells that w
     3,
     expect.stringContaining('✗ p91.5<1h: missed in 2 of 4 runs'),
   ]);
+});
+
+test('finished cells are used again wherever the experiment lies and whenever its traces were written', async () => {
+  const dir = tempDir();
+  const folders = ['here', 'there'].map((name) => join(dir, name)) as [string, string];
+  const [here, there] = folders;
+  mkdirSync(here);
+  const rows = (rate: number) =>
+    Array.from({ length: 200 }, (_, i) => `${Math.round((i * 1e9) / rate)},${i % 15},25000000\n`).join('');
+  for (const [name, rate] of Object.entries({ 'a.csv': 400, 'b.csv': 800 }))
+    writeIn(here, name, `arrival_ns,model_id,slo_ns\n${rows(rate)}`);
+  const experiment = SMALL_EXPERIMENT.replace(/workload: .*/, 'workload: { kind: arrivals, path: a.csv }');
+  writeIn(here, 'run.yaml', experiment.replace('name: small\n', ''));
+  const sweep = async (folder: string, file = 'run.yaml') => {
+    const out = join(folder, 'out');
+    const vary = [
+      '--vary',
+      'workload.path=a.csv,b.csv',
+      '--vary',
+      'slo=10ms,25ms',
+      '--set',
+      'sweep.bound=true',
+    ];
+    const args = ['sweep', join(folder, file), ...ONE_THREAD, ...vary, '--out', out];
+    const { stderr } = await runOk(args);
+    const results = readFileSync(join(out, 'results.json'), 'utf8');
+    return { reused: Number(/(\d+) finished cells/.exec(stderr)?.[1] ?? 0), results };
+  };
+  const first = await sweep(here);
+  expect(first.reused).toBe(0);
+  cpSync(here, there, { recursive: true });
+  for (const name of ['a.csv', 'b.csv']) utimesSync(join(there, name), 1, 1);
+  rmSync(here, { recursive: true });
+  expect(await sweep(there)).toEqual({ reused: 4, results: first.results });
+  // Another name of the file is one of the sweep, in its results as if it had run.
+  renameSync(join(there, 'run.yaml'), join(there, 'other.yaml'));
+  const renamed = first.results.replaceAll('"name":"run"', '"name":"other"');
+  expect(await sweep(there, 'other.yaml')).toEqual({ reused: 4, results: renamed });
+  const bounds = () => readdirSync(join(there, 'out', 'bounds')).length;
+  expect(bounds()).toBe(4);
+  const trace = join(there, 'b.csv');
+  writeFileSync(trace, readFileSync(trace, 'utf8').replace('25000000', '25000001'));
+  utimesSync(trace, 1, 1);
+  expect((await sweep(there, 'other.yaml')).reused).toBe(2);
+  expect(bounds()).toBe(6);
 });

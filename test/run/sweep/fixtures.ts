@@ -1,4 +1,13 @@
 import type { CellResult } from '../../../src/record/results.js';
+import type { CellTask } from '../../../src/run/sweep/run-cell.js';
+
+/** A task whose results are called like those of `cellResult`. */
+export function cellTask(key: string): CellTask {
+  return {
+    ...{ text: '', file: 'run.yaml', overrides: [], percentiles: [] },
+    ...{ key, formerKey: `former-${key}`, name: 'fixture' },
+  };
+}
 
 /** A small, complete result; `goodputRps` and `digest` tell one from another. */
 export function cellResult(goodputRps: number, digest = '00000000000000aa'): CellResult {

@@ -3,6 +3,7 @@ import type { VariedKey } from '../../../src/record/results.js';
 import { buildGrid, type GridCell } from '../../../src/run/sweep/grid.js';
 import { mergeCells } from '../../../src/run/sweep/merge-cells.js';
 import type { PlannedCell } from '../../../src/run/sweep/plan.js';
+import { cellTask } from './fixtures.js';
 
 const VARY: VariedKey[] = [
   { key: 'policy.scheduleAhead', values: ['2ms', '4ms'] },
@@ -19,10 +20,7 @@ function plan(
     const said = experimentOf(cell);
     if (said === null)
       return { cell, task: null, refused: { status: 'failed', code: 'E_X', message: 'no room' } };
-    return {
-      cell,
-      task: { text: '', file: '', overrides: [], percentiles: [], key: `${said} ${cell.seed}` },
-    };
+    return { cell, task: cellTask(`${said} ${cell.seed}`) };
   });
 }
 

@@ -2,14 +2,9 @@ import { expect, it } from 'vitest';
 import { threadPool } from '../../../src/run/sweep/pool.js';
 import type { CellTask } from '../../../src/run/sweep/run-cell.js';
 import { SMALL_EXPERIMENT } from '../../cli/run-cli.js';
+import { cellTask } from './fixtures.js';
 
-const TASK: CellTask = {
-  text: SMALL_EXPERIMENT,
-  file: 'small.yaml',
-  overrides: [],
-  percentiles: [],
-  key: 'small',
-};
+const TASK: CellTask = { ...cellTask('small'), text: SMALL_EXPERIMENT };
 
 it('can be closed while a result is under way', async () => {
   const pool = threadPool(1);

@@ -8,7 +8,7 @@ import type { PlannedCell } from '../../../src/run/sweep/plan.js';
 import type { CellRunner } from '../../../src/run/sweep/pool.js';
 import type { CellOutcome, CellTask } from '../../../src/run/sweep/run-cell.js';
 import { runSweep } from '../../../src/run/sweep/sweep.js';
-import { cellResult } from './fixtures.js';
+import { cellResult, cellTask } from './fixtures.js';
 
 const VARY = [{ key: 'slo', values: ['10ms', '25ms', '50ms'] }];
 const HEADER = {
@@ -21,7 +21,7 @@ const HEADER = {
 };
 const PLANNED: PlannedCell[] = buildGrid(VARY, [1, 2]).map((cell, i) => ({
   cell,
-  task: { text: '', file: 'run.yaml', overrides: [], percentiles: [], key: `key${i}` },
+  task: cellTask(`key${i}`),
 }));
 
 let outDir = '';
