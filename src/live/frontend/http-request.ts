@@ -30,6 +30,8 @@ export class FrontendRequest extends IncomingMessage {
   /** When its headers were there, on the service's clock. */
   arrivalNs = 0;
   private reader: BodyReader | null = null;
+  /** Among the requests whose body comes; −1: it is none of them. */
+  private place = -1;
   private body: BodyCollector | null = null;
   /** Of its connection's account. */
   private heldBytes = 0;
@@ -62,14 +64,14 @@ export class FrontendRequest extends IncomingMessage {
   collect(reader: BodyReader, limitBytes: number): void {
     this.reader = reader;
     this.body = new BodyCollector(limitBytes, this.announcedBytes);
-    this.site.slow.receiving.add(this);
+    this.place = this.site.slow.receiving.add(this);
     this.on('data', this.receive);
     this.on('end', this.finish);
   }
 
   /** Stops to collect; the reader refuses the request. */
   turnAway(refusal: Refusal): void {
-    this.site.slow.receiving.delete(this);
+    this.isReceived();
     this.off('data', this.receive);
     this.off('end', this.finish);
     this.pause();
@@ -101,10 +103,15 @@ export class FrontendRequest extends IncomingMessage {
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
     if (!this.complete && this.body !== null) {
-      this.site.slow.receiving.delete(this);
+      this.isReceived();
       this.release();
     }
     super._destroy(error, callback);
+  }
+
+  private isReceived(): void {
+    if (this.place >= 0) this.site.slow.receiving.take(this.place);
+    this.place = -1;
   }
 
   private receive(piece: Buffer): void {
@@ -114,7 +121,7 @@ export class FrontendRequest extends IncomingMessage {
 
   private finish(): void {
     const { body, reader } = this;
-    this.site.slow.receiving.delete(this);
+    this.isReceived();
     this.body = null;
     reader?.read(this, (body as BodyCollector).finish());
   }

@@ -1,5 +1,6 @@
 import { KIB, NS_PER_MS, NS_PER_S } from '../../base/units.js';
 import { Refusal } from './refusal.js';
+import { Slots } from './slots.js';
 
 /** How fast a client must send and read once the time that each has is over. */
 const LEAST_RATE = 256 * KIB;
@@ -14,7 +15,7 @@ interface SlowClientsOptions {
 /** Cuts off clients that send their bodies, or read their answers, too slowly: both hold memory. */
 export class SlowClients {
   /** Requests whose body is not all there. */
-  readonly receiving = new Set<Receiving>();
+  readonly receiving = new Slots<Receiving>();
   private readonly sending = new Set<Started>();
   private readonly timer: NodeJS.Timeout;
 

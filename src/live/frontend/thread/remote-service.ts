@@ -6,6 +6,7 @@ import {
   ServiceError,
   type ServiceState,
 } from '../../service.js';
+import { Slots } from '../slots.js';
 import { RequestPacker, unpackAnswers } from './pack.js';
 import type { FromFrontend, ServiceCall, ToFrontend } from './thread-messages.js';
 
@@ -13,16 +14,14 @@ type Post = (message: FromFrontend, transfer: readonly ArrayBuffer[]) => void;
 
 /** The service as frontends in another thread see it. What they ask in one turn of the event loop is one message. */
 export class RemoteService implements InferenceService {
-  private readonly requests = new Map<number, InferenceRequest>();
+  private readonly requests = new Slots<InferenceRequest>();
   private readonly calls = new Map<number, Waiting>();
   private readonly packer = new RequestPacker();
-  private lastId = 0;
+  private lastCall = 0;
   private isDue = false;
   private readonly flush = () => this.send();
   private readonly answer = (id: number, answer: Parameters<InferenceRequest['done']>[0]) => {
-    const request = this.requests.get(id);
-    this.requests.delete(id);
-    request?.done(answer);
+    this.requests.take(id)?.done(answer);
   };
 
   constructor(
@@ -36,9 +35,8 @@ export class RemoteService implements InferenceService {
   }
 
   infer(request: InferenceRequest): void {
-    const id = ++this.lastId;
-    this.requests.set(id, request);
-    this.packer.add(id, request, request.arrivalNs ?? this.nowNs());
+    const slot = this.requests.add(request);
+    this.packer.add(slot, request, request.arrivalNs ?? this.nowNs());
     if (this.isDue) return;
     this.isDue = true;
     setImmediate(this.flush);
@@ -71,7 +69,7 @@ export class RemoteService implements InferenceService {
   }
 
   private call(call: ServiceCall): Promise<readonly ModelStatistics[]> {
-    const id = ++this.lastId;
+    const id = ++this.lastCall;
     this.post({ kind: 'call', id, call }, []);
     return new Promise((resolve, reject) => this.calls.set(id, { resolve, reject }));
   }
