@@ -97,6 +97,11 @@ export const CLAIMS: readonly (readonly [claim: string, file: string, name: stri
     'are cut off when they never finish their request',
   ],
   [
+    'a connection that does not wait for its answers has few requests under way',
+    'live/frontend/greedy-connections.test.ts',
+    'has a few of them under way at a time',
+  ],
+  [
     'idle connections disturb no one',
     'live/frontend/http-connections.test.ts',
     'do not disturb the others when a thousand of them sit idle',
@@ -157,6 +162,7 @@ const LIMITS: readonly (readonly [what: string, file: string, constant: string])
   ['codec threads', 'frontend/codec/codec-options.ts', 'MOST_THREADS'],
   ['least speed of a client that sends or reads, per second', 'frontend/slow-clients.ts', 'LEAST_RATE'],
   ['time until a connection has made its TLS handshake', 'frontend/http-frontend.ts', 'HANDSHAKE_TIMEOUT_MS'],
+  ['requests of one HTTP connection under way', 'frontend/pipelining.ts', 'MOST_UNDER_WAY'],
   ['calls at a time on one gRPC connection', 'frontend/grpc/server.ts', 'MAX_STREAMS'],
   ['requests of one stream under way', 'frontend/grpc/stream-infer.ts', 'MAX_IN_FLIGHT'],
   ['time that a gRPC call may stall', 'frontend/grpc/rpc.ts', 'STALL_MS'],

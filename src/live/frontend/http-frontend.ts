@@ -58,14 +58,15 @@ export async function openHttpFrontend(
       : createTlsServer({ ...own, ...settings.tls, handshakeTimeout: HANDSHAKE_TIMEOUT_MS });
   // A client that is done sending still gets its answers. Node's types leave this property out.
   Object.assign(server, { httpAllowHalfOpen: true });
-  const pipelining = new Pipelining();
-  server.on('request', (request, response) => {
-    if (pipelining.admits(request, response)) routes.handle(request, response);
-  });
-  // Who asks before sending a body gets the answer that the request would get, and only then sends.
-  server.on('checkContinue', (request, response) => {
+  const pipelining = new Pipelining((request, response) => {
     routes.handle(request, response);
-    if (!response.headersSent) response.writeContinue();
+    // Who asks before sending a body gets the answer that the request would get, and only then sends.
+    if (request.asksFirst && !response.headersSent) response.writeContinue();
+  });
+  server.on('request', (request, response) => pipelining.take(request, response));
+  server.on('checkContinue', (request, response) => {
+    request.asksFirst = true;
+    pipelining.take(request, response);
   });
   const connections = new Connections(server);
   server.on('close', () => arrivals.close());

@@ -116,7 +116,9 @@ function allowOrigin(request: FrontendRequest, origin: string | undefined, heade
 function settle(request: FrontendRequest, bytes: number): void {
   const { response, site } = request;
   const { socket } = response;
-  const isSent = response.destroyed || (socket !== null && socket.writableLength === 0);
+  // An answer that waits for others before it has no socket yet, and never closes if its connection goes.
+  const isGone = response.destroyed || request.socket.destroyed;
+  const isSent = isGone || (socket !== null && socket.writableLength === 0);
   if (isSent) request.release();
   else site.slow.send(request, bytes);
 }

@@ -29,6 +29,8 @@ export class FrontendRequest extends IncomingMessage {
   entry: ModelEntry | null = null;
   /** When its headers were there, on the service's clock. */
   arrivalNs = 0;
+  /** Its client waits for a word before it sends the body. */
+  asksFirst = false;
   private reader: BodyReader | null = null;
   /** Among the requests whose body comes; −1: it is none of them. */
   private place = -1;

@@ -30,10 +30,7 @@ export class SlowClients {
     const started = { answer, bytes, sinceNs: this.options.nowNs() };
     this.sending.add(started);
     // Comes after `finish`, and without it where the client has gone.
-    answer.response.once('close', () => {
-      this.sending.delete(started);
-      answer.release();
-    });
+    answer.response.once('close', () => this.end(started));
   }
 
   close(): void {
@@ -47,9 +44,16 @@ export class SlowClients {
       if (isLate(now - request.arrivalNs, receiveTimeoutMs, request.receivedBytes))
         request.turnAway(tooSlow());
     }
-    for (const { answer, bytes, sinceNs } of this.sending) {
-      if (isLate(now - sinceNs, sendTimeoutMs, bytes)) answer.socket.destroy();
+    for (const started of this.sending) {
+      const { answer, bytes, sinceNs } = started;
+      // An answer that waited for others before it does not hear that its connection has gone.
+      if (answer.socket.destroyed) this.end(started);
+      else if (isLate(now - sinceNs, sendTimeoutMs, bytes)) answer.socket.destroy();
     }
+  }
+
+  private end(started: Started): void {
+    if (this.sending.delete(started)) started.answer.release();
   }
 }
 
@@ -62,7 +66,7 @@ interface Receiving {
 
 /** A request whose answer goes. */
 interface Sending {
-  readonly socket: { destroy(): void };
+  readonly socket: { readonly destroyed: boolean; destroy(): void };
   readonly response: { once(event: 'close', listener: () => void): unknown };
   /** Gives its memory back. */
   release(): void;
