@@ -1,7 +1,3 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { NS_PER_MS } from '../../src/base/units.js';
 import {
@@ -16,9 +12,9 @@ import { openTarget } from '../../src/load/open-target.js';
 import type { LoadTarget, TargetOptions } from '../../src/load/target.js';
 import { echo, echoModel, FakeService, failure } from '../live/frontend/fake-service.js';
 import { openGrpc, openHttp } from '../live/frontend/fixtures.js';
+import { noOpenssl, selfSigned } from '../self-signed.js';
 
 const FRONTENDS = { http: openHttp, grpc: openGrpc };
-const noOpenssl = spawnSync('openssl', ['version']).error !== undefined;
 
 const openService = () =>
   new FakeService([
@@ -102,29 +98,3 @@ describe.each(Object.entries(FRONTENDS))('the %s frontend of escapement', (schem
     });
   });
 });
-
-function selfSigned(): { cert: Buffer; key: Buffer } {
-  const folder = mkdtempSync(join(tmpdir(), 'escapement-tls-'));
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  execFileSync(
-    'openssl',
-    [
-      ...[
-        'req',
-        '-x509',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:prime256v1',
-        '-nodes',
-        '-days',
-        '2',
-      ],
-      ...['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert],
-    ],
-    { stdio: 'ignore' },
-  );
-  const made = { cert: readFileSync(cert), key: readFileSync(key) };
-  rmSync(folder, { recursive: true });
-  return made;
-}

@@ -6,6 +6,7 @@ import type { DoctorReport } from '../../tools/doctor/report.js';
 import { runtimeOf, type SettingsArgs } from '../live-settings.js';
 import { openProgress } from '../progress.js';
 import { tokenOf } from '../token.js';
+import { trustOf } from '../trust.js';
 import type { DoctorArgs } from '../usage/doctor.js';
 import { weightsCacheBytes } from '../weights-cache.js';
 
@@ -21,6 +22,7 @@ export async function run(args: DoctorArgs): Promise<void> {
     cacheBytes: await cacheBytes(args, device),
     peers: args.peer.map(peerUrl),
     token: await tokenOf(args),
+    trust: await trustOf(args),
   };
   // Loaded late: wrong flags are reported without it.
   const { thisHost } = await import('../../tools/doctor/host.js');

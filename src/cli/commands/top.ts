@@ -1,6 +1,7 @@
 import { EscapementError } from '../../base/errors.js';
 import { NS_PER_MS } from '../../base/units.js';
 import { tokenOf } from '../token.js';
+import { trustOf } from '../trust.js';
 import type { TopArgs } from '../usage/top.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8002';
@@ -10,11 +11,11 @@ const LEAST_INTERVAL_MS = 100;
 export async function run(args: TopArgs): Promise<void> {
   const url = urlOf(args.url);
   const intervalMs = intervalOf(args.interval);
-  const token = await tokenOf(args);
+  const access = { token: await tokenOf(args), trust: await trustOf(args) };
   const { stdin, stdout } = process;
   if (args.json || args.once || !stdin.isTTY || !stdout.isTTY) {
     const { fetchStatus } = await import('../../tools/top/fetch-status.js');
-    const status = await fetchStatus(url, token);
+    const status = await fetchStatus(url, access);
     if (args.json) stdout.write(`${JSON.stringify(status)}\n`);
     else {
       const { plainText } = await import('../../tools/top/plain-text.js');
@@ -24,7 +25,7 @@ export async function run(args: TopArgs): Promise<void> {
   }
   const { runTop } = await import('../../tools/top/run-top.js');
   const paint = process.env.NO_COLOR ? 'mono' : 'colour';
-  await runTop({ url, token, intervalMs, paint, input: stdin, output: stdout });
+  await runTop({ url, ...access, intervalMs, paint, input: stdin, output: stdout });
 }
 
 /** As `http://HOST:PORT`; `http://` may be left out. Throws `E_USAGE`. */

@@ -16,6 +16,12 @@ export const overrideFlags = group('Experiment', {
 /** The flag of every command that prints results: they come as one JSON object, and nothing else comes on stdout. */
 export const json = toggle('Print one JSON object on stdout and nothing else');
 
+/** Whether a client command believes a TLS server. */
+export const trustFlags = group('Server', {
+  ca: text('FILE', 'Verify a TLS server against the authority in this file (PEM)'),
+  insecure: toggle('Accept any certificate of a TLS server'),
+});
+
 export const quiet = toggle('Show no progress on stderr');
 
 /** Files for CI, of commands that check thresholds. */

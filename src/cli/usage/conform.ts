@@ -1,6 +1,6 @@
 import { durationOr, group, list, required, sizeOr, text, toggle } from '../flag.js';
 import { type ArgsOf, usageOf } from '../usage.js';
-import { json, quiet } from './common.js';
+import { json, quiet, trustFlags } from './common.js';
 
 export const usage = usageOf({
   arguments: { url: required(text('URL', 'http://HOST:PORT of the server; https:// for TLS')) },
@@ -9,9 +9,8 @@ export const usage = usageOf({
       grpc: text('HOST:PORT', 'Address of its gRPC port; without it, cases of gRPC are skipped'),
       model: text('NAME', 'Model to ask; by default the smallest that the server lists and that answers'),
       'token-file': text('FILE', 'File with the token that the server requires'),
-      ca: text('FILE', 'Verify a TLS server against the authority in this file (PEM)'),
-      insecure: toggle('Accept any certificate of a TLS server'),
     }),
+    ...trustFlags,
     ...group('Cases', {
       only: list('NAME', 'Run only this group or case, e.g. http or http.infer-id'),
       unload: toggle('Also unload the model and load it again, which interrupts its clients'),

@@ -1,7 +1,7 @@
 import { ROLES } from '../../tools/doctor/check.js';
 import { choiceOr, group, list, text, toggle } from '../flag.js';
 import { type ArgsOf, usageOf } from '../usage.js';
-import { json } from './common.js';
+import { json, trustFlags } from './common.js';
 import { deviceFlags, machineFlags, runtimeFlags } from './server.js';
 
 export const usage = usageOf({
@@ -12,6 +12,7 @@ export const usage = usageOf({
       memory: machineFlags.memory,
       peer: list('URL', "Compare clocks with another escapement's metrics port, e.g. http://10.0.0.2:8002"),
       'token-file': text('FILE', 'File with the token that those processes ask for'),
+      ...trustFlags,
     }),
     ...runtimeFlags,
     ...group('Output', {

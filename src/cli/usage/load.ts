@@ -1,6 +1,6 @@
-import { group, required, text, toggle, whole } from '../flag.js';
+import { group, required, text, whole } from '../flag.js';
 import { type ArgsOf, usageOf } from '../usage.js';
-import { experimentFile, json, overrideFlags, quiet, thresholdFlags } from './common.js';
+import { experimentFile, json, overrideFlags, quiet, thresholdFlags, trustFlags } from './common.js';
 
 export const usage = usageOf({
   arguments: { file: experimentFile },
@@ -9,9 +9,8 @@ export const usage = usageOf({
       url: required(text('URL', 'http://HOST:PORT or grpc://HOST:PORT; https:// or grpcs:// for TLS')),
       connections: whole(1, 'Maximum number of connections', '256; 1 for gRPC'),
       'token-file': text('FILE', 'File with the token that the server requires'),
-      ca: text('FILE', 'Verify a TLS server against the authority in this file (PEM)'),
-      insecure: toggle('Accept any certificate of a TLS server'),
     }),
+    ...trustFlags,
     ...overrideFlags,
     ...group('Experiment', {
       duration: text('DURATION', 'Override the duration of every workload section, e.g. 30s'),

@@ -25,8 +25,13 @@ export function serverCredentials(tls: ServerTls | undefined): ServerCredentials
 export function clientCredentials(tls: ClientTls | undefined): ChannelCredentials {
   if (tls === undefined) return ChannelCredentials.createInsecure();
   const { ca = null } = tls;
-  if (ca !== null) checkPem(() => new X509Certificate(ca), 'the certificate authority for workers');
+  if (ca !== null) checkAuthority(ca, 'the certificate authority for workers');
   return ChannelCredentials.createSsl(ca);
+}
+
+/** Throws `E_TLS` when the authority is unusable; `what` says whose it is. */
+export function checkAuthority(ca: Buffer, what: string): void {
+  checkPem(() => new X509Certificate(ca), what);
 }
 
 /** Compares in a time that tells nothing of either. */

@@ -1,3 +1,4 @@
+import type { ConnectionOptions } from 'node:tls';
 import { PROVIDERS, type Provider } from '../../live/device.js';
 import type { Check, Role } from './check.js';
 import { clockChecks } from './clock/clock-checks.js';
@@ -25,6 +26,8 @@ export interface ExamineOptions {
   readonly peers: readonly string[];
   /** What they ask for; null or absent: nothing. */
   readonly token?: string | null;
+  /** What their certificates are checked against. Default: the system's authorities. */
+  readonly trust?: Pick<ConnectionOptions, 'ca' | 'rejectUnauthorized'>;
   /** From 0 to 1, and what comes next. */
   readonly onProgress?: (share: number, next: string) => void;
 }
@@ -45,7 +48,7 @@ const THIS_MACHINE: Trials = {
 /** Examines a machine. Only workers have devices: other roles are not asked about them. Takes seconds. */
 export async function examine(
   host: Host,
-  { role, device, cacheBytes, peers, token = null, onProgress = () => {} }: ExamineOptions,
+  { role, device, cacheBytes, peers, token = null, trust = {}, onProgress = () => {} }: ExamineOptions,
   trials: Trials = THIS_MACHINE,
 ): Promise<DoctorReport> {
   const cudaWanted = device === 'cuda';
@@ -70,7 +73,7 @@ export async function examine(
   checks.push(...timingChecks(await trials.timing()));
   for (const [i, peer] of peers.entries()) {
     onProgress(0.9 + (0.1 * i) / peers.length, peer);
-    checks.push(...clockChecks(peer, await measurePeerClock(peer, token).catch(reasonOf)));
+    checks.push(...clockChecks(peer, await measurePeerClock(peer, token, trust).catch(reasonOf)));
   }
   return makeReport({ role, device, cacheBytes, container: isContainer(host) }, checks);
 }

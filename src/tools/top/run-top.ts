@@ -1,17 +1,15 @@
 import type { ReadStream, WriteStream } from 'node:tty';
 import type { ClusterStatus } from '../../live/observe/status/cluster-status.js';
-import { fetchStatus } from './fetch-status.js';
+import { fetchStatus, type StatusAccess } from './fetch-status.js';
 import { elapsed } from './figures.js';
 import { type Paint, paintLine } from './line.js';
 import { renderScreen, type Screen } from './screen.js';
 import { Terminal } from './terminal.js';
 import { FIRST_VIEW, type Key, pressed, QUIT } from './view-state.js';
 
-interface TopOptions {
+interface TopOptions extends StatusAccess {
   /** The controller's metrics port, e.g. `http://127.0.0.1:8002`. */
   readonly url: string;
-  /** What the controller asks for; null: nothing. */
-  readonly token: string | null;
   readonly intervalMs: number;
   readonly paint: Paint;
   readonly input: ReadStream;
@@ -23,7 +21,7 @@ interface TopOptions {
  * if it goes away later, the screen says so and polling continues.
  */
 export async function runTop(options: TopOptions): Promise<void> {
-  const first = await fetchStatus(options.url, options.token);
+  const first = await fetchStatus(options.url, options);
   await new Promise<void>((resolve, reject) => new Top(options, first, resolve, reject));
 }
 
@@ -89,7 +87,7 @@ class Top {
 
   private async poll(): Promise<void> {
     try {
-      this.latest = await fetchStatus(this.options.url, this.options.token);
+      this.latest = await fetchStatus(this.options.url, this.options);
       this.latestMs = performance.now();
       this.failure = '';
     } catch {

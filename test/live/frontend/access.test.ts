@@ -1,14 +1,11 @@
-import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { request } from 'node:https';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { credentials, status } from '@grpc/grpc-js';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { openGrpcFrontend } from '../../../src/live/frontend/grpc-frontend.js';
 import { openHttpFrontend } from '../../../src/live/frontend/http-frontend.js';
 import type { ServerTls } from '../../../src/live/wire/credentials.js';
+import { noOpenssl, selfSigned } from '../../self-signed.js';
 import { echoModel, FakeService } from './fake-service.js';
 import { exchangeRaw, openGrpc, openHttp } from './fixtures.js';
 import { GrpcClient } from './grpc-client.js';
@@ -22,13 +19,10 @@ const WRONG = [
   { authorization: 'Basic s3cret' },
 ];
 
-const noOpenssl = spawnSync('openssl', ['version']).error !== undefined;
-const folder = mkdtempSync(join(tmpdir(), 'escapement-frontend-'));
 let identity: ServerTls;
 beforeAll(() => {
   if (!noOpenssl) identity = selfSigned();
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const clients: GrpcClient[] = [];
 afterEach(() => {
@@ -116,13 +110,4 @@ function grpcClient(port: number, tls = credentials.createInsecure()): GrpcClien
   const client = new GrpcClient(port, tls);
   clients.push(client);
   return client;
-}
-
-function selfSigned(): ServerTls {
-  const cert = join(folder, 'cert.pem');
-  const key = join(folder, 'key.pem');
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
-  const made = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-keyout', key, '-out', cert];
-  execFileSync('openssl', ['req', ...made, ...subject], { stdio: 'ignore' });
-  return { cert: readFileSync(cert), key: readFileSync(key) };
 }

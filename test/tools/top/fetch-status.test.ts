@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fetchStatus } from '../../../src/tools/top/fetch-status.js';
+import { noOpenssl, selfSigned } from '../../self-signed.js';
 import { clusterStatus } from './fixtures.js';
 import { statusServer } from './status-server.js';
 
@@ -25,6 +26,19 @@ describe('asking a controller for its status', () => {
     await expect(answered(status, body)).rejects.toMatchObject({
       code: 'E_SERVER',
       message: expect.stringMatching(message),
+    });
+  });
+
+  it('believes the certificate of an authority that it is given, or any', async ({ skip }) => {
+    skip(noOpenssl, 'openssl, which makes the certificate, is not installed');
+    const tls = selfSigned();
+    const status = clusterStatus(1, 1);
+    const { url } = await statusServer(() => ({ status: 200, body: JSON.stringify(status) }), 0, tls);
+    expect(await fetchStatus(url, { token: null, trust: { ca: tls.cert } })).toEqual(status);
+    expect(await fetchStatus(url, { token: null, trust: { rejectUnauthorized: false } })).toEqual(status);
+    await expect(fetchStatus(url)).rejects.toMatchObject({
+      code: 'E_SERVER',
+      message: expect.stringMatching(/cannot be reached \(self-signed certificate\): .*--ca/),
     });
   });
 

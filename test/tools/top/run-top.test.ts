@@ -13,7 +13,7 @@ const listeners = () => HANDLED.map((event) => process.listenerCount(event));
 /** Top on a terminal of 80×24, looking five hundred times a second. */
 function started(url: string, terminal = new FakeTerminal(80, 24)) {
   const { input, output } = terminal;
-  const ended = runTop({ url, intervalMs: 2, token: null, paint: 'plain', input, output });
+  const ended = runTop({ url, intervalMs: 2, token: null, trust: {}, paint: 'plain', input, output });
   const shows = (text: string) =>
     vi.waitFor(() => expect(terminal.lines.join('\n')).toContain(text), { timeout: 5000 });
   return { terminal, ended, shows };

@@ -1,5 +1,6 @@
 import { Agent, get, type RequestOptions } from 'node:http';
 import { get as getOverTls, Agent as TlsAgent } from 'node:https';
+import type { ConnectionOptions } from 'node:tls';
 import { Clock } from '../../../base/clock/clock.js';
 import { unixMs } from '../../../base/clock/wall-clock.js';
 import { NS_PER_MS, NS_PER_S, NS_PER_US } from '../../../base/units.js';
@@ -26,8 +27,12 @@ const MOST_BYTES = 1_000;
  * Asks `GET /clock` of a metrics port repeatedly over one connection, and estimates the offset as a controller does for
  * its workers. `url` is `http://HOST:PORT` or `https://…`. Rejects with the reason in words.
  */
-export async function measurePeerClock(url: string, token: string | null = null): Promise<PeerClock> {
-  const agent = isTls(url) ? new TlsAgent(ONE_CONNECTION) : new Agent(ONE_CONNECTION);
+export async function measurePeerClock(
+  url: string,
+  token: string | null = null,
+  trust: Pick<ConnectionOptions, 'ca' | 'rejectUnauthorized'> = {},
+): Promise<PeerClock> {
+  const agent = isTls(url) ? new TlsAgent({ ...ONE_CONNECTION, ...trust }) : new Agent(ONE_CONNECTION);
   const headers = token === null ? {} : { authorization: `Bearer ${token}` };
   const clock = new Clock();
   const originUnixUs = unixMs() * 1_000;

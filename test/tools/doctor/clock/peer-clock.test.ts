@@ -1,11 +1,12 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { NS_PER_MS } from '../../../../src/base/units.js';
 import { startMetricsServer } from '../../../../src/live/observe/telemetry/metrics-server.js';
 import { clockChecks } from '../../../../src/tools/doctor/clock/clock-checks.js';
 import { measurePeerClock, type PeerClock } from '../../../../src/tools/doctor/clock/peer-clock.js';
+import { noOpenssl, selfSigned } from '../../../self-signed.js';
 import { find, statuses } from '../hosts.js';
 
 const servers: Server[] = [];
@@ -44,6 +45,20 @@ describe('measurePeerClock', () => {
     });
     const { offsetNs, errorNs } = await measurePeerClock(`http://127.0.0.1:${port}`).finally(close);
     expect(Math.abs(offsetNs)).toBeLessThanOrEqual(errorNs + 1_000);
+  });
+
+  it('checks the certificate against the authority that it is given', async ({ skip }) => {
+    skip(noOpenssl, 'openssl, which makes the certificate, is not installed');
+    const tls = selfSigned();
+    const options = { registry: new Registry(), host: '127.0.0.1', port: 0, healthy: () => true, tls };
+    const { port, close } = await startMetricsServer(options);
+    onTestFinished(close);
+    const url = `https://127.0.0.1:${port}`;
+    await expect(measurePeerClock(url)).rejects.toThrow('self-signed certificate');
+    expect((await measurePeerClock(url, null, { ca: tls.cert })).roundTrips.runs).toBeGreaterThan(0);
+    expect(
+      (await measurePeerClock(url, null, { rejectUnauthorized: false })).roundTrips.runs,
+    ).toBeGreaterThan(0);
   });
 
   it.each<[string, RequestListener]>([
