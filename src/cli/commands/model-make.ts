@@ -11,7 +11,7 @@ import type { ModelMakeArgs } from '../usage/model-make.js';
 export function run(args: ModelMakeArgs): void {
   const name = modelName(args.name ?? args.architecture);
   const { precision } = args;
-  const path = modelFile(join(args.repository, name, '1'), precision);
+  const path = modelFile(join(args.repository, name, String(args['model-version'])), precision);
   if (existsSync(path) && !args.force) {
     throw new EscapementError('E_FILE_WRITE', 'already exists; --force replaces it', { file: path });
   }

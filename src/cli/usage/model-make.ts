@@ -12,16 +12,18 @@ export const usage = usageOf({
   flags: {
     repository: required(text('FOLDER', 'Model repository to write to')),
     name: text('NAME', 'Name of the model', 'the architecture'),
+    'model-version': wholeOr(0, 1, 'Version of the model'),
     input: wholeOr(1, 224, 'Image size in pixels; for mlp, the number of features'),
     classes: wholeOr(1, 1000, 'Number of output classes'),
     seed: wholeOr(0, 1, 'Seed of the weights'),
     precision: precisionFlag,
     json,
-    force: toggle('Replace a model of that name and precision'),
+    force: toggle('Replace a model of that name, version and precision'),
   },
   examples: [
     'model make resnet18 --repository models --input 64',
     'model make resnet18 --repository models --input 64 --precision fp16',
+    'model make resnet18 --repository models --input 64 --model-version 2 --seed 2',
   ],
 });
 

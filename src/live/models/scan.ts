@@ -159,12 +159,12 @@ class ModelScan {
   }
 }
 
-/** How a model that is missing gets there. The command writes version 1. */
+/** How a model that is missing gets there. */
 export function howToMake(modelDir: string, name: string, version: string, precision: Precision): string {
-  if (version !== '1') return ': put the model there';
-  const flags = precision === PRECISIONS[0] ? '' : ` --precision ${precision}`;
+  const ofVersion = version === '1' ? '' : ` --model-version ${version}`;
+  const ofPrecision = precision === PRECISIONS[0] ? '' : ` --precision ${precision}`;
   const repository = join(modelDir, '..');
-  return `: put the model there, or make one with: escapement model make ARCHITECTURE --repository ${repository} --name ${name}${flags}`;
+  return `: put the model there, or make one with: escapement model make ARCHITECTURE --repository ${repository} --name ${name}${ofVersion}${ofPrecision}`;
 }
 
 /** Sorted. */
