@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
+import { EscapementError } from '../../base/errors.js';
 import { formatBytes } from '../../config/units-text.js';
 import { FREE, type TensorSignature } from '../../live/model.js';
 import type { RepositoryModel } from '../../live/models/repository.js';
@@ -6,21 +7,40 @@ import type { MeasuredCheck } from '../../serve/batching.js';
 import { table } from '../../text/table.js';
 import type { ModelListArgs } from '../usage/model-list.js';
 
-/** `escapement model list DIR`: what a repository serves. */
+/** `escapement model list DIR`: what a repository serves, and what in it cannot be served. */
 export async function run({ repository, json, 'cache-dir': cacheDir }: ModelListArgs): Promise<void> {
   // Only who looks at models needs onnxruntime.
-  const { readRepository } = await import('../../live/models/repository.js');
+  const { surveyRepository } = await import('../../live/models/repository.js');
   const { measuredChecks } = await import('../../serve/batching.js');
+  const survey = await surveyRepository(repository);
   const models = await Promise.all(
-    (await readRepository(repository)).map(async (model) => ({
+    survey.models.map(async (model) => ({
       ...model,
       batching: await measuredChecks(model, cacheDir ?? null),
     })),
   );
-  if (json) {
-    process.stdout.write(`${JSON.stringify({ models })}\n`);
-    return;
-  }
+  const problems = survey.problems.map(({ name, version, error: { code, message } }) => ({
+    name,
+    version,
+    code,
+    reason: message,
+  }));
+  process.stdout.write(json ? `${JSON.stringify({ models, problems })}\n` : listText(models, problems));
+  if (problems.length > 0) throw failure(problems);
+}
+
+interface Problem {
+  readonly name: string;
+  readonly version: string | null;
+  readonly reason: string;
+}
+
+function failure(problems: readonly Problem[]): EscapementError {
+  const names = [...new Set(problems.map(({ name }) => name))].map(printable).join(', ');
+  return new EscapementError('E_MODEL_FILE', `cannot be served: ${names}; see the reasons above`);
+}
+
+function listText(models: readonly ListedModel[], problems: readonly Problem[]): string {
   const header = ['name', 'version', 'precisions', 'inputs', 'outputs', 'batch sizes', 'size'];
   const notes = models.flatMap(({ name, batching }) =>
     batching
@@ -31,10 +51,14 @@ export async function run({ repository, json, 'cache-dir': cacheDir }: ModelList
           : `${name} runs one request at a time on ${device}: ${what}\n`,
       ),
   );
-  const space = notes.length > 0 ? '\n' : '';
-  process.stdout.write(
-    `${table([header, ...models.map(row)])}${space}${notes.map((note) => `${printable(note.trimEnd())}\n`).join('')}`,
-  );
+  const broken = problems.map(({ name, version, reason }) => {
+    const which = version === null ? name : `${name}, version ${version},`;
+    return `${which} cannot be served: ${reason}`;
+  });
+  const lines = [...notes, ...broken].map((line) => `${printable(line.trimEnd())}\n`);
+  const rows = models.length === 0 ? '' : table([header, ...models.map(row)]);
+  const space = rows !== '' && lines.length > 0 ? '\n' : '';
+  return `${rows}${space}${lines.join('')}`;
 }
 
 /** A model of a repository, with the measured checks of its batches. */

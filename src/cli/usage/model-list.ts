@@ -10,6 +10,7 @@ export const usage = usageOf({
   arguments: { repository: repositoryFolder },
   flags: { 'cache-dir': { ...cacheFlags['cache-dir'], group: 'Options' }, json },
   examples: ['model list models'],
+  notes: ['Exit code 41: something in the repository cannot be served; the rest is listed.'],
 });
 
 export type ModelListArgs = ArgsOf<typeof usage>;

@@ -41,6 +41,11 @@ export interface RepositoryModel {
   readonly labels: readonly (readonly string[] | null)[] | null;
 }
 
+/** What of a repository can be served, and what cannot. */
+export interface RepositorySurvey extends Pick<RepositoryScan, 'problems'> {
+  readonly models: readonly RepositoryModel[];
+}
+
 /**
  * Reads a repository, ordered by name and version: the first model or version that cannot be served fails the whole, so
  * that it shows at once. Throws `E_MODEL_FILE`, and `E_CONFIG_…` for mistakes in settings.
@@ -58,6 +63,23 @@ export async function readModel(dir: string, precision: Precision = 'fp32'): Pro
   const highest = (await readAll({ versions: versions.slice(-1), problems })).at(-1);
   if (highest !== undefined) return highest;
   throw problem('has no version: put the model into a folder with a number, such as 1/model.onnx', dir);
+}
+
+/** Reads all that can be served of a repository, and says of the rest why it cannot. Throws only where there is none. */
+export async function surveyRepository(dir: string): Promise<RepositorySurvey> {
+  const scan = scanRepository(dir, 'fp32');
+  if (scan.versions.length === 0 && scan.problems.length === 0) throw noModels(dir);
+  const models: RepositoryModel[] = [];
+  const problems = [...scan.problems];
+  for (const { name, version, onnxPath } of scan.versions) {
+    try {
+      models.push(await readModelFile(onnxPath));
+    } catch (error) {
+      if (!(error instanceof EscapementError)) throw error;
+      problems.push({ name, version, error });
+    }
+  }
+  return { models, problems };
 }
 
 async function readAll({

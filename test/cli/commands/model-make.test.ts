@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { parseProfile } from '../../../src/config/read-profile.js';
@@ -39,9 +39,10 @@ test('make writes an FP16 model next to the FP32 one, which list shows', async (
     ]);
   expect((await makeAt('fp16')).stdout).toMatch(/ written to .*mlp\/1\/fp16\/model\.onnx\n$/);
   const missing = await runCli(['model', 'list', dir]);
-  expect(missing.stderr).toMatch(
-    /^escapement: E_MODEL_FILE: .*escapement model make ARCHITECTURE .*--name mlp$/m,
+  expect(missing.stdout).toMatch(
+    /^mlp.* cannot be served: .*escapement model make ARCHITECTURE .*--name mlp$/m,
   );
+  expect(missing.status).toBe(41);
   expect((await makeAt('fp32')).status).toBe(0);
   expect((await runCli(['model', 'list', dir])).stdout).toMatch(/^mlp +1 +fp32,fp16 +input FP32 16 /m);
   expect((await makeAt('fp16')).stderr).toMatch(/fp16\/model\.onnx: already exists; --force/);
@@ -80,6 +81,40 @@ test('list says what each model takes and gives', async () => {
   expect(status).toBe(0);
   expect(stdout).toMatch(/^name +version +precisions +inputs +outputs +batch sizes +size$/m);
   expect(stdout).toMatch(/^small +1 +fp32 +input FP32 16 +logits FP32 10 +1,2,4,8 +[\d.]+MiB$/m);
+});
+
+test('make writes another version next to the first', async () => {
+  const dir = tempDir();
+  const flags = ['model', 'make', 'mlp', '--repository', dir, '--input', '4'];
+  expect((await runCli(flags)).status).toBe(0);
+  const second = await runCli([...flags, '--seed', '2', '--model-version', '2']);
+  expect(second.stdout).toMatch(/ written to .*mlp\/2\/model\.onnx\n$/);
+  expect((await runCli(['model', 'list', dir])).stdout).toMatch(/^mlp +2 +fp32/m);
+});
+
+test('list shows what can be served, and names what cannot with the reason', async () => {
+  const dir = tempDir();
+  const made = ['--repository', dir, '--input', '4', '--name'];
+  for (const name of ['a', 'c', 'typo']) await runCli(['model', 'make', 'mlp', ...made, name]);
+  mkdirSync(join(dir, 'b', '1'), { recursive: true });
+  writeIn(join(dir, 'b', '1'), 'model.onnx', 'nonsense');
+  writeIn(join(dir, 'typo'), 'config.yaml', 'slo: fast');
+  const { status, stdout, stderr } = await runCli(['model', 'list', dir]);
+  expect(stdout.split('\n').map((line) => line.split(/[ ,]/)[0])).toEqual([
+    ...['name', 'a', 'c', '', 'typo', 'b', ''],
+  ]);
+  expect(stdout).toMatch(/^typo cannot be served: .*typo\/config\.yaml:1: slo: must be a duration/m);
+  expect(stdout).toMatch(/^b, version 1, cannot be served: .*b\/1\/model\.onnx: onnxruntime cannot use/m);
+  expect([status, stderr]).toEqual([
+    41,
+    'escapement: E_MODEL_FILE: cannot be served: typo, b; see the reasons above\n',
+  ]);
+  const json = JSON.parse((await runCli(['model', 'list', dir, '--json'])).stdout);
+  expect(json.models.map(({ name }: { name: string }) => name)).toEqual(['a', 'c']);
+  expect(json.problems).toMatchObject([
+    { name: 'typo', version: null, code: 'E_CONFIG_VALUE', reason: expect.stringContaining('config.yaml:1') },
+    { name: 'b', version: '1', code: 'E_MODEL_FILE' },
+  ]);
 });
 
 test('optimize makes what is missing', async () => {
