@@ -60,7 +60,12 @@ export function wholeOr(min: number, byDefault: number, describe: string): Flag<
   };
 }
 
-/** A duration in ns. */
+/** A duration in ns; undefined where it was not given. */
+export function duration(describe: string, shownDefault: string): Flag<number | undefined> {
+  return { ...flag('DURATION', describe, optional(nsOf)), byDefault: shownDefault };
+}
+
+/** The same with a default. */
 export function durationOr(byDefault: string, describe: string): Flag<number> {
   return { ...flag('DURATION', describe, orDefault(byDefault, nsOf)), byDefault };
 }

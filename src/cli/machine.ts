@@ -1,4 +1,5 @@
 import { EscapementError } from '../base/errors.js';
+import { NS_PER_S } from '../base/units.js';
 import { readProfile } from '../config/read-profile.js';
 import type { RuntimeSettings } from '../config/schema-runtime.js';
 import { formatBytes } from '../config/units-text.js';
@@ -50,6 +51,7 @@ export async function deployedMachine(
   args: MachineArgs & DeploymentArgs,
   runtime: RuntimeSettings,
 ): Promise<{ readonly machine: MachineOptions; readonly deployment: DeploymentPlan } | null> {
+  checkControl(args);
   if (args.device.startsWith(SIMULATED)) return null;
   const machine = await machineWithoutModels(args, runtime);
   const dir = repositoryOf(args);
@@ -71,12 +73,32 @@ export async function deployedMachine(
       prepared,
       control,
       names: args['load-model'],
-      pollNs: args['poll-interval'],
+      pollNs: args['poll-interval'] ?? POLL_NS,
       idleNs: args['idle-unload'],
       isStrict: args.strict,
     },
   };
 }
+
+/** Flags that only one way of choosing models takes. Throws `E_USAGE`. */
+function checkControl({
+  'model-control': control,
+  'load-model': [named],
+  'poll-interval': pollNs,
+}: DeploymentArgs): void {
+  if (named !== undefined && control !== 'explicit') {
+    const what = 'only --model-control explicit loads models by name';
+    throw new EscapementError(
+      'E_USAGE',
+      `--load-model ${named}: ${what}; ${control} starts with every model`,
+    );
+  }
+  if (pollNs !== undefined && control !== 'poll')
+    throw new EscapementError('E_USAGE', '--poll-interval has an effect only with --model-control poll');
+}
+
+/** Time between two looks at a repository, unless --poll-interval gives it. */
+const POLL_NS = 15 * NS_PER_S;
 
 async function machineWithoutModels(
   args: MachineArgs,

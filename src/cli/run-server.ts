@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { EscapementError } from '../base/errors.js';
 import type { ServerSettings } from '../config/server-settings.js';
@@ -8,8 +7,10 @@ import type { RecordingControl } from '../live/recording/recording-control.js';
 import type { Server, ServerOptions } from '../serve/server.js';
 import { EXIT_INTERRUPTED } from './exit-codes.js';
 import type { ValuesOf } from './flag.js';
+import { hintAtHost } from './host-hints.js';
 import { untilStopped } from './interruption.js';
 import { serverSettingsOf } from './live-settings.js';
+import { checkServerFlags } from './server-flags.js';
 import { read, tokenOf } from './token.js';
 import type { listenFlags, serverFlags } from './usage/server.js';
 import { packageVersion } from './version.js';
@@ -39,6 +40,7 @@ export async function runServer(
   const { checkThreads } = await import('../live/frontend/thread/frontend-threads.js');
   // Before models are read and measured, which takes long.
   checkThreads(args.frontends);
+  checkServerFlags(args);
   const options = await serverOptions(role, args);
   let server: Server | null = null;
   recordOnSignal(() => server?.recordings ?? null);
@@ -49,7 +51,7 @@ export async function runServer(
     const started = startServer({ ...options, ...workers });
     server = (await Promise.race([started, stopped])) ?? null;
     if (server === null) process.exit(EXIT_INTERRUPTED);
-    hintAtHost(args.host, options.log);
+    hintAtHost(args.host, options.frontend.token ?? null, options.log);
     // What ends the start ends the server; once it is over, only a signal does.
     await Promise.race([server.started.then(() => stopped), stopped]);
     await server.close(args.drain);
@@ -57,21 +59,6 @@ export async function runServer(
     await server?.close(0);
   }
 }
-
-/** A server in a container that listens on its loopback interface only looks broken from outside. */
-function hintAtHost(host: string, log: Logger): void {
-  const isLocal = host === 'localhost' || host === '::1' || host.startsWith('127.');
-  if (!isLocal || !isInContainer()) return;
-  log.info(`only clients in this container reach ${host}: add --host 0.0.0.0 to serve others`);
-}
-
-function isInContainer(): boolean {
-  const { KUBERNETES_SERVICE_HOST, container } = process.env;
-  const isNamed = KUBERNETES_SERVICE_HOST !== undefined || container !== undefined;
-  return isNamed || CONTAINER_FILES.some((file) => existsSync(file));
-}
-
-const CONTAINER_FILES = ['/.dockerenv', '/run/.containerenv'];
 
 /** SIGUSR2 starts recording a timeline, the next one writes it; the log says so. SIGUSR1 is Node's own. */
 function recordOnSignal(control: () => RecordingControl | null): void {

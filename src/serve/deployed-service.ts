@@ -1,3 +1,5 @@
+import { EscapementError } from '../base/errors.js';
+import { nearest } from '../config/nearest.js';
 import {
   type InferenceRequest,
   type ModelStatistics,
@@ -54,11 +56,11 @@ export class DeployedService implements WatchedService {
     const { versions, problems, skipped } = await this.preparer.scan(null);
     if (skipped.length > 0) this.events.info({ skipped }, 'the repository also holds what is no model');
     const isChosen = (name: string) => control !== 'explicit' || names.includes('*') || names.includes(name);
-    const chosen = [...versions, ...problems].map(({ name }) => name).filter(isChosen);
-    const foreign =
-      control === 'explicit' ? names.filter((name) => name !== '*' && !chosen.includes(name)) : [];
+    const known = [...new Set([...versions, ...problems].map(({ name }) => name))];
+    const foreign = names.find((name) => name !== '*' && !known.includes(name));
+    if (foreign !== undefined) throw noSuchModel(foreign, known);
     this.deployment.announce(versions.filter(({ name }) => isChosen(name)));
-    await this.deployment.start([...new Set([...chosen, ...foreign])]);
+    await this.deployment.start(known.filter(isChosen));
     this.isStarting = false;
     this.replace();
     if (control === 'poll') this.every(this.options.pollNs, () => this.poll());
@@ -165,4 +167,17 @@ export class DeployedService implements WatchedService {
     const text = `starting: ${ready} of ${entries.length} models are ready; ${this.doing}`;
     return { notReady: text, isStarting: true, entries };
   }
+}
+
+/** What is mistyped on the command line should show before clients miss it. */
+function noSuchModel(name: string, known: readonly string[]): EscapementError {
+  const meant = nearest(name, known);
+  const hint =
+    meant === undefined
+      ? 'put it there, or leave it out and let clients load it later'
+      : `did you mean ${meant}?`;
+  return new EscapementError(
+    'E_MODEL_FILE',
+    `--load-model ${name}: the repository has no such model; ${hint}`,
+  );
 }

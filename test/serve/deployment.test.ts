@@ -233,6 +233,14 @@ describe('model control', () => {
     expect(states(service)).toEqual(['a/1 ready', 'b/1 ready']);
   });
 
+  it('explicit: a name that the repository does not have ends the start', async () => {
+    const dir = tempDir();
+    put(dir, 'ranker', 1, 2);
+    await expect(
+      open(dir, { control: 'explicit', names: ['ranker', 'rankr'] }).service.start(),
+    ).rejects.toThrow('--load-model rankr: the repository has no such model; did you mean ranker?');
+  });
+
   it('none: clients load and unload nothing', async () => {
     const dir = tempDir();
     put(dir, 'a', 1, 2);

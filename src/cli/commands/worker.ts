@@ -1,5 +1,6 @@
 import { EscapementError } from '../../base/errors.js';
 import { createLog } from '../../live/observe/telemetry/log.js';
+import { hintAtHost } from '../host-hints.js';
 import { untilStopped } from '../interruption.js';
 import { runtimeOf } from '../live-settings.js';
 import { workerMachine } from '../machine.js';
@@ -28,6 +29,7 @@ export async function run(args: WorkerArgs): Promise<void> {
   // Would end the process otherwise.
   if (process.platform !== 'win32')
     process.on('SIGUSR2', () => say('the controller records timelines; send the signal there'));
+  hintAtHost(args.host, token, log);
   await untilStopped();
   await stop();
 }

@@ -3,6 +3,7 @@ import { LOG_LEVELS } from '../../live/observe/telemetry/log-level.js';
 import { MODEL_CONTROLS } from '../../serve/deployment-options.js';
 import {
   choiceOr,
+  duration,
   durationOr,
   durationOrOff,
   group,
@@ -58,7 +59,7 @@ export const deploymentFlags = group('Models and GPUs', {
     'Models that run: all, and clients may load and unload; none: the same, but clients may not; explicit: those of --load-model, and what clients load; poll: what the repository holds at any time',
   ),
   'load-model': list('NAME', 'With --model-control explicit: load this model at the start; *: every one'),
-  'poll-interval': durationOr('15s', 'With --model-control poll: time between two looks'),
+  'poll-interval': duration('With --model-control poll: time between two looks', '15s'),
   'idle-unload': durationOrOff(
     'off',
     'Free the memory of a model without requests for this long; the next one loads it',

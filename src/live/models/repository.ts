@@ -42,7 +42,7 @@ export interface RepositoryModel {
 }
 
 /** What of a repository can be served, and what cannot. */
-export interface RepositorySurvey extends Pick<RepositoryScan, 'problems'> {
+interface RepositorySurvey extends Pick<RepositoryScan, 'problems'> {
   readonly models: readonly RepositoryModel[];
 }
 
