@@ -34,7 +34,7 @@ export const EXIT_CODES: Readonly<Record<ErrorCode, { readonly exit: number; rea
   E_UNKNOWN_MODEL: { exit: 33, means: 'a request names a model that is not configured' },
   E_PROFILE: { exit: 34, means: 'a model profile or models file is malformed' },
   E_MODEL_TOO_LARGE: { exit: 35, means: 'a model does not fit into the weights cache of a GPU' },
-  E_RESULTS: { exit: 36, means: 'a results folder is missing, incomplete or of another version' },
+  E_RESULTS: { exit: 36, means: 'a results folder is missing, incomplete, or of another version or sweep' },
   E_PLUGIN: { exit: 37, means: 'a plugin cannot be loaded, or one of its policies fails' },
   E_DEVICE: {
     exit: 40,

@@ -3,36 +3,64 @@ import { basename, extname, join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import type { SweepResults } from '../../record/results.js';
 import { sweepCases } from '../../report/thresholds/cases.js';
+import type { SweepQuestion } from '../../run/sweep/plan-sweep.js';
 import { sweepExperiment } from '../../run/sweep/sweep-experiment.js';
 import { tableWidth } from '../../text/terminal.js';
 import { interruptible } from '../interruption.js';
 import { openProgress, type Progress } from '../progress.js';
-import { casesJson, casesText, readChecks, refuseMissed, writeCiFiles } from '../thresholds.js';
+import { readShard } from '../shard.js';
+import { printStatus, runShard } from '../shard-run.js';
+import { type Checks, casesJson, casesText, readChecks, refuseMissed, writeCiFiles } from '../thresholds.js';
 import type { SweepArgs } from '../usage/sweep.js';
 import { packageVersion } from '../version.js';
 
-/** `escapement sweep FILE`: many runs over a grid, and a report that compares them. */
+/** `escapement sweep FILE`: many runs over a grid, and a report that compares them; or a part of them. */
 export async function run(args: SweepArgs): Promise<void> {
-  const outDir = args.out ?? join('out', basename(args.file, extname(args.file)));
-  const threads = args.threads ?? availableParallelism();
+  const shard = args.shard === undefined ? null : readShard(args.shard, process.env);
+  if (args.status) refuseFlags(args, '--status only reads', ['shard', 'fresh', 'junit', 'markdown']);
+  if (shard !== null) refuseFlags(args, 'a shard checks nothing', ['junit', 'markdown']);
   const checks = readChecks(args);
-  const results = await runWithProgress({
-    ...args,
-    outDir,
-    threads,
+  const sweep = {
+    ...{ file: args.file, vary: args.vary, seeds: args.seeds, overrides: args.set, fresh: args.fresh },
+    outDir: args.out ?? join('out', basename(args.file, extname(args.file))),
+    threads: args.threads ?? availableParallelism(),
+    version: packageVersion(),
     percentiles: checks.percentiles,
     required: checks.thresholds.map(({ text }) => text),
-  });
+  };
+  if (args.status) await printStatus(sweep, args);
+  else if (shard !== null) await runShard(sweep, shard, args);
+  else await runWhole(sweep, checks, args);
+}
+
+/** Throws `E_USAGE` for the first of these flags that was given. */
+function refuseFlags(
+  args: SweepArgs,
+  why: string,
+  names: readonly ('shard' | 'fresh' | 'junit' | 'markdown')[],
+): void {
+  const given = names.find((name) => args[name] !== undefined && args[name] !== false);
+  if (given !== undefined) throw new EscapementError('E_USAGE', `${why}: leave out --${given}`);
+}
+
+interface Sweep extends SweepQuestion {
+  readonly outDir: string;
+  readonly threads: number;
+  readonly fresh: boolean;
+}
+
+async function runWhole(sweep: Sweep, checks: Checks, { file, json, quiet }: SweepArgs): Promise<void> {
+  const results = await runWithProgress(sweep, quiet);
   const cases = sweepCases(checks.thresholds, results);
   writeCiFiles(checks, 'sweep', results.name, cases);
   // Charts bring half a second of libraries with them: the cells start without.
   const { writeSweepReport } = await import('../../report/pages/write-results.js');
   const { summaryText } = await import('../../report/terminal/summary-text.js');
-  const [report] = await writeSweepReport(results, outDir);
+  const [report] = await writeSweepReport(results, sweep.outDir);
   const columns = tableWidth();
-  const shown = { file: args.file, ...(columns === undefined ? {} : { columns }) };
+  const shown = { file, ...(columns === undefined ? {} : { columns }) };
   process.stdout.write(
-    args.json
+    json
       ? `${JSON.stringify({ ...results, ...casesJson(cases) })}\n`
       : `${summaryText(results, shown)}\n${casesText(cases)}report: ${report}\n`,
   );
@@ -40,14 +68,7 @@ export async function run(args: SweepArgs): Promise<void> {
   refuseMissed(cases);
 }
 
-interface PlannedSweep extends SweepArgs {
-  readonly outDir: string;
-  readonly percentiles: readonly number[];
-  readonly required: readonly string[];
-  readonly threads: number;
-}
-
-async function runWithProgress(args: PlannedSweep): Promise<SweepResults> {
+async function runWithProgress(sweep: Sweep, quiet: boolean): Promise<SweepResults> {
   let progress: Progress | undefined;
   let known = 0;
   let failed = 0;
@@ -55,22 +76,13 @@ async function runWithProgress(args: PlannedSweep): Promise<SweepResults> {
   let total = 0;
   const work = async () => {
     const results = await sweepExperiment({
-      file: args.file,
-      vary: args.vary,
-      seeds: args.seeds,
-      overrides: args.set,
-      outDir: args.outDir,
-      threads: args.threads,
-      fresh: args.fresh,
-      version: packageVersion(),
-      percentiles: args.percentiles,
-      required: args.required,
+      ...sweep,
       onPlan: (cells, seeds) => {
         total = cells;
-        if (!args.quiet) {
-          process.stderr.write(`seed ${seeds.join(', ')}: ${cells} cells on ${args.threads} threads\n`);
+        if (!quiet) {
+          process.stderr.write(`seed ${seeds.join(', ')}: ${cells} cells on ${sweep.threads} threads\n`);
         }
-        progress = openProgress('sweep', args.quiet);
+        progress = openProgress('sweep', quiet);
       },
       onCell: (cell, wasFinished) => {
         known++;
@@ -81,15 +93,13 @@ async function runWithProgress(args: PlannedSweep): Promise<SweepResults> {
       },
     });
     progress?.stop();
-    if (reused > 0 && !args.quiet) {
-      process.stderr.write(`${reused} finished cells were reused\n`);
-    }
+    if (reused > 0 && !quiet) process.stderr.write(`${reused} finished cells were reused\n`);
     return results;
   };
   const kept = () => {
     progress?.stop();
     if (total === 0) return 'no cell had started';
-    return `${known - failed} of ${total} cells are kept in ${args.outDir}; repeat the command to resume`;
+    return `${known - failed} of ${total} cells are kept in ${sweep.outDir}; repeat the command to resume`;
   };
   return interruptible(work, kept).finally(() => progress?.stop());
 }

@@ -3,7 +3,7 @@ import { compiledNextTo } from '../../base/compiled.js';
 import { type CellOutcome, type CellTask, failedOutcome } from './run-cell.js';
 
 /** What to find out of a cell: the functions of run-cell.ts by name. */
-type CellJob = 'runCell' | 'boundCell';
+export type CellJob = 'runCell' | 'boundCell';
 
 /** Runs cells, several at once. */
 export interface CellRunner {

@@ -1,0 +1,64 @@
+import { EscapementError } from '../base/errors.js';
+import type { Shard } from '../run/sweep/shard.js';
+import { wholeNumber } from './flag.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads `--shard`: `2/4`; `auto` for what a batch system sets for the tasks of an array; `auto/4` where it does not
+ * say how many there are. Throws `E_USAGE`.
+ */
+export function readShard(text: string, environment: Environment): Shard {
+  const [index = '', count, ...more] = text.split('/');
+  if (more.length > 0 || index === '' || (count === undefined && index !== 'auto')) {
+    throw usage(text, 'write I/N, the part and the number of parts, such as 1/4 to 4/4, or auto');
+  }
+  const parts = count === undefined ? undefined : wholeNumber(count, `--shard ${text}: parts`, 1);
+  if (index === 'auto') return automatic(text, parts, environment);
+  return checked(text, { index: wholeNumber(index, `--shard ${text}: part`, 0), count: parts as number });
+}
+
+function automatic(text: string, count: number | undefined, environment: Environment): Shard {
+  if (environment.SLURM_ARRAY_TASK_ID !== undefined) return ofSlurm(text, count, environment);
+  const index = environment.JOB_COMPLETION_INDEX;
+  if (index === undefined) {
+    throw usage(text, 'neither SLURM_ARRAY_TASK_ID nor JOB_COMPLETION_INDEX is set; write I/N instead');
+  }
+  if (count === undefined) {
+    throw usage(
+      text,
+      'JOB_COMPLETION_INDEX does not say how many there are: write auto/N with the completions of the job',
+    );
+  }
+  return checked(text, { index: wholeNumber(index, 'JOB_COMPLETION_INDEX', 0) + 1, count });
+}
+
+/** Tasks of an array may begin at any number and have gaps of the same size. */
+function ofSlurm(text: string, asked: number | undefined, environment: Environment): Shard {
+  const read = (name: string, least: number) => {
+    const value = environment[`SLURM_ARRAY_TASK_${name}`];
+    if (value === undefined) throw usage(text, `SLURM_ARRAY_TASK_${name} is not set; write I/N instead`);
+    return wholeNumber(value, `SLURM_ARRAY_TASK_${name}`, least);
+  };
+  const [id, count, min, max] = [read('ID', 0), read('COUNT', 1), read('MIN', 0), read('MAX', 0)];
+  if (asked !== undefined && asked !== count) {
+    throw usage(text, `the array has ${count} tasks (SLURM_ARRAY_TASK_COUNT); write auto, or I/${asked}`);
+  }
+  const step = count === 1 ? 1 : (max - min) / (count - 1);
+  const index = (id - min) / step + 1;
+  if (Number.isSafeInteger(step) && Number.isSafeInteger(index)) return checked(text, { index, count });
+  throw usage(
+    text,
+    `the ${count} tasks of the array from ${min} to ${max} are not evenly spaced; write I/N instead`,
+  );
+}
+
+function checked(text: string, shard: Shard): Shard {
+  const { index, count } = shard;
+  if (index >= 1 && index <= count) return shard;
+  throw usage(text, `part ${index} does not exist: they are 1/${count} to ${count}/${count}`);
+}
+
+function usage(text: string, what: string): EscapementError {
+  return new EscapementError('E_USAGE', `--shard ${text}: ${what}`);
+}
