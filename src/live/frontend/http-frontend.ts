@@ -1,11 +1,13 @@
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import type { Socket } from 'node:net';
 import type { InferenceService } from '../service.js';
 import { Arrivals } from './arrivals.js';
 import { Catalog } from './catalog.js';
 import { Connections } from './connections.js';
 import { type Frontend, type FrontendOptions, GRACE_MS, listen, settle } from './frontend.js';
 import { HttpInfer } from './http-infer.js';
+import { type ParserError, parserProblem } from './http-problem.js';
 import { FrontendRequest } from './http-request.js';
 import { HttpRoutes } from './http-routes.js';
 import { HttpSite } from './http-site.js';
@@ -50,6 +52,8 @@ export async function openHttpFrontend(
     requestTimeout: 0,
     keepAliveTimeout: idleTimeoutMs,
     connectionsCheckingInterval: Math.ceil(receiveTimeoutMs / 10),
+    // Looked at with the rest of a request, to be refused with words.
+    requireHostHeader: false,
   };
   const own = { ...timeouts, IncomingMessage: FrontendRequest };
   const server =
@@ -58,15 +62,18 @@ export async function openHttpFrontend(
       : createTlsServer({ ...own, ...settings.tls, handshakeTimeout: HANDSHAKE_TIMEOUT_MS });
   // A client that is done sending still gets its answers. Node's types leave this property out.
   Object.assign(server, { httpAllowHalfOpen: true });
-  const pipelining = new Pipelining((request, response) => {
-    routes.handle(request, response);
-    // Who asks before sending a body gets the answer that the request would get, and only then sends.
-    if (request.asksFirst && !response.headersSent) response.writeContinue();
-  });
+  const pipelining = new Pipelining(site, routes);
   server.on('request', (request, response) => pipelining.take(request, response));
   server.on('checkContinue', (request, response) => {
     request.asksFirst = true;
     pipelining.take(request, response);
+  });
+  // What else a client may expect does not matter.
+  server.on('checkExpectation', (request, response) => pipelining.take(request, response));
+  server.on('clientError', (error: ParserError, socket) => {
+    const problem = parserProblem(error);
+    if (problem === null || socket.destroyed) socket.destroy();
+    else pipelining.broken(socket as Socket, problem);
   });
   const connections = new Connections(server);
   server.on('close', () => arrivals.close());

@@ -4,6 +4,7 @@ import { tooLarge } from './body-collector.js';
 import type { Catalog } from './catalog.js';
 import { contentEncoding } from './http-headers.js';
 import type { HttpInfer } from './http-infer.js';
+import { checkFraming } from './http-problem.js';
 import { ALLOW, sendJson, sendNothing, sendRefusal } from './http-reply.js';
 import type { BodyReader, FrontendRequest, FrontendResponse } from './http-request.js';
 import type { HttpSite } from './http-site.js';
@@ -42,7 +43,13 @@ export class HttpRoutes {
     }
   }
 
+  refuse(request: FrontendRequest, response: FrontendResponse, refusal: Refusal): void {
+    request.begin(this.site, response, this.arrivals.stampNs());
+    sendRefusal(request, refusal);
+  }
+
   private dispatch(request: FrontendRequest): void {
+    checkFraming(request);
     const path = pathOf(request.url as string);
     if (request.method === 'OPTIONS') this.options(request, path);
     else if (path === '/v2/health/live') this.live(request);

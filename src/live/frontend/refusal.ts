@@ -21,6 +21,7 @@ export const REFUSALS = {
   /** The client sends too slowly. */
   tooSlow: { http: 408, grpc: 4 },
   tooLarge: { http: 413, grpc: 8 },
+  headersTooLarge: { http: 431, grpc: 8 },
   encoding: { http: 415, grpc: 12 },
   /** A method that this server does not have. */
   unimplemented: { http: 501, grpc: 12 },

@@ -1,12 +1,16 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { KIB, MIB } from '../../../src/base/units.js';
 import { newBudgetCounters } from '../../../src/live/frontend/budget.js';
 import { echo, echoModel, FakeService } from './fake-service.js';
 import { HttpClient, openHttp, tensor } from './fixtures.js';
 
 const MLP = echoModel('mlp', true, [['x', 'FP32', [4]]]);
 const BODY = JSON.stringify({ inputs: [tensor('x', 'FP32', [1, 4], [1, 2, 3, 4])] });
+const LIVE = 'GET /v2/health/live HTTP/1.1\r\nhost: a\r\n\r\n';
+const LAST = 'GET /v2/models/mlp/infer HTTP/1.1\r\nhost: a\r\n\r\n';
+const CHUNKED = `POST /v2/models/mlp/infer HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`;
 const INFER = `POST /v2/models/mlp/infer HTTP/1.1\r\nhost: a\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`;
 
 /** Sends all at once; what it got when the server closed the connection or had answered `answers` times. */
@@ -73,13 +77,74 @@ describe('a connection that does not wait for its answers', () => {
     await until(() => new Int32Array(counters)[0] === 0);
   });
 
-  it('is cut off with more, and others are answered', async () => {
+  it.each([
+    ['inferences', INFER, 1500],
+    ['requests without a body', LIVE, 5000],
+    ['refused ones', `GET /nothing HTTP/1.1\r\nhost: a\r\n\r\n`, 3000],
+    ['bodies in chunks', CHUNKED, 1500],
+  ])('gets all of them, in their order, if these are many: %s', async (_, request, count) => {
+    const { port } = await openHttp(new FakeService([MLP]));
+    const statuses = await sendAll(port, request.repeat(count) + LAST, count + 1);
+    expect(statuses).toHaveLength(count + 1);
+    expect(new Set(statuses.slice(0, -1)).size).toBe(1);
+    expect(statuses.at(-1)).toBe('405');
+  });
+
+  it('is not read while its requests wait; others are answered', async () => {
     const service = new FakeService([MLP]);
     service.answer = null;
     const { port } = await openHttp(service);
-    expect(await sendAll(port, INFER.repeat(500), 500)).toEqual([]);
-    expect(service.requests.length).toBeLessThanOrEqual(4);
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => {});
+    const most = 2000 * INFER.length;
+    for (let sent = 0; sent < 40; sent++) socket.write(INFER.repeat(2000));
+    await expect.poll(() => service.requests.length).toBe(4);
     expect((await new HttpClient(port).get('/v2/health/live')).status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(service.requests.length).toBe(4);
+    // What the system holds for both sides, at most.
+    expect(socket.writableLength).toBeGreaterThan(most);
+    for (const request of service.requests.splice(0)) request.done(echo(request));
+    await expect.poll(() => service.requests.length).toBe(4);
+    socket.destroy();
+  });
+
+  it('learns it when there is no memory for more, and what waits is given back', async () => {
+    const service = new FakeService([MLP]);
+    service.answer = null;
+    const budget = { counters: newBudgetCounters(1), slot: 0 };
+    const usedKib = () => new Int32Array(budget.counters)[0];
+    const { port } = await openHttp(service, { budget, maxInflightBytes: MIB, maxBodyBytes: KIB });
+    const heard = sendAll(port, INFER.repeat(330), 400);
+    await expect.poll(() => service.requests.length).toBe(4);
+    await expect.poll(usedKib).toBeGreaterThan(200);
+    const answers = setInterval(() => {
+      for (const request of service.requests.splice(0)) request.done(echo(request));
+    }, 10);
+    const statuses = await heard;
+    clearInterval(answers);
+    expect(statuses.at(-1)).toBe('503');
+    expect(new Set(statuses.slice(0, -1))).toEqual(new Set(['200']));
+    await expect.poll(usedKib).toBe(0);
+  });
+
+  it('gives back what waited when it is cut', async () => {
+    const service = new FakeService([MLP]);
+    service.answer = null;
+    const budget = { counters: newBudgetCounters(1), slot: 0 };
+    const usedKib = () => new Int32Array(budget.counters)[0];
+    const { port } = await openHttp(service, { budget });
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write(INFER.repeat(300));
+    await expect.poll(() => service.requests.length).toBe(4);
+    const held = usedKib();
+    expect(held).toBeGreaterThan(400);
+    socket.resetAndDestroy();
+    for (const request of service.requests.splice(0, 1)) request.done(echo(request));
+    await expect.poll(usedKib).toBeLessThan(held / 2);
+    for (const request of service.requests.splice(0)) request.done(echo(request));
+    await expect.poll(usedKib).toBe(0);
   });
 });
 

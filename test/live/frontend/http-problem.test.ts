@@ -1,0 +1,162 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { echo, echoModel, FakeService } from './fake-service.js';
+import { exchangeRaw, openHttp, tensor } from './fixtures.js';
+
+const MLP = echoModel('mlp', true, [['x', 'FP32', [4]]]);
+const BODY = JSON.stringify({ inputs: [tensor('x', 'FP32', [1, 4], [1, 2, 3, 4])] });
+const INFER = post(`host: x\r\ncontent-length: ${BODY.length}`, BODY);
+
+function post(headers: string, body: string, version = '1.1'): string {
+  return `POST /v2/models/mlp/infer HTTP/${version}\r\n${headers}\r\n\r\n${body}`;
+}
+
+function chunked(data: string): string {
+  return `${data.length.toString(16)}\r\n${data}\r\n0\r\n\r\n`;
+}
+
+/** Status and body of each answer. */
+function answersIn(heard: string): [number, unknown][] {
+  const found: [number, unknown][] = [];
+  for (let rest = heard; rest !== ''; ) {
+    const [, status] = /^HTTP\/1\.1 (\d{3}) /.exec(rest) as RegExpExecArray;
+    const [, length] = /\r\ncontent-length: (\d+)\r\n/i.exec(rest) as RegExpExecArray;
+    const from = rest.indexOf('\r\n\r\n') + 4;
+    found.push([Number(status), JSON.parse(rest.slice(from, from + Number(length)))]);
+    rest = rest.slice(from + Number(length));
+  }
+  return found;
+}
+
+const error = (pattern: RegExp) => ({ error: expect.stringMatching(pattern) });
+const NOT_HTTP = error(/^this is not HTTP\/1\.1: /);
+
+describe('what is not HTTP', () => {
+  it.each([
+    ['text', 'what is this?\r\n\r\n', 400, NOT_HTTP],
+    ['a TLS handshake', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400, NOT_HTTP],
+    ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, error(/^this port speaks HTTP\/1\.1: gRPC has/)],
+    ['another version', 'GET /v2 HTTP/3.7\r\nhost: x\r\n\r\n', 400, NOT_HTTP],
+    ['a header without a name', 'GET /v2 HTTP/1.1\r\n: x\r\n\r\n', 400, NOT_HTTP],
+    [
+      'headers without end',
+      `GET /v2 HTTP/1.1\r\n${'x: y\r\n'.repeat(20_000)}`,
+      431,
+      error(/more than 16384/),
+    ],
+    ['two lengths', post('host: x\r\ncontent-length: 1\r\ncontent-length: 2', '{}'), 400, NOT_HTTP],
+    ['a length that is none', post('host: x\r\ncontent-length: 2x', '{}'), 400, NOT_HTTP],
+    [
+      'a length and chunks',
+      post('host: x\r\ncontent-length: 2\r\ntransfer-encoding: chunked', '{}'),
+      400,
+      NOT_HTTP,
+    ],
+    ['a bad chunk size', post('host: x\r\ntransfer-encoding: chunked', 'zz\r\n'), 400, NOT_HTTP],
+    ['a bad chunk', post('host: x\r\ntransfer-encoding: chunked', '2\r\n{}zz\r\n'), 400, NOT_HTTP],
+    [
+      'endless extensions of a chunk',
+      post('host: x\r\ntransfer-encoding: chunked', `2;${'x'.repeat(20_000)}`),
+      413,
+      error(/^the extensions of a chunk/),
+    ],
+  ])('is refused with words: %s', async (_, bytes, status, body) => {
+    const { port, http } = await openHttp(new FakeService([MLP]));
+    expect(answersIn(await exchangeRaw(port, bytes))).toEqual([[status, body]]);
+    expect((await http.get('/v2/health/live')).status).toBe(200);
+  });
+
+  it('is refused when headers take too long', async () => {
+    const { port } = await openHttp(new FakeService([MLP]), { receiveTimeoutMs: 50 });
+    expect(answersIn(await exchangeRaw(port, 'GET /v2 HT'))).toEqual([
+      [408, { error: 'the headers come too slowly' }],
+    ]);
+  });
+
+  it.each([
+    ['a line', 'what is this?\r\n\r\n'],
+    ['a body', post('host: x\r\ntransfer-encoding: chunked', 'zz\r\n')],
+  ])('is refused after the requests before it were answered: %s', async (_, bytes) => {
+    const service = new FakeService([MLP]);
+    service.answer = null;
+    const { port } = await openHttp(service);
+    const heard = exchangeRaw(port, INFER.repeat(10) + bytes);
+    for (let answered = 0; answered < 10; answered++) {
+      await expect.poll(() => service.requests.length).toBeGreaterThan(answered);
+      const request = service.requests[answered];
+      request.done(echo(request));
+    }
+    const answers = answersIn(await heard);
+    expect(answers.map(([status]) => status)).toEqual([...new Array(10).fill(200), 400]);
+    expect(answers[10][1]).toEqual(NOT_HTTP);
+  });
+
+  it('adds nothing to an answer that its request has had', async () => {
+    const { port } = await openHttp(new FakeService([MLP]));
+    const bytes = 'GET /v2/health/live HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n';
+    const heard = await exchangeRaw(port, `${bytes}zz\r\n`);
+    expect(answersIn(heard)).toHaveLength(1);
+  });
+
+  it('ends nothing when the client resets the connection', async () => {
+    const { port, http } = await openHttp(new FakeService([MLP]));
+    for (const bytes of ['', 'what is', INFER, `${INFER}what is this?\r\n\r\n`]) {
+      const socket = connect(port, '127.0.0.1', () => socket.write(bytes, () => socket.resetAndDestroy()));
+      socket.on('error', () => {});
+      await once(socket, 'close');
+    }
+    expect((await http.get('/v2/health/live')).status).toBe(200);
+  });
+});
+
+describe('a request whose length or addressee others could read otherwise', () => {
+  const OTHER_CODING = error(/^transfer-encoding .* is not supported: send chunked/);
+  it.each([
+    ['gzip, chunked', 501, OTHER_CODING],
+    ['identity, chunked', 501, OTHER_CODING],
+    ['chunked, chunked', 400, NOT_HTTP],
+    ['gzip\r\ntransfer-encoding: chunked', 501, OTHER_CODING],
+    ['identity', 501, OTHER_CODING],
+    ['chunked, identity', 400, NOT_HTTP],
+  ])('is refused: transfer-encoding %s', async (coding, status, body) => {
+    const { port } = await openHttp(new FakeService([MLP]));
+    const heard = await exchangeRaw(
+      port,
+      post(`host: x\r\ntransfer-encoding: ${coding}`, chunked(BODY)) + INFER,
+    );
+    expect(answersIn(heard)).toEqual([[status, body]]);
+  });
+
+  it('is read in chunks, in capitals too', async () => {
+    const { port } = await openHttp(new FakeService([MLP]));
+    const heard = await exchangeRaw(
+      port,
+      post('host: x\r\nconnection: close\r\ntransfer-encoding: Chunked', chunked(BODY)),
+    );
+    expect(answersIn(heard).map(([status]) => status)).toEqual([200]);
+  });
+
+  it.each([
+    ['two Hosts', post(`host: x\r\nHost: y\r\ncontent-length: ${BODY.length}`, BODY), /got 2$/],
+    ['the same Host twice', post(`host: x\r\nhost: x\r\ncontent-length: ${BODY.length}`, BODY), /got 2$/],
+    ['no Host', post(`content-length: ${BODY.length}`, BODY), /got 0$/],
+    [
+      'chunks in HTTP/1.0',
+      post('transfer-encoding: chunked', chunked(BODY), '1.0'),
+      /not part of HTTP\/1\.0$/,
+    ],
+  ])('is refused: %s', async (_, bytes, words) => {
+    const { port } = await openHttp(new FakeService([MLP]));
+    expect(answersIn(await exchangeRaw(port, bytes + INFER))).toEqual([[400, error(words)]]);
+  });
+
+  it('needs no Host in HTTP/1.0, and nothing may be expected that cannot be', async () => {
+    const { port } = await openHttp(new FakeService([MLP]));
+    for (const bytes of [
+      post(`content-length: ${BODY.length}`, BODY, '1.0'),
+      post(`host: x\r\nexpect: the unexpected\r\nconnection: close\r\ncontent-length: ${BODY.length}`, BODY),
+    ])
+      expect(answersIn(await exchangeRaw(port, bytes)).map(([status]) => status)).toEqual([200]);
+  });
+});
