@@ -1,27 +1,9 @@
 import type { Outcome } from '../../../core/request.js';
-import { OpenParcel, Parcel } from '../../parcel.js';
+import { addTensors, extrasOf, openPacked, Packer, takeTensors } from '../../packer.js';
 import type { InferenceAnswer, InferenceRequest } from '../../service.js';
 import type { PackedAnswers, PackedRequests } from './thread-messages.js';
 
 type Extras<T> = T extends { readonly extras: readonly (infer E)[] } ? E[] : never;
-
-/** One message of all that one turn of the event loop has for the other thread. */
-class Packer<Extra> {
-  protected readonly parcel = new Parcel();
-  protected extras: Extra[] = [];
-  protected count = 0;
-
-  /** Begins the next message. */
-  take() {
-    const { contents, transfer } = this.parcel.seal();
-    const { extras } = this;
-    const { bytes, large } = contents;
-    const isText = typeof bytes === 'string' && large.length === 0 && extras.length === 0;
-    this.extras = [];
-    this.count = 0;
-    return { packed: isText ? bytes : { contents, extras }, transfer };
-  }
-}
 
 /** Packs the requests of one turn into one message. */
 export class RequestPacker extends Packer<Extras<PackedRequests>[number]> {
@@ -45,8 +27,8 @@ export function unpackRequests(
   packed: PackedRequests,
   use: (id: number, request: Omit<InferenceRequest, 'done'>) => void,
 ): void {
-  const extras = typeof packed === 'string' ? NONE : packed.extras;
-  const parcel = openParcel(packed);
+  const extras = extrasOf(packed);
+  const parcel = openPacked(packed);
   let extra = 0;
   for (let nth = 0; !parcel.isEmpty; nth++) {
     const id = parcel.takeNumber();
@@ -72,11 +54,7 @@ export class AnswerPacker extends Packer<Extras<PackedAnswers>[number]> {
     parcel.addNumber(predictedNs);
     parcel.addNumber(passedNs);
     parcel.addNumber(batchSize);
-    parcel.addNumber(outputs.length);
-    for (let i = 0; i < outputs.length; i++) {
-      const isWhole = outputs[i].byteLength === outputs[i].buffer.byteLength;
-      parcel.add(outputs[i], isWhole);
-    }
+    addTensors(parcel, outputs);
     if (shapes !== undefined || error !== '') this.extras.push({ nth: this.count, shapes, error });
     this.count++;
   }
@@ -87,8 +65,8 @@ export function unpackAnswers(
   packed: PackedAnswers,
   use: (id: number, answer: InferenceAnswer) => void,
 ): void {
-  const extras = typeof packed === 'string' ? NONE : packed.extras;
-  const parcel = openParcel(packed);
+  const extras = extrasOf(packed);
+  const parcel = openPacked(packed);
   let extra = 0;
   for (let nth = 0; !parcel.isEmpty; nth++) {
     const id = parcel.takeNumber();
@@ -101,16 +79,4 @@ export function unpackAnswers(
     const error = rare === null ? '' : rare.error;
     use(id, { outcome, predictedNs, passedNs, batchSize, outputs, shapes: rare?.shapes, error });
   }
-}
-
-const NONE: readonly never[] = [];
-
-function openParcel(packed: PackedRequests | PackedAnswers): OpenParcel {
-  return new OpenParcel(typeof packed === 'string' ? { bytes: packed, large: NONE } : packed.contents);
-}
-
-function takeTensors(parcel: OpenParcel): Uint8Array<ArrayBuffer>[] {
-  const tensors = new Array<Uint8Array<ArrayBuffer>>(parcel.takeNumber());
-  for (let i = 0; i < tensors.length; i++) tensors[i] = parcel.take();
-  return tensors;
 }

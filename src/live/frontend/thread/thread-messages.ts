@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../../base/errors.js';
 import type { Shape } from '../../model.js';
-import type { ParcelContents } from '../../parcel.js';
+import type { Packed } from '../../packer.js';
 import type { ModelStatistics, ServiceError, ServiceState } from '../../service.js';
 import type { HttpFrontendOptions } from '../http-frontend.js';
 
@@ -14,9 +14,6 @@ export interface FrontendThreadData {
   readonly originNs: number;
   readonly state: ServiceState;
 }
-
-/** A parcel, and what few have; a text is a parcel of small ones that have nothing of that. */
-type Packed<E> = string | { readonly contents: ParcelContents; readonly extras: readonly E[] };
 
 /** Requests of one turn of a thread's event loop; see `RequestPacker`. */
 export type PackedRequests = Packed<{
