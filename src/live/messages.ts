@@ -42,7 +42,7 @@ export interface ResultMessage {
   readonly shapes?: readonly Shape[] | undefined;
   /** What went wrong on the device, for people; empty otherwise. */
   readonly error: string;
-  /** Of an INFER that did not run in this process: its inputs, which may be tried again elsewhere. Absent: they are copies. */
+  /** Of an INFER that did not run: its inputs, which may be tried again elsewhere. Absent: they were not handed over. */
   readonly inputs?: ActionMessage['inputs'] | undefined;
 }
 

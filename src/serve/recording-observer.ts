@@ -71,12 +71,11 @@ export class RecordingObserver implements ClusterObserver {
 function clockErrors({ settings, clock: controllerClock }: Assembly): string {
   const remote = settings.links.filter((link) => link instanceof RemoteLink);
   if (remote.length === 0) return 'the GPUs are timed by the same clock';
-  const errors = remote.map(({ name, clock }) =>
+  const errors = remote.map((link) => {
     // Also while it connects again: nothing has come back yet.
-    clock === null || clock.samples === 0
-      ? `${name} by an unknown time`
-      : `${name} by ${Math.ceil(clock.errorNs(controllerClock.nowNs()) / 1000)} µs`,
-  );
+    const errorNs = link.clockErrorNs(controllerClock.nowNs());
+    return `${link.name} by ${errorNs === null ? 'an unknown time' : `${Math.ceil(errorNs / 1000)} µs`}`;
+  });
   return `the clocks of the workers may be off: ${errors.join(', ')}`;
 }
 

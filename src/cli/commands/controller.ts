@@ -10,17 +10,19 @@ export async function run(args: ControllerArgs): Promise<void> {
   }
   checkSettings(args.set);
   const { RemoteLink } = await import('../../live/controller/link/remote-link.js');
+  const { LinkHost } = await import('../../live/controller/link/thread/link-host.js');
   const { 'worker-token-file': tokenFile, 'worker-ca': caFile } = args;
   const token =
     tokenFile === undefined
       ? {}
       : { token: (await read(tokenFile, 'worker-token-file')).toString('utf8').trim() };
   const tls = caFile === undefined ? {} : { tls: { ca: await read(caFile, 'worker-ca') } };
+  const host = new LinkHost();
   await runServer('controller', args, async (_settings, log) => ({
-    links: args.worker.map(
-      (address) =>
-        new RemoteLink({ address, ...token, ...tls, log: (what) => log.warn({ worker: address }, what) }),
-    ),
+    links: args.worker.map((address) => {
+      const warn = (what: string) => log.warn({ worker: address }, what);
+      return new RemoteLink({ address, ...token, ...tls, log: warn }, host);
+    }),
     deployment: 'workers',
     minWorkers: Math.min(args['min-workers'], args.worker.length),
   }));

@@ -8,7 +8,8 @@ import type {
 import type { ServedModel } from '../model.js';
 import { type FleetOperatorRuns, mergeOperatorRuns, NO_OPERATORS } from '../operator-runs.js';
 import { clusterOfWorkers, type WorkerCluster, whyDifferent, whyNotFitting } from './cluster-of-workers.js';
-import type { WorkerLink } from './link/worker-link.js';
+import type { ReturnedInputs, WorkerLink } from './link/worker-link.js';
+import { type Member, newMember } from './member.js';
 import { addEverywhere } from './model-rollout.js';
 import { Roster, referenceOf } from './roster.js';
 import { notAllThere, type Patience, within } from './within.js';
@@ -16,26 +17,11 @@ import { notAllThere, type Patience, within } from './within.js';
 /** What a fleet tells the controller, in terms of GPUs of the whole cluster. */
 export interface FleetEvents {
   gpuUp(gpu: number, present: readonly number[]): void;
-  gpuDown(gpu: number, reason: string): void;
+  /** `returned`: see `WorkerEvents`. */
+  gpuDown(gpu: number, reason: string, returned?: ReturnedInputs): void;
   results(results: readonly ResultMessage[]): void;
   /** A worker is there, is not taken on, or has gone. */
   worker(name: string, up: boolean, what: string): void;
-}
-
-/** A worker's place in the cluster. */
-interface Member {
-  readonly link: WorkerLink;
-  /** Its GPUs are `firstGpu` and those that follow, `gpus` in all: as many as are kept free while it is unknown. */
-  firstGpu: number;
-  gpus: number;
-  description: WorkerDescription | null;
-  state: WorkerState | null;
-  /** It is connected, and used as soon as it has the models that it should have. */
-  isAligning: boolean;
-  /** Counts how often it came up or went down. */
-  life: number;
-  /** What is to be sent to it at the end of the step. */
-  outbox: ActionMessage[];
 }
 
 /** All workers as one cluster: numbers their GPUs, passes actions on and tells which GPUs are there. */
@@ -54,16 +40,7 @@ export class Fleet {
   private roster = new Roster([]);
 
   constructor(links: readonly WorkerLink[]) {
-    this.members = links.map((link) => ({
-      link,
-      firstGpu: 0,
-      gpus: 0,
-      description: null,
-      state: null,
-      isAligning: false,
-      life: 0,
-      outbox: [],
-    }));
+    this.members = links.map(newMember);
   }
 
   /**
@@ -192,7 +169,7 @@ export class Fleet {
       {
         up: (description, state) => this.cameUp(member, description, state),
         results: (results) => this.passOn(member, results),
-        down: (reason, gpu) => this.wentDown(member, reason, gpu),
+        down: (reason, gpu, returned) => this.wentDown(member, reason, gpu, returned),
       },
       nowNs,
     );
@@ -259,7 +236,7 @@ export class Fleet {
     });
   }
 
-  private wentDown(member: Member, reason: string, local: number | null): void {
+  private wentDown(member: Member, reason: string, local: number | null, returned?: ReturnedInputs): void {
     const first = member.firstGpu;
     if (local !== null && local >= member.gpus) return;
     const gpus = local === null ? Array.from({ length: member.gpus }, (_, i) => first + i) : [first + local];
@@ -273,7 +250,7 @@ export class Fleet {
     for (const gpu of gpus) {
       if (this.isUp[gpu] !== true) continue;
       this.isUp[gpu] = false;
-      this.events?.gpuDown(gpu, reason);
+      this.events?.gpuDown(gpu, reason, returned);
     }
   }
 

@@ -15,6 +15,7 @@ import { Departures } from './departures.js';
 import type { Fleet } from './fleet.js';
 import { unloadMessage, unsentResult } from './gather.js';
 import { HangWatch } from './hang-watch.js';
+import type { ReturnedInputs } from './link/worker-link.js';
 import type { LiveEvents } from './live-events.js';
 import { LiveModels } from './live-models.js';
 import { notExecuted, tooLate } from './not-executed.js';
@@ -117,7 +118,7 @@ export class LiveController implements WatchedService {
     for (let gpu = 0; gpu < cluster.spec.gpus; gpu++) this.tellDown(gpu);
     fleet.begin({
       gpuUp: (gpu, present) => this.gpuUp(gpu, present),
-      gpuDown: (gpu, reason) => this.gpuDown(gpu, reason),
+      gpuDown: (gpu, reason, returned) => this.gpuDown(gpu, reason, returned),
       results: (results) => this.takeIn(results),
       worker: (name, up, what) => options.events.worker(name, up, what),
     });
@@ -276,10 +277,10 @@ export class LiveController implements WatchedService {
     this.stepSoon();
   }
 
-  private gpuDown(gpu: number, reason: string): void {
+  private gpuDown(gpu: number, reason: string, returned?: ReturnedInputs): void {
     const nowNs = this.options.clock.nowNs();
     for (const action of this.outstanding.takeAll(gpu)) {
-      this.answers.inputsBack(action, STATUS_WORKER_LOST);
+      this.answers.inputsBack(action, STATUS_WORKER_LOST, returned?.get(action.id));
       this.finish(action, STATUS_WORKER_LOST, nowNs, nowNs);
     }
     this.tellDown(gpu);

@@ -1,139 +1,187 @@
-import { status } from '@grpc/grpc-js';
+import { monotonicNs } from '../../../base/clock/clock.js';
 import { invariant } from '../../../base/invariant.js';
-import type { ActionMessage, ModelReference } from '../../messages.js';
+import type { ActionMessage, ModelReference, ResultMessage } from '../../messages.js';
 import type { ServedModel } from '../../model.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
-import { Repeats } from '../../repeats.js';
+import { type ReadOperators, runsOf } from '../../operator-table.js';
 import { checkAddress } from '../../wire/address.js';
-import { type ClientTls, clientCredentials } from '../../wire/credentials.js';
-import { DEFAULT_MAX_MESSAGE_BYTES } from '../../wire/protocol.js';
-import { Backoff } from './backoff.js';
-import type { ClockSync } from './clock-sync.js';
-import { StreamLink } from './stream-link.js';
+import { clientCredentials } from '../../wire/credentials.js';
+import { type ClockReading, clockErrorNs } from './clock-sync.js';
+import { type HostedLink, LinkHost } from './thread/link-host.js';
+import type { FromLinks, LinkAnswer, LinkCall, LinkSettings, ToLinks } from './thread/link-messages.js';
+import { unpackInputs } from './thread/link-pack.js';
 import type { WorkerEvents, WorkerLink } from './worker-link.js';
 
-export interface RemoteLinkOptions {
-  /** HOST:PORT. */
-  readonly address: string;
-  /** What the worker asks for; absent: nothing. */
-  readonly token?: string;
-  /** Absent: no encryption. */
-  readonly tls?: ClientTls;
-  /** Largest message that is taken from the worker. */
-  readonly maxMessageBytes?: number;
-  /** Pings are so far apart. */
-  readonly heartbeatMs?: number;
-  /** A worker that says nothing for so long is down. */
-  readonly silenceMs?: number;
+export interface RemoteLinkOptions extends LinkSettings {
   /** Takes lines for the operator: why the worker cannot be reached. */
   readonly log?: (line: string) => void;
 }
 
 /**
- * A worker across a network (worker.proto). Connects, and connects again whenever the stream has ended: 0.1 s after
- * the first failure, at last every 2 s. The constructor throws `E_USAGE` for an address that is none and `E_TLS` for
- * an unusable certificate; what goes wrong later is reported, never thrown.
+ * A worker across a network, whose connection is in the thread of links; see `LinkAgent`. The constructor throws `E_USAGE`
+ * for an address that is none and `E_TLS` for an unusable certificate; what goes wrong later is reported, never thrown.
  */
-export class RemoteLink implements WorkerLink {
+export class RemoteLink implements WorkerLink, HostedLink {
   readonly name: string;
-  private readonly options: RemoteLinkOptions;
-  private readonly backoff = new Backoff(FIRST_RECONNECT_MS, LONGEST_RECONNECT_MS);
+  private readonly settings: LinkSettings;
+  private readonly log: (line: string) => void;
+  /** Null: not started, or closed. */
   private events: WorkerEvents | null = null;
-  private nowNs: () => number = () => 0;
-  private stream: StreamLink | null = null;
-  private reconnect: NodeJS.Timeout | undefined;
-  /** False once another controller has taken the worker over, until it is free again. */
-  private takeOver = true;
-  private readonly repeats = new Repeats();
+  private originNs = 0;
+  private number = 0;
+  private isUp = false;
+  /** It was heard that the worker is down, and is to be reported. */
+  private isSettling = false;
+  /** They went down. */
+  private readonly gpusDown = new Set<number>();
+  private clock: ClockReading | null = null;
+  private lastCall = 0;
+  private readonly calls = new Map<number, Waiting>();
+  private closed: () => void = () => {};
 
-  constructor(options: RemoteLinkOptions) {
-    this.name = checkAddress(options.address);
-    this.options = options;
-    clientCredentials(options.tls);
+  /** `host`: several links may share a thread. */
+  constructor(
+    { log = () => {}, ...settings }: RemoteLinkOptions,
+    private readonly host = new LinkHost(),
+  ) {
+    this.name = checkAddress(settings.address);
+    this.settings = settings;
+    this.log = log;
+    clientCredentials(settings.tls);
   }
 
-  /** What is known of the worker's clock; null while there is no stream. */
-  get clock(): ClockSync | null {
-    return this.stream?.clock ?? null;
+  /** The worker's clock is known to this; null: there is no connection. */
+  clockErrorNs(nowNs: number): number | null {
+    return this.clock === null ? null : clockErrorNs(this.clock, nowNs);
   }
 
   start(events: WorkerEvents, nowNs: () => number): void {
-    invariant(this.events === null, 'a worker is started once');
-    this.nowNs = nowNs;
-    this.events = {
-      up: (description, state) => {
-        this.takeOver = true;
-        events.up(description, state);
-      },
-      results: (results) => events.results(results),
-      down: (reason, gpu) => events.down(reason, gpu),
-    };
-    this.connect(this.events);
+    invariant(this.number === 0, 'a worker is started once');
+    this.events = events;
+    // Not later than it is: no result comes from the future.
+    const controllerNs = nowNs();
+    this.originNs = monotonicNs() - controllerNs;
+    this.number = this.host.add(this);
+    this.host.open(this.number);
   }
 
   send(actions: readonly ActionMessage[]): void {
-    invariant(this.stream !== null, 'actions go to a worker that is up');
-    this.stream.send(actions);
+    // What is sent after it went down is never answered, and keeps its inputs.
+    if (!this.isUp) return;
+    const { gpusDown } = this;
+    const going = gpusDown.size === 0 ? actions : actions.filter(({ gpu }) => !gpusDown.has(gpu));
+    if (going.length > 0) this.host.send(this.number, going);
   }
 
   async addModel(index: number, reference: ModelReference): Promise<ServedModel> {
-    if (this.stream === null) throw new Error('the worker is not connected');
-    return this.stream.addModel(index, reference);
+    const model = await this.call({ method: 'addModel', index, reference });
+    return model as ServedModel;
   }
 
   async dropModel(index: number): Promise<void> {
-    await this.stream?.dropModel(index);
+    await this.call({ method: 'dropModel', index });
   }
 
   restart(reason: string): void {
-    this.stream?.restart(reason);
+    this.host.post({ kind: 'restart', link: this.number, reason });
   }
 
   startRecording(): void {
-    this.stream?.startRecording();
+    this.host.post({ kind: 'startRecording', link: this.number });
   }
 
   async stopRecording(): Promise<OperatorRuns> {
-    return this.stream?.stopRecording() ?? NO_OPERATORS;
+    if (this.events === null) return NO_OPERATORS;
+    const { table, dropped } = (await this.call({ method: 'stopRecording' })) as ReadOperators;
+    return { operators: runsOf(table), dropped };
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.reconnect);
-    const { stream } = this;
-    this.stream = null;
-    await stream?.close();
+    if (this.events === null) return;
+    this.events = null;
+    this.isUp = false;
+    const end = new Promise<void>((resolve) => {
+      this.closed = resolve;
+    });
+    const giveUp = setTimeout(() => this.closed(), CLOSE_MS);
+    if (this.host.post({ kind: 'close', link: this.number })) await end;
+    clearTimeout(giveUp);
+    this.giveUpCalls();
+    await this.host.remove(this.number);
   }
 
-  private connect(events: WorkerEvents): void {
-    const { options, nowNs, takeOver } = this;
-    this.stream = new StreamLink({
-      address: options.address,
-      token: options.token ?? '',
-      tls: options.tls,
-      maxMessageBytes: options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
-      heartbeatMs: options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS,
-      silenceMs: options.silenceMs ?? DEFAULT_SILENCE_MS,
-      takeOver,
-      events,
-      nowNs,
-      log: (line) => this.complain(line),
-      ended: (code, reason) => {
-        this.stream = null;
-        if (code === status.ABORTED) this.takeOver = false;
-        this.complain(reason);
-        this.reconnect = setTimeout(() => this.connect(events), this.backoff.delayMs(nowNs()));
-      },
+  opening(): Extract<ToLinks, { readonly kind: 'open' }> {
+    return { kind: 'open', link: this.number, settings: this.settings, originNs: this.originNs };
+  }
+
+  receive(message: Parameters<HostedLink['receive']>[0]): void {
+    if (message.kind === 'up') {
+      this.isUp = true;
+      this.gpusDown.clear();
+      this.events?.up(message.description, message.state);
+    } else if (message.kind === 'down') this.goDown(message.gpu, message.reason);
+    else if (message.kind === 'settled') this.settled(message);
+    else if (message.kind === 'called') this.called(message);
+    else if (message.kind === 'timed') this.clock = message.clock;
+    else if (message.kind === 'log') this.log(message.line);
+    else this.closed();
+  }
+
+  results(results: readonly ResultMessage[]): void {
+    this.events?.results(results);
+  }
+
+  lost(reason: string): void {
+    const wasUp = this.isUp || this.isSettling;
+    this.isUp = false;
+    this.isSettling = false;
+    this.clock = null;
+    this.giveUpCalls();
+    this.log(reason);
+    this.closed();
+    if (wasUp) this.events?.down(reason, null);
+  }
+
+  /** It is reported when the thread has given back the inputs of all that it was sent. */
+  private goDown(gpu: number | null, reason: string): void {
+    if (gpu === null) {
+      this.isUp = false;
+      this.isSettling = true;
+    } else this.gpusDown.add(gpu);
+    this.host.post({ kind: 'settle', link: this.number, gpu, reason });
+  }
+
+  private settled({ gpu, reason, inputs }: Extract<FromLinks, { readonly kind: 'settled' }>): void {
+    if (gpu === null) this.isSettling = false;
+    this.events?.down(reason, gpu, unpackInputs(inputs));
+  }
+
+  private call(call: LinkCall): Promise<LinkAnswer> {
+    const id = ++this.lastCall;
+    return new Promise((resolve, reject) => {
+      this.calls.set(id, { resolve, reject });
+      if (this.events === null || !this.host.post({ kind: 'call', link: this.number, id, call }))
+        this.giveUpCalls();
     });
   }
 
-  /** Says the same once a minute at most, and how often it happened, however often it is tried in vain. */
-  private complain(reason: string): void {
-    const times = this.repeats.toSay(reason, this.nowNs());
-    if (times > 0) this.options.log?.(times > 1 ? `${reason} (${times} times)` : reason);
+  private called({ id, answer, error }: Extract<FromLinks, { readonly kind: 'called' }>): void {
+    const waiting = this.calls.get(id);
+    this.calls.delete(id);
+    if (error === null) waiting?.resolve(answer);
+    else waiting?.reject(new Error(error));
+  }
+
+  private giveUpCalls(): void {
+    for (const { reject } of this.calls.values()) reject(new Error('the worker is not connected any more'));
+    this.calls.clear();
   }
 }
 
-const DEFAULT_HEARTBEAT_MS = 200;
-const DEFAULT_SILENCE_MS = 1000;
-const FIRST_RECONNECT_MS = 100;
-const LONGEST_RECONNECT_MS = 2000;
+interface Waiting {
+  resolve(answer: LinkAnswer): void;
+  reject(error: Error): void;
+}
+
+/** A thread that answers has notified the worker well before. */
+const CLOSE_MS = 5_000;

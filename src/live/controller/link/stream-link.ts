@@ -26,13 +26,15 @@ interface StreamLinkOptions {
   readonly events: WorkerEvents;
   readonly nowNs: () => number;
   readonly log: (line: string) => void;
+  /** A round trip was added to what is known of the worker's clock. */
+  readonly timed: (clock: ClockSync) => void;
   /** It is over; `events` was notified. Not called after `close`. */
   readonly ended: (code: number, reason: string) => void;
 }
 
 /** One stream with a worker, from its headers to whatever ends it. */
 export class StreamLink {
-  readonly clock = new ClockSync();
+  private readonly clock = new ClockSync();
   private readonly options: StreamLinkOptions;
   private readonly call: WorkerCall;
   private readonly welcomeTimeout: NodeJS.Timeout;
@@ -99,6 +101,7 @@ export class StreamLink {
       case 'pong':
         if (this.heartbeat?.pong(message.pong.sentNs, message.pong.workerNs) === false)
           this.giveUp('answers a ping that it was not sent');
+        else this.options.timed(this.clock);
         break;
       case 'gpuDown':
         this.machine?.receiveGpuDown(message.gpuDown.gpu, message.gpuDown.reason);

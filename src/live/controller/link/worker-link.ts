@@ -8,14 +8,20 @@ import type {
 import type { ServedModel } from '../../model.js';
 import type { OperatorRuns } from '../../operator-runs.js';
 
+/** By action. */
+export type ReturnedInputs = ReadonlyMap<number, ActionMessage['inputs']>;
+
 /** What a controller hears of a worker. Never called from within a call of the controller's own. */
 export interface WorkerEvents {
   /** The worker is idle and takes actions. Also after each reconnection. */
   up(description: WorkerDescription, state: WorkerState): void;
   /** Times are the controller's. Actions sent before the last `up` are never answered. */
   results(results: readonly ResultMessage[]): void;
-  /** Nothing sent will be answered any more, until the next `up`. `gpu`: only that one; null: the whole worker. */
-  down(reason: string, gpu: number | null): void;
+  /**
+   * Nothing sent will be answered any more, until the next `up`. `gpu`: only that one; null: the whole worker.
+   * `returned`: inputs of what was sent and will not be answered, where they were handed over.
+   */
+  down(reason: string, gpu: number | null, returned?: ReturnedInputs): void;
 }
 
 /** A controller's connection with one worker, in this process or across a network. */

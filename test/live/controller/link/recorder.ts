@@ -1,5 +1,10 @@
-import type { WorkerEvents } from '../../../../src/live/controller/link/worker-link.js';
-import type { ResultMessage, WorkerDescription, WorkerState } from '../../../../src/live/messages.js';
+import type { ReturnedInputs, WorkerEvents } from '../../../../src/live/controller/link/worker-link.js';
+import type {
+  ActionMessage,
+  ResultMessage,
+  WorkerDescription,
+  WorkerState,
+} from '../../../../src/live/messages.js';
 
 export type Heard =
   | { readonly kind: 'up'; readonly description: WorkerDescription; readonly state: WorkerState }
@@ -8,6 +13,10 @@ export type Heard =
 
 /** Keeps what a link reports; `next` takes it out, one after the other, and waits for what has not come yet. */
 export class Recorder implements WorkerEvents {
+  /** Ids of the actions whose inputs came back, by report that something is down. */
+  readonly returned: number[][] = [];
+  /** Inputs that came back, by action. */
+  readonly inputs = new Map<number, ActionMessage['inputs']>();
   private readonly heard: Heard[] = [];
   private waiting: (() => void) | null = null;
 
@@ -19,7 +28,9 @@ export class Recorder implements WorkerEvents {
     for (const result of results) this.add({ kind: 'result', result });
   }
 
-  down(reason: string, gpu: number | null): void {
+  down(reason: string, gpu: number | null, returned: ReturnedInputs = new Map()): void {
+    this.returned.push([...returned.keys()]);
+    for (const [id, inputs] of returned) this.inputs.set(id, inputs);
     this.add({ kind: 'down', reason, gpu });
   }
 

@@ -1,0 +1,136 @@
+import { status } from '@grpc/grpc-js';
+import { invariant } from '../../../base/invariant.js';
+import type { ActionMessage, ModelReference } from '../../messages.js';
+import type { ServedModel } from '../../model.js';
+import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
+import { Repeats } from '../../repeats.js';
+import type { ClientTls } from '../../wire/credentials.js';
+import { DEFAULT_MAX_MESSAGE_BYTES } from '../../wire/protocol.js';
+import { Backoff } from './backoff.js';
+import type { ClockSync } from './clock-sync.js';
+import { StreamLink } from './stream-link.js';
+import type { WorkerEvents, WorkerLink } from './worker-link.js';
+
+export interface ReconnectingLinkOptions {
+  /** HOST:PORT. */
+  readonly address: string;
+  /** What the worker asks for; absent: nothing. */
+  readonly token?: string;
+  /** Absent: no encryption. */
+  readonly tls?: ClientTls;
+  /** Largest message that is taken from the worker. */
+  readonly maxMessageBytes?: number;
+  /** Pings are so far apart. */
+  readonly heartbeatMs?: number;
+  /** A worker that says nothing for so long is down. */
+  readonly silenceMs?: number;
+  /** Takes lines for the operator: why the worker cannot be reached. */
+  readonly log: (line: string) => void;
+  /** Called when more is known of the worker's clock, and when nothing is. */
+  readonly timed: (clock: ClockSync | null) => void;
+}
+
+/**
+ * The controller's end of a worker across a network (worker.proto), in the thread of links. Connects, and connects again
+ * whenever the stream has ended: 0.1 s after the first failure, at last every 2 s. What goes wrong is reported, never
+ * thrown.
+ */
+export class ReconnectingLink implements WorkerLink {
+  readonly name: string;
+  private readonly options: ReconnectingLinkOptions;
+  private readonly backoff = new Backoff(FIRST_RECONNECT_MS, LONGEST_RECONNECT_MS);
+  private events: WorkerEvents | null = null;
+  private nowNs: () => number = () => 0;
+  private stream: StreamLink | null = null;
+  private reconnect: NodeJS.Timeout | undefined;
+  /** False once another controller has taken the worker over, until it is free again. */
+  private takeOver = true;
+  private readonly repeats = new Repeats();
+
+  constructor(options: ReconnectingLinkOptions) {
+    this.name = options.address;
+    this.options = options;
+  }
+
+  start(events: WorkerEvents, nowNs: () => number): void {
+    invariant(this.events === null, 'a worker is started once');
+    this.nowNs = nowNs;
+    this.events = {
+      up: (description, state) => {
+        this.takeOver = true;
+        events.up(description, state);
+      },
+      results: (results) => events.results(results),
+      down: (reason, gpu) => events.down(reason, gpu),
+    };
+    this.connect(this.events);
+  }
+
+  send(actions: readonly ActionMessage[]): void {
+    invariant(this.stream !== null, 'actions go to a worker that is up');
+    this.stream.send(actions);
+  }
+
+  async addModel(index: number, reference: ModelReference): Promise<ServedModel> {
+    if (this.stream === null) throw new Error('the worker is not connected');
+    return this.stream.addModel(index, reference);
+  }
+
+  async dropModel(index: number): Promise<void> {
+    await this.stream?.dropModel(index);
+  }
+
+  restart(reason: string): void {
+    this.stream?.restart(reason);
+  }
+
+  startRecording(): void {
+    this.stream?.startRecording();
+  }
+
+  async stopRecording(): Promise<OperatorRuns> {
+    return this.stream?.stopRecording() ?? NO_OPERATORS;
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.reconnect);
+    const { stream } = this;
+    this.stream = null;
+    await stream?.close();
+  }
+
+  private connect(events: WorkerEvents): void {
+    const { options, nowNs, takeOver } = this;
+    this.stream = new StreamLink({
+      address: options.address,
+      token: options.token ?? '',
+      tls: options.tls,
+      maxMessageBytes: options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
+      heartbeatMs: options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS,
+      silenceMs: options.silenceMs ?? DEFAULT_SILENCE_MS,
+      takeOver,
+      events,
+      nowNs,
+      log: (line) => this.complain(line),
+      timed: (clock) => options.timed(clock),
+      ended: (code, reason) => {
+        this.stream = null;
+        options.timed(null);
+        if (code === status.ABORTED) this.takeOver = false;
+        this.complain(reason);
+        this.reconnect = setTimeout(() => this.connect(events), this.backoff.delayMs(nowNs()));
+      },
+    });
+  }
+
+  /** Says the same once a minute at most, and how often it happened, however often it is tried in vain. */
+  private complain(reason: string): void {
+    const times = this.repeats.toSay(reason, this.nowNs());
+    if (times > 0) this.options.log(times > 1 ? `${reason} (${times} times)` : reason);
+  }
+}
+
+const DEFAULT_HEARTBEAT_MS = 200;
+const DEFAULT_SILENCE_MS = 1000;
+const FIRST_RECONNECT_MS = 100;
+const LONGEST_RECONNECT_MS = 2000;

@@ -1,0 +1,140 @@
+import { monotonicNs } from '../../../../base/clock/clock.js';
+import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../../../messages.js';
+import { tableOf } from '../../../operator-table.js';
+import type { ClockReading } from '../clock-sync.js';
+import { ReconnectingLink } from '../reconnecting-link.js';
+import type { WorkerEvents } from '../worker-link.js';
+import { KeptInputs } from './kept-inputs.js';
+import type { FromLinks, LinkAnswer, LinkCall, LinkSettings } from './link-messages.js';
+import { packInputs } from './link-pack.js';
+
+interface AgentPort {
+  post(message: Exclude<FromLinks, string>, transfer?: readonly ArrayBuffer[]): void;
+  /** `inputs` go back with it. */
+  result(link: number, result: ResultMessage, inputs: ActionMessage['inputs']): void;
+}
+
+/**
+ * A link in the thread of links, for the `RemoteLink` in the controller's. The two are never of one mind about what is up:
+ * what is down here may be sent actions that are on their way already. So the controller answers each `down` when it sends
+ * no more, and gets the inputs of all that was sent in vain. Until then a worker that is up again has to wait.
+ */
+export class LinkAgent implements WorkerEvents {
+  private readonly link: ReconnectingLink;
+  private readonly kept = new KeptInputs();
+  /** As far as the controller was notified. */
+  private isUp = false;
+  private readonly gpusDown = new Set<number>();
+  /** The controller has not answered yet that the worker is down. */
+  private isSettling = false;
+  /** What has happened since. */
+  private readonly held: (() => void)[] = [];
+  /** When the round trip began that the controller knows the worker's clock by. */
+  private timedNs: number | null = null;
+
+  constructor(
+    private readonly number: number,
+    settings: LinkSettings,
+    originNs: number,
+    private readonly port: AgentPort,
+  ) {
+    const { tls } = settings;
+    // Buffers cross into another thread as plain arrays of bytes.
+    const own = tls?.ca === undefined ? {} : { tls: { ca: Buffer.from(tls.ca) } };
+    this.link = new ReconnectingLink({
+      ...settings,
+      ...own,
+      log: (line) => port.post({ kind: 'log', link: number, line }),
+      timed: (clock) => this.timed(clock),
+    });
+    this.link.start(this, () => monotonicNs() - originNs);
+  }
+
+  send(actions: readonly ActionMessage[]): void {
+    for (const action of actions) this.kept.add(action);
+    if (!this.isUp) return;
+    const { gpusDown } = this;
+    const going = gpusDown.size === 0 ? actions : actions.filter(({ gpu }) => !gpusDown.has(gpu));
+    if (going.length > 0) this.link.send(going);
+  }
+
+  restart(reason: string): void {
+    if (this.isUp) this.link.restart(reason);
+  }
+
+  startRecording(): void {
+    this.link.startRecording();
+  }
+
+  async call(id: number, call: LinkCall): Promise<void> {
+    const { number: link, port } = this;
+    try {
+      port.post({ kind: 'called', link, id, answer: await this.answer(call), error: null });
+    } catch (error) {
+      port.post({ kind: 'called', link, id, answer: null, error: (error as Error).message });
+    }
+  }
+
+  /** Nothing more is sent to what is down: gives back the inputs, and reports what has happened since. */
+  settle(gpu: number | null, reason: string): void {
+    const { contents, transfer } = packInputs(this.kept.takeAll(gpu));
+    this.port.post({ kind: 'settled', link: this.number, gpu, reason, inputs: contents }, transfer);
+    if (gpu !== null) return;
+    this.isSettling = false;
+    while (this.held.length > 0 && !this.isSettling) this.held.shift()?.();
+  }
+
+  async close(): Promise<void> {
+    await this.link.close();
+    this.port.post({ kind: 'closed', link: this.number });
+  }
+
+  up(description: WorkerDescription, state: WorkerState): void {
+    if (this.isSettling) {
+      this.held.push(() => this.up(description, state));
+      return;
+    }
+    this.isUp = true;
+    this.gpusDown.clear();
+    this.port.post({ kind: 'up', link: this.number, description, state });
+  }
+
+  results(results: readonly ResultMessage[]): void {
+    for (const result of results) this.port.result(this.number, result, this.kept.takeFor(result));
+  }
+
+  down(reason: string, gpu: number | null): void {
+    if (this.isSettling) {
+      this.held.push(() => this.down(reason, gpu));
+      return;
+    }
+    if (gpu === null) {
+      this.isUp = false;
+      this.isSettling = true;
+    } else this.gpusDown.add(gpu);
+    this.port.post({ kind: 'down', link: this.number, gpu, reason });
+  }
+
+  private timed(clock: ClockReading | null): void {
+    const sentNs = clock?.sentNs ?? null;
+    // Most round trips add nothing to what is known.
+    if (sentNs === this.timedNs) return;
+    this.timedNs = sentNs;
+    const reading = clock === null ? null : { sentNs: clock.sentNs, roundTripNs: clock.roundTripNs };
+    this.port.post({ kind: 'timed', link: this.number, clock: reading });
+  }
+
+  private async answer(call: LinkCall): Promise<LinkAnswer> {
+    switch (call.method) {
+      case 'addModel':
+        return this.link.addModel(call.index, call.reference);
+      case 'dropModel':
+        await this.link.dropModel(call.index);
+        return null;
+      case 'stopRecording': {
+        const { operators, dropped } = await this.link.stopRecording();
+        return { table: tableOf(operators), dropped };
+      }
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import { Worker as Thread } from 'node:worker_threads';
+import { monotonicNs } from '../../../../base/clock/clock.js';
+import { compiledNextTo } from '../../../../base/compiled.js';
+import type { ActionMessage, ResultMessage } from '../../../messages.js';
+import { Backoff } from '../backoff.js';
+import type { FromLinks, ToLinks } from './link-messages.js';
+import { ActionPacker, unpackResults } from './link-pack.js';
+
+/** A link as its host knows it. */
+export interface HostedLink {
+  /** What the thread, a new one, is to open. */
+  opening(): Extract<ToLinks, { readonly kind: 'open' }>;
+  receive(message: Exclude<FromLinks, string | { readonly kind: 'results' }>): void;
+  results(results: readonly ResultMessage[]): void;
+  /** The thread has ended, with all that it had; another follows. */
+  lost(reason: string): void;
+}
+
+/** A thread that ended by itself is replaced after this, then after twice as long, up to the longest. */
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 5_000;
+
+/**
+ * The thread that has the connections with workers: it encodes and decodes, encrypts and checks, so that the thread that
+ * schedules touches no tensor. It begins with the first link and ends with the last. If it dies, its links are lost and
+ * made again in another; the process goes on.
+ */
+export class LinkHost {
+  /** Null: none at present. */
+  thread: Thread | null = null;
+  private readonly links = new Map<number, HostedLink>();
+  private lastNumber = 0;
+  private readonly packer = new ActionPacker();
+  private isDue = false;
+  private readonly backoff = new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+  private pause: NodeJS.Timeout | undefined;
+  private readonly flush = () => this.sendActions();
+
+  /** Returns the link's number. */
+  add(link: HostedLink): number {
+    const number = ++this.lastNumber;
+    this.links.set(number, link);
+    return number;
+  }
+
+  /** Opens the link in the thread, which may have to be started. */
+  open(number: number): void {
+    if (this.thread === null && this.pause === undefined) this.launch();
+    else this.openIn(number);
+  }
+
+  /** All of one turn go in one message. */
+  send(number: number, actions: readonly ActionMessage[]): void {
+    for (const action of actions) this.packer.add(number, action);
+    if (this.isDue) return;
+    this.isDue = true;
+    // After what else this step has to send, without a turn of the event loop in between.
+    queueMicrotask(this.flush);
+  }
+
+  /** False: there is no thread. */
+  post(message: Exclude<ToLinks, string>): boolean {
+    this.sendActions();
+    return this.postNow(message, []);
+  }
+
+  /** The link is closed. */
+  async remove(number: number): Promise<void> {
+    this.links.delete(number);
+    if (this.links.size > 0) return;
+    clearTimeout(this.pause);
+    this.pause = undefined;
+    const { thread } = this;
+    this.thread = null;
+    await thread?.terminate();
+  }
+
+  private launch(): void {
+    this.pause = undefined;
+    const thread = new Thread(compiledNextTo(import.meta.url, 'link-thread.js'), { name: 'links' });
+    let reason = '';
+    thread.on('message', (message: FromLinks) => {
+      if (this.thread === thread) this.receive(message);
+    });
+    thread.on('error', (error) => {
+      reason = error.message;
+    });
+    thread.on('exit', (status) => {
+      if (this.thread === thread) this.died(reason || `it ended with status ${status}`);
+    });
+    this.thread = thread;
+    for (const number of this.links.keys()) this.openIn(number);
+  }
+
+  private openIn(number: number): void {
+    const link = this.links.get(number);
+    if (link !== undefined) this.post(link.opening());
+  }
+
+  private died(reason: string): void {
+    this.thread = null;
+    this.pause = setTimeout(() => this.launch(), this.backoff.delayMs(monotonicNs()));
+    for (const link of this.links.values()) link.lost(`the thread of links has ended: ${reason}`);
+  }
+
+  private receive(message: FromLinks): void {
+    if (typeof message === 'string') this.results(message);
+    else if (message.kind === 'results') this.results(message.results);
+    else this.links.get(message.link)?.receive(message);
+  }
+
+  private results(packed: Parameters<typeof unpackResults>[0]): void {
+    const byLink = new Map<number, ResultMessage[]>();
+    unpackResults(packed, (number, result) => {
+      const results = byLink.get(number);
+      if (results === undefined) byLink.set(number, [result]);
+      else results.push(result);
+    });
+    for (const [number, results] of byLink) this.links.get(number)?.results(results);
+  }
+
+  private sendActions(): void {
+    if (!this.isDue) return;
+    this.isDue = false;
+    const { packed, transfer } = this.packer.take();
+    this.postNow(typeof packed === 'string' ? packed : { kind: 'actions', actions: packed }, transfer);
+  }
+
+  /** What cannot be sent must not end the process: the thread is given up instead. */
+  private postNow(message: ToLinks, transfer: readonly ArrayBuffer[]): boolean {
+    const { thread } = this;
+    if (thread === null) return false;
+    try {
+      thread.postMessage(message, transfer);
+    } catch {
+      void thread.terminate();
+    }
+    return true;
+  }
+}

@@ -1,0 +1,72 @@
+// Entry of the thread of links.
+import { parentPort } from 'node:worker_threads';
+import { invariant } from '../../../../base/invariant.js';
+import type { ActionMessage } from '../../../messages.js';
+import { LinkAgent } from './link-agent.js';
+import type { FromLinks, PackedActions, ToLinks } from './link-messages.js';
+import { ResultPacker, unpackActions } from './link-pack.js';
+
+const port = parentPort;
+invariant(port !== null, 'this file is the entry of a thread');
+const agents = new Map<number, LinkAgent>();
+const results = new ResultPacker();
+let isDue = false;
+
+const agentPort: ConstructorParameters<typeof LinkAgent>[3] = {
+  post(message, transfer = []) {
+    // What was reported before comes before.
+    if (isDue) sendResults();
+    post(message, transfer);
+  },
+  result(link, result, inputs) {
+    results.add(link, result, inputs);
+    if (isDue) return;
+    isDue = true;
+    setImmediate(sendResults);
+  },
+};
+
+function sendResults(): void {
+  if (!isDue) return;
+  isDue = false;
+  const { packed, transfer } = results.take();
+  post(typeof packed === 'string' ? packed : { kind: 'results', results: packed }, transfer);
+}
+
+function post(message: FromLinks, transfer: readonly ArrayBuffer[]): void {
+  port?.postMessage(message, transfer);
+}
+
+function sendActions(packed: PackedActions): void {
+  const byLink = new Map<number, ActionMessage[]>();
+  unpackActions(packed, (link, action) => {
+    const actions = byLink.get(link);
+    if (actions === undefined) byLink.set(link, [action]);
+    else actions.push(action);
+  });
+  for (const [link, actions] of byLink) agents.get(link)?.send(actions);
+}
+
+function receive(message: Exclude<ToLinks, string>): void {
+  if (message.kind === 'actions') {
+    sendActions(message.actions);
+    return;
+  }
+  const { link } = message;
+  if (message.kind === 'open')
+    agents.set(link, new LinkAgent(link, message.settings, message.originNs, agentPort));
+  const agent = agents.get(link);
+  if (message.kind === 'settle') agent?.settle(message.gpu, message.reason);
+  else if (message.kind === 'call') void agent?.call(message.id, message.call);
+  else if (message.kind === 'restart') agent?.restart(message.reason);
+  else if (message.kind === 'startRecording') agent?.startRecording();
+  else if (message.kind === 'close') {
+    agents.delete(link);
+    void agent?.close();
+  }
+}
+
+port.on('message', (message: ToLinks) => {
+  if (typeof message === 'string') sendActions(message);
+  else receive(message);
+});

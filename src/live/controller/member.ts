@@ -1,0 +1,23 @@
+import type { ActionMessage, WorkerDescription, WorkerState } from '../messages.js';
+import type { WorkerLink } from './link/worker-link.js';
+
+/** A worker's place in the cluster. */
+export interface Member {
+  readonly link: WorkerLink;
+  /** Its GPUs are `firstGpu` and those that follow, `gpus` in all: as many as are kept free while it is unknown. */
+  firstGpu: number;
+  gpus: number;
+  description: WorkerDescription | null;
+  state: WorkerState | null;
+  /** It is connected, and used as soon as it has the models that it should have. */
+  isAligning: boolean;
+  /** Counts how often it came up or went down. */
+  life: number;
+  /** What is to be sent to it at the end of the step. */
+  outbox: ActionMessage[];
+}
+
+export function newMember(link: WorkerLink): Member {
+  const unknown = { description: null, state: null, isAligning: false };
+  return { link, firstGpu: 0, gpus: 0, ...unknown, life: 0, outbox: [] };
+}
