@@ -1,6 +1,8 @@
 import { EXIT_INTERRUPTED } from './exit-codes.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+/** A terminal that closes ends a server as SIGTERM does: Node would end at once, also under `nohup`. */
+const STOP_SIGNALS = [...SIGNALS, 'SIGHUP'] as const;
 /** Shells and process managers often send the first signal to the whole group and once more to the process. */
 const IMPATIENT_MS = 1000;
 
@@ -18,7 +20,7 @@ export async function interruptible<T>(work: () => Promise<T>, kept: () => strin
   }
 }
 
-/** Resolves at the first Ctrl-C or SIGTERM. Another one a second later ends the process at once. */
+/** Resolves at the first Ctrl-C, SIGTERM or SIGHUP. Another one a second later ends the process at once. */
 export function untilStopped(): Promise<void> {
   return new Promise((resolve) => {
     let first: number | null = null;
@@ -27,6 +29,6 @@ export function untilStopped(): Promise<void> {
       resolve();
       if (performance.now() - first > IMPATIENT_MS) process.exit(EXIT_INTERRUPTED);
     };
-    for (const signal of SIGNALS) process.on(signal, stop);
+    for (const signal of STOP_SIGNALS) process.on(signal, stop);
   });
 }
