@@ -33,7 +33,23 @@ async function close(graceful: boolean): Promise<void> {
   post({ kind: 'closed' });
 }
 
+/**
+ * Ends the thread by a bug, after its connections: Node aborts the whole process if a thread ends while HTTP/2 brings it a
+ * new stream.
+ */
+async function fail(error: Error): Promise<void> {
+  const cut = frontend?.close(false);
+  await Promise.race([cut, new Promise((resolve) => setTimeout(resolve, CUT_MS))]).catch(() => {});
+  process.off('uncaughtException', fail);
+  setImmediate(() => {
+    throw error;
+  });
+}
+
+const CUT_MS = 200;
+
 let frontend: Frontend | null = null;
+process.on('uncaughtException', fail);
 const service = new RemoteService(state, originNs, post);
 port.on('message', (message: ToFrontend) => {
   if (typeof message !== 'string' && message.kind === 'close') void close(message.graceful);
