@@ -103,9 +103,13 @@ export class WorkerCall {
 
 /** What the library says, without what only its authors need. */
 function inWords(details: string): string {
-  return details
-    .replace(/\. Resolution note: $/, '')
-    .replace(/^No connection established\. Last error: (Error: )?/, 'cannot be reached: ');
+  return (
+    details
+      .replace(/\. Resolution note: $/, '')
+      // When it was would make each one new to who counts repeats.
+      .replace(/ \(\d{4}-\d\d-\d\dT[^)]*\)/, '')
+      .replace(/^No connection established\. Last error: (Error: )?/, 'cannot be reached: ')
+  );
 }
 
 /** So much is on its way before the other side has to say that it reads: more than a message of a usual batch. */
