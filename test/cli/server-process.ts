@@ -11,6 +11,13 @@ export interface Ready {
   readonly port?: number;
 }
 
+export interface ServerProcessOptions {
+  /** On top of the environment of the tests. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** It can be sent messages. */
+  readonly hears?: boolean;
+}
+
 /** A command that runs until it is stopped, at the latest when the test ends. */
 export class ServerProcess {
   stderr = '';
@@ -19,8 +26,12 @@ export class ServerProcess {
   private readonly exited: Promise<number | null>;
   private changed: () => void = () => {};
 
-  constructor(args: readonly string[]) {
-    this.child = spawn(process.execPath, [MAIN, ...args], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+  constructor(args: readonly string[], { env = {}, hears = false }: ServerProcessOptions = {}) {
+    this.child = spawn(process.execPath, [MAIN, ...args], {
+      cwd: ROOT,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe', ...(hears ? (['ipc'] as const) : [])],
+    });
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text;
     });
@@ -58,6 +69,24 @@ export class ServerProcess {
       .map((line) => JSON.parse(line));
   }
 
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
+  get hasEnded(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
+  /** What it prints is not read any more. */
+  closeOutput(): void {
+    this.child.stdout?.destroy();
+    this.child.stderr?.destroy();
+  }
+
+  send(message: object): void {
+    this.child.send(message);
+  }
+
   /** For signals that do not end it. */
   signal(signal: NodeJS.Signals): void {
     this.child.kill(signal);
@@ -65,7 +94,7 @@ export class ServerProcess {
 
   /** Resolves with its exit status, null where a signal ended it. */
   kill(signal: NodeJS.Signals): Promise<number | null> {
-    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill(signal);
+    if (!this.hasEnded) this.child.kill(signal);
     return this.exited;
   }
 }

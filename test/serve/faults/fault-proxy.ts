@@ -1,71 +1,164 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { type Frame, FrameReader } from './http2-frames.js';
+
+export type Direction = 'to worker' | 'to controller';
 
 /** What a link does to the bytes that go through it. */
 interface Weather {
   /** They arrive so much later. */
   delayMs: number;
+  /** And up to that much more, by chance. */
+  jitterMs: number;
+  /** No more than so many arrive in a second; 0: any number. */
+  bytesPerSecond: number;
   /** They vanish. */
-  hole: boolean;
+  hole: Direction | 'both' | null;
+  /** What a new connection meets: the worker, the end, silence, or a server of another kind. */
+  greeting: 'worker' | 'end' | 'silence' | 'stranger';
   /** One in so many chunks has a flipped bit; 0: none. */
   corruptEvery: number;
+  /** Replaces a frame; null: leaves it as it is. It is not asked on encrypted links. */
+  tamper: ((frame: Frame, direction: Direction) => Tampered) | null;
 }
+
+/** Bytes instead of a frame, and whether the connection breaks after them. */
+export type Tampered = { readonly bytes: Buffer; readonly cut?: boolean } | null;
+
+/** Of a slow link. */
+const PIECES_PER_SECOND = 100;
+
+const FAIR: Weather = {
+  delayMs: 0,
+  jitterMs: 0,
+  bytesPerSecond: 0,
+  hole: null,
+  greeting: 'worker',
+  corruptEvery: 0,
+  tamper: null,
+};
 
 /** A link between a controller and a worker that goes bad on command. */
 export class FaultProxy {
-  readonly weather: Weather = { delayMs: 0, hole: false, corruptEvery: 0 };
+  readonly weather: Weather = { ...FAIR };
   port = 0;
-  /** Bits flipped so far. */
-  flipped = 0;
+  /** Bits flipped and frames replaced so far. */
+  harmed = 0;
+  /** Connections so far. */
+  connections = 0;
   private readonly sockets = new Set<Socket>();
-  private readonly server: Server;
+  private server: Server;
   private chunks = 0;
 
-  constructor(target: number) {
-    this.server = createServer((near) => {
-      const far = connect(target, '127.0.0.1');
-      for (const [from, to] of [
-        [near, far],
-        [far, near],
-      ]) {
-        this.sockets.add(from);
-        from.on('error', () => {});
-        from.on('data', (chunk: Buffer) => this.pass(chunk, to));
-        from.on('close', () => {
-          this.sockets.delete(from);
-          to.destroy();
-        });
-      }
-    });
+  constructor(
+    /** The worker's port, which may change. */
+    public target: number,
+    private readonly isEncrypted: boolean,
+  ) {
+    this.server = this.newServer();
     onTestFinished(() => this.close());
   }
 
   async listen(): Promise<this> {
-    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => this.server.listen(this.port, '127.0.0.1', resolve));
     this.port = (this.server.address() as AddressInfo).port;
     return this;
   }
 
-  /** Breaks all connections. */
-  cut(): void {
-    for (const socket of this.sockets) socket.destroy();
+  /** Breaks all connections; `how` they end: properly, or with a reset. */
+  cut(how: 'end' | 'reset' = 'end'): void {
+    for (const socket of this.sockets) {
+      if (how === 'end') socket.destroy();
+      else socket.resetAndDestroy();
+    }
   }
 
   clear(): void {
-    Object.assign(this.weather, { delayMs: 0, hole: false, corruptEvery: 0 });
+    Object.assign(this.weather, FAIR);
   }
 
-  private pass(chunk: Buffer, to: Socket): void {
-    const { delayMs, hole, corruptEvery } = this.weather;
-    if (hole) return;
-    this.chunks++;
-    if (corruptEvery > 0 && this.chunks % corruptEvery === 0) {
-      const at = (this.chunks * 7919) % chunk.length;
-      chunk[at] ^= 1 << (this.chunks % 8);
-      this.flipped++;
+  /** New connections are refused until the returned function is called. */
+  async refuse(): Promise<() => Promise<void>> {
+    const closed = new Promise((resolve) => this.server.close(resolve));
+    this.cut();
+    await closed;
+    return async () => {
+      this.server = this.newServer();
+      await this.listen();
+    };
+  }
+
+  private newServer(): Server {
+    return createServer((near) => this.admit(near));
+  }
+
+  private admit(near: Socket): void {
+    this.connections++;
+    const { greeting } = this.weather;
+    this.sockets.add(near);
+    near.on('error', () => {});
+    near.on('close', () => this.sockets.delete(near));
+    if (greeting === 'end') near.destroy();
+    if (greeting === 'stranger') near.end('HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n');
+    if (greeting !== 'worker') return;
+    const far = connect(this.target, '127.0.0.1');
+    this.sockets.add(far);
+    far.on('error', () => {});
+    far.on('close', () => this.sockets.delete(far));
+    this.join(near, far, 'to worker');
+    this.join(far, near, 'to controller');
+  }
+
+  private join(from: Socket, to: Socket, direction: Direction): void {
+    from.setNoDelay(true);
+    const frames = this.isEncrypted ? null : new FrameReader(direction === 'to worker');
+    // What comes later never overtakes: timers may.
+    const queue: { readonly bytes: Buffer; readonly cut: boolean }[] = [];
+    const deliver = () => {
+      const next = queue.shift();
+      if (next === undefined) return;
+      if (!to.destroyed) to.write(next.bytes);
+      if (next.cut) from.destroy();
+    };
+    let dueMs = 0;
+    from.on('data', (chunk: Buffer) => {
+      const { delayMs, jitterMs, bytesPerSecond, hole } = this.weather;
+      const { bytes, cut } = this.harm(chunk, frames, direction);
+      if (hole === 'both' || hole === direction) return;
+      const nowMs = performance.now();
+      dueMs = Math.max(dueMs, nowMs + delayMs + jitterMs * Math.random());
+      const pieceBytes =
+        bytesPerSecond === 0 ? bytes.length : Math.max(1, bytesPerSecond / PIECES_PER_SECOND);
+      for (let at = 0; at < bytes.length || (cut && at === 0); at += pieceBytes) {
+        const piece = bytes.subarray(at, at + pieceBytes);
+        if (bytesPerSecond > 0) dueMs += (1000 * piece.length) / bytesPerSecond;
+        queue.push({ bytes: piece, cut: cut && at + pieceBytes >= bytes.length });
+        if (dueMs <= nowMs && queue.length === 1) deliver();
+        else setTimeout(deliver, Math.ceil(dueMs - nowMs));
+      }
+    });
+    from.on('close', () => to.destroy());
+  }
+
+  private harm(chunk: Buffer, frames: FrameReader | null, direction: Direction) {
+    const { corruptEvery, tamper } = this.weather;
+    const whole = frames?.read(chunk) ?? [];
+    const parts = frames === null ? [chunk] : [];
+    let cut = false;
+    for (const frame of whole) {
+      if (cut) break;
+      const tampered = tamper?.(frame, direction) ?? null;
+      parts.push(tampered?.bytes ?? frame.bytes);
+      if (tampered !== null) this.harmed++;
+      cut = tampered?.cut === true;
     }
-    if (delayMs === 0) to.write(chunk);
-    else setTimeout(() => to.destroyed || to.write(chunk), delayMs);
+    const bytes = Buffer.concat(parts);
+    this.chunks++;
+    if (corruptEvery > 0 && this.chunks % corruptEvery === 0 && bytes.length > 0) {
+      bytes[(this.chunks * 7919) % bytes.length] ^= 1 << (this.chunks % 8);
+      this.harmed++;
+    }
+    return { bytes, cut };
   }
 
   private close(): void {

@@ -1,36 +1,32 @@
-import { expect, it } from 'vitest';
-import { sleep } from './counting-clients.js';
-import { Rig } from './rig.js';
+import { it } from 'vitest';
+import { play, type Scenario } from './play.js';
+import { CLIENT_FAULTS } from './scenarios/clients.js';
+import { CONTROLLER_FAULTS } from './scenarios/controllers.js';
+import { FRAME_FAULTS, LINK_FAULTS } from './scenarios/links.js';
+import { WORKER_FAULTS } from './scenarios/workers.js';
 
-it('loses, doubles and fails no request while a worker dies, a link breaks and bytes are corrupted', async () => {
-  const rig = await new Rig().start(2);
-  await rig.allUp();
-  const clients = rig.clients(10_000);
-  await clients.someMore(50);
+/** Those that take no time, of each family; all of them are in the long tests. */
+const QUICK = [
+  'a worker is killed, and comes back',
+  'the GPU of a worker fails from inside, and its thread is replaced',
+  'the clock of a worker jumps ahead by an hour',
+  'all links are cut at once',
+  'a link corrupts one of 3 chunks',
+  'a link flips a bit in the body of a message',
+  'a link breaks in the middle of a frame',
+  'a link says everything twice',
+  'clients vanish before their answers come',
+  'a frontend thread fails from inside, again and again',
+  'the controller is killed, and comes back to the same workers',
+];
 
-  await rig.workers[0].kill('SIGKILL');
-  await clients.someMore(50);
-  await rig.restart(0);
-  await rig.allUp();
-
-  rig.links[1].cut();
-  await clients.someMore(50);
-  await rig.allUp();
-
-  rig.links[0].weather.corruptEvery = 10;
-  while (rig.links[0].flipped < 6) await sleep(20);
-  rig.links[0].clear();
-  await rig.allUp();
-  await clients.someMore(50);
-
-  const { sent, ok, lost, broken, wrong, failures } = await clients.stop();
-  expect({ lost, broken, wrong, failures: [...failures] }).toEqual({
-    lost: 0,
-    broken: 0,
-    wrong: [],
-    failures: [],
-  });
-  expect(ok).toBe(sent);
-  const lines = rig.controller?.stderr.trimEnd().split('\n') ?? [];
-  expect(lines.filter((line) => !line.startsWith('{'))).toEqual([]);
+it('no fault loses, doubles or fails a request that it need not', async () => {
+  const all = [...WORKER_FAULTS, ...LINK_FAULTS, ...FRAME_FAULTS, ...CLIENT_FAULTS, ...CONTROLLER_FAULTS];
+  await play(QUICK.map((name) => found(all, name)));
 });
+
+function found(scenarios: readonly Scenario[], name: string): Scenario {
+  const scenario = scenarios.find((each) => each.name === name);
+  if (scenario === undefined) throw new Error(`no scenario ${name}`);
+  return scenario;
+}

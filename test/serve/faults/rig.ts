@@ -1,28 +1,70 @@
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import { tempDir, writeIn } from '../../cli/run-cli.js';
 import { get, ServerProcess, tinyProfile, until } from '../../cli/server-process.js';
-import { CountingClients } from './counting-clients.js';
+import { CountingClients } from './clients/counting-clients.js';
+import { GrpcAsker, StreamAsker } from './clients/grpc-asker.js';
+import { HttpAsker } from './clients/http-asker.js';
+import type { Subject } from './clients/tally.js';
 import { FaultProxy } from './fault-proxy.js';
+import type { Identity } from './identities.js';
 
-const MODELS = ['tiny-0', 'tiny-1', 'tiny-2'];
-const CLIENTS = 8;
+const COPIES = 3;
+const HTTP_CLIENTS = 3;
+const GRPC_CLIENTS = 2;
+/** They share one stream. */
+const STREAM_CLIENTS = 3;
+const TOKEN = 'what opens the workers';
+
+/** What a simulated device makes of anything. */
+export const SIMULATED: readonly Subject[] = Array.from({ length: COPIES }, (_, i) => ({
+  name: `tiny-${i}`,
+  width: 2,
+  right: () => [0],
+}));
+
+export interface RigOptions {
+  /** Of the controller. */
+  readonly settings?: readonly string[];
+  readonly controllerArgs?: readonly string[];
+  /** Of each worker; default: simulated models. */
+  readonly device?: readonly string[];
+  readonly subjects?: readonly Subject[];
+  readonly workers?: number;
+  /** Of links; the authority is the first one. */
+  readonly linkTls?: Identity;
+  readonly clientTls?: Identity;
+  /** False: its journal does not survive. */
+  readonly keepsFiles?: boolean;
+}
 
 /** A controller and its workers, each a process, with a link that can go bad between them. */
 export class Rig {
   readonly workers: ServerProcess[] = [];
   readonly links: FaultProxy[] = [];
+  /** The first one goes on taking requests through whatever happens to the others. */
   controller: ServerProcess | null = null;
-  private readonly profile = tinyProfile();
-  private readonly ports: number[] = [];
-  private http = 0;
+  /** How often a controller was started. */
+  starts = 0;
+  readonly journal = `${tempDir()}/run.journal`;
+  http = 0;
+  private grpc = 0;
   private metrics = 0;
+  private readonly ports: number[] = [];
+  private readonly token = writeIn(tempDir(), 'token', TOKEN);
+  private readonly device: readonly string[];
 
-  constructor(private readonly settings: readonly string[] = []) {}
+  constructor(private readonly options: RigOptions = {}) {
+    this.device = options.device ?? ['--device', `simulated:${tinyProfile()}`, '--copies', String(COPIES)];
+  }
 
-  async start(workers: number): Promise<this> {
+  async start(): Promise<this> {
+    const { workers = 2, linkTls } = this.options;
     for (let i = 0; i < workers; i++) this.workers.push(this.newWorker(0));
     for (const worker of this.workers) {
       const port = (await worker.ready()).port as number;
       this.ports.push(port);
-      this.links.push(await new FaultProxy(port).listen());
+      this.links.push(await new FaultProxy(port, linkTls !== undefined).listen());
     }
     await this.startController();
     return this;
@@ -30,29 +72,62 @@ export class Rig {
 
   /** On the ports that it had before, if there were any. */
   async startController(): Promise<void> {
-    this.controller = new ServerProcess([
-      'controller',
-      ...this.links.flatMap(({ port }) => ['--worker', `127.0.0.1:${port}`]),
-      ...['--http-port', String(this.http), '--grpc-port', 'off', '--metrics-port', String(this.metrics)],
-      ...this.settings.flatMap((setting) => ['--set', setting]),
-    ]);
-    const { http, metrics } = await this.controller.ready();
+    this.controller = this.newController([this.http, this.grpc, this.metrics], this.journal);
+    this.starts++;
+    const { http, grpc, metrics } = await this.controller.ready();
     this.http = http as number;
+    this.grpc = grpc as number;
     this.metrics = metrics as number;
   }
 
-  clients(sloMs: number): CountingClients {
-    return new CountingClients(() => this.http, MODELS, CLIENTS, sloMs);
+  /** Another one, for the same workers. */
+  newController(ports: readonly number[] = [0, 0, 0], journal: string | null = null): ServerProcess {
+    const { settings = [], controllerArgs = [], linkTls, clientTls } = this.options;
+    const [http, grpc, metrics] = ports;
+    const args = [
+      ...this.links.flatMap(({ port }) => ['--worker', `127.0.0.1:${port}`]),
+      ...['--http-port', http, '--grpc-port', grpc, '--metrics-port', metrics].map(String),
+      ...['--worker-token-file', this.token],
+      ...(linkTls === undefined ? [] : ['--worker-ca', linkTls.cert]),
+      ...(clientTls === undefined ? [] : ['--tls-cert', clientTls.cert, '--tls-key', clientTls.key]),
+      ...(journal === null ? [] : ['--journal', journal]),
+      ...settings.flatMap((setting) => ['--set', setting]),
+      ...controllerArgs,
+    ];
+    return spawn(['controller', ...args]);
   }
 
-  /** Starts the worker again that has ended. */
-  async restart(index: number): Promise<void> {
-    this.workers[index] = this.newWorker(this.ports[index]);
-    await this.workers[index].ready();
+  clients(sloMs: number): CountingClients {
+    const { subjects = SIMULATED, clientTls } = this.options;
+    const ca = clientTls === undefined ? null : clientTls.certificate;
+    const http = { port: () => this.http, ca };
+    const grpc = { port: () => this.grpc, ca };
+    const clients = new CountingClients(
+      (doubled) => {
+        const stream = new StreamAsker(grpc, doubled);
+        return [
+          ...Array.from({ length: HTTP_CLIENTS }, () => new HttpAsker(http, doubled)),
+          ...Array.from({ length: GRPC_CLIENTS }, () => new GrpcAsker(grpc, doubled)),
+          ...Array.from({ length: STREAM_CLIENTS }, () => stream),
+        ];
+      },
+      subjects,
+      sloMs,
+    );
+    onTestFinished(() => void clients.stop());
+    return clients;
+  }
+
+  /** Starts the worker again that has ended, as it was or with other flags. */
+  async restart(index: number, changes: WorkerChanges = {}): Promise<void> {
+    this.workers[index] = this.newWorker(changes.elsewhere === true ? 0 : this.ports[index], changes);
+    const { port } = await this.workers[index].ready();
+    this.ports[index] = port as number;
+    this.links[index].target = port as number;
   }
 
   isUp = async (index: number): Promise<boolean> => {
-    const { text } = await get(this.metrics, '/metrics');
+    const text = await this.readMetrics();
     return text.includes(`escapement_worker_up{worker="127.0.0.1:${this.links[index].port}"} 1`);
   };
 
@@ -64,8 +139,44 @@ export class Rig {
     await until(async () => !(await this.isUp(index)));
   }
 
-  private newWorker(port: number): ServerProcess {
-    const device = ['--device', `simulated:${this.profile}`, '--copies', String(MODELS.length)];
-    return new ServerProcess(['worker', ...device, '--port', String(port), '--metrics-port', 'off']);
+  /** Resolves when the controller's log has a line that says it, after `from` letters. */
+  async says(pattern: RegExp, from = 0): Promise<void> {
+    await until(() => pattern.test(this.controller?.stderr.slice(from) ?? ''));
   }
+
+  private async readMetrics(): Promise<string> {
+    const { clientTls } = this.options;
+    if (clientTls === undefined) return (await get(this.metrics, '/metrics')).text;
+    const { getEncrypted } = await import('./identities.js');
+    return getEncrypted(this.metrics, '/metrics', clientTls);
+  }
+
+  private newWorker(
+    port: number,
+    { device = this.device, tls = this.options.linkTls, token = TOKEN }: WorkerChanges = {},
+  ): ServerProcess {
+    const args = [
+      ...device,
+      ...['--port', String(port), '--metrics-port', 'off', '--token-file'],
+      token === TOKEN ? this.token : writeIn(tempDir(), 'token', token),
+      ...(tls === undefined || tls === null ? [] : ['--tls-cert', tls.cert, '--tls-key', tls.key]),
+    ];
+    return spawn(['worker', ...args]);
+  }
+}
+
+export interface WorkerChanges {
+  readonly device?: readonly string[];
+  /** Null: no encryption. */
+  readonly tls?: Identity | null;
+  readonly token?: string;
+  /** At another port. */
+  readonly elsewhere?: boolean;
+}
+
+/** A process in which faults can be made from inside. */
+function spawn(args: readonly string[]): ServerProcess {
+  const inside = fileURLToPath(new URL('inside.mjs', import.meta.url));
+  const env = { NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${inside}` };
+  return new ServerProcess(args, { env, hears: true });
 }

@@ -1,0 +1,39 @@
+// Loaded into a process before everything else, and into each of its threads: makes faults that cannot be made from
+// outside. The process gets messages: { clockMs } moves its clock, { crash } ends the threads whose role that is.
+import { getEnvironmentData, isMainThread, setEnvironmentData, workerData } from 'node:worker_threads';
+
+const KEY = 'faults';
+const ROLES = ['frontend', 'executor'];
+const LOOK_MS = 20;
+
+const shared = isMainThread ? new SharedArrayBuffer(8 + 8 * ROLES.length) : getEnvironmentData(KEY);
+const numbers = new BigInt64Array(shared);
+
+if (isMainThread) {
+  setEnvironmentData(KEY, shared);
+  process.on('message', ({ clockMs, crash }) => {
+    if (clockMs !== undefined) Atomics.add(numbers, 0, BigInt(clockMs) * 1_000_000n);
+    if (crash !== undefined) Atomics.store(numbers, 1 + ROLES.indexOf(crash), 1n);
+  });
+  process.channel?.unref();
+}
+
+const role = isMainThread || workerData === null ? '' : roleOf(workerData);
+const real = process.hrtime.bigint.bind(process.hrtime);
+process.hrtime.bigint = () => {
+  crashIfAsked();
+  return real() + Atomics.load(numbers, 0);
+};
+// A thread that waits for events reads no clock.
+if (role === 'frontend') setInterval(crashIfAsked, LOOK_MS).unref();
+
+function roleOf(data) {
+  if ('transport' in data) return 'frontend';
+  return 'signal' in data && 'gpus' in data ? 'executor' : '';
+}
+
+function crashIfAsked() {
+  if (role === '') return;
+  if (Atomics.exchange(numbers, 1 + ROLES.indexOf(role), 0n) === 1n)
+    throw new Error(`the ${role} thread fails`);
+}

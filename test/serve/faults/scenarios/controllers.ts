@@ -1,0 +1,148 @@
+import { expect } from 'vitest';
+import { until } from '../../../cli/server-process.js';
+import { sleep } from '../clients/counting-clients.js';
+import { NO_WORKER, type Scenario } from '../play.js';
+import { freeze } from './workers.js';
+
+/** What a controller that ends may answer. */
+const ENDING = /no worker is up|is shutting down|is draining/;
+
+/** What happens to the process of a controller. */
+export const CONTROLLER_FAULTS: readonly Scenario[] = [
+  ...[2000, 5000].map(
+    (ms): Scenario => ({
+      name: `the controller is frozen for ${ms / 1000} s`,
+      inject: async (rig) => {
+        rig.controller?.signal('SIGSTOP');
+        await sleep(ms);
+        rig.controller?.signal('SIGCONT');
+      },
+    }),
+  ),
+  {
+    name: 'the controller is killed, and comes back to the same workers',
+    breaks: 1,
+    inject: async (rig) => {
+      await rig.controller?.kill('SIGKILL');
+      await rig.startController();
+    },
+  },
+  {
+    name: 'the controller is asked to end, and comes back',
+    breaks: 1,
+    excuse: ENDING,
+    inject: async (rig) => {
+      expect(await rig.controller?.kill('SIGTERM')).toBe(0);
+      await rig.startController();
+    },
+  },
+  {
+    name: 'the controller is asked to end just when a worker dies',
+    breaks: 1,
+    excuse: ENDING,
+    inject: async (rig) => {
+      await rig.workers[0].kill('SIGKILL');
+      expect(await rig.controller?.kill('SIGTERM')).toBe(0);
+      await rig.startController();
+      await rig.restart(0);
+    },
+  },
+  {
+    name: 'the controller is asked to end while all workers are frozen',
+    breaks: 1,
+    excuse: ENDING,
+    inject: async (rig) => {
+      for (const worker of rig.workers) worker.signal('SIGSTOP');
+      const ended = rig.controller?.kill('SIGTERM');
+      await sleep(3000);
+      for (const worker of rig.workers) worker.signal('SIGCONT');
+      expect(await ended).toBe(0);
+      await rig.startController();
+    },
+  },
+  {
+    name: 'a controller starts while a worker is away, which comes later',
+    breaks: 1,
+    inject: async (rig, clients) => {
+      await rig.workers[0].kill('SIGKILL');
+      await rig.controller?.kill('SIGKILL');
+      await rig.startController();
+      await clients.someMore(30);
+      await rig.restart(0);
+      await rig.allUp();
+      await rig.workers[1].kill('SIGKILL');
+      await clients.someMore(30);
+      await rig.restart(1);
+    },
+  },
+  {
+    name: 'a controller starts while a link is accepted, and nothing more',
+    breaks: 1,
+    inject: async (rig, clients) => {
+      await rig.controller?.kill('SIGKILL');
+      rig.links[1].weather.greeting = 'silence';
+      await rig.startController();
+      await clients.someMore(30);
+      rig.links[1].clear();
+    },
+  },
+  {
+    name: 'the controller is killed while a worker is frozen',
+    breaks: 1,
+    inject: async (rig, clients) => {
+      rig.workers[0].signal('SIGSTOP');
+      await rig.controller?.kill('SIGKILL');
+      await rig.startController();
+      await clients.someMore(30);
+      rig.workers[0].signal('SIGCONT');
+    },
+  },
+  {
+    name: 'another controller takes the workers over, and ends',
+    excuse: NO_WORKER,
+    inject: async (rig) => {
+      const other = rig.newController();
+      await other.ready();
+      for (const index of rig.links.keys()) await rig.isDown(index);
+      expect(await other.kill('SIGTERM')).toBe(0);
+    },
+  },
+  {
+    name: 'another controller takes the workers over, and is killed',
+    excuse: NO_WORKER,
+    inject: async (rig) => {
+      const other = rig.newController();
+      await other.ready();
+      await until(() => rig.workers.every(({ stderr }) => /has taken this worker over/.test(stderr)));
+      await other.kill('SIGKILL');
+    },
+  },
+  {
+    name: 'a frontend thread fails from inside, again and again',
+    breaks: 3,
+    inject: async (rig, clients) => {
+      for (let i = 0; i < 3; i++) {
+        rig.controller?.send({ crash: 'frontend' });
+        await clients.someMore(30);
+      }
+    },
+  },
+  {
+    name: 'the clock of the controller jumps ahead by a second',
+    inject: async (rig, clients) => {
+      rig.controller?.send({ clockMs: 1000 });
+      await clients.someMore(100);
+    },
+  },
+  {
+    name: 'workers and the controller are frozen in turn',
+    excuse: NO_WORKER,
+    inject: async (rig) => {
+      await freeze(rig, [0], 1500);
+      rig.controller?.signal('SIGSTOP');
+      await sleep(1500);
+      rig.controller?.signal('SIGCONT');
+      await freeze(rig, [1], 1500);
+    },
+  },
+];
