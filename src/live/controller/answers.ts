@@ -24,7 +24,7 @@ export class Answers {
   /** By slot of the core's request table; null: it has its answer. */
   readonly waiting: (InferenceRequest | null)[] = [];
   /** Results that this step takes in, by action: where the outputs of its answers are. */
-  private readonly results = new Map<number, ResultMessage>();
+  private results = new Map<number, ResultMessage>();
   private readonly ready: { readonly request: InferenceRequest; readonly answer: InferenceAnswer }[] = [];
   /** By model: what the device said when it could not load it last. */
   private readonly loadErrors: string[] = [];
@@ -73,7 +73,8 @@ export class Answers {
 
   /** Gives the answers of a step that is over: a client that gets one may ask again at once. */
   give(): void {
-    this.results.clear();
+    // Emptied, it would refer to its next table, and keep all of them alive once it is old.
+    if (this.results.size > 0) this.results = new Map();
     for (const { request, answer } of this.ready.splice(0)) request.done(answer);
   }
 

@@ -236,7 +236,7 @@ export class LiveController implements WatchedService {
   private takeIn(results: readonly ResultMessage[]): void {
     for (const result of results) {
       const action = this.outstanding.take(result.id);
-      if (action === undefined) continue;
+      if (action === null) continue;
       if (result.error !== '') {
         this.options.events.deviceError(
           result.gpu,

@@ -1,34 +1,30 @@
 import type { Action } from '../../core/action.js';
+import { AscendingIds } from '../ascending-ids.js';
 
-/**
- * The actions that were sent and have no result yet, by id. Ids only ever grow, so those of one GPU that are
- * looked for first are the oldest.
- */
+/** The actions that were sent and have no result yet. */
 export class Outstanding {
-  private readonly actions = new Map<number, Action>();
+  private readonly actions = new AscendingIds<Action>();
 
   add(action: Action): void {
-    this.actions.set(action.id, action);
+    this.actions.add(action.id, action);
   }
 
-  /** Takes the action out; undefined if it was given up before. */
-  take(id: number): Action | undefined {
-    const action = this.actions.get(id);
-    if (action !== undefined) this.actions.delete(id);
-    return action;
+  /** Takes the action out; null if it was given up before. */
+  take(id: number): Action | null {
+    return this.actions.take(id);
   }
 
   /** Takes out all that were sent to the GPU, oldest first. */
   takeAll(gpu: number): Action[] {
-    const taken = [...this.actions.values()].filter((action) => action.gpu === gpu);
-    for (const { id } of taken) this.actions.delete(id);
+    const taken = [...this.actions].filter((action) => action.gpu === gpu);
+    for (const { id } of taken) this.actions.take(id);
     return taken;
   }
 
   /** GPUs with an action whose result is overdue by more than `graceNs`, in the order they were sent. */
   overdueGpus(nowNs: number, graceNs: number): number[] {
     const gpus = new Set<number>();
-    for (const action of this.actions.values()) {
+    for (const action of this.actions) {
       if (overdueAtNs(action) + graceNs < nowNs) gpus.add(action.gpu);
     }
     return [...gpus];

@@ -1,6 +1,7 @@
 import { NS_PER_MS } from '../../../base/units.js';
 import { INFER, STATUS_DEVICE_ERROR, STATUS_OK } from '../../../core/action.js';
 import { isStatus } from '../../../core/status-names.js';
+import { AscendingIds } from '../../ascending-ids.js';
 import type { ActionMessage, ResultMessage } from '../../messages.js';
 import { bytesOfShape, fitsShape, hasFreeSizes, type ServedModel } from '../../model.js';
 
@@ -16,13 +17,14 @@ interface Sent {
  * ends the controller, reaches a client with the wrong size, or teaches the scheduler a duration that cannot have been.
  */
 export class ResultCheck {
-  private readonly sent = new Map<number, Sent>();
+  private readonly sent = new AscendingIds<Sent>();
 
   /** `models`: what the machine has, by index; kept up to date. */
   constructor(private readonly models: readonly (ServedModel | null)[]) {}
 
   add({ id, gpu, kind, model, count }: ActionMessage, sentNs: number): void {
-    this.sent.set(id, { action: { gpu, kind, model, count }, sentNs });
+    // The result of what has no id is of no use.
+    if (id >= 0) this.sent.add(id, { action: { gpu, kind, model, count }, sentNs });
   }
 
   /** Nothing sent so far gets a result any more. */
@@ -37,11 +39,11 @@ export class ResultCheck {
   take(result: ResultMessage, nowNs: number, errorNs: number): ResultMessage | null {
     const { id, gpu, status, error } = result;
     const sent = this.sent.get(id);
-    if (sent === undefined) return null;
+    if (sent === null) return null;
     if (gpu !== sent.action.gpu)
       throw new Error(`answers for GPU ${gpu} what GPU ${sent.action.gpu} was sent`);
     if (!isStatus(status)) throw new Error(`answers with the unknown status ${status}`);
-    this.sent.delete(id);
+    this.sent.take(id);
     const times = possibleTimes(result, sent.sentNs - errorNs - TOLERANCE_NS, nowNs);
     if (status !== STATUS_OK || sent.action.kind !== INFER)
       return {

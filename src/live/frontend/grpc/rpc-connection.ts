@@ -1,5 +1,6 @@
 import { constants, type ServerHttp2Session } from 'node:http2';
 import type { Budget } from '../budget.js';
+import { Slots } from '../slots.js';
 import type { Rpc, RpcOwner } from './rpc.js';
 
 /** How long a client may take to say that it speaks HTTP/2. */
@@ -12,7 +13,7 @@ const MAX_CONTROL_FRAMES = 50;
 
 /** One connection of a gRPC client: its calls, and what keeps it from harm. */
 export class RpcConnection implements RpcOwner {
-  private readonly calls = new Set<Rpc>();
+  private readonly calls = new Slots<Rpc>();
   private hasSpoken = false;
   private readonly openedMs = performance.now();
   /** When something of it was last heard. */
@@ -36,12 +37,12 @@ export class RpcConnection implements RpcOwner {
   }
 
   began(rpc: Rpc): void {
-    this.calls.add(rpc);
+    rpc.place = this.calls.add(rpc);
     this.heardMs = performance.now();
   }
 
   done(rpc: Rpc): void {
-    this.calls.delete(rpc);
+    this.calls.take(rpc.place);
   }
 
   get clientKey(): string {

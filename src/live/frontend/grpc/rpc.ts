@@ -39,6 +39,8 @@ const MAX_UNREAD_BYTES = 1 << 20;
 export class Rpc implements MessageSink {
   /** When the client goes away: who waits for something on its behalf may stop. */
   onGone: (() => void) | null = null;
+  /** Among the calls of its connection, which puts it there. */
+  place = -1;
   private readonly reader: MessageReader;
   private hasBegun = false;
   private isOver = false;
