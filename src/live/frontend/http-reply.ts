@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import { ALLOW } from './http-allow.js';
 import { traceOf } from './http-headers.js';
 import type { FrontendRequest } from './http-request.js';
 import { linger } from './linger.js';
@@ -98,9 +99,6 @@ export function refusalText({ kind, message }: Refusal): string {
 
 /** A rest of a body that is read and dropped, so that the connection can go on. */
 const SMALL_REST_BYTES = 64 * 1024;
-
-/** What paths allow that take the method. */
-export const ALLOW = { GET: 'GET, HEAD, OPTIONS', POST: 'POST, OPTIONS' } as const;
 
 /** Writes status and headers; null: the client is gone, or they were sent. */
 function sendHead(request: FrontendRequest, status: number, headers: string[]) {

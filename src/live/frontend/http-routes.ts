@@ -2,10 +2,11 @@ import type { ModelEntry } from '../service.js';
 import type { Arrivals } from './arrivals.js';
 import { tooLarge } from './body-collector.js';
 import type { Catalog } from './catalog.js';
+import { allowOf } from './http-allow.js';
 import { contentEncoding } from './http-headers.js';
 import type { HttpInfer } from './http-infer.js';
 import { checkFraming } from './http-problem.js';
-import { ALLOW, sendJson, sendNothing, sendRefusal } from './http-reply.js';
+import { sendJson, sendNothing, sendRefusal } from './http-reply.js';
 import type { BodyReader, FrontendRequest, FrontendResponse } from './http-request.js';
 import type { HttpSite } from './http-site.js';
 import { optionalObject } from './json-object.js';
@@ -65,10 +66,10 @@ export class HttpRoutes {
     }
   }
 
-  /** Says what a path allows. Reveals nothing, so it takes no token: browsers send none with it. */
+  /** Says what a path allows. Reveals nothing of models, so it takes no token: browsers send none with it. */
   private options(request: FrontendRequest, path: string): void {
-    const isPost = path.startsWith('/v2/repository/') || path.endsWith('/infer');
-    const methods = isPost ? ALLOW.POST : ALLOW.GET;
+    const methods = allowOf(path);
+    if (methods === null) throw noSuchPath(path);
     const headers = ['allow', methods];
     if (this.site.origins.isOn)
       headers.push(

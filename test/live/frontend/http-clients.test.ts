@@ -262,7 +262,19 @@ describe('methods', () => {
       return [status, headers.get('allow'), headers.get('access-control-allow-methods')];
     };
     expect(await allowed('/v2/models/mlp/infer')).toEqual([204, 'POST, OPTIONS', null]);
+    // Whether there is such a model is not for clients without the token.
     expect(await allowed('/v2/models/other')).toEqual([204, 'GET, HEAD, OPTIONS', null]);
+    expect(await allowed('/v2/models/other/versions/3/config')).toEqual([204, 'GET, HEAD, OPTIONS', null]);
+    expect(await allowed('/v2/repository/models/other/load')).toEqual([204, 'POST, OPTIONS', null]);
+  });
+
+  it.each([
+    ...['/', '/v3', '/v2/modelz', '/v2/models/m/explain', '/v2/models/m/infer/more', '/v2/health'],
+    ...['/v2/repository', '/v2/repository/models/m/reload', '/nowhere/infer'],
+  ])('OPTIONS of %s is 404, also for web pages', async (path) => {
+    const page = { origin: 'https://page.example', 'access-control-request-method': 'POST' };
+    const { http } = await openHttp(new FakeService([MLP]), { cors: '*' });
+    expect(await http.send('OPTIONS', path, undefined, page)).toMatchObject({ status: 404 });
   });
 });
 
