@@ -78,6 +78,11 @@ export function checkTls(tls: FrontendSettings['tls']): void {
   }
 }
 
+/** Largest answer. */
+export function mostAnswerBytes({ maxBodyBytes }: Pick<FrontendSettings, 'maxBodyBytes'>): number {
+  return Math.max(64 * MIB, maxBodyBytes);
+}
+
 /** How long a graceful close waits for requests under way. */
 export const GRACE_MS = 10_000;
 

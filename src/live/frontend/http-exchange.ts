@@ -1,10 +1,10 @@
-import { KIB, MIB } from '../../base/units.js';
+import { KIB } from '../../base/units.js';
 import type { ModelSignature, ServedModel } from '../model.js';
 import { bytesOfTexts } from '../texts.js';
 import type { Call, CallSink } from './call.js';
 import { classesOf } from './classification.js';
 import { ownBuffers } from './codec/own-buffers.js';
-import type { FrontendSettings } from './frontend.js';
+import { mostAnswerBytes } from './frontend.js';
 import { type AnswerOutput, type AnswerText, answerBound, answerText } from './http-answer.js';
 import { acceptedEncoding } from './http-headers.js';
 import type { InferBody, WantedOutput } from './http-infer-body.js';
@@ -147,11 +147,6 @@ class Encoding {
   notCoded(refusal: Refusal): void {
     sendRefusal(this.request, refusal);
   }
-}
-
-/** Largest answer. */
-export function mostAnswerBytes({ maxBodyBytes }: FrontendSettings): number {
-  return Math.max(64 * MIB, maxBodyBytes);
 }
 
 /**

@@ -1,20 +1,35 @@
-import { FREE, type ServedModel, type TensorSignature } from '../model.js';
+import { KIB } from '../../base/units.js';
+import { FREE, type ModelSignature, type ServedModel, type TensorSignature } from '../model.js';
+import { type FrontendSettings, mostAnswerBytes } from './frontend.js';
+
+type Limits = Pick<FrontendSettings, 'maxBatch' | 'maxBodyBytes'>;
+
+/** Of a request or answer, what is not the data of tensors. */
+const HEADER_BYTES = 4 * KIB;
 
 /**
  * A model's configuration as clients of other servers read it (model configuration extension): names, types and sizes of
- * its tensors, and whether it takes batches. `maxBatch`: the largest of one call.
+ * its tensors, and whether it takes batches.
  */
-export function modelConfig({ spec, signature }: ServedModel, maxBatch: number) {
+export function modelConfig({ spec, signature }: ServedModel, limits: Limits) {
   const { inputs, outputs, batched } = signature;
   return {
     name: spec.name,
     platform: 'onnxruntime_onnx',
     backend: 'onnxruntime',
-    max_batch_size: batched ? maxBatch : 0,
+    max_batch_size: batched ? largestBatch(signature, limits) : 0,
     input: inputs.map((input) => ({ ...describe(input), format: 'FORMAT_NONE' })),
     output: outputs.map(describe),
     ...(batched ? { dynamic_batching: { preferred_batch_size: [...spec.batchSizes] } } : {}),
   };
+}
+
+/** Of one call: what `--max-batch` allows, as far as its tensors fit into the largest body and answer. */
+function largestBatch({ inputs, outputs }: ModelSignature, { maxBatch, maxBodyBytes }: Limits): number {
+  const rowsIn = (limitBytes: number, tensors: readonly TensorSignature[]) =>
+    Math.floor((limitBytes - HEADER_BYTES) / tensors.reduce((sum, { bytes }) => sum + bytes, 0));
+  const fitting = Math.min(rowsIn(maxBodyBytes, inputs), rowsIn(mostAnswerBytes({ maxBodyBytes }), outputs));
+  return Math.max(1, Math.min(maxBatch, fitting));
 }
 
 function describe({ name, datatype, shape }: TensorSignature) {

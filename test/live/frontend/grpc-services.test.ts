@@ -6,7 +6,10 @@ import { PROTOCOL_FILE } from '../../../src/live/frontend/grpc-messages.js';
 import { echo, echoModel, FakeService, failure } from './fake-service.js';
 import { openGrpc } from './fixtures.js';
 
-const MODELS = [echoModel('mlp', true, [['x', 'FP32', [2]]])];
+const MODELS = [
+  echoModel('mlp', true, [['x', 'FP32', [2]]]),
+  echoModel('image', true, [['x', 'FP32', [25_000]]]),
+];
 const OPTIONS = { keepCase: true, longs: String, enums: String, defaults: true, oneofs: true };
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
@@ -213,6 +216,23 @@ describe('what clients of other servers ask for', () => {
     });
     await expect(call(client, 'ModelConfig', { name: 'other' })).rejects.toMatchObject({
       code: status.NOT_FOUND,
+    });
+  });
+
+  it('names the largest batch that fits into a request', async () => {
+    const { client } = await serve({ maxBodyBytes: 1 << 20 });
+    const { config } = await call(client, 'ModelConfig', { name: 'image' });
+    const batch = Number(config.max_batch_size);
+    expect(batch).toBe(10);
+    const rows = (count: number) => ({ name: 'x', datatype: 'FP32', shape: [count, 25_000] });
+    const infer = (count: number) => ({
+      model_name: 'image',
+      inputs: [rows(count)],
+      raw_input_contents: [new Uint8Array(count * 100_000)],
+    });
+    expect((await call(client, 'ModelInfer', infer(batch))).outputs).toMatchObject([{ name: 'out-x' }]);
+    await expect(call(client, 'ModelInfer', infer(batch + 1))).rejects.toMatchObject({
+      code: status.RESOURCE_EXHAUSTED,
     });
   });
 
