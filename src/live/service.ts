@@ -27,6 +27,8 @@ export interface ServiceState {
   readonly notReady: string | null;
   /** It is not ready only because models are missing: those that are ready take requests. */
   readonly isStarting?: boolean;
+  /** How a model that is not loaded comes to be, for clients. Default: they load it. */
+  readonly howLoaded?: string;
   readonly entries: readonly ModelEntry[];
 }
 

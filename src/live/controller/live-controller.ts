@@ -3,7 +3,7 @@ import { type Action, LOAD, STATUS_OK, STATUS_WORKER_LOST } from '../../core/act
 import { type Admission, Controller } from '../../core/controller.js';
 import type { RunObserver } from '../../core/observer.js';
 import type { Policy, PolicyContext } from '../../core/policy.js';
-import { OUTCOME_ERROR } from '../../core/request.js';
+import { OUTCOME_REJECTED } from '../../core/request.js';
 import { LIVE_MISSED_WINDOW, type MissedWindow } from '../../core/retry.js';
 import type { ModelReference, ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
@@ -177,7 +177,7 @@ export class LiveController implements WatchedService {
     }
     const model = this.models.servedAt(request.model);
     if (model < 0) {
-      setImmediate(() => request.done(notExecuted(OUTCOME_ERROR, UNLOADED)));
+      setImmediate(() => request.done(notExecuted(OUTCOME_REJECTED, UNLOADED)));
       return;
     }
     const { sloNs, user, trace = null, arrivalNs = this.options.clock.nowNs() } = request;

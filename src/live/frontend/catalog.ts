@@ -12,7 +12,7 @@ export class Catalog {
 
   constructor(
     private readonly service: InferenceService,
-    private readonly settings: Pick<FrontendSettings, 'serverVersion' | 'maxBatch'>,
+    private readonly settings: Pick<FrontendSettings, 'serverVersion' | 'maxBatch' | 'maxBodyBytes'>,
   ) {}
 
   serverMetadata(): { name: string; version: string; extensions: string[] } {
@@ -49,12 +49,9 @@ export class Catalog {
 
   /** The model of an entry that takes requests now, otherwise throws a refusal. */
   ready({ name, state, reason, model }: ModelEntry): ServedModel {
+    const { notReady, isStarting = false, howLoaded = CLIENTS_LOAD } = this.service.state;
     if (state === 'unavailable' || state === 'unloading')
-      throw new Refusal(
-        'unloaded',
-        `model ${shown(name)} is ${reason}; load it through the model repository`,
-      );
-    const { notReady, isStarting = false } = this.service.state;
+      throw new Refusal('notReady', `model ${shown(name)} is ${reason}; ${howLoaded}`);
     if (notReady !== null && !isStarting)
       throw new Refusal('notReady', `the server is not ready: ${notReady}`);
     if (state === 'loading' || model === null)
@@ -119,7 +116,7 @@ export class Catalog {
   /** The model configuration extension of the protocol. Throws a refusal for a model that is not known yet. */
   modelConfig({ name, model, reason }: ModelEntry): object {
     if (model === null) throw new Refusal('notReady', `model ${shown(name)} is not known yet: ${reason}`);
-    return modelConfig(model, this.settings.maxBatch);
+    return modelConfig(model, this.settings);
   }
 
   /** All models, or only those that take requests. */
@@ -157,6 +154,8 @@ export class Catalog {
     return entries;
   }
 }
+
+const CLIENTS_LOAD = 'load it through the model repository';
 
 function unknown(name: string): Refusal {
   return new Refusal('unknown', `unknown model ${shown(name)}`);

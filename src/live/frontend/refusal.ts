@@ -25,8 +25,6 @@ export const REFUSALS = {
   encoding: { http: 415, grpc: 12 },
   /** A method that this server does not have. */
   unimplemented: { http: 501, grpc: 12 },
-  /** The operator has taken the model out of service. */
-  unloaded: { http: 400, grpc: 14 },
   /** The SLO cannot be met. */
   rejected: { http: 429, grpc: 8 },
   /** The SLO could not be met any more. */
@@ -34,7 +32,7 @@ export const REFUSALS = {
   failed: { http: 500, grpc: 13 },
   /** Requests under way hold all the memory that they may. */
   overBudget: { http: 503, grpc: 8 },
-  /** Starting or draining. */
+  /** Starting, draining, or without that model at present. */
   notReady: { http: 503, grpc: 14 },
 } as const;
 export type RefusalKind = keyof typeof REFUSALS;

@@ -15,6 +15,8 @@ export class FakeService implements WatchedService {
   readonly requests: InferenceRequest[] = [];
   /** Answers later by itself; null: the test answers. */
   answer: ((request: InferenceRequest, nth: number) => InferenceAnswer) | null = echo;
+  /** Part of the state, where a test says so. */
+  howLoaded: string | undefined;
   private readonly served: ServedState;
 
   constructor(readonly models: readonly ServedModel[]) {
@@ -26,7 +28,8 @@ export class FakeService implements WatchedService {
   }
 
   get state(): ServiceState {
-    return this.served.current;
+    const { current } = this.served;
+    return this.howLoaded === undefined ? current : { ...current, howLoaded: this.howLoaded };
   }
 
   watch(changed: () => void): () => void {

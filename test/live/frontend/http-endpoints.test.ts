@@ -77,10 +77,10 @@ describe('the model repository', () => {
     ]);
     expect((await http.post('/v2/repository/index', { ready: true })).json).toHaveLength(1);
     expect(await http.get('/v2/models/mlp/ready')).toMatchObject({
-      status: 400,
+      status: 503,
       json: { error: 'model "mlp" is unloaded; load it through the model repository' },
     });
-    expect((await http.post('/v2/models/mlp/infer', {})).status).toBe(400);
+    expect((await http.post('/v2/models/mlp/infer', {})).status).toBe(503);
     expect((await http.post('/v2/repository/models/mlp/load', {})).status).toBe(200);
     expect((await http.get('/v2/models/mlp/ready')).status).toBe(200);
   });
@@ -92,7 +92,17 @@ describe('the model repository', () => {
     const load = await http.post('/v2/repository/models/mlp/load', { parameters: { config: '{}' } });
     expect(load.status).toBe(400);
     expect(load.json.error).toContain('"config"');
-    expect((await http.get('/v2/models/mlp/ready')).status).toBe(400);
+    expect((await http.get('/v2/models/mlp/ready')).status).toBe(503);
+  });
+
+  it('is not what clients are sent to where they cannot load', async () => {
+    const service = new FakeService(MODELS);
+    await service.unload('mlp');
+    service.howLoaded = 'the server loads it';
+    const { http } = await openHttp(service);
+    expect((await http.get('/v2/models/mlp/ready')).json).toEqual({
+      error: 'model "mlp" is unloaded; the server loads it',
+    });
   });
 });
 
