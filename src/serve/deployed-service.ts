@@ -89,7 +89,7 @@ export class DeployedService implements WatchedService {
 
   async load(name: string): Promise<void> {
     this.checkControl();
-    await this.deployment.load(name);
+    await this.deployment.load(name, true);
   }
 
   async unload(name: string): Promise<void> {
@@ -119,7 +119,7 @@ export class DeployedService implements WatchedService {
   private async poll(): Promise<void> {
     const { versions, problems } = await this.preparer.scan(null);
     const present = new Set([...versions, ...problems].map(({ name }) => name));
-    for (const name of present) await this.deployment.load(name).catch(() => {});
+    for (const name of present) await this.deployment.load(name, false).catch(() => {});
     const served = new Set(this.deployment.table.all().map(({ name }) => name));
     for (const name of served) if (!present.has(name)) await this.deployment.forget(name);
   }
@@ -162,12 +162,21 @@ export class DeployedService implements WatchedService {
   private build(): ServiceState {
     const entries = this.deployment.table.entries();
     const { notReady } = this.service.state;
-    if (notReady !== null || !this.isStarting) return { notReady, entries };
+    const howLoaded = HOW_LOADED[this.options.control];
+    if (notReady !== null || !this.isStarting) return { notReady, howLoaded, entries };
     const ready = entries.filter(({ state }) => state === 'ready').length;
     const text = `starting: ${ready} of ${entries.length} models are ready; ${this.doing}`;
-    return { notReady: text, isStarting: true, entries };
+    return { notReady: text, isStarting: true, howLoaded, entries };
   }
 }
+
+/** How a model that is not loaded comes to be, for clients. */
+const HOW_LOADED: Readonly<Record<DeploymentOptions['control'], string>> = {
+  all: 'load it through the model repository',
+  explicit: 'load it through the model repository',
+  none: 'the server loads models when it starts',
+  poll: 'the server loads it once its files are there and right',
+};
 
 /** What is mistyped on the command line should show before clients miss it. */
 function noSuchModel(name: string, known: readonly string[]): EscapementError {

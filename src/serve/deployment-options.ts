@@ -4,6 +4,8 @@ import type { PreparedModel } from './prepare-model.js';
 export const MODEL_CONTROLS = ['all', 'none', 'explicit', 'poll'] as const;
 
 export interface DeploymentOptions {
+  /** The repository. */
+  readonly dir: string;
   /** `all`, `none`: every model at the start; `explicit`: those of `names`; `poll`: what the repository holds. */
   readonly control: (typeof MODEL_CONTROLS)[number];
   /** Models that are loaded at the start although `control` is explicit; `*`: all. */

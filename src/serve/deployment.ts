@@ -1,9 +1,11 @@
 import { EscapementError } from '../base/errors.js';
 import { ServiceError } from '../live/service.js';
+import { clientReason } from './client-reason.js';
 import type { DeploymentEvents, DeploymentOptions, ModelHost } from './deployment-options.js';
+import { IdleModels } from './idle-models.js';
 import { type Deployed, ModelTable } from './model-table.js';
-import type { PreparedModel } from './prepare-model.js';
 import type { Preparer } from './preparer.js';
+import { Said } from './said.js';
 import type { Tickets } from './tickets.js';
 
 /** How long frontends may take to learn of a change: so long a model that was replaced still takes requests. */
@@ -19,27 +21,46 @@ export class Deployment {
   /** What is being retired. */
   private readonly retiring = new Set<Promise<void>>();
   private isClosed = false;
+  private readonly idle: IdleModels;
+  /** By model and version: the problem that the log has already. */
+  private readonly said = new Said();
 
   constructor(
     private readonly preparer: Preparer,
     private readonly host: ModelHost,
     private readonly tickets: Tickets,
-    private readonly options: Pick<DeploymentOptions, 'isStrict'>,
+    private readonly options: Pick<DeploymentOptions, 'isStrict' | 'dir'>,
     private readonly events: DeploymentEvents,
     /** The table has changed. */
     private readonly changed: () => void,
-  ) {}
+  ) {
+    const { table } = this;
+    const reasonOf = (error: Error) => this.reasonOf(error);
+    this.idle = new IdleModels({
+      table,
+      tickets,
+      host,
+      preparer,
+      events,
+      put: (row) => this.put(row),
+      reasonOf,
+    });
+  }
 
-  /** The model as it lies on disk. Rejects with a `ServiceError`; then what was served goes on being served. */
-  load(name: string): Promise<void> {
+  /**
+   * The model as it lies on disk. Rejects with a `ServiceError`; then what was served goes on being served. `isAsked`:
+   * somebody waits for it, so the log has every failure; otherwise what is new.
+   */
+  load(name: string, isAsked: boolean): Promise<void> {
     return this.inTurn(name, async () => {
+      if (isAsked) this.said.forget(name);
       const problems = await this.bring(name, true);
       if (problems.length === 0) return;
       const isServed = this.table.versions(name).some(({ state }) => state === 'ready');
       const rest = isServed ? '; what was loaded before goes on being served' : '';
       throw new ServiceError(
         'failed',
-        `model ${JSON.stringify(name)} cannot be loaded: ${problems[0].what}${rest}`,
+        `model ${JSON.stringify(name)} cannot be loaded: ${this.reasonOf(problems[0])}${rest}`,
       );
     });
   }
@@ -92,7 +113,10 @@ export class Deployment {
 
   /** Its folder is gone. */
   forget(name: string): Promise<void> {
-    return this.inTurn(name, async () => this.dropOthers(name, new Set()));
+    return this.inTurn(name, async () => {
+      this.said.forget(name);
+      this.dropOthers(name, new Set());
+    });
   }
 
   /** Gives the memory of a model back until it is asked for again. */
@@ -112,15 +136,7 @@ export class Deployment {
       this.tickets.drop(ticket, 'the model is gone');
       return;
     }
-    const { name, version, model } = row;
-    this.inTurn(name, async () => {
-      const index = await this.host.addModel(model as PreparedModel);
-      this.tickets.awake(ticket, index);
-      this.events.info({ model: name, version }, 'loaded again');
-    }).catch((error: Error) => {
-      this.failed(row, error);
-      this.tickets.drop(ticket, `model ${JSON.stringify(name)} cannot be loaded: ${error.message}`);
-    });
+    void this.inTurn(row.name, () => this.idle.wake(row));
   }
 
   async close(): Promise<void> {
@@ -139,7 +155,7 @@ export class Deployment {
       errors.push(error);
       this.failed({ name, version: version ?? '1' }, error);
     }
-    if (mayMeasure) for (const note of notes) this.events.warn({ model: name }, note);
+    for (const note of notes) if (this.said.isNew(name, '', note)) this.events.warn({ model: name }, note);
     for (const found of versions) {
       if (this.isClosed) return errors;
       await this.bringVersion(found, mayMeasure).catch((error) => {
@@ -177,6 +193,7 @@ export class Deployment {
     const index = await this.host.addModel(prepared);
     const ticket = this.tickets.issue(prepared, index);
     this.put({ name, version, state: 'ready', reason: '', ticket, model: prepared, files: prepared.source });
+    this.said.forget(name, version);
     this.events.info({ model: name, version }, 'model is ready');
     if (before !== null && before.ticket >= 0) {
       this.retireLater(before.ticket, () => this.tickets.replace(before.ticket, ticket));
@@ -197,12 +214,16 @@ export class Deployment {
   }
 
   private failed({ name, version }: Pick<Deployed, 'name' | 'version'>, error: Error): void {
-    this.events.warn({ model: name, version, error: error.message }, 'model cannot be loaded');
+    if (this.said.isNew(name, version, error.message))
+      this.events.warn({ model: name, version, error: error.message }, 'model cannot be loaded');
     const before = this.table.get(name, version);
     if (before?.state === 'ready' && this.tickets.indexOf(before.ticket) >= 0) return;
-    // Paths are for the log, not for clients.
-    const what = error instanceof EscapementError ? error.what : error.message;
-    this.put({ ...NOT_SERVED, name, version, state: 'unavailable', reason: `not available: ${what}` });
+    const reason = `not available: ${this.reasonOf(error)}`;
+    this.put({ ...NOT_SERVED, name, version, state: 'unavailable', reason });
+  }
+
+  private reasonOf(error: Error): string {
+    return clientReason(error, this.options.dir);
   }
 
   private retireLater(ticket: number, leave: () => void): void {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { EscapementError } from '../base/errors.js';
 import type { ModelSource, WorkerModel } from '../live/model.js';
 import { modelFile, type Precision } from '../live/models/precision.js';
 import { VERSION } from '../live/models/scan.js';
+import { clientReason } from './client-reason.js';
 import { digestOfFiles, type PrepareOptions } from './prepare-model.js';
 import { Preparer } from './preparer.js';
 
@@ -38,8 +38,7 @@ export class RepositorySource implements ModelSource {
       return { ...model, digest: found };
     } catch (error) {
       this.options.say(`model ${JSON.stringify(name)} cannot be prepared: ${(error as Error).message}`);
-      // Paths are for this worker's log.
-      throw error instanceof EscapementError ? new Error(error.what) : error;
+      throw new Error(clientReason(error as Error, this.options.dir));
     }
   }
 

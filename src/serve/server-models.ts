@@ -12,7 +12,6 @@ import { WorkersService } from './workers-service.js';
 
 /** Which models a server runs, and how they get there. */
 export interface DeploymentPlan extends DeploymentOptions {
-  readonly dir: string;
   readonly precision: Precision;
   readonly prepare: PrepareOptions;
   /** Where the worker finds them: the same as the machine's source. */

@@ -1,4 +1,4 @@
-import { OUTCOME_ERROR } from '../core/request.js';
+import { OUTCOME_REJECTED } from '../core/request.js';
 import type { ServedModel, TensorSignature } from '../live/model.js';
 import type { InferenceRequest } from '../live/service.js';
 
@@ -108,10 +108,10 @@ export class Tickets {
   }
 }
 
-/** Never from within the call that submits it. */
+/** Not served, for a reason that may pass. Never from within the call that submits it. */
 function refuse(request: InferenceRequest, error: string): void {
   setImmediate(() =>
-    request.done({ outcome: OUTCOME_ERROR, outputs: [], predictedNs: 0, batchSize: 0, error }),
+    request.done({ outcome: OUTCOME_REJECTED, outputs: [], predictedNs: 0, batchSize: 0, error }),
   );
 }
 

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { OUTCOME_OK } from '../../src/core/request.js';
+import { OUTCOME_OK, OUTCOME_REJECTED } from '../../src/core/request.js';
 import type { WorkerModel } from '../../src/live/model.js';
 import type { InferenceAnswer, InferenceRequest, WatchedService } from '../../src/live/service.js';
 import { DeployedService } from '../../src/serve/deployed-service.js';
@@ -15,11 +15,19 @@ class FakeHost implements ModelHost, WatchedService {
   readonly slots: (WorkerModel | null)[] = [];
   readonly mistakes: string[] = [];
   adds = 0;
+  /** So many times a model cannot be added. */
+  failures = 0;
   state = { notReady: null, entries: [] };
   private readonly running: number[] = [];
 
+  constructor(private readonly dir: string) {}
+
   async addModel(model: WorkerModel): Promise<number> {
     await new Promise((resolve) => setTimeout(resolve, 5));
+    if (this.failures > 0) {
+      this.failures--;
+      throw new Error(`worker local: ${this.dir}/m/1/x.ort: cannot be read`);
+    }
     this.adds++;
     const empty = this.slots.indexOf(null);
     const index = empty < 0 ? this.slots.length : empty;
@@ -52,7 +60,7 @@ class FakeHost implements ModelHost, WatchedService {
   statistics = async () => [];
 }
 
-const OPTIONS: DeploymentOptions = {
+const OPTIONS: Omit<DeploymentOptions, 'dir'> = {
   control: 'all',
   names: [],
   pollNs: 1e9,
@@ -66,14 +74,19 @@ function put(dir: string, name: string, version: number, weight: number): void {
 }
 
 function open(dir: string, options: Partial<DeploymentOptions> = {}) {
-  const host = new FakeHost();
+  const host = new FakeHost(dir);
   const said: string[] = [];
   const device = { device: CPU, pageBytes: PAGE_BYTES, cacheDir: null, budgetNs: 1e7 };
   const preparer = new Preparer(dir, 'fp32', device, (what) => said.push(what));
-  const events = { info: () => {}, warn: (_: object, what: string) => said.push(what) };
-  const service = new DeployedService(host, host, preparer, { ...OPTIONS, ...options }, events);
+  const warned: string[] = [];
+  const warn = (facts: { readonly error?: string }, what: string) => {
+    said.push(what);
+    warned.push(facts.error ?? '');
+  };
+  const events = { info: () => {}, warn };
+  const service = new DeployedService(host, host, preparer, { dir, ...OPTIONS, ...options }, events);
   onTestFinished(() => service.close());
-  return { host, service, said };
+  return { host, service, said, warned };
 }
 
 /** Asks as a frontend does: by the index of the entry that is the default. */
@@ -107,7 +120,9 @@ describe('a deployment', () => {
     await starting;
     expect(service.state.notReady).toBe(null);
     expect(states(service)).toEqual(['a/1 ready', 'b/1 ready', 'broken/1 unavailable']);
-    expect(service.state.entries[2].reason).toMatch(/^not available: onnxruntime cannot use the model/);
+    expect(service.state.entries[2].reason).toMatch(
+      /^not available: broken\/1\/model\.onnx: onnxruntime cannot use the model/,
+    );
     expect((await ask(service, 'b')).error).toBe('b/1');
   });
 
@@ -165,7 +180,7 @@ describe('a deployment', () => {
     await service.start();
     writeFileSync(join(dir, 'm/1/model.onnx'), 'nonsense');
     await expect(service.load('m')).rejects.toThrow(
-      /^model "m" cannot be loaded: onnxruntime cannot .*; what was loaded before goes on being served$/,
+      /^model "m" cannot be loaded: m\/1\/model\.onnx: onnxruntime cannot .*; what was loaded before goes on being served$/,
     );
     expect((await ask(service, 'm')).error).toBe('m/1');
     // A new version that is broken, or not all there yet, takes nothing away.
@@ -218,6 +233,72 @@ describe('a deployment', () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => ask(service, 'm')));
     expect(answers.map(({ error }) => error)).toEqual(Array(5).fill('m/1'));
     expect(host.adds).toBe(2);
+  });
+});
+
+describe('an idle model that cannot be loaded again', () => {
+  it('is tried again by the first request after a pause that grows', async () => {
+    const dir = tempDir();
+    put(dir, 'm', 1, 2);
+    const { service, host, said } = open(dir, { idleNs: 2e8 });
+    await service.start();
+    await until(() => host.slots[0] === null);
+    host.failures = 2;
+    const stale = service.state.entries[0].index;
+    for (const pause of ['1 s', '2 s']) {
+      const answer = await ask(service, 'm');
+      expect(answer.outcome).toBe(OUTCOME_REJECTED);
+      expect(answer.error).toBe('model "m" cannot be loaded again: worker local: m/1/x.ort: cannot be read');
+      expect(service.state.entries[0]).toMatchObject({
+        state: 'unavailable',
+        reason: expect.stringMatching(`cannot be read; requests after ${pause} try again$`),
+      });
+      expect((await send(service, stale)).outcome).toBe(OUTCOME_REJECTED);
+      await until(() => states(service).join() === 'm/1 ready');
+    }
+    expect((await ask(service, 'm')).error).toBe('m/1');
+    expect(host.failures).toBe(0);
+    expect(said.filter((what) => what === 'model cannot be loaded again')).toHaveLength(2);
+  });
+
+  it('is not served with other files than those that it had', async () => {
+    const dir = tempDir();
+    put(dir, 'm', 1, 2);
+    const { service, host } = open(dir, { idleNs: 2e8 });
+    await service.start();
+    await until(() => host.slots[0] === null);
+    host.failures = 1;
+    await ask(service, 'm');
+    put(dir, 'm', 1, 3);
+    await until(() => states(service).join() === 'm/1 ready');
+    expect((await ask(service, 'm')).error).toMatch(/its files are others now: load it$/);
+    await service.load('m');
+    expect((await ask(service, 'm')).error).toBe('m/1');
+  });
+});
+
+describe('a model that cannot be served', () => {
+  it('is said once per change, also while the repository is polled; clients see no whole paths', async () => {
+    const dir = tempDir();
+    put(dir, 'good', 1, 2);
+    writeIn(dir, 'broken/1/model.onnx', 'nonsense');
+    put(dir, 'typo', 1, 2);
+    writeIn(dir, 'typo/config.yaml', 'batch: rows\nslo: fast');
+    const { service, said, warned } = open(dir, { control: 'poll', pollNs: 5e7 });
+    await service.start();
+    const reasons = service.state.entries.map(({ reason }) => reason);
+    expect(reasons[0]).toMatch(/^not available: broken\/1\/model\.onnx: onnxruntime cannot use/);
+    expect(reasons[2]).toMatch(/^not available: typo\/config\.yaml:2: slo: must be a duration/);
+    expect(reasons.join()).not.toContain(dir);
+    expect(warned.filter((error) => error.includes(`${dir}/typo/config.yaml:2: slo`))).toHaveLength(1);
+    writeIn(dir, 'typo/config.yaml', 'slo: slow');
+    put(dir, 'next', 1, 2);
+    await until(() => states(service).includes('next/1 ready'));
+    put(dir, 'last', 1, 2);
+    await until(() => states(service).includes('last/1 ready'));
+    expect(said.filter((what) => what === 'model cannot be loaded')).toHaveLength(3);
+    writeIn(dir, 'typo/config.yaml', 'slo: 1s');
+    await until(() => states(service).includes('typo/1 ready'));
   });
 });
 
