@@ -18,7 +18,7 @@ if (isMainThread) {
   process.channel?.unref();
 }
 
-const role = isMainThread || workerData === null ? '' : roleOf(workerData);
+const role = roleOf(workerData ?? {});
 const real = process.hrtime.bigint.bind(process.hrtime);
 process.hrtime.bigint = () => {
   crashIfAsked();
