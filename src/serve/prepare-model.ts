@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { writeWhole } from '../base/files/output-file.js';
 import { restrictBatches } from '../config/onnx-model.js';
 import { type Profile, profileModel } from '../config/profile.js';
@@ -8,7 +8,7 @@ import type { WorkerModel } from '../live/model.js';
 import { fileDigest, modelDigest } from '../live/models/digest.js';
 import { withBatching } from '../live/models/measure/batching.js';
 import { MEASURE_BUDGET_NS } from '../live/models/measure/session-timing.js';
-import { SETTINGS_FILES } from '../live/models/model-settings.js';
+import { settingsFiles } from '../live/models/model-settings.js';
 import { optimizeModel } from '../live/models/optimize.js';
 import { type RepositoryModel, readModelFile } from '../live/models/repository.js';
 import { checkOf, mixedRowsText, mixedText, rowsAreMixed } from './batching.js';
@@ -79,7 +79,9 @@ export function digestOfFiles({ content, settings }: ModelFiles): string {
 
 /** Of the files with a model's settings: while it is the same, so are the settings. */
 function settingsDigest(modelDir: string): string {
-  return SETTINGS_FILES.map((name) => fileDigest(join(modelDir, name)) ?? '').join();
+  return settingsFiles(modelDir, basename(modelDir))
+    .map((path) => fileDigest(path) ?? '')
+    .join();
 }
 
 async function profileOf(

@@ -345,4 +345,17 @@ describe('model control', () => {
     await until(() => host.slots.filter((slot) => slot !== null).length === 1);
     expect(host.mistakes).toEqual([]);
   });
+
+  it('poll: notices names of classes that change alone', async () => {
+    const dir = tempDir();
+    put(dir, 'a', 1, 2);
+    writeIn(dir, 'a/config.yaml', 'labels: { y: classes.txt }');
+    writeIn(dir, 'a/classes.txt', 'cat\ndog\n');
+    const { service, host } = open(dir, { control: 'poll', pollNs: 5e7 });
+    await service.start();
+    const labels = () => host.slots.flatMap((slot) => (slot === null ? [] : [slot.labels]));
+    expect(labels()).toEqual([[['cat', 'dog']]]);
+    writeIn(dir, 'a/classes.txt', 'cat\nfox\n');
+    await until(() => JSON.stringify(labels()) === '[[["cat","fox"]]]');
+  });
 });

@@ -41,6 +41,13 @@ export function readFolderSettings(modelDir: string, name: string): ModelFolderS
   return { settings: { ...settings, ...own, labels }, tensors, pbtxtPath, unused };
 }
 
+/** The files of a model's folder with all that its settings say: while none changes, they say the same. */
+export function settingsFiles(modelDir: string, name: string): string[] {
+  const { settings } = readFolderSettings(modelDir, name);
+  const labels = Object.values(settings.labels).filter((file) => isWithin(file));
+  return [...SETTINGS_FILES, ...labels].map((file) => join(modelDir, file));
+}
+
 /** Throws `E_CONFIG_VALUE` where `config.pbtxt` describes another model. */
 export function checkTensors(signature: ModelSignature, { tensors, pbtxtPath }: ModelFolderSettings): void {
   for (const { role, name, line, datatype, dims } of tensors) {
@@ -95,10 +102,14 @@ export function readLabels(
   });
 }
 
+function isWithin(file: string): boolean {
+  return !normalize(file).split(sep).includes('..');
+}
+
 function linesOf(modelDir: string, file: string): readonly string[] {
   const path = join(modelDir, file);
   const fail = (what: string) => new EscapementError('E_CONFIG_VALUE', what, { file: path });
-  if (normalize(file).split(sep).includes('..')) throw fail("labels must lie in the model's folder");
+  if (!isWithin(file)) throw fail("labels must lie in the model's folder");
   if (!isFile(path)) {
     throw new EscapementError('E_FILE_MISSING', 'there is no such file with labels', { file: path });
   }
