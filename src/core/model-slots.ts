@@ -18,6 +18,8 @@ export class ModelSlots {
   /** Those that come with the next step, and those that go, in the order that was said. */
   private readonly coming: { readonly model: number; readonly spec: ModelSpec }[] = [];
   private readonly leaving: number[] = [];
+  /** Those that go of which the policy has not heard. */
+  private readonly retired: number[] = [];
   private hasNews = false;
 
   constructor(private readonly cluster: Cluster) {
@@ -53,6 +55,7 @@ export class ModelSlots {
     invariant(this.state[model] === SERVING, 'a model is retired once');
     this.state[model] = RETIRING;
     this.leaving.push(model);
+    this.retired.push(model);
     this.hasNews = true;
   }
 
@@ -65,7 +68,7 @@ export class ModelSlots {
     this.open[model]--;
   }
 
-  /** Puts the models that come into their slots. */
+  /** Puts the models that come into their slots, and lets the policy know which are to go. */
   bring(policy: Policy, decisions: Digest, nowNs: number): void {
     this.hasNews = false;
     for (const { model, spec } of this.coming) {
@@ -74,6 +77,8 @@ export class ModelSlots {
       policy.modelCame?.(model, nowNs);
     }
     this.coming.length = 0;
+    for (const model of this.retired) policy.modelRetires?.(model, nowNs);
+    this.retired.length = 0;
   }
 
   /** Unloads models that no request waits for any more, and empties the slots of models that are nowhere. */

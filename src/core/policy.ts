@@ -85,6 +85,8 @@ export interface Policy {
    * find out by itself; slots that are empty now count in `cluster.models`, and hold `NO_MODEL`.
    */
   modelCame?(model: number, nowNs: number): void;
+  /** The model gets no new requests any more, and goes when those that it has are answered: none need wait for more. */
+  modelRetires?(model: number, nowNs: number): void;
   modelGoes?(model: number, nowNs: number): void;
   /** The GPU's lanes were closed, or opened again. */
   lanesChanged(gpu: number, nowNs: number): void;

@@ -41,6 +41,8 @@ export class SymphonyPolicy extends OneBatchAtATime {
   private readonly frontruns: Calendar;
   /** Models whose candidates wait for a GPU. */
   private readonly ready: BitSet;
+  /** Models that get no more requests: their candidates wait for none. */
+  private readonly retiring: BitSet;
   /** Models whose candidates are another now. */
   private readonly changed: StaleList;
   /** A model became ready since they were matched with free GPUs. */
@@ -56,6 +58,7 @@ export class SymphonyPolicy extends OneBatchAtATime {
     this.candidate = new Candidate(cluster);
     this.frontruns = new Calendar(cluster.models.length);
     this.ready = new BitSet(cluster.models.length);
+    this.retiring = new BitSet(cluster.models.length);
     this.changed = new StaleList(cluster.models.length);
   }
 
@@ -95,7 +98,13 @@ export class SymphonyPolicy extends OneBatchAtATime {
     this.sizes[model] = usableSizesOf(this.cluster.models[model], this.maxBatch);
   }
 
+  modelRetires(model: number): void {
+    this.retiring.add(model);
+    this.changed.add(model);
+  }
+
   modelGoes(model: number): void {
+    this.retiring.delete(model);
     this.ready.delete(model);
     this.frontruns.set(model, NEVER);
   }
@@ -141,7 +150,7 @@ export class SymphonyPolicy extends OneBatchAtATime {
   private isReady(gpu: number, model: number, nowNs: number): boolean {
     const { candidate } = this;
     const exists = candidate.form(gpu, model, this.queues[model], this.sizes[model], nowNs);
-    if (exists && candidate.frontrunNs <= nowNs) return true;
+    if (exists && (candidate.frontrunNs <= nowNs || this.retiring.has(model))) return true;
     this.ready.delete(model);
     this.frontruns.set(model, exists ? candidate.frontrunNs : NEVER);
     return false;

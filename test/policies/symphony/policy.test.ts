@@ -43,6 +43,15 @@ describe('symphony: deferral', () => {
     expect(harness.arrive(14, [0])).toEqual(['INFER model 0 batch 2 on GPU 0']);
   });
 
+  it('holds nothing for a model that gets no more requests', () => {
+    const harness = symphony();
+    harness.arrive(0, [0, 0, 0, 1]);
+    harness.controller.retireModel(0);
+    expect(harness.step(1)).toEqual(['INFER model 0 batch 4 on GPU 0']);
+    expect(harness.end(9)).toEqual(['UNLOAD model 0 on GPU 0']);
+    expect(harness.step(15)).toEqual(['INFER model 1 batch 1 on GPU 0']);
+  });
+
   it('holds three until they must start, for a fourth would take no longer', () => {
     const harness = symphony();
     harness.arrive(0, [0, 0, 0]);
