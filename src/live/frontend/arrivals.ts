@@ -17,11 +17,11 @@ export class Arrivals {
     this.timer.unref();
   }
 
-  /** Call it when the first of a request is read. */
-  stampNs(): number {
+  /** Call it when the first of a request is read, or `agoNs` later. */
+  stampNs(agoNs = 0): number {
     const nowNs = this.nowNs();
     const sinceNs = Math.min(this.busySinceNs, this.aliveNs + LOOK_NS);
-    return nowNs - sinceNs > LOOK_NS ? sinceNs : nowNs;
+    return Math.min(nowNs - agoNs, nowNs - sinceNs > LOOK_NS ? sinceNs : nowNs);
   }
 
   close(): void {

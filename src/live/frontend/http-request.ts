@@ -1,5 +1,6 @@
 import { IncomingMessage, type ServerResponse } from 'node:http';
-import { KIB } from '../../base/units.js';
+import type { Socket } from 'node:net';
+import { KIB, NS_PER_MS } from '../../base/units.js';
 import type { ModelEntry } from '../service.js';
 import { BodyCollector } from './body-collector.js';
 import type { Account } from './budget.js';
@@ -17,6 +18,14 @@ export interface BodyReader {
 export type FrontendResponse = ServerResponse<FrontendRequest>;
 
 /**
+ * Node's parser of a connection knows for how long it has been at the present message, ms, which Node needs for timeouts
+ * of its own and does not document. Without it a request counts as having come with the last of its headers.
+ */
+interface ParsedSocket extends Socket {
+  readonly parser?: { readonly duration?: () => number } | null;
+}
+
+/**
  * A request that collects its body without a closure or promise of its own: at tens of thousands a second they
  * would cost more than all the rest.
  */
@@ -27,7 +36,9 @@ export class FrontendRequest extends IncomingMessage {
   private account!: Account;
   /** The model that the path of an infer request names. */
   entry: ModelEntry | null = null;
-  /** When its headers were there, on the service's clock. */
+  /** How long its client took to send the headers. */
+  readonly headersNs: number;
+  /** When it began to come, on the service's clock. */
   arrivalNs = 0;
   /** Its client waits for a word before it sends the body. */
   asksFirst = false;
@@ -37,6 +48,13 @@ export class FrontendRequest extends IncomingMessage {
   private body: BodyCollector | null = null;
   /** Of its connection's account. */
   private heldBytes = 0;
+
+  constructor(socket: Socket) {
+    super(socket);
+    // Node makes requests when their headers are complete.
+    const { parser } = socket as ParsedSocket;
+    this.headersNs = Math.round((parser?.duration?.() ?? 0) * NS_PER_MS);
+  }
 
   begin(site: HttpSite, response: FrontendResponse, arrivalNs: number): void {
     this.site = site;

@@ -36,7 +36,7 @@ export class HttpRoutes {
   }
 
   handle(request: FrontendRequest, response: FrontendResponse): void {
-    request.begin(this.site, response, this.arrivals.stampNs());
+    request.begin(this.site, response, this.arrivals.stampNs(request.headersNs));
     try {
       this.dispatch(request);
     } catch (error) {
@@ -45,7 +45,7 @@ export class HttpRoutes {
   }
 
   refuse(request: FrontendRequest, response: FrontendResponse, refusal: Refusal): void {
-    request.begin(this.site, response, this.arrivals.stampNs());
+    request.begin(this.site, response, this.arrivals.stampNs(request.headersNs));
     sendRefusal(request, refusal);
   }
 

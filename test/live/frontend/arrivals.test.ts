@@ -31,6 +31,31 @@ describe('the arrival of a request', () => {
     expect(service.requests[0].arrivalNs! - sentNs).toBeLessThan(100 * MS);
   });
 
+  it.each([0, 1])(
+    'is when the first byte came, however slow its headers are, after %d others',
+    async (before) => {
+      const service = new FakeService([MLP]);
+      const { port } = await openHttp(service);
+      const socket = connect(port, '127.0.0.1');
+      await once(socket, 'connect');
+      for (let i = 0; i < before; i++) {
+        socket.write(HEAD + BODY);
+        await once(socket, 'data');
+      }
+      await sleep(300);
+      const sentNs = monotonicNs();
+      for (const part of [HEAD.slice(0, 9), HEAD.slice(9, 40), HEAD.slice(40) + BODY]) {
+        socket.write(part);
+        await sleep(150);
+      }
+      while (service.requests.length <= before) await sleep(5);
+      socket.destroy();
+      const arrivalNs = service.requests[before].arrivalNs!;
+      expect(arrivalNs - sentNs).toBeLessThan(150 * MS);
+      expect(arrivalNs - sentNs).toBeGreaterThan(-150 * MS);
+    },
+  );
+
   it('is before the wait for a server that was busy with others', async () => {
     const service = new FakeService([MLP]);
     const { port } = await openHttp(service);
