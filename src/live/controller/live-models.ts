@@ -114,6 +114,9 @@ export class LiveModels {
   private takeIndex(): number {
     const index = this.free.shift();
     if (index !== undefined) return index;
-    throw new ServiceError('failed', `there is no room for more than ${this.list.length} models`);
+    throw new ServiceError(
+      'failed',
+      `all ${this.list.length} places for models and versions are taken: unload some first, or serve some from another server`,
+    );
   }
 }
