@@ -25,6 +25,7 @@ await build({
     main: join(ROOT, 'test/bench/main.ts'),
     live: join(ROOT, 'test/bench/live/main.ts'),
     'hostile-child': join(ROOT, 'test/bench/live/hostile/child.ts'),
+    'throughput-child': join(ROOT, 'test/bench/live/throughput/child.ts'),
     'gpu-check': join(ROOT, 'test/bench/live/gpu-check.ts'),
   },
   outdir: OUT,

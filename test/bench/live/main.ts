@@ -7,10 +7,14 @@ import { measureFidelity } from './fidelity.js';
 import { runHostile } from './hostile/main.js';
 import { measurePredictability } from './predictable.js';
 import { type Bench, prepare, type Subject } from './subject.js';
+import { measureThroughput } from './throughput/measure.js';
 
 /*
  * Live mode on this machine: `npm run bench:live -- [--only TEXT] [--device cpu] [--seconds 20]
  * [--repository out/bench-models]`. Prints a JSON line a case. Nothing else should run meanwhile.
+ *
+ * `-- --only throughput [--main FILE] [--cpus LIST] [--frontends N] [--rounds 5] [--seconds 2]` measures requests per
+ * second; `--main` names the command line of another build to measure in turns, `--cpus` what the servers may use.
  *
  * `-- --hostile [--only PATTERN] [--seconds 8] [--settle 15] [--main dist/cli/main.js] [--nice 19]
  * [--server-nice 0] [--json]` is another benchmark: a well-behaved client next to each of many attackers, a row each.
@@ -28,6 +32,9 @@ const { values: flags } = parseArgs({
     'server-nice': { type: 'string', default: '0' },
     settle: { type: 'string', default: '15' },
     json: { type: 'boolean', default: false },
+    cpus: { type: 'string', default: '' },
+    frontends: { type: 'string', default: '1' },
+    rounds: { type: 'string', default: '5' },
     repository: { type: 'string', default: 'out/bench-models' },
   },
 });
@@ -56,11 +63,17 @@ const cases: Record<string, () => Promise<unknown>> = {
   controller: () => measureControllerShare(40 * seconds),
   predictable: () => measurePredictability(bench, PAIR, 0.7, 100, 3 * seconds),
   fidelity: () => measureFidelity(bench, PAIR, seconds, 3),
+  throughput: () =>
+    measureThroughput({
+      ...{ main: flags.main, cpus: flags.cpus, seconds: Number(flags.seconds ?? '2') },
+      ...{ frontends: Number(flags.frontends), rounds: Number(flags.rounds) },
+    }),
 };
 
-for (const subject of PAIR) await prepare(bench, subject);
-for (const [name, measure] of Object.entries(cases)) {
-  if (!name.includes(flags.only)) continue;
+const chosen = Object.entries(cases).filter(([name]) => name.includes(flags.only));
+const needsModels = chosen.some(([name]) => name !== 'controller' && name !== 'throughput');
+if (needsModels) for (const subject of PAIR) await prepare(bench, subject);
+for (const [name, measure] of chosen) {
   process.stdout.write(`${JSON.stringify({ case: name, ...((await measure()) as object) })}\n`);
 }
 process.exit(0);

@@ -1,0 +1,122 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { Load, LoadResult } from './load.js';
+import { QuickServer } from './server.js';
+
+export interface ThroughputOptions {
+  /** Another build's command line, measured in turns with this one; undefined: none. */
+  readonly main: string | undefined;
+  /** CPUs of the servers, as `taskset -c` takes them; empty: all. */
+  readonly cpus: string;
+  readonly frontends: number;
+  readonly rounds: number;
+  /** Of each load. */
+  readonly seconds: number;
+}
+
+/** Medians over rounds. */
+interface Figures {
+  readonly rps: number;
+  /** Of the server, all its threads together. */
+  readonly cpuUsPerRequest: number;
+}
+
+interface Throughput {
+  readonly http: Figures;
+  readonly grpc: Figures;
+}
+
+interface Comparison extends Throughput {
+  readonly other?: Throughput;
+  /** Medians of this build's requests per second by those of the other in the same round. */
+  readonly ratio?: { readonly http: number; readonly grpc: number };
+}
+
+const DIST = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+/** Next to the bundle that this file becomes a part of. */
+const CHILD = fileURLToPath(new URL('throughput-child.js', import.meta.url));
+const OPEN = 32;
+/** Enough that all is compiled. */
+const WARM_UP_REQUESTS = 20_000;
+const WARM_UP_SECONDS = 60;
+
+/** Requests per second of a server whose device takes no time, with 32 requests always under way. */
+export async function measureThroughput(options: ThroughputOptions): Promise<Comparison> {
+  const child = fork(CHILD);
+  const servers: QuickServer[] = [];
+  try {
+    for (const main of options.main === undefined ? [DIST] : [DIST, options.main])
+      servers.push(
+        await QuickServer.start({ ...options, main, frontends: main === DIST ? options.frontends : 1 }),
+      );
+    const [own, other] = await measureAll(child, servers, options);
+    if (other === undefined) return own.medians();
+    const ratio = { http: medianRatio(own.http, other.http), grpc: medianRatio(own.grpc, other.grpc) };
+    return { ...own.medians(), other: other.medians(), ratio };
+  } finally {
+    child.kill();
+    for (const server of servers) await server.stop();
+  }
+}
+
+/** What one build did, round by round. */
+class Series {
+  readonly http: Figures[] = [];
+  readonly grpc: Figures[] = [];
+
+  medians(): Throughput {
+    return { http: medianFigures(this.http), grpc: medianFigures(this.grpc) };
+  }
+}
+
+async function measureAll(
+  child: ChildProcess,
+  servers: readonly QuickServer[],
+  { rounds, seconds }: ThroughputOptions,
+): Promise<Series[]> {
+  const series = servers.map(() => new Series());
+  for (let round = -1; round < rounds; round++) {
+    for (const protocol of ['http', 'grpc'] as const) {
+      // Whichever comes first may find the machine in another state.
+      const order = round % 2 === 0 ? servers : servers.toReversed();
+      for (const server of order) {
+        const isWarmUp = round < 0;
+        const figures = await measure(child, server, {
+          ...{ protocol, port: server.ports[protocol], open: OPEN },
+          requests: isWarmUp ? WARM_UP_REQUESTS : Number.MAX_SAFE_INTEGER,
+          seconds: isWarmUp ? WARM_UP_SECONDS : seconds,
+        });
+        if (!isWarmUp) series[servers.indexOf(server)][protocol].push(figures);
+      }
+    }
+  }
+  return series;
+}
+
+async function measure(child: ChildProcess, server: QuickServer, load: Load): Promise<Figures> {
+  const beforeMs = server.cpuMs;
+  const result = await new Promise<LoadResult & { readonly error?: string }>((resolve) => {
+    child.once('message', resolve);
+    child.send(load);
+  });
+  const cpuMs = server.cpuMs - beforeMs;
+  const { answered, failed, seconds, error } = result;
+  if (error !== undefined) throw new Error(`${load.protocol}: ${error}`);
+  if (failed > 0) throw new Error(`${load.protocol}: ${failed} of ${answered} answers are none of the model`);
+  return { rps: Math.round(answered / seconds), cpuUsPerRequest: Math.round((1000 * cpuMs) / answered) };
+}
+
+function medianFigures(all: readonly Figures[]): Figures {
+  return {
+    rps: median(all.map(({ rps }) => rps)),
+    cpuUsPerRequest: median(all.map(({ cpuUsPerRequest }) => cpuUsPerRequest)),
+  };
+}
+
+function medianRatio(own: readonly Figures[], other: readonly Figures[]): number {
+  return Math.round(100 * median(own.map(({ rps }, i) => rps / other[i].rps))) / 100;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+}

@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePorts } from '../hostile/subject.js';
+import { profileText } from './model.js';
+
+export interface ServerOptions {
+  /** Command line of the build. */
+  readonly main: string;
+  /** CPUs that it may use, as `taskset -c` takes them; empty: all. */
+  readonly cpus: string;
+  /** Threads per transport; 1: as versions without the flag. */
+  readonly frontends: number;
+}
+
+/** Linux counts CPU time in these. */
+const TICK_MS = 10;
+
+/** A server whose device takes no time: what requests cost is all its own. */
+export class QuickServer {
+  private constructor(
+    readonly ports: { readonly http: number; readonly grpc: number },
+    private readonly child: ChildProcess,
+    private readonly folder: string,
+  ) {}
+
+  static async start({ main, cpus, frontends }: ServerOptions): Promise<QuickServer> {
+    const folder = mkdtempSync(join(tmpdir(), 'escapement-'));
+    const profile = join(folder, 'small.json');
+    writeFileSync(profile, profileText());
+    const [http, grpc] = await freePorts(2);
+    const command = [
+      ...(cpus === '' ? [] : ['taskset', '-c', cpus]),
+      ...[process.execPath, main, 'serve', '--device', `simulated:${profile}`, '--time-scale', '0'],
+      ...['--http-port', `${http}`, '--grpc-port', `${grpc}`, '--metrics-port', 'off'],
+      ...['--log-level', 'error'],
+      ...['--set', 'slo=20s', '--set', 'policy.kind=fifo'],
+      ...(frontends === 1 ? [] : ['--frontends', `${frontends}`]),
+    ];
+    const child = spawn(command[0], command.slice(1), { stdio: ['ignore', 'ignore', 'inherit'] });
+    const server = new QuickServer({ http, grpc }, child, folder);
+    await server.untilReady();
+    return server;
+  }
+
+  /** CPU time of all its threads so far. */
+  get cpuMs(): number {
+    const afterName = readFileSync(`/proc/${this.child.pid}/stat`, 'latin1').split(') ')[1].split(' ');
+    return TICK_MS * (Number(afterName[11]) + Number(afterName[12]));
+  }
+
+  async stop(): Promise<void> {
+    const { exitCode, signalCode } = this.child;
+    if (exitCode === null && signalCode === null) {
+      const gone = new Promise((resolve) => this.child.once('exit', resolve));
+      this.child.kill('SIGKILL');
+      await gone;
+    }
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private async untilReady(): Promise<void> {
+    for (let i = 0; i < 600 && this.child.exitCode === null; i++) {
+      const ready = await fetch(`http://127.0.0.1:${this.ports.http}/v2/health/ready`).catch(() => null);
+      if (ready?.ok) return;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    await this.stop();
+    throw new Error('the server did not get ready');
+  }
+}
