@@ -72,6 +72,11 @@ export const CLAIMS: readonly (readonly [claim: string, file: string, name: stri
     'does not hold up small requests',
   ],
   [
+    'many large bodies at once are read by turns',
+    'live/frontend/reading-turns.test.ts',
+    'are read a little in each turn of the event loop, however many come',
+  ],
+  [
     'codec threads serve clients in turn',
     'live/frontend/codec/codec-pool.test.ts',
     'serve clients in turn, however much one of them wants',
@@ -162,6 +167,11 @@ const LIMITS: readonly (readonly [what: string, file: string, constant: string])
   ['codec threads', 'frontend/codec/codec-options.ts', 'MOST_THREADS'],
   ['least speed of a client that sends or reads, per second', 'frontend/slow-clients.ts', 'LEAST_RATE'],
   ['time until a connection has made its TLS handshake', 'frontend/http-frontend.ts', 'HANDSHAKE_TIMEOUT_MS'],
+  [
+    'what is read of large HTTP bodies in one turn of the event loop',
+    'frontend/reading-turns.ts',
+    'TURN_BYTES',
+  ],
   ['requests of one HTTP connection under way', 'frontend/pipelining.ts', 'MOST_UNDER_WAY'],
   ['calls at a time on one gRPC connection', 'frontend/grpc/server.ts', 'MAX_STREAMS'],
   ['requests of one stream under way', 'frontend/grpc/stream-infer.ts', 'MAX_IN_FLIGHT'],

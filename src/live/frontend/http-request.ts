@@ -46,6 +46,8 @@ export class FrontendRequest extends IncomingMessage {
   /** Among the requests whose body comes; −1: it is none of them. */
   private place = -1;
   private body: BodyCollector | null = null;
+  /** Of its body, also what was dropped after a refusal. */
+  readBytes = 0;
   /** Of its connection's account. */
   private heldBytes = 0;
 
@@ -137,6 +139,7 @@ export class FrontendRequest extends IncomingMessage {
   private receive(piece: Buffer): void {
     const refusal = (this.body as BodyCollector).add(piece, this);
     if (refusal !== null) this.turnAway(refusal);
+    else this.site.turns.read(this, piece.length);
   }
 
   private finish(): void {

@@ -5,6 +5,7 @@ import { codecOptions } from './codec/codec-options.js';
 import { CodecPool } from './codec/codec-pool.js';
 import type { FrontendSettings } from './frontend.js';
 import { Origins } from './origins.js';
+import { ReadingTurns } from './reading-turns.js';
 import { SlowClients } from './slow-clients.js';
 
 /** A connection with its account. */
@@ -13,6 +14,7 @@ type CountedSocket = Socket & { frontendAccount?: Account };
 /** What all requests of one HTTP frontend share. */
 export class HttpSite {
   readonly slow: SlowClients;
+  readonly turns = new ReadingTurns();
   readonly origins: Origins;
   readonly codec: CodecPool;
   isClosing = false;

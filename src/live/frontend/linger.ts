@@ -3,8 +3,9 @@ import type { FrontendRequest } from './http-request.js';
 
 /** How much of a body is read and dropped after its request was refused. */
 const MOST_BYTES = 256 * MIB;
-/** What a piece counts at least: a chunk of one byte costs about as much time as a large one. */
-const LEAST_PIECE_BYTES = 64 * KIB;
+/** Chunks of a byte cost about as much time as large ones, so few of them are read. */
+const TINY_BYTES = KIB;
+const MOST_TINY = 100;
 /** How long, in all and in silence. */
 const MOST_MS = 10_000;
 const SILENT_MS = 1000;
@@ -24,9 +25,12 @@ export function linger(request: FrontendRequest): void {
   const most = setTimeout(end, MOST_MS);
   const silent = setTimeout(end, SILENT_MS);
   request.on('data', (piece: Buffer) => {
-    left -= Math.max(piece.length, LEAST_PIECE_BYTES);
-    if (left > 0) silent.refresh();
-    else end();
+    left -= piece.length < TINY_BYTES ? MOST_BYTES / MOST_TINY : piece.length;
+    if (left <= 0) end();
+    else {
+      silent.refresh();
+      request.site.turns.read(request, piece.length);
+    }
   });
   request.once('end', end);
   request.once('close', end);

@@ -3,6 +3,10 @@ export class FairQueue<Item> {
   /** A client moves to the end of the map when it had its turn. */
   private readonly queues = new Map<string, Item[]>();
 
+  get isEmpty(): boolean {
+    return this.queues.size === 0;
+  }
+
   push(client: string, item: Item): void {
     const queue = this.queues.get(client);
     if (queue === undefined) this.queues.set(client, [item]);
