@@ -7,6 +7,7 @@ import {
   type InferenceService,
   SHUTTING_DOWN,
 } from '../service.js';
+import type { SplitInputs } from './codec/split-inputs.js';
 import { Refusal } from './refusal.js';
 
 /** What is shorter is not worth a word. */
@@ -26,6 +27,8 @@ interface Submission {
   readonly sloNs: number;
   /** One entry for each input of the model, all requests of the call one after the other. */
   readonly inputs: readonly Uint8Array[];
+  /** By request of the call: what `inputs` holds of it, in buffers of its own; null: they are to be cut up. */
+  readonly split?: SplitInputs | null;
   /** Their whole shapes; only for a model with free sizes, which takes one request. */
   readonly shapes: readonly Shape[] | undefined;
   /** The client's `traceparent`. */
@@ -51,13 +54,15 @@ export class Call {
 
   submit(
     service: InferenceService,
-    { model, arrivalNs, sloNs, inputs, shapes, trace = null }: Submission,
+    { model, arrivalNs, sloNs, inputs, split = null, shapes, trace = null }: Submission,
   ): void {
     const { count } = this;
     this.sloNs = sloNs;
     for (let i = 0; i < count; i++) {
-      const own = count === 1 ? inputs : inputs.map((bytes) => partOf(bytes, i, count));
-      service.infer(new Part(this, i, model, arrivalNs, sloNs, own, shapes, trace));
+      const own = split?.[i] ?? (count === 1 ? inputs : inputs.map((bytes) => partOf(bytes, i, count)));
+      // The requests of a batch share the buffer of its body, unless they were cut apart.
+      const mayMove = count === 1 || split !== null;
+      service.infer(new Part(this, i, model, arrivalNs, sloNs, own, mayMove, shapes, trace));
     }
   }
 
@@ -118,7 +123,6 @@ export class Call {
 
 class Part implements InferenceRequest {
   readonly user = 0;
-  readonly mayMove: boolean;
 
   constructor(
     private readonly call: Call,
@@ -127,12 +131,10 @@ class Part implements InferenceRequest {
     readonly arrivalNs: number,
     readonly sloNs: number,
     public inputs: readonly Uint8Array[],
+    readonly mayMove: boolean,
     readonly shapes: readonly Shape[] | undefined,
     readonly trace: string | null,
-  ) {
-    // The requests of a batch share the buffer of its body.
-    this.mayMove = call.count === 1;
-  }
+  ) {}
 
   done(answer: InferenceAnswer): void {
     this.call.finish(this.index, answer);

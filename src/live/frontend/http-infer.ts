@@ -4,6 +4,7 @@ import { Call } from './call.js';
 import type { Catalog } from './catalog.js';
 import { type Compression, inflatedBytes, inflateSmall } from './codec/inflate.js';
 import { ownBuffers } from './codec/own-buffers.js';
+import { isWorthSplitting, type SplitInputs } from './codec/split-inputs.js';
 import { mostAnswerBytes } from './frontend.js';
 import { HttpExchange, outputsBound } from './http-exchange.js';
 import { contentEncoding, jsonLength, traceOf } from './http-headers.js';
@@ -58,21 +59,27 @@ export class HttpInfer implements BodyReader {
     else this.parseBeside(request, task);
   }
 
-  /** Asks the service. Throws a refusal. */
-  submit(request: FrontendRequest, parsed: InferBody): void {
+  /** Asks the service. `split`: the inputs, once they were cut up. Throws a refusal. */
+  submit(request: FrontendRequest, parsed: InferBody, split: SplitInputs | null = null): void {
     const { service, catalog, site } = this;
     // The model may have changed while the body came.
     const entry = this.entryOf(request);
     const model = catalog.ready(entry);
-    const { inputs, sloNs, shapes } = parsed;
+    const { inputs, count, sloNs, shapes } = parsed;
     const answerBytes = outputsBound(model.signature, parsed, mostAnswerBytes(site.settings));
     let bytes = answerBytes;
-    for (const input of inputs) bytes += input.length;
+    for (const tensors of split ?? [inputs]) for (const tensor of tensors) bytes += tensor.length;
     throwIf(request.hold(bytes));
+    if (split === null && isWorthSplitting(parsed)) {
+      // Codec threads are few, so the second copy of a batch is not counted.
+      const waiting = new Splitting(this, request, parsed);
+      site.codec.run('splitInputs', { inputs, count }, ownBuffers(inputs), request.clientKey, waiting);
+      return;
+    }
     const trace = traceOf(request);
-    const call = new Call(parsed.count, new HttpExchange(request, model, parsed, answerBytes));
+    const call = new Call(count, new HttpExchange(request, model, parsed, answerBytes));
     const { arrivalNs } = request;
-    call.submit(service, { model: entry.index, arrivalNs, sloNs, inputs, shapes, trace });
+    call.submit(service, { model: entry.index, arrivalNs, sloNs, inputs, split, shapes, trace });
   }
 
   private entryOf({ entry }: FrontendRequest): ModelEntry {
@@ -151,6 +158,27 @@ class Parsing {
   coded(parsed: InferBody): void {
     try {
       this.infer.submit(this.request, parsed);
+    } catch (error) {
+      sendRefusal(this.request, asRefusal(error));
+    }
+  }
+
+  notCoded(refusal: Refusal): void {
+    sendRefusal(this.request, refusal);
+  }
+}
+
+/** A batch that is cut up elsewhere. */
+class Splitting {
+  constructor(
+    private readonly infer: HttpInfer,
+    private readonly request: FrontendRequest,
+    private readonly parsed: InferBody,
+  ) {}
+
+  coded(split: SplitInputs): void {
+    try {
+      this.infer.submit(this.request, this.parsed, split);
     } catch (error) {
       sendRefusal(this.request, asRefusal(error));
     }

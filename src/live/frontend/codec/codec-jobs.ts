@@ -2,6 +2,7 @@ import { grpcContents } from '../grpc/contents-job.js';
 import { encodeAnswerJob } from '../http-answer.js';
 import { readInferBodyJob } from '../http-infer-body.js';
 import { inflateBody } from './inflate.js';
+import { splitInputs } from './split-inputs.js';
 
 /**
  * What codec threads do, by name. A job is a pure function of plain data: it throws a `Refusal` for what the client got
@@ -11,6 +12,7 @@ export const CODEC_JOBS = {
   inflateBody,
   grpcContents,
   readInferBody: readInferBodyJob,
+  splitInputs,
   encodeAnswer: encodeAnswerJob,
 } as const;
 

@@ -4,6 +4,8 @@ import type { InferenceService } from '../../service.js';
 import { Call, type CallSink } from '../call.js';
 import type { Catalog } from '../catalog.js';
 import type { CodecPool } from '../codec/codec-pool.js';
+import { ownBuffers } from '../codec/own-buffers.js';
+import { isWorthSplitting, type SplitInputs } from '../codec/split-inputs.js';
 import type { FrontendSettings } from '../frontend.js';
 import { InputSet } from '../inputs.js';
 import { outputIndex } from '../outputs.js';
@@ -75,7 +77,8 @@ export class GrpcInfer {
     const inputs = new InputSet(model, this.settings);
     const typed = readInputs(message, inputs);
     const outputs = wantedOutputs(message, model.signature);
-    const request = new Request(this.service, entry.index, model, inputs, outputs, sloNs, origin, sink);
+    const { service, codec } = this;
+    const request = new Request(service, codec, entry.index, model, inputs, outputs, sloNs, origin, sink);
     if (typed === null) request.submit();
     else this.decode(message, typed, request);
   }
@@ -115,6 +118,7 @@ interface Typed {
 class Request implements CallSink {
   constructor(
     private readonly service: InferenceService,
+    private readonly codec: CodecPool,
     private readonly index: number,
     private readonly model: ServedModel,
     readonly inputs: InputSet,
@@ -141,14 +145,30 @@ class Request implements CallSink {
 
   /** Throws a refusal. */
   submit(): void {
-    const { inputs, index, sloNs, origin } = this;
-    const complete = inputs.complete();
-    new Call(inputs.count, this).submit(this.service, {
+    const { origin } = this;
+    const { count } = this.inputs;
+    const inputs = this.inputs.complete();
+    if (!isWorthSplitting({ inputs, count })) {
+      this.ask(inputs, null);
+      return;
+    }
+    this.codec.run('splitInputs', { inputs, count }, ownBuffers(inputs), origin.clientKey, {
+      coded: (split) => {
+        if (!origin.isGone) this.ask(inputs, split);
+      },
+      notCoded: (refusal) => this.sink.refused(refusal),
+    });
+  }
+
+  private ask(inputs: readonly Uint8Array[], split: SplitInputs | null): void {
+    const { index, sloNs, origin } = this;
+    new Call(this.inputs.count, this).submit(this.service, {
       model: index,
       arrivalNs: origin.arrivalNs,
       sloNs: Math.min(sloNs, origin.timeoutNs),
-      inputs: complete,
-      shapes: inputs.shapes,
+      inputs,
+      split,
+      shapes: this.inputs.shapes,
       trace: origin.trace,
     });
   }

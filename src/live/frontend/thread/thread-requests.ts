@@ -1,5 +1,6 @@
 import { freeLarge } from '../../free-buffers.js';
 import type { Shape } from '../../model.js';
+import { LARGE_BYTES } from '../../parcel.js';
 import {
   type InferenceAnswer,
   type InferenceRequest,
@@ -15,6 +16,7 @@ type Post = (message: ToFrontend, transfer: readonly ArrayBuffer[]) => void;
 export class ThreadRequests {
   private readonly packer = new AnswerPacker();
   private isDue = false;
+  private spent: Uint8Array[] = [];
   private readonly flush = () => this.send();
   private readonly offer = (id: number, request: Omit<InferenceRequest, 'done'>) =>
     this.service.infer(new ThreadRequest(id, this, request));
@@ -40,8 +42,10 @@ export class ThreadRequests {
     }
   }
 
-  answer(id: number, answer: InferenceAnswer): void {
+  /** `inputs`: what the request came with, which is not needed any more. */
+  answer(id: number, answer: InferenceAnswer, inputs: readonly Uint8Array[]): void {
     this.packer.add(id, answer);
+    for (let i = 0; i < inputs.length; i++) if (inputs[i].length > LARGE_BYTES) this.spent.push(inputs[i]);
     if (this.isDue) return;
     this.isDue = true;
     // After all answers of this step, without a turn of the event loop in between.
@@ -52,6 +56,10 @@ export class ThreadRequests {
     this.isDue = false;
     const { packed, transfer } = this.packer.take();
     this.post(typeof packed === 'string' ? packed : { kind: 'answers', answers: packed }, transfer);
+    // Where they did not move on to a thread that runs models, they are still here.
+    if (this.spent.length === 0) return;
+    freeLarge(this.spent);
+    this.spent = [];
   }
 }
 
@@ -80,8 +88,6 @@ class ThreadRequest implements InferenceRequest {
   }
 
   done(answer: InferenceAnswer): void {
-    this.thread.answer(this.id, answer);
-    // Of a request that was not executed they are still here.
-    if (answer.outputs.length === 0) freeLarge(this.inputs);
+    this.thread.answer(this.id, answer, this.inputs);
   }
 }

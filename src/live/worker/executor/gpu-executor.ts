@@ -1,5 +1,7 @@
+import { STATUS_OK } from '../../../core/action.js';
 import { NO_MODEL } from '../../../core/model.js';
 import { Worker } from '../../../core/worker.js';
+import { freeLarge } from '../../free-buffers.js';
 import type { ActionMessage, ResultMessage } from '../../messages.js';
 import type { WorkerModel } from '../../model.js';
 import type { Device } from './device.js';
@@ -33,8 +35,11 @@ export class GpuExecutor {
       sendResult: (action) => {
         const live = action as LiveAction;
         const send = () => sendResult(live.toResult());
-        if (!live.staged) send();
-        else if (live.handedOver) device.takeBack(live, send);
+        if (!live.staged) {
+          send();
+          // A device that does not hand them on to another thread still has them.
+          if (live.status === STATUS_OK) freeLarge(live.inputs);
+        } else if (live.handedOver) device.takeBack(live, send);
         else {
           device.discard(live);
           send();
