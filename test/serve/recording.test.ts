@@ -211,7 +211,7 @@ async function remoteWorker(): Promise<RemoteLink> {
     await server.close();
     await machine.close();
   });
-  return new RemoteLink({ address: `127.0.0.1:${server.port}` });
+  return new RemoteLink({ address: `127.0.0.1:${server.port}`, silenceMs: 30_000 });
 }
 
 /** What all decisions took in and gave out. */

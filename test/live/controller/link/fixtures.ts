@@ -24,12 +24,15 @@ export async function serve(
   return { machine, server };
 }
 
+/** The worker is in the thread of the tests, which others on the machine may keep waiting. */
+export const PATIENT = { silenceMs: 30_000 };
+
 /** A started link to a port on loopback, of a controller whose clock is `aheadNs` ahead. It ends with the test. */
 export function connectTo(
   port: number,
   { aheadNs = 0, ...options }: Partial<RemoteLinkOptions> & { aheadNs?: number } = {},
 ): { link: RemoteLink; events: Recorder; nowNs: () => number } {
-  const link = new RemoteLink({ address: `localhost:${port}`, ...options });
+  const link = new RemoteLink({ address: `localhost:${port}`, ...PATIENT, ...options });
   return { link, ...start(link, aheadNs) };
 }
 

@@ -10,7 +10,7 @@ import {
 } from '../../../../src/live/controller/link/thread/link-pack.js';
 import type { ActionMessage, ResultMessage } from '../../../../src/live/messages.js';
 import { resultOf } from './fake-machine.js';
-import { connectTo, infer, inferLarge, load, pause, serve, start, wireTo } from './fixtures.js';
+import { connectTo, infer, inferLarge, load, PATIENT, pause, serve, start, wireTo } from './fixtures.js';
 
 describe('the thread of links', () => {
   it('takes large inputs over, and gives back with the result those of an INFER that did not run', async () => {
@@ -87,7 +87,9 @@ describe('the thread of links', () => {
   it('loses its links when it dies, and makes them again in another', async () => {
     const host = new LinkHost();
     const servers = [await serve(), await serve()];
-    const links = servers.map(({ server }) => new RemoteLink({ address: `localhost:${server.port}` }, host));
+    const links = servers.map(
+      ({ server }) => new RemoteLink({ address: `localhost:${server.port}`, ...PATIENT }, host),
+    );
     const [one, other] = links.map((link) => ({ link, ...start(link) }));
     await one.events.next('up');
     await other.events.next('up');
@@ -107,7 +109,7 @@ describe('the thread of links', () => {
   it('ends with its last link', async () => {
     const host = new LinkHost();
     const { server } = await serve();
-    const links = [1, 2].map(() => new RemoteLink({ address: `localhost:${server.port}` }, host));
+    const links = [1, 2].map(() => new RemoteLink({ address: `localhost:${server.port}`, ...PATIENT }, host));
     for (const link of links) link.start({ up: () => {}, results: () => {}, down: () => {} }, () => 0);
     await links[0].close();
     expect(host.thread).not.toBeNull();
