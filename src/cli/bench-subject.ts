@@ -6,7 +6,7 @@ import { type DeviceSpec, type OrtDeviceSpec, PROVIDERS } from '../live/device.j
 import type { ScalingSubject } from '../tools/bench/scaling/subject.js';
 import type { Subject } from '../tools/bench/subject.js';
 import { experimentWarnings, type SettingsArgs, settingsSources, warningsOf } from './live-settings.js';
-import { machineOptions } from './machine.js';
+import { completeMachine } from './machine.js';
 
 /** As in `serve`. */
 const PAGE_BYTES = 16 * MIB;
@@ -48,7 +48,7 @@ export async function machineSubject(
   const loaded = await readServerSettings(settingsSources(args));
   for (const warning of warningsOf(loaded)) say(`warning: ${warning}`);
   const { settings, originOf } = loaded;
-  const machine = await machineOptions(
+  const machine = await completeMachine(
     {
       'cache-dir': undefined,
       repository,

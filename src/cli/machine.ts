@@ -1,11 +1,10 @@
 import { EscapementError } from '../base/errors.js';
-import { NS_PER_S } from '../base/units.js';
 import { readProfile } from '../config/read-profile.js';
 import type { RuntimeSettings } from '../config/schema-runtime.js';
 import { formatBytes } from '../config/units-text.js';
 import { type DeviceSpec, type OrtDeviceSpec, PROVIDERS, type Provider } from '../live/device.js';
 import type { MachineOptions } from '../live/worker/local-machine.js';
-import type { DeploymentPlan } from '../serve/server-models.js';
+import { ALL_MODELS, type DeploymentOptions } from '../serve/deployment-options.js';
 import { sessionSettings } from '../serve/session-settings.js';
 import type { ValuesOf } from './flag.js';
 import type { deploymentFlags, machineFlags } from './usage/server.js';
@@ -16,67 +15,72 @@ const SIMULATED = 'simulated:';
 type MachineArgs = ValuesOf<typeof machineFlags>;
 type DeploymentArgs = ValuesOf<typeof deploymentFlags>;
 
-/** Reads the models that the flags name, measuring those without a profile. Throws coded errors. */
+/**
+ * The GPUs that the flags name. Simulated ones have their models from the start; others take those of the repository as it is
+ * when a controller asks for them. `say` takes lines for the operator. Throws coded errors, also where a repository has no
+ * models unless it `mayBeEmpty`.
+ */
 export async function machineOptions(
   args: MachineArgs,
   runtime: RuntimeSettings,
-  onProgress: (what: string) => void,
-  isStrict = true,
+  say: (what: string) => void,
+  mayBeEmpty: boolean,
 ): Promise<MachineOptions> {
   const machine = await machineWithoutModels(args, runtime);
-  return { ...machine, models: await machineModels(args, machine, runtime, onProgress, isStrict) };
+  const { pageBytes } = machine;
+  const [device] = machine.devices;
+  if (device.kind === 'simulated') {
+    return { ...machine, models: await modelsOfProfiles(args, pageBytes, device.timeScale) };
+  }
+  const dir = repositoryOf(args);
+  const { noModels, scanRepository } = await import('../live/models/scan.js');
+  const { versions, problems } = scanRepository(dir, runtime.precision);
+  if (!mayBeEmpty && versions.length === 0 && problems.length === 0) throw noModels(dir);
+  const { RepositorySource } = await import('../serve/repository-source.js');
+  const options = { device, pageBytes, cacheDir: args['cache-dir'] ?? null };
+  const repository = { dir, precision: runtime.precision, options };
+  return { ...machine, models: [], source: new RepositorySource(repository, say) };
 }
 
-/** The same, with models that a controller asks for later: those of the repository as it is then. */
+/** The same for a controller elsewhere. */
 export async function workerMachine(
   args: MachineArgs,
   runtime: RuntimeSettings,
   say: (what: string) => void,
-  isStrict: boolean,
 ): Promise<MachineOptions> {
-  const machine = await machineOptions(args, runtime, say, isStrict);
-  const { RepositorySource, StartedModels } = await import('../serve/repository-source.js');
-  const [device] = machine.devices;
-  if (device.kind === 'simulated') return { ...machine, source: new StartedModels(machine.models) };
-  const prepare = { device, pageBytes: machine.pageBytes, cacheDir: args['cache-dir'] ?? null };
-  const { precision } = runtime;
-  return {
-    ...machine,
-    source: new RepositorySource({ dir: repositoryOf(args), precision, prepare, say }),
-  };
+  const machine = await machineOptions(args, runtime, say, true);
+  if (machine.source === undefined) return machine;
+  const { ReportedSource } = await import('../serve/reported-source.js');
+  return { ...machine, source: new ReportedSource(machine.source, repositoryOf(args), say) };
 }
 
-/** A machine of which the models come while it runs, and how; null: it is simulated, and has them from the start. */
-export async function deployedMachine(
-  args: MachineArgs & DeploymentArgs,
+/** The same with all models from the start: they are prepared now, and measured where that is missing. */
+export async function completeMachine(
+  args: MachineArgs,
   runtime: RuntimeSettings,
-): Promise<{ readonly machine: MachineOptions; readonly deployment: DeploymentPlan } | null> {
-  checkControl(args);
-  if (args.device.startsWith(SIMULATED)) return null;
+  say: (what: string) => void,
+): Promise<MachineOptions> {
+  if (args.device.startsWith(SIMULATED)) return machineOptions(args, runtime, say, false);
   const machine = await machineWithoutModels(args, runtime);
-  const dir = repositoryOf(args);
-  const control = args['model-control'];
-  const { noModels, scanRepository } = await import('../live/models/scan.js');
-  const { versions, problems } = scanRepository(dir, runtime.precision);
-  const mayBeEmpty = control === 'explicit' || control === 'poll';
-  if (!mayBeEmpty && versions.length === 0 && problems.length === 0) throw noModels(dir);
-  const { PreparedModels } = await import('../serve/prepared-models.js');
-  const prepared = new PreparedModels();
   const [device] = machine.devices as OrtDeviceSpec[];
-  const prepare = { device, pageBytes: machine.pageBytes, cacheDir: args['cache-dir'] ?? null };
+  const { repositoryModels } = await import('../serve/repository-models.js');
+  const options = { precision: runtime.precision, cacheDir: args['cache-dir'] ?? null };
+  const models = await repositoryModels(repositoryOf(args), device, machine.pageBytes, say, options);
+  return { ...machine, models };
+}
+
+/** Which models run, and who decides on it. Throws `E_USAGE`. */
+export function deploymentOptions(
+  args: DeploymentArgs & { readonly repository?: string | undefined },
+): DeploymentOptions {
+  checkControl(args);
   return {
-    machine: { ...machine, models: [], source: prepared },
-    deployment: {
-      dir,
-      precision: runtime.precision,
-      prepare,
-      prepared,
-      control,
-      names: args['load-model'],
-      pollNs: args['poll-interval'] ?? POLL_NS,
-      idleNs: args['idle-unload'],
-      isStrict: args.strict,
-    },
+    dir: args.repository ?? '',
+    control: args['model-control'],
+    names: args['load-model'],
+    pollNs: args['poll-interval'] ?? ALL_MODELS.pollNs,
+    idleNs: args['idle-unload'],
+    isStrict: args.strict,
   };
 }
 
@@ -96,9 +100,6 @@ function checkControl({
   if (pollNs !== undefined && control !== 'poll')
     throw new EscapementError('E_USAGE', '--poll-interval has an effect only with --model-control poll');
 }
-
-/** Time between two looks at a repository, unless --poll-interval gives it. */
-const POLL_NS = 15 * NS_PER_S;
 
 async function machineWithoutModels(
   args: MachineArgs,
@@ -148,23 +149,15 @@ function adapterOf(kind: Provider, first: number, gpu: number): number {
   return kind === 'cuda' || kind === 'dml' ? first + gpu : first;
 }
 
-async function machineModels(
-  args: MachineArgs,
-  { devices: [device], pageBytes }: Pick<MachineOptions, 'devices' | 'pageBytes'>,
-  { precision }: RuntimeSettings,
-  onProgress: (what: string) => void,
-  isStrict: boolean,
+async function modelsOfProfiles(
+  { device, copies }: MachineArgs,
+  pageBytes: number,
+  timeScale: number,
 ): Promise<MachineOptions['models']> {
-  if (device.kind === 'simulated') {
-    const { simulatedModels } = await import('../serve/simulated-models.js');
-    const paths = args.device.slice(SIMULATED.length).split(',');
-    const profiles = await Promise.all(paths.map((path) => readProfile(path)));
-    return simulatedModels(profiles, args.copies, pageBytes, device.timeScale);
-  }
-  const dir = repositoryOf(args);
-  const { repositoryModels } = await import('../serve/repository-models.js');
-  const cacheDir = args['cache-dir'] ?? null;
-  return repositoryModels(dir, device, pageBytes, onProgress, { precision, cacheDir, isStrict });
+  const { simulatedModels } = await import('../serve/simulated-models.js');
+  const paths = device.slice(SIMULATED.length).split(',');
+  const profiles = await Promise.all(paths.map((path) => readProfile(path)));
+  return simulatedModels(profiles, copies, pageBytes, timeScale);
 }
 
 function repositoryOf({ repository }: MachineArgs): string {

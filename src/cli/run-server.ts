@@ -4,6 +4,7 @@ import type { ServerSettings } from '../config/server-settings.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import { createLog } from '../live/observe/telemetry/log.js';
 import type { RecordingControl } from '../live/recording/recording-control.js';
+import type { DeploymentOptions } from '../serve/deployment-options.js';
 import type { Server, ServerOptions } from '../serve/server.js';
 import { EXIT_INTERRUPTED } from './exit-codes.js';
 import type { ValuesOf } from './flag.js';
@@ -24,7 +25,7 @@ interface Workers {
   /** Default: all. */
   readonly minWorkers?: number;
   /** As in `ServerOptions`. */
-  readonly deployment: ServerOptions['deployment'];
+  readonly deployment: DeploymentOptions;
 }
 
 /**

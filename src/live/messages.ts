@@ -68,7 +68,6 @@ export interface WorkerDescription {
 /** What every worker knows a version of a model by. */
 export interface ModelReference {
   readonly name: string;
-  /** Empty: the highest that each worker has. */
   readonly version: string;
   /** Of its files and settings; empty: whatever the worker has of that version. */
   readonly digest: string;

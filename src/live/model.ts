@@ -1,4 +1,5 @@
 import type { ModelSpec } from '../core/model.js';
+import type { ModelList } from './model-list.js';
 
 /** Element types of tensors, by the names that the Open Inference Protocol gives them. */
 export const DATATYPES = {
@@ -111,8 +112,12 @@ export interface ServedModel {
 
 /** Where a worker finds a model that a controller asks for while it runs. */
 export interface ModelSource {
+  /** What there is; of one model with what its files are. Rejects where that cannot be said. */
+  list(name: string | null): Promise<ModelList>;
   /** The version, ready to run. Rejects with what is wrong, for people: it is not there, or its files are others. */
   open(name: string, version: string, digest: string): Promise<WorkerModel>;
+  /** Resolves when nothing of it is under way. */
+  close(): Promise<void>;
 }
 
 /** A model as a worker runs it: with its weights, or as the memory of how long it takes. */

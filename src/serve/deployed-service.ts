@@ -1,5 +1,6 @@
 import { EscapementError } from '../base/errors.js';
 import { nearest } from '../config/nearest.js';
+import { NO_MODELS } from '../live/model-list.js';
 import {
   type InferenceRequest,
   type ModelStatistics,
@@ -7,30 +8,30 @@ import {
   type ServiceState,
   type WatchedService,
 } from '../live/service.js';
-import { Deployment } from './deployment.js';
-import type { DeploymentEvents, DeploymentOptions, ModelHost } from './deployment-options.js';
-import type { Preparer } from './preparer.js';
+import { Deployment, MEASURING, UNLOADED } from './deployment.js';
+import {
+  type DeploymentEvents,
+  type DeploymentOptions,
+  type ModelHost,
+  mayBeEmpty,
+} from './deployment-options.js';
 import { Tickets } from './tickets.js';
 
 /** How often it is looked whether a model is idle, as a share of the time after which it is. */
 const IDLE_LOOKS = 4;
 
-/** A service whose models are those of a repository, and change while it runs. */
+/** A service whose models are those of its workers' repositories, and change while it runs. */
 export class DeployedService implements WatchedService {
   state: ServiceState;
   private readonly tickets: Tickets;
   private readonly deployment: Deployment;
   private readonly watchers = new Set<() => void>();
-  private readonly unwatch: () => void;
   private readonly timers: NodeJS.Timeout[] = [];
-  /** What is being done, for people. */
-  private doing = 'looking for models';
   private isStarting = true;
 
   constructor(
     private readonly service: WatchedService,
-    host: ModelHost,
-    private readonly preparer: Preparer,
+    private readonly host: ModelHost,
     private readonly options: DeploymentOptions,
     private readonly events: DeploymentEvents,
   ) {
@@ -42,9 +43,10 @@ export class DeployedService implements WatchedService {
       (ticket) => this.deployment.wake(ticket),
     );
     const changed = () => this.replace();
-    this.deployment = new Deployment(preparer, host, this.tickets, options, events, changed);
+    this.deployment = new Deployment(host, this.tickets, options, events, changed);
+    this.deployment.adopt(service.state.entries);
     this.state = this.build();
-    this.unwatch = service.watch(changed);
+    service.watch(changed);
   }
 
   /**
@@ -52,15 +54,21 @@ export class DeployedService implements WatchedService {
    * a problem if that is to end the server.
    */
   async start(): Promise<void> {
-    const { control, names } = this.options;
-    const { versions, problems, skipped } = await this.preparer.scan(null);
+    const { control, isStrict } = this.options;
+    const { skipped, known, wanted } = await this.look();
     if (skipped.length > 0) this.events.info({ skipped }, 'the repository also holds what is no model');
-    const isChosen = (name: string) => control !== 'explicit' || names.includes('*') || names.includes(name);
-    const known = [...new Set([...versions, ...problems].map(({ name }) => name))];
-    const foreign = names.find((name) => name !== '*' && !known.includes(name));
-    if (foreign !== undefined) throw noSuchModel(foreign, known);
-    this.deployment.announce(versions.filter(({ name }) => isChosen(name)));
-    await this.deployment.start(known.filter(isChosen));
+    const foreign = [...wanted].find((name) => !known.includes(name));
+    if (foreign !== undefined && this.host.away.length === 0) throw noSuchModel(foreign, known);
+    if (wanted.size === 0 && !mayBeEmpty(this.options) && this.host.away.length === 0) {
+      const what = 'no worker has a model: put them into NAME/VERSION/model.onnx of all repositories';
+      throw new EscapementError('E_MODEL_FILE', what);
+    }
+    const running = new Set(this.deployment.table.all().map(({ name }) => name));
+    for (const name of running) if (!wanted.has(name)) await this.deployment.forget(name);
+    await this.deployment.start([...wanted]).catch((error) => {
+      // Those who are away may bring what is missing.
+      if (isStrict || this.host.away.length === 0) throw error;
+    });
     this.isStarting = false;
     this.replace();
     if (control === 'poll') this.every(this.options.pollNs, () => this.poll());
@@ -68,10 +76,12 @@ export class DeployedService implements WatchedService {
     if (idleNs !== null) this.every(idleNs / IDLE_LOOKS, this.idleLook());
   }
 
-  /** What the server does while it is not ready, for people. */
-  setDoing(what: string): void {
-    this.doing = what;
-    if (this.isStarting) this.replace();
+  /** A worker has come up: what could not be served may be served now, unless one is away that would have to have it. */
+  workersCame(): void {
+    if (this.isStarting || this.host.away.length > 0) return;
+    this.retry().catch(({ message }: Error) => {
+      this.events.warn({ error: message }, 'models cannot be looked at');
+    });
   }
 
   watch(changed: () => void): () => void {
@@ -101,10 +111,36 @@ export class DeployedService implements WatchedService {
     return this.service.statistics();
   }
 
-  async close(): Promise<void> {
+  /** Models stay as they are from now on. */
+  close(): void {
     for (const timer of this.timers) clearInterval(timer);
-    this.unwatch();
-    await this.deployment.close();
+    this.deployment.close();
+  }
+
+  private async retry(): Promise<void> {
+    const { table } = this.deployment;
+    if (table.all().length === 0) await this.look();
+    for (const name of new Set(table.all().map((row) => row.name))) {
+      const rows = table.versions(name);
+      const isMissing = rows.every(({ state, reason }) => state !== 'ready' && reason !== UNLOADED);
+      if (isMissing) await this.deployment.load(name, false).catch(() => {});
+    }
+  }
+
+  /** What there is, and the names of what is to be served of it. */
+  private async look() {
+    const { control, names } = this.options;
+    const list = await this.host.list(null).catch((error) => {
+      if (this.host.away.length === 0) throw error;
+      return NO_MODELS;
+    });
+    const { versions, problems, skipped } = list;
+    const isChosen = (name: string) => control !== 'explicit' || names.includes('*') || names.includes(name);
+    const known = [...new Set([...versions, ...problems].map(({ name }) => name))];
+    const wanted = new Set(known.filter(isChosen));
+    if (control === 'explicit') for (const name of names) if (name !== '*') wanted.add(name);
+    this.deployment.announce(versions.filter(({ name }) => isChosen(name)));
+    return { skipped, known, wanted };
   }
 
   private checkControl(): void {
@@ -117,7 +153,7 @@ export class DeployedService implements WatchedService {
   }
 
   private async poll(): Promise<void> {
-    const { versions, problems } = await this.preparer.scan(null);
+    const { versions, problems } = await this.host.list(null);
     const present = new Set([...versions, ...problems].map(({ name }) => name));
     for (const name of present) await this.deployment.load(name, false).catch(() => {});
     const served = new Set(this.deployment.table.all().map(({ name }) => name));
@@ -162,11 +198,21 @@ export class DeployedService implements WatchedService {
   private build(): ServiceState {
     const entries = this.deployment.table.entries();
     const { notReady } = this.service.state;
-    const howLoaded = HOW_LOADED[this.options.control];
-    if (notReady !== null || !this.isStarting) return { notReady, howLoaded, entries };
+    const { away } = this.host;
+    const same = { howLoaded: HOW_LOADED[this.options.control], entries };
+    if (notReady !== null) return { notReady, ...same };
+    if (!this.isStarting) {
+      const isEmpty = entries.length === 0 && away.length > 0;
+      return {
+        notReady: isEmpty ? `there is no model, and workers are away: ${away.join(', ')}` : null,
+        ...same,
+      };
+    }
     const ready = entries.filter(({ state }) => state === 'ready').length;
-    const text = `starting: ${ready} of ${entries.length} models are ready; ${this.doing}`;
-    return { notReady: text, isStarting: true, howLoaded, entries };
+    const measured = entries.find(({ reason }) => reason === MEASURING);
+    const doing = measured === undefined ? 'looking for models' : `measuring ${measured.name}`;
+    const text = `starting: ${ready} of ${entries.length} models are ready; ${doing}`;
+    return { notReady: text, isStarting: true, ...same };
   }
 }
 

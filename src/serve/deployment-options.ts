@@ -1,10 +1,13 @@
-import type { PreparedModel } from './prepare-model.js';
+import { NS_PER_S } from '../base/units.js';
+import type { ModelReference } from '../live/messages.js';
+import type { ServedModel } from '../live/model.js';
+import type { ModelList } from '../live/model-list.js';
 
 /** Who decides which models are loaded. */
 export const MODEL_CONTROLS = ['all', 'none', 'explicit', 'poll'] as const;
 
 export interface DeploymentOptions {
-  /** The repository. */
+  /** The repository of this process: paths in it are given from there. Empty: it has none. */
   readonly dir: string;
   /** `all`, `none`: every model at the start; `explicit`: those of `names`; `poll`: what the repository holds. */
   readonly control: (typeof MODEL_CONTROLS)[number];
@@ -18,10 +21,29 @@ export interface DeploymentOptions {
   readonly isStrict: boolean;
 }
 
-/** What runs models: they come and go while it does. */
+/** Every model, and clients may load and unload. */
+export const ALL_MODELS: DeploymentOptions = {
+  dir: '',
+  control: 'all',
+  names: [],
+  pollNs: 15 * NS_PER_S,
+  idleNs: null,
+  isStrict: false,
+};
+
+/** Whether a server may start without a model. */
+export function mayBeEmpty({ control }: DeploymentOptions): boolean {
+  return control === 'explicit' || control === 'poll';
+}
+
+/** What has and runs models: they come and go while it does. */
 export interface ModelHost {
-  /** Resolves with the model's index when every worker has it. */
-  addModel(model: PreparedModel): Promise<number>;
+  /** Workers that are not there now; for people. */
+  readonly away: readonly string[];
+  /** What its workers could run, at all or of one model. Rejects where that cannot be said. */
+  list(name: string | null): Promise<ModelList>;
+  /** Resolves with the model and its index when every worker has it. Rejects with a coded error. */
+  addModel(reference: ModelReference): Promise<{ readonly index: number; readonly model: ServedModel }>;
   /** Resolves when its requests are answered and no GPU or worker holds it any more. */
   retireModel(index: number): Promise<void>;
 }

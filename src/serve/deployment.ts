@@ -1,19 +1,18 @@
 import { EscapementError } from '../base/errors.js';
-import { ServiceError } from '../live/service.js';
+import type { OfferedVersion } from '../live/model-list.js';
+import { type ModelEntry, ServiceError } from '../live/service.js';
 import { clientReason } from './client-reason.js';
 import type { DeploymentEvents, DeploymentOptions, ModelHost } from './deployment-options.js';
 import { IdleModels } from './idle-models.js';
+import { coded, gone, unknown } from './model-errors.js';
 import { type Deployed, ModelTable } from './model-table.js';
-import type { Preparer } from './preparer.js';
 import { Said } from './said.js';
 import type { Tickets } from './tickets.js';
 
 /** How long frontends may take to learn of a change: so long a model that was replaced still takes requests. */
 const LINGER_MS = 250;
 
-type Found = Awaited<ReturnType<Preparer['scan']>>['versions'][number];
-
-/** Brings the models of a repository to the workers, and takes them away: what runs of which model is its decision. */
+/** Brings models to the workers and takes them away: what runs of which model is its decision. */
 export class Deployment {
   readonly table = new ModelTable();
   /** By model: one change at a time. */
@@ -26,7 +25,6 @@ export class Deployment {
   private readonly said = new Said();
 
   constructor(
-    private readonly preparer: Preparer,
     private readonly host: ModelHost,
     private readonly tickets: Tickets,
     private readonly options: Pick<DeploymentOptions, 'isStrict' | 'dir'>,
@@ -40,7 +38,6 @@ export class Deployment {
       table,
       tickets,
       host,
-      preparer,
       events,
       put: (row) => this.put(row),
       reasonOf,
@@ -48,8 +45,8 @@ export class Deployment {
   }
 
   /**
-   * The model as it lies on disk. Rejects with a `ServiceError`; then what was served goes on being served. `isAsked`:
-   * somebody waits for it, so the log has every failure; otherwise what is new.
+   * The model as the workers have it on disk. Rejects with a `ServiceError`; then what was served goes on being served.
+   * `isAsked`: somebody waits for it, so the log has every failure; otherwise what is new.
    */
   load(name: string, isAsked: boolean): Promise<void> {
     return this.inTurn(name, async () => {
@@ -69,16 +66,16 @@ export class Deployment {
   unload(name: string): Promise<void> {
     return this.inTurn(name, async () => {
       const rows = this.table.versions(name);
-      if (rows.length === 0) throw unknown(name);
+      if (rows.length === 0) throw unknown(name, this.host.away);
       const why = `model ${JSON.stringify(name)} is unloaded`;
       await Promise.all(
         rows.map(async (row) => {
           const { ticket } = row;
           if (ticket >= 0) {
-            this.put({ ...row, state: 'unloading', reason: 'being unloaded', ticket: -1, files: null });
+            this.put({ ...row, state: 'unloading', reason: 'being unloaded', ticket: -1, digest: null });
             await this.retire(ticket, () => this.tickets.drop(ticket, why));
           }
-          this.put({ ...row, state: 'unavailable', reason: 'unloaded', ticket: -1, files: null });
+          this.put({ ...row, state: 'unavailable', reason: UNLOADED, ticket: -1, digest: null });
         }),
       );
       this.events.info({ model: name }, 'unloaded');
@@ -91,21 +88,43 @@ export class Deployment {
    */
   async start(names: readonly string[]): Promise<void> {
     const problems: EscapementError[] = [];
-    for (const mayMeasure of [false, true]) {
-      for (const name of names) {
-        if (this.isClosed) return;
-        const found = await this.inTurn(name, () => this.bring(name, mayMeasure)).catch(missing);
-        if (this.options.isStrict && found.length > 0) throw found[0];
-        if (mayMeasure) problems.push(...found);
-      }
-    }
+    const bring = async (name: string, mayMeasure: boolean) => {
+      const found = await this.inTurn(name, () => this.bring(name, mayMeasure)).catch((error) =>
+        this.missing(name, error),
+      );
+      if (this.options.isStrict && found.length > 0) throw found[0];
+      problems.push(...found);
+    };
+    for (const name of names) if (!this.isClosed) await bring(name, false);
+    const unmeasured = names.filter((name) =>
+      this.table.versions(name).some(({ state }) => state === 'loading'),
+    );
+    for (const name of unmeasured) if (!this.isClosed) await bring(name, true);
     const isAny = this.table.all().some(({ state }) => state === 'ready');
     if (!isAny && problems.length > 0) throw problems[0];
   }
 
+  /** What runs already: models that workers were started with. */
+  adopt(entries: readonly ModelEntry[]): void {
+    for (const { name, version, index, model } of entries) {
+      if (model === null) continue;
+      const ticket = this.tickets.issue(model, index);
+      this.table.put({
+        name,
+        version,
+        state: 'ready',
+        reason: '',
+        ticket,
+        model,
+        digest: model.digest ?? '',
+      });
+    }
+  }
+
   /** Says what is to be loaded, before it is. */
-  announce(versions: readonly Found[]): void {
+  announce(versions: readonly OfferedVersion[]): void {
     for (const { name, version } of versions) {
+      if (this.table.get(name, version) !== null) continue;
       this.table.put({ ...NOT_SERVED, name, version, state: 'loading', reason: 'waiting' });
     }
     this.changed();
@@ -132,23 +151,24 @@ export class Deployment {
   /** A model that sleeps was asked for. */
   wake(ticket: number): void {
     const row = this.table.all().find((each) => each.ticket === ticket);
-    if (row === undefined || row.model === null) {
+    if (row === undefined) {
       this.tickets.drop(ticket, 'the model is gone');
       return;
     }
     void this.inTurn(row.name, () => this.idle.wake(row));
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.isClosed = true;
-    await this.preparer.close();
   }
 
-  /** Makes what is served of a model what lies on disk. Resolves with what cannot be. */
+  /** Makes what is served of a model what the workers have of it. Resolves with what cannot be. */
   private async bring(name: string, mayMeasure: boolean): Promise<EscapementError[]> {
-    const { versions, problems, notes } = await this.preparer.scan(name);
+    const list = await this.host.list(name).catch(coded);
+    if (list instanceof EscapementError) return [list];
+    const { versions, problems, notes } = list;
     if (versions.length === 0 && problems.length === 0) {
-      throw this.table.versions(name).length === 0 ? unknown(name) : gone(name);
+      throw this.table.versions(name).length === 0 ? unknown(name, this.host.away) : gone(name);
     }
     const errors: EscapementError[] = [];
     for (const { version, error } of problems) {
@@ -158,8 +178,8 @@ export class Deployment {
     for (const note of notes) if (this.said.isNew(name, '', note)) this.events.warn({ model: name }, note);
     for (const found of versions) {
       if (this.isClosed) return errors;
-      await this.bringVersion(found, mayMeasure).catch((error) => {
-        if (!(error instanceof EscapementError)) throw error;
+      await this.bringVersion(found, mayMeasure).catch((reason) => {
+        const error = coded(reason);
         errors.push(error);
         this.failed(found, error);
       });
@@ -170,29 +190,22 @@ export class Deployment {
     return errors;
   }
 
-  private async bringVersion({ name, version, onnxPath }: Found, mayMeasure: boolean): Promise<void> {
+  private async bringVersion(
+    { name, version, digest, isMeasured }: OfferedVersion,
+    mayMeasure: boolean,
+  ): Promise<void> {
     const before = this.table.get(name, version);
-    const known = before?.state === 'ready' ? before.files : null;
-    if (known === null) {
-      this.put({
-        ...NOT_SERVED,
-        name,
-        version,
-        state: 'loading',
-        reason: mayMeasure ? 'being measured' : 'being prepared',
-      });
+    const isServed = before?.state === 'ready';
+    if (isServed && before.digest === digest) return;
+    const isLater = !isMeasured && !mayMeasure;
+    if (!isServed) {
+      const reason = isLater ? 'waiting to be measured' : isMeasured ? 'being prepared' : MEASURING;
+      this.put({ ...NOT_SERVED, name, version, state: 'loading', reason });
     }
-    const prepared = await this.preparer.prepare(name, onnxPath, { mayMeasure, known });
-    if (prepared === 'same') return;
-    if (prepared === 'unmeasured') {
-      if (known === null)
-        this.put({ ...NOT_SERVED, name, version, state: 'loading', reason: 'waiting to be measured' });
-      return;
-    }
-    if (this.isClosed) return;
-    const index = await this.host.addModel(prepared);
-    const ticket = this.tickets.issue(prepared, index);
-    this.put({ name, version, state: 'ready', reason: '', ticket, model: prepared, files: prepared.source });
+    if (isLater) return;
+    const { index, model } = await this.host.addModel({ name, version, digest });
+    const ticket = this.tickets.issue(model, index);
+    this.put({ name, version, state: 'ready', reason: '', ticket, model, digest: model.digest ?? '' });
     this.said.forget(name, version);
     this.events.info({ model: name, version }, 'model is ready');
     if (before !== null && before.ticket >= 0) {
@@ -213,7 +226,15 @@ export class Deployment {
     }
   }
 
+  /** A model that was named and is not there. */
+  private missing(name: string, { message }: Error): EscapementError[] {
+    const error = new EscapementError('E_MODEL_FILE', message);
+    this.failed({ name, version: '1' }, error);
+    return [error];
+  }
+
   private failed({ name, version }: Pick<Deployed, 'name' | 'version'>, error: Error): void {
+    if (this.isClosed) return;
     if (this.said.isNew(name, version, error.message))
       this.events.warn({ model: name, version, error: error.message }, 'model cannot be loaded');
     const before = this.table.get(name, version);
@@ -261,21 +282,8 @@ export class Deployment {
   }
 }
 
-const NOT_SERVED = { ticket: -1, model: null, files: null } as const;
-
-/** A model that was named and is not there. */
-function missing(error: Error): EscapementError[] {
-  if (error instanceof ServiceError) return [new EscapementError('E_MODEL_FILE', error.message)];
-  throw error;
-}
-
-function unknown(name: string): ServiceError {
-  return new ServiceError('unknown', `unknown model ${JSON.stringify(name)}`);
-}
-
-function gone(name: string): ServiceError {
-  return new ServiceError(
-    'failed',
-    `the files of model ${JSON.stringify(name)} are gone from the repository: put them back, or unload it`,
-  );
-}
+/** Why a model is not there yet that has no profile. */
+export const MEASURING = 'being measured';
+/** Why a model is not there that a client has unloaded. */
+export const UNLOADED = 'unloaded';
+const NOT_SERVED = { ticket: -1, model: null, digest: null } as const;

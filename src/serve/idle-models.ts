@@ -1,10 +1,7 @@
 import { monotonicNs } from '../base/clock/clock.js';
-import { EscapementError } from '../base/errors.js';
 import { Backoff } from '../live/controller/link/backoff.js';
 import type { DeploymentEvents, ModelHost } from './deployment-options.js';
 import type { Deployed, ModelTable } from './model-table.js';
-import type { PreparedModel } from './prepare-model.js';
-import type { Preparer } from './preparer.js';
 import type { Tickets } from './tickets.js';
 
 /** A load that fails is tried again after this, and then after twice as long, up to the longest. */
@@ -16,7 +13,6 @@ interface IdleParts {
   readonly table: ModelTable;
   readonly tickets: Tickets;
   readonly host: ModelHost;
-  readonly preparer: Pick<Preparer, 'scan' | 'prepare'>;
   readonly events: DeploymentEvents;
   /** Puts a row into the table, which frontends then see. */
   put(row: Deployed): void;
@@ -34,12 +30,12 @@ export class IdleModels {
   /** Loads the model of a ticket again. If that fails, it takes no requests for a while; the first one after that tries. */
   async wake(row: Deployed): Promise<void> {
     const { host, tickets, table, events } = this.parts;
-    const { name, version, ticket } = row;
+    const { name, version, ticket, digest } = row;
     // Something else may have happened to it before its turn came.
     if (table.get(name, version)?.ticket !== ticket) return;
     try {
-      const model = this.failures.has(ticket) ? await this.preparedAgain(row) : (row.model as PreparedModel);
-      tickets.awake(ticket, await host.addModel(model));
+      const { index } = await host.addModel({ name, version, digest: digest ?? '' });
+      tickets.awake(ticket, index);
       this.failures.delete(ticket);
       events.info({ model: name, version }, 'loaded again');
     } catch (error) {
@@ -70,22 +66,4 @@ export class IdleModels {
       put(row);
     }, pauseMs).unref();
   }
-
-  /** From its files, of which some may have been missing. */
-  private async preparedAgain({ name, version, files }: Deployed): Promise<PreparedModel> {
-    const { preparer } = this.parts;
-    const { versions, problems } = await preparer.scan(name);
-    const found = versions.find((each) => each.version === version);
-    if (found === undefined) throw problems[0]?.error ?? changed('are gone');
-    const model = await preparer.prepare(name, found.onnxPath, { mayMeasure: true, known: null });
-    if (typeof model === 'string') throw changed(`are ${model}`);
-    const isSame = model.source.content === files?.content && model.source.settings === files.settings;
-    // Requests that wait were checked against what it was.
-    if (!isSame) throw changed('are others now: load it');
-    return model;
-  }
-}
-
-function changed(what: string): EscapementError {
-  return new EscapementError('E_MODEL_FILE', `its files ${what}`);
 }

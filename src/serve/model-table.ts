@@ -1,6 +1,5 @@
 import type { ServedModel } from '../live/model.js';
 import type { ModelEntry } from '../live/service.js';
-import type { ModelFiles } from './prepare-model.js';
 
 /** One version of a model, as the deployment knows it. */
 export interface Deployed {
@@ -12,8 +11,8 @@ export interface Deployed {
   /** Ticket of what serves it; −1: nothing. */
   readonly ticket: number;
   readonly model: ServedModel | null;
-  /** What it was made from; null unless it is served. */
-  readonly files: ModelFiles | null;
+  /** Of what it was made from; null unless it is served. */
+  readonly digest: string | null;
 }
 
 /** All versions of all models, in the order of their names and versions. */

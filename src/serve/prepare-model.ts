@@ -21,24 +21,13 @@ export interface PrepareOptions {
   readonly pageBytes: number;
   /** Where what is made from models is kept; null: next to them, as far as that can be written. */
   readonly cacheDir: string | null;
-  /** False: a model without a profile that fits is not prepared but `unmeasured`. Default: true. */
-  readonly mayMeasure?: boolean;
   /** For measuring a model. Default: 3 s. */
   readonly budgetNs?: number;
-  /** What was prepared before: if nothing has changed since, the model is the `same`. */
-  readonly known?: ModelFiles | null;
 }
 
-/** A model ready for a worker, and what it was made from. */
+/** A model ready for a worker. */
 export interface PreparedModel extends WorkerModel {
-  readonly source: ModelFiles;
-}
-
-/** The files of a version as they were when it was prepared, as digests. */
-export interface ModelFiles {
-  /** Of the model and its weights. */
-  readonly content: string;
-  readonly settings: string;
+  readonly digest: string;
 }
 
 /**
@@ -51,47 +40,46 @@ export async function prepareModel(
   modelDir: string,
   options: PrepareOptions,
   say: (what: string) => void,
-): Promise<PreparedModel | 'same' | 'unmeasured'> {
-  const { device, pageBytes, cacheDir, known = null } = options;
+): Promise<PreparedModel> {
+  const { device, pageBytes, cacheDir } = options;
   // From before it is read: what changes from here on counts as changed.
-  const source = { content: modelDigest(onnxPath), settings: settingsDigest(modelDir) };
-  if (known !== null && known.content === source.content && known.settings === source.settings) return 'same';
+  const digest = versionDigest(onnxPath, modelDir);
   const model = await readModelFile(onnxPath);
   const { ortPath, made } = await optimizeModel(onnxPath, device.kind, cacheDir);
   if (made === 'damaged') say(`${ortPath} was damaged, so it was made again`);
   const profile = await profileOf(model, options, say);
-  if (profile === null) return 'unmeasured';
   const served = withBatching(model, checkOf(model, profile));
   if (!served.signature.batched && model.signature.batched) say(mixedText(model.name, profile));
   if (rowsAreMixed(model, profile)) say(mixedRowsText(model.name, profile));
   const place = { file: join(modelDir, 'config.yaml'), key: 'batchSizes' };
   const { name, version, signature, sloNs, labels } = served;
   const spec = profileModel(restrictBatches(profile, served.batchSizes, place), name, pageBytes);
-  return { spec, signature, version, sloNs, labels, ortPath, source };
+  return { spec, signature, version, sloNs, labels, ortPath, digest };
 }
 
-/** One digest of all that a version was made from: what every worker knows it by. */
-export function digestOfFiles({ content, settings }: ModelFiles): string {
+/** Of the model, its weights and the files with its settings: what every worker knows a version by. */
+export function versionDigest(onnxPath: string, modelDir: string): string {
+  const settings = settingsFiles(modelDir, basename(modelDir))
+    .map((path) => fileDigest(path) ?? '')
+    .join();
   return createHash('sha256')
-    .update(JSON.stringify([content, settings]))
+    .update(JSON.stringify([modelDigest(onnxPath), settings]))
     .digest('hex');
 }
 
-/** Of the files with a model's settings: while it is the same, so are the settings. */
-function settingsDigest(modelDir: string): string {
-  return settingsFiles(modelDir, basename(modelDir))
-    .map((path) => fileDigest(path) ?? '')
-    .join();
+/** Whether a model has a profile that fits. Throws as `prepareModel`. */
+export async function isMeasured(onnxPath: string, { device, cacheDir }: PrepareOptions): Promise<boolean> {
+  const { profile } = await findProfile(await readModelFile(onnxPath), device, cacheDir);
+  return profile !== null;
 }
 
 async function profileOf(
   model: RepositoryModel,
-  { device, cacheDir, mayMeasure = true, budgetNs = MEASURE_BUDGET_NS }: PrepareOptions,
+  { device, cacheDir, budgetNs = MEASURE_BUDGET_NS }: PrepareOptions,
   say: (what: string) => void,
-): Promise<Profile | null> {
+): Promise<Profile> {
   const known = await findProfile(model, device, cacheDir);
   if (known.profile !== null) return known.profile;
-  if (!mayMeasure) return null;
   say(`measuring ${model.name} on ${device.kind}: ${known.why}`);
   const { profile } = await measureProfile(model, device, { cacheDir, budgetNs });
   writeWhole(known.path, `${JSON.stringify(profile, null, 2)}\n`);

@@ -1,28 +1,24 @@
 import type { ErrorCode, ErrorPlace } from '../base/errors.js';
+import type { ModelList } from '../live/model-list.js';
 import type { Precision } from '../live/models/precision.js';
-import type { RepositoryScan } from '../live/models/scan.js';
 import type { PreparedModel, PrepareOptions } from './prepare-model.js';
 
 /** What the preparing thread is asked for. Null ends it. */
 export type PreparerTask =
-  /** Looks at a repository, or at one model of it. */
-  | {
-      readonly kind: 'scan';
-      readonly dir: string;
-      readonly name: string | null;
-      readonly precision: Precision;
-    }
-  | {
-      readonly kind: 'prepare';
-      readonly onnxPath: string;
-      readonly modelDir: string;
-      readonly options: PrepareOptions;
-    };
+  /** Looks at a repository, or at one model of it and its files. */
+  | (Repository & { readonly kind: 'list'; readonly name: string | null })
+  | (Repository & { readonly kind: 'prepare'; readonly name: string; readonly version: string });
+
+export interface Repository {
+  readonly dir: string;
+  readonly precision: Precision;
+  readonly options: PrepareOptions;
+}
 
 /** What it says. The task is over with `done` or `failed`. */
 export type PreparerReply =
   | { readonly kind: 'say'; readonly what: string }
-  | { readonly kind: 'done'; readonly result: PlainScan | PreparedModel | 'same' | 'unmeasured' }
+  | { readonly kind: 'done'; readonly result: PlainList | PreparedModel }
   | { readonly kind: 'failed'; readonly problem: PlainProblem };
 
 /** An error of an operator as it crosses threads. */
@@ -32,8 +28,8 @@ export interface PlainProblem {
   readonly place: ErrorPlace;
 }
 
-/** A scan as it crosses threads. */
-export type PlainScan = Omit<RepositoryScan, 'problems'> & {
+/** A list as it crosses threads. */
+export type PlainList = Omit<ModelList, 'problems'> & {
   readonly problems: readonly {
     readonly name: string;
     readonly version: string | null;

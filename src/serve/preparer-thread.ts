@@ -1,11 +1,34 @@
 // Entry of the thread that reads, optimises and measures models while others are served.
 import '../live/ort/no-telemetry.js';
+import { join } from 'node:path';
 import { parentPort } from 'node:worker_threads';
 import { type ErrorPlace, EscapementError } from '../base/errors.js';
 import { invariant } from '../base/invariant.js';
-import { scanNamed, scanRepository } from '../live/models/scan.js';
-import { prepareModel } from './prepare-model.js';
-import type { PlainProblem, PlainScan, PreparerReply, PreparerTask } from './preparer-messages.js';
+import type { OfferedVersion } from '../live/model-list.js';
+import { findVersion, scanNamed, scanRepository } from '../live/models/scan.js';
+import {
+  isMeasured,
+  type PreparedModel,
+  type PrepareOptions,
+  prepareModel,
+  versionDigest,
+} from './prepare-model.js';
+import type {
+  PlainList,
+  PlainProblem,
+  PreparerReply,
+  PreparerTask,
+  Repository,
+} from './preparer-messages.js';
+
+interface Named {
+  readonly name: string;
+  readonly version: string;
+}
+
+const UNSEEN = { digest: '', isMeasured: false };
+/** Digests of models that have a profile. */
+const measured = new Set<string>();
 
 const caller = parentPort;
 invariant(caller !== null, 'this file is the entry of a thread');
@@ -24,18 +47,48 @@ caller.on('message', async (task: PreparerTask | null) => {
   }
 });
 
-function resultOf(task: PreparerTask) {
-  if (task.kind === 'prepare') {
-    return prepareModel(task.onnxPath, task.modelDir, task.options, (what) => reply({ kind: 'say', what }));
+function resultOf(task: PreparerTask): Promise<PlainList | PreparedModel> {
+  return task.kind === 'prepare' ? prepared(task) : listed(task, task.name);
+}
+
+async function prepared({
+  dir,
+  precision,
+  options,
+  name,
+  version,
+}: Repository & Named): Promise<PreparedModel> {
+  const onnxPath = findVersion(dir, name, version, precision);
+  const say = (what: string) => reply({ kind: 'say', what });
+  const model = await prepareModel(onnxPath, join(dir, name), options, say);
+  measured.add(model.digest);
+  return model;
+}
+
+async function listed({ dir, precision, options }: Repository, named: string | null): Promise<PlainList> {
+  const { versions, problems, skipped, notes } =
+    named === null ? scanRepository(dir, precision) : scanNamed(dir, named, precision);
+  const offered: OfferedVersion[] = [];
+  const failed = problems.map((one) => ({ ...one, error: plain(one.error) }));
+  for (const { name, version, onnxPath } of versions) {
+    try {
+      offered.push({
+        name,
+        version,
+        ...(named === null ? UNSEEN : await seen(onnxPath, dir, name, options)),
+      });
+    } catch (error) {
+      failed.push({ name, version, error: plain(error) });
+    }
   }
-  const { dir, name, precision } = task;
-  const scan: PlainScan = (({ versions, problems, skipped, notes }) => ({
-    versions,
-    problems: problems.map((one) => ({ ...one, error: plain(one.error) })),
-    skipped,
-    notes,
-  }))(name === null ? scanRepository(dir, precision) : scanNamed(dir, name, precision));
-  return scan;
+  return { versions: offered, problems: failed, skipped, notes };
+}
+
+async function seen(onnxPath: string, dir: string, name: string, options: PrepareOptions) {
+  const digest = versionDigest(onnxPath, join(dir, name));
+  // Reading a model takes long, and those that are looked at most often are served.
+  if (!measured.has(digest) && (await isMeasured(onnxPath, options))) measured.add(digest);
+  return { digest, isMeasured: measured.has(digest) };
 }
 
 /** Errors lose their class on the way between threads. */

@@ -1,11 +1,15 @@
-import { join } from 'node:path';
 import { Worker as Thread } from 'node:worker_threads';
 import { compiledNextTo } from '../base/compiled.js';
 import { EscapementError } from '../base/errors.js';
-import type { Precision } from '../live/models/precision.js';
-import type { RepositoryScan } from '../live/models/scan.js';
-import type { PreparedModel, PrepareOptions } from './prepare-model.js';
-import type { PlainProblem, PlainScan, PreparerReply, PreparerTask } from './preparer-messages.js';
+import type { ModelList } from '../live/model-list.js';
+import type { PreparedModel } from './prepare-model.js';
+import type {
+  PlainList,
+  PlainProblem,
+  PreparerReply,
+  PreparerTask,
+  Repository,
+} from './preparer-messages.js';
 
 /** How long the thread waits for more work before it gives its memory back. */
 const IDLE_MS = 60_000;
@@ -23,29 +27,20 @@ export class Preparer {
   private current: { resolve(result: unknown): void; reject(error: Error): void } | null = null;
 
   constructor(
-    private readonly dir: string,
-    private readonly precision: Precision,
-    private readonly options: PrepareOptions,
+    private readonly repository: Repository,
     /** Gets lines for the operator. */
     private readonly say: (what: string) => void,
   ) {}
 
-  /** Looks at the whole repository, or at one model of it. */
-  async scan(name: string | null): Promise<RepositoryScan> {
-    const { dir, precision } = this;
-    const scan = (await this.call({ kind: 'scan', dir, name, precision })) as PlainScan;
-    return { ...scan, problems: scan.problems.map((one) => ({ ...one, error: errorOf(one.error) })) };
+  /** Looks at the whole repository, or at one model of it and its files. */
+  async list(name: string | null): Promise<ModelList> {
+    const list = (await this.call({ ...this.repository, kind: 'list', name })) as PlainList;
+    return { ...list, problems: list.problems.map((one) => ({ ...one, error: errorOf(one.error) })) };
   }
 
   /** As `prepareModel`. */
-  async prepare(
-    name: string,
-    onnxPath: string,
-    options: Pick<PrepareOptions, 'mayMeasure' | 'known'>,
-  ): Promise<PreparedModel | 'same' | 'unmeasured'> {
-    const modelDir = join(this.dir, name);
-    const all = { ...this.options, ...options };
-    return (await this.call({ kind: 'prepare', onnxPath, modelDir, options: all })) as PreparedModel;
+  async prepare(name: string, version: string): Promise<PreparedModel> {
+    return (await this.call({ ...this.repository, kind: 'prepare', name, version })) as PreparedModel;
   }
 
   /** Resolves when what is under way is over. */

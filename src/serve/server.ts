@@ -24,10 +24,11 @@ import { LONGEST_S, type RecordingEvents } from '../live/recording/server-record
 import { Repeats } from '../live/repeats.js';
 import type { WatchedService } from '../live/service.js';
 import { type Assembly, type ClusterObserver, type LiveCluster, startCluster } from './cluster.js';
+import { ALL_MODELS, type DeploymentOptions } from './deployment-options.js';
 import { openFrontends } from './frontends.js';
 import { JournalObserver } from './journal-observer.js';
 import { RecordingObserver, recordingName } from './recording-observer.js';
-import { type DeploymentPlan, type ServerModels, serverModels } from './server-models.js';
+import { type ServerModels, serverModels } from './server-models.js';
 import { TracedLog } from './traced-log.js';
 
 export interface ServerOptions {
@@ -46,8 +47,8 @@ export interface ServerOptions {
     FrontendOptions,
     'token' | 'tls' | 'maxBodyBytes' | 'maxJsonBytes' | 'maxInflightBytes' | 'cors' | 'maxBatch'
   >;
-  /** The models of this process; `workers`: those that the workers see; null: those that they come with. */
-  readonly deployment: DeploymentPlan | 'workers' | null;
+  /** Which models it runs. Default: all. */
+  readonly deployment?: DeploymentOptions;
   /** Threads of each transport. */
   readonly frontends: number;
   /** Where to write all that enters the core; null: nowhere. */
@@ -145,8 +146,8 @@ export class Server {
     private readonly options: ServerOptions,
     private readonly cluster: LiveCluster<ReturnType<typeof observersOf>>,
   ) {
-    const { deployment, log, settings } = options;
-    this.models = serverModels(cluster.controller, deployment, log, settings.sloNs);
+    const { deployment = ALL_MODELS, log, settings } = options;
+    this.models = serverModels(cluster.controller, cluster.assembly.fleet, deployment, log, settings.sloNs);
   }
 
   get controller(): LiveController {
@@ -227,7 +228,7 @@ export class Server {
 
   private async end(drainNs: number): Promise<void> {
     const { http, grpc, metrics, cluster } = this;
-    await this.models.close();
+    this.models.close();
     await cluster.close(drainNs);
     await Promise.all([http?.close(drainNs > 0), grpc?.close(drainNs > 0), metrics?.close()]);
     this.options.log.info({ digest: this.controller.core.digest }, 'closed');

@@ -89,6 +89,7 @@ function observe(machine: Machine, metrics: WorkerMetrics): Machine {
       metrics.forget();
       return state;
     },
+    listModels: (name) => machine.listModels(name),
     addModel: async (index, reference) => {
       const model = await machine.addModel(index, reference);
       metrics.modelCame(index, model.spec);

@@ -1,12 +1,14 @@
-import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { OUTCOME_OK, OUTCOME_REJECTED } from '../../src/core/request.js';
+import type { ModelReference } from '../../src/live/messages.js';
 import type { WorkerModel } from '../../src/live/model.js';
+import type { ModelList } from '../../src/live/model-list.js';
 import type { InferenceAnswer, InferenceRequest, WatchedService } from '../../src/live/service.js';
 import { DeployedService } from '../../src/serve/deployed-service.js';
-import type { DeploymentOptions, ModelHost } from '../../src/serve/deployment-options.js';
-import { Preparer } from '../../src/serve/preparer.js';
+import { ALL_MODELS, type DeploymentOptions, type ModelHost } from '../../src/serve/deployment-options.js';
+import { RepositorySource } from '../../src/serve/repository-source.js';
 import { CPU, scalingModel, tempDir, writeIn } from '../live/models/fixtures.js';
 import { PAGE_BYTES, until } from './fixtures.js';
 
@@ -18,22 +20,30 @@ class FakeHost implements ModelHost, WatchedService {
   /** So many times a model cannot be added. */
   failures = 0;
   state = { notReady: null, entries: [] };
+  away: readonly string[] = [];
   private readonly running: number[] = [];
 
-  constructor(private readonly dir: string) {}
+  constructor(
+    private readonly dir: string,
+    private readonly source: RepositorySource,
+  ) {}
 
-  async addModel(model: WorkerModel): Promise<number> {
-    await new Promise((resolve) => setTimeout(resolve, 5));
+  list(name: string | null): Promise<ModelList> {
+    return this.source.list(name);
+  }
+
+  async addModel({ name, version, digest }: ModelReference) {
     if (this.failures > 0) {
       this.failures--;
       throw new Error(`worker local: ${this.dir}/m/1/x.ort: cannot be read`);
     }
+    const model = await this.source.open(name, version, digest);
     this.adds++;
     const empty = this.slots.indexOf(null);
     const index = empty < 0 ? this.slots.length : empty;
     this.slots[index] = model;
     this.running[index] = 0;
-    return index;
+    return { index, model };
   }
 
   async retireModel(index: number): Promise<void> {
@@ -60,32 +70,29 @@ class FakeHost implements ModelHost, WatchedService {
   statistics = async () => [];
 }
 
-const OPTIONS: Omit<DeploymentOptions, 'dir'> = {
-  control: 'all',
-  names: [],
-  pollNs: 1e9,
-  idleNs: null,
-  isStrict: false,
-};
-
 /** Models that differ by what they multiply with. */
 function put(dir: string, name: string, version: number, weight: number): void {
   writeIn(dir, `${name}/${version}/model.onnx`, scalingModel(weight));
 }
 
 function open(dir: string, options: Partial<DeploymentOptions> = {}) {
-  const host = new FakeHost(dir);
   const said: string[] = [];
-  const device = { device: CPU, pageBytes: PAGE_BYTES, cacheDir: null, budgetNs: 1e7 };
-  const preparer = new Preparer(dir, 'fp32', device, (what) => said.push(what));
+  const prepare = { device: CPU, pageBytes: PAGE_BYTES, cacheDir: null, budgetNs: 1e7 };
+  const source = new RepositorySource({ dir, precision: 'fp32', options: prepare }, (what) =>
+    said.push(what),
+  );
+  const host = new FakeHost(dir, source);
   const warned: string[] = [];
   const warn = (facts: { readonly error?: string }, what: string) => {
     said.push(what);
     warned.push(facts.error ?? '');
   };
   const events = { info: () => {}, warn };
-  const service = new DeployedService(host, host, preparer, { dir, ...OPTIONS, ...options }, events);
-  onTestFinished(() => service.close());
+  const service = new DeployedService(host, host, { ...ALL_MODELS, dir, ...options }, events);
+  onTestFinished(async () => {
+    service.close();
+    await source.close();
+  });
   return { host, service, said, warned };
 }
 
@@ -270,8 +277,10 @@ describe('an idle model that cannot be loaded again', () => {
     host.failures = 1;
     await ask(service, 'm');
     put(dir, 'm', 1, 3);
+    for (const file of readdirSync(join(dir, 'm/1')))
+      if (file.endsWith('.ort')) rmSync(join(dir, 'm/1', file));
     await until(() => states(service).join() === 'm/1 ready');
-    expect((await ask(service, 'm')).error).toMatch(/its files are others now: load it$/);
+    expect((await ask(service, 'm')).error).toMatch(/its files are others now than .* served: load it$/);
     await service.load('m');
     expect((await ask(service, 'm')).error).toBe('m/1');
   });

@@ -47,7 +47,6 @@ export async function serve(
   const journal = join(tempDir(), 'run.journal');
   const server = await startServer({
     links: [new LocalLink(machine)],
-    deployment: null,
     settings: (await readServerSettings({ file: null, environment: [], overrides })).settings,
     host: '127.0.0.1',
     httpPort: 0,
@@ -62,6 +61,7 @@ export async function serve(
     ...options,
   });
   onTestFinished(() => server.close(0));
+  await server.started;
   const port = (frontend: { readonly port: number } | null) => frontend?.port ?? 0;
   return {
     server,

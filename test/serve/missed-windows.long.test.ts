@@ -111,6 +111,10 @@ class SlowLink implements WorkerLink {
     setTimeout(() => this.link.send(actions), this.delayMs);
   }
 
+  listModels(...given: Parameters<WorkerLink['listModels']>): ReturnType<WorkerLink['listModels']> {
+    return this.link.listModels(...given);
+  }
+
   addModel(...given: Parameters<WorkerLink['addModel']>): ReturnType<WorkerLink['addModel']> {
     return this.link.addModel(...given);
   }

@@ -1,4 +1,5 @@
 import { EscapementError } from '../../base/errors.js';
+import { deploymentOptions } from '../machine.js';
 import { runServer } from '../run-server.js';
 import { read } from '../token.js';
 import type { ControllerArgs } from '../usage/controller.js';
@@ -23,7 +24,7 @@ export async function run(args: ControllerArgs): Promise<void> {
       const warn = (what: string) => log.warn({ worker: address }, what);
       return new RemoteLink({ address, ...token, ...tls, log: warn }, host);
     }),
-    deployment: 'workers',
+    deployment: deploymentOptions(args),
     minWorkers: Math.min(args['min-workers'], args.worker.length),
   }));
 }

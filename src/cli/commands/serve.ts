@@ -1,4 +1,5 @@
-import { deployedMachine, machineOptions } from '../machine.js';
+import { mayBeEmpty } from '../../serve/deployment-options.js';
+import { deploymentOptions, machineOptions } from '../machine.js';
 import { runServer } from '../run-server.js';
 import type { ServeArgs } from '../usage/serve.js';
 
@@ -7,12 +8,9 @@ export async function run(args: ServeArgs): Promise<void> {
   const { startMachine } = await import('../../live/worker/local-machine.js');
   const { LocalLink } = await import('../../live/controller/link/local-link.js');
   await runServer('server', args, async ({ runtime }, log) => {
-    const deployed = await deployedMachine(args, runtime);
-    const options = deployed?.machine ?? (await machineOptions(args, runtime, (what) => log.info(what)));
-    const machine = await startMachine(options);
-    return {
-      links: [new LocalLink(machine, (what) => log.warn(what))],
-      deployment: deployed?.deployment ?? null,
-    };
+    const deployment = deploymentOptions(args);
+    const say = (what: string) => log.info(what);
+    const machine = await startMachine(await machineOptions(args, runtime, say, mayBeEmpty(deployment)));
+    return { links: [new LocalLink(machine, (what) => log.warn(what))], deployment };
   });
 }

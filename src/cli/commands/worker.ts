@@ -18,7 +18,7 @@ export async function run(args: WorkerArgs): Promise<void> {
   const { port } = args;
   if (port === null) throw new EscapementError('E_USAGE', '--port off: a worker needs a port');
   const stop = await runWorker({
-    machine: await workerMachine(args, runtime, say, args.strict),
+    machine: await workerMachine(args, runtime, say),
     host: args.host,
     port,
     metricsPort: args['metrics-port'],

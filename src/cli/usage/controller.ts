@@ -1,6 +1,6 @@
 import { group, list, text, wholeOr } from '../flag.js';
 import { type ArgsOf, usageOf } from '../usage.js';
-import { listenFlags, serverFlags } from './server.js';
+import { deploymentFlags, listenFlags, serverFlags } from './server.js';
 
 export const usage = usageOf({
   flags: {
@@ -10,6 +10,7 @@ export const usage = usageOf({
       'worker-token-file': text('FILE', 'File with the token that the workers require'),
       'worker-ca': text('FILE', "Verify the workers' TLS certificates against this authority (PEM)"),
     }),
+    ...group('Models', deploymentFlags),
     ...serverFlags,
     ...listenFlags,
   },

@@ -1,11 +1,10 @@
 import { group, portOr } from '../flag.js';
 import { type ArgsOf, usageOf } from '../usage.js';
-import { deploymentFlags, listenFlags, machineFlags, runtimeFlags } from './server.js';
+import { listenFlags, machineFlags, runtimeFlags } from './server.js';
 
 export const usage = usageOf({
   flags: {
     ...machineFlags,
-    ...group('Models and GPUs', { strict: deploymentFlags.strict }),
     ...runtimeFlags,
     ...group('Network', { port: portOr('8003', 'Port for the controller; 0: any free port') }),
     ...listenFlags,

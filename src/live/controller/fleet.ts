@@ -1,17 +1,9 @@
-import type {
-  ActionMessage,
-  ModelReference,
-  ResultMessage,
-  WorkerDescription,
-  WorkerState,
-} from '../messages.js';
-import type { ServedModel } from '../model.js';
+import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
 import { type FleetOperatorRuns, mergeOperatorRuns, NO_OPERATORS } from '../operator-runs.js';
 import { clusterOfWorkers, type WorkerCluster, whyDifferent, whyNotFitting } from './cluster-of-workers.js';
+import { FleetModels } from './fleet-models.js';
 import type { ReturnedInputs, WorkerLink } from './link/worker-link.js';
 import { type Member, newMember } from './member.js';
-import { addEverywhere } from './model-rollout.js';
-import { Roster, referenceOf } from './roster.js';
 import { notAllThere, type Patience, within } from './within.js';
 
 /** What a fleet tells the controller, in terms of GPUs of the whole cluster. */
@@ -35,9 +27,12 @@ export class Fleet {
   private recording = false;
   /** Who went down meanwhile, and why. */
   private lost: string[] = [];
+  /** Called when a worker has come up. Set by who has models for it. */
+  tookOn: () => void = () => {};
   private memberCameUp: () => void = () => {};
   private cluster: WorkerCluster | null = null;
-  private roster = new Roster([]);
+  /** Until `assemble` has resolved there are none. */
+  models = new FleetModels([], () => []);
 
   constructor(links: readonly WorkerLink[]) {
     this.members = links.map(newMember);
@@ -67,7 +62,7 @@ export class Fleet {
     }
     this.cluster = clusterOfWorkers(present, this.memberOf.length);
     this.isUp = this.memberOf.map(() => false);
-    this.roster = new Roster(this.cluster.models);
+    this.models = new FleetModels(this.cluster.models, () => this.linksForModels());
     return this.cluster;
   }
 
@@ -79,6 +74,11 @@ export class Fleet {
 
   get gpusUp(): number {
     return this.isUp.filter(Boolean).length;
+  }
+
+  /** Names of the workers that are not up. */
+  get away(): readonly string[] {
+    return this.members.flatMap(({ link, state }) => (state === null ? link.name : []));
   }
 
   nameOf(gpu: number): string {
@@ -107,28 +107,6 @@ export class Fleet {
       member.outbox = [];
       if (member.state !== null) member.link.send(actions);
     }
-  }
-
-  /**
-   * Has every worker prepare the model, also those that come up later. Resolves with the model as all of them can be
-   * expected to run it; rejects with the reason where one can't: then none has it.
-   */
-  async addModel(index: number, reference: ModelReference): Promise<ServedModel> {
-    this.roster.set(index, reference);
-    try {
-      const model = await addEverywhere(this.linksForModels(), index, reference);
-      this.roster.set(index, referenceOf(model, reference));
-      return model;
-    } catch (error) {
-      await this.dropModel(index);
-      throw error;
-    }
-  }
-
-  /** The model, which is not in use, is to be at no worker any more. Never rejects: a worker that is down learns it later. */
-  async dropModel(index: number): Promise<void> {
-    this.roster.delete(index);
-    await Promise.allSettled(this.linksForModels().map((link) => link.dropModel(index)));
   }
 
   /** Gives up on the worker of a GPU that does not answer. */
@@ -199,7 +177,7 @@ export class Fleet {
   private join(member: Member, state: WorkerState): void {
     const life = ++member.life;
     member.isAligning = false;
-    const aligned = this.roster.align(member.link, member.description, state, {
+    const aligned = this.models.align(member.link, member.description, state, {
       isWanted: () => life === member.life,
       failed: (reason) => this.events?.worker(member.link.name, false, `is not taken on: ${reason}`),
     });
@@ -234,6 +212,7 @@ export class Fleet {
       this.isUp[gpu] = true;
       this.events?.gpuUp(gpu, models);
     });
+    this.tookOn();
   }
 
   private wentDown(member: Member, reason: string, local: number | null, returned?: ReturnedInputs): void {

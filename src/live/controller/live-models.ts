@@ -52,7 +52,7 @@ export class LiveModels {
     const { fleet } = this.options;
     const index = this.takeIndex();
     try {
-      const model = await fleet.addModel(index, reference);
+      const model = await fleet.models.add(index, reference);
       this.put(index, model);
       return index;
     } catch (error) {
@@ -70,7 +70,7 @@ export class LiveModels {
     const gone = new Promise<void>((resolve) => this.leaving.set(index, resolve));
     changed();
     await gone;
-    await fleet.dropModel(index);
+    await fleet.models.drop(index);
     this.free.push(index);
   }
 
@@ -87,7 +87,7 @@ export class LiveModels {
     try {
       this.core.putModel(index, model.spec);
     } catch (error) {
-      void this.options.fleet.dropModel(index);
+      void this.options.fleet.models.drop(index);
       throw error;
     }
     this.came(index, model);

@@ -1,11 +1,13 @@
+import { EscapementError } from '../../base/errors.js';
 import type { ModelReference } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import { differentModel, slowest } from './cluster-of-workers.js';
-import type { WorkerLink } from './link/worker-link.js';
+import { WorkerGone } from './link/worker-gone.js';
+import { LOCAL, type WorkerLink } from './link/worker-link.js';
 
 /**
  * Has all workers prepare a model. Resolves with the model as all of them can be expected to run it; rejects with the reason,
- * for people, where one can't, or has another than the others.
+ * for people, where one can't, or has another than the others. One that goes down meanwhile does not count.
  */
 export async function addEverywhere(
   links: readonly WorkerLink[],
@@ -14,25 +16,33 @@ export async function addEverywhere(
 ): Promise<ServedModel> {
   const answers = await Promise.allSettled(links.map((link) => link.addModel(index, reference)));
   const problems = answers.flatMap((answer, i) =>
-    answer.status === 'rejected' ? [`worker ${links[i].name}: ${(answer.reason as Error).message}`] : [],
+    answer.status === 'rejected' && !(answer.reason instanceof WorkerGone)
+      ? problemAt(links[i].name, answer.reason)
+      : [],
   );
-  if (problems.length > 0) throw new Error(problems.join('; '));
-  const models = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+  if (problems.length === 1) throw problems[0];
+  if (problems.length > 1)
+    throw new EscapementError('E_MODEL_FILE', problems.map(({ what }) => what).join('; '));
+  const models = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
   const [first, ...others] = models;
-  if (first === undefined) throw new Error('no worker is up');
-  for (const [i, other] of others.entries()) {
+  if (first === undefined) throw noWorker();
+  for (const other of others) {
     const different = differentModel(first, other);
-    if (different !== '') throw new Error(`the workers don't have the same: ${different}`);
-    if (otherFiles(first, other)) {
-      const { name } = first.spec;
-      throw new Error(
-        `the files of model ${name}, version ${first.version}, on worker ${links[i + 1].name} differ from those on worker ${links[0].name}`,
-      );
-    }
+    if (different !== '')
+      throw new EscapementError('E_MODEL_FILE', `the workers don't have the same: ${different}`);
   }
   return slowest(first, models);
 }
 
-function otherFiles({ digest: a = '' }: ServedModel, { digest: b = '' }: ServedModel): boolean {
-  return a !== '' && b !== '' && a !== b;
+export function noWorker(): EscapementError {
+  return new EscapementError('E_WORKER', 'no worker is up');
+}
+
+/** What is wrong with a model at a worker; where there is only the local one, it is not named. */
+export function problemAt(worker: string, error: unknown): EscapementError {
+  const { code, what, place } =
+    error instanceof EscapementError ? error : new EscapementError('E_MODEL_FILE', (error as Error).message);
+  return worker === LOCAL
+    ? new EscapementError(code, what, place)
+    : new EscapementError(code, `worker ${worker}: ${what}`, place);
 }

@@ -1,12 +1,13 @@
 import { setTimeout } from 'node:timers/promises';
 import type { ModelReference, WorkerDescription, WorkerState } from '../messages.js';
 import type { ServedModel } from '../model.js';
+import { differentModel } from './cluster-of-workers.js';
 import type { WorkerLink } from './link/worker-link.js';
 
 /** A worker that can't have a model is asked again. */
 const AGAIN_MS = 5000;
 
-interface AlignEvents {
+export interface AlignEvents {
   /** False: the worker went down, or came up once more. */
   readonly isWanted: () => boolean;
   readonly failed: (reason: string) => void;
@@ -21,21 +22,29 @@ interface AlignStep {
 /** Which model is at which index on every worker of a fleet. */
 export class Roster {
   private readonly references = new Map<number, ModelReference>();
+  /** What is at an index, once that is known. */
+  private readonly models = new Map<number, ServedModel>();
   /** Indices at which something has changed, in that order. */
   private readonly log: number[] = [];
 
   /** `models`: those that the workers started with. */
   constructor(models: readonly ServedModel[]) {
-    for (const [index, model] of models.entries()) this.references.set(index, referenceOf(model));
+    for (const [index, model] of models.entries()) {
+      this.references.set(index, referenceOf(model));
+      this.models.set(index, model);
+    }
   }
 
-  set(index: number, reference: ModelReference): void {
+  set(index: number, reference: ModelReference, model: ServedModel | null = null): void {
     this.references.set(index, reference);
+    if (model === null) this.models.delete(index);
+    else this.models.set(index, model);
     this.log.push(index);
   }
 
   delete(index: number): void {
     this.references.delete(index);
+    this.models.delete(index);
     this.log.push(index);
   }
 
@@ -106,12 +115,13 @@ export class Roster {
   }
 
   private async add(link: WorkerLink, index: number, reference: ModelReference): Promise<void> {
-    try {
-      await link.addModel(index, reference);
-    } catch (error) {
-      const { name, version } = reference;
-      throw new Error(`model ${name}, version ${version}: ${(error as Error).message}`);
-    }
+    const { name, version } = reference;
+    const model = await link.addModel(index, reference).catch(({ message }: Error) => {
+      throw new Error(`model ${name}, version ${version}: ${message}`);
+    });
+    const before = this.models.get(index);
+    const different = before === undefined ? '' : differentModel(before, model);
+    if (different !== '') throw new Error(different);
   }
 }
 

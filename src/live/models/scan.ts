@@ -1,6 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
+import type { ModelProblem } from '../model-list.js';
 import { readFolderSettings, SETTINGS_FILES } from './model-settings.js';
 import { modelFile, PRECISIONS, type Precision } from './precision.js';
 import type { VersionPolicy } from './settings.js';
@@ -12,19 +13,11 @@ interface FoundVersion {
   readonly onnxPath: string;
 }
 
-/** Why a model, or a version of it, cannot be served. */
-interface RepositoryProblem {
-  readonly name: string;
-  /** Null: no version of it can. */
-  readonly version: string | null;
-  readonly error: EscapementError;
-}
-
 /** What a repository holds. */
 export interface RepositoryScan {
   /** By name, then by version, ascending. */
   readonly versions: readonly FoundVersion[];
-  readonly problems: readonly RepositoryProblem[];
+  readonly problems: readonly ModelProblem[];
   /** Files and folders that are no models, relative to the repository. */
   readonly skipped: readonly string[];
   /** Settings without effect, a line per model. */
@@ -49,8 +42,22 @@ export function scanRepository(dir: string, precision: Precision): RepositorySca
 /** The same of one model of a repository. `name` may come from a client: it is no path before it was found there. */
 export function scanNamed(dir: string, name: string, precision: Precision): RepositoryScan {
   if (!isFolder(dir)) throw problem('no such folder: name a model repository', dir);
-  const isThere = !name.startsWith('.') && entriesOf(dir).includes(name) && isFolder(join(dir, name));
-  return isThere ? scanModel(join(dir, name), name, precision) : NOTHING;
+  return isThere(dir, name) ? scanModel(join(dir, name), name, precision) : NOTHING;
+}
+
+/**
+ * The file of a version, also of one that the model's settings do not choose. `name` and `version` may come from afar. Throws
+ * `E_MODEL_FILE`.
+ */
+export function findVersion(dir: string, name: string, version: string, precision: Precision): string {
+  if (!isThere(dir, name)) throw problem('there is no such model in its repository', dir);
+  const file = modelFile(join(dir, name, version), precision);
+  if (VERSION.test(version) && kindOf(file) === 'file') return file;
+  throw problem(`there is no version ${JSON.stringify(version)} of it in its repository`, join(dir, name));
+}
+
+function isThere(dir: string, name: string): boolean {
+  return !name.startsWith('.') && entriesOf(dir).includes(name) && isFolder(join(dir, name));
 }
 
 /** The same of one model, `dir` being its folder. Never throws. */
@@ -84,7 +91,7 @@ export const VERSION = /^\d+$/;
 
 class ModelScan {
   private readonly skipped: string[] = [];
-  private readonly problems: RepositoryProblem[] = [];
+  private readonly problems: ModelProblem[] = [];
 
   constructor(
     private readonly dir: string,

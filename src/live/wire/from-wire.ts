@@ -1,8 +1,18 @@
+import { EscapementError } from '../../base/errors.js';
 import type { ActionKind } from '../../core/action.js';
 import { checkModel } from '../../core/model.js';
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
 import { DATATYPES, type Datatype, type ServedModel, type Shape, type TensorSignature } from '../model.js';
-import type { Welcome, WireAction, WireModel, WireResult, WireState, WireTensor } from './protocol.js';
+import type { ModelList } from '../model-list.js';
+import type {
+  Welcome,
+  WireAction,
+  WireModel,
+  WireModelList,
+  WireResult,
+  WireState,
+  WireTensor,
+} from './protocol.js';
 
 /**
  * Messages of the protocol as the plain objects of live mode. Tensors become arrays that own their memory: decoded
@@ -42,6 +52,15 @@ export function stateFromWire(state: WireState): WorkerState {
   const present = state.gpus.map((gpu) => gpu.present);
   const changes = state.changes.map(({ index, reference }) => ({ index, reference: reference ?? null }));
   return changes.length === 0 ? { present } : { present, changes };
+}
+
+export function modelListFromWire({ versions, problems, skipped, notes }: WireModelList): ModelList {
+  const failed = problems.map(({ name, version, what }) => ({
+    name,
+    version: version ?? null,
+    error: new EscapementError('E_MODEL_FILE', what),
+  }));
+  return { versions, problems: failed, skipped, notes };
 }
 
 /** Throws `E_PROFILE` where a model cannot be scheduled, and `Error` where a tensor's type is unknown here. */

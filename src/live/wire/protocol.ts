@@ -2,11 +2,12 @@ import { fileURLToPath } from 'node:url';
 import { logVerbosity, type ServiceDefinition, setLogVerbosity } from '@grpc/grpc-js';
 import { loadSync, type MessageTypeDefinition } from '@grpc/proto-loader';
 import type { ModelReference } from '../messages.js';
+import type { OfferedVersion } from '../model-list.js';
 import type { OperatorNode } from '../operator-table.js';
 import { CheckedMessages } from './checked-messages.js';
 
 /** Goes up whenever a side of the older version could misunderstand one of the newer. */
-export const PROTOCOL_VERSION = 5;
+export const PROTOCOL_VERSION = 6;
 
 /** Largest message that either side takes unless configured otherwise: a batch of 16 images of 1024 × 1024 in FP32. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
@@ -18,6 +19,7 @@ export type ControllerMessage =
   | { readonly body: 'ping'; readonly ping: { readonly sentNs: number } }
   | { readonly body: 'startRecording'; readonly startRecording: Record<string, never> }
   | { readonly body: 'stopRecording'; readonly stopRecording: { readonly number: number } }
+  | { readonly body: 'listModels'; readonly listModels: WireListModels }
   | { readonly body: 'modelChange'; readonly modelChange: WireModelChange }
   | { readonly body: 'bye'; readonly bye: Record<string, never> };
 
@@ -29,7 +31,22 @@ export type WorkerMessage =
   | { readonly body: 'gpuDown'; readonly gpuDown: { readonly gpu: number; readonly reason: string } }
   | { readonly body: 'operators'; readonly operators: WireOperators }
   | { readonly body: 'recordingEnd'; readonly recordingEnd: WireRecordingEnd }
+  | { readonly body: 'modelList'; readonly modelList: WireModelList }
   | { readonly body: 'modelChanged'; readonly modelChanged: WireModelChanged };
+
+export interface WireListModels {
+  readonly number: number;
+  readonly name?: string;
+}
+
+export interface WireModelList {
+  readonly number: number;
+  readonly error: string;
+  readonly versions: readonly OfferedVersion[];
+  readonly problems: readonly { readonly name: string; readonly version?: string; readonly what: string }[];
+  readonly skipped: readonly string[];
+  readonly notes: readonly string[];
+}
 
 export interface WireModelChange {
   readonly number: number;

@@ -7,8 +7,17 @@ import type {
   WorkerState,
 } from '../messages.js';
 import type { ServedModel, Shape } from '../model.js';
+import type { ModelList } from '../model-list.js';
 import { ENVELOPE_BYTES, tensorBytes } from './chunks.js';
-import type { Welcome, WireAction, WireModel, WireModelChange, WireResult, WireState } from './protocol.js';
+import type {
+  Welcome,
+  WireAction,
+  WireModel,
+  WireModelChange,
+  WireModelList,
+  WireResult,
+  WireState,
+} from './protocol.js';
 
 /** Plain objects of live mode as messages of the protocol. Nothing is copied. */
 export function actionToWire(action: ActionMessage): WireAction {
@@ -48,6 +57,14 @@ export function modelChangeToWire(
   reference: ModelReference | null,
 ): WireModelChange {
   return reference === null ? { number, index } : { number, index, reference };
+}
+
+/** Without paths: those are for the worker's own log. */
+export function modelListToWire(number: number, { problems, ...list }: ModelList): WireModelList {
+  const failed = problems.map(({ name, version, error: { what } }) =>
+    version === null ? { name, what } : { name, version, what },
+  );
+  return { ...list, number, error: '', problems: failed };
 }
 
 export function descriptionToWire(description: WorkerDescription, maxMessageBytes: number): Welcome {

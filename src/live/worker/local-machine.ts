@@ -8,19 +8,21 @@ import type {
   WorkerState,
 } from '../messages.js';
 import type { ModelSource, ServedModel, WorkerModel } from '../model.js';
+import type { ModelList } from '../model-list.js';
 import { mergeOperatorRuns, type OperatorRuns } from '../operator-runs.js';
 import { Executor } from './executor/executor.js';
 import type { ThreadSetSpec } from './executor/thread-set.js';
 import { movable } from './executor/transfer.js';
 import type { Machine, MachineEvents } from './machine.js';
 import { MachineModels } from './machine-models.js';
+import { StartedModels } from './started-models.js';
 
 export interface MachineOptions {
   /** One a GPU. */
   readonly devices: readonly DeviceSpec[];
   /** For simulated devices their profiles are scaled already. */
   readonly models: readonly WorkerModel[];
-  /** Where models come from that a controller asks for later; absent: there are no others. */
+  /** Where models come from that a controller asks for; absent: there are no others than `models`. */
   readonly source?: ModelSource;
   /** Pages of each GPU's weights cache. */
   readonly pages: number;
@@ -51,6 +53,7 @@ export class LocalMachine implements Machine {
   private readonly executorOf: readonly Executor[];
   private readonly simulated: readonly boolean[];
   private readonly held: MachineModels;
+  private readonly source: ModelSource;
   private events: MachineEvents | null = null;
   /** Begins and ends of recordings so far: one after the other. */
   private recording: Promise<void> = Promise.resolve();
@@ -58,7 +61,8 @@ export class LocalMachine implements Machine {
   constructor(options: MachineOptions) {
     const { devices, models, pages, pageBytes } = options;
     this.description = { gpus: devices.map((device) => describe(device, pages)), pageBytes, models };
-    this.held = new MachineModels(models, options.source ?? null, (model) => checkWeights(model, devices));
+    this.source = options.source ?? new StartedModels(models);
+    this.held = new MachineModels(models, this.source, (model) => checkWeights(model, devices));
     this.executors = threadSets(options, this.held.list).map((spec) => this.createExecutor(spec));
     this.executorOf = devices.map(
       (_, gpu) => this.executors.find(({ spec }) => spec.gpus.some((one) => one.gpu === gpu)) as Executor,
@@ -104,6 +108,10 @@ export class LocalMachine implements Machine {
     return changes.length === 0 ? { present } : { present, changes };
   }
 
+  listModels(name: string | null): Promise<ModelList> {
+    return this.source.list(name);
+  }
+
   addModel(index: number, reference: ModelReference): Promise<ServedModel> {
     return this.held.add(index, reference, () => this.modelChanged(index));
   }
@@ -135,6 +143,7 @@ export class LocalMachine implements Machine {
 
   async close(): Promise<void> {
     this.events = null;
+    await this.source.close();
     await Promise.all(this.executors.map((executor) => executor.stop()));
   }
 

@@ -11,7 +11,7 @@ export class MachineModels {
 
   constructor(
     models: readonly WorkerModel[],
-    private readonly source: ModelSource | null,
+    private readonly source: ModelSource,
     /** Throws if the machine can't run the model. */
     private readonly check: (model: WorkerModel) => void,
   ) {
@@ -30,8 +30,6 @@ export class MachineModels {
       const present = this.list[index] ?? null;
       if (present !== null && isSame(this.changed.get(index), reference)) return served(present);
       await this.set(index, null, null, apply);
-      if (this.source === null)
-        throw new Error('it takes no other models than those that it was started with');
       const model = await this.source.open(name, version, digest);
       this.check(model);
       try {

@@ -6,6 +6,7 @@ import type {
   WorkerState,
 } from '../messages.js';
 import type { ServedModel } from '../model.js';
+import type { ModelList } from '../model-list.js';
 import type { OperatorRuns } from '../operator-runs.js';
 
 /** What a machine reports to its driver. */
@@ -35,6 +36,8 @@ export interface Machine {
    * No result of an action that was submitted before is reported once this has resolved.
    */
   quiesce(): Promise<WorkerState>;
+  /** The models that it could have; of one model with what its files are. Rejects where that cannot be said. */
+  listModels(name: string | null): Promise<ModelList>;
   /**
    * From now on this model is at the index, in place of any that was there, which must not be in use. Resolves with the
    * model as this machine runs it, when actions for it are taken; rejects with the reason, for people, where it can't be

@@ -116,7 +116,7 @@ describe('models of a controller', () => {
     await worker.kill('SIGTERM');
     writeIn(dir, path, make(2));
     await startWorker(args, port).ready();
-    await until(() => process.stderr.includes("the files here are not those of the cluster's"));
+    await until(() => process.stderr.includes('its files are others now than those that are served'));
     expect((await http.get('/v2/health/ready')).status).not.toBe(200);
     expect(await change('load', 'ranker')).toEqual([200, undefined]);
     await until(async () => (await http.get('/v2/health/ready')).status === 200);
@@ -134,6 +134,6 @@ describe('models of a controller', () => {
     expect(await ready()).not.toBe(200);
     expect(await change('load', 'tiny')).toEqual([200, undefined]);
     expect(await ready()).toBe(200);
-    expect(await change('load', 'other')).toEqual([500, expect.stringContaining('it has no other models')]);
+    expect(await change('load', 'other')).toEqual([404, 'unknown model "other"']);
   });
 });

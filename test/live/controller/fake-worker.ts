@@ -8,6 +8,7 @@ import type {
   WorkerDescription,
 } from '../../../src/live/messages.js';
 import type { ServedModel } from '../../../src/live/model.js';
+import { type ModelList, NO_MODELS } from '../../../src/live/model-list.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../../src/live/operator-runs.js';
 import { model as modelSpec } from '../../core/fixtures.js';
 import { MS } from '../../sim/fixtures.js';
@@ -107,6 +108,17 @@ export class FakeWorker implements WorkerLink {
         if (life === this.life) this.answer(action);
       }, this.durationNs(action) / MS);
     }
+  }
+
+  async listModels(name: string | null): Promise<ModelList> {
+    const offers = this.offers.filter(({ spec }) => name === null || spec.name === name);
+    const versions = offers.map(({ spec, version, digest = '' }) => ({
+      name: spec.name,
+      version,
+      digest,
+      isMeasured: true,
+    }));
+    return { ...NO_MODELS, versions };
   }
 
   async addModel(index: number, { name, version }: ModelReference): Promise<ServedModel> {

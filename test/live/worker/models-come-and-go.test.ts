@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { STATUS_OK, STATUS_WEIGHTS_MISSING } from '../../../src/core/action.js';
 import type { DeviceSpec } from '../../../src/live/device.js';
 import type { WorkerModel } from '../../../src/live/model.js';
+import { NO_MODELS } from '../../../src/live/model-list.js';
 import { makeModel } from '../../../src/live/models/make/make-model.js';
 import { openSession } from '../../../src/live/ort/open-session.js';
 import { type LocalMachine, startMachine } from '../../../src/live/worker/local-machine.js';
@@ -43,6 +44,8 @@ async function drive(
     devices: [device],
     models,
     source: {
+      list: async () => NO_MODELS,
+      close: async () => {},
       open: async (name, version, digest) => {
         opened.push(`${name} ${version} ${digest}`);
         const model = others.find(({ spec }) => spec.name === name);
@@ -125,7 +128,7 @@ describe('LocalMachine: models that come and go', () => {
       pageBytes: PAGE_BYTES,
     });
     machines.push(plain);
-    await expect(plain.addModel(1, reference('mlp'))).rejects.toThrow('takes no other models');
+    await expect(plain.addModel(1, reference('other'))).rejects.toThrow('it has no other models');
   });
 
   it('has models that came also after its threads have died', async () => {

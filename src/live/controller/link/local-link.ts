@@ -2,15 +2,16 @@ import { monotonicNs } from '../../../base/clock/clock.js';
 import { invariant } from '../../../base/invariant.js';
 import type { ActionMessage, ModelReference } from '../../messages.js';
 import type { ServedModel } from '../../model.js';
+import type { ModelList } from '../../model-list.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import type { Machine } from '../../worker/machine.js';
 import { ClockSync } from './clock-sync.js';
 import { MachineLink } from './machine-link.js';
-import type { WorkerEvents, WorkerLink } from './worker-link.js';
+import { LOCAL, type WorkerEvents, type WorkerLink } from './worker-link.js';
 
 /** The link to a worker in the controller's own process, which ends with it. */
 export class LocalLink implements WorkerLink {
-  readonly name = 'local';
+  readonly name = LOCAL;
   private link: MachineLink | null = null;
 
   constructor(
@@ -28,6 +29,11 @@ export class LocalLink implements WorkerLink {
   send(actions: readonly ActionMessage[]): void {
     invariant(this.link !== null, 'actions go to a worker that is up');
     this.link.send(actions);
+  }
+
+  async listModels(name: string | null): Promise<ModelList> {
+    invariant(this.link !== null, 'a worker that was started is asked');
+    return this.link.listModels(name);
   }
 
   async addModel(index: number, reference: ModelReference): Promise<ServedModel> {

@@ -1,12 +1,14 @@
 import { invariant } from '../../../base/invariant.js';
 import type { ActionMessage, ModelReference, ResultMessage, WorkerState } from '../../messages.js';
 import type { ServedModel } from '../../model.js';
+import type { ModelList } from '../../model-list.js';
 import { NO_OPERATORS, type OperatorRun, type OperatorRuns } from '../../operator-runs.js';
 import type { Machine, MachineEvents } from '../../worker/machine.js';
 import { Backoff } from './backoff.js';
 import type { ClockSync } from './clock-sync.js';
 import { checkState } from './description-check.js';
 import { ResultCheck } from './result-check.js';
+import { WorkerGone } from './worker-gone.js';
 import type { WorkerEvents } from './worker-link.js';
 
 /** A machine as a controller drives it: in this process, or at the other end of a stream. */
@@ -16,6 +18,7 @@ export type DrivenMachine = Pick<
   | 'attach'
   | 'submit'
   | 'quiesce'
+  | 'listModels'
   | 'addModel'
   | 'dropModel'
   | 'startRecording'
@@ -86,6 +89,10 @@ export class MachineLink {
     this.machine.submit(actions.map((action) => toMachineTime(action, offsetNs)));
   }
 
+  listModels(name: string | null): Promise<ModelList> {
+    return this.ask(() => this.machine.listModels(name));
+  }
+
   addModel(index: number, reference: ModelReference): Promise<ServedModel> {
     return this.ask(async () => {
       const model = await this.machine.addModel(index, reference);
@@ -134,13 +141,13 @@ export class MachineLink {
     this.ended = true;
     this.up = false;
     this.forgetRevival();
-    const reason = new Error('the worker is not connected any more');
+    const reason = new WorkerGone();
     this.giveUpRecording(reason);
     for (const giveUp of this.asked) giveUp(reason);
   }
 
   private ask<T>(question: () => Promise<T>): Promise<T> {
-    if (this.ended) return Promise.reject(new Error('the worker is not connected'));
+    if (this.ended) return Promise.reject(new WorkerGone());
     return new Promise((resolve, reject) => {
       this.asked.add(reject);
       question()

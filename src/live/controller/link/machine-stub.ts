@@ -7,13 +7,15 @@ import type {
   WorkerState,
 } from '../../messages.js';
 import type { ServedModel } from '../../model.js';
+import type { ModelList } from '../../model-list.js';
 import type { OperatorRun, OperatorRuns } from '../../operator-runs.js';
 import { chunk, ENVELOPE_BYTES, tensorBytes } from '../../wire/chunks.js';
-import { modelFromWire, resultFromWire, stateFromWire } from '../../wire/from-wire.js';
+import { modelFromWire, modelListFromWire, resultFromWire, stateFromWire } from '../../wire/from-wire.js';
 import { operatorsFromWire } from '../../wire/operator-chunks.js';
 import type {
   ControllerMessage,
   WireModelChanged,
+  WireModelList,
   WireOperators,
   WireRecordingEnd,
   WireResult,
@@ -33,9 +35,10 @@ export class MachineStub implements DrivenMachine {
   private quiesces = 0;
   private quiesced: ((state: WorkerState) => void) | null = null;
   private recordings = 0;
-  private changes = 0;
-  /** Changes of models that were not answered, by number. */
+  /** Questions about models so far, and those that were not answered, by number. */
+  private questions = 0;
   private readonly changed = new Map<number, (answer: WireModelChanged) => void>();
+  private readonly listed = new Map<number, (answer: WireModelList) => void>();
   /** What has come since the latest StopRecording. */
   private operators: (readonly OperatorRun[])[] = [];
   private operatorCount = 0;
@@ -69,6 +72,14 @@ export class MachineStub implements DrivenMachine {
     });
   }
 
+  async listModels(name: string | null): Promise<ModelList> {
+    const number = ++this.questions;
+    this.write({ body: 'listModels', listModels: name === null ? { number } : { number, name } });
+    const list = await new Promise<WireModelList>((resolve) => this.listed.set(number, resolve));
+    if (list.error !== '') throw new Error(list.error);
+    return modelListFromWire(list);
+  }
+
   async addModel(index: number, reference: ModelReference): Promise<ServedModel> {
     const { error, model } = await this.change(index, reference);
     if (error !== '') throw new Error(error);
@@ -96,6 +107,12 @@ export class MachineStub implements DrivenMachine {
         else reject(new Error(error));
       };
     });
+  }
+
+  receiveModelList(list: WireModelList): void {
+    const answered = this.listed.get(list.number);
+    this.listed.delete(list.number);
+    answered?.(list);
   }
 
   receiveModelChanged(answer: WireModelChanged): void {
@@ -129,7 +146,7 @@ export class MachineStub implements DrivenMachine {
   }
 
   private change(index: number, reference: ModelReference | null): Promise<WireModelChanged> {
-    const number = ++this.changes;
+    const number = ++this.questions;
     this.write({ body: 'modelChange', modelChange: modelChangeToWire(number, index, reference) });
     return new Promise((resolve) => this.changed.set(number, resolve));
   }

@@ -2,6 +2,7 @@ import { status } from '@grpc/grpc-js';
 import { invariant } from '../../../base/invariant.js';
 import type { ActionMessage, ModelReference } from '../../messages.js';
 import type { ServedModel } from '../../model.js';
+import type { ModelList } from '../../model-list.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import { Repeats } from '../../repeats.js';
 import type { ClientTls } from '../../wire/credentials.js';
@@ -9,6 +10,7 @@ import { DEFAULT_MAX_MESSAGE_BYTES } from '../../wire/protocol.js';
 import { Backoff } from './backoff.js';
 import type { ClockSync } from './clock-sync.js';
 import { StreamLink } from './stream-link.js';
+import { WorkerGone } from './worker-gone.js';
 import type { WorkerEvents, WorkerLink } from './worker-link.js';
 
 export interface ReconnectingLinkOptions {
@@ -71,8 +73,13 @@ export class ReconnectingLink implements WorkerLink {
     this.stream.send(actions);
   }
 
+  async listModels(name: string | null): Promise<ModelList> {
+    if (this.stream === null) throw new WorkerGone();
+    return this.stream.listModels(name);
+  }
+
   async addModel(index: number, reference: ModelReference): Promise<ServedModel> {
-    if (this.stream === null) throw new Error('the worker is not connected');
+    if (this.stream === null) throw new WorkerGone();
     return this.stream.addModel(index, reference);
   }
 

@@ -2,14 +2,18 @@ import { monotonicNs } from '../../../base/clock/clock.js';
 import { invariant } from '../../../base/invariant.js';
 import type { ActionMessage, ModelReference, ResultMessage } from '../../messages.js';
 import type { ServedModel } from '../../model.js';
+import type { ModelList } from '../../model-list.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import { type ReadOperators, runsOf } from '../../operator-table.js';
 import { checkAddress } from '../../wire/address.js';
 import { clientCredentials } from '../../wire/credentials.js';
+import { modelListFromWire } from '../../wire/from-wire.js';
+import type { WireModelList } from '../../wire/protocol.js';
 import { type ClockReading, clockErrorNs } from './clock-sync.js';
 import { type HostedLink, LinkHost } from './thread/link-host.js';
 import type { FromLinks, LinkAnswer, LinkCall, LinkSettings, ToLinks } from './thread/link-messages.js';
 import { unpackInputs } from './thread/link-pack.js';
+import { NOT_CONNECTED, WorkerGone } from './worker-gone.js';
 import type { WorkerEvents, WorkerLink } from './worker-link.js';
 
 export interface RemoteLinkOptions extends LinkSettings {
@@ -71,6 +75,10 @@ export class RemoteLink implements WorkerLink, HostedLink {
     const { gpusDown } = this;
     const going = gpusDown.size === 0 ? actions : actions.filter(({ gpu }) => !gpusDown.has(gpu));
     if (going.length > 0) this.host.send(this.number, going);
+  }
+
+  async listModels(name: string | null): Promise<ModelList> {
+    return modelListFromWire((await this.call({ method: 'listModels', name })) as WireModelList);
   }
 
   async addModel(index: number, reference: ModelReference): Promise<ServedModel> {
@@ -169,11 +177,11 @@ export class RemoteLink implements WorkerLink, HostedLink {
     const waiting = this.calls.get(id);
     this.calls.delete(id);
     if (error === null) waiting?.resolve(answer);
-    else waiting?.reject(new Error(error));
+    else waiting?.reject(error === NOT_CONNECTED ? new WorkerGone() : new Error(error));
   }
 
   private giveUpCalls(): void {
-    for (const { reject } of this.calls.values()) reject(new Error('the worker is not connected any more'));
+    for (const { reject } of this.calls.values()) reject(new WorkerGone());
     this.calls.clear();
   }
 }

@@ -1,6 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import type { ActionMessage, ModelReference } from '../../messages.js';
 import type { ServedModel } from '../../model.js';
+import type { ModelList } from '../../model-list.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import type { ClientTls } from '../../wire/credentials.js';
 import { descriptionFromWire } from '../../wire/from-wire.js';
@@ -11,6 +12,7 @@ import { Heartbeat } from './heartbeat.js';
 import { MachineLink } from './machine-link.js';
 import { MachineStub } from './machine-stub.js';
 import { WorkerCall } from './worker-call.js';
+import { WorkerGone } from './worker-gone.js';
 import type { WorkerEvents } from './worker-link.js';
 
 interface StreamLinkOptions {
@@ -59,8 +61,13 @@ export class StreamLink {
     this.machineLink?.send(actions);
   }
 
+  async listModels(name: string | null): Promise<ModelList> {
+    if (this.machineLink === null) throw new WorkerGone();
+    return this.machineLink.listModels(name);
+  }
+
   async addModel(index: number, reference: ModelReference): Promise<ServedModel> {
-    if (this.machineLink === null) throw new Error('the worker is not up');
+    if (this.machineLink === null) throw new WorkerGone();
     return this.machineLink.addModel(index, reference);
   }
 
@@ -111,6 +118,9 @@ export class StreamLink {
         break;
       case 'recordingEnd':
         this.machine?.receiveRecordingEnd(message.recordingEnd);
+        break;
+      case 'modelList':
+        this.machine?.receiveModelList(message.modelList);
         break;
       case 'modelChanged':
         this.machine?.receiveModelChanged(message.modelChanged);

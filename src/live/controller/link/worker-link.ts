@@ -6,6 +6,7 @@ import type {
   WorkerState,
 } from '../../messages.js';
 import type { ServedModel } from '../../model.js';
+import type { ModelList } from '../../model-list.js';
 import type { OperatorRuns } from '../../operator-runs.js';
 
 /** By action. */
@@ -24,15 +25,19 @@ export interface WorkerEvents {
   down(reason: string, gpu: number | null, returned?: ReturnedInputs): void;
 }
 
+/** Name of the worker in the controller's own process. */
+export const LOCAL = 'local';
+
 /** A controller's connection with one worker, in this process or across a network. */
 export interface WorkerLink {
-  /** For people and metrics: "local" or HOST:PORT. */
+  /** For people and metrics: `LOCAL` or HOST:PORT. */
   readonly name: string;
   /** Begins to connect, and to connect again whenever that is needed; `nowNs` is the controller's clock. */
   start(events: WorkerEvents, nowNs: () => number): void;
   /** Times are the controller's. Must be up. */
   send(actions: readonly ActionMessage[]): void;
-  /** As `Machine`; rejects, too, where the worker is not up or goes down meanwhile. */
+  /** As `Machine`; they reject, too, where the worker is not up or goes down meanwhile. */
+  listModels(name: string | null): Promise<ModelList>;
   addModel(index: number, reference: ModelReference): Promise<ServedModel>;
   dropModel(index: number): Promise<void>;
   /** Gives up on a worker that hangs: reports `down`, then tries to bring it `up` again. */

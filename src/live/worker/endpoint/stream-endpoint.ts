@@ -9,11 +9,13 @@ import {
   CONTROLLER_MESSAGES,
   type ControllerMessage,
   type WireAction,
+  type WireListModels,
   type WireModelChange,
   type WorkerMessage,
 } from '../../wire/protocol.js';
 import {
   descriptionToWire,
+  modelListToWire,
   modelToWire,
   resultToWire,
   stateToWire,
@@ -105,6 +107,7 @@ export class StreamEndpoint implements Driver {
     else if (message.body === 'quiesce') this.quiesce(message.quiesce.number);
     else if (message.body === 'startRecording') this.startRecording();
     else if (message.body === 'stopRecording') void this.stopRecording(message.stopRecording.number);
+    else if (message.body === 'listModels') void this.listModels(message.listModels);
     else if (message.body === 'modelChange') void this.changeModel(message.modelChange);
     else if (message.body === 'bye') this.hangUp();
   }
@@ -133,6 +136,16 @@ export class StreamEndpoint implements Driver {
       }
     }
     machine.submit(actions.map(actionFromWire));
+  }
+
+  private async listModels({ number, name }: WireListModels): Promise<void> {
+    try {
+      const list = await this.options.endpoint.machine.listModels(name ?? null);
+      this.send({ body: 'modelList', modelList: modelListToWire(number, list) });
+    } catch (error) {
+      const nothing = { versions: [], problems: [], skipped: [], notes: [] };
+      this.send({ body: 'modelList', modelList: { number, error: (error as Error).message, ...nothing } });
+    }
   }
 
   private async changeModel({ number, index, reference }: WireModelChange): Promise<void> {

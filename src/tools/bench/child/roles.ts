@@ -35,7 +35,6 @@ async function openServer({ gpu, settings }: Extract<Role, { kind: 'server' }>):
     typeof gpu === 'string' ? new RemoteLink({ address: gpu }) : new LocalLink(await startMachine(gpu));
   const server = await startServer({
     links: [link],
-    deployment: null,
     settings,
     host: '127.0.0.1',
     httpPort: 0,

@@ -8,6 +8,7 @@ import type {
   WorkerState,
 } from '../../../../src/live/messages.js';
 import type { ServedModel } from '../../../../src/live/model.js';
+import { type ModelList, NO_MODELS } from '../../../../src/live/model-list.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../../../src/live/operator-runs.js';
 import type { Machine, MachineEvents } from '../../../../src/live/worker/machine.js';
 
@@ -113,6 +114,17 @@ export class FakeMachine implements Machine {
     } finally {
       this.quiescing--;
     }
+  }
+
+  async listModels(name: string | null): Promise<ModelList> {
+    const offers = this.offers.filter(({ spec }) => name === null || spec.name === name);
+    const versions = offers.map(({ spec, version, digest = '' }) => ({
+      name: spec.name,
+      version,
+      digest,
+      isMeasured: true,
+    }));
+    return { ...NO_MODELS, versions };
   }
 
   async addModel(index: number, { name, version, digest }: ModelReference): Promise<ServedModel> {

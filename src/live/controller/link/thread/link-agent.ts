@@ -1,6 +1,7 @@
 import { monotonicNs } from '../../../../base/clock/clock.js';
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../../../messages.js';
 import { tableOf } from '../../../operator-table.js';
+import { modelListToWire } from '../../../wire/to-wire.js';
 import type { ClockReading } from '../clock-sync.js';
 import { ReconnectingLink } from '../reconnecting-link.js';
 import type { WorkerEvents } from '../worker-link.js';
@@ -126,6 +127,9 @@ export class LinkAgent implements WorkerEvents {
 
   private async answer(call: LinkCall): Promise<LinkAnswer> {
     switch (call.method) {
+      case 'listModels':
+        // Errors would lose their class on the way.
+        return modelListToWire(0, await this.link.listModels(call.name));
       case 'addModel':
         return this.link.addModel(call.index, call.reference);
       case 'dropModel':

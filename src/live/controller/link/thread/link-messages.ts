@@ -3,6 +3,7 @@ import type { ServedModel, Shape } from '../../../model.js';
 import type { ReadOperators } from '../../../operator-table.js';
 import type { Packed } from '../../../packer.js';
 import type { ParcelContents } from '../../../parcel.js';
+import type { WireModelList } from '../../../wire/protocol.js';
 import type { ClockReading } from '../clock-sync.js';
 import type { ReconnectingLinkOptions } from '../reconnecting-link.js';
 
@@ -30,11 +31,12 @@ export type PackedResults = Packed<RareOfResult>;
 
 /** What is asked of a link and answered. */
 export type LinkCall =
+  | { readonly method: 'listModels'; readonly name: string | null }
   | { readonly method: 'addModel'; readonly index: number; readonly reference: ModelReference }
   | { readonly method: 'dropModel'; readonly index: number }
   | { readonly method: 'stopRecording' };
 
-export type LinkAnswer = ServedModel | ReadOperators | null;
+export type LinkAnswer = WireModelList | ServedModel | ReadOperators | null;
 
 /** To the thread of links. A text, by far the most frequent, is actions. `link`: its number. */
 export type ToLinks =

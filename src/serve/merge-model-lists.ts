@@ -1,0 +1,70 @@
+import { EscapementError } from '../base/errors.js';
+import { problemAt } from '../live/controller/model-rollout.js';
+import type { ModelList, ModelProblem, OfferedVersion, WorkerModelList } from '../live/model-list.js';
+
+/** A version as each of several workers has it. */
+type Offers = readonly { readonly worker: string; readonly offer: OfferedVersion }[];
+
+/**
+ * What workers could run together. A version counts that the settings at any of them choose: the others may have it, too. What
+ * is known to be missing or different at a worker is a problem that names it.
+ */
+export function mergeModelLists(lists: readonly WorkerModelList[]): ModelList {
+  const problems: ModelProblem[] = lists.flatMap(({ worker, problems: own }) =>
+    own.map(({ name, version, error }) => ({ name, version, error: problemAt(worker, error) })),
+  );
+  const versions: OfferedVersion[] = [];
+  for (const offers of byVersion(lists)) {
+    const [{ offer }] = offers;
+    const { name, version } = offer;
+    const isProblem = problems.some(
+      (each) => each.name === name && (each.version === null || each.version === version),
+    );
+    if (isProblem) continue;
+    const error = missing(name, lists) ?? different(offers);
+    if (error !== null) problems.push({ name, version, error });
+    else versions.push({ ...offer, isMeasured: offers.every((each) => each.offer.isMeasured) });
+  }
+  return {
+    versions: versions.sort(byNameAndVersion),
+    problems,
+    skipped: [...new Set(lists.flatMap(({ skipped }) => skipped))],
+    notes: [...new Set(lists.flatMap(({ notes }) => notes))],
+  };
+}
+
+function byVersion(lists: readonly WorkerModelList[]): Offers[] {
+  const all = new Map<string, { worker: string; offer: OfferedVersion }[]>();
+  for (const { worker, versions } of lists) {
+    for (const offer of versions) {
+      const key = JSON.stringify([offer.name, offer.version]);
+      const offers = all.get(key) ?? [];
+      offers.push({ worker, offer });
+      all.set(key, offers);
+    }
+  }
+  return [...all.values()];
+}
+
+function missing(name: string, lists: readonly WorkerModelList[]): EscapementError | null {
+  const lacks = lists.find(
+    ({ versions, problems }) => ![...versions, ...problems].some((each) => each.name === name),
+  );
+  if (lacks === undefined) return null;
+  return problemAt(lacks.worker, new Error('there is no such model in its repository'));
+}
+
+function different([first, ...others]: Offers): EscapementError | null {
+  const other = others.find(({ offer }) => offer.digest !== first.offer.digest);
+  if (other === undefined) return null;
+  const { name, version } = first.offer;
+  return new EscapementError(
+    'E_MODEL_FILE',
+    `the files of model ${name}, version ${version}, on worker ${other.worker} differ from those on worker ${first.worker}`,
+  );
+}
+
+function byNameAndVersion(a: OfferedVersion, b: OfferedVersion): number {
+  if (a.name !== b.name) return a.name < b.name ? -1 : 1;
+  return Number(a.version) - Number(b.version);
+}

@@ -1,0 +1,21 @@
+import { EscapementError } from '../base/errors.js';
+import { ServiceError } from '../live/service.js';
+
+/** What went wrong with a model, as an error with a code. */
+export function coded(error: unknown): EscapementError {
+  if (error instanceof EscapementError) return error;
+  return new EscapementError('E_MODEL_FILE', (error as Error).message);
+}
+
+/** `away`: workers that may have it. */
+export function unknown(name: string, away: readonly string[]): ServiceError {
+  const rest = away.length === 0 ? '' : `; these workers are away: ${away.join(', ')}`;
+  return new ServiceError('unknown', `unknown model ${JSON.stringify(name)}${rest}`);
+}
+
+export function gone(name: string): ServiceError {
+  return new ServiceError(
+    'failed',
+    `the files of model ${JSON.stringify(name)} are gone from the repository: put them back, or unload it`,
+  );
+}

@@ -1,0 +1,37 @@
+import { EscapementError } from '../base/errors.js';
+import type { ModelSource, WorkerModel } from '../live/model.js';
+import type { ModelList } from '../live/model-list.js';
+import { clientReason } from './client-reason.js';
+
+/** A worker's models, for a controller elsewhere: what is wrong with them is in the worker's log, and goes out without paths. */
+export class ReportedSource implements ModelSource {
+  constructor(
+    private readonly source: ModelSource,
+    /** The worker's repository; empty: it has none. */
+    private readonly dir: string,
+    private readonly say: (what: string) => void,
+  ) {}
+
+  async list(name: string | null): Promise<ModelList> {
+    const list = await this.source.list(name).catch((error: Error) => this.fail('the repository', error));
+    const problems = list.problems.map((one) => {
+      const error = new EscapementError(one.error.code, clientReason(one.error, this.dir));
+      return { ...one, error };
+    });
+    return { ...list, problems };
+  }
+
+  open(name: string, version: string, digest: string): Promise<WorkerModel> {
+    const model = `model ${JSON.stringify(name)}, version ${version},`;
+    return this.source.open(name, version, digest).catch((error: Error) => this.fail(model, error));
+  }
+
+  close(): Promise<void> {
+    return this.source.close();
+  }
+
+  private fail(what: string, error: Error): never {
+    this.say(`${what} cannot be used: ${error.message}`);
+    throw new Error(clientReason(error, this.dir));
+  }
+}
