@@ -1,10 +1,19 @@
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { EscapementError } from '../base/errors.js';
+import { MIB } from '../base/units.js';
+import { plainLine } from './reply.js';
 import type { TargetOptions } from './target.js';
 import type { InputDescription } from './tensors.js';
 
+/** For a whole answer. */
 const TIMEOUT_MS = 10_000;
+/** Descriptions of models are far smaller. */
+const MOST_ANSWER_BYTES = 16 * MIB;
+/** Dimensions of an input: more than any model has. */
+const MOST_DIMENSIONS = 100;
+/** Models that an error names. */
+const MOST_NAMES = 20;
 
 /** What a server tells of itself before the run. */
 interface ServerDescription {
@@ -45,11 +54,16 @@ async function inputsOf(api: HttpApi, model: string): Promise<InputDescription[]
 
 /** The error for a model that a server lacks. `known`: null where the server does not list its models. */
 export function unknownModel(model: string, known: readonly string[] | null): EscapementError {
-  const has = known === null ? 'and does not list its models' : `it has ${known.join(', ') || 'none'}`;
+  const has = known === null ? 'and does not list its models' : `it has ${someOf(known) || 'none'}`;
   return new EscapementError(
     'E_UNKNOWN_MODEL',
     `the server has no model ${model}; ${has}: use the server's names for the models of the experiment`,
   );
+}
+
+function someOf(names: readonly string[]): string {
+  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
+  return names.slice(0, MOST_NAMES).map(plainLine).join(', ') + more;
 }
 
 /** The error for a server that wants a token, or another one. `reply`: how it said so. */
@@ -96,7 +110,7 @@ class HttpApi {
       const failed = (error: Error) => reject(unusable(this.base, `cannot be reached: ${reasonOf(error)}`));
       const request = send(
         new URL(path, this.base),
-        { method, agent: this.agent, headers: this.headers, timeout: TIMEOUT_MS },
+        { method, agent: this.agent, headers: this.headers },
         (response) =>
           readBody(response).then((body) => {
             const status = response.statusCode ?? 0;
@@ -104,10 +118,12 @@ class HttpApi {
             else resolve({ status, body });
           }, failed),
       );
-      request.on('timeout', () =>
-        request.destroy(new Error(`no answer to ${path} in ${TIMEOUT_MS / 1000} s`)),
+      const timer = setTimeout(
+        () => request.destroy(new Error(`no answer to ${path} in ${TIMEOUT_MS / 1000} s`)),
+        TIMEOUT_MS,
       );
       request.on('error', failed);
+      request.on('close', () => clearTimeout(timer));
       request.end();
     });
   }
@@ -123,7 +139,7 @@ class HttpApi {
     const { status, body } = await this.call('POST', path);
     if (status !== 200) return null;
     const index = parse(this.base, path, status, body);
-    return Array.isArray(index) ? index.map(({ name }) => String(name)) : null;
+    return Array.isArray(index) ? index.map((entry) => String(entry?.name)) : null;
   }
 
   close(): void {
@@ -133,7 +149,10 @@ class HttpApi {
 
 async function readBody(response: IncomingMessage): Promise<string> {
   let body = '';
-  for await (const text of response.setEncoding('utf8')) body += text;
+  for await (const text of response.setEncoding('utf8')) {
+    body += text;
+    if (body.length > MOST_ANSWER_BYTES) throw new Error('an answer is longer than any description');
+  }
   return body;
 }
 
@@ -158,6 +177,7 @@ function isInput(value: unknown): value is InputDescription {
     typeof name === 'string' &&
     typeof datatype === 'string' &&
     Array.isArray(shape) &&
+    shape.length <= MOST_DIMENSIONS &&
     shape.every(Number.isSafeInteger)
   );
 }

@@ -1,14 +1,18 @@
 import { EscapementError } from '../base/errors.js';
 import { stream } from '../base/random/streams.js';
+import { MIB } from '../base/units.js';
 import { jsonOfBytes } from '../live/frontend/json-text.js';
 import { describeHttpServer } from './http-api.js';
 import type { Address } from './http-connection.js';
 import { HttpPool } from './http-pool.js';
 import { payloadTensors } from './payload-tensors.js';
+import { plainLine } from './reply.js';
 import type { Done, LoadTarget, TargetOptions } from './target.js';
 import { type RequestMaker, RequestTemplate, TemplateCycle } from './template.js';
 import { type InputTensor, TensorMaker } from './tensors.js';
 
+/** An input becomes up to ten times as long as JSON. */
+const MOST_JSON_TENSOR_BYTES = 32 * MIB;
 /** Each carries one request at a time. */
 const DEFAULT_CONNECTIONS = 256;
 
@@ -117,6 +121,10 @@ function jsonTemplate(
       if (datatype === 'FP16') {
         const what = `model ${model}: input ${name} is of type FP16, which JSON cannot represent, and the server accepts only JSON`;
         throw new EscapementError('E_SERVER', `${what}: use gRPC`);
+      }
+      if (data.length > MOST_JSON_TENSOR_BYTES) {
+        const what = `model ${model}: input ${plainLine(name)} has ${data.length} bytes, and the server accepts only JSON`;
+        throw new EscapementError('E_SERVER', `${what}: use gRPC or a smaller model`);
       }
       return `${JSON.stringify({ name, datatype, shape }).slice(0, -1)},"data":[${jsonOfBytes(datatype, data)}]}`;
     });

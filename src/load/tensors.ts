@@ -1,6 +1,8 @@
 import { EscapementError } from '../base/errors.js';
 import type { Random } from '../base/random/streams.js';
+import { MIB } from '../base/units.js';
 import { DATATYPES, type Datatype } from '../live/model.js';
+import { plainLine } from './reply.js';
 
 /** An input of a model as a server describes it; dimensions of −1 are the caller's choice. */
 export interface InputDescription {
@@ -8,6 +10,9 @@ export interface InputDescription {
   readonly datatype: string;
   readonly shape: readonly number[];
 }
+
+/** What the inputs of a run may take in all. Servers say the sizes, and are not believed. */
+const MOST_BYTES = 512 * MIB;
 
 /** An input of one request. */
 export interface InputTensor {
@@ -25,29 +30,43 @@ export interface InputTensor {
  */
 export class TensorMaker {
   private readonly made = new Map<string, Buffer<ArrayBuffer>>();
+  private bytes = 0;
 
   constructor(private readonly random: Random) {}
 
-  /** Every free dimension becomes 1: a batch of one. Throws `E_UNKNOWN_MODEL` for a type that has no fixed size. */
+  /**
+   * Every free dimension becomes 1: a batch of one. Throws `E_UNKNOWN_MODEL` for a type that has no fixed size, and for
+   * inputs that are too large.
+   */
   inputs(model: string, descriptions: readonly InputDescription[]): InputTensor[] {
     return descriptions.map(({ name, datatype, shape: described }) => {
       if (!isDatatype(datatype)) {
         const known = Object.keys(DATATYPES).join(', ');
         throw new EscapementError(
           'E_UNKNOWN_MODEL',
-          `model ${model}: input ${name} is of type ${datatype}, and only ${known} can be generated: use another model`,
+          `model ${model}: input ${plainLine(name)} is of type ${plainLine(datatype)}, and only ${known} can be generated: use another model`,
         );
       }
       const shape = described.map((size) => (size < 0 ? 1 : size));
-      return { name, datatype, shape, data: this.data(datatype, shape) };
+      const data = this.data(datatype, shape);
+      if (data !== null) return { name, datatype, shape, data };
+      const sizes = plainLine(shape.join(','));
+      throw new EscapementError(
+        'E_UNKNOWN_MODEL',
+        `model ${model}: input ${plainLine(name)} is ${datatype} [${sizes}], and all inputs together may have ${MOST_BYTES / MIB} MiB: use fewer or smaller models`,
+      );
     });
   }
 
-  private data(datatype: Datatype, shape: readonly number[]): Buffer<ArrayBuffer> {
+  /** Null: too large. */
+  private data(datatype: Datatype, shape: readonly number[]): Buffer<ArrayBuffer> | null {
     const count = shape.reduce((product, size) => product * size, 1);
     const key = `${datatype} ${count}`;
     const known = this.made.get(key);
     if (known !== undefined) return known;
+    const bytes = count * DATATYPES[datatype].bytes;
+    if (this.bytes + bytes > MOST_BYTES) return null;
+    this.bytes += bytes;
     const data = fill(datatype, count, this.random);
     this.made.set(key, data);
     return data;

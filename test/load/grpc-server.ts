@@ -20,6 +20,7 @@ export interface GrpcInference {
 export interface GrpcServerOptions {
   readonly ready?: boolean;
   readonly shape?: readonly number[];
+  readonly inputs?: readonly object[];
   /** The status that an infer request is answered with; −1: not at all. */
   readonly infer?: (inference: GrpcInference) => number;
 }
@@ -35,7 +36,12 @@ export class GrpcServer {
     readonly url: string,
   ) {}
 
-  static async open({ ready = true, shape = [-1, 3], infer }: GrpcServerOptions = {}): Promise<GrpcServer> {
+  static async open({
+    ready = true,
+    shape = [-1, 3],
+    inputs = [{ name: 'x', datatype: 'FP32', shape }],
+    infer,
+  }: GrpcServerOptions = {}): Promise<GrpcServer> {
     const server = new Server({ 'grpc.max_receive_message_length': -1 });
     const models = ['a', 'b'];
     const handlers: Record<string, handleUnaryCall<unknown, unknown>> = {
@@ -43,7 +49,7 @@ export class GrpcServer {
       RepositoryIndex: (_, done) => done(null, { models: models.map((name) => ({ name })) }),
       ModelMetadata: ({ request }, done) => {
         const { name } = request as { name: string };
-        if (models.includes(name)) done(null, { inputs: [{ name: 'x', datatype: 'FP32', shape }] });
+        if (models.includes(name)) done(null, { inputs });
         else done({ code: status.NOT_FOUND, details: 'no such model' });
       },
       ModelInfer: ({ request, metadata }, done) => {

@@ -21,6 +21,8 @@ interface Discovery {
 
 /** So many models of a long list are looked at. */
 const MOST_MODELS = 30;
+/** No model that is named may have larger inputs: they are made, and several times as large as JSON. */
+const MOST_ELEMENTS_OF_NAMED = 5_000_000;
 /** Models with larger inputs make every case slow. */
 const MOST_ELEMENTS = 1_000_000;
 
@@ -43,9 +45,8 @@ export async function discover(endpoint: Endpoint, named: string | undefined): P
     }
   }
   candidates.sort((a, b) => elementsIn(a) - elementsIn(b));
-  for (const subject of candidates.filter(
-    (each) => named !== undefined || elementsIn(each) <= MOST_ELEMENTS,
-  )) {
+  const mostElements = named === undefined ? MOST_ELEMENTS : MOST_ELEMENTS_OF_NAMED;
+  for (const subject of candidates.filter((each) => elementsIn(each) <= mostElements)) {
     const problem = await problemOf(http, subject);
     if (problem === null) return { subject, ...server };
     problems.push(`${plain(subject.name, 40)}: ${problem}`);

@@ -14,5 +14,13 @@ export function plain(text: string, mostChars = MOST_CHARS): string {
 
 /** Any value of a server's answer, as JSON in a message. */
 export function shown(value: unknown): string {
-  return plain(value === undefined ? 'nothing' : JSON.stringify(value), 120);
+  return plain(value === undefined ? 'nothing' : jsonOf(value), 120);
+}
+
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return 'a value with too many levels to show';
+  }
 }

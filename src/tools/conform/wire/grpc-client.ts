@@ -15,6 +15,9 @@ import type { Endpoint } from './endpoint.js';
 import { GRPC_METHODS, type GrpcMethod } from './grpc-messages.js';
 import type { Transcript } from './transcript.js';
 
+/** Answers of a stream beyond one for each request. */
+const MOST_STRAY_MESSAGES = 16;
+
 /** How a call ended: with a message, or with a status other than OK. */
 export interface GrpcAnswer<A = Readonly<Record<string, unknown>>> {
   readonly code: number;
@@ -90,7 +93,9 @@ export class GrpcClient {
     );
     const messages: object[] = [];
     return new Promise((resolve) => {
-      call.on('data', (message: object) => messages.push(message));
+      call.on('data', (message: object) => {
+        if (messages.push(message) > requests.length + MOST_STRAY_MESSAGES) call.cancel();
+      });
       call.on('error', () => {});
       call.on('status', ({ code, details }) => {
         const text = `${status[code] ?? code} ${details}`;

@@ -5,6 +5,8 @@ import type { Endpoint } from './endpoint.js';
 import type { HttpAnswer } from './http-answer.js';
 import { ResponseReader } from './response-reader.js';
 
+const MOST_AHEAD_BYTES = 1024 * 1024;
+
 /** One connection, written to byte by byte: a client library would repair what the cases send. */
 export class HttpConnection {
   private readonly reader: ResponseReader;
@@ -19,6 +21,8 @@ export class HttpConnection {
     this.reader = new ResponseReader(endpoint.maxAnswerBytes);
     socket.on('data', (chunk) => {
       this.reader.push(chunk);
+      // More than an answer and the beginning of the next: the case has to read first.
+      if (this.reader.bytesKept > endpoint.maxAnswerBytes + MOST_AHEAD_BYTES) socket.pause();
       this.wake();
     });
     const end = () => {
@@ -77,6 +81,7 @@ export class HttpConnection {
     const deadline = performance.now() + this.endpoint.timeoutMs;
     for (;;) {
       const answer = this.reader.next(method, this.ended);
+      this.socket.resume();
       if (answer !== null) return answer;
       if (this.ended) {
         if (this.reader.isEmpty) return null;

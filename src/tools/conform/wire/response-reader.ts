@@ -18,6 +18,10 @@ export class ResponseReader {
     this.bytes += chunk.length;
   }
 
+  get bytesKept(): number {
+    return this.bytes;
+  }
+
   get isEmpty(): boolean {
     return this.bytes === 0;
   }
@@ -25,19 +29,19 @@ export class ResponseReader {
   /** The next whole answer, or null. `ended`: nothing more will come. Interim answers are passed over. */
   next(method: string, ended: boolean): HttpAnswer | null {
     if (this.bytes < this.wanted && !ended) return null;
-    const all = this.chunks.length === 1 ? this.chunks[0]! : Buffer.concat(this.chunks);
-    this.chunks = [all];
-    this.wanted = 0;
-    const head = readHead(all);
-    if (head === null) {
-      if (all.length > MOST_HEAD_BYTES) fail('the headers of the answer are longer than 64 KiB');
-      return null;
-    }
-    if (head.status < 200) {
+    let all = this.chunks.length === 1 ? this.chunks[0]! : Buffer.concat(this.chunks);
+    for (;;) {
+      this.chunks = [all];
+      this.wanted = 0;
+      const head = readHead(all);
+      if (head !== null && head.status >= 200) return this.withBody(all, head, method, ended);
+      if (head === null) {
+        if (all.length > MOST_HEAD_BYTES) fail('the headers of the answer are longer than 64 KiB');
+        return null;
+      }
       this.drop(head.bytes);
-      return this.next(method, ended);
+      all = this.chunks[0] ?? Buffer.alloc(0);
     }
-    return this.withBody(all, head, method, ended);
   }
 
   private withBody(all: Buffer, head: Head, method: string, ended: boolean): HttpAnswer | null {

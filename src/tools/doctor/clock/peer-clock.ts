@@ -40,7 +40,7 @@ export async function measurePeerClock(
   const roundTripsNs: number[] = [];
   try {
     while (sync.samples < FEWEST || (sync.samples < MOST && clock.nowNs() < PATIENCE_NS)) {
-      const { sentNs, unixUs, receivedNs } = await ask(url, { agent, headers, timeout: TIMEOUT_MS }, clock);
+      const { sentNs, unixUs, receivedNs } = await ask(url, { agent, headers }, clock);
       sync.add(sentNs, Math.round((unixUs - originUnixUs) * NS_PER_US), receivedNs);
       roundTripsNs.push(receivedNs - sentNs);
     }
@@ -84,8 +84,12 @@ function ask(url: string, options: RequestOptions, clock: Clock): Promise<RoundT
         else resolve({ sentNs, unixUs, receivedNs });
       });
     });
-    request.on('timeout', () => request.destroy(new Error(`no answer in ${TIMEOUT_MS / 1000} s`)));
+    const timer = setTimeout(
+      () => request.destroy(new Error(`no answer in ${TIMEOUT_MS / 1000} s`)),
+      TIMEOUT_MS,
+    );
     request.on('error', reject);
+    request.on('close', () => clearTimeout(timer));
   });
 }
 
