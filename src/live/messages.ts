@@ -42,6 +42,11 @@ export interface ResultMessage {
   readonly shapes?: readonly Shape[] | undefined;
   /** What went wrong on the device, for people; empty otherwise. */
   readonly error: string;
+  /**
+   * Why the model cannot compute the inputs of a request, for each request of an INFER; empty: it can. Absent: it can
+   * compute all of them, or did not run. The device is well: status and `outputs` are those of the other requests.
+   */
+  readonly inputErrors?: readonly string[] | undefined;
   /** Of an INFER that did not run: its inputs, which may be tried again elsewhere. Absent: they were not handed over. */
   readonly inputs?: ActionMessage['inputs'] | undefined;
 }

@@ -133,4 +133,6 @@ export interface InferenceAnswer {
   readonly batchSize: number;
   /** For people: why it failed on the device, or why it was rejected if its SLO is not the reason; empty otherwise. */
   readonly error: string;
+  /** The error is that the model cannot compute the inputs. Absent: it is not. */
+  readonly isOfInputs?: boolean | undefined;
 }

@@ -91,6 +91,9 @@ export class Answers {
     action: Action | null,
   ): InferenceAnswer {
     const result = action === null ? undefined : this.results.get(action.id);
+    const index = action === null ? -1 : action.requests.indexOf(slot);
+    const inputError = result?.inputErrors?.[index] ?? '';
+    if (inputError !== '') return { ...notExecuted(OUTCOME_ERROR, inputError), isOfInputs: true };
     if (action === null || (outcome !== OUTCOME_OK && outcome !== OUTCOME_LATE)) {
       // Not the SLO is what cannot be met.
       if (outcome === OUTCOME_REJECTED && !this.isWorkerUp()) return notExecuted(outcome, NO_WORKER);
@@ -102,7 +105,6 @@ export class Answers {
       return notExecuted(outcome, error || whyFailed(action));
     }
     const outputs = this.models[action.model]?.signature.outputs ?? [];
-    const index = action.requests.indexOf(slot);
     return {
       outcome,
       outputs: scatter(result ?? NO_RESULT, outputs, index),

@@ -101,6 +101,7 @@ export class Call {
         return new Refusal('timeout', 'the SLO could not be met');
       case OUTCOME_ERROR:
         if (worst.error === SHUTTING_DOWN) return new Refusal('notReady', SHUTTING_DOWN);
+        if (worst.isOfInputs === true) return new Refusal('invalid', worst.error);
         return new Refusal('failed', worst.error === '' ? 'the inference failed' : worst.error);
       default:
         return null;

@@ -41,7 +41,8 @@ export function onnxruntimeReason(error: unknown): string {
   }
   return message
     .replaceAll(/\s+/g, ' ')
-    .replace(/\S+\.cc:\d+ .*\) (?=\S)/, '')
+    .replace(/\S+\.(?:cc|cpp|cu|h):\d+ .*\) (?=\S)/, '')
+    .replaceAll(/\S+\.(?:cc|cpp|cu|h):\d+ /g, '')
     .trim();
 }
 

@@ -4,6 +4,7 @@ import { EscapementError } from '../../base/errors.js';
 import { invariant } from '../../base/invariant.js';
 import type { OrtDeviceSpec } from '../device.js';
 import { hasFreeSizes, type ModelSignature, type Shape } from '../model.js';
+import { InputError, isOfInputs } from './input-error.js';
 import { onnxruntimeReason, openSession } from './open-session.js';
 import { bytesOfTensor, type NamedTensors, namedTensors, TensorBuffer, tensorOf } from './tensors.js';
 import { keepDevice, warmUpSizes } from './warm-up.js';
@@ -86,7 +87,8 @@ export class ModelSession {
   /**
    * Runs `count` requests, at most the batch size; the rest of the batch is zeros. `inputs` are those of an INFER's
    * message; a model with free sizes takes one request, and the whole
-   * `shapes` of its inputs. `apart`: each request's outputs are in buffers of their own. Throws `E_MODEL_FILE` when the model fails.
+   * `shapes` of its inputs. `apart`: each request's outputs are in buffers of their own. Throws `InputError` when the model
+   * cannot compute these inputs, `E_MODEL_FILE` when it fails otherwise.
    */
   async run(
     batchIndex: number,
@@ -127,10 +129,7 @@ export class ModelSession {
     const copyInNs = monotonicNs() - beginNs;
     const given = await session.run(feeds).catch((error) => {
       const sizes = shapes.map((shape) => `[${shape.join(',')}]`).join(', ');
-      throw new EscapementError(
-        'E_MODEL_FILE',
-        `the model fails at inputs of ${sizes}: ${onnxruntimeReason(error)}`,
-      );
+      throw runProblem(error, `inputs of ${sizes}`);
     });
     const executedNs = monotonicNs();
     const tensors = signature.outputs.map(({ name }) => given[name]);
@@ -156,12 +155,15 @@ export class ModelSession {
     try {
       await this.session.run(feeds, fetches);
     } catch (error) {
-      throw new EscapementError(
-        'E_MODEL_FILE',
-        `the model fails at batch size ${size}: ${onnxruntimeReason(error)}`,
-      );
+      throw runProblem(error, `batch size ${size}`);
     }
   }
+}
+
+function runProblem(error: unknown, where: string): Error {
+  const reason = onnxruntimeReason(error);
+  if (isOfInputs(reason)) return new InputError(`the model cannot compute these inputs: ${reason}`);
+  return new EscapementError('E_MODEL_FILE', `the model fails at ${where}: ${reason}`);
 }
 
 function rowsOf({ bytes, signature }: TensorBuffer, first: number, count: number): Uint8Array<ArrayBuffer> {

@@ -45,6 +45,8 @@ export function resultFromWire(result: WireResult): ResultMessage {
     outputs: result.outputs.map(owned),
     shapes: shapesFromWire(result.shapes),
     error: result.error,
+    inputErrors:
+      result.inputErrors === undefined || result.inputErrors.length === 0 ? undefined : result.inputErrors,
   };
 }
 

@@ -88,6 +88,7 @@ export interface WireResult {
   readonly outputs: readonly Uint8Array[];
   readonly shapes?: readonly WireShape[];
   readonly error: string;
+  readonly inputErrors?: readonly string[];
 }
 
 export interface WireOperators {

@@ -26,9 +26,11 @@ export function actionToWire(action: ActionMessage): WireAction {
   return latestNs === Number.POSITIVE_INFINITY ? rest : { ...rest, latestNs };
 }
 
-export function resultToWire({ shapes, ...same }: ResultMessage): WireResult {
-  return { ...same, ...shapesToWire(shapes) };
+export function resultToWire({ shapes, inputErrors = NONE, ...same }: ResultMessage): WireResult {
+  return { ...same, inputErrors, ...shapesToWire(shapes) };
 }
+
+const NONE: readonly never[] = [];
 
 function shapesToWire(shapes: readonly Shape[] | undefined): Pick<WireResult, 'shapes'> {
   return shapes === undefined ? {} : { shapes: shapes.map((dims) => ({ dims })) };
@@ -40,7 +42,8 @@ export function withinLimit(result: ResultMessage, maxMessageBytes: number): Res
   const bytes = tensorBytes(result.outputs);
   if (bytes <= mostBytes) return result;
   const error = `outputs of ${bytes} bytes exceed the controller's message limit of ${mostBytes}`;
-  return { ...result, status: STATUS_DEVICE_ERROR, outputs: [], shapes: undefined, error };
+  const nothing = { outputs: [], shapes: undefined, inputErrors: undefined };
+  return { ...result, ...nothing, status: STATUS_DEVICE_ERROR, error };
 }
 
 export function stateToWire(number: number, { present, changes = [] }: WorkerState): WireState {

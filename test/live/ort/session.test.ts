@@ -8,6 +8,7 @@ import { makeModel } from '../../../src/live/models/make/make-model.js';
 import { optimizeModel } from '../../../src/live/models/optimize.js';
 import { readModelFile } from '../../../src/live/models/repository.js';
 import { OnnxGraph } from '../../../src/live/onnx/onnx-graph.js';
+import { InputError } from '../../../src/live/ort/input-error.js';
 import { ModelSession } from '../../../src/live/ort/session.js';
 import { bytesOfTexts, textsOf } from '../../../src/live/texts.js';
 import { CPU, ELEMENT_TYPES, failure, identityModel, tempDir, writeIn } from '../models/fixtures.js';
@@ -136,7 +137,7 @@ describe('what goes wrong', () => {
     expect(message).not.toContain('\n');
   });
 
-  it('is an error that names a model that fails when it runs', async () => {
+  it('is an error of the inputs where the model is well but cannot compute them', async () => {
     const graph = new OnnxGraph('batches of two only');
     const one = graph.weights('one', [1, 1], new Float32Array([1]));
     const two = graph.weights('two', [2, 1], new Float32Array([1, 2]));
@@ -146,9 +147,9 @@ describe('what goes wrong', () => {
     expect(floats((await session.run(1, 2, [bytesOf(new Float32Array([1, 1]))])).outputs[0])).toEqual(
       new Float32Array([2, 3]),
     );
-    const { code, message } = await failure(session.run(2, 3, [bytesOf(numbers(3))]));
-    expect(code).toBe('E_MODEL_FILE');
-    expect(message).toMatch(/^the model fails at batch size 3: [^\n]+$/);
+    const failed = session.run(2, 3, [bytesOf(numbers(3))]);
+    await expect(failed).rejects.toThrow(InputError);
+    await expect(failed).rejects.toThrow(/^the model cannot compute these inputs: [^\n]+$/);
     await session.release();
   });
 });

@@ -71,6 +71,7 @@ const result: fc.Arbitrary<ResultMessage> = fc.record(
     outputs: tensors,
     shapes,
     error: fc.string({ unit: 'grapheme' }),
+    inputErrors: fc.option(fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1 }), { nil: undefined }),
   },
   { noNullPrototype: true },
 );

@@ -44,6 +44,7 @@ export class ResultCheck {
       throw new Error(`answers for GPU ${gpu} what GPU ${sent.action.gpu} was sent`);
     if (!isStatus(status)) throw new Error(`answers with the unknown status ${status}`);
     this.sent.take(id);
+    const inputErrors = possibleErrors(result.inputErrors, sent.action);
     const times = possibleTimes(result, sent.sentNs - errorNs - TOLERANCE_NS, nowNs);
     if (status !== STATUS_OK || sent.action.kind !== INFER)
       return {
@@ -52,9 +53,10 @@ export class ResultCheck {
         outputs: [],
         shapes: undefined,
         error: error.slice(0, MOST_ERROR_LETTERS),
+        inputErrors,
       };
     const problem = this.outputProblem(result, sent.action);
-    if (problem === '') return { ...result, ...times };
+    if (problem === '') return { ...result, ...times, inputErrors };
     return {
       ...result,
       ...times,
@@ -62,6 +64,7 @@ export class ResultCheck {
       outputs: [],
       shapes: undefined,
       error: problem,
+      inputErrors: undefined,
     };
   }
 
@@ -95,6 +98,15 @@ export class ResultCheck {
 /** A clock is read, then a message is sent: the order of the two may be off by this much. */
 const TOLERANCE_NS = NS_PER_MS;
 const MOST_ERROR_LETTERS = 2000;
+
+/** One for each request, or none. */
+function possibleErrors(
+  errors: ResultMessage['inputErrors'],
+  { kind, count }: Sent['action'],
+): ResultMessage['inputErrors'] {
+  if (errors === undefined || kind !== INFER || errors.length !== count) return undefined;
+  return errors.map((error) => error.slice(0, MOST_ERROR_LETTERS));
+}
 
 type Times = Pick<ResultMessage, 'beginNs' | 'endNs' | 'copyInNs' | 'copyOutNs'>;
 

@@ -48,14 +48,15 @@ export class AnswerPacker extends Packer<Extras<PackedAnswers>[number]> {
   /** Large outputs in buffers of their own go over; what is part of a larger buffer is copied. */
   add(id: number, answer: InferenceAnswer): void {
     const { parcel } = this;
-    const { outcome, outputs, shapes, predictedNs, passedNs = 0, batchSize, error } = answer;
+    const { outcome, outputs, shapes, predictedNs, passedNs = 0, batchSize, error, isOfInputs } = answer;
     parcel.addNumber(id);
     parcel.addNumber(outcome);
     parcel.addNumber(predictedNs);
     parcel.addNumber(passedNs);
     parcel.addNumber(batchSize);
     addTensors(parcel, outputs);
-    if (shapes !== undefined || error !== '') this.extras.push({ nth: this.count, shapes, error });
+    if (shapes !== undefined || error !== '')
+      this.extras.push({ nth: this.count, shapes, error, isOfInputs });
     this.count++;
   }
 }
@@ -77,6 +78,9 @@ export function unpackAnswers(
     const outputs = takeTensors(parcel);
     const rare = extras[extra]?.nth === nth ? extras[extra++] : null;
     const error = rare === null ? '' : rare.error;
-    use(id, { outcome, predictedNs, passedNs, batchSize, outputs, shapes: rare?.shapes, error });
+    const { shapes, isOfInputs } = rare ?? NOTHING_RARE;
+    use(id, { outcome, predictedNs, passedNs, batchSize, outputs, shapes, error, isOfInputs });
   }
 }
+
+const NOTHING_RARE = { shapes: undefined, isOfInputs: undefined };

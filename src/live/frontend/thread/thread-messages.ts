@@ -29,6 +29,7 @@ export type PackedAnswers = Packed<{
   readonly nth: number;
   readonly shapes: readonly Shape[] | undefined;
   readonly error: string;
+  readonly isOfInputs: boolean | undefined;
 }>;
 
 /** What a frontend asks of the service besides inference. */

@@ -128,9 +128,9 @@ class HostThread {
     invariant(report !== null, 'an INFER is reported');
     // The lane first, for it should not wait for outputs to be sent. But an error has to be there when it is free.
     if (report.status === STATUS_OK) this.end(report);
-    const { outputs, shapes, error } = report;
+    const { outputs, shapes, error, inputErrors } = report;
     const inputs = report.status === STATUS_INFER_TOO_LATE && anyLarge(order.inputs) ? order.inputs : [];
-    this.reply({ kind: 'tensors', id, outputs, shapes, error, inputs });
+    this.reply({ kind: 'tensors', id, outputs, shapes, error, inputErrors, inputs });
     if (report.status !== STATUS_OK) this.end(report);
     // Unless they went back.
     if (inputs.length === 0) freeLarge(order.inputs);

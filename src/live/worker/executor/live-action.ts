@@ -16,6 +16,7 @@ export class LiveAction extends Action {
   outputs: readonly Uint8Array<ArrayBuffer>[] = [];
   outputShapes: readonly Shape[] | undefined;
   error = '';
+  inputErrors: ResultMessage['inputErrors'];
   /** Its inputs are with the thread that runs it, and they have not been used yet. */
   staged = false;
   /** Its outputs are here. */
@@ -38,11 +39,12 @@ export class LiveAction extends Action {
   }
 
   toResult(): ResultMessage {
-    const { id, gpu, status, beginNs, endNs, copyInNs, copyOutNs, error } = this;
+    const { id, gpu, status, beginNs, endNs, copyInNs, copyOutNs, error, inputErrors } = this;
     // It may have run well and be void all the same, when its weights were given up meanwhile.
     const outputs = status === STATUS_OK ? this.outputs : [];
     const shapes = this.outputShapes;
     const inputs = this.handedOver && status !== STATUS_OK ? this.inputs : undefined;
-    return { id, gpu, status, beginNs, endNs, copyInNs, copyOutNs, outputs, shapes, error, inputs };
+    const times = { beginNs, endNs, copyInNs, copyOutNs };
+    return { id, gpu, status, ...times, outputs, shapes, error, inputErrors, inputs };
   }
 }

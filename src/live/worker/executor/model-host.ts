@@ -10,7 +10,8 @@ import {
   STATUS_OK,
 } from '../../../core/action.js';
 import type { OrtDeviceSpec } from '../../device.js';
-import type { SessionRun } from '../../ort/session.js';
+import { InputError } from '../../ort/input-error.js';
+import type { ModelSession, SessionRun } from '../../ort/session.js';
 import { areApart } from '../../parcel.js';
 import { HostSessions } from './host-sessions.js';
 import type { OperatorRecorder } from './operator-recorder.js';
@@ -103,8 +104,36 @@ export class ModelHost {
       return report;
     } catch (error) {
       if (loaded?.log) loaded.log.broken = true;
+      if (error instanceof InputError && loaded !== undefined)
+        return this.inferApart(order, loaded.session, beginNs, error);
       return failed(beginNs, error);
     }
+  }
+
+  /** Each request alone, after they failed together: those that are well must not suffer from another. */
+  private async inferApart(
+    { model, count, inputs }: HostOrder,
+    session: ModelSession,
+    beginNs: number,
+    { message }: InputError,
+  ): Promise<HostReport> {
+    if (count === 1) return notComputed(beginNs, [message]);
+    const { signature } = (this.models.get(model) as HostModel).model;
+    const outputs: Uint8Array<ArrayBuffer>[] = [];
+    const inputErrors: string[] = [];
+    for (let r = 0; r < count; r++) {
+      try {
+        const own = signature.inputs.map((_, i) => inputOf(inputs, signature.inputs.length, count, r, i));
+        outputs.push(...(await session.run(0, 1, own)).outputs);
+        inputErrors.push('');
+      } catch (error) {
+        if (!(error instanceof InputError)) return failed(beginNs, error);
+        outputs.push(...signature.outputs.map(({ bytes }) => new Uint8Array(bytes)));
+        inputErrors.push(error.message);
+      }
+    }
+    if (inputErrors.every((error) => error !== '')) return notComputed(beginNs, inputErrors);
+    return { ...done(beginNs, { ...NO_TENSORS, outputs }), inputErrors };
   }
 }
 
@@ -117,6 +146,31 @@ function done(beginNs: number, run: SessionRun): HostReport {
 
 function notRun(status: number, nowNs: number): HostReport {
   return { status, beginNs: nowNs, endNs: nowNs, ...NO_TENSORS, error: '' };
+}
+
+/** The device is well, and nothing was computed. */
+function notComputed(beginNs: number, inputErrors: readonly string[]): HostReport {
+  return {
+    status: STATUS_DEVICE_ERROR,
+    beginNs,
+    endNs: monotonicNs(),
+    ...NO_TENSORS,
+    error: '',
+    inputErrors,
+  };
+}
+
+/** Input number `i` of request number `r`, in either form that inputs have. */
+function inputOf(
+  inputs: readonly Uint8Array[],
+  each: number,
+  count: number,
+  r: number,
+  i: number,
+): Uint8Array {
+  if (inputs.length > each) return inputs[r * each + i];
+  const bytes = inputs[i].length / count;
+  return inputs[i].subarray(r * bytes, (r + 1) * bytes);
 }
 
 function failed(beginNs: number, error: unknown): HostReport {

@@ -141,6 +141,7 @@ export class OrtDevice implements Device {
       action.outputs = reply.outputs;
       action.outputShapes = reply.shapes;
       action.error = reply.error;
+      action.inputErrors = reply.inputErrors;
       action.inputs = reply.inputs ?? [];
       action.delivered = true;
     }

@@ -135,6 +135,7 @@ export type HostReply =
       readonly outputs: HostReport['outputs'];
       readonly shapes?: HostReport['shapes'];
       readonly error: string;
+      readonly inputErrors?: HostReport['inputErrors'];
       /** Of one that did not run, if they were handed over. */
       readonly inputs?: HostOrder['inputs'];
     }

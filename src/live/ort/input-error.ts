@@ -1,0 +1,13 @@
+/** The model cannot compute these inputs, and is well: their sizes do not go together, or an index is out of range. */
+export class InputError extends Error {}
+
+/** What operators say of their inputs. */
+const OPERATOR =
+  /Non-zero status code returned while running|INVALID_ARGUMENT|Invalid (?:input|argument|rank)/i;
+/** What is wrong with the device or its memory, although an operator says it. */
+const DEVICE = /alloc|memory|CUDA|cuDNN|cuBLAS|WebGPU|Dawn|DirectML|CoreML|device|driver/i;
+
+/** Whether a run failed because of its inputs, by what onnxruntime says. In doubt it is the device. */
+export function isOfInputs(reason: string): boolean {
+  return OPERATOR.test(reason) && !DEVICE.test(reason);
+}

@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs';
+import { pino } from 'pino';
+import { expect, it } from 'vitest';
+import { profileModel } from '../../src/config/profile.js';
+import { INFER, LOAD, STATUS_DEVICE_ERROR, STATUS_OK } from '../../src/core/action.js';
+import type { WorkerModel } from '../../src/live/model.js';
+import { optimizeModel } from '../../src/live/models/optimize.js';
+import { readRepository } from '../../src/live/models/repository.js';
+import { ModelHost } from '../../src/live/worker/executor/model-host.js';
+import { OperatorRecorder } from '../../src/live/worker/executor/operator-recorder.js';
+import { RecordSwitch } from '../../src/live/worker/executor/record-switch.js';
+import { tempDir } from '../cli/run-cli.js';
+import { CPU, writeIn } from '../live/models/fixtures.js';
+import { encodeGraph } from '../live/models/small-graph.js';
+import { PAGE_BYTES, serve } from './fixtures.js';
+
+/** Ten rows to look up, each twice its index; y = table[x]. */
+const LOOKUP = encodeGraph({
+  inputs: [{ name: 'x', dims: ['n', 1], type: 'INT64' }],
+  outputs: [{ name: 'y', dims: ['n', 1] }],
+  nodes: [{ op: 'Gather', inputs: ['table', 'x'], outputs: ['y'] }],
+  weights: { table: { dims: [10], floats: Array.from({ length: 10 }, (_, i) => 2 * i) } },
+});
+/** y = a + b, of any sizes that go together. */
+const SUM = encodeGraph({
+  inputs: [
+    { name: 'a', dims: [1, 'p'] },
+    { name: 'b', dims: [1, 'q'] },
+  ],
+  outputs: [{ name: 'y', dims: [1, 'r'] }],
+  nodes: [{ op: 'Add', inputs: ['a', 'b'], outputs: ['y'] }],
+});
+const SLO = { slo_ms: 60_000 };
+
+async function models(): Promise<WorkerModel[]> {
+  const dir = tempDir();
+  writeIn(dir, 'lookup/1/model.onnx', LOOKUP);
+  writeIn(dir, 'sum/1/model.onnx', SUM);
+  const found: WorkerModel[] = [];
+  for (const { name, version, signature, onnxPath } of await readRepository(dir)) {
+    const { ortPath } = await optimizeModel(onnxPath, 'cpu');
+    const sizes = signature.batched ? [1, 2, 4] : [1];
+    const batches = sizes.map((batch) => ({ batch, medianMs: 1 }));
+    const bytes = { weightsBytes: 1000, inputBytes: 8, outputBytes: 8 };
+    const source = { weights: 'test', load: 'test', copies: 'test', batches: 'test' };
+    const profile = { name, gpu: 'x', runtime: 'x', precision: 'FP32', loadMs: 1, ...bytes, batches, source };
+    found.push({ spec: profileModel(profile, name, PAGE_BYTES), signature, version, sloNs: null, ortPath });
+  }
+  return found;
+}
+
+const NO_PATHS = /^(?!.*(?:\.cc|\/onnxruntime)).*$/;
+
+it('inputs that a model cannot compute are the client’s mistake, and no device has failed', async () => {
+  const lines: string[] = [];
+  const log = pino({ level: 'error' }, { write: (line: string) => lines.push(line) });
+  const { http, metrics } = await serve({ devices: [CPU], models: await models() }, [], { log });
+  const sum = (a: number[], b: number[]) => {
+    const tensor = (name: string, data: number[]) => ({
+      name,
+      datatype: 'FP32',
+      shape: [1, data.length],
+      data,
+    });
+    return http.post('/v2/models/sum/infer', { parameters: SLO, inputs: [tensor('a', a), tensor('b', b)] });
+  };
+  expect((await sum([1, 2], [3, 4])).json.outputs[0].data).toEqual([4, 6]);
+  const { status, json } = await sum([1, 2], [3, 4, 5]);
+  expect([status, json.error]).toEqual([
+    400,
+    expect.stringMatching(/^the model cannot compute these inputs: .*broadcast/i),
+  ]);
+  expect(json.error).toMatch(NO_PATHS);
+  expect((await sum([1], [3, 4])).json.outputs[0].data).toEqual([4, 5]);
+  expect(lines).toEqual([]);
+  expect((await metrics.get('/healthz')).status).toBe(200);
+});
+
+it('a request that fails alone leaves the others of its batch alone', async () => {
+  const { http } = await serve({ devices: [CPU], models: await models() });
+  const lookUp = (...rows: number[]) => {
+    const x = { name: 'x', datatype: 'INT64', shape: [rows.length, 1], data: rows };
+    return http.post('/v2/models/lookup/infer', { parameters: SLO, inputs: [x] });
+  };
+  const asked = Array.from({ length: 60 }, (_, i) => lookUp(i % 3 === 1 ? 99 : i % 10, 1));
+  const answers = await Promise.all(asked);
+  for (const [i, { status, json }] of answers.entries()) {
+    if (i % 3 === 1) expect([status, json.error]).toEqual([400, expect.stringContaining('out of')]);
+    else expect([status, json.outputs?.[0].data]).toEqual([200, [2 * (i % 10), 2]]);
+  }
+});
+
+it('a batch that fails is run again, each request alone', async () => {
+  const model = (await models()).find(({ spec }) => spec.name === 'lookup') as WorkerModel;
+  const bytes = new Uint8Array(readFileSync(model.ortPath as string));
+  const recorder = new OperatorRecorder(new RecordSwitch(), tempDir(), 0, () => {});
+  const host = new ModelHost(CPU, new Map([[0, { model, bytes }]]), recorder);
+  const order = { id: 1, model: 0, batchIndex: 2, latestNs: Number.POSITIVE_INFINITY };
+  await host.perform({ ...order, kind: LOAD, count: 1, inputs: [] });
+  const infer = (rows: number[], apart = false) => {
+    const whole = new Uint8Array(BigInt64Array.from(rows, BigInt).buffer);
+    const inputs = apart ? rows.map((_, i) => whole.slice(8 * i, 8 * i + 8)) : [whole];
+    return host.perform({ ...order, kind: INFER, count: rows.length, inputs });
+  };
+  for (const apart of [false, true]) {
+    const some = await infer([3, 99, 4], apart);
+    expect(some).toMatchObject({ status: STATUS_OK, error: '' });
+    expect(some?.inputErrors).toEqual(['', expect.stringContaining('out of'), '']);
+    expect(some?.outputs.map(({ buffer }) => new Float32Array(buffer)[0])).toEqual([6, 0, 8]);
+    const none = await infer([99, -99], apart);
+    expect(none).toMatchObject({ status: STATUS_DEVICE_ERROR, error: '', outputs: [] });
+    expect(none?.inputErrors).toHaveLength(2);
+    const all = await infer([3, 4], apart);
+    expect(all).toMatchObject({ status: STATUS_OK });
+    expect(all?.inputErrors).toBeUndefined();
+  }
+});
