@@ -20,7 +20,7 @@ const QUICK = [
   'the controller is killed, and comes back to the same workers',
 ];
 
-it('no fault loses, doubles or fails a request that it need not', async () => {
+it('no fault loses, doubles or fails a request that it need not', { timeout: 600_000 }, async () => {
   const all = [...WORKER_FAULTS, ...LINK_FAULTS, ...FRAME_FAULTS, ...CLIENT_FAULTS, ...CONTROLLER_FAULTS];
   await play(QUICK.map((name) => found(all, name)));
 });

@@ -19,7 +19,8 @@ export function newIdentity(days = 2, authority?: Identity): Identity {
   const [cert, key, asked] = ['cert.pem', 'key.pem', 'request.pem'].map((name) => join(folder, name));
   const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', key];
   const name = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
-  openssl('req', ...curve, ...name, '-out', asked);
+  const authorized = authority === undefined ? ['-addext', 'basicConstraints=critical,CA:TRUE'] : [];
+  openssl('req', ...curve, ...name, ...authorized, '-out', asked);
   const signer =
     authority === undefined
       ? ['-key', key]

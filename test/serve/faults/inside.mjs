@@ -3,7 +3,8 @@
 import { getEnvironmentData, isMainThread, setEnvironmentData, workerData } from 'node:worker_threads';
 
 const KEY = 'faults';
-const ROLES = ['frontend', 'executor'];
+const PARENT = 'parent of a thread';
+const ROLES = ['frontend', 'executor', 'links'];
 const LOOK_MS = 20;
 
 const shared = isMainThread ? new SharedArrayBuffer(8 + 8 * ROLES.length) : getEnvironmentData(KEY);
@@ -18,16 +19,19 @@ if (isMainThread) {
   process.channel?.unref();
 }
 
-const role = roleOf(workerData ?? {});
+const role = isMainThread ? '' : roleOf(workerData);
+setEnvironmentData(PARENT, isMainThread ? 'main' : 'thread');
 const real = process.hrtime.bigint.bind(process.hrtime);
 process.hrtime.bigint = () => {
   crashIfAsked();
   return real() + Atomics.load(numbers, 0);
 };
 // A thread that waits for events reads no clock.
-if (role === 'frontend') setInterval(crashIfAsked, LOOK_MS).unref();
+if (role === 'frontend' || role === 'links') setInterval(crashIfAsked, LOOK_MS).unref();
 
 function roleOf(data) {
+  // That of the links has no data, nor have those that frontends start for themselves.
+  if (data === null || data === undefined) return getEnvironmentData(PARENT) === 'main' ? 'links' : '';
   if ('transport' in data) return 'frontend';
   return 'signal' in data && 'gpus' in data ? 'executor' : '';
 }

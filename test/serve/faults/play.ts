@@ -19,6 +19,8 @@ export interface Scenario {
 }
 
 export const NO_WORKER = /no worker is up/;
+/** Said of a worker that a fault has stopped, and on a busy machine of one that none has. */
+const SILENT = /has said nothing for/;
 /** File descriptors that a process may have more than at the start. */
 const MORE_DESCRIPTORS = 40;
 
@@ -30,9 +32,12 @@ export async function play(scenarios: readonly Scenario[], options: RigOptions =
   await clients.someMore(30);
   const descriptorsBefore = descriptors(rig);
   for (const scenario of scenarios) {
+    const { controller } = rig;
+    const from = controller?.stderr.length;
     await scenario.inject(rig, clients);
     await rig.allUp();
     await clients.someMore(30);
+    if (SILENT.test(controller?.stderr.slice(from) ?? '')) clients.tally.excuse(NO_WORKER);
     judge(scenario, clients);
   }
   const descriptorsAfter = descriptors(rig);
@@ -46,7 +51,7 @@ export async function play(scenarios: readonly Scenario[], options: RigOptions =
 }
 
 /** None lost, doubled or wrong; none failed without an excuse. */
-export function judge({ name, excuse, breaks = 0 }: Scenario, { tally, count }: CountingClients): void {
+function judge({ name, excuse, breaks = 0 }: Scenario, { tally, count }: CountingClients): void {
   if (excuse !== undefined) tally.excuse(excuse);
   if (breaks > 0) {
     expect(tally.broken, `${name}: broken connections`).toBeLessThanOrEqual(breaks * count);

@@ -52,7 +52,7 @@ export class Rig {
   private metrics = 0;
   private readonly ports: number[] = [];
   private readonly token = writeIn(tempDir(), 'token', TOKEN);
-  private readonly device: readonly string[];
+  readonly device: readonly string[];
 
   constructor(private readonly options: RigOptions = {}) {
     this.device = options.device ?? ['--device', `simulated:${tinyProfile()}`, '--copies', String(COPIES)];
@@ -85,7 +85,7 @@ export class Rig {
     const { settings = [], controllerArgs = [], linkTls, clientTls } = this.options;
     const [http, grpc, metrics] = ports;
     const args = [
-      ...this.links.flatMap(({ port }) => ['--worker', `127.0.0.1:${port}`]),
+      ...this.links.flatMap((link) => ['--worker', this.nameOf(link)]),
       ...['--http-port', http, '--grpc-port', grpc, '--metrics-port', metrics].map(String),
       ...['--worker-token-file', this.token],
       ...(linkTls === undefined ? [] : ['--worker-ca', linkTls.cert]),
@@ -128,7 +128,7 @@ export class Rig {
 
   isUp = async (index: number): Promise<boolean> => {
     const text = await this.readMetrics();
-    return text.includes(`escapement_worker_up{worker="127.0.0.1:${this.links[index].port}"} 1`);
+    return text.includes(`escapement_worker_up{worker="${this.nameOf(this.links[index])}"} 1`);
   };
 
   async allUp(): Promise<void> {
@@ -142,6 +142,11 @@ export class Rig {
   /** Resolves when the controller's log has a line that says it, after `from` letters. */
   async says(pattern: RegExp, from = 0): Promise<void> {
     await until(() => pattern.test(this.controller?.stderr.slice(from) ?? ''));
+  }
+
+  /** Certificates are for names, not for addresses. */
+  private nameOf({ port }: FaultProxy): string {
+    return `${this.options.linkTls === undefined ? '127.0.0.1' : 'localhost'}:${port}`;
   }
 
   private async readMetrics(): Promise<string> {

@@ -122,7 +122,21 @@ export const CONTROLLER_FAULTS: readonly Scenario[] = [
     breaks: 3,
     inject: async (rig, clients) => {
       for (let i = 0; i < 3; i++) {
+        const from = rig.controller?.stderr.length;
         rig.controller?.send({ crash: 'frontend' });
+        await rig.says(/the frontend thread fails/, from);
+        await clients.someMore(30);
+      }
+    },
+  },
+  {
+    name: 'the thread of the links fails from inside, again and again',
+    excuse: NO_WORKER,
+    inject: async (rig, clients) => {
+      for (let i = 0; i < 3; i++) {
+        const from = rig.controller?.stderr.length;
+        rig.controller?.send({ crash: 'links' });
+        await rig.says(/the thread of links has ended/, from);
         await clients.someMore(30);
       }
     },
