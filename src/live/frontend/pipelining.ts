@@ -137,7 +137,13 @@ class Pipeline {
     this.socket.on('resume', () => {
       if (this.waiting.length > 0) this.socket.pause();
     });
+    const { stackTraceLimit } = Error;
+    // Node makes an error for each request that is left, and most of the time that takes is for traces that are never read.
+    this.socket.prependOnceListener('close', () => {
+      Error.stackTraceLimit = 0;
+    });
     this.socket.once('close', () => {
+      Error.stackTraceLimit = stackTraceLimit;
       this.account.giveBack(WAITING_BYTES * this.waiting.length);
       this.waiting = [];
     });

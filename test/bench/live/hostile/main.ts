@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { ATTACKS } from './attacks/index.js';
-import { KEPT_SHARE, runTrial, type TrialRow } from './trial.js';
+import { mostAfter, runTrial, type TrialRow } from './trial.js';
 
 /** What `npm run bench:live -- --hostile` was asked for. */
 export interface HostileFlags {
@@ -54,7 +54,7 @@ export function missedAims({ quiet, victim, rssBytes, alive }: TrialRow): string
   if (!alive) missed.push('died');
   if (victim.failures > 0 || victim.requests === 0) missed.push('failures');
   if (victim.p99Ms > 2 * quiet.p99Ms + 20) missed.push('p99');
-  if (rssBytes.after > (1 + KEPT_SHARE) * rssBytes.before) missed.push('memory');
+  if (rssBytes.after > mostAfter(rssBytes.before)) missed.push('memory');
   return missed;
 }
 

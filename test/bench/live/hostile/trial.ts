@@ -1,3 +1,4 @@
+import { MIB } from '../../../../src/base/units.js';
 import { attackFrom, VictimProcess, wallMs } from './players.js';
 import { AttackedServer } from './subject.js';
 import type { Attack, Setting } from './target.js';
@@ -46,8 +47,14 @@ const RATE_RPS = 100;
 const SLO_MS = 100;
 /** After the attack the victim goes on: what it left behind shows now. */
 const AFTERMATH_MS = 2000;
-/** Share of what was there before that may remain. */
-export const KEPT_SHARE = 0.2;
+/** What may remain in addition to what was there before: a share of it, or for small processes, what threads keep at hand. */
+const KEPT_SHARE = 0.2;
+const KEPT_BYTES = 40 * MIB;
+
+/** Most memory that counts as back to what it was. */
+export function mostAfter(beforeBytes: number): number {
+  return beforeBytes + Math.max(KEPT_SHARE * beforeBytes, KEPT_BYTES);
+}
 
 /** A fresh server, a victim, and one attack. */
 export async function runTrial(attack: Attack, options: TrialOptions): Promise<TrialRow> {
@@ -93,7 +100,7 @@ export async function runTrial(attack: Attack, options: TrialOptions): Promise<T
 async function settled(server: AttackedServer, beforeBytes: number, seconds: number): Promise<number> {
   const untilMs = performance.now() + 1000 * seconds;
   while (performance.now() < untilMs && server.isAlive) {
-    if (server.rssBytes <= (1 + KEPT_SHARE) * beforeBytes) break;
+    if (server.rssBytes <= mostAfter(beforeBytes)) break;
     await sleep(200);
   }
   return server.rssBytes;
