@@ -112,7 +112,7 @@ describe('a frontend in a thread of its own', () => {
     const { http, service } = await serve();
     expect((await http.post('/v2/repository/models/small/unload')).status).toBe(200);
     expect(service.state.entries[0].state).toBe('unavailable');
-    await expect.poll(async () => (await http.get('/v2/models/small/ready')).status).toBe(400);
+    await expect.poll(async () => (await http.get('/v2/models/small/ready')).status).toBe(503);
     service.load = () => Promise.reject(new ServiceError('needsRestart', 'not now'));
     expect(await http.post('/v2/repository/models/small/load')).toMatchObject({
       status: 409,
