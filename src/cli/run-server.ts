@@ -55,7 +55,7 @@ export async function runServer(
     hintAtHost(args.host, options.frontend.token ?? null, options.log);
     // What ends the start ends the server; once it is over, only a signal does.
     await Promise.race([server.started.then(() => stopped), stopped]);
-    await server.close(args.drain);
+    await server.close(args.drain, args['drain-notice']);
   } finally {
     await server?.close(0);
   }

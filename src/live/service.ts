@@ -25,8 +25,8 @@ export const SHUTTING_DOWN = 'the server is shutting down';
 export interface ServiceState {
   /** Why the server is not ready, for people, e.g. "no worker is up" or `DRAINING`; null: it is. */
   readonly notReady: string | null;
-  /** It is not ready only because models are missing: those that are ready take requests. */
-  readonly isStarting?: boolean;
+  /** Although it is not ready, models that are take requests: it still starts, or has announced that it will drain. */
+  readonly takesRequests?: boolean;
   /** How a model that is not loaded comes to be, for clients. Default: they load it. */
   readonly howLoaded?: string;
   readonly entries: readonly ModelEntry[];

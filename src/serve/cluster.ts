@@ -123,14 +123,14 @@ export class LiveCluster<T extends ClusterObservers = ClusterObservers> {
     for (const observer of this.list) observer.started?.(this.controller);
   }
 
-  /** Waits for answers for `drainNs` at most, then ends everything; requests still without an answer get an error. */
-  close(drainNs = 0): Promise<void> {
-    this.closing ??= this.end(drainNs);
+  /** Is not ready for `noticeNs`, during which it serves. Waits for answers for `drainNs` at most, then ends everything; requests still without an answer get an error. */
+  close(drainNs = 0, noticeNs = 0): Promise<void> {
+    this.closing ??= this.end(drainNs, noticeNs);
     return this.closing;
   }
 
-  private async end(drainNs: number): Promise<void> {
-    await this.controller.drain(drainNs);
+  private async end(drainNs: number, noticeNs: number): Promise<void> {
+    await this.controller.drain(drainNs, noticeNs);
     for (const observer of this.list) await observer.ending?.();
     await this.controller.close();
     for (const observer of this.list) await observer.ended?.(this.controller.core.digest);

@@ -197,10 +197,10 @@ export class DeployedService implements WatchedService {
 
   private build(): ServiceState {
     const entries = this.deployment.table.entries();
-    const { notReady } = this.service.state;
+    const { notReady, takesRequests = false } = this.service.state;
     const { away } = this.host;
     const same = { howLoaded: HOW_LOADED[this.options.control], entries };
-    if (notReady !== null) return { notReady, ...same };
+    if (notReady !== null) return { notReady, takesRequests, ...same };
     if (!this.isStarting) {
       const isEmpty = entries.length === 0 && away.length > 0;
       return {
@@ -212,7 +212,7 @@ export class DeployedService implements WatchedService {
     const measured = entries.find(({ reason }) => reason === MEASURING);
     const doing = measured === undefined ? 'looking for models' : `measuring ${measured.name}`;
     const text = `starting: ${ready} of ${entries.length} models are ready; ${doing}`;
-    return { notReady: text, isStarting: true, ...same };
+    return { notReady: text, takesRequests: true, ...same };
   }
 }
 

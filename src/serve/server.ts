@@ -193,9 +193,12 @@ export class Server {
     this.started.catch(() => {});
   }
 
-  /** Refuses new requests, waits for answers for `drainNs` at most, and then ends everything. */
-  close(drainNs = 10 * NS_PER_S): Promise<void> {
-    this.closing ??= this.end(drainNs);
+  /**
+   * Is not ready for `noticeNs`, during which it goes on serving. Then refuses new requests, waits for answers for
+   * `drainNs` at most, and ends everything.
+   */
+  close(drainNs = 10 * NS_PER_S, noticeNs = 0): Promise<void> {
+    this.closing ??= this.end(drainNs, noticeNs);
     return this.closing;
   }
 
@@ -226,10 +229,12 @@ export class Server {
     });
   }
 
-  private async end(drainNs: number): Promise<void> {
+  private async end(drainNs: number, noticeNs: number): Promise<void> {
     const { http, grpc, metrics, cluster } = this;
+    // A server that is not ready has no clients to send elsewhere.
+    const isReady = this.models.service.state.notReady === null;
     this.models.close();
-    await cluster.close(drainNs);
+    await cluster.close(drainNs, isReady ? noticeNs : 0);
     await Promise.all([http?.close(drainNs > 0), grpc?.close(drainNs > 0), metrics?.close()]);
     this.options.log.info({ digest: this.controller.core.digest }, 'closed');
   }

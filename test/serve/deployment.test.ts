@@ -122,7 +122,7 @@ describe('a deployment', () => {
     expect(service.state.notReady).toMatch(/^starting: 0 of 0 models are ready/);
     const starting = service.start();
     await until(() => service.state.entries.length === 3);
-    expect(service.state).toMatchObject({ isStarting: true });
+    expect(service.state).toMatchObject({ takesRequests: true });
     expect(states(service)[0]).toBe('a/1 loading');
     await starting;
     expect(service.state.notReady).toBe(null);

@@ -118,7 +118,11 @@ export const serverFlags = {
       '1GiB, or a quarter of the memory if that is less',
     ),
     cors: text('ORIGIN', 'Let web pages of this origin use the HTTP API; *: of all origins'),
-    drain: durationOr('30s', 'On SIGTERM, how long requests may take to finish'),
+    'drain-notice': durationOr(
+      '0s',
+      'On SIGTERM, how long it goes on serving while it says that it is not ready, so that load balancers turn away',
+    ),
+    drain: durationOr('30s', 'After that, how long requests may take to finish'),
   }),
   ...group('Log', {
     journal: journalFlag,

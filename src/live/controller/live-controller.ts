@@ -62,7 +62,6 @@ export class LiveController implements WatchedService {
   private readonly departures: Departures;
   private readonly timer: WakeTimer;
   private stepIsDue = false;
-  private draining = false;
   private closed = false;
   private readonly hangWatch: HangWatch;
 
@@ -188,10 +187,10 @@ export class LiveController implements WatchedService {
     this.stepSoon();
   }
 
-  /** Is not ready any more, and resolves when every request has its answer, or when `timeoutNs` has passed. */
-  async drain(timeoutNs: number): Promise<void> {
-    this.draining = true;
-    this.tellReady();
+  /** As `announceEnd`; then refuses requests until all have their answers, or for `timeoutNs`. */
+  async drain(timeoutNs: number, noticeNs = 0): Promise<void> {
+    if (noticeNs > 0) await this.served.announceEnd(noticeNs);
+    this.served.beginEnd();
     const { clock } = this.options;
     const untilNs = clock.nowNs() + timeoutNs;
     while (this.core.requests.size > 0 && clock.nowNs() < untilNs) {
@@ -201,9 +200,8 @@ export class LiveController implements WatchedService {
 
   /** Ends it: requests still without an answer get an error. The workers are notified. */
   async close(): Promise<void> {
-    this.draining = true;
     this.closed = true;
-    this.tellReady();
+    this.served.beginEnd();
     this.stepIsDue = false;
     this.hangWatch.close();
     this.timer.clear();
@@ -290,7 +288,7 @@ export class LiveController implements WatchedService {
   }
 
   private tellReady(): void {
-    this.served.setNotReady(this.draining ? 'draining' : this.options.fleet.gpusUp > 0 ? null : NO_WORKER);
+    this.served.setNotReady(this.options.fleet.gpusUp > 0 ? null : NO_WORKER);
   }
 
   private tellDown(gpu: number): void {

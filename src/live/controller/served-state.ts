@@ -1,5 +1,6 @@
+import { NS_PER_MS } from '../../base/units.js';
 import type { ServedModel } from '../model.js';
-import { type ModelEntry, ServiceError, type ServiceState } from '../service.js';
+import { DRAINING, type ModelEntry, ServiceError, type ServiceState } from '../service.js';
 
 export const NO_WORKER = 'no worker is up';
 
@@ -10,6 +11,7 @@ export class ServedState {
   /** Out of service, but still there. */
   private readonly unloaded = new Set<number>();
   private readonly watchers = new Set<() => void>();
+  private end: 'none' | 'announced' | 'begun' = 'none';
 
   constructor(
     models: readonly ServedModel[],
@@ -22,6 +24,19 @@ export class ServedState {
   setNotReady(notReady: string | null): void {
     if (notReady === this.notReady) return;
     this.notReady = notReady;
+    this.replace();
+  }
+
+  /** Is not ready from now on, and takes requests for `noticeNs` more: so long load balancers have to learn it. */
+  async announceEnd(noticeNs: number): Promise<void> {
+    this.end = 'announced';
+    this.replace();
+    await new Promise((resolve) => setTimeout(resolve, noticeNs / NS_PER_MS));
+  }
+
+  /** Takes no more requests. */
+  beginEnd(): void {
+    this.end = 'begun';
     this.replace();
   }
 
@@ -65,7 +80,10 @@ export class ServedState {
     const entries = [...this.models].map(([index, model]) =>
       this.entry(model, index, defaults.get(model.spec.name) === index),
     );
-    return { notReady: this.notReady, entries };
+    const { notReady, end } = this;
+    if (end === 'begun') return { notReady: DRAINING, entries };
+    if (end === 'announced' && notReady === null) return { notReady: DRAINING, takesRequests: true, entries };
+    return { notReady, entries };
   }
 
   private entry(model: ServedModel, index: number, isDefault: boolean): ModelEntry {

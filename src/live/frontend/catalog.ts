@@ -35,7 +35,7 @@ export class Catalog {
     const versions = this.byName().get(name);
     if (versions === undefined) {
       // Before the repository was read nothing is known.
-      if (this.service.state.isStarting === true) this.checkServerReady();
+      if (this.service.state.takesRequests === true) this.checkServerReady();
       throw unknown(name);
     }
     for (const entry of versions)
@@ -49,10 +49,10 @@ export class Catalog {
 
   /** The model of an entry that takes requests now, otherwise throws a refusal. */
   ready({ name, state, reason, model }: ModelEntry): ServedModel {
-    const { notReady, isStarting = false, howLoaded = CLIENTS_LOAD } = this.service.state;
+    const { notReady, takesRequests = false, howLoaded = CLIENTS_LOAD } = this.service.state;
     if (state === 'unavailable' || state === 'unloading')
       throw new Refusal('notReady', `model ${shown(name)} is ${reason}; ${howLoaded}`);
-    if (notReady !== null && !isStarting)
+    if (notReady !== null && !takesRequests)
       throw new Refusal('notReady', `the server is not ready: ${notReady}`);
     if (state === 'loading' || model === null)
       throw new Refusal('notReady', `model ${shown(name)} is not ready yet: ${reason}`);
@@ -61,8 +61,8 @@ export class Catalog {
 
   /** Whether an entry takes requests now. */
   isReady({ state }: ModelEntry): boolean {
-    const { notReady, isStarting = false } = this.service.state;
-    return state === 'ready' && (notReady === null || isStarting);
+    const { notReady, takesRequests = false } = this.service.state;
+    return state === 'ready' && (notReady === null || takesRequests);
   }
 
   /** The same for a model that may not exist. */

@@ -11,6 +11,10 @@ export class Connections {
     });
   }
 
+  get isAny(): boolean {
+    return this.open.size > 0;
+  }
+
   /** Hangs up on clients that have not said a word. */
   destroySilent(): void {
     for (const socket of this.open) if (socket.bytesRead === 0) socket.destroy();

@@ -10,8 +10,8 @@ import { type BudgetSlot, defaultInflightBytes } from './budget.js';
 export interface Frontend {
   readonly port: number;
   /**
-   * Takes no new connection. `graceful`: requests under way are answered first, for at most ten seconds; otherwise
-   * they are cut off. Resolves when no connection is left.
+   * Takes no new connection. `graceful`: requests under way, and those that come within a moment, are answered first,
+   * for at most ten seconds; otherwise they are cut off. Resolves when no connection is left.
    */
   close(graceful: boolean): Promise<void>;
 }

@@ -84,6 +84,12 @@ export async function openHttpFrontend(
 /** A connection that has not begun to speak TLS by then is closed. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
+/**
+ * How long a server that closes goes on listening: a request that is on its way is answered, and its connection ends
+ * with that, where a closed one would reset it.
+ */
+const LAST_CALL_MS = 250;
+
 type FrontendServer = Server<typeof FrontendRequest>;
 
 async function close(
@@ -93,9 +99,11 @@ async function close(
   graceful: boolean,
 ): Promise<void> {
   site.isClosing = true;
+  if (graceful && connections.isAny)
+    await new Promise((resolve) => setTimeout(() => setImmediate(resolve), LAST_CALL_MS));
   await new Promise<void>((resolve) => {
-    // Connections become idle one by one, as their last request is answered.
-    const sweep = setInterval(() => server.closeIdleConnections(), 20);
+    // Connections become idle one by one, as their last request is answered. What has come meanwhile is read first.
+    const sweep = setInterval(() => setImmediate(() => server.closeIdleConnections()), 20);
     const giveUp = setTimeout(() => connections.destroyAll(), GRACE_MS);
     server.close(() => {
       clearInterval(sweep);

@@ -224,6 +224,33 @@ describe('escapement serve', () => {
   });
 });
 
+describe('a server that is to end', () => {
+  it('says for --drain-notice that it is not ready, and goes on serving', async () => {
+    const repository = tempDir();
+    writeFile(repository, 'ranker/config.yaml', 'batchSizes: [1]\n');
+    const { onnx } = makeModel('mlp', { input: 2, seed: 1, classes: 2 });
+    writeFile(repository, 'ranker/1/model.onnx', onnx);
+    const notice = ['--drain-notice', '5s'];
+    const server = new ServerProcess([
+      'serve',
+      '--repository',
+      repository,
+      ...ANY_PORTS,
+      ...PATIENT,
+      ...notice,
+    ]);
+    const { http, metrics } = await server.ready();
+    expect((await get(http, '/v2/health/ready')).status).toBe(200);
+    const ended = server.kill('SIGTERM');
+    await until(async () => (await get(http, '/v2/health/ready')).status === 503);
+    expect((await get(metrics, '/healthz')).status).toBe(503);
+    const answer = await new HttpClient(http as number).get('/v2/models/ranker/ready');
+    expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
+    expect(await infer(http, 'ranker')).toBe(200);
+    expect(await ended).toBe(0);
+  });
+});
+
 describe('a server with a request under way', () => {
   /** Serves one model whose INFER takes 2 ms times `timeScale`, and asks for one. */
   async function busy(timeScale: number, ...more: string[]) {

@@ -268,6 +268,20 @@ describe('closing', () => {
     });
   });
 
+  it('is not ready while it announces its end, and still takes requests', async () => {
+    await withController({ workers: [new FakeWorker('w')] }, async (run) => {
+      const draining = run.controller.drain(1_000_000_000, 300_000_000);
+      expect(run.controller.state).toMatchObject({ notReady: 'draining', takesRequests: true });
+      run.ask();
+      await run.pass(100);
+      expect(run.outcomes).toEqual(['ok']);
+      await run.pass(400);
+      await draining;
+      expect(run.controller.state.takesRequests).toBe(undefined);
+      expect(run.controller.state.notReady).toBe('draining');
+    });
+  });
+
   it('answers error what is not done when draining has taken long enough, and what comes afterwards', async () => {
     const worker = new FakeWorker('w');
     await withController({ workers: [worker], policy: 'fifo' }, async (run) => {

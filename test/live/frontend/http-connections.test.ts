@@ -70,6 +70,34 @@ describe('a client that is done sending', () => {
   });
 });
 
+describe('a server that closes', () => {
+  it('answers what comes within a moment on open connections, and ends them with that', async () => {
+    const service = new FakeService([MLP]);
+    const options = { port: 0, defaultSloNs: 1e9, serverVersion: '0' };
+    const { port, close } = await openHttpFrontend(service, options);
+    const idle = connect(port, '127.0.0.1');
+    const silent = connect(port, '127.0.0.1');
+    const got = { idle: '', silent: '' };
+    idle.on('data', (bytes) => {
+      got.idle += bytes;
+    });
+    silent.on('data', (bytes) => {
+      got.silent += bytes;
+    });
+    idle.write('GET /v2/health/live HTTP/1.1\r\nhost: x\r\n\r\n');
+    await once(idle, 'data');
+    expect(got.idle).toMatch(/connection: keep-alive/i);
+    const closed = close(true);
+    const infer = `${head(`content-length: ${BODY.length}`)}${BODY}`;
+    idle.write(infer);
+    silent.write(infer);
+    await Promise.all([once(idle, 'close'), once(silent, 'close'), closed]);
+    for (const text of [got.idle, got.silent]) {
+      expect(text).toMatch(/HTTP\/1\.1 200 OK.*connection: close.*"data":\[1,2,3,4\]/is);
+    }
+  });
+});
+
 describe('clients that misbehave', () => {
   it.each([
     ['text', 'what is this?\r\n\r\n'],
@@ -135,7 +163,8 @@ describe('closing', () => {
     const asked = http.post('/v2/models/mlp/infer', BODY);
     while (service.requests.length === 0) await new Promise(setImmediate);
     const closed = frontend.close(true);
-    await expect(http.get('/v2/health/live')).rejects.toThrow();
+    const isRefused = () => http.get('/v2/health/live').then(String, () => 'refused');
+    await expect.poll(isRefused, { timeout: 10_000 }).toBe('refused');
     service.requests[0].done({ ...echo(service.requests[0]), outcome: OUTCOME_OK });
     expect((await asked).status).toBe(200);
     await closed;
