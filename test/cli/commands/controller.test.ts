@@ -1,4 +1,5 @@
 import { cpSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { makeModel } from '../../../src/live/models/make/make-model.js';
 import { HttpClient } from '../../live/frontend/fixtures.js';
@@ -18,10 +19,16 @@ function startWorker(args: readonly string[], port = 0): ServerProcess {
   return new ServerProcess(['worker', ...args, '--port', String(port), '--metrics-port', 'off']);
 }
 
-async function startController(...ports: number[]) {
+async function startController(
+  ports: readonly number[],
+  flags: readonly string[] = [],
+  minWorkers = ports.length,
+) {
   const workers = ports.flatMap((port) => ['--worker', `127.0.0.1:${port}`]);
-  const count = ['--min-workers', String(ports.length)];
-  const process = new ServerProcess(['controller', ...workers, ...count, ...ANY_PORTS, '--set', 'slo=10s']);
+  const count = ['--min-workers', String(minWorkers)];
+  const process = new ServerProcess([
+    ...['controller', ...workers, ...count, ...flags, ...ANY_PORTS, '--set', 'slo=10s'],
+  ]);
   const ready = await process.ready();
   const http = new HttpClient(ready.http as number);
   const change = async (verb: 'load' | 'unload', name: string) => {
@@ -44,7 +51,7 @@ describe('models of a controller', () => {
     cpSync(one, two, { recursive: true });
     const workers = [startWorker(['--repository', one]), startWorker(second)];
     const ports = await Promise.all(workers.map(async (worker) => (await worker.ready()).port as number));
-    const { process, http, change, isUp, port } = await startController(...ports);
+    const { process, http, change, isUp, port } = await startController(ports);
     await until(async () => (await isUp(ports[0])) && (await isUp(ports[1])));
 
     const outputs: string[] = [];
@@ -111,7 +118,7 @@ describe('models of a controller', () => {
     const args = ['--repository', dir];
     const worker = startWorker(args);
     const port = (await worker.ready()).port as number;
-    const { process, http, change } = await startController(port);
+    const { process, http, change } = await startController([port]);
     const before = (await http.post('/v2/models/ranker/infer', BODY)).json?.outputs;
     await worker.kill('SIGTERM');
     writeIn(dir, path, make(2));
@@ -125,9 +132,39 @@ describe('models of a controller', () => {
     expect(json?.outputs).not.toEqual(before);
   });
 
+  it('that only a worker has which is away are named, and come when all workers have them', async () => {
+    const [one, two] = [tempDir(), tempDir()];
+    writeIn(one, 'ranker/1/model.onnx', make(1));
+    writeIn(one, 'ranker/config.yaml', 'batchSizes: [1]\n');
+    cpSync(one, two, { recursive: true });
+    cpSync(join(one, 'ranker'), join(two, 'later'), { recursive: true });
+    const away = startWorker(['--repository', two]);
+    const awayPort = (await away.ready()).port as number;
+    await away.kill('SIGKILL');
+    const port = (await startWorker(['--repository', one]).ready()).port as number;
+    const control = ['--model-control', 'explicit', '--load-model', 'ranker', '--load-model', 'later'];
+    const { http, change, isUp } = await startController([port, awayPort], control, 1);
+    const reasons = async () => {
+      const { json } = await http.post('/v2/repository/index');
+      return (json as { name: string; reason: string }[]).map(({ name, reason }) => `${name}: ${reason}`);
+    };
+    expect(await reasons()).toEqual([
+      `later: not available: unknown model "later"; these workers are away: 127.0.0.1:${awayPort}`,
+      'ranker: ',
+    ]);
+    startWorker(['--repository', two], awayPort);
+    await until(() => isUp(awayPort));
+    const lacks = `later: not available: worker 127.0.0.1:${port}: there is no such model in its repository`;
+    await until(async () => (await reasons())[0] === lacks);
+    cpSync(join(two, 'later'), join(one, 'later'), { recursive: true });
+    expect(await change('load', 'later')).toEqual([200, undefined]);
+    expect(await reasons()).toEqual(['later: ', 'ranker: ']);
+    expect((await http.post('/v2/models/later/infer', BODY)).status).toBe(200);
+  });
+
   it('stay those that simulated workers were started with', async () => {
     const worker = startWorker(['--device', `simulated:${tinyProfile()}`]);
-    const { http, change } = await startController((await worker.ready()).port as number);
+    const { http, change } = await startController([(await worker.ready()).port as number]);
     const ready = async () => (await http.get('/v2/models/tiny/ready')).status;
     expect(await change('load', 'tiny')).toEqual([200, undefined]);
     expect(await change('unload', 'tiny')).toEqual([200, undefined]);

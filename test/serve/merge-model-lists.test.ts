@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest';
+import { EscapementError } from '../../src/base/errors.js';
+import { NO_MODELS, type WorkerModelList } from '../../src/live/model-list.js';
+import { mergeModelLists } from '../../src/serve/merge-model-lists.js';
+
+const offer = (name: string, version: string, digest = 'd', isMeasured = true) => ({
+  name,
+  version,
+  digest,
+  isMeasured,
+});
+
+function worker(name: string, over: Partial<WorkerModelList>): WorkerModelList {
+  return { ...NO_MODELS, worker: name, ...over };
+}
+
+const said = (lists: readonly WorkerModelList[]) =>
+  mergeModelLists(lists).problems.map(({ name, version, error }) => [name, version, error.message]);
+
+it('what all workers have is measured when all have measured it, in the order of versions', () => {
+  const a = worker('a', { versions: [offer('m', '9'), offer('m', '10')], notes: ['x'] });
+  const b = worker('b', { versions: [offer('m', '9', 'd', false), offer('m', '10')], notes: ['x'] });
+  expect(mergeModelLists([a, b])).toEqual({
+    versions: [offer('m', '9', 'd', false), offer('m', '10')],
+    problems: [],
+    skipped: [],
+    notes: ['x'],
+  });
+});
+
+it('a model that a worker lacks, or has with other files, is a problem that names the worker', () => {
+  const a = worker('a:1', { versions: [offer('m', '1'), offer('only', '1')] });
+  const b = worker('b:1', { versions: [offer('m', '1', 'e')] });
+  expect(said([a, b])).toEqual([
+    ['m', '1', 'the files of model m, version 1, on worker b:1 differ from those on worker a:1'],
+    ['only', '1', 'worker b:1: there is no such model in its repository'],
+  ]);
+});
+
+it('a version that one worker chooses may be at another that chooses a higher one', () => {
+  const a = worker('a', { versions: [offer('m', '2')] });
+  const b = worker('b', { versions: [offer('m', '1')] });
+  expect(mergeModelLists([a, b]).versions.map(({ version }) => version)).toEqual(['1', '2']);
+});
+
+it('a problem at one worker holds for all; the only worker of a process is not named', () => {
+  const error = new EscapementError('E_CONFIG_KEY', 'no such key', { file: 'f' });
+  const problems = [{ name: 'm', version: null, error }];
+  const a = worker('a', { versions: [offer('m', '1')] });
+  const merged = mergeModelLists([a, worker('b', { problems })]);
+  expect(merged.versions).toEqual([]);
+  expect(merged.problems[0].error).toMatchObject({ code: 'E_CONFIG_KEY', what: 'worker b: no such key' });
+  expect(mergeModelLists([worker('local', { problems })]).problems[0].error.what).toBe('no such key');
+});
