@@ -144,7 +144,8 @@ function harmful(what: string, weather: Partial<FaultProxy['weather']>): Scenari
 function tampers(what: string, change: (frame: Frame) => Tampered, times = TIMES): Scenario {
   return {
     name: `a link ${what}`,
-    inject: async ({ links: [link] }: Rig) => {
+    inject: async (rig: Rig) => {
+      const [link] = rig.links;
       const directions = ['to worker', 'to controller'];
       const { harmed } = link;
       await harm(link, times, (frame, direction) =>
@@ -152,6 +153,7 @@ function tampers(what: string, change: (frame: Frame) => Tampered, times = TIMES
           ? change(frame)
           : null,
       );
+      if (/(?:body|checksum) of a message/.test(what)) await rig.says(/was damaged on its way/);
     },
   };
 }
