@@ -36,6 +36,17 @@ export function unsentResult({ id, gpu }: Action, nowNs: number): ResultMessage 
   return { id, gpu, status: STATUS_DEVICE_ERROR, ...times, outputs: [], error: '' };
 }
 
+/**
+ * When an action began, for estimates. Requests that failed together run again, each alone, which says nothing of how
+ * long a batch takes: no client may make the scheduler think so.
+ */
+export function measuredBeginNs(
+  { expectedDurationNs }: Action,
+  { beginNs, endNs, inputErrors }: ResultMessage,
+): number {
+  return inputErrors === undefined ? beginNs : Math.max(beginNs, endNs - expectedDurationNs);
+}
+
 function givenAway({ inputs, mayMove }: InferenceRequest, index: number): Uint8Array<ArrayBuffer> {
   const input = inputs[index] as Uint8Array<ArrayBuffer>;
   return input.length <= LARGE_BYTES || mayMove === true ? input : new Uint8Array(input);

@@ -13,7 +13,7 @@ import { fitting, type WorkerCluster } from './cluster-of-workers.js';
 import type { CoreInputs } from './core-inputs.js';
 import { Departures } from './departures.js';
 import type { Fleet } from './fleet.js';
-import { unloadMessage, unsentResult } from './gather.js';
+import { measuredBeginNs, unloadMessage, unsentResult } from './gather.js';
 import { HangWatch } from './hang-watch.js';
 import type { ReturnedInputs } from './link/worker-link.js';
 import type { LiveEvents } from './live-events.js';
@@ -244,7 +244,7 @@ export class LiveController implements WatchedService {
         if (action.kind === LOAD) this.answers.loadFailed(action.model, result.error);
       }
       this.answers.takeIn(action, result);
-      this.finish(action, result.status, result.beginNs, result.endNs);
+      this.finish(action, result.status, measuredBeginNs(action, result), result.endNs);
       this.options.events.ran(action, result);
     }
     this.step();

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { INFER, LOAD, STATUS_DEVICE_ERROR, STATUS_INFER_TOO_LATE } from '../../../src/core/action.js';
 import { OUTCOME_ERROR, OUTCOME_LATE, OUTCOME_OK, OUTCOME_REJECTED } from '../../../src/core/request.js';
 import { POLICIES } from '../../../src/policies/registry.js';
+import { MS } from '../../sim/fixtures.js';
 import { compute, description, FakeWorker, gpu } from './fake-worker.js';
 import { type Asked, withController } from './harness.js';
 
@@ -62,6 +63,26 @@ describe.each(['clockwork', 'fifo'])('%s', (policy) => {
       expect(run.outcomes).toEqual(['ok', 'error', 'ok']);
       expect(run.asked[1].answers[0]).toMatchObject({ error: 'no memory', outputs: [], batchSize: 0 });
       expect(run.said).toContain('GPU 0 failed at one: no memory');
+    });
+  });
+
+  it('learns nothing from a batch that ran again because of its inputs', async () => {
+    const worker = new FakeWorker('w');
+    await withController({ workers: [worker], policy }, async (run) => {
+      run.ask();
+      await run.pass(50);
+      for (let i = 0; i < 10; i++) {
+        worker.executing = false;
+        run.ask(0, 1000);
+        await run.pass(400);
+        const beginNs = run.controller.nowNs() - 390 * MS;
+        worker.answer(worker.sent.at(-1) as never, { beginNs, inputErrors: ['out of range'] });
+        worker.executing = true;
+        await run.pass(1);
+      }
+      const asked = run.ask(0, 50);
+      await run.pass(60);
+      expect(asked.answers[0]).toMatchObject({ outcome: OUTCOME_OK });
     });
   });
 
