@@ -122,7 +122,7 @@ describe('a running controller', () => {
       expect(isGone).toBe(false);
       await run.pass(30);
       await retired;
-      expect(run.outcomes).toEqual(['ok', 'ok', 'error']);
+      expect(run.outcomes).toEqual(['ok', 'ok', 'rejected']);
       expect(run.asked[2].answers[0].error).toBe('the model has been unloaded');
       expect(a.kinds(UNLOAD).map(({ model }) => model)).toEqual([0]);
       expect(a.changes).toEqual(['drop 0']);
