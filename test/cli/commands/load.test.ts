@@ -45,7 +45,7 @@ test('prints the summary that simulate prints', async () => {
 test('speaks gRPC and plays closed-loop clients', async () => {
   const server = await GrpcServer.open();
   const clients = ['--set', 'workload={kind: closed-loop, clients: 4, think: 20ms}'];
-  const { status, stdout } = await load(server.url, '--json', ...clients);
+  const { status, stdout } = await load(server.url, '--json', '--duration', '3s', ...clients);
   expect(status).toBe(0);
   const { requests } = summarySchema.parse(JSON.parse(stdout));
   expect(requests.ok).toBe(requests.offered);
