@@ -6,6 +6,7 @@ import type { Cluster } from '../../core/cluster.js';
 import type { Dispatcher } from '../../core/policy.js';
 import type { CopyWorth } from './copy-worth.js';
 import { LoadRanking } from './load-ranking.js';
+import type { Overdue } from './overdue.js';
 import type { Waiting } from './waiting.js';
 
 /** A LOAD must be worth this many times what it evicts. */
@@ -23,10 +24,12 @@ const BUSY_NS = NS_PER_S;
 /**
  * Which models are on which GPUs. A GPU that has no LOAD under way loads the model that is worth most per time of its
  * LOAD, and only where that is clearly more than what must go for it, so that nothing is swapped to and fro. Models
- * that no GPU holds and that requests wait for are considered whenever anything changes, all others at intervals.
+ * that no GPU holds and that requests wait for are considered whenever anything changes, all others at intervals. What
+ * has waited for long need not be worth more than what is only expected.
  */
 export class Placement {
   private nextPassNs = 0;
+  private lastLookNs = 0;
   private urged = true;
   private copies = 0;
   /** Row = GPU: models that are warm there. */
@@ -51,6 +54,7 @@ export class Placement {
     private readonly dispatch: Dispatcher,
     private readonly waiting: Waiting,
     private readonly copyWorth: CopyWorth,
+    private readonly overdue: Overdue,
     private readonly onLoad: (gpu: number, model: number, actionId: number, nowNs: number) => void,
   ) {
     const { gpus, models } = cluster;
@@ -119,15 +123,26 @@ export class Placement {
     this.copyWorth.forget(model);
   }
 
+  /**
+   * When to look again if nothing happens before: what a copy is expected to save shrinks with time, and then gives
+   * way to what waits. Infinity: nothing waits for a model that no GPU holds.
+   */
+  get nextLookNs(): number {
+    const isWaitedFor = this.missing.count > 0 && !this.waiting.isEmpty;
+    return isWaitedFor ? this.lastLookNs + IDLE_PASS_NS : Number.POSITIVE_INFINITY;
+  }
+
   /** Lets GPUs that have no LOAD under way send one each. */
   schedule(nowNs: number): void {
     const { cluster } = this;
+    this.lastLookNs = nowNs;
     const isPass = nowNs >= this.nextPassNs;
     const isUrgent = this.urged && this.missing.count > 0;
     this.urged = false;
     if (!(isPass || isUrgent) || this.copies === cluster.gpus * cluster.modelCount) return;
     if (isPass) this.nextPassNs = nowNs + (this.pass(nowNs) ? PASS_NS : IDLE_PASS_NS);
     else this.loadMissing(nowNs);
+    this.loadOverdue(nowNs);
   }
 
   /** Lets each GPU load what is worth most of all models. */
@@ -160,6 +175,19 @@ export class Placement {
     }
   }
 
+  /** Lets models for which requests have waited long replace those that none waits for, whatever is expected of these. */
+  private loadOverdue(nowNs: number): void {
+    const { missing, overdue, cluster } = this;
+    for (let model = missing.next(0); model >= 0; model = missing.next(model + 1)) {
+      if (!overdue.has(model, nowNs)) continue;
+      const idle = this.listIdle(nowNs);
+      for (let i = 0; i < idle; i++) {
+        const gpu = this.idle[i];
+        if (cluster.lacks(gpu, model) && this.load(gpu, model, nowNs, true)) break;
+      }
+    }
+  }
+
   /** Lists the GPUs that can LOAD, the least busy first; returns how many there are. */
   private listIdle(nowNs: number): number {
     const { cluster, idle, busyNs, busyAtNs } = this;
@@ -180,12 +208,13 @@ export class Placement {
     return this.cluster.oneLane && this.loadedLast[gpu] === 1 && this.waiting.byGpu.count(gpu) > 0;
   }
 
-  private load(gpu: number, model: number, nowNs: number): boolean {
+  private load(gpu: number, model: number, nowNs: number, isOverdue = false): boolean {
     const { cluster } = this;
     const needed = cluster.models[model].pages - cluster.pages[gpu].free;
     const worth = this.copyWorth.toLoad(model, nowNs);
     if (needed > 0 && worth < LEAST_WORTH) return false;
-    const victims = needed > 0 ? this.chooseVictims(gpu, needed, worth / HYSTERESIS) : 0;
+    const limit = isOverdue ? Number.POSITIVE_INFINITY : worth / HYSTERESIS;
+    const victims = needed > 0 ? this.chooseVictims(gpu, needed, limit, isOverdue) : 0;
     if (victims < 0) return false;
     for (let i = 0; i < victims; i++) this.evict(gpu, this.victims[i], nowNs);
     const id = this.dispatch.load(gpu, model, nowNs, Number.POSITIVE_INFINITY, nowNs);
@@ -224,9 +253,13 @@ export class Placement {
     return best;
   }
 
-  /** Fills `victims` with models that make room for `pages`, least worth per page first; −1: not for less than `limit`. */
-  private chooseVictims(gpu: number, pages: number, limit: number): number {
+  /**
+   * Fills `victims` with models that make room for `pages`, least worth per page first; −1: not for less than `limit`.
+   * `onlyUnused`: none that requests wait for.
+   */
+  private chooseVictims(gpu: number, pages: number, limit: number, onlyUnused: boolean): number {
     const { chosen, victims, warm } = this;
+    const { queues } = this.waiting;
     const { models } = this.cluster;
     let found = 0;
     let free = 0;
@@ -236,6 +269,7 @@ export class Placement {
       let least = Number.POSITIVE_INFINITY;
       for (let model = warm.next(gpu, 0); model >= 0; model = warm.next(gpu, model + 1)) {
         if (chosen.has(model) || this.cluster.isRunning(gpu, model)) continue;
+        if (onlyUnused && queues[model].length > 0) continue;
         const perPage = this.copyWorth.toKeep(model) / models[model].pages;
         if (perPage >= least) continue;
         least = perPage;

@@ -10,6 +10,7 @@ import { Durations } from './durations.js';
 import { Fairness } from './fairness.js';
 import { LaneForecast } from './lane-forecast.js';
 import { OpenLanes } from './open-lanes.js';
+import { Overdue } from './overdue.js';
 import { Placement } from './placement.js';
 import { Waiting } from './waiting.js';
 
@@ -61,6 +62,7 @@ export class EscapementPolicy implements Policy {
       context.dispatch,
       this.waiting,
       new CopyWorth(cluster, this.durations, this.waiting, this.demand, this.fairness.factor),
+      new Overdue(cluster, this.requests, this.durations, this.waiting),
       (gpu, model, id, nowNs) => this.loadSent(gpu, model, id, nowNs),
     );
     this.tuning = new SelfTuning(0, options.scheduleAheadNs ?? 0, options.scheduleAheadNs === null);
@@ -162,7 +164,7 @@ export class EscapementPolicy implements Policy {
   }
 
   nextWakeNs(): number {
-    return this.lanes.nextOpeningNs;
+    return Math.min(this.lanes.nextOpeningNs, this.placement.nextLookNs);
   }
 
   queued(model: number): number {

@@ -25,6 +25,10 @@ export class Waiting {
     this.shareNs = new Float64Array(cluster.models.length);
   }
 
+  get isEmpty(): boolean {
+    return this.requests === 0;
+  }
+
   push(slot: number, model: number, deadlineNs: number, sloNs: number): void {
     if (this.sloNs[model] !== sloNs) this.sloNs[model] = this.sloNs[model] === 0 ? sloNs : Number.NaN;
     const queue = this.queues[model];

@@ -1,0 +1,30 @@
+import { NS_PER_S } from '../../base/units.js';
+import type { Cluster } from '../../core/cluster.js';
+import type { RequestTable } from '../../core/request.js';
+import type { Durations } from './durations.js';
+import type { Waiting } from './waiting.js';
+
+/** A request that has waited for so long comes before any that is only expected. */
+const OVERDUE_NS = NS_PER_S;
+
+/** Which models have requests that have waited for long, as only those with a long SLO can. */
+export class Overdue {
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly requests: RequestTable,
+    private readonly durations: Durations,
+    private readonly waiting: Waiting,
+  ) {}
+
+  /** Whether the model, which no GPU holds, has such a request that is in time if the LOAD begins now. */
+  has(model: number, nowNs: number): boolean {
+    const queue = this.waiting.queues[model];
+    // NaN where SLOs differ.
+    if (queue.length === 0 || this.waiting.sloNs[model] < OVERDUE_NS) return false;
+    const { arrivalNs } = this.requests;
+    const readyNs = nowNs + this.cluster.loadNs(model) + this.durations.shortestNs(model);
+    for (let i = queue.firstFrom(readyNs); i < queue.length; i++)
+      if (nowNs - arrivalNs[queue.slotAt(i)] >= OVERDUE_NS) return true;
+    return false;
+  }
+}
