@@ -17,8 +17,9 @@ slo: 10s
 `;
 
 const experiment = (text = EXPERIMENT) => writeIn(tempDir(), 'small.yaml', text);
-const load = (url: string, ...flags: string[]) =>
-  runCli(['load', experiment(), '--url', url, '--duration', '300ms', ...flags]);
+const loadFor = (duration: string, url: string, ...flags: string[]) =>
+  runCli(['load', experiment(), '--url', url, '--duration', duration, ...flags]);
+const load = (url: string, ...flags: string[]) => loadFor('300ms', url, ...flags);
 
 /** A busy machine may send late, and says so even with --quiet. */
 function withoutWarnings(stderr: string): string {
@@ -45,7 +46,7 @@ test('prints the summary that simulate prints', async () => {
 test('speaks gRPC and plays closed-loop clients', async () => {
   const server = await GrpcServer.open();
   const clients = ['--set', 'workload={kind: closed-loop, clients: 4, think: 20ms}'];
-  const { status, stdout } = await load(server.url, '--json', '--duration', '3s', ...clients);
+  const { status, stdout } = await loadFor('3s', server.url, '--json', ...clients);
   expect(status).toBe(0);
   const { requests } = summarySchema.parse(JSON.parse(stdout));
   expect(requests.ok).toBe(requests.offered);
