@@ -46,6 +46,7 @@ export type {
   InferenceService,
   ModelEntry,
   ModelStatistics,
+  SchedulingService,
   ServiceState,
   WatchedService,
 } from './service.js';

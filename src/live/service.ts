@@ -53,6 +53,9 @@ export interface WatchedService extends InferenceService {
   watch(changed: () => void): () => void;
 }
 
+/** What a controller does: its models come and go by index, not by name. */
+export type SchedulingService = Omit<WatchedService, 'load' | 'unload'>;
+
 /** Why a service did not do what a client asked for; the message is for the client, one line and complete. */
 export class ServiceError extends Error {
   constructor(

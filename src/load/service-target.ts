@@ -1,14 +1,14 @@
 import { invariant } from '../base/invariant.js';
 import { stream } from '../base/random/streams.js';
 import { OUTCOME_LATE, OUTCOME_OK } from '../core/request.js';
-import type { InferenceService } from '../live/service.js';
+import type { SchedulingService } from '../live/service.js';
 import { unknownModel } from './http-api.js';
 import type { Done, LoadTarget, TargetOptions } from './target.js';
 import { TensorMaker } from './tensors.js';
 
 /** An inference service in this process, with the clock of the player. Throws `E_UNKNOWN_MODEL` where it lacks a model. */
 export function openServiceTarget(
-  service: InferenceService,
+  service: SchedulingService,
   { models, seed }: Pick<TargetOptions, 'models' | 'seed'>,
 ): LoadTarget {
   const maker = new TensorMaker(stream(seed, 'load-tensors'));
@@ -36,7 +36,7 @@ class ServiceTarget implements LoadTarget {
   readonly problem = '';
 
   constructor(
-    private readonly service: InferenceService,
+    private readonly service: SchedulingService,
     private readonly indexes: readonly number[],
     private readonly inputs: readonly (readonly Uint8Array[])[],
   ) {}

@@ -4,6 +4,7 @@ import { NO_MODELS } from '../live/model-list.js';
 import {
   type InferenceRequest,
   type ModelStatistics,
+  type SchedulingService,
   ServiceError,
   type ServiceState,
   type WatchedService,
@@ -30,7 +31,7 @@ export class DeployedService implements WatchedService {
   private isStarting = true;
 
   constructor(
-    private readonly service: WatchedService,
+    private readonly service: SchedulingService,
     private readonly host: ModelHost,
     private readonly options: DeploymentOptions,
     private readonly events: DeploymentEvents,

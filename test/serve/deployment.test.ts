@@ -5,7 +5,7 @@ import { OUTCOME_OK, OUTCOME_REJECTED } from '../../src/core/request.js';
 import type { ModelReference } from '../../src/live/messages.js';
 import type { WorkerModel } from '../../src/live/model.js';
 import type { ModelList } from '../../src/live/model-list.js';
-import type { InferenceAnswer, InferenceRequest, WatchedService } from '../../src/live/service.js';
+import type { InferenceAnswer, InferenceRequest, SchedulingService } from '../../src/live/service.js';
 import { DeployedService } from '../../src/serve/deployed-service.js';
 import { ALL_MODELS, type DeploymentOptions, type ModelHost } from '../../src/serve/deployment-options.js';
 import { RepositorySource } from '../../src/serve/repository-source.js';
@@ -13,7 +13,7 @@ import { CPU, scalingModel, tempDir, writeIn } from '../live/models/fixtures.js'
 import { PAGE_BYTES, until } from './fixtures.js';
 
 /** Holds models under indices that are used again, as the scheduler does, and answers with the version it ran. */
-class FakeHost implements ModelHost, WatchedService {
+class FakeHost implements ModelHost, SchedulingService {
   readonly slots: (WorkerModel | null)[] = [];
   readonly mistakes: string[] = [];
   adds = 0;
@@ -65,8 +65,6 @@ class FakeHost implements ModelHost, WatchedService {
 
   nowNs = () => 0;
   watch = () => () => {};
-  load = async () => {};
-  unload = async () => {};
   statistics = async () => [];
 }
 

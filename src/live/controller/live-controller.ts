@@ -7,7 +7,7 @@ import { OUTCOME_REJECTED } from '../../core/request.js';
 import { LIVE_MISSED_WINDOW, type MissedWindow } from '../../core/retry.js';
 import type { ModelReference, ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
-import type { InferenceRequest, ModelStatistics, ServiceState, WatchedService } from '../service.js';
+import type { InferenceRequest, ModelStatistics, SchedulingService, ServiceState } from '../service.js';
 import { Answers } from './answers.js';
 import { fitting, type WorkerCluster } from './cluster-of-workers.js';
 import type { CoreInputs } from './core-inputs.js';
@@ -49,7 +49,7 @@ const UNLOADED = 'the model has been unloaded';
  * back. All inputs that are there in one turn of the event loop are one step of the core, as all that happens in one
  * instant is in the simulator.
  */
-export class LiveController implements WatchedService {
+export class LiveController implements SchedulingService {
   readonly core: Controller;
   /** Replaced by who counts them. */
   readStatistics: (state: ServiceState) => readonly ModelStatistics[] = () => [];
@@ -132,14 +132,6 @@ export class LiveController implements WatchedService {
     return this.served.watch(changed);
   }
 
-  async load(name: string): Promise<void> {
-    this.served.setLoaded(name, true);
-  }
-
-  async unload(name: string): Promise<void> {
-    this.served.setLoaded(name, false);
-  }
-
   /** What is at an index; null: nothing. */
   modelAt(index: number): ServedModel | null {
     return this.list[index] ?? null;
@@ -155,10 +147,10 @@ export class LiveController implements WatchedService {
 
   /**
    * The model takes no more requests. Resolves when those that it has are answered, no GPU holds it, and no worker has it
-   * any more. Requests that still come for it go to `successor`, if that has the same inputs and outputs.
+   * any more.
    */
-  retireModel(index: number, successor: number | null = null): Promise<void> {
-    return this.models.retire(index, successor);
+  retireModel(index: number): Promise<void> {
+    return this.models.retire(index);
   }
 
   async statistics(): Promise<readonly ModelStatistics[]> {
@@ -174,12 +166,11 @@ export class LiveController implements WatchedService {
       setImmediate(() => request.done(tooLate()));
       return;
     }
-    const model = this.models.servedAt(request.model);
-    if (model < 0) {
+    const { model, sloNs, user, trace = null, arrivalNs = this.options.clock.nowNs() } = request;
+    if (!this.core.isServing(model)) {
       setImmediate(() => request.done(notExecuted(OUTCOME_REJECTED, UNLOADED)));
       return;
     }
-    const { sloNs, user, trace = null, arrivalNs = this.options.clock.nowNs() } = request;
     const slot = this.core.offer(model, arrivalNs, sloNs, user);
     this.options.journal?.offer(model, arrivalNs, sloNs, user, trace);
     if (trace !== null) this.options.events.traced(this.core.requests.id[slot], trace);

@@ -21,8 +21,6 @@ interface LiveModelsOptions {
 
 /** The models of a live controller by index, as they come and go. */
 export class LiveModels {
-  /** By index of a model that went: who takes requests that still name it. */
-  private readonly successors = new Map<number, number>();
   /** Indices that no model is at, the one that has been free for longest first: a request may name a model that went. */
   private readonly free: number[] = [];
   private readonly leaving = new Map<number, () => void>();
@@ -35,17 +33,6 @@ export class LiveModels {
   ) {
     const slots = core.cluster.models.length;
     while (list.length < slots) this.free.push(list.push(null) - 1);
-  }
-
-  /** The index at which a request for this one is served now; −1: at none. */
-  servedAt(index: number): number {
-    let at = index;
-    while (!this.core.isServing(at)) {
-      const next = this.successors.get(at);
-      if (next === undefined) return -1;
-      at = next;
-    }
-    return at;
   }
 
   async add(reference: ModelReference): Promise<number> {
@@ -61,9 +48,8 @@ export class LiveModels {
     }
   }
 
-  async retire(index: number, successor: number | null): Promise<void> {
+  async retire(index: number): Promise<void> {
     const { journal, state, fleet, changed } = this.options;
-    if (successor !== null && this.takesSame(successor, index)) this.successors.set(index, successor);
     this.core.retireModel(index);
     journal?.retireModel(index);
     state.delete(index);
@@ -99,16 +85,9 @@ export class LiveModels {
     this.list[index] = model;
     while (specs.length < index) (specs as ModelSpec[]).push(NO_MODEL);
     (specs as ModelSpec[])[index] = model.spec;
-    for (const [gone, successor] of this.successors)
-      if (gone === index || successor === index) this.successors.delete(gone);
     events.modelCame(index, model);
     state.set(index, model);
     changed();
-  }
-
-  /** Whether requests for one model can be served by the other. */
-  private takesSame(other: number, index: number): boolean {
-    return JSON.stringify(this.list[other]?.signature) === JSON.stringify(this.list[index]?.signature);
   }
 
   private takeIndex(): number {

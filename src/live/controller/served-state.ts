@@ -1,6 +1,6 @@
 import { NS_PER_MS } from '../../base/units.js';
 import type { ServedModel } from '../model.js';
-import { DRAINING, type ModelEntry, ServiceError, type ServiceState } from '../service.js';
+import { DRAINING, type ModelEntry, type ServiceState } from '../service.js';
 
 export const NO_WORKER = 'no worker is up';
 
@@ -8,8 +8,6 @@ export const NO_WORKER = 'no worker is up';
 export class ServedState {
   current: ServiceState;
   private readonly models: Map<number, ServedModel>;
-  /** Out of service, but still there. */
-  private readonly unloaded = new Set<number>();
   private readonly watchers = new Set<() => void>();
   private end: 'none' | 'announced' | 'begun' = 'none';
 
@@ -43,24 +41,12 @@ export class ServedState {
   /** A model takes requests from now on. */
   set(index: number, model: ServedModel): void {
     this.models.set(index, model);
-    this.unloaded.delete(index);
     this.replace();
   }
 
   /** It takes none any more. */
   delete(index: number): void {
     this.models.delete(index);
-    this.replace();
-  }
-
-  /** Throws `ServiceError` if there is no such model. */
-  setLoaded(name: string, loaded: boolean): void {
-    const named = [...this.models].filter(([, { spec }]) => spec.name === name);
-    if (named.length === 0) throw new ServiceError('unknown', `unknown model ${JSON.stringify(name)}`);
-    for (const [index] of named) {
-      if (loaded) this.unloaded.delete(index);
-      else this.unloaded.add(index);
-    }
     this.replace();
   }
 
@@ -77,20 +63,14 @@ export class ServedState {
   private build(): ServiceState {
     // By name the model that came last, so that it is served while the one before goes.
     const defaults = new Map([...this.models].map(([index, { spec }]) => [spec.name, index]));
-    const entries = [...this.models].map(([index, model]) =>
-      this.entry(model, index, defaults.get(model.spec.name) === index),
-    );
+    const entries = [...this.models].map(([index, model]): ModelEntry => {
+      const { name } = model.spec;
+      const isDefault = defaults.get(name) === index;
+      return { name, version: model.version, isDefault, state: 'ready', reason: '', index, model };
+    });
     const { notReady, end } = this;
     if (end === 'begun') return { notReady: DRAINING, entries };
     if (end === 'announced' && notReady === null) return { notReady: DRAINING, takesRequests: true, entries };
     return { notReady, entries };
-  }
-
-  private entry(model: ServedModel, index: number, isDefault: boolean): ModelEntry {
-    const { spec, version } = model;
-    const same = { name: spec.name, version, isDefault, model };
-    return this.unloaded.has(index)
-      ? { ...same, state: 'unavailable', reason: 'unloaded', index: -1 }
-      : { ...same, state: 'ready', reason: '', index };
   }
 }

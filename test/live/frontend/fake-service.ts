@@ -2,12 +2,14 @@ import { monotonicNs } from '../../../src/base/clock/clock.js';
 import { OUTCOME_OK } from '../../../src/core/request.js';
 import { ServedState } from '../../../src/live/controller/served-state.js';
 import { DATATYPES, type Datatype, type ServedModel, type TensorSignature } from '../../../src/live/model.js';
-import type {
-  InferenceAnswer,
-  InferenceRequest,
-  ModelStatistics,
-  ServiceState,
-  WatchedService,
+import {
+  type InferenceAnswer,
+  type InferenceRequest,
+  type ModelEntry,
+  type ModelStatistics,
+  ServiceError,
+  type ServiceState,
+  type WatchedService,
 } from '../../../src/live/service.js';
 
 /** Answers every request with its own inputs, one output for each, unless the test says otherwise. */
@@ -18,9 +20,12 @@ export class FakeService implements WatchedService {
   /** Part of the state, where a test says so. */
   howLoaded: string | undefined;
   private readonly served: ServedState;
+  private readonly unloaded = new Set<string>();
+  private readonly watchers = new Set<() => void>();
 
   constructor(readonly models: readonly ServedModel[]) {
     this.served = new ServedState(models, null);
+    this.served.watch(() => this.changed());
   }
 
   set notReady(reason: string | null) {
@@ -28,20 +33,30 @@ export class FakeService implements WatchedService {
   }
 
   get state(): ServiceState {
+    const { howLoaded } = this;
     const { current } = this.served;
-    return this.howLoaded === undefined ? current : { ...current, howLoaded: this.howLoaded };
+    const entries = current.entries.map((entry): ModelEntry => {
+      if (!this.unloaded.has(entry.name)) return entry;
+      return { ...entry, state: 'unavailable', reason: 'unloaded', index: -1 };
+    });
+    return { ...current, entries, ...(howLoaded === undefined ? {} : { howLoaded }) };
   }
 
   watch(changed: () => void): () => void {
-    return this.served.watch(changed);
+    this.watchers.add(changed);
+    return () => this.watchers.delete(changed);
   }
 
   async load(name: string): Promise<void> {
-    this.served.setLoaded(name, true);
+    this.check(name);
+    this.unloaded.delete(name);
+    this.changed();
   }
 
   async unload(name: string): Promise<void> {
-    this.served.setLoaded(name, false);
+    this.check(name);
+    this.unloaded.add(name);
+    this.changed();
   }
 
   async statistics(): Promise<readonly ModelStatistics[]> {
@@ -56,6 +71,15 @@ export class FakeService implements WatchedService {
     const nth = this.requests.push(request) - 1;
     const { answer } = this;
     if (answer !== null) setImmediate(() => request.done(answer(request, nth)));
+  }
+
+  private check(name: string): void {
+    const isThere = this.models.some(({ spec }) => spec.name === name);
+    if (!isThere) throw new ServiceError('unknown', `unknown model ${JSON.stringify(name)}`);
+  }
+
+  private changed(): void {
+    for (const changed of this.watchers) changed();
   }
 }
 
