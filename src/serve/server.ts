@@ -82,6 +82,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 function observersOf(options: ServerOptions, registry: Registry, assembly: Assembly) {
   const { settings, log, journalKeepBytes } = options;
   const metrics = new ControllerMetrics(registry, assembly.cluster.spec.models);
+  // Also those that never come have a series, for alerts.
+  for (const { name } of options.links) metrics.setWorkerUp(name, false);
   const status = new StatusCollector(assembly.cluster.spec);
   const journal =
     options.journal === null

@@ -39,7 +39,7 @@ async function startController(
     (await get(ready.metrics, '/metrics')).text.includes(
       `escapement_worker_up{worker="127.0.0.1:${port}"} 1`,
     );
-  return { process, http, change, isUp, port: ready.http as number };
+  return { process, http, change, isUp, metrics: ready.metrics, port: ready.http as number };
 }
 
 describe('models of a controller', () => {
@@ -143,7 +143,10 @@ describe('models of a controller', () => {
     await away.kill('SIGKILL');
     const port = (await startWorker(['--repository', one]).ready()).port as number;
     const control = ['--model-control', 'explicit', '--load-model', 'ranker', '--load-model', 'later'];
-    const { http, change, isUp } = await startController([port, awayPort], control, 1);
+    const { http, change, isUp, metrics } = await startController([port, awayPort], control, 1);
+    expect((await get(metrics, '/metrics')).text).toContain(
+      `escapement_worker_up{worker="127.0.0.1:${awayPort}"} 0`,
+    );
     const reasons = async () => {
       const { json } = await http.post('/v2/repository/index');
       return (json as { name: string; reason: string }[]).map(({ name, reason }) => `${name}: ${reason}`);
