@@ -63,7 +63,9 @@ export function checkTensors(signature: ModelSignature, { tensors, pbtxtPath }: 
     }
     const shape = signature.batched ? [FREE, ...tensor.shape] : tensor.shape;
     if (dims === null || agree(dims, shape) || agree(dims, shape.slice(1))) continue;
-    throw problem(`${name} has the dimensions [${shape}], not [${dims}]`);
+    // With a batch size, the batch is no dimension in `config.pbtxt`.
+    const own = signature.batched ? tensor.shape : shape;
+    throw problem(`${name} has other dimensions than [${dims}]: write dims: [ ${own.join(', ')} ]`);
   }
 }
 

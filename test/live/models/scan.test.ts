@@ -146,7 +146,11 @@ describe('config.pbtxt', () => {
     ['name: "other"', /config\.pbtxt:1: name: is not the name of its folder, m/],
     ['input { name: "z" }', /:1: input: the model has no input z: it has x/],
     ['output { name: "y" data_type: TYPE_INT8 }', /output: y is of type FP32, not INT8/],
-    ['\ninput { name: "x" dims: [ 3 ] }', /config\.pbtxt:2: input: x has the dimensions \[-1,2\], not \[3\]/],
+    [
+      'max_batch_size: 8\ninput { name: "x" dims: [ 3 ] }',
+      /config\.pbtxt:2: input: x has other dimensions than \[3\]: write dims: \[ 2 \]/,
+    ],
+    ['max_batch_size: 0\ninput { name: "x" dims: [ 3 ] }', /write dims: \[ -1, 2 \]/],
     ['sequence_batching { }', /sequences of requests are not supported/],
     ['platform: "ensemble"', /ensemble is not supported/],
     ['output { name: "y" label_filename: "../secret" }', /must lie in the model's folder/],
