@@ -20,13 +20,13 @@ export async function interruptible<T>(work: () => Promise<T>, kept: () => strin
   }
 }
 
-/** Resolves at the first Ctrl-C, SIGTERM or SIGHUP. Another one a second later ends the process at once. */
-export function untilStopped(): Promise<void> {
+/** Resolves with the first signal: Ctrl-C's, SIGTERM or SIGHUP. Another one a second later ends the process at once. */
+export function untilStopped(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let first: number | null = null;
-    const stop = () => {
+    const stop = (signal: NodeJS.Signals) => {
       first ??= performance.now();
-      resolve();
+      resolve(signal);
       if (performance.now() - first > IMPATIENT_MS) process.exit(EXIT_INTERRUPTED);
     };
     for (const signal of STOP_SIGNALS) process.on(signal, stop);

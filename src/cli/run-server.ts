@@ -50,12 +50,16 @@ export async function runServer(
     // Before it is ready: a client that sees it ready may stop it at once.
     const stopped = untilStopped();
     const started = startServer({ ...options, ...workers });
-    server = (await Promise.race([started, stopped])) ?? null;
-    if (server === null) process.exit(EXIT_INTERRUPTED);
+    const first = await Promise.race([started, stopped]);
+    if (typeof first === 'string') {
+      options.log.info(`${first}: ends before it has started`);
+      process.exit(EXIT_INTERRUPTED);
+    }
+    server = first;
     hintAtHost(args.host, options.frontend.token ?? null, options.log);
     // What ends the start ends the server; once it is over, only a signal does.
-    await Promise.race([server.started.then(() => stopped), stopped]);
-    await server.close(args.drain, args['drain-notice']);
+    const signal = await Promise.race([server.started.then(() => stopped), stopped]);
+    await server.close(args.drain, args['drain-notice'], signal);
   } finally {
     await server?.close(0);
   }

@@ -48,8 +48,10 @@ export interface ClusterObserver {
   readonly inputs?: CoreInputs;
   /** The controller runs. What this throws ends the start. */
   started?(controller: LiveController): void;
-  /** Requests have their answers; workers are still connected. */
-  ending?(): Promise<void>;
+  /** It takes no more requests, and waits for the answers to these. */
+  draining?(requests: number, upToNs: number): void;
+  /** All requests but so many have their answers; workers are still connected. */
+  ending?(unanswered: number): Promise<void>;
   /** Everything is over; `digest` is that of all decisions. */
   ended?(digest: string): Promise<void>;
 }
@@ -130,9 +132,12 @@ export class LiveCluster<T extends ClusterObservers = ClusterObservers> {
   }
 
   private async end(drainNs: number, noticeNs: number): Promise<void> {
-    await this.controller.drain(drainNs, noticeNs);
-    for (const observer of this.list) await observer.ending?.();
-    await this.controller.close();
-    for (const observer of this.list) await observer.ended?.(this.controller.core.digest);
+    const { controller, list } = this;
+    await controller.drain(drainNs, noticeNs, (requests) => {
+      for (const observer of list) observer.draining?.(requests, drainNs);
+    });
+    for (const observer of list) await observer.ending?.(controller.core.requests.size);
+    await controller.close();
+    for (const observer of list) await observer.ended?.(controller.core.digest);
   }
 }

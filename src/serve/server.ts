@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import type { ServerSettings } from '../config/server-settings.js';
+import { formatDuration } from '../config/units-text.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import type { Frontend, FrontendOptions } from '../live/frontend/frontend.js';
@@ -197,10 +198,10 @@ export class Server {
 
   /**
    * Is not ready for `noticeNs`, during which it goes on serving. Then refuses new requests, waits for answers for
-   * `drainNs` at most, and ends everything.
+   * `drainNs` at most, and ends everything. `signal`: what made it end, for the log.
    */
-  close(drainNs = 10 * NS_PER_S, noticeNs = 0): Promise<void> {
-    this.closing ??= this.end(drainNs, noticeNs);
+  close(drainNs = 10 * NS_PER_S, noticeNs = 0, signal = ''): Promise<void> {
+    this.closing ??= this.end(drainNs, noticeNs, signal);
     return this.closing;
   }
 
@@ -231,14 +232,19 @@ export class Server {
     });
   }
 
-  private async end(drainNs: number, noticeNs: number): Promise<void> {
+  private async end(drainNs: number, wantedNs: number, signal: string): Promise<void> {
     const { http, grpc, metrics, cluster } = this;
+    const { log } = this.options;
     // A server that is not ready has no clients to send elsewhere.
-    const isReady = this.models.service.state.notReady === null;
+    const noticeNs = this.models.service.state.notReady === null ? wantedNs : 0;
+    if (signal !== '') {
+      const rest = noticeNs > 0 ? `not ready; serving on for ${formatDuration(noticeNs)}` : 'no new requests';
+      log.info(`${signal}: ${rest}`);
+    }
     this.models.close();
-    await cluster.close(drainNs, isReady ? noticeNs : 0);
+    await cluster.close(drainNs, noticeNs);
     await Promise.all([http?.close(drainNs > 0), grpc?.close(drainNs > 0), metrics?.close()]);
-    this.options.log.info({ digest: this.controller.core.digest }, 'closed');
+    log.info({ digest: this.controller.core.digest }, 'closed');
   }
 }
 
@@ -250,6 +256,13 @@ function readyModels({ state }: WatchedService): number {
 function loggedEvents(log: Logger, { clock }: Assembly): ClusterObserver {
   const repeats = new Repeats();
   return {
+    draining(requests, upToNs) {
+      if (requests > 0)
+        log.info(`draining: requests under way: ${requests}; waits up to ${formatDuration(upToNs)} for them`);
+    },
+    async ending(unanswered) {
+      if (unanswered > 0) log.warn(`requests left without an answer: ${unanswered}; they get an error`);
+    },
     events: {
       worker: (worker, up, what) => log[up ? 'info' : 'warn']({ worker }, what),
       gpuDown: (gpu, reason) => log.warn({ gpu, reason }, 'GPU is gone'),

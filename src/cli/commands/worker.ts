@@ -30,6 +30,6 @@ export async function run(args: WorkerArgs): Promise<void> {
   if (process.platform !== 'win32')
     process.on('SIGUSR2', () => say('the controller records timelines; send the signal there'));
   hintAtHost(args.host, token, log);
-  await untilStopped();
+  log.info(`${await untilStopped()}: takes no more actions`);
   await stop();
 }

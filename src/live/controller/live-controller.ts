@@ -178,10 +178,11 @@ export class LiveController implements SchedulingService {
     this.stepSoon();
   }
 
-  /** As `announceEnd`; then refuses requests until all have their answers, or for `timeoutNs`. */
-  async drain(timeoutNs: number, noticeNs = 0): Promise<void> {
+  /** As `announceEnd`; then refuses requests until all have their answers, or for `timeoutNs`. `began`: how many wait. */
+  async drain(timeoutNs: number, noticeNs = 0, began: (requests: number) => void = () => {}): Promise<void> {
     if (noticeNs > 0) await this.served.announceEnd(noticeNs);
     this.served.beginEnd();
+    began(this.core.requests.size);
     const { clock } = this.options;
     const untilNs = clock.nowNs() + timeoutNs;
     while (this.core.requests.size > 0 && clock.nowNs() < untilNs) {

@@ -248,6 +248,8 @@ describe('a server that is to end', () => {
     expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
     expect(await infer(http, 'ranker')).toBe(200);
     expect(await ended).toBe(0);
+    const said = server.log.map(({ msg }) => msg);
+    expect(said.slice(-2)).toEqual(['SIGTERM: not ready; serving on for 5s', 'closed']);
   });
 });
 
@@ -273,8 +275,14 @@ describe('a server with a request under way', () => {
 
   it('answers 503 when that takes longer than --drain', async () => {
     const { server, answer } = await busy(50_000, ...FIFO, '--drain', '50ms');
-    expect(await server.kill('SIGTERM')).toBe(0);
+    expect(await server.kill('SIGINT')).toBe(0);
     expect(await answer).toBe(503);
+    expect(server.log.map(({ msg }) => msg).slice(-4)).toEqual([
+      'SIGINT: no new requests',
+      'draining: requests under way: 1; waits up to 50ms for them',
+      'requests left without an answer: 1; they get an error',
+      'closed',
+    ]);
   });
 
   it('ends at once when the signal comes again a second later', async () => {
