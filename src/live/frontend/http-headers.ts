@@ -51,11 +51,3 @@ export function jsonLength({ headers }: FrontendRequest, bodyBytes: number): num
     `header Inference-Header-Content-Length: expected at most the body's ${bodyBytes} bytes, got ${shown(header)}`,
   );
 }
-
-/** The trace that the request belongs to (W3C Trace Context); null: none that can be read. */
-export function traceOf({ headers }: FrontendRequest): string | null {
-  const { traceparent } = headers;
-  return typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : null;
-}
-
-const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;

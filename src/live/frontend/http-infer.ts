@@ -7,13 +7,14 @@ import { ownBuffers } from './codec/own-buffers.js';
 import { isWorthSplitting, type SplitInputs } from './codec/split-inputs.js';
 import { mostAnswerBytes } from './frontend.js';
 import { HttpExchange, outputsBound } from './http-exchange.js';
-import { contentEncoding, jsonLength, traceOf } from './http-headers.js';
+import { contentEncoding, jsonLength } from './http-headers.js';
 import { type InferBody, type InferTask, readInferBody } from './http-infer-body.js';
 import { sendRefusal } from './http-reply.js';
 import type { BodyReader, FrontendRequest } from './http-request.js';
 import type { HttpSite } from './http-site.js';
 import { checkJsonSize } from './json-object.js';
 import { asRefusal, type Refusal } from './refusal.js';
+import { traceOf } from './traceparent.js';
 
 /** What is parsed or decompressed in the thread that reads: more goes to a codec thread. */
 const INLINE_BYTES = 64 * 1024;
@@ -76,7 +77,7 @@ export class HttpInfer implements BodyReader {
       site.codec.run('splitInputs', { inputs, count }, ownBuffers(inputs), request.clientKey, waiting);
       return;
     }
-    const trace = traceOf(request);
+    const trace = traceOf(request.headers);
     const call = new Call(count, new HttpExchange(request, model, parsed, answerBytes));
     const { arrivalNs } = request;
     call.submit(service, { model: entry.index, arrivalNs, sloNs, inputs, split, shapes, trace });

@@ -1,9 +1,9 @@
 import { STATUS_CODES } from 'node:http';
 import { ALLOW } from './http-allow.js';
-import { traceOf } from './http-headers.js';
 import type { FrontendRequest } from './http-request.js';
 import { linger } from './linger.js';
 import { REFUSALS, type Refusal } from './refusal.js';
+import { traceOf } from './traceparent.js';
 
 const JSON_TYPE = 'application/json';
 
@@ -106,7 +106,7 @@ function sendHead(request: FrontendRequest, status: number, headers: string[]) {
   if (response.destroyed || response.headersSent) return null;
   if (site.endsConnections) response.shouldKeepAlive = false;
   if (site.origins.isOn) allowOrigin(request, request.headers.origin, headers);
-  const trace = traceOf(request);
+  const trace = traceOf(request.headers);
   if (trace !== null) headers.push('traceparent', trace);
   response.writeHead(status, headers);
   return response;

@@ -4,6 +4,9 @@ import type { Action } from '../../core/action.js';
 import type { ModelSpec } from '../../core/model.js';
 import { formatHeader, type JournalHeader } from './journal-header.js';
 
+/** Anything else would break the line, and with it the whole journal. */
+const ONE_WORD = /^[!-~]{1,55}$/;
+
 /**
  * Writes down all that enters a controller, in order: replayed offline, it leads to the same decisions. One
  * line of JSON, then one line a call of the controller: a letter and numbers, times in ns.
@@ -43,7 +46,7 @@ export class JournalWriter {
 
   offer(model: number, arrivalNs: number, sloNs: number, user: number, trace: string | null = null): void {
     this.file.write(`o ${model} ${arrivalNs} ${sloNs} ${user}\n`);
-    if (trace !== null) this.file.write(`w ${trace}\n`);
+    if (trace !== null && ONE_WORD.test(trace)) this.file.write(`w ${trace}\n`);
   }
 
   result({ id, status, beginNs, endNs, clock }: Action): void {

@@ -167,6 +167,19 @@ describe('ModelInfer', () => {
     expect(service.requests[0].sloNs).toBe(25_000_000);
   });
 
+  it('passes the trace on, if it is one', async () => {
+    const { client, service } = await serve();
+    const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    for (const traceparent of [
+      trace,
+      'hello world',
+      `${trace}-${'0'.repeat(999)}`,
+      trace.replace('00', 'ff'),
+    ])
+      await client.call('ModelInfer', mlp([1, 2]), { traceparent });
+    expect(service.requests.map((request) => request.trace)).toEqual([trace, null, null, null]);
+  });
+
   it('waits no longer than the call itself', async () => {
     const { client, service } = await serve();
     const slo = { slo_ms: { int64_param: 3_600_000 } };

@@ -383,9 +383,14 @@ describe('a trace', () => {
     expect(service.requests[0].trace).toBe(traceparent);
   });
 
-  it('is left out where it is none', async () => {
+  it.each([
+    '00-x',
+    traceparent.replace('00', 'ff'),
+    `00-${'0'.repeat(32)}-b7ad6b7169203331-01`,
+    `00-0af7651916cd43dd8448eb211c80319c-${'0'.repeat(16)}-01`,
+  ])('is left out where it is none: %s', async (none) => {
     const { http, service } = await mlp();
-    const { status, headers } = await http.post(INFER, { inputs: [X] }, { traceparent: '00-x' });
+    const { status, headers } = await http.post(INFER, { inputs: [X] }, { traceparent: none });
     expect([status, headers.get('traceparent')]).toEqual([200, null]);
     expect(service.requests[0].trace).toBe(null);
   });

@@ -108,6 +108,15 @@ why
     expect(await scene.flight(0)).not.toHaveProperty('trace');
   });
 
+  it('of no trace, where what was sent for one would break the journal', async () => {
+    for (const trace of ['hello world', 'two\nlines', 'x'.repeat(56), '']) {
+      const scene = warm();
+      scene.controller.offer(0, 0, 25 * MS, 3, trace);
+      scene.controller.step(0);
+      expect(await scene.flight(0)).not.toHaveProperty('trace');
+    }
+  });
+
   it('that was late because its INFER took longer than predicted and the result was slow to come', async () => {
     const scene = warm();
     scene.controller.offer(0, 0, 15 * MS, 0);

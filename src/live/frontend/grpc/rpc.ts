@@ -1,6 +1,7 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { KIB } from '../../../base/units.js';
 import { asRefusal, Refusal } from '../refusal.js';
+import { traceOf } from '../traceparent.js';
 import { type Encoding, inflate } from './compression.js';
 import { MessageReader, type MessageSink } from './message-reader.js';
 import { letGo, RESPONSE_HEADERS, refuseStream } from './refuse-stream.js';
@@ -84,7 +85,7 @@ export class Rpc implements MessageSink {
   }
 
   get trace(): string | null {
-    return (this.headers.traceparent as string | undefined) ?? null;
+    return traceOf(this.headers);
   }
 
   get isGone(): boolean {
