@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Registry } from 'prom-client';
 import { unixMs } from '../../../base/clock/wall-clock.js';
 import { EscapementError } from '../../../base/errors.js';
@@ -42,7 +42,17 @@ export interface MetricsServer {
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   const routes = [...ownRoutes(options), ...(options.routes ?? [])];
   const check = new TokenCheck(options.token ?? null);
+  const answering = new WeakSet<Socket>();
   const respond = (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    if (socket.destroyed) return;
+    // Monitoring systems wait for their answers. This thread schedules, too: nobody may give it thousands of requests at once.
+    if (answering.has(socket)) {
+      socket.destroy();
+      return;
+    }
+    answering.add(socket);
+    response.once('close', () => answering.delete(socket));
     // A metric that cannot be computed must not cost the process.
     answer(request, response, routes, check).catch((error) => send(response, text(500, String(error))));
   };

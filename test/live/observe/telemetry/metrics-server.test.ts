@@ -91,6 +91,32 @@ describe('the metrics server', () => {
     expect((await fetch(`${base}/healthz`)).status).toBe(200);
   });
 
+  it('cuts off who sends requests without waiting, and answers who waits', async () => {
+    let asked = 0;
+    const count: Route = {
+      path: '/count',
+      method: 'GET',
+      answer: async () => {
+        asked++;
+        return json(200, {});
+      },
+    };
+    const port = Number(new URL(await start(() => true, 0, [count])).port);
+    const get = 'GET /count HTTP/1.1\r\nhost: a\r\n\r\n';
+    const greedy = connect(port, '127.0.0.1', () => greedy.write(get.repeat(5000)));
+    greedy.on('error', () => {});
+    await new Promise((resolve) => greedy.once('close', resolve));
+    expect(asked).toBeLessThan(10);
+    asked = 0;
+    const patient = connect(port, '127.0.0.1');
+    for (let i = 0; i < 3; i++) {
+      patient.write(get);
+      await new Promise((resolve) => patient.once('data', resolve));
+    }
+    expect(asked).toBe(3);
+    patient.destroy();
+  });
+
   it('outlives a metric that cannot be computed', async () => {
     const registry = new Registry();
     const broken = () => {
