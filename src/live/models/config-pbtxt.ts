@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { EscapementError } from '../../base/errors.js';
 import { MIB } from '../../base/units.js';
 import type { Datatype } from '../model.js';
+import { isFile } from './is-file.js';
 import { DEFAULT_BATCH_SIZES, LARGEST_BATCH, type ModelSettings, type VersionPolicy } from './settings.js';
 import { readTextProto, type TextField } from './text-proto.js';
 
@@ -35,6 +36,8 @@ const MOST_BYTES = MIB;
 export function readConfigPbtxt(path: string, modelName: string): PbtxtSettings {
   const fail = (what: string, line: number, key?: string) =>
     new EscapementError('E_CONFIG_VALUE', what, { file: path, line, ...(key === undefined ? {} : { key }) });
+  // Reading a pipe would wait for its writer.
+  if (!isFile(path)) throw fail('is not a file', 1);
   if (statSync(path).size > MOST_BYTES) throw fail('is larger than 1 MiB, so it is no configuration', 1);
   const fields = readTextProto(
     readFileSync(path, 'utf8'),

@@ -5,6 +5,7 @@ import { type ErrorCode, EscapementError } from '../../base/errors.js';
 import { readYaml } from '../../base/files/yaml-text.js';
 import { NS_PER_MS, NS_PER_S, NS_PER_US } from '../../base/units.js';
 import type { BatchSetting, Dimensions } from '../ort/signature.js';
+import { isFile } from './is-file.js';
 
 const duration = z
   .string()
@@ -80,6 +81,8 @@ const NO_SETTINGS: ModelSettings = { dimensions: {}, labels: {} };
 /** Reads a model's settings; without such a file nothing is said. Throws `E_CONFIG_…` with file, line and key. */
 export function readSettings(path: string): ModelSettings {
   if (!existsSync(path)) return NO_SETTINGS;
+  // Reading a pipe would wait for its writer.
+  if (!isFile(path)) throw new EscapementError('E_CONFIG_VALUE', 'is not a file', { file: path });
   const { document, lines, value } = readYaml(
     readFileSync(path, 'utf8'),
     (what, line) =>

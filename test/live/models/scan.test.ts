@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -45,6 +46,17 @@ describe('looking at a repository', () => {
       ['foreign', null, 'E_CONFIG_VALUE'],
       ['yaml', null, 'E_CONFIG_KEY'],
     ]);
+  });
+
+  it.each(['config.pbtxt', 'config.yaml'])('does not wait for the writer of a pipe: %s', (file) => {
+    const dir = tempDir();
+    writeIn(dir, 'a/1/model.onnx', ONNX);
+    writeIn(dir, 'pipe/1/model.onnx', ONNX);
+    execFileSync('mkfifo', [join(dir, 'pipe', file)]);
+    const { problems } = scanRepository(dir, 'fp32');
+    expect(found(dir)).toEqual(['a/1']);
+    expect(problems.map(({ name, error }) => [name, error.code])).toEqual([['pipe', 'E_CONFIG_VALUE']]);
+    expect(problems[0].error.message).toContain('is not a file');
   });
 
   it('says what is wrong with links that lead in a circle', async () => {
