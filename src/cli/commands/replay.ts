@@ -5,6 +5,7 @@ import { NS_PER_S } from '../../base/units.js';
 import { createPolicyOf } from '../../config/create-policy.js';
 import { loadPluginFiles } from '../../config/plugins.js';
 import type { PolicyChoice } from '../../config/schema-policy.js';
+import type { Cluster } from '../../core/cluster.js';
 import { OUTCOME_NAMES } from '../../core/request.js';
 import { FlightRecorder } from '../../live/journal/flight-recorder.js';
 import type { JournalHeader } from '../../live/journal/journal-header.js';
@@ -25,13 +26,15 @@ const MOST_NAMES = 6;
 /** `escapement replay FILE`: re-runs the scheduler on the inputs that a live controller recorded. */
 export async function run(args: ReplayArgs): Promise<void> {
   const request = args.request ?? null;
-  const outcomes = new OutcomeList(args.late ? args.limit : 0);
   const recorder = request === null ? null : new FlightRecorder(request);
   const plugins = await loadPluginFiles(args.plugin);
   let header!: JournalHeader;
+  let cluster!: Cluster;
+  const outcomes = new OutcomeList(args.late ? args.limit : 0, (model) => cluster.models[model].name);
   const replay = await replayJournal(args.file, {
     createPolicy: (recorded, context) => {
       header = recorded;
+      cluster = context.cluster;
       return createPolicyOf(recordedPolicy(recorded, plugins))(context);
     },
     observer: fanOut(recorder === null ? [outcomes] : [outcomes, recorder]),
@@ -43,21 +46,17 @@ export async function run(args: ReplayArgs): Promise<void> {
   const differs = !replay.truncated && replay.digest !== replay.recordedDigest;
   if (args.json) {
     const counts = OUTCOME_NAMES.map((name, outcome) => [name, outcomes.counts[outcome]]);
-    const late = outcomes.missed.map((missed) => ({
-      ...missed,
-      model: header.models[missed.model].name,
-    }));
     const facts = {
       ...replay,
       journals,
       outcomes: Object.fromEntries(counts),
-      ...(args.late ? { late } : {}),
+      ...(args.late ? { late: outcomes.missed } : {}),
       ...(flight === null ? {} : { flight: { ...flight, why: explain(flight) } }),
     };
     process.stdout.write(`${JSON.stringify(facts)}\n`);
   } else {
     process.stdout.write(replayText(args.file, journals, header, replay, outcomes));
-    if (args.late) process.stdout.write(lateText(header, outcomes));
+    if (args.late) process.stdout.write(lateText(outcomes));
     if (flight !== null) process.stdout.write(`\n${flightText(flight)}`);
   }
   if (differs) {
@@ -89,7 +88,7 @@ function replayText(
   replay: Replay,
   outcomes: OutcomeList,
 ): string {
-  const { policy, gpus, models, admission } = header;
+  const { policy, gpus, admission } = header;
   const { digest, recordedDigest } = replay;
   const recorded =
     recordedDigest === null
@@ -98,7 +97,7 @@ function replayText(
   return table([
     ['journal', path],
     ...(journals.length < 2 ? [] : [['one of', listed(journals)]]),
-    ['cluster', `${gpus} GPUs, ${models.length} models, ${header.pages} pages`],
+    ['cluster', `${gpus} GPUs, ${replay.models} models, ${header.pages} pages`],
     ['policy', admission === 'none' ? policy.kind : `${policy.kind}, admission by prediction`],
     ['length', `${rounded(replay.endNs / NS_PER_S, 3)} s, ${replay.steps} steps`],
     ['requests', String(replay.requests)],
@@ -133,11 +132,11 @@ function withOthers(error: unknown, path: string): unknown {
   return new EscapementError('E_FILE_MISSING', `no such file; found ${listed(others)}`, { file: path });
 }
 
-function lateText({ models }: JournalHeader, { missed, counts }: OutcomeList): string {
+function lateText({ missed, counts }: OutcomeList): string {
   if (missed.length === 0) return '\nevery request was answered within its SLO\n';
   const rows = missed.map(({ request, model, outcome, arrivalNs, sloNs, latencyNs }) => [
     request,
-    models[model].name,
+    model,
     outcome,
     toSeconds(arrivalNs),
     toMs(latencyNs),

@@ -4,7 +4,7 @@ import { OUTCOME_NAMES, OUTCOME_OK, type Outcome, type RequestTable } from '../.
 /** A request that was not answered within its SLO. */
 interface MissedRequest {
   readonly request: number;
-  readonly model: number;
+  readonly model: string;
   readonly outcome: string;
   readonly arrivalNs: number;
   readonly sloNs: number;
@@ -17,8 +17,11 @@ export class OutcomeList implements RunObserver {
   readonly counts: number[] = OUTCOME_NAMES.map(() => 0);
   readonly missed: MissedRequest[] = [];
 
-  /** `limit`: requests to remember. */
-  constructor(private readonly limit: number) {}
+  /** `limit`: requests to remember; `nameOf`: the name of the model that is in a slot now. */
+  constructor(
+    private readonly limit: number,
+    private readonly nameOf: (model: number) => string,
+  ) {}
 
   answered(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number): void {
     this.counts[outcome]++;
@@ -26,7 +29,7 @@ export class OutcomeList implements RunObserver {
     const arrivalNs = requests.arrivalNs[slot];
     this.missed.push({
       request: requests.id[slot],
-      model: requests.model[slot],
+      model: this.nameOf(requests.model[slot]),
       outcome: OUTCOME_NAMES[outcome],
       arrivalNs,
       sloNs: requests.sloNs[slot],

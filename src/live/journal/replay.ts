@@ -28,6 +28,8 @@ export interface Replay {
   /** Digest of the recorded run; null where the journal was cut off. */
   readonly recordedDigest: string | null;
   readonly steps: number;
+  /** Those that it began with and that came later, by their names. */
+  readonly models: number;
   readonly requests: number;
   /** Of these, requests that had no answer when the journal ends. */
   readonly unanswered: number;
@@ -49,10 +51,19 @@ export async function replayJournal(path: string, options: ReplayOptions): Promi
     return player;
   });
   // A journal without a header is an error of the reader's.
-  const { controller, steps, requests, nowNs } = player as unknown as Player;
+  const { controller, steps, models, requests, nowNs } = player as unknown as Player;
   const truncated = recordedDigest === null;
   const unanswered = controller.requests.size;
-  return { digest: controller.digest, recordedDigest, steps, requests, unanswered, endNs: nowNs, truncated };
+  return {
+    digest: controller.digest,
+    recordedDigest,
+    steps,
+    models: models.size,
+    requests,
+    unanswered,
+    endNs: nowNs,
+    truncated,
+  };
 }
 
 class Player implements JournalVisitor {
@@ -60,6 +71,7 @@ class Player implements JournalVisitor {
   steps = 0;
   requests = 0;
   nowNs = 0;
+  readonly models = new Set<string>();
   /** Actions without a result, by id. */
   private readonly outstanding = new Map<number, Action>();
 
@@ -70,6 +82,7 @@ class Player implements JournalVisitor {
     const { createPolicy, observer, watcher } = options;
     const { models, spareModels, spareBatch, gpus, pages, oneLane } = header;
     const { defaultSloNs, admission, missedWindow } = header;
+    for (const { name } of models) this.models.add(name);
     this.controller = new Controller({
       cluster: { models, spareModels, spareBatch, gpus, pages, oneLane },
       defaultSloNs,
@@ -130,6 +143,7 @@ class Player implements JournalVisitor {
     if (!isEmpty)
       throw new EscapementError('E_JOURNAL', `is malformed: model ${model} comes to a slot in use`);
     this.controller.putModel(model, spec);
+    this.models.add(spec.name);
   }
 
   retireModel(model: number): void {

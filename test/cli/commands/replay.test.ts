@@ -51,6 +51,24 @@ describe('escapement replay', () => {
     expect(flight.why.length).toBeGreaterThan(0);
   });
 
+  it('knows models that came later by their names', async () => {
+    const [first, ...rest] = whole.split('\n');
+    const { models, ...head } = JSON.parse(first);
+    const empty = JSON.stringify({ ...head, models: [], spareModels: 6, spareBatch: 16 });
+    const came = [...models.map((model: object, i: number) => `p ${i} ${JSON.stringify(model)}`), 's 0'];
+    const offers = rest.filter((line) => line.startsWith('o ')).slice(0, 3);
+    const path = changed('served', [empty, ...came, ...offers, 's 9000000000', ''].join('\n'));
+    const { status, stdout, stderr } = await runCli(['replay', path, '--late']);
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('cluster   2 GPUs, 6 models, 22 pages');
+    expect(stdout).toMatch(/^ +0 +resnet50-\d +(timeout|rejected) /m);
+    const json = await runCli(['replay', path, '--late', '--json']);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      models: 6,
+      late: [{ model: expect.stringMatching(/^resnet50-/) }, {}, {}],
+    });
+  });
+
   it('exits with 47 if the replay diverges from the recording', async () => {
     const digest = recording.digest.replace(/^./, (digit) => (digit === '0' ? '1' : '0'));
     const path = changed('differs', whole.replace(recording.digest, digest));

@@ -226,7 +226,7 @@ why
 
   it('is complete for every request of a busy run', async () => {
     const { path } = await record(header('clockwork', { admission: 'predict' }));
-    const missed = new OutcomeList(10_000);
+    const missed = new OutcomeList(10_000, String);
     await replayJournal(path, { createPolicy: replayPolicy, observer: missed });
     expect(new Set(missed.missed.map(({ outcome }) => outcome)).size).toBeGreaterThanOrEqual(3);
     for (const { request, outcome, latencyNs } of missed.missed.slice(0, 12)) {

@@ -19,9 +19,9 @@ describe('a journal', () => {
     ['fifo', { admission: 'predict' }],
     ['clockwork', { admission: 'predict', gpus: 3 }],
   ] as const)('replays to the same decisions under %s with %o', async (kind, over) => {
-    const live = new OutcomeList(10_000);
+    const live = new OutcomeList(10_000, String);
     const recording = await record(header(kind, over), { observer: live });
-    const offline = new OutcomeList(10_000);
+    const offline = new OutcomeList(10_000, String);
     const result = await replayJournal(recording.path, { createPolicy: replayPolicy, observer: offline });
     expect(result).toMatchObject({
       digest: recording.digest,
