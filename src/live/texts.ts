@@ -9,6 +9,15 @@ import { isUtf8 } from 'node:buffer';
 const MAX_TEXTS = 1 << 20;
 const LENGTH_BYTES = 4;
 
+/** Elements of a tensor by their lengths alone, no more than one over the most; a last one may be cut off. */
+export function countTexts(bytes: Uint8Array): number {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let count = 0;
+  for (let at = 0; at < bytes.length && count <= MAX_TEXTS; count++)
+    at += LENGTH_BYTES + (bytes.length - at < LENGTH_BYTES ? 0 : view.getUint32(at, true));
+  return count;
+}
+
 /** Says why `bytes` are not a tensor of `count` texts; '' if they are. */
 export function textsProblem(bytes: Uint8Array, count: number): string {
   if (count > MAX_TEXTS) return `${count} elements are more than ${MAX_TEXTS}, the most for BYTES`;

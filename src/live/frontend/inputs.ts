@@ -9,7 +9,7 @@ import {
   type Shape,
   type TensorSignature,
 } from '../model.js';
-import { textsProblem } from '../texts.js';
+import { countTexts, textsProblem } from '../texts.js';
 import type { FrontendSettings } from './frontend.js';
 import { Refusal, shown } from './refusal.js';
 
@@ -82,7 +82,9 @@ export class InputSet {
       );
     if (free < 0) return shape;
     const sizes = shape.map((size) => (size === FREE ? 1 : size));
-    sizes[free] = Math.floor(body.length / Math.max(1, bytesOfShape(datatype, sizes)));
+    // What a text takes is known only from its length.
+    const bytes = datatype === 'BYTES' ? countTexts(body) * DATATYPES.BYTES.bytes : body.length;
+    sizes[free] = Math.floor(bytes / Math.max(1, bytesOfShape(datatype, sizes)));
     return sizes;
   }
 

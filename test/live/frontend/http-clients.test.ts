@@ -1,6 +1,7 @@
 import { deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { MIB } from '../../../src/base/units.js';
+import { bytesOfTexts } from '../../../src/live/texts.js';
 import { echoModel, FakeService } from './fake-service.js';
 import { exchangeRaw, openHttp, tensor } from './fixtures.js';
 
@@ -186,6 +187,40 @@ describe('a body without JSON', () => {
     const { http } = await openHttp(service);
     expect((await http.post('/v2/models/free/infer', Buffer.alloc(12), RAW)).status).toBe(200);
     expect(service.requests[0].shapes).toEqual([[2, 3]]);
+  });
+
+  it.each([
+    [
+      ['a', 'b'],
+      [1, 2],
+    ],
+    [
+      ['not quite short', 'and another of many characters'],
+      [1, 2],
+    ],
+    [
+      ['', '', 'three', ''],
+      [2, 2],
+    ],
+  ])('says how many texts %j there are', async (texts, shape) => {
+    const service = new FakeService([echoModel('texts', false, [['x', 'BYTES', [-1, 2]]])]);
+    const { http } = await openHttp(service);
+    const { status } = await http.post('/v2/models/texts/infer', Buffer.from(bytesOfTexts(texts)), RAW);
+    expect(status).toBe(200);
+    expect(service.requests[0].shapes).toEqual([shape]);
+  });
+
+  it('must be whole texts', async () => {
+    const { http } = await openHttp(new FakeService([echoModel('texts', false, [['x', 'BYTES', [-1, 2]]])]));
+    const ask = (body: Uint8Array) => http.post('/v2/models/texts/infer', Buffer.from(body), RAW);
+    expect(await ask(bytesOfTexts(['a', 'b', 'c']))).toMatchObject({
+      status: 400,
+      json: { error: 'input "x": 5 bytes are left after 2 elements' },
+    });
+    expect(await ask(bytesOfTexts(['a', 'b']).subarray(0, 8))).toMatchObject({
+      status: 400,
+      json: { error: 'input "x": expected 2 elements, got 1' },
+    });
   });
 
   it.each([
