@@ -46,7 +46,7 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   const respond = (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
     if (socket.destroyed) return;
-    // Monitoring systems wait for their answers. This thread schedules, too: nobody may give it thousands of requests at once.
+    // Monitoring systems wait for their answers. This thread schedules, too: no client may give it thousands of requests at once.
     if (answering.has(socket)) {
       socket.destroy();
       return;
