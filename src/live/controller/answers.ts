@@ -4,6 +4,7 @@ import {
   OUTCOME_LATE,
   OUTCOME_OK,
   OUTCOME_REJECTED,
+  OUTCOME_TIMEOUT,
   type Outcome,
   type RequestTable,
 } from '../../core/request.js';
@@ -96,7 +97,8 @@ export class Answers {
     if (inputError !== '') return { ...notExecuted(OUTCOME_ERROR, inputError), isOfInputs: true };
     if (action === null || (outcome !== OUTCOME_OK && outcome !== OUTCOME_LATE)) {
       // Not the SLO is what cannot be met.
-      if (outcome === OUTCOME_REJECTED && !this.isWorkerUp()) return notExecuted(outcome, NO_WORKER);
+      const isForTime = outcome === OUTCOME_REJECTED || outcome === OUTCOME_TIMEOUT;
+      if (isForTime && !this.isWorkerUp()) return notExecuted(outcome, NO_WORKER);
       const passedNs = nowNs - requests.arrivalNs[slot];
       const expected =
         outcome === OUTCOME_REJECTED ? { predictedNs: requests.predictedNs[slot], passedNs } : {};

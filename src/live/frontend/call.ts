@@ -98,7 +98,10 @@ export class Call {
         return new Refusal('rejected', `${what}: it would take ${ms(predictedNs)}${passed}`, predictedMs);
       }
       case OUTCOME_TIMEOUT:
-        return new Refusal('timeout', 'the SLO could not be met');
+        return new Refusal(
+          'timeout',
+          worst.error === '' ? 'the SLO could not be met' : `the SLO could not be met: ${worst.error}`,
+        );
       case OUTCOME_ERROR:
         if (worst.error === SHUTTING_DOWN) return new Refusal('notReady', SHUTTING_DOWN);
         if (worst.isOfInputs === true) return new Refusal('invalid', worst.error);

@@ -109,6 +109,7 @@ describe.each(POLICIES)('%s, while no GPU is there', (policy) => {
       expect(run.outcomes).toEqual([...Array.from({ length: 8 }, () => 'timeout'), '-']);
       await run.pass(300);
       expect(run.outcomes.at(-1)).toBe('timeout');
+      expect(run.asked.at(-1)?.answers[0].error).toBe('no worker is up');
       expect(run.controller.core.requests.size).toBe(0);
       worker.executing = true;
       worker.up();

@@ -265,6 +265,10 @@ describe('what became of a request', () => {
       status: 504,
       json: { error: 'the SLO could not be met' },
     });
+    service.answer = () => failure(OUTCOME_TIMEOUT, 0, 'no worker is up');
+    expect((await http.post('/v2/models/mlp/infer', { inputs: [X] })).json).toEqual({
+      error: 'the SLO could not be met: no worker is up',
+    });
   });
 
   it("500 with the device's own words", async () => {
