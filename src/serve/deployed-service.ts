@@ -123,7 +123,7 @@ export class DeployedService implements WatchedService {
     if (table.all().length === 0) await this.look();
     for (const name of new Set(table.all().map((row) => row.name))) {
       const rows = table.versions(name);
-      const isMissing = rows.every(({ state, reason }) => state !== 'ready' && reason !== UNLOADED);
+      const isMissing = rows.every(({ state, reason }) => state !== 'ready' && !reason.startsWith(UNLOADED));
       if (isMissing) await this.deployment.load(name, false).catch(() => {});
     }
   }

@@ -4,7 +4,7 @@ import { type ModelEntry, ServiceError } from '../live/service.js';
 import { clientReason } from './client-reason.js';
 import type { DeploymentEvents, DeploymentOptions, ModelHost } from './deployment-options.js';
 import { IdleModels } from './idle-models.js';
-import { coded, gone, unknown } from './model-errors.js';
+import { coded, gone, unknown, whatIsServed } from './model-errors.js';
 import { type Deployed, ModelTable } from './model-table.js';
 import { Said } from './said.js';
 import type { Tickets } from './tickets.js';
@@ -51,10 +51,10 @@ export class Deployment {
   load(name: string, isAsked: boolean): Promise<void> {
     return this.inTurn(name, async () => {
       if (isAsked) this.said.forget(name);
+      const before = this.table.versions(name);
       const problems = await this.bring(name, true);
       if (problems.length === 0) return;
-      const isServed = this.table.versions(name).some(({ state }) => state === 'ready');
-      const rest = isServed ? '; what was loaded before goes on being served' : '';
+      const rest = whatIsServed(before, this.table.versions(name));
       throw new ServiceError(
         'failed',
         `model ${JSON.stringify(name)} cannot be loaded: ${this.reasonOf(problems[0])}${rest}`,
@@ -75,7 +75,7 @@ export class Deployment {
             this.put({ ...row, state: 'unloading', reason: 'being unloaded', ticket: -1, digest: null });
             await this.retire(ticket, () => this.tickets.drop(ticket, why));
           }
-          this.put({ ...row, state: 'unavailable', reason: UNLOADED, ticket: -1, digest: null });
+          this.put({ ...row, state: 'unavailable', reason: whyUnloaded(row), ticket: -1, digest: null });
         }),
       );
       this.events.info({ model: name }, 'unloaded');
@@ -284,6 +284,12 @@ export class Deployment {
 
 /** Why a model is not there yet that has no profile. */
 export const MEASURING = 'being measured';
-/** Why a model is not there that a client has unloaded. */
+/** Why a model is not there that a client has unloaded; the reason may go on. */
 export const UNLOADED = 'unloaded';
 const NOT_SERVED = { ticket: -1, model: null, digest: null } as const;
+
+/** What could not be served stays known. */
+function whyUnloaded({ state, ticket, reason }: Deployed): string {
+  if (state !== 'unavailable' || ticket >= 0) return UNLOADED;
+  return reason.startsWith(UNLOADED) ? reason : `${UNLOADED}; it was ${reason}`;
+}

@@ -1,5 +1,6 @@
 import { EscapementError } from '../base/errors.js';
 import { ServiceError } from '../live/service.js';
+import type { Deployed } from './model-table.js';
 
 /** What went wrong with a model, as an error with a code. */
 export function coded(error: unknown): EscapementError {
@@ -18,4 +19,17 @@ export function gone(name: string): ServiceError {
     'failed',
     `the files of model ${JSON.stringify(name)} are gone from the repository: put them back, or unload it`,
   );
+}
+
+/** What is served of a model although a load of it failed, to follow the reason; '' if nothing is. */
+export function whatIsServed(before: readonly Deployed[], after: readonly Deployed[]): string {
+  const ready = after.filter(({ state }) => state === 'ready');
+  const had = new Set(before.filter(({ state }) => state === 'ready').map(({ ticket }) => ticket));
+  const kept = ready.some(({ ticket }) => had.has(ticket));
+  const came = ready
+    .filter(({ ticket }) => !had.has(ticket))
+    .map(({ version }) => `version ${version} is served`);
+  return [...(kept ? ['what was loaded before goes on being served'] : []), ...came]
+    .map((part) => `; ${part}`)
+    .join('');
 }

@@ -201,6 +201,24 @@ describe('a deployment', () => {
     expect((await ask(service, 'm')).error).toBe('m/1');
   });
 
+  it('says what is served when the first load of a model fails in part', async () => {
+    const dir = tempDir();
+    put(dir, 'a', 1, 2);
+    const { service } = open(dir);
+    await service.start();
+    put(dir, 'm', 1, 2);
+    writeIn(dir, 'm/2/model.onnx', 'nonsense');
+    writeIn(dir, 'm/config.yaml', 'versions: all');
+    await expect(service.load('m')).rejects.toThrow(/m\/2\/model\.onnx: .*[^;]; version 1 is served$/);
+    await expect(service.load('m')).rejects.toThrow(/; what was loaded before goes on being served$/);
+    writeIn(dir, 'n/1/model.onnx', 'nonsense');
+    await expect(service.load('n')).rejects.toThrow(/^(?!.* served).*n\/1\/model\.onnx/);
+    for (let i = 0; i < 2; i++) await service.unload('n');
+    expect(service.state.entries.at(-1)?.reason).toMatch(
+      /^unloaded; it was not available: n\/1\/model\.onnx: onnxruntime cannot/,
+    );
+  });
+
   it('gives the memory back with unload; load brings the model back', async () => {
     const dir = tempDir();
     put(dir, 'm', 1, 2);
