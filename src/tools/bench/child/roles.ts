@@ -47,6 +47,7 @@ async function openServer({ gpu, settings }: Extract<Role, { kind: 'server' }>):
     serverVersion: 'bench',
     log: createLog('error', 'server'),
   });
+  await server.started;
   const portOf = (frontend: { readonly port: number } | null) => frontend?.port ?? 0;
   return {
     http: portOf(server.http),
