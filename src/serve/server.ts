@@ -17,6 +17,7 @@ import { registerClusterGauges } from '../live/observe/telemetry/cluster-gauges.
 import { ControllerMetrics } from '../live/observe/telemetry/metrics.js';
 import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
 import { recordingRoutes } from '../live/observe/telemetry/recording-routes.js';
+import { registerRefusals } from '../live/observe/telemetry/refusal-counter.js';
 import { createRegistry } from '../live/observe/telemetry/registry.js';
 import { json } from '../live/observe/telemetry/route.js';
 import { registerStageGauge } from '../live/observe/telemetry/stage-gauge.js';
@@ -171,9 +172,10 @@ export class Server {
     registerStageGauge(registry, observers.status.collector.averages, controller.core.cluster, () =>
       controller.nowNs(),
     );
+    const refusals = registerRefusals(registry);
     const { service } = this.models;
     if (metricsPort !== null) this.metrics = await this.serveMetrics(registry, metricsPort);
-    const frontend = { ...options.frontend, host, serverVersion, defaultSloNs: settings.sloNs };
+    const frontend = { ...options.frontend, host, serverVersion, defaultSloNs: settings.sloNs, refusals };
     await openFrontends(service, { ...options, frontend }, this);
     const ports = { http: this.http?.port, grpc: this.grpc?.port, metrics: this.metrics?.port };
     options.log.info({ address: host, ...ports }, 'listening');

@@ -120,7 +120,7 @@ export class Account {
    */
   take(bytes: number): Refusal | null {
     const { budget, client } = this;
-    const taken = rounded(bytes);
+    const taken = inKib(bytes);
     const heldBytes = this.heldBytes + taken;
     const { totalBytes, clientBytes, connectionBytes } = budget.limits;
     const share = heldBytes <= SMALL_BYTES ? 1 : 1 - 1 / RESERVED_SHARE;
@@ -137,7 +137,7 @@ export class Account {
   }
 
   giveBack(bytes: number): void {
-    const given = rounded(bytes);
+    const given = inKib(bytes);
     this.heldBytes -= given;
     this.client.bytes -= given;
     this.budget.add(-given / KIB);
@@ -157,7 +157,8 @@ function overBudget(holds: string): Refusal {
   return new Refusal('overBudget', `${holds} as much memory as is allowed: try again later`);
 }
 
-function rounded(bytes: number): number {
+/** Budgets count whole KiB. */
+export function inKib(bytes: number): number {
   return Math.ceil(bytes / KIB) * KIB;
 }
 

@@ -41,6 +41,8 @@ export interface FrontendOptions {
   readonly cors?: string | null;
   /** Where this frontend counts what it holds; null: it is the only one of its process. */
   readonly budget?: BudgetSlot | null;
+  /** Where it counts what it refuses; see `newRefusalCounters`. Null: no metrics show it. */
+  readonly refusals?: SharedArrayBuffer | null;
   /** Other threads listen on the same port. */
   readonly sharesPort?: boolean;
 }
@@ -60,6 +62,7 @@ export function settle(options: FrontendOptions): FrontendSettings {
     maxInflightBytes: defaultInflightBytes(),
     cors: null,
     budget: null,
+    refusals: null,
     sharesPort: false,
   };
   return { ...defaults, ...options, tls };

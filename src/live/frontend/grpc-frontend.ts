@@ -10,6 +10,7 @@ import { inferenceMethods } from './grpc/methods.js';
 import { reflectionMethods } from './grpc/reflection.js';
 import { RpcServer } from './grpc/server.js';
 import { Protocols } from './grpc-messages.js';
+import { RefusalCounts } from './refusal-counts.js';
 import { TokenCheck } from './token.js';
 
 /**
@@ -29,9 +30,10 @@ export async function openGrpcFrontend(
   const arrivals = new Arrivals(() => service.nowNs());
   const catalog = new Catalog(service, settings);
   const codec = new CodecPool(CODEC);
+  const refusals = new RefusalCounts(settings.refusals, 'grpc');
   const protocols = new Protocols();
   const health = new HealthMethods(service, protocols);
-  const infer = new GrpcInfer(service, catalog, settings, codec);
+  const infer = new GrpcInfer(service, catalog, settings, codec, refusals);
   const server = new RpcServer({
     methods: new Map([
       ...inferenceMethods({ service, catalog, infer, maxBodyBytes, protocols }),

@@ -12,7 +12,11 @@ const OF_REPOSITORY = /^\/v2\/repository\/(?:index|models\/[^/]+\/(?:load|unload
 export function allowOf(path: string): (typeof ALLOW)[keyof typeof ALLOW] | null {
   if (OF_REPOSITORY.test(path)) return ALLOW.POST;
   if (GETS.test(path)) return ALLOW.GET;
-  const found = OF_MODEL.exec(path);
-  if (found === null) return null;
-  return found[1] === 'infer' ? ALLOW.POST : ALLOW.GET;
+  if (!OF_MODEL.test(path)) return null;
+  return isInfer(path) ? ALLOW.POST : ALLOW.GET;
+}
+
+/** Whether a path asks for an inference, by its form. */
+export function isInfer(path: string): boolean {
+  return OF_MODEL.exec(path)?.[1] === 'infer';
 }

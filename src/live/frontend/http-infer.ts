@@ -80,6 +80,7 @@ export class HttpInfer implements BodyReader {
     const trace = traceOf(request.headers);
     const call = new Call(count, new HttpExchange(request, model, parsed, answerBytes));
     const { arrivalNs } = request;
+    request.isAsked = true;
     call.submit(service, { model: entry.index, arrivalNs, sloNs, inputs, split, shapes, trace });
   }
 

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import { ALLOW } from './http-allow.js';
+import { ALLOW, isInfer } from './http-allow.js';
 import type { FrontendRequest } from './http-request.js';
 import { linger } from './linger.js';
 import { REFUSALS, type Refusal } from './refusal.js';
@@ -78,8 +78,12 @@ export function sendRefusal(request: FrontendRequest, refusal: Refusal): void {
   const isLast = isLeft || kind === 'unauthenticated' || kind === 'tooLarge' || kind === 'tooSlow';
   if (isLast) request.response.shouldKeepAlive = false;
   const response = sendHead(request, REFUSALS[kind].http, headers);
-  if (response === null) request.release();
-  else if (isLast && !complete) {
+  if (response === null) {
+    request.release();
+    return;
+  }
+  if (!request.isAsked && isInfer(request.path)) request.site.refusals.add(kind);
+  if (isLast && !complete) {
     response.write(text);
     request.release();
     linger(request);

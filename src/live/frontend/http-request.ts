@@ -36,6 +36,8 @@ export class FrontendRequest extends IncomingMessage {
   private account!: Account;
   /** The model that the path of an infer request names. */
   entry: ModelEntry | null = null;
+  /** The service has it, and counts what becomes of it. */
+  isAsked = false;
   /** How long its client took to send the headers. */
   readonly headersNs: number;
   /** When it began to come, on the service's clock. */
@@ -68,6 +70,18 @@ export class FrontendRequest extends IncomingMessage {
   /** Whose turn it takes in queues. */
   get clientKey(): string {
     return this.account.clientKey;
+  }
+
+  /** Without what follows `?`; also of an absolute address, which clients send to what they take for a proxy. */
+  get path(): string {
+    const url = this.url as string;
+    const query = url.indexOf('?');
+    const path = query < 0 ? url : url.slice(0, query);
+    if (path.startsWith('/')) return path;
+    const host = path.indexOf('://');
+    if (host < 0) return path;
+    const from = path.indexOf('/', host + 3);
+    return from < 0 ? '/' : path.slice(from);
   }
 
   /** Bytes that its `content-length` announces; −1: there is none. */

@@ -51,7 +51,7 @@ export class HttpRoutes {
 
   private dispatch(request: FrontendRequest): void {
     checkFraming(request);
-    const path = pathOf(request.url as string);
+    const { path } = request;
     if (request.method === 'OPTIONS') this.options(request, path);
     else if (path === '/v2/health/live') this.live(request);
     else if (path === '/v2/health/ready') this.ready(request);
@@ -185,17 +185,6 @@ function expectGet({ method }: FrontendRequest): void {
 
 function noSuchPath(path: string): Refusal {
   return new Refusal('unknown', `no such path: ${shown(path)}`);
-}
-
-/** Also of an absolute address, which clients send to what they take for a proxy. */
-function pathOf(url: string): string {
-  const query = url.indexOf('?');
-  const path = query < 0 ? url : url.slice(0, query);
-  if (path.startsWith('/')) return path;
-  const host = path.indexOf('://');
-  if (host < 0) return path;
-  const from = path.indexOf('/', host + 3);
-  return from < 0 ? '/' : path.slice(from);
 }
 
 function decoded(part: string): string {

@@ -6,6 +6,7 @@ import { CodecPool } from './codec/codec-pool.js';
 import type { FrontendSettings } from './frontend.js';
 import { Origins } from './origins.js';
 import { ReadingTurns } from './reading-turns.js';
+import { RefusalCounts } from './refusal-counts.js';
 import { SlowClients } from './slow-clients.js';
 
 /** A connection with its account. */
@@ -17,6 +18,7 @@ export class HttpSite {
   readonly turns = new ReadingTurns();
   readonly origins: Origins;
   readonly codec: CodecPool;
+  readonly refusals: RefusalCounts;
   isClosing = false;
   private readonly budget: Budget;
 
@@ -25,10 +27,11 @@ export class HttpSite {
     readonly settings: FrontendSettings,
     timeouts: { readonly receiveTimeoutMs: number; readonly sendTimeoutMs: number },
   ) {
-    const { maxInflightBytes, maxBodyBytes, maxJsonBytes, budget, cors, token } = settings;
+    const { maxInflightBytes, maxBodyBytes, maxJsonBytes, budget, cors, token, refusals } = settings;
     this.slow = new SlowClients({ ...timeouts, nowNs: () => service.nowNs() });
     this.origins = new Origins(cors, token !== null);
     this.budget = new Budget(budgetLimits(maxInflightBytes, maxBodyBytes), budget ?? undefined);
+    this.refusals = new RefusalCounts(refusals, 'http');
     this.codec = new CodecPool(codecOptions(maxJsonBytes));
   }
 

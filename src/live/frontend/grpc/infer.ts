@@ -16,6 +16,7 @@ import {
   unsupportedParameter,
 } from '../parameters.js';
 import { asRefusal, Refusal, shown } from '../refusal.js';
+import type { RefusalCounts } from '../refusal-counts.js';
 import { requestSloNs } from '../slo.js';
 import { bytesOfContents, type TypedTensor } from './contents.js';
 import type { InferInput, InferMessage } from './infer-message.js';
@@ -31,6 +32,8 @@ interface InferOrigin {
   readonly clientKey: string;
   /** The client has gone: what has not begun need not begin. */
   readonly isGone: boolean;
+  /** The service has it, and counts what becomes of it. */
+  isAsked: boolean;
   /** Takes memory for it, or throws a refusal. */
   hold(bytes: number): void;
 }
@@ -59,6 +62,7 @@ export class GrpcInfer {
     private readonly catalog: Catalog,
     private readonly settings: FrontendSettings,
     private readonly codec: CodecPool,
+    readonly refusals: RefusalCounts,
   ) {}
 
   nowNs(): number {
@@ -162,6 +166,7 @@ class Request implements CallSink {
 
   private ask(inputs: readonly Uint8Array[], split: SplitInputs | null): void {
     const { index, sloNs, origin } = this;
+    origin.isAsked = true;
     new Call(this.inputs.count, this).submit(this.service, {
       model: index,
       arrivalNs: origin.arrivalNs,

@@ -1,5 +1,5 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
-import { KIB } from '../../../base/units.js';
+import { inKib } from '../budget.js';
 import { asRefusal, Refusal } from '../refusal.js';
 import { traceOf } from '../traceparent.js';
 import { type Encoding, inflate } from './compression.js';
@@ -19,6 +19,8 @@ export interface RpcMethod {
   message(rpc: Rpc, message: Uint8Array<ArrayBuffer>): void;
   /** The client of a stream has sent all. */
   ended?(rpc: Rpc): void;
+  /** A call of it is refused; `isAsked`: the service had it before. */
+  refused?(refusal: Refusal, isAsked: boolean): void;
 }
 
 /** What a call takes from its connection. */
@@ -42,6 +44,7 @@ export class Rpc implements MessageSink {
   onGone: (() => void) | null = null;
   /** Among the calls of its connection, which puts it there. */
   place = -1;
+  isAsked = false;
   private readonly reader: MessageReader;
   private hasBegun = false;
   private isOver = false;
@@ -155,6 +158,7 @@ export class Rpc implements MessageSink {
 
   refuse(refusal: Refusal): void {
     if (this.isOver || this.stream.writableEnded) return;
+    this.method.refused?.(refusal, this.isAsked);
     if (this.hasBegun) {
       this.trailers = trailersOf(refusal);
       this.stream.end();
@@ -293,8 +297,3 @@ function onWantTrailers(this: StreamOfRpc): void {
 }
 
 function ignore(): void {}
-
-/** Budgets count whole KiB. */
-function inKib(bytes: number): number {
-  return Math.ceil(bytes / KIB) * KIB;
-}

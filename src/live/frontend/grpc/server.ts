@@ -118,8 +118,9 @@ export class RpcServer {
       refusePlain(stream, headers);
       return;
     }
+    let method: RpcMethod | null = null;
     try {
-      const method = this.methodOf(headers);
+      method = this.methodOf(headers);
       if (!method.isOpen) this.parts.token.admit(headers.authorization);
       const encoding = encodingOf(headers['grpc-encoding'] as string | undefined);
       const timeout = timeoutNs(headers['grpc-timeout'] as string | undefined);
@@ -135,7 +136,9 @@ export class RpcServer {
       );
       connection.began(rpc);
     } catch (error) {
-      refuseStream(stream, asRefusal(error));
+      const refusal = asRefusal(error);
+      method?.refused?.(refusal, false);
+      refuseStream(stream, refusal);
     }
   }
 

@@ -1,6 +1,7 @@
 import type { ServedModel } from '../../model.js';
 import type { Call } from '../call.js';
 import { asRefusal, type Refusal } from '../refusal.js';
+import type { RefusalCounts } from '../refusal-counts.js';
 import type { GrpcInfer, InferSink, WantedOutput } from './infer.js';
 import { InferMessage } from './infer-message.js';
 import { framed, inferResponse, streamRefusal } from './infer-response.js';
@@ -25,6 +26,11 @@ export class StreamInfer implements RpcMethod {
 
   message(rpc: Rpc, bytes: Uint8Array<ArrayBuffer>): void {
     this.of(rpc).add(this.infer, bytes);
+  }
+
+  /** The stream itself: its next request could not be read. Its end in time refuses no request. */
+  refused({ kind }: Refusal): void {
+    if (kind !== 'timeout') this.infer.refusals.add(kind);
   }
 
   ended(rpc: Rpc): void {
@@ -52,7 +58,7 @@ class Exchanges {
     const { rpc } = this;
     // The first one of a stream came with its headers, later ones now.
     const origin = new StreamedOrigin(rpc, infer.nowNs());
-    const exchange = new Exchange(this, bytes.length);
+    const exchange = new Exchange(this, bytes.length, origin, infer.refusals);
     this.waiting.push(exchange);
     if (this.waiting.length >= MAX_IN_FLIGHT) rpc.pause();
     try {
@@ -93,6 +99,8 @@ class Exchange implements InferSink {
     private readonly exchanges: Exchanges,
     /** Of its message. */
     readonly bytes: number,
+    private readonly origin: StreamedOrigin,
+    private readonly refusals: RefusalCounts,
   ) {}
 
   answered(call: Call, model: ServedModel, outputs: readonly WantedOutput[]): void {
@@ -105,7 +113,8 @@ class Exchange implements InferSink {
     this.exchanges.flush();
   }
 
-  refused({ message }: Refusal): void {
+  refused({ kind, message }: Refusal): void {
+    if (!this.origin.isAsked && !this.origin.isGone) this.refusals.add(kind);
     this.response = [framed(streamRefusal(message, this.id))];
     this.exchanges.flush();
   }
@@ -113,6 +122,7 @@ class Exchange implements InferSink {
 
 /** Where a request of a stream comes from: it arrives with its message. */
 class StreamedOrigin {
+  isAsked = false;
   readonly timeoutNs: number;
 
   constructor(

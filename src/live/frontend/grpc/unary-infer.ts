@@ -20,6 +20,10 @@ export class UnaryInfer implements RpcMethod {
     const message = new InferMessage(bytes);
     this.infer.start(message, rpc, new Exchange(rpc, message.id));
   }
+
+  refused({ kind }: Refusal, isAsked: boolean): void {
+    if (!isAsked) this.infer.refusals.add(kind);
+  }
 }
 
 class Exchange implements InferSink {
