@@ -10,7 +10,7 @@ const PATIENT_MS = 20_000;
 /** Shorter than an INFER of these models. */
 const IMPATIENT_MS = 0.01;
 
-const traceparent = (nth: number) => `00-${String(nth).padStart(32, '0')}-00f067aa0ba902b7-01`;
+const traceparent = (nth: number) => `00-${String(nth + 1).padStart(32, '0')}-00f067aa0ba902b7-01`;
 
 interface Line {
   readonly msg: string;
