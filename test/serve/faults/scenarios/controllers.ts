@@ -5,7 +5,7 @@ import { NO_WORKER, type Scenario } from '../play.js';
 import { freeze } from './workers.js';
 
 /** What a controller that ends may answer. */
-const ENDING = /no worker is up|is shutting down|is draining/;
+const ENDING = /no worker is up|shutting down|draining/;
 
 /** What happens to the process of a controller. */
 export const CONTROLLER_FAULTS: readonly Scenario[] = [
