@@ -1,15 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { pino } from 'pino';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { profileModel } from '../../src/config/profile.js';
 import { INFER, LOAD, STATUS_DEVICE_ERROR, STATUS_OK } from '../../src/core/action.js';
+import { RemoteLink } from '../../src/live/controller/link/remote-link.js';
+import { LinkHost } from '../../src/live/controller/link/thread/link-host.js';
 import type { WorkerModel } from '../../src/live/model.js';
 import { optimizeModel } from '../../src/live/models/optimize.js';
 import { readRepository } from '../../src/live/models/repository.js';
+import { serveMachine } from '../../src/live/worker/endpoint/worker-endpoint.js';
 import { ModelHost } from '../../src/live/worker/executor/model-host.js';
 import { OperatorRecorder } from '../../src/live/worker/executor/operator-recorder.js';
 import { RecordSwitch } from '../../src/live/worker/executor/record-switch.js';
+import { startMachine } from '../../src/live/worker/local-machine.js';
 import { tempDir } from '../cli/run-cli.js';
+import { PATIENT } from '../live/controller/link/fixtures.js';
+import type { HttpClient } from '../live/frontend/fixtures.js';
 import { CPU, writeIn } from '../live/models/fixtures.js';
 import { encodeGraph } from '../live/models/small-graph.js';
 import { PAGE_BYTES, serve } from './fixtures.js';
@@ -49,6 +55,24 @@ async function models(): Promise<WorkerModel[]> {
   return found;
 }
 
+async function local(): Promise<HttpClient> {
+  return (await serve({ devices: [CPU], models: await models() })).http;
+}
+
+async function remote(): Promise<HttpClient> {
+  const machine = await startMachine({
+    pages: 6,
+    pageBytes: PAGE_BYTES,
+    devices: [CPU],
+    models: await models(),
+  });
+  onTestFinished(() => machine.close());
+  const endpoint = await serveMachine(machine, { port: 0 });
+  onTestFinished(() => endpoint.close());
+  const link = new RemoteLink({ address: `localhost:${endpoint.port}`, ...PATIENT }, new LinkHost());
+  return (await serve({ devices: [], models: [] }, [], { links: [link] })).http;
+}
+
 const NO_PATHS = /^(?!.*(?:\.cc|\/onnxruntime)).*$/;
 
 it('inputs that a model cannot compute are the client’s mistake, and no device has failed', async () => {
@@ -76,8 +100,11 @@ it('inputs that a model cannot compute are the client’s mistake, and no device
   expect((await metrics.get('/healthz')).status).toBe(200);
 });
 
-it('a request that fails alone leaves the others of its batch alone', async () => {
-  const { http } = await serve({ devices: [CPU], models: await models() });
+it.each([
+  ['of the same process', local],
+  ['behind a controller', remote],
+])('a request that fails alone leaves the others of its batch alone, on a GPU %s', async (_, start) => {
+  const http = await start();
   const lookUp = (...rows: number[]) => {
     const x = { name: 'x', datatype: 'INT64', shape: [rows.length, 1], data: rows };
     return http.post('/v2/models/lookup/infer', { parameters: SLO, inputs: [x] });

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { Metadata } from '@grpc/grpc-js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ActionMessage, ResultMessage, WorkerState } from '../../../src/live/messages.js';
+import type { WorkerState } from '../../../src/live/messages.js';
 import {
   actionFromWire,
   descriptionFromWire,
@@ -26,6 +26,7 @@ import {
   stateToWire,
   withinLimit,
 } from '../../../src/live/wire/to-wire.js';
+import { ACTION_FIELDS, RESULT_FIELDS } from '../arbitrary-messages.js';
 import { DESCRIPTION } from '../controller/link/fake-machine.js';
 import { operator } from '../controller/link/fixtures.js';
 
@@ -38,43 +39,10 @@ function toController(message: WorkerMessage): WorkerMessage {
   return WORKER_MESSAGES.decode(WORKER_MESSAGES.encode(message));
 }
 
-const time = fc.maxSafeInteger();
-const tensors = fc.array(fc.uint8Array({ maxLength: 300 }).map((bytes) => new Uint8Array(bytes)));
-const shapes = fc.option(fc.array(fc.array(fc.maxSafeNat()), { minLength: 1 }), { nil: undefined });
-const gpu = fc.nat({ max: 2 ** 31 - 1 });
-
-const action: fc.Arbitrary<ActionMessage> = fc.record(
-  {
-    id: fc.maxSafeNat(),
-    gpu,
-    kind: fc.constantFrom(0, 1, 2),
-    model: gpu,
-    batchIndex: fc.nat(),
-    count: fc.nat(),
-    earliestNs: time,
-    latestNs: fc.oneof(time, fc.constant(Number.POSITIVE_INFINITY)),
-    inputs: tensors,
-    shapes,
-  },
-  { noNullPrototype: true },
-);
-
-const result: fc.Arbitrary<ResultMessage> = fc.record(
-  {
-    id: fc.maxSafeNat(),
-    gpu,
-    status: fc.nat(),
-    beginNs: time,
-    endNs: time,
-    copyInNs: time,
-    copyOutNs: time,
-    outputs: tensors,
-    shapes,
-    error: fc.string({ unit: 'grapheme' }),
-    inputErrors: fc.option(fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1 }), { nil: undefined }),
-  },
-  { noNullPrototype: true },
-);
+const action = fc.record(ACTION_FIELDS, { noNullPrototype: true });
+/** Inputs stay with the link. */
+const { inputs: _, ...sent } = RESULT_FIELDS;
+const result = fc.record(sent, { noNullPrototype: true });
 
 describe('protocol', () => {
   it('carries actions bit for bit', () => {

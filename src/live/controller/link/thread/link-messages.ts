@@ -21,6 +21,7 @@ interface RareOfResult {
   readonly nth: number;
   readonly shapes: readonly Shape[] | undefined;
   readonly error: string;
+  readonly inputErrors: readonly string[] | undefined;
 }
 
 /** Actions of one step, for any links of the thread; see `ActionPacker`. */

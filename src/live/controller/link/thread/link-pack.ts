@@ -56,7 +56,7 @@ export class ResultPacker extends Packer<Extra<PackedResults>> {
   /** `inputs`: those of an INFER that did not run; they go over, too. */
   add(link: number, result: ResultMessage, inputs: ActionMessage['inputs']): void {
     const { parcel } = this;
-    const { shapes, error } = result;
+    const { shapes, error, inputErrors } = result;
     parcel.addNumber(link);
     parcel.addNumber(result.id);
     parcel.addNumber(result.gpu);
@@ -67,10 +67,13 @@ export class ResultPacker extends Packer<Extra<PackedResults>> {
     parcel.addNumber(result.copyOutNs);
     addTensors(parcel, result.outputs);
     addInputs(parcel, inputs);
-    if (shapes !== undefined || error !== '') this.extras.push({ nth: this.count, shapes, error });
+    if (shapes !== undefined || error !== '' || inputErrors !== undefined)
+      this.extras.push({ nth: this.count, shapes, error, inputErrors });
     this.count++;
   }
 }
+
+const NOTHING_RARE = { shapes: undefined, error: '', inputErrors: undefined };
 
 /** Calls `use` with each result of a message. */
 export function unpackResults(
@@ -93,9 +96,9 @@ export function unpackResults(
     const returned = takeTensors(parcel);
     const inputs = returned.length === 0 ? undefined : returned;
     const rare = extras[extra]?.nth === nth ? extras[extra++] : null;
-    const error = rare === null ? '' : rare.error;
+    const { shapes, error, inputErrors } = rare ?? NOTHING_RARE;
     const times = { beginNs, endNs, copyInNs, copyOutNs };
-    use(link, { id, gpu, status, ...times, outputs, shapes: rare?.shapes, error, inputs });
+    use(link, { id, gpu, status, ...times, outputs, shapes, error, inputErrors, inputs });
   }
 }
 
