@@ -30,7 +30,8 @@ function automatic(text: string, count: number | undefined, environment: Environ
       'JOB_COMPLETION_INDEX does not say how many there are: write auto/N with the completions of the job',
     );
   }
-  return checked(text, { index: wholeNumber(index, 'JOB_COMPLETION_INDEX', 0) + 1, count });
+  const shard = { index: wholeNumber(index, 'JOB_COMPLETION_INDEX', 0) + 1, count };
+  return checked(text, shard, `JOB_COMPLETION_INDEX is ${index}: `);
 }
 
 /** Tasks of an array may begin at any number and have gaps of the same size. */
@@ -46,17 +47,20 @@ function ofSlurm(text: string, asked: number | undefined, environment: Environme
   }
   const step = count === 1 ? 1 : (max - min) / (count - 1);
   const index = (id - min) / step + 1;
-  if (Number.isSafeInteger(step) && Number.isSafeInteger(index)) return checked(text, { index, count });
+  if (Number.isSafeInteger(step) && Number.isSafeInteger(index)) {
+    return checked(text, { index, count }, `SLURM_ARRAY_TASK_ID is ${id}: `);
+  }
   throw usage(
     text,
-    `the ${count} tasks of the array from ${min} to ${max} are not evenly spaced; write I/N instead`,
+    `the ${count} tasks of the array from ${min} to ${max} (SLURM_ARRAY_TASK_COUNT, _MIN and _MAX) are not evenly spaced; write I/N instead`,
   );
 }
 
-function checked(text: string, shard: Shard): Shard {
+/** `found` begins the message: what the part was read from, if not from the flag. */
+function checked(text: string, shard: Shard, found = ''): Shard {
   const { index, count } = shard;
   if (index >= 1 && index <= count) return shard;
-  throw usage(text, `part ${index} does not exist: they are 1/${count} to ${count}/${count}`);
+  throw usage(text, `${found}part ${index} does not exist: they are 1/${count} to ${count}/${count}`);
 }
 
 function usage(text: string, what: string): EscapementError {

@@ -92,6 +92,28 @@ it('refuses a folder with shards of another sweep, in every call, until it start
   await runOk(sweep('--status'));
 });
 
+it('refuses a folder with the report of another sweep, and lets shards of the same one in', async () => {
+  const { sweep, results } = folder();
+  await runOk(sweep());
+  const collected = results();
+  const other = ['--vary', 'slo=11ms,12ms'];
+  const { status, stderr } = await runCli(sweep('--shard', '1/2', ...other));
+  expect([status, stderr]).toEqual([36, expect.stringMatching(/results of another sweep: choose another/)]);
+  const same = await runOk(sweep('--shard', '1/1'));
+  expect(same.stdout).toMatch(/^shard 1\/1: 12 runs, 12 of them finished before\n/);
+  expect(results()).toBe(collected);
+  await runOk(sweep('--shard', '1/2', '--fresh', ...other));
+});
+
+it('says of a folder without a sweep that there is none', async () => {
+  const { out, sweep } = folder();
+  const { status, stdout, stderr } = await runCli(sweep('--status'));
+  expect([status, stdout]).toEqual([36, '']);
+  expect(stderr).toContain(
+    `${out}: no sweep has begun in this folder: check --out, or start this sweep of 8`,
+  );
+});
+
 it.each([
   [
     ['--shard', '1/2', '--threshold', 'p99<1s', '--junit', 'x.xml'],

@@ -30,8 +30,8 @@ export function leaveMark(outDir: string, mark: ShardMark, replace: boolean): vo
 }
 
 /**
- * Whether the folder has a mark. Throws `E_RESULTS` where it is another one: such shards share no cell with this
- * sweep, or might not give the same bytes.
+ * Whether the folder has a mark. Throws `E_RESULTS` where it is another one, since such shards share no cell with this
+ * sweep or might not give the same bytes, and where it cannot be read.
  */
 export function checkMark(outDir: string, mark: ShardMark): boolean {
   const found = readMark(outDir);
@@ -52,12 +52,24 @@ export function removeMark(outDir: string): void {
 }
 
 function readMark(outDir: string): ShardMark | null {
+  const file = pathOf(outDir);
+  let text: string;
   try {
-    return markSchema.parse(JSON.parse(readFileSync(pathOf(outDir), 'utf8')));
-  } catch {
-    // Absent, or damaged: then what it said is lost.
-    return null;
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null;
+    throw unreadable(file, (error as Error).message);
   }
+  try {
+    return markSchema.parse(JSON.parse(text));
+  } catch {
+    throw unreadable(file, 'it holds something else than what shards write');
+  }
+}
+
+function unreadable(file: string, why: string): EscapementError {
+  const what = `cannot tell which sweep the folder has shards of (${why}): remove the file if no shard is running, or choose another --out; --fresh starts over here`;
+  return new EscapementError('E_RESULTS', what, { file });
 }
 
 function differenceOf(found: ShardMark, mark: ShardMark): string | null {

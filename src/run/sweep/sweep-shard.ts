@@ -1,6 +1,7 @@
 import { makeFolder } from '../../base/files/make-folder.js';
 import { cannotWrite } from '../../base/files/output-file.js';
 import { CellStore } from './cell-store.js';
+import { refuseOtherResults, requireBegun } from './folder-check.js';
 import { planSweep, type SweepQuestion } from './plan-sweep.js';
 import { threadPool } from './pool.js';
 import { isStored, type OnUnit, runUnits } from './run-units.js';
@@ -35,8 +36,10 @@ interface Count {
  */
 export async function sweepShard(request: ShardRequest): Promise<SweepStatus> {
   const { outDir, fresh, version, shard } = request;
-  const all = unitsOf((await planSweep(request)).planned);
+  const { header, planned } = await planSweep(request);
+  const all = unitsOf(planned);
   const units = partOf(all, shard);
+  if (!fresh) refuseOtherResults(outDir, header);
   try {
     makeFolder(outDir);
   } catch (cause) {
@@ -56,12 +59,14 @@ export async function sweepShard(request: ShardRequest): Promise<SweepStatus> {
   return statusOf(all, outDir);
 }
 
-/** How far a sweep is, of which nothing runs here. Throws as `sweepExperiment`. */
+/** How far a sweep is, of which nothing runs here. Throws as `sweepExperiment`, and `E_RESULTS` where none has begun. */
 export async function sweepStatus(
   question: SweepQuestion & { readonly outDir: string },
 ): Promise<SweepStatus> {
   const { outDir, version } = question;
-  const units = unitsOf((await planSweep(question)).planned);
+  const { planned } = await planSweep(question);
+  requireBegun(outDir, planned.length);
+  const units = unitsOf(planned);
   checkMark(outDir, markOf(units, version));
   return statusOf(units, outDir);
 }

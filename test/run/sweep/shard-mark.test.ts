@@ -36,9 +36,13 @@ it.each([
   expect(checkMark(dir, other)).toBe(true);
 });
 
-it('replaces a mark that is damaged', () => {
+it.each(['{"esc', '{}', ''])('refuses a mark that is damaged (%j), unless it starts over', (text) => {
   const dir = tempDir();
-  writeFileSync(join(dir, 'shards.json'), '{"esc');
-  leaveMark(dir, MARK, false);
+  writeFileSync(join(dir, 'shards.json'), text);
+  for (const refused of [() => checkMark(dir, MARK), () => leaveMark(dir, MARK, false)])
+    expect(refused).toThrow(
+      expect.objectContaining({ code: 'E_RESULTS', message: expect.stringContaining('remove the file') }),
+    );
+  leaveMark(dir, MARK, true);
   expect(checkMark(dir, MARK)).toBe(true);
 });
