@@ -1,5 +1,5 @@
-import { availableParallelism } from 'node:os';
 import { EscapementError } from '../base/errors.js';
+import { usableCores } from '../base/limits/usable.js';
 import type { Protocol } from '../tools/bench/child/messages.js';
 import type { ScalingResult } from '../tools/bench/scaling/result.js';
 import { SCALING_MODES, type ScalingMode } from '../tools/bench/scaling/size.js';
@@ -64,7 +64,7 @@ export async function benchScaling(
     trials: args.trials ?? DEFAULT_TRIALS,
     seconds,
     clients: args.concurrency ?? null,
-    cores: availableParallelism(),
+    cores: usableCores(),
     version: packageVersion(),
   };
   const subject = await openScalingSubject(args, gpus[gpus.length - 1], say);

@@ -1,4 +1,5 @@
-import { availableParallelism } from 'node:os';
+import { cpus } from 'node:os';
+import { usableCores } from '../base/limits/usable.js';
 import { environmentOverrides } from '../config/environment.js';
 import type { RuntimeSettings } from '../config/schema-runtime.js';
 import {
@@ -36,7 +37,11 @@ export async function runtimeOf(args: SettingsArgs, say = warnOnStderr): Promise
 
 /** Settings that have no effect on this machine, a line each. */
 export function warningsOf(loaded: OriginalSettings): string[] {
-  return settingWarnings(loaded, { environment: process.env, cores: availableParallelism() });
+  return settingWarnings(loaded, {
+    environment: process.env,
+    cores: usableCores(),
+    processors: cpus().length,
+  });
 }
 
 /** Those of an experiment that runs live. Of its overrides only those of `runtime` matter. */

@@ -1,4 +1,5 @@
-import { availableParallelism, cpus } from 'node:os';
+import { cpus } from 'node:os';
+import { usableCores } from '../base/limits/usable.js';
 import type { Experiment } from '../config/experiment.js';
 import type { RunOrigin } from '../record/results.js';
 import { packageVersion } from './version.js';
@@ -30,5 +31,5 @@ export function loadOrigin(url: string, flags: readonly string[]): RunOrigin {
 
 function environment(): Readonly<Record<string, string>> {
   const model = cpus()[0]?.model.trim() ?? 'unknown';
-  return { Node: process.versions.node, Machine: `${availableParallelism()} × ${model}` };
+  return { Node: process.versions.node, Machine: `${usableCores()} × ${model}` };
 }

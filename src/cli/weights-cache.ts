@@ -1,5 +1,5 @@
-import { totalmem } from 'node:os';
 import { EscapementError } from '../base/errors.js';
+import { usableMemoryBytes } from '../base/limits/usable.js';
 import { GIB } from '../base/units.js';
 import { formatBytes } from '../config/units-text.js';
 import type { DeviceSpec } from '../live/device.js';
@@ -20,8 +20,9 @@ export async function weightsCacheBytes(
   askedBytes: number | null,
   memoryReserve: number,
   run: Run = nvidiaSmi(),
+  hostBytes = usableMemoryBytes(),
 ): Promise<number> {
-  const memoryBytes = await deviceMemoryBytes(devices, run);
+  const memoryBytes = await deviceMemoryBytes(devices, run, hostBytes);
   if (memoryBytes === null) return askedBytes ?? DEFAULT_BYTES;
   const mostBytes = Math.floor(memoryBytes * (1 - memoryReserve));
   if (askedBytes === null) return Math.min(DEFAULT_BYTES, mostBytes);
@@ -34,17 +35,14 @@ export async function weightsCacheBytes(
   );
 }
 
-/** Memory of the machine, or as much of it as its container may have. */
-function processMemoryBytes(): number {
-  // 0 or more than there is: no limit.
-  const limitBytes = process.constrainedMemory();
-  return limitBytes > 0 ? Math.min(limitBytes, totalmem()) : totalmem();
-}
-
 /** Memory of one device; those of the CPU share the machine's. Null: not known. */
-async function deviceMemoryBytes(devices: readonly DeviceSpec[], run: Run): Promise<number | null> {
+async function deviceMemoryBytes(
+  devices: readonly DeviceSpec[],
+  run: Run,
+  hostBytes: number,
+): Promise<number | null> {
   const kind = devices[0]?.kind;
-  if (kind === 'cpu') return processMemoryBytes() / devices.length;
+  if (kind === 'cpu') return hostBytes / devices.length;
   if (kind !== 'cuda') return null;
   const gpus = await gpuMemory(run);
   // CUDA numbers GPUs differently from nvidia-smi, so the smallest of the machine decides.

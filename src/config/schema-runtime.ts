@@ -1,6 +1,6 @@
-import { availableParallelism } from 'node:os';
 import * as z from 'zod';
 import type { Immutable } from '../base/immutable.js';
+import { usableCores } from '../base/limits/usable.js';
 import { isSection } from './document.js';
 import { refuse, section, share, TEXT_OR_NUMBER, textField } from './fields.js';
 import { show } from './units-text.js';
@@ -146,6 +146,6 @@ export function presetValues(
     case 'min-memory':
       return { laneThreads: 1, memoryReserve: '75%', arena: false, storageBufferCache: 'disabled' };
     case 'max-parallelism':
-      return { laneThreads: 16, intraOpThreads: availableParallelism() };
+      return { laneThreads: 16, intraOpThreads: usableCores() };
   }
 }

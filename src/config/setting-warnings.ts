@@ -6,7 +6,10 @@ import type { OriginalSettings } from './server-settings.js';
 /** What settings are read on. */
 interface SettingsPlace {
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Threads that may run at the same time. */
   readonly cores: number;
+  /** Processors of the machine, which are numbered from 1. */
+  readonly processors: number;
 }
 
 /** Settings that have no effect, or not the intended one: a line each; empty if all is well. */
@@ -38,7 +41,10 @@ function serialConflicts({ settings, originOf }: OriginalSettings): string[] {
   );
 }
 
-function tooFewCores({ settings: { runtime } }: OriginalSettings, { cores }: SettingsPlace): string[] {
+function tooFewCores(
+  { settings: { runtime } }: OriginalSettings,
+  { cores, processors }: SettingsPlace,
+): string[] {
   const { intraOpThreads, interOpThreads, affinity } = runtime;
   const counts = { intraOpThreads, interOpThreads };
   const named = (affinity ?? '').split(/[;,-]/).map(Number);
@@ -47,11 +53,11 @@ function tooFewCores({ settings: { runtime } }: OriginalSettings, { cores }: Set
       .filter(([, threads]) => threads > cores)
       .map(
         ([key, threads]) =>
-          `runtime.${key} is ${threads}, more than this machine's ${cores} cores: threads will wait for each other`,
+          `runtime.${key} is ${threads}, more than the ${cores} cores that this process may use: threads will wait for each other`,
       ),
     ...named
-      .filter((core) => core > cores)
-      .map((core) => `runtime.affinity names core ${core}; the last one is ${cores}`),
+      .filter((core) => core > processors)
+      .map((core) => `runtime.affinity names core ${core}; the last one is ${processors}`),
   ];
 }
 

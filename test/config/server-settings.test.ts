@@ -125,10 +125,16 @@ describe('warnings', () => {
     settingWarnings(await readServerSettings(sources({ environment, overrides })), {
       environment,
       cores,
+      processors: 4,
     });
 
   it('are none where everything has its effect', async () => {
-    const environment = { ESCAPEMENT_INTRA_OP_THREADS: '2', ESCAPEMENT_AFFINITY: '3-4', PATH: '/bin' };
+    const environment = {
+      ESCAPEMENT_INTRA_OP_THREADS: '2',
+      ESCAPEMENT_AFFINITY: '3-4',
+      ESCAPEMENT_HOST: '0.0.0.0',
+      PATH: '/bin',
+    };
     expect(await warnings(environment)).toEqual([]);
   });
 
@@ -150,7 +156,11 @@ describe('warnings', () => {
       ['runtime.serial=true', 'runtime.laneThreads=4'],
       /^runtime\.laneThreads has no effect: runtime\.serial/,
     ],
-    [{}, ['runtime.intraOpThreads=5'], /^runtime\.intraOpThreads is 5, more than this machine's 4 cores/],
+    [
+      {},
+      ['runtime.intraOpThreads=5'],
+      /^runtime\.intraOpThreads is 5, more than the 4 cores that this process may use/,
+    ],
     [
       {},
       ['runtime={ intraOpThreads: 2, affinity: 3-9 }'],

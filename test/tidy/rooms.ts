@@ -39,7 +39,7 @@ export const ROOMS: Grants = {
  * itself; one with a line of its own lies above them.
  */
 export const WINGS: Readonly<Record<string, Grants>> = {
-  base: { own: [], files: ['own'], random: [], clock: [] },
+  base: { own: [], files: ['own'], random: [], clock: [], limits: [] },
   // No policy knows another.
   policies: {
     own: [],

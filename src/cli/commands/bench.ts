@@ -1,7 +1,7 @@
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { checkWritable } from '../../base/files/output-file.js';
+import { usableCores } from '../../base/limits/usable.js';
 import { NS_PER_S } from '../../base/units.js';
 import { terminalWidth } from '../../text/terminal.js';
 import { BENCH_FILE, type BenchResult } from '../../tools/bench/result.js';
@@ -37,7 +37,7 @@ async function measure(args: BenchArgs): Promise<BenchResult> {
     clients: args.concurrency ?? null,
     trials: args.trials ?? DEFAULT_TRIALS,
     seconds: secondsOf(args),
-    cores: availableParallelism(),
+    cores: usableCores(),
     version: packageVersion(),
   };
   if (args.out !== undefined) checkWritable(join(args.out, BENCH_FILE));

@@ -1,7 +1,7 @@
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { checkWritable, writeWhole } from '../../base/files/output-file.js';
+import { usableCores } from '../../base/limits/usable.js';
 import { planExperiment } from '../../run/plan/plan.js';
 import type { PlanResult } from '../../run/plan/plan-result.js';
 import { planText, targetCases, verdictLines } from '../../run/plan/text.js';
@@ -18,7 +18,7 @@ const VALUES_BESIDES = 6;
 /** `escapement plan FILE`: the fewest GPUs, highest load or tightest SLO that meets a target. */
 export async function run(args: PlanArgs): Promise<void> {
   const { out, html } = args;
-  const threads = args.threads ?? availableParallelism();
+  const threads = args.threads ?? usableCores();
   checkOutputFlags({ html, junit: args.junit, markdown: args.markdown }, [args.file]);
   if (html !== undefined) checkWritable(html);
   checkCiFiles(args, args.target.length, 'target');

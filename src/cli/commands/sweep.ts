@@ -1,6 +1,6 @@
-import { availableParallelism } from 'node:os';
 import { basename, extname, join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
+import { usableCores } from '../../base/limits/usable.js';
 import type { SweepResults } from '../../record/results.js';
 import { sweepCases } from '../../report/thresholds/cases.js';
 import type { SweepQuestion } from '../../run/sweep/plan-sweep.js';
@@ -23,7 +23,7 @@ export async function run(args: SweepArgs): Promise<void> {
   const sweep = {
     ...{ file: args.file, vary: args.vary, seeds: args.seeds, overrides: args.set, fresh: args.fresh },
     outDir: args.out ?? join('out', basename(args.file, extname(args.file))),
-    threads: args.threads ?? availableParallelism(),
+    threads: args.threads ?? usableCores(),
     version: packageVersion(),
     percentiles: checks.percentiles,
     required: checks.thresholds.map(({ text }) => text),

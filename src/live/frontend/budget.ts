@@ -1,4 +1,4 @@
-import { totalmem } from 'node:os';
+import { usableMemoryBytes } from '../../base/limits/usable.js';
 import { GIB, KIB, MIB } from '../../base/units.js';
 import { Refusal } from './refusal.js';
 
@@ -39,9 +39,7 @@ export function budgetLimits(totalBytes: number, maxBodyBytes: number): BudgetLi
 
 /** 1 GiB, or a quarter of the memory that the process may use where that is less. */
 export function defaultInflightBytes(): number {
-  const constrained = process.constrainedMemory() ?? 0;
-  const memoryBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
-  return Math.max(64 * MIB, Math.min(GIB, Math.floor(memoryBytes / 4)));
+  return Math.max(64 * MIB, Math.min(GIB, Math.floor(usableMemoryBytes() / 4)));
 }
 
 /** What a connection may hold in all and still draw on the part that is kept free for small requests. */

@@ -1,5 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
 import { PROVIDERS, type Provider } from '../../live/device.js';
+import { cgroupChecks } from './cgroup.js';
 import type { Check, Role } from './check.js';
 import { clockChecks } from './clock/clock-checks.js';
 import { measurePeerClock } from './clock/peer-clock.js';
@@ -52,7 +53,8 @@ export async function examine(
   trials: Trials = THIS_MACHINE,
 ): Promise<DoctorReport> {
   const cudaWanted = device === 'cuda';
-  const checks: Check[] = [...limitsChecks(host)];
+  const hasCache = role === 'worker' && device === 'cpu';
+  const checks: Check[] = [...limitsChecks(host), ...cgroupChecks(host, hasCache ? cacheBytes : null)];
   if (role === 'worker') checks.push(...environmentChecks(host, cudaWanted || hasCudaDriver(host)));
   checks.push(...cpuChecks(host), nodeCheck(host));
   if (role === 'worker') {

@@ -1,11 +1,11 @@
-import { availableParallelism } from 'node:os';
+import { usableCores } from '../../../base/limits/usable.js';
 import { MIB } from '../../../base/units.js';
 import type { CodecPoolOptions } from './codec-pool.js';
 
 /** Codec threads for JSON of at most `maxJsonBytes`. */
 export function codecOptions(maxJsonBytes: number): CodecPoolOptions {
   return {
-    threads: Math.max(1, Math.min(MOST_THREADS, Math.floor(availableParallelism() / 2))),
+    threads: Math.max(1, Math.min(MOST_THREADS, Math.floor(usableCores() / 2))),
     heapMib: LEAST_HEAP_MIB + Math.ceil((HEAP_PER_BYTE * maxJsonBytes) / MIB),
     jobTimeoutMs: JOB_TIMEOUT_MS,
   };

@@ -1,0 +1,132 @@
+import { posix } from 'node:path';
+
+/** A limit that a control group sets, and the file that says so. */
+interface Limit {
+  readonly value: number;
+  readonly file: string;
+}
+
+/** What Linux lets the processes of a container have. Null: as much as there is. */
+interface CgroupLimits {
+  /** Processors, which may be a fraction. */
+  readonly cpus: Limit | null;
+  readonly memoryBytes: Limit | null;
+}
+
+/** Text of a file; null: there is none, or it may not be read. */
+export type ReadText = (path: string) => string | null;
+
+/**
+ * The limits of the control groups that a process is in, version 1 and 2. Limits of the groups around its own count, too, as far
+ * as they can be seen, and the lowest of them applies.
+ */
+export function readCgroupLimits(read: ReadText): CgroupLimits {
+  return {
+    cpus: lowest(groupsOf('cpu', read), read, { 1: quotaV1, 2: quotaV2 }),
+    memoryBytes: lowest(groupsOf('memory', read), read, { 1: memoryV1, 2: memoryV2 }),
+  };
+}
+
+type Controller = 'cpu' | 'memory';
+
+/** The folders of a group and of those around it. */
+interface Groups {
+  readonly version: 1 | 2;
+  readonly dirs: readonly string[];
+}
+
+/** Limits of one group. */
+type ReadLimits = (dir: string, read: ReadText) => (Limit | null)[];
+
+function lowest(
+  groups: Groups | null,
+  read: ReadText,
+  byVersion: Readonly<Record<1 | 2, ReadLimits>>,
+): Limit | null {
+  if (groups === null) return null;
+  const limits = groups.dirs.flatMap((dir) => byVersion[groups.version](dir, read));
+  return limits.reduce((low, limit) => {
+    if (limit === null || (low !== null && low.value <= limit.value)) return low;
+    return limit;
+  }, null);
+}
+
+const quotaV2: ReadLimits = (dir, read) => {
+  const file = posix.join(dir, 'cpu.max');
+  const [quota = 'max', period = ''] = (read(file) ?? '').trim().split(' ');
+  return [share(quota === 'max' ? 0 : Number(quota), Number(period), file)];
+};
+
+const quotaV1: ReadLimits = (dir, read) => {
+  const file = posix.join(dir, 'cpu.cfs_quota_us');
+  // -1: no limit.
+  return [share(Number(read(file) ?? -1), Number(read(posix.join(dir, 'cpu.cfs_period_us'))), file)];
+};
+
+/** From `high` on the kernel slows a process down to give memory back, so both count. */
+const memoryV2: ReadLimits = (dir, read) =>
+  ['memory.max', 'memory.high'].map((name) => bytes(dir, name, read));
+
+const memoryV1: ReadLimits = (dir, read) => [bytes(dir, 'memory.limit_in_bytes', read)];
+
+function share(quotaUs: number, periodUs: number, file: string): Limit | null {
+  return quotaUs > 0 && periodUs > 0 ? { value: quotaUs / periodUs, file } : null;
+}
+
+/** "max" is not a number. Version 1 writes the largest number that fits in place of no limit. */
+function bytes(dir: string, name: string, read: ReadText): Limit | null {
+  const file = posix.join(dir, name);
+  const value = Number.parseInt(read(file) ?? '', 10);
+  return Number.isSafeInteger(value) ? { value, file } : null;
+}
+
+function groupsOf(controller: Controller, read: ReadText): Groups | null {
+  const lines = (read('/proc/self/cgroup') ?? '')
+    .split('\n')
+    .map((line) => /^(\d+):([^:]*):(.*)$/.exec(line));
+  const pathOf = (wanted: (id: string, controllers: string[]) => boolean) =>
+    lines.find((line) => line !== null && wanted(line[1] as string, (line[2] as string).split(',')))?.[3];
+  const mounts = mountsIn(read('/proc/self/mountinfo') ?? '');
+  // A machine may have both versions; each controller belongs to one of them.
+  const pathV1 = pathOf((_, controllers) => controllers.includes(controller));
+  const version = pathV1 === undefined ? 2 : 1;
+  const path = pathV1 ?? pathOf((id) => id === '0');
+  const mount = mounts.find(({ type, options }) =>
+    version === 2 ? type === 'cgroup2' : type === 'cgroup' && options.includes(controller),
+  );
+  return path === undefined || mount === undefined ? null : { version, dirs: dirsOf(path, mount) };
+}
+
+interface Mount {
+  /** The folder of the file system that is seen at `point`. */
+  readonly root: string;
+  readonly point: string;
+  readonly type: string;
+  readonly options: readonly string[];
+}
+
+/** https://docs.kernel.org/filesystems/proc.html#proc-pid-mountinfo-information-about-mounts */
+function mountsIn(mountinfo: string): Mount[] {
+  return mountinfo.split('\n').flatMap((line) => {
+    const [before, after = ''] = line.split(' - ', 2) as [string, string?];
+    const [, , , root = '', point = ''] = before.split(' ');
+    const [type = '', , options = ''] = after.split(' ');
+    return type.startsWith('cgroup')
+      ? [{ root: unescaped(root), point: unescaped(point), type, options: options.split(',') }]
+      : [];
+  });
+}
+
+/** The group's own folder and all above it that are mounted. A group that is not below the mount is seen as its root. */
+function dirsOf(path: string, { root, point }: Mount): string[] {
+  const below = posix.relative(root, path);
+  const parts = below.startsWith('..') ? [] : below.split('/').filter((part) => part !== '');
+  return Array.from({ length: parts.length + 1 }, (_, up) =>
+    posix.join(point, ...parts.slice(0, parts.length - up)),
+  );
+}
+
+/** Spaces and their like are written as octal numbers. */
+function unescaped(text: string): string {
+  return text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+}
