@@ -12,6 +12,8 @@ export interface Flag<T> {
   readonly describe: string;
   /** The default as the help shows it; null: none. */
   readonly byDefault: string | null;
+  /** Environment variable that counts where the flag is not given; null: none. */
+  readonly variable: string | null;
   readonly choices: readonly string[];
   readonly repeats: boolean;
   readonly required: boolean;
@@ -121,6 +123,11 @@ export function toggle(describe: string): Flag<boolean> {
   return flag('', describe, (given) => given.at(-1) === 'true');
 }
 
+/** The same flag, which an environment variable can give in place of the command line. */
+export function orVariable<T>(variable: string, of: Flag<T>): Flag<T> {
+  return { ...of, variable, describe: `${of.describe}; environment variable: ${variable}` };
+}
+
 /** The same flag, which has to be given. */
 export function required<T>(optional: Flag<T | undefined>): Flag<T> {
   const read = (given: readonly string[], name: string) => {
@@ -150,6 +157,7 @@ function flag<T>(value: string, describe: string, read: Flag<T>['read']): Flag<T
     describe,
     read,
     byDefault: null,
+    variable: null,
     choices: [],
     repeats: false,
     required: false,

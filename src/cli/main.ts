@@ -2,6 +2,7 @@
 import { cannotWrite } from '../base/files/output-file.js';
 import { runCommandLine } from './command-line.js';
 import { describeFailure } from './exit-codes.js';
+import { endBySignals } from './first-process.js';
 import { endWithNpx } from './npx.js';
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -12,6 +13,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 // What a timer or a request of a server throws, such as a policy of a plugin, has no caller to report it.
 process.on('uncaughtException', end);
 
+endBySignals(process.pid);
 endWithNpx(process.env);
 
 try {

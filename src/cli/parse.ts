@@ -12,11 +12,18 @@ type Parsed =
   | { readonly asks: 'run'; readonly args: Readonly<Record<string, unknown>> };
 
 /** Reads the arguments and flags of a command, in any order. Throws `E_USAGE`. */
-export function parse({ arguments: wanted, flags }: Usage, args: readonly string[], command: string): Parsed {
+export function parse(
+  { arguments: wanted, flags }: Usage,
+  args: readonly string[],
+  command: string,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Parsed {
   const { _: positionals, help, h, version, ...given } = read(flags, args);
   if (help === true || h === true) return { asks: 'help' };
   if (version === true) return { asks: 'version' };
-  const texts = Object.entries(flags).map(([name, flag]) => givenValues(given[name], name, flag));
+  const texts = Object.entries(flags).map(([name, flag]) =>
+    givenValues(given[name], name, flag, environment),
+  );
   for (const name of Object.keys(given)) {
     if (!Object.hasOwn(flags, name)) throw unknownFlag(name, flags, command);
   }
@@ -73,8 +80,14 @@ function withNegativeValues(flags: Usage['flags'], args: readonly string[]): str
   return joined;
 }
 
-function givenValues(given: unknown, name: string, flag: Flag<unknown>): string[] {
-  const values = given === undefined ? [] : [given].flat().map(String);
+function givenValues(
+  given: unknown,
+  name: string,
+  flag: Flag<unknown>,
+  environment: Readonly<Record<string, string | undefined>>,
+): string[] {
+  const fallback = flag.variable === null ? '' : (environment[flag.variable] ?? '');
+  const values = [given ?? (fallback === '' ? [] : fallback)].flat().map(String);
   if (flag.value !== '' && values.includes('')) {
     throw new EscapementError('E_USAGE', `--${name} needs a value: --${name} ${valueText(flag)}`);
   }

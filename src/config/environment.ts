@@ -1,4 +1,5 @@
 import { EscapementError } from '../base/errors.js';
+import { HOST_VARIABLE } from './host-variable.js';
 import { nearest } from './nearest.js';
 import { RUNTIME_SETTINGS } from './runtime-settings.js';
 
@@ -32,7 +33,8 @@ export function environmentOverrides(environment: Environment): EnvironmentOverr
 export function unknownVariables(
   environment: Environment,
 ): { readonly variable: string; readonly meant: string | undefined }[] {
-  const known = RUNTIME_SETTINGS.map((setting) => setting.environment.slice(PREFIX.length));
+  const variables = [HOST_VARIABLE, ...RUNTIME_SETTINGS.map((setting) => setting.environment)];
+  const known = variables.map((variable) => variable.slice(PREFIX.length));
   return Object.keys(environment)
     .filter((variable) => variable.startsWith(PREFIX) && !known.includes(variable.slice(PREFIX.length)))
     .sort()

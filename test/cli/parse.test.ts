@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { list, required, text, toggle, wholeOr } from '../../src/cli/flag.js';
+import { list, orVariable, required, text, textOr, toggle, wholeOr } from '../../src/cli/flag.js';
 import { parse } from '../../src/cli/parse.js';
 import { usageOf } from '../../src/cli/usage.js';
 
@@ -14,6 +14,25 @@ const USAGE = usageOf({
 });
 
 const read = (...args: string[]) => parse(USAGE, args, 'try');
+
+describe('a flag with an environment variable', () => {
+  const usage = usageOf({
+    flags: { host: orVariable('ESCAPEMENT_HOST', textOr('ADDRESS', '127.0.0.1', 'address')) },
+  });
+  const hostOf = (args: string[], variable?: string) =>
+    parse(usage, args, 'try', { ESCAPEMENT_HOST: variable });
+
+  it('has the value of the command line, then that of the variable, then its default', () => {
+    expect(hostOf(['--host', '::'], '0.0.0.0')).toMatchObject({ args: { host: '::' } });
+    expect(hostOf([], '0.0.0.0')).toMatchObject({ args: { host: '0.0.0.0' } });
+    for (const absent of [undefined, ''])
+      expect(hostOf([], absent)).toMatchObject({ args: { host: '127.0.0.1' } });
+  });
+
+  it('says so where it is described', () => {
+    expect(usage.flags.host.describe).toBe('address; environment variable: ESCAPEMENT_HOST');
+  });
+});
 
 describe('the words of a command line', () => {
   it('are flags and arguments in any order, with defaults', () => {

@@ -1,3 +1,4 @@
+import { HOST_VARIABLE } from '../../config/host-variable.js';
 import { PROVIDERS } from '../../live/device.js';
 import { LOG_LEVELS } from '../../live/observe/telemetry/log-level.js';
 import { MODEL_CONTROLS } from '../../serve/deployment-options.js';
@@ -8,6 +9,7 @@ import {
   durationOrOff,
   group,
   list,
+  orVariable,
   portOr,
   size,
   sizeOr,
@@ -76,7 +78,10 @@ export const deviceFlags = group('Device', {
 /** Flags of every process that listens. */
 export const listenFlags = {
   ...group('Network', {
-    host: textOr('ADDRESS', '127.0.0.1', 'Address to listen on; 0.0.0.0: every network'),
+    host: orVariable(
+      HOST_VARIABLE,
+      textOr('ADDRESS', '127.0.0.1', 'Address to listen on; 0.0.0.0: every network'),
+    ),
     'metrics-port': portOr('8002', 'Port of /metrics for Prometheus; off: none'),
   }),
   ...group('Security', {
