@@ -20,8 +20,8 @@ export async function run(args: ConformArgs): Promise<void> {
     checkWritable(junit);
   }
   // Loaded late: wrong flags are reported without it.
-  const { conform, checkNames } = await import('../../tools/conform/conform.js');
-  checkNames(args.only);
+  const { conform, checkChosen } = await import('../../tools/conform/conform.js');
+  checkChosen(args.only, endpoint.grpc);
   const progress = openProgress('examining', args.quiet || !process.stderr.isTTY);
   const report = await conform(endpoint, {
     model: args.model,

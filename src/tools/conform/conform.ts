@@ -87,6 +87,11 @@ function isChosen(id: string, only: readonly string[]): boolean {
   return only.length === 0 || only.some((name) => id === name || id.startsWith(`${name}.`));
 }
 
+/** Whether a case asks over gRPC, as its name says. */
+function needsGrpc(id: string): boolean {
+  return /^grpc\.|\.grpc(?:-|$)/.test(id);
+}
+
 /**
  * Which extensions a server has. One that it does not announce counts as there if its first case passes: then failures
  * of the others are worth knowing, though the server has promised nothing.
@@ -142,11 +147,17 @@ function findingOf(error: unknown): Finding {
   throw error;
 }
 
-/** Throws `E_USAGE` for a name that is neither a group nor a case. */
-export function checkNames(only: readonly string[]): void {
+/** Throws `E_USAGE` for a name that is neither a group nor a case, and if nothing chosen can run without gRPC. */
+export function checkChosen(only: readonly string[], grpc: string | null): void {
   const ids = ALL_CASES.map(({ id }) => id);
   const unknown = only.find((name) => !(GROUPS as readonly string[]).includes(name) && !ids.includes(name));
-  if (unknown === undefined) return;
+  if (unknown === undefined) {
+    if (grpc !== null || ids.some((id) => isChosen(id, only) && !needsGrpc(id))) return;
+    throw new EscapementError(
+      'E_USAGE',
+      `--only ${only.join(' --only ')}: every case of it needs gRPC; add --grpc HOST:PORT`,
+    );
+  }
   const near = ids.filter((id) => id.split('.')[0] === unknown.split('.')[0]).join(', ');
   throw new EscapementError(
     'E_USAGE',

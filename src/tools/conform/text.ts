@@ -72,7 +72,9 @@ function totalLines({ totals, failed, advised }: ConformReport, { columns }: Tex
   const verdict =
     failed.length > 0
       ? `The server does not conform: ${plural(failed.length, 'required case')} failed.`
-      : 'No required case failed.';
+      : totals.pass + totals.fail === 0
+        ? 'No case could be decided.'
+        : 'No required case failed.';
   const advice = advised.length === 0 ? '' : ` Not required, and failed: ${advised.join(', ')}.`;
   return wrap(`${counts} ${verdict}${advice}`, columns);
 }

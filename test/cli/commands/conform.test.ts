@@ -17,6 +17,12 @@ describe('conform', () => {
     expect(status).toBe(0);
   });
 
+  it('does not call a run good that decided nothing', async () => {
+    const { status, stdout } = await conform('', '--only', 'repository.unload-load');
+    expect(stdout).toContain('0 passed, 0 failed, 0 absent, 1 skipped. No case could be decided.');
+    expect(status).toBe(0);
+  });
+
   it('exits with 7 and shows the exchange if a required case fails', async () => {
     const junit = join(tempDir(), 'conform.xml');
     const { status, stdout, stderr } = await conform('wrong-id', '--only', 'http', '--junit', junit);
@@ -57,6 +63,11 @@ describe('conform', () => {
   it.each([
     [['nonsense'], 2, 'nonsense: write http://HOST:PORT or https://HOST:PORT'],
     [['http://127.0.0.1:9', '--grpc', '8001'], 2, '--grpc 8001: write HOST:PORT'],
+    [
+      ['http://127.0.0.1:9', '--only', 'grpc'],
+      2,
+      '--only grpc: every case of it needs gRPC; add --grpc HOST:PORT',
+    ],
     [['http://127.0.0.1:9', '--only', 'http.nothing'], 2, 'there is no such group or case'],
     [['http://127.0.0.1:9'], 48, 'http://127.0.0.1:9 cannot be reached'],
   ])('%j ends with %i', async (args, status, message) => {

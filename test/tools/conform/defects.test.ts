@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { conform } from '../../../src/tools/conform/conform.js';
+import { checkChosen, conform } from '../../../src/tools/conform/conform.js';
 import { endpointAt, OPTIONS } from './endpoint.js';
 import { openSmallGrpcServer } from './small-grpc-server.js';
 import { openSmallServer } from './small-server.js';
@@ -74,6 +74,15 @@ describe('a small server', () => {
     expect(advised).toContain('errors.status');
   });
 
+  it('is not blamed for mistakes that its model leaves no room for', async () => {
+    const { cases } = await examine('any-shape free-sizes', ['errors']);
+    const result = (id: string) => cases.find((each) => each.id === id)?.result;
+    expect(result('errors.fixed-size')).toBe('skipped');
+    expect(result('errors.status')).toBe('pass');
+    const { cases: scalars } = await examine('scalars', ['errors.rank', 'errors.overflow-shape']);
+    expect(scalars.map((each) => each.result)).toEqual(['pass', 'skipped']);
+  });
+
   it('that describes itself wrongly is no server of the protocol', async () => {
     await expect(examine('no-list')).rejects.toThrow('"extensions" is "none", not a list of texts');
   });
@@ -90,6 +99,29 @@ const GRPC_DEFECTS: typeof DEFECTS = [
   ['raw-size', ['grpc.error-raw-size']],
   ['wrong-sum', ['grpc.infer-raw', 'grpc.infer-typed', 'grpc.infer-outputs']],
 ];
+
+describe('without gRPC', () => {
+  const isRefused = (only: readonly string[]) => {
+    try {
+      checkChosen(only, null);
+      return false;
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'E_USAGE' });
+      return true;
+    }
+  };
+
+  it('a choice of nothing but its cases is refused, and exactly that', async () => {
+    const { cases } = await examine();
+    const skipped = cases.filter(({ reason }) => reason === 'no --grpc HOST:PORT').map(({ id }) => id);
+    expect(skipped.length).toBeGreaterThan(30);
+    expect(cases.map(({ id }) => id).filter((id) => isRefused([id]))).toEqual(skipped);
+    expect(isRefused(['grpc', 'statistics.grpc'])).toBe(true);
+    expect(isRefused(['grpc', 'http.live'])).toBe(false);
+    expect(isRefused([])).toBe(false);
+    expect(() => checkChosen(['grpc'], '127.0.0.1:1')).not.toThrow();
+  });
+});
 
 describe('a small gRPC server', () => {
   const examineGrpc = async (defect: string) => {

@@ -29,17 +29,18 @@ export function twice(inputs: readonly Values[], defect: Defect): Values[] {
   if (inputs.length !== INPUTS.length) throw new Mistake('there must be two inputs');
   const rows = new Set(INPUTS.map((wanted) => rowsOf(wanted, inputs, defect)));
   if (rows.size > 1) throw new Mistake('the inputs differ in rows');
-  const data = (name: string) => inputs.find((input) => input.name === name)!.data;
-  const made: Record<string, number[]> = {
-    double: data('x').map((value) => (defect === 'wrong-sum' ? 3 : 2) * value),
-    next: data('n').map((value) => Number(value) + 1),
+  const [x, n] = ['x', 'n'].map((name) => inputs.find((input) => input.name === name)!);
+  const made: Record<string, Pick<Values, 'shape' | 'data'>> = {
+    double: { shape: x!.shape, data: x!.data.map((value) => (defect === 'wrong-sum' ? 3 : 2) * value) },
+    next: { shape: n!.shape, data: n!.data.map((value) => Number(value) + 1) },
   };
-  return OUTPUTS.map(({ name, datatype, shape }) => ({
-    name,
-    datatype,
-    shape: [[...rows][0]!, ...shape.slice(1)],
-    data: made[name]!,
-  }));
+  return OUTPUTS.map(({ name, datatype }) => ({ name, datatype, ...made[name]! }));
+}
+
+/** How the model's metadata describes tensors. */
+export function described(tensors: typeof INPUTS, defect: Defect): typeof INPUTS {
+  if (defect.includes('free-sizes')) return tensors.map((each) => ({ ...each, shape: [-1, -1] }));
+  return defect === 'scalars' ? tensors.map((each) => ({ ...each, shape: [] })) : tensors;
 }
 
 function rowsOf(
@@ -53,11 +54,13 @@ function rowsOf(
   const got: unknown = input.shape;
   if (!Array.isArray(got) || !got.every((size) => Number.isSafeInteger(size) && size >= 0))
     throw new Mistake(`${name} needs a shape`);
-  if (got.length !== 2 || (got[1] !== shape[1] && defect !== 'any-shape'))
+  const dimensions = defect === 'scalars' ? 0 : 2;
+  const isFree = defect.includes('any-shape') || defect === 'scalars';
+  if (got.length !== dimensions || (got[1] !== shape[1] && !isFree))
     throw new Mistake(`the shape of ${name}`);
   if (!Array.isArray(input.data) || !input.data.every((value) => typeof value === 'number'))
     throw new Mistake(`${name} needs numbers`);
-  if (input.data.length !== got[0] * got[1] && defect !== 'any-length')
-    throw new Mistake(`the size of ${name}`);
-  return got[0];
+  const elements = got.reduce((product: number, size: number) => product * size, 1);
+  if (input.data.length !== elements && defect !== 'any-length') throw new Mistake(`the size of ${name}`);
+  return got[0] ?? 1;
 }

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { type Defect, INPUTS, Mistake, NAME, OUTPUTS, twice, type Values } from './small-model.js';
+import { type Defect, described, INPUTS, Mistake, NAME, OUTPUTS, twice, type Values } from './small-model.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever clients send
 type Loose = any;
@@ -133,7 +133,8 @@ function route(
   }
   if (what === 'stats') return { model_stats: [statistics(state, defect)] };
   if (what === 'config') return configuration(defect);
-  return { name: NAME, versions: ['1'], platform: 'small_test', inputs: INPUTS, outputs: OUTPUTS };
+  const [inputs, outputs] = [INPUTS, OUTPUTS].map((tensors) => described(tensors, defect));
+  return { name: NAME, versions: ['1'], platform: 'small_test', inputs, outputs };
 }
 
 function configuration(defect: Defect) {

@@ -1,7 +1,7 @@
 import type { ConformCase } from '../case.js';
-import { check } from '../finding.js';
+import { check, skip } from '../finding.js';
 import { type JsonInput, jsonInputs } from '../model/requests.js';
-import { modelPath } from '../model/subject.js';
+import { modelPath, type Subject } from '../model/subject.js';
 import { DATATYPES, elementsOf } from '../model/tensors.js';
 import { shown } from '../plain.js';
 import type { Trial } from '../trial.js';
@@ -15,6 +15,8 @@ interface Mistake {
   readonly name: string;
   readonly what: string;
   readonly ask: (trial: Trial) => Promise<HttpAnswer>;
+  /** Why it cannot be made with a model; null: it can. Absent: it always can. */
+  readonly cannot?: (subject: Subject) => string | null;
 }
 
 /** Mistakes in requests, each of which must be answered with an error. */
@@ -41,9 +43,13 @@ const MISTAKES: readonly Mistake[] = [
   first('rank', 'a shape with too many dimensions', ({ shape }) => ({ shape: [1, 1, ...shape] })),
   first('negative-shape', 'a negative size', ({ shape }) => ({ shape: [-1, ...shape.slice(1)] })),
   first('fraction-shape', 'a size that is no integer', ({ shape }) => ({ shape: [1.5, ...shape.slice(1)] })),
-  first('overflow-shape', 'sizes whose product passes 64 bits', ({ shape }) => ({
-    shape: shape.map(() => 4_294_967_296),
-  })),
+  {
+    ...first('overflow-shape', 'sizes whose product passes 64 bits', ({ shape }) => ({
+      shape: shape.map(() => 4_294_967_296),
+    })),
+    cannot: ({ inputs }) =>
+      inputs[0]!.shape.length > 0 ? null : "the model's first input has no dimensions",
+  },
   first('object-element', 'an element that is an object', ({ data }) => ({
     data: [{}, ...(data as unknown[]).slice(1)],
   })),
@@ -82,6 +88,10 @@ const MISTAKES: readonly Mistake[] = [
       });
       return trial.infer({}, { inputs: larger });
     },
+    cannot: ({ inputs }) =>
+      inputs.some(({ shape }) => shape.some((size) => size > 0))
+        ? null
+        : "the model's metadata fixes no dimension; --model NAME asks another model",
   },
   asked('unknown-model', 'an inference of an unknown model', ({ http }) =>
     http.post(`${modelPath(MISSING)}/infer`, { inputs: [] }),
@@ -105,12 +115,16 @@ const UNWRITTEN: readonly string[] = [
 /** A case for each mistake, and what holds of all. */
 export const ERRORS: readonly ConformCase[] = [
   ...MISTAKES.map(
-    ({ name, what, ask }): ConformCase => ({
+    ({ name, what, ask, cannot }): ConformCase => ({
       id: `errors.${name}`,
       level: UNWRITTEN.includes(name) ? 'advice' : 'required',
       section: SECTION,
       says: `${what} is refused: an error status and {"error": …}`,
-      run: async (trial) => checkError(await ask(trial)),
+      run: async (trial) => {
+        const reason = cannot?.(trial.subject) ?? null;
+        if (reason !== null) skip(reason);
+        checkError(await ask(trial));
+      },
     }),
   ),
   {
@@ -130,7 +144,8 @@ export const ERRORS: readonly ConformCase[] = [
     says: "a client's mistake has a status of 400 to 499, not one that blames the server",
     run: async (trial) => {
       const blamed: string[] = [];
-      for (const { name, ask } of MISTAKES) {
+      for (const { name, ask, cannot } of MISTAKES) {
+        if ((cannot?.(trial.subject) ?? null) !== null) continue;
         const { status } = await ask(trial);
         if (status >= 500) blamed.push(`${name}: ${status}`);
       }

@@ -4,6 +4,7 @@ import { absent, check, skip } from '../finding.js';
 import { checkSame, outputsOfGrpc } from '../model/answers.js';
 import { readModel } from '../model/metadata.js';
 import { rawGrpcRequest, typedGrpcRequest } from '../model/requests.js';
+import type { Tensor } from '../model/tensors.js';
 import { shown } from '../plain.js';
 import type { Trial } from '../trial.js';
 import { HEALTH_CHECK } from '../wire/grpc-messages.js';
@@ -208,14 +209,19 @@ export const GRPC_INFERENCE: readonly ConformCase[] = [
     return { model_name: trial.subject.name, inputs };
   }),
   refused('huge-shape', 'sizes whose product passes 64 bits', (trial) => {
-    const tensors = trial.inputs().map((tensor) => ({ ...tensor, shape: tensor.shape.map(() => 2 ** 40) }));
-    return rawGrpcRequest(trial.subject.name, tensors);
+    return rawGrpcRequest(trial.subject.name, withSizes(trial, 2 ** 40));
   }),
   refused('negative-shape', 'a negative size', (trial) => {
-    const tensors = trial.inputs().map((tensor) => ({ ...tensor, shape: tensor.shape.map(() => -1) }));
-    return rawGrpcRequest(trial.subject.name, tensors);
+    return rawGrpcRequest(trial.subject.name, withSizes(trial, -1));
   }),
 ];
+
+/** The model's inputs, each dimension of this size. */
+function withSizes(trial: Trial, size: number): Tensor[] {
+  const tensors = trial.inputs();
+  if (tensors.every(({ shape }) => shape.length === 0)) skip('no input of the model has dimensions');
+  return tensors.map((tensor) => ({ ...tensor, shape: tensor.shape.map(() => size) }));
+}
 
 function returned(name: string, says: string, id: string): ConformCase {
   return {
