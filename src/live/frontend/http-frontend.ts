@@ -7,10 +7,11 @@ import { Catalog } from './catalog.js';
 import { Connections } from './connections.js';
 import { type Frontend, type FrontendOptions, GRACE_MS, listen, settle } from './frontend.js';
 import { HttpInfer } from './http-infer.js';
-import { type ParserError, parserProblem } from './http-problem.js';
+import { NO_PROXY, type ParserError, parserProblem } from './http-problem.js';
 import { FrontendRequest } from './http-request.js';
 import { HttpRoutes } from './http-routes.js';
 import { HttpSite } from './http-site.js';
+import { takeOver } from './last-refusal.js';
 import { Pipelining } from './pipelining.js';
 import { TokenCheck } from './token.js';
 
@@ -70,6 +71,10 @@ export async function openHttpFrontend(
   });
   // What else a client may expect does not matter.
   server.on('checkExpectation', (request, response) => pipelining.take(request, response));
+  server.on('connect', (_request, socket) => {
+    takeOver(socket as Socket);
+    pipelining.broken(socket as Socket, NO_PROXY);
+  });
   server.on('clientError', (error: ParserError, socket) => {
     const problem = parserProblem(error);
     if (problem === null || socket.destroyed) socket.destroy();

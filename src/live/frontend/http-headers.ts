@@ -23,19 +23,36 @@ export function contentEncoding({ headers }: FrontendRequest): Compression | nul
   }
 }
 
-/** How the client would like a large answer to be compressed; null: not. */
+/**
+ * How the client would like a large answer to be compressed (RFC 9110, 12.5.3); null: not. Of codings that it likes
+ * equally well, gzip comes first, and the answer as it is last unless the client names it.
+ */
 export function acceptedEncoding({ headers }: FrontendRequest): Compression | null {
   const accepted = headers['accept-encoding'];
   if (typeof accepted !== 'string') return null;
-  let deflate = false;
-  for (const coding of accepted.toLowerCase().split(',')) {
-    const [name, ...parameters] = coding.split(';').map((part) => part.trim());
-    if (parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))) continue;
-    if (name === 'gzip' || name === 'x-gzip') return 'gzip';
-    if (name === 'deflate') deflate = true;
-  }
-  return deflate ? 'deflate' : null;
+  const weights = weightsOf(accepted);
+  const others = weights.get('*') ?? 0;
+  const gzip = weights.get('gzip') ?? others;
+  const deflate = weights.get('deflate') ?? others;
+  const most = Math.max(gzip, deflate);
+  if (most === 0 || most < (weights.get('identity') ?? 0)) return null;
+  return gzip === most ? 'gzip' : 'deflate';
 }
+
+/** How much a client wants each coding that it names, from 0 for never to 1. */
+function weightsOf(accepted: string): Map<string, number> {
+  const weights = new Map<string, number>();
+  for (const member of accepted.toLowerCase().split(',')) {
+    const [, name, weight = '1'] = CODING.exec(member) ?? [];
+    if (name === undefined) continue;
+    const coding = name === 'x-gzip' ? 'gzip' : name;
+    weights.set(coding, Math.max(Number(weight), weights.get(coding) ?? 0));
+  }
+  return weights;
+}
+
+/** A coding with its weight, as in `gzip;q=0.5`; members of another form count for nothing. */
+const CODING = /^[ \t]*([^\s;]+)[ \t]*(?:;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)[ \t]*)?$/;
 
 /** Bytes of JSON at the beginning of a body; 0: the body is one input, without any. Throws a refusal. */
 export function jsonLength({ headers }: FrontendRequest, bodyBytes: number): number {

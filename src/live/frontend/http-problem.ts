@@ -26,6 +26,9 @@ export function parserProblem({ code = '', reason }: ParserError): Refusal | nul
   }
 }
 
+/** To CONNECT, behind which no more HTTP may come. */
+export const NO_PROXY = new Refusal('unimplemented', 'CONNECT is not supported: this server is no proxy');
+
 /**
  * Throws a refusal for a request that Node takes although others could read its length or its addressee otherwise
  * (RFC 9112). Runs for every request.

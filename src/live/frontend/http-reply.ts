@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http';
 import { ALLOW, isInfer } from './http-allow.js';
 import type { FrontendRequest } from './http-request.js';
 import { linger } from './linger.js';
@@ -91,14 +90,6 @@ export function sendRefusal(request: FrontendRequest, refusal: Refusal): void {
     response.end(text);
     settle(request, text.length);
   }
-}
-
-/** A whole answer for a client whose request could not be read. */
-export function refusalText({ kind, message }: Refusal): string {
-  const { http } = REFUSALS[kind];
-  const text = JSON.stringify({ error: message });
-  const length = Buffer.byteLength(text);
-  return `HTTP/1.1 ${http} ${STATUS_CODES[http]}\r\nconnection: close\r\ncontent-type: ${JSON_TYPE}\r\ncontent-length: ${length}\r\n\r\n${text}`;
 }
 
 /** A rest of a body that is read and dropped, so that the connection can go on. */

@@ -1,17 +1,15 @@
 import type { Socket } from 'node:net';
 import { KIB } from '../../base/units.js';
 import type { Account } from './budget.js';
-import { refusalText } from './http-reply.js';
 import type { FrontendRequest, FrontendResponse } from './http-request.js';
 import type { HttpSite } from './http-site.js';
+import { refuseLast } from './last-refusal.js';
 import type { Refusal } from './refusal.js';
 
 /** Requests of a connection that are under way at a time. */
 const MOST_UNDER_WAY = 4;
 /** What a request that waits behind those counts: about what its objects take. */
 const WAITING_BYTES = 4 * KIB;
-/** How long a client that has sent something wrong is still listened to, so that it sees the answer. */
-const LINGER_MS = 1000;
 
 /** What becomes of requests. */
 interface RequestHandler {
@@ -47,7 +45,7 @@ export class Pipelining {
     this.of(socket).take(request, response);
   }
 
-  /** Something came that is not HTTP. What came before is answered first. */
+  /** Something came that is not HTTP, or ends it. What came before is answered first. */
   broken(socket: Socket, refusal: Refusal): void {
     this.of(socket).break(refusal);
   }
@@ -154,11 +152,6 @@ class Pipeline {
     const { socket, latest } = this;
     // A request that never became complete has had an answer of its own.
     if (latest !== null && !latest.complete) socket.destroySoon();
-    else if (socket.writable) {
-      socket.end(refusalText(problem));
-      const timer = setTimeout(() => socket.destroy(), LINGER_MS);
-      timer.unref();
-      socket.once('close', () => clearTimeout(timer));
-    } else socket.destroy();
+    else refuseLast(socket, problem);
   }
 }

@@ -1,10 +1,9 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
-import { join, normalize, sep } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
-import { MIB } from '../../base/units.js';
 import { FREE, type ModelSignature } from '../model.js';
 import { type PbtxtTensor, readConfigPbtxt } from './config-pbtxt.js';
-import { isFile } from './is-file.js';
+import { isWithinFolder } from './labels.js';
 import { type ModelSettings, readSettings } from './settings.js';
 
 /** All that an operator says of one model. */
@@ -44,7 +43,7 @@ export function readFolderSettings(modelDir: string, name: string): ModelFolderS
 /** The files of a model's folder with all that its settings say: while none changes, they say the same. */
 export function settingsFiles(modelDir: string, name: string): string[] {
   const { settings } = readFolderSettings(modelDir, name);
-  const labels = Object.values(settings.labels).filter((file) => isWithin(file));
+  const labels = Object.values(settings.labels).filter(isWithinFolder);
   return [...SETTINGS_FILES, ...labels].map((file) => join(modelDir, file));
 }
 
@@ -75,48 +74,4 @@ function agree(dims: readonly number[], shape: readonly number[]): boolean {
     dims.length === shape.length &&
     dims.every((size, i) => size === -1 || shape[i] === FREE || size === shape[i])
   );
-}
-
-/** Names of classes take less. */
-const MOST_LABEL_BYTES = 16 * MIB;
-
-/** The names of each output's classes; null: none has names. Throws `E_CONFIG_VALUE` and `E_FILE_MISSING`. */
-export function readLabels(
-  modelDir: string,
-  { settings }: ModelFolderSettings,
-  { outputs }: ModelSignature,
-): readonly (readonly string[] | null)[] | null {
-  const files = Object.entries(settings.labels);
-  if (files.length === 0) return null;
-  for (const [output, file] of files) {
-    if (outputs.some(({ name }) => name === output)) continue;
-    throw new EscapementError(
-      'E_CONFIG_VALUE',
-      `labels are for output ${output}, which the model does not have`,
-      {
-        file: join(modelDir, file),
-      },
-    );
-  }
-  return outputs.map(({ name }) => {
-    const file = settings.labels[name];
-    return file === undefined ? null : linesOf(modelDir, file);
-  });
-}
-
-function isWithin(file: string): boolean {
-  return !normalize(file).split(sep).includes('..');
-}
-
-function linesOf(modelDir: string, file: string): readonly string[] {
-  const path = join(modelDir, file);
-  const fail = (what: string) => new EscapementError('E_CONFIG_VALUE', what, { file: path });
-  if (!isWithin(file)) throw fail("labels must lie in the model's folder");
-  if (!isFile(path)) {
-    throw new EscapementError('E_FILE_MISSING', 'there is no such file with labels', { file: path });
-  }
-  if (statSync(path).size > MOST_LABEL_BYTES) throw fail('labels must be smaller than 16 MiB');
-  const lines = readFileSync(path, 'utf8').split(/\r?\n/);
-  while (lines.at(-1) === '') lines.pop();
-  return lines;
 }

@@ -4,8 +4,9 @@ import { EscapementError } from '../../base/errors.js';
 import { hasFreeSizes, type ModelSignature } from '../model.js';
 import { openSession } from '../ort/open-session.js';
 import { readSignature, type SignatureSettings } from '../ort/signature.js';
+import { readLabels } from './labels.js';
 import { CPU, locate } from './locate.js';
-import { checkTensors, NO_FOLDER, readFolderSettings, readLabels } from './model-settings.js';
+import { checkTensors, NO_FOLDER, readFolderSettings } from './model-settings.js';
 import { modelFile, PRECISIONS, type Precision } from './precision.js';
 import {
   howToMake,
@@ -127,7 +128,7 @@ export async function readModelFile(onnxPath: string): Promise<RepositoryModel> 
     batchSizes: batchSizesOf(signature, settings, join(modelDir, 'config.yaml')),
     batchIsUnchecked: signature.batched && settings.batch === undefined,
     sloNs: settings.slo ?? null,
-    labels: readLabels(modelDir, folder, signature),
+    labels: readLabels(modelDir, settings.labels, signature),
   };
 }
 

@@ -56,6 +56,9 @@ describe('compressed bodies', () => {
     ['gzip', gzipSync(body)],
     ['deflate', deflateSync(body)],
     ['GZIP', gzipSync(body)],
+    ['X-gZip', gzipSync(body)],
+    ['Deflate', deflateSync(body)],
+    ['IDENTITY', body],
     ['identity', body],
   ])('of %s are read', async (encoding, sent) => {
     const { http } = await mlp();
@@ -91,6 +94,18 @@ describe('compressed bodies', () => {
     ['with wrong data', 'gzip', damaged(gzipSync(body), 20)],
     ['that are followed by something else', 'gzip', Buffer.concat([gzipSync(body), body])],
     ['that are large and followed by something else', 'gzip', Buffer.concat([gzipSync(NOISE), body])],
+    ['that are followed by a zero', 'gzip', Buffer.concat([gzipSync(body), Buffer.alloc(1)])],
+    ['that hide something behind a zero', 'gzip', Buffer.concat([gzipSync(body), Buffer.from('\0x')])],
+    [
+      'of several members that hide something behind zeros',
+      'gzip',
+      Buffer.concat([gzipSync(body), gzipSync(''), Buffer.alloc(512), gzipSync(body)]),
+    ],
+    [
+      'that are large and hide something behind a zero',
+      'gzip',
+      Buffer.concat([gzipSync(NOISE), Buffer.from('\0x')]),
+    ],
     ['that end early', 'deflate', deflateSync(body).subarray(0, -3)],
     ['that are followed by something else', 'deflate', Buffer.concat([deflateSync(body), body])],
     ['that are large and followed by something else', 'deflate', Buffer.concat([deflateSync(NOISE), body])],
@@ -150,14 +165,39 @@ describe('compressed answers', () => {
       ['deflate', 'deflate'],
       ['gzip;q=0, deflate;q=0.5', 'deflate'],
       ['br, gzip;q=1.0', 'gzip'],
-    ]) {
+      ['GZip', 'gzip'],
+      ['X-GZIP', 'gzip'],
+      ['DEFLATE ; Q=0.001', 'deflate'],
+      ['gzip;q=0.4, deflate;q=0.5', 'deflate'],
+      ['deflate, gzip', 'gzip'],
+      ['*', 'gzip'],
+      ['*;q=0.1', 'gzip'],
+      ['gzip;q=0, *', 'deflate'],
+      ['deflate;q=0.2, *;q=0.3', 'gzip'],
+      ['identity;q=0.5, gzip;q=0.5', 'gzip'],
+      ['gzip;q=0, gzip;q=0.1', 'gzip'],
+      ['identity;q=0.5, *;q=0.7', 'gzip'],
+      [' , ,gzip', 'gzip'],
+    ] as const) {
       const answer = await ask(port, `accept-encoding: ${accepted}`, body);
       expect(answer).toContain(`content-encoding: ${got}\r\n`);
       // fetch decompresses by itself.
       const { json } = await http.post('/v2/models/wide/infer', body, { 'accept-encoding': accepted });
       expect(json.outputs[0].data).toEqual(new Array(20_000).fill(1));
     }
-    for (const accepted of ['identity', 'gzip;q=0', 'br'])
+    for (const accepted of [
+      ...[
+        'identity',
+        'gzip;q=0',
+        'br',
+        '',
+        'gzip;q=0.000, deflate;q=0.',
+        '*;q=0',
+        'gzip;q=0, deflate;q=0, *',
+      ],
+      ...['gzip;q=0.5, identity', 'gzip;q=0.3, identity;q=0.31, *;q=0.1', 'identity;q=0.2, *;q=0.1'],
+      ...['gzip;q=2', 'gzip;q=high', 'gzip;level=9', 'gzippo'],
+    ])
       expect(await ask(port, `accept-encoding: ${accepted}`, body)).not.toContain('content-encoding');
   });
 

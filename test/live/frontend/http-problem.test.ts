@@ -30,6 +30,8 @@ function answersIn(heard: string): [number, unknown][] {
 }
 
 const error = (pattern: RegExp) => ({ error: expect.stringMatching(pattern) });
+const CONNECT = 'CONNECT x:443 HTTP/1.1\r\nhost: x:443\r\n\r\n';
+const NO_PROXY = { error: 'CONNECT is not supported: this server is no proxy' };
 const NOT_HTTP = error(/^this is not HTTP\/1\.1: /);
 
 describe('what is not HTTP', () => {
@@ -55,6 +57,8 @@ describe('what is not HTTP', () => {
     ],
     ['a bad chunk size', post('host: x\r\ntransfer-encoding: chunked', 'zz\r\n'), 400, NOT_HTTP],
     ['a bad chunk', post('host: x\r\ntransfer-encoding: chunked', '2\r\n{}zz\r\n'), 400, NOT_HTTP],
+    ['a tunnel', CONNECT, 501, NO_PROXY],
+    ['a tunnel and what goes through it', `${CONNECT}${INFER}\x16\x03\x01`, 501, NO_PROXY],
     [
       'endless extensions of a chunk',
       post('host: x\r\ntransfer-encoding: chunked', `2;${'x'.repeat(20_000)}`),
@@ -75,9 +79,10 @@ describe('what is not HTTP', () => {
   });
 
   it.each([
-    ['a line', 'what is this?\r\n\r\n'],
-    ['a body', post('host: x\r\ntransfer-encoding: chunked', 'zz\r\n')],
-  ])('is refused after the requests before it were answered: %s', async (_, bytes) => {
+    ['a line', 'what is this?\r\n\r\n', 400, NOT_HTTP],
+    ['a body', post('host: x\r\ntransfer-encoding: chunked', 'zz\r\n'), 400, NOT_HTTP],
+    ['a tunnel', CONNECT, 501, NO_PROXY],
+  ])('is refused after the requests before it were answered: %s', async (_, bytes, code, body) => {
     const service = new FakeService([MLP]);
     service.answer = null;
     const { port } = await openHttp(service);
@@ -88,8 +93,8 @@ describe('what is not HTTP', () => {
       request.done(echo(request));
     }
     const answers = answersIn(await heard);
-    expect(answers.map(([status]) => status)).toEqual([...new Array(10).fill(200), 400]);
-    expect(answers[10][1]).toEqual(NOT_HTTP);
+    expect(answers.map(([status]) => status)).toEqual([...new Array(10).fill(200), code]);
+    expect(answers[10][1]).toEqual(body);
   });
 
   it('adds nothing to an answer that its request has had', async () => {
@@ -99,9 +104,38 @@ describe('what is not HTTP', () => {
     expect(answersIn(heard)).toHaveLength(1);
   });
 
+  it.each([
+    ['WebSocket', 'connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-key: eA=='],
+    ['HTTP/2', 'connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk'],
+  ])('is not begun for a client that offers it: %s', async (_, offer) => {
+    const { port } = await openHttp(new FakeService([MLP]));
+    const socket = connect(port, '127.0.0.1');
+    let heard = '';
+    socket.on('data', (chunk) => {
+      heard += chunk;
+    });
+    // Each request when the one before was answered; the body of the second comes apart.
+    const head = `host: x\r\n${offer}`;
+    const [first, ...pieces] = post(`${head}\r\ncontent-length: ${BODY.length}`, BODY).split(/(?=\{"inputs)/);
+    const asked = [`GET /v2/health/live HTTP/1.1\r\n${head}\r\n\r\n`, [first!, ...pieces], INFER];
+    for (const [i, sent] of asked.entries()) {
+      for (const piece of [sent].flat()) {
+        await new Promise((resolve) => socket.write(piece, resolve));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      await expect.poll(() => answersIn(heard).length).toBe(i + 1);
+    }
+    socket.destroy();
+    expect(answersIn(heard)).toEqual([
+      [200, { live: true }],
+      [200, expect.objectContaining({ model_name: 'mlp' })],
+      [200, expect.objectContaining({ model_name: 'mlp' })],
+    ]);
+  });
+
   it('ends nothing when the client resets the connection', async () => {
     const { port, http } = await openHttp(new FakeService([MLP]));
-    for (const bytes of ['', 'what is', INFER, `${INFER}what is this?\r\n\r\n`]) {
+    for (const bytes of ['', 'what is', INFER, CONNECT, INFER + CONNECT, `${INFER}what is this?\r\n\r\n`]) {
       const socket = connect(port, '127.0.0.1', () => socket.write(bytes, () => socket.resetAndDestroy()));
       socket.on('error', () => {});
       await once(socket, 'close');

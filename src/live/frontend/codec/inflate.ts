@@ -27,7 +27,7 @@ export function inflate(input: InflateInput): Uint8Array<ArrayBuffer> {
   const chunkSize = Math.min(MOST_CHUNK_BYTES, Math.max(LEAST_CHUNK_BYTES, expectedBytes + 1));
   const options = { maxOutputLength: Math.max(1, limitBytes), chunkSize };
   try {
-    return encoding === 'gzip' ? gunzipSync(body, options) : inflateWhole(body, options);
+    return inflateWhole(encoding, body, options);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ERR_BUFFER_TOO_LARGE')
@@ -46,19 +46,31 @@ export function inflateSmall(input: InflateInput, mostBytes: number): Uint8Array
   }
 }
 
-/** Node passes over what follows a zlib stream; what follows a member of gzip it reads as the next. */
-function inflateWhole(body: Uint8Array, options: ZlibOptions): Uint8Array<ArrayBuffer> {
-  const { buffer, engine } = inflateWithInfo(body, { ...options, info: true });
+/**
+ * Decompresses all of `body`, with each member of gzip. Node passes over what follows a zlib stream, and over what follows
+ * a member of gzip from the first zero byte on. Throws if there is such a rest.
+ */
+export function inflateWhole(
+  encoding: Compression,
+  body: Uint8Array,
+  options: ZlibOptions,
+): Uint8Array<ArrayBuffer> {
+  const { buffer, engine } = WITH_INFO[encoding](body, { ...options, info: true });
   const stray = body.length - engine.bytesWritten;
   if (stray === 0) return buffer;
-  throw new Error(`${stray} bytes follow its end`);
+  throw new Error(`${stray} ${stray === 1 ? 'byte follows' : 'bytes follow'} its end`);
 }
 
 /** Says how much of its input it read. Node's types leave `info` out. */
-export const inflateWithInfo = inflateSync as unknown as (
+type InflateWithInfo = (
   body: InputType,
   options: ZlibOptions & { readonly info: true },
 ) => { readonly buffer: Buffer<ArrayBuffer>; readonly engine: { readonly bytesWritten: number } };
+
+const WITH_INFO: Readonly<Record<Compression, InflateWithInfo>> = {
+  gzip: gunzipSync as unknown as InflateWithInfo,
+  deflate: inflateSync as unknown as InflateWithInfo,
+};
 
 /**
  * Size that a compressed body probably has, at most what it could have and at most `limitBytes`. Its gzip may have several

@@ -1,10 +1,10 @@
-import { createGunzip, createInflate, gunzipSync } from 'node:zlib';
+import { createGunzip, createInflate } from 'node:zlib';
 import { KIB } from '../../../base/units.js';
-import { inflateWithInfo } from '../codec/inflate.js';
+import { type Compression, inflateWhole } from '../codec/inflate.js';
 import { Refusal } from '../refusal.js';
 
 /** How the messages of a client may be compressed. */
-export type Encoding = 'identity' | 'gzip' | 'deflate';
+export type Encoding = 'identity' | Compression;
 
 /** The encoding that a header names; throws a refusal. */
 export function encodingOf(header: string | undefined): Encoding {
@@ -50,15 +50,12 @@ export function inflate(
 /** Null: it does not stay small, or it is no such data. */
 function inflateSmall(
   bytes: Uint8Array<ArrayBuffer>,
-  encoding: Encoding,
+  encoding: Compression,
   maxBytes: number,
 ): Uint8Array<ArrayBuffer> | null {
   const maxOutputLength = Math.min(SMALL_INFLATED_BYTES, Math.max(1, maxBytes));
   try {
-    // Stray bytes are found by the other way.
-    if (encoding === 'gzip') return gunzipSync(bytes, { maxOutputLength });
-    const { buffer, engine } = inflateWithInfo(bytes, { maxOutputLength, info: true });
-    return engine.bytesWritten === bytes.length ? buffer : null;
+    return inflateWhole(encoding, bytes, { maxOutputLength });
   } catch {
     return null;
   }
@@ -76,7 +73,7 @@ function deliverHeld(bytes: Uint8Array<ArrayBuffer>, holder: Holder, done: Infla
 
 function inflateLarge(
   bytes: Uint8Array<ArrayBuffer>,
-  encoding: Encoding,
+  encoding: Compression,
   maxBytes: number,
   holder: Holder,
   done: Inflated,
@@ -106,9 +103,8 @@ function inflateLarge(
     pieces.push(piece);
   });
   stream.on('end', () => {
-    // Node passes over what follows a zlib stream.
-    const isWhole = stream.bytesWritten === bytes.length || encoding === 'gzip';
-    settle(isWhole ? null : new Refusal('invalid', `a message is no ${encoding} data`));
+    // Node passes over what follows, see `inflateWhole`.
+    settle(stream.bytesWritten === bytes.length ? null : damaged());
   });
   stream.on('error', () => settle(damaged()));
   stream.end(bytes);

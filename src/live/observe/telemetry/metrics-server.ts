@@ -5,6 +5,8 @@ import type { Registry } from 'prom-client';
 import { unixMs } from '../../../base/clock/wall-clock.js';
 import { EscapementError } from '../../../base/errors.js';
 import { checkTls } from '../../frontend/frontend.js';
+import { NO_PROXY, parserProblem } from '../../frontend/http-problem.js';
+import { refuseLast, takeOver } from '../../frontend/last-refusal.js';
 import { REFUSALS, Refusal } from '../../frontend/refusal.js';
 import { TokenCheck } from '../../frontend/token.js';
 import { json, type Reply, type Route, text } from './route.js';
@@ -61,6 +63,15 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   const server = tls === null ? createServer(respond) : createTlsServer(tls, respond);
   // No request needs a body: who asks before sending one gets the answer instead of leave to go on.
   server.on('checkContinue', respond);
+  const refuse = (socket: Socket, problem: Refusal | null) => {
+    if (problem === null || answering.has(socket)) socket.destroy();
+    else refuseLast(socket, problem);
+  };
+  server.on('clientError', (error, socket) => refuse(socket as Socket, parserProblem(error)));
+  server.on('connect', (_request, socket) => {
+    takeOver(socket as Socket);
+    refuse(socket as Socket, NO_PROXY);
+  });
   server.maxConnections = MOST_CONNECTIONS;
   server.requestTimeout = REQUEST_TIMEOUT_MS;
   server.headersTimeout = REQUEST_TIMEOUT_MS;

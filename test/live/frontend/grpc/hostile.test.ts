@@ -123,9 +123,11 @@ describe('compression', () => {
     ['deflate', deflateSync, 300_000],
   ] as const)('by %s may not be followed by something else', async (encoding, compress, count) => {
     const { session } = await serve();
-    const message = Buffer.concat([compress(infer(count)), Buffer.from('stray')]);
-    const answer = await call(session, 'ModelInfer', [frame(message, 1)], { 'grpc-encoding': encoding });
-    expect([answer.status, answer.message]).toEqual(['3', `a message is no ${encoding} data`]);
+    for (const stray of ['stray', '\0', '\0stray']) {
+      const message = Buffer.concat([compress(infer(count)), Buffer.from(stray)]);
+      const answer = await call(session, 'ModelInfer', [frame(message, 1)], { 'grpc-encoding': encoding });
+      expect([answer.status, answer.message]).toEqual(['3', `a message is no ${encoding} data`]);
+    }
   });
 
   it('bombs are refused at their limit, and the server goes on', async () => {
