@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
+import { fileDigest } from '../base/files/file-digest.js';
 import { writeWhole } from '../base/files/output-file.js';
 import { restrictBatches } from '../config/onnx-model.js';
 import { type Profile, profileModel } from '../config/profile.js';
 import type { OrtDeviceSpec } from '../live/device.js';
 import type { WorkerModel } from '../live/model.js';
-import { fileDigest, modelDigest } from '../live/models/digest.js';
+import { modelDigest } from '../live/models/digest.js';
 import { withBatching } from '../live/models/measure/batching.js';
 import { MEASURE_BUDGET_NS } from '../live/models/measure/session-timing.js';
 import { settingsFiles } from '../live/models/model-settings.js';

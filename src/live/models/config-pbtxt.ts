@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { EscapementError } from '../../base/errors.js';
+import { isFile } from '../../base/files/is-file.js';
 import { MIB } from '../../base/units.js';
 import type { Datatype } from '../model.js';
-import { isFile } from './is-file.js';
 import { DEFAULT_BATCH_SIZES, LARGEST_BATCH, type ModelSettings, type VersionPolicy } from './settings.js';
 import { readTextProto, type TextField } from './text-proto.js';
 

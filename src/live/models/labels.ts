@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { readFileSync, statSync } from 'node:fs';
 import { join, normalize, sep } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
+import { isFile } from '../../base/files/is-file.js';
 import { MIB } from '../../base/units.js';
 import { FREE, type ModelSignature, type TensorSignature } from '../model.js';
-import { isFile } from './is-file.js';
 
 /** Names of classes take less. */
 const MOST_LABEL_BYTES = 16 * MIB;

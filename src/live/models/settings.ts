@@ -2,10 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { isMap } from 'yaml';
 import * as z from 'zod';
 import { type ErrorCode, EscapementError } from '../../base/errors.js';
+import { isFile } from '../../base/files/is-file.js';
 import { readYaml } from '../../base/files/yaml-text.js';
 import { NS_PER_MS, NS_PER_S, NS_PER_US } from '../../base/units.js';
 import type { BatchSetting, Dimensions } from '../ort/signature.js';
-import { isFile } from './is-file.js';
 
 const duration = z
   .string()

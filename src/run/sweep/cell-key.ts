@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
+import { fileDigest } from '../../base/files/file-digest.js';
 import type { Experiment } from '../../config/experiment.js';
-import { fileDigest } from '../../live/models/digest.js';
 
 /** Under which names a result is kept. */
 export interface ResultKeys {
