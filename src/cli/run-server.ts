@@ -6,6 +6,7 @@ import { createLog } from '../live/observe/telemetry/log.js';
 import type { RecordingControl } from '../live/recording/recording-control.js';
 import type { DeploymentOptions } from '../serve/deployment-options.js';
 import type { Server, ServerOptions } from '../serve/server.js';
+import { checkPorts } from './check-ports.js';
 import { EXIT_INTERRUPTED } from './exit-codes.js';
 import type { ValuesOf } from './flag.js';
 import { hintAtHost } from './host-hints.js';
@@ -43,6 +44,8 @@ export async function runServer(
   checkThreads(args.frontends);
   checkServerFlags(args);
   const options = await serverOptions(role, args);
+  const { 'http-port': http, 'grpc-port': grpc, 'metrics-port': metrics } = args;
+  await checkPorts(args.host, { 'http-port': http, 'grpc-port': grpc, 'metrics-port': metrics });
   let server: Server | null = null;
   recordOnSignal(() => server?.recordings ?? null);
   const workers = await startWorkers(options.settings, options.log);

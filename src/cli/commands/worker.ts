@@ -1,5 +1,6 @@
 import { EscapementError } from '../../base/errors.js';
 import { createLog } from '../../live/observe/telemetry/log.js';
+import { checkPorts } from '../check-ports.js';
 import { hintAtHost } from '../host-hints.js';
 import { untilStopped } from '../interruption.js';
 import { runtimeOf } from '../live-settings.js';
@@ -17,6 +18,7 @@ export async function run(args: WorkerArgs): Promise<void> {
   const [token, tls] = [await tokenOf(args), await tlsOf(args)];
   const { port } = args;
   if (port === null) throw new EscapementError('E_USAGE', '--port off: a worker needs a port');
+  await checkPorts(args.host, { port, 'metrics-port': args['metrics-port'] });
   const stop = await runWorker({
     machine: await workerMachine(args, runtime, say),
     host: args.host,

@@ -160,16 +160,31 @@ describe('escapement serve', () => {
     await new Promise((resolve) => squatter.once('listening', resolve));
     const { port } = squatter.address() as { port: number };
     const cases: [string[], number, RegExp][] = [
-      [[], 2, /E_USAGE: --repository FOLDER is required/],
-      [['--device', 'tpu'], 2, /E_USAGE: --device tpu: must be one of cpu, .* or simulated:PROFILE/],
-      [['--device', 'simulated:/nowhere.json'], 20, /E_FILE_MISSING: \/nowhere\.json/],
-      [['--repository', '/nowhere'], 41, /E_MODEL_FILE: \/nowhere: no such folder/],
+      [ANY_PORTS, 2, /E_USAGE: --repository FOLDER is required/],
+      [
+        ['--device', 'tpu', ...ANY_PORTS],
+        2,
+        /E_USAGE: --device tpu: must be one of cpu, .* or simulated:PROFILE/,
+      ],
+      [['--device', 'simulated:/nowhere.json', ...ANY_PORTS], 20, /E_FILE_MISSING: \/nowhere\.json/],
+      [['--repository', '/nowhere', ...ANY_PORTS], 41, /E_MODEL_FILE: \/nowhere: no such folder/],
       [[...simulated, '--gpus', '0'], 2, /E_USAGE: --gpus 0: must be a whole number, at least 1/],
       [[...simulated, '--copies', 'many'], 2, /E_USAGE: --copies many/],
       [[...simulated, '--time-scale', '-1'], 2, /E_USAGE: --time-scale -1: must be a number, at least 0/],
       [[...simulated, '--memory', '1'], 2, /E_USAGE: --memory 1/],
       [[...simulated, '--memory', '1KiB'], 2, /E_USAGE: --memory 1KiB: less than one page/],
       [[...simulated, '--memory', '32MiB', '--page-size', '0B'], 2, /E_USAGE: --page-size 0B/],
+      // Before models are looked at.
+      [
+        ['--repository', '/nowhere', '--http-port', String(port)],
+        43,
+        /E_LISTEN: --http-port \d+: cannot listen on 127\.0\.0\.1:\d+: .*; end what listens there, or choose another/,
+      ],
+      [
+        ['--device', profile, '--grpc-port', '7', '--metrics-port', '7'],
+        43,
+        /E_LISTEN: --metrics-port 7: --grpc-port has the same port/,
+      ],
       [[...simulated, '--http-port', '70000'], 2, /E_USAGE: .*(at most 65535|more than once)/],
       [[...simulated, '--drain', 'soon'], 2, /E_USAGE: --drain soon: must be a duration such as 30s/],
       [
@@ -203,11 +218,6 @@ describe('escapement serve', () => {
         [...simulated, '--set', 'runtime.recordingDir=/dev/null/x', '--set', 'runtime.recording=all'],
         22,
         /E_FILE_WRITE: \/dev\/null\/x\/.*: cannot be written/,
-      ],
-      [
-        ['--device', profile, '--http-port', String(port), '--grpc-port', 'off', '--metrics-port', 'off'],
-        43,
-        /E_LISTEN: /,
       ],
     ];
     const check = async (run: typeof runCli, [args, status, message]: (typeof cases)[number]) => {
