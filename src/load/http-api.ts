@@ -47,6 +47,8 @@ async function inputsOf(api: HttpApi, model: string): Promise<InputDescription[]
   const path = `v2/models/${encodeURIComponent(model)}`;
   const { status, body } = await api.call('GET', path);
   if (status === 404 || status === 400) throw unknownModel(model, await api.modelNames());
+  if (status === 503)
+    throw unusable(api.base, `cannot be asked for model ${model} now: ${plainLine(errorIn(body))}`);
   const { inputs } = parse(api.base, path, status, body) as { inputs?: unknown };
   if (Array.isArray(inputs) && inputs.every(isInput)) return inputs;
   throw unusable(api.base, `does not describe the inputs of model ${model} at ${path}`);
@@ -139,7 +141,7 @@ class HttpApi {
     const { status, body } = await this.call('POST', path);
     if (status !== 200) return null;
     const index = parse(this.base, path, status, body);
-    return Array.isArray(index) ? index.map((entry) => String(entry?.name)) : null;
+    return Array.isArray(index) ? [...new Set(index.map((entry) => String(entry?.name)))] : null;
   }
 
   close(): void {
@@ -164,6 +166,16 @@ function parse(base: URL, path: string, status: number, body: string): object {
     // Reported below, like any other invalid answer.
   }
   throw unusable(base, `is not an Open Inference Protocol server: ${path} has status ${status}`);
+}
+
+/** What a server says of why it refuses; '' if it says nothing that is known. */
+function errorIn(body: string): string {
+  try {
+    const { error } = JSON.parse(body) as { error?: unknown };
+    return typeof error === 'string' ? error : '';
+  } catch {
+    return '';
+  }
 }
 
 function reasonOf(error: Error): string {
