@@ -8,7 +8,7 @@ export interface ModelEntry {
   /** Requests without a version go here. */
   readonly isDefault: boolean;
   readonly state: 'loading' | 'ready' | 'unloading' | 'unavailable';
-  /** Why it is not ready, for people; '' if it is. */
+  /** Why it is not ready, or serves other files than those on disk; for people, '' if neither. */
   readonly reason: string;
   /** What `infer` takes; −1 unless ready. Never reused for another model while a request may name it. */
   readonly index: number;
@@ -43,7 +43,9 @@ export interface InferenceService {
   load(name: string): Promise<void>;
   /** Takes all versions of a model out of service. Rejects with a `ServiceError`. */
   unload(name: string): Promise<void>;
-  /** What has happened to each model since the start. */
+  /** Brings `state` up to date with what lies on disk and is not loaded, as far as that can be had soon. Never rejects. */
+  look(): Promise<void>;
+  /** What has happened to each version in `state` that took requests at any time. */
   statistics(): Promise<readonly ModelStatistics[]>;
 }
 
@@ -54,7 +56,7 @@ export interface WatchedService extends InferenceService {
 }
 
 /** What a controller does: its models come and go by index, not by name. */
-export type SchedulingService = Omit<WatchedService, 'load' | 'unload'>;
+export type SchedulingService = Omit<WatchedService, 'load' | 'unload' | 'look' | 'statistics'>;
 
 /** Why a service did not do what a client asked for; the message is for the client, one line and complete. */
 export class ServiceError extends Error {

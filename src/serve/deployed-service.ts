@@ -1,4 +1,5 @@
 import { EscapementError } from '../base/errors.js';
+import { NS_PER_S } from '../base/units.js';
 import { nearest } from '../config/nearest.js';
 import { NO_MODELS } from '../live/model-list.js';
 import {
@@ -9,17 +10,22 @@ import {
   type ServiceState,
   type WatchedService,
 } from '../live/service.js';
-import { Deployment, MEASURING, UNLOADED } from './deployment.js';
+import { within } from '../live/within.js';
+import { Deployment } from './deployment.js';
 import {
   type DeploymentEvents,
   type DeploymentOptions,
   type ModelHost,
   mayBeEmpty,
 } from './deployment-options.js';
+import { Said } from './said.js';
 import { Tickets } from './tickets.js';
+import { isUnloaded, MEASURING } from './unserved.js';
 
 /** How often it is looked whether a model is idle, as a share of the time after which it is. */
 const IDLE_LOOKS = 4;
+/** How long who asks for the index waits for a look at the disk: a model that is being measured may keep it. */
+const LOOK_NS = NS_PER_S;
 
 /** A service whose models are those of its workers' repositories, and change while it runs. */
 export class DeployedService implements WatchedService {
@@ -29,12 +35,17 @@ export class DeployedService implements WatchedService {
   private readonly watchers = new Set<() => void>();
   private readonly timers: NodeJS.Timeout[] = [];
   private isStarting = true;
+  /** A look at the disk that clients have asked for; null: none is under way. */
+  private looking: Promise<void> | null = null;
+  /** By nothing but its text: why the last one failed. */
+  private readonly said = new Said();
 
   constructor(
     private readonly service: SchedulingService,
     private readonly host: ModelHost,
     private readonly options: DeploymentOptions,
     private readonly events: DeploymentEvents,
+    private readonly readStatistics: (entries: ServiceState['entries']) => readonly ModelStatistics[],
   ) {
     this.tickets = new Tickets(
       (request, index) => {
@@ -56,7 +67,7 @@ export class DeployedService implements WatchedService {
    */
   async start(): Promise<void> {
     const { control, isStrict } = this.options;
-    const { skipped, known, wanted } = await this.look();
+    const { skipped, known, wanted } = await this.survey();
     if (skipped.length > 0) this.events.info({ skipped }, 'the repository also holds what is no model');
     const foreign = [...wanted].find((name) => !known.includes(name));
     if (foreign !== undefined && this.host.away.length === 0) throw noSuchModel(foreign, known);
@@ -64,8 +75,10 @@ export class DeployedService implements WatchedService {
       const what = 'no worker has a model: put them into NAME/VERSION/model.onnx of all repositories';
       throw new EscapementError('E_MODEL_FILE', what);
     }
-    const running = new Set(this.deployment.table.all().map(({ name }) => name));
-    for (const name of running) if (!wanted.has(name)) await this.deployment.forget(name);
+    const running = this.deployment.table.all().filter(({ ticket }) => ticket >= 0);
+    for (const name of new Set(running.map((row) => row.name)))
+      if (!wanted.has(name)) await this.deployment.forget(name, '--load-model does not name it');
+    if (wanted.size === 0) this.events.info({}, NONE_YET[control]);
     await this.deployment.start([...wanted]).catch((error) => {
       // Those who are away may bring what is missing.
       if (isStrict || this.host.away.length === 0) throw error;
@@ -108,8 +121,16 @@ export class DeployedService implements WatchedService {
     await this.deployment.unload(name);
   }
 
-  statistics(): Promise<readonly ModelStatistics[]> {
-    return this.service.statistics();
+  async look(): Promise<void> {
+    if (this.isStarting || this.options.control === 'poll') return;
+    this.looking ??= this.lookOnce().finally(() => {
+      this.looking = null;
+    });
+    await within(this.looking, LOOK_NS);
+  }
+
+  async statistics(): Promise<readonly ModelStatistics[]> {
+    return this.readStatistics(this.state.entries);
   }
 
   /** Models stay as they are from now on. */
@@ -120,16 +141,16 @@ export class DeployedService implements WatchedService {
 
   private async retry(): Promise<void> {
     const { table } = this.deployment;
-    if (table.all().length === 0) await this.look();
+    if (table.all().length === 0) await this.survey();
     for (const name of new Set(table.all().map((row) => row.name))) {
       const rows = table.versions(name);
-      const isMissing = rows.every(({ state, reason }) => state !== 'ready' && !reason.startsWith(UNLOADED));
-      if (isMissing) await this.deployment.load(name, false).catch(() => {});
+      const isServed = rows.some(({ state }) => state === 'ready');
+      if (!isServed && !rows.every(isUnloaded)) await this.deployment.load(name, false).catch(() => {});
     }
   }
 
   /** What there is, and the names of what is to be served of it. */
-  private async look() {
+  private async survey() {
     const { control, names } = this.options;
     const list = await this.host.list(null).catch((error) => {
       if (this.host.away.length === 0) throw error;
@@ -141,7 +162,19 @@ export class DeployedService implements WatchedService {
     const wanted = new Set(known.filter(isChosen));
     if (control === 'explicit') for (const name of names) if (name !== '*') wanted.add(name);
     this.deployment.announce(versions.filter(({ name }) => isChosen(name)));
+    this.deployment.list(list, null);
     return { skipped, known, wanted };
+  }
+
+  private async lookOnce(): Promise<void> {
+    try {
+      this.deployment.list(await this.host.list(null), null);
+      this.said.forget('');
+    } catch (error) {
+      const { message } = error as Error;
+      if (this.said.isNew('', '', message))
+        this.events.warn({ error: message }, 'models cannot be looked at');
+    }
   }
 
   private checkControl(): void {
@@ -158,7 +191,8 @@ export class DeployedService implements WatchedService {
     const present = new Set([...versions, ...problems].map(({ name }) => name));
     for (const name of present) await this.deployment.load(name, false).catch(() => {});
     const served = new Set(this.deployment.table.all().map(({ name }) => name));
-    for (const name of served) if (!present.has(name)) await this.deployment.forget(name);
+    for (const name of served)
+      if (!present.has(name)) await this.deployment.forget(name, 'its folder is gone');
   }
 
   /** A model is idle if as many looks as `IDLE_LOOKS` in a row have seen no new request. */
@@ -209,13 +243,27 @@ export class DeployedService implements WatchedService {
         ...same,
       };
     }
-    const ready = entries.filter(({ state }) => state === 'ready').length;
-    const measured = entries.find(({ reason }) => reason === MEASURING);
-    const doing = measured === undefined ? 'looking for models' : `measuring ${measured.name}`;
-    const text = `starting: ${ready} of ${entries.length} models are ready; ${doing}`;
-    return { notReady: text, takesRequests: true, ...same };
+    return { notReady: `starting: ${progress(entries)}`, takesRequests: true, ...same };
   }
 }
+
+/** How far a start has come. */
+function progress(entries: ServiceState['entries']): string {
+  const wanted = entries.filter((entry) => !isUnloaded(entry));
+  if (wanted.length === 0) return 'looking for models';
+  const ready = wanted.filter(({ state }) => state === 'ready').length;
+  const measured = wanted.find(({ reason }) => reason === MEASURING);
+  const doing = measured === undefined ? 'loading the others' : `measuring ${measured.name}`;
+  return `${ready} of ${wanted.length} models are ready; ${doing}`;
+}
+
+/** What to tell an operator whose server starts without a model. */
+const NONE_YET: Readonly<Record<DeploymentOptions['control'], string>> = {
+  all: 'no worker that is up has a model; those that come may bring some',
+  none: 'no worker that is up has a model; those that come may bring some',
+  explicit: 'no model is loaded at the start: clients load them, or --load-model names some',
+  poll: 'there is no model yet; those that come are served once they are found',
+};
 
 /** How a model that is not loaded comes to be, for clients. */
 const HOW_LOADED: Readonly<Record<DeploymentOptions['control'], string>> = {

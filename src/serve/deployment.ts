@@ -1,25 +1,24 @@
 import { EscapementError } from '../base/errors.js';
-import type { OfferedVersion } from '../live/model-list.js';
+import type { ModelList, OfferedVersion } from '../live/model-list.js';
 import { type ModelEntry, ServiceError } from '../live/service.js';
 import { clientReason } from './client-reason.js';
 import type { DeploymentEvents, DeploymentOptions, ModelHost } from './deployment-options.js';
 import { IdleModels } from './idle-models.js';
 import { coded, gone, unknown, whatIsServed } from './model-errors.js';
 import { type Deployed, ModelTable } from './model-table.js';
+import { Retirements } from './retirements.js';
 import { Said } from './said.js';
 import type { Tickets } from './tickets.js';
-
-/** How long frontends may take to learn of a change: so long a model that was replaced still takes requests. */
-const LINGER_MS = 250;
+import { Turns } from './turns.js';
+import { isUnloaded, listUnserved, MEASURING, NOT_SERVED, versionsOf, whyUnloaded } from './unserved.js';
 
 /** Brings models to the workers and takes them away: what runs of which model is its decision. */
 export class Deployment {
-  readonly table = new ModelTable();
+  readonly table: ModelTable;
   /** By model: one change at a time. */
-  private readonly turns = new Map<string, Promise<unknown>>();
-  /** What is being retired. */
-  private readonly retiring = new Set<Promise<void>>();
+  private readonly turns = new Turns();
   private isClosed = false;
+  private readonly retirements: Retirements;
   private readonly idle: IdleModels;
   /** By model and version: the problem that the log has already. */
   private readonly said = new Said();
@@ -30,18 +29,13 @@ export class Deployment {
     private readonly options: Pick<DeploymentOptions, 'isStrict' | 'dir'>,
     private readonly events: DeploymentEvents,
     /** The table has changed. */
-    private readonly changed: () => void,
+    changed: () => void,
   ) {
-    const { table } = this;
+    const table = new ModelTable(changed);
+    this.table = table;
+    this.retirements = new Retirements(host, tickets, events);
     const reasonOf = (error: Error) => this.reasonOf(error);
-    this.idle = new IdleModels({
-      table,
-      tickets,
-      host,
-      events,
-      put: (row) => this.put(row),
-      reasonOf,
-    });
+    this.idle = new IdleModels({ table, tickets, host, events, reasonOf });
   }
 
   /**
@@ -49,7 +43,7 @@ export class Deployment {
    * `isAsked`: somebody waits for it, so the log has every failure; otherwise what is new.
    */
   load(name: string, isAsked: boolean): Promise<void> {
-    return this.inTurn(name, async () => {
+    return this.turns.take(name, async () => {
       if (isAsked) this.said.forget(name);
       const before = this.table.versions(name);
       const problems = await this.bring(name, true);
@@ -64,7 +58,7 @@ export class Deployment {
 
   /** Resolves when its memory is free. Rejects with a `ServiceError` if there is no such model. */
   unload(name: string): Promise<void> {
-    return this.inTurn(name, async () => {
+    return this.turns.take(name, async () => {
       const rows = this.table.versions(name);
       if (rows.length === 0) throw unknown(name, this.host.away);
       const why = `model ${JSON.stringify(name)} is unloaded`;
@@ -72,13 +66,20 @@ export class Deployment {
         rows.map(async (row) => {
           const { ticket } = row;
           if (ticket >= 0) {
-            this.put({ ...row, state: 'unloading', reason: 'being unloaded', ticket: -1, digest: null });
-            await this.retire(ticket, () => this.tickets.drop(ticket, why));
+            this.table.put({
+              ...row,
+              state: 'unloading',
+              reason: 'being unloaded',
+              ticket: -1,
+              digest: null,
+            });
+            const leave = () => this.tickets.drop(ticket, why);
+            await this.retirements.retire(row, 'a client has unloaded it', leave);
           }
-          this.put({ ...row, state: 'unavailable', reason: whyUnloaded(row), ticket: -1, digest: null });
+          const reason = whyUnloaded(row);
+          this.table.put({ ...row, state: 'unavailable', reason, ticket: -1, digest: null });
         }),
       );
-      this.events.info({ model: name }, 'unloaded');
     });
   }
 
@@ -89,9 +90,9 @@ export class Deployment {
   async start(names: readonly string[]): Promise<void> {
     const problems: EscapementError[] = [];
     const bring = async (name: string, mayMeasure: boolean) => {
-      const found = await this.inTurn(name, () => this.bring(name, mayMeasure)).catch((error) =>
-        this.missing(name, error),
-      );
+      const found = await this.turns
+        .take(name, () => this.bring(name, mayMeasure))
+        .catch((error) => this.missing(name, error));
       if (this.options.isStrict && found.length > 0) throw found[0];
       problems.push(...found);
     };
@@ -123,28 +124,37 @@ export class Deployment {
 
   /** Says what is to be loaded, before it is. */
   announce(versions: readonly OfferedVersion[]): void {
-    for (const { name, version } of versions) {
-      if (this.table.get(name, version) !== null) continue;
-      this.table.put({ ...NOT_SERVED, name, version, state: 'loading', reason: 'waiting' });
-    }
-    this.changed();
+    this.table.batch(() => {
+      for (const { name, version } of versions) {
+        const before = this.table.get(name, version);
+        if (before !== null && !isUnloaded(before)) continue;
+        this.table.put({ ...NOT_SERVED, name, version, state: 'loading', reason: 'waiting' });
+      }
+    });
   }
 
-  /** Its folder is gone. */
-  forget(name: string): Promise<void> {
-    return this.inTurn(name, async () => {
+  /** Lists what lies on disk and is not loaded: at all, or of one model. */
+  list(list: ModelList, name: string | null): void {
+    const { table } = this;
+    const rows = this.host.away.length > 0 ? [] : name === null ? table.all() : table.versions(name);
+    table.batch(() => listUnserved(table, list, rows, (error) => this.reasonOf(error)));
+  }
+
+  /** It is not to be served any more. */
+  forget(name: string, why: string): Promise<void> {
+    return this.turns.take(name, async () => {
       this.said.forget(name);
-      this.dropOthers(name, new Set());
+      this.dropOthers(name, new Set(), why);
     });
   }
 
   /** Gives the memory of a model back until it is asked for again. */
   sleep(row: Deployed): Promise<void> {
-    return this.inTurn(row.name, async () => {
+    return this.turns.take(row.name, async () => {
       const { ticket, name, version } = row;
       if (this.tickets.indexOf(ticket) < 0 || this.table.get(name, version)?.ticket !== ticket) return;
-      await this.retire(ticket, () => this.tickets.sleep(ticket), 0);
-      this.events.info({ model: name, version }, 'unloaded for want of requests; the next one loads it');
+      const why = 'it had no requests; the next one loads it';
+      await this.retirements.retire(row, why, () => this.tickets.sleep(ticket), 0);
     });
   }
 
@@ -155,7 +165,7 @@ export class Deployment {
       this.tickets.drop(ticket, 'the model is gone');
       return;
     }
-    void this.inTurn(row.name, () => this.idle.wake(row));
+    void this.turns.take(row.name, () => this.idle.wake(row));
   }
 
   close(): void {
@@ -167,13 +177,12 @@ export class Deployment {
     const list = await this.host.list(name).catch(coded);
     if (list instanceof EscapementError) return [list];
     const { versions, problems, notes } = list;
-    if (versions.length === 0 && problems.length === 0) {
-      throw this.table.versions(name).length === 0 ? unknown(name, this.host.away) : gone(name);
-    }
+    if (versions.length === 0 && problems.length === 0) throw this.nothing(name);
     const errors: EscapementError[] = [];
     for (const { version, error } of problems) {
       errors.push(error);
-      this.failed({ name, version: version ?? '1' }, error);
+      for (const one of version === null ? versionsOf(this.table, name) : [version])
+        this.failed({ name, version: one }, error);
     }
     for (const note of notes) if (this.said.isNew(name, '', note)) this.events.warn({ model: name }, note);
     for (const found of versions) {
@@ -185,9 +194,20 @@ export class Deployment {
       });
     }
     // What cannot be replaced yet goes on being served: the files may still be on their way.
-    if (versions.length > 0 && errors.length === 0)
-      this.dropOthers(name, new Set([...versions, ...problems].map((each) => each.version)));
+    if (versions.length > 0 && errors.length === 0) {
+      const present = versions.map(({ version }) => version);
+      this.dropOthers(name, new Set(present), `version ${present.join(', ')} is served instead`);
+    }
+    this.list(list, name);
     return errors;
+  }
+
+  /** No worker has the model. */
+  private nothing(name: string): ServiceError {
+    const rows = this.table.versions(name);
+    if (rows.some(({ ticket }) => ticket >= 0)) return gone(name);
+    for (const { version } of rows) this.table.remove(name, version);
+    return unknown(name, this.host.away);
   }
 
   private async bringVersion(
@@ -196,100 +216,66 @@ export class Deployment {
   ): Promise<void> {
     const before = this.table.get(name, version);
     const isServed = before?.state === 'ready';
-    if (isServed && before.digest === digest) return;
+    if (isServed && before.digest === digest) {
+      this.table.put({ ...before, reason: '' });
+      this.said.forget(name, version);
+      return;
+    }
     const isLater = !isMeasured && !mayMeasure;
     if (!isServed) {
       const reason = isLater ? 'waiting to be measured' : isMeasured ? 'being prepared' : MEASURING;
-      this.put({ ...NOT_SERVED, name, version, state: 'loading', reason });
+      this.table.put({ ...NOT_SERVED, name, version, state: 'loading', reason });
     }
     if (isLater) return;
     const { index, model } = await this.host.addModel({ name, version, digest });
     const ticket = this.tickets.issue(model, index);
-    this.put({ name, version, state: 'ready', reason: '', ticket, model, digest: model.digest ?? '' });
+    this.table.put({ name, version, state: 'ready', reason: '', ticket, model, digest: model.digest ?? '' });
     this.said.forget(name, version);
     this.events.info({ model: name, version }, 'model is ready');
     if (before !== null && before.ticket >= 0) {
-      this.retireLater(before.ticket, () => this.tickets.replace(before.ticket, ticket));
+      const leave = () => this.tickets.replace(before.ticket, ticket);
+      this.retirements.retireLater(before, 'newer files of it are served instead', leave);
     }
   }
 
-  /** Versions that the repository does not have any more, or that its settings exclude. */
-  private dropOthers(name: string, present: ReadonlySet<string | null>): void {
-    for (const { version, ticket } of this.table.versions(name)) {
+  /** Versions that are not to be served any more. */
+  private dropOthers(name: string, present: ReadonlySet<string>, why: string): void {
+    for (const row of this.table.versions(name)) {
+      const { version, ticket } = row;
       if (present.has(version)) continue;
       this.table.remove(name, version);
-      this.changed();
       if (ticket < 0) continue;
-      const why = `version ${version} of model ${JSON.stringify(name)} is not served any more`;
-      this.retireLater(ticket, () => this.tickets.drop(ticket, why));
-      this.events.info({ model: name, version }, why);
+      const what = `version ${version} of model ${JSON.stringify(name)} is not served any more`;
+      this.retirements.retireLater(row, why, () => this.tickets.drop(ticket, what));
     }
   }
 
   /** A model that was named and is not there. */
   private missing(name: string, { message }: Error): EscapementError[] {
     const error = new EscapementError('E_MODEL_FILE', message);
-    this.failed({ name, version: '1' }, error);
+    for (const version of versionsOf(this.table, name)) this.failed({ name, version }, error);
     return [error];
   }
 
   private failed({ name, version }: Pick<Deployed, 'name' | 'version'>, error: Error): void {
     if (this.isClosed) return;
-    if (this.said.isNew(name, version, error.message))
-      this.events.warn({ model: name, version, error: error.message }, 'model cannot be loaded');
     const before = this.table.get(name, version);
-    if (before?.state === 'ready' && this.tickets.indexOf(before.ticket) >= 0) return;
-    const reason = `not available: ${this.reasonOf(error)}`;
-    this.put({ ...NOT_SERVED, name, version, state: 'unavailable', reason });
+    const isServed = before?.state === 'ready';
+    if (this.said.isNew(name, version, error.message)) {
+      const what = isServed
+        ? 'what is on disk is refused; what was loaded before goes on being served'
+        : 'model cannot be loaded';
+      this.events.warn({ model: name, version, error: error.message }, what);
+    }
+    const why = this.reasonOf(error);
+    this.table.put(
+      isServed
+        ? { ...before, reason: `serves what was loaded before; what is on disk is refused: ${why}` }
+        : { ...NOT_SERVED, name, version, state: 'unavailable', reason: `not available: ${why}` },
+    );
   }
 
   private reasonOf(error: Error): string {
     return clientReason(error, this.options.dir);
   }
-
-  private retireLater(ticket: number, leave: () => void): void {
-    const retired: Promise<void> = this.retire(ticket, leave)
-      .catch(({ message }: Error) => this.events.warn({ error: message }, 'a model cannot be retired'))
-      .finally(() => this.retiring.delete(retired));
-    this.retiring.add(retired);
-  }
-
-  /** `leave` says where requests of the ticket go from now on, when frontends have had time to learn it. */
-  private async retire(ticket: number, leave: () => void, lingerMs = LINGER_MS): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve, lingerMs));
-    const index = this.tickets.indexOf(ticket);
-    leave();
-    if (index >= 0) await this.host.retireModel(index);
-  }
-
-  private put(row: Deployed): void {
-    this.table.put(row);
-    this.changed();
-  }
-
-  private inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
-    const before = this.turns.get(name) ?? Promise.resolve();
-    const result = before.then(work);
-    const done = result.then(
-      () => {},
-      () => {},
-    );
-    this.turns.set(name, done);
-    void done.then(() => {
-      if (this.turns.get(name) === done) this.turns.delete(name);
-    });
-    return result;
-  }
-}
-
-/** Why a model is not there yet that has no profile. */
-export const MEASURING = 'being measured';
-/** Why a model is not there that a client has unloaded; the reason may go on. */
-export const UNLOADED = 'unloaded';
-const NOT_SERVED = { ticket: -1, model: null, digest: null } as const;
-
-/** What could not be served stays known. */
-function whyUnloaded({ state, ticket, reason }: Deployed): string {
-  if (state !== 'unavailable' || ticket >= 0) return UNLOADED;
-  return reason.startsWith(UNLOADED) ? reason : `${UNLOADED}; it was ${reason}`;
 }

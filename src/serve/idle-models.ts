@@ -14,8 +14,6 @@ interface IdleParts {
   readonly tickets: Tickets;
   readonly host: ModelHost;
   readonly events: DeploymentEvents;
-  /** Puts a row into the table, which frontends then see. */
-  put(row: Deployed): void;
   /** What clients are to know of an error. */
   reasonOf(error: Error): string;
 }
@@ -44,14 +42,14 @@ export class IdleModels {
   }
 
   private rest(row: Deployed, error: Error): void {
-    const { tickets, table, events, put, reasonOf } = this.parts;
+    const { tickets, table, events, reasonOf } = this.parts;
     const { name, version, ticket } = row;
     const backoff = this.failures.get(ticket) ?? new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     this.failures.set(ticket, backoff);
     const pauseMs = backoff.delayMs(monotonicNs());
     events.warn({ model: name, version, error: error.message, pauseMs }, 'model cannot be loaded again');
     const why = `cannot be loaded again: ${reasonOf(error)}`;
-    put({
+    table.put({
       ...row,
       state: 'unavailable',
       reason: `not available: it ${why}; requests after ${pauseMs / 1000} s try again`,
@@ -63,7 +61,7 @@ export class IdleModels {
         return;
       }
       tickets.sleep(ticket);
-      put(row);
+      table.put(row);
     }, pauseMs).unref();
   }
 }

@@ -6,7 +6,7 @@ export interface Deployed {
   readonly name: string;
   readonly version: string;
   readonly state: ModelEntry['state'];
-  /** Why it is not ready, for people; '' if it is. */
+  /** As that of `ModelEntry`. */
   readonly reason: string;
   /** Ticket of what serves it; −1: nothing. */
   readonly ticket: number;
@@ -18,6 +18,10 @@ export interface Deployed {
 /** All versions of all models, in the order of their names and versions. */
 export class ModelTable {
   private readonly rows = new Map<string, Map<string, Deployed>>();
+  private isBatch = false;
+  private isChanged = false;
+
+  constructor(private readonly changed: () => void) {}
 
   versions(name: string): readonly Deployed[] {
     return [...(this.rows.get(name)?.values() ?? [])];
@@ -33,14 +37,27 @@ export class ModelTable {
 
   put(row: Deployed): void {
     const versions = this.rows.get(row.name) ?? new Map<string, Deployed>();
+    const before = versions.get(row.version);
+    if (before !== undefined && isSame(before, row)) return;
     this.rows.set(row.name, versions);
     versions.set(row.version, row);
+    this.tell();
   }
 
   remove(name: string, version: string): void {
     const versions = this.rows.get(name);
-    versions?.delete(version);
-    if (versions?.size === 0) this.rows.delete(name);
+    if (versions?.delete(version) !== true) return;
+    if (versions.size === 0) this.rows.delete(name);
+    this.tell();
+  }
+
+  /** What `work` changes is one change. */
+  batch(work: () => void): void {
+    this.isBatch = true;
+    this.isChanged = false;
+    work();
+    this.isBatch = false;
+    if (this.isChanged) this.changed();
   }
 
   /** What frontends see. The highest version that is ready gets the requests that name none; else the highest. */
@@ -60,6 +77,21 @@ export class ModelTable {
       }));
     });
   }
+
+  private tell(): void {
+    this.isChanged = true;
+    if (!this.isBatch) this.changed();
+  }
+}
+
+function isSame(a: Deployed, b: Deployed): boolean {
+  return (
+    a.state === b.state &&
+    a.reason === b.reason &&
+    a.ticket === b.ticket &&
+    a.model === b.model &&
+    a.digest === b.digest
+  );
 }
 
 function sorted(versions: readonly Deployed[]): readonly Deployed[] {

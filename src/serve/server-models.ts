@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Fleet } from '../live/controller/fleet.js';
 import type { LiveController } from '../live/controller/live-controller.js';
+import type { StatisticsCollector } from '../live/observe/model-statistics.js';
 import type { WatchedService } from '../live/service.js';
 import { ClusterModels } from './cluster-models.js';
 import { DeployedService } from './deployed-service.js';
@@ -20,9 +21,10 @@ export function serverModels(
   fleet: Fleet,
   options: DeploymentOptions,
   log: Logger,
-  defaultSloNs: number,
+  { defaultSloNs, statistics }: { readonly defaultSloNs: number; readonly statistics: StatisticsCollector },
 ): ServerModels {
-  const service = new DeployedService(controller, new ClusterModels(controller, fleet), options, log);
+  const host = new ClusterModels(controller, fleet);
+  const service = new DeployedService(controller, host, options, log, (entries) => statistics.read(entries));
   fleet.tookOn = () => service.workersCame();
   return {
     service,

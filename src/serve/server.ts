@@ -124,15 +124,12 @@ function tracedLog(log: Logger, { cluster }: Assembly): ClusterObserver {
   return { run: traced, events: traced };
 }
 
-function statisticsOf(collector: StatisticsCollector): ClusterObserver {
+function statisticsOf(collector: StatisticsCollector) {
   return {
+    collector,
     run: collector,
     events: collector,
-    started(controller) {
-      collector.changed(controller.state);
-      controller.watch(() => collector.changed(controller.state));
-      controller.readStatistics = (state) => collector.read(state);
-    },
+    started: ({ state }: LiveController) => collector.began(state.entries),
   };
 }
 
@@ -151,7 +148,9 @@ export class Server {
     private readonly cluster: LiveCluster<ReturnType<typeof observersOf>>,
   ) {
     const { deployment = ALL_MODELS, log, settings } = options;
-    this.models = serverModels(cluster.controller, cluster.assembly.fleet, deployment, log, settings.sloNs);
+    const { collector: statistics } = cluster.observers.statistics;
+    const given = { defaultSloNs: settings.sloNs, statistics };
+    this.models = serverModels(cluster.controller, cluster.assembly.fleet, deployment, log, given);
   }
 
   get controller(): LiveController {

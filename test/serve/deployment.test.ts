@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { OUTCOME_OK, OUTCOME_REJECTED } from '../../src/core/request.js';
@@ -65,7 +65,6 @@ class FakeHost implements ModelHost, SchedulingService {
 
   nowNs = () => 0;
   watch = () => () => {};
-  statistics = async () => [];
 }
 
 /** Models that differ by what they multiply with. */
@@ -85,13 +84,17 @@ function open(dir: string, options: Partial<DeploymentOptions> = {}) {
     said.push(what);
     warned.push(facts.error ?? '');
   };
-  const events = { info: () => {}, warn };
-  const service = new DeployedService(host, host, { ...ALL_MODELS, dir, ...options }, events);
+  const unloaded: string[] = [];
+  const info = ({ model, version, why }: Readonly<Record<string, unknown>>, what: string) => {
+    if (what === 'unloaded') unloaded.push(`${model}/${version}: ${why}`);
+  };
+  const events = { info, warn };
+  const service = new DeployedService(host, host, { ...ALL_MODELS, dir, ...options }, events, () => []);
   onTestFinished(async () => {
     service.close();
     await source.close();
   });
-  return { host, service, said, warned };
+  return { host, service, said, warned, unloaded };
 }
 
 /** Asks as a frontend does: by the index of the entry that is the default. */
@@ -108,6 +111,8 @@ function send(service: DeployedService, model: number): Promise<InferenceAnswer>
 
 const states = (service: DeployedService) =>
   service.state.entries.map(({ name, version, state }) => `${name}/${version} ${state}`);
+const reasons = (service: DeployedService) =>
+  service.state.entries.map(({ name, version, reason }) => `${name}/${version} ${reason}`);
 
 describe('a deployment', () => {
   it('serves all that it can; what it cannot has a reason', async () => {
@@ -117,7 +122,7 @@ describe('a deployment', () => {
     writeIn(dir, 'broken/1/model.onnx', 'nonsense');
     mkdirSync(join(dir, 'lost+found'));
     const { service } = open(dir);
-    expect(service.state.notReady).toMatch(/^starting: 0 of 0 models are ready/);
+    expect(service.state.notReady).toBe('starting: looking for models');
     const starting = service.start();
     await until(() => service.state.entries.length === 3);
     expect(service.state).toMatchObject({ takesRequests: true });
@@ -181,15 +186,22 @@ describe('a deployment', () => {
   it('goes on serving what it has when a load fails', async () => {
     const dir = tempDir();
     put(dir, 'm', 1, 2);
-    const { service } = open(dir);
+    const { service, said } = open(dir);
     await service.start();
     writeFileSync(join(dir, 'm/1/model.onnx'), 'nonsense');
     await expect(service.load('m')).rejects.toThrow(
       /^model "m" cannot be loaded: m\/1\/model\.onnx: onnxruntime cannot .*; what was loaded before goes on being served$/,
     );
     expect((await ask(service, 'm')).error).toBe('m/1');
-    // A new version that is broken, or not all there yet, takes nothing away.
+    expect(states(service)).toEqual(['m/1 ready']);
+    expect(reasons(service)[0]).toMatch(
+      /^m\/1 serves what was loaded before; what is on disk is refused: m\/1\/model\.onnx: onnxruntime cannot/,
+    );
+    expect(said.at(-1)).toBe('what is on disk is refused; what was loaded before goes on being served');
     put(dir, 'm', 1, 2);
+    await service.load('m');
+    expect(reasons(service)).toEqual(['m/1 ']);
+    // A new version that is broken, or not all there yet, takes nothing away.
     put(dir, 'm', 2, 2);
     writeFileSync(join(dir, 'm/2/model.onnx'), 'nonsense');
     await expect(service.load('m')).rejects.toThrow('what was loaded before goes on being served');
@@ -327,6 +339,93 @@ describe('a model that cannot be served', () => {
   });
 });
 
+describe('the index', () => {
+  it('lists what lies on disk, whether it is loaded or not, and nothing else', async () => {
+    const dir = tempDir();
+    for (const name of ['a', 'b', 'c']) put(dir, name, 1, 2);
+    writeIn(dir, 'typo/1/model.onnx', 'nonsense');
+    writeIn(dir, 'typo/config.yaml', 'slo: fast');
+    const { service, warned } = open(dir, { control: 'explicit', names: ['b'] });
+    await service.start();
+    const typo = 'typo/1 unloaded; its files cannot be loaded: typo/config.yaml:1: slo: must be a duration';
+    expect(reasons(service)).toEqual(['a/1 unloaded', 'b/1 ', 'c/1 unloaded', expect.stringContaining(typo)]);
+    expect(states(service).filter((state) => state.endsWith(' unavailable'))).toHaveLength(3);
+    await service.load('c');
+    await service.unload('c');
+    for (const name of ['a', 'b', 'c']) rmSync(join(dir, name), { recursive: true });
+    put(dir, 'd', 3, 2);
+    rmSync(join(dir, 'typo/config.yaml'));
+    await service.look();
+    expect(states(service)).toEqual(['b/1 ready', 'd/3 unavailable', 'typo/1 unavailable']);
+    expect(reasons(service)).toEqual(['b/1 ', 'd/3 unloaded', 'typo/1 unloaded']);
+    await expect(service.load('typo')).rejects.toThrow('onnxruntime cannot');
+    await service.look();
+    expect(reasons(service)[2]).toMatch(/^typo\/1 not available: .*onnxruntime cannot/);
+    await service.unload('b');
+    await service.look();
+    expect(states(service)).toEqual(['d/3 unavailable', 'typo/1 unavailable']);
+    rmSync(dir, { recursive: true });
+    for (let i = 0; i < 2; i++) await service.look();
+    expect(states(service)).toHaveLength(2);
+    expect(warned.filter((error) => error.includes('no such folder'))).toHaveLength(1);
+  });
+
+  it('keeps what may be on a worker that is away', async () => {
+    const dir = tempDir();
+    put(dir, 'a', 1, 2);
+    put(dir, 'b', 1, 2);
+    const { service, host } = open(dir, { control: 'explicit', names: ['a'] });
+    await service.start();
+    rmSync(join(dir, 'b'), { recursive: true });
+    host.away = ['another'];
+    await service.look();
+    expect(reasons(service)).toEqual(['a/1 ', 'b/1 unloaded']);
+    host.away = [];
+    await service.look();
+    expect(reasons(service)).toEqual(['a/1 ']);
+  });
+
+  it('loses broken versions that are gone, also while others are broken', async () => {
+    const dir = tempDir();
+    for (const name of ['a', 'm']) put(dir, name, 1, 2);
+    writeIn(dir, 'm/2/model.onnx', 'nonsense');
+    const { service } = open(dir, { control: 'poll', pollNs: 5e7 });
+    await service.start();
+    expect(states(service)).toEqual(['a/1 ready', 'm/2 unavailable']);
+    renameSync(join(dir, 'm/2'), join(dir, 'm/3'));
+    await until(() => states(service).join() === 'a/1 ready,m/3 unavailable');
+    rmSync(join(dir, 'm/3'), { recursive: true });
+    await until(() => states(service).join() === 'a/1 ready,m/1 ready');
+  });
+});
+
+describe('the log', () => {
+  it('says why a model was unloaded', async () => {
+    const dir = tempDir();
+    for (const name of ['gone', 'idle', 'm']) put(dir, name, 1, 2);
+    const { service, unloaded } = open(dir, { control: 'poll', pollNs: 5e7 });
+    await service.start();
+    rmSync(join(dir, 'gone'), { recursive: true });
+    put(dir, 'm', 1, 3);
+    await until(() => unloaded.length === 2);
+    put(dir, 'm', 2, 2);
+    await until(() => unloaded.length === 3);
+    expect(unloaded.sort()).toEqual([
+      'gone/1: its folder is gone',
+      'm/1: newer files of it are served instead',
+      'm/1: version 2 is served instead',
+    ]);
+    const other = open(dir, { idleNs: 4e8 });
+    await other.service.start();
+    await other.service.unload('m');
+    await until(() => other.unloaded.length === 2);
+    expect(other.unloaded).toEqual([
+      'm/2: a client has unloaded it',
+      'idle/1: it had no requests; the next one loads it',
+    ]);
+  });
+});
+
 describe('model control', () => {
   it('explicit: only what is named, until a client loads more', async () => {
     const dir = tempDir();
@@ -334,7 +433,7 @@ describe('model control', () => {
     put(dir, 'b', 1, 3);
     const { service } = open(dir, { control: 'explicit', names: ['b'] });
     await service.start();
-    expect(states(service)).toEqual(['b/1 ready']);
+    expect(states(service)).toEqual(['a/1 unavailable', 'b/1 ready']);
     await service.load('a');
     expect(states(service)).toEqual(['a/1 ready', 'b/1 ready']);
   });

@@ -1,10 +1,11 @@
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
 import { type FleetOperatorRuns, mergeOperatorRuns, NO_OPERATORS } from '../operator-runs.js';
+import { within } from '../within.js';
 import { clusterOfWorkers, type WorkerCluster, whyDifferent, whyNotFitting } from './cluster-of-workers.js';
 import { FleetModels } from './fleet-models.js';
 import type { ReturnedInputs, WorkerLink } from './link/worker-link.js';
 import { type Member, newMember } from './member.js';
-import { notAllThere, type Patience, within } from './within.js';
+import { notAllThere, type Patience } from './patience.js';
 
 /** What a fleet tells the controller, in terms of GPUs of the whole cluster. */
 export interface FleetEvents {

@@ -7,7 +7,7 @@ import { OUTCOME_REJECTED } from '../../core/request.js';
 import { LIVE_MISSED_WINDOW, type MissedWindow } from '../../core/retry.js';
 import type { ModelReference, ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
-import type { InferenceRequest, ModelStatistics, SchedulingService, ServiceState } from '../service.js';
+import type { InferenceRequest, SchedulingService, ServiceState } from '../service.js';
 import { Answers } from './answers.js';
 import { fitting, type WorkerCluster } from './cluster-of-workers.js';
 import type { CoreInputs } from './core-inputs.js';
@@ -51,8 +51,6 @@ const UNLOADED = 'the model has been unloaded';
  */
 export class LiveController implements SchedulingService {
   readonly core: Controller;
-  /** Replaced by who counts them. */
-  readStatistics: (state: ServiceState) => readonly ModelStatistics[] = () => [];
   private readonly served: ServedState;
   /** By index; null: none. */
   private readonly list: (ServedModel | null)[];
@@ -151,10 +149,6 @@ export class LiveController implements SchedulingService {
    */
   retireModel(index: number): Promise<void> {
     return this.models.retire(index);
-  }
-
-  async statistics(): Promise<readonly ModelStatistics[]> {
-    return this.readStatistics(this.state);
   }
 
   nowNs(): number {

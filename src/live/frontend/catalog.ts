@@ -40,18 +40,15 @@ export class Catalog {
     }
     for (const entry of versions)
       if (version === '' ? entry.isDefault : entry.version === version) return entry;
-    const served = versions.map((entry) => shown(entry.version)).join(', ');
-    throw new Refusal(
-      'unknown',
-      `version ${shown(version)} of model ${shown(name)} is not served, but version ${served} is`,
-    );
+    const served = versions.filter((entry) => this.isReady(entry)).map((entry) => shown(entry.version));
+    const others = served.length === 0 ? '' : `, but version ${served.join(', ')} is`;
+    throw new Refusal('unknown', `version ${shown(version)} of model ${shown(name)} is not served${others}`);
   }
 
   /** The model of an entry that takes requests now, otherwise throws a refusal. */
   ready({ name, state, reason, model }: ModelEntry): ServedModel {
-    const { notReady, takesRequests = false, howLoaded = CLIENTS_LOAD } = this.service.state;
-    if (state === 'unavailable' || state === 'unloading')
-      throw new Refusal('notReady', `model ${shown(name)} is ${reason}; ${howLoaded}`);
+    const { notReady, takesRequests = false } = this.service.state;
+    if (state === 'unavailable' || state === 'unloading') throw this.notLoaded(name, reason);
     if (notReady !== null && !takesRequests)
       throw new Refusal('notReady', `the server is not ready: ${notReady}`);
     if (state === 'loading' || model === null)
@@ -79,9 +76,8 @@ export class Catalog {
   }
 
   modelMetadata(entry: ModelEntry) {
-    const { name, model, reason } = entry;
-    if (model === null) throw new Refusal('notReady', `model ${shown(name)} is not known yet: ${reason}`);
-    const { signature } = model;
+    const { name } = entry;
+    const { signature } = this.known(entry);
     const describe = (tensor: TensorSignature) => ({
       name: tensor.name,
       datatype: tensor.datatype,
@@ -89,7 +85,9 @@ export class Catalog {
     });
     return {
       name,
-      versions: (this.byName().get(name) ?? [entry]).map(({ version }) => version),
+      versions: (this.byName().get(name) ?? [])
+        .filter((each) => each === entry || each.state === 'ready')
+        .map(({ version }) => version),
       platform: 'onnxruntime_onnx',
       inputs: signature.inputs.map(describe),
       outputs: signature.outputs.map(describe),
@@ -114,13 +112,15 @@ export class Catalog {
   }
 
   /** The model configuration extension of the protocol. Throws a refusal for a model that is not known yet. */
-  modelConfig({ name, model, reason }: ModelEntry): object {
-    if (model === null) throw new Refusal('notReady', `model ${shown(name)} is not known yet: ${reason}`);
-    return modelConfig(model, this.settings);
+  modelConfig(entry: ModelEntry): object {
+    return modelConfig(this.known(entry), this.settings);
   }
 
-  /** All models, or only those that take requests. */
-  index(onlyReady: boolean): { name: string; version: string; state: string; reason: string }[] {
+  /** All models, also those that lie on disk alone; or only those that take requests. */
+  async index(
+    onlyReady: boolean,
+  ): Promise<{ name: string; version: string; state: string; reason: string }[]> {
+    if (!onlyReady) await this.service.look();
     return this.service.state.entries
       .filter(({ state }) => !onlyReady || state === 'ready')
       .map(({ name, version, state, reason }) => ({ name, version, state: state.toUpperCase(), reason }));
@@ -137,6 +137,18 @@ export class Catalog {
     this.find(name, '');
     refuseParameters(parameters.filter((parameter) => parameter !== 'unload_dependents'));
     await this.service.unload(name);
+  }
+
+  private known({ name, state, reason, model }: ModelEntry): ServedModel {
+    if (model !== null) return model;
+    if (state === 'loading')
+      throw new Refusal('notReady', `model ${shown(name)} is not known yet: ${reason}`);
+    throw this.notLoaded(name, reason);
+  }
+
+  private notLoaded(name: string, reason: string): Refusal {
+    const { howLoaded = CLIENTS_LOAD } = this.service.state;
+    return new Refusal('notReady', `model ${shown(name)} is ${reason}; ${howLoaded}`);
   }
 
   /** Built again whenever the service's state is another. */

@@ -31,7 +31,7 @@ export class HttpRoutes {
     this.index = new SmallBody((request, { ready }) => {
       if (ready !== undefined && ready !== null && typeof ready !== 'boolean')
         throw new Refusal('invalid', `ready: expected true or false, got ${shown(ready)}`);
-      answer(request, catalog.index(ready ?? false));
+      return catalog.index(ready ?? false).then((index) => answer(request, index));
     });
   }
 

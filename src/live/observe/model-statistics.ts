@@ -3,24 +3,31 @@ import { type Action, INFER, STATUS_OK } from '../../core/action.js';
 import type { RunObserver } from '../../core/observer.js';
 import { OUTCOME_LATE, OUTCOME_OK, type Outcome, type RequestTable } from '../../core/request.js';
 import type { ResultMessage } from '../messages.js';
+import type { ServedModel } from '../model.js';
 import type { ModelStatistics, ServiceState } from '../service.js';
 
 /**
  * Counts what happens to each model, for the protocol's statistics. A request of the scheduler is one row of a client's
- * batch. Each request of a run counts with the whole time of the run, as the protocol's other servers do it.
+ * batch. Each request of a run counts with the whole time of the run, as the protocol's other servers do it. Counters
+ * belong to a name and version: they go on when its files are replaced, and when it comes back after it was unloaded.
  */
 export class StatisticsCollector implements RunObserver {
-  /** By index of the model. */
+  /** Of what the scheduler has now, or had last, by index. */
   private readonly models: ModelCounts[] = [];
+  /** By name and version, of all that were there. */
+  private readonly counts = new Map<string, ModelCounts>();
 
-  /** The state is another: a model that now has the index of one that is gone begins at zero. */
-  changed({ entries }: ServiceState): void {
-    for (const { index, name, version } of entries) {
-      if (index < 0) continue;
-      const counts = this.models[index];
-      if (counts === undefined || counts.name !== name || counts.version !== version)
-        this.models[index] = new ModelCounts(name, version);
-    }
+  /** Those that workers have from the start. */
+  began(entries: ServiceState['entries']): void {
+    for (const { index, model } of entries) if (model !== null) this.modelCame(index, model);
+  }
+
+  /** A model of that index takes requests from now on. */
+  modelCame(index: number, { spec: { name }, version }: ServedModel): void {
+    const key = keyOf(name, version);
+    const counts = this.counts.get(key) ?? new ModelCounts(name, version);
+    this.counts.set(key, counts);
+    this.models[index] = counts;
   }
 
   answered(
@@ -55,15 +62,16 @@ export class StatisticsCollector implements RunObserver {
     counts.batch(count).add(1, copyInNs, inferNs, copyOutNs);
   }
 
-  /** Of the models that `state` has. */
-  read({ entries }: ServiceState): ModelStatistics[] {
-    const read: ModelStatistics[] = [];
-    for (const { index } of entries) {
-      const counts = this.models[index];
-      if (counts !== undefined) read.push(counts.read());
-    }
-    return read;
+  /** Of those versions in `entries` that took requests at any time. Forgets the others. */
+  read(entries: ServiceState['entries']): ModelStatistics[] {
+    const listed = new Set(entries.map(({ name, version }) => keyOf(name, version)));
+    for (const key of this.counts.keys()) if (!listed.has(key)) this.counts.delete(key);
+    return [...listed].flatMap((key) => this.counts.get(key)?.read() ?? []);
   }
+}
+
+function keyOf(name: string, version: string): string {
+  return JSON.stringify([name, version]);
 }
 
 class Duration {

@@ -59,6 +59,8 @@ export class FakeService implements WatchedService {
     this.changed();
   }
 
+  async look(): Promise<void> {}
+
   async statistics(): Promise<readonly ModelStatistics[]> {
     return [];
   }

@@ -1,13 +1,14 @@
 import { expect, it } from 'vitest';
 import { Action, INFER, LOAD, STATUS_OK } from '../../../src/core/action.js';
 import { OUTCOME_LATE, OUTCOME_OK, OUTCOME_REJECTED, RequestTable } from '../../../src/core/request.js';
+import type { ServedModel } from '../../../src/live/model.js';
 import { StatisticsCollector } from '../../../src/live/observe/model-statistics.js';
-import type { ServiceState } from '../../../src/live/service.js';
+import type { ModelEntry, ModelStatistics } from '../../../src/live/service.js';
+import { model } from '../../core/fixtures.js';
 
 it('counts requests, runs and their times, by model', () => {
   const collector = new StatisticsCollector();
-  const state = served('a', 'b');
-  collector.changed(state);
+  const entries = come(collector, 'a', 'b');
   const requests = new RequestTable();
   const slots = [0, 1, 2].map(() => requests.allocate(1, 100, 1000, 0));
   const infer = run(INFER, 2, 400, 1000);
@@ -16,7 +17,7 @@ it('counts requests, runs and their times, by model', () => {
   collector.answered(requests, slots[0], OUTCOME_OK, 1100, 1, infer);
   collector.answered(requests, slots[1], OUTCOME_LATE, 1200, 1, infer);
   collector.answered(requests, slots[2], OUTCOME_REJECTED, 150, 1, null);
-  const [a, b] = collector.read(state);
+  const [a, b] = collector.read(entries);
   expect(a).toMatchObject({ name: 'a', executionCount: 0, success: { count: 0, ns: 0 }, batches: [] });
   expect(b.lastInferenceMs).toBeGreaterThan(0);
   expect(b).toMatchObject({
@@ -32,24 +33,55 @@ it('counts requests, runs and their times, by model', () => {
   });
 });
 
-it('begins at zero for a model that takes the place of another', () => {
+const counts = ({ name, version, executionCount }: ModelStatistics) => [name, version, executionCount];
+
+it('counts by name and version, whatever index a model has', () => {
   const collector = new StatisticsCollector();
-  collector.changed(served('a', 'b'));
-  collector.ran(run(INFER, 1, 0, 10), { copyInNs: 0, copyOutNs: 0 });
-  const next = served('a', 'c');
-  collector.changed(next);
-  expect(collector.read(next).map(({ name, executionCount }) => [name, executionCount])).toEqual([
-    ['a', 0],
-    ['c', 0],
+  const [a, b] = come(collector, 'a', 'b');
+  const once = () => collector.ran(run(INFER, 1, 0, 10), { copyInNs: 0, copyOutNs: 0 });
+  once();
+  // It takes the index of b, which comes back at another one, and then with other files at that one.
+  collector.modelCame(1, modelOf('c', '1'));
+  once();
+  collector.modelCame(2, modelOf('b', '1'));
+  collector.modelCame(1, modelOf('b', '1'));
+  once();
+  collector.modelCame(1, modelOf('b', '2'));
+  const b2 = entryOf('b', '2', 1);
+  const entries = [a, { ...b, index: -1 }, b2, entryOf('c', '1', -1), entryOf('unloaded', '1', -1)];
+  expect(collector.read(entries).map(counts)).toEqual([
+    ['a', '1', 0],
+    ['b', '1', 2],
+    ['b', '2', 0],
+    ['c', '1', 1],
   ]);
 });
 
-function served(...names: string[]): ServiceState {
-  const entries = names.map((name, index) => {
-    const ready = { state: 'ready', reason: '', isDefault: true } as const;
-    return { ...ready, name, version: '1', index, model: null };
-  });
-  return { notReady: null, entries };
+it('begins at zero for a version that was in no list in between', () => {
+  const collector = new StatisticsCollector();
+  const [a, b] = come(collector, 'a', 'b');
+  collector.ran(run(INFER, 1, 0, 10), { copyInNs: 0, copyOutNs: 0 });
+  expect(collector.read([a]).map(counts)).toEqual([['a', '1', 0]]);
+  collector.modelCame(1, modelOf('b', '1'));
+  expect(collector.read([a, b]).map(counts)).toEqual([
+    ['a', '1', 0],
+    ['b', '1', 0],
+  ]);
+});
+
+function come(collector: StatisticsCollector, ...names: string[]): ModelEntry[] {
+  const entries = names.map((name, index) => entryOf(name, '1', index));
+  collector.began(entries);
+  return entries;
+}
+
+function entryOf(name: string, version: string, index: number): ModelEntry {
+  return { name, version, index, state: 'ready', reason: '', isDefault: true, model: modelOf(name, version) };
+}
+
+function modelOf(name: string, version: string): ServedModel {
+  const signature = { inputs: [], outputs: [], batched: true };
+  return { spec: model({ name }), version, signature, sloNs: null };
 }
 
 /** Of model 1. */

@@ -45,7 +45,7 @@ export function inferenceMethods({
     const { name, version } = readNamedModel(bytes);
     return catalog.modelMetadata(catalog.find(name, version));
   });
-  add('RepositoryIndex', (bytes) => ({ models: catalog.index(readOnlyReady(bytes)) }));
+  add('RepositoryIndex', async (bytes) => ({ models: await catalog.index(readOnlyReady(bytes)) }));
   add('RepositoryModelLoad', (bytes) => {
     const { name, parameters } = readModelRequest(bytes);
     return catalog.load(name, parameters).then(empty);

@@ -50,6 +50,10 @@ export class RemoteService implements InferenceService {
     await this.call({ method: 'unload', name });
   }
 
+  async look(): Promise<void> {
+    await this.call({ method: 'look' });
+  }
+
   statistics(): Promise<readonly ModelStatistics[]> {
     return this.call({ method: 'statistics' });
   }

@@ -35,7 +35,7 @@ export type PackedAnswers = Packed<{
 /** What a frontend asks of the service besides inference. */
 export type ServiceCall =
   | { readonly method: 'load' | 'unload'; readonly name: string }
-  | { readonly method: 'statistics' };
+  | { readonly method: 'look' | 'statistics' };
 
 /** From a frontend thread to its host. A text, by far the most frequent, is requests. */
 export type FromFrontend =

@@ -32,8 +32,10 @@ export class ThreadRequests {
 
   async call(id: number, call: ServiceCall): Promise<void> {
     try {
-      const statistics = call.method === 'statistics' ? await this.service.statistics() : [];
-      if (call.method !== 'statistics') await this.service[call.method](call.name);
+      const { service } = this;
+      const statistics = call.method === 'statistics' ? await service.statistics() : [];
+      if (call.method === 'look') await service.look();
+      if ('name' in call) await service[call.method](call.name);
       this.post({ kind: 'called', id, statistics, error: null }, []);
     } catch (error) {
       const kind = error instanceof ServiceError ? error.kind : null;

@@ -11,17 +11,6 @@ export interface Patience {
   readonly graceNs?: number;
 }
 
-/** Whether it happens in that time. */
-export async function within(happens: Promise<void>, timeoutNs: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), timeoutNs / NS_PER_MS);
-  });
-  const happened = await Promise.race([happens.then(() => true), tooLate]);
-  clearTimeout(timer);
-  return happened;
-}
-
 export function notAllThere(missing: readonly string[], timeoutNs: number): EscapementError {
   return new EscapementError(
     'E_WORKER',
