@@ -6,7 +6,7 @@ import { InputSet } from './inputs.js';
 import { bytesOfJson } from './json-data.js';
 import { type Json, objectOf, parseObject } from './json-object.js';
 import { outputIndex } from './outputs.js';
-import { binaryFlag, binarySize, outputParameters, requestParameters } from './parameters.js';
+import { binarySize, booleanParameter, outputParameters, requestParameters } from './parameters.js';
 import { Refusal, shown } from './refusal.js';
 import { requestSloNs } from './slo.js';
 
@@ -55,7 +55,7 @@ export function readInferBody(task: InferTask): InferBody {
     inputs: inputs.complete(),
     shapes: inputs.shapes,
     count: inputs.count,
-    outputs: wantedOutputs(root.outputs, model.signature, binaryFlag(parameters, 'binary_data_output')),
+    outputs: wantedOutputs(root.outputs, model.signature, booleanParameter(parameters, 'binary_data_output')),
   };
 }
 

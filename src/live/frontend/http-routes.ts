@@ -10,6 +10,7 @@ import { sendJson, sendNothing, sendRefusal } from './http-reply.js';
 import type { BodyReader, FrontendRequest, FrontendResponse } from './http-request.js';
 import type { HttpSite } from './http-site.js';
 import { optionalObject } from './json-object.js';
+import { booleanParameter } from './parameters.js';
 import { asRefusal, Refusal, shown } from './refusal.js';
 import { SmallBody } from './small-body.js';
 import type { TokenCheck } from './token.js';
@@ -28,7 +29,7 @@ export class HttpRoutes {
     private readonly arrivals: Arrivals,
     private readonly token: TokenCheck,
   ) {
-    this.index = new SmallBody((request, { ready }) => {
+    this.index = new SmallBody('ready', '{"ready":true}', (request, ready) => {
       if (ready !== undefined && ready !== null && typeof ready !== 'boolean')
         throw new Refusal('invalid', `ready: expected true or false, got ${shown(ready)}`);
       return catalog.index(ready ?? false).then((index) => answer(request, index));
@@ -144,10 +145,14 @@ export class HttpRoutes {
     if (rest.length > 0 || (verb !== 'load' && verb !== 'unload')) throw noSuchPath(path);
     const { catalog } = this;
     const model = decoded(name);
-    const reader = new SmallBody(async (_, { parameters: given }) => {
-      const parameters = Object.keys(optionalObject(given, 'parameters'));
-      if (verb === 'load') await catalog.load(model, parameters);
-      else await catalog.unload(model, parameters);
+    const reader = new SmallBody('parameters', BODIES[verb], async (_, given) => {
+      const parameters = optionalObject(given, 'parameters');
+      const names = Object.keys(parameters);
+      if (verb === 'load') await catalog.load(model, names);
+      else {
+        booleanParameter(parameters, 'unload_dependents');
+        await catalog.unload(model, names);
+      }
       sendNothing(request, 200, []);
     });
     this.collect(request, reader);
@@ -162,6 +167,12 @@ export class HttpRoutes {
     request.collect(reader, limitBytes);
   }
 }
+
+/** What may be sent to the repository. */
+const BODIES = {
+  load: '{"parameters":{}}',
+  unload: '{"parameters":{"unload_dependents":true}}',
+} as const;
 
 /** What browsers may send in requests of other origins. */
 const CORS_HEADERS =

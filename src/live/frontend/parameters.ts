@@ -48,7 +48,7 @@ function isNothing(value: unknown): boolean {
 }
 
 /** A parameter that is true or false; absent: false. Throws a refusal. */
-export function binaryFlag(parameters: Json, name: string): boolean {
+export function booleanParameter(parameters: Json, name: string): boolean {
   const value = parameters[name];
   if (value === undefined || value === null) return false;
   if (typeof value === 'boolean') return value;

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { echoModel, FakeService } from './fake-service.js';
 import { openHttp } from './fixtures.js';
@@ -93,6 +94,64 @@ describe('the model repository', () => {
     expect(load.status).toBe(400);
     expect(load.json.error).toContain('"config"');
     expect((await http.get('/v2/models/mlp/ready')).status).toBe(503);
+  });
+
+  it.each([
+    ['no JSON', '{"parameters":', /^the body is not JSON: .*; send nothing or \{"parameters":\{/],
+    ['blanks', ' ', /^the body is not JSON: /],
+    ['a list', '[]', /^the body is not a JSON object: \[\]; send nothing or /],
+    ['another member', '{"config":"{}"}', /^the body has the member "config"; send nothing or /],
+    ['parameters that are none', '{"parameters":[1]}', 'parameters: expected an object, got [1]'],
+    [
+      'a configuration',
+      '{"parameters":{"config":"{}"}}',
+      'parameter "config" is not supported; change the model\'s settings on disk',
+    ],
+    [
+      'a file',
+      '{"parameters":{"file:1/model.onnx":"AAAA"}}',
+      'parameter "file:1/model.onnx" is not supported; change the model\'s settings on disk',
+    ],
+  ])('says which bodies it takes: %s', async (_, body, error) => {
+    const { http } = await openHttp(new FakeService(MODELS));
+    const says = typeof error === 'string' ? error : expect.stringMatching(error);
+    for (const verb of ['load', 'unload']) {
+      const answer = await http.post(`/v2/repository/models/mlp/${verb}`, body);
+      expect(answer).toMatchObject({ status: 400, json: { error: says } });
+    }
+    expect((await http.get('/v2/models/mlp/ready')).status).toBe(200);
+  });
+
+  it.each(['', '{}', '{"parameters":null}', '{"parameters":{}}', gzipSync('{}')])(
+    'takes an empty body and one without parameters: %j',
+    async (body) => {
+      const { http } = await openHttp(new FakeService(MODELS));
+      const headers = typeof body === 'string' ? {} : { 'content-encoding': 'gzip' };
+      for (const verb of ['unload', 'load'])
+        expect((await http.post(`/v2/repository/models/mlp/${verb}`, body, headers)).status).toBe(200);
+    },
+  );
+
+  it('takes unload_dependents of an unload alone, true or false', async () => {
+    const { http } = await openHttp(new FakeService(MODELS));
+    const ask = async (verb: string, value: unknown) => {
+      const body = { parameters: { unload_dependents: value } };
+      const { status, json } = await http.post(`/v2/repository/models/mlp/${verb}`, body);
+      return [status, json?.error];
+    };
+    expect(await ask('unload', false)).toEqual([200, undefined]);
+    const wrong = 'parameter unload_dependents: expected true or false, got "yes"';
+    expect(await ask('unload', 'yes')).toEqual([400, wrong]);
+    expect((await ask('load', true))[0]).toBe(400);
+  });
+
+  it('says what an index takes', async () => {
+    const { http } = await openHttp(new FakeService(MODELS));
+    const ask = async (body: string) => (await http.post('/v2/repository/index', body)).json.error;
+    expect(await ask('{"models":[]}')).toBe(
+      'the body has the member "models"; send nothing or {"ready":true}',
+    );
+    expect(await ask('{"ready":1}')).toBe('ready: expected true or false, got 1');
   });
 
   it('is not what clients are sent to where they cannot load', async () => {
