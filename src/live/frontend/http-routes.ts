@@ -10,6 +10,7 @@ import { sendJson, sendNothing, sendRefusal } from './http-reply.js';
 import type { BodyReader, FrontendRequest, FrontendResponse } from './http-request.js';
 import type { HttpSite } from './http-site.js';
 import { optionalObject } from './json-object.js';
+import { whyLeftOut } from './left-out.js';
 import { booleanParameter } from './parameters.js';
 import { asRefusal, Refusal, shown } from './refusal.js';
 import { SmallBody } from './small-body.js';
@@ -195,6 +196,8 @@ function expectGet({ method }: FrontendRequest): void {
 }
 
 function noSuchPath(path: string): Refusal {
+  const reason = whyLeftOut(path);
+  if (reason !== null) return new Refusal('unimplemented', reason);
   return new Refusal('unknown', `no such path: ${shown(path)}`);
 }
 

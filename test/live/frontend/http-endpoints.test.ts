@@ -178,6 +178,21 @@ describe('what is not there', () => {
     expect(await http.get(path)).toMatchObject({ status: 404, json: { error } });
   });
 
+  it.each([
+    ['GET', '/v2/systemsharedmemory/status', /^shared memory is left out/],
+    ['POST', '/v2/systemsharedmemory/region/a/register', /^shared memory is left out/],
+    ['POST', '/v2/cudasharedmemory/unregister', /^shared memory is left out/],
+    ['GET', '/v2/trace/setting', /^logs and recordings are set up/],
+    ['POST', '/v2/models/mlp/trace/setting', /^logs and recordings are set up/],
+    ['POST', '/v2/logging', /^logs and recordings are set up/],
+  ])('%s %s of other servers is answered 501 with the reason', async (method, path, reason) => {
+    const { http } = await openHttp(new FakeService(MODELS));
+    expect(await http.send(method, path, undefined, {})).toMatchObject({
+      status: 501,
+      json: { error: expect.stringMatching(reason) },
+    });
+  });
+
   it.each(['load', 'unload'])('%s of an unknown model is 404', async (verb) => {
     const { http } = await openHttp(new FakeService(MODELS));
     expect(await http.post(`/v2/repository/models/other/${verb}`)).toMatchObject({

@@ -2,6 +2,7 @@ import { KIB } from '../../../base/units.js';
 import type { InferenceService } from '../../service.js';
 import type { Catalog } from '../catalog.js';
 import type { Protocols } from '../grpc-messages.js';
+import { NO_SETTINGS, NO_SHARED_MEMORY } from '../left-out.js';
 import { asRefusal, Refusal } from '../refusal.js';
 import type { GrpcInfer } from './infer.js';
 import { framed } from './infer-response.js';
@@ -71,10 +72,6 @@ export function inferenceMethods({
 }
 
 const empty = () => ({});
-
-const NO_SHARED_MEMORY =
-  'shared memory is left out, as it trusts clients with memory of the server: send tensors raw';
-const NO_SETTINGS = 'logs and recordings are set up on the command line and through the metrics port';
 
 /** Methods of other servers of the protocol, and why this one does not have them. */
 const LEFT_OUT: readonly (readonly [name: string, reason: string])[] = [
