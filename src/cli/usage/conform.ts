@@ -7,7 +7,10 @@ export const usage = usageOf({
   flags: {
     ...group('Server', {
       grpc: text('HOST:PORT', 'Address of its gRPC port; without it, cases of gRPC are skipped'),
-      model: text('NAME', 'Model to ask; by default the smallest that the server lists and that answers'),
+      model: text(
+        'NAME',
+        'Model to ask; by default a small one that answers and that most cases can be asked with',
+      ),
       'token-file': text('FILE', 'File with the token that the server requires'),
     }),
     ...trustFlags,

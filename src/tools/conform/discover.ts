@@ -25,10 +25,12 @@ const MOST_MODELS = 30;
 const MOST_ELEMENTS_OF_NAMED = 5_000_000;
 /** Models with larger inputs make every case slow. */
 const MOST_ELEMENTS = 1_000_000;
+/** Among models with no more, what can be asked of them counts first. */
+const FEW_ELEMENTS = 10_000;
 
 /**
- * Finds a model to ask: the one that is named, or the smallest that the server lists and that answers. Throws
- * `E_SERVER` if there is no server, or no such model.
+ * Finds a model to ask: the one that is named, or of those that the server lists and that answer a small one that most
+ * cases can be asked with. Throws `E_SERVER` if there is no server, or no such model.
  */
 export async function discover(endpoint: Endpoint, named: string | undefined): Promise<Discovery> {
   const http = new HttpClient(endpoint, new Transcript());
@@ -44,7 +46,7 @@ export async function discover(endpoint: Endpoint, named: string | undefined): P
       problems.push(`${plain(name, 40)}: ${reasonOf(error)}`);
     }
   }
-  candidates.sort((a, b) => elementsIn(a) - elementsIn(b));
+  candidates.sort((a, b) => rankOf(a) - rankOf(b) || elementsIn(a) - elementsIn(b));
   const mostElements = named === undefined ? MOST_ELEMENTS : MOST_ELEMENTS_OF_NAMED;
   for (const subject of candidates.filter((each) => elementsIn(each) <= mostElements)) {
     const problem = await problemOf(http, subject);
@@ -106,6 +108,18 @@ function asList(value: unknown): Readonly<Record<string, unknown>>[] {
 
 function isReady({ state }: Readonly<Record<string, unknown>>): boolean {
   return state === undefined || state === '' || state === 'READY';
+}
+
+/** How many kinds of cases cannot be asked with a model; more for one that makes all of them slow. */
+function rankOf(subject: Subject): number {
+  const { inputs, outputs } = subject;
+  const hasBatch = [...inputs, ...outputs].every(({ shape }) => shape[0] === -1);
+  const hasFixedSize = inputs.some(({ shape }) => shape.some((size) => size > 0));
+  const hasClasses = outputs.some(
+    ({ datatype, shape }) => datatype !== 'BYTES' && shape.length > 0 && shape.at(-1)! > 1,
+  );
+  const met = [hasBatch, hasFixedSize, hasClasses, inputs.length > 1];
+  return met.filter((is) => !is).length + (elementsIn(subject) > FEW_ELEMENTS ? met.length + 1 : 0);
 }
 
 function elementsIn({ inputs }: Subject): number {

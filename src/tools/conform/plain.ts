@@ -1,3 +1,5 @@
+import { plural } from '../../text/words.js';
+
 const MOST_CHARS = 600;
 
 /**
@@ -11,6 +13,24 @@ export function plain(text: string, mostChars = MOST_CHARS): string {
     .trim();
   return line.length > mostChars || text.length > 4 * mostChars ? `${line.slice(0, mostChars)}…` : line;
 }
+
+/** The beginning of a body: text as it is, and of what is no text the number of its bytes and the first in hex. */
+export function bodyText(body: Uint8Array): string {
+  const head = body.subarray(0, MOST_BODY_BYTES);
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(head, { stream: true });
+  const at = text.search(NO_TEXT);
+  if (at < 0) return text;
+  const before = text.slice(0, at);
+  const rest = body.subarray(Buffer.byteLength(before));
+  const hex = Buffer.from(rest.subarray(0, MOST_HEX_BYTES)).toString('hex');
+  const bytes = `${plural(rest.length, 'byte')}: ${hex}${rest.length > MOST_HEX_BYTES ? '…' : ''}`;
+  return before === '' ? `(${bytes})` : `${before} (and ${bytes})`;
+}
+
+const MOST_BODY_BYTES = 400;
+const MOST_HEX_BYTES = 16;
+/** Control characters other than blanks, and what stands for bytes that are not UTF-8. */
+const NO_TEXT = /(?![\t\n\r])[\p{Cc}\ufffd]/u;
 
 /** Any value of a server's answer, as JSON in a message. */
 export function shown(value: unknown): string {

@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import { hanging } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
 import { wrap } from '../../text/wrap.js';
-import type { Group } from './case.js';
+import type { Group, Level } from './case.js';
 import type { CaseReport, ConformReport } from './conform.js';
 import type { Result } from './finding.js';
 
@@ -21,6 +21,13 @@ const HEADINGS: Readonly<Record<Group, string>> = {
   repository: 'Model repository',
   classification: 'Classification',
   robustness: 'Robustness',
+};
+
+const LEVELS: Readonly<Record<Level, string>> = {
+  required: 'required',
+  extension: 'required by the extension',
+  optional: 'optional',
+  advice: 'advice',
 };
 
 const INDENT = 4;
@@ -53,7 +60,8 @@ function caseLines(one: CaseReport, widest: number, options: TextOptions): strin
   const { columns } = options;
   const label = `  ${mark(one, options)} ${id.padEnd(widest)}  `;
   const indent = INDENT + widest + 2;
-  const text = result === 'pass' ? says : result === 'fail' ? `${says} (${level})` : `${result}: ${reason}`;
+  const text =
+    result === 'pass' ? says : result === 'fail' ? `${says} (${LEVELS[level]})` : `${result}: ${reason}`;
   const [first = '', ...more] = wrap(text, Math.max(30, columns - indent));
   const lines = [`${label}${first}`, ...more.map((line) => `${' '.repeat(indent)}${line}`)];
   if (result !== 'fail') return lines;

@@ -35,6 +35,13 @@ describe('conform', () => {
     expect(xml).toContain('<failure message="&quot;42&quot; came back as &quot;0&quot;" type="required">');
   });
 
+  it('says who asks for what failed', async () => {
+    const { stdout } = await conform('never-binary', '--only', 'binary.output', '--only', 'errors.bad-json');
+    expect(stdout.replace(/\s+/g, ' ')).toMatch(/✘ binary\.output .* \(required by the extension\) found /);
+    const { stdout: plain } = await conform('plain-errors', '--only', 'errors.bad-json');
+    expect(plain.replace(/\s+/g, ' ')).toContain('(required) found the body is not JSON');
+  });
+
   it('counts advice with --strict only', async () => {
     expect((await conform('blames-itself', '--only', 'errors')).status).toBe(0);
     expect((await conform('blames-itself', '--only', 'errors', '--strict')).status).toBe(7);

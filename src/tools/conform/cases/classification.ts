@@ -48,7 +48,7 @@ export const CLASSIFICATION: readonly ConformCase[] = [
   {
     ...COMMON,
     id: 'classification.grpc',
-    says: 'the same over gRPC',
+    says: 'over gRPC, the parameter classification answers the highest values as VALUE:INDEX',
     run: async (trial) => {
       const output = await classes(trial);
       const outputs = [{ name: output.name, parameters: { classification: { int64_param: COUNT } } }];
@@ -56,7 +56,7 @@ export const CLASSIFICATION: readonly ConformCase[] = [
         rawGrpcRequest(trial.subject.name, trial.inputs(), { outputs }),
       );
       const tensor = got.get(output.name);
-      if (tensor?.datatype !== 'BYTES') return fail(`the output is ${shown(tensor?.datatype)}`);
+      if (tensor?.datatype !== 'BYTES') return fail(`the datatype is ${shown(tensor?.datatype)}, not BYTES`);
       checkClasses(
         output,
         stringsOf(tensor.bytes).map((text) => text.toString('utf8')),

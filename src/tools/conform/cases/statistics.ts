@@ -78,7 +78,7 @@ export const STATISTICS: readonly ConformCase[] = [
   {
     ...COMMON,
     id: 'statistics.grpc',
-    says: 'ModelStatistics answers the same counts',
+    says: 'ModelStatistics answers the counts of GET …/stats',
     run: async (trial) => {
       const { name } = trial.subject;
       const before = countsOf(await read(trial, `${trial.path}/stats`));

@@ -1,5 +1,5 @@
 import { fail } from '../finding.js';
-import { shown } from '../plain.js';
+import { bodyText, shown } from '../plain.js';
 
 /** An answer over HTTP. */
 export class HttpAnswer {
@@ -51,7 +51,7 @@ export class HttpAnswer {
 
   summary(): string {
     const type = this.header('content-type') ?? 'no content type';
-    return `${this.status} (${type}, ${this.body.length} bytes) ${this.body.toString('utf8', 0, 400)}`;
+    return `${this.status} (${type}, ${this.body.length} bytes) ${bodyText(this.body)}`;
   }
 }
 

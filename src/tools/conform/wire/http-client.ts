@@ -1,4 +1,5 @@
 import { fail } from '../finding.js';
+import { bodyText } from '../plain.js';
 import type { Endpoint } from './endpoint.js';
 import type { HttpAnswer } from './http-answer.js';
 import { HttpConnection } from './http-connection.js';
@@ -100,6 +101,6 @@ export class HttpClient {
 
 function describe({ method, path, headers = {}, body = '' }: HttpRequest): string {
   const shown = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  const text = typeof body === 'string' ? body : Buffer.from(body.subarray(0, 400)).toString('utf8');
-  return `${method} ${path} ${shown.length > 0 ? `[${shown.join(', ')}] ` : ''}${text.slice(0, 400)}`;
+  const text = typeof body === 'string' ? body.slice(0, 400) : bodyText(body);
+  return `${method} ${path} ${shown.length > 0 ? `[${shown.join(', ')}] ` : ''}${text}`;
 }
