@@ -12,7 +12,10 @@ export const PRIORITY = 2;
 export const RST_STREAM = 3;
 export const SETTINGS = 4;
 export const PING = 6;
+export const WINDOW_UPDATE = 8;
 export const CONTINUATION = 9;
+/** A type that no specification names: receivers ignore it. */
+export const UNKNOWN = 0xf0;
 export const END_STREAM = 1;
 export const END_HEADERS = 4;
 
@@ -34,12 +37,20 @@ export function frame(
   return bytes;
 }
 
+/** All that a connection may ever receive, so that it need not say again and again that there is room. */
+export const WIDE_WINDOW = frame(WINDOW_UPDATE, 0, 0, Buffer.from([0x7f, 0, 0, 0]));
+
 /** Headers of an infer call, each as a literal that enters no table. */
 export function inferHeaders(extra: Readonly<Record<string, string>> = {}): Buffer {
+  return callHeaders(INFER, extra);
+}
+
+/** The same of any method. */
+export function callHeaders(path: string, extra: Readonly<Record<string, string>> = {}): Buffer {
   const headers = {
     ':method': 'POST',
     ':scheme': 'http',
-    ':path': INFER,
+    ':path': path,
     ':authority': '127.0.0.1',
     'content-type': 'application/grpc',
     te: 'trailers',
@@ -71,8 +82,9 @@ export async function openHttp2(
   target: Target,
   tally: Tally,
   settings: readonly (readonly [number, number])[] = [],
+  from?: string,
 ): Promise<Socket | null> {
-  const socket = await open(target.grpc, tally, target.tls);
+  const socket = await open(target.grpc, tally, target.tls, from);
   if (socket === null) return null;
   const payload = Buffer.alloc(6 * settings.length);
   for (const [i, [id, value]] of settings.entries()) {
@@ -84,8 +96,8 @@ export async function openHttp2(
   return socket;
 }
 
-/** Counts GOAWAYs and resets among what a connection receives, as far as frames begin where chunks do. */
-export function countEnds(socket: Socket, tally: Tally): void {
+/** Counts GOAWAYs and resets among what a connection receives. `ended`: called for each stream that the server ends. */
+export function countEnds(socket: Socket, tally: Tally, ended: () => void = () => {}): void {
   let rest: Buffer = Buffer.alloc(0);
   socket.on('data', (bytes: Buffer) => {
     rest = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
@@ -94,6 +106,8 @@ export function countEnds(socket: Socket, tally: Tally): void {
       const type = rest[at + 3];
       if (type === GOAWAY) tally.add(`GOAWAY ${rest.readUInt32BE(at + 13)}`);
       if (type === RST_STREAM) tally.add(`RST ${rest.readUInt32BE(at + 9)}`);
+      if (type === RST_STREAM || ((type === HEADERS || type === DATA) && (rest[at + 4] & END_STREAM) !== 0))
+        ended();
       at += 9 + rest.readUIntBE(at, 3);
     }
     rest = rest.subarray(at);

@@ -9,12 +9,18 @@ import type { Target } from './target.js';
 /** Clients of node:net and node:http that attack, without a line of the package's own code. */
 
 const HOST = '127.0.0.1';
+/** Where clients come from that share no address with the victim. */
+export const ELSEWHERE = '127.0.0.2';
 
 /** A connection whose errors count and never throw. Null: it was not accepted. */
-export async function open(port: number, tally: Tally, tls = false): Promise<Socket | null> {
-  const socket = tls
-    ? connectTls({ port, host: HOST, rejectUnauthorized: false })
-    : connect({ port, host: HOST });
+export async function open(
+  port: number,
+  tally: Tally,
+  tls = false,
+  localAddress = HOST,
+): Promise<Socket | null> {
+  const where = { port, host: HOST, localAddress };
+  const socket = tls ? connectTls({ ...where, rejectUnauthorized: false }) : connect(where);
   socket.on('error', (error: NodeJS.ErrnoException) => tally.add(error.code ?? error.message));
   const ended = once(socket, 'close').then(() => false);
   const opened = once(socket, tls ? 'secureConnect' : 'connect').then(

@@ -1,5 +1,14 @@
 import { connect, type Socket } from 'node:net';
-import { DATA, END_HEADERS, END_STREAM, frame, HEADERS, inferHeaders, SETTINGS } from '../hostile/frames.js';
+import {
+  DATA,
+  END_HEADERS,
+  END_STREAM,
+  frame,
+  HEADERS,
+  inferHeaders,
+  SETTINGS,
+  WIDE_WINDOW,
+} from '../hostile/frames.js';
 import { field, framed, varint } from '../hostile/protobuf.js';
 import { MODEL } from './model.js';
 
@@ -104,9 +113,6 @@ function askGrpc(socket: Socket, answered: Answered): void {
 
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 const ACKNOWLEDGED = 1;
-const WINDOW_UPDATE = 8;
-/** All that a connection may ever receive, so that it need not say again and again that there is room. */
-const WIDE_WINDOW = frame(WINDOW_UPDATE, 0, 0, Buffer.from([0x7f, 0, 0, 0]));
 
 const GRPC_HEADERS = inferHeaders();
 const GRPC_REQUEST = framed(

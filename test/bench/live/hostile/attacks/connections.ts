@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { countStatuses, head, open, post, write } from '../sockets.js';
+import { countStatuses, ELSEWHERE, head, open, post, write } from '../sockets.js';
 import { repeat, sleepUntil, type Tally } from '../tally.js';
 import { type Attack, LARGE, SMALL, type Target } from '../target.js';
 
@@ -37,7 +37,8 @@ async function idle(target: Target, tally: Tally, untilMs: number): Promise<void
     Array.from({ length: 20 }, async () => {
       while (opened < 10_000 && performance.now() < untilMs) {
         opened++;
-        const socket = await open(opened % 2 === 0 ? target.http : target.grpc, tally);
+        const port = opened % 2 === 0 ? target.http : target.grpc;
+        const socket = await open(port, tally, false, ELSEWHERE);
         if (socket === null) continue;
         tally.add('opened');
         socket.on('close', () => tally.add('closed'));
@@ -116,7 +117,7 @@ async function slowReaders(target: Target, tally: Tally, untilMs: number): Promi
   const requests = inferRequest(0).repeat(200);
   const sockets: Socket[] = [];
   for (let i = 0; i < 200; i++) {
-    const socket = await open(target.http, tally);
+    const socket = await open(target.http, tally, false, ELSEWHERE);
     if (socket === null) continue;
     socket.pause();
     socket.on('close', () => tally.add('closed'));

@@ -13,7 +13,10 @@ import {
   PRIORITY,
   RST_STREAM,
   SETTINGS,
+  UNKNOWN,
+  WINDOW_UPDATE,
 } from '../frames.js';
+import { framed, inferMessage } from '../protobuf.js';
 import { write } from '../sockets.js';
 import { repeat, sleepUntil, type Tally } from '../tally.js';
 import type { Attack, Target } from '../target.js';
@@ -29,13 +32,27 @@ const CANCEL = Buffer.from([0, 0, 0, 8]);
 const PING_BYTES = Buffer.alloc(8);
 const CREDIT = Buffer.from([0, 0, 0, 0, 16]);
 
+const WHOLE_CALL = frame(DATA, END_STREAM, 1, framed(inferMessage()));
+const ONE = Buffer.from([0, 0, 0, 1]);
+const LARGE_MESSAGE = Buffer.from([0, 3, 0, 0, 0]);
+
 const floods: readonly (readonly [string, Flood])[] = [
   ['h2 rapid reset', (round) => streams(round, (id) => [open(id), frame(RST_STREAM, 0, id, CANCEL)])],
+  [
+    'h2 rapid reset of whole calls',
+    (round) => streams(round, (id) => [open(id), onStream(WHOLE_CALL, id), frame(RST_STREAM, 0, id, CANCEL)]),
+  ],
   ['h2 streams that end at once', (round) => streams(round, (id) => [frame(HEADERS, 5, id, inferHeaders())])],
   ['h2 streams that never end', (round) => streams(round, (id) => [open(id)])],
   ['h2 settings', () => many(frame(SETTINGS, 0, 0))],
   ['h2 pings', () => many(frame(PING, 0, 0, PING_BYTES))],
   ['h2 priorities', (round) => streams(round, (id) => [frame(PRIORITY, 0, id, CREDIT)])],
+  ['h2 window updates', () => many(frame(WINDOW_UPDATE, 0, 0, ONE))],
+  ['h2 unknown frames', () => many(frame(UNKNOWN, 0, 0, ONE))],
+  [
+    'h2 data by the byte',
+    (round) => Buffer.concat([...first(round, largeCall()), many(frame(DATA, 0, 1, Buffer.alloc(1)))]),
+  ],
   ['h2 empty data', (round) => Buffer.concat([...first(round, open(1)), many(frame(DATA, 0, 1))])],
   ['h2 endless continuation', (round) => continuation(round, inferHeaders({ x: 'a'.repeat(100) }))],
   ['h2 empty continuation', (round) => continuation(round, Buffer.alloc(0))],
@@ -54,6 +71,18 @@ export const FLOOD_ATTACKS: readonly Attack[] = [
 
 function open(id: number): Buffer {
   return frame(HEADERS, END_HEADERS, id, inferHeaders());
+}
+
+/** The beginning of a call with a message of 50 MB. */
+function largeCall(): Buffer {
+  return Buffer.concat([open(1), frame(DATA, 0, 1, LARGE_MESSAGE)]);
+}
+
+/** The same frame on another stream. */
+function onStream(one: Buffer, id: number): Buffer {
+  const copy = Buffer.from(one);
+  copy.writeUInt32BE(id, 5);
+  return copy;
 }
 
 function streams(round: number, of: (id: number) => readonly Buffer[]): Buffer {

@@ -1,6 +1,7 @@
 import { sleepUntil } from '../tally.js';
 import type { Attack } from '../target.js';
 import { ACCESS_ATTACKS } from './access.js';
+import { CALL_ATTACKS } from './calls.js';
 import { CONNECTION_ATTACKS } from './connections.js';
 import { FLOOD_ATTACKS } from './floods.js';
 import { GRPC_ATTACKS } from './grpc.js';
@@ -18,6 +19,7 @@ export const ATTACKS: readonly Attack[] = [
   ...GRPC_ATTACKS,
   ...CONNECTION_ATTACKS,
   ...FLOOD_ATTACKS,
+  ...CALL_ATTACKS,
   ...ACCESS_ATTACKS,
 ];
 
