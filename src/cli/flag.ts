@@ -62,6 +62,14 @@ export function wholeOr(min: number, byDefault: number, describe: string): Flag<
   };
 }
 
+/** The same, or null for `off`. */
+export function wholeOrOff(min: number, byDefault: number, describe: string): Flag<number | null> {
+  const read = orDefault(String(byDefault), (given, name) =>
+    given === 'off' ? null : wholeNumber(given, name, min),
+  );
+  return { ...flag('NUMBER', describe, read), byDefault: String(byDefault) };
+}
+
 /** A duration in ns; undefined where it was not given. */
 export function duration(describe: string, shownDefault: string): Flag<number | undefined> {
   return { ...flag('DURATION', describe, optional(nsOf)), byDefault: shownDefault };

@@ -100,6 +100,8 @@ async function serverOptions(
       maxBodyBytes: args['max-body'],
       maxJsonBytes: args['max-json'],
       ...(args['max-inflight'] === undefined ? {} : { maxInflightBytes: args['max-inflight'] }),
+      maxConnections: args['max-connections'],
+      maxClientRequests: args['max-client-requests'],
       cors: args.cors ?? null,
       maxBatch: args['max-batch'],
     },

@@ -6,13 +6,23 @@ import type { serverFlags } from './usage/server.js';
 
 /** Flags that a server could not do what they ask for with. Throws `E_USAGE`. */
 export function checkServerFlags(
-  args: Pick<ValuesOf<typeof serverFlags>, 'max-body' | 'max-inflight' | 'cors'>,
+  args: Pick<
+    ValuesOf<typeof serverFlags>,
+    'max-body' | 'max-inflight' | 'max-batch' | 'max-client-requests' | 'cors'
+  >,
 ): void {
   const { 'max-body': body, 'max-inflight': inflight = defaultInflightBytes(), cors } = args;
   if (body > inflight) {
     throw new EscapementError(
       'E_USAGE',
       `--max-body ${formatBytes(body)}: larger than --max-inflight (${formatBytes(inflight)}), which would refuse such a body: lower the one or raise the other`,
+    );
+  }
+  const { 'max-batch': batch, 'max-client-requests': requests } = args;
+  if (requests !== null && batch > requests) {
+    throw new EscapementError(
+      'E_USAGE',
+      `--max-batch ${batch}: larger than --max-client-requests (${requests}), which would refuse such a batch: lower the one or raise the other`,
     );
   }
   for (const origin of cors?.split(',') ?? []) checkOrigin(origin.trim());

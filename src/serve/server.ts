@@ -45,9 +45,9 @@ export interface ServerOptions {
   readonly grpcPort: number | null;
   readonly metricsPort: number | null;
   /** Token, TLS and limits of both frontends. */
-  readonly frontend: Pick<
+  readonly frontend: Omit<
     FrontendOptions,
-    'token' | 'tls' | 'maxBodyBytes' | 'maxJsonBytes' | 'maxInflightBytes' | 'cors' | 'maxBatch'
+    'port' | 'host' | 'defaultSloNs' | 'serverVersion' | 'budget' | 'refusals' | 'sharesPort'
   >;
   /** Which models it runs. Default: all. */
   readonly deployment?: DeploymentOptions;

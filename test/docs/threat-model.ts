@@ -51,6 +51,26 @@ export const CLAIMS: readonly (readonly [claim: string, file: string, name: stri
     'is limited per connection, per address and in all',
   ],
   [
+    'one address has a limited number of requests under way, over HTTP and gRPC together',
+    'live/frontend/client-limits.test.ts',
+    'are limited over HTTP and gRPC together, a batch as so many',
+  ],
+  [
+    'requests count until they are answered, also those of clients that have gone',
+    'live/frontend/client-limits.test.ts',
+    'count until the service answers, although their clients have gone',
+  ],
+  [
+    'connections beyond the limit learn why, and are counted',
+    'live/frontend/client-limits.test.ts',
+    'beyond the limit learn why over HTTP and gRPC, and are counted',
+  ],
+  [
+    'one address leaves half of the connections to others',
+    'live/frontend/client-limits.test.ts',
+    'of one address leave half of them to others',
+  ],
+  [
     'large bodies leave a part of the budget to small requests',
     'live/frontend/budget.test.ts',
     'keeps a part for small requests, whatever large ones hold',

@@ -1,5 +1,6 @@
 import { HOST_VARIABLE } from '../../config/host-variable.js';
 import { PROVIDERS } from '../../live/device.js';
+import { DEFAULT_CLIENT_REQUESTS, DEFAULT_CONNECTIONS } from '../../live/frontend/budget.js';
 import { LOG_LEVELS } from '../../live/observe/telemetry/log-level.js';
 import { MODEL_CONTROLS } from '../../serve/deployment-options.js';
 import {
@@ -18,6 +19,7 @@ import {
   textOr,
   toggle,
   wholeOr,
+  wholeOrOff,
 } from '../flag.js';
 import { plugin } from './common.js';
 
@@ -121,6 +123,16 @@ export const serverFlags = {
     'max-inflight': size(
       'Most memory for bodies and answers under way, of all clients together',
       '1GiB, or a quarter of the memory if that is less',
+    ),
+    'max-connections': wholeOr(
+      1,
+      DEFAULT_CONNECTIONS,
+      'Most connections for HTTP and gRPC together; half of them from one address',
+    ),
+    'max-client-requests': wholeOrOff(
+      1,
+      DEFAULT_CLIENT_REQUESTS,
+      'Most requests of one client address under way, a batch counting as many; off: no limit, for a server behind a proxy',
     ),
     cors: text('ORIGIN', 'Let web pages of this origin use the HTTP API; *: of all origins'),
     'drain-notice': durationOr(

@@ -1,41 +1,54 @@
 import { usableMemoryBytes } from '../../base/limits/usable.js';
 import { GIB, KIB, MIB } from '../../base/units.js';
 import { Refusal } from './refusal.js';
+import {
+  type BudgetSlot,
+  CONNECTIONS,
+  KIB_HELD,
+  newBudgetCounters,
+  REQUESTS,
+  SharedCounts,
+} from './shared-counts.js';
 
-/** Most bytes of bodies and answers that may be in memory at once. */
+/** What clients may hold and have under way at once, of all frontends of the process together. */
 interface BudgetLimits {
-  /** Of all connections of the process together. */
+  /** Bodies and answers in memory. */
   readonly totalBytes: number;
-  /** Of all connections from one address. */
+  /** Of them, those of one address. */
   readonly clientBytes: number;
   readonly connectionBytes: number;
+  readonly connections: number;
+  /** Of them, those from one address. */
+  readonly clientConnections: number;
+  /** Requests of one address that the service has not answered. */
+  readonly clientRequests: number;
 }
 
-/** Where one thread counts what it holds, so that all threads share one total. Plain data: it crosses threads. */
-export interface BudgetSlot {
-  /** One counter per thread, in KiB. */
-  readonly counters: SharedArrayBuffer;
-  readonly slot: number;
+/** What the limits follow from. */
+interface BudgetOptions {
+  readonly maxInflightBytes: number;
+  readonly maxBodyBytes: number;
+  readonly maxConnections: number;
+  /** Null: no limit. */
+  readonly maxClientRequests: number | null;
 }
 
-/** Counters for `threads` threads. */
-export function newBudgetCounters(threads: number): SharedArrayBuffer {
-  return new SharedArrayBuffer(threads * Int32Array.BYTES_PER_ELEMENT);
-}
-
-/** Forgets what a thread held. Only once the thread is gone. */
-export function clearBudgetSlot({ counters, slot }: BudgetSlot): void {
-  Atomics.store(new Int32Array(counters), slot, 0);
-}
-
-/** Limits that follow from the total and the largest body. */
-export function budgetLimits(totalBytes: number, maxBodyBytes: number): BudgetLimits {
+export function budgetLimits(options: BudgetOptions): BudgetLimits {
+  const { maxInflightBytes, maxBodyBytes, maxConnections, maxClientRequests } = options;
   return {
-    totalBytes,
-    clientBytes: Math.ceil(totalBytes / 2),
-    connectionBytes: Math.max(Math.ceil(totalBytes / 4), 2 * maxBodyBytes),
+    totalBytes: maxInflightBytes,
+    clientBytes: Math.ceil(maxInflightBytes / 2),
+    connectionBytes: Math.max(Math.ceil(maxInflightBytes / 4), 2 * maxBodyBytes),
+    connections: maxConnections,
+    clientConnections: Math.ceil(maxConnections / 2),
+    clientRequests: maxClientRequests ?? Number.POSITIVE_INFINITY,
   };
 }
+
+/** Fewer than most systems let a process open. */
+export const DEFAULT_CONNECTIONS = 10_000;
+/** More than honest clients of one address have under way: the requests of a second or so at a high rate. */
+export const DEFAULT_CLIENT_REQUESTS = 4096;
 
 /** 1 GiB, or a quarter of the memory that the process may use where that is less. */
 export function defaultInflightBytes(): number {
@@ -47,107 +60,103 @@ const SMALL_BYTES = 64 * KIB;
 /** That part: one of so many. Large bodies fill the rest at most, so small requests get through. */
 const RESERVED_SHARE = 8;
 
-/** Counts the memory of requests before it is taken. One per thread. */
+/** Counts what clients take before they get it. One per thread. */
 export class Budget {
-  private readonly counters: Int32Array;
-  private readonly slot: number;
-  private readonly clients = new Map<string, Client>();
+  readonly counts: SharedCounts;
 
   constructor(
     readonly limits: BudgetLimits,
-    { counters, slot }: BudgetSlot = { counters: newBudgetCounters(1), slot: 0 },
+    slot: BudgetSlot = { counters: newBudgetCounters(1), slot: 0 },
   ) {
-    this.counters = new Int32Array(counters);
-    this.slot = slot;
+    this.counts = new SharedCounts(slot);
   }
 
-  /** The account of a new connection from `address`. Close it with the connection. */
+  /** The account of a connection from `address`. */
   open(address: string | undefined): Account {
-    const key = clientOf(address);
-    let client = this.clients.get(key);
-    if (client === undefined) {
-      client = { key, bytes: 0, connections: 0 };
-      this.clients.set(key, client);
-    }
-    client.connections++;
-    return new Account(this, client);
+    return new Account(this, clientOf(address));
   }
 
   /** KiB that all threads hold together. */
   usedKib(): number {
-    let sum = 0;
-    for (let i = 0; i < this.counters.length; i++) sum += Atomics.load(this.counters, i);
-    return sum;
-  }
-
-  /** For accounts only. */
-  add(kib: number): void {
-    Atomics.add(this.counters, this.slot, kib);
-  }
-
-  /** For accounts only: drops a client that has nothing left here. */
-  forget({ key, connections, bytes }: Client): void {
-    if (connections === 0 && bytes === 0) this.clients.delete(key);
+    return this.counts.ofAll(KIB_HELD);
   }
 }
 
-interface Client {
-  readonly key: string;
-  bytes: number;
-  connections: number;
-}
-
-/** What one connection holds. */
+/** What one connection holds and has under way. */
 export class Account {
   /** Bytes, in whole KiB. */
   private heldBytes = 0;
-  private isOpen = true;
+  private readonly bucket: number;
 
   constructor(
     private readonly budget: Budget,
-    private readonly client: Client,
-  ) {}
-
-  /** Who it belongs to, for queues that are fair between clients. */
-  get clientKey(): string {
-    return this.client.key;
+    /** Who it belongs to, for queues that are fair between clients. */
+    readonly clientKey: string,
+  ) {
+    this.bucket = budget.counts.bucketOf(clientKey);
   }
 
   /**
    * Takes `bytes` before they are allocated; null, or why not. On success `giveBack` the same number later.
    */
   take(bytes: number): Refusal | null {
-    const { budget, client } = this;
+    const { bucket } = this;
+    const { counts, limits } = this.budget;
     const taken = inKib(bytes);
     const heldBytes = this.heldBytes + taken;
-    const { totalBytes, clientBytes, connectionBytes } = budget.limits;
+    const { totalBytes, clientBytes, connectionBytes } = limits;
     const share = heldBytes <= SMALL_BYTES ? 1 : 1 - 1 / RESERVED_SHARE;
     if (heldBytes > connectionBytes) return overBudget('this connection holds');
-    if (client.bytes + taken > clientBytes * share) return overBudget('requests from this address hold');
-    budget.add(taken / KIB);
-    if (budget.usedKib() * KIB > totalBytes * share) {
-      budget.add(-taken / KIB);
-      return overBudget('requests under way hold');
+    const kib = taken / KIB;
+    counts.add(KIB_HELD, bucket, kib);
+    const isTooMuch = counts.ofClient(KIB_HELD, bucket) * KIB > clientBytes * share;
+    if (isTooMuch || counts.ofAll(KIB_HELD) * KIB > totalBytes * share) {
+      counts.add(KIB_HELD, bucket, -kib);
+      return overBudget(isTooMuch ? 'requests from this address hold' : 'requests under way hold');
     }
     this.heldBytes = heldBytes;
-    client.bytes += taken;
     return null;
   }
 
   giveBack(bytes: number): void {
     const given = inKib(bytes);
     this.heldBytes -= given;
-    this.client.bytes -= given;
-    this.budget.add(-given / KIB);
-    if (!this.isOpen) this.budget.forget(this.client);
+    this.budget.counts.add(KIB_HELD, this.bucket, -given / KIB);
   }
 
-  /** The connection is gone. What it still holds, such as inputs of a model that runs, is given back later. */
-  close(): void {
-    if (!this.isOpen) return;
-    this.isOpen = false;
-    this.client.connections--;
-    this.budget.forget(this.client);
+  /** So many requests go to the service; null, or why they may not. On success `answered` the same number later. */
+  ask(requests: number): Refusal | null {
+    const { bucket } = this;
+    const { counts, limits } = this.budget;
+    counts.add(REQUESTS, bucket, requests);
+    if (counts.ofClient(REQUESTS, bucket) <= limits.clientRequests) return null;
+    counts.add(REQUESTS, bucket, -requests);
+    const most = `requests from this address under way are at most ${limits.clientRequests}`;
+    return new Refusal('overBudget', `${most}: wait for answers, or try again later`);
+  }
+
+  /** The service has answered so many, whether or not the client is still there. */
+  answered(requests: number): void {
+    this.budget.counts.add(REQUESTS, this.bucket, -requests);
+  }
+
+  /** The connection comes in; null, or why it may not. On success `leave` later. */
+  enter(): Refusal | null {
+    const { bucket } = this;
+    const { counts, limits } = this.budget;
+    const { connections, clientConnections } = limits;
+    counts.add(CONNECTIONS, bucket, 1);
+    const isTooMany = counts.ofClient(CONNECTIONS, bucket) > clientConnections;
+    if (!isTooMany && counts.ofAll(CONNECTIONS) <= connections) return null;
+    counts.add(CONNECTIONS, bucket, -1);
+    const most = isTooMany
+      ? `${clientConnections} connections from one address`
+      : `${connections} connections`;
+    return new Refusal('tooManyConnections', `this server takes at most ${most}: try again later`);
+  }
+
+  leave(): void {
+    this.budget.counts.add(CONNECTIONS, this.bucket, -1);
   }
 }
 

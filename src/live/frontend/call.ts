@@ -13,6 +13,13 @@ import { Refusal } from './refusal.js';
 /** What is shorter is not worth a word. */
 const TINY_NS = NS_PER_MS / 10;
 
+/** Counts the requests of a client that the service has. */
+export interface RequestQuota {
+  /** So many go to the service; null, or why they may not. */
+  ask(requests: number): Refusal | null;
+  answered(requests: number): void;
+}
+
 /** Who waits for a call. */
 export interface CallSink {
   /** Once, when every request of the call was answered. */
@@ -47,16 +54,20 @@ export class Call {
     /** Requests in the batch. */
     readonly count: number,
     private readonly sink: CallSink,
+    private readonly quota: RequestQuota,
   ) {
     this.answers = new Array(count);
     this.open = count;
   }
 
+  /** Throws a refusal if its client has too many requests under way. */
   submit(
     service: InferenceService,
     { model, arrivalNs, sloNs, inputs, split = null, shapes, trace = null }: Submission,
   ): void {
     const { count } = this;
+    const refusal = this.quota.ask(count);
+    if (refusal !== null) throw refusal;
     this.sloNs = sloNs;
     for (let i = 0; i < count; i++) {
       const own = split?.[i] ?? (count === 1 ? inputs : inputs.map((bytes) => partOf(bytes, i, count)));
@@ -75,7 +86,9 @@ export class Call {
   finish(index: number, answer: InferenceAnswer): void {
     this.answers[index] = answer;
     this.open--;
-    if (this.open === 0) this.sink.answered(this);
+    if (this.open > 0) return;
+    this.quota.answered(this.count);
+    this.sink.answered(this);
   }
 
   /** The worst that happened to one of the requests; null: all were executed. */

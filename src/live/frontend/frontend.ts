@@ -4,7 +4,8 @@ import { EscapementError } from '../../base/errors.js';
 import { MIB } from '../../base/units.js';
 import { formatAddress } from '../wire/address.js';
 import type { ServerTls } from '../wire/credentials.js';
-import { type BudgetSlot, defaultInflightBytes } from './budget.js';
+import { DEFAULT_CLIENT_REQUESTS, DEFAULT_CONNECTIONS, defaultInflightBytes } from './budget.js';
+import type { BudgetSlot } from './shared-counts.js';
 
 /** One transport of the Open Inference Protocol, listening. */
 export interface Frontend {
@@ -37,6 +38,10 @@ export interface FrontendOptions {
   readonly maxJsonBytes?: number;
   /** Most memory for bodies and answers under way, of all frontends of the process together. */
   readonly maxInflightBytes?: number;
+  /** Most connections, of all frontends of the process together; half of them from one address. */
+  readonly maxConnections?: number;
+  /** Most requests from one address that the service has not answered; null: no limit. */
+  readonly maxClientRequests?: number | null;
   /** Origins, with commas in between, whose web pages may use the HTTP API; `*`: all; null: none. */
   readonly cors?: string | null;
   /** Where this frontend counts what it holds; null: it is the only one of its process. */
@@ -60,6 +65,8 @@ export function settle(options: FrontendOptions): FrontendSettings {
     maxBodyBytes: 64 * MIB,
     maxJsonBytes: 4 * MIB,
     maxInflightBytes: defaultInflightBytes(),
+    maxConnections: DEFAULT_CONNECTIONS,
+    maxClientRequests: DEFAULT_CLIENT_REQUESTS,
     cors: null,
     budget: null,
     refusals: null,

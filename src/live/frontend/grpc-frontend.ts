@@ -26,7 +26,7 @@ export async function openGrpcFrontend(
   options: FrontendOptions,
 ): Promise<Frontend> {
   const settings = settle(options);
-  const { maxBodyBytes, maxInflightBytes, tls } = settings;
+  const { maxBodyBytes, tls } = settings;
   const arrivals = new Arrivals(() => service.nowNs());
   const catalog = new Catalog(service, settings);
   const codec = new CodecPool(CODEC);
@@ -42,7 +42,8 @@ export async function openGrpcFrontend(
     ]),
     token: new TokenCheck(settings.token),
     arrivals,
-    budget: new Budget(budgetLimits(maxInflightBytes, maxBodyBytes), settings.budget ?? undefined),
+    budget: new Budget(budgetLimits(settings), settings.budget ?? undefined),
+    refusals,
     tls,
     nowNs: () => service.nowNs(),
   });

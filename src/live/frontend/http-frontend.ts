@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { InferenceService } from '../service.js';
 import { Arrivals } from './arrivals.js';
 import { Catalog } from './catalog.js';
+import { gateConnections } from './connection-gate.js';
 import { Connections } from './connections.js';
 import { type Frontend, type FrontendOptions, GRACE_MS, listen, settle } from './frontend.js';
 import { HttpInfer } from './http-infer.js';
@@ -11,7 +12,7 @@ import { NO_PROXY, type ParserError, parserProblem } from './http-problem.js';
 import { FrontendRequest } from './http-request.js';
 import { HttpRoutes } from './http-routes.js';
 import { HttpSite } from './http-site.js';
-import { takeOver } from './last-refusal.js';
+import { refusalText, takeOver } from './last-refusal.js';
 import { Pipelining } from './pipelining.js';
 import { TokenCheck } from './token.js';
 
@@ -61,6 +62,9 @@ export async function openHttpFrontend(
     settings.tls === null
       ? createServer(own)
       : createTlsServer({ ...own, ...settings.tls, handshakeTimeout: HANDSHAKE_TIMEOUT_MS });
+  const { budget, refusals } = site;
+  const farewell = settings.tls === null ? refusalText : null;
+  gateConnections(server, { budget, refusals, farewell });
   // A client that is done sending still gets its answers. Node's types leave this property out.
   Object.assign(server, { httpAllowHalfOpen: true });
   const pipelining = new Pipelining(site, routes);

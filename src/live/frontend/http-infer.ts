@@ -78,10 +78,10 @@ export class HttpInfer implements BodyReader {
       return;
     }
     const trace = traceOf(request.headers);
-    const call = new Call(count, new HttpExchange(request, model, parsed, answerBytes));
+    const call = new Call(count, new HttpExchange(request, model, parsed, answerBytes), request.quota);
     const { arrivalNs } = request;
-    request.isAsked = true;
     call.submit(service, { model: entry.index, arrivalNs, sloNs, inputs, split, shapes, trace });
+    request.isAsked = true;
   }
 
   private entryOf({ entry }: FrontendRequest): ModelEntry {

@@ -4,6 +4,7 @@ import { KIB, NS_PER_MS } from '../../base/units.js';
 import type { ModelEntry } from '../service.js';
 import { BodyCollector } from './body-collector.js';
 import type { Account } from './budget.js';
+import type { RequestQuota } from './call.js';
 import type { HttpSite } from './http-site.js';
 import type { Refusal } from './refusal.js';
 
@@ -70,6 +71,10 @@ export class FrontendRequest extends IncomingMessage {
   /** Whose turn it takes in queues. */
   get clientKey(): string {
     return this.account.clientKey;
+  }
+
+  get quota(): RequestQuota {
+    return this.account;
   }
 
   /** Without what follows `?`; also of an absolute address, which clients send to what they take for a proxy. */

@@ -20,17 +20,17 @@ export class HttpSite {
   readonly codec: CodecPool;
   readonly refusals: RefusalCounts;
   isClosing = false;
-  private readonly budget: Budget;
+  readonly budget: Budget;
 
   constructor(
     readonly service: InferenceService,
     readonly settings: FrontendSettings,
     timeouts: { readonly receiveTimeoutMs: number; readonly sendTimeoutMs: number },
   ) {
-    const { maxInflightBytes, maxBodyBytes, maxJsonBytes, budget, cors, token, refusals } = settings;
+    const { maxJsonBytes, budget, cors, token, refusals } = settings;
     this.slow = new SlowClients({ ...timeouts, nowNs: () => service.nowNs() });
     this.origins = new Origins(cors, token !== null);
-    this.budget = new Budget(budgetLimits(maxInflightBytes, maxBodyBytes), budget ?? undefined);
+    this.budget = new Budget(budgetLimits(settings), budget ?? undefined);
     this.refusals = new RefusalCounts(refusals, 'http');
     this.codec = new CodecPool(codecOptions(maxJsonBytes));
   }
@@ -42,10 +42,8 @@ export class HttpSite {
 
   accountOf(socket: CountedSocket): Account {
     if (socket.frontendAccount !== undefined) return socket.frontendAccount;
-    const account = this.budget.open(socket.remoteAddress);
-    socket.frontendAccount = account;
-    socket.once('close', () => account.close());
-    return account;
+    socket.frontendAccount = this.budget.open(socket.remoteAddress);
+    return socket.frontendAccount;
   }
 
   async close(): Promise<void> {

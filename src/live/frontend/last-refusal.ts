@@ -17,7 +17,8 @@ export function refuseLast(socket: Socket, refusal: Refusal): void {
   socket.once('close', () => clearTimeout(timer));
 }
 
-function refusalText({ kind, message }: Refusal): string {
+/** A whole answer, after which the connection ends. */
+export function refusalText({ kind, message }: Refusal): string {
   const { http } = REFUSALS[kind];
   const text = JSON.stringify({ error: message });
   const length = Buffer.byteLength(text);

@@ -30,8 +30,10 @@ export const REFUSALS = {
   /** The SLO could not be met any more. */
   timeout: { http: 504, grpc: 4 },
   failed: { http: 500, grpc: 13 },
-  /** Requests under way hold all the memory that they may. */
+  /** Requests under way hold all the memory that they may, or those of one address are too many. */
   overBudget: { http: 503, grpc: 8 },
+  /** There are as many connections as there may be. */
+  tooManyConnections: { http: 503, grpc: 14 },
   /** Starting, draining, or without that model at present. */
   notReady: { http: 503, grpc: 14 },
 } as const;

@@ -192,6 +192,16 @@ describe('escapement serve', () => {
         2,
         /--max-body 2MiB: larger than --max-i/,
       ],
+      [
+        [...simulated, '--max-client-requests', '255'],
+        2,
+        /--max-batch 256: larger than --max-client-requests \(255\)/,
+      ],
+      [
+        [...simulated, '--max-connections', '0'],
+        2,
+        /--max-connections 0: must be a whole number, at least 1/,
+      ],
       [[...simulated, '--cors', 'notanorigin'], 2, /E_USAGE: --cors notanorigin: must be an origin such as/],
       [[...simulated, '--cors', 'https://a.example/'], 2, /--cors https:\/\/a\.example\/: must be an origin/],
       [[...simulated, '--cors', 'https://A.example:443'], 2, /443: write https:\/\/a\.example$/m],

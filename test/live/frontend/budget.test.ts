@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { KIB, MIB } from '../../../src/base/units.js';
-import {
-  Budget,
-  budgetLimits,
-  clearBudgetSlot,
-  newBudgetCounters,
-} from '../../../src/live/frontend/budget.js';
+import { Budget, budgetLimits } from '../../../src/live/frontend/budget.js';
+import { clearBudgetSlot, newBudgetCounters } from '../../../src/live/frontend/shared-counts.js';
 
-const LIMITS = { totalBytes: 16 * MIB, clientBytes: 8 * MIB, connectionBytes: 4 * MIB };
+const LIMITS = {
+  ...{ totalBytes: 16 * MIB, clientBytes: 8 * MIB, connectionBytes: 4 * MIB },
+  ...{ connections: 6, clientConnections: 3, clientRequests: 10 },
+};
 
 describe('a budget', () => {
   it('is limited per connection, per address and in all', () => {
@@ -51,8 +50,6 @@ describe('a budget', () => {
     const budget = new Budget(LIMITS);
     const account = budget.open('1.1.1.1');
     account.take(4 * MIB);
-    account.close();
-    account.close();
     const next = budget.open('1.1.1.1');
     expect(next.take(4 * MIB)?.message).toMatch(/^requests from this address hold /);
     account.giveBack(4 * MIB);
@@ -76,6 +73,57 @@ describe('a budget', () => {
     expect(second.open('4').take(4 * MIB)).toBe(null);
   });
 
+  it('counts an address in all threads', () => {
+    const counters = newBudgetCounters(2);
+    const [first, second] = [0, 1].map((slot) => new Budget(LIMITS, { counters, slot }));
+    expect(first.open('1.1.1.1').take(4 * MIB)).toBe(null);
+    expect(second.open('1.1.1.1').take(3 * MIB)).toBe(null);
+    expect(first.open('1.1.1.1').take(MIB)?.message).toMatch(/^requests from this address hold /);
+    expect(second.open('2.2.2.2').take(KIB)).toBe(null);
+    expect(first.open('1.1.1.1').ask(10)).toBe(null);
+    expect(second.open('1.1.1.1').ask(1)).not.toBe(null);
+    clearBudgetSlot({ counters, slot: 0 });
+    expect(second.open('1.1.1.1').ask(10)).toBe(null);
+    expect(second.open('1.1.1.1').take(3 * MIB)).toBe(null);
+  });
+
+  it('limits the requests of an address that are under way', () => {
+    const budget = new Budget(LIMITS);
+    const [one, other, third] = ['1.1.1.1', '1.1.1.1', '2.2.2.2'].map((address) => budget.open(address));
+    expect(one.ask(4)).toBe(null);
+    expect(other.ask(6)).toBe(null);
+    expect(one.ask(1)).toMatchObject({
+      kind: 'overBudget',
+      message: expect.stringMatching(/^requests from this address under way are at most 10: /),
+    });
+    expect(third.ask(10)).toBe(null);
+    other.answered(6);
+    expect(one.ask(7)).not.toBe(null);
+    expect(one.ask(6)).toBe(null);
+  });
+
+  it('limits no requests where that is off', () => {
+    const options = { maxInflightBytes: MIB, maxBodyBytes: MIB, maxConnections: 1, maxClientRequests: null };
+    const budget = new Budget(budgetLimits(options));
+    expect(budget.open('1.1.1.1').ask(1_000_000)).toBe(null);
+  });
+
+  it('limits connections, of an address and of all', () => {
+    const budget = new Budget(LIMITS);
+    const enter = (address: string) => budget.open(address).enter();
+    const first = budget.open('1.1.1.1');
+    expect(first.enter()).toBe(null);
+    expect([enter('1.1.1.1'), enter('1.1.1.1')]).toEqual([null, null]);
+    expect(enter('1.1.1.1')?.message).toMatch(/ at most 3 connections from one address: /);
+    expect([enter('2.2.2.2'), enter('2.2.2.2'), enter('3.3.3.3')]).toEqual([null, null, null]);
+    expect(enter('4.4.4.4')).toMatchObject({
+      kind: 'tooManyConnections',
+      message: expect.stringMatching(/ at most 6 connections: /),
+    });
+    first.leave();
+    expect([enter('4.4.4.4')]).toEqual([null]);
+  });
+
   it('takes an IPv4 address and a /64 of IPv6 addresses for one client', () => {
     const budget = new Budget(LIMITS);
     const keyOf = (address: string) => budget.open(address).clientKey;
@@ -86,6 +134,8 @@ describe('a budget', () => {
   });
 
   it('lets one connection hold the largest body and its answer', () => {
-    expect(budgetLimits(64 * MIB, 64 * MIB).connectionBytes).toBe(128 * MIB);
+    const options = { maxInflightBytes: 64 * MIB, maxBodyBytes: 64 * MIB };
+    const limits = budgetLimits({ ...options, maxConnections: 1, maxClientRequests: 1 });
+    expect(limits.connectionBytes).toBe(128 * MIB);
   });
 });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { KIB, MIB } from '../../../src/base/units.js';
-import { newBudgetCounters } from '../../../src/live/frontend/budget.js';
+import { newBudgetCounters } from '../../../src/live/frontend/shared-counts.js';
 import { echo, echoModel, FakeService } from './fake-service.js';
 import { HttpClient, openHttp, tensor } from './fixtures.js';
 

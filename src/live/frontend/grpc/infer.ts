@@ -1,7 +1,7 @@
 import { KIB } from '../../../base/units.js';
 import { DATATYPES, type ModelSignature, type ServedModel } from '../../model.js';
 import type { InferenceService } from '../../service.js';
-import { Call, type CallSink } from '../call.js';
+import { Call, type CallSink, type RequestQuota } from '../call.js';
 import type { Catalog } from '../catalog.js';
 import type { CodecPool } from '../codec/codec-pool.js';
 import { ownBuffers } from '../codec/own-buffers.js';
@@ -30,6 +30,8 @@ interface InferOrigin {
   readonly trace: string | null;
   /** Whose turn in the codec threads it is. */
   readonly clientKey: string;
+  /** Counts its requests. */
+  readonly quota: RequestQuota;
   /** The client has gone: what has not begun need not begin. */
   readonly isGone: boolean;
   /** The service has it, and counts what becomes of it. */
@@ -139,12 +141,7 @@ class Request implements CallSink {
   }
 
   tryDecoded(indices: readonly number[], tensors: readonly Uint8Array[]): void {
-    if (this.origin.isGone) return;
-    try {
-      this.decoded(indices, tensors);
-    } catch (error) {
-      this.sink.refused(asRefusal(error));
-    }
+    this.attempt(() => this.decoded(indices, tensors));
   }
 
   /** Throws a refusal. */
@@ -157,17 +154,25 @@ class Request implements CallSink {
       return;
     }
     this.codec.run('splitInputs', { inputs, count }, ownBuffers(inputs), origin.clientKey, {
-      coded: (split) => {
-        if (!origin.isGone) this.ask(inputs, split);
-      },
+      coded: (split) => this.attempt(() => this.ask(inputs, split)),
       notCoded: (refusal) => this.sink.refused(refusal),
     });
   }
 
+  /** Later, for a client that may have gone. */
+  private attempt(act: () => void): void {
+    if (this.origin.isGone) return;
+    try {
+      act();
+    } catch (error) {
+      this.sink.refused(asRefusal(error));
+    }
+  }
+
+  /** Throws a refusal. */
   private ask(inputs: readonly Uint8Array[], split: SplitInputs | null): void {
     const { index, sloNs, origin } = this;
-    origin.isAsked = true;
-    new Call(this.inputs.count, this).submit(this.service, {
+    new Call(this.inputs.count, this, origin.quota).submit(this.service, {
       model: index,
       arrivalNs: origin.arrivalNs,
       sloNs: Math.min(sloNs, origin.timeoutNs),
@@ -176,6 +181,7 @@ class Request implements CallSink {
       shapes: this.inputs.shapes,
       trace: origin.trace,
     });
+    origin.isAsked = true;
   }
 
   answered(call: Call): void {

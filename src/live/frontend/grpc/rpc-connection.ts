@@ -1,5 +1,6 @@
 import { constants, type ServerHttp2Session } from 'node:http2';
 import type { Budget } from '../budget.js';
+import type { RequestQuota } from '../call.js';
 import { Slots } from '../slots.js';
 import type { Rpc, RpcOwner } from './rpc.js';
 
@@ -49,6 +50,10 @@ export class RpcConnection implements RpcOwner {
     return this.account.clientKey;
   }
 
+  get quota(): RequestQuota {
+    return this.account;
+  }
+
   take(bytes: number): void {
     const refusal = this.account.take(bytes);
     if (refusal !== null) throw refusal;
@@ -56,10 +61,6 @@ export class RpcConnection implements RpcOwner {
 
   giveBack(bytes: number): void {
     this.account.giveBack(bytes);
-  }
-
-  closed(): void {
-    this.account.close();
   }
 
   look(nowNs: number, nowMs: number): void {

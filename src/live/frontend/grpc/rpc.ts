@@ -1,11 +1,13 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { inKib } from '../budget.js';
+import type { RequestQuota } from '../call.js';
 import { asRefusal, Refusal } from '../refusal.js';
 import { traceOf } from '../traceparent.js';
 import { type Encoding, inflate } from './compression.js';
 import { MessageReader, type MessageSink } from './message-reader.js';
 import { letGo, RESPONSE_HEADERS, refuseStream } from './refuse-stream.js';
 import { OK_TRAILERS, trailersOf } from './status.js';
+import { listen } from './stream-events.js';
 
 /** What answers one method. */
 export interface RpcMethod {
@@ -26,6 +28,8 @@ export interface RpcMethod {
 /** What a call takes from its connection. */
 export interface RpcOwner {
   readonly clientKey: string;
+  /** Counts the requests of its client. */
+  readonly quota: RequestQuota;
   /** Takes memory for a message of a client, or throws a refusal. */
   take(bytes: number): void;
   giveBack(bytes: number): void;
@@ -75,16 +79,15 @@ export class Rpc implements MessageSink {
   ) {
     this.movedMs = nowMs;
     this.reader = new MessageReader(this, method.maxMessageBytes);
-    const listened = stream as StreamOfRpc;
-    listened[RPC] = this;
-    listened.on('data', onData);
-    listened.on('end', onEnd);
-    listened.on('close', onClose);
-    listened.on('error', ignore);
+    listen(stream, this);
   }
 
   get clientKey(): string {
     return this.owner.clientKey;
+  }
+
+  get quota(): RequestQuota {
+    return this.owner.quota;
   }
 
   get trace(): string | null {
@@ -220,7 +223,6 @@ export class Rpc implements MessageSink {
   private begin(): void {
     if (this.hasBegun) return;
     this.hasBegun = true;
-    this.stream.on('wantTrailers', onWantTrailers);
     this.stream.respond(RESPONSE_HEADERS, { waitForTrailers: true });
   }
 
@@ -275,25 +277,3 @@ export class Rpc implements MessageSink {
     else if (this.messages === 0) this.refuse(new Refusal('invalid', 'the call has no message'));
   }
 }
-
-const RPC = Symbol('rpc');
-type StreamOfRpc = ServerHttp2Stream & { [RPC]?: Rpc };
-
-// One function for all streams: they are made for every request.
-function onData(this: StreamOfRpc, chunk: Buffer<ArrayBuffer>): void {
-  this[RPC]?.data(chunk);
-}
-
-function onEnd(this: StreamOfRpc): void {
-  this[RPC]?.end();
-}
-
-function onClose(this: StreamOfRpc): void {
-  this[RPC]?.closed();
-}
-
-function onWantTrailers(this: StreamOfRpc): void {
-  this[RPC]?.sendTrailers();
-}
-
-function ignore(): void {}

@@ -12,9 +12,12 @@ import { KIB } from '../../../base/units.js';
 import type { ServerTls } from '../../wire/credentials.js';
 import type { Arrivals } from '../arrivals.js';
 import type { Budget } from '../budget.js';
+import { gateConnections } from '../connection-gate.js';
 import { asRefusal, Refusal } from '../refusal.js';
+import type { RefusalCounts } from '../refusal-counts.js';
 import type { TokenCheck } from '../token.js';
 import { encodingOf } from './compression.js';
+import { goaway } from './goaway.js';
 import { letGo, refuseStream } from './refuse-stream.js';
 import { Rpc, type RpcMethod } from './rpc.js';
 import { RpcConnection } from './rpc-connection.js';
@@ -27,6 +30,7 @@ interface RpcServerParts {
   readonly token: TokenCheck;
   readonly arrivals: Arrivals;
   readonly budget: Budget;
+  readonly refusals: RefusalCounts;
   readonly tls: ServerTls | null;
   nowNs(): number;
 }
@@ -64,11 +68,12 @@ export class RpcServer {
   private isClosing = false;
 
   constructor(private readonly parts: RpcServerParts) {
-    const { tls } = parts;
+    const { tls, budget, refusals } = parts;
     this.listener =
       tls === null
         ? createServer(HTTP2)
         : createSecureServer({ ...HTTP2, ...tls, allowHTTP1: false, handshakeTimeout: 10_000 });
+    gateConnections(this.listener, { budget, refusals, farewell: tls === null ? goaway : null });
     this.listener.on('session', (session) => this.welcome(session));
     this.listener.on('stream', (stream, headers) => this.answer(stream, headers));
     this.listener.on('sessionError', () => {});
@@ -91,10 +96,7 @@ export class RpcServer {
   private welcome(session: ServerHttp2Session): void {
     const connection = new RpcConnection(session, this.parts.budget);
     this.connections.add(connection);
-    session.once('close', () => {
-      this.connections.delete(connection);
-      connection.closed();
-    });
+    session.once('close', () => this.connections.delete(connection));
     if (this.isClosing) connection.drain();
     (session as OwnedSession)[OWNER] = connection;
   }

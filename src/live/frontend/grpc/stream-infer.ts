@@ -1,5 +1,5 @@
 import type { ServedModel } from '../../model.js';
-import type { Call } from '../call.js';
+import type { Call, RequestQuota } from '../call.js';
 import { asRefusal, type Refusal } from '../refusal.js';
 import type { RefusalCounts } from '../refusal-counts.js';
 import type { GrpcInfer, InferSink, WantedOutput } from './infer.js';
@@ -138,6 +138,10 @@ class StreamedOrigin {
 
   get clientKey(): string {
     return this.rpc.clientKey;
+  }
+
+  get quota(): RequestQuota {
+    return this.rpc.quota;
   }
 
   get isGone(): boolean {

@@ -3,8 +3,8 @@ import { monotonicNs } from '../../../base/clock/clock.js';
 import { compiledNextTo } from '../../../base/compiled.js';
 import { EscapementError } from '../../../base/errors.js';
 import type { WatchedService } from '../../service.js';
-import { type BudgetSlot, clearBudgetSlot } from '../budget.js';
 import type { HttpFrontendOptions } from '../http-frontend.js';
+import { type BudgetSlot, clearBudgetSlot } from '../shared-counts.js';
 import type { FromFrontend, FrontendThreadData, ToFrontend, Transport } from './thread-messages.js';
 import { ThreadRequests } from './thread-requests.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { OUTCOME_ERROR, OUTCOME_REJECTED } from '../../../../src/core/request.js';
-import { newBudgetCounters } from '../../../../src/live/frontend/budget.js';
 import type { HttpFrontendOptions } from '../../../../src/live/frontend/http-frontend.js';
+import { newBudgetCounters } from '../../../../src/live/frontend/shared-counts.js';
 import { checkThreads, openFrontendThreads } from '../../../../src/live/frontend/thread/frontend-threads.js';
 import { ServiceError } from '../../../../src/live/service.js';
 import { echo, echoModel, FakeService, failure } from '../fake-service.js';
