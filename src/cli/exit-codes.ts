@@ -50,7 +50,11 @@ export const EXIT_CODES: Readonly<Record<ErrorCode, { readonly exit: number; rea
     exit: 48,
     means: 'an inference server cannot be reached, is not ready or speaks another protocol',
   },
-  E_ANSWERS_LOST: { exit: 49, means: 'the run finished, and the server left requests unanswered' },
+  E_ANSWERS_LOST: {
+    exit: 49,
+    means:
+      'the run finished, and the server left requests unanswered: never sent, lost on the way, or given up',
+  },
 };
 
 /** What a failed command prints on stderr, and the status it exits with. */

@@ -38,7 +38,7 @@ export async function playLoad(experiment: Experiment, args: LoadArgs): Promise<
       report,
       notes: notesOf(result),
       warnings: generatorWarnings(result),
-      lost: lostText(report, target),
+      lost: lostText(report, target.name),
     };
   } finally {
     target.close();
@@ -125,10 +125,14 @@ function notesOf(result: LoadResult['result']): string {
     .join('');
 }
 
-function lostText({ givenUp }: LoadResult['report'], { lost, problem, name }: LoadTarget): string {
+function lostText({ unanswered, problems }: LoadResult['report'], name: string): string {
+  const { neverSent, lost, givenUp } = unanswered;
+  const said = (count: number, what: string, problem = '') =>
+    count === 0 ? [] : [`${count} requests to ${name} were ${what}${problem === '' ? '' : ` (${problem})`}`];
   return [
-    ...(lost === 0 ? [] : [`${lost} requests to ${name} were lost when their connection broke (${problem})`]),
-    ...(givenUp === 0 ? [] : [`${givenUp} requests to ${name} were never answered`]),
+    ...said(lost, 'lost when their connection broke', problems.lost),
+    ...said(neverSent, 'never sent for want of a connection', problems.neverSent),
+    ...said(givenUp, 'sent and never answered'),
   ].join('; ');
 }
 

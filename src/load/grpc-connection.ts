@@ -15,7 +15,7 @@ import {
   OUTCOME_TIMEOUT,
   type Outcome,
 } from '../core/request.js';
-import { noAnswer, plainLine, type Reply } from './reply.js';
+import { type Lack, noAnswer, plainLine, type Reply } from './reply.js';
 import type { Done } from './target.js';
 import type { Message } from './template.js';
 
@@ -30,9 +30,8 @@ const WINDOW_BYTES = 16 * 1024 * 1024;
  * generator that shares its machine with the server cannot afford.
  */
 export class GrpcConnection {
-  lost = 0;
-  problem = '';
-  private session: ClientHttp2Session | null = null;
+  private problem = '';
+  private session: Session | null = null;
   private retryAtMs = 0;
 
   constructor(
@@ -45,55 +44,81 @@ export class GrpcConnection {
   /** `head` begins with the prefix that gRPC puts before each message. */
   send({ head, tail }: Message, done: Done): void {
     // It was closed a moment ago, and its event is still to come.
-    if (this.session?.closed || this.session?.destroyed) this.session = null;
+    if (this.session?.http2.closed || this.session?.http2.destroyed) this.session = null;
     if (this.session === null && performance.now() < this.retryAtMs) {
-      this.lose(done);
+      this.lose(done, 'neverSent');
       return;
     }
     this.session ??= this.open();
-    const stream = this.session.request(this.headers);
+    const { session } = this;
+    session.calls++;
+    const stream = session.http2.request(this.headers);
     if (tail !== null) stream.write(head);
     stream.end(tail ?? head);
     new Call(stream, (answer) => {
-      if (answer === null) this.lose(done);
+      session.calls--;
+      if (answer === null) this.lose(done, session.isOpen ? 'lost' : 'neverSent');
       else done(outcomeOf(answer.code), answer.code === status.OK ? SUCCESS : replyOf(answer));
     });
   }
 
-  /** What is outstanding is not answered any more. */
-  close(): void {
-    this.session?.destroy();
+  /** Forgets requests that wait until the connection is open. */
+  dropUnsent(): number {
+    const { session } = this;
+    if (session === null || session.isOpen) return 0;
+    const { calls } = session;
+    session.http2.destroy();
+    this.session = null;
+    return calls;
   }
 
-  private lose(done: Done): void {
-    this.lost++;
-    const reply = noAnswer(this.problem);
+  /** What is outstanding is not answered any more. */
+  close(): void {
+    this.session?.http2.destroy();
+  }
+
+  private lose(done: Done, lack: Lack): void {
+    const reply = noAnswer(this.problem, lack);
     setTimeout(() => done(OUTCOME_ERROR, reply), RETRY_MS);
   }
 
-  private open(): ClientHttp2Session {
-    const session = connect(this.authority, {
+  private open(): Session {
+    const http2 = connect(this.authority, {
       ...this.tls,
       // As many requests as there are; Node would refuse some of them at 10 MB.
       maxSessionMemory: Number.MAX_SAFE_INTEGER,
       settings: { enablePush: false, initialWindowSize: WINDOW_BYTES },
     });
+    const session = { http2, isOpen: false, calls: 0 };
     const leave = () => {
       if (this.session === session) this.session = null;
     };
-    session.once('connect', () => session.setLocalWindowSize(WINDOW_BYTES));
-    session.on('error', (error) => {
+    http2.once('connect', () => {
+      // Node tells it in a later turn.
+      if (http2.destroyed) return;
+      session.isOpen = true;
+      http2.setLocalWindowSize(WINDOW_BYTES);
+    });
+    http2.on('error', (error) => {
       this.problem = error.message || String((error as NodeJS.ErrnoException).code);
       this.retryAtMs = performance.now() + RETRY_MS;
       leave();
     });
-    session.once('goaway', leave);
-    session.once('close', () => {
+    http2.once('goaway', leave);
+    http2.once('close', () => {
       this.problem ||= 'the server closed the connection';
       leave();
     });
     return session;
   }
+}
+
+/** A connection with the calls on it that have not ended. */
+interface Session {
+  readonly http2: ClientHttp2Session;
+  /** The server has accepted it. */
+  isOpen: boolean;
+  calls: number;
 }
 
 interface Answer {

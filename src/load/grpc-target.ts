@@ -47,17 +47,13 @@ class GrpcTarget implements LoadTarget {
     private readonly templates: readonly RequestMaker[],
   ) {}
 
-  get lost(): number {
-    return this.connections.reduce((sum, { lost }) => sum + lost, 0);
-  }
-
-  get problem(): string {
-    return this.connections.find(({ problem }) => problem !== '')?.problem ?? '';
-  }
-
   send(model: number, sloNs: number, _user: number, _arrivalNs: number, done: Done): void {
     this.connections[this.next].send(this.templates[model].encode(sloNs), done);
     this.next = (this.next + 1) % this.connections.length;
+  }
+
+  dropUnsent(): number {
+    return this.connections.reduce((sum, connection) => sum + connection.dropUnsent(), 0);
   }
 
   close(): void {

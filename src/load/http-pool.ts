@@ -1,6 +1,6 @@
 import { OUTCOME_ERROR } from '../core/request.js';
 import { type Address, HttpConnection } from './http-connection.js';
-import { noAnswer } from './reply.js';
+import { type Lack, noAnswer } from './reply.js';
 import type { Done } from './target.js';
 import type { Message } from './template.js';
 
@@ -19,9 +19,7 @@ interface Waiting {
  * whose connection fails is answered `error` and not sent again: the server may have executed it.
  */
 export class HttpPool {
-  lost = 0;
   waited = 0;
-  problem = '';
 
   private readonly connections = new Set<HttpConnection>();
   /** The one used last is used first: the others are left to grow old. */
@@ -46,6 +44,21 @@ export class HttpPool {
     }
   }
 
+  /** Forgets requests that wait for a connection, or for one that is not open yet. */
+  dropUnsent(): number {
+    let dropped = this.waiting.length - this.next;
+    this.waiting = [];
+    this.next = 0;
+    for (const connection of this.connections) {
+      if (connection.established) continue;
+      // Each was opened for a request.
+      dropped++;
+      connection.destroy();
+      this.connections.delete(connection);
+    }
+    return dropped;
+  }
+
   close(): void {
     if (this.retry !== null) clearTimeout(this.retry);
     this.waiting = [];
@@ -65,7 +78,7 @@ export class HttpPool {
   /** Called by a connection. */
   closed(connection: HttpConnection, reason: string, unanswered: Done | null): void {
     this.forget(connection);
-    if (unanswered !== null) this.lose(unanswered, reason);
+    if (unanswered !== null) this.lose(unanswered, reason, connection.established ? 'lost' : 'neverSent');
     if (connection.established) {
       this.serveWaiting();
       return;
@@ -73,7 +86,7 @@ export class HttpPool {
     // With connections left, requests can wait for them.
     if (this.connections.size === 0) {
       for (let waiting = this.takeWaiting(); waiting !== null; waiting = this.takeWaiting()) {
-        this.lose(waiting.done, reason);
+        this.lose(waiting.done, reason, 'neverSent');
       }
     }
     this.retry ??= setTimeout(() => {
@@ -82,10 +95,8 @@ export class HttpPool {
     }, RETRY_MS);
   }
 
-  private lose(done: Done, reason: string): void {
-    this.lost++;
-    this.problem = reason;
-    done(OUTCOME_ERROR, noAnswer(reason));
+  private lose(done: Done, reason: string, lack: Lack): void {
+    done(OUTCOME_ERROR, noAnswer(reason, lack));
   }
 
   private take(): HttpConnection | null {

@@ -51,20 +51,16 @@ class HttpTarget implements LoadTarget {
     private readonly pool: HttpPool,
   ) {}
 
-  get lost(): number {
-    return this.pool.lost;
-  }
-
   get waited(): number {
     return this.pool.waited;
   }
 
-  get problem(): string {
-    return this.pool.problem;
-  }
-
   send(model: number, sloNs: number, _user: number, _arrivalNs: number, done: Done): void {
     this.pool.send(this.templates[model].encode(sloNs), done);
+  }
+
+  dropUnsent(): number {
+    return this.pool.dropUnsent();
   }
 
   close(): void {

@@ -12,9 +12,9 @@ import {
 } from '../core/request.js';
 import { PreciseTimer } from '../live/alarm/precise-timer.js';
 import { Histogram } from '../record/histogram.js';
-import type { AnswerCount } from '../record/results.js';
+import type { AnswerCount, Unanswered } from '../record/results.js';
 import { AnswerCounts } from './answer-counts.js';
-import { noAnswer, type Reply } from './reply.js';
+import { type Lack, noAnswer, type Reply } from './reply.js';
 import type { LoadTarget } from './target.js';
 
 /** Requests that may be outstanding; one more is answered `error` at once. */
@@ -29,6 +29,7 @@ const UNKNOWN_COPIES = -1;
 
 const NOT_SENT = noAnswer('it was not sent because too many were unanswered');
 const GIVEN_UP = noAnswer('no answers came for too long');
+const NO_CONNECTION = noAnswer('no connection was free or could be opened for too long', 'neverSent');
 
 export interface PlayOptions {
   readonly source: ArrivalSource;
@@ -64,8 +65,9 @@ export interface PlayReport {
   readonly lateness: Histogram;
   /** Requests that were not sent because too many were outstanding. */
   readonly refused: number;
-  /** Requests that were given up. */
-  readonly givenUp: number;
+  readonly unanswered: Unanswered;
+  /** What was last heard of requests that were never sent, and of those that were lost; absent: nothing. */
+  readonly problems: Readonly<Partial<Record<Lack, string>>>;
   /** The server's answers by status; empty within a process. */
   readonly answers: readonly AnswerCount[];
 }
@@ -90,7 +92,8 @@ class Player {
   private look: NodeJS.Timeout | undefined;
   private count = 0;
   private refused = 0;
-  private givenUp = 0;
+  private readonly unanswered = { neverSent: 0, lost: 0, givenUp: 0 };
+  private readonly problems: Partial<Record<Lack, string>> = {};
   private ok = 0;
   private late = 0;
   private readonly answers = new AnswerCounts();
@@ -176,6 +179,10 @@ class Player {
     else if (outcome === OUTCOME_OK) this.ok++;
     const counts = requests.arrivalNs[slot] >= (this.options.warmupNs ?? 0);
     if (reply !== undefined && counts) this.answers.add(reply);
+    if (reply?.lack !== undefined) {
+      this.unanswered[reply.lack]++;
+      this.problems[reply.lack] = reply.message;
+    }
     observer?.answered(requests, slot, late ? OUTCOME_LATE : outcome, nowNs, UNKNOWN_COPIES, null);
     requests.release(slot);
     source.answered?.(requests.user[slot], nowNs);
@@ -208,11 +215,15 @@ class Player {
     this.options.onProgress?.(nowNs, this.counts());
     const waits = this.requests.size > 0 && nowNs > this.movedNs + this.patienceNs + this.longestSloNs;
     if (!waits || this.refilling) return;
+    let neverSent = this.options.target.dropUnsent?.() ?? 0;
     const { state } = this.requests;
     for (let slot = 0; slot < state.length; slot++) {
       if (state[slot] === REQUEST_FREE) continue;
-      this.givenUp++;
-      this.answer(slot, OUTCOME_ERROR, GIVEN_UP);
+      if (neverSent-- > 0) this.answer(slot, OUTCOME_ERROR, NO_CONNECTION);
+      else {
+        this.unanswered.givenUp++;
+        this.answer(slot, OUTCOME_ERROR, GIVEN_UP);
+      }
     }
     this.proceed();
   }
@@ -224,9 +235,10 @@ class Player {
   }
 
   private end(): void {
-    const { count, lateness, refused, givenUp } = this;
+    const { count, lateness, refused, unanswered, problems } = this;
     this.stop();
-    this.resolve({ requests: count, lateness, refused, givenUp, answers: this.answers.list() });
+    const answers = this.answers.list();
+    this.resolve({ requests: count, lateness, refused, unanswered, problems, answers });
   }
 
   private fail(error: unknown): void {

@@ -4,14 +4,20 @@ export interface Reply {
   readonly status: string;
   /** What was said of a failure, on one line; empty: nothing. */
   readonly message: string;
+  /** Absent: there is an answer, or the generator itself held the request back. */
+  readonly lack?: Lack;
 }
+
+/** Why there is no answer: the request was never sent, or its connection broke after that. */
+export type Lack = 'neverSent' | 'lost';
 
 /** So much of a message is kept. */
 const MOST_CHARS = 200;
 
 /** A request without an answer, and why. */
-export function noAnswer(reason: string): Reply {
-  return { status: 'no answer', message: plainLine(reason) };
+export function noAnswer(reason: string, lack?: Lack): Reply {
+  const reply = { status: 'no answer', message: plainLine(reason) };
+  return lack === undefined ? reply : { ...reply, lack };
 }
 
 /** The message of a failure over HTTP: the `error` of a JSON body, else its text. */

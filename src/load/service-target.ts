@@ -31,9 +31,7 @@ export function openServiceTarget(
 
 class ServiceTarget implements LoadTarget {
   readonly name = 'this process';
-  readonly lost = 0;
   readonly waited = 0;
-  readonly problem = '';
 
   constructor(
     private readonly service: SchedulingService,

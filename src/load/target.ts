@@ -12,13 +12,12 @@ export type Done = (outcome: Outcome, reply?: Reply) => void;
 export interface LoadTarget {
   /** For people: the address. */
   readonly name: string;
-  /** Requests without an answer because a connection failed, and the reason of the latest. */
-  readonly lost: number;
-  readonly problem: string;
   /** Requests that had to wait for a free connection before they were sent. */
   readonly waited: number;
   /** Sends one request of `user` with its SLO; `arrivalNs` is when that should have been, on the player's clock. */
   send(model: number, sloNs: number, user: number, arrivalNs: number, done: Done): void;
+  /** Forgets requests that were not sent yet, and says how many; absent: none waits. */
+  dropUnsent?(): number;
   /** Closes every connection; what is outstanding is not answered any more. */
   close(): void;
 }

@@ -31,6 +31,7 @@ export interface ModelFigures extends Of<typeof models.modelFiguresSchema> {}
 
 export interface RunOrigin extends Of<typeof origin.originSchema> {}
 export interface AnswerCount extends Of<typeof origin.answerCountSchema> {}
+export interface Unanswered extends Of<typeof origin.unansweredSchema> {}
 export interface GeneratorFigures extends Of<typeof origin.generatorSchema> {}
 export interface LatenessMs extends Of<typeof origin.latenessMsSchema> {}
 export interface RunSetup extends Of<typeof origin.setupSchema> {}

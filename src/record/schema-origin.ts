@@ -32,6 +32,18 @@ export const latenessMsSchema = z.object({
   max: z.number().describe('Largest value.'),
 });
 
+export const unansweredSchema = z
+  .object({
+    neverSent: count().describe(
+      'Requests that were never sent, as no connection was free or could be opened.',
+    ),
+    lost: count().describe(
+      'Requests whose connection broke after they were sent: they may have been executed.',
+    ),
+    givenUp: count().describe('Requests that were sent, and that the server never answered.'),
+  })
+  .describe('Requests that the server left without an answer, warm-up included; loads only.');
+
 /** How well requests were sent: what is late here is not the fault of what answered. */
 export const generatorSchema = z
   .object({
@@ -43,6 +55,7 @@ export const generatorSchema = z
       .describe("How late the scheduler's timers fired, ms; live runs only."),
     waitedForConnection: count().describe('Requests that waited for a free connection.'),
     notSent: count().describe('Requests that were not sent because too many were unanswered.'),
+    unanswered: unansweredSchema.exactOptional(),
   })
   .describe('How well requests were sent; absent for simulated runs.');
 

@@ -42,9 +42,7 @@ export interface Sent {
 /** Gives every request to a function, on a later turn of the event loop. */
 export class FakeTarget implements LoadTarget {
   readonly name = 'a test';
-  readonly lost = 0;
   readonly waited = 0;
-  readonly problem = '';
   readonly sent: Sent[] = [];
 
   constructor(private readonly handle: (request: Sent, index: number) => void) {}

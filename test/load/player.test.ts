@@ -97,9 +97,9 @@ it('gives up what is never answered, and ignores an answer after that', async ()
     if (user !== 1) done(OUTCOME_REJECTED);
   });
   const source = new ListSource([0, 0, 0], 1);
-  const { givenUp } = await play({ source, target, observer, patienceNs: 1e6 });
+  const { unanswered } = await play({ source, target, observer, patienceNs: 1e6 });
   target.sent[1].done(OUTCOME_OK);
-  expect(givenUp).toBe(1);
+  expect(unanswered).toEqual({ neverSent: 0, lost: 0, givenUp: 1 });
   expect(observer.all.map(({ user }) => user)).toEqual([0, 2, 1]);
   expect(observer.outcomes).toEqual(['rejected', 'rejected', 'error']);
 });
@@ -113,8 +113,8 @@ it('takes no answer to a request that was given up for one to the next', async (
     done(OUTCOME_OK);
   });
   const source = new ListSource([0, 0.7 * NS_PER_S], 1e6);
-  const { givenUp } = await play({ source, target, observer, patienceNs: 1e6 });
-  expect(givenUp).toBe(1);
+  const { unanswered } = await play({ source, target, observer, patienceNs: 1e6 });
+  expect(unanswered).toEqual({ neverSent: 0, lost: 0, givenUp: 1 });
   expect(observer.all.map(({ user }) => user)).toEqual([0, 1]);
   expect(observer.outcomes.map((outcome) => outcome === 'rejected')).toEqual([false, false]);
 });
@@ -123,8 +123,8 @@ it('gives nothing up before its SLO is over', async () => {
   const observer = new Answers();
   const target = new FakeTarget(({ done }) => setTimeout(() => done(OUTCOME_OK), 600));
   const source = new ListSource([0], 60 * NS_PER_S);
-  const { givenUp } = await play({ source, target, observer, patienceNs: 1e6 });
-  expect(givenUp).toBe(0);
+  const { unanswered } = await play({ source, target, observer, patienceNs: 1e6 });
+  expect(unanswered.givenUp).toBe(0);
   expect(observer.outcomes).toEqual(['ok']);
 });
 

@@ -36,7 +36,9 @@ export const usage = usageOf({
     'load run.yaml --url http://127.0.0.1:8000 --concurrency 1,2,4,8 --payload images',
     "load run.yaml --url grpc://127.0.0.1:8001 --duration 10s --threshold 'p99<100ms'",
   ],
-  notes: ['Exit code 49: the server left requests unanswered.'],
+  notes: [
+    'Exit code 49: the server left requests unanswered; the message, and generator.unanswered in JSON, tell those that were never sent from those that were.',
+  ],
 });
 
 export type LoadArgs = ArgsOf<typeof usage>;
