@@ -133,13 +133,15 @@ class Seat {
   start(job: Job): void {
     this.job = job;
     clearTimeout(this.idle);
-    this.thread ??= this.open();
-    this.thread.ref();
     this.timer = setTimeout(() => this.overrun(), this.options.jobTimeoutMs);
     try {
+      this.thread ??= this.open();
+      this.thread.ref();
       this.thread.postMessage(job.order, job.transfer as ArrayBuffer[]);
     } catch (error) {
       this.end()?.refuse(new Refusal('failed', `internal error: ${(error as Error).message}`));
+      // Others may wait for this seat.
+      setImmediate(this.freed);
     }
   }
 

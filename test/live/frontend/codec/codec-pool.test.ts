@@ -51,6 +51,31 @@ describe('codec threads', () => {
     await expect(inflate(pool, bomb, 1e9)).rejects.toMatchObject({ kind: 'tooLarge' });
   });
 
+  it.each(['ends', 'throws'])('leave no job without an answer when one %s', async (how) => {
+    const pool = open();
+    const bomb = gzipSync(Buffer.alloc(100_000_000));
+    const [first, second] = [inflate(pool, bomb, 1e9), inflate(pool, gzipSync('hello'), 5)];
+    const [seat] = pool['seats'];
+    const thread = seat['thread'];
+    if (how === 'ends') void thread?.terminate();
+    else thread?.emit('error', new Error('a bug'));
+    await expect(first).rejects.toMatchObject({ kind: 'failed' });
+    expect(Buffer.from(await second).toString()).toBe('hello');
+  });
+
+  it('refuse only what cannot be sent to them', async () => {
+    const pool = open();
+    const body = gzipSync('hello');
+    const waits = inflate(pool, body, 5);
+    const refused = Promise.allSettled(
+      [1, 2].map(() => inflate(pool, Object.assign([], { some: () => 1 }) as unknown as Uint8Array, 1)),
+    );
+    const after = inflate(pool, body, 5);
+    await waits;
+    for (const each of await refused) expect(each).toMatchObject({ reason: { kind: 'failed' } });
+    expect(Buffer.from(await after).toString()).toBe('hello');
+  });
+
   it('drop a job whose client has left', async () => {
     const pool = open();
     const first = inflate(pool, gzipSync('a'), 1);
