@@ -28,6 +28,7 @@ export const OK = 0;
 export const LOAD_TOO_LATE = 51;
 export const INFER_TOO_LATE = 81;
 export const WEIGHTS_MISSING = 82;
+export const WEIGHTS_CHANGED = 84;
 export const ABORTED = 97;
 export const WORKER_LOST = 99;
 /** May have run for a while before they failed; their times are not in the log. */

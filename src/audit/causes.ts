@@ -1,5 +1,5 @@
 import { NS_PER_MS } from '../base/units.js';
-import { ABORTED, INFER_TOO_LATE, OK, WEIGHTS_MISSING, WORKER_LOST } from './action-rows.js';
+import { ABORTED, INFER_TOO_LATE, OK, WEIGHTS_CHANGED, WEIGHTS_MISSING, WORKER_LOST } from './action-rows.js';
 import type { Answer } from './request-audit.js';
 import type { Findings } from './rules.js';
 import type { Served } from './served.js';
@@ -82,6 +82,7 @@ export class CauseTally {
     switch (status) {
       case INFER_TOO_LATE:
       case WEIGHTS_MISSING:
+      case WEIGHTS_CHANGED:
         return 'missedWindow';
       case WORKER_LOST:
         return 'workerLost';

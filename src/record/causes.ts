@@ -1,6 +1,7 @@
 import {
   STATUS_ABORTED,
   STATUS_INFER_TOO_LATE,
+  STATUS_INFER_WEIGHTS_CHANGED,
   STATUS_OK,
   STATUS_WEIGHTS_MISSING,
   STATUS_WORKER_LOST,
@@ -30,7 +31,8 @@ export const CAUSE_MEANINGS: Readonly<Record<Cause, string>> = {
     'given up while no GPU held its model, or less than the duration of an INFER after a GPU had loaded it',
   timedOutQueued:
     'given up although a GPU had held its model long enough to serve it: its INFER did not start in time',
-  missedWindow: 'its INFER could not start: its turn came too late, or the weights were not loaded',
+  missedWindow:
+    'its turn came too late, its weights were not loaded, or they were unloaded while its INFER ran',
   deviceError: 'the device failed at its INFER, or no device could load its model',
   workerLost: 'its worker was lost before it was answered',
 };
@@ -53,6 +55,8 @@ const TIMED_OUT_QUEUED = CAUSES.indexOf('timedOutQueued');
 const MISSED_WINDOW = CAUSES.indexOf('missedWindow');
 const DEVICE_ERROR = CAUSES.indexOf('deviceError');
 const WORKER_LOST = CAUSES.indexOf('workerLost');
+/** The schedule was wrong, not the device: what `missedWindow` of an experiment decides on. */
+const MISSED = [STATUS_INFER_TOO_LATE, STATUS_WEIGHTS_MISSING, STATUS_INFER_WEIGHTS_CHANGED];
 
 /**
  * Index into `CAUSES` for a request that failed. The last INFER that it was in and that failed decides, also if it
@@ -62,7 +66,7 @@ const WORKER_LOST = CAUSES.indexOf('workerLost');
 export function causeIndex(outcome: Outcome, failedStatus: number, cold: boolean): number {
   if (outcome === OUTCOME_LATE) return LATE;
   if (outcome === OUTCOME_REJECTED) return REFUSED;
-  if (failedStatus === STATUS_INFER_TOO_LATE || failedStatus === STATUS_WEIGHTS_MISSING) return MISSED_WINDOW;
+  if (MISSED.includes(failedStatus)) return MISSED_WINDOW;
   if (failedStatus === STATUS_WORKER_LOST) return WORKER_LOST;
   if (outcome !== OUTCOME_TIMEOUT) return DEVICE_ERROR;
   if (failedStatus !== STATUS_OK && failedStatus !== STATUS_ABORTED) return DEVICE_ERROR;

@@ -125,7 +125,7 @@ describe('the cause of a failed request', () => {
     [STATUS_INFER_TOO_LATE, 'missedWindow'],
     [STATUS_WEIGHTS_MISSING, 'missedWindow'],
     [STATUS_DEVICE_ERROR, 'deviceError'],
-    [STATUS_INFER_WEIGHTS_CHANGED, 'deviceError'],
+    [STATUS_INFER_WEIGHTS_CHANGED, 'missedWindow'],
   ])('follows from status %i of its INFER: %s', (status, cause) => {
     expect(
       causesOf(true, ({ come, end }) => {
