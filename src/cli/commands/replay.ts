@@ -11,9 +11,11 @@ import { FlightRecorder } from '../../live/journal/flight-recorder.js';
 import type { JournalHeader } from '../../live/journal/journal-header.js';
 import { OutcomeList } from '../../live/journal/outcome-list.js';
 import { type Replay, replayJournal } from '../../live/journal/replay.js';
+import { requestsOfTrace, traceIdOf } from '../../live/journal/trace-requests.js';
 import type { Plugin } from '../../policies/entry.js';
 import { fanOut } from '../../record/fan-out.js';
 import { explain } from '../../record/flight/explain.js';
+import type { Flight } from '../../record/flight/flight.js';
 import { flightText } from '../../record/flight/flight-text.js';
 import { rounded, toMs, toSeconds } from '../../text/numbers.js';
 import { table } from '../../text/table.js';
@@ -25,8 +27,9 @@ const MOST_NAMES = 6;
 
 /** `escapement replay FILE`: re-runs the scheduler on the inputs that a live controller recorded. */
 export async function run(args: ReplayArgs): Promise<void> {
-  const request = args.request ?? null;
-  const recorder = request === null ? null : new FlightRecorder(request);
+  const recorders = (
+    await requestsAsked(args).catch((error) => Promise.reject(withOthers(error, args.file)))
+  ).map((request) => new FlightRecorder(request));
   const plugins = await loadPluginFiles(args.plugin);
   let header!: JournalHeader;
   let cluster!: Cluster;
@@ -37,12 +40,12 @@ export async function run(args: ReplayArgs): Promise<void> {
       cluster = context.cluster;
       return createPolicyOf(recordedPolicy(recorded, plugins))(context);
     },
-    observer: fanOut(recorder === null ? [outcomes] : [outcomes, recorder]),
-    ...(recorder === null ? {} : { watcher: recorder }),
+    observer: fanOut([outcomes, ...recorders]),
+    watchers: recorders,
   }).catch((error) => Promise.reject(withOthers(error, args.file)));
   const journals = journalsOf(args.file);
-  const flight = recorder?.flight ?? null;
-  if (request !== null && flight === null) throw noRequest(request, replay.requests);
+  const flights = recorders.flatMap(({ flight }) => flight ?? []);
+  if (args.request !== undefined && flights.length === 0) throw noRequest(args.request, replay.requests);
   const differs = !replay.truncated && replay.digest !== replay.recordedDigest;
   if (args.json) {
     const counts = OUTCOME_NAMES.map((name, outcome) => [name, outcomes.counts[outcome]]);
@@ -51,18 +54,39 @@ export async function run(args: ReplayArgs): Promise<void> {
       journals,
       outcomes: Object.fromEntries(counts),
       ...(args.late ? { late: outcomes.missed } : {}),
-      ...(flight === null ? {} : { flight: { ...flight, why: explain(flight) } }),
+      ...storiesOf(args, flights),
     };
     process.stdout.write(`${JSON.stringify(facts)}\n`);
   } else {
     process.stdout.write(replayText(args.file, journals, header, replay, outcomes));
     if (args.late) process.stdout.write(lateText(outcomes));
-    if (flight !== null) process.stdout.write(`\n${flightText(flight)}`);
+    for (const flight of flights) process.stdout.write(`\n${flightText(flight)}`);
   }
   if (differs) {
     const what = `the replay diverged from the recording: digest ${replay.digest}, recorded ${replay.recordedDigest}; the journal is damaged or edited, or was written by another version of escapement`;
     throw new EscapementError('E_REPLAY_DIFFERS', what, { file: args.file });
   }
+}
+
+/** Requests whose story is to be told. Throws `E_USAGE` if the journal has none of the trace. */
+async function requestsAsked({ file, request, trace, limit }: ReplayArgs): Promise<readonly number[]> {
+  if (trace === undefined) return request === undefined ? [] : [request];
+  if (request !== undefined) throw new EscapementError('E_USAGE', '--request and --trace cannot be combined');
+  const id = traceIdOf(trace);
+  if (id === null) {
+    const what = `--trace ${trace}: must be a trace id, 32 hexadecimal digits, or a whole traceparent`;
+    throw new EscapementError('E_USAGE', what);
+  }
+  const requests = await requestsOfTrace(file, id);
+  if (requests.length > 0) return requests.slice(0, limit);
+  const what = `--trace ${trace}: no request of the journal belongs to it; requests do whose client sent a traceparent`;
+  throw new EscapementError('E_USAGE', what);
+}
+
+function storiesOf({ trace }: ReplayArgs, flights: readonly Flight[]): object {
+  const stories = flights.map((flight) => ({ ...flight, why: explain(flight) }));
+  if (trace !== undefined) return { flights: stories };
+  return stories.length === 0 ? {} : { flight: stories[0] };
 }
 
 /** The policy that the journal names. Throws `E_PLUGIN` where it came from a plugin that was not given. */

@@ -6,12 +6,17 @@ export const usage = usageOf({
   arguments: { file: required(text('FILE', 'Journal (--journal of serve, controller or run)')) },
   flags: {
     request: whole(0, 'Explain one request: plan, actions, and why it was late'),
+    trace: text('ID', 'Explain the requests of a trace: its id, or a traceparent'),
     late: toggle('List the requests that were not answered within their SLO'),
-    limit: wholeOr(1, 20, 'Maximum number of requests for --late to list'),
+    limit: wholeOr(1, 20, 'Maximum number of requests for --late to list, and for --trace to explain'),
     plugin: list('FILE', 'Module of the policy that scheduled the run, if it was a plugin'),
     json,
   },
-  examples: ['replay run.journal --late', 'replay run.journal --request 1234'],
+  examples: [
+    'replay run.journal --late',
+    'replay run.journal --request 1234',
+    'replay run.journal --trace 4bf92f3577b34da6a3ce929d0e0e4736',
+  ],
   notes: ['Exit code 47: the replay diverged from the recorded run.'],
 });
 

@@ -20,7 +20,7 @@ export interface ReplayWatcher {
 export interface ReplayOptions {
   readonly createPolicy: (header: JournalHeader, context: PolicyContext) => Policy;
   readonly observer?: RunObserver;
-  readonly watcher?: ReplayWatcher;
+  readonly watchers?: readonly ReplayWatcher[];
 }
 
 export interface Replay {
@@ -79,7 +79,7 @@ class Player implements JournalVisitor {
     private readonly header: JournalHeader,
     private readonly options: ReplayOptions,
   ) {
-    const { createPolicy, observer, watcher } = options;
+    const { createPolicy, observer, watchers = [] } = options;
     const { models, spareModels, spareBatch, gpus, pages, oneLane } = header;
     const { defaultSloNs, admission, missedWindow } = header;
     for (const { name } of models) this.models.add(name);
@@ -90,18 +90,18 @@ class Player implements JournalVisitor {
       missedWindow,
       createPolicy: (context) => {
         const policy = createPolicy(header, context);
-        return watcher === undefined ? policy : watched(policy, watcher);
+        return watched(policy, watchers);
       },
       port: {
         send: (action, nowNs) => {
           this.outstanding.set(action.id, action);
-          watcher?.sent(action, nowNs);
+          for (const watcher of watchers) watcher.sent(action, nowNs);
         },
         answer: () => {},
       },
       ...(observer === undefined ? {} : { observer }),
     });
-    watcher?.started(header, this.controller);
+    for (const watcher of watchers) watcher.started(header, this.controller);
   }
 
   offer(model: number, arrivalNs: number, sloNs: number, user: number): void {
@@ -110,7 +110,7 @@ class Player implements JournalVisitor {
   }
 
   trace(traceparent: string): void {
-    this.options.watcher?.traced(this.requests - 1, traceparent);
+    for (const watcher of this.options.watchers ?? []) watcher.traced(this.requests - 1, traceparent);
   }
 
   result(id: number, status: number, beginNs: number, endNs: number, clock: number): void {
@@ -172,10 +172,11 @@ class Player implements JournalVisitor {
   }
 }
 
-function watched(policy: Policy, watcher: ReplayWatcher): Policy {
+function watched(policy: Policy, watchers: readonly ReplayWatcher[]): Policy {
+  if (watchers.length === 0) return policy;
   const admit = policy.admit.bind(policy);
   policy.admit = (slot, nowNs) => {
-    watcher.admitting(slot, nowNs);
+    for (const watcher of watchers) watcher.admitting(slot, nowNs);
     return admit(slot, nowNs);
   };
   return policy;

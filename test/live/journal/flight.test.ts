@@ -49,7 +49,7 @@ class Scene {
   async flight(request: number): Promise<Flight> {
     await this.journal.close(this.controller.digest);
     const recorder = new FlightRecorder(request);
-    await replayJournal(this.path, { createPolicy: replayPolicy, observer: recorder, watcher: recorder });
+    await replayJournal(this.path, { createPolicy: replayPolicy, observer: recorder, watchers: [recorder] });
     if (recorder.flight === null) throw new Error('no such request');
     return recorder.flight;
   }
@@ -231,7 +231,7 @@ why
     expect(new Set(missed.missed.map(({ outcome }) => outcome)).size).toBeGreaterThanOrEqual(3);
     for (const { request, outcome, latencyNs } of missed.missed.slice(0, 12)) {
       const recorder = new FlightRecorder(request);
-      await replayJournal(path, { createPolicy: replayPolicy, observer: recorder, watcher: recorder });
+      await replayJournal(path, { createPolicy: replayPolicy, observer: recorder, watchers: [recorder] });
       expect(recorder.flight?.answer).toMatchObject({ outcome, latencyNs });
       expect(flightText(recorder.flight as Flight)).not.toMatch(/undefined|NaN|null|Infinity/);
     }
