@@ -49,16 +49,19 @@ export function clusterOfWorkers(
   };
 }
 
-/** Why a worker that comes later can't join the cluster; empty: it can. */
+/** Why a worker that comes later, or comes back, can't join the cluster, and what to do about it; empty: it can. */
 export function whyNotFitting(
   cluster: WorkerCluster,
   { gpus, pageBytes, models }: WorkerDescription,
 ): string {
   const { oneLane = false, pages } = cluster.spec;
-  if (pageBytes !== cluster.pageBytes) return 'its pages have another size';
+  if (pageBytes !== cluster.pageBytes)
+    return `its pages have ${pageBytes} bytes, those of the cluster ${cluster.pageBytes}: start it with the same --page-size`;
   for (let gpu = 0; gpu < gpus.length; gpu++) {
-    if (gpus[gpu].oneLane !== oneLane) return `GPU ${gpu} has another kind of lanes`;
-    if (gpus[gpu].pages < pages) return `the weights cache of GPU ${gpu} is smaller than the others'`;
+    if (gpus[gpu].oneLane !== oneLane)
+      return `GPU ${gpu} has another kind of lanes: start it with the same --device as the others`;
+    if (gpus[gpu].pages < pages)
+      return `the weights cache of GPU ${gpu} has ${gpus[gpu].pages} pages, and the scheduler counts on ${pages}: start it with more --memory, or start the controller again`;
   }
   return differentlyRun(cluster, { models });
 }
@@ -77,19 +80,6 @@ export function fitting(
     (fits ? kept : excess).push(model);
   }
   return { kept, excess };
-}
-
-/** Why a worker that comes back can't take its old place; empty: it can. */
-export function whyDifferent(before: WorkerDescription, now: WorkerDescription): string {
-  if (before.gpus.length !== now.gpus.length) {
-    return `it has ${now.gpus.length} GPUs where there were ${before.gpus.length}`;
-  }
-  if (before.pageBytes !== now.pageBytes) return 'its pages have another size';
-  for (let gpu = 0; gpu < now.gpus.length; gpu++) {
-    if (now.gpus[gpu].oneLane !== before.gpus[gpu].oneLane) return `GPU ${gpu} has another kind of lanes`;
-    if (now.gpus[gpu].pages < before.gpus[gpu].pages) return `the weights cache of GPU ${gpu} is smaller`;
-  }
-  return differentlyRun(before, now);
 }
 
 interface NamedWorker {

@@ -1,7 +1,7 @@
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
 import { type FleetOperatorRuns, mergeOperatorRuns, NO_OPERATORS } from '../operator-runs.js';
 import { within } from '../within.js';
-import { clusterOfWorkers, type WorkerCluster, whyDifferent, whyNotFitting } from './cluster-of-workers.js';
+import { clusterOfWorkers, type WorkerCluster, whyNotFitting } from './cluster-of-workers.js';
 import { FleetModels } from './fleet-models.js';
 import type { ReturnedInputs, WorkerLink } from './link/worker-link.js';
 import { type Member, newMember } from './member.js';
@@ -58,6 +58,7 @@ export class Fleet {
     const places = Math.max(...present.map(({ description }) => description.gpus.length));
     for (const member of this.members) {
       member.firstGpu = this.memberOf.length;
+      member.known = member.description?.gpus.length ?? 0;
       member.gpus = member.description?.gpus.length ?? places;
       for (let i = 0; i < member.gpus; i++) this.memberOf.push(member);
     }
@@ -88,7 +89,7 @@ export class Fleet {
 
   /** Names the GPU's device for people. */
   deviceOf(gpu: number): string {
-    return this.memberOf[gpu].description?.gpus[this.localGpu(gpu)].name ?? '';
+    return this.memberOf[gpu].description?.gpus[this.localGpu(gpu)]?.name ?? '';
   }
 
   /** Number of the GPU on its own worker. */
@@ -155,7 +156,7 @@ export class Fleet {
   }
 
   private cameUp(member: Member, description: WorkerDescription, state: WorkerState): void {
-    const different = this.whyNotTaken(member, description);
+    const different = this.cluster === null ? '' : whyNotFitting(this.cluster, description);
     if (different !== '') {
       const back = member.description === null ? 'on' : 'back';
       this.events?.worker(member.link.name, false, `is not taken ${back}: ${different}`);
@@ -165,13 +166,6 @@ export class Fleet {
     member.state = state;
     if (this.events !== null) this.join(member, state);
     this.memberCameUp();
-  }
-
-  private whyNotTaken(member: Member, description: WorkerDescription): string {
-    if (this.cluster === null) return '';
-    return member.description === null
-      ? whyNotFitting(this.cluster, description)
-      : whyDifferent(member.description, description);
   }
 
   /** Takes the worker on when it has the models that it should have. */
@@ -204,9 +198,8 @@ export class Fleet {
   }
 
   private takeOn(member: Member, { present }: WorkerState): void {
-    const unused = present.length - member.gpus;
-    const rest = unused > 0 ? `; ${unused} of its GPUs are used from the next start on` : '';
-    this.events?.worker(member.link.name, true, `is up${rest}`);
+    this.events?.worker(member.link.name, true, `is up${changeOfGpus(member, present.length)}`);
+    member.known = Math.max(member.known, Math.min(present.length, member.gpus));
     if (this.recording) member.link.startRecording();
     present.slice(0, member.gpus).forEach((models, local) => {
       const gpu = member.firstGpu + local;
@@ -253,4 +246,11 @@ export class Fleet {
       member.firstGpu === 0 ? results : results.map((r) => ({ ...r, gpu: r.gpu + member.firstGpu })),
     );
   }
+}
+
+function changeOfGpus({ gpus, known }: Member, now: number): string {
+  if (now > gpus) return `; ${now - gpus} of its GPUs are used from the next start on`;
+  return now < known
+    ? `, with ${now} of ${known} GPUs; the others count as gone until it has them again`
+    : '';
 }

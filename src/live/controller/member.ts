@@ -7,6 +7,8 @@ export interface Member {
   /** Its GPUs are `firstGpu` and those that follow, `gpus` in all: as many as are kept free while it is unknown. */
   firstGpu: number;
   gpus: number;
+  /** So many of these it is known to have; 0: it has not been there yet. */
+  known: number;
   description: WorkerDescription | null;
   state: WorkerState | null;
   /** It is connected, and used as soon as it has the models that it should have. */
@@ -19,5 +21,5 @@ export interface Member {
 
 export function newMember(link: WorkerLink): Member {
   const unknown = { description: null, state: null, isAligning: false };
-  return { link, firstGpu: 0, gpus: 0, ...unknown, life: 0, outbox: [] };
+  return { link, firstGpu: 0, gpus: 0, known: 0, ...unknown, life: 0, outbox: [] };
 }

@@ -151,10 +151,18 @@ describe('a worker that comes after the start', () => {
     [
       'a smaller cache',
       { gpus: [gpu({ pages: 5 })] },
-      "the weights cache of GPU 0 is smaller than the others'",
+      'the weights cache of GPU 0 has 5 pages, and the scheduler counts on 6: start it with more --memory, or start the controller again',
     ],
-    ['other lanes', { gpus: [gpu({ oneLane: true })] }, 'GPU 0 has another kind of lanes'],
-    ['other pages', { pageBytes: 1 }, 'its pages have another size'],
+    [
+      'other lanes',
+      { gpus: [gpu({ oneLane: true })] },
+      'GPU 0 has another kind of lanes: start it with the same --device as the others',
+    ],
+    [
+      'other pages',
+      { pageBytes: 1 },
+      'its pages have 1 bytes, those of the cluster 10000000: start it with the same --page-size',
+    ],
   ])('with %s is not used', async (_, over, why) => {
     const workers = [new FakeWorker('early'), late()];
     await withController({ workers, minWorkers: 1 }, async (run) => {
@@ -172,10 +180,9 @@ describe('a worker that comes after the start', () => {
 
 describe('a worker that comes back', () => {
   it.each<[string, Partial<WorkerDescription>, string]>([
-    ['fewer GPUs', { gpus: [gpu()] }, 'it has 1 GPUs where there were 2'],
-    ['a smaller cache', { gpus: [gpu(), gpu({ pages: 4 })] }, 'the weights cache of GPU 1 is smaller'],
+    ['a smaller cache', { gpus: [gpu(), gpu({ pages: 4 })] }, 'the weights cache of GPU 1 has 4 pages'],
     ['other lanes', { gpus: [gpu(), gpu({ oneLane: true })] }, 'GPU 1 has another kind of lanes'],
-    ['other pages', { pageBytes: 1 }, 'its pages have another size'],
+    ['other pages', { pageBytes: 1 }, 'its pages have 1 bytes'],
   ])('with %s is not used, until it is as it was', async (_, over, why) => {
     const [a, b] = [description({ gpus: [gpu(), gpu()] }), description()];
     const workers = [new FakeWorker('a', a), new FakeWorker('b', b)];
@@ -185,7 +192,7 @@ describe('a worker that comes back', () => {
       first.described = { ...a, ...over };
       first.up();
       await run.pass(1);
-      expect(run.said.at(-1)).toBe(`a is not used: is not taken back: ${why}`);
+      expect(run.said.at(-1)).toContain(`a is not used: is not taken back: ${why}`);
       for (let i = 0; i < 4; i++) run.ask(i % 2);
       await run.pass(60);
       expect(run.outcomes).toEqual(['ok', 'ok', 'ok', 'ok']);
@@ -200,6 +207,55 @@ describe('a worker that comes back', () => {
       await run.pass(40);
       expect(run.outcomes.at(-1)).toBe('ok');
       expect(first.kinds(INFER)).toHaveLength(1);
+    });
+  });
+
+  it('with fewer GPUs is used with those, and with all once it has them again', async () => {
+    const both = description({ gpus: [gpu({ pages: 9 }), gpu()] });
+    const workers = [new FakeWorker('a', both), new FakeWorker('b', description())];
+    await withController({ workers }, async (run) => {
+      const [first, second] = workers;
+      const serve = async () => {
+        run.ask(0);
+        run.ask(1);
+        await run.pass(60);
+      };
+      first.down();
+      // Its cache is smaller, too, though not smaller than that of the others.
+      first.described = description({ gpus: [gpu()] });
+      first.up();
+      second.down();
+      await run.pass(1);
+      expect(run.said).toContain(
+        'a is used: is up, with 1 of 2 GPUs; the others count as gone until it has them again',
+      );
+      expect(run.said.filter((line) => line === 'GPU 1 up')).toHaveLength(1);
+      await serve();
+      expect(new Set(first.sent.map(({ gpu }) => gpu))).toEqual(new Set([0]));
+      first.down();
+      first.described = both;
+      first.up();
+      await run.pass(1);
+      expect(run.said.slice(-3)).toEqual(['a is used: is up', 'GPU 0 up', 'GPU 1 up']);
+      await serve();
+      expect(run.outcomes).toEqual(['ok', 'ok', 'ok', 'ok']);
+    });
+  });
+
+  it('with more GPUs is used with as many as it had', async () => {
+    const workers = [new FakeWorker('a'), new FakeWorker('b')];
+    await withController({ workers }, async (run) => {
+      const [first, second] = workers;
+      first.down();
+      first.described = description({ gpus: [gpu(), gpu()] });
+      first.up();
+      second.down();
+      await run.pass(1);
+      expect(run.said).toContain('a is used: is up; 1 of its GPUs are used from the next start on');
+      run.ask();
+      await run.pass(40);
+      expect(run.outcomes).toEqual(['ok']);
+      expect(first.sent.every(({ gpu }) => gpu === 0)).toBe(true);
     });
   });
 
