@@ -55,6 +55,7 @@ export const EXIT_CODES: Readonly<Record<ErrorCode, { readonly exit: number; rea
     means:
       'the run finished, and the server left requests unanswered: never sent, lost on the way, or given up',
   },
+  E_HUNG: { exit: 50, means: 'a thread of a server hung, and the server ended, to be started again' },
 };
 
 /** What a failed command prints on stderr, and the status it exits with. */

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { EscapementError } from '../base/errors.js';
+import { NS_PER_S } from '../base/units.js';
 import type { ServerSettings } from '../config/server-settings.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import { createLog } from '../live/observe/telemetry/log.js';
@@ -7,7 +8,7 @@ import type { RecordingControl } from '../live/recording/recording-control.js';
 import type { DeploymentOptions } from '../serve/deployment-options.js';
 import type { Server, ServerOptions } from '../serve/server.js';
 import { checkPorts } from './check-ports.js';
-import { EXIT_INTERRUPTED } from './exit-codes.js';
+import { EXIT_INTERRUPTED, exitCodeOf } from './exit-codes.js';
 import type { ValuesOf } from './flag.js';
 import { hintAtHost } from './host-hints.js';
 import { untilStopped } from './interruption.js';
@@ -36,7 +37,7 @@ interface Workers {
 export async function runServer(
   role: string,
   args: ServerArgs,
-  startWorkers: (settings: ServerSettings, log: Logger) => Promise<Workers>,
+  startWorkers: (settings: ServerSettings, log: Logger, hung: (what: string) => void) => Promise<Workers>,
 ): Promise<void> {
   const { startServer } = await import('../serve/server.js');
   const { checkThreads } = await import('../live/frontend/thread/frontend-threads.js');
@@ -48,11 +49,12 @@ export async function runServer(
   await checkPorts(args.host, { 'http-port': http, 'grpc-port': grpc, 'metrics-port': metrics });
   let server: Server | null = null;
   recordOnSignal(() => server?.recordings ?? null);
-  const workers = await startWorkers(options.settings, options.log);
+  const hung = (what: string) => void endHung(what, options.log, server);
+  const workers = await startWorkers(options.settings, options.log, hung);
   try {
     // Before it is ready: a client that sees it ready may stop it at once.
     const stopped = untilStopped();
-    const started = startServer({ ...options, ...workers });
+    const started = startServer({ ...options, ...workers, hung });
     const first = await Promise.race([started, stopped]);
     if (typeof first === 'string') {
       options.log.info(`${first}: ends before it has started`);
@@ -67,6 +69,21 @@ export async function runServer(
     await server?.close(0);
   }
 }
+
+/**
+ * Ends the process, whose supervisor starts it again: a thread that hangs neither goes on nor can be ended. Requests of other
+ * threads get their answers before, if that takes no time.
+ */
+async function endHung(what: string, log: Logger, server: Server | null): Promise<never> {
+  const error = new EscapementError('E_HUNG', `${what}; the server ends, to be started again`);
+  log.fatal({ code: error.code }, error.message);
+  const giveUp = new Promise((resolve) => setTimeout(resolve, HUNG_CLOSE_MS));
+  await Promise.race([server?.close(HUNG_DRAIN_NS), giveUp]).catch(() => {});
+  process.exit(exitCodeOf(error));
+}
+
+const HUNG_DRAIN_NS = NS_PER_S;
+const HUNG_CLOSE_MS = 3000;
 
 /** SIGUSR2 starts recording a timeline, the next one writes it; the log says so. SIGUSR1 is Node's own. */
 function recordOnSignal(control: () => RecordingControl | null): void {
@@ -86,7 +103,7 @@ async function toggle(recordings: RecordingControl | null): Promise<void> {
 async function serverOptions(
   role: string,
   args: ServerArgs,
-): Promise<Omit<ServerOptions, 'links' | 'deployment'>> {
+): Promise<Omit<ServerOptions, 'links' | 'deployment' | 'hung'>> {
   const log = createLog(args['log-level'], role);
   return {
     settings: await serverSettingsOf(args, (warning) => log.warn(warning)),

@@ -12,12 +12,14 @@ interface FrontendsOptions {
   readonly frontends: number;
   readonly frontend: Omit<FrontendOptions, 'port'>;
   readonly log: Logger;
+  /** A thread hangs. */
+  readonly hung?: (what: string) => void;
 }
 
 /** Opens both transports at a time and puts them into `opened`. Throws as they do. */
 export async function openFrontends(
   service: WatchedService,
-  { httpPort, grpcPort, frontends: threads, frontend, log }: FrontendsOptions,
+  { httpPort, grpcPort, frontends: threads, frontend, log, hung }: FrontendsOptions,
   opened: { http: Frontend | null; grpc: Frontend | null },
 ): Promise<void> {
   checkThreads(threads);
@@ -30,6 +32,7 @@ export async function openFrontends(
       frontend: { ...frontend, port },
       counters,
       firstSlot,
+      ...(hung === undefined ? {} : { hung }),
       died: (reason) =>
         log.error(
           { transport, reason },

@@ -8,7 +8,7 @@ import { formatDuration } from '../config/units-text.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import type { Frontend, FrontendOptions } from '../live/frontend/frontend.js';
-import { JournalKeeper, type KeeperEvents } from '../live/journal/journal-keeper.js';
+import { JournalKeeper } from '../live/journal/journal-keeper.js';
 import type { ServedModel } from '../live/model.js';
 import { StatisticsCollector } from '../live/observe/model-statistics.js';
 import { describeCluster } from '../live/observe/status/describe-cluster.js';
@@ -22,14 +22,13 @@ import { createRegistry } from '../live/observe/telemetry/registry.js';
 import { json } from '../live/observe/telemetry/route.js';
 import { registerStageGauge } from '../live/observe/telemetry/stage-gauge.js';
 import type { RecordingControl } from '../live/recording/recording-control.js';
-import { LONGEST_S, type RecordingEvents } from '../live/recording/server-recorder.js';
-import { Repeats } from '../live/repeats.js';
 import type { WatchedService } from '../live/service.js';
 import { type Assembly, type ClusterObserver, type LiveCluster, startCluster } from './cluster.js';
 import { ALL_MODELS, type DeploymentOptions } from './deployment-options.js';
 import { openFrontends } from './frontends.js';
 import { JournalObserver } from './journal-observer.js';
 import { RecordingObserver, recordingName } from './recording-observer.js';
+import { loggedCluster, loggedKeeper, loggedRecordings } from './server-log.js';
 import { type ServerModels, serverModels } from './server-models.js';
 import { TracedLog } from './traced-log.js';
 
@@ -59,6 +58,8 @@ export interface ServerOptions {
   readonly journalKeepBytes: number | null;
   readonly serverVersion: string;
   readonly log: Logger;
+  /** A frontend's thread hangs, and cannot be ended: only another process helps. */
+  readonly hung?: (what: string) => void;
 }
 
 /**
@@ -107,9 +108,9 @@ function observersOf(options: ServerOptions, registry: Registry, assembly: Assem
       autostart,
       facts: { escapement: options.serverVersion },
       newPath: () => resolve(recordingDir, recordingName()),
-      events: logged(log),
+      events: loggedRecordings(log),
     }),
-    log: loggedEvents(log, assembly),
+    log: loggedCluster(log, assembly),
     traced: log.isLevelEnabled('debug') ? tracedLog(log, assembly) : null,
     keeper:
       journal === null || options.journal === null
@@ -253,47 +254,6 @@ function readyModels({ state }: WatchedService): number {
   return state.entries.filter(({ state: each }) => each === 'ready').length;
 }
 
-/** Lines of the log about workers, GPUs and what fails on them. */
-function loggedEvents(log: Logger, { clock }: Assembly): ClusterObserver {
-  const repeats = new Repeats();
-  return {
-    draining(requests, upToNs) {
-      if (requests > 0)
-        log.info(`draining: requests under way: ${requests}; waits up to ${formatDuration(upToNs)} for them`);
-    },
-    async ending(unanswered) {
-      if (unanswered > 0) log.warn(`requests left without an answer: ${unanswered}; they get an error`);
-    },
-    events: {
-      worker: (worker, up, what) => log[up ? 'info' : 'warn']({ worker }, what),
-      gpuDown: (gpu, reason) => log.warn({ gpu, reason }, 'GPU is gone'),
-      gpuUp: (gpu) => log.info({ gpu }, 'GPU is there'),
-      deviceError: (gpu, model, error) => {
-        const times = repeats.toSay(`${gpu} ${model} ${error}`, clock.nowNs());
-        if (times > 0) log.error({ gpu, model, error, times }, 'the device failed at an action');
-      },
-    },
-  };
-}
-
 function keeping(keeper: JournalKeeper): ClusterObserver {
   return { ended: async () => keeper.close() };
-}
-
-function logged(log: Logger): RecordingEvents {
-  return {
-    started: (mode) => log.info({ mode }, `recording, for ${LONGEST_S} s at most`),
-    written: (recording) =>
-      log.info(recording, 'the recording is written: open it at https://ui.perfetto.dev'),
-    failed: (error) => log.error({ error: error.message }, 'the timeline cannot be written'),
-  };
-}
-
-function loggedKeeper(log: Logger): KeeperEvents {
-  return {
-    deleted: (journal, bytes) =>
-      log.info({ journal, bytes }, 'deleted: all journals together were larger than --journal-keep'),
-    outgrown: (journal, bytes) =>
-      log.warn({ journal, bytes }, 'this journal alone is larger than --journal-keep, and it keeps growing'),
-  };
 }

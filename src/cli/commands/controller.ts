@@ -18,15 +18,17 @@ export async function run(args: ControllerArgs): Promise<void> {
       ? {}
       : { token: (await read(tokenFile, 'worker-token-file')).toString('utf8').trim() };
   const tls = caFile === undefined ? {} : { tls: { ca: await read(caFile, 'worker-ca') } };
-  const host = new LinkHost();
-  await runServer('controller', args, async (_settings, log) => ({
-    links: args.worker.map((address) => {
-      const warn = (what: string) => log.warn({ worker: address }, what);
-      return new RemoteLink({ address, ...token, ...tls, log: warn }, host);
-    }),
-    deployment: deploymentOptions(args),
-    minWorkers: Math.min(args['min-workers'], args.worker.length),
-  }));
+  await runServer('controller', args, async (_settings, log, hung) => {
+    const host = new LinkHost(hung);
+    return {
+      links: args.worker.map((address) => {
+        const warn = (what: string) => log.warn({ worker: address }, what);
+        return new RemoteLink({ address, ...token, ...tls, log: warn }, host);
+      }),
+      deployment: deploymentOptions(args),
+      minWorkers: Math.min(args['min-workers'], args.worker.length),
+    };
+  });
 }
 
 /** What workers do with models is for their own flags to say. */

@@ -17,6 +17,7 @@ const QUICK = [
   'a link says everything twice',
   'clients vanish before their answers come',
   'a frontend thread fails from inside, again and again',
+  'a thread of the controller hangs: links',
   'the controller is killed, and comes back to the same workers',
 ];
 

@@ -1,26 +1,26 @@
 // Loaded into a process before everything else, and into each of its threads: makes faults that cannot be made from
-// outside. The process gets messages: { clockMs } moves its clock, { crash } ends the threads whose role that is.
+// outside. The process gets messages: { clockMs } moves its clock, { crash } ends the threads whose role that is, { hang }
+// keeps one of them busy for ever.
 import { getEnvironmentData, isMainThread, setEnvironmentData, workerData } from 'node:worker_threads';
 
 const KEY = 'faults';
-const PARENT = 'parent of a thread';
 const ROLES = ['frontend', 'executor', 'links'];
 const LOOK_MS = 20;
 
-const shared = isMainThread ? new SharedArrayBuffer(8 + 8 * ROLES.length) : getEnvironmentData(KEY);
+const shared = isMainThread ? new SharedArrayBuffer(8 + 16 * ROLES.length) : getEnvironmentData(KEY);
 const numbers = new BigInt64Array(shared);
 
 if (isMainThread) {
   setEnvironmentData(KEY, shared);
-  process.on('message', ({ clockMs, crash }) => {
+  process.on('message', ({ clockMs, crash, hang }) => {
     if (clockMs !== undefined) Atomics.add(numbers, 0, BigInt(clockMs) * 1_000_000n);
     if (crash !== undefined) Atomics.store(numbers, 1 + ROLES.indexOf(crash), 1n);
+    if (hang !== undefined) Atomics.store(numbers, 1 + ROLES.length + ROLES.indexOf(hang), 1n);
   });
   process.channel?.unref();
 }
 
 const role = isMainThread ? '' : roleOf(workerData);
-setEnvironmentData(PARENT, isMainThread ? 'main' : 'thread');
 const real = process.hrtime.bigint.bind(process.hrtime);
 process.hrtime.bigint = () => {
   crashIfAsked();
@@ -30,14 +30,15 @@ process.hrtime.bigint = () => {
 if (role === 'frontend' || role === 'links') setInterval(crashIfAsked, LOOK_MS).unref();
 
 function roleOf(data) {
-  // That of the links has no data, nor have those that frontends start for themselves.
-  if (data === null || data === undefined) return getEnvironmentData(PARENT) === 'main' ? 'links' : '';
+  if (data === null || data === undefined) return '';
   if ('transport' in data) return 'frontend';
+  if ('pulse' in data) return 'links';
   return 'signal' in data && 'gpus' in data ? 'executor' : '';
 }
 
 function crashIfAsked() {
   if (role === '') return;
-  if (Atomics.exchange(numbers, 1 + ROLES.indexOf(role), 0n) === 1n)
-    throw new Error(`the ${role} thread fails`);
+  const place = 1 + ROLES.indexOf(role);
+  if (Atomics.exchange(numbers, place, 0n) === 1n) throw new Error(`the ${role} thread fails`);
+  if (Atomics.exchange(numbers, ROLES.length + place, 0n) === 1n) for (;;);
 }

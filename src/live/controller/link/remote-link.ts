@@ -145,9 +145,9 @@ export class RemoteLink implements WorkerLink, HostedLink {
     this.isSettling = false;
     this.clock = null;
     this.giveUpCalls();
-    this.log(reason);
     this.closed();
     if (wasUp) this.events?.down(reason, null);
+    else this.log(reason);
   }
 
   /** It is reported when the thread has given back the inputs of all that it was sent. */

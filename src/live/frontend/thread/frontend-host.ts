@@ -2,6 +2,7 @@ import { Worker as Thread } from 'node:worker_threads';
 import { monotonicNs } from '../../../base/clock/clock.js';
 import { compiledNextTo } from '../../../base/compiled.js';
 import { EscapementError } from '../../../base/errors.js';
+import { PulseWatch } from '../../pulse.js';
 import type { WatchedService } from '../../service.js';
 import type { HttpFrontendOptions } from '../http-frontend.js';
 import { type BudgetSlot, clearBudgetSlot } from '../shared-counts.js';
@@ -14,6 +15,8 @@ export interface FrontendHostOptions {
   readonly frontend: HttpFrontendOptions & { readonly budget: BudgetSlot };
   /** The thread ended by itself, with all requests of its clients; another takes its place. */
   readonly died: (reason: string) => void;
+  /** The thread hangs, with its port and all requests of its clients; no other takes its place. */
+  readonly hung?: (what: string) => void;
 }
 
 /** A thread that ended by itself is replaced after this, then after twice as long, up to the longest. */
@@ -26,7 +29,10 @@ const YOUNG_HEAP_MB = 96;
 /** How long a thread has to close its frontend, which gives up on its clients before. */
 const CLOSE_MS = 15_000;
 
-/** One frontend in a thread of its own. If the thread ends, another takes its port; the process goes on. */
+/**
+ * One frontend in a thread of its own. If the thread ends, another takes its port; the process goes on. If it hangs, it is
+ * left alone: Node may abort the process if a thread is ended while HTTP/2 has something for it.
+ */
 export class FrontendHost {
   port = 0;
   /** Null: none at present. */
@@ -70,11 +76,16 @@ export class FrontendHost {
 
   private launch(listening: () => void, failed: (error: Error) => void): void {
     const { service, options } = this;
+    const pulse = new PulseWatch((hung) => {
+      this.thread = null;
+      options.hung?.(`the thread of the ${options.transport} frontend ${hung}`);
+    });
     const workerData: FrontendThreadData = {
       transport: options.transport,
       options: { ...options.frontend, port: this.port },
       originNs: originOf(service),
       state: service.state,
+      pulse: pulse.buffer,
     };
     const thread = new Thread(compiledNextTo(import.meta.url, 'frontend-thread.js'), {
       workerData,
@@ -107,6 +118,7 @@ export class FrontendHost {
       reason = error.message;
     });
     thread.on('exit', (status) => {
+      pulse.stop();
       if (this.thread !== thread) return;
       this.thread = null;
       clearBudgetSlot(options.frontend.budget);

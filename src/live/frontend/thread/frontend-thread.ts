@@ -2,13 +2,15 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { EscapementError } from '../../../base/errors.js';
 import { invariant } from '../../../base/invariant.js';
+import { beat } from '../../pulse.js';
 import type { Frontend } from '../frontend.js';
 import { RemoteService } from './remote-service.js';
 import type { FromFrontend, FrontendThreadData, ToFrontend } from './thread-messages.js';
 
 const port = parentPort;
 invariant(port !== null, 'this file is the entry of a thread');
-const { transport, options: given, originNs, state } = workerData as FrontendThreadData;
+const { transport, options: given, originNs, state, pulse } = workerData as FrontendThreadData;
+beat(pulse);
 
 function post(message: FromFrontend, transfer: readonly ArrayBuffer[] = []): void {
   port?.postMessage(message, transfer);

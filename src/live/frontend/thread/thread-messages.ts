@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../../base/errors.js';
 import type { Shape } from '../../model.js';
 import type { Packed } from '../../packer.js';
+import type { PulseBuffer } from '../../pulse.js';
 import type { ModelStatistics, ServiceError, ServiceState } from '../../service.js';
 import type { HttpFrontendOptions } from '../http-frontend.js';
 
@@ -13,6 +14,7 @@ export interface FrontendThreadData {
   /** `monotonicNs` of the instant that is 0 on the service's clock. */
   readonly originNs: number;
   readonly state: ServiceState;
+  readonly pulse: PulseBuffer;
 }
 
 /** Requests of one turn of a thread's event loop; see `RequestPacker`. */

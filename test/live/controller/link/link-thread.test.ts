@@ -4,10 +4,12 @@ import { RemoteLink } from '../../../../src/live/controller/link/remote-link.js'
 import { LinkHost } from '../../../../src/live/controller/link/thread/link-host.js';
 import {
   ActionPacker,
+  packInputs,
   ResultPacker,
   unpackActions,
   unpackResults,
 } from '../../../../src/live/controller/link/thread/link-pack.js';
+import { Outbox } from '../../../../src/live/controller/link/thread/outbox.js';
 import type { ActionMessage, ResultMessage } from '../../../../src/live/messages.js';
 import { resultOf } from './fake-machine.js';
 import { connectTo, infer, inferLarge, load, PATIENT, pause, serve, start, wireTo } from './fixtures.js';
@@ -38,6 +40,20 @@ describe('the thread of links', () => {
     link.restart('to see');
     await events.next('down');
     expect(events.returned).toEqual([[]]);
+  });
+
+  it('passes the results that came right before its worker went down', async () => {
+    const { machine, server } = await serve();
+    const { link, events } = connectTo(server.port);
+    await events.next('up');
+    machine.answering = false;
+    const actions = [infer(1), { ...infer(2), gpu: 1 }];
+    link.send(actions);
+    while (machine.submitted.length < 2) await pause();
+    machine.report(machine.submitted.map(resultOf));
+    machine.killGpu(1, 'it died');
+    for (const id of [1, 2]) expect((await events.next('result')).result.id).toBe(id);
+    expect((await events.next('down')).gpu).toBe(1);
   });
 
   it('gives back the inputs of what was sent in vain when the connection breaks', async () => {
@@ -115,6 +131,46 @@ describe('the thread of links', () => {
     expect(host.thread).not.toBeNull();
     await links[1].close();
     expect(host.thread).toBeNull();
+  });
+});
+
+describe('what the thread of links reports', () => {
+  function outbox(): { box: Outbox; sent: string[] } {
+    const sent: string[] = [];
+    const box = new Outbox((message) => {
+      if (typeof message !== 'string') sent.push(message.kind);
+      else unpackResults(message, (_, { id }) => sent.push(`result ${id}`));
+    });
+    return { box, sent };
+  }
+  const settled = {
+    kind: 'settled' as const,
+    link: 1,
+    gpu: null,
+    reason: 'it was cut',
+    inputs: packInputs(new Map()).contents,
+  };
+
+  it('has all results before the link is settled or down, and none twice', async () => {
+    const { box, sent } = outbox();
+    box.result(1, resultOf(infer(1)), []);
+    box.result(1, resultOf(infer(2)), []);
+    box.post({ kind: 'down', link: 1, gpu: null, reason: 'it was cut' });
+    box.result(2, resultOf(infer(3)), []);
+    box.post(settled);
+    await pause();
+    expect(sent).toEqual(['result 1', 'result 2', 'down', 'result 3', 'settled']);
+  });
+
+  it('is one message for the results of a turn', async () => {
+    const { box, sent } = outbox();
+    box.result(1, resultOf(infer(1)), []);
+    box.result(2, resultOf(infer(2)), []);
+    expect(sent).toEqual([]);
+    await pause();
+    box.result(1, resultOf(infer(3)), []);
+    await pause();
+    expect(sent).toEqual(['result 1', 'result 2', 'result 3']);
   });
 });
 

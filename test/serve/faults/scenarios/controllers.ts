@@ -141,6 +141,22 @@ export const CONTROLLER_FAULTS: readonly Scenario[] = [
       }
     },
   },
+  ...(['frontend', 'links'] as const).map(
+    (role): Scenario => ({
+      name: `a thread of the controller hangs: ${role}`,
+      breaks: 1,
+      excuse: ENDING,
+      inject: async (rig) => {
+        const hung = rig.controller;
+        hung?.send({ hang: role });
+        await until(() => hung?.hasEnded === true);
+        expect(hung?.stderr).toMatch(/"code":"E_HUNG"/);
+        // Node aborts where it cannot end the thread.
+        expect([50, null]).toContain(await hung?.kill('SIGKILL'));
+        await rig.startController();
+      },
+    }),
+  ),
   {
     name: 'the clock of the controller jumps ahead by a second',
     inject: async (rig, clients) => {

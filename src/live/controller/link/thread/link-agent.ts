@@ -6,14 +6,9 @@ import type { ClockReading } from '../clock-sync.js';
 import { ReconnectingLink } from '../reconnecting-link.js';
 import type { WorkerEvents } from '../worker-link.js';
 import { KeptInputs } from './kept-inputs.js';
-import type { FromLinks, LinkAnswer, LinkCall, LinkSettings } from './link-messages.js';
+import type { LinkAnswer, LinkCall, LinkSettings } from './link-messages.js';
 import { packInputs } from './link-pack.js';
-
-interface AgentPort {
-  post(message: Exclude<FromLinks, string>, transfer?: readonly ArrayBuffer[]): void;
-  /** `inputs` go back with it. */
-  result(link: number, result: ResultMessage, inputs: ActionMessage['inputs']): void;
-}
+import type { Outbox } from './outbox.js';
 
 /**
  * A link in the thread of links, for the `RemoteLink` in the controller's. The two are never of one mind about what is up:
@@ -37,7 +32,7 @@ export class LinkAgent implements WorkerEvents {
     private readonly number: number,
     settings: LinkSettings,
     originNs: number,
-    private readonly port: AgentPort,
+    private readonly port: Outbox,
   ) {
     const { tls } = settings;
     // Buffers cross into another thread as plain arrays of bytes.

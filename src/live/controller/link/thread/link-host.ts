@@ -2,8 +2,9 @@ import { Worker as Thread } from 'node:worker_threads';
 import { monotonicNs } from '../../../../base/clock/clock.js';
 import { compiledNextTo } from '../../../../base/compiled.js';
 import type { ActionMessage, ResultMessage } from '../../../messages.js';
+import { PulseWatch } from '../../../pulse.js';
 import { Backoff } from '../backoff.js';
-import type { FromLinks, ToLinks } from './link-messages.js';
+import type { FromLinks, LinkThreadData, ToLinks } from './link-messages.js';
 import { ActionPacker, unpackResults } from './link-pack.js';
 
 /** A link as its host knows it. */
@@ -23,7 +24,8 @@ const LONGEST_PAUSE_MS = 5_000;
 /**
  * The thread that has the connections with workers: it encodes and decodes, encrypts and checks, so that the thread that
  * schedules touches no tensor. It begins with the first link and ends with the last. If it dies, its links are lost and
- * made again in another; the process goes on.
+ * made again in another; the process goes on. If it hangs, it is left alone: Node may abort the process if a thread is ended
+ * while HTTP/2 has something for it.
  */
 export class LinkHost {
   /** Null: none at present. */
@@ -35,6 +37,9 @@ export class LinkHost {
   private readonly backoff = new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
   private pause: NodeJS.Timeout | undefined;
   private readonly flush = () => this.sendActions();
+
+  /** `hung` is called once, when the thread hangs: nothing that it had comes back, and no other takes its place. */
+  constructor(private readonly hung: (what: string) => void = () => {}) {}
 
   /** Returns the link's number. */
   add(link: HostedLink): number {
@@ -77,7 +82,14 @@ export class LinkHost {
 
   private launch(): void {
     this.pause = undefined;
-    const thread = new Thread(compiledNextTo(import.meta.url, 'link-thread.js'), { name: 'links' });
+    const pulse = new PulseWatch((reason) => {
+      this.thread = null;
+      this.hung(`the thread of links ${reason}`);
+    });
+    const thread = new Thread(compiledNextTo(import.meta.url, 'link-thread.js'), {
+      name: 'links',
+      workerData: { pulse: pulse.buffer } satisfies LinkThreadData,
+    });
     let reason = '';
     thread.on('message', (message: FromLinks) => {
       if (this.thread === thread) this.receive(message);
@@ -86,6 +98,7 @@ export class LinkHost {
       reason = error.message;
     });
     thread.on('exit', (status) => {
+      pulse.stop();
       if (this.thread === thread) this.died(reason || `it ended with status ${status}`);
     });
     this.thread = thread;

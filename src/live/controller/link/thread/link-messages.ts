@@ -3,9 +3,15 @@ import type { ServedModel, Shape } from '../../../model.js';
 import type { ReadOperators } from '../../../operator-table.js';
 import type { Packed } from '../../../packer.js';
 import type { ParcelContents } from '../../../parcel.js';
+import type { PulseBuffer } from '../../../pulse.js';
 import type { WireModelList } from '../../../wire/protocol.js';
 import type { ClockReading } from '../clock-sync.js';
 import type { ReconnectingLinkOptions } from '../reconnecting-link.js';
+
+/** What the thread of links is started with. */
+export interface LinkThreadData {
+  readonly pulse: PulseBuffer;
+}
 
 /** Plain data. */
 export type LinkSettings = Omit<ReconnectingLinkOptions, 'log' | 'timed'>;

@@ -1,41 +1,18 @@
 // Entry of the thread of links.
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { invariant } from '../../../../base/invariant.js';
 import type { ActionMessage } from '../../../messages.js';
+import { beat } from '../../../pulse.js';
 import { LinkAgent } from './link-agent.js';
-import type { FromLinks, PackedActions, ToLinks } from './link-messages.js';
-import { ResultPacker, unpackActions } from './link-pack.js';
+import type { LinkThreadData, PackedActions, ToLinks } from './link-messages.js';
+import { unpackActions } from './link-pack.js';
+import { Outbox } from './outbox.js';
 
 const port = parentPort;
 invariant(port !== null, 'this file is the entry of a thread');
+beat((workerData as LinkThreadData).pulse);
 const agents = new Map<number, LinkAgent>();
-const results = new ResultPacker();
-let isDue = false;
-
-const agentPort: ConstructorParameters<typeof LinkAgent>[3] = {
-  post(message, transfer = []) {
-    // What was reported before comes before.
-    if (isDue) sendResults();
-    post(message, transfer);
-  },
-  result(link, result, inputs) {
-    results.add(link, result, inputs);
-    if (isDue) return;
-    isDue = true;
-    setImmediate(sendResults);
-  },
-};
-
-function sendResults(): void {
-  if (!isDue) return;
-  isDue = false;
-  const { packed, transfer } = results.take();
-  post(typeof packed === 'string' ? packed : { kind: 'results', results: packed }, transfer);
-}
-
-function post(message: FromLinks, transfer: readonly ArrayBuffer[]): void {
-  port?.postMessage(message, transfer);
-}
+const outbox = new Outbox((message, transfer) => port.postMessage(message, transfer));
 
 function sendActions(packed: PackedActions): void {
   const byLink = new Map<number, ActionMessage[]>();
@@ -54,7 +31,7 @@ function receive(message: Exclude<ToLinks, string>): void {
   }
   const { link } = message;
   if (message.kind === 'open')
-    agents.set(link, new LinkAgent(link, message.settings, message.originNs, agentPort));
+    agents.set(link, new LinkAgent(link, message.settings, message.originNs, outbox));
   const agent = agents.get(link);
   if (message.kind === 'settle') agent?.settle(message.gpu, message.reason);
   else if (message.kind === 'call') void agent?.call(message.id, message.call);

@@ -1,0 +1,37 @@
+import type { ActionMessage, ResultMessage } from '../../../messages.js';
+import type { FromLinks } from './link-messages.js';
+import { ResultPacker } from './link-pack.js';
+
+type Send = (message: FromLinks, transfer: readonly ArrayBuffer[]) => void;
+
+/**
+ * What the links of a thread report, in that order. Results of one turn are one message; whatever else is reported takes
+ * those before it along: who hears that a worker is down, or settled, has all its results.
+ */
+export class Outbox {
+  private readonly results = new ResultPacker();
+  private isDue = false;
+  private readonly flush = () => this.sendResults();
+
+  constructor(private readonly send: Send) {}
+
+  post(message: Exclude<FromLinks, string>, transfer: readonly ArrayBuffer[] = []): void {
+    this.sendResults();
+    this.send(message, transfer);
+  }
+
+  /** `inputs` go back with it. */
+  result(link: number, result: ResultMessage, inputs: ActionMessage['inputs']): void {
+    this.results.add(link, result, inputs);
+    if (this.isDue) return;
+    this.isDue = true;
+    setImmediate(this.flush);
+  }
+
+  private sendResults(): void {
+    if (!this.isDue) return;
+    this.isDue = false;
+    const { packed, transfer } = this.results.take();
+    this.send(typeof packed === 'string' ? packed : { kind: 'results', results: packed }, transfer);
+  }
+}

@@ -1,0 +1,47 @@
+import type { Logger } from 'pino';
+import { formatDuration } from '../config/units-text.js';
+import type { KeeperEvents } from '../live/journal/journal-keeper.js';
+import { LONGEST_S, type RecordingEvents } from '../live/recording/server-recorder.js';
+import { Repeats } from '../live/repeats.js';
+import type { Assembly, ClusterObserver } from './cluster.js';
+
+/** Lines of the log about workers, GPUs and what fails on them. */
+export function loggedCluster(log: Logger, { clock }: Assembly): ClusterObserver {
+  const repeats = new Repeats();
+  return {
+    draining(requests, upToNs) {
+      if (requests > 0)
+        log.info(`draining: requests under way: ${requests}; waits up to ${formatDuration(upToNs)} for them`);
+    },
+    async ending(unanswered) {
+      if (unanswered > 0) log.warn(`requests left without an answer: ${unanswered}; they get an error`);
+    },
+    events: {
+      worker: (worker, up, what) => log[up ? 'info' : 'warn']({ worker }, what),
+      gpuDown: (gpu, reason) => log.warn({ gpu, reason }, 'GPU is gone'),
+      gpuUp: (gpu) => log.info({ gpu }, 'GPU is there'),
+      deviceError: (gpu, model, error) => {
+        const times = repeats.toSay(`${gpu} ${model} ${error}`, clock.nowNs());
+        if (times > 0) log.error({ gpu, model, error, times }, 'the device failed at an action');
+      },
+    },
+  };
+}
+
+export function loggedRecordings(log: Logger): RecordingEvents {
+  return {
+    started: (mode) => log.info({ mode }, `recording, for ${LONGEST_S} s at most`),
+    written: (recording) =>
+      log.info(recording, 'the recording is written: open it at https://ui.perfetto.dev'),
+    failed: (error) => log.error({ error: error.message }, 'the timeline cannot be written'),
+  };
+}
+
+export function loggedKeeper(log: Logger): KeeperEvents {
+  return {
+    deleted: (journal, bytes) =>
+      log.info({ journal, bytes }, 'deleted: all journals together were larger than --journal-keep'),
+    outgrown: (journal, bytes) =>
+      log.warn({ journal, bytes }, 'this journal alone is larger than --journal-keep, and it keeps growing'),
+  };
+}

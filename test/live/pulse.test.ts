@@ -1,0 +1,57 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beat, PulseWatch } from '../../src/live/pulse.js';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function watched(silenceMs: number): { watch: PulseWatch; said: string[]; beatOnce: () => void } {
+  const said: string[] = [];
+  const watch = new PulseWatch((reason) => said.push(reason), silenceMs);
+  const beats = new Int32Array(watch.buffer);
+  return { watch, said, beatOnce: () => Atomics.add(beats, 0, 1) };
+}
+
+describe('a watch over a thread', () => {
+  it('says once that a thread which has beaten does so no more', () => {
+    const { said, beatOnce } = watched(2000);
+    beatOnce();
+    vi.advanceTimersByTime(1900);
+    beatOnce();
+    vi.advanceTimersByTime(2000);
+    expect(said).toEqual([]);
+    vi.advanceTimersByTime(200);
+    expect(said).toEqual(['has shown no sign of life for 2 s']);
+    vi.advanceTimersByTime(60_000);
+    expect(said).toHaveLength(1);
+  });
+
+  it('lets it start, however long that takes', () => {
+    const { said } = watched(2000);
+    vi.advanceTimersByTime(60_000);
+    expect(said).toEqual([]);
+  });
+
+  it('says nothing of one that beats, or once it is stopped', () => {
+    const { watch, said } = watched(2000);
+    beat(watch.buffer);
+    vi.advanceTimersByTime(60_000);
+    watch.stop();
+    vi.clearAllTimers();
+    vi.advanceTimersByTime(60_000);
+    expect(said).toEqual([]);
+  });
+
+  it('takes no thread for dead because the process was suspended', () => {
+    const { watch, said } = watched(2000);
+    beat(watch.buffer);
+    vi.advanceTimersByTime(1000);
+    // What a suspended process misses of its timers, it does not make up for.
+    vi.setSystemTime(Date.now() + 3_600_000);
+    vi.advanceTimersByTime(1000);
+    expect(said).toEqual([]);
+  });
+});
