@@ -68,7 +68,7 @@ export async function run(args: ReplayArgs): Promise<void> {
   }
 }
 
-/** Requests whose story is to be told. Throws `E_USAGE` if the journal has none of the trace. */
+/** Requests that are to be explained. Throws `E_USAGE` if the journal has none of the trace. */
 async function requestsAsked({ file, request, trace, limit }: ReplayArgs): Promise<readonly number[]> {
   if (trace === undefined) return request === undefined ? [] : [request];
   if (request !== undefined) throw new EscapementError('E_USAGE', '--request and --trace cannot be combined');

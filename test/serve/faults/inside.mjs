@@ -1,6 +1,6 @@
 // Loaded into a process before everything else, and into each of its threads: makes faults that cannot be made from
 // outside. The process gets messages: { clockMs } moves its clock, { crash } ends the threads whose role that is, { hang }
-// keeps one of them busy for ever.
+// keeps one of them busy without end.
 import { getEnvironmentData, isMainThread, setEnvironmentData, workerData } from 'node:worker_threads';
 
 const KEY = 'faults';

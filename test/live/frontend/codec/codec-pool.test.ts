@@ -1,3 +1,4 @@
+import type { Worker as Thread } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { CodecPool, type CodecPoolOptions } from '../../../../src/live/frontend/codec/codec-pool.js';
@@ -55,10 +56,10 @@ describe('codec threads', () => {
     const pool = open();
     const bomb = gzipSync(Buffer.alloc(100_000_000));
     const [first, second] = [inflate(pool, bomb, 1e9), inflate(pool, gzipSync('hello'), 5)];
-    const [seat] = pool['seats'];
-    const thread = seat['thread'];
-    if (how === 'ends') void thread?.terminate();
-    else thread?.emit('error', new Error('a bug'));
+    const { thread } = (pool as unknown as { readonly seats: readonly { readonly thread: Thread }[] })
+      .seats[0];
+    if (how === 'ends') void thread.terminate();
+    else thread.emit('error', new Error('a bug'));
     await expect(first).rejects.toMatchObject({ kind: 'failed' });
     expect(Buffer.from(await second).toString()).toBe('hello');
   });
