@@ -82,6 +82,23 @@ it('ends a run whose server dies, with errors from then on', async () => {
   expect(unanswered.lost + unanswered.neverSent).toBe(errors);
 });
 
+it('says of no request that it was lost which no connection took', async () => {
+  const server = await GrpcServer.open({ infer: () => status.OK });
+  const target = await open(server, { connections: 1 });
+  const lack = () =>
+    new Promise((resolve) => target.send(0, NS_PER_S, 0, 0, (_, reply) => resolve(reply?.lack)));
+  expect(await lack()).toBe(undefined);
+  server.die();
+  // It may meet the old connection.
+  await lack();
+  const later: Promise<unknown>[] = [];
+  for (let i = 0; i < 20; i++) {
+    later.push(lack());
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  expect(new Set(await Promise.all(later))).toEqual(new Set(['neverSent']));
+});
+
 it('forgets what waits for a connection that is not open yet', async () => {
   let served = 0;
   const target = await open(await GrpcServer.open({ infer: () => served++ * 0 }), { connections: 1 });
