@@ -6,7 +6,7 @@ const { port1: nowhere } = new MessageChannel();
 nowhere.close();
 
 /**
- * Frees the buffers of large tensors now. Otherwise they stay until the garbage of this thread is collected, and a
+ * Frees the buffers of large tensors or models now, without a turn of the event loop. Otherwise they stay until the garbage of this thread is collected, and a
  * thread that has nothing to do collects none. No view of these buffers may be used afterwards.
  */
 export function freeLarge(tensors: readonly Uint8Array[]): void {

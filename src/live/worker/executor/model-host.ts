@@ -10,13 +10,13 @@ import {
   STATUS_OK,
 } from '../../../core/action.js';
 import type { OrtDeviceSpec } from '../../device.js';
+import { freeLarge } from '../../free-buffers.js';
 import { InputError } from '../../ort/input-error.js';
 import type { ModelSession, SessionRun } from '../../ort/session.js';
 import { areApart } from '../../parcel.js';
 import { HostSessions } from './host-sessions.js';
 import type { OperatorRecorder } from './operator-recorder.js';
 import type { HostModel, HostModelOrder, HostOrder, HostReport } from './protocol.js';
-import { freeBuffer } from './transfer.js';
 
 /** Runs the models of one host thread on their device, one order at a time. Times include copies of tensors. */
 export class ModelHost {
@@ -51,7 +51,7 @@ export class ModelHost {
     this.models.delete(index);
     if (before !== undefined) {
       await this.unload(index);
-      freeBuffer(before.bytes.buffer);
+      freeLarge([before.bytes]);
     }
     if (model !== null) this.models.set(index, model);
   }

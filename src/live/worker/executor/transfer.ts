@@ -1,4 +1,3 @@
-import { MessageChannel } from 'node:worker_threads';
 import { LARGE_BYTES } from '../../parcel.js';
 
 /**
@@ -41,13 +40,4 @@ export function buffersOf(messages: readonly (readonly Uint8Array<ArrayBuffer>[]
     for (const part of parts) if (part.byteLength > 0) buffers.add(part.buffer);
   }
   return [...buffers];
-}
-
-/** Frees the memory of a buffer now: a thread that mostly blocks collects its garbage late. */
-export function freeBuffer(buffer: ArrayBuffer): void {
-  const { port1, port2 } = new MessageChannel();
-  port1.postMessage(null, [buffer]);
-  // What was not received goes with the channel.
-  port1.close();
-  port2.close();
 }

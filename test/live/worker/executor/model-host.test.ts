@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { monotonicNs } from '../../../../src/base/clock/clock.js';
+import { MIB } from '../../../../src/base/units.js';
 import {
   INFER,
   LOAD,
@@ -89,4 +90,13 @@ describe('ModelHost', () => {
     expect(await host.perform(order(UNLOAD))).toBeNull();
     expect((await host.perform(order(INFER)))?.status).toBe(STATUS_DEVICE_ERROR);
   });
+});
+
+it('frees the memory of a model that leaves at once: its thread waits in a way in which no event comes', async () => {
+  const { worker } = real;
+  const bytes = new Uint8Array(200 * MIB).fill(1);
+  await host.change({ index: 7, model: { model: worker, bytes } });
+  const before = process.memoryUsage.rss();
+  await host.change({ index: 7, model: null });
+  expect(before - process.memoryUsage.rss()).toBeGreaterThan(150 * MIB);
 });
