@@ -3,8 +3,9 @@ import { readProfile } from '../config/read-profile.js';
 import type { RuntimeSettings } from '../config/schema-runtime.js';
 import { formatBytes } from '../config/units-text.js';
 import { type DeviceSpec, type OrtDeviceSpec, PROVIDERS, type Provider } from '../live/device.js';
+import type { Precision } from '../live/models/precision.js';
 import type { MachineOptions } from '../live/worker/local-machine.js';
-import { ALL_MODELS, type DeploymentOptions } from '../serve/deployment-options.js';
+import { ALL_MODELS, type DeploymentOptions, type StartNeeds } from '../serve/deployment-options.js';
 import { sessionSettings } from '../serve/session-settings.js';
 import type { ValuesOf } from './flag.js';
 import type { deploymentFlags, machineFlags } from './usage/server.js';
@@ -17,14 +18,14 @@ type DeploymentArgs = ValuesOf<typeof deploymentFlags>;
 
 /**
  * The GPUs that the flags name. Simulated ones have their models from the start; others take those of the repository as it is
- * when a controller asks for them. `say` takes lines for the operator. Throws coded errors, also where a repository has no
- * models unless it `mayBeEmpty`.
+ * when a controller asks for them. `say` takes lines for the operator. Throws coded errors, also where a repository lacks what
+ * it `needs`.
  */
 export async function machineOptions(
   args: MachineArgs,
   runtime: RuntimeSettings,
   say: (what: string) => void,
-  mayBeEmpty: boolean,
+  needs: StartNeeds,
 ): Promise<MachineOptions> {
   const machine = await machineWithoutModels(args, runtime);
   const { pageBytes } = machine;
@@ -33,13 +34,18 @@ export async function machineOptions(
     return { ...machine, models: await modelsOfProfiles(args, pageBytes, device.timeScale) };
   }
   const dir = repositoryOf(args);
-  const { noModels, scanRepository } = await import('../live/models/scan.js');
-  const { versions, problems } = scanRepository(dir, runtime.precision);
-  if (!mayBeEmpty && versions.length === 0 && problems.length === 0) throw noModels(dir);
+  if (needs !== 'nothing') await checkRepository(dir, runtime.precision, needs);
   const { RepositorySource } = await import('../serve/repository-source.js');
   const options = { device, pageBytes, cacheDir: args['cache-dir'] ?? null };
   const repository = { dir, precision: runtime.precision, options };
   return { ...machine, models: [], source: new RepositorySource(repository, say) };
+}
+
+/** Throws coded errors. */
+async function checkRepository(dir: string, precision: Precision, needs: StartNeeds): Promise<void> {
+  const { noModels, scanRepository } = await import('../live/models/scan.js');
+  const { versions, problems } = scanRepository(dir, precision);
+  if (needs === 'model' && versions.length === 0 && problems.length === 0) throw noModels(dir);
 }
 
 /** The same for a controller elsewhere. */
@@ -48,7 +54,7 @@ export async function workerMachine(
   runtime: RuntimeSettings,
   say: (what: string) => void,
 ): Promise<MachineOptions> {
-  const machine = await machineOptions(args, runtime, say, true);
+  const machine = await machineOptions(args, runtime, say, 'repository');
   if (machine.source === undefined) return machine;
   const { ReportedSource } = await import('../serve/reported-source.js');
   return { ...machine, source: new ReportedSource(machine.source, repositoryOf(args), say) };
@@ -60,7 +66,7 @@ export async function completeMachine(
   runtime: RuntimeSettings,
   say: (what: string) => void,
 ): Promise<MachineOptions> {
-  if (args.device.startsWith(SIMULATED)) return machineOptions(args, runtime, say, false);
+  if (args.device.startsWith(SIMULATED)) return machineOptions(args, runtime, say, 'model');
   const machine = await machineWithoutModels(args, runtime);
   const [device] = machine.devices as OrtDeviceSpec[];
   const { repositoryModels } = await import('../serve/repository-models.js');

@@ -1,7 +1,7 @@
 import { EscapementError } from '../base/errors.js';
-import { NS_PER_S } from '../base/units.js';
+import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import { nearest } from '../config/nearest.js';
-import { NO_MODELS } from '../live/model-list.js';
+import { type ModelList, NO_MODELS } from '../live/model-list.js';
 import {
   type InferenceRequest,
   type ModelStatistics,
@@ -11,19 +11,19 @@ import {
   type WatchedService,
 } from '../live/service.js';
 import { within } from '../live/within.js';
+import { clientReason } from './client-reason.js';
 import { Deployment } from './deployment.js';
 import {
   type DeploymentEvents,
   type DeploymentOptions,
   type ModelHost,
-  mayBeEmpty,
+  startNeeds,
 } from './deployment-options.js';
+import { IDLE_LOOKS, idleLook } from './idle-look.js';
 import { Said } from './said.js';
 import { Tickets } from './tickets.js';
 import { isUnloaded, MEASURING } from './unserved.js';
 
-/** How often it is looked whether a model is idle, as a share of the time after which it is. */
-const IDLE_LOOKS = 4;
 /** How long who asks for the index waits for a look at the disk: a model that is being measured may keep it. */
 const LOOK_NS = NS_PER_S;
 
@@ -37,7 +37,9 @@ export class DeployedService implements WatchedService {
   private isStarting = true;
   /** A look at the disk that clients have asked for; null: none is under way. */
   private looking: Promise<void> | null = null;
-  /** By nothing but its text: why the last one failed. */
+  /** Why the repository cannot be looked at, at a start that waits for it; '' if it can. */
+  private lacks = '';
+  /** By nothing but its text: why the last look failed. */
   private readonly said = new Said();
 
   constructor(
@@ -67,11 +69,11 @@ export class DeployedService implements WatchedService {
    */
   async start(): Promise<void> {
     const { control, isStrict } = this.options;
-    const { skipped, known, wanted } = await this.survey();
+    const { skipped, known, wanted } = await this.firstSurvey();
     if (skipped.length > 0) this.events.info({ skipped }, 'the repository also holds what is no model');
     const foreign = [...wanted].find((name) => !known.includes(name));
     if (foreign !== undefined && this.host.away.length === 0) throw noSuchModel(foreign, known);
-    if (wanted.size === 0 && !mayBeEmpty(this.options) && this.host.away.length === 0) {
+    if (wanted.size === 0 && startNeeds(this.options) === 'model' && this.host.away.length === 0) {
       const what = 'no worker has a model: put them into NAME/VERSION/model.onnx of all repositories';
       throw new EscapementError('E_MODEL_FILE', what);
     }
@@ -80,22 +82,20 @@ export class DeployedService implements WatchedService {
       if (!wanted.has(name)) await this.deployment.forget(name, '--load-model does not name it');
     if (wanted.size === 0) this.events.info({}, NONE_YET[control]);
     await this.deployment.start([...wanted]).catch((error) => {
-      // Those who are away may bring what is missing.
-      if (isStrict || this.host.away.length === 0) throw error;
+      // Workers that are away, or the next look, may bring what is missing.
+      if (isStrict || (control !== 'poll' && this.host.away.length === 0)) throw error;
     });
     this.isStarting = false;
     this.replace();
     if (control === 'poll') this.every(this.options.pollNs, () => this.poll());
     const { idleNs } = this.options;
-    if (idleNs !== null) this.every(idleNs / IDLE_LOOKS, this.idleLook());
+    if (idleNs !== null) this.every(idleNs / IDLE_LOOKS, idleLook(this.deployment, this.tickets));
   }
 
   /** A worker has come up: what could not be served may be served now, unless one is away that would have to have it. */
   workersCame(): void {
     if (this.isStarting || this.host.away.length > 0) return;
-    this.retry().catch(({ message }: Error) => {
-      this.events.warn({ error: message }, 'models cannot be looked at');
-    });
+    this.retry().catch((error) => this.complain(error));
   }
 
   watch(changed: () => void): () => void {
@@ -123,9 +123,12 @@ export class DeployedService implements WatchedService {
 
   async look(): Promise<void> {
     if (this.isStarting || this.options.control === 'poll') return;
-    this.looking ??= this.lookOnce().finally(() => {
-      this.looking = null;
-    });
+    const look = async () => this.deployment.list(await this.listAll(), null);
+    this.looking ??= look()
+      .catch((error) => this.complain(error))
+      .finally(() => {
+        this.looking = null;
+      });
     await within(this.looking, LOOK_NS);
   }
 
@@ -149,10 +152,26 @@ export class DeployedService implements WatchedService {
     }
   }
 
+  /** With `poll` the repository itself may come later, as a folder that is mounted does. */
+  private async firstSurvey(): Promise<Survey> {
+    const { control, isStrict, pollNs, dir } = this.options;
+    for (;;) {
+      try {
+        return await this.survey();
+      } catch (error) {
+        if (control !== 'poll' || isStrict) throw error;
+        this.complain(error as Error);
+        this.lacks = clientReason(error as Error, dir);
+        this.replace();
+        await new Promise((resolve) => setTimeout(resolve, pollNs / NS_PER_MS).unref());
+      }
+    }
+  }
+
   /** What there is, and the names of what is to be served of it. */
-  private async survey() {
+  private async survey(): Promise<Survey> {
     const { control, names } = this.options;
-    const list = await this.host.list(null).catch((error) => {
+    const list = await this.listAll().catch((error) => {
       if (this.host.away.length === 0) throw error;
       return NO_MODELS;
     });
@@ -166,15 +185,16 @@ export class DeployedService implements WatchedService {
     return { skipped, known, wanted };
   }
 
-  private async lookOnce(): Promise<void> {
-    try {
-      this.deployment.list(await this.host.list(null), null);
-      this.said.forget('');
-    } catch (error) {
-      const { message } = error as Error;
-      if (this.said.isNew('', '', message))
-        this.events.warn({ error: message }, 'models cannot be looked at');
-    }
+  private async listAll(): Promise<ModelList> {
+    const list = await this.host.list(null);
+    this.lacks = '';
+    this.said.forget('');
+    return list;
+  }
+
+  /** Says it once, until a look has succeeded. */
+  private complain({ message }: Error): void {
+    if (this.said.isNew('', '', message)) this.events.warn({ error: message }, 'models cannot be looked at');
   }
 
   private checkControl(): void {
@@ -187,27 +207,12 @@ export class DeployedService implements WatchedService {
   }
 
   private async poll(): Promise<void> {
-    const { versions, problems } = await this.host.list(null);
+    const { versions, problems } = await this.listAll();
     const present = new Set([...versions, ...problems].map(({ name }) => name));
     for (const name of present) await this.deployment.load(name, false).catch(() => {});
     const served = new Set(this.deployment.table.all().map(({ name }) => name));
     for (const name of served)
       if (!present.has(name)) await this.deployment.forget(name, 'its folder is gone');
-  }
-
-  /** A model is idle if as many looks as `IDLE_LOOKS` in a row have seen no new request. */
-  private idleLook(): () => Promise<void> {
-    const seen = new Map<number, { uses: number; looks: number }>();
-    return async () => {
-      for (const row of this.deployment.table.all()) {
-        if (row.state !== 'ready' || this.tickets.indexOf(row.ticket) < 0) continue;
-        const uses = this.tickets.usesOf(row.ticket);
-        const before = seen.get(row.ticket);
-        const looks = before?.uses === uses ? before.looks + 1 : 0;
-        seen.set(row.ticket, { uses, looks });
-        if (looks >= IDLE_LOOKS) await this.deployment.sleep(row);
-      }
-    };
   }
 
   /** One at a time: what takes longer than the interval is not started twice. */
@@ -217,11 +222,11 @@ export class DeployedService implements WatchedService {
       if (isBusy) return;
       isBusy = true;
       work()
-        .catch(({ message }: Error) => this.events.warn({ error: message }, 'models cannot be looked at'))
+        .catch((error) => this.complain(error))
         .finally(() => {
           isBusy = false;
         });
-    }, intervalNs / 1e6);
+    }, intervalNs / NS_PER_MS);
     this.timers.push(timer.unref());
   }
 
@@ -243,8 +248,15 @@ export class DeployedService implements WatchedService {
         ...same,
       };
     }
-    return { notReady: `starting: ${progress(entries)}`, takesRequests: true, ...same };
+    return { notReady: `starting: ${this.lacks || progress(entries)}`, takesRequests: true, ...same };
   }
+}
+
+/** What a server finds when it starts. */
+interface Survey {
+  readonly skipped: readonly string[];
+  readonly known: readonly string[];
+  readonly wanted: ReadonlySet<string>;
 }
 
 /** How far a start has come. */

@@ -31,9 +31,12 @@ export const ALL_MODELS: DeploymentOptions = {
   isStrict: false,
 };
 
-/** Whether a server may start without a model. */
-export function mayBeEmpty({ control }: DeploymentOptions): boolean {
-  return control === 'explicit' || control === 'poll';
+export type StartNeeds = 'model' | 'repository' | 'nothing';
+
+/** What has to be there for a server to start; with `poll` the repository itself may come later. */
+export function startNeeds({ control, isStrict }: DeploymentOptions): StartNeeds {
+  if (control === 'poll' && !isStrict) return 'nothing';
+  return control === 'explicit' || control === 'poll' ? 'repository' : 'model';
 }
 
 /** What has and runs models: they come and go while it does. */

@@ -26,7 +26,7 @@ export class RepositorySource implements ModelSource {
     if (before?.model.digest === digest && before.file === fileKey(before.model)) return before.model;
     const model = await this.preparer.prepare(name, version);
     if (digest !== '' && digest !== model.digest) {
-      throw new Error('its files are others now than those that are served: load it');
+      throw new Error('its files have changed since they were looked at: load it');
     }
     this.opened.set(key, { model, file: fileKey(model) });
     return model;

@@ -308,7 +308,9 @@ describe('an idle model that cannot be loaded again', () => {
     for (const file of readdirSync(join(dir, 'm/1')))
       if (file.endsWith('.ort')) rmSync(join(dir, 'm/1', file));
     await until(() => states(service).join() === 'm/1 ready');
-    expect((await ask(service, 'm')).error).toMatch(/its files are others now than .* served: load it$/);
+    expect((await ask(service, 'm')).error).toMatch(
+      /its files have changed since they were looked at: load it$/,
+    );
     await service.load('m');
     expect((await ask(service, 'm')).error).toBe('m/1');
   });
@@ -468,6 +470,32 @@ describe('model control', () => {
     await until(() => states(service).join() === 'a/3 ready');
     await until(() => host.slots.filter((slot) => slot !== null).length === 1);
     expect(host.mistakes).toEqual([]);
+  });
+
+  it('poll: waits for a repository that is not there yet, and says what it waits for once', async () => {
+    const dir = join(tempDir(), 'later');
+    const { service, warned } = open(dir, { control: 'poll', pollNs: 5e7 });
+    let isStarted = false;
+    const started = service.start().then(() => {
+      isStarted = true;
+    });
+    await until(() => service.state.notReady?.includes('no such folder') === true);
+    expect(service.state.notReady).toBe('starting: later: no such folder: name a model repository');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect([isStarted, warned]).toEqual([false, [`${dir}: no such folder: name a model repository`]]);
+    // A model that is broken, or not all there yet, is no reason to end either.
+    writeIn(dir, 'm/1/model.onnx', 'nonsense');
+    await started;
+    expect(service.state.notReady).toBe(null);
+    expect(states(service)).toEqual(['m/1 unavailable']);
+    put(dir, 'm', 1, 2);
+    await until(() => states(service).join() === 'm/1 ready');
+    // While the folder is away, what was loaded is served.
+    renameSync(dir, `${dir}-away`);
+    await until(() => warned.at(-1)?.includes('no such folder') === true);
+    expect((await ask(service, 'm')).error).toBe('m/1');
+    const strict = open(dir, { control: 'poll', pollNs: 5e7, isStrict: true });
+    await expect(strict.service.start()).rejects.toThrow('no such folder');
   });
 
   it('poll: notices names of classes that change alone', async () => {

@@ -1,4 +1,4 @@
-import { mayBeEmpty } from '../../serve/deployment-options.js';
+import { startNeeds } from '../../serve/deployment-options.js';
 import { deploymentOptions, machineOptions } from '../machine.js';
 import { runServer } from '../run-server.js';
 import type { ServeArgs } from '../usage/serve.js';
@@ -10,7 +10,7 @@ export async function run(args: ServeArgs): Promise<void> {
   await runServer('server', args, async ({ runtime }, log) => {
     const deployment = deploymentOptions(args);
     const say = (what: string) => log.info(what);
-    const machine = await startMachine(await machineOptions(args, runtime, say, mayBeEmpty(deployment)));
+    const machine = await startMachine(await machineOptions(args, runtime, say, startNeeds(deployment)));
     return { links: [new LocalLink(machine, (what) => log.warn(what))], deployment };
   });
 }

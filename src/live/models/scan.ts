@@ -27,12 +27,11 @@ export interface RepositoryScan {
 /**
  * Looks at the folders of a repository: each model is a folder `NAME/VERSION/model.onnx`; at FP16
  * `NAME/VERSION/fp16/model.onnx`. A mistake in one model costs the others nothing. Throws `E_MODEL_FILE` only where
- * there is no such folder.
+ * the folder is not there or cannot be read.
  */
 export function scanRepository(dir: string, precision: Precision): RepositoryScan {
-  if (!isFolder(dir)) throw problem('no such folder: name a model repository', dir);
   return merged(
-    entriesOf(dir).map((name) => {
+    repositoryEntries(dir).map((name) => {
       const isModel = !name.startsWith('.') && isFolder(join(dir, name));
       return isModel ? scanModel(join(dir, name), name, precision) : { ...NOTHING, skipped: [name] };
     }),
@@ -41,7 +40,6 @@ export function scanRepository(dir: string, precision: Precision): RepositorySca
 
 /** The same of one model of a repository. `name` may come from a client: it is no path before it was found there. */
 export function scanNamed(dir: string, name: string, precision: Precision): RepositoryScan {
-  if (!isFolder(dir)) throw problem('no such folder: name a model repository', dir);
   return isThere(dir, name) ? scanModel(join(dir, name), name, precision) : NOTHING;
 }
 
@@ -57,7 +55,7 @@ export function findVersion(dir: string, name: string, version: string, precisio
 }
 
 function isThere(dir: string, name: string): boolean {
-  return !name.startsWith('.') && entriesOf(dir).includes(name) && isFolder(join(dir, name));
+  return !name.startsWith('.') && repositoryEntries(dir).includes(name) && isFolder(join(dir, name));
 }
 
 /** The same of one model, `dir` being its folder. Never throws. */
@@ -68,11 +66,7 @@ export function scanModel(dir: string, name: string, precision: Precision): Repo
     if (error instanceof EscapementError) {
       return { ...NOTHING, problems: [{ name, version: null, error }] };
     }
-    const reason = error instanceof Error ? error.message : String(error);
-    return {
-      ...NOTHING,
-      problems: [{ name, version: null, error: problem(`cannot be read: ${reason}`, dir) }],
-    };
+    return { ...NOTHING, problems: [{ name, version: null, error: unreadable(dir, error) }] };
   }
 }
 
@@ -172,6 +166,20 @@ export function howToMake(modelDir: string, name: string, version: string, preci
   const ofPrecision = precision === PRECISIONS[0] ? '' : ` --precision ${precision}`;
   const repository = join(modelDir, '..');
   return `: put the model there, or make one with: escapement model make ARCHITECTURE --repository ${repository} --name ${name}${ofVersion}${ofPrecision}`;
+}
+
+/** Throws `E_MODEL_FILE`. */
+function repositoryEntries(dir: string): string[] {
+  if (!isFolder(dir)) throw problem('no such folder: name a model repository', dir);
+  try {
+    return entriesOf(dir);
+  } catch (error) {
+    throw unreadable(dir, error);
+  }
+}
+
+function unreadable(dir: string, error: unknown): EscapementError {
+  return problem(`cannot be read: ${error instanceof Error ? error.message : String(error)}`, dir);
 }
 
 /** Sorted. */

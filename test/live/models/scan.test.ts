@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { chmodSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readModelFile } from '../../../src/live/models/repository.js';
@@ -76,6 +76,13 @@ describe('looking at a repository', () => {
       ['folder', 'E_MODEL_FILE'],
     ]);
     await expect(readModelFile(path)).rejects.toMatchObject({ code: 'E_FILE_MISSING' });
+  });
+
+  it.skipIf(process.getuid?.() === 0)('says that the repository itself cannot be read', () => {
+    const dir = tempDir();
+    chmodSync(dir, 0o000);
+    expect(() => scanRepository(dir, 'fp32')).toThrow(`${dir}: cannot be read: EACCES`);
+    chmodSync(dir, 0o700);
   });
 
   it('takes no batch sizes beyond reason from config.pbtxt', () => {
