@@ -9,12 +9,10 @@ import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import type { Frontend, FrontendOptions } from '../live/frontend/frontend.js';
 import { JournalKeeper } from '../live/journal/journal-keeper.js';
-import type { ServedModel } from '../live/model.js';
 import { StatisticsCollector } from '../live/observe/model-statistics.js';
 import { describeCluster } from '../live/observe/status/describe-cluster.js';
 import { StatusCollector } from '../live/observe/status/status-collector.js';
 import { registerClusterGauges } from '../live/observe/telemetry/cluster-gauges.js';
-import { ControllerMetrics } from '../live/observe/telemetry/metrics.js';
 import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
 import { recordingRoutes } from '../live/observe/telemetry/recording-routes.js';
 import { registerRefusals } from '../live/observe/telemetry/refusal-counter.js';
@@ -27,6 +25,7 @@ import { type Assembly, type ClusterObserver, type LiveCluster, startCluster } f
 import { ALL_MODELS, type DeploymentOptions } from './deployment-options.js';
 import { openFrontends } from './frontends.js';
 import { JournalObserver } from './journal-observer.js';
+import { metricsObserver } from './metrics-observer.js';
 import { RecordingObserver, recordingName } from './recording-observer.js';
 import { loggedCluster, loggedKeeper, loggedRecordings } from './server-log.js';
 import { type ServerModels, serverModels } from './server-models.js';
@@ -84,9 +83,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 
 function observersOf(options: ServerOptions, registry: Registry, assembly: Assembly) {
   const { settings, log, journalKeepBytes } = options;
-  const metrics = new ControllerMetrics(registry, assembly.cluster.spec.models);
-  // Also those that never come have a series, for alerts.
-  for (const { name } of options.links) metrics.setWorkerUp(name, false);
   const status = new StatusCollector(assembly.cluster.spec);
   const journal =
     options.journal === null
@@ -94,14 +90,11 @@ function observersOf(options: ServerOptions, registry: Registry, assembly: Assem
       : new JournalObserver(options.journal, assembly, ({ code, message }) => log.error({ code }, message));
   const { recording: autostart, recordingDir } = settings.runtime;
   return {
-    metrics: {
-      run: metrics,
-      events: {
-        wokeLate: (lateNs: number) => metrics.wokeLate(lateNs),
-        modelCame: (index: number, { spec }: ServedModel) => metrics.modelCame(index, spec.name),
-        worker: (worker: string, up: boolean) => metrics.setWorkerUp(worker, up),
-      },
-    },
+    metrics: metricsObserver(
+      registry,
+      assembly,
+      options.links.map(({ name }) => name),
+    ),
     status: { run: status, events: status, collector: status },
     statistics: statisticsOf(new StatisticsCollector()),
     recording: new RecordingObserver(assembly, {

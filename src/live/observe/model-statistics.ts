@@ -5,6 +5,7 @@ import { OUTCOME_LATE, OUTCOME_OK, type Outcome, type RequestTable } from '../..
 import type { ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import type { ModelStatistics, ServiceState } from '../service.js';
+import { execNsOf } from './exec-time.js';
 
 /**
  * Counts what happens to each model, for the protocol's statistics. A request of the scheduler is one row of a client's
@@ -49,12 +50,13 @@ export class StatisticsCollector implements RunObserver {
   completed(): void {}
 
   /** The result of an action has come. */
-  ran(action: Action, { copyInNs, copyOutNs }: Pick<ResultMessage, 'copyInNs' | 'copyOutNs'>): void {
+  ran(action: Action, result: Pick<ResultMessage, 'copyInNs' | 'copyOutNs'>): void {
+    const { copyInNs, copyOutNs } = result;
     const { kind, status, model, count } = action;
     if (kind !== INFER || status !== STATUS_OK) return;
     const counts = this.models[model];
     if (counts === undefined) return;
-    const inferNs = Math.max(0, action.endNs - action.beginNs - copyInNs - copyOutNs);
+    const inferNs = execNsOf(action, result);
     counts.lastInferenceMs = Math.floor(unixMs());
     counts.inferenceCount += count;
     counts.executionCount++;

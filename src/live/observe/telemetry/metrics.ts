@@ -12,8 +12,12 @@ import {
 } from '../../../core/request.js';
 import { statusName } from '../../../core/status-names.js';
 import { laneOf } from '../../../core/worker.js';
+import type { ResultMessage } from '../../messages.js';
+import { execNsOf } from '../exec-time.js';
 import { ERROR_BUCKETS_S, LATENCY_BUCKETS_S } from './buckets.js';
+import { Children } from './children.js';
 import { ModelLabels } from './model-labels.js';
+import { StageCounters } from './stage-counters.js';
 
 const OUTCOMES = OUTCOME_NAMES.length;
 /** Statuses are below this. */
@@ -29,6 +33,7 @@ export class ControllerMetrics implements RunObserver {
   /** By label of the model and outcome. */
   private readonly latency: Children<Histogram.Internal<string>>;
   private readonly queueTime: Children<Histogram.Internal<string>>;
+  private readonly stages: StageCounters;
   private readonly requests: Children<Counter.Internal>;
   private readonly goodput: Counter;
   private readonly coldStarts: Counter;
@@ -63,6 +68,7 @@ export class ControllerMetrics implements RunObserver {
       'escapement_request_queue_seconds',
       'Time from the arrival of a request to the start of its INFER, or to its answer if there was none',
     );
+    this.stages = new StageCounters(registry, labels);
     const requests = counter('escapement_requests_total', 'Answered requests by outcome', ['outcome']);
     this.requests = new Children((outcome) => requests.labels(OUTCOME_NAMES[outcome]));
     this.goodput = counter('escapement_goodput_total', 'Requests answered within their SLO');
@@ -123,9 +129,12 @@ export class ControllerMetrics implements RunObserver {
   ): void {
     const arrivalNs = requests.arrivalNs[slot];
     const ran = action !== null && (outcome === OUTCOME_OK || outcome === OUTCOME_LATE);
-    const index = this.labels.indexOf(requests.model[slot]) * OUTCOMES + outcome;
+    const label = this.labels.indexOf(requests.model[slot]);
+    const index = label * OUTCOMES + outcome;
+    const queueS = Math.max(0, (ran ? action.beginNs : nowNs) - arrivalNs) / NS_PER_S;
     this.latency.get(index).observe(Math.max(0, nowNs - arrivalNs) / NS_PER_S);
-    this.queueTime.get(index).observe(Math.max(0, (ran ? action.beginNs : nowNs) - arrivalNs) / NS_PER_S);
+    this.queueTime.get(index).observe(queueS);
+    if (ran) this.stages.waited(label, queueS);
     this.requests.get(outcome).inc();
     if (outcome === OUTCOME_OK) this.goodput.inc();
     if (requests.arrivalCopies[slot] === 0) this.coldStarts.inc();
@@ -142,6 +151,13 @@ export class ControllerMetrics implements RunObserver {
     this.predictionError.get(kind * 2 + (errorNs >= 0 ? 0 : 1)).observe(Math.abs(errorNs) / NS_PER_S);
   }
 
+  /** The result of an action has come: each request of an INFER went through its stages. */
+  ran(action: Action, result: Pick<ResultMessage, 'copyInNs' | 'copyOutNs'>): void {
+    const { kind, status, model, count } = action;
+    if (kind !== INFER || status !== STATUS_OK) return;
+    this.stages.ran(this.labels.indexOf(model), count, execNsOf(action, result), result);
+  }
+
   /** The controller wanted to be woken so much earlier. */
   wokeLate(ns: number): void {
     this.lateness.observe(Math.max(0, ns) / NS_PER_S);
@@ -149,23 +165,5 @@ export class ControllerMetrics implements RunObserver {
 
   setWorkerUp(worker: string, up: boolean): void {
     this.workerUp.set({ worker }, up ? 1 : 0);
-  }
-}
-
-/**
- * Children of a labelled metric by a small integer, each looked up by its labels only once: prom-client's
- * own look-up costs more than counting.
- */
-class Children<T> {
-  private readonly made: (T | undefined)[] = [];
-
-  constructor(private readonly make: (index: number) => T) {}
-
-  get(index: number): T {
-    const child = this.made[index];
-    if (child !== undefined) return child;
-    const made = this.make(index);
-    this.made[index] = made;
-    return made;
   }
 }

@@ -2,6 +2,7 @@ import { NS_PER_S } from '../../../base/units.js';
 import { type Action, INFER, STATUS_OK } from '../../../core/action.js';
 import { OUTCOME_LATE, OUTCOME_OK, type Outcome, type RequestTable } from '../../../core/request.js';
 import type { ResultMessage } from '../../messages.js';
+import { execNsOf } from '../exec-time.js';
 import { DecayingMeans } from './decaying-means.js';
 
 /** What a request goes through: from its arrival to the begin of its INFER, and the parts of that. */
@@ -39,15 +40,14 @@ export class StageAverages {
   }
 
   /** The result of an action has come: each request of an INFER went through its stages. */
-  ran(
-    { kind, status, model, count, beginNs, endNs }: Action,
-    { copyInNs, copyOutNs }: Pick<ResultMessage, 'copyInNs' | 'copyOutNs'>,
-  ): void {
+  ran(action: Action, result: Pick<ResultMessage, 'copyInNs' | 'copyOutNs'>): void {
+    const { kind, status, model, count, endNs } = action;
     if (kind !== INFER || status !== STATUS_OK) return;
+    const { copyInNs, copyOutNs } = result;
     const { means } = this;
     const first = model * STAGES;
     means.add(first + STAGE_COPY_IN, copyInNs, count, endNs);
-    means.add(first + STAGE_EXEC, Math.max(0, endNs - beginNs - copyInNs - copyOutNs), count, endNs);
+    means.add(first + STAGE_EXEC, execNsOf(action, result), count, endNs);
     means.add(first + STAGE_COPY_OUT, copyOutNs, count, endNs);
   }
 

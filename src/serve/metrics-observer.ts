@@ -1,0 +1,22 @@
+import type { Registry } from 'prom-client';
+import { ControllerMetrics } from '../live/observe/telemetry/metrics.js';
+import type { Assembly, ClusterObserver } from './cluster.js';
+
+/** Counts what a cluster does, for Prometheus. `workers`: all by name, also those that never come: alerts need their series. */
+export function metricsObserver(
+  registry: Registry,
+  { cluster }: Assembly,
+  workers: readonly string[],
+): ClusterObserver {
+  const metrics = new ControllerMetrics(registry, cluster.spec.models);
+  for (const name of workers) metrics.setWorkerUp(name, false);
+  return {
+    run: metrics,
+    events: {
+      wokeLate: (lateNs) => metrics.wokeLate(lateNs),
+      ran: (action, result) => metrics.ran(action, result),
+      modelCame: (index, { spec }) => metrics.modelCame(index, spec.name),
+      worker: (worker, up) => metrics.setWorkerUp(worker, up),
+    },
+  };
+}
