@@ -14,7 +14,7 @@ const WORDS: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\b(?:whence|thereof|lest|heed(?:s|ed)?)\b/gi, 'plain words'],
 ];
 
-const ROOTS = /^(?:src|test|experiments|docs)\/|^(?:README|CONTRIBUTING)\.md$/;
+const ROOTS = /^(?:src|test|experiments|docs|deploy)\/|^(?:README|CONTRIBUTING)\.md$/;
 const TEXT = /\.(?:c?ts|md|ya?ml|proto|json|mjs|py|sh|tex|vue|css)$/;
 
 describe('words', () => {

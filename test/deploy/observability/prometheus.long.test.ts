@@ -32,7 +32,7 @@ interface Rule {
 }
 
 it('dashboard and rules show what a controller and a worker under load export', async ({ skip }) => {
-  skip(noPrometheus !== '', noPrometheus);
+  skip(noPrometheus !== '', `no scrape: ${noPrometheus}`);
   const { controller, worker, ask } = await cluster();
   const prometheus = await PrometheusServer.start({
     escapement: [`127.0.0.1:${controller.metrics}`],
