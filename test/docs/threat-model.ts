@@ -92,6 +92,21 @@ export const CLAIMS: readonly (readonly [claim: string, file: string, name: stri
     'does not hold up small requests',
   ],
   [
+    'a flood of HTTP/2 frames or of calls ends its own connection alone',
+    'live/frontend/grpc/floods.test.ts',
+    'of %s ends its connection and bans its address; others are served',
+  ],
+  [
+    'after a flood other addresses come in',
+    'live/frontend/grpc/floods.test.ts',
+    'of one address bans no other',
+  ],
+  [
+    'many calls of honest clients are no flood',
+    'live/frontend/grpc/floods.test.ts',
+    'are thousands of inferences, each after a look at the model',
+  ],
+  [
     'many large bodies at once are read by turns',
     'live/frontend/reading-turns.test.ts',
     'are read a little in each turn of the event loop, however many come',
@@ -187,15 +202,20 @@ const LIMITS: readonly (readonly [what: string, file: string, constant: string])
   ['codec threads', 'frontend/codec/codec-options.ts', 'MOST_THREADS'],
   ['least speed of a client that sends or reads, per second', 'frontend/slow-clients.ts', 'LEAST_RATE'],
   ['time until a connection has made its TLS handshake', 'frontend/http-frontend.ts', 'HANDSHAKE_TIMEOUT_MS'],
-  [
-    'what is read of large HTTP bodies in one turn of the event loop',
-    'frontend/reading-turns.ts',
-    'TURN_BYTES',
-  ],
+  ['what is read of large bodies in one turn of the event loop', 'frontend/reading-turns.ts', 'TURN_BYTES'],
   ['requests of one HTTP connection under way', 'frontend/pipelining.ts', 'MOST_UNDER_WAY'],
   ['calls at a time on one gRPC connection', 'frontend/grpc/server.ts', 'MAX_STREAMS'],
+  [
+    'calls of a gRPC connection per second that bring no inference',
+    'frontend/grpc/flood-watch.ts',
+    'IDLE_CALLS',
+  ],
+  ['calls per second that its client resets at once', 'frontend/grpc/flood-watch.ts', 'RAPID_RESETS'],
+  ['pings and settings of a gRPC connection per second', 'frontend/grpc/flood-watch.ts', 'CONTROL_FRAMES'],
+  ['other frames of a gRPC connection per second', 'frontend/grpc/flood-watch.ts', 'IDLE_BYTES'],
+  ['time that an address is kept out of gRPC after a flood', 'frontend/grpc/bans.ts', 'BAN_MS'],
   ['requests of one stream under way', 'frontend/grpc/stream-infer.ts', 'MAX_IN_FLIGHT'],
-  ['time that a gRPC call may stall', 'frontend/grpc/rpc.ts', 'STALL_MS'],
+  ['time that a gRPC call may stall', 'frontend/grpc/stall-watch.ts', 'STALL_MS'],
   [
     'time that a gRPC connection may say nothing at its start',
     'frontend/grpc/rpc-connection.ts',

@@ -11,6 +11,9 @@ export class Arrivals {
   /** Since when the loop was busy, while what waited for it is read; otherwise infinity. */
   private busySinceNs = Number.POSITIVE_INFINITY;
 
+  /** Called when the loop was busy for longer than it should be, before anything else is read. */
+  onBusy: () => void = () => {};
+
   constructor(private readonly nowNs: () => number) {
     this.aliveNs = nowNs();
     this.timer = setInterval(() => this.look(), LOOK_NS / NS_PER_MS);
@@ -34,6 +37,7 @@ export class Arrivals {
     this.aliveNs = nowNs;
     if (nowNs - dueNs <= LOOK_NS) return;
     this.busySinceNs = Math.min(this.busySinceNs, dueNs);
+    this.onBusy();
     // Timers come first in a turn of the loop. In this turn it reads what waited, in the next one what waited on
     // connections that were not accepted yet.
     setImmediate(() =>

@@ -29,7 +29,7 @@ export class BodyCollector {
     const bytes = this.bytes + piece.length;
     this.pieces++;
     if (bytes > this.limitBytes) return tooLarge(this.limitBytes);
-    if (this.pieces > MANY_PIECES && bytes < this.pieces * LEAST_PIECE_BYTES) return tooManyPieces();
+    if (isCrumbled(this.pieces, bytes)) return tooManyPieces();
     if (this.first === null && this.whole === null) {
       const refusal = owner.hold(piece.length);
       if (refusal === null) {
@@ -80,6 +80,11 @@ export class BodyCollector {
     this.first = null;
     return null;
   }
+}
+
+/** Whether so many bytes came in pieces that cost more time than they are worth. */
+export function isCrumbled(pieces: number, bytes: number): boolean {
+  return pieces > MANY_PIECES && bytes < pieces * LEAST_PIECE_BYTES;
 }
 
 export function tooLarge(limitBytes: number): Refusal {

@@ -12,12 +12,15 @@ const MOST_LINGERING = 100;
 interface GateOptions {
   readonly budget: Budget;
   readonly refusals: RefusalCounts;
+  /** Why a client may not come in now, whatever room there is; null: it may. */
+  readonly refusalOf?: (client: string) => Refusal | null;
   /** Says to a client why it is turned away, as bytes of its protocol; null: it expects TLS, and is not worth that. */
   readonly farewell: ((refusal: Refusal) => string | Uint8Array) | null;
 }
 
 /** Lets in as many connections as there may be. Call it before other listeners of connections are added. */
-export function gateConnections(server: Server, { budget, refusals, farewell }: GateOptions): void {
+export function gateConnections(server: Server, options: GateOptions): void {
+  const { budget, refusals, refusalOf, farewell } = options;
   const accept = server.listeners('connection');
   let lingering = 0;
   const turnAway = (socket: Socket, refusal: Refusal) => {
@@ -40,7 +43,7 @@ export function gateConnections(server: Server, { budget, refusals, farewell }: 
   server.removeAllListeners('connection');
   server.on('connection', (socket) => {
     const account = budget.open(socket.remoteAddress);
-    const refusal = account.enter();
+    const refusal = refusalOf?.(account.clientKey) ?? account.enter();
     if (refusal !== null) {
       turnAway(socket, refusal);
       return;

@@ -4,6 +4,7 @@ import { Budget, budgetLimits } from './budget.js';
 import { Catalog } from './catalog.js';
 import { CodecPool } from './codec/codec-pool.js';
 import { type Frontend, type FrontendOptions, GRACE_MS, listen, settle } from './frontend.js';
+import { Bans } from './grpc/bans.js';
 import { HealthMethods } from './grpc/health.js';
 import { GrpcInfer } from './grpc/infer.js';
 import { inferenceMethods } from './grpc/methods.js';
@@ -44,6 +45,7 @@ export async function openGrpcFrontend(
     arrivals,
     budget: new Budget(budgetLimits(settings), settings.budget ?? undefined),
     refusals,
+    bans: settings.maxClientRequests === null ? null : new Bans(),
     tls,
     nowNs: () => service.nowNs(),
   });

@@ -35,7 +35,7 @@ interface InferOrigin {
   /** The client has gone: what has not begun need not begin. */
   readonly isGone: boolean;
   /** The service has it, and counts what becomes of it. */
-  isAsked: boolean;
+  asked(): void;
   /** Takes memory for it, or throws a refusal. */
   hold(bytes: number): void;
 }
@@ -181,7 +181,7 @@ class Request implements CallSink {
       shapes: this.inputs.shapes,
       trace: origin.trace,
     });
-    origin.isAsked = true;
+    origin.asked();
   }
 
   answered(call: Call): void {

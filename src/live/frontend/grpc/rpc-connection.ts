@@ -1,7 +1,9 @@
 import { constants, type ServerHttp2Session } from 'node:http2';
-import type { Budget } from '../budget.js';
+import type { Account } from '../budget.js';
 import type { RequestQuota } from '../call.js';
+import type { ReadingTurns } from '../reading-turns.js';
 import { Slots } from '../slots.js';
+import { FloodWatch } from './flood-watch.js';
 import type { Rpc, RpcOwner } from './rpc.js';
 
 /** How long a client may take to say that it speaks HTTP/2. */
@@ -9,32 +11,49 @@ const SILENT_MS = 10_000;
 /** A connection without calls is asked after this time whether it is still there, and has so long to answer. */
 const KEEPALIVE_MS = 60_000;
 const KEEPALIVE_TIMEOUT_MS = 20_000;
-/** Pings and settings of a client from one look to the next. Honest clients send one in seconds. */
-const MAX_CONTROL_FRAMES = 50;
+
+/** What a connection works with. */
+interface ConnectionParts {
+  readonly session: ServerHttp2Session;
+  readonly account: Account;
+  readonly turns: ReadingTurns;
+  /** It was closed for a flood. */
+  flooded(): void;
+}
 
 /** One connection of a gRPC client: its calls, and what keeps it from harm. */
 export class RpcConnection implements RpcOwner {
   private readonly calls = new Slots<Rpc>();
+  private readonly flood = new FloodWatch();
   private hasSpoken = false;
+  private isFlooded = false;
   private readonly openedMs = performance.now();
   /** When something of it was last heard. */
   private heardMs = this.openedMs;
   private pingedMs = 0;
-  private controlFrames = 0;
 
-  private readonly account: ReturnType<Budget['open']>;
-
-  constructor(
-    private readonly session: ServerHttp2Session,
-    budget: Budget,
-  ) {
-    this.account = budget.open(session.socket?.remoteAddress);
+  constructor(private readonly parts: ConnectionParts) {
+    const { session } = parts;
     session.on('remoteSettings', () => {
       this.hasSpoken = true;
-      this.controlFrame();
+      this.closeIf(this.flood.controlFrame());
     });
-    session.on('ping', () => this.controlFrame());
-    session.on('error', () => {});
+    session.on('ping', () => this.closeIf(this.flood.controlFrame()));
+    session.on('error', (error: NodeJS.ErrnoException) => this.closeIf(isFlood(error)));
+  }
+
+  /** A call has come. */
+  called(): void {
+    this.flood.called();
+  }
+
+  /** Returns whether that was one too many: the connection is closed. */
+  idle(): boolean {
+    return this.closeIf(this.flood.idle());
+  }
+
+  served(): void {
+    this.flood.served();
   }
 
   began(rpc: Rpc): void {
@@ -42,46 +61,73 @@ export class RpcConnection implements RpcOwner {
     this.heardMs = performance.now();
   }
 
-  done(rpc: Rpc): void {
+  done(rpc: Rpc, gaveUpAfterMs: number | null): void {
     this.calls.take(rpc.place);
+    if (gaveUpAfterMs !== null) this.closeIf(this.flood.reset(gaveUpAfterMs));
+  }
+
+  moved(bytes: number): void {
+    this.flood.moved(bytes);
+  }
+
+  crumbled(): void {
+    this.closeIf(true);
+  }
+
+  get turns(): ReadingTurns {
+    return this.parts.turns;
   }
 
   get clientKey(): string {
-    return this.account.clientKey;
+    return this.parts.account.clientKey;
   }
 
   get quota(): RequestQuota {
-    return this.account;
+    return this.parts.account;
   }
 
   take(bytes: number): void {
-    const refusal = this.account.take(bytes);
+    const refusal = this.parts.account.take(bytes);
     if (refusal !== null) throw refusal;
   }
 
   giveBack(bytes: number): void {
-    this.account.giveBack(bytes);
+    this.parts.account.giveBack(bytes);
   }
 
+  /** Call it every second. */
   look(nowNs: number, nowMs: number): void {
-    this.controlFrames = 0;
+    this.lookAtBytes();
+    this.flood.second(this.readBytes);
     for (const rpc of this.calls) rpc.look(nowNs, nowMs);
     if (!this.hasSpoken && nowMs - this.openedMs > SILENT_MS) this.destroy();
     else this.keepAlive(nowMs);
   }
 
+  /** Frames of most kinds are seen by what they add up to alone. */
+  lookAtBytes(): void {
+    this.closeIf(this.flood.hasRead(this.readBytes));
+  }
+
   drain(): void {
+    const { session } = this.parts;
     if (!this.hasSpoken) this.destroy();
-    else if (!this.session.closed) this.session.close();
+    else if (!session.closed) session.close();
   }
 
   destroy(): void {
-    this.session.destroy();
+    this.parts.session.destroy();
+  }
+
+  /** Of frames, after TLS. */
+  private get readBytes(): number {
+    const { session } = this.parts;
+    return session.destroyed ? 0 : session.socket.bytesRead;
   }
 
   /** A client that does not answer a ping in time has gone without a word. */
   private keepAlive(nowMs: number): void {
-    const { session } = this;
+    const { session } = this.parts;
     if (session.destroyed || session.closed) return;
     if (this.pingedMs > 0) {
       if (nowMs - this.pingedMs > KEEPALIVE_TIMEOUT_MS) this.destroy();
@@ -94,10 +140,25 @@ export class RpcConnection implements RpcOwner {
     }
   }
 
-  private controlFrame(): void {
-    this.controlFrames++;
-    if (this.controlFrames !== MAX_CONTROL_FRAMES) return;
-    this.session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  /** Returns whether it is closed for a flood. */
+  private closeIf(isFlood: boolean): boolean {
+    const { session } = this.parts;
+    if (!isFlood) return false;
+    if (this.isFlooded) return true;
+    this.isFlooded = true;
+    // Also where the connection is gone: the client may be back.
+    this.parts.flooded();
+    if (session.destroyed) return true;
+    session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     this.destroy();
+    return true;
   }
+}
+
+/** nghttp2's number, which Node has no code of its own for. */
+const TOO_MANY_CONTINUATIONS = -905;
+
+/** Whether Node itself closed a session for a flood. */
+function isFlood({ code, errno }: NodeJS.ErrnoException): boolean {
+  return code === 'ERR_HTTP2_TOO_MANY_INVALID_FRAMES' || errno === TOO_MANY_CONTINUATIONS;
 }

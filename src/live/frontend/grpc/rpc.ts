@@ -1,11 +1,14 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { isCrumbled } from '../body-collector.js';
 import { inKib } from '../budget.js';
 import type { RequestQuota } from '../call.js';
-import { asRefusal, Refusal } from '../refusal.js';
+import type { ReadingTurns } from '../reading-turns.js';
+import { asRefusal, isClientsFault, Refusal } from '../refusal.js';
 import { traceOf } from '../traceparent.js';
 import { type Encoding, inflate } from './compression.js';
 import { MessageReader, type MessageSink } from './message-reader.js';
 import { letGo, RESPONSE_HEADERS, refuseStream } from './refuse-stream.js';
+import { STALL_MS, StallWatch } from './stall-watch.js';
 import { OK_TRAILERS, trailersOf } from './status.js';
 import { listen } from './stream-events.js';
 
@@ -30,15 +33,23 @@ export interface RpcOwner {
   readonly clientKey: string;
   /** Counts the requests of its client. */
   readonly quota: RequestQuota;
+  /** Whose turn it is to send large messages. */
+  readonly turns: ReadingTurns;
+  /** A call or message brought no inference, by the client's choice or fault. Returns whether that is one too many. */
+  idle(): boolean;
+  /** One brought an inference. */
+  served(): void;
+  /** Bytes of messages have come or gone. */
+  moved(bytes: number): void;
+  /** A message comes in pieces that are too small. */
+  crumbled(): void;
   /** Takes memory for a message of a client, or throws a refusal. */
   take(bytes: number): void;
   giveBack(bytes: number): void;
-  /** The call is over. */
-  done(rpc: Rpc): void;
+  /** The call is over; when its client gave it up, after it had begun; null: it did not. */
+  done(rpc: Rpc, gaveUpAfterMs: number | null): void;
 }
 
-/** How long a client may take to send more of a message, or to read more of an answer. */
-const STALL_MS = 30_000;
 /** Answers that a client of a stream has not read; what is more, and it is not heard until it reads. */
 const MAX_UNREAD_BYTES = 1 << 20;
 
@@ -48,22 +59,26 @@ export class Rpc implements MessageSink {
   onGone: (() => void) | null = null;
   /** Among the calls of its connection, which puts it there. */
   place = -1;
-  isAsked = false;
+  /** Of the present message. */
+  readBytes = 0;
+  private isAsked = false;
+  /** It was refused by no fault of its client. */
+  private isExcused = false;
+  private pieces = 0;
+  private pieceBytes = 0;
   private readonly reader: MessageReader;
   private hasBegun = false;
-  private isOver = false;
+  /** It is over. */
+  destroyed = false;
   private messages = 0;
   /** The client has sent all. */
   private hasEnded = false;
   private endReported = false;
   private heldBytes = 0;
-  private isInflating = false;
-  private isHeldByMethod = false;
+  /** Reasons to hear no more at present. */
+  private holds = 0;
   private trailers: Record<string, string> = OK_TRAILERS;
-  // What the last look saw, and when it last was different.
-  private seenBytes = -1;
-  private seenUnread = -1;
-  private movedMs: number;
+  private readonly stall: StallWatch;
 
   constructor(
     private readonly stream: ServerHttp2Stream,
@@ -75,9 +90,9 @@ export class Rpc implements MessageSink {
     readonly arrivalNs: number,
     /** How long the client waits, from then. */
     readonly timeoutNs: number,
-    nowMs: number,
+    private readonly beganMs: number,
   ) {
-    this.movedMs = nowMs;
+    this.stall = new StallWatch(beganMs);
     this.reader = new MessageReader(this, method.maxMessageBytes);
     listen(stream, this);
   }
@@ -95,7 +110,13 @@ export class Rpc implements MessageSink {
   }
 
   get isGone(): boolean {
-    return this.isOver;
+    return this.destroyed;
+  }
+
+  /** The service has a request of it. */
+  asked(): void {
+    this.isAsked = true;
+    this.owner.served();
   }
 
   announced(bytes: number): void {
@@ -106,19 +127,29 @@ export class Rpc implements MessageSink {
 
   message(bytes: Uint8Array<ArrayBuffer>, isCompressed: boolean): void {
     this.messages++;
+    this.readBytes = 0;
+    // It counts for nothing as soon as it is asked.
+    if (this.messages > 1 && this.owner.idle())
+      throw new Refusal('flood', 'too many messages without an inference');
     if (isCompressed) this.inflate(bytes);
     else this.method.message(this, bytes);
   }
 
-  /** Of a method that takes a stream: hears no more of the client before `resume`. */
+  /** Hears no more of the client before `resume`. Each pause needs one. */
   pause(): void {
-    this.isHeldByMethod = true;
-    this.stopFlow();
+    this.holds++;
+    this.reader.pause();
+    this.stream.pause();
   }
 
   resume(): void {
-    this.isHeldByMethod = false;
-    this.resumeFlow();
+    this.holds--;
+    if (this.holds > 0 || this.destroyed || this.stream.writableEnded) return;
+    this.attempt(() => this.reader.resume());
+    // Another message may have paused it again.
+    if (this.holds > 0) return;
+    this.stream.resume();
+    this.checkEnd();
   }
 
   /** Gives back the memory of a message that is not needed any more. */
@@ -130,11 +161,14 @@ export class Rpc implements MessageSink {
 
   /** Sends a message, with its prefix, in as many pieces as it has. */
   send(pieces: readonly Uint8Array[]): void {
-    if (this.isOver) return;
-    this.begin();
     const { stream } = this;
+    if (this.destroyed || stream.destroyed) return;
+    this.begin();
     if (pieces.length > 1) stream.cork();
-    for (const piece of pieces) stream.write(piece);
+    for (const piece of pieces) {
+      this.owner.moved(piece.length);
+      stream.write(piece);
+    }
     if (pieces.length > 1) stream.uncork();
     if (stream.writableLength > MAX_UNREAD_BYTES) {
       this.pause();
@@ -144,9 +178,10 @@ export class Rpc implements MessageSink {
 
   /** Ends the call well, if a message is left to send with that. */
   finish(pieces: readonly Uint8Array[] = []): void {
-    if (this.isOver) return;
-    this.begin();
     const { stream } = this;
+    if (this.destroyed || stream.destroyed) return;
+    this.begin();
+    for (const { length } of pieces) this.owner.moved(length);
     const last = pieces.length - 1;
     if (last < 0) {
       stream.end();
@@ -160,8 +195,9 @@ export class Rpc implements MessageSink {
   }
 
   refuse(refusal: Refusal): void {
-    if (this.isOver || this.stream.writableEnded) return;
+    if (this.destroyed || this.stream.writableEnded || this.stream.destroyed) return;
     this.method.refused?.(refusal, this.isAsked);
+    this.isExcused = !isClientsFault(refusal.kind);
     if (this.hasBegun) {
       this.trailers = trailersOf(refusal);
       this.stream.end();
@@ -177,25 +213,26 @@ export class Rpc implements MessageSink {
     if (nowNs - this.arrivalNs > this.timeoutNs)
       this.refuse(new Refusal('timeout', 'the deadline of the call has passed'));
     const unread = this.stream.writableLength;
-    const { progressBytes } = this.reader;
-    if (unread !== this.seenUnread || progressBytes !== this.seenBytes) this.movedMs = nowMs;
-    this.seenUnread = unread;
-    this.seenBytes = progressBytes;
-    if (nowMs - this.movedMs < STALL_MS) return;
+    if (!this.stall.isStalled(this.reader.progressBytes, unread, nowMs)) return;
     // Waiting for an answer is no fault of the client's, nor is a stream between two messages.
-    const isSending = !this.hasEnded && !this.isPaused && (this.reader.isPartial || this.messages === 0);
+    const isSending = !this.hasEnded && this.holds === 0 && (this.reader.isPartial || this.messages === 0);
     if (unread > 0) this.stream.close(constants.NGHTTP2_CANCEL);
     else if (isSending && !(this.method.isStream && !this.reader.isPartial))
       this.refuse(new Refusal('timeout', `the message has not come within ${STALL_MS / 1000} s`));
   }
 
   data(chunk: Uint8Array<ArrayBuffer>): void {
-    if (this.isOver || this.stream.writableEnded) return;
-    try {
-      this.reader.push(chunk);
-    } catch (error) {
-      this.refuse(asRefusal(error));
+    const { owner } = this;
+    owner.moved(chunk.length);
+    this.pieces++;
+    this.pieceBytes += chunk.length;
+    if (isCrumbled(this.pieces, this.pieceBytes)) {
+      owner.crumbled();
+      return;
     }
+    if (this.destroyed || this.stream.writableEnded) return;
+    this.attempt(() => this.reader.push(chunk));
+    if (this.holds === 0) owner.turns.read(this, chunk.length);
   }
 
   end(): void {
@@ -204,20 +241,17 @@ export class Rpc implements MessageSink {
   }
 
   closed(): void {
-    if (this.isOver) return;
-    this.isOver = true;
+    if (this.destroyed) return;
+    this.destroyed = true;
     this.reader.discard();
     this.release(this.heldBytes);
     this.onGone?.();
-    this.owner.done(this);
+    if (!this.isAsked && !this.isExcused) this.owner.idle();
+    this.owner.done(this, this.stream.aborted ? performance.now() - this.beganMs : null);
   }
 
   sendTrailers(): void {
     this.stream.sendTrailers(this.trailers);
-  }
-
-  private get isPaused(): boolean {
-    return this.isInflating || this.isHeldByMethod;
   }
 
   private begin(): void {
@@ -228,15 +262,13 @@ export class Rpc implements MessageSink {
 
   private inflate(bytes: Uint8Array<ArrayBuffer>): void {
     const { encoding, method } = this;
-    this.isInflating = true;
-    this.stopFlow();
+    this.pause();
     inflate(bytes, encoding, method.maxMessageBytes, this, (refusal, inflated) => {
-      this.isInflating = false;
-      if (this.isOver) return;
+      if (this.destroyed) return;
       this.release(bytes.length);
       if (refusal !== null) this.refuse(refusal);
       else this.attempt(() => method.message(this, inflated));
-      this.resumeFlow();
+      this.resume();
     });
   }
 
@@ -255,22 +287,8 @@ export class Rpc implements MessageSink {
     }
   }
 
-  private stopFlow(): void {
-    this.reader.pause();
-    this.stream.pause();
-  }
-
-  private resumeFlow(): void {
-    if (this.isPaused || this.isOver || this.stream.writableEnded) return;
-    this.attempt(() => this.reader.resume());
-    // Another message may have paused it again.
-    if (this.isPaused) return;
-    this.stream.resume();
-    this.checkEnd();
-  }
-
   private checkEnd(): void {
-    if (!this.hasEnded || this.isPaused || this.endReported || this.stream.writableEnded) return;
+    if (!this.hasEnded || this.holds > 0 || this.endReported || this.stream.writableEnded) return;
     this.endReported = true;
     if (this.reader.isPartial) this.refuse(new Refusal('invalid', 'the message is cut off'));
     else if (this.method.isStream) this.attempt(() => this.method.ended?.(this));

@@ -13,9 +13,11 @@ import type { ServerTls } from '../../wire/credentials.js';
 import type { Arrivals } from '../arrivals.js';
 import type { Budget } from '../budget.js';
 import { gateConnections } from '../connection-gate.js';
+import { ReadingTurns } from '../reading-turns.js';
 import { asRefusal, Refusal } from '../refusal.js';
 import type { RefusalCounts } from '../refusal-counts.js';
 import type { TokenCheck } from '../token.js';
+import type { Bans } from './bans.js';
 import { encodingOf } from './compression.js';
 import { goaway } from './goaway.js';
 import { letGo, refuseStream } from './refuse-stream.js';
@@ -31,12 +33,16 @@ interface RpcServerParts {
   readonly arrivals: Arrivals;
   readonly budget: Budget;
   readonly refusals: RefusalCounts;
+  /** Null: clients share addresses, so none is kept out. */
+  readonly bans: Bans | null;
   readonly tls: ServerTls | null;
   nowNs(): number;
 }
 
 /** Time to see to clients that have stopped. */
 const LOOK_MS = 1000;
+/** At most so often while the loop is busy. */
+const BUSY_LOOK_MS = 50;
 /** Requests of one connection that are answered at a time; others wait at the client. */
 const MAX_STREAMS = 256;
 
@@ -65,15 +71,22 @@ export class RpcServer {
   readonly listener: Http2Server;
   private readonly connections = new Set<RpcConnection>();
   private readonly timer: NodeJS.Timeout;
+  private readonly turns = new ReadingTurns();
   private isClosing = false;
+  /** When connections were looked at last because the loop was busy. */
+  private lookedMs = 0;
 
   constructor(private readonly parts: RpcServerParts) {
-    const { tls, budget, refusals } = parts;
+    const { tls, budget, refusals, arrivals, bans } = parts;
     this.listener =
       tls === null
         ? createServer(HTTP2)
         : createSecureServer({ ...HTTP2, ...tls, allowHTTP1: false, handshakeTimeout: 10_000 });
-    gateConnections(this.listener, { budget, refusals, farewell: tls === null ? goaway : null });
+    gateConnections(this.listener, {
+      ...{ budget, refusals, farewell: tls === null ? goaway : null },
+      refusalOf: (client) => bans?.refusalOf(client, performance.now()) ?? null,
+    });
+    arrivals.onBusy = () => this.lookAtBytes();
     this.listener.on('session', (session) => this.welcome(session));
     this.listener.on('stream', (stream, headers) => this.answer(stream, headers));
     this.listener.on('sessionError', () => {});
@@ -94,7 +107,15 @@ export class RpcServer {
   }
 
   private welcome(session: ServerHttp2Session): void {
-    const connection = new RpcConnection(session, this.parts.budget);
+    const { budget, bans, refusals } = this.parts;
+    const account = budget.open(session.socket?.remoteAddress);
+    const connection = new RpcConnection({
+      ...{ session, account, turns: this.turns },
+      flooded: () => {
+        refusals.add('flood');
+        bans?.add(account.clientKey, performance.now());
+      },
+    });
     this.connections.add(connection);
     session.once('close', () => this.connections.delete(connection));
     if (this.isClosing) connection.drain();
@@ -105,6 +126,15 @@ export class RpcServer {
     const nowNs = this.parts.nowNs();
     const nowMs = performance.now();
     for (const connection of this.connections) connection.look(nowNs, nowMs);
+    this.parts.bans?.look(nowMs);
+  }
+
+  /** The loop was busy: a flood may be why. */
+  private lookAtBytes(): void {
+    const nowMs = performance.now();
+    if (nowMs - this.lookedMs < BUSY_LOOK_MS) return;
+    this.lookedMs = nowMs;
+    for (const connection of this.connections) connection.lookAtBytes();
   }
 
   private answer(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
@@ -116,8 +146,9 @@ export class RpcServer {
       return;
     }
     stream.on('error', () => {});
+    connection.called();
     if (!isGrpc(headers)) {
-      refusePlain(stream, headers);
+      if (spend(stream, connection)) refusePlain(stream, headers);
       return;
     }
     let method: RpcMethod | null = null;
@@ -140,7 +171,7 @@ export class RpcServer {
     } catch (error) {
       const refusal = asRefusal(error);
       method?.refused?.(refusal, false);
-      refuseStream(stream, refusal);
+      if (spend(stream, connection)) refuseStream(stream, refusal);
     }
   }
 
@@ -151,6 +182,13 @@ export class RpcServer {
     // Its path may be as long as a header can be.
     throw new Refusal('unimplemented', `unknown method ${path.slice(0, 200)}`);
   }
+}
+
+/** Counts a call that is refused by its headers, and what still comes of it; false: it was one too many. */
+function spend(stream: ServerHttp2Stream, connection: RpcConnection): boolean {
+  if (connection.idle()) return false;
+  stream.on('data', ({ length }: Buffer) => connection.moved(length));
+  return true;
 }
 
 const OWNER = Symbol('connection');

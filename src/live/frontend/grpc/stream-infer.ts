@@ -148,6 +148,11 @@ class StreamedOrigin {
     return this.rpc.isGone;
   }
 
+  asked(): void {
+    this.isAsked = true;
+    this.rpc.asked();
+  }
+
   hold(bytes: number): void {
     this.rpc.hold(bytes);
   }

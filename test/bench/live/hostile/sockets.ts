@@ -22,7 +22,10 @@ export async function open(
   const where = { port, host: HOST, localAddress };
   const socket = tls ? connectTls({ ...where, rejectUnauthorized: false }) : connect(where);
   socket.on('error', (error: NodeJS.ErrnoException) => tally.add(error.code ?? error.message));
-  const ended = once(socket, 'close').then(() => false);
+  const ended = once(socket, 'close').then(
+    () => false,
+    () => false,
+  );
   const opened = once(socket, tls ? 'secureConnect' : 'connect').then(
     () => true,
     () => false,

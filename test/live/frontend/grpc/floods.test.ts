@@ -1,0 +1,244 @@
+import { once } from 'node:events';
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
+import { connect, type Socket } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { newRefusalCounters, readRefusals } from '../../../../src/live/frontend/refusal-counts.js';
+import {
+  CONTINUATION,
+  callHeaders,
+  countEnds,
+  DATA,
+  END_HEADERS,
+  END_STREAM,
+  frame,
+  HEADERS,
+  PING,
+  RST_STREAM,
+  SETTINGS,
+  UNKNOWN,
+  WIDE_WINDOW,
+  WINDOW_UPDATE,
+} from '../../../bench/live/hostile/frames.js';
+import { Tally } from '../../../bench/live/hostile/tally.js';
+import { echoModel, FakeService } from '../fake-service.js';
+import { openGrpc } from '../fixtures.js';
+import { serializeInfer } from '../grpc-client.js';
+
+// Floods of frames and calls, by the byte. `npm run bench:live -- --hostile` measures what neighbors see of them.
+
+/** A flood that is not seen by then never is. */
+const PATIENCE_MS = 4000;
+const SERVICE = '/inference.GRPCInferenceService';
+const CANCEL = Buffer.from([0, 0, 0, 8]);
+const ONE = Buffer.from([0, 0, 0, 1]);
+const NOTHING = Buffer.alloc(5);
+const MODEL = echoModel('m', false, [['x', 'FP32', [1]]]);
+const INFER = framed(
+  serializeInfer({
+    model_name: 'm',
+    inputs: [{ name: 'x', datatype: 'FP32', shape: [1], contents: { fp32_contents: [1] } }],
+  }),
+);
+
+function framed(message: Buffer): Buffer {
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
+}
+
+function call(path: string, message: Buffer): (id: number) => Buffer {
+  const headers = callHeaders(path.startsWith('/') ? path : `${SERVICE}/${path}`);
+  return (id) =>
+    Buffer.concat([frame(HEADERS, END_HEADERS, id, headers), frame(DATA, END_STREAM, id, message)]);
+}
+
+function headers(id: number): Buffer {
+  return frame(HEADERS, END_HEADERS, id, callHeaders(`${SERVICE}/ModelInfer`));
+}
+
+const infer = call('ModelInfer', INFER);
+
+/** What each flood sends at first, and then again and again with the number of the next stream. */
+const FLOODS: readonly (readonly [name: string, first: Buffer, next: (id: number) => Buffer])[] = [
+  ['health checks', Buffer.alloc(0), call('/grpc.health.v1.Health/Check', NOTHING)],
+  ['metadata', Buffer.alloc(0), call('ServerMetadata', NOTHING)],
+  ['unknown methods', Buffer.alloc(0), call('Explode', NOTHING)],
+  ['another protocol', Buffer.alloc(0), call('/index.html', NOTHING)],
+  ['messages that are none', Buffer.alloc(0), call('ModelInfer', framed(Buffer.from('nonsense')))],
+  ['messages of a stream that are none', streamed(), () => frame(DATA, 0, 1, NOTHING)],
+  [
+    'calls that are reset before their message',
+    Buffer.alloc(0),
+    (id) => Buffer.concat([headers(id), frame(RST_STREAM, 0, id, CANCEL)]),
+  ],
+  [
+    'whole calls that are reset',
+    Buffer.alloc(0),
+    (id) => Buffer.concat([infer(id), frame(RST_STREAM, 0, id, CANCEL)]),
+  ],
+  ['pings', Buffer.alloc(0), () => frame(PING, 0, 0, Buffer.alloc(8))],
+  ['settings', Buffer.alloc(0), () => frame(SETTINGS, 0, 0)],
+  ['window updates', Buffer.alloc(0), () => frame(WINDOW_UPDATE, 0, 0, ONE)],
+  ['unknown frames', Buffer.alloc(0), () => frame(UNKNOWN, 0, 0, Buffer.alloc(100))],
+  [
+    'data by the byte',
+    Buffer.concat([headers(1), frame(DATA, 0, 1, Buffer.from([0, 3, 0, 0, 0]))]),
+    () => frame(DATA, 0, 1, Buffer.alloc(1)),
+  ],
+  ['empty data', headers(1), () => frame(DATA, 0, 1)],
+  [
+    'continuations',
+    frame(HEADERS, 0, 1, callHeaders(`${SERVICE}/ModelInfer`)),
+    () => frame(CONTINUATION, 0, 1),
+  ],
+];
+
+function streamed(): Buffer {
+  return frame(HEADERS, END_HEADERS, 1, callHeaders(`${SERVICE}/ModelStreamInfer`));
+}
+
+function open(port: number, from = '127.0.0.1'): Socket {
+  const socket = connect({ port, host: '127.0.0.1', localAddress: from });
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => {});
+  socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+  socket.write(Buffer.concat([frame(SETTINGS, 0, 0), WIDE_WINDOW]));
+  socket.resume();
+  return socket;
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function isClosed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket.destroyed) resolve();
+    else socket.once('close', () => resolve());
+  });
+}
+
+/** Sends until the connection is closed. Answers are read, a hundred calls wait for theirs at most. */
+async function flood(socket: Socket, first: Buffer, next: (id: number) => Buffer): Promise<void> {
+  let ended = 0;
+  countEnds(socket, new Tally(), () => ended++);
+  socket.write(first);
+  const example = next(3);
+  const isOfCalls = example[3] === HEADERS;
+  // What is reset gets no answer to wait for.
+  const isReset = isOfCalls && example.at(-10) === RST_STREAM;
+  const untilMs = performance.now() + PATIENCE_MS;
+  for (let sent = 0; !socket.destroyed && performance.now() < untilMs; ) {
+    if (!isOfCalls || isReset || sent - ended < 100) {
+      const batch = Array.from({ length: isOfCalls ? 10 : 1000 }, () => next(2 * sent++ + 1));
+      if (!socket.write(Buffer.concat(batch)))
+        await Promise.race([once(socket, 'drain'), isClosed(socket), sleep(100)]);
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+async function session(port: number): Promise<ClientHttp2Session> {
+  const client = connectHttp2(`http://127.0.0.1:${port}`);
+  client.on('error', () => {});
+  onTestFinished(() => client.destroy());
+  await once(client, 'connect');
+  return client;
+}
+
+async function ask(client: ClientHttp2Session, method: string, message: Buffer): Promise<unknown> {
+  const stream = client.request({
+    ':method': 'POST',
+    ':path': `${SERVICE}/${method}`,
+    'content-type': 'application/grpc',
+    te: 'trailers',
+  });
+  let status: unknown;
+  stream.on('response', (given) => {
+    status = given['grpc-status'];
+  });
+  stream.on('trailers', (given) => {
+    status = given['grpc-status'];
+  });
+  stream.resume();
+  stream.end(message);
+  await once(stream, 'close');
+  return status;
+}
+
+function countOf(refusals: SharedArrayBuffer, reason: string): number {
+  return readRefusals(refusals).find((one) => one.transport === 'grpc' && one.reason === reason)?.count ?? 0;
+}
+
+describe('a flood', () => {
+  it.each(FLOODS)(
+    'of %s ends its connection and bans its address; others are served',
+    async (_, first, next) => {
+      const refusals = newRefusalCounters();
+      const { port } = await openGrpc(new FakeService([MODEL]), { refusals });
+      const neighbor = await session(port);
+      const attacker = open(port);
+      await flood(attacker, first, next);
+      expect(countOf(refusals, 'flood')).toBe(1);
+      // Only its connection ends; the same address opens no other one for a while.
+      expect(await ask(neighbor, 'ModelInfer', INFER)).toBe('0');
+      const again = open(port);
+      await isClosed(again);
+      expect(countOf(refusals, 'flood')).toBe(2);
+    },
+  );
+
+  // Other systems have one loopback address.
+  it.runIf(process.platform === 'linux')('of one address bans no other', async () => {
+    const { port } = await openGrpc(new FakeService([MODEL]));
+    await flood(open(port, '127.0.0.2'), Buffer.alloc(0), call('ServerMetadata', NOTHING));
+    expect(await ask(await session(port), 'ServerLive', NOTHING)).toBe('0');
+  });
+
+  it('bans no address where clients share an address', async () => {
+    const { port } = await openGrpc(new FakeService([MODEL]), { maxClientRequests: null });
+    await flood(open(port), Buffer.alloc(0), call('ServerMetadata', NOTHING));
+    expect(await ask(await session(port), 'ServerLive', NOTHING)).toBe('0');
+  });
+});
+
+describe('no flood', () => {
+  it('are thousands of inferences, each after a look at the model', async () => {
+    const refusals = newRefusalCounters();
+    const { port } = await openGrpc(new FakeService([MODEL]), { refusals });
+    const client = await session(port);
+    for (let round = 0; round < 20; round++) {
+      const asked = Array.from({ length: 50 }, async () => [
+        await ask(client, 'ServerReady', NOTHING),
+        await ask(client, 'ModelInfer', INFER),
+      ]);
+      expect(new Set((await Promise.all(asked)).flat())).toEqual(new Set(['0']));
+    }
+    expect(countOf(refusals, 'flood')).toBe(0);
+  });
+
+  it('are as many calls as a connection may have whose client crashes', async () => {
+    const refusals = newRefusalCounters();
+    const { port } = await openGrpc(new FakeService([MODEL]), { refusals });
+    const socket = open(port);
+    socket.write(Buffer.concat(Array.from({ length: 256 }, (_, i) => headers(2 * i + 1))));
+    const client = await session(port);
+    await ask(client, 'ServerLive', NOTHING);
+    socket.destroy();
+    for (let i = 0; i < 10; i++) expect(await ask(await session(port), 'ServerLive', NOTHING)).toBe('0');
+    expect(countOf(refusals, 'flood')).toBe(0);
+  });
+
+  it('are requests that are refused while no worker is there', async () => {
+    const refusals = newRefusalCounters();
+    const service = new FakeService([MODEL]);
+    service.notReady = 'no worker is up';
+    const { port } = await openGrpc(service, { refusals });
+    const client = await session(port);
+    for (let i = 0; i < 10; i++) {
+      const asked = Array.from({ length: 50 }, () => ask(client, 'ModelInfer', INFER));
+      expect(new Set(await Promise.all(asked))).toEqual(new Set(['14']));
+    }
+    expect([countOf(refusals, 'flood'), countOf(refusals, 'not_ready')]).toEqual([0, 500]);
+  });
+});
