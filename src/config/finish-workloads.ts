@@ -5,8 +5,8 @@ import type { ModelSpec } from '../core/model.js';
 import { offeredMix, type SteadySpec } from '../workload/offered-mix.js';
 import type { WorkloadSpec } from '../workload/spec.js';
 import { DEFAULT_MAX_BATCH, fluidCapacityRps } from './capacity.js';
+import { type ExperimentFiles, relativeTo } from './experiment-files.js';
 import { fileProblem } from './files.js';
-import { relativeTo } from './models.js';
 import { streamsOf } from './open-workloads.js';
 import type { OverriddenTree } from './overrides.js';
 import type { experimentSchema } from './schema.js';
@@ -20,6 +20,7 @@ interface WorkloadsContext {
   readonly models: readonly ModelSpec[];
   /** The experiment file: paths are relative to its folder. */
   readonly file: string;
+  readonly files: ExperimentFiles;
   readonly overridden: OverriddenTree;
 }
 
@@ -44,7 +45,7 @@ type Placed = Exclude<Section, { kind: 'arrivals' }> | Extract<WorkloadSpec, { k
 async function withPath(section: Section, index: number, context: WorkloadsContext): Promise<Placed> {
   if (!('path' in section)) return section;
   const { tree, placeOf } = context.overridden;
-  const path = relativeTo(context.file, section.path);
+  const path = context.files.locate(relativeTo(context.file, section.path));
   await access(path).catch((error) =>
     Promise.reject(fileProblem(error, path, placeOf(['workload', index, 'path']))),
   );

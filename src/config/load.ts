@@ -7,6 +7,7 @@ import { selectModels } from '../workload/select-models.js';
 import { readDocument, type SourceDocument } from './document.js';
 import type { EnvironmentOverride } from './environment.js';
 import type { Experiment } from './experiment.js';
+import { type ExperimentFiles, ON_DISK } from './experiment-files.js';
 import { readTextFile } from './files.js';
 import { finishWorkloads } from './finish-workloads.js';
 import { buildModels } from './models.js';
@@ -33,14 +34,15 @@ export async function loadExperiment(
   return buildExperiment(await readExperimentSource(path), overrides, environment, policies);
 }
 
-/** The same from a text; `file` is for messages, paths and the default name. */
+/** The same from a text; `file` is for messages, paths and the default name, `files` where the others are. */
 export async function parseExperiment(
   text: string,
   file: string,
   overrides: readonly string[] = [],
   policies: readonly PolicyEntry[] = [],
+  files: ExperimentFiles = ON_DISK,
 ): Promise<Experiment> {
-  return buildExperiment(parseExperimentSource(text, file), overrides, [], policies);
+  return buildExperiment(parseExperimentSource(text, file), overrides, [], policies, files);
 }
 
 /**
@@ -68,9 +70,10 @@ export async function buildExperiment(
   overrides: readonly string[],
   environment: readonly EnvironmentOverride[] = [],
   policies: readonly PolicyEntry[] = [],
+  files: ExperimentFiles = ON_DISK,
 ): Promise<Experiment> {
   const { file } = source;
-  const loaded = await loadPlugins(source, overrides);
+  const loaded = await loadPlugins(source, overrides, files);
   const plugins = policies.length === 0 ? loaded : [...loaded, libraryPlugin(policies, loaded)];
   const overridden = applyOverrides(source, overrides, environment, plugins);
   const { tree, placeOf } = overridden;
@@ -78,7 +81,7 @@ export async function buildExperiment(
   const { device = config.models.some(({ kind }) => kind === 'onnx') ? 'cpu' : 'simulated', ...live } =
     config.live;
   const models = await buildModels(config.models, {
-    file,
+    ...{ file, files },
     cluster: config.cluster,
     device: {
       kind: device === 'simulated' ? 'cpu' : device,
@@ -112,7 +115,9 @@ export async function buildExperiment(
     models: models.map(({ spec }) => spec),
     modelFiles: models.map(({ file }) => file),
     spreads,
-    workloads: await finishWorkloads({ config, models: models.map(({ spec }) => spec), file, overridden }),
+    workloads: await finishWorkloads({
+      ...{ config, models: models.map(({ spec }) => spec), file, files, overridden },
+    }),
     sloNs: config.slo,
     policy: config.policy,
     admission: config.admission,

@@ -2,6 +2,7 @@ import Papa from 'papaparse';
 import { EscapementError } from '../base/errors.js';
 import { DEFAULT_PAGE_BYTES } from '../base/units.js';
 import { checkModel, type ModelSpec } from '../core/model.js';
+import type { ExperimentFiles } from './experiment-files.js';
 import { readTextFile } from './files.js';
 import { suggestion } from './nearest.js';
 
@@ -11,8 +12,12 @@ import { suggestion } from './nearest.js';
  * else computed. A model is named by the text of its model_id. Throws `E_FILE_MISSING`, and `E_PROFILE`
  * with file, line and column.
  */
-export async function readModelsCsv(path: string, pageBytes: number): Promise<ModelSpec[]> {
-  return parseModelsCsv(await readTextFile(path), path, pageBytes);
+export async function readModelsCsv(
+  path: string,
+  pageBytes: number,
+  files: ExperimentFiles,
+): Promise<ModelSpec[]> {
+  return parseModelsCsv(await readTextFile(files.locate(path)), path, pageBytes);
 }
 
 export function parseModelsCsv(text: string, file: string, pageBytes: number): ModelSpec[] {

@@ -1,8 +1,9 @@
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import { type ErrorPlace, EscapementError } from '../base/errors.js';
 import type { ModelSpec } from '../core/model.js';
 import type { ModelSpread } from '../sim/spread.js';
 import type { ClusterConfig } from './experiment.js';
+import { type ExperimentFiles, relativeTo } from './experiment-files.js';
 import { fitModel } from './fit.js';
 import { readModelsCsv } from './models-csv.js';
 import { onnxFile, readMeasuredProfile, restrictBatches } from './onnx-model.js';
@@ -19,6 +20,7 @@ import { zooModels } from './zoo.js';
 interface ModelsContext {
   /** The experiment file: paths are relative to its folder. */
   readonly file: string;
+  readonly files: ExperimentFiles;
   readonly cluster: ClusterConfig;
   /** What the profiles of ONNX models were measured on, where the sections do not name them. */
   readonly device: MeasuredDevice;
@@ -65,11 +67,6 @@ export async function buildModels(
   return models;
 }
 
-/** A path of the experiment file as seen from where the program runs. */
-export function relativeTo(file: string, path: string): string {
-  return isAbsolute(path) ? path : join(dirname(file), path);
-}
-
 async function sectionModels(
   section: ModelsSection,
   context: ModelsContext,
@@ -79,11 +76,13 @@ async function sectionModels(
   switch (section.kind) {
     case 'csv': {
       const path = relativeTo(context.file, section.path);
-      return plain(await readModelsCsv(path, pageBytes).catch(named(context, index, 'path', section.path)));
+      const read = readModelsCsv(path, pageBytes, context.files);
+      return plain(await read.catch(named(context, index, 'path', section.path)));
     }
     case 'profile': {
       const path = relativeTo(context.file, section.path);
-      const profile = await readProfile(path).catch(named(context, index, 'path', section.path));
+      const read = readProfile(path, context.files);
+      const profile = await read.catch(named(context, index, 'path', section.path));
       return measured(profile, null, section, pageBytes);
     }
     case 'onnx':
@@ -102,11 +101,12 @@ async function onnxModels(
   context: ModelsContext,
   index: number,
 ): Promise<BuiltModel[]> {
-  const file = await onnxFile(relativeTo(context.file, section.path), context.precision);
+  const { files, precision } = context;
+  const file = await onnxFile(relativeTo(context.file, section.path), precision, files);
   const profile =
     section.profile === undefined
-      ? await readMeasuredProfile(file, context.device, context.placeOf(index, 'path'))
-      : await readProfile(relativeTo(context.file, section.profile)).catch(
+      ? await readMeasuredProfile(file, context.device, context.placeOf(index, 'path'), files)
+      : await readProfile(relativeTo(context.file, section.profile), files).catch(
           named(context, index, 'profile', section.profile),
         );
   const used =

@@ -1,6 +1,6 @@
-import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type ErrorPlace, EscapementError } from '../base/errors.js';
+import { type ExperimentFiles, ON_DISK } from './experiment-files.js';
 import type { Profile } from './profile.js';
 import { type MeasuredDevice, profileFileName, settingFlags } from './profile-file.js';
 import { readProfile } from './read-profile.js';
@@ -14,15 +14,19 @@ const MODEL_FILE = 'model.onnx';
  * that of its highest version. The FP16 model lies in a folder `fp16` next to the FP32 one. Whether the file exists is
  * not looked at: a simulation does without it.
  */
-export async function onnxFile(path: string, precision: RuntimeSettings['precision']): Promise<string> {
-  const file = await fp32File(path);
+export async function onnxFile(
+  path: string,
+  precision: RuntimeSettings['precision'],
+  files = ON_DISK,
+): Promise<string> {
+  const file = await fp32File(path, files);
   if (precision === 'fp32' || basename(dirname(file)) === precision) return file;
   return join(dirname(file), precision, basename(file));
 }
 
-async function fp32File(path: string): Promise<string> {
+async function fp32File(path: string, files: ExperimentFiles): Promise<string> {
   if (path.endsWith('.onnx')) return path;
-  const entries = await readdir(path).catch(() => [] as string[]);
+  const entries = await files.entries(path);
   const versions = entries.filter((entry) => /^\d+$/.test(entry)).sort((a, b) => Number(b) - Number(a));
   return join(path, versions[0] ?? '1', MODEL_FILE);
 }
@@ -32,9 +36,10 @@ export async function readMeasuredProfile(
   modelFile: string,
   device: MeasuredDevice,
   place: ErrorPlace,
+  files: ExperimentFiles,
 ): Promise<Profile> {
   const path = join(dirname(modelFile), profileFileName(device));
-  return readProfile(path).catch((error) => {
+  return readProfile(path, files).catch((error) => {
     if (!(error instanceof EscapementError) || error.code !== 'E_FILE_MISSING') throw error;
     throw new EscapementError(
       'E_FILE_MISSING',

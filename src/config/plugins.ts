@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import * as z from 'zod';
 import { EscapementError } from '../base/errors.js';
 import { AUTO, type Plugin, type PolicyEntry } from '../policies/entry.js';
 import { POLICIES } from '../policies/registry.js';
 import type { SourceDocument } from './document.js';
+import { ON_DISK, relativeTo } from './experiment-files.js';
 import { section } from './fields.js';
 import { fileProblem } from './files.js';
 import { overriddenValues } from './overrides.js';
@@ -40,18 +41,26 @@ const entriesSchema = z.array(entrySchema).min(1, 'must export at least one poli
  * experiment file. Throws `E_FILE_MISSING`, and `E_PLUGIN` for a module that cannot be loaded, exports something
  * other than policies, or has one whose name is taken.
  */
-export async function loadPlugins(source: SourceDocument, overrides: readonly string[]): Promise<Plugin[]> {
+export async function loadPlugins(
+  source: SourceDocument,
+  overrides: readonly string[],
+  files = ON_DISK,
+): Promise<Plugin[]> {
   const named = [source.tree.plugins ?? [], ...overriddenValues(overrides, 'plugins')].flat();
   // The schema says what is wrong with others.
-  const files = named.filter((file): file is string => typeof file === 'string' && file !== '');
-  return loadPluginFiles(files, dirname(source.file));
+  const modules = named.filter((file): file is string => typeof file === 'string' && file !== '');
+  return loadModules(modules, (file) => files.module(relativeTo(source.file, file)));
 }
 
-/** Loads modules whose paths are relative to `folder`. Throws as `loadPlugins` does. */
-export async function loadPluginFiles(files: readonly string[], folder = '.'): Promise<Plugin[]> {
+/** Loads modules whose paths are relative to where the program runs. Throws as `loadPlugins` does. */
+export function loadPluginFiles(files: readonly string[]): Promise<Plugin[]> {
+  return loadModules(files, (file) => resolve(file));
+}
+
+async function loadModules(files: readonly string[], pathOf: (file: string) => string): Promise<Plugin[]> {
   const plugins = new Map<string, Plugin>();
   for (const file of files) {
-    const path = resolve(folder, file);
+    const path = pathOf(file);
     if (plugins.has(path)) continue;
     const plugin = await loadPlugin(file, path);
     checkNames(plugin, [...plugins.values()]);

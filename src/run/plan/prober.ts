@@ -1,3 +1,4 @@
+import { NotedFiles } from '../../config/experiment-files.js';
 import type { CellResult } from '../../record/results.js';
 import { percentilesFor, type Threshold } from '../../record/threshold.js';
 import { meanOf } from '../../report/statistics.js';
@@ -17,8 +18,6 @@ interface ProberOptions {
   /** Version of the program: results of another version are not reused. */
   readonly version: string;
   readonly runner: CellRunner;
-  /** Runs at the same time. */
-  readonly threads: number;
   /** Where finished runs are kept; null: nowhere. */
   readonly store: CellStore | null;
   /** Called for each run that has finished; `reused`: its result was there from an earlier plan. */
@@ -92,7 +91,7 @@ export class Prober implements SearchPort {
   private fill(): void {
     for (const index of this.upcoming) {
       for (const cell of this.options.trials.cellsOf(index)) {
-        if (this.running >= this.options.threads) return;
+        if (this.running >= this.options.runner.capacity) return;
         void this.run(cell);
       }
     }
@@ -104,10 +103,12 @@ export class Prober implements SearchPort {
     const { text, file } = trials.options;
     const percentiles = percentilesFor(this.options.targets);
     try {
-      const experiment = await trials.experimentOf(cell);
+      const noted = new NotedFiles();
+      const experiment = await trials.experimentOf(cell, noted);
+      const { files } = noted;
       const keys = cellKeys(experiment, version, percentiles);
       const overrides = trials.overridesOf(cell);
-      const task = { text, file, overrides, percentiles, ...keys, ...labelsOf(experiment) };
+      const task = { text, file, files, overrides, percentiles, ...keys, ...labelsOf(experiment) };
       const stored = store?.read(task) ?? null;
       if (stored !== null) {
         onRun(true);

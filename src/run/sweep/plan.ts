@@ -1,6 +1,7 @@
 import { EscapementError } from '../../base/errors.js';
 import { asMistakeInCase } from '../../config/cases.js';
 import type { SourceDocument } from '../../config/document.js';
+import { NotedFiles } from '../../config/experiment-files.js';
 import { buildExperiment } from '../../config/load.js';
 import { boundKeys, cellKeys } from './cell-key.js';
 import { type CellBase, cellOverrides, type GridCell } from './grid.js';
@@ -38,9 +39,11 @@ export async function planCells(grid: readonly GridCell[], options: PlanOptions)
   for (const cell of grid) {
     const overrides = cellOverrides(cell, options);
     try {
-      const experiment = await buildExperiment(source, overrides);
+      const noted = new NotedFiles();
+      const experiment = await buildExperiment(source, overrides, [], [], noted);
       const keys = cellKeys(experiment, version, percentiles);
-      const task = { text, file, overrides, percentiles, ...keys, ...labelsOf(experiment) };
+      const { files } = noted;
+      const task = { text, file, files, overrides, percentiles, ...keys, ...labelsOf(experiment) };
       const bound = options.bound ? { bound: { ...task, ...boundKeys(experiment, version) } } : {};
       planned.push({ cell, task, ...bound });
     } catch (error) {

@@ -1,5 +1,6 @@
 import { EscapementError } from '../../base/errors.js';
 import type { Experiment } from '../../config/experiment.js';
+import { LocatedFiles, ON_DISK, type ReadFile } from '../../config/experiment-files.js';
 import { parseExperiment } from '../../config/load.js';
 import type { CellResult, ScheduledRun } from '../../record/results.js';
 import { drawnPart } from '../../report/charts/gpu-timeline.js';
@@ -18,6 +19,10 @@ export interface CellTask extends ResultKeys {
   /** What results call the experiment and, if its policy comes from one, the plugin: no matter for the key. */
   readonly name: string;
   readonly plugin?: string;
+  /** The files that the experiment names. */
+  readonly files: readonly ReadFile[];
+  /** Where each of them is on this machine, and no other file is opened; absent: at its path. */
+  readonly located?: ReadonlyMap<string, string>;
 }
 
 /** The names of a task, of its experiment. */
@@ -46,11 +51,13 @@ export function boundCell(task: CellTask): Promise<CellOutcome> {
 }
 
 async function outcomeOf(
-  { text, file, overrides }: CellTask,
+  { text, file, overrides, located }: CellTask,
   find: (experiment: Experiment) => Promise<object>,
 ): Promise<CellOutcome> {
   try {
-    return { status: 'done', json: JSON.stringify(await find(await parseExperiment(text, file, overrides))) };
+    const files = located === undefined ? ON_DISK : new LocatedFiles(located);
+    const experiment = await parseExperiment(text, file, overrides, [], files);
+    return { status: 'done', json: JSON.stringify(await find(experiment)) };
   } catch (error) {
     return failedOutcome(error);
   }
