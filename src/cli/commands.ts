@@ -24,6 +24,12 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         () => import('./commands/sweep.js'),
       ),
       command(
+        'sweep-worker',
+        'Run cells of sweeps and plans on other machines',
+        () => import('./usage/sweep-worker.js'),
+        () => import('./commands/sweep-worker.js'),
+      ),
+      command(
         'plan',
         'Find the GPUs, load or SLO that just meet a target',
         () => import('./usage/plan.js'),

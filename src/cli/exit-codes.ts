@@ -36,6 +36,10 @@ export const EXIT_CODES: Readonly<Record<ErrorCode, { readonly exit: number; rea
   E_MODEL_TOO_LARGE: { exit: 35, means: 'a model does not fit into the weights cache of a GPU' },
   E_RESULTS: { exit: 36, means: 'a results folder is missing, incomplete, or of another version or sweep' },
   E_PLUGIN: { exit: 37, means: 'a plugin cannot be loaded, or one of its policies fails' },
+  E_QUEUE: {
+    exit: 38,
+    means: 'the server of a queue cannot be reached or refuses, or a file is too large for it',
+  },
   E_DEVICE: {
     exit: 40,
     means: 'onnxruntime, a GPU, driver or execution provider that live mode needs is missing',

@@ -6,10 +6,19 @@ const STOP_SIGNALS = [...SIGNALS, 'SIGHUP'] as const;
 /** Shells and process managers often send the first signal to the whole group and once more to the process. */
 const IMPATIENT_MS = 1000;
 
-/** Does work that Ctrl-C or SIGTERM ends: stderr then says what `kept` returns, and the process exits with 130. */
-export async function interruptible<T>(work: () => Promise<T>, kept: () => string): Promise<T> {
-  const interrupted = () => {
+/**
+ * Does work that Ctrl-C or SIGTERM ends: stderr then says what `kept` returns, and the process exits with 130 after
+ * `release`, which may not take long, or at once with the next signal.
+ */
+export async function interruptible<T>(
+  work: () => Promise<T>,
+  kept: () => string,
+  release: () => Promise<void> | void = () => {},
+): Promise<T> {
+  const interrupted = async () => {
     process.stderr.write(`escapement: interrupted: ${kept()}\n`);
+    const released = release();
+    if (released !== undefined) await released.catch(() => {});
     process.exit(EXIT_INTERRUPTED);
   };
   for (const signal of SIGNALS) process.once(signal, interrupted);

@@ -52,13 +52,13 @@ test.each([
   expect(run).toEqual(wanted);
 });
 
-test('--help lists every command on at most 50 lines of 80 columns', async () => {
+test('--help lists every command on at most 52 lines of 80 columns', async () => {
   const { status, stdout } = await runCli(['--help']);
   expect(status).toBe(0);
   for (const { name, summary } of COMMANDS)
     expect(stdout).toMatch(new RegExp(`^  ${name} +${escaped(summary)}$`, 'm'));
   const lines = stdout.trimEnd().split('\n');
-  expect(lines.length).toBeLessThanOrEqual(50);
+  expect(lines.length).toBeLessThanOrEqual(52);
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
 });
 

@@ -5,9 +5,11 @@ import { usableCores } from '../../base/limits/usable.js';
 import { planExperiment } from '../../run/plan/plan.js';
 import type { PlanResult } from '../../run/plan/plan-result.js';
 import { planText, targetCases, verdictLines } from '../../run/plan/text.js';
+import { threadPool } from '../../run/sweep/pool.js';
 import { interruptible } from '../interruption.js';
 import { checkOutputFlags } from '../output-flags.js';
 import { openProgress, type Progress } from '../progress.js';
+import { openQueue } from '../queue.js';
 import { casesJson, checkCiFiles, writeCiFiles } from '../thresholds.js';
 import type { PlanArgs } from '../usage/plan.js';
 import { packageVersion } from '../version.js';
@@ -18,11 +20,16 @@ const VALUES_BESIDES = 6;
 /** `escapement plan FILE`: the fewest GPUs, highest load or tightest SLO that meets a target. */
 export async function run(args: PlanArgs): Promise<void> {
   const { out, html } = args;
-  const threads = args.threads ?? usableCores();
+  if (args.queue !== undefined && args.threads !== undefined) {
+    throw new EscapementError(
+      'E_USAGE',
+      'the workers of a queue have threads of their own: leave out --threads',
+    );
+  }
   checkOutputFlags({ html, junit: args.junit, markdown: args.markdown }, [args.file]);
   if (html !== undefined) checkWritable(html);
   checkCiFiles(args, args.target.length, 'target');
-  const plan = await planWithProgress({ ...args, threads });
+  const plan = await planWithProgress(args);
   const json = JSON.stringify(plan);
   const cases = targetCases(plan);
   writeCiFiles(args, 'plan', plan.name, cases);
@@ -42,8 +49,11 @@ export async function run(args: PlanArgs): Promise<void> {
   throw new EscapementError('E_THRESHOLD', args.json ? `${verdict}; ${closest}` : verdict!);
 }
 
-async function planWithProgress(args: PlanArgs & { readonly threads: number }): Promise<PlanResult> {
-  const { out, threads, quiet } = args;
+async function planWithProgress(args: PlanArgs): Promise<PlanResult> {
+  const { out, quiet } = args;
+  const threads = args.threads ?? usableCores();
+  const queue = await openQueue(args);
+  const openRunner = () => queue?.runner ?? threadPool(threads);
   let progress: Progress | undefined;
   let known = 0;
   let reused = 0;
@@ -51,22 +61,24 @@ async function planWithProgress(args: PlanArgs & { readonly threads: number }): 
   const work = async () => {
     const plan = await planExperiment({
       ...{ file: args.file, over: args.over, targets: args.target, seeds: args.seeds, prefer: args.prefer },
-      ...{ overrides: args.set, outDir: out, threads, fresh: args.fresh, version: packageVersion() },
+      ...{ overrides: args.set, outDir: out, openRunner, fresh: args.fresh, version: packageVersion() },
       onStart: (seeds, values) => {
         expected = seeds.length * (VALUES_BESIDES + Math.ceil(Math.log2(values)));
         if (!quiet) {
-          process.stderr.write(`seed ${seeds.join(', ')}: ${values} candidate values, ${threads} threads\n`);
+          const where = queue?.place ?? `${threads} threads`;
+          process.stderr.write(`seed ${seeds.join(', ')}: ${values} candidate values, ${where}\n`);
         }
         progress = openProgress('plan', quiet);
       },
       onRun: (wasFinished) => {
         known++;
         if (wasFinished) reused++;
-        progress?.update(Math.min(0.99, known / expected), `${known} runs`);
+        progress?.update(Math.min(0.99, known / expected), `${known} runs${queue?.note() ?? ''}`);
       },
     });
     progress?.stop();
     if (reused > 0 && !quiet) process.stderr.write(`${reused} finished runs were reused\n`);
+    if (!quiet) process.stderr.write(queue?.report() ?? '');
     return plan;
   };
   const kept = () => {
@@ -74,5 +86,8 @@ async function planWithProgress(args: PlanArgs & { readonly threads: number }): 
     if (out === undefined) return 'no run is kept without --out';
     return `${known} runs are kept in ${out}; repeat the command to resume`;
   };
-  return interruptible(work, kept).finally(() => progress?.stop());
+  return interruptible(work, kept, () => queue?.close()).finally(() => {
+    progress?.stop();
+    return queue?.close();
+  });
 }

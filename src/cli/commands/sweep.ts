@@ -4,10 +4,12 @@ import { usableCores } from '../../base/limits/usable.js';
 import type { SweepResults } from '../../record/results.js';
 import { sweepCases } from '../../report/thresholds/cases.js';
 import type { SweepQuestion } from '../../run/sweep/plan-sweep.js';
+import { threadPool } from '../../run/sweep/pool.js';
 import { sweepExperiment } from '../../run/sweep/sweep-experiment.js';
 import { tableWidth } from '../../text/terminal.js';
 import { interruptible } from '../interruption.js';
 import { openProgress, type Progress } from '../progress.js';
+import { openQueue } from '../queue.js';
 import { readShard } from '../shard.js';
 import { printStatus, runShard } from '../shard-run.js';
 import { type Checks, casesJson, casesText, readChecks, refuseMissed, writeCiFiles } from '../thresholds.js';
@@ -19,6 +21,9 @@ export async function run(args: SweepArgs): Promise<void> {
   const shard = args.shard === undefined ? null : readShard(args.shard, process.env);
   if (args.status) refuseFlags(args, '--status only reads', ['shard', 'fresh', 'junit', 'markdown']);
   if (shard !== null) refuseFlags(args, 'a shard checks nothing', ['junit', 'markdown']);
+  if (args.queue !== undefined) {
+    refuseFlags(args, 'the workers of a queue run all cells', ['shard', 'status', 'threads']);
+  }
   const checks = readChecks(args);
   const sweep = {
     ...{ file: args.file, vary: args.vary, seeds: args.seeds, overrides: args.set, fresh: args.fresh },
@@ -37,7 +42,7 @@ export async function run(args: SweepArgs): Promise<void> {
 function refuseFlags(
   args: SweepArgs,
   why: string,
-  names: readonly ('shard' | 'fresh' | 'junit' | 'markdown')[],
+  names: readonly ('shard' | 'status' | 'threads' | 'fresh' | 'junit' | 'markdown')[],
 ): void {
   const given = names.find((name) => args[name] !== undefined && args[name] !== false);
   if (given !== undefined) throw new EscapementError('E_USAGE', `${why}: leave out --${given}`);
@@ -49,8 +54,9 @@ interface Sweep extends SweepQuestion {
   readonly fresh: boolean;
 }
 
-async function runWhole(sweep: Sweep, checks: Checks, { file, json, quiet }: SweepArgs): Promise<void> {
-  const results = await runWithProgress(sweep, quiet);
+async function runWhole(sweep: Sweep, checks: Checks, args: SweepArgs): Promise<void> {
+  const { file, json } = args;
+  const results = await runWithProgress(sweep, args);
   const cases = sweepCases(checks.thresholds, results);
   writeCiFiles(checks, 'sweep', results.name, cases);
   // Charts bring half a second of libraries with them: the cells start without.
@@ -68,7 +74,11 @@ async function runWhole(sweep: Sweep, checks: Checks, { file, json, quiet }: Swe
   refuseMissed(cases);
 }
 
-async function runWithProgress(sweep: Sweep, quiet: boolean): Promise<SweepResults> {
+async function runWithProgress(sweep: Sweep, args: SweepArgs): Promise<SweepResults> {
+  const { quiet } = args;
+  const queue = await openQueue(args);
+  const { threads } = sweep;
+  const openRunner = (cells = threads) => queue?.runner ?? threadPool(Math.min(threads, cells));
   let progress: Progress | undefined;
   let known = 0;
   let failed = 0;
@@ -76,11 +86,12 @@ async function runWithProgress(sweep: Sweep, quiet: boolean): Promise<SweepResul
   let total = 0;
   const work = async () => {
     const results = await sweepExperiment({
-      ...sweep,
+      ...{ ...sweep, openRunner },
       onPlan: (cells, seeds) => {
         total = cells;
         if (!quiet) {
-          process.stderr.write(`seed ${seeds.join(', ')}: ${cells} cells on ${sweep.threads} threads\n`);
+          const where = queue?.place ?? `${threads} threads`;
+          process.stderr.write(`seed ${seeds.join(', ')}: ${cells} cells on ${where}\n`);
         }
         progress = openProgress('sweep', quiet);
       },
@@ -88,12 +99,13 @@ async function runWithProgress(sweep: Sweep, quiet: boolean): Promise<SweepResul
         known++;
         if (wasFinished) reused++;
         if (cell.status === 'failed') failed++;
-        const note = `${known}/${total} cells${failed === 0 ? '' : `, ${failed} failed`}`;
+        const note = `${known}/${total} cells${failed === 0 ? '' : `, ${failed} failed`}${queue?.note() ?? ''}`;
         progress?.update(known / total, note);
       },
     });
     progress?.stop();
     if (reused > 0 && !quiet) process.stderr.write(`${reused} finished cells were reused\n`);
+    if (!quiet) process.stderr.write(queue?.report() ?? '');
     return results;
   };
   const kept = () => {
@@ -101,7 +113,10 @@ async function runWithProgress(sweep: Sweep, quiet: boolean): Promise<SweepResul
     if (total === 0) return 'no cell had started';
     return `${known - failed} of ${total} cells are kept in ${sweep.outDir}; repeat the command to resume`;
   };
-  return interruptible(work, kept).finally(() => progress?.stop());
+  return interruptible(work, kept, () => queue?.close()).finally(() => {
+    progress?.stop();
+    return queue?.close();
+  });
 }
 
 function failOnFailedCells(results: SweepResults): void {

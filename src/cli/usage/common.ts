@@ -22,6 +22,23 @@ export const trustFlags = group('Server', {
   insecure: toggle('Accept any certificate of a TLS server'),
 });
 
+/** Where cells run other than here. */
+export const queueFlags = group('Queue', {
+  queue: text(
+    'URL',
+    'Let the workers of this Redis server run the cells, e.g. redis://host:6379; start them with escapement sweep-worker',
+  ),
+  ...queueTrustFlags(),
+});
+
+/** How a server of queues and its clients know each other. */
+export function queueTrustFlags() {
+  return group('Queue', {
+    'queue-ca': text('FILE', 'Verify a rediss:// server against the authority in this file (PEM)'),
+    'queue-password-file': text('FILE', 'Password for the server, in place of one in the URL'),
+  });
+}
+
 export const quiet = toggle('Show no progress on stderr');
 
 /** Files for CI, of commands that check thresholds. */

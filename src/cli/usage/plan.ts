@@ -1,6 +1,6 @@
 import { choice, group, list, text, textOr, toggle, whole } from '../flag.js';
 import { type ArgsOf, usageOf } from '../usage.js';
-import { ciFlags, experimentFile, json, plugin, quiet } from './common.js';
+import { ciFlags, experimentFile, json, plugin, queueFlags, quiet } from './common.js';
 
 export const usage = usageOf({
   arguments: { file: experimentFile },
@@ -23,6 +23,7 @@ export const usage = usageOf({
       threads: whole(1, 'Runs at the same time', 'one per core'),
       fresh: toggle('Run again what the folder already holds'),
     }),
+    ...queueFlags,
     ...group('Output', {
       json,
       out: text('FOLDER', 'Write plan.json and plan.html to this folder; an interrupted plan resumes there'),

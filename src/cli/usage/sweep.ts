@@ -1,6 +1,6 @@
 import { group, list, text, toggle, whole } from '../flag.js';
 import { type ArgsOf, usageOf } from '../usage.js';
-import { experimentFile, json, plugin, quiet, thresholdFlags } from './common.js';
+import { experimentFile, json, plugin, queueFlags, quiet, thresholdFlags } from './common.js';
 
 export const usage = usageOf({
   arguments: { file: experimentFile },
@@ -21,6 +21,7 @@ export const usage = usageOf({
       ),
       status: toggle('Run nothing; print how many cells the folder has'),
     }),
+    ...queueFlags,
     ...group('Output', { json, out: text('FOLDER', 'Folder of the results', 'out/NAME-OF-FILE'), quiet }),
     ...thresholdFlags,
   },
@@ -29,6 +30,7 @@ export const usage = usageOf({
     'sweep run.yaml --vary slo=10ms:50ms:10ms --seeds 1,2',
     'sweep run.yaml --vary policy.kind=clockwork,fifo',
     'sweep run.yaml --shard 2/4 --out /shared/run',
+    'sweep run.yaml --queue redis://host:6379',
     "sweep run.yaml --vary slo=25ms,50ms --threshold 'attainment>=99%' --junit thresholds.xml",
   ],
   notes: [

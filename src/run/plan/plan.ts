@@ -9,7 +9,7 @@ import { applyOverrides } from '../../config/overrides.js';
 import { loadPlugins, type Plugin } from '../../config/plugins.js';
 import type { Threshold } from '../../record/threshold.js';
 import { CellStore } from '../sweep/cell-store.js';
-import { threadPool } from '../sweep/pool.js';
+import type { OpenRunner } from '../sweep/pool.js';
 import { parseSeeds } from '../sweep/vary.js';
 import { parseTarget } from './judge.js';
 import { notesOf, trafficNotes } from './notes.js';
@@ -35,7 +35,7 @@ interface PlanRequest {
   readonly overrides: readonly string[];
   /** Where finished runs are kept, so that a plan that was stopped goes on; undefined: nowhere. */
   readonly outDir: string | undefined;
-  readonly threads: number;
+  readonly openRunner: OpenRunner;
   /** Runs again what is kept there. */
   readonly fresh: boolean;
   /** Version of the program: runs of another version are not reused. */
@@ -51,7 +51,7 @@ interface PlanRequest {
  * which of several values is better.
  */
 export async function planExperiment(request: PlanRequest): Promise<PlanResult> {
-  const { file, overrides, threads, version } = request;
+  const { file, overrides, version } = request;
   if (request.targets.length === 0) throw usage("--target is missing, e.g. --target 'attainment>=0.999'");
   if (request.over === undefined) throw usage('--over is missing, e.g. --over cluster.gpus=1:64');
   const targets = request.targets.map(parseTarget);
@@ -66,9 +66,9 @@ export async function planExperiment(request: PlanRequest): Promise<PlanResult> 
   const ends = await trials.ends();
   const { name, policy } = ends[0]!;
   const store = request.outDir === undefined ? null : openStore(request.outDir, !request.fresh);
-  const runner = threadPool(threads);
+  const runner = request.openRunner();
   try {
-    const prober = new Prober({ trials, targets, version, runner, threads, store, onRun: request.onRun });
+    const prober = new Prober({ trials, targets, version, runner, store, onRun: request.onRun });
     request.onStart(seeds, lattice.size);
     const goal = goalOf(over.key, prefer);
     const found = await search(lattice.size, goal?.prefer ?? null, prober);

@@ -9,9 +9,14 @@ export type CellJob = 'runCell' | 'boundCell';
 export interface CellRunner {
   /** `job` is `runCell` when absent. */
   run(task: CellTask, job?: CellJob): Promise<CellOutcome>;
+  /** Cells that can run at the same time now. */
+  readonly capacity: number;
   /** Ends the threads; cells that are running are lost. */
   close(): Promise<void>;
 }
+
+/** Opens what runs cells; `most`: not more of them will come. */
+export type OpenRunner = (most?: number) => CellRunner;
 
 /** Runs cells on `threads` worker threads, in the order in which they are handed over. */
 export function threadPool(threads: number): CellRunner {
@@ -21,6 +26,7 @@ export function threadPool(threads: number): CellRunner {
     maxThreads: threads,
   });
   return {
+    capacity: threads,
     // A thread that dies (out of memory) fails its cell, not the sweep.
     run: (task, job = 'runCell') => pool.run(task, { name: job }).catch(failedOutcome),
     close: () => {

@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { EscapementError } from '../../base/errors.js';
 import { cannotWrite } from '../../base/files/output-file.js';
 import { writeShared } from '../../base/files/shared-file.js';
+import { platformText } from './platform.js';
 import type { Unit } from './shard.js';
 
 const markSchema = z.object({ escapement: z.string(), platform: z.string(), sweep: z.string() });
@@ -16,10 +17,9 @@ type ShardMark = z.output<typeof markSchema>;
 export function markOf(units: readonly Unit[], version: string): ShardMark {
   const hash = createHash('sha256');
   for (const { task } of units) hash.update(task.key);
-  const [major, minor] = process.versions.v8.split('.');
   return {
     escapement: version,
-    platform: `${process.arch} with V8 ${major}.${minor}`,
+    platform: platformText(),
     sweep: hash.digest('hex').slice(0, 32),
   };
 }

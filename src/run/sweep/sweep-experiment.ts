@@ -6,7 +6,7 @@ import type { SweepResults } from '../../record/results.js';
 import { dropReport } from '../../report/files.js';
 import { CellStore } from './cell-store.js';
 import { planSweep, type SweepQuestion } from './plan-sweep.js';
-import { threadPool } from './pool.js';
+import type { OpenRunner } from './pool.js';
 import { resultsCsv } from './results-csv.js';
 import { unitsOf } from './shard.js';
 import { checkMark, markOf, removeMark } from './shard-mark.js';
@@ -14,7 +14,7 @@ import { type OnCell, runSweep } from './sweep.js';
 
 interface SweepRequest extends SweepQuestion {
   readonly outDir: string;
-  readonly threads: number;
+  readonly openRunner: OpenRunner;
   /** Runs finished cells again. */
   readonly fresh: boolean;
   /** Called once, when every cell was checked and before the first one runs. */
@@ -23,8 +23,7 @@ interface SweepRequest extends SweepQuestion {
 }
 
 /**
- * Runs a sweep and writes `results.json` and `results.csv`. Both are the same bytes whatever the number
- * of threads and shards and however often the sweep was interrupted. Throws what is wrong with the experiment or
+ * Runs a sweep and writes `results.json` and `results.csv`. Both are the same bytes whatever runs the cells and however often the sweep was interrupted. Throws what is wrong with the experiment or
  * the flags before any cell runs, and `E_RESULTS` for a folder with shards of another sweep; cells that fail are in the
  * results.
  */
@@ -35,7 +34,7 @@ export async function sweepExperiment(request: SweepRequest): Promise<SweepResul
   const store = new CellStore(outDir, !fresh);
   request.onPlan(planned.length, header.seeds);
   prepareFolder(outDir);
-  const runner = threadPool(Math.min(request.threads, planned.length));
+  const runner = request.openRunner(planned.length);
   try {
     const results = await runSweep(header, planned, store, runner, request.onCell);
     writeWhole(join(outDir, 'results.csv'), resultsCsv(results));

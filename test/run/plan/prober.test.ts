@@ -74,6 +74,7 @@ async function plan({ threads, store, fail, targets = ['goodputRps>=37'] }: Beha
   const ran: string[] = [];
   let begunAtFirstEnd = 0;
   const runner: CellRunner = {
+    capacity: threads,
     async run({ overrides }: CellTask): Promise<CellOutcome> {
       const [gpus, seed] = ['cluster.gpus=', 'seed='].map((key) => numberOf(overrides, key)) as [
         number,
@@ -98,7 +99,6 @@ async function plan({ threads, store, fail, targets = ['goodputRps>=37'] }: Beha
       targets: targets.map(parseTarget),
       version: '1',
       runner,
-      threads,
       store: store ?? null,
     },
     onRun: () => {},

@@ -1,0 +1,80 @@
+import type { ConnectionOptions } from 'node:tls';
+import { EscapementError } from '../base/errors.js';
+import type { QueueAddress } from '../run/queue/address.js';
+import type { CellRunner } from '../run/sweep/pool.js';
+import { plural } from '../text/words.js';
+import { read } from './token.js';
+import { packageVersion } from './version.js';
+
+interface QueueArgs {
+  readonly queue: string | undefined;
+  readonly 'queue-ca': string | undefined;
+  readonly 'queue-password-file': string | undefined;
+}
+
+/** The queue of a command, and what to say of it. */
+interface OpenedQueue {
+  readonly runner: CellRunner;
+  /** Where the cells run. */
+  readonly place: string;
+  /** For a line of progress: who is there. */
+  note(): string;
+  /** Lines for the end: who did what. */
+  report(): string;
+  close(): Promise<void>;
+}
+
+/** So many workers are named in a line of progress; more are counted. */
+const MOST_NAMED = 3;
+
+/** Connects to the server of `--queue`; null: there is none. Throws `E_QUEUE`, and `E_USAGE` for the flags. */
+export async function openQueue(args: QueueArgs): Promise<OpenedQueue | null> {
+  const { queue } = args;
+  if (queue === undefined) {
+    const alone = (['queue-ca', 'queue-password-file'] as const).find((name) => args[name] !== undefined);
+    if (alone === undefined) return null;
+    throw new EscapementError('E_USAGE', `--${alone} needs --queue`);
+  }
+  const address = await addressOf({ ...args, queue });
+  // Only now: the libraries take a third of a second.
+  const { openQueueRunner } = await import('../run/queue/queue-runner.js');
+  const runner = await openQueueRunner(address, { version: packageVersion(), say });
+  return {
+    ...{ runner, place: address.shown, close: () => runner.close() },
+    note() {
+      const here = runner.workers.filter(({ isHere }) => isHere);
+      if (here.length === 0 || here.length > MOST_NAMED) return `, ${plural(here.length, 'worker')}`;
+      return `, ${here.map(({ name, cells }) => `${name} ${cells}`).join(', ')}`;
+    },
+    report: () =>
+      runner.workers
+        .filter(({ cells }) => cells > 0)
+        .map(({ name, threads, cells, ranMs }) => {
+          const took = `${(ranMs / 1000).toFixed(1)} s of work`;
+          return `${name} finished ${plural(cells, 'run')} on ${plural(threads, 'thread')}: ${took}\n`;
+        })
+        .join(''),
+  };
+}
+
+/** The server that the flags name. Throws `E_USAGE`, `E_TLS` and `E_FILE_MISSING`. */
+export async function addressOf(args: QueueArgs & { readonly queue: string }): Promise<QueueAddress> {
+  const { queueAddress } = await import('../run/queue/address.js');
+  return queueAddress(args.queue, {
+    ca: await authority(args['queue-ca']),
+    passwordFile: args['queue-password-file'],
+  });
+}
+
+/** Says something of a queue that is no progress. */
+export function say(what: string): void {
+  process.stderr.write(`escapement: ${what}\n`);
+}
+
+async function authority(path: string | undefined): Promise<ConnectionOptions['ca']> {
+  if (path === undefined) return undefined;
+  const ca = await read(path, 'queue-ca');
+  const { checkAuthority } = await import('../live/wire/credentials.js');
+  checkAuthority(ca, `--queue-ca ${path}`);
+  return ca;
+}

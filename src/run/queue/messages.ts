@@ -1,0 +1,100 @@
+import * as z from 'zod';
+import { MIB } from '../../base/units.js';
+import { boundFiguresSchema, cellResultSchema } from '../../record/schema.js';
+
+/** Files are cut into pieces of this size. */
+export const PIECE_BYTES = 4 * MIB;
+/** What a server of queues is asked to hold of one file. */
+export const MOST_FILE_BYTES = 256 * MIB;
+
+const name = z.string().max(4096);
+const blobSchema = z.strictObject({
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  bytes: z.int().nonnegative().max(MOST_FILE_BYTES),
+});
+
+/** A file by its content. */
+export type Blob = Readonly<z.output<typeof blobSchema>>;
+
+/** A cell to run, as it lies in the queue. A path in it is only a name: no worker opens it. */
+export const orderSchema = z.strictObject({
+  sweep: z.uuid(),
+  /** Its number within the sweep. */
+  cell: z.int().nonnegative(),
+  job: z.enum(['runCell', 'boundCell']),
+  name,
+  text: blobSchema,
+  file: name,
+  overrides: z.array(z.string().max(1 << 20)).max(10_000),
+  percentiles: z.array(z.number().min(0).max(100)).max(1000),
+  plugin: name.exactOptional(),
+  files: z
+    .array(
+      z.strictObject({
+        path: name,
+        /** What messages call it. */
+        shown: name,
+        kind: z.enum(['data', 'module']),
+        blob: blobSchema,
+      }),
+    )
+    .max(10_000),
+});
+export type Order = z.output<typeof orderSchema>;
+
+const outcomeSchema = z.discriminatedUnion('status', [
+  z.strictObject({ status: z.literal('done'), json: z.string() }),
+  z.strictObject({
+    status: z.literal('failed'),
+    code: z.string().regex(/^(E_[A-Z_]+|BUG)$/),
+    message: z.string().max(100_000),
+  }),
+]);
+
+/** What a worker found. */
+const answerSchema = z.strictObject({
+  cell: z.int().nonnegative(),
+  worker: z.uuid(),
+  ranMs: z.number().nonnegative(),
+  outcome: outcomeSchema,
+});
+export type Answer = z.output<typeof answerSchema>;
+
+const cardSchema = z.strictObject({
+  id: z.uuid(),
+  /** How people tell it from others: plain text. */
+  name: z.string().regex(/^[\x20-\x7e]{1,200}$/),
+  version: z.string().regex(/^[\w.+-]{1,50}$/),
+  protocol: z.int().nonnegative(),
+  platform: z.string().regex(/^[\w. ]{1,100}$/),
+  threads: z.int().nonnegative().max(100_000),
+});
+/** Who is there: a worker, or a sweep, which has no threads. */
+export type Card = z.output<typeof cardSchema>;
+
+/** The cards among what is in the directory: anybody could have put something else there. */
+export function cardsOf(texts: readonly string[]): Card[] {
+  return texts.flatMap((text) => {
+    const card = read(text, cardSchema);
+    return card === null ? [] : [card];
+  });
+}
+
+/** Null: it is not an answer. */
+export function answerOf(text: string): Answer | null {
+  return read(text, answerSchema);
+}
+
+/** Whether the JSON of an outcome is a result of this kind of job. */
+export function isResult(job: Order['job'], json: string): boolean {
+  const schema: z.ZodType = job === 'runCell' ? cellResultSchema : boundFiguresSchema;
+  return read(json, schema) !== null;
+}
+
+function read<T>(text: string, schema: z.ZodType<T>): T | null {
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}

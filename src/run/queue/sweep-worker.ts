@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import { type Job, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { EscapementError } from '../../base/errors.js';
+import type { CellRunner } from '../sweep/pool.js';
+import { type CellOutcome, failedOutcome } from '../sweep/run-cell.js';
+import type { QueueAddress } from './address.js';
+import { connect, within } from './connection.js';
+import { FetchedFiles } from './fetched-files.js';
+import { type Answer, type Order, orderSchema } from './messages.js';
+import { KEYS, ownKind, PREFIX, queueName } from './names.js';
+import { Presence } from './presence.js';
+import { blobOf } from './published-files.js';
+import { type Scripts, scriptsFor } from './scripts.js';
+
+interface SweepWorkerOptions {
+  readonly version: string;
+  /** Cells at the same time. */
+  readonly threads: number;
+  /** What runs them, in threads other than this one. */
+  readonly openRunner: (threads: number) => CellRunner;
+  /** Modules with policies that cells may use: code never comes from the queue. */
+  readonly plugins: readonly string[];
+  /** Hears what people should know. */
+  readonly say: (what: string) => void;
+  /** Called for each cell that ended. */
+  readonly onCell: (outcome: CellOutcome) => void;
+}
+
+/** Others take over the cells of a worker that has not been heard of for so long. */
+const LOCK_MS = 10_000;
+const STALLED_CHECK_MS = 5000;
+/** A cell that was lost more often fails: it may be what ends the workers. */
+const MOST_STALLED = 2;
+const PRESENCE_MS = 2000;
+const RETRY_MS = 1000;
+const CLOSE_MS = 3000;
+
+/** Starts to run cells of a queue. Throws `E_QUEUE` within seconds where its server is not there. */
+export async function startSweepWorker(
+  address: QueueAddress,
+  options: SweepWorkerOptions,
+): Promise<SweepWorker> {
+  const modules = await modulesOf(options.plugins);
+  const client = await connect(address, options.say);
+  const worker = new SweepWorker(client, options, modules, await FetchedFiles.open(client));
+  try {
+    await worker.start();
+    return worker;
+  } catch (error) {
+    await worker.stop();
+    throw new EscapementError('E_QUEUE', `${address.shown} cannot be used: ${(error as Error).message}`);
+  }
+}
+
+/** Runs cells for sweeps elsewhere. Trusts nothing that it finds in the queue. */
+class SweepWorker {
+  private readonly id = randomUUID();
+  private readonly pool: CellRunner;
+  private readonly scripts: Scripts;
+  private readonly presence: Presence;
+  private readonly queue: string;
+  private worker: Worker | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private hasMet = false;
+  private isStopped = false;
+
+  constructor(
+    private readonly client: Redis,
+    private readonly options: SweepWorkerOptions,
+    /** Paths of modules by their SHA-256. */
+    private readonly modules: ReadonlyMap<string, string>,
+    private readonly files: FetchedFiles,
+  ) {
+    const { version, threads, say } = options;
+    const kind = ownKind(version);
+    this.queue = queueName(kind);
+    this.pool = options.openRunner(threads);
+    this.scripts = scriptsFor(client, this.queue);
+    this.presence = new Presence({
+      ...{ scripts: this.scripts, own: KEYS.workers, other: KEYS.sweeps, noun: 'sweep', say },
+      card: { ...kind, id: this.id, name: `${hostname()}:${process.pid}`, threads },
+    });
+  }
+
+  /** Throws what the server says if it refuses this user. */
+  async start(): Promise<void> {
+    await this.presence.renew();
+    this.timer = setTimeout(() => void this.renew(), PRESENCE_MS);
+    // The thread of this process only waits for the pool: that is what keeps the locks.
+    this.worker = new Worker(this.queue, (job: Job) => this.process(job), {
+      ...{ connection: this.client, prefix: PREFIX, skipVersionCheck: true },
+      ...{ concurrency: this.options.threads, lockDuration: LOCK_MS, stalledInterval: STALLED_CHECK_MS },
+      ...{ maxStalledCount: MOST_STALLED, runRetryDelay: RETRY_MS },
+      removeOnComplete: { count: 0 },
+    });
+    // Jobs that are not ours, locks that were lost and a server that is away: the next job is tried all the same.
+    this.worker.on('error', () => {});
+    await this.worker.waitUntilReady();
+  }
+
+  /** Takes no more cells, and resolves when those that are running have ended. */
+  async stop(): Promise<void> {
+    await this.worker?.close();
+    this.isStopped = true;
+    clearTimeout(this.timer);
+    await within(CLOSE_MS, this.presence.leave()).catch(() => {});
+    this.client.disconnect();
+    await this.pool.close();
+    await this.files.close();
+  }
+
+  private async renew(): Promise<void> {
+    // What the server refuses now it may take the next time.
+    await this.presence.renew().catch(() => {});
+    if (!this.isStopped) this.timer = setTimeout(() => void this.renew(), PRESENCE_MS);
+  }
+
+  private async process({ data }: Job): Promise<void> {
+    const { data: order } = orderSchema.safeParse(data);
+    if (order === undefined) {
+      if (!this.hasMet) this.options.say('something in the queue is not of escapement; it is left out');
+      this.hasMet = true;
+      return;
+    }
+    const { sweep, cell } = order;
+    // Its sweep has ended without taking it out.
+    if ((await this.client.exists(KEYS.alive(sweep))) === 0) return;
+    const beganMs = performance.now();
+    const outcome = await this.outcomeOf(order).catch(failedOutcome);
+    const answer: Answer = { cell, worker: this.id, ranMs: performance.now() - beganMs, outcome };
+    await this.scripts.answer(sweep, JSON.stringify(answer));
+    this.options.onCell(outcome);
+  }
+
+  private outcomeOf(order: Order): Promise<CellOutcome> {
+    const data = order.files.filter(({ kind }) => kind === 'data');
+    const wanted = [
+      { blob: order.text, suffix: '' },
+      // The name of a trace says whether it is packed, and nothing else.
+      ...data.map(({ path, blob }) => ({ blob, suffix: path.endsWith('.gz') ? '.gz' : '' })),
+    ];
+    return this.files.with(wanted, async ([text, ...paths]) => {
+      const located = new Map(data.map(({ path }, i) => [path, paths[i]!]));
+      for (const { path, shown, kind, blob } of order.files) {
+        if (kind === 'module') located.set(path, this.moduleOf(shown, blob.sha256));
+      }
+      const { name, file, overrides, percentiles, plugin, files } = order;
+      const outcome = await this.pool.run(
+        {
+          ...{ text: await readFile(text!, 'utf8'), name, file, overrides, percentiles, files, located },
+          // Nothing is stored here under a key.
+          ...{ key: '', formerKey: '' },
+          ...(plugin === undefined ? {} : { plugin }),
+        },
+        order.job,
+      );
+      return asSeenThere(outcome, order, located);
+    });
+  }
+
+  private moduleOf(shown: string, sha256: string): string {
+    const path = this.modules.get(sha256);
+    if (path !== undefined) return path;
+    const what = `a worker does not have this plugin (SHA-256 ${sha256}): start each with escapement sweep-worker --plugin FILE`;
+    throw new EscapementError('E_PLUGIN', what, { file: shown });
+  }
+}
+
+/** The outcome in the words of the machine that sent the cell: with its paths. */
+function asSeenThere(
+  outcome: CellOutcome,
+  { files }: Order,
+  located: ReadonlyMap<string, string>,
+): CellOutcome {
+  if (outcome.status === 'done') return outcome;
+  const message = files.reduce(
+    (text, { path, shown }) => text.replaceAll(located.get(path)!, shown),
+    outcome.message,
+  );
+  return { ...outcome, message };
+}
+
+async function modulesOf(paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const blobs = await Promise.all(paths.map((path) => blobOf(path)));
+  return new Map(blobs.map(({ sha256 }, i) => [sha256, resolve(paths[i]!)]));
+}
