@@ -1,0 +1,95 @@
+import { expect, it } from 'vitest';
+import { STATUS_DEVICE_ERROR, STATUS_INFER_TOO_LATE } from '../../../src/core/action.js';
+import { RemoteService } from '../../../src/live/frontend/thread/remote-service.js';
+import { ThreadRequests } from '../../../src/live/frontend/thread/thread-requests.js';
+import type { WatchedService } from '../../../src/live/service.js';
+import { grown, largerOf, sizesOf } from '../sizes.js';
+import { description, FakeWorker, gpu } from './fake-worker.js';
+import { type LiveHarness, withController } from './harness.js';
+
+/** Until windows of measurements are full, and tables that close their gaps now and then have been as large as they get. */
+const WARM_UP = 80;
+const ROUNDS = 120;
+/** What grows by one at each fault of one kind grows by more. */
+const SLACK = 10;
+
+it('nothing that a controller and its frontends hold grows with requests and faults', async () => {
+  const gpus = [gpu(), gpu()];
+  const workers = ['a', 'b'].map((name) => new FakeWorker(name, description({ gpus })));
+  await withController({ workers, policy: 'fifo', hangNs: 300_000_000 }, async (run) => {
+    const frontend = frontendOf(run);
+    const sizes = () => {
+      for (const worker of workers) worker.sent.length = 0;
+      return sizesOf({ controller: run.controller, ...frontend });
+    };
+    let before = new Map<string, number>();
+    for (let i = 0; i < WARM_UP; i++) {
+      await round(run, workers, frontend, i);
+      before = largerOf(before, sizes());
+    }
+    for (let i = 0; i < ROUNDS; i++) await round(run, workers, frontend, i);
+    expect(grown(before, sizes(), SLACK)).toEqual([]);
+    expect(frontend.answered.size).toBe((WARM_UP + ROUNDS) * 4);
+    const { outstanding, answers } = run.controller as unknown as Record<'outstanding' | 'answers', object>;
+    expect([...(outstanding as { readonly actions: Iterable<object> }).actions]).toEqual([]);
+    const waiting = (answers as { readonly waiting: readonly unknown[] }).waiting;
+    expect(waiting.every((request) => request === null)).toBe(true);
+  });
+});
+
+interface FrontendPair {
+  readonly service: RemoteService;
+  readonly requests: ThreadRequests;
+  readonly answered: { size: number };
+}
+
+/** A frontend's ends of the border between threads, with nothing in between. */
+function frontendOf({ controller }: LiveHarness): FrontendPair {
+  const service: RemoteService = new RemoteService(controller.state, 0, (message) => {
+    if (typeof message === 'string') requests.submit(message);
+    else if (message.kind === 'requests') requests.submit(message.requests);
+  });
+  const requests: ThreadRequests = new ThreadRequests(controller as unknown as WatchedService, (message) => {
+    if (typeof message === 'string' || message.kind !== 'close') service.receive(message);
+  });
+  return { service, requests, answered: { size: 0 } };
+}
+
+/** Requests with time and without, and in turn each fault. */
+async function round(
+  run: LiveHarness,
+  workers: readonly FakeWorker[],
+  { service, answered }: FrontendPair,
+  number: number,
+): Promise<void> {
+  const worker = workers[number % 2];
+  const what = FAULTS[number % FAULTS.length];
+  if (what === 'breaks') worker.broken = [0, 1];
+  if (what === 'stalls' || what === 'fails') worker.executing = false;
+  for (let i = 0; i < 8; i++) run.ask(i % 2, i % 4 === 0 ? 3 : 250);
+  for (let i = 0; i < 4; i++) {
+    const inputs = [new Uint8Array([1, 2, 3]), new Uint8Array([4, 5])];
+    const arrivalNs = run.controller.nowNs();
+    const done = () => {
+      answered.size++;
+    };
+    service.infer({ model: i % 2, user: 0, sloNs: 100_000_000, arrivalNs, inputs, done });
+  }
+  await run.pass(5);
+  if (what === 'goes down') worker.down();
+  if (what === 'loses a GPU') worker.down('its thread has died', 1);
+  if (what === 'fails')
+    for (const action of worker.sent.slice(-4))
+      worker.answer(action, { status: number % 3 === 0 ? STATUS_DEVICE_ERROR : STATUS_INFER_TOO_LATE });
+  await run.pass(1000);
+  worker.executing = true;
+  worker.broken = [];
+  worker.restarts.length = 0;
+  if (what !== 'nothing') {
+    worker.down('is started again');
+    worker.up();
+  }
+  await run.pass(2000);
+}
+
+const FAULTS = ['nothing', 'goes down', 'loses a GPU', 'stalls', 'breaks', 'fails'] as const;
