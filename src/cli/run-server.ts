@@ -13,6 +13,7 @@ import type { ValuesOf } from './flag.js';
 import { hintAtHost } from './host-hints.js';
 import { untilStopped } from './interruption.js';
 import { serverSettingsOf } from './live-settings.js';
+import { renewIdentity } from './renewal.js';
 import { checkServerFlags } from './server-flags.js';
 import { read, tokenOf } from './token.js';
 import type { listenFlags, serverFlags } from './usage/server.js';
@@ -61,6 +62,7 @@ export async function runServer(
       process.exit(EXIT_INTERRUPTED);
     }
     server = first;
+    renewIdentity(args, options.frontend.tls ?? null, options.log, (tls) => first.renew(tls));
     hintAtHost(args.host, options.frontend.token ?? null, options.log);
     // What ends the start ends the server; once it is over, only a signal does.
     const signal = await Promise.race([server.started.then(() => stopped), stopped]);

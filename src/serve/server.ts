@@ -21,6 +21,7 @@ import { json } from '../live/observe/telemetry/route.js';
 import { registerStageGauge } from '../live/observe/telemetry/stage-gauge.js';
 import type { RecordingControl } from '../live/recording/recording-control.js';
 import type { WatchedService } from '../live/service.js';
+import type { ServerTls } from '../live/wire/credentials.js';
 import { type Assembly, type ClusterObserver, type LiveCluster, startCluster } from './cluster.js';
 import { ALL_MODELS, type DeploymentOptions } from './deployment-options.js';
 import { openFrontends } from './frontends.js';
@@ -198,6 +199,11 @@ export class Server {
   close(drainNs = 10 * NS_PER_S, noticeNs = 0, signal = ''): Promise<void> {
     this.closing ??= this.end(drainNs, noticeNs, signal);
     return this.closing;
+  }
+
+  /** Connections that come later, to any of its ports, get this certificate, if it encrypts at all. */
+  renew(tls: ServerTls): void {
+    for (const port of [this.http, this.grpc, this.metrics]) port?.renew(tls);
   }
 
   private serveMetrics(registry: Registry, port: number): Promise<MetricsServer> {

@@ -19,11 +19,15 @@ interface WorkerProcessOptions {
   readonly log: Logger;
 }
 
-/**
- * Offers this machine's GPUs to a controller. Resolves with what ends it: drains, then closes everything. Throws
- * `E_DEVICE`, `E_MODEL_FILE`, `E_LISTEN` and `E_TLS`.
- */
-export async function runWorker(options: WorkerProcessOptions): Promise<() => Promise<void>> {
+interface RunningWorker {
+  /** Drains, then closes everything. */
+  close(): Promise<void>;
+  /** Connections that come later get this certificate, if it encrypts at all. */
+  renew(tls: ServerTls): void;
+}
+
+/** Offers this machine's GPUs to a controller. Throws `E_DEVICE`, `E_MODEL_FILE`, `E_LISTEN` and `E_TLS`. */
+export async function runWorker(options: WorkerProcessOptions): Promise<RunningWorker> {
   const { host, port, metricsPort, token, tls, log } = options;
   const machine = await startMachine(options.machine);
   let metrics: MetricsServer | null = null;
@@ -52,11 +56,17 @@ export async function runWorker(options: WorkerProcessOptions): Promise<() => Pr
       { port: server.port, metrics: metrics?.port, gpus: gpus.length, models: models.length },
       'ready',
     );
-    return async () => {
-      await server.close();
-      await metrics?.close();
-      await machine.close();
-      log.info('closed');
+    return {
+      close: async () => {
+        await server.close();
+        await metrics?.close();
+        await machine.close();
+        log.info('closed');
+      },
+      renew: (identity) => {
+        server.renew(identity);
+        metrics?.renew(identity);
+      },
     };
   } catch (error) {
     await metrics?.close();

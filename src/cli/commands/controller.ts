@@ -1,5 +1,6 @@
 import { EscapementError } from '../../base/errors.js';
 import { deploymentOptions } from '../machine.js';
+import { renewAuthority } from '../renewal.js';
 import { runServer } from '../run-server.js';
 import { read } from '../token.js';
 import type { ControllerArgs } from '../usage/controller.js';
@@ -20,11 +21,16 @@ export async function run(args: ControllerArgs): Promise<void> {
   const tls = caFile === undefined ? {} : { tls: { ca: await read(caFile, 'worker-ca') } };
   await runServer('controller', args, async (_settings, log, hung) => {
     const host = new LinkHost(hung);
+    const links = args.worker.map((address) => {
+      const warn = (what: string) => log.warn({ worker: address }, what);
+      return new RemoteLink({ address, ...token, ...tls, log: warn }, host);
+    });
+    if (caFile !== undefined && tls.tls !== undefined)
+      renewAuthority(caFile, tls.tls.ca, log, (ca) => {
+        for (const link of links) link.renew({ ca });
+      });
     return {
-      links: args.worker.map((address) => {
-        const warn = (what: string) => log.warn({ worker: address }, what);
-        return new RemoteLink({ address, ...token, ...tls, log: warn }, host);
-      }),
+      links,
       deployment: deploymentOptions(args),
       minWorkers: Math.min(args['min-workers'], args.worker.length),
     };

@@ -5,6 +5,7 @@ import { hintAtHost } from '../host-hints.js';
 import { untilStopped } from '../interruption.js';
 import { runtimeOf } from '../live-settings.js';
 import { workerMachine } from '../machine.js';
+import { renewIdentity } from '../renewal.js';
 import { tlsOf } from '../run-server.js';
 import { tokenOf } from '../token.js';
 import type { WorkerArgs } from '../usage/worker.js';
@@ -19,7 +20,7 @@ export async function run(args: WorkerArgs): Promise<void> {
   const { port } = args;
   if (port === null) throw new EscapementError('E_USAGE', '--port off: a worker needs a port');
   await checkPorts(args.host, { port, 'metrics-port': args['metrics-port'] });
-  const stop = await runWorker({
+  const worker = await runWorker({
     machine: await workerMachine(args, runtime, say),
     host: args.host,
     port,
@@ -31,7 +32,8 @@ export async function run(args: WorkerArgs): Promise<void> {
   // Would end the process otherwise.
   if (process.platform !== 'win32')
     process.on('SIGUSR2', () => say('the controller records timelines; send the signal there'));
+  renewIdentity(args, tls, log, (identity) => worker.renew(identity));
   hintAtHost(args.host, token, log);
   log.info(`${await untilStopped()}: takes no more actions`);
-  await stop();
+  await worker.close();
 }

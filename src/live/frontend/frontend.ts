@@ -1,5 +1,5 @@
 import type { AddressInfo, ListenOptions, Server } from 'node:net';
-import { createSecureContext } from 'node:tls';
+import { createSecureContext, Server as TlsServer } from 'node:tls';
 import { EscapementError } from '../../base/errors.js';
 import { MIB } from '../../base/units.js';
 import { formatAddress } from '../wire/address.js';
@@ -15,6 +15,8 @@ export interface Frontend {
    * for at most ten seconds; otherwise they are cut off. Resolves when no connection is left.
    */
   close(graceful: boolean): Promise<void>;
+  /** Connections that come later get this certificate, if it encrypts at all. */
+  renew(tls: ServerTls): void;
 }
 
 /** Plain data: it crosses threads. */
@@ -73,6 +75,11 @@ export function settle(options: FrontendOptions): FrontendSettings {
     sharesPort: false,
   };
   return { ...defaults, ...options, tls };
+}
+
+/** Gives connections that come later another certificate. */
+export function renewTls(server: Server, tls: ServerTls): void {
+  if (server instanceof TlsServer) server.setSecureContext(tls);
 }
 
 /** Throws `E_TLS` if certificate and key cannot be used. */

@@ -3,7 +3,7 @@ import { Arrivals } from './arrivals.js';
 import { Budget, budgetLimits } from './budget.js';
 import { Catalog } from './catalog.js';
 import { CodecPool } from './codec/codec-pool.js';
-import { type Frontend, type FrontendOptions, GRACE_MS, listen, settle } from './frontend.js';
+import { type Frontend, type FrontendOptions, GRACE_MS, listen, renewTls, settle } from './frontend.js';
 import { Bans } from './grpc/bans.js';
 import { HealthMethods } from './grpc/health.js';
 import { GrpcInfer } from './grpc/infer.js';
@@ -54,7 +54,11 @@ export async function openGrpcFrontend(
     health.close();
   });
   const port = await listen(server.listener, 'gRPC', settings);
-  return { port, close: (graceful) => close(server, codec, graceful) };
+  return {
+    port,
+    close: (graceful) => close(server, codec, graceful),
+    renew: (tls) => renewTls(server.listener, tls),
+  };
 }
 
 const CODEC = { threads: 1, heapMib: 256, jobTimeoutMs: 10_000 };

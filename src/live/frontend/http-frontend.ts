@@ -6,7 +6,7 @@ import { Arrivals } from './arrivals.js';
 import { Catalog } from './catalog.js';
 import { gateConnections } from './connection-gate.js';
 import { Connections } from './connections.js';
-import { type Frontend, type FrontendOptions, GRACE_MS, listen, settle } from './frontend.js';
+import { type Frontend, type FrontendOptions, GRACE_MS, listen, renewTls, settle } from './frontend.js';
 import { HttpInfer } from './http-infer.js';
 import { NO_PROXY, type ParserError, parserProblem } from './http-problem.js';
 import { FrontendRequest } from './http-request.js';
@@ -87,7 +87,11 @@ export async function openHttpFrontend(
   const connections = new Connections(server);
   server.on('close', () => arrivals.close());
   const port = await listen(server, 'HTTP', settings);
-  return { port, close: (graceful) => close(server, site, connections, graceful) };
+  return {
+    port,
+    close: (graceful) => close(server, site, connections, graceful),
+    renew: (tls) => renewTls(server, tls),
+  };
 }
 
 /** A connection that has not begun to speak TLS by then is closed. */

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { ChannelCredentials, ServerCredentials } from '@grpc/grpc-js';
+import { ChannelCredentials } from '@grpc/grpc-js';
 import { EscapementError } from '../../base/errors.js';
 
 /** Certificate chain and private key of a server, PEM. */
@@ -14,11 +14,9 @@ export interface ClientTls {
   readonly ca?: Buffer;
 }
 
-/** Throws `E_TLS` when certificate and key are unusable. */
-export function serverCredentials(tls: ServerTls | undefined): ServerCredentials {
-  if (tls === undefined) return ServerCredentials.createInsecure();
-  checkPem(() => createSecureContext(tls), 'the certificate and key of the worker');
-  return ServerCredentials.createSsl(null, [{ cert_chain: tls.cert, private_key: tls.key }]);
+/** Throws `E_TLS` when certificate and key are unusable; `what` says whose they are. */
+export function checkIdentity(tls: ServerTls, what: string): void {
+  checkPem(() => createSecureContext(tls), what);
 }
 
 /** Throws `E_TLS` when the authority is unusable. */

@@ -50,7 +50,8 @@ function frontendOf({ controller }: LiveHarness): FrontendPair {
     else if (message.kind === 'requests') requests.submit(message.requests);
   });
   const requests: ThreadRequests = new ThreadRequests(controller as unknown as WatchedService, (message) => {
-    if (typeof message === 'string' || message.kind !== 'close') service.receive(message);
+    if (typeof message === 'string' || (message.kind !== 'close' && message.kind !== 'renew'))
+      service.receive(message);
   });
   return { service, requests, answered: { size: 0 } };
 }

@@ -48,10 +48,12 @@ export class ReconnectingLink implements WorkerLink {
   /** False once another controller has taken the worker over, until it is free again. */
   private takeOver = true;
   private readonly repeats = new Repeats();
+  private tls: ClientTls | undefined;
 
   constructor(options: ReconnectingLinkOptions) {
     this.name = options.address;
     this.options = options;
+    this.tls = options.tls;
   }
 
   start(events: WorkerEvents, nowNs: () => number): void {
@@ -87,6 +89,11 @@ export class ReconnectingLink implements WorkerLink {
     await this.stream?.dropModel(index);
   }
 
+  /** Connections that come later trust this authority instead. */
+  renew(tls: ClientTls): void {
+    this.tls = tls;
+  }
+
   restart(reason: string): void {
     this.stream?.restart(reason);
   }
@@ -111,7 +118,7 @@ export class ReconnectingLink implements WorkerLink {
     this.stream = new StreamLink({
       address: options.address,
       token: options.token ?? '',
-      tls: options.tls,
+      tls: this.tls,
       maxMessageBytes: options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
       heartbeatMs: options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS,
       silenceMs: options.silenceMs ?? DEFAULT_SILENCE_MS,

@@ -6,7 +6,7 @@ import type { ModelList } from '../../model-list.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import { type ReadOperators, runsOf } from '../../operator-table.js';
 import { checkAddress } from '../../wire/address.js';
-import { clientCredentials } from '../../wire/credentials.js';
+import { type ClientTls, clientCredentials } from '../../wire/credentials.js';
 import { modelListFromWire } from '../../wire/from-wire.js';
 import type { WireModelList } from '../../wire/protocol.js';
 import { type ClockReading, clockErrorNs } from './clock-sync.js';
@@ -27,7 +27,7 @@ export interface RemoteLinkOptions extends LinkSettings {
  */
 export class RemoteLink implements WorkerLink, HostedLink {
   readonly name: string;
-  private readonly settings: LinkSettings;
+  private settings: LinkSettings;
   private readonly log: (line: string) => void;
   /** Null: not started, or closed. */
   private events: WorkerEvents | null = null;
@@ -88,6 +88,13 @@ export class RemoteLink implements WorkerLink, HostedLink {
 
   async dropModel(index: number): Promise<void> {
     await this.call({ method: 'dropModel', index });
+  }
+
+  /** Connections that come later trust this authority instead. Throws `E_TLS` for an unusable one. */
+  renew(tls: ClientTls): void {
+    clientCredentials(tls);
+    this.settings = { ...this.settings, tls };
+    if (this.events !== null) this.host.post({ kind: 'renew', link: this.number, tls });
   }
 
   restart(reason: string): void {

@@ -4,6 +4,7 @@ import { compiledNextTo } from '../../../base/compiled.js';
 import { EscapementError } from '../../../base/errors.js';
 import { PulseWatch } from '../../pulse.js';
 import type { WatchedService } from '../../service.js';
+import type { ServerTls } from '../../wire/credentials.js';
 import type { HttpFrontendOptions } from '../http-frontend.js';
 import { type BudgetSlot, clearBudgetSlot } from '../shared-counts.js';
 import type { FromFrontend, FrontendThreadData, ToFrontend, Transport } from './thread-messages.js';
@@ -40,6 +41,8 @@ export class FrontendHost {
   private pauseMs = FIRST_PAUSE_MS;
   private pause: NodeJS.Timeout | null = null;
   private isClosing = false;
+  /** The certificate of now, if it is not the first one. */
+  private renewed: ServerTls | null = null;
   private closed: () => void = () => {};
   private readonly unwatch: () => void;
 
@@ -74,6 +77,12 @@ export class FrontendHost {
     this.unwatch();
   }
 
+  /** As a frontend's. */
+  renew(tls: ServerTls): void {
+    this.renewed = tls;
+    this.post({ kind: 'renew', tls });
+  }
+
   private launch(listening: () => void, failed: (error: Error) => void): void {
     const { service, options } = this;
     const pulse = new PulseWatch((hung) => {
@@ -82,7 +91,11 @@ export class FrontendHost {
     });
     const workerData: FrontendThreadData = {
       transport: options.transport,
-      options: { ...options.frontend, port: this.port },
+      options: {
+        ...options.frontend,
+        port: this.port,
+        ...(this.renewed === null ? {} : { tls: this.renewed }),
+      },
       originNs: originOf(service),
       state: service.state,
       pulse: pulse.buffer,

@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { EscapementError } from '../../../base/errors.js';
 import { invariant } from '../../../base/invariant.js';
 import { beat } from '../../pulse.js';
+import type { ServerTls } from '../../wire/credentials.js';
 import type { Frontend } from '../frontend.js';
 import { RemoteService } from './remote-service.js';
 import type { FromFrontend, FrontendThreadData, ToFrontend } from './thread-messages.js';
@@ -18,9 +19,7 @@ function post(message: FromFrontend, transfer: readonly ArrayBuffer[] = []): voi
 
 async function open(service: RemoteService): Promise<Frontend> {
   const { tls = null } = given;
-  // Buffers cross into another thread as plain arrays of bytes, which not every library takes.
-  const own = tls === null ? null : { cert: Buffer.from(tls.cert), key: Buffer.from(tls.key) };
-  const options = { ...given, tls: own };
+  const options = { ...given, tls: tls === null ? null : inBuffers(tls) };
   // Each thread loads only what it needs.
   if (transport === 'http') {
     const { openHttpFrontend } = await import('../http-frontend.js');
@@ -28,6 +27,11 @@ async function open(service: RemoteService): Promise<Frontend> {
   }
   const { openGrpcFrontend } = await import('../grpc-frontend.js');
   return openGrpcFrontend(service, options);
+}
+
+/** Buffers cross into another thread as plain arrays of bytes, which not every library takes. */
+function inBuffers({ cert, key }: ServerTls): ServerTls {
+  return { cert: Buffer.from(cert), key: Buffer.from(key) };
 }
 
 async function close(graceful: boolean): Promise<void> {
@@ -51,14 +55,20 @@ async function fail(error: Error): Promise<void> {
 const CUT_MS = 200;
 
 let frontend: Frontend | null = null;
+/** Came before it had opened. */
+let renewed: ServerTls | null = null;
 process.on('uncaughtException', fail);
 const service = new RemoteService(state, originNs, post);
 port.on('message', (message: ToFrontend) => {
   if (typeof message !== 'string' && message.kind === 'close') void close(message.graceful);
-  else service.receive(message);
+  else if (typeof message !== 'string' && message.kind === 'renew') {
+    renewed = inBuffers(message.tls);
+    frontend?.renew(renewed);
+  } else service.receive(message);
 });
 try {
   frontend = await open(service);
+  if (renewed !== null) frontend.renew(renewed);
   post({ kind: 'listening', port: frontend.port });
 } catch (error) {
   const code = error instanceof EscapementError ? error.code : null;

@@ -1,5 +1,6 @@
 import { EscapementError } from '../../../base/errors.js';
 import type { WatchedService } from '../../service.js';
+import type { ServerTls } from '../../wire/credentials.js';
 import type { Frontend } from '../frontend.js';
 import type { HttpFrontendOptions } from '../http-frontend.js';
 import { FrontendHost, type FrontendHostOptions } from './frontend-host.js';
@@ -36,11 +37,14 @@ export async function openFrontendThreads(
   const close = async (graceful: boolean) => {
     await Promise.all(hosts.map((host) => host.close(graceful)));
   };
+  const renew = (tls: ServerTls) => {
+    for (const host of hosts) host.renew(tls);
+  };
   try {
     const [first, ...others] = hosts;
     await first.start(frontend.port);
     await Promise.all(others.map((host) => host.start(first.port)));
-    return { port: first.port, close, hosts };
+    return { port: first.port, close, renew, hosts };
   } catch (error) {
     await close(false);
     throw error;

@@ -58,8 +58,8 @@ export class RemoteService implements InferenceService {
     return this.call({ method: 'statistics' });
   }
 
-  /** Takes a message of the host; `close` is not for it. */
-  receive(message: Exclude<ToFrontend, { readonly kind: 'close' }>): void {
+  /** Takes a message of the host; those about the frontend itself are not for it. */
+  receive(message: Exclude<ToFrontend, { readonly kind: 'close' | 'renew' }>): void {
     if (typeof message === 'string') unpackAnswers(message, this.answer);
     else if (message.kind === 'answers') unpackAnswers(message.answers, this.answer);
     else if (message.kind === 'state') this.state = message.state;

@@ -3,6 +3,7 @@ import type { Shape } from '../../model.js';
 import type { Packed } from '../../packer.js';
 import type { PulseBuffer } from '../../pulse.js';
 import type { ModelStatistics, ServiceError, ServiceState } from '../../service.js';
+import type { ServerTls } from '../../wire/credentials.js';
 import type { HttpFrontendOptions } from '../http-frontend.js';
 
 export type Transport = 'http' | 'grpc';
@@ -60,4 +61,5 @@ export type ToFrontend =
       readonly statistics: readonly ModelStatistics[];
       readonly error: { readonly kind: ServiceError['kind'] | null; readonly message: string } | null;
     }
+  | { readonly kind: 'renew'; readonly tls: ServerTls }
   | { readonly kind: 'close'; readonly graceful: boolean };

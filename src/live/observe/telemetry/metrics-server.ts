@@ -4,11 +4,12 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Registry } from 'prom-client';
 import { unixMs } from '../../../base/clock/wall-clock.js';
 import { EscapementError } from '../../../base/errors.js';
-import { checkTls } from '../../frontend/frontend.js';
+import { checkTls, renewTls } from '../../frontend/frontend.js';
 import { NO_PROXY, parserProblem } from '../../frontend/http-problem.js';
 import { refuseLast, takeOver } from '../../frontend/last-refusal.js';
 import { REFUSALS, Refusal } from '../../frontend/refusal.js';
 import { TokenCheck } from '../../frontend/token.js';
+import type { ServerTls } from '../../wire/credentials.js';
 import { json, type Reply, type Route, text } from './route.js';
 
 /** Scrapes come a few times a minute; a client with more connections than this is no monitoring system. */
@@ -34,6 +35,8 @@ interface MetricsServerOptions {
 export interface MetricsServer {
   readonly port: number;
   close(): Promise<void>;
+  /** Connections that come later get this certificate, if it encrypts at all. */
+  renew(tls: ServerTls): void;
 }
 
 /**
@@ -77,7 +80,7 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   server.headersTimeout = REQUEST_TIMEOUT_MS;
   await listen(server, options);
   const { port } = server.address() as AddressInfo;
-  return { port, close: () => close(server) };
+  return { port, close: () => close(server), renew: (tls) => renewTls(server, tls) };
 }
 
 function ownRoutes({ registry, healthy }: MetricsServerOptions): Route[] {
@@ -160,7 +163,8 @@ function send(response: ServerResponse, { status, contentType, body }: Reply): v
 
 function listen(server: Server, { host, port }: MetricsServerOptions): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (cause) => {
+    // Later ones are connections that could not be accepted, for want of file descriptors: the loss of those clients alone.
+    server.on('error', (cause) => {
       const what = `metrics cannot be served at ${host}:${port} (${cause.message}): choose another --metrics-port`;
       reject(new EscapementError('E_LISTEN', what));
     });

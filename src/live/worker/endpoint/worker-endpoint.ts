@@ -1,7 +1,8 @@
-import { Server, status } from '@grpc/grpc-js';
-import { type ServerTls, serverCredentials, tokensMatch } from '../../wire/credentials.js';
+import { Server, ServerCredentials, status } from '@grpc/grpc-js';
+import { checkIdentity, type ServerTls, tokensMatch } from '../../wire/credentials.js';
 import { type Hello, helloFromHeaders } from '../../wire/hello.js';
 import { DEFAULT_MAX_MESSAGE_BYTES, PROTOCOL_VERSION, WORKER_SERVICE } from '../../wire/protocol.js';
+import { RenewableCredentials } from '../../wire/renewable-credentials.js';
 import type { Machine } from '../machine.js';
 import { GuardedPort } from './guarded-port.js';
 import { MachineEndpoint } from './machine-endpoint.js';
@@ -30,6 +31,8 @@ export interface WorkerEndpoint {
    * is notified. The machine stays its owner's to close.
    */
   close(): Promise<void>;
+  /** Connections that come later get this certificate, if it encrypts at all. */
+  renew(tls: ServerTls): void;
 }
 
 /**
@@ -81,10 +84,12 @@ export async function serveMachine(
     'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
   });
   server.addService(WORKER_SERVICE, { Drive: drive });
-  const connections = server.createConnectionInjector(serverCredentials(options.tls));
+  const renewable = renewableCredentials(options.tls);
+  const connections = server.createConnectionInjector(renewable ?? ServerCredentials.createInsecure());
   const port = new GuardedPort((socket) => connections.injectConnection(socket));
   return {
     port: await port.listen(host, options.port),
+    renew: (tls) => renewable?.renew(tls),
     close: async () => {
       closing = true;
       port.stopListening();
@@ -93,6 +98,13 @@ export async function serveMachine(
       port.cut();
     },
   };
+}
+
+/** Null: no encryption. Throws `E_TLS`. */
+function renewableCredentials(tls: ServerTls | undefined): RenewableCredentials | null {
+  if (tls === undefined) return null;
+  checkIdentity(tls, 'the certificate and key of the worker');
+  return new RenewableCredentials(tls);
 }
 
 /** A connection that does not answer a ping in time is dead: its controller has gone without a word. */

@@ -1,6 +1,7 @@
 import { monotonicNs } from '../../../../base/clock/clock.js';
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../../../messages.js';
 import { tableOf } from '../../../operator-table.js';
+import type { ClientTls } from '../../../wire/credentials.js';
 import { modelListToWire } from '../../../wire/to-wire.js';
 import type { ClockReading } from '../clock-sync.js';
 import { ReconnectingLink } from '../reconnecting-link.js';
@@ -34,9 +35,7 @@ export class LinkAgent implements WorkerEvents {
     originNs: number,
     private readonly port: Outbox,
   ) {
-    const { tls } = settings;
-    // Buffers cross into another thread as plain arrays of bytes.
-    const own = tls?.ca === undefined ? {} : { tls: { ca: Buffer.from(tls.ca) } };
+    const own = settings.tls === undefined ? {} : { tls: inBuffers(settings.tls) };
     this.link = new ReconnectingLink({
       ...settings,
       ...own,
@@ -52,6 +51,10 @@ export class LinkAgent implements WorkerEvents {
     const { gpusDown } = this;
     const going = gpusDown.size === 0 ? actions : actions.filter(({ gpu }) => !gpusDown.has(gpu));
     if (going.length > 0) this.link.send(going);
+  }
+
+  renew(tls: ClientTls): void {
+    this.link.renew(inBuffers(tls));
   }
 
   restart(reason: string): void {
@@ -136,4 +139,9 @@ export class LinkAgent implements WorkerEvents {
       }
     }
   }
+}
+
+/** Buffers cross into another thread as plain arrays of bytes. */
+function inBuffers({ ca }: ClientTls): ClientTls {
+  return ca === undefined ? {} : { ca: Buffer.from(ca) };
 }

@@ -4,6 +4,7 @@ import type { ReadOperators } from '../../../operator-table.js';
 import type { Packed } from '../../../packer.js';
 import type { ParcelContents } from '../../../parcel.js';
 import type { PulseBuffer } from '../../../pulse.js';
+import type { ClientTls } from '../../../wire/credentials.js';
 import type { WireModelList } from '../../../wire/protocol.js';
 import type { ClockReading } from '../clock-sync.js';
 import type { ReconnectingLinkOptions } from '../reconnecting-link.js';
@@ -66,6 +67,7 @@ export type ToLinks =
       readonly gpu: number | null;
       readonly reason: string;
     }
+  | { readonly kind: 'renew'; readonly link: number; readonly tls: ClientTls }
   | { readonly kind: 'close'; readonly link: number };
 
 /** From the thread of links. A text is results. */

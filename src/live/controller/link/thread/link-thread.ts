@@ -37,6 +37,7 @@ function receive(message: Exclude<ToLinks, string>): void {
   else if (message.kind === 'call') void agent?.call(message.id, message.call);
   else if (message.kind === 'restart') agent?.restart(message.reason);
   else if (message.kind === 'startRecording') agent?.startRecording();
+  else if (message.kind === 'renew') agent?.renew(message.tls);
   else if (message.kind === 'close') {
     agents.delete(link);
     void agent?.close();

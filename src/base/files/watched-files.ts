@@ -1,0 +1,77 @@
+import { readFile } from 'node:fs/promises';
+
+/** Time between two looks. */
+const LOOK_MS = 5000;
+
+interface WatchedFilesOptions<Name extends string> {
+  readonly paths: Readonly<Record<Name, string>>;
+  /** What they held when they were read first. */
+  readonly contents: Readonly<Record<Name, Buffer>>;
+  /** They hold something else. Throws if that cannot be used. */
+  readonly use: (contents: Readonly<Record<Name, Buffer>>) => void;
+  /** It cannot be used, or not be read. Called once for the same. */
+  readonly failed: (error: Error) => void;
+  readonly lookMs?: number;
+}
+
+/**
+ * Files that belong together and may be replaced at any time, one after the other: looks at what they hold, which also
+ * notices links that point elsewhere. What cannot be used may be half written, so only the second look complains.
+ */
+export class WatchedFiles<Name extends string> {
+  private readonly timer: NodeJS.Timeout;
+  private used: string;
+  /** What could not be used at the last look, and what was complained of. */
+  private broken = '';
+  private complained = '';
+  private isLooking = false;
+
+  constructor(private readonly options: WatchedFilesOptions<Name>) {
+    this.used = fingerprint(options.contents);
+    this.timer = setInterval(() => void this.look(), options.lookMs ?? LOOK_MS).unref();
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+  }
+
+  private async look(): Promise<void> {
+    if (this.isLooking) return;
+    this.isLooking = true;
+    let now = '';
+    try {
+      const contents = await readAll(this.options.paths);
+      now = fingerprint(contents);
+      if (now !== this.used) this.options.use(contents);
+      this.used = now;
+      this.broken = '';
+      this.complained = '';
+    } catch (error) {
+      this.complain(error as Error, now);
+    } finally {
+      this.isLooking = false;
+    }
+  }
+
+  private complain(error: Error, contents: string): void {
+    const what = `${contents} ${error.message}`;
+    if (what === this.broken && what !== this.complained) {
+      this.complained = what;
+      this.options.failed(error);
+    }
+    this.broken = what;
+  }
+}
+
+async function readAll<Name extends string>(
+  paths: Readonly<Record<Name, string>>,
+): Promise<Readonly<Record<Name, Buffer>>> {
+  const entries = Object.entries<string>(paths).map(async ([name, path]) => [name, await readFile(path)]);
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+function fingerprint(contents: Readonly<Record<string, Buffer>>): string {
+  return Object.values(contents)
+    .map((bytes) => bytes.toString('base64'))
+    .join(' ');
+}
