@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { STATUS_DEVICE_ERROR, STATUS_INFER_TOO_LATE } from '../../../src/core/action.js';
+import { unpackAnswers } from '../../../src/live/frontend/thread/pack.js';
 import { RemoteService } from '../../../src/live/frontend/thread/remote-service.js';
 import { ThreadRequests } from '../../../src/live/frontend/thread/thread-requests.js';
 import type { WatchedService } from '../../../src/live/service.js';
@@ -29,7 +30,8 @@ it('nothing that a controller and its frontends hold grows with requests and fau
     }
     for (let i = 0; i < ROUNDS; i++) await round(run, workers, frontend, i);
     expect(grown(before, sizes(), SLACK)).toEqual([]);
-    expect(frontend.answered.size).toBe((WARM_UP + ROUNDS) * 4);
+    const asked = (WARM_UP + ROUNDS) * 4;
+    expect(frontend.answered).toEqual({ size: asked, sent: asked });
     const { outstanding, answers } = run.controller as unknown as Record<'outstanding' | 'answers', object>;
     expect([...(outstanding as { readonly actions: Iterable<object> }).actions]).toEqual([]);
     const waiting = (answers as { readonly waiting: readonly unknown[] }).waiting;
@@ -40,20 +42,23 @@ it('nothing that a controller and its frontends hold grows with requests and fau
 interface FrontendPair {
   readonly service: RemoteService;
   readonly requests: ThreadRequests;
-  readonly answered: { size: number };
+  /** Requests that have their answers, and answers that crossed the border. */
+  readonly answered: { size: number; sent: number };
 }
 
 /** A frontend's ends of the border between threads, with nothing in between. */
 function frontendOf({ controller }: LiveHarness): FrontendPair {
+  const answered = { size: 0, sent: 0 };
   const service: RemoteService = new RemoteService(controller.state, 0, (message) => {
     if (typeof message === 'string') requests.submit(message);
     else if (message.kind === 'requests') requests.submit(message.requests);
   });
   const requests: ThreadRequests = new ThreadRequests(controller as unknown as WatchedService, (message) => {
+    if (typeof message === 'string') unpackAnswers(message, () => answered.sent++);
     if (typeof message === 'string' || (message.kind !== 'close' && message.kind !== 'renew'))
       service.receive(message);
   });
-  return { service, requests, answered: { size: 0 } };
+  return { service, requests, answered };
 }
 
 /** Requests with time and without, and in turn each fault. */
