@@ -5,7 +5,7 @@ import type { ServerTls } from '../live/wire/credentials.js';
 import type { ValuesOf } from './flag.js';
 import type { listenFlags } from './usage/server.js';
 
-/** Takes certificate and key anew whenever their files change; what cannot be used is logged once. */
+/** Reads certificate and key again whenever their files change; what cannot be used is logged once. */
 export function renewIdentity(
   args: Pick<ValuesOf<typeof listenFlags>, 'tls-cert' | 'tls-key'>,
   tls: ServerTls | null,

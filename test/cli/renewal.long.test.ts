@@ -7,7 +7,7 @@ import { type Identity, newIdentity, noOpenssl } from '../serve/faults/identitie
 import { tempDir } from './run-cli.js';
 import { ServerProcess, tinyProfile, until } from './server-process.js';
 
-it('certificates and authorities are taken anew when their files change', async ({ skip }) => {
+it('certificates and authorities are replaced when their files change', async ({ skip }) => {
   skip(noOpenssl, 'openssl, which makes the certificates, is not installed');
   const [first, second, third] = [newIdentity(), newIdentity(), newIdentity()];
   const folder = tempDir();

@@ -54,7 +54,9 @@ function frontendOf({ controller }: LiveHarness): FrontendPair {
     else if (message.kind === 'requests') requests.submit(message.requests);
   });
   const requests: ThreadRequests = new ThreadRequests(controller as unknown as WatchedService, (message) => {
-    if (typeof message === 'string') unpackAnswers(message, () => answered.sent++);
+    const count = () => answered.sent++;
+    if (typeof message === 'string') unpackAnswers(message, count);
+    else if (message.kind === 'answers') unpackAnswers(message.answers, count);
     if (typeof message === 'string' || (message.kind !== 'close' && message.kind !== 'renew'))
       service.receive(message);
   });

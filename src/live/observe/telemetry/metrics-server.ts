@@ -9,7 +9,6 @@ import { NO_PROXY, parserProblem } from '../../frontend/http-problem.js';
 import { refuseLast, takeOver } from '../../frontend/last-refusal.js';
 import { REFUSALS, Refusal } from '../../frontend/refusal.js';
 import { TokenCheck } from '../../frontend/token.js';
-import type { ServerTls } from '../../wire/credentials.js';
 import { json, type Reply, type Route, text } from './route.js';
 
 /** Scrapes come a few times a minute; a client with more connections than this is no monitoring system. */
@@ -36,7 +35,7 @@ export interface MetricsServer {
   readonly port: number;
   close(): Promise<void>;
   /** Connections that come later get this certificate, if it encrypts at all. */
-  renew(tls: ServerTls): void;
+  renew(tls: NonNullable<MetricsServerOptions['tls']>): void;
 }
 
 /**
