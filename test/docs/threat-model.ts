@@ -203,7 +203,7 @@ const LIMITS: readonly (readonly [what: string, file: string, constant: string])
   ['least speed of a client that sends or reads, per second', 'frontend/slow-clients.ts', 'LEAST_RATE'],
   ['time until a connection has made its TLS handshake', 'frontend/http-frontend.ts', 'HANDSHAKE_TIMEOUT_MS'],
   ['what is read of large bodies in one turn of the event loop', 'frontend/reading-turns.ts', 'TURN_BYTES'],
-  ['requests of one HTTP connection under way', 'frontend/pipelining.ts', 'MOST_UNDER_WAY'],
+  ['requests of one HTTP connection under way', 'frontend/pipeline.ts', 'MOST_UNDER_WAY'],
   ['calls at a time on one gRPC connection', 'frontend/grpc/server.ts', 'MAX_STREAMS'],
   [
     'calls of a gRPC connection per second that bring no inference',

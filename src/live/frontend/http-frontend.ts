@@ -62,12 +62,15 @@ export async function openHttpFrontend(
     settings.tls === null
       ? createServer(own)
       : createTlsServer({ ...own, ...settings.tls, handshakeTimeout: HANDSHAKE_TIMEOUT_MS });
-  const { budget, refusals } = site;
-  const farewell = settings.tls === null ? refusalText : null;
-  gateConnections(server, { budget, refusals, farewell });
   // A client that is done sending still gets its answers. Node's types leave this property out.
   Object.assign(server, { httpAllowHalfOpen: true });
   const pipelining = new Pipelining(site, routes);
+  server.on(settings.tls === null ? 'connection' : 'secureConnection', (socket: Socket) =>
+    pipelining.open(socket),
+  );
+  const { budget, refusals } = site;
+  const farewell = settings.tls === null ? refusalText : null;
+  gateConnections(server, { budget, refusals, farewell });
   server.on('request', (request, response) => pipelining.take(request, response));
   server.on('checkContinue', (request, response) => {
     request.asksFirst = true;

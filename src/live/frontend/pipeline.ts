@@ -1,0 +1,192 @@
+import type { Socket } from 'node:net';
+import { KIB } from '../../base/units.js';
+import type { Account } from './budget.js';
+import type { FrontendRequest, FrontendResponse } from './http-request.js';
+import { refuseLast } from './last-refusal.js';
+import { ParserFeed } from './parser-feed.js';
+import type { Refusal } from './refusal.js';
+import type { RequestTurns } from './request-turns.js';
+
+/** Requests of a connection that are under way at a time. */
+const MOST_UNDER_WAY = 4;
+/** What a request that waits behind those counts: about what its objects take. */
+const WAITING_BYTES = 4 * KIB;
+/** What bytes that wait count: the buffer that the system gave them in. */
+const HELD_BYTES = 64 * KIB;
+/** Parsing a piece of what came ahead takes about as long as so many requests. */
+const PIECE_COST = 8;
+
+/** What becomes of requests. */
+export interface RequestHandler {
+  handle(request: FrontendRequest, response: FrontendResponse): void;
+  refuse(request: FrontendRequest, response: FrontendResponse, refusal: Refusal): void;
+}
+
+/** The requests of one connection. */
+export class Pipeline {
+  private underWay = 0;
+  private waiting: FrontendResponse[] = [];
+  private readonly feed: ParserFeed;
+  private latest: FrontendRequest | null = null;
+  /** Its last request was refused for want of memory: what follows is not looked at. */
+  private isFull = false;
+  /** What came last is not HTTP; null: all is well. */
+  private problem: Refusal | null = null;
+  private isGuarded = false;
+  private hasTurn = false;
+  private isCounted = false;
+
+  constructor(
+    private readonly socket: Socket,
+    private readonly account: Account,
+    private readonly handler: RequestHandler,
+    private readonly turns: RequestTurns,
+  ) {
+    this.feed = new ParserFeed(socket, () => this.keep());
+  }
+
+  get clientKey(): string {
+    return this.account.clientKey;
+  }
+
+  take(request: FrontendRequest, response: FrontendResponse): void {
+    this.feed.began(request);
+    if (this.isFull) return;
+    this.latest = request;
+    if (this.underWay < MOST_UNDER_WAY && this.waiting.length === 0) this.begin(request, response);
+    else this.wait(response);
+  }
+
+  answered(): void {
+    this.underWay--;
+    if (this.isHolding) this.awaitTurn();
+    else if (this.underWay === 0 && this.problem !== null) this.end(this.problem);
+  }
+
+  /** Begins some of the requests that wait, or has Node parse more of what came. */
+  proceed(): number {
+    this.hasTurn = false;
+    const { socket, waiting, feed } = this;
+    if (socket.destroyed) return 0;
+    let begun = 0;
+    for (; waiting.length > 0 && this.underWay < MOST_UNDER_WAY; begun++) {
+      this.account.giveBack(WAITING_BYTES);
+      const response = waiting.shift() as FrontendResponse;
+      this.begin(response.req, response);
+    }
+    if (waiting.length === 0 && this.underWay < MOST_UNDER_WAY && feed.parseMore()) begun += PIECE_COST;
+    if (!feed.isHolding) this.count(false);
+    if (!this.isHolding) socket.resume();
+    else if (this.underWay < MOST_UNDER_WAY && !feed.isBlocked) this.awaitTurn();
+    return begun;
+  }
+
+  break(refusal: Refusal): void {
+    // More bytes after those that were wrong.
+    if (this.problem !== null) return;
+    this.problem = refusal;
+    this.feed.drop();
+    const { latest } = this;
+    // One that waits is refused in its turn.
+    if (latest !== null && !latest.complete && this.waiting.at(-1)?.req !== latest) latest.turnAway(refusal);
+    if (this.underWay === 0 && this.waiting.length === 0) this.end(refusal);
+  }
+
+  /** Requests wait, or bytes that may hold more. */
+  private get isHolding(): boolean {
+    return this.waiting.length > 0 || this.feed.isHolding;
+  }
+
+  private begin(request: FrontendRequest, response: FrontendResponse): void {
+    this.underWay++;
+    const { problem, handler } = this;
+    if (problem !== null && !request.complete) {
+      handler.refuse(request, response, problem);
+      return;
+    }
+    handler.handle(request, response);
+    // Who asks before sending a body gets the answer that the request would get, and only then sends.
+    if (request.asksFirst && !response.headersSent) response.writeContinue();
+  }
+
+  private wait(response: FrontendResponse): void {
+    const refusal = this.account.take(WAITING_BYTES);
+    if (refusal !== null) {
+      this.isFull = true;
+      this.underWay++;
+      this.feed.drop();
+      response.shouldKeepAlive = false;
+      this.handler.refuse(response.req, response, refusal);
+      return;
+    }
+    this.waiting.push(response);
+    this.pause();
+  }
+
+  /** The feed holds bytes back. */
+  private keep(): void {
+    if (this.isFull || this.problem !== null) {
+      this.feed.drop();
+      return;
+    }
+    const refusal = this.count(true);
+    if (refusal !== null) {
+      this.break(refusal);
+      return;
+    }
+    this.pause();
+    if (this.underWay < MOST_UNDER_WAY) this.awaitTurn();
+  }
+
+  /** Whether the connection holds bytes, in the budget. Returns why it may not. */
+  private count(isHolding: boolean): Refusal | null {
+    if (isHolding === this.isCounted) return null;
+    if (!isHolding) this.account.giveBack(HELD_BYTES);
+    else {
+      const refusal = this.account.take(HELD_BYTES);
+      if (refusal !== null) return refusal;
+    }
+    this.isCounted = isHolding;
+    return null;
+  }
+
+  private awaitTurn(): void {
+    if (this.hasTurn) return;
+    this.hasTurn = true;
+    this.turns.push(this);
+  }
+
+  /** Until nothing waits. */
+  private pause(): void {
+    const { socket } = this;
+    socket.pause();
+    if (this.isGuarded) return;
+    this.isGuarded = true;
+    // Node goes on reading whenever a body is wanted or an answer is sent.
+    socket.on('resume', () => {
+      if (!this.isHolding) return;
+      socket.pause();
+      if (this.underWay < MOST_UNDER_WAY) this.awaitTurn();
+    });
+    const { stackTraceLimit } = Error;
+    // Node makes an error for each request that is left, and most of the time that takes is for traces that are never read.
+    socket.prependOnceListener('close', () => {
+      Error.stackTraceLimit = 0;
+    });
+    socket.once('close', () => {
+      Error.stackTraceLimit = stackTraceLimit;
+      this.account.giveBack(WAITING_BYTES * this.waiting.length);
+      this.waiting = [];
+      this.feed.drop();
+      this.count(false);
+    });
+  }
+
+  /** Nothing is owed any more. */
+  private end(problem: Refusal): void {
+    const { socket, latest } = this;
+    // A request that never became complete has had an answer of its own.
+    if (latest !== null && !latest.complete) socket.destroySoon();
+    else refuseLast(socket, problem);
+  }
+}
