@@ -18,6 +18,8 @@ export interface ModelEntry {
 
 /** Why a server that is about to end is not ready. */
 export const DRAINING = 'draining';
+/** Why a server that another one stands in for is not ready. */
+export const STANDS_BY = 'it stands by while another controller drives the workers; ask that one';
 /** Error of a request that came too late, or was not answered when the server ended. */
 export const SHUTTING_DOWN = 'the server is shutting down';
 

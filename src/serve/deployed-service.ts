@@ -1,6 +1,5 @@
 import { EscapementError } from '../base/errors.js';
 import { NS_PER_MS, NS_PER_S } from '../base/units.js';
-import { nearest } from '../config/nearest.js';
 import { type ModelList, NO_MODELS } from '../live/model-list.js';
 import {
   type InferenceRequest,
@@ -8,6 +7,7 @@ import {
   type SchedulingService,
   ServiceError,
   type ServiceState,
+  STANDS_BY,
   type WatchedService,
 } from '../live/service.js';
 import { within } from '../live/within.js';
@@ -20,6 +20,7 @@ import {
   startNeeds,
 } from './deployment-options.js';
 import { IDLE_LOOKS, idleLook } from './idle-look.js';
+import { noSuchModel } from './model-errors.js';
 import { Said } from './said.js';
 import { Tickets } from './tickets.js';
 import { isUnloaded, MEASURING } from './unserved.js';
@@ -69,6 +70,7 @@ export class DeployedService implements WatchedService {
    */
   async start(): Promise<void> {
     const { control, isStrict } = this.options;
+    const kept = this.adopt();
     const { skipped, known, wanted } = await this.firstSurvey();
     if (skipped.length > 0) this.events.info({ skipped }, 'the repository also holds what is no model');
     const foreign = [...wanted].find((name) => !known.includes(name));
@@ -77,6 +79,8 @@ export class DeployedService implements WatchedService {
       const what = 'no worker has a model: put them into NAME/VERSION/model.onnx of all repositories';
       throw new EscapementError('E_MODEL_FILE', what);
     }
+    // What clients have loaded through an earlier controller they may unload, too.
+    if (control === 'explicit') for (const name of kept) wanted.add(name);
     const running = this.deployment.table.all().filter(({ ticket }) => ticket >= 0);
     for (const name of new Set(running.map((row) => row.name)))
       if (!wanted.has(name)) await this.deployment.forget(name, '--load-model does not name it');
@@ -142,6 +146,14 @@ export class DeployedService implements WatchedService {
     this.deployment.close();
   }
 
+  /** Serves what workers had already when this controller came to drive them. Returns the names. */
+  private adopt(): readonly string[] {
+    const { table } = this.deployment;
+    const found = this.service.state.entries.filter(({ name, version }) => table.get(name, version) === null);
+    this.deployment.adopt(found);
+    return found.map(({ name }) => name);
+  }
+
   private async retry(): Promise<void> {
     const { table } = this.deployment;
     if (table.all().length === 0) await this.survey();
@@ -198,6 +210,8 @@ export class DeployedService implements WatchedService {
   }
 
   private checkControl(): void {
+    if (this.service.state.notReady === STANDS_BY)
+      throw new ServiceError('notReady', `the server is not ready: ${STANDS_BY}`);
     const { control } = this.options;
     if (control !== 'none' && control !== 'poll') return;
     throw new ServiceError(
@@ -256,7 +270,7 @@ export class DeployedService implements WatchedService {
 interface Survey {
   readonly skipped: readonly string[];
   readonly known: readonly string[];
-  readonly wanted: ReadonlySet<string>;
+  readonly wanted: Set<string>;
 }
 
 /** How far a start has come. */
@@ -284,16 +298,3 @@ const HOW_LOADED: Readonly<Record<DeploymentOptions['control'], string>> = {
   none: 'the server loads models when it starts',
   poll: 'the server loads it once its files are there and right',
 };
-
-/** What is mistyped on the command line should show before clients miss it. */
-function noSuchModel(name: string, known: readonly string[]): EscapementError {
-  const meant = nearest(name, known);
-  const hint =
-    meant === undefined
-      ? 'put it there, or leave it out and let clients load it later'
-      : `did you mean ${meant}?`;
-  return new EscapementError(
-    'E_MODEL_FILE',
-    `--load-model ${name}: the repository has no such model; ${hint}`,
-  );
-}

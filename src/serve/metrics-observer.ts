@@ -16,6 +16,7 @@ export function metricsObserver(
       wokeLate: (lateNs) => metrics.wokeLate(lateNs),
       ran: (action, result) => metrics.ran(action, result),
       modelCame: (index, { spec }) => metrics.modelCame(index, spec.name),
+      standsBy: (isIt) => metrics.setStandby(isIt),
       worker: (worker, up) => metrics.setWorkerUp(worker, up),
     },
   };

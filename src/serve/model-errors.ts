@@ -1,4 +1,5 @@
 import { EscapementError } from '../base/errors.js';
+import { nearest } from '../config/nearest.js';
 import { ServiceError } from '../live/service.js';
 import type { Deployed } from './model-table.js';
 
@@ -32,4 +33,17 @@ export function whatIsServed(before: readonly Deployed[], after: readonly Deploy
   return [...(kept ? ['what was loaded before goes on being served'] : []), ...came]
     .map((part) => `; ${part}`)
     .join('');
+}
+
+/** What is mistyped on the command line should show before clients miss it. */
+export function noSuchModel(name: string, known: readonly string[]): EscapementError {
+  const meant = nearest(name, known);
+  const hint =
+    meant === undefined
+      ? 'put it there, or leave it out and let clients load it later'
+      : `did you mean ${meant}?`;
+  return new EscapementError(
+    'E_MODEL_FILE',
+    `--load-model ${name}: the repository has no such model; ${hint}`,
+  );
 }

@@ -20,6 +20,10 @@ export function loggedCluster(log: Logger, { clock }: Assembly): ClusterObserver
       worker: (worker, up, what) => log[up ? 'info' : 'warn']({ worker }, what),
       gpuDown: (gpu, reason) => log.warn({ gpu, reason }, 'GPU is gone'),
       gpuUp: (gpu) => log.info({ gpu }, 'GPU is there'),
+      standsBy: (isIt) => {
+        if (isIt) log.warn('stands by: another controller drives the workers');
+        else log.info('drives the workers, which no other controller does any more');
+      },
       deviceError: (gpu, model, error) => {
         const times = repeats.toSay(`${gpu} ${model} ${error}`, clock.nowNs());
         if (times > 0) log.error({ gpu, model, error, times }, 'the device failed at an action');

@@ -62,6 +62,9 @@ export interface ServerOptions {
   readonly hung?: (what: string) => void;
 }
 
+/** Workers of which some are driven give up their seats together. */
+const DRIVING_GRACE_NS = NS_PER_S;
+
 /**
  * A cluster with frontends for clients. Throws `E_WORKER` when a worker is missing or does not match the others,
  * `E_LISTEN` when an address cannot be listened on, `E_FILE_WRITE` when the journal cannot be written.
@@ -173,21 +176,24 @@ export class Server {
     await openFrontends(service, { ...options, frontend }, this);
     const ports = { http: this.http?.port, grpc: this.grpc?.port, metrics: this.metrics?.port };
     options.log.info({ address: host, ...ports }, 'listening');
-    this.started = this.models.start().then(() => {
-      if (this.closing !== null) return;
-      const facts = { host: hostname(), gpus: spec.gpus, models: readyModels(service), ...ports };
-      const { policy, admission, sloNs } = settings;
-      options.log.info(
-        {
-          ...facts,
-          journal: observers.journal?.path,
-          policy: policy.kind,
-          admission,
-          sloMs: sloNs / NS_PER_MS,
-        },
-        'ready',
-      );
-    });
+    this.started = assembly.fleet
+      .untilDriving(DRIVING_GRACE_NS)
+      .then(() => this.models.start())
+      .then(() => {
+        if (this.closing !== null) return;
+        const facts = { host: hostname(), gpus: spec.gpus, models: readyModels(service), ...ports };
+        const { policy, admission, sloNs } = settings;
+        options.log.info(
+          {
+            ...facts,
+            journal: observers.journal?.path,
+            policy: policy.kind,
+            admission,
+            sloMs: sloNs / NS_PER_MS,
+          },
+          'ready',
+        );
+      });
     // Its failure is for those who wait for it.
     this.started.catch(() => {});
   }

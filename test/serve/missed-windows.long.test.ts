@@ -99,6 +99,8 @@ class SlowLink implements WorkerLink {
   start(events: WorkerEvents, nowNs: () => number): void {
     this.link.start(
       {
+        met: (description) => events.met(description),
+        driven: (by) => events.driven(by),
         up: (description, state) => events.up(description, state),
         down: (reason, gpu) => events.down(reason, gpu),
         results: (results) => setTimeout(() => events.results(results), this.delayMs),

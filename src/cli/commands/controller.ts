@@ -20,7 +20,7 @@ export async function run(args: ControllerArgs): Promise<void> {
       : { token: (await read(tokenFile, 'worker-token-file')).toString('utf8').trim() };
   const tls = caFile === undefined ? {} : { tls: { ca: await read(caFile, 'worker-ca') } };
   await runServer('controller', args, async (_settings, log, hung) => {
-    const host = new LinkHost(hung);
+    const host = new LinkHost({ hung, isStandby: args.standby });
     const links = args.worker.map((address) => {
       const warn = (what: string) => log.warn({ worker: address }, what);
       return new RemoteLink({ address, ...token, ...tls, log: warn }, host);

@@ -1,4 +1,4 @@
-import { group, list, text, wholeOr } from '../flag.js';
+import { group, list, text, toggle, wholeOr } from '../flag.js';
 import { type ArgsOf, usageOf } from '../usage.js';
 import { deploymentFlags, listenFlags, serverFlags } from './server.js';
 
@@ -7,6 +7,7 @@ export const usage = usageOf({
     ...group('Workers', {
       worker: list('HOST:PORT', 'Worker to use; give it once per worker'),
       'min-workers': wholeOr(1, 1, 'Start with so many of them; the others join when they come'),
+      standby: toggle('Leave the workers to another controller, and take them when it is gone'),
       'worker-token-file': text('FILE', 'File with the token that the workers require'),
       'worker-ca': text('FILE', "Verify the workers' TLS certificates against this authority (PEM)"),
     }),

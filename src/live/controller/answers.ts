@@ -11,7 +11,7 @@ import {
 import { type MissedWindow, mayRetry } from '../../core/retry.js';
 import type { ActionMessage, ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
-import type { InferenceAnswer, InferenceRequest } from '../service.js';
+import { type InferenceAnswer, type InferenceRequest, STANDS_BY } from '../service.js';
 import { scatter } from './gather.js';
 import { INPUTS_LOST, isAway, takeBack } from './inputs-away.js';
 import { notExecuted, tooLate, whyFailed } from './not-executed.js';
@@ -79,9 +79,22 @@ export class Answers {
     for (const { request, answer } of this.ready.splice(0)) request.done(answer);
   }
 
-  /** Gives all that still wait the same answer. */
+  /** It is over: what still waits gets an error. */
   giveUp(): void {
-    for (const request of this.waiting.splice(0)) request?.done(tooLate());
+    this.giveAll(tooLate());
+  }
+
+  /** Another controller has the workers: what still waits can only be answered there. */
+  standBy(): void {
+    this.giveAll(notExecuted(OUTCOME_REJECTED, STANDS_BY));
+  }
+
+  private giveAll(answer: InferenceAnswer): void {
+    const { waiting } = this;
+    for (const [slot, request] of waiting.entries()) {
+      waiting[slot] = null;
+      request?.done(answer);
+    }
   }
 
   private answerOf(

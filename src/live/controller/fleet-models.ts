@@ -1,4 +1,4 @@
-import type { ModelReference, WorkerDescription, WorkerState } from '../messages.js';
+import type { ModelChange, ModelReference, WorkerDescription, WorkerState } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import type { WorkerModelList } from '../model-list.js';
 import { WorkerGone } from './link/worker-gone.js';
@@ -9,6 +9,9 @@ import { type AlignEvents, Roster, referenceOf } from './roster.js';
 /** The models of all workers of a fleet: each has the same ones at the same indices. */
 export class FleetModels {
   private readonly roster: Roster;
+  /** Nothing was added yet: what workers have from an earlier controller may stay. */
+  private isNew = true;
+  private adopting: Promise<void> | null = null;
 
   /** `started`: those that the workers started with; `links`: of workers that are asked for others. */
   constructor(
@@ -36,6 +39,7 @@ export class FleetModels {
    * expected to run it; rejects with the reason where one can't: then none has it.
    */
   async add(index: number, reference: ModelReference): Promise<ServedModel> {
+    this.isNew = false;
     this.roster.set(index, reference);
     try {
       const model = await addEverywhere(this.links(), index, reference);
@@ -51,6 +55,40 @@ export class FleetModels {
   async drop(index: number): Promise<void> {
     this.roster.delete(index);
     await Promise.allSettled(this.links().map((link) => link.dropModel(index)));
+  }
+
+  /**
+   * Keeps the models that a worker has from an earlier controller, so that they need not be loaded again; `found` says
+   * whether there is room. Never rejects; null: there is nothing to wait for.
+   */
+  adopt(
+    link: WorkerLink,
+    changes: readonly ModelChange[],
+    found: (index: number, model: ServedModel) => boolean,
+  ): Promise<void> | null {
+    const foreign = changes.filter(({ index }) => !this.roster.has(index));
+    if (!this.isNew || (foreign.length === 0 && this.adopting === null)) return null;
+    const before = this.adopting ?? Promise.resolve();
+    const adopting = before.then(async () => {
+      for (const { index, reference } of foreign)
+        if (reference !== null) await this.adoptOne(link, index, reference, found).catch(() => {});
+      if (this.adopting === adopting) this.adopting = null;
+    });
+    this.adopting = adopting;
+    return adopting;
+  }
+
+  /** What fails is brought into line with the others. */
+  private async adoptOne(
+    link: WorkerLink,
+    index: number,
+    reference: ModelReference,
+    found: (index: number, model: ServedModel) => boolean,
+  ): Promise<void> {
+    // Without a digest it is not known which files it has.
+    if (reference.digest === '' || this.roster.has(index)) return;
+    const model = await link.addModel(index, reference);
+    if (found(index, model)) this.roster.set(index, referenceOf(model, reference), model);
   }
 
   /** As `Roster`. */

@@ -1,11 +1,15 @@
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
-import { type FleetOperatorRuns, mergeOperatorRuns, NO_OPERATORS } from '../operator-runs.js';
+import type { ServedModel } from '../model.js';
+import type { FleetOperatorRuns } from '../operator-runs.js';
 import { within } from '../within.js';
 import { clusterOfWorkers, type WorkerCluster, whyNotFitting } from './cluster-of-workers.js';
 import { FleetModels } from './fleet-models.js';
-import type { ReturnedInputs, WorkerLink } from './link/worker-link.js';
-import { type Member, newMember } from './member.js';
+import { FleetRecording } from './fleet-recording.js';
+import type { Driving, ReturnedInputs, WorkerLink } from './link/worker-link.js';
+import { isPresent, type Member, newMember } from './member.js';
 import { notAllThere, type Patience } from './patience.js';
+import { Standing } from './standing.js';
+import { Until } from './until.js';
 
 /** What a fleet tells the controller, in terms of GPUs of the whole cluster. */
 export interface FleetEvents {
@@ -13,6 +17,10 @@ export interface FleetEvents {
   /** `returned`: see `WorkerEvents`. */
   gpuDown(gpu: number, reason: string, returned?: ReturnedInputs): void;
   results(results: readonly ResultMessage[]): void;
+  /** Another controller drives the workers; false: not any more. */
+  standsBy(isIt: boolean): void;
+  /** A worker has this model from an earlier controller. Returns whether it stays. */
+  modelFound(index: number, model: ServedModel): boolean;
   /** A worker is there, is not taken on, or has gone. */
   worker(name: string, up: boolean, what: string): void;
 }
@@ -24,13 +32,14 @@ export class Fleet {
   private memberOf: Member[] = [];
   private isUp: boolean[] = [];
   private events: FleetEvents | null = null;
-  /** Operators are recorded. */
-  private recording = false;
-  /** Who went down meanwhile, and why. */
-  private lost: string[] = [];
+  private readonly recording = new FleetRecording();
   /** Called when a worker has come up. Set by who has models for it. */
   tookOn: () => void = () => {};
-  private memberCameUp: () => void = () => {};
+  /** Of members. */
+  private readonly changes = new Until();
+  readonly standing = new Standing();
+  /** It has driven a worker. */
+  private hasDriven = false;
   private cluster: WorkerCluster | null = null;
   /** Until `assemble` has resolved there are none. */
   models = new FleetModels([], () => []);
@@ -42,16 +51,19 @@ export class Fleet {
   /**
    * Connects to all workers. Resolves with the cluster that those make which have introduced themselves in time, with
    * places for the others, which may come later; rejects with `E_WORKER` if there are too few, or if they don't go
-   * together.
+   * together. Those that another controller drives count, too.
    */
   async assemble(nowNs: () => number, patience: Patience): Promise<WorkerCluster> {
     const { timeoutNs, minWorkers = this.members.length, graceNs = 0 } = patience;
-    const enough = this.untilPresent(minWorkers);
-    const all = this.untilPresent(this.members.length);
+    const enough = this.untilMany(minWorkers, isPresent);
+    const all = this.untilMany(this.members.length, isPresent);
     for (const member of this.members) this.connect(member, nowNs);
-    if (!(await within(enough, timeoutNs))) throw notAllThere(this.missing(), timeoutNs);
+    if (!(await within(enough, timeoutNs)))
+      throw notAllThere(
+        this.members.filter((each) => !isPresent(each)).map(({ link }) => link.name),
+        timeoutNs,
+      );
     if (graceNs > 0) await within(all, graceNs);
-    this.memberCameUp = () => {};
     const present = this.members.flatMap(({ link: { name }, description }) =>
       description === null ? [] : { name, description },
     );
@@ -72,6 +84,16 @@ export class Fleet {
   begin(events: FleetEvents): void {
     this.events = events;
     for (const member of this.members) if (member.state !== null) this.join(member, member.state);
+  }
+
+  /** Resolves when this controller drives all workers that are there, or one of them for `graceNs`. */
+  async untilDriving(graceNs: number): Promise<void> {
+    await this.changes.holds(() => this.hasDriven);
+    const there = this.members.filter(({ drivenBy, state }) => state !== null || drivenBy !== 'none');
+    await within(
+      this.untilMany(there.length, ({ state }) => state !== null),
+      graceNs,
+    );
   }
 
   get gpusUp(): number {
@@ -118,21 +140,12 @@ export class Fleet {
 
   /** Records the operators of INFERs from now on, also on workers that come up later. Does nothing while it records. */
   startRecording(): void {
-    if (!this.recording) this.lost = [];
-    this.recording = true;
-    for (const { link } of this.members) link.startRecording();
+    this.recording.start(this.links);
   }
 
-  /** What all workers have recorded, by the controller's clock. Never rejects: one that fails does not cost the others'. */
-  async stopRecording(): Promise<FleetOperatorRuns> {
-    this.recording = false;
-    const problems = this.lost;
-    const stop = ({ link }: Member) =>
-      link.stopRecording().catch((error: Error) => {
-        problems.push(`${link.name}: ${error.message}`);
-        return NO_OPERATORS;
-      });
-    return { ...mergeOperatorRuns(await Promise.all(this.members.map(stop))), problems };
+  /** What all workers have recorded, by the controller's clock. Never rejects. */
+  stopRecording(): Promise<FleetOperatorRuns> {
+    return this.recording.stop(this.links);
   }
 
   async close(): Promise<void> {
@@ -141,18 +154,35 @@ export class Fleet {
       member.state = null;
       member.life++;
     }
-    await Promise.all(this.members.map(({ link }) => link.close()));
+    await Promise.all(this.links.map((link) => link.close()));
+  }
+
+  private get links(): WorkerLink[] {
+    return this.members.map(({ link }) => link);
   }
 
   private connect(member: Member, nowNs: () => number): void {
     member.link.start(
       {
+        met: (description) => this.met(member, description),
+        driven: (by) => this.driven(member, by),
         up: (description, state) => this.cameUp(member, description, state),
         results: (results) => this.passOn(member, results),
         down: (reason, gpu, returned) => this.wentDown(member, reason, gpu, returned),
       },
       nowNs,
     );
+  }
+
+  /** Later its place says what it has to be. */
+  private met(member: Member, description: WorkerDescription): void {
+    if (this.cluster === null) member.description = description;
+  }
+
+  private driven(member: Member, by: Driving): void {
+    member.drivenBy = by;
+    this.changes.check();
+    if (this.standing.follow(this.members)) this.events?.standsBy(this.standing.by);
   }
 
   private cameUp(member: Member, description: WorkerDescription, state: WorkerState): void {
@@ -165,18 +195,37 @@ export class Fleet {
     member.description = description;
     member.state = state;
     if (this.events !== null) this.join(member, state);
-    this.memberCameUp();
+    this.changes.check();
   }
 
   /** Takes the worker on when it has the models that it should have. */
   private join(member: Member, state: WorkerState): void {
     const life = ++member.life;
     member.isAligning = false;
+    const adopted = this.models.adopt(
+      member.link,
+      state.changes ?? [],
+      (index, model) => this.events?.modelFound(index, model) ?? false,
+    );
+    if (adopted === null) {
+      this.align(member, state, life);
+      return;
+    }
+    member.state = null;
+    member.isAligning = true;
+    void adopted.then(() => {
+      if (life === member.life) this.align(member, state, life);
+    });
+  }
+
+  private align(member: Member, state: WorkerState, life: number): void {
+    member.isAligning = false;
     const aligned = this.models.align(member.link, member.description, state, {
       isWanted: () => life === member.life,
       failed: (reason) => this.events?.worker(member.link.name, false, `is not taken on: ${reason}`),
     });
     if (aligned === null) {
+      member.state = state;
       this.takeOn(member, state);
       return;
     }
@@ -200,12 +249,14 @@ export class Fleet {
   private takeOn(member: Member, { present }: WorkerState): void {
     this.events?.worker(member.link.name, true, `is up${changeOfGpus(member, present.length)}`);
     member.known = Math.max(member.known, Math.min(present.length, member.gpus));
-    if (this.recording) member.link.startRecording();
+    this.recording.cameUp(member.link);
     present.slice(0, member.gpus).forEach((models, local) => {
       const gpu = member.firstGpu + local;
       this.isUp[gpu] = true;
       this.events?.gpuUp(gpu, models);
     });
+    this.hasDriven = true;
+    this.changes.check();
     this.tookOn();
   }
 
@@ -218,7 +269,7 @@ export class Fleet {
       member.isAligning = false;
       member.life++;
     }
-    if (this.recording) this.lost.push(`${member.link.name} went down: ${reason}`);
+    this.recording.wentDown(member.link, reason);
     this.events?.worker(member.link.name, false, `is down: ${reason}`);
     for (const gpu of gpus) {
       if (this.isUp[gpu] !== true) continue;
@@ -227,18 +278,8 @@ export class Fleet {
     }
   }
 
-  private missing(): string[] {
-    return this.members.flatMap(({ link, description }) => (description === null ? link.name : []));
-  }
-
-  private untilPresent(count: number): Promise<void> {
-    return new Promise((resolve) => {
-      const before = this.memberCameUp;
-      this.memberCameUp = () => {
-        before();
-        if (this.members.filter(({ description }) => description !== null).length >= count) resolve();
-      };
-    });
+  private untilMany(count: number, which: (member: Member) => boolean): Promise<void> {
+    return this.changes.holds(() => this.members.filter(which).length >= count);
   }
 
   private passOn(member: Member, results: readonly ResultMessage[]): void {

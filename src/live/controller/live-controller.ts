@@ -20,7 +20,7 @@ import type { LiveEvents } from './live-events.js';
 import { LiveModels } from './live-models.js';
 import { notExecuted, tooLate } from './not-executed.js';
 import { Outstanding } from './outstanding.js';
-import { NO_WORKER, ServedState } from './served-state.js';
+import { ServedState } from './served-state.js';
 import { WakeTimer } from './wake-timer.js';
 
 export interface LiveControllerOptions {
@@ -66,7 +66,7 @@ export class LiveController implements SchedulingService {
   constructor(private readonly options: LiveControllerOptions) {
     const { cluster, fleet, clock } = options;
     this.list = [...cluster.models];
-    this.served = new ServedState(cluster.models, NO_WORKER);
+    this.served = new ServedState(cluster.models);
     const missedWindow = options.missedWindow ?? LIVE_MISSED_WINDOW;
     this.answers = new Answers(this.list, missedWindow, () => fleet.gpusUp > 0);
     this.departures = new Departures(
@@ -117,8 +117,11 @@ export class LiveController implements SchedulingService {
       gpuUp: (gpu, present) => this.gpuUp(gpu, present),
       gpuDown: (gpu, reason, returned) => this.gpuDown(gpu, reason, returned),
       results: (results) => this.takeIn(results),
+      standsBy: (isIt) => this.standBy(isIt),
+      modelFound: (index, model) => this.models.adopt(index, model),
       worker: (name, up, what) => options.events.worker(name, up, what),
     });
+    if (fleet.standing.by) this.standBy(true);
     this.hangWatch = new HangWatch(this.outstanding, options);
   }
 
@@ -257,7 +260,7 @@ export class LiveController implements SchedulingService {
     this.core.gpuUp(gpu, kept);
     journal?.gpuUp(gpu, kept);
     events.gpuUp(gpu);
-    this.tellReady();
+    this.served.setWorkers(this.options.fleet);
     this.stepSoon();
   }
 
@@ -269,12 +272,15 @@ export class LiveController implements SchedulingService {
     }
     this.tellDown(gpu);
     this.options.events.gpuDown(gpu, reason);
-    this.tellReady();
+    this.served.setWorkers(this.options.fleet);
     this.step();
   }
 
-  private tellReady(): void {
-    this.served.setNotReady(this.options.fleet.gpusUp > 0 ? null : NO_WORKER);
+  /** What waits for an answer can only get it from the other controller. */
+  private standBy(isIt: boolean): void {
+    this.served.setWorkers(this.options.fleet);
+    if (isIt) this.answers.standBy();
+    this.options.events.standsBy(isIt);
   }
 
   private tellDown(gpu: number): void {

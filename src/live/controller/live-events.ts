@@ -9,6 +9,8 @@ export interface LiveEvents {
   gpuDown(gpu: number, reason: string): void;
   gpuUp(gpu: number): void;
   worker(name: string, up: boolean, what: string): void;
+  /** Another controller drives the workers; false: this one does. */
+  standsBy(isIt: boolean): void;
   deviceError(gpu: number, model: string, error: string): void;
   /** A model has come to an index; has gone. */
   modelCame(index: number, model: ServedModel): void;
@@ -45,6 +47,10 @@ class EventFan implements LiveEvents {
 
   worker(name: string, up: boolean, what: string): void {
     for (const part of this.parts) part.worker?.(name, up, what);
+  }
+
+  standsBy(isIt: boolean): void {
+    for (const part of this.parts) part.standsBy?.(isIt);
   }
 
   deviceError(gpu: number, model: string, error: string): void {

@@ -48,6 +48,20 @@ export class LiveModels {
     }
   }
 
+  /** A worker has the model at this index already. Returns whether it can be served from there. */
+  adopt(index: number, model: ServedModel): boolean {
+    const at = this.free.indexOf(index);
+    if (at < 0) return false;
+    try {
+      this.core.putModel(index, model.spec);
+    } catch {
+      return false;
+    }
+    this.free.splice(at, 1);
+    this.came(index, model);
+    return true;
+  }
+
   async retire(index: number): Promise<void> {
     const { journal, state, fleet, changed } = this.options;
     this.core.retireModel(index);

@@ -1,5 +1,5 @@
 import type { ActionMessage, WorkerDescription, WorkerState } from '../messages.js';
-import type { WorkerLink } from './link/worker-link.js';
+import type { Driving, WorkerLink } from './link/worker-link.js';
 
 /** A worker's place in the cluster. */
 export interface Member {
@@ -11,6 +11,8 @@ export interface Member {
   known: number;
   description: WorkerDescription | null;
   state: WorkerState | null;
+  /** Who drives it; the local one does not say. */
+  drivenBy: Driving;
   /** It is connected, and used as soon as it has the models that it should have. */
   isAligning: boolean;
   /** Counts how often it came up or went down. */
@@ -20,6 +22,11 @@ export interface Member {
 }
 
 export function newMember(link: WorkerLink): Member {
-  const unknown = { description: null, state: null, isAligning: false };
+  const unknown = { description: null, state: null, drivenBy: 'none', isAligning: false } as const;
   return { link, firstGpu: 0, gpus: 0, known: 0, ...unknown, life: 0, outbox: [] };
+}
+
+/** It can be driven, or another controller drives it. */
+export function isPresent({ state, description, drivenBy }: Member): boolean {
+  return state !== null || (description !== null && drivenBy === 'another');
 }

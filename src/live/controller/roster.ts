@@ -42,6 +42,10 @@ export class Roster {
     this.log.push(index);
   }
 
+  has(index: number): boolean {
+    return this.references.has(index);
+  }
+
   delete(index: number): void {
     this.references.delete(index);
     this.models.delete(index);

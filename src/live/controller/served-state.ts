@@ -1,6 +1,7 @@
 import { NS_PER_MS } from '../../base/units.js';
 import type { ServedModel } from '../model.js';
-import { DRAINING, type ModelEntry, type ServiceState } from '../service.js';
+import { DRAINING, type ModelEntry, type ServiceState, STANDS_BY } from '../service.js';
+import type { Fleet } from './fleet.js';
 
 export const NO_WORKER = 'no worker is up';
 
@@ -13,10 +14,14 @@ export class ServedState {
 
   constructor(
     models: readonly ServedModel[],
-    private notReady: string | null,
+    private notReady: string | null = NO_WORKER,
   ) {
     this.models = new Map(models.entries());
     this.current = this.build();
+  }
+
+  setWorkers({ gpusUp, standing }: Pick<Fleet, 'gpusUp' | 'standing'>): void {
+    this.setNotReady(gpusUp > 0 ? null : standing.by ? STANDS_BY : NO_WORKER);
   }
 
   setNotReady(notReady: string | null): void {

@@ -6,9 +6,10 @@ import {
   type InferenceRequest,
   type InferenceService,
   SHUTTING_DOWN,
+  STANDS_BY,
 } from '../service.js';
 import type { SplitInputs } from './codec/split-inputs.js';
-import { Refusal } from './refusal.js';
+import { Refusal, serverNotReady } from './refusal.js';
 
 /** What is shorter is not worth a word. */
 const TINY_NS = NS_PER_MS / 10;
@@ -98,6 +99,7 @@ export class Call {
     for (const answer of this.answers) if (answer.outcome > worst.outcome) worst = answer;
     switch (worst.outcome) {
       case OUTCOME_REJECTED: {
+        if (worst.error === STANDS_BY) return new Refusal('standby', serverNotReady(STANDS_BY));
         if (worst.error !== '') return new Refusal('notReady', worst.error);
         let longest = worst;
         for (const answer of this.answers) if (answer.predictedNs > longest.predictedNs) longest = answer;

@@ -1,8 +1,8 @@
 import type { ServedModel, TensorSignature } from '../model.js';
-import type { InferenceService, ModelEntry, ServiceState } from '../service.js';
+import { type InferenceService, type ModelEntry, type ServiceState, STANDS_BY } from '../service.js';
 import type { FrontendSettings } from './frontend.js';
 import { modelConfig } from './model-config.js';
-import { Refusal, shown } from './refusal.js';
+import { Refusal, serverNotReady, shown } from './refusal.js';
 import { jsonOfStatistics } from './statistics-json.js';
 
 /** What a frontend tells of the server and its models, in the protocol's own words; the same on either transport. */
@@ -32,6 +32,8 @@ export class Catalog {
 
   /** The entry of a model; `version` empty: the one that is served by default. Throws a refusal. */
   find(name: string, version: string): ModelEntry {
+    // What this one does not know, the other controller may have.
+    if (this.service.state.notReady === STANDS_BY) this.checkServerReady();
     const versions = this.byName().get(name);
     if (versions === undefined) {
       // Before the repository was read nothing is known.
@@ -49,8 +51,7 @@ export class Catalog {
   ready({ name, state, reason, model }: ModelEntry): ServedModel {
     const { notReady, takesRequests = false } = this.service.state;
     if (state === 'unavailable' || state === 'unloading') throw this.notLoaded(name, reason);
-    if (notReady !== null && !takesRequests)
-      throw new Refusal('notReady', `the server is not ready: ${notReady}`);
+    if (notReady !== null && !takesRequests) this.checkServerReady();
     if (state === 'loading' || model === null)
       throw new Refusal('notReady', `model ${shown(name)} is not ready yet: ${reason}`);
     return model;
@@ -72,7 +73,8 @@ export class Catalog {
   /** Throws a refusal while the server as a whole takes no requests. */
   checkServerReady(): void {
     const { notReady } = this.service.state;
-    if (notReady !== null) throw new Refusal('notReady', `the server is not ready: ${notReady}`);
+    if (notReady !== null)
+      throw new Refusal(notReady === STANDS_BY ? 'standby' : 'notReady', serverNotReady(notReady));
   }
 
   modelMetadata(entry: ModelEntry) {

@@ -66,7 +66,7 @@ export function sendRefusal(request: FrontendRequest, refusal: Refusal): void {
     // Whole seconds are the finest that the header can say.
     headers.push('retry-after', String(Math.max(1, Math.ceil((predictedMs ?? 0) / 1000))));
     text = `{"error":${JSON.stringify(message)},"predicted_ms":${predictedMs}}`;
-  } else if (kind === 'overBudget') headers.push('retry-after', '1');
+  } else if (kind === 'overBudget' || kind === 'standby') headers.push('retry-after', '1');
   else if (kind === 'unauthenticated') headers.push('www-authenticate', 'Bearer');
   else if (kind === 'needsGet') headers.push('allow', ALLOW.GET);
   else if (kind === 'needsPost') headers.push('allow', ALLOW.POST);

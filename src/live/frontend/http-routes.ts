@@ -12,7 +12,7 @@ import type { HttpSite } from './http-site.js';
 import { optionalObject } from './json-object.js';
 import { whyLeftOut } from './left-out.js';
 import { booleanParameter } from './parameters.js';
-import { asRefusal, Refusal, shown } from './refusal.js';
+import { asRefusal, Refusal, serverNotReady, shown } from './refusal.js';
 import { SmallBody } from './small-body.js';
 import type { TokenCheck } from './token.js';
 
@@ -91,8 +91,7 @@ export class HttpRoutes {
     expectGet(request);
     const { notReady } = this.site.service.state;
     if (notReady === null) sendJson(request, 200, '{"ready":true}');
-    else
-      sendJson(request, 503, JSON.stringify({ ready: false, error: `the server is not ready: ${notReady}` }));
+    else sendJson(request, 503, JSON.stringify({ ready: false, error: serverNotReady(notReady) }));
   }
 
   private ofServer(request: FrontendRequest, path: string): void {

@@ -36,6 +36,8 @@ export const REFUSALS = {
   flood: { http: 429, grpc: 8 },
   /** There are as many connections as there may be. */
   tooManyConnections: { http: 503, grpc: 14 },
+  /** Another controller drives the workers. */
+  standby: { http: 503, grpc: 14 },
   /** Starting, draining, or without that model at present. */
   notReady: { http: 503, grpc: 14 },
 } as const;
@@ -70,6 +72,11 @@ export function asRefusal(thrown: unknown): Refusal {
   if (thrown instanceof ServiceError) return new Refusal(thrown.kind, thrown.message);
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
   return new Refusal('failed', `internal error: ${reason}`);
+}
+
+/** `why`: the `notReady` of a service's state. */
+export function serverNotReady(why: string): string {
+  return `the server is not ready: ${why}`;
 }
 
 const LONGEST_SHOWN = 80;

@@ -6,16 +6,17 @@ export interface Hello {
   readonly version: number;
   /** Empty: none. */
   readonly token: string;
-  readonly takeOver: boolean;
+  /** Names the controller: letters, digits and hyphens. */
+  readonly controller: string;
   /** Largest message that the controller takes. */
   readonly maxMessageBytes: number;
 }
 
-export function helloToHeaders({ token, takeOver, maxMessageBytes }: Omit<Hello, 'version'>): Metadata {
+export function helloToHeaders({ token, controller, maxMessageBytes }: Omit<Hello, 'version'>): Metadata {
   const headers = new Metadata();
   headers.set(VERSION, String(PROTOCOL_VERSION));
   if (token !== '') headers.set(TOKEN, Buffer.from(token));
-  headers.set(TAKE_OVER, String(takeOver));
+  headers.set(CONTROLLER, controller);
   headers.set(MAX_MESSAGE_BYTES, String(maxMessageBytes));
   return headers;
 }
@@ -25,13 +26,15 @@ export function helloFromHeaders(headers: Metadata): Hello | null {
   const version = numberOf(headers, VERSION);
   const maxMessageBytes = numberOf(headers, MAX_MESSAGE_BYTES);
   if (version === null || maxMessageBytes === null) return null;
-  const takeOver = headers.get(TAKE_OVER)[0] === 'true';
-  return { version, token: headers.get(TOKEN)[0]?.toString() ?? '', takeOver, maxMessageBytes };
+  const controller = headers.get(CONTROLLER)[0]?.toString() ?? '';
+  // One of another version has no name, and is to learn what is wrong.
+  if (version === PROTOCOL_VERSION && !/^[A-Za-z0-9-]{1,64}$/.test(controller)) return null;
+  return { version, token: headers.get(TOKEN)[0]?.toString() ?? '', controller, maxMessageBytes };
 }
 
 const VERSION = 'escapement-version';
 const TOKEN = 'escapement-token-bin';
-const TAKE_OVER = 'escapement-take-over';
+const CONTROLLER = 'escapement-controller';
 const MAX_MESSAGE_BYTES = 'escapement-max-message-bytes';
 
 function numberOf(headers: Metadata, key: string): number | null {

@@ -7,7 +7,7 @@ import type { OperatorNode } from '../operator-table.js';
 import { CheckedMessages } from './checked-messages.js';
 
 /** Goes up whenever a side of the older version could misunderstand one of the newer. */
-export const PROTOCOL_VERSION = 6;
+export const PROTOCOL_VERSION = 7;
 
 /** Largest message that either side takes unless configured otherwise: a batch of 16 images of 1024 × 1024 in FP32. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
@@ -21,6 +21,7 @@ export type ControllerMessage =
   | { readonly body: 'stopRecording'; readonly stopRecording: { readonly number: number } }
   | { readonly body: 'listModels'; readonly listModels: WireListModels }
   | { readonly body: 'modelChange'; readonly modelChange: WireModelChange }
+  | { readonly body: 'take'; readonly take: { readonly term: number } }
   | { readonly body: 'bye'; readonly bye: Record<string, never> };
 
 export type WorkerMessage =
@@ -32,7 +33,16 @@ export type WorkerMessage =
   | { readonly body: 'operators'; readonly operators: WireOperators }
   | { readonly body: 'recordingEnd'; readonly recordingEnd: WireRecordingEnd }
   | { readonly body: 'modelList'; readonly modelList: WireModelList }
-  | { readonly body: 'modelChanged'; readonly modelChanged: WireModelChanged };
+  | { readonly body: 'modelChanged'; readonly modelChanged: WireModelChanged }
+  | { readonly body: 'seat'; readonly seat: SeatState };
+
+/** Who drives a worker. */
+export interface SeatState {
+  /** That of the driver; while there is none, that of the latest. 0: there never was one. */
+  readonly term: number;
+  /** Empty: there is none. */
+  readonly controller: string;
+}
 
 export interface WireListModels {
   readonly number: number;

@@ -1,8 +1,9 @@
 import { INFER, LOAD, STATUS_DEVICE_ERROR, STATUS_OK, UNLOAD } from '../../../src/core/action.js';
-import type { WorkerEvents, WorkerLink } from '../../../src/live/controller/link/worker-link.js';
+import type { Driving, WorkerEvents, WorkerLink } from '../../../src/live/controller/link/worker-link.js';
 import type {
   ActionMessage,
   GpuDescription,
+  ModelChange,
   ModelReference,
   ResultMessage,
   WorkerDescription,
@@ -155,11 +156,20 @@ export class FakeWorker implements WorkerLink {
   }
 
   /** Comes up with these weights on its GPUs. */
-  up(present: readonly (readonly number[])[] = this.described.gpus.map(() => [])): void {
+  up(
+    present: readonly (readonly number[])[] = this.described.gpus.map(() => []),
+    changes: readonly ModelChange[] = [],
+  ): void {
     this.life++;
     this.isUp = true;
     this.present = present.map((models) => new Set(models));
-    if (!this.closed) this.events?.up(this.described, { present });
+    if (!this.closed) this.events?.up(this.described, { present, changes });
+  }
+
+  /** Another controller may drive it, or none; as a worker across a network says it. */
+  driven(by: Driving): void {
+    this.events?.met(this.described);
+    this.events?.driven(by);
   }
 
   down(reason = 'was killed', only: number | null = null): void {

@@ -308,7 +308,10 @@ describe('a worker that comes back', () => {
 });
 
 describe('recording operators', () => {
-  const NO_EVENTS = { gpuUp: () => {}, gpuDown: () => {}, results: () => {}, worker: () => {} };
+  const NO_EVENTS = {
+    ...{ gpuUp: () => {}, gpuDown: () => {}, results: () => {}, worker: () => {} },
+    ...{ standsBy: () => {}, modelFound: () => false },
+  };
   const run = (action: number) => ({ action, name: 'a', operator: 'b', provider: 'c', beginNs: 1, endNs: 2 });
 
   it('is for all workers, and for those that come up later', async () => {

@@ -142,6 +142,7 @@ export async function withController(
           gpuDown: (gpu, reason) => said.push(`GPU ${gpu} down: ${reason}`),
           gpuUp: (gpu) => said.push(`GPU ${gpu} up`),
           worker: (name, up, what) => said.push(`${name} ${up ? 'is used' : 'is not used'}: ${what}`),
+          standsBy: (isIt) => said.push(isIt ? 'stands by' : 'drives'),
           deviceError: (gpu, model, error) => said.push(`GPU ${gpu} failed at ${model}: ${error}`),
         },
       ]),

@@ -101,7 +101,7 @@ describe('protocol', () => {
   });
 
   it('carries the small messages', () => {
-    const hello = { token: 'ünsichtbar', takeOver: true, maxMessageBytes: 2 ** 33 };
+    const hello = { token: 'ünsichtbar', controller: 'a-controller', maxMessageBytes: 2 ** 33 };
     expect(helloFromHeaders(helloToHeaders(hello))).toEqual({ version: PROTOCOL_VERSION, ...hello });
     expect(helloFromHeaders(new Metadata())).toBeNull();
     expect(toWorker({ body: 'ping', ping: { sentNs: -5 } })).toMatchObject({

@@ -9,12 +9,12 @@ import type { Subject } from './clients/tally.js';
 import { FaultProxy } from './fault-proxy.js';
 import type { Identity } from './identities.js';
 
-const COPIES = 3;
+export const COPIES = 3;
 const HTTP_CLIENTS = 3;
 const GRPC_CLIENTS = 2;
 /** They share one stream. */
 const STREAM_CLIENTS = 3;
-const TOKEN = 'what opens the workers';
+export const TOKEN = 'what opens the workers';
 
 /** What a simulated device makes of anything. */
 export const SIMULATED: readonly Subject[] = Array.from({ length: COPIES }, (_, i) => ({
@@ -94,7 +94,7 @@ export class Rig {
       ...settings.flatMap((setting) => ['--set', setting]),
       ...controllerArgs,
     ];
-    return spawn(['controller', ...args]);
+    return faultyProcess(['controller', ...args]);
   }
 
   clients(sloMs: number): CountingClients {
@@ -166,7 +166,7 @@ export class Rig {
       token === TOKEN ? this.token : writeIn(tempDir(), 'token', token),
       ...(tls === undefined || tls === null ? [] : ['--tls-cert', tls.cert, '--tls-key', tls.key]),
     ];
-    return spawn(['worker', ...args]);
+    return faultyProcess(['worker', ...args]);
   }
 }
 
@@ -180,7 +180,7 @@ export interface WorkerChanges {
 }
 
 /** A process in which faults can be made from inside. */
-function spawn(args: readonly string[]): ServerProcess {
+export function faultyProcess(args: readonly string[]): ServerProcess {
   const inside = fileURLToPath(new URL('inside.mjs', import.meta.url));
   const env = { NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${inside}` };
   return new ServerProcess(args, { env, hears: true });

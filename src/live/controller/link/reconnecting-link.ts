@@ -1,4 +1,3 @@
-import { status } from '@grpc/grpc-js';
 import { invariant } from '../../../base/invariant.js';
 import type { ActionMessage, ModelReference } from '../../messages.js';
 import type { ServedModel } from '../../model.js';
@@ -6,12 +5,12 @@ import type { ModelList } from '../../model-list.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import { Repeats } from '../../repeats.js';
 import type { ClientTls } from '../../wire/credentials.js';
-import { DEFAULT_MAX_MESSAGE_BYTES } from '../../wire/protocol.js';
+import { DEFAULT_MAX_MESSAGE_BYTES, type SeatState } from '../../wire/protocol.js';
 import { Backoff } from './backoff.js';
 import type { ClockSync } from './clock-sync.js';
 import { StreamLink } from './stream-link.js';
 import { WorkerGone } from './worker-gone.js';
-import type { WorkerEvents, WorkerLink } from './worker-link.js';
+import type { Driving, WorkerEvents, WorkerLink } from './worker-link.js';
 
 export interface ReconnectingLinkOptions {
   /** HOST:PORT. */
@@ -20,6 +19,8 @@ export interface ReconnectingLinkOptions {
   readonly token?: string;
   /** Absent: no encryption. */
   readonly tls?: ClientTls;
+  /** What the controller calls itself, to all workers. */
+  readonly controller: string;
   /** Largest message that is taken from the worker. */
   readonly maxMessageBytes?: number;
   /** Pings are so far apart. */
@@ -30,6 +31,8 @@ export interface ReconnectingLinkOptions {
   readonly log: (line: string) => void;
   /** Called when more is known of the worker's clock, and when nothing is. */
   readonly timed: (clock: ClockSync | null) => void;
+  /** Called when the worker's seat has changed; null: it is not reached. */
+  readonly seat: (seat: SeatState | null) => void;
 }
 
 /**
@@ -45,8 +48,6 @@ export class ReconnectingLink implements WorkerLink {
   private nowNs: () => number = () => 0;
   private stream: StreamLink | null = null;
   private reconnect: NodeJS.Timeout | undefined;
-  /** False once another controller has taken the worker over, until it is free again. */
-  private takeOver = true;
   private readonly repeats = new Repeats();
   private tls: ClientTls | undefined;
 
@@ -59,15 +60,13 @@ export class ReconnectingLink implements WorkerLink {
   start(events: WorkerEvents, nowNs: () => number): void {
     invariant(this.events === null, 'a worker is started once');
     this.nowNs = nowNs;
-    this.events = {
-      up: (description, state) => {
-        this.takeOver = true;
-        events.up(description, state);
-      },
-      results: (results) => events.results(results),
-      down: (reason, gpu) => events.down(reason, gpu),
-    };
-    this.connect(this.events);
+    this.events = events;
+    this.connect(events);
+  }
+
+  /** Asks for the worker's seat. */
+  take(term: number): void {
+    this.stream?.take(term);
   }
 
   send(actions: readonly ActionMessage[]): void {
@@ -114,7 +113,7 @@ export class ReconnectingLink implements WorkerLink {
   }
 
   private connect(events: WorkerEvents): void {
-    const { options, nowNs, takeOver } = this;
+    const { options, nowNs } = this;
     this.stream = new StreamLink({
       address: options.address,
       token: options.token ?? '',
@@ -122,19 +121,29 @@ export class ReconnectingLink implements WorkerLink {
       maxMessageBytes: options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
       heartbeatMs: options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS,
       silenceMs: options.silenceMs ?? DEFAULT_SILENCE_MS,
-      takeOver,
+      controller: options.controller,
       events,
       nowNs,
       log: (line) => this.complain(line),
       timed: (clock) => options.timed(clock),
-      ended: (code, reason) => {
+      seat: (seat) => {
+        options.seat(seat);
+        events.driven(this.driving(seat));
+      },
+      ended: (reason) => {
         this.stream = null;
         options.timed(null);
-        if (code === status.ABORTED) this.takeOver = false;
+        options.seat(null);
+        events.driven('none');
         this.complain(reason);
         this.reconnect = setTimeout(() => this.connect(events), this.backoff.delayMs(nowNs()));
       },
     });
+  }
+
+  private driving({ controller }: SeatState): Driving {
+    if (controller === '') return 'none';
+    return controller === this.options.controller ? 'this' : 'another';
   }
 
   /** Says the same once a minute at most, and how often it happened, however often it is tried in vain. */

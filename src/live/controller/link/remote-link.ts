@@ -134,7 +134,9 @@ export class RemoteLink implements WorkerLink, HostedLink {
       this.isUp = true;
       this.gpusDown.clear();
       this.events?.up(message.description, message.state);
-    } else if (message.kind === 'down') this.goDown(message.gpu, message.reason);
+    } else if (message.kind === 'met') this.events?.met(message.description);
+    else if (message.kind === 'driven') this.events?.driven(message.by);
+    else if (message.kind === 'down') this.goDown(message.gpu, message.reason);
     else if (message.kind === 'settled') this.settled(message);
     else if (message.kind === 'called') this.called(message);
     else if (message.kind === 'timed') this.clock = message.clock;
@@ -153,6 +155,7 @@ export class RemoteLink implements WorkerLink, HostedLink {
     this.clock = null;
     this.giveUpCalls();
     this.closed();
+    this.events?.driven('none');
     if (wasUp) this.events?.down(reason, null);
     else this.log(reason);
   }

@@ -1,11 +1,10 @@
-import { status } from '@grpc/grpc-js';
 import type { ActionMessage, ModelReference } from '../../messages.js';
 import type { ServedModel } from '../../model.js';
 import type { ModelList } from '../../model-list.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import type { ClientTls } from '../../wire/credentials.js';
 import { descriptionFromWire } from '../../wire/from-wire.js';
-import type { Welcome, WireOperators, WorkerMessage } from '../../wire/protocol.js';
+import type { SeatState, Welcome, WireOperators, WorkerMessage } from '../../wire/protocol.js';
 import { ClockSync } from './clock-sync.js';
 import { checkDescription } from './description-check.js';
 import { Heartbeat } from './heartbeat.js';
@@ -23,15 +22,17 @@ interface StreamLinkOptions {
   readonly maxMessageBytes: number;
   readonly heartbeatMs: number;
   readonly silenceMs: number;
-  /** See worker.proto. */
-  readonly takeOver: boolean;
+  /** What the controller calls itself. */
+  readonly controller: string;
   readonly events: WorkerEvents;
   readonly nowNs: () => number;
   readonly log: (line: string) => void;
+  /** The worker's seat is so, or has become so. */
+  readonly seat: (seat: SeatState) => void;
   /** A round trip was added to what is known of the worker's clock. */
   readonly timed: (clock: ClockSync) => void;
   /** It is over; `events` was notified. Not called after `close`. */
-  readonly ended: (code: number, reason: string) => void;
+  readonly ended: (reason: string) => void;
 }
 
 /** One stream with a worker, from its headers to whatever ends it. */
@@ -43,18 +44,28 @@ export class StreamLink {
   private heartbeat: Heartbeat | null = null;
   private machine: MachineStub | null = null;
   private machineLink: MachineLink | null = null;
+  private isSynchronised = false;
+  /** It was asked for the seat, and so may have granted it. */
+  private hasAsked = false;
+  private drives = false;
 
   constructor(options: StreamLinkOptions) {
     this.options = options;
-    const { address, tls, token, takeOver, maxMessageBytes } = options;
+    const { address, tls, token, controller, maxMessageBytes } = options;
     this.call = new WorkerCall({
       address,
       tls,
-      hello: { token, takeOver, maxMessageBytes },
+      hello: { token, controller, maxMessageBytes },
       receive: (message) => this.receive(message),
-      ended: (code, reason) => this.callEnded(code, reason),
+      ended: (reason) => this.callEnded(reason),
     });
     this.welcomeTimeout = setTimeout(() => this.giveUp('does not answer'), WELCOME_TIMEOUT_MS);
+  }
+
+  /** Asks for the worker's seat: it comes up when it is granted. */
+  take(term: number): void {
+    this.hasAsked = true;
+    this.call.write({ body: 'take', take: { term } });
   }
 
   send(actions: readonly ActionMessage[]): void {
@@ -99,6 +110,9 @@ export class StreamLink {
       case 'welcome':
         this.welcome(message.welcome);
         break;
+      case 'seat':
+        this.seat(message.seat);
+        break;
       case 'state':
         this.machine?.receiveState(message.state);
         break;
@@ -132,7 +146,7 @@ export class StreamLink {
     if (this.machine !== null) return;
     clearTimeout(this.welcomeTimeout);
     const { call, clock } = this;
-    const { events, nowNs, log, heartbeatMs, silenceMs } = this.options;
+    const { events, nowNs, heartbeatMs, silenceMs } = this.options;
     let machine: MachineStub;
     try {
       const description = descriptionFromWire(welcome);
@@ -143,7 +157,7 @@ export class StreamLink {
       return;
     }
     this.machine = machine;
-    const distrust = (complaint: string) => this.giveUp(complaint);
+    events.met(machine.description);
     this.heartbeat = new Heartbeat({
       everyMs: heartbeatMs,
       silenceMs,
@@ -151,11 +165,28 @@ export class StreamLink {
       nowNs,
       ping: (sentNs) => call.write({ body: 'ping', ping: { sentNs } }),
       synchronised: () => {
-        this.machineLink = new MachineLink({ machine, clock, events, nowNs, log, distrust });
-        this.machineLink.start();
+        this.isSynchronised = true;
+        this.begin();
       },
       silent: () => this.giveUp(`has said nothing for ${silenceMs} ms`),
     });
+  }
+
+  private seat(seat: SeatState): void {
+    // It names the same controller as long as another stream of ours seems to be there.
+    this.drives = this.hasAsked && seat.controller === this.options.controller;
+    this.options.seat(seat);
+    this.begin();
+  }
+
+  /** Gives orders once it has the seat and knows the worker's clock. */
+  private begin(): void {
+    const { machine, clock } = this;
+    if (!this.drives || !this.isSynchronised || machine === null || this.machineLink !== null) return;
+    const { events, nowNs, log } = this.options;
+    const distrust = (complaint: string) => this.giveUp(complaint);
+    this.machineLink = new MachineLink({ machine, clock, events, nowNs, log, distrust });
+    this.machineLink.start();
   }
 
   private operators(operators: WireOperators): void {
@@ -167,13 +198,13 @@ export class StreamLink {
   }
 
   private giveUp(complaint: string): void {
-    this.call.cancel(status.UNAVAILABLE, `the worker ${complaint}`);
+    this.call.cancel(`the worker ${complaint}`);
   }
 
-  private callEnded(code: number, reason: string): void {
+  private callEnded(reason: string): void {
     this.stop();
     this.machineLink?.lost(reason);
-    this.options.ended(code, reason);
+    this.options.ended(reason);
   }
 
   private stop(): void {

@@ -1,4 +1,4 @@
-import { Client, type ClientDuplexStream, type ServiceError, status } from '@grpc/grpc-js';
+import { Client, type ClientDuplexStream, type ServiceError } from '@grpc/grpc-js';
 import { type ClientTls, clientCredentials } from '../../wire/credentials.js';
 import { type Hello, helloToHeaders } from '../../wire/hello.js';
 import {
@@ -14,8 +14,8 @@ interface WorkerCallOptions {
   readonly tls: ClientTls | undefined;
   readonly hello: Omit<Hello, 'version'>;
   readonly receive: (message: WorkerMessage) => void;
-  /** The stream has ended, for whatever reason: a gRPC status code and words for people. Called once, last. */
-  readonly ended: (code: number, reason: string) => void;
+  /** The stream has ended, for whatever reason, in words for people. Called once, last. */
+  readonly ended: (reason: string) => void;
 }
 
 /** The controller's end of one stream, with a connection of its own: a broken one is never used again. */
@@ -23,7 +23,7 @@ export class WorkerCall {
   private readonly client: Client;
   private readonly call: ClientDuplexStream<ControllerMessage, Buffer>;
   private over = false;
-  private readonly ended: (code: number, reason: string) => void;
+  private readonly ended: (reason: string) => void;
   private readonly gone: Promise<void>;
 
   constructor({ address, tls, hello, receive, ended }: WorkerCallOptions) {
@@ -49,8 +49,8 @@ export class WorkerCall {
     this.call = call;
     this.gone = new Promise((resolve) => call.once('close', resolve).once('error', () => resolve()));
     call.on('data', (bytes: Buffer) => this.read(bytes, receive));
-    call.on('error', ({ code, details }: ServiceError) => this.finish(code, inWords(details)));
-    call.on('status', ({ code, details }) => this.finish(code, details || 'the worker ended the stream'));
+    call.on('error', ({ details }: ServiceError) => this.finish(inWords(details)));
+    call.on('status', ({ details }) => this.finish(details || 'the worker ended the stream'));
   }
 
   write(message: ControllerMessage): void {
@@ -58,8 +58,8 @@ export class WorkerCall {
   }
 
   /** Breaks off without a word to the other side. */
-  cancel(code: number, reason: string): void {
-    this.finish(code, reason);
+  cancel(reason: string): void {
+    this.finish(reason);
   }
 
   /** Says a last word and waits until it was sent and the worker has hung up, for `patienceMs` at most. */
@@ -82,17 +82,17 @@ export class WorkerCall {
     try {
       message = WORKER_MESSAGES.decode(bytes);
     } catch (error) {
-      this.finish(status.DATA_LOSS, `a message of the worker ${(error as Error).message}`);
+      this.finish(`a message of the worker ${(error as Error).message}`);
       return;
     }
     receive(message);
   }
 
-  private finish(code: number, reason: string): void {
+  private finish(reason: string): void {
     if (this.over) return;
     this.over = true;
     this.hangUp();
-    this.ended(code, reason);
+    this.ended(reason);
   }
 
   private hangUp(): void {

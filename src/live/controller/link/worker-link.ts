@@ -12,9 +12,16 @@ import type { OperatorRuns } from '../../operator-runs.js';
 /** By action. */
 export type ReturnedInputs = ReadonlyMap<number, ActionMessage['inputs']>;
 
+/** Who drives a worker, as one controller sees it. */
+export type Driving = 'none' | 'this' | 'another';
+
 /** What a controller hears of a worker. Never called from within a call of the controller's own. */
 export interface WorkerEvents {
-  /** The worker is idle and takes actions. Also after each reconnection. */
+  /** The worker can be reached and has said what it is; another controller may drive it. Only of remote workers. */
+  met(description: WorkerDescription): void;
+  /** Who drives the worker has changed. Only of remote workers. */
+  driven(by: Driving): void;
+  /** This controller drives the worker, which is idle and takes actions. Also after each reconnection. */
   up(description: WorkerDescription, state: WorkerState): void;
   /** Times are the controller's. Actions sent before the last `up` are never answered. */
   results(results: readonly ResultMessage[]): void;

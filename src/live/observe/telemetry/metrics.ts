@@ -45,6 +45,7 @@ export class ControllerMetrics implements RunObserver {
   private readonly laneBusy: Children<Counter.Internal>;
   private readonly lateness: Histogram;
   private readonly workerUp: Gauge;
+  private readonly standby: Gauge;
 
   constructor(registry: Registry, models: readonly ModelSpec[]) {
     const registers = [registry];
@@ -112,6 +113,8 @@ export class ControllerMetrics implements RunObserver {
       labelNames: ['worker'],
       registers,
     });
+    const help = '1 while another controller drives the workers, otherwise 0';
+    this.standby = new Gauge({ name: 'escapement_standby', help, registers });
   }
 
   /** A model has come to an index. */
@@ -161,6 +164,10 @@ export class ControllerMetrics implements RunObserver {
   /** The controller wanted to be woken so much earlier. */
   wokeLate(ns: number): void {
     this.lateness.observe(Math.max(0, ns) / NS_PER_S);
+  }
+
+  setStandby(isStandby: boolean): void {
+    this.standby.set(isStandby ? 1 : 0);
   }
 
   setWorkerUp(worker: string, up: boolean): void {

@@ -2,7 +2,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { EscapementError } from '../../../base/errors.js';
 import { formatAddress } from '../../wire/address.js';
 
-/** Connections at a time: a controller needs one, and for a moment two. */
+/** Connections at a time: each controller needs one, and for a moment two. */
 const MOST_CONNECTIONS = 64;
 /** So long a connection may stay that has brought no controller. */
 const PROBATION_MS = 5000;
@@ -48,6 +48,11 @@ export class GuardedPort {
   doubt(peer: string): void {
     const socket = this.sockets.get(peer);
     if (socket !== undefined) this.watch(peer, socket);
+  }
+
+  /** How much has come on the connection from `peer`. */
+  bytesFrom(peer: string): number {
+    return this.sockets.get(peer)?.bytesRead ?? 0;
   }
 
   /** Takes no more connections. */

@@ -8,6 +8,7 @@ import { operatorsToWire } from '../../wire/operator-chunks.js';
 import {
   CONTROLLER_MESSAGES,
   type ControllerMessage,
+  type SeatState,
   type WireAction,
   type WireListModels,
   type WireModelChange,
@@ -28,7 +29,15 @@ export type ControllerCall = ServerDuplexStream<Buffer, WorkerMessage>;
 
 interface StreamEndpointOptions {
   readonly call: ControllerCall;
+  /** Where it comes from. */
+  readonly peer: string;
   readonly endpoint: MachineEndpoint;
+  /** What the controller calls itself. */
+  readonly controller: string;
+  /** A controller that says nothing for so long has gone. */
+  readonly silenceMs: number;
+  /** How much has come on its connection: a large message takes a while. */
+  readonly bytesRead: () => number;
   /** Largest message that is taken from the controller. */
   readonly maxMessageBytes: number;
   /** Largest message that the controller takes. */
@@ -45,19 +54,33 @@ export class StreamEndpoint implements Driver {
   private idle = false;
   private over = false;
   private recording = false;
+  private readonly watch: NodeJS.Timeout;
+  private silentIntervals = 0;
+  private bytesRead = 0;
+  private drives = false;
 
   constructor(options: StreamEndpointOptions) {
     this.options = options;
-    const { call } = options;
+    const { call, silenceMs } = options;
+    // Intervals without a word are counted, not time: a worker that was itself suspended reads first what has come.
+    this.watch = setInterval(() => this.tick(), silenceMs / SILENT_INTERVALS);
     call.on('data', (bytes: Buffer) => this.read(bytes));
     // Without a handler an error of the stream would end the process.
     call.on('error', (error: Error) => this.lost(error.message));
     call.on('cancelled', () => this.lost('has broken off'));
     call.on('end', () => this.hangUp());
-    options.endpoint.take(this);
-    this.log('drives this worker');
-    const { description } = options.endpoint.machine;
-    this.send({ body: 'welcome', welcome: descriptionToWire(description, options.maxMessageBytes) });
+    const { machine, seat } = options.endpoint;
+    this.send({ body: 'welcome', welcome: descriptionToWire(machine.description, options.maxMessageBytes) });
+    seat.enter(this);
+    this.seatChanged(seat.state);
+  }
+
+  get controller(): string {
+    return this.options.controller;
+  }
+
+  seatChanged(seat: SeatState): void {
+    this.send({ body: 'seat', seat });
   }
 
   results(results: readonly ResultMessage[]): void {
@@ -83,8 +106,9 @@ export class StreamEndpoint implements Driver {
 
   /** Finishes what runs and reports it, drops the rest, then ends the stream. */
   async drain(): Promise<void> {
+    const { endpoint } = this.options;
     this.idle = false;
-    await this.options.endpoint.quiesce().catch(() => {});
+    if (this.drives) await endpoint.quiesce(this).catch(() => {});
     this.end(status.UNAVAILABLE, 'the worker shuts down');
   }
 
@@ -101,21 +125,46 @@ export class StreamEndpoint implements Driver {
   }
 
   private receive(message: ControllerMessage): void {
-    if (message.body === 'actions') this.actions(message.actions.actions);
-    else if (message.body === 'ping')
+    if (message.body === 'ping')
       this.send({ body: 'pong', pong: { sentNs: message.ping.sentNs, workerNs: monotonicNs() } });
+    else if (message.body === 'take') this.take(message.take.term);
+    else if (message.body === 'bye') this.hangUp();
+    else if (this.drives) this.obey(message);
+    else this.end(status.INVALID_ARGUMENT, `${message.body} of a controller that does not drive this worker`);
+  }
+
+  /** Orders of the driver. */
+  private obey(message: ControllerMessage): void {
+    if (message.body === 'actions') this.actions(message.actions.actions);
     else if (message.body === 'quiesce') this.quiesce(message.quiesce.number);
     else if (message.body === 'startRecording') this.startRecording();
     else if (message.body === 'stopRecording') void this.stopRecording(message.stopRecording.number);
     else if (message.body === 'listModels') void this.listModels(message.listModels);
     else if (message.body === 'modelChange') void this.changeModel(message.modelChange);
-    else if (message.body === 'bye') this.hangUp();
+  }
+
+  private take(term: number): void {
+    const { endpoint } = this.options;
+    if (term < 1) this.end(status.INVALID_ARGUMENT, `no term is ${term}`);
+    else if (this.drives || !endpoint.take(this, term)) this.seatChanged(endpoint.seat.state);
+    else {
+      this.drives = true;
+      this.log('drives this worker');
+    }
+  }
+
+  private tick(): void {
+    const bytesRead = this.options.bytesRead();
+    this.silentIntervals = bytesRead === this.bytesRead ? this.silentIntervals + 1 : 0;
+    this.bytesRead = bytesRead;
+    if (this.silentIntervals <= SILENT_INTERVALS) return;
+    this.end(status.ABORTED, `the controller has said nothing for ${this.options.silenceMs} ms`);
   }
 
   private quiesce(number: number): void {
     this.quiesceNumber = number;
     this.idle = false;
-    this.options.endpoint.quiesce().then(
+    this.options.endpoint.quiesce(this).then(
       (state) => {
         if (this.over || number !== this.quiesceNumber) return;
         this.idle = true;
@@ -207,17 +256,21 @@ export class StreamEndpoint implements Driver {
 
   private finish(why: string): void {
     this.over = true;
-    this.log(why);
+    clearInterval(this.watch);
+    const { machine, seat } = this.options.endpoint;
+    if (this.drives) this.log(why);
     // No client will ask for it.
-    if (this.recording) this.options.endpoint.machine.stopRecording().catch(() => {});
-    this.options.endpoint.leave(this);
+    if (this.recording) machine.stopRecording().catch(() => {});
+    seat.leave(this);
     this.options.ended(this);
   }
 
   private log(what: string): void {
-    this.options.log(`controller ${this.options.call.getPeer()}: ${what}`);
+    this.options.log(`controller ${this.options.peer}: ${what}`);
   }
 }
 
+/** A controller pings as often in a second. */
+const SILENT_INTERVALS = 5;
 /** Indices are small numbers: lists are as long as the largest. */
 const MOST_MODELS = 100_000;

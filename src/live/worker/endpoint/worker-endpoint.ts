@@ -19,6 +19,8 @@ export interface WorkerEndpointOptions {
   readonly tls?: ServerTls;
   /** Largest message that is taken from a controller. */
   readonly maxMessageBytes?: number;
+  /** A controller that says nothing for so long has gone. Default: a second. */
+  readonly silenceMs?: number;
   /** Takes lines for the operator: who drives the worker, and why not any more. */
   readonly log?: (line: string) => void;
 }
@@ -36,7 +38,7 @@ export interface WorkerEndpoint {
 }
 
 /**
- * Offers a machine to a controller on the network (worker.proto), one at a time. Throws `E_LISTEN` when the address
+ * Offers a machine to controllers on the network (worker.proto), of which one at a time drives it. Throws `E_LISTEN` when the address
  * cannot be listened on and `E_TLS` for an unusable certificate.
  */
 export async function serveMachine(
@@ -47,6 +49,7 @@ export async function serveMachine(
     host = '127.0.0.1',
     token = '',
     maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES,
+    silenceMs = DEFAULT_SILENCE_MS,
     log = () => {},
   } = options;
   const endpoint = new MachineEndpoint(machine);
@@ -55,7 +58,7 @@ export async function serveMachine(
   // Decided by the headers: of a call that is refused nothing is read, decompressed or decoded.
   const drive = (call: ControllerCall) => {
     const hello = helloFromHeaders(call.metadata);
-    const refusal = closing ? GOING : whyRefused(hello, token, endpoint.taken);
+    const refusal = closing ? GOING : whyRefused(hello, token);
     if (refusal !== null || hello === null) {
       call.emit('error', refusal);
       return;
@@ -64,7 +67,11 @@ export async function serveMachine(
     port.prove(peer);
     const stream = new StreamEndpoint({
       call,
+      peer,
       endpoint,
+      controller: hello.controller,
+      silenceMs,
+      bytesRead: () => port.bytesFrom(peer),
       maxMessageBytes,
       controllerMaxMessageBytes: hello.maxMessageBytes,
       log,
@@ -110,6 +117,7 @@ function renewableCredentials(tls: ServerTls | undefined): RenewableCredentials 
 /** A connection that does not answer a ping in time is dead: its controller has gone without a word. */
 const KEEPALIVE_MS = 10_000;
 const KEEPALIVE_TIMEOUT_MS = 5_000;
+const DEFAULT_SILENCE_MS = 1000;
 /** On one connection. */
 const MOST_STREAMS = 4;
 /** See the controller's end. */
@@ -124,18 +132,17 @@ interface CallRefusal {
 
 const GOING: CallRefusal = { code: status.UNAVAILABLE, details: 'the worker shuts down' };
 
-/** Null: the controller may drive this worker. */
-function whyRefused(hello: Hello | null, token: string, taken: boolean): CallRefusal | null {
+/** Null: the controller may drive this worker, once its seat is free. */
+function whyRefused(hello: Hello | null, token: string): CallRefusal | null {
   const code = status.FAILED_PRECONDITION;
   if (hello === null) return { code, details: 'its headers are not those of a controller' };
-  const { version, takeOver } = hello;
+  const { version } = hello;
   if (version !== PROTOCOL_VERSION) return { code, details: otherVersion(version) };
   if (token !== '' && !tokensMatch(hello.token, token))
     return {
       code: status.UNAUTHENTICATED,
       details: 'the token is not the one that this worker asks for',
     };
-  if (taken && !takeOver) return { code: status.ABORTED, details: 'another controller drives this worker' };
   return null;
 }
 

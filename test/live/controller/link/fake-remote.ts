@@ -29,10 +29,12 @@ export async function fakeRemote({
       call.on('error', () => {});
       call.on('end', () => call.end());
       call.write({ body: 'welcome', welcome: { ...descriptionToWire(DESCRIPTION, 1e6), ...welcome } });
+      call.write({ body: 'seat', seat: { term: 0, controller: '' } });
+      const controller = String(call.metadata.get('escapement-controller')[0]);
       call.on('data', (bytes: Buffer) => {
         const heard = CONTROLLER_MESSAGES.decode(bytes);
         const own = instead(heard);
-        const said = own === undefined ? proper(heard) : own;
+        const said = own === undefined ? proper(heard, controller) : own;
         if (said !== null) call.write(said);
       });
     },
@@ -45,7 +47,8 @@ export async function fakeRemote({
   });
 }
 
-function proper(heard: ControllerMessage): WorkerMessage | null {
+function proper(heard: ControllerMessage, controller: string): WorkerMessage | null {
+  if (heard.body === 'take') return { body: 'seat', seat: { term: heard.take.term, controller } };
   if (heard.body === 'ping')
     return { body: 'pong', pong: { sentNs: heard.ping.sentNs, workerNs: monotonicNs() } };
   if (heard.body === 'quiesce') return { body: 'state', state: stateToWire(heard.quiesce.number, STATE) };

@@ -13,6 +13,7 @@ import { Outbox } from '../../../../src/live/controller/link/thread/outbox.js';
 import type { ActionMessage, ResultMessage } from '../../../../src/live/messages.js';
 import { resultOf } from './fake-machine.js';
 import { connectTo, infer, inferLarge, load, PATIENT, pause, serve, start, wireTo } from './fixtures.js';
+import { Recorder } from './recorder.js';
 
 describe('the thread of links', () => {
   it('takes large inputs over, and gives back with the result those of an INFER that did not run', async () => {
@@ -126,7 +127,7 @@ describe('the thread of links', () => {
     const host = new LinkHost();
     const { server } = await serve();
     const links = [1, 2].map(() => new RemoteLink({ address: `localhost:${server.port}`, ...PATIENT }, host));
-    for (const link of links) link.start({ up: () => {}, results: () => {}, down: () => {} }, () => 0);
+    for (const link of links) link.start(new Recorder(), () => 0);
     await links[0].close();
     expect(host.thread).not.toBeNull();
     await links[1].close();

@@ -1,4 +1,8 @@
-import type { ReturnedInputs, WorkerEvents } from '../../../../src/live/controller/link/worker-link.js';
+import type {
+  Driving,
+  ReturnedInputs,
+  WorkerEvents,
+} from '../../../../src/live/controller/link/worker-link.js';
 import type {
   ActionMessage,
   ResultMessage,
@@ -17,8 +21,19 @@ export class Recorder implements WorkerEvents {
   readonly returned: number[][] = [];
   /** Inputs that came back, by action. */
   readonly inputs = new Map<number, ActionMessage['inputs']>();
+  /** What it has said that it is; who has driven it. */
+  readonly descriptions: WorkerDescription[] = [];
+  readonly drivers: Driving[] = [];
   private readonly heard: Heard[] = [];
   private waiting: (() => void) | null = null;
+
+  met(description: WorkerDescription): void {
+    this.descriptions.push(description);
+  }
+
+  driven(by: Driving): void {
+    this.drivers.push(by);
+  }
 
   up(description: WorkerDescription, state: WorkerState): void {
     this.add({ kind: 'up', description, state });

@@ -108,12 +108,14 @@ describe('metrics of a controller', () => {
     metrics.wokeLate(-5);
     metrics.setWorkerUp('127.0.0.1:7000', true);
     metrics.setWorkerUp('127.0.0.1:7001', false);
+    metrics.setStandby(true);
     const series = await scrape(registry);
     expect(series.get('escapement_wakeup_lateness_seconds_count')).toBe(3);
     expect(series.get('escapement_wakeup_lateness_seconds_bucket{le="0.00001"}')).toBe(1);
     expect(series.get('escapement_wakeup_lateness_seconds_bucket{le="0.000025"}')).toBe(2);
     expect(series.get('escapement_worker_up{worker="127.0.0.1:7000"}')).toBe(1);
     expect(series.get('escapement_worker_up{worker="127.0.0.1:7001"}')).toBe(0);
+    expect(series.get('escapement_standby')).toBe(1);
   });
 
   it('compute the state of the cluster when they are asked', async () => {

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { helloToHeaders } from '../../../../src/live/wire/hello.js';
 import { connectTo, serve } from '../../controller/link/fixtures.js';
 
-const HELLO = { token: '', takeOver: true, maxMessageBytes: 1e6 };
+const HELLO = { token: '', controller: 'test', maxMessageBytes: 1e6 };
 /** `Actions` of as many actions as fit, each two bytes of nothing. */
 const EMPTY_ACTIONS = repeated([0x12, 0x00], 8_000_000);
 

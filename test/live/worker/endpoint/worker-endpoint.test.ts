@@ -14,7 +14,8 @@ import { serveMachine } from '../../../../src/live/worker/endpoint/worker-endpoi
 import { FakeMachine, resultOf } from '../../controller/link/fake-machine.js';
 import { connectTo, infer, load, pause, serve } from '../../controller/link/fixtures.js';
 
-const HELLO = { token: '', takeOver: true, maxMessageBytes: 1e6 };
+const TAKE: ControllerMessage = { body: 'take', take: { term: 1 } };
+const HELLO = { token: '', controller: 'test', maxMessageBytes: 1e6 };
 
 describe('worker server', () => {
   it('says plainly when it cannot listen', async () => {
@@ -67,11 +68,64 @@ describe('worker server', () => {
   it('drops actions that come before it is idle', async () => {
     const { machine, server } = await serve();
     const actions = { actions: [actionToWire(infer(1))] };
-    await endOf(server.port, [
-      { body: 'actions', actions },
-      { body: 'bye', bye: {} },
-    ]);
+    await endOf(server.port, [TAKE, { body: 'actions', actions }, { body: 'bye', bye: {} }]);
     expect(machine.submitted).toEqual([]);
+  });
+
+  it.each<ControllerMessage>([
+    { body: 'actions', actions: { actions: [actionToWire(infer(1))] } },
+    { body: 'quiesce', quiesce: { number: 1 } },
+    { body: 'modelChange', modelChange: { number: 1, index: 0 } },
+    { body: 'startRecording', startRecording: {} },
+  ])('takes no orders from who does not drive it: $body', async (order) => {
+    const { machine, server } = await serve();
+    const driver = connectTo(server.port);
+    await driver.events.next('up');
+    expect(await endOf(server.port, [order])).toEqual({
+      code: status.INVALID_ARGUMENT,
+      details: `${order.body} of a controller that does not drive this worker`,
+    });
+    expect(machine).toMatchObject({ quiesces: 1, submitted: [], changes: [], recordings: [] });
+    driver.link.send([infer(2)]);
+    expect((await driver.events.next('result')).result.id).toBe(2);
+  });
+
+  it('frees the seat of a driver that says nothing, and does not hear it any more', async () => {
+    const lines: string[] = [];
+    const { machine, server } = await serve({ silenceMs: 200, log: (line) => lines.push(line) });
+    const ended = endOf(server.port, [TAKE, { body: 'quiesce', quiesce: { number: 1 } }]);
+    while (machine.quiesces === 0) await pause();
+    const next = connectTo(server.port, { heartbeatMs: 20 });
+    expect(await ended).toEqual({
+      code: status.ABORTED,
+      details: 'the controller has said nothing for 200 ms',
+    });
+    await next.events.next('up');
+    expect(next.events.drivers.at(-1)).toBe('this');
+  });
+
+  it('gives results of one driver to no other', async () => {
+    const { machine, server } = await serve();
+    const first = connectTo(server.port);
+    await first.events.next('up');
+    machine.answering = false;
+    first.link.send([infer(1)]);
+    while (machine.submitted.length === 0) await pause();
+    let idle: (value: unknown) => void = () => {};
+    machine.idle = new Promise((resolve) => {
+      idle = resolve;
+    });
+    await first.link.close();
+    const heard: string[] = [];
+    const ended = endOf(server.port, [TAKE, { body: 'quiesce', quiesce: { number: 1 } }], {
+      afterState: { body: 'bye', bye: {} },
+      heard,
+    });
+    while (machine.quiesces < 2) await pause();
+    machine.report([resultOf(infer(1))]);
+    idle(null);
+    await ended;
+    expect(heard).toEqual(['welcome', 'seat', 'seat', 'state']);
   });
 
   it.each([
@@ -90,7 +144,7 @@ describe('worker server', () => {
     ],
   ])('ends a stream with an action of an impossible %s', async (_what, wrong, words) => {
     const { machine, server } = await serve();
-    const { code, details } = await endOf(server.port, [{ body: 'quiesce', quiesce: { number: 1 } }], {
+    const { code, details } = await endOf(server.port, [TAKE, { body: 'quiesce', quiesce: { number: 1 } }], {
       afterState: {
         body: 'actions',
         actions: { actions: [actionToWire(load(1)), { ...actionToWire(infer(2)), ...wrong }] },
@@ -161,16 +215,16 @@ describe('worker server', () => {
   });
 
   it('makes the machine idle for a new controller only when it is for the one before', async () => {
-    const lines: string[] = [];
-    const { machine, server } = await serve({ log: (line) => lines.push(line) });
+    const { machine, server } = await serve();
     let idle: (value: unknown) => void = () => {};
     machine.idle = new Promise((resolve) => {
       idle = resolve;
     });
-    connectTo(server.port);
+    const first = connectTo(server.port);
     while (machine.quiesces === 0) await pause();
+    await first.link.close();
     const second = connectTo(server.port);
-    while (lines.filter((line) => line.endsWith('drives this worker')).length < 2) await pause();
+    while (second.events.drivers.at(-1) !== 'this') await pause();
     // Time for a second call to come too early.
     for (let i = 0; i < 10; i++) await pause();
     idle(null);
@@ -200,7 +254,8 @@ function endOf(
   {
     afterState,
     headers = helloToHeaders(HELLO),
-  }: { afterState?: ControllerMessage; headers?: Metadata } = {},
+    heard = [],
+  }: { afterState?: ControllerMessage; headers?: Metadata; heard?: string[] } = {},
 ): Promise<{ code: number; details: string }> {
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
   onTestFinished(() => client.close());
@@ -210,6 +265,7 @@ function endOf(
   const call = client.makeBidiStreamRequest(path, serialize, responseDeserialize, headers);
   call.on('data', (bytes: Buffer) => {
     const message = WORKER_MESSAGES.decode(bytes);
+    heard.push(message.body);
     if (message.body === 'state' && afterState !== undefined) call.write(afterState);
   });
   for (const message of messages) call.write(message);

@@ -2,14 +2,23 @@ import { monotonicNs } from '../../../../base/clock/clock.js';
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../../../messages.js';
 import { tableOf } from '../../../operator-table.js';
 import type { ClientTls } from '../../../wire/credentials.js';
+import type { SeatState } from '../../../wire/protocol.js';
 import { modelListToWire } from '../../../wire/to-wire.js';
 import type { ClockReading } from '../clock-sync.js';
 import { ReconnectingLink } from '../reconnecting-link.js';
-import type { WorkerEvents } from '../worker-link.js';
+import type { Driving, WorkerEvents } from '../worker-link.js';
 import { KeptInputs } from './kept-inputs.js';
 import type { LinkAnswer, LinkCall, LinkSettings } from './link-messages.js';
 import { packInputs } from './link-pack.js';
 import type { Outbox } from './outbox.js';
+
+/** How a link asks for its worker's seat. */
+interface AgentCandidacy {
+  /** What the controller calls itself. */
+  readonly controller: string;
+  /** See `ReconnectingLinkOptions`. */
+  seatIs(link: number, seat: SeatState | null): void;
+}
 
 /**
  * A link in the thread of links, for the `RemoteLink` in the controller's. The two are never of one mind about what is up:
@@ -34,6 +43,7 @@ export class LinkAgent implements WorkerEvents {
     settings: LinkSettings,
     originNs: number,
     private readonly port: Outbox,
+    candidate: AgentCandidacy,
   ) {
     const own = settings.tls === undefined ? {} : { tls: inBuffers(settings.tls) };
     this.link = new ReconnectingLink({
@@ -41,8 +51,15 @@ export class LinkAgent implements WorkerEvents {
       ...own,
       log: (line) => port.post({ kind: 'log', link: number, line }),
       timed: (clock) => this.timed(clock),
+      controller: candidate.controller,
+      seat: (seat) => candidate.seatIs(number, seat),
     });
     this.link.start(this, () => monotonicNs() - originNs);
+  }
+
+  /** Asks for the worker's seat. */
+  take(term: number): void {
+    this.link.take(term);
   }
 
   send(actions: readonly ActionMessage[]): void {
@@ -86,6 +103,14 @@ export class LinkAgent implements WorkerEvents {
   async close(): Promise<void> {
     await this.link.close();
     this.port.post({ kind: 'closed', link: this.number });
+  }
+
+  met(description: WorkerDescription): void {
+    this.port.post({ kind: 'met', link: this.number, description });
+  }
+
+  driven(by: Driving): void {
+    this.port.post({ kind: 'driven', link: this.number, by });
   }
 
   up(description: WorkerDescription, state: WorkerState): void {

@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { Worker as Thread } from 'node:worker_threads';
 import { monotonicNs } from '../../../../base/clock/clock.js';
 import { compiledNextTo } from '../../../../base/compiled.js';
 import type { ActionMessage, ResultMessage } from '../../../messages.js';
 import { PulseWatch } from '../../../pulse.js';
 import { Backoff } from '../backoff.js';
+import type { Candidacy } from '../election.js';
 import type { FromLinks, LinkThreadData, ToLinks } from './link-messages.js';
 import { ActionPacker, unpackResults } from './link-pack.js';
 
@@ -17,6 +19,13 @@ export interface HostedLink {
   lost(reason: string): void;
 }
 
+interface LinkHostOptions {
+  /** Called once, when the thread hangs: nothing that it had comes back, and no other takes its place. */
+  readonly hung?: (what: string) => void;
+  /** See `Candidacy`. */
+  readonly isStandby?: boolean;
+}
+
 /** A thread that ended by itself is replaced after this, then after twice as long, up to the longest. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 5_000;
@@ -25,7 +34,7 @@ const LONGEST_PAUSE_MS = 5_000;
  * The thread that has the connections with workers: it encodes and decodes, encrypts and checks, so that the thread that
  * schedules touches no tensor. It begins with the first link and ends with the last. If it dies, its links are lost and
  * made again in another; the process goes on. If it hangs, it is left alone: Node may abort the process if a thread is ended
- * while HTTP/2 has something for it.
+ * while HTTP/2 has something for it. All links of a controller share one, which asks for the workers' seats.
  */
 export class LinkHost {
   /** Null: none at present. */
@@ -37,9 +46,13 @@ export class LinkHost {
   private readonly backoff = new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
   private pause: NodeJS.Timeout | undefined;
   private readonly flush = () => this.sendActions();
+  private readonly candidacy: Candidacy;
+  private readonly hung: (what: string) => void;
 
-  /** `hung` is called once, when the thread hangs: nothing that it had comes back, and no other takes its place. */
-  constructor(private readonly hung: (what: string) => void = () => {}) {}
+  constructor({ hung = () => {}, isStandby = false }: LinkHostOptions = {}) {
+    this.hung = hung;
+    this.candidacy = { controller: randomUUID(), isStandby };
+  }
 
   /** Returns the link's number. */
   add(link: HostedLink): number {
@@ -88,7 +101,7 @@ export class LinkHost {
     });
     const thread = new Thread(compiledNextTo(import.meta.url, 'link-thread.js'), {
       name: 'links',
-      workerData: { pulse: pulse.buffer } satisfies LinkThreadData,
+      workerData: { pulse: pulse.buffer, candidacy: this.candidacy } satisfies LinkThreadData,
     });
     let reason = '';
     thread.on('message', (message: FromLinks) => {

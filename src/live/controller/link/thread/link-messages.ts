@@ -7,15 +7,18 @@ import type { PulseBuffer } from '../../../pulse.js';
 import type { ClientTls } from '../../../wire/credentials.js';
 import type { WireModelList } from '../../../wire/protocol.js';
 import type { ClockReading } from '../clock-sync.js';
+import type { Candidacy } from '../election.js';
 import type { ReconnectingLinkOptions } from '../reconnecting-link.js';
+import type { Driving } from '../worker-link.js';
 
 /** What the thread of links is started with. */
 export interface LinkThreadData {
   readonly pulse: PulseBuffer;
+  readonly candidacy: Candidacy;
 }
 
 /** Plain data. */
-export type LinkSettings = Omit<ReconnectingLinkOptions, 'log' | 'timed'>;
+export type LinkSettings = Omit<ReconnectingLinkOptions, 'log' | 'timed' | 'seat' | 'controller'>;
 
 interface RareOfAction {
   /** Of the action among those of the message. */
@@ -74,6 +77,8 @@ export type ToLinks =
 export type FromLinks =
   | string
   | { readonly kind: 'results'; readonly results: Exclude<PackedResults, string> }
+  | { readonly kind: 'met'; readonly link: number; readonly description: WorkerDescription }
+  | { readonly kind: 'driven'; readonly link: number; readonly by: Driving }
   | {
       readonly kind: 'up';
       readonly link: number;

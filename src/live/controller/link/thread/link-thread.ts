@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { invariant } from '../../../../base/invariant.js';
 import type { ActionMessage } from '../../../messages.js';
 import { beat } from '../../../pulse.js';
+import { Candidate } from './candidate.js';
 import { LinkAgent } from './link-agent.js';
 import type { LinkThreadData, PackedActions, ToLinks } from './link-messages.js';
 import { unpackActions } from './link-pack.js';
@@ -10,9 +11,11 @@ import { Outbox } from './outbox.js';
 
 const port = parentPort;
 invariant(port !== null, 'this file is the entry of a thread');
-beat((workerData as LinkThreadData).pulse);
+const { pulse, candidacy }: LinkThreadData = workerData;
+beat(pulse);
 const agents = new Map<number, LinkAgent>();
 const outbox = new Outbox((message, transfer) => port.postMessage(message, transfer));
+const candidate = new Candidate(candidacy, (link, term) => agents.get(link)?.take(term));
 
 function sendActions(packed: PackedActions): void {
   const byLink = new Map<number, ActionMessage[]>();
@@ -30,8 +33,10 @@ function receive(message: Exclude<ToLinks, string>): void {
     return;
   }
   const { link } = message;
-  if (message.kind === 'open')
-    agents.set(link, new LinkAgent(link, message.settings, message.originNs, outbox));
+  if (message.kind === 'open') {
+    candidate.opened(link);
+    agents.set(link, new LinkAgent(link, message.settings, message.originNs, outbox, candidate));
+  }
   const agent = agents.get(link);
   if (message.kind === 'settle') agent?.settle(message.gpu, message.reason);
   else if (message.kind === 'call') void agent?.call(message.id, message.call);
@@ -40,6 +45,7 @@ function receive(message: Exclude<ToLinks, string>): void {
   else if (message.kind === 'renew') agent?.renew(message.tls);
   else if (message.kind === 'close') {
     agents.delete(link);
+    candidate.closed(link);
     void agent?.close();
   }
 }

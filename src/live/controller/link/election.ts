@@ -1,0 +1,110 @@
+import type { SeatState } from '../../wire/protocol.js';
+import { outranks } from '../../wire/rank.js';
+
+/** How long the picture of who drives what has to stay the same while some workers cannot be reached. */
+const SETTLE_MS = 300;
+/** A standby leaves workers that have had no driver yet to others for so long. */
+const PATIENCE_MS = 3000;
+
+/** How a controller stands for the seats of workers. */
+export interface Candidacy {
+  /** What it calls itself, to all of them. */
+  readonly controller: string;
+  /** It prefers that another drives. */
+  readonly isStandby: boolean;
+}
+
+/** What to do now. */
+interface Choice {
+  /** Ask these links for their seats. */
+  readonly takes: readonly number[];
+  readonly term: number;
+  /** Choose again after so long, even if nothing happens; null: no need to. */
+  readonly againMs: number | null;
+}
+
+/**
+ * Decides whose seats a controller asks for, so that one controller drives all workers (worker.proto). One that drives
+ * none asks only when no worker that it reaches is driven; one that drives some asks for the others, too, where it may
+ * have them.
+ */
+export class Election {
+  /** By link: who drives its worker; null: it is not reached. */
+  private readonly seats = new Map<number, SeatState | null>();
+  /** Links that were asked, and have not answered yet. */
+  private readonly asked = new Set<number>();
+  /** Links that have granted their seats. */
+  private readonly granted = new Set<number>();
+  private term = 0;
+  private changedMs = 0;
+  /** When the first worker was reached. */
+  private firstMs: number | null = null;
+
+  constructor(private readonly candidacy: Candidacy) {}
+
+  opened(link: number, nowMs: number): void {
+    this.seats.set(link, null);
+    this.changedMs = nowMs;
+  }
+
+  closed(link: number): void {
+    this.seats.delete(link);
+    this.asked.delete(link);
+    this.granted.delete(link);
+  }
+
+  /** `seat` null: the worker is not reached any more. */
+  seatIs(link: number, seat: SeatState | null, nowMs: number): void {
+    if (!this.seats.has(link)) return;
+    const isOurs = this.isOurs(seat) && (this.asked.has(link) || this.granted.has(link));
+    this.asked.delete(link);
+    if (isOurs) this.granted.add(link);
+    else this.granted.delete(link);
+    if (seat !== null) this.firstMs ??= nowMs;
+    if (seat !== null || this.seats.get(link) !== null) this.changedMs = nowMs;
+    this.seats.set(link, seat);
+  }
+
+  choose(nowMs: number): Choice {
+    const reached = [...this.seats.values()].filter((seat) => seat !== null);
+    if (this.granted.size === 0 && this.asked.size === 0) {
+      if (reached.length === 0 || !reached.every((seat) => this.isFree(seat))) return this.wait(null);
+      const waitMs = this.waitMs(nowMs, reached);
+      if (waitMs > 0) return this.wait(waitMs);
+      this.term = Math.max(...reached.map(({ term }) => term)) + 1;
+    }
+    return this.take();
+  }
+
+  private take(): Choice {
+    const { term, seats, asked, granted } = this;
+    const own = { term, controller: this.candidacy.controller };
+    const takes = [...seats].flatMap(([link, seat]) => {
+      if (seat === null || asked.has(link) || granted.has(link)) return [];
+      return this.isFree(seat) || (granted.size > 0 && outranks(own, seat)) ? link : [];
+    });
+    for (const link of takes) asked.add(link);
+    return { takes, term, againMs: null };
+  }
+
+  /** What a connection of ours that has broken still seems to drive is ours to take. */
+  private isFree(seat: SeatState): boolean {
+    return seat.controller === '' || this.isOurs(seat);
+  }
+
+  private isOurs(seat: SeatState | null): boolean {
+    return seat?.controller === this.candidacy.controller;
+  }
+
+  private wait(againMs: number | null): Choice {
+    return { takes: [], term: this.term, againMs };
+  }
+
+  private waitMs(nowMs: number, reached: readonly SeatState[]): number {
+    const isWhole = reached.length === this.seats.size;
+    const settleMs = isWhole ? 0 : this.changedMs + SETTLE_MS - nowMs;
+    const isNew = reached.every(({ term }) => term === 0);
+    const patienceMs = this.candidacy.isStandby && isNew ? (this.firstMs ?? nowMs) + PATIENCE_MS - nowMs : 0;
+    return Math.max(0, settleMs, patienceMs);
+  }
+}

@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest';
+import { Election } from '../../../../src/live/controller/link/election.js';
+import type { SeatState } from '../../../../src/live/wire/protocol.js';
+import { type Candidate, Seat } from '../../../../src/live/worker/endpoint/seat.js';
+
+const FREE = { term: 0, controller: '' };
+const seatOf = (controller: string, term: number): SeatState => ({ controller, term });
+
+function electionOf(links: number, isStandby = false): Election {
+  const election = new Election({ controller: 'me', isStandby });
+  for (let link = 0; link < links; link++) election.opened(link, 0);
+  return election;
+}
+
+describe('a controller that drives nothing', () => {
+  it('asks for all seats at once when all workers are there and free', () => {
+    const election = electionOf(2);
+    election.seatIs(0, FREE, 5);
+    expect(election.choose(5)).toEqual({ takes: [], term: 0, againMs: 300 });
+    election.seatIs(1, seatOf('', 4), 6);
+    expect(election.choose(6)).toEqual({ takes: [0, 1], term: 5, againMs: null });
+    expect(election.choose(6).takes).toEqual([]);
+  });
+
+  it('does without a worker that it does not reach, once nothing else changes', () => {
+    const election = electionOf(3);
+    election.seatIs(0, FREE, 0);
+    election.seatIs(1, FREE, 200);
+    expect(election.choose(499).takes).toEqual([]);
+    // Tries in vain are no news.
+    election.seatIs(2, null, 450);
+    expect(election.choose(500).takes).toEqual([0, 1]);
+  });
+
+  it('asks for no seat while another drives one of the workers', () => {
+    const election = electionOf(2);
+    election.seatIs(0, FREE, 0);
+    election.seatIs(1, seatOf('other', 1), 0);
+    expect(election.choose(10_000)).toEqual({ takes: [], term: 0, againMs: null });
+    election.seatIs(1, seatOf('', 1), 10_000);
+    expect(election.choose(10_000)).toEqual({ takes: [0, 1], term: 2, againMs: null });
+  });
+
+  it('leaves workers that have had no driver yet to others if it is a standby', () => {
+    const election = electionOf(1, true);
+    election.seatIs(0, FREE, 100);
+    expect(election.choose(100)).toEqual({ takes: [], term: 0, againMs: 3000 });
+    expect(election.choose(3100).takes).toEqual([0]);
+  });
+
+  it('takes workers that have lost their driver at once, also if it is a standby', () => {
+    const election = electionOf(1, true);
+    election.seatIs(0, seatOf('other', 1), 0);
+    election.seatIs(0, seatOf('', 1), 1);
+    expect(election.choose(1).takes).toEqual([0]);
+  });
+
+  it('takes back what a broken connection of its own still has', () => {
+    const election = electionOf(1);
+    election.seatIs(0, seatOf('me', 3), 0);
+    expect(election.choose(0)).toEqual({ takes: [0], term: 4, againMs: null });
+  });
+
+  it('does not hear of links that are closed', () => {
+    const election = electionOf(2);
+    election.seatIs(0, FREE, 0);
+    election.closed(1);
+    election.seatIs(1, seatOf('other', 1), 0);
+    expect(election.choose(0).takes).toEqual([0]);
+  });
+});
+
+describe('a controller that drives a worker', () => {
+  const driving = () => {
+    const election = electionOf(3);
+    election.seatIs(0, seatOf('', 1), 0);
+    election.choose(300);
+    election.seatIs(0, seatOf('me', 2), 300);
+    return election;
+  };
+
+  it('takes others in the same term as they come', () => {
+    const election = driving();
+    election.seatIs(1, seatOf('', 9), 400);
+    expect(election.choose(400)).toEqual({ takes: [1], term: 2, againMs: null });
+  });
+
+  it('takes them from who has a lower term, and from no other', () => {
+    const election = driving();
+    election.seatIs(1, seatOf('other', 1), 400);
+    election.seatIs(2, seatOf('other', 3), 400);
+    expect(election.choose(400)).toEqual({ takes: [1], term: 2, againMs: null });
+  });
+
+  it('asks once, and again when it has lost the worker', () => {
+    const election = driving();
+    election.seatIs(1, FREE, 400);
+    expect(election.choose(400).takes).toEqual([1]);
+    expect(election.choose(500).takes).toEqual([]);
+    election.seatIs(1, null, 600);
+    election.seatIs(1, FREE, 700);
+    expect(election.choose(700).takes).toEqual([1]);
+  });
+});
+
+describe('several controllers', () => {
+  /** Messages arrive one by one in an order that the numbers choose, each link keeping its own. */
+  const settle = (controllers: number, workers: number, random: () => number) => {
+    const seats = Array.from({ length: workers }, () => new Seat());
+    const pending: (() => void)[][] = [];
+    const elections = Array.from({ length: controllers }, (_, c) => {
+      const election = new Election({ controller: `c${c}`, isStandby: false });
+      for (let w = 0; w < workers; w++) election.opened(w, 0);
+      return election;
+    });
+    let nowMs = 0;
+    const streams: Candidate[][] = elections.map(() => []);
+    const connect = (c: number, w: number) => {
+      const queue: (() => void)[] = [];
+      pending.push(queue);
+      const choose = () => {
+        const { takes, term } = elections[c].choose(nowMs);
+        for (const link of takes) {
+          const stream = streams[c][link];
+          queue.push(() => {
+            const had = seats[link].isDriver(stream);
+            if (had || !seats[link].take(stream, term)) stream.seatChanged(seats[link].state);
+          });
+        }
+      };
+      const hear = (seat: SeatState | null) =>
+        queue.push(() => {
+          elections[c].seatIs(w, seat, nowMs);
+          choose();
+        });
+      const stream: Candidate = {
+        controller: `c${c}`,
+        seatChanged: hear,
+        deposed: () => {
+          seats[w].leave(stream);
+          hear(null);
+          queue.push(() => connect(c, w));
+        },
+      };
+      streams[c][w] = stream;
+      seats[w].enter(stream);
+      hear(seats[w].state);
+    };
+    for (let c = 0; c < controllers; c++) for (let w = 0; w < workers; w++) connect(c, w);
+    for (let steps = 0; steps < 10_000; steps++) {
+      const busy = pending.filter((queue) => queue.length > 0);
+      if (busy.length === 0) return seats.map(({ state }) => state.controller);
+      nowMs += 1;
+      busy[Math.floor(random() * busy.length)].shift()?.();
+    }
+    throw new Error('they never settle');
+  };
+
+  it('that start at once settle on one for all workers', () => {
+    let state = 12345;
+    const random = () => {
+      state = (state * 1103515245 + 12345) % 2 ** 31;
+      return state / 2 ** 31;
+    };
+    let races = 0;
+    for (let round = 0; round < 500; round++) {
+      const drivers = new Set(settle(2 + (round % 2), 1 + (round % 4), random));
+      expect(drivers.size).toBe(1);
+      expect(drivers.has('')).toBe(false);
+      if (!drivers.has('c0')) races++;
+    }
+    expect(races).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import { INFER, LOAD } from '../../../src/core/action.js';
+import { STANDS_BY } from '../../../src/live/service.js';
+import { description, FakeWorker, served } from './fake-worker.js';
+import { withController } from './harness.js';
+
+const THREE = { index: 2, reference: { name: 'three', version: '1', digest: 'd' } };
+
+/** Workers that have no model of an earlier controller unless they say so, and could have `three`. */
+function workers(...names: string[]): FakeWorker[] {
+  return names.map((name) => {
+    const worker = new FakeWorker(name, description(), false);
+    worker.offers = [served('three', { digest: 'd' })];
+    return worker;
+  });
+}
+
+describe('a controller that stands by', () => {
+  it('is there before it drives a worker', async () => {
+    const [a] = workers('a');
+    const start = a.start.bind(a);
+    a.start = (events, nowNs) => {
+      start(events, nowNs);
+      a.driven('another');
+    };
+    await withController({ workers: [a] }, async (run) => {
+      expect(run.controller.state.notReady).toBe(STANDS_BY);
+      expect(run.controller.state.entries.map(({ name }) => name)).toEqual(['one', 'two']);
+      a.driven('none');
+      expect(run.controller.state.notReady).toBe(STANDS_BY);
+      a.driven('this');
+      a.up([[1]]);
+      expect(run.controller.state.notReady).toBeNull();
+      run.ask(1);
+      await run.pass(50);
+      expect(run.outcomes).toEqual(['ok']);
+      expect(a.kinds(LOAD)).toEqual([]);
+      expect(run.said.filter((line) => /stands by|drives/.test(line))).toEqual(['stands by', 'drives']);
+    });
+  });
+
+  it('sends what waits for an answer elsewhere', async () => {
+    const worker = new FakeWorker('a');
+    worker.executing = false;
+    await withController({ workers: [worker], sloMs: 10_000 }, async (run) => {
+      worker.driven('this');
+      const asked = [run.ask(0), run.ask(1)];
+      await run.pass(20);
+      worker.driven('none');
+      worker.down('the controller has said nothing for 1000 ms');
+      await run.pass(20);
+      expect(run.outcomes).toEqual(['-', '-']);
+      worker.driven('another');
+      expect(asked.map(({ answers }) => answers)).toEqual(
+        asked.map(() => [expect.objectContaining({ error: STANDS_BY, outputs: [] })]),
+      );
+      worker.executing = true;
+      worker.driven('this');
+      worker.up();
+      run.ask(0);
+      await run.pass(50);
+      expect(run.outcomes.at(-1)).toBe('ok');
+      // What was given up is not executed any more.
+      expect(worker.kinds(INFER).filter(({ count }) => count > 0)).toHaveLength(1);
+      expect(run.said.filter((line) => line === 'stands by')).toHaveLength(1);
+    });
+  });
+});
+
+describe('a controller that succeeds another', () => {
+  it('keeps the models of the earlier one, and loads no weights that are there', async () => {
+    const [a, b] = workers('a', 'b');
+    for (const worker of [a, b]) worker.start = startWith(worker, [[2]], [THREE]);
+    await withController({ workers: [a, b] }, async (run) => {
+      expect(run.controller.state.entries.map(({ name, index }) => [name, index])).toEqual([
+        ['one', 0],
+        ['two', 1],
+        ['three', 2],
+      ]);
+      run.ask(2);
+      run.ask(2);
+      await run.pass(50);
+      expect(run.outcomes).toEqual(['ok', 'ok']);
+      expect([...a.kinds(LOAD), ...b.kinds(LOAD)]).toEqual([]);
+      expect(await run.controller.addModel({ name: 'three', version: '1', digest: 'd' })).toBe(3);
+    });
+  });
+
+  it('brings a worker that has something else there into line', async () => {
+    const [a, b] = workers('a', 'b');
+    a.start = startWith(a, [[2]], [THREE]);
+    const other = { index: 2, reference: { name: 'four', version: '1', digest: 'e' } };
+    b.start = startWith(b, [[2]], [other, { ...THREE, index: 5 }]);
+    await withController({ workers: [a, b] }, async (run) => {
+      expect(b.changes).toContain('add three 1 at 2');
+      expect(run.controller.state.entries.map(({ name, index }) => [name, index])).toContainEqual([
+        'three',
+        2,
+      ]);
+      a.down();
+      run.ask(2);
+      await run.pass(50);
+      expect(run.outcomes).toEqual(['ok']);
+      // What lay there was not this model.
+      expect(b.kinds(LOAD)).toHaveLength(1);
+    });
+  });
+});
+
+/** A worker that is up as soon as the controller calls, with what an earlier one left. */
+function startWith(worker: FakeWorker, ...state: Parameters<FakeWorker['up']>): FakeWorker['start'] {
+  const start = worker.start.bind(worker);
+  return (events, nowNs) => {
+    start(events, nowNs);
+    queueMicrotask(() => worker.up(...state));
+  };
+}
