@@ -46,10 +46,19 @@ export async function playLoad(experiment: Experiment, args: LoadArgs): Promise<
 }
 
 /** The flags that play it again, as they would be typed. A token comes from a file, so it does not appear here. */
-function flagsOf({ url, connections, payload, 'token-file': token, ca, insecure }: LoadArgs): string[] {
+function flagsOf({
+  url,
+  connections,
+  retry,
+  payload,
+  'token-file': token,
+  ca,
+  insecure,
+}: LoadArgs): string[] {
   return [
     `--url ${quoted(withoutPassword(url))}`,
     ...(connections === undefined ? [] : [`--connections ${connections}`]),
+    ...(retry ? ['--retry'] : []),
     ...(payload === undefined ? [] : [`--payload ${quoted(payload)}`]),
     ...(token === undefined ? [] : [`--token-file ${quoted(token)}`]),
     ...(ca === undefined ? [] : [`--ca ${quoted(ca)}`]),
@@ -71,6 +80,7 @@ export interface LoadArgs {
   readonly out: string | undefined;
   readonly percentiles: readonly number[];
   readonly connections: number | undefined;
+  readonly retry: boolean;
   readonly payload: string | undefined;
   readonly 'token-file': string | undefined;
   readonly ca: string | undefined;
@@ -102,7 +112,7 @@ async function targetOptions(
   experiment: Experiment,
   args: Omit<LoadArgs, 'percentiles'>,
 ): Promise<TargetOptions> {
-  const { connections, payload, ca, insecure } = args;
+  const { connections, retry, payload, ca, insecure } = args;
   const token = await tokenOf(args);
   const authority = async (path: string) =>
     readFile(path).catch((error) => Promise.reject(fileProblem(error, path)));
@@ -114,6 +124,7 @@ async function targetOptions(
     ...(connections === undefined ? {} : { connections }),
     ...(token === null ? {} : { token }),
     ...(ca === undefined ? {} : { ca: await authority(ca) }),
+    retry,
     insecure,
   };
 }

@@ -1,6 +1,7 @@
 import { EscapementError } from '../base/errors.js';
 import { openGrpcTarget } from './grpc-target.js';
 import { openHttpTarget } from './http-target.js';
+import { RetryingTarget } from './retrying-target.js';
 import type { LoadTarget, TargetOptions } from './target.js';
 
 /** Opens each protocol of a server by the scheme of its address; the secure ones use TLS. */
@@ -18,7 +19,8 @@ const OPENERS: Readonly<Record<string, (url: URL, options: TargetOptions) => Pro
 export async function openTarget(address: string, options: TargetOptions): Promise<LoadTarget> {
   const url = URL.canParse(address) ? new URL(address) : null;
   if (url !== null && url.host !== '' && Object.hasOwn(OPENERS, url.protocol)) {
-    return OPENERS[url.protocol](url, options);
+    const target = await OPENERS[url.protocol](url, options);
+    return options.retry === true ? new RetryingTarget(target) : target;
   }
   throw new EscapementError(
     'E_USAGE',

@@ -1,4 +1,5 @@
 import type { Outcome } from '../core/request.js';
+import type { RetryFigures } from '../record/results.js';
 import type { Payloads } from './payloads.js';
 import type { Reply } from './reply.js';
 
@@ -14,6 +15,8 @@ export interface LoadTarget {
   readonly name: string;
   /** Requests that had to wait for a free connection before they were sent. */
   readonly waited: number;
+  /** What was sent again; absent: nothing is. */
+  readonly retries?: RetryFigures;
   /** Sends one request of `user` with its SLO; `arrivalNs` is when that should have been, on the player's clock. */
   send(model: number, sloNs: number, user: number, arrivalNs: number, done: Done): void;
   /** Forgets requests that were not sent yet, and says how many; absent: none waits. */
@@ -35,6 +38,8 @@ export interface TargetOptions {
   readonly token?: string;
   /** Certificates (PEM) of the authority that a TLS server is checked against; absent: those of Node. */
   readonly ca?: Buffer;
+  /** Sends again, within its SLO, what had no answer or is to come back. */
+  readonly retry?: boolean;
   /** Takes any certificate of a TLS server. */
   readonly insecure?: boolean;
 }

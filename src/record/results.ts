@@ -33,6 +33,7 @@ export interface RunOrigin extends Of<typeof origin.originSchema> {}
 export interface AnswerCount extends Of<typeof origin.answerCountSchema> {}
 export interface Unanswered extends Of<typeof origin.unansweredSchema> {}
 export interface GeneratorFigures extends Of<typeof origin.generatorSchema> {}
+export interface RetryFigures extends Of<typeof origin.retryFiguresSchema> {}
 export interface LatenessMs extends Of<typeof origin.latenessMsSchema> {}
 export interface RunSetup extends Of<typeof origin.setupSchema> {}
 export interface ClusterSetup extends Of<typeof origin.clusterSetupSchema> {}

@@ -44,6 +44,13 @@ export const unansweredSchema = z
   })
   .describe('Requests that the server left without an answer, warm-up included; loads only.');
 
+export const retryFiguresSchema = z
+  .object({
+    requests: count().describe('Requests that were sent more than once.'),
+    attempts: count().describe('How often requests were sent again.'),
+  })
+  .describe('What load --retry has sent again; only with that flag.');
+
 /** How well requests were sent: what is late here is not the fault of what answered. */
 export const generatorSchema = z
   .object({
@@ -53,6 +60,7 @@ export const generatorSchema = z
     timersLateMs: latenessMsSchema
       .exactOptional()
       .describe("How late the scheduler's timers fired, ms; live runs only."),
+    retries: retryFiguresSchema.exactOptional(),
     waitedForConnection: count().describe('Requests that waited for a free connection.'),
     notSent: count().describe('Requests that were not sent because too many were unanswered.'),
     unanswered: unansweredSchema.exactOptional(),

@@ -9,7 +9,7 @@ const WAITED_SHARE = 0.01;
 /** How well requests were sent and timers kept, a sentence each. */
 export function generatorLines({ summary: { kind, generator } }: Pick<RunResult, 'summary'>): string[] {
   if (generator === undefined) return [];
-  const { sentLateMs, timersLateMs, waitedForConnection, notSent } = generator;
+  const { sentLateMs, timersLateMs, retries, waitedForConnection, notSent } = generator;
   return [
     ...(sentLateMs === undefined
       ? []
@@ -17,6 +17,11 @@ export function generatorLines({ summary: { kind, generator } }: Pick<RunResult,
           `requests were ${kind === 'load' ? 'sent' : 'offered'} ${latenessText(sentLateMs)} later than intended`,
         ]),
     ...(timersLateMs === undefined ? [] : [`timers fired ${latenessText(timersLateMs)} late`]),
+    ...(retries === undefined
+      ? []
+      : [
+          `${formatCount(retries.requests)} requests were sent again, ${formatCount(retries.attempts)} times in all`,
+        ]),
     ...(waitedForConnection === 0
       ? []
       : [

@@ -44,7 +44,9 @@ export async function playExperiment(
         options.onProgress?.(Math.min(1, nowNs / workload.durationNs), counts, nowNs),
     });
     const { summary, ...result } = collector.finishAsClient('load', report.requests);
-    const generator = { ...generatorFigures(report, target.waited), unanswered: report.unanswered };
+    const { waited, retries } = target;
+    const again = retries === undefined ? {} : { retries };
+    const generator = { ...generatorFigures(report, waited), ...again, unanswered: report.unanswered };
     return { result: { ...result, summary: { ...summary, answers: report.answers, generator } }, report };
   } catch (error) {
     collector.discard();

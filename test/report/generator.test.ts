@@ -24,6 +24,11 @@ it('is a fact of the report, and no warning while requests are sent in time', ()
   expect(runPage(run, [])).toContain(`<li>R${line}.</li>`);
 });
 
+it('says what was sent again', () => {
+  const lines = generatorLines(sent({ ...WELL, retries: { requests: 1234, attempts: 5678 } }));
+  expect(lines).toContain('1,234 requests were sent again, 5,678 times in all');
+});
+
 it.each([
   [{ sentLateMs: { p50: 0.2, p99: 1.01, max: 182 } }, 'load', /^requests were sent late \(p99 1\.01 ms\)/],
   [{ sentLateMs: { p50: 0.2, p99: 144, max: 182 } }, 'live', /^requests were offered late \(p99 144 ms\)/],

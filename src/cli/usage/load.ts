@@ -1,4 +1,4 @@
-import { group, required, text, whole } from '../flag.js';
+import { group, required, text, toggle, whole } from '../flag.js';
 import { type ArgsOf, usageOf } from '../usage.js';
 import { experimentFile, json, overrideFlags, quiet, thresholdFlags, trustFlags } from './common.js';
 
@@ -8,6 +8,9 @@ export const usage = usageOf({
     ...group('Server', {
       url: required(text('URL', 'http://HOST:PORT or grpc://HOST:PORT; https:// or grpcs:// for TLS')),
       connections: whole(1, 'Maximum number of connections', '256; 1 for gRPC'),
+      retry: toggle(
+        'Send requests again, within their SLO, that were answered with 503 (gRPC: UNAVAILABLE) or not at all; counted apart',
+      ),
       'token-file': text('FILE', 'File with the token that the server requires'),
     }),
     ...trustFlags,

@@ -1,0 +1,88 @@
+import { NS_PER_MS } from '../base/units.js';
+import type { RetryFigures } from '../record/results.js';
+import type { Reply } from './reply.js';
+import type { Done, LoadTarget } from './target.js';
+
+/** A request is sent again so much later, then after twice as long, up to the longest. */
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 1000;
+/** What asks a client to come back: the server is not ready, or another one serves. */
+const COME_BACK = new Set(['HTTP 503', 'gRPC UNAVAILABLE']);
+
+interface Attempt {
+  readonly model: number;
+  readonly sloNs: number;
+  readonly user: number;
+  readonly arrivalNs: number;
+  readonly done: Done;
+  /** By `performance.now`: its SLO has passed then. */
+  readonly untilMs: number;
+  readonly pauseMs: number;
+}
+
+/**
+ * Sends a request again, as long as its SLO allows, when it had no answer or one that asks to come back. An inference has no
+ * side effects, so it may be executed twice; only its last answer counts.
+ */
+export class RetryingTarget implements LoadTarget {
+  private readonly pausing = new Set<NodeJS.Timeout>();
+  private requests = 0;
+  private attempts = 0;
+
+  constructor(private readonly target: LoadTarget) {}
+
+  get name(): string {
+    return this.target.name;
+  }
+
+  get waited(): number {
+    return this.target.waited;
+  }
+
+  get retries(): RetryFigures {
+    return { requests: this.requests, attempts: this.attempts };
+  }
+
+  send(model: number, sloNs: number, user: number, arrivalNs: number, done: Done): void {
+    const untilMs = performance.now() + sloNs / NS_PER_MS;
+    this.attempt({ model, sloNs, user, arrivalNs, done, untilMs, pauseMs: FIRST_PAUSE_MS });
+  }
+
+  dropUnsent(): number {
+    const pausing = this.pausing.size;
+    this.forgetPausing();
+    return pausing + (this.target.dropUnsent?.() ?? 0);
+  }
+
+  close(): void {
+    this.forgetPausing();
+    this.target.close();
+  }
+
+  private attempt(attempt: Attempt): void {
+    const { model, sloNs, user, arrivalNs, done } = attempt;
+    this.target.send(model, sloNs, user, arrivalNs, (outcome, reply) => {
+      if (!this.comesBack(attempt, reply)) done(outcome, reply);
+    });
+  }
+
+  /** Whether the request is sent again. */
+  private comesBack(attempt: Attempt, reply?: Reply): boolean {
+    const { untilMs, pauseMs } = attempt;
+    const asks = reply !== undefined && (reply.lack !== undefined || COME_BACK.has(reply.status));
+    if (!asks || performance.now() + pauseMs >= untilMs) return false;
+    if (pauseMs === FIRST_PAUSE_MS) this.requests++;
+    this.attempts++;
+    const timer = setTimeout(() => {
+      this.pausing.delete(timer);
+      this.attempt({ ...attempt, pauseMs: Math.min(LONGEST_PAUSE_MS, 2 * pauseMs) });
+    }, pauseMs);
+    this.pausing.add(timer);
+    return true;
+  }
+
+  private forgetPausing(): void {
+    for (const timer of this.pausing) clearTimeout(timer);
+    this.pausing.clear();
+  }
+}
