@@ -59,6 +59,8 @@ class QueueRunner implements CellRunner {
   private pumping: Promise<void> = Promise.resolve();
   private isScheduled = false;
   private closing: Promise<void> | undefined;
+  /** Cells that are finished, and whose jobs may still be there: a worker that lost its lock leaves one behind. */
+  private readonly ended = new Set<number>();
   private readonly said = new Set<string>();
 
   constructor(
@@ -118,7 +120,7 @@ class QueueRunner implements CellRunner {
   private async tidy(): Promise<void> {
     await this.client.del(KEYS.alive(this.sweep), KEYS.results(this.sweep));
     await this.pumping;
-    await this.jobs.remove(this.open.inQueue.map(({ cell }) => cell));
+    await this.jobs.remove([...this.open.inQueue.map(({ cell }) => cell), ...this.ended]);
     await this.files.remove();
     await this.presence.leave();
     await this.jobs.close();
@@ -178,7 +180,8 @@ class QueueRunner implements CellRunner {
         this.handle(first[1]);
         for (const text of (await this.receiver.lpop(key, BATCH)) ?? []) this.handle(text);
       } catch {
-        // Closed, or the server refuses for now.
+        if (this.closing !== undefined) return;
+        // The server refuses for now.
         await new Promise((resolve) => setTimeout(resolve, CARE_MS / 4));
       }
     }
@@ -206,6 +209,7 @@ class QueueRunner implements CellRunner {
 
   private settle(one: OpenCell, outcome: CellOutcome): void {
     this.open.close(one);
+    this.ended.add(one.cell);
     one.settle(outcome);
     this.schedule();
   }
@@ -215,6 +219,7 @@ class QueueRunner implements CellRunner {
       await this.renew();
       await this.files.renew();
       await this.askForMissing();
+      await this.forgetGone();
     } catch (error) {
       if (error instanceof EscapementError) this.open.failAll(error);
       // Otherwise the server refuses for now, for example because it is still loading.
@@ -245,6 +250,12 @@ class QueueRunner implements CellRunner {
       }
     }
     for (let i = 0; i < again.length; i += BATCH) await this.send(again.slice(i, i + BATCH));
+  }
+
+  private async forgetGone(): Promise<void> {
+    const ended = [...this.ended];
+    const states = await this.jobs.states(ended);
+    for (const [i, cell] of ended.entries()) if (states[i] === 'missing') this.ended.delete(cell);
   }
 
   private sayOnce(what: string): void {
