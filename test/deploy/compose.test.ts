@@ -39,10 +39,18 @@ describe('the compose file', () => {
     for (const [, { command }] of own) await readCommandLine(command);
   });
 
-  it('gives the controller the workers that there are', async () => {
+  it('gives the controllers the workers that there are', async () => {
     const names = own.map(([name]) => name).filter((name) => name.startsWith('worker-'));
-    const { worker } = await readCommandLine(COMPOSE.services.controller.command);
-    expect(worker).toEqual(names.map((name) => `${name}:8003`));
+    for (const [name, isStandby] of [
+      ['controller', false],
+      ['standby', true],
+    ] as const) {
+      const { worker, standby } = await readCommandLine(COMPOSE.services[name].command);
+      expect({ worker, standby }).toEqual({
+        worker: names.map((each) => `${each}:8003`),
+        standby: isStandby,
+      });
+    }
   });
 
   it('writes to no root file system, and lets services drain', async () => {
