@@ -40,6 +40,10 @@ const METHODS = [
 class GuardedPolicy implements Policy {
   readonly name: string;
   readonly takesBack: boolean;
+  readonly modelCame?: (model: number, nowNs: number) => void;
+  readonly modelRetires?: (model: number, nowNs: number) => void;
+  readonly modelGoes?: (model: number, nowNs: number) => void;
+  readonly queuedBefore?: (slot: number) => number;
 
   constructor(
     private readonly policy: Policy,
@@ -47,6 +51,11 @@ class GuardedPolicy implements Policy {
   ) {
     this.name = policy.name;
     this.takesBack = policy.takesBack === true;
+    const { modelCame, modelRetires, modelGoes, queuedBefore } = policy;
+    if (modelCame !== undefined) this.modelCame = this.wrapped('modelCame', modelCame);
+    if (modelRetires !== undefined) this.modelRetires = this.wrapped('modelRetires', modelRetires);
+    if (modelGoes !== undefined) this.modelGoes = this.wrapped('modelGoes', modelGoes);
+    if (queuedBefore !== undefined) this.queuedBefore = this.wrapped('queuedBefore', queuedBefore);
   }
 
   get tuned(): Readonly<Record<string, number>> {
@@ -129,6 +138,20 @@ class GuardedPolicy implements Policy {
     } catch (error) {
       throw thrown(this.which, 'queued', error);
     }
+  }
+
+  /** The same method of the policy. */
+  private wrapped<Arguments extends unknown[], Result>(
+    name: string,
+    method: (...given: Arguments) => Result,
+  ): (...given: Arguments) => Result {
+    return (...given) => {
+      try {
+        return method.apply(this.policy, given);
+      } catch (error) {
+        throw thrown(this.which, name, error);
+      }
+    };
   }
 }
 

@@ -96,4 +96,9 @@ export interface Policy {
   nextWakeNs(nowNs: number): number;
   /** Requests that wait for a model: for logs. */
   queued(model: number): number;
+  /**
+   * Requests of its model that go before the one in `slot`, which is about to be offered. A policy without this method
+   * serves the requests of a model in their order of arrival.
+   */
+  queuedBefore?(slot: number): number;
 }

@@ -1,7 +1,7 @@
 import type { Cluster } from './cluster.js';
 
 /**
- * The soonest that a request for `model`, arriving now behind `queued` others for it, can be expected to be
+ * The soonest that a request for `model`, arriving now, with `queued` others for it going first, can be expected to be
  * answered, as time from now: the booked part of a lane, the batches before it at the size that serves them
  * fastest, its own INFER; and a LOAD first where no GPU holds the model or is loading it. Other models' queues are
  * not counted, because more urgent requests go before them, and a LOAD under way counts as done: what

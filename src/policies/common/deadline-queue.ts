@@ -55,6 +55,20 @@ export class DeadlineQueue {
     return index;
   }
 
+  /** Requests that go before one that arrives now with this deadline. */
+  countBefore(deadlineNs: number): number {
+    let from = 0;
+    let to = this.length;
+    // Most arrive with the latest one.
+    if (to === 0 || this.deadlineNsAt(to - 1) <= deadlineNs) return to;
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (this.deadlineNsAt(middle) <= deadlineNs) from = middle + 1;
+      else to = middle;
+    }
+    return from;
+  }
+
   /** Moves `count` requests from `from` on into `into`, by deadline; those before them stay. */
   take(from: number, count: number, into: Int32Array): void {
     const mask = this.slots.length - 1;

@@ -87,6 +87,13 @@ export class EdfPolicy extends OneBatchAtATime {
     return this.queues[model].length;
   }
 
+  queuedBefore(slot: number): number {
+    const { requests } = this;
+    return this.queues[requests.model[slot]].countBefore(
+      requests.arrivalNs[slot] + requests.sloNs[slot] - this.marginNs,
+    );
+  }
+
   /** The model's first request is another: its GPUs take note. */
   private renew(model: number): void {
     const { warm } = this.cluster;

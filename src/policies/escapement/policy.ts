@@ -171,6 +171,13 @@ export class EscapementPolicy implements Policy {
     return this.waiting.queues[model].length;
   }
 
+  queuedBefore(slot: number): number {
+    const { requests } = this;
+    return this.waiting.queues[requests.model[slot]].countBefore(
+      requests.arrivalNs[slot] + requests.sloNs[slot],
+    );
+  }
+
   /** Whether no lane that has the model will be free by `latestNs`, or where none has it, it can't be loaded by then. */
   private isHopeless(model: number, latestNs: number, nowNs: number): boolean {
     const { held, warm } = this.cluster;

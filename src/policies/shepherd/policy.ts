@@ -127,6 +127,13 @@ export class ShepherdPolicy extends OneBatchAtATime {
     return this.queues[model].length;
   }
 
+  queuedBefore(slot: number): number {
+    const { requests } = this;
+    return this.queues[requests.model[slot]].countBefore(
+      requests.arrivalNs[slot] + requests.sloNs[slot] - this.marginNs,
+    );
+  }
+
   private replan(nowNs: number): void {
     this.plan.renew(nowNs);
     this.wantWaiting();

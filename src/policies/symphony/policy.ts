@@ -135,6 +135,13 @@ export class SymphonyPolicy extends OneBatchAtATime {
     return this.queues[model].length;
   }
 
+  queuedBefore(slot: number): number {
+    const { requests } = this;
+    return this.queues[requests.model[slot]].countBefore(
+      requests.arrivalNs[slot] + requests.sloNs[slot] - this.marginNs,
+    );
+  }
+
   /** Finds out whether the model's candidate is ready, or when it will be. */
   private renew(model: number, nowNs: number): void {
     const gpu = this.cluster.warm.next(model, 0);

@@ -72,6 +72,8 @@ describe('DeadlineQueue', () => {
         let nextSlot = 0;
         for (const operation of operations) {
           if ('deadlineNs' in operation) {
+            const before = literal.filter(({ deadlineNs }) => deadlineNs <= operation.deadlineNs);
+            expect(queue.countBefore(operation.deadlineNs)).toBe(before.length);
             literal.push({ slot: nextSlot, deadlineNs: operation.deadlineNs });
             // Stable: who came first stays first.
             literal.sort((a, b) => a.deadlineNs - b.deadlineNs);

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { simulate } from '../../src/run/simulated.js';
+import { BASE, load } from '../config/experiment-files.js';
+
+/** Users with a tight SLO, and others of the same models who always have work and time. */
+const MIXED = BASE.replace(
+  /^workload:.*\n/m,
+  `workload:
+  - { name: users, kind: poisson, rate: 50/s, duration: 5s, slo: 100ms }
+  - { name: patient, kind: closed-loop, clients: 4, concurrency: 200, duration: 5s, slo: 60s }
+`,
+);
+
+it.each(['escapement', 'edf', 'shepherd', 'symphony'])(
+  'patient requests of a model keep none out that have less time (%s)',
+  async (kind) => {
+    const { groups } = await simulate(
+      await load(MIXED, [`policy.kind=${kind}`, 'admission=predict', 'warmup=1s']),
+    );
+    const [users, patient] = groups;
+    expect(users.requests.ok).toBeGreaterThan(150);
+    expect(users.attainment).toBeGreaterThan(0.95);
+    expect(patient.attainment).toBeGreaterThan(0.95);
+  },
+);
