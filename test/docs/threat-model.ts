@@ -94,7 +94,17 @@ export const CLAIMS: readonly (readonly [claim: string, file: string, name: stri
   [
     'a flood of HTTP/2 frames or of calls ends its own connection alone',
     'live/frontend/grpc/floods.test.ts',
-    'of %s ends its connection and bans its address; others are served',
+    'of %s ends its connection alone',
+  ],
+  [
+    'an address whose connections flood is kept out for a while',
+    'live/frontend/grpc/floods.test.ts',
+    'that comes a third time bans its address; connections that are open go on',
+  ],
+  [
+    'calls that are given up all at once at their deadline are no flood',
+    'live/frontend/grpc/floods.test.ts',
+    'are all calls of a connection, given up at a deadline that passed at once',
   ],
   [
     'after a flood other addresses come in',
@@ -211,9 +221,11 @@ const LIMITS: readonly (readonly [what: string, file: string, constant: string])
     'IDLE_CALLS',
   ],
   ['calls per second that its client resets at once', 'frontend/grpc/flood-watch.ts', 'RAPID_RESETS'],
+  ['the same of calls whose inference was taken', 'frontend/grpc/flood-watch.ts', 'RAPID_INFERENCES'],
   ['pings and settings of a gRPC connection per second', 'frontend/grpc/flood-watch.ts', 'CONTROL_FRAMES'],
   ['other frames of a gRPC connection per second', 'frontend/grpc/flood-watch.ts', 'IDLE_BYTES'],
-  ['time that an address is kept out of gRPC after a flood', 'frontend/grpc/bans.ts', 'BAN_MS'],
+  ['floods within 10 s after which an address is kept out of gRPC', 'frontend/grpc/bans.ts', 'FLOODS'],
+  ['time that it is kept out', 'frontend/grpc/bans.ts', 'BAN_MS'],
   ['requests of one stream under way', 'frontend/grpc/stream-infer.ts', 'MAX_IN_FLIGHT'],
   ['time that a gRPC call may stall', 'frontend/grpc/stall-watch.ts', 'STALL_MS'],
   [

@@ -5,8 +5,13 @@ import { KIB, MIB } from '../../../base/units.js';
  * open, and per second. An inference earns two more.
  */
 const IDLE_CALLS = 300;
-/** Calls per second that a client may give up as soon as it has made them. */
+/** Calls per second that a client may give up as soon as it has made them: more than a connection can have open. */
 const RAPID_RESETS = 200;
+/**
+ * The same of calls whose inference the server had taken, which honest clients give up at their deadline, all at once, while
+ * the server is slow. Each has cost no more than one whose answer is read, and is counted until the service answers.
+ */
+const RAPID_INFERENCES = 1000;
 /** A call that its client gives up so soon was made in vain. */
 const RAPID_MS = 10;
 /** Pings and settings per second. Honest clients send one in seconds. */
@@ -26,6 +31,7 @@ export class FloodWatch {
   private idleCalls = IDLE_CALLS;
   private calls = 0;
   private rapidResets = 0;
+  private rapidInferences = 0;
   private controlFrames = 0;
   private messageBytes = 0;
   /** What had been read when the present second began. */
@@ -46,11 +52,12 @@ export class FloodWatch {
     this.idleCalls = Math.min(IDLE_CALLS, this.idleCalls + 2);
   }
 
-  /** The client gave a call up, `afterMs` after it began. */
-  reset(afterMs: number): boolean {
+  /** The client gave a call up, `afterMs` after it began; `isAsked`: the service had its inference. */
+  reset(afterMs: number, isAsked: boolean): boolean {
     if (afterMs > RAPID_MS) return false;
-    this.rapidResets++;
-    return this.rapidResets > RAPID_RESETS;
+    if (isAsked) this.rapidInferences++;
+    else this.rapidResets++;
+    return this.rapidResets > RAPID_RESETS || this.rapidInferences > RAPID_INFERENCES;
   }
 
   controlFrame(): boolean {
@@ -74,6 +81,7 @@ export class FloodWatch {
     this.idleCalls = Math.min(IDLE_CALLS, this.idleCalls + IDLE_CALLS);
     this.calls = 0;
     this.rapidResets = 0;
+    this.rapidInferences = 0;
     this.controlFrames = 0;
     this.messageBytes = 0;
     this.readBytes = readBytes;

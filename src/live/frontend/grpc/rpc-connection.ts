@@ -25,6 +25,9 @@ interface ConnectionParts {
 export class RpcConnection implements RpcOwner {
   private readonly calls = new Slots<Rpc>();
   private readonly flood = new FloodWatch();
+  /** Counts those turns of the event loop in which calls began. */
+  private turn = 0;
+  private turnEnds = false;
   private hasSpoken = false;
   private isFlooded = false;
   private readonly openedMs = performance.now();
@@ -58,12 +61,22 @@ export class RpcConnection implements RpcOwner {
 
   began(rpc: Rpc): void {
     rpc.place = this.calls.add(rpc);
+    rpc.turn = this.turn;
     this.heardMs = performance.now();
+    if (this.turnEnds) return;
+    this.turnEnds = true;
+    setImmediate(() => {
+      this.turn++;
+      this.turnEnds = false;
+    });
   }
 
   done(rpc: Rpc, gaveUpAfterMs: number | null): void {
     this.calls.take(rpc.place);
-    if (gaveUpAfterMs !== null) this.closeIf(this.flood.reset(gaveUpAfterMs));
+    if (gaveUpAfterMs === null) return;
+    // What is read at once came together, however long the calls in between took.
+    const afterMs = rpc.turn === this.turn ? 0 : gaveUpAfterMs;
+    this.closeIf(this.flood.reset(afterMs, rpc.isAsked));
   }
 
   moved(bytes: number): void {
@@ -148,9 +161,8 @@ export class RpcConnection implements RpcOwner {
     this.isFlooded = true;
     // Also where the connection is gone: the client may be back.
     this.parts.flooded();
-    if (session.destroyed) return true;
-    session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
-    this.destroy();
+    // Its last GOAWAY is what a client goes by.
+    session.destroy(new Error('a flood'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
     return true;
   }
 }

@@ -59,9 +59,12 @@ export class Rpc implements MessageSink {
   onGone: (() => void) | null = null;
   /** Among the calls of its connection, which puts it there. */
   place = -1;
+  /** When it began, by turns of the event loop; its connection sets it. */
+  turn = 0;
   /** Of the present message. */
   readBytes = 0;
-  private isAsked = false;
+  /** The service has had a request of it. */
+  isAsked = false;
   /** It was refused by no fault of its client. */
   private isExcused = false;
   private pieces = 0;

@@ -44,7 +44,7 @@ const LOOK_MS = 1000;
 /** At most so often while the loop is busy. */
 const BUSY_LOOK_MS = 50;
 /** Requests of one connection that are answered at a time; others wait at the client. */
-const MAX_STREAMS = 256;
+const MAX_STREAMS = 128;
 
 const HTTP2: ServerOptions = {
   settings: {
