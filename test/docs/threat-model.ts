@@ -211,7 +211,7 @@ const LIMITS: readonly (readonly [what: string, file: string, constant: string])
   ['time that one job of a codec thread may take', 'frontend/codec/codec-options.ts', 'JOB_TIMEOUT_MS'],
   ['codec threads', 'frontend/codec/codec-options.ts', 'MOST_THREADS'],
   ['least speed of a client that sends or reads, per second', 'frontend/slow-clients.ts', 'LEAST_RATE'],
-  ['time until a connection has made its TLS handshake', 'frontend/http-frontend.ts', 'HANDSHAKE_TIMEOUT_MS'],
+  ['time until a connection has made its TLS handshake', 'frontend/frontend.ts', 'HANDSHAKE_TIMEOUT_MS'],
   ['what is read of large bodies in one turn of the event loop', 'frontend/reading-turns.ts', 'TURN_BYTES'],
   ['requests of one HTTP connection under way', 'frontend/pipeline.ts', 'MOST_UNDER_WAY'],
   ['calls at a time on one gRPC connection', 'frontend/grpc/server.ts', 'MAX_STREAMS'],

@@ -32,6 +32,8 @@ export interface FrontendOptions {
   /** Clients must show it as a bearer token, except to ask for the server's health. */
   readonly token?: string | null;
   readonly tls?: ServerTls | null;
+  /** A connection that has not made its TLS handshake by then is closed. */
+  readonly handshakeTimeoutMs?: number;
   /** Largest batch of one call; it is split into as many requests. */
   readonly maxBatch?: number;
   /** Largest body or message. */
@@ -54,6 +56,8 @@ export interface FrontendOptions {
   readonly sharesPort?: boolean;
 }
 
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+
 export interface FrontendSettings extends Required<FrontendOptions> {}
 
 /** Options with the defaults filled in. Throws `E_TLS` if certificate and key cannot be used. */
@@ -63,6 +67,7 @@ export function settle(options: FrontendOptions): FrontendSettings {
   const defaults = {
     host: '127.0.0.1',
     token: null,
+    handshakeTimeoutMs: HANDSHAKE_TIMEOUT_MS,
     maxBatch: 256,
     maxBodyBytes: 64 * MIB,
     maxJsonBytes: 4 * MIB,

@@ -47,6 +47,7 @@ export async function openGrpcFrontend(
     refusals,
     bans: settings.maxClientRequests === null ? null : new Bans(),
     tls,
+    handshakeTimeoutMs: settings.handshakeTimeoutMs,
     nowNs: () => service.nowNs(),
   });
   server.listener.on('close', () => {

@@ -61,7 +61,7 @@ export async function openHttpFrontend(
   const server =
     settings.tls === null
       ? createServer(own)
-      : createTlsServer({ ...own, ...settings.tls, handshakeTimeout: HANDSHAKE_TIMEOUT_MS });
+      : createTlsServer({ ...own, ...settings.tls, handshakeTimeout: settings.handshakeTimeoutMs });
   // A client that is done sending still gets its answers. Node's types leave this property out.
   Object.assign(server, { httpAllowHalfOpen: true });
   const pipelining = new Pipelining(site, routes);
@@ -96,9 +96,6 @@ export async function openHttpFrontend(
     renew: (tls) => renewTls(server, tls),
   };
 }
-
-/** A connection that has not begun to speak TLS by then is closed. */
-const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /**
  * How long a server that closes goes on listening: a request that is on its way is answered, and its connection ends

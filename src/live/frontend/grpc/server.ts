@@ -36,6 +36,7 @@ interface RpcServerParts {
   /** Null: clients share addresses, so none is kept out. */
   readonly bans: Bans | null;
   readonly tls: ServerTls | null;
+  readonly handshakeTimeoutMs: number;
   nowNs(): number;
 }
 
@@ -77,11 +78,11 @@ export class RpcServer {
   private lookedMs = 0;
 
   constructor(private readonly parts: RpcServerParts) {
-    const { tls, budget, refusals, arrivals, bans } = parts;
+    const { tls, handshakeTimeoutMs: handshakeTimeout, budget, refusals, arrivals, bans } = parts;
     this.listener =
       tls === null
         ? createServer(HTTP2)
-        : createSecureServer({ ...HTTP2, ...tls, allowHTTP1: false, handshakeTimeout: 10_000 });
+        : createSecureServer({ ...HTTP2, ...tls, allowHTTP1: false, handshakeTimeout });
     gateConnections(this.listener, {
       ...{ budget, refusals, farewell: tls === null ? goaway : null },
       refusalOf: (client) => bans?.refusalOf(client, performance.now()) ?? null,
