@@ -7,6 +7,12 @@ import { freeze } from './workers.js';
 /** What a controller that ends may answer. */
 const ENDING = /no worker is up|shutting down|draining/;
 
+/**
+ * What a client had under way breaks off when a controller ends. A start opens its ports for a moment, to see whether they are
+ * free: who connects just then is cut off once more.
+ */
+const STARTS_AGAIN = 2;
+
 /** What happens to the process of a controller. */
 export const CONTROLLER_FAULTS: readonly Scenario[] = [
   ...[2000, 5000].map(
@@ -23,7 +29,7 @@ export const CONTROLLER_FAULTS: readonly Scenario[] = [
   ),
   {
     name: 'the controller is killed, and comes back to the same workers',
-    breaks: 1,
+    breaks: STARTS_AGAIN,
     inject: async (rig) => {
       await rig.controller?.kill('SIGKILL');
       await rig.startController();
@@ -31,7 +37,7 @@ export const CONTROLLER_FAULTS: readonly Scenario[] = [
   },
   {
     name: 'the controller is asked to end, and comes back',
-    breaks: 1,
+    breaks: STARTS_AGAIN,
     excuse: ENDING,
     inject: async (rig) => {
       expect(await rig.controller?.kill('SIGTERM')).toBe(0);
@@ -40,7 +46,7 @@ export const CONTROLLER_FAULTS: readonly Scenario[] = [
   },
   {
     name: 'the controller is asked to end just when a worker dies',
-    breaks: 1,
+    breaks: STARTS_AGAIN,
     excuse: ENDING,
     inject: async (rig) => {
       await rig.workers[0].kill('SIGKILL');
@@ -51,7 +57,7 @@ export const CONTROLLER_FAULTS: readonly Scenario[] = [
   },
   {
     name: 'the controller is asked to end while all workers are frozen',
-    breaks: 1,
+    breaks: STARTS_AGAIN,
     excuse: ENDING,
     inject: async (rig) => {
       for (const worker of rig.workers) worker.signal('SIGSTOP');
@@ -64,7 +70,7 @@ export const CONTROLLER_FAULTS: readonly Scenario[] = [
   },
   {
     name: 'a controller starts while a worker is away, which comes later',
-    breaks: 1,
+    breaks: STARTS_AGAIN,
     inject: async (rig, clients) => {
       await rig.workers[0].kill('SIGKILL');
       await rig.controller?.kill('SIGKILL');
@@ -79,7 +85,7 @@ export const CONTROLLER_FAULTS: readonly Scenario[] = [
   },
   {
     name: 'a controller starts while a link is accepted, and nothing more',
-    breaks: 1,
+    breaks: STARTS_AGAIN,
     inject: async (rig, clients) => {
       await rig.controller?.kill('SIGKILL');
       rig.links[1].weather.greeting = 'silence';
@@ -90,7 +96,7 @@ export const CONTROLLER_FAULTS: readonly Scenario[] = [
   },
   {
     name: 'the controller is killed while a worker is frozen',
-    breaks: 1,
+    breaks: STARTS_AGAIN,
     inject: async (rig, clients) => {
       rig.workers[0].signal('SIGSTOP');
       await rig.controller?.kill('SIGKILL');
@@ -135,7 +141,7 @@ export const CONTROLLER_FAULTS: readonly Scenario[] = [
   ...(['frontend', 'links'] as const).map(
     (role): Scenario => ({
       name: `a thread of the controller hangs: ${role}`,
-      breaks: 1,
+      breaks: STARTS_AGAIN,
       excuse: ENDING,
       inject: async (rig) => {
         const hung = rig.controller;
