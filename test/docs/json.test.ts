@@ -7,7 +7,7 @@ import { pageAt } from './pages.js';
 const COMMAND_PAGE = pageAt('docs/reference/commands.md').text;
 
 /** Servers, whose output is their log, and those that print a text or JSON anyway. */
-const WITHOUT = ['completion', 'controller', 'exit-codes', 'schema', 'serve', 'worker'];
+const WITHOUT = ['completion', 'controller', 'exit-codes', 'schema', 'serve', 'sweep-worker', 'worker'];
 
 /** The table's rows: commands, and what it says of their keys. */
 const ROWS = tableAfter('| command | keys of the object that `--json` prints |').map(([commands, keys]) => ({

@@ -48,7 +48,8 @@ it.each(POLICIES)('runs an experiment under %s in real time', async (kind, polic
   expect(ok + late + timeout + rejected + error).toBe(offered);
   expect(ok).toBeGreaterThan(0);
   expect(error).toBe(0);
-  expect(report?.played).toMatchObject({ requests: offered, refused: 0, givenUp: 0 });
+  const unanswered = { neverSent: 0, lost: 0, givenUp: 0 };
+  expect(report?.played).toMatchObject({ requests: offered, refused: 0, unanswered });
   expect(report?.deviceErrors).toEqual([]);
   expect(report?.wakeLatenessNs.every((ns) => ns >= 0)).toBe(true);
   expect(fractions.at(-1)).toBeGreaterThan(0);
