@@ -45,7 +45,7 @@ export class ContainerStore {
     if (base.status !== 0) return `no base image from Debian's packages: ${lastLine(base.output)}`;
     await this.must('podman', ['import', '--change', `ENV NODE_EXTRA_CA_CERTS=${AUTHORITIES}`, tar, BASE]);
     rmSync(tar);
-    const probe = await run('unshare', this.podmanRun([BASE, 'node', '--version']));
+    const probe = await run('sh', this.podmanRun([BASE, 'node', '--version']));
     if (probe.status !== 0) return `podman runs no containers here: ${lastLine(probe.output)}`;
     const cache = spawnSync('npm', ['config', 'get', 'cache'], { encoding: 'utf8' }).stdout.trim();
     mkdirSync(cache, { recursive: true });
@@ -59,7 +59,7 @@ export class ContainerStore {
 
   /** Starts a container with a root file system that cannot be written to. `options` are podman's. */
   start(options: readonly string[], command: readonly string[]): ChildProcess {
-    return spawn('unshare', this.podmanRun([...options, IMAGE, ...command]), {
+    return spawn('unshare', ['--mount', 'sh', ...this.podmanRun([...options, IMAGE, ...command])], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
   }
@@ -86,7 +86,7 @@ export class ContainerStore {
   }
 
   /**
-   * Arguments of unshare for a container in the network of the machine, as a bridge would change that. crun refuses machines that
+   * Arguments of the shell for a container in the network of the machine, as a bridge would change that. crun refuses machines that
    * have both versions of control groups, so it does not see the second.
    */
   private podmanRun(args: readonly string[]): string[] {
@@ -96,13 +96,17 @@ export class ContainerStore {
     // More than this process has would need a right that containers have not.
     const files = spawnSync('sh', ['-c', 'ulimit -Hn'], { encoding: 'utf8' }).stdout.trim();
     const limits = [`--ulimit=nofile=${files}:${files}`, '--ulimit=nproc=2000:2000'];
-    return ['--mount', 'sh', '-c', hideCgroup2, 'sh', ...podman, 'run', ...flags, ...limits, ...args];
+    return ['-c', hideCgroup2, 'sh', ...podman, 'run', ...flags, ...limits, ...args];
   }
 }
 
+/**
+ * Runs a program with mounts of its own: some of these show folders of the machine, and whatever removes ours must not reach
+ * those, even if the program was killed.
+ */
 function run(program: string, args: readonly string[]): Promise<{ status: number; output: string }> {
   return new Promise((resolve) => {
-    execFile(program, args, { maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
+    execFile('unshare', ['--mount', program, ...args], { maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
       const status = error === null ? 0 : Number(error.code ?? 1);
       resolve({ status, output: status === 0 ? stdout : stdout + stderr });
     });
