@@ -24,13 +24,13 @@ import type { WatchedService } from '../live/service.js';
 import type { ServerTls } from '../live/wire/credentials.js';
 import { type Assembly, type ClusterObserver, type LiveCluster, startCluster } from './cluster.js';
 import { ALL_MODELS, type DeploymentOptions } from './deployment-options.js';
+import { FailedLog } from './failed-log.js';
 import { openFrontends } from './frontends.js';
 import { JournalObserver } from './journal-observer.js';
 import { metricsObserver } from './metrics-observer.js';
 import { RecordingObserver, recordingName } from './recording-observer.js';
 import { loggedCluster, loggedKeeper, loggedRecordings } from './server-log.js';
 import { type ServerModels, serverModels } from './server-models.js';
-import { TracedLog } from './traced-log.js';
 
 export interface ServerOptions {
   readonly links: readonly WorkerLink[];
@@ -108,7 +108,7 @@ function observersOf(options: ServerOptions, registry: Registry, assembly: Assem
       events: loggedRecordings(log),
     }),
     log: loggedCluster(log, assembly),
-    traced: log.isLevelEnabled('debug') ? tracedLog(log, assembly) : null,
+    failed: log.isLevelEnabled('debug') ? failedLog(log, assembly) : null,
     keeper:
       journal === null || options.journal === null
         ? null
@@ -117,9 +117,9 @@ function observersOf(options: ServerOptions, registry: Registry, assembly: Assem
   };
 }
 
-function tracedLog(log: Logger, { cluster }: Assembly): ClusterObserver {
-  const traced = new TracedLog(log, (model) => cluster.spec.models[model].name);
-  return { run: traced, events: traced };
+function failedLog(log: Logger, { cluster }: Assembly): ClusterObserver {
+  const failed = new FailedLog(log, (model) => cluster.spec.models[model].name);
+  return { run: failed, events: failed };
 }
 
 function statisticsOf(collector: StatisticsCollector) {

@@ -6,11 +6,11 @@ import { OUTCOME_NAMES, OUTCOME_OK, type Outcome, type RequestTable } from '../c
 import type { LiveEvents } from '../live/controller/live-events.js';
 
 /**
- * Logs each request of a trace that was not answered in time, so that a trace leads to the reason. At level debug:
- * under overload clients could write a line per request.
+ * Logs each request that the scheduler took and that was not answered in time, with its trace if it has one, so that a
+ * trace leads to the reason. At level debug: under overload that is a line for almost every request.
  */
-export class TracedLog implements RunObserver, Pick<LiveEvents, 'traced'> {
-  /** Of requests without an answer so far. */
+export class FailedLog implements RunObserver, Pick<LiveEvents, 'traced'> {
+  /** By request; of those without an answer so far. */
   private readonly traces = new Map<number, string>();
 
   /** `nameOf`: of the model at an index. */
@@ -33,8 +33,7 @@ export class TracedLog implements RunObserver, Pick<LiveEvents, 'traced'> {
   ): void {
     const request = id[slot];
     const traceparent = this.traces.get(request);
-    if (traceparent === undefined) return;
-    this.traces.delete(request);
+    if (traceparent !== undefined) this.traces.delete(request);
     if (outcome === OUTCOME_OK) return;
     const what = {
       request,
@@ -42,9 +41,9 @@ export class TracedLog implements RunObserver, Pick<LiveEvents, 'traced'> {
       outcome: OUTCOME_NAMES[outcome],
       latencyMs: (nowNs - arrivalNs[slot]) / NS_PER_MS,
       ...(action === null ? {} : { action: action.id }),
-      traceparent,
+      ...(traceparent === undefined ? {} : { traceparent }),
     };
-    this.log.debug(what, 'a traced request missed its SLO or failed');
+    this.log.debug(what, 'a request missed its SLO or failed');
   }
 
   completed(): void {}
