@@ -65,9 +65,11 @@ export async function openHttpFrontend(
   // A client that is done sending still gets its answers. Node's types leave this property out.
   Object.assign(server, { httpAllowHalfOpen: true });
   const pipelining = new Pipelining(site, routes);
-  server.on(settings.tls === null ? 'connection' : 'secureConnection', (socket: Socket) =>
-    pipelining.open(socket),
-  );
+  server.on(settings.tls === null ? 'connection' : 'secureConnection', (socket: Socket) => {
+    // With TLS, too; but not before the handshake, where nothing can follow.
+    socket.allowHalfOpen = true;
+    pipelining.open(socket);
+  });
   const { budget, refusals } = site;
   const farewell = settings.tls === null ? refusalText : null;
   gateConnections(server, { budget, refusals, farewell });

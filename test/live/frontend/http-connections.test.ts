@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { request as send } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { OUTCOME_OK } from '../../../src/core/request.js';
 import { openGrpcFrontend } from '../../../src/live/frontend/grpc-frontend.js';
 import { openHttpFrontend } from '../../../src/live/frontend/http-frontend.js';
+import { noOpenssl, selfSigned } from '../../self-signed.js';
 import { echo, echoModel, FakeService } from './fake-service.js';
 import { exchangeRaw, openHttp, tensor } from './fixtures.js';
 
@@ -61,6 +63,19 @@ describe('a client that is done sending', () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     service.requests[0].done(echo(service.requests[0]));
     expect(await answer).toMatch(/^HTTP\/1\.1 200 .*"data":\[1,2,3,4\]/s);
+  });
+
+  it('gets its answer over TLS, too', async ({ skip }) => {
+    skip(noOpenssl, 'openssl, which makes the certificate, is not installed');
+    const service = new FakeService([MLP]);
+    service.answer = null;
+    const { port } = await openHttp(service, { tls: selfSigned() });
+    const answer = halfClosed(port, infer, true);
+    while (service.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    service.requests[0].done(echo(service.requests[0]));
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 .*"data":\[1,2,3,4\]/s);
+    expect(await halfClosed(port, '', true)).toBe('');
   });
 
   it('is let go where it has asked for nothing, or for half of something', async () => {
@@ -217,9 +232,13 @@ async function connected(port: number): Promise<Socket> {
 }
 
 /** Sends bytes, says that it is done, and resolves with all that comes back. */
-function halfClosed(port: number, bytes: string): Promise<string> {
+function halfClosed(port: number, bytes: string, secure = false): Promise<string> {
   return new Promise((resolve) => {
-    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }, () => socket.end(bytes));
+    const at = { port, host: '127.0.0.1', allowHalfOpen: true };
+    const send = () => socket.end(bytes);
+    const socket: Socket = secure
+      ? connectTls({ ...at, rejectUnauthorized: false }, send)
+      : connect(at, send);
     let got = '';
     socket.on('data', (chunk) => {
       got += chunk.toString('latin1');
