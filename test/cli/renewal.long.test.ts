@@ -61,6 +61,14 @@ it('certificates and authorities are replaced when their files change', async ({
   await until(() => says(/--tls-cert and --tls-key: .* cannot be used, so the old ones stay in use/) === 1);
   expect(await present(second)).toBe(true);
 
+  put(second, second);
+  const { validTo } = new X509Certificate(second.certificate);
+  await until(() =>
+    controller.log.some(
+      (line) => /the files are well again/.test(line.msg) && JSON.stringify(line).includes(validTo),
+    ),
+  );
+
   put(third, third);
   await until(() => present(third));
   expect(says(/cannot be used/)).toBe(1);

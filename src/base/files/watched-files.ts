@@ -11,6 +11,8 @@ interface WatchedFilesOptions<Name extends string> {
   readonly use: (contents: Readonly<Record<Name, Buffer>>) => void;
   /** It cannot be used, or not be read. Called once for the same. */
   readonly failed: (error: Error) => void;
+  /** After that they hold again what is in use. */
+  readonly restored: () => void;
   readonly lookMs?: number;
 }
 
@@ -43,6 +45,7 @@ export class WatchedFiles<Name extends string> {
       const contents = await readAll(this.options.paths);
       now = fingerprint(contents);
       if (now !== this.used) this.options.use(contents);
+      else if (this.complained !== '') this.options.restored();
       this.used = now;
       this.broken = '';
       this.complained = '';

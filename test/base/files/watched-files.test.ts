@@ -15,6 +15,7 @@ function watched() {
   put('1', '1');
   const used: string[] = [];
   const complaints: string[] = [];
+  let restored = 0;
   let looks = 0;
   const files = new WatchedFiles({
     paths,
@@ -25,10 +26,13 @@ function watched() {
       used.push(String(a));
     },
     failed: ({ message }) => complaints.push(message),
+    restored: () => {
+      restored++;
+    },
     lookMs: 5,
   });
   onTestFinished(() => files.close());
-  return { paths, put, used, complaints, looks: () => looks };
+  return { paths, put, used, complaints, looks: () => looks, restored: () => restored };
 }
 
 it('files that change are used once', async () => {
@@ -50,4 +54,16 @@ it('files that cannot be used, or are gone, are complained of once, until that c
   expect(complaints[1]).toContain('ENOENT');
   put('2', '2');
   await expect.poll(() => used).toEqual(['2']);
+});
+
+it('files that hold again what is in use are reported once, and only after a complaint', async () => {
+  const { put, used, complaints, restored } = watched();
+  put('1', '0');
+  await expect.poll(() => complaints).toEqual(['1 is not 0']);
+  expect(restored()).toBe(0);
+  put('1', '1');
+  await expect.poll(restored).toBe(1);
+  put('2', '2');
+  await expect.poll(() => used).toEqual(['2']);
+  expect([restored(), complaints.length]).toEqual([1, 1]);
 });
