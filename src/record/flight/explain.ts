@@ -8,7 +8,6 @@ const TINY_NS = 50 * NS_PER_US;
 /** Why a request ended as it did, in sentences; the most that can be said without the other requests. */
 export function explain(flight: Flight): string[] {
   const { answer, deadlineNs } = flight;
-  const known = flight.known[0];
   if (answer === null) return ['the journal ends before it was answered'];
   switch (answer.outcome) {
     case 'ok':
@@ -16,12 +15,9 @@ export function explain(flight: Flight): string[] {
     case 'late':
       return [`answered ${ms(answer.atNs - deadlineNs)} after its deadline`, ...courseOf(flight)];
     case 'timeout':
-      return [
-        `given up at ${at(flight, answer.atNs)}, because no action had taken it`,
-        ...waitOf(flight, answer.atNs),
-      ];
+      return timeout(flight, answer.atNs);
     case 'rejected':
-      return [refusal(flight, known), ...waitOf(flight, answer.atNs)];
+      return [refusal(flight), ...waitOf(flight, answer.atNs)];
     default:
       return [failure(flight), ...waitOf(flight, sentNs(flight))];
   }
@@ -110,12 +106,31 @@ function loadFate(flight: Flight, load: FlightAction, untilNs: number): string {
   return `${what} ran from ${at(flight, result.beginNs)} to ${at(flight, result.endNs)}`;
 }
 
-function refusal({ sloNs }: Flight, { predictedNs, weightsFreeNs }: Knowledge): string {
-  if (predictedNs === undefined) return 'refused on arrival: an answer in time was not expected';
-  if (predictedNs !== null) {
-    return `refused: an answer was expected after ${ms(predictedNs)}, but the SLO is ${ms(sloNs)}`;
+/** An INFER that failed is the reason, even if the request was queued once more; without one, its wait is. */
+function timeout(flight: Flight, atNs: number): string[] {
+  const givenUp = `given up at ${at(flight, atNs)}`;
+  const infer = lastInfer(flight);
+  if (infer === undefined || infer.result === null) {
+    return [`${givenUp}, because no action had taken it`, ...waitOf(flight, atNs)];
   }
-  return weightsFreeNs === null ? 'refused: no GPU was connected' : 'refused by the policy';
+  const again = `${givenUp}, ${ms(atNs - infer.result.handledNs)} after that result, because no other action had taken it`;
+  const end =
+    atNs > infer.result.handledNs ? [again] : [`${givenUp}, because no time was left for another action`];
+  return [failure(flight), ...waitOf(flight, infer.sentNs), ...end];
+}
+
+function refusal(flight: Flight): string {
+  const { sloNs, known } = flight;
+  const { predictedNs, weightsFreeNs } = known[0];
+  if (lastInfer(flight) !== undefined) return `refused when it was queued again: ${failure(flight)}`;
+  if (predictedNs === undefined) return 'refused on arrival: an answer in time was not expected';
+  if (predictedNs === null) {
+    return weightsFreeNs === null ? 'refused: no GPU was connected' : 'refused by the policy';
+  }
+  const expected = `an answer was expected after ${ms(predictedNs)}`;
+  if (predictedNs > sloNs) return `refused: ${expected}, but the SLO is ${ms(sloNs)}`;
+  const spare = `${ms(sloNs - predictedNs)} before the end of its SLO of ${ms(sloNs)}`;
+  return `refused by the policy: ${expected}, only ${spare}, and the policy keeps a longer margin`;
 }
 
 function failure(flight: Flight): string {

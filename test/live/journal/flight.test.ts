@@ -180,6 +180,17 @@ why
     ]);
   });
 
+  it('that the policy refused, although admission expected an answer in time', async () => {
+    const scene = warm({ admission: 'predict' });
+    scene.controller.offer(0, 0, 3 * MS, 0);
+    scene.controller.step(0);
+    const flight = await scene.flight(0);
+    const known = [{ ...flight.known[0], predictedNs: 2.5 * MS }];
+    expect(explain({ ...flight, known })[0]).toBe(
+      'refused by the policy: an answer was expected after 2.5 ms, only 0.5 ms before the end of its SLO of 3 ms, and the policy keeps a longer margin',
+    );
+  });
+
   it('that came when every GPU was gone', async () => {
     const scene = new Scene(header('clockwork', { gpus: 1 }));
     scene.controller.gpuDown(0);
@@ -200,6 +211,35 @@ why
     scene.controller.step(13 * MS);
     expect(explain(await scene.flight(0))).toEqual([
       'INFER 0 on GPU 0 failed: too late; it had to start by +11 ms, but its turn came at +13 ms',
+    ]);
+  });
+
+  it('whose INFER missed its window, and which was then given up', async () => {
+    const scene = warm({ missedWindow: 'retry' });
+    scene.controller.offer(0, 0, 25 * MS, 0);
+    scene.controller.step(0);
+    scene.finish(STATUS_INFER_TOO_LATE, 13, 13);
+    scene.controller.gpuDown(0);
+    scene.controller.step(13 * MS);
+    for (const ms of [20, 24, 25]) scene.controller.step(ms * MS);
+    const why = explain(await scene.flight(0));
+    expect(why[0]).toBe(
+      'INFER 0 on GPU 0 failed: too late; it had to start by +11 ms, but its turn came at +13 ms',
+    );
+    expect(why.at(-1)).toMatch(
+      /^given up at \+2\d(\.\d+)? ms, \d+(\.\d+)? ms after that result, because no other action had taken it$/,
+    );
+  });
+
+  it('whose INFER missed its window when no time was left', async () => {
+    const scene = warm({ missedWindow: 'retry' });
+    scene.controller.offer(0, 0, 25 * MS, 0);
+    scene.controller.step(0);
+    scene.finish(STATUS_INFER_TOO_LATE, 26, 26);
+    scene.controller.step(26 * MS);
+    expect(explain(await scene.flight(0))).toEqual([
+      'INFER 0 on GPU 0 failed: too late; it had to start by +11 ms, but its turn came at +26 ms',
+      'given up at +26 ms, because no time was left for another action',
     ]);
   });
 
