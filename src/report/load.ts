@@ -23,16 +23,19 @@ export function loadResults(dir: string): LoadedResults {
   throw problem(whyNothing(dir), dir);
 }
 
+const FOR_JOURNALS = "for a server's journal there is escapement replay";
+
 function whyNothing(dir: string): string {
   if (!existsSync(dir)) return 'folder does not exist; pass the --out folder of simulate or sweep';
-  if (!statSync(dir).isDirectory()) return 'is a file; pass the --out folder of simulate or sweep';
+  if (!statSync(dir).isDirectory())
+    return `is a file; pass the --out folder of simulate or sweep; ${FOR_JOURNALS}`;
   if (existsSync(join(dir, 'plan.json'))) {
     return 'contains a plan, which its plan.html shows; pass the --out folder of simulate or sweep';
   }
   if (existsSync(join(dir, 'cells'))) {
     return 'contains an unfinished sweep; run the same sweep again, and it continues where it stopped';
   }
-  return 'contains neither results.json nor run.json; run simulate or sweep with this folder as --out first';
+  return `contains neither results.json nor run.json; run simulate or sweep with this folder as --out first; ${FOR_JOURNALS}`;
 }
 
 function read<T>(file: string, schema: z.ZodType): T {

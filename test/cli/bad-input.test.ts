@@ -197,7 +197,7 @@ test('report of a file says that it needs a folder', async () => {
   const file = writeIn(tempDir(), 'run.yaml', SMALL_EXPERIMENT);
   const { status, stderr } = await runCli(['report', file]);
   expect(stderr).toBe(
-    `escapement: E_RESULTS: ${file}: is a file; pass the --out folder of simulate or sweep\n`,
+    `escapement: E_RESULTS: ${file}: is a file; pass the --out folder of simulate or sweep; for a server's journal there is escapement replay\n`,
   );
   expect(status).toBe(EXIT_CODES.E_RESULTS.exit);
 });

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { experimentJsonSchema } from '../../src/config/json-schema.js';
+import { newRefusalCounters, readRefusals } from '../../src/live/frontend/refusal-counts.js';
 import { parseThreshold } from '../../src/record/threshold.js';
 import { GROUPS } from '../../src/tools/conform/case.js';
 import { ROOT } from '../snippets.js';
@@ -58,6 +59,15 @@ it('the table of metrics has every one, and no other', () => {
   );
   const rows = namesIn('docs/reference/metrics.md', /^\| `(escapement_\w+)` \|/gm);
   expect(rows.sort()).toEqual([...new Set(names)].sort());
+});
+
+it('the table of reasons to refuse a request has every one, and no other', () => {
+  const { text } = pageAt('docs/reference/metrics.md');
+  const reasons = [...text.matchAll(/^ {2}\| ((?:`\w+`(?:, )?)+) \|/gm)].flatMap(([, names]) =>
+    names.split(', '),
+  );
+  const counted = readRefusals(newRefusalCounters()).map(({ reason }) => `\`${reason}\``);
+  expect(reasons.sort()).toEqual([...new Set(counted)].sort());
 });
 
 it('the limits of the threat model that are flags have the defaults of serve', () => {

@@ -4,7 +4,9 @@ import { type ArgsOf, usageOf } from '../usage.js';
 import { json } from './common.js';
 
 export const usage = usageOf({
-  arguments: { dir: required(text('FOLDER', '--out folder of simulate or run')) },
+  arguments: {
+    dir: required(text('FOLDER', '--out folder of simulate or run; for a journal there is replay')),
+  },
   flags: {
     request: whole(0, 'Explain one request: what was known, planned and done, and why it failed'),
     model: text('NAME', 'List failed requests of this model only'),
