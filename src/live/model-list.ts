@@ -8,6 +8,8 @@ export interface OfferedVersion {
   readonly digest: string;
   /** It has a profile: it can be had without being measured first. Only known where files were looked at. */
   readonly isMeasured: boolean;
+  /** The settings do not choose it: it takes the place of a higher version that cannot be read, where nothing else is served. */
+  readonly standsIn?: boolean;
 }
 
 /** Why a model, or a version of it, cannot be served. */
@@ -20,7 +22,7 @@ export interface ModelProblem {
 
 /** What there is to run. */
 export interface ModelList {
-  /** Those that the models' settings choose: by name, then by version, ascending. */
+  /** Those that the models' settings choose, and those that stand in: by name, then by version, ascending. */
   readonly versions: readonly OfferedVersion[];
   readonly problems: readonly ModelProblem[];
   /** Files and folders that are no models. */

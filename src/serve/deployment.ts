@@ -184,8 +184,9 @@ export class Deployment {
       for (const one of version === null ? versionsOf(this.table, name) : [version])
         this.failed({ name, version: one }, error);
     }
+    const wanted = this.wanted(versions, name);
     for (const note of notes) if (this.said.isNew(name, '', note)) this.events.warn({ model: name }, note);
-    for (const found of versions) {
+    for (const found of wanted) {
       if (this.isClosed) return errors;
       await this.bringVersion(found, mayMeasure).catch((reason) => {
         const error = coded(reason);
@@ -194,12 +195,21 @@ export class Deployment {
       });
     }
     // What cannot be replaced yet goes on being served: the files may still be on their way.
-    if (versions.length > 0 && errors.length === 0) {
-      const present = versions.map(({ version }) => version);
+    if (wanted.length > 0 && errors.length === 0) {
+      const present = wanted.map(({ version }) => version);
       this.dropOthers(name, new Set(present), `version ${present.join(', ')} is served instead`);
     }
-    this.list(list, name);
+    this.list({ ...list, versions: wanted }, name);
     return errors;
+  }
+
+  /** A version that stands in for a damaged one is not loaded next to what is served, but goes on if it is that. */
+  private wanted(versions: readonly OfferedVersion[], name: string): readonly OfferedVersion[] {
+    const served = this.table.versions(name).filter(({ state }) => state === 'ready');
+    return versions.filter(
+      ({ standsIn, version }) =>
+        standsIn !== true || served.length === 0 || served.some((row) => row.version === version),
+    );
   }
 
   /** No worker has the model. */

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { parentPort } from 'node:worker_threads';
 import { type ErrorPlace, EscapementError } from '../base/errors.js';
 import { invariant } from '../base/invariant.js';
-import type { OfferedVersion } from '../live/model-list.js';
 import { findVersion, scanNamed, scanRepository } from '../live/models/scan.js';
+import { readVersions } from '../live/models/stand-ins.js';
 import {
   isMeasured,
   type PreparedModel,
@@ -66,22 +66,23 @@ async function prepared({
 }
 
 async function listed({ dir, precision, options }: Repository, named: string | null): Promise<PlainList> {
-  const { versions, problems, skipped, notes } =
-    named === null ? scanRepository(dir, precision) : scanNamed(dir, named, precision);
-  const offered: OfferedVersion[] = [];
-  const failed = problems.map((one) => ({ ...one, error: plain(one.error) }));
-  for (const { name, version, onnxPath } of versions) {
-    try {
-      offered.push({
-        name,
-        version,
-        ...(named === null ? UNSEEN : await seen(onnxPath, dir, name, options)),
-      });
-    } catch (error) {
-      failed.push({ name, version, error: plain(error) });
-    }
+  const scan = named === null ? scanRepository(dir, precision) : scanNamed(dir, named, precision);
+  const { skipped, notes } = scan;
+  const problems = scan.problems.map((one) => ({ ...one, error: plain(one.error) }));
+  if (named === null) {
+    const versions = scan.versions.map(({ name, version }) => ({ name, version, ...UNSEEN }));
+    return { versions, problems, skipped, notes };
   }
-  return { versions: offered, problems: failed, skipped, notes };
+  const { good, bad } = await readVersions(scan, ({ onnxPath }) => seen(onnxPath, dir, named, options));
+  for (const { found, error } of bad)
+    problems.push({ name: named, version: found.version, error: plain(error) });
+  const versions = good.map(({ found: { version }, value, standsIn }) => ({
+    name: named,
+    version,
+    ...value,
+    ...(standsIn ? { standsIn } : {}),
+  }));
+  return { versions, problems, skipped, notes };
 }
 
 async function seen(onnxPath: string, dir: string, name: string, options: PrepareOptions) {

@@ -339,6 +339,58 @@ describe('a model that cannot be served', () => {
     writeIn(dir, 'typo/config.yaml', 'slo: 1s');
     await until(() => states(service).includes('typo/1 ready'));
   });
+
+  it.each(['all', 'explicit', 'poll'] as const)(
+    'has the next lower version that can stand in at a start with %s, until its own files are right',
+    async (control) => {
+      const dir = tempDir();
+      for (const version of [1, 2]) put(dir, 'm', version, version);
+      writeIn(dir, 'm/3/model.onnx', 'nonsense');
+      writeIn(dir, 'm/4/model.onnx', 'nonsense');
+      const { service, warned, host } = open(dir, { control, names: ['m'], pollNs: 5e7 });
+      await service.start();
+      const both = ['m/2 ready', 'm/3 unavailable', 'm/4 unavailable'];
+      expect(states(service)).toEqual(both);
+      expect((await ask(service, 'm')).error).toBe('m/2');
+      expect(reasons(service)[2]).toMatch(/^m\/4 not available: m\/4\/model\.onnx: onnxruntime cannot use/);
+      expect(warned).toHaveLength(2);
+      if (control === 'poll') {
+        put(dir, 'other', 1, 2);
+        await until(() => states(service).includes('other/1 ready'));
+        expect(warned).toHaveLength(2);
+      } else {
+        await expect(service.load('m')).rejects.toThrow('what was loaded before goes on being served');
+      }
+      expect(states(service).slice(0, 3)).toEqual(both);
+      put(dir, 'm', 4, 5);
+      if (control !== 'poll') await service.load('m');
+      await until(() => states(service)[0] === 'm/4 ready');
+      expect(host.mistakes).toEqual([]);
+    },
+  );
+
+  it('has another version that stands in when a client loads it after a start', async () => {
+    const dir = tempDir();
+    put(dir, 'm', 1, 2);
+    writeIn(dir, 'm/2/model.onnx', 'nonsense');
+    const { service } = open(dir, { control: 'explicit' });
+    await service.start();
+    await expect(service.load('m')).rejects.toThrow(/^model "m" cannot be loaded: .*; version 1 is served$/s);
+    expect(states(service)).toEqual(['m/1 ready', 'm/2 unavailable']);
+  });
+
+  it('has none that stands in while what was loaded goes on being served, or where the settings name versions', async () => {
+    const dir = tempDir();
+    for (const version of [1, 2]) put(dir, 'm', version, version);
+    for (const version of [1, 2]) put(dir, 'named', version, version);
+    writeIn(dir, 'named/config.yaml', 'versions: [2]');
+    writeIn(dir, 'named/2/model.onnx', 'nonsense');
+    const { service } = open(dir);
+    await service.start();
+    writeIn(dir, 'm/2/model.onnx', 'nonsense');
+    await expect(service.load('m')).rejects.toThrow('what was loaded before goes on being served');
+    expect(states(service)).toEqual(['m/2 ready', 'named/2 unavailable']);
+  });
 });
 
 describe('the index', () => {
@@ -393,9 +445,9 @@ describe('the index', () => {
     writeIn(dir, 'm/2/model.onnx', 'nonsense');
     const { service } = open(dir, { control: 'poll', pollNs: 5e7 });
     await service.start();
-    expect(states(service)).toEqual(['a/1 ready', 'm/2 unavailable']);
+    expect(states(service)).toEqual(['a/1 ready', 'm/1 ready', 'm/2 unavailable']);
     renameSync(join(dir, 'm/2'), join(dir, 'm/3'));
-    await until(() => states(service).join() === 'a/1 ready,m/3 unavailable');
+    await until(() => states(service).join() === 'a/1 ready,m/1 ready,m/3 unavailable');
     rmSync(join(dir, 'm/3'), { recursive: true });
     await until(() => states(service).join() === 'a/1 ready,m/1 ready');
   });

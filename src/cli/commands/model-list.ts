@@ -26,7 +26,7 @@ export async function run({ repository, json, 'cache-dir': cacheDir }: ModelList
     reason: message,
   }));
   process.stdout.write(json ? `${JSON.stringify({ models, problems })}\n` : listText(models, problems));
-  if (problems.length > 0) throw failure(problems);
+  if (problems.length > 0) throw failure(models, problems);
 }
 
 interface Problem {
@@ -35,8 +35,12 @@ interface Problem {
   readonly reason: string;
 }
 
-function failure(problems: readonly Problem[]): EscapementError {
-  const names = [...new Set(problems.map(({ name }) => name))].map(printable).join(', ');
+function failure(models: readonly ListedModel[], problems: readonly Problem[]): EscapementError {
+  const inPart = new Set(models.map(({ name }) => name));
+  const which = problems.map(({ name, version }) =>
+    version !== null && inPart.has(name) ? `version ${version} of ${name}` : name,
+  );
+  const names = [...new Set(which)].map(printable).join(', ');
   return new EscapementError('E_MODEL_FILE', `cannot be served: ${names}; see the reasons above`);
 }
 

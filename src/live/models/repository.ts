@@ -18,6 +18,7 @@ import {
   VERSION,
 } from './scan.js';
 import { DEFAULT_BATCH_SIZES, type ModelSettings } from './settings.js';
+import { readVersions } from './stand-ins.js';
 import { precisionOf } from './weights.js';
 
 /** A model on disk, as far as no device is concerned. */
@@ -70,17 +71,12 @@ export async function readModel(dir: string, precision: Precision = 'fp32'): Pro
 export async function surveyRepository(dir: string): Promise<RepositorySurvey> {
   const scan = scanRepository(dir, 'fp32');
   if (scan.versions.length === 0 && scan.problems.length === 0) throw noModels(dir);
-  const models: RepositoryModel[] = [];
-  const problems = [...scan.problems];
-  for (const { name, version, onnxPath } of scan.versions) {
-    try {
-      models.push(await readModelFile(onnxPath));
-    } catch (error) {
-      if (!(error instanceof EscapementError)) throw error;
-      problems.push({ name, version, error });
-    }
-  }
-  return { models, problems };
+  const { good, bad } = await readVersions(scan, ({ onnxPath }) => readModelFile(onnxPath));
+  const problems = bad.map(({ found: { name, version }, error }) => {
+    if (!(error instanceof EscapementError)) throw error;
+    return { name, version, error };
+  });
+  return { models: good.map(({ value }) => value), problems: [...scan.problems, ...problems] };
 }
 
 async function readAll({

@@ -7,7 +7,7 @@ import { modelFile, PRECISIONS, type Precision } from './precision.js';
 import type { VersionPolicy } from './settings.js';
 
 /** A version of a model that is to be served. Its file is there and was not read yet. */
-interface FoundVersion {
+export interface FoundVersion {
   readonly name: string;
   readonly version: string;
   readonly onnxPath: string;
@@ -17,6 +17,8 @@ interface FoundVersion {
 export interface RepositoryScan {
   /** By name, then by version, ascending. */
   readonly versions: readonly FoundVersion[];
+  /** Lower versions of models whose settings ask for the latest, should one of those be unreadable: the highest first. */
+  readonly spares: readonly FoundVersion[];
   readonly problems: readonly ModelProblem[];
   /** Files and folders that are no models, relative to the repository. */
   readonly skipped: readonly string[];
@@ -70,11 +72,12 @@ export function scanModel(dir: string, name: string, precision: Precision): Repo
   }
 }
 
-const NOTHING: RepositoryScan = { versions: [], problems: [], skipped: [], notes: [] };
+const NOTHING: RepositoryScan = { versions: [], spares: [], problems: [], skipped: [], notes: [] };
 
 function merged(scans: readonly RepositoryScan[]): RepositoryScan {
   return {
     versions: scans.flatMap(({ versions }) => versions),
+    spares: scans.flatMap(({ spares }) => spares),
     problems: scans.flatMap(({ problems }) => problems),
     skipped: scans.flatMap(({ skipped }) => skipped),
     notes: scans.flatMap(({ notes }) => notes),
@@ -111,10 +114,14 @@ class ModelScan {
       throw problem(what, dir);
     }
     const { settings, unused } = readFolderSettings(dir, name);
-    const chosen = this.choose(there, settings.versions ?? { kind: 'latest', count: 1 });
+    const policy: VersionPolicy = settings.versions ?? { kind: 'latest', count: 1 };
+    const chosen = this.choose(there, policy);
+    const spares = policy.kind === 'latest' ? this.below(chosen, there) : [];
+    const found = (version: string) => ({ name, version, onnxPath: this.file(version) });
     const note = `${join(dir, 'config.pbtxt')}: ${unused.join(', ')} ${unused.length === 1 ? 'has' : 'have'} no counterpart here and no effect`;
     return {
-      versions: chosen.map((version) => ({ name, version, onnxPath: this.file(version) })),
+      versions: chosen.map(found),
+      spares: spares.map(found),
       problems,
       skipped,
       notes: unused.length === 0 ? [] : [note],
@@ -141,6 +148,13 @@ class ModelScan {
       if (chosen.length < most && this.isThere(version)) chosen.unshift(version);
     }
     return chosen;
+  }
+
+  /** Versions that are lower than all of these, the highest first. */
+  private below([lowest]: readonly string[], there: readonly string[]): readonly string[] {
+    return there
+      .filter((version) => Number(version) < Number(lowest) && kindOf(this.file(version)) === 'file')
+      .sort((a, b) => Number(b) - Number(a));
   }
 
   private isThere(version: string): boolean {

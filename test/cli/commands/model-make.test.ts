@@ -117,6 +117,20 @@ test('list shows what can be served, and names what cannot with the reason', asy
   ]);
 });
 
+test('list shows the lower version that is served in place of a damaged one', async () => {
+  const dir = tempDir();
+  await runCli(['model', 'make', 'mlp', '--repository', dir, '--input', '4', '--name', 'm']);
+  mkdirSync(join(dir, 'm', '2'));
+  writeIn(dir, 'm/2/model.onnx', 'nonsense');
+  const { status, stdout, stderr } = await runCli(['model', 'list', dir]);
+  expect(stdout).toMatch(/^m +1 +fp32/m);
+  expect(stdout).toMatch(/^m, version 2, cannot be served: .*m\/2\/model\.onnx: onnxruntime cannot use/m);
+  expect([status, stderr]).toEqual([
+    41,
+    'escapement: E_MODEL_FILE: cannot be served: version 2 of m; see the reasons above\n',
+  ]);
+});
+
 test('optimize makes what is missing', async () => {
   const dir = tempDir();
   const onnx = readFileSync(join(models, 'small', '1', 'model.onnx'));
