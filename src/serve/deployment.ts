@@ -4,7 +4,7 @@ import { type ModelEntry, ServiceError } from '../live/service.js';
 import { clientReason } from './client-reason.js';
 import type { DeploymentEvents, DeploymentOptions, ModelHost } from './deployment-options.js';
 import { IdleModels } from './idle-models.js';
-import { coded, gone, unknown, whatIsServed } from './model-errors.js';
+import { coded, gone, noneServed, unknown, whatIsServed } from './model-errors.js';
 import { type Deployed, ModelTable } from './model-table.js';
 import { Retirements } from './retirements.js';
 import { Said } from './said.js';
@@ -84,17 +84,17 @@ export class Deployment {
   }
 
   /**
-   * Loads these models, first those that need no measuring. Rejects with the first problem if `isStrict`, or if none of
-   * them can be served.
+   * Loads these models, first those that need no measuring. Rejects with the first problem if `isStrict`, and with all if
+   * none of them can be served.
    */
   async start(names: readonly string[]): Promise<void> {
-    const problems: EscapementError[] = [];
+    const problems = new Map<string, EscapementError>();
     const bring = async (name: string, mayMeasure: boolean) => {
       const found = await this.turns
         .take(name, () => this.bring(name, mayMeasure))
         .catch((error) => this.missing(name, error));
       if (this.options.isStrict && found.length > 0) throw found[0];
-      problems.push(...found);
+      if (found.length > 0) problems.set(name, found[0]);
     };
     for (const name of names) if (!this.isClosed) await bring(name, false);
     const unmeasured = names.filter((name) =>
@@ -102,7 +102,7 @@ export class Deployment {
     );
     for (const name of unmeasured) if (!this.isClosed) await bring(name, true);
     const isAny = this.table.all().some(({ state }) => state === 'ready');
-    if (!isAny && problems.length > 0) throw problems[0];
+    if (!isAny && problems.size > 0) throw noneServed([...problems.values()]);
   }
 
   /** What runs already: models that workers were started with. */

@@ -9,6 +9,24 @@ export function coded(error: unknown): EscapementError {
   return new EscapementError('E_MODEL_FILE', (error as Error).message);
 }
 
+/** How many models, and how many characters of each reason, an error names. */
+const MOST_NAMED = 5;
+const LONGEST_REASON = 300;
+
+/** One error of all models, for the last line of a server that ends. `problems`: one a model, at least one. */
+export function noneServed(problems: readonly EscapementError[]): EscapementError {
+  const [first] = problems;
+  if (problems.length === 1) return first;
+  const reasons = problems
+    .slice(0, MOST_NAMED)
+    .map(({ message }) =>
+      message.length > LONGEST_REASON ? `${message.slice(0, LONGEST_REASON)}…` : message,
+    );
+  const others = problems.length > MOST_NAMED ? `; and ${problems.length - MOST_NAMED} more` : '';
+  const what = `none of the ${problems.length} models can be served: ${reasons.join('; ')}${others}`;
+  return new EscapementError(first.code, what);
+}
+
 /** `away`: workers that may have it. */
 export function unknown(name: string, away: readonly string[]): ServiceError {
   const rest = away.length === 0 ? '' : `; these workers are away: ${away.join(', ')}`;

@@ -145,6 +145,19 @@ describe('a deployment', () => {
     await expect(open(dir, { isStrict: true }).service.start()).rejects.toThrow('onnxruntime cannot use');
   });
 
+  it('ends a start without any model with the reasons of all, as far as there is room', async () => {
+    const dir = tempDir();
+    writeIn(dir, 'a/1/model.onnx', 'nonsense');
+    put(dir, 'b', 1, 2);
+    writeIn(dir, 'b/config.yaml', 'slo: fast');
+    const two =
+      /^none of the 2 models can be served: .*a\/1\/model\.onnx: onnx.*; .*b\/config\.yaml:1: slo: must/s;
+    await expect(open(dir).service.start()).rejects.toThrow(two);
+    for (const name of 'cdefg') writeIn(dir, `${name}/1/model.onnx`, 'nonsense');
+    const many = /^none of the 7 models can be served: .*e\/1\/model\.onnx: .*; and 2 more$/s;
+    await expect(open(dir).service.start()).rejects.toThrow(many);
+  });
+
   it('loads new versions and replaced files under load, and no request fails', async () => {
     const dir = tempDir();
     put(dir, 'm', 1, 2);
