@@ -123,9 +123,16 @@ export class Catalog {
     onlyReady: boolean,
   ): Promise<{ name: string; version: string; state: string; reason: string }[]> {
     if (!onlyReady) await this.service.look();
-    return this.service.state.entries
-      .filter(({ state }) => !onlyReady || state === 'ready')
-      .map(({ name, version, state, reason }) => ({ name, version, state: state.toUpperCase(), reason }));
+    const { entries, notReady } = this.service.state;
+    return entries
+      .map((entry) => {
+        const { name, version, state, reason } = entry;
+        // What the server cannot answer now is not ready, whatever its files are like.
+        const isHeldUp = state === 'ready' && !this.isReady(entry);
+        if (isHeldUp) return { name, version, state: 'UNAVAILABLE', reason: notReady ?? reason };
+        return { name, version, state: state.toUpperCase(), reason };
+      })
+      .filter(({ state }) => !onlyReady || state === 'READY');
   }
 
   /** Puts a model into service. `parameters`: names that the client gave. Rejects with a refusal. */

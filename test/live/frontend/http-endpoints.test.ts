@@ -69,6 +69,20 @@ describe('metadata', () => {
 });
 
 describe('the model repository', () => {
+  it('lists no model as ready while the server takes no requests', async () => {
+    const service = new FakeService(MODELS);
+    const { http } = await openHttp(service);
+    service.notReady = 'no worker is up';
+    const reason = 'no worker is up';
+    expect((await http.post('/v2/repository/index')).json).toEqual([
+      { name: 'mlp', version: '1', state: 'UNAVAILABLE', reason },
+      { name: 'a b/c', version: '1', state: 'UNAVAILABLE', reason },
+    ]);
+    expect((await http.post('/v2/repository/index', { ready: true })).json).toEqual([]);
+    service.notReady = null;
+    expect((await http.post('/v2/repository/index', { ready: true })).json).toHaveLength(2);
+  });
+
   it('lists, unloads and loads models', async () => {
     const { http } = await openHttp(new FakeService(MODELS));
     expect(await http.post('/v2/repository/models/mlp/unload')).toMatchObject({ status: 200, text: '' });
