@@ -1,12 +1,14 @@
 import type { Logger } from 'pino';
 import { formatDuration } from '../config/units-text.js';
+import { serverNotReady } from '../live/frontend/refusal.js';
 import type { KeeperEvents } from '../live/journal/journal-keeper.js';
 import { LONGEST_S, type RecordingEvents } from '../live/recording/server-recorder.js';
 import { Repeats } from '../live/repeats.js';
+import { DRAINING, STANDS_BY, type WatchedService } from '../live/service.js';
 import type { Assembly, ClusterObserver } from './cluster.js';
 
 /** Lines of the log about workers, GPUs and what fails on them. */
-export function loggedCluster(log: Logger, { clock }: Assembly): ClusterObserver {
+export function loggedCluster(log: Logger, { clock, fleet }: Assembly): ClusterObserver {
   const repeats = new Repeats();
   return {
     draining(requests, upToNs) {
@@ -17,9 +19,12 @@ export function loggedCluster(log: Logger, { clock }: Assembly): ClusterObserver
       if (unanswered > 0) log.warn(`requests left without an answer: ${unanswered}; they get an error`);
     },
     events: {
-      worker: (worker, up, what) => log[up ? 'info' : 'warn']({ worker }, what),
-      gpuDown: (gpu, reason) => log.warn({ gpu, reason }, 'GPU is gone'),
-      gpuUp: (gpu) => log.info({ gpu }, 'GPU is there'),
+      // It also names the GPUs that are gone with it.
+      worker: (worker, up, what) => log[up ? 'info' : 'warn']({ worker }, `worker ${worker} ${what}`),
+      gpuUp: (gpu) => {
+        const worker = fleet.nameOf(gpu);
+        log.info({ gpu, worker }, `GPU ${gpu} is there, on worker ${worker}`);
+      },
       standsBy: (isIt) => {
         if (isIt) log.warn('stands by: another controller drives the workers');
         else log.info('drives the workers, which no other controller does any more');
@@ -30,6 +35,18 @@ export function loggedCluster(log: Logger, { clock }: Assembly): ClusterObserver
       },
     },
   };
+}
+
+/** A line when the server stops being ready and one when it is again; draining and standing by have lines of their own. */
+export function logReadiness(log: Logger, service: WatchedService): void {
+  let said: string | null = null;
+  service.watch(() => {
+    const { notReady } = service.state;
+    if (notReady === said || notReady === DRAINING || notReady === STANDS_BY) return;
+    said = notReady;
+    if (notReady === null) log.info('the server is ready again');
+    else log.warn(serverNotReady(notReady));
+  });
 }
 
 export function loggedRecordings(log: Logger): RecordingEvents {

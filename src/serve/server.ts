@@ -29,7 +29,7 @@ import { openFrontends } from './frontends.js';
 import { JournalObserver } from './journal-observer.js';
 import { metricsObserver } from './metrics-observer.js';
 import { RecordingObserver, recordingName } from './recording-observer.js';
-import { loggedCluster, loggedKeeper, loggedRecordings } from './server-log.js';
+import { loggedCluster, loggedKeeper, loggedRecordings, logReadiness } from './server-log.js';
 import { type ServerModels, serverModels } from './server-models.js';
 
 export interface ServerOptions {
@@ -193,6 +193,7 @@ export class Server {
           },
           'ready',
         );
+        logReadiness(options.log, service);
       });
     // Its failure is for those who wait for it.
     this.started.catch(() => {});

@@ -52,10 +52,10 @@ it('certificates and authorities are replaced when their files change', async ({
   // The authority, too: a worker that comes back is let in.
   await until(() => says(/--worker-ca: the files have changed; new connections/) === 1);
   await worker.kill('SIGKILL');
-  const ups = says(/^is up/);
+  const ups = says(/^worker .* is up/);
   worker = startWorker(workerPort);
   ports[4] = (await worker.ready()).metrics ?? 0;
-  await until(() => says(/^is up/) > ups);
+  await until(() => says(/^worker .* is up/) > ups);
 
   put(third, second);
   await until(() => says(/--tls-cert and --tls-key: .* cannot be used, so the old ones stay in use/) === 1);

@@ -22,7 +22,7 @@ export async function run(args: ControllerArgs): Promise<void> {
   await runServer('controller', args, async (_settings, log, hung) => {
     const host = new LinkHost({ hung, isStandby: args.standby });
     const links = args.worker.map((address) => {
-      const warn = (what: string) => log.warn({ worker: address }, what);
+      const warn = (what: string) => log.warn({ worker: address }, `worker ${address}: ${what}`);
       return new RemoteLink({ address, ...token, ...tls, log: warn }, host);
     });
     if (caFile !== undefined && tls.tls !== undefined)

@@ -270,9 +270,11 @@ export class Fleet {
       member.life++;
     }
     this.recording.wentDown(member.link, reason);
-    this.events?.worker(member.link.name, false, `is down: ${reason}`);
-    for (const gpu of gpus) {
-      if (this.isUp[gpu] !== true) continue;
+    const lost = gpus.filter((gpu) => this.isUp[gpu] === true);
+    const what = local === null ? 'is down' : `has lost its GPU ${local}`;
+    const follows = lost.length === 0 ? '' : `, so these GPUs are gone: ${lost.join(', ')}`;
+    this.events?.worker(member.link.name, false, `${what}${follows}: ${reason}`);
+    for (const gpu of lost) {
       this.isUp[gpu] = false;
       this.events?.gpuDown(gpu, reason, returned);
     }

@@ -230,7 +230,10 @@ it.each(POLICIES)('%s: a worker that owes a result beyond all reason is restarte
     expect(busy.restarts).toEqual(['GPU 0 owes a result']);
     expect(idle.restarts).toEqual([]);
     expect(run.outcomes).toEqual(['ok']);
-    expect(run.said).toContain(`${busy.name} is not used: is down: GPU 0 owes a result`);
+    const gpu = busy === a ? 0 : 1;
+    expect(run.said).toContain(
+      `${busy.name} is not used: is down, so these GPUs are gone: ${gpu}: GPU 0 owes a result`,
+    );
   });
 });
 

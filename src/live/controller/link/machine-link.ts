@@ -129,11 +129,15 @@ export class MachineLink {
     });
   }
 
-  /** The machine is lost: reports `down` if it was up, then nothing more. Not for use in a call of the controller's. */
-  lost(reason: string): void {
+  /**
+   * The machine is lost: reports `down` if it was up, and returns that, then reports nothing more. Not for use in a call
+   * of the controller's.
+   */
+  lost(reason: string): boolean {
     const wasUp = this.up;
     this.end();
     if (wasUp) this.events.down(reason, null);
+    return wasUp;
   }
 
   /** Reports nothing more. */

@@ -130,12 +130,12 @@ export class ReconnectingLink implements WorkerLink {
         options.seat(seat);
         events.driven(this.driving(seat));
       },
-      ended: (reason) => {
+      ended: (reason, wasUp) => {
         this.stream = null;
         options.timed(null);
         options.seat(null);
         events.driven('none');
-        this.complain(reason);
+        if (!wasUp) this.complain(reason);
         this.reconnect = setTimeout(() => this.connect(events), this.backoff.delayMs(nowNs()));
       },
     });

@@ -31,8 +31,8 @@ interface StreamLinkOptions {
   readonly seat: (seat: SeatState) => void;
   /** A round trip was added to what is known of the worker's clock. */
   readonly timed: (clock: ClockSync) => void;
-  /** It is over; `events` was notified. Not called after `close`. */
-  readonly ended: (reason: string) => void;
+  /** It is over; `events` was notified if the worker was up. Not called after `close`. */
+  readonly ended: (reason: string, wasUp: boolean) => void;
 }
 
 /** One stream with a worker, from its headers to whatever ends it. */
@@ -203,8 +203,8 @@ export class StreamLink {
 
   private callEnded(reason: string): void {
     this.stop();
-    this.machineLink?.lost(reason);
-    this.options.ended(reason);
+    const wasUp = this.machineLink?.lost(reason) ?? false;
+    this.options.ended(reason, wasUp);
   }
 
   private stop(): void {

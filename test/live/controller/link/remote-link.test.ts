@@ -56,7 +56,8 @@ describe('remote worker', () => {
   it('comes back when the connection breaks, without results of before', async () => {
     const { machine, server } = await serve();
     const wire = await wireTo(server.port);
-    const { link, events } = connectTo(wire.port);
+    const lines: string[] = [];
+    const { link, events } = connectTo(wire.port, { log: (line) => lines.push(line) });
     await events.next('up');
     machine.answering = false;
     link.send([infer(1)]);
@@ -67,6 +68,8 @@ describe('remote worker', () => {
     machine.answering = true;
     link.send([infer(2)]);
     expect((await events.next('result')).result.id).toBe(2);
+    // That it was down says why.
+    expect(lines).toEqual([]);
   });
 
   it('notices a connection that goes dead without a word, and makes a new one', async () => {
