@@ -93,6 +93,7 @@ function readInputs(
   binaryFrom: number,
   hasInfinities: boolean,
 ): void {
+  if (tensors === undefined) throw new Refusal('invalid', 'inputs is missing: expected an array of tensors');
   if (!Array.isArray(tensors))
     throw new Refusal('invalid', `inputs: expected an array, got ${shown(tensors)}`);
   let at = binaryFrom;

@@ -37,10 +37,15 @@ export function checkRequestParameter(name: string, value: unknown): void {
           `parameter ${name}: models with state between requests are not supported`,
         );
       return;
-    default:
-      throw new Refusal('invalid', `parameter ${shown(name)} is not supported`);
+    default: {
+      const hint = MEANS_SLO.test(name) ? '; did you mean slo_ms?' : '';
+      throw new Refusal('invalid', `parameter ${shown(name)} is not supported${hint}`);
+    }
   }
 }
+
+/** Names under which clients try to send an SLO. */
+const MEANS_SLO = /^(slo|deadline|latency)/i;
 
 /** Values that clients send where they mean none. */
 function isNothing(value: unknown): boolean {

@@ -19,7 +19,7 @@ describe('the answer to a wrong request says what was expected and what came', (
     ['no JSON', 'mlp', '{"inputs":', /^the body is not JSON: /],
     ['nothing', 'mlp', '', /^the body is not JSON: /],
     ['no object', 'mlp', '[1]', 'the body is not a JSON object: [1]'],
-    ['no inputs', 'mlp', {}, 'inputs: expected an array, got undefined'],
+    ['no inputs', 'mlp', {}, 'inputs is missing: expected an array of tensors'],
     ['an input that is none', 'mlp', { inputs: [null] }, 'inputs: expected an object, got null'],
     ['an unknown input', 'two', { inputs: [X] }, 'input "x": not an input of model two ("a", "b")'],
     ['a missing input', 'two', { inputs: [A] }, 'input "b": missing, expected BOOL [2]'],
@@ -134,6 +134,12 @@ describe('the answer to a wrong request says what was expected and what came', (
       'mlp',
       { inputs: [X], parameters: { sequence_id: 7 } },
       'parameter sequence_id: models with state between requests are not supported',
+    ],
+    [
+      'an SLO by another name',
+      'mlp',
+      { inputs: [X], parameters: { slo: 1 } },
+      /"slo".*; did you mean slo_ms\?$/,
     ],
     ['an unknown wish', 'mlp', { inputs: [X], parameters: { wish: 1 } }, 'parameter "wish" is not supported'],
     [
