@@ -200,7 +200,8 @@ describe('a flood', () => {
       got = (got + bytes.toString('hex')).slice(-2 * GOAWAY_BYTES);
     });
     await flood(attacker, first, next);
-    expect(countOf(refusals, 'flood')).toBe(1);
+    // Where Node itself ends a connection, its client may know first.
+    await expect.poll(() => countOf(refusals, 'flood')).toBe(1);
     // Frames that Node itself takes for a flood have a code of its own.
     const said = LAST_GOAWAY.exec(got)?.[1];
     if (said !== undefined && !BY_NODE.has(name)) expect(said).toBe(ENHANCE_YOUR_CALM);
