@@ -16,14 +16,15 @@ const PIECE_BYTES = KIB;
 const CHUNKED_PIECE_BYTES = 4 * KIB;
 
 /**
- * Gives Node's parser what comes on a connection, a piece at a time, and holds the rest back once a piece had several
+ * Once it is attached, gives Node's parser what comes on a connection, a piece at a time, and holds the rest back once a piece had several
  * requests. Node itself parses all that the system gives at once, and other connections wait for more than a thousand
- * requests.
+ * requests; but for clients that wait for their answers it is faster.
  */
 export class ParserFeed {
   private readonly socket: ParsedSocket;
   private readonly parser: ParsedSocket['parser'];
-  private readonly parse: (bytes: Buffer) => void = () => {};
+  /** Node's own listener; null: it reads by itself. */
+  private parse: ((bytes: Buffer) => void) | null = null;
   private rest: Buffer | null = null;
   /** Of the body that comes, at most; −1: unknown. */
   private bodyBytes = 0;
@@ -36,6 +37,12 @@ export class ParserFeed {
   ) {
     this.socket = socket;
     this.parser = this.socket.parser;
+  }
+
+  /** From what is read next on. */
+  attach(): void {
+    const { socket } = this;
+    if (this.parse !== null || socket.destroyed || socket.parser !== this.parser) return;
     const [parse] = socket.listeners('data') as ((bytes: Buffer) => void)[];
     // A version of Node that reads in another way: it may do so.
     if (parse === undefined) return;
@@ -97,7 +104,7 @@ export class ParserFeed {
       const before = this.requests;
       const piece =
         at === 0 && bytes.length <= PIECE_BYTES ? bytes : bytes.subarray(at, at + this.pieceBytes);
-      this.parse(piece);
+      this.parse?.(piece);
       at += piece.length;
       if (this.requests === before && this.bodyBytes > 0)
         this.bodyBytes = Math.max(0, this.bodyBytes - piece.length);

@@ -43,6 +43,8 @@ export class Pipeline {
     private readonly turns: RequestTurns,
   ) {
     this.feed = new ParserFeed(socket, () => this.keep());
+    // One that sends ahead may have been closed to come back.
+    if (turns.wereBusy) this.feed.attach();
   }
 
   get clientKey(): string {
@@ -159,6 +161,8 @@ export class Pipeline {
   /** Until nothing waits. */
   private pause(): void {
     const { socket } = this;
+    // Before it is paused: Node does not go on reading otherwise.
+    this.feed.attach();
     socket.pause();
     if (this.isGuarded) return;
     this.isGuarded = true;
