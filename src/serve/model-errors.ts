@@ -19,9 +19,8 @@ export function noneServed(problems: readonly EscapementError[]): EscapementErro
   if (problems.length === 1) return first;
   const reasons = problems
     .slice(0, MOST_NAMED)
-    .map(({ message }) =>
-      message.length > LONGEST_REASON ? `${message.slice(0, LONGEST_REASON)}…` : message,
-    );
+    .map(({ message }) => message.replace(/\.$/, ''))
+    .map((reason) => (reason.length > LONGEST_REASON ? `${reason.slice(0, LONGEST_REASON)}…` : reason));
   const others = problems.length > MOST_NAMED ? `; and ${problems.length - MOST_NAMED} more` : '';
   const what = `none of the ${problems.length} models can be served: ${reasons.join('; ')}${others}`;
   return new EscapementError(first.code, what);

@@ -109,7 +109,8 @@ export const CONTROLLER_FAULTS: readonly Scenario[] = [
     name: 'another controller comes, gets no worker, and ends',
     inject: async (rig, clients) => {
       const other = rig.newController();
-      await until(() => /stands by/.test(other.stderr));
+      // One that is asked to end before it listens has not started, and says so by its status.
+      await until(() => other.log.some(({ msg }) => msg === 'listening') && /stands by/.test(other.stderr));
       await clients.someMore(30);
       expect(await other.kill('SIGTERM')).toBe(0);
     },
