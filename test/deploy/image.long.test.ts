@@ -32,7 +32,7 @@ describe('the image', () => {
     expect(config).toMatchObject({ User: '65532:65532', Cmd: ['--help'] });
     expect(config.Env).toEqual(expect.arrayContaining(['ESCAPEMENT_HOST=0.0.0.0', 'NODE_ENV=production']));
     const whoAmI =
-      'id -u; touch /opt/escapement/x || touch /work/x && touch /var/cache/escapement/x && echo wrote';
+      'id -u; touch /opt/escapement/x || touch /data/x && touch /var/cache/escapement/x && echo wrote';
     const { stdout, status } = await ended(store.start(['--entrypoint', 'sh'], ['-c', whoAmI]));
     expect({ stdout, status }).toEqual({ stdout: '65532\nwrote\n', status: 0 });
   });
