@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { tempDir, writeIn } from '../../cli/run-cli.js';
@@ -131,8 +132,10 @@ export class Rig {
     return text.includes(`escapement_worker_up{worker="${this.nameOf(this.links[index])}"} 1`);
   };
 
+  /** Each worker is up, and both frontends listen: one that failed from inside takes a moment to come back. */
   async allUp(): Promise<void> {
     for (const index of this.links.keys()) await until(() => this.isUp(index));
+    for (const port of [this.http, this.grpc]) await until(() => listens(port));
   }
 
   async isDown(index: number): Promise<void> {
@@ -168,6 +171,16 @@ export class Rig {
     ];
     return faultyProcess(['worker', ...args]);
   }
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on('error', () => resolve(false));
+  });
 }
 
 export interface WorkerChanges {
