@@ -41,9 +41,44 @@ export const CLAIMS: readonly (readonly [claim: string, file: string, name: stri
     'is not opened to a worker that does not encrypt',
   ],
   [
-    'attacks are refused with a reason, other clients are answered, and no process ends',
-    'serve/hostile.test.ts',
-    'refuses them with a reason and answers everyone else',
+    'JSON that is dear to parse is refused with a reason; other clients are answered, and no process ends',
+    'serve/hostile/json.test.ts',
+    'a server refuses JSON that is dear to parse, to keep or to answer, and answers everyone else',
+  ],
+  [
+    'the same for gRPC messages that are dear to decode',
+    'serve/hostile/grpc.test.ts',
+    'a server refuses gRPC messages that are dear to decode, and answers everyone else',
+  ],
+  [
+    'the same for floods',
+    'serve/hostile/floods.test.ts',
+    'a server closes connections that bring no inference, and answers everyone else',
+  ],
+  [
+    'the same for those who lack the token',
+    'serve/hostile/access.test.ts',
+    'a server with a token reads nothing dear of those who lack it, and answers everyone else',
+  ],
+  [
+    'the same at the port of a worker',
+    'serve/hostile/access.test.ts',
+    'a worker with a token reads nothing dear of those who lack it, and its controller serves on',
+  ],
+  [
+    '20,000 requests under way of one address disturb no other',
+    'serve/hostile/calls.test.ts',
+    'a server answers everyone else next to 20,000 requests under way',
+  ],
+  [
+    'many large bodies disturb no other client',
+    'serve/hostile/bodies.test.ts',
+    'a server answers everyone else next to 20 bodies of 60 MB at a time',
+  ],
+  [
+    'web pages of other sites are refused, and slow readers disturb no other client',
+    'serve/hostile/connections.test.ts',
+    'a server refuses web pages of other sites, and answers everyone else next to slow readers',
   ],
   [
     'memory of bodies and answers has budgets',
