@@ -1,4 +1,5 @@
 import { BitMatrix } from '../base/bit-matrix.js';
+import { BitSet } from '../base/bit-set.js';
 import { EscapementError } from '../base/errors.js';
 import { NS_PER_S } from '../base/units.js';
 import type { Action } from './action.js';
@@ -21,6 +22,8 @@ export interface ClusterSpec {
   /** Largest batch of the models that may come; default: that of those there are. */
   readonly spareBatch?: number;
   readonly gpus: number;
+  /** GPUs behind them that are away until workers bring them; default: none. */
+  readonly spareGpus?: number;
   /** Pages of each GPU's weights cache. */
   readonly pages: number;
   /** True: a GPU runs a LOAD or an INFER, never both at once. */
@@ -35,7 +38,10 @@ export interface ClusterSpec {
 export class Cluster {
   /** One entry a slot: `NO_MODEL` where there is none. */
   readonly models: readonly ModelSpec[];
+  /** All that it has a number for; `up` are those that are there. */
   readonly gpus: number;
+  /** GPUs that take actions. What is spread over GPUs is spread over these. */
+  readonly up: BitSet;
   /** Largest batch of any model, also of those that may come. */
   readonly maxBatch: number;
 
@@ -66,11 +72,12 @@ export class Cluster {
   private readonly measuredNs: Float64Array;
 
   constructor(spec: ClusterSpec) {
-    const { gpus, pages } = spec;
+    const { spareGpus = 0, pages } = spec;
+    const gpus = spec.gpus + spareGpus;
     const spare = Array.from({ length: spec.spareModels ?? 0 }, () => NO_MODEL);
     const models = [...spec.models, ...spare];
-    if (!Number.isInteger(gpus) || gpus < 1) {
-      throw new EscapementError('E_CONFIG_VALUE', `a cluster needs at least one GPU, found ${gpus}`, {
+    if (!Number.isInteger(spec.gpus) || spec.gpus < 1) {
+      throw new EscapementError('E_CONFIG_VALUE', `a cluster needs at least one GPU, found ${spec.gpus}`, {
         key: 'cluster.gpus',
       });
     }
@@ -114,6 +121,16 @@ export class Cluster {
       this.restartEstimates(m);
       if (models[m] === NO_MODEL) this.bars.close(m);
     }
+    this.up = new BitSet(gpus);
+    for (let gpu = 0; gpu < gpus; gpu++) this.setUp(gpu, gpu < spec.gpus);
+  }
+
+  /** For the controller: the GPU takes actions from now on, or none any more. All of its actions must have a result. */
+  setUp(gpu: number, isUp: boolean): void {
+    this.exec[gpu].setClosed(!isUp);
+    this.weights[gpu].setClosed(!isUp);
+    if (isUp) this.up.add(gpu);
+    else this.up.delete(gpu);
   }
 
   /** How many models there are. */
@@ -166,7 +183,7 @@ export class Cluster {
 
   /** Whether no GPU has the model, and the devices have failed to load it. */
   cannotLoad(model: number): boolean {
-    return this.bars.isHopeless(model, this.exec) && this.held.count(model) === 0;
+    return this.bars.isHopeless(model, this.up.count) && this.held.count(model) === 0;
   }
 
   /** Whether an INFER of the model has no result from the GPU yet: weights in use must stay. */

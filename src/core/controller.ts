@@ -218,7 +218,7 @@ export class Controller {
       else gpuCame(this.cluster, this.policy, change.gpu, change.present, nowNs);
     }
     this.gpuChanges.length = 0;
-    this.expiry.strand(this.cluster.exec.every(({ isClosed }) => isClosed));
+    this.expiry.strand(this.cluster.up.count === 0);
   }
 
   /** A request that waits is not served. */

@@ -10,8 +10,7 @@ export interface GpuChange {
 /** Takes a GPU out of the cluster: it holds nothing, and its lanes are never available. */
 export function gpuWent(cluster: Cluster, policy: Policy, gpu: number, nowNs: number): void {
   const { held, warm, models } = cluster;
-  cluster.exec[gpu].setClosed(true);
-  cluster.weights[gpu].setClosed(true);
+  cluster.setUp(gpu, false);
   cluster.bars.forgetGpu(gpu);
   for (let model = 0; model < models.length; model++) {
     if (!held.delete(model, gpu)) continue;
@@ -30,8 +29,7 @@ export function gpuCame(
   present: readonly number[],
   nowNs: number,
 ): void {
-  cluster.exec[gpu].setClosed(false);
-  cluster.weights[gpu].setClosed(false);
+  cluster.setUp(gpu, true);
   for (const model of present) {
     if (!cluster.held.add(model, gpu)) continue;
     cluster.pages[gpu].take(cluster.models[model].pages);

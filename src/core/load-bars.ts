@@ -80,10 +80,9 @@ export class LoadBars {
     this.renewNext();
   }
 
-  /** Whether a model that no GPU holds is not worth waiting for at present; `lanes` has one entry a GPU. */
-  isHopeless(model: number, lanes: readonly { readonly isClosed: boolean }[]): boolean {
+  /** Whether a model that no GPU holds is not worth waiting for at present; `gpus`: how many are up. */
+  isHopeless(model: number, gpus: number): boolean {
     if (this.nextEndNs === Number.POSITIVE_INFINITY || this.barred.count(model) === 0) return false;
-    const gpus = lanes.filter(({ isClosed }) => !isClosed).length;
     return this.barred.count(model) >= Math.min(ENOUGH, gpus);
   }
 

@@ -14,7 +14,7 @@ export function predictLatencyNs(cluster: Cluster, model: number, queued: number
     bestNs = Math.min(bestNs, exec[gpu].availableNs(nowNs) + cluster.execNs(gpu, model, 0));
   }
   if (bestNs === Number.POSITIVE_INFINITY) {
-    for (let gpu = 0; gpu < cluster.gpus; gpu++) {
+    for (let gpu = cluster.up.next(0); gpu >= 0; gpu = cluster.up.next(gpu + 1)) {
       const loadedNs = weights[gpu].availableNs(nowNs) + cluster.loadNs(model);
       bestNs = Math.min(bestNs, loadedNs + cluster.execNs(gpu, model, 0));
     }

@@ -62,7 +62,7 @@ describe('predictLatencyNs', () => {
 
   it('is never while all GPUs are gone', () => {
     const gone = cluster();
-    for (const lane of [...gone.exec, ...gone.weights]) lane.setClosed(true);
+    for (let gpu = 0; gpu < gone.gpus; gpu++) gone.setUp(gpu, false);
     expect(predictLatencyNs(gone, 0, 0, 0)).toBe(Number.POSITIVE_INFINITY);
   });
 });

@@ -1,22 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AUTO, type PolicyOptions } from '../../src/policies/entry.js';
 import { model, models } from '../core/fixtures.js';
+import { KINDS, OPTIONS } from './gpu-loss-options.js';
 import { MS, PolicyHarness } from './policy-harness.js';
-
-const OPTIONS = {
-  'alpaserve-sr': { maxBatch: 4, window: 20 * MS, margin: 0 },
-  clipper: { maxBatch: 4, increase: 2, maxDelay: 0 },
-  nexus: { maxBatch: 4, epoch: 20 * MS },
-  clockwork: { scheduleAhead: 10 * MS, maxBatch: 4, maxExec: 250 * MS },
-  edf: { maxBatch: 4, margin: 0 },
-  escapement: { scheduleAhead: AUTO, fairness: 0.55, maxBatch: 4 },
-  fifo: { maxBatch: 4, maxDelay: 2 * MS },
-  shepherd: { maxBatch: 4, preemption: 3.03, period: 20 * MS, margin: 0 },
-  symphony: { maxBatch: 2, margin: 0 },
-} satisfies Readonly<Record<string, PolicyOptions>>;
-type Kind = keyof typeof OPTIONS;
-const KINDS = Object.keys(OPTIONS) as Kind[];
 
 describe.each(KINDS)('%s when a GPU is lost', (policy) => {
   it('runs what the GPU was at elsewhere, as long as its SLO allows', () => {

@@ -12,6 +12,7 @@ export interface HarnessOptions {
   readonly options: PolicyOptions;
   readonly models: readonly ModelSpec[];
   readonly gpus?: number;
+  readonly spareGpus?: number;
   readonly pages?: number;
   readonly sloNs?: number;
   readonly oneLane?: boolean;
@@ -34,6 +35,7 @@ export class PolicyHarness {
     options,
     models,
     gpus = 1,
+    spareGpus = 0,
     pages = 100,
     sloNs = 100 * MS,
     oneLane = false,
@@ -43,7 +45,7 @@ export class PolicyHarness {
     if (entry === undefined) throw new Error(`no policy ${policy}`);
     this.sloMs = sloNs / MS;
     this.controller = new Controller({
-      cluster: { models, gpus, pages, oneLane },
+      cluster: { models, gpus, spareGpus, pages, oneLane },
       admission,
       defaultSloNs: sloNs,
       createPolicy: (context) => entry.create(context, options),

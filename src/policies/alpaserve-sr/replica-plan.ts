@@ -70,7 +70,7 @@ export class ReplicaPlan {
     for (let gpu = 0; gpu < cluster.gpus; gpu++) {
       this.chosen[gpu].length = 0;
       this.utilisation[gpu] = 0;
-      this.freePages[gpu] = cluster.exec[gpu].isClosed ? 0 : cluster.pages[gpu].capacity;
+      this.freePages[gpu] = cluster.up.has(gpu) ? cluster.pages[gpu].capacity : 0;
     }
     this.done.fill(0);
     this.unserved.fill(0);

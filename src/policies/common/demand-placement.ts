@@ -39,7 +39,7 @@ export class DemandPlacement {
 
   /** The model has a batch due; it may be that no GPU is free to run it. */
   crowded(model: number): void {
-    if (this.cluster.held.count(model) < this.cluster.gpus) this.crowdedModels.add(model);
+    if (this.cluster.held.count(model) < this.cluster.up.count) this.crowdedModels.add(model);
   }
 
   loaded(gpu: number, model: number): void {

@@ -32,7 +32,7 @@ export abstract class OneBatchAtATime implements Policy {
     this.dispatch = dispatch;
     this.placement = new DemandPlacement(cluster, dispatch, (model) => this.queued(model), ranges);
     this.free = new BitSet(cluster.gpus);
-    for (let gpu = 0; gpu < cluster.gpus; gpu++) this.free.add(gpu);
+    for (let gpu = cluster.up.next(0); gpu >= 0; gpu = cluster.up.next(gpu + 1)) this.free.add(gpu);
     this.idle = new BitSet(cluster.gpus);
     this.batch = new Int32Array(cluster.maxBatch);
   }

@@ -60,7 +60,7 @@ export class Chooser {
     const { byGpu, queues } = waiting;
     const { row, usable, size, logExec } = durations;
     const clock = this.cluster.clock[gpu];
-    const perSlack = this.slackWeight / (waiting.backlogNs / this.cluster.gpus + this.batchNs / 2);
+    const perSlack = this.slackWeight / (waiting.backlogNs / this.cluster.up.count + this.batchNs / 2);
     let best = Number.NEGATIVE_INFINITY;
     for (let model = byGpu.next(gpu, 0); model >= 0; model = byGpu.next(gpu, model + 1)) {
       const queue = queues[model];

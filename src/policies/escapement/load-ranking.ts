@@ -4,15 +4,17 @@ import type { CopyWorth } from './copy-worth.js';
 /** Models whose next copy would be worth most per time of its LOAD, best first. */
 export class LoadRanking {
   length = 0;
+  private most = 0;
   private readonly models: Int32Array;
   private readonly perTime: Float64Array;
 
   constructor(
     private readonly cluster: Cluster,
     private readonly copyWorth: CopyWorth,
-    /** How many are listed. */
-    private readonly most: number,
+    /** So many more than there are GPUs are listed. */
+    private readonly more: number,
   ) {
+    const most = Math.min(cluster.models.length, cluster.gpus + more);
     this.models = new Int32Array(most);
     this.perTime = new Float64Array(most);
   }
@@ -23,10 +25,12 @@ export class LoadRanking {
 
   /** Lists the best of all models that some GPU lacks. */
   renew(nowNs: number): void {
-    const { cluster, most } = this;
+    const { cluster } = this;
+    const most = Math.min(cluster.models.length, cluster.up.count + this.more);
+    this.most = most;
     this.length = 0;
     for (let model = 0; model < cluster.models.length; model++) {
-      if (cluster.held.count(model) === cluster.gpus) continue;
+      if (cluster.held.count(model) === cluster.up.count) continue;
       const perTime = this.copyWorth.toLoad(model, nowNs) / cluster.loadNs(model);
       if (perTime > 0 && (this.length < most || perTime > this.perTime[most - 1]))
         this.insert(model, perTime);

@@ -66,7 +66,7 @@ export class Placement {
     this.busyAtNs = new Float64Array(gpus);
     this.idle = new Int32Array(gpus);
     this.loading = new Uint8Array(gpus);
-    this.ranking = new LoadRanking(cluster, copyWorth, Math.min(models.length, gpus + MORE_RANKED));
+    this.ranking = new LoadRanking(cluster, copyWorth, MORE_RANKED);
     this.loadedLast = new Uint8Array(gpus);
   }
 
@@ -139,7 +139,7 @@ export class Placement {
     const isPass = nowNs >= this.nextPassNs;
     const isUrgent = this.urged && this.missing.count > 0;
     this.urged = false;
-    if (!(isPass || isUrgent) || this.copies === cluster.gpus * cluster.modelCount) return;
+    if (!(isPass || isUrgent) || this.copies === cluster.up.count * cluster.modelCount) return;
     if (isPass) this.nextPassNs = nowNs + (this.pass(nowNs) ? PASS_NS : IDLE_PASS_NS);
     else this.loadMissing(nowNs);
     this.loadOverdue(nowNs);

@@ -118,7 +118,7 @@ export class NexusPolicy extends OneBatchAtATime {
     const loads = sessions.loads(nowNs - this.epochBeginNs);
     this.epochBeginNs = nowNs;
     this.replanNs = nowNs + this.epochNs;
-    const gpus = cycles.map((_, gpu) => gpu).filter((gpu) => !cluster.exec[gpu].isClosed);
+    const gpus = cycles.map((_, gpu) => gpu).filter((gpu) => cluster.up.has(gpu));
     const plan = pack(loads, {
       latencies: this.latencies,
       gpus: gpus.length,

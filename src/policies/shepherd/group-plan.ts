@@ -1,3 +1,4 @@
+import { BitSet } from '../../base/bit-set.js';
 import type { Cluster } from '../../core/cluster.js';
 import type { GpuRanges } from '../common/demand-placement.js';
 
@@ -7,7 +8,7 @@ const SMOOTHING = 0.5;
 const EVEN_ENOUGH = 1.1;
 
 /**
- * Which GPUs serve which models: GPUs form groups of equal size in order of their numbers, as few as keep the
+ * Which GPUs serve which models: the GPUs that are up form groups of equal size in order of their numbers, as few as keep the
  * weights of a group's models within the memory of each of its GPUs. Every period the models are dealt out
  * again, by descending load, each to the group with the least load per GPU that has room for its weights. The plan
  * is renewed when something happens after a period is over, so an idle cluster plans nothing.
@@ -21,6 +22,9 @@ export class GroupPlan implements GpuRanges {
   private readonly load: Float64Array;
   private readonly arrivals: Float64Array;
   private plannedNs = 0;
+  /** Those that were up when the models were dealt out, also in order of their numbers. */
+  private readonly known: BitSet;
+  private readonly gpus: number[] = [];
   /** What has been dealt to each group so far. */
   private readonly groupLoad: Float64Array;
   private readonly groupPages: Float64Array;
@@ -31,6 +35,8 @@ export class GroupPlan implements GpuRanges {
     private readonly periodNs: number,
   ) {
     const { models, gpus } = cluster;
+    this.known = new BitSet(gpus);
+    this.listGpus();
     this.groups = this.groupsNeeded();
     this.first = new Int32Array(models.length);
     this.end = new Int32Array(models.length).fill(gpus);
@@ -42,10 +48,16 @@ export class GroupPlan implements GpuRanges {
     this.deal();
   }
 
-  /** There is another model: all are dealt out again. */
-  came(): void {
+  /** There is another model, or other GPUs are up: all models are dealt out again. */
+  changed(): void {
+    this.listGpus();
     this.regroup();
     this.deal();
+  }
+
+  /** Whether the GPU has gone or come since the models were dealt out. */
+  isNews(gpu: number): boolean {
+    return this.known.has(gpu) !== this.cluster.up.has(gpu);
   }
 
   /** The model goes. Its group has room for others from the next period on. */
@@ -75,6 +87,16 @@ export class GroupPlan implements GpuRanges {
     this.deal();
   }
 
+  private listGpus(): void {
+    const { gpus, known, cluster } = this;
+    gpus.length = 0;
+    known.clear();
+    for (let gpu = cluster.up.next(0); gpu >= 0; gpu = cluster.up.next(gpu + 1)) {
+      gpus.push(gpu);
+      known.add(gpu);
+    }
+  }
+
   private regroup(): void {
     const groups = this.groupsNeeded();
     if (groups !== this.groups) this.groupOf.fill(0);
@@ -86,7 +108,7 @@ export class GroupPlan implements GpuRanges {
     let pages = 0;
     for (let model = 0; model < cluster.models.length; model++)
       if (cluster.hasModel(model)) pages += cluster.models[model].pages;
-    return Math.max(1, Math.min(cluster.gpus, Math.ceil(pages / cluster.pages[0].capacity)));
+    return Math.max(1, Math.min(this.gpus.length, Math.ceil(pages / cluster.pages[0].capacity)));
   }
 
   /** GPU time of one request in a full batch. */
@@ -96,10 +118,10 @@ export class GroupPlan implements GpuRanges {
   }
 
   private deal(): void {
-    const { load, groupOf, groupLoad, groupPages, cluster } = this;
+    const { load, groupOf, groupLoad, groupPages, cluster, gpus } = this;
     groupLoad.fill(0);
     groupPages.fill(0);
-    const even = (load.reduce((sum, one) => sum + one, 0) / cluster.gpus) * EVEN_ENOUGH;
+    const even = (load.reduce((sum, one) => sum + one, 0) / gpus.length) * EVEN_ENOUGH;
     const present = Array.from(load.keys()).filter((model) => cluster.hasModel(model));
     const order = present.sort((a, b) => load[b] - load[a] || a - b);
     for (const model of order) {
@@ -109,8 +131,8 @@ export class GroupPlan implements GpuRanges {
       groupOf[model] = group;
       groupLoad[group] += load[model];
       groupPages[group] += cluster.models[model].pages;
-      this.first[model] = this.firstGpu(group);
-      this.end[model] = this.firstGpu(group + 1);
+      this.first[model] = gpus[this.begin(group)] ?? 0;
+      this.end[model] = gpus[this.begin(group + 1)] ?? cluster.gpus;
     }
   }
 
@@ -131,11 +153,12 @@ export class GroupPlan implements GpuRanges {
     return this.groupPages[group] + this.cluster.models[model].pages <= this.cluster.pages[0].capacity;
   }
 
-  private firstGpu(group: number): number {
-    return Math.floor((group * this.cluster.gpus) / this.groups);
+  /** Where in `gpus` the group begins. */
+  private begin(group: number): number {
+    return Math.floor((group * this.gpus.length) / this.groups);
   }
 
   private size(group: number): number {
-    return this.firstGpu(group + 1) - this.firstGpu(group);
+    return this.begin(group + 1) - this.begin(group);
   }
 }

@@ -103,9 +103,16 @@ export class ShepherdPolicy extends OneBatchAtATime {
     if (this.queued(model) > 0) this.grown.add(model);
   }
 
+  override lanesChanged(gpu: number, nowNs: number): void {
+    super.lanesChanged(gpu, nowNs);
+    if (!this.plan.isNews(gpu)) return;
+    this.plan.changed();
+    this.wantWaiting();
+  }
+
   modelCame(model: number): void {
     this.sizes[model] = usableSizesOf(this.cluster.models[model], this.maxBatch);
-    this.plan.came();
+    this.plan.changed();
     this.wantWaiting();
   }
 

@@ -66,10 +66,7 @@ describe('ReplicaPlan', () => {
   });
 
   it('leaves out a GPU that is gone', () => {
-    expect(planFor({ rates: [300], prepare: (cluster) => cluster.exec[0].setClosed(true) })).toEqual([
-      [],
-      [0],
-    ]);
+    expect(planFor({ rates: [300], prepare: (cluster) => cluster.setUp(0, false) })).toEqual([[], [0]]);
   });
 
   it('under overload serves as many as it can', () => {
