@@ -40,12 +40,14 @@ export async function runServer(
   args: ServerArgs,
   startWorkers: (settings: ServerSettings, log: Logger, hung: (what: string) => void) => Promise<Workers>,
 ): Promise<void> {
+  // First of all: it also takes what Node warns of.
+  const log = createLog(args['log-level'], role);
   const { startServer } = await import('../serve/server.js');
   const { checkThreads } = await import('../live/frontend/thread/frontend-threads.js');
   // Before models are read and measured, which takes long.
   checkThreads(args.frontends);
   checkServerFlags(args);
-  const options = await serverOptions(role, args);
+  const options = await serverOptions(args, log);
   const { 'http-port': http, 'grpc-port': grpc, 'metrics-port': metrics } = args;
   await checkPorts(args.host, { 'http-port': http, 'grpc-port': grpc, 'metrics-port': metrics });
   let server: Server | null = null;
@@ -103,10 +105,9 @@ async function toggle(recordings: RecordingControl | null): Promise<void> {
 }
 
 async function serverOptions(
-  role: string,
   args: ServerArgs,
+  log: Logger,
 ): Promise<Omit<ServerOptions, 'links' | 'deployment' | 'hung'>> {
-  const log = createLog(args['log-level'], role);
   return {
     settings: await serverSettingsOf(args, (warning) => log.warn(warning)),
     host: args.host,

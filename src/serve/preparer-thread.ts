@@ -6,6 +6,7 @@ import { type ErrorPlace, EscapementError } from '../base/errors.js';
 import { invariant } from '../base/invariant.js';
 import { findVersion, scanNamed, scanRepository } from '../live/models/scan.js';
 import { readVersions } from '../live/models/stand-ins.js';
+import { passOnWarnings } from '../live/warnings.js';
 import {
   isMeasured,
   type PreparedModel,
@@ -30,6 +31,7 @@ const UNSEEN = { digest: '', isMeasured: false };
 /** Digests of models that have a profile. */
 const measured = new Set<string>();
 
+passOnWarnings('preparer');
 const caller = parentPort;
 invariant(caller !== null, 'this file is the entry of a thread');
 const reply = (message: PreparerReply) => caller.postMessage(message);

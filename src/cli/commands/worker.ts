@@ -12,8 +12,9 @@ import type { WorkerArgs } from '../usage/worker.js';
 
 /** `escapement worker`: the GPUs of one machine, for a controller elsewhere. */
 export async function run(args: WorkerArgs): Promise<void> {
-  const { runWorker } = await import('../../serve/worker.js');
+  // First of all: it also takes what Node warns of.
   const log = createLog(args['log-level'], 'worker');
+  const { runWorker } = await import('../../serve/worker.js');
   const runtime = await runtimeOf(args, (warning) => log.warn(warning));
   const say = (what: string) => log.info(what);
   const [token, tls] = [await tokenOf(args), await tlsOf(args)];

@@ -3,8 +3,10 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { monotonicNs } from '../../base/clock/clock.js';
 import { invariant } from '../../base/invariant.js';
 import { Signal } from '../signal.js';
+import { passOnWarnings } from '../warnings.js';
 import type { AlarmSpec } from './precise-timer.js';
 
+passOnWarnings('alarm');
 const port = parentPort;
 invariant(port !== null, 'this file is the entry of a thread');
 const spec = workerData as AlarmSpec;

@@ -2,6 +2,7 @@
 import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { invariant } from '../../../base/invariant.js';
+import { passOnWarnings } from '../../warnings.js';
 import { asRefusal } from '../refusal.js';
 import { CODEC_JOBS } from './codec-jobs.js';
 import type { CodecOrder, CodecReply } from './codec-messages.js';
@@ -9,6 +10,8 @@ import type { JobResult } from './job-result.js';
 
 /** Parsing for one client waits for scheduling for all of them. */
 const NICENESS = 10;
+
+passOnWarnings('codec');
 
 // Linux has priorities per thread; elsewhere this would slow the whole process.
 if (process.platform === 'linux') {

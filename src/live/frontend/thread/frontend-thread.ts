@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { EscapementError } from '../../../base/errors.js';
 import { invariant } from '../../../base/invariant.js';
 import { beat } from '../../pulse.js';
+import { passOnWarnings } from '../../warnings.js';
 import type { ServerTls } from '../../wire/credentials.js';
 import type { Frontend } from '../frontend.js';
 import { RemoteService } from './remote-service.js';
@@ -11,6 +12,7 @@ import type { FromFrontend, FrontendThreadData, ToFrontend } from './thread-mess
 const port = parentPort;
 invariant(port !== null, 'this file is the entry of a thread');
 const { transport, options: given, originNs, state, pulse } = workerData as FrontendThreadData;
+passOnWarnings(`frontend-${transport}`);
 beat(pulse);
 
 function post(message: FromFrontend, transfer: readonly ArrayBuffer[] = []): void {

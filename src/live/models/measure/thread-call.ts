@@ -3,6 +3,7 @@ import { parentPort, Worker as Thread, workerData } from 'node:worker_threads';
 import { compiledNextTo } from '../../../base/compiled.js';
 import { type ErrorCode, EscapementError } from '../../../base/errors.js';
 import { invariant } from '../../../base/invariant.js';
+import { passOnWarnings } from '../../warnings.js';
 
 /** Gets the share that is done, from 0 to 1, and what comes next. */
 export type OnProgress = (share: number, next: string) => void;
@@ -34,6 +35,7 @@ export function callThread<T>(entry: string, task: unknown, onProgress: OnProgre
 export async function answerCaller<Task, T>(
   work: (task: Task, onProgress: OnProgress) => Promise<T>,
 ): Promise<void> {
+  passOnWarnings('measure');
   const caller = parentPort;
   invariant(caller !== null, 'this file is the entry of a thread');
   const report = (message: Report<T>) => caller.postMessage(message);

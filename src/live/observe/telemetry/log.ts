@@ -1,11 +1,15 @@
 import { writeSync } from 'node:fs';
 import { type DestinationStream, destination, type Logger, pino, stdTimeFunctions } from 'pino';
+import { monotonicNs } from '../../../base/clock/clock.js';
+import { Repeats } from '../../repeats.js';
+import { takeWarnings } from '../../warnings.js';
 import type { LogLevel } from './log-level.js';
 import { readableLine } from './readable-line.js';
 
 /**
  * A logger that writes one line an event to stderr, at once, so that nothing is lost in a crash: JSON, or on a terminal
- * words. `role` says which part of the system speaks, e.g. "worker". Node's own warnings become lines of it, too.
+ * words. `role` says which part of the system speaks, e.g. "worker". Node's own warnings, of this thread and of those that
+ * start later, become lines of it, too.
  */
 export function createLog(level: LogLevel, role: string): Logger {
   const log = pino(
@@ -17,8 +21,11 @@ export function createLog(level: LogLevel, role: string): Logger {
     },
     process.stderr.isTTY ? TERMINAL : destination({ fd: 2, sync: true }),
   );
-  process.removeAllListeners('warning');
-  process.on('warning', ({ name, message }) => log.warn({ name }, message));
+  const repeats = new Repeats();
+  takeWarnings(({ thread, name, message }) => {
+    const times = repeats.toSay(`${thread} ${name} ${message}`, monotonicNs());
+    if (times > 0) log.warn({ thread, name, times }, message);
+  });
   return log;
 }
 

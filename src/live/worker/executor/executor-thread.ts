@@ -7,6 +7,7 @@ import { hasOneLane } from '../../device.js';
 import type { ResultMessage } from '../../messages.js';
 import type { WorkerModel } from '../../model.js';
 import { Signal } from '../../signal.js';
+import { passOnWarnings } from '../../warnings.js';
 import { GpuExecutor } from './gpu-executor.js';
 import { OrtDevice } from './ort-device.js';
 import type { ExecutorOrder, ExecutorThreadData, ThreadReport } from './protocol.js';
@@ -113,6 +114,7 @@ class ExecutorThread {
   }
 }
 
+passOnWarnings('executor');
 const machine = parentPort;
 invariant(machine !== null, 'this file is the entry of a thread');
 const { signal, gpus, pages, hosts, ...data } = workerData as ExecutorThreadData;

@@ -7,6 +7,7 @@ import { invariant } from '../../../base/invariant.js';
 import { STATUS_INFER_TOO_LATE, STATUS_OK } from '../../../core/action.js';
 import { freeLarge } from '../../free-buffers.js';
 import { Signal } from '../../signal.js';
+import { passOnWarnings } from '../../warnings.js';
 import { ExecLine } from './exec-line.js';
 import { ModelHost } from './model-host.js';
 import { OperatorRecorder } from './operator-recorder.js';
@@ -163,6 +164,7 @@ class HostThread {
   }
 }
 
+passOnWarnings('host');
 const machine = parentPort;
 invariant(machine !== null, 'this file is the entry of a thread');
 const data = workerData as HostThreadData;

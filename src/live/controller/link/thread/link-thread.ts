@@ -3,12 +3,14 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { invariant } from '../../../../base/invariant.js';
 import type { ActionMessage } from '../../../messages.js';
 import { beat } from '../../../pulse.js';
+import { passOnWarnings } from '../../../warnings.js';
 import { Candidate } from './candidate.js';
 import { LinkAgent } from './link-agent.js';
 import type { LinkThreadData, PackedActions, ToLinks } from './link-messages.js';
 import { unpackActions } from './link-pack.js';
 import { Outbox } from './outbox.js';
 
+passOnWarnings('links');
 const port = parentPort;
 invariant(port !== null, 'this file is the entry of a thread');
 const { pulse, candidacy }: LinkThreadData = workerData;
