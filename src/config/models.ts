@@ -6,7 +6,7 @@ import type { ClusterConfig } from './experiment.js';
 import { type ExperimentFiles, relativeTo } from './experiment-files.js';
 import { fitModel } from './fit.js';
 import { readModelsCsv } from './models-csv.js';
-import { onnxFile, readMeasuredProfile, restrictBatches } from './onnx-model.js';
+import { onnxFile, readMeasuredProfile, repositoryName, restrictBatches } from './onnx-model.js';
 import { type Profile, profileModel } from './profile.js';
 import type { MeasuredDevice } from './profile-file.js';
 import { profileSpread } from './profile-spread.js';
@@ -123,7 +123,9 @@ function measured(
   pageBytes: number,
 ): BuiltModel[] {
   const spread = profileSpread(profile);
-  const specs = copiesOf(profileModel(profile, name ?? profile.name, pageBytes), copies);
+  // A folder may have been copied, with a profile that still has the name of the first.
+  const own = file === null ? null : repositoryName(file);
+  const specs = copiesOf(profileModel(profile, name ?? own ?? profile.name, pageBytes), copies);
   return specs.map((spec) => ({ spec, file, spread }));
 }
 

@@ -1,4 +1,4 @@
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { type ErrorPlace, EscapementError } from '../base/errors.js';
 import { type ExperimentFiles, ON_DISK } from './experiment-files.js';
 import type { Profile } from './profile.js';
@@ -22,6 +22,13 @@ export async function onnxFile(
   const file = await fp32File(path, files);
   if (precision === 'fp32' || basename(dirname(file)) === precision) return file;
   return join(dirname(file), precision, basename(file));
+}
+
+/** The name of a model that lies in a repository, as servers of it know it; null: the file lies elsewhere. */
+export function repositoryName(file: string): string | null {
+  const parts = resolve(file).split(sep).slice(0, -1);
+  if (parts.at(-1) === 'fp16') parts.pop();
+  return /^\d+$/.test(parts.at(-1) ?? '') ? (parts.at(-2) ?? null) : null;
 }
 
 async function fp32File(path: string, files: ExperimentFiles): Promise<string> {

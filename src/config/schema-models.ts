@@ -46,7 +46,11 @@ const modelsSection = z.discriminatedUnion('kind', [
       .exactOptional()
       .describe('Batch sizes to use, among those of the profile and including 1; default: all.'),
     copies,
-    name: z.string().min(1).exactOptional().describe('Its name; default: that of the profile.'),
+    name: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe('Its name; default: that of its folder in a repository, elsewhere that of the profile.'),
   }).describe('A model that can run live; simulations use its measured profile.'),
   section({
     kind: z.literal('fit'),
