@@ -5,6 +5,8 @@ import type { Assembly, ClusterObserver } from './cluster.js';
 /** Writes all that enters a cluster's core to a journal. */
 export class JournalObserver implements ClusterObserver {
   readonly inputs: JournalWriter;
+  /** The server has never started: a journal without requests is of no use. */
+  isInVain = false;
 
   /** As `JournalWriter`: the file gets another number if `name` exists; throws `E_FILE_WRITE`. */
   constructor(
@@ -25,6 +27,6 @@ export class JournalObserver implements ClusterObserver {
   }
 
   ended(digest: string): Promise<void> {
-    return this.inputs.close(digest);
+    return this.isInVain ? this.inputs.discard(digest) : this.inputs.close(digest);
   }
 }

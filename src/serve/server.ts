@@ -80,6 +80,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     await server.open(registry);
     return server;
   } catch (error) {
+    server.startFailed();
     await server.close(0);
     throw error;
   }
@@ -196,7 +197,12 @@ export class Server {
         logReadiness(options.log, service);
       });
     // Its failure is for those who wait for it.
-    this.started.catch(() => {});
+    this.started.catch(() => this.startFailed());
+  }
+
+  startFailed(): void {
+    const { journal } = this.cluster.observers;
+    if (journal !== null) journal.isInVain = true;
   }
 
   /**

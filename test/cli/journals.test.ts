@@ -62,6 +62,17 @@ describe('a journal whose server is killed and started again', () => {
   });
 });
 
+it('a start that fails leaves no journal behind', async () => {
+  const dir = tempDir();
+  const journal = join(dir, 'log');
+  const device = ['--device', `simulated:${tinyProfile()}`, '--model-control', 'explicit'];
+  const failing = new ServerProcess([
+    ...['serve', ...device, '--load-model', 'none-such', '--journal', journal, ...PORTS],
+  ]);
+  await expect(failing.ready()).rejects.toThrow('none-such');
+  expect(readdirSync(dir)).toEqual([]);
+});
+
 it('two servers with the same --journal write to two files', async () => {
   const journal = join(tempDir(), 'log');
   const servers = [await start(journal), await start(journal)];

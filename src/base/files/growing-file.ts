@@ -1,4 +1,4 @@
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, rmSync, statSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { constants, createGzip, type Gzip } from 'node:zlib';
 import type { EscapementError } from '../errors.js';
@@ -71,6 +71,11 @@ export class GrowingFile {
       else this.file.once('close', resolve);
       (this.gzip ?? this.file).end();
     });
+  }
+
+  /** After `close`: deletes it, unless it is a pipe or a device. */
+  remove(): void {
+    if (statSync(this.path, { throwIfNoEntry: false })?.isFile() === true) rmSync(this.path, { force: true });
   }
 
   private fail(cause: Error): void {

@@ -28,6 +28,7 @@ const ONE_WORD = /^[!-~]{1,55}$/;
  */
 export class JournalWriter {
   private readonly file: GrowingFile;
+  private hasRequests = false;
 
   /**
    * Packed if `name` ends in `.gz`. A journal that exists is never written over: this one gets the next number. Throws
@@ -45,6 +46,7 @@ export class JournalWriter {
   }
 
   offer(model: number, arrivalNs: number, sloNs: number, user: number, trace: string | null = null): void {
+    this.hasRequests = true;
     this.file.write(`o ${model} ${arrivalNs} ${sloNs} ${user}\n`);
     if (trace !== null && ONE_WORD.test(trace)) this.file.write(`w ${trace}\n`);
   }
@@ -76,6 +78,12 @@ export class JournalWriter {
   /** Hands all lines so far to the system; happens by itself at least once a second. */
   flush(): void {
     this.file.flush();
+  }
+
+  /** Closes it, and deletes it if no request ever came: the next one may have its number. */
+  async discard(digest: string): Promise<void> {
+    await this.close(digest);
+    if (!this.hasRequests) this.file.remove();
   }
 
   /** Resolves when everything is on its way to the disk. */
