@@ -9,6 +9,7 @@ import {
 import { loadSync } from '@grpc/proto-loader';
 import { unixMs } from '../base/clock/wall-clock.js';
 import { EscapementError } from '../base/errors.js';
+import { protocolHint } from '../base/protocol-hint.js';
 import { PROTOCOL_FILE } from '../live/frontend/grpc-messages.js';
 import { refusedToken, unknownModel } from './http-api.js';
 import type { TargetOptions } from './target.js';
@@ -107,7 +108,9 @@ class GrpcApi {
   readonly refuse = (error: ServiceError): never => {
     if (error.code === status.UNAUTHENTICATED || error.code === status.PERMISSION_DENIED)
       throw refusedToken(this.name, this.token, status[error.code]);
-    throw new EscapementError('E_SERVER', `${this.name} cannot be used: ${error.details || error.message}`);
+    const reason = error.details || error.message;
+    const hint = protocolHint(this.name, reason);
+    throw new EscapementError('E_SERVER', `${this.name} cannot be used: ${reason}${hint}`);
   };
 
   close(): void {

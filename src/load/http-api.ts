@@ -1,6 +1,7 @@
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { EscapementError } from '../base/errors.js';
+import { protocolHint } from '../base/protocol-hint.js';
 import { MIB } from '../base/units.js';
 import { plainLine } from './reply.js';
 import type { TargetOptions } from './target.js';
@@ -109,7 +110,11 @@ class HttpApi {
   call(method: 'GET' | 'POST', path: string): Promise<Reply> {
     const send = this.base.protocol === 'https:' ? tlsRequest : plainRequest;
     return new Promise((resolve, reject) => {
-      const failed = (error: Error) => reject(unusable(this.base, `cannot be reached: ${reasonOf(error)}`));
+      const failed = (error: Error) => {
+        const reason = reasonOf(error);
+        const hint = protocolHint(this.base.href, reason);
+        reject(unusable(this.base, `cannot be reached: ${reason}${hint}`));
+      };
       const request = send(
         new URL(path, this.base),
         { method, agent: this.agent, headers: this.headers },

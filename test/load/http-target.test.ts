@@ -1,9 +1,12 @@
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { NS_PER_MS, NS_PER_S } from '../../src/base/units.js';
 import { OUTCOME_ERROR, OUTCOME_NAMES, OUTCOME_OK, type Outcome } from '../../src/core/request.js';
 import { openTarget } from '../../src/load/open-target.js';
 import { play } from '../../src/load/player.js';
 import type { LoadTarget, TargetOptions } from '../../src/load/target.js';
+import { noOpenssl, selfSigned } from '../self-signed.js';
 import { Answers, ListSource } from './fixtures.js';
 import { HttpServer, type HttpServerOptions, type Inference } from './http-server.js';
 
@@ -254,6 +257,26 @@ it('refuses a server that is not there', async () => {
   server.die();
   const message = expect.stringContaining(`${server.url} cannot be reached: `);
   await expect(open(server)).rejects.toMatchObject({ code: 'E_SERVER', message });
+});
+
+it('asks whether a server that hangs up speaks TLS', async ({ skip }) => {
+  skip(noOpenssl, 'openssl, which makes the certificate, is not installed');
+  const server = createTlsServer(selfSigned());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const opening = openTarget(`http://127.0.0.1:${port}`, { models: ['a'], seed: 1 });
+  const message = expect.stringMatching(/: .+; does it speak TLS\? Then use https:\/\/$/);
+  await expect(opening).rejects.toMatchObject({ code: 'E_SERVER', message });
+});
+
+it('asks whether a server that speaks plain HTTP was meant', async () => {
+  const { url } = await HttpServer.open();
+  const opening = openTarget(url.replace('http', 'https'), { models: ['a'], seed: 1 });
+  const message = expect.stringMatching(/; does it speak no TLS\? Then use http:\/\/$/);
+  await expect(opening).rejects.toMatchObject({ code: 'E_SERVER', message });
 });
 
 it('refuses an address that is none', async () => {

@@ -18,6 +18,7 @@ it.each([
     'Load model from m/1/model.onnx failed',
   ],
   ['./models/', new Error("open 'models/m/1/x.ort', not mymodels/m"), "open 'm/1/x.ort', not mymodels/m"],
+  ['/srv/models', new Error('Protobuf parsing failed.'), 'Protobuf parsing failed'],
   ['/srv/my models', new Error('/srv/my models/m/1: no such file'), 'm/1: no such file'],
   ['/srv/models', new Error("open '/home/op/.cache/escapement/a.ort'"), "open 'a.ort'"],
   [

@@ -157,7 +157,7 @@ export class Catalog {
 
   private notLoaded(name: string, reason: string): Refusal {
     const { howLoaded = CLIENTS_LOAD } = this.service.state;
-    return new Refusal('notReady', `model ${shown(name)} is ${reason.replace(/\.$/, '')}; ${howLoaded}`);
+    return new Refusal('notReady', `model ${shown(name)} is ${reason}; ${howLoaded}`);
   }
 
   /** Built again whenever the service's state is another. */

@@ -38,8 +38,8 @@ export function checkRequestParameter(name: string, value: unknown): void {
         );
       return;
     default: {
-      const hint = MEANS_SLO.test(name) ? '; did you mean slo_ms?' : '';
-      throw new Refusal('invalid', `parameter ${shown(name)} is not supported${hint}`);
+      const hint = MEANS_SLO.test(name) ? 'did you mean slo_ms?' : 'a request may have slo_ms and timeout';
+      throw new Refusal('invalid', `parameter ${shown(name)} is not supported; ${hint}`);
     }
   }
 }
@@ -66,7 +66,7 @@ export function binarySize(given: unknown, input: string): number {
   const parameters = objectOf(given, `input ${shown(input)}: parameters`);
   for (const name in parameters) {
     if (name === 'binary_data_size' || isHarmlessParameter(name)) continue;
-    throw unsupportedParameter(`input ${shown(input)}`, name);
+    throw unsupportedParameter(`input ${shown(input)}`, name, 'binary_data_size');
   }
   const { binary_data_size: size } = parameters;
   if (size === undefined || size === null) return -1;
@@ -87,7 +87,7 @@ export function outputParameters(
   const parameters = objectOf(given, `${where}: parameters`);
   for (const name in parameters) {
     if (name === 'classification' || isHarmlessParameter(name)) continue;
-    throw unsupportedParameter(where, name);
+    throw unsupportedParameter(where, name, 'binary_data and classification');
   }
   const { binary_data: binary, classification: classes } = parameters;
   if (binary !== undefined && binary !== null && typeof binary !== 'boolean')
@@ -109,7 +109,7 @@ export function isHarmlessParameter(name: string): boolean {
   return name === 'content_type' || name === 'binary_data';
 }
 
-/** Shared memory and the like change what a tensor means: they cannot be passed over. */
-export function unsupportedParameter(where: string, name: string): Refusal {
-  return new Refusal('invalid', `${where}: parameter ${shown(name)} is not supported`);
+/** Shared memory and the like change what a tensor means: they cannot be passed over. `supported`: those that can be given. */
+export function unsupportedParameter(where: string, name: string, supported: string): Refusal {
+  return new Refusal('invalid', `${where}: parameter ${shown(name)} is not supported, only ${supported}`);
 }

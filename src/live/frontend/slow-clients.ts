@@ -42,7 +42,7 @@ export class SlowClients {
     const now = nowNs();
     for (const request of this.receiving) {
       if (isLate(now - request.arrivalNs, receiveTimeoutMs, request.receivedBytes))
-        request.turnAway(tooSlow());
+        request.turnAway(tooSlow(request.receivedBytes, receiveTimeoutMs));
     }
     for (const started of this.sending) {
       const { answer, bytes, sinceNs } = started;
@@ -82,6 +82,7 @@ function isLate(passedNs: number, timeoutMs: number, bytes: number): boolean {
   return passedNs > timeoutMs * NS_PER_MS + (bytes / LEAST_RATE) * NS_PER_S;
 }
 
-function tooSlow(): Refusal {
-  return new Refusal('tooSlow', `the body comes too slowly: less than ${LEAST_RATE / KIB} KiB/s`);
+function tooSlow(bytes: number, timeoutMs: number): Refusal {
+  const limit = `a body may take ${timeoutMs / 1000} s, and 1 s more for each ${LEAST_RATE / KIB} KiB that have come`;
+  return new Refusal('tooSlow', `the body comes too slowly: ${bytes} bytes so far; ${limit}`);
 }

@@ -1,4 +1,5 @@
 import { EscapementError } from '../../base/errors.js';
+import { protocolHint } from '../../base/protocol-hint.js';
 import { Finding } from './finding.js';
 import { outputsOfHttp } from './model/answers.js';
 import { canBeMade, INTEGERS, makeInputs } from './model/make-inputs.js';
@@ -128,10 +129,13 @@ function elementsIn({ inputs }: Subject): number {
 
 function unknownServer({ url }: Endpoint): (error: unknown) => never {
   return (error) => {
-    if (error instanceof ConnectError)
-      throw new EscapementError('E_SERVER', `${url.origin} cannot be reached: ${plain(error.message)}`);
+    if (error instanceof ConnectError) {
+      const why = plain(error.message) + protocolHint(url.href, error.message);
+      throw new EscapementError('E_SERVER', `${url.origin} cannot be reached: ${why}`);
+    }
     const reason = reasonOf(error);
-    const hint = /status is 40[13]/.test(reason) ? '; pass a file with its token to --token-file' : '';
+    const wantsToken = /status is 40[13]/.test(reason);
+    const hint = wantsToken ? '; pass a file with its token to --token-file' : protocolHint(url.href, reason);
     const place = `${url.pathname.replace(/\/$/, '')}/v2`;
     throw new EscapementError(
       'E_SERVER',

@@ -2,6 +2,7 @@ import { get as getPlain, type IncomingMessage } from 'node:http';
 import { get as getOverTls } from 'node:https';
 import type { ConnectionOptions } from 'node:tls';
 import { EscapementError } from '../../base/errors.js';
+import { protocolHint } from '../../base/protocol-hint.js';
 import { MIB } from '../../base/units.js';
 import {
   type ClusterStatus,
@@ -66,7 +67,8 @@ function get(url: string, { token, trust }: StatusAccess): Promise<Answer> {
     request.on('error', reject);
   }).catch((error: Error) => {
     const { reason, advice } = explained(error);
-    throw new EscapementError('E_SERVER', `${url} cannot be reached (${reason}): ${advice}`);
+    const hint = protocolHint(url, reason);
+    throw new EscapementError('E_SERVER', `${url} cannot be reached (${reason}): ${advice}${hint}`);
   });
 }
 

@@ -10,7 +10,7 @@ import type { ViewState } from './view-state.js';
 export function titleLine({ url, status, problem }: StatusFeed, view: ViewState, columns: number): Line {
   const left: Line = [
     span('escapement ', 'bold'),
-    span(`${status.policy} on ${status.host}`),
+    span(`on ${status.host}, policy ${status.policy}`),
     span(`, ${url}, up ${elapsed(status.upSeconds)}`, 'dim'),
   ];
   return spread(left, [span(' '), ...stateOf(status, problem, view)], columns);

@@ -176,6 +176,17 @@ describe('clients that are too slow', () => {
     socket.destroy();
   });
 
+  it('learn how much of their body has come, and how long it may take', async () => {
+    const { port } = await openHttp(new FakeService([MLP]), { receiveTimeoutMs: 200 });
+    const socket = await connected(port);
+    socket.write(`${head('content-length: 5000')}${' '.repeat(40)}`);
+    const [answer] = await once(socket, 'data');
+    expect(answer.toString('latin1')).toContain(
+      'the body comes too slowly: 40 bytes so far; a body may take 0.2 s, and 1 s more for each 256 KiB that have come',
+    );
+    socket.destroy();
+  });
+
   it('are cut off when they do not read their answers', async () => {
     const counters = newBudgetCounters(1);
     const big = echoModel('big', false, [['x', 'FP32', [4 * MIB]]]);

@@ -109,7 +109,7 @@ describe('the answer to a wrong request says what was expected and what came', (
       'shared memory',
       'mlp',
       { inputs: [{ ...X, data: undefined, parameters: { shared_memory_region: 'r' } }] },
-      'input "x": parameter "shared_memory_region" is not supported',
+      'input "x": parameter "shared_memory_region" is not supported, only binary_data_size',
     ],
     [
       'a classification that is none',
@@ -141,7 +141,12 @@ describe('the answer to a wrong request says what was expected and what came', (
       { inputs: [X], parameters: { slo: 1 } },
       /"slo".*; did you mean slo_ms\?$/,
     ],
-    ['an unknown wish', 'mlp', { inputs: [X], parameters: { wish: 1 } }, 'parameter "wish" is not supported'],
+    [
+      'an unknown wish',
+      'mlp',
+      { inputs: [X], parameters: { wish: 1 } },
+      'parameter "wish" is not supported; a request may have slo_ms and timeout',
+    ],
     [
       'a shape without data',
       'mlp',

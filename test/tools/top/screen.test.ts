@@ -28,7 +28,7 @@ describe('the screen', () => {
   it('shows header, GPUs, models and keys in 80×24', () => {
     expect(`\n${screen(feed(clusterStatus(2, 5))).join('\n')}\n`).toMatchInlineSnapshot(`
       "
-      escapement clockwork on gpu-17, http://127.0.0.1:8002, up 1:02:03          ready
+      escapement on gpu-17, policy clockwork, http://127.0.0.1:8002, up 1:02:03  ready
       in 187/s    goodput 180/s    failed 7.21/s   in time 96.2 %  unanswered 12
       goodput ▄▅▅▆▆▇▇▇▇██▇▇▇▇▆▆▅▅▄▃▃▂▂▁▁▁   ▁▁▁▁▂▂▃▄▄▅▅▆▆▇▇▇███▇▇▇▆▆▅▅▄▄▃▃ 190/s
       since the start   ok 1,234,567  late 12  timeout 345  rejected 6  error 0
@@ -91,7 +91,7 @@ describe('the screen', () => {
   it('leaves out the less important in 60×15', () => {
     expect(`\n${screen(feed(clusterStatus(4, 20)), [60, 15]).join('\n')}\n`).toMatchInlineSnapshot(`
       "
-      escapement clockwork on gpu-17, http://127.0.0.1:8002… ready
+      escapement on gpu-17, policy clockwork, http://127.0.… ready
       in 187/s    goodput 180/s    failed 7.21/s   in time 96.2 %
       unanswered 12
       goodput ▇▆▆▅▅▄▃▃▂▂▁▁▁   ▁▁▁▁▂▂▃▄▄▅▅▆▆▇▇▇███▇▇▇▆▆▅▅▄▄▃▃ 190/s
@@ -188,7 +188,7 @@ describe('the model table', () => {
     const totals = Object.fromEntries(Object.keys(status.requests.totals).map((name) => [name, 1e12]));
     const shown = feed({ ...status, requests: { ...status.requests, totals } });
     const help = screen(shown, [80, 24], { help: true });
-    expect(help[0]).toMatch(/^escapement clockwork on gpu-17/);
+    expect(help[0]).toMatch(/^escapement on gpu-17, policy clockwork/);
     expect(help.join('\n')).toContain('moving averages');
   });
 

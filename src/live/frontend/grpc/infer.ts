@@ -252,5 +252,5 @@ function checkTensorParameters(
 ): void {
   if (parameters === null) return;
   for (const name of parameters.keys())
-    if (name !== known && !isHarmlessParameter(name)) throw unsupportedParameter(where, name);
+    if (name !== known && !isHarmlessParameter(name)) throw unsupportedParameter(where, name, known);
 }

@@ -1,4 +1,4 @@
-import { connect as connectPlain, type Socket } from 'node:net';
+import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { fail } from '../finding.js';
 import type { Endpoint } from './endpoint.js';
@@ -46,7 +46,8 @@ export class HttpConnection {
     const at = { host, port, allowHalfOpen: true };
     const tls = {
       ...at,
-      servername: host,
+      // Server names of TLS must not be addresses.
+      ...(isIP(host) === 0 ? { servername: host } : {}),
       rejectUnauthorized: !insecure,
       ...(ca === undefined ? {} : { ca }),
     };

@@ -3,6 +3,7 @@ import { get as getOverTls, Agent as TlsAgent } from 'node:https';
 import type { ConnectionOptions } from 'node:tls';
 import { Clock } from '../../../base/clock/clock.js';
 import { unixMs } from '../../../base/clock/wall-clock.js';
+import { protocolHint } from '../../../base/protocol-hint.js';
 import { NS_PER_MS, NS_PER_S, NS_PER_US } from '../../../base/units.js';
 import { ClockSync } from '../../../live/controller/link/clock-sync.js';
 import { type Durations, summarize } from '../../../live/models/measure/durations.js';
@@ -88,7 +89,10 @@ function ask(url: string, options: RequestOptions, clock: Clock): Promise<RoundT
       () => request.destroy(new Error(`no answer in ${TIMEOUT_MS / 1000} s`)),
       TIMEOUT_MS,
     );
-    request.on('error', reject);
+    request.on('error', (error) => {
+      error.message += protocolHint(url, error.message);
+      reject(error);
+    });
     request.on('close', () => clearTimeout(timer));
   });
 }

@@ -1,0 +1,15 @@
+/** What a server that speaks TLS does with a request that does not. */
+const TLS_SPEAKER =
+  /socket hang up|ECONNRESET|EPIPE|closed the connection without an answer|Parse Error|Failed to connect/;
+/** What OpenSSL says of a server without TLS. */
+const PLAIN_SPEAKER = /wrong version number|packet length too long|EPROTO/;
+
+/** What to add to the reason why a server at this address gives no answer: the address may have the wrong scheme; else ''. */
+export function protocolHint(url: string, reason: string): string {
+  const scheme = /^(https?|grpcs?):/.exec(url)?.[1];
+  if ((scheme === 'http' || scheme === 'grpc') && TLS_SPEAKER.test(reason))
+    return `; does it speak TLS? Then use ${scheme}s://`;
+  if ((scheme === 'https' || scheme === 'grpcs') && PLAIN_SPEAKER.test(reason))
+    return `; does it speak no TLS? Then use ${scheme.slice(0, -1)}://`;
+  return '';
+}
