@@ -15,7 +15,7 @@ describe('escapement top', () => {
     const { status, stdout, stderr } = await runCli(['top', url, '--once']);
     expect([status, stderr]).toEqual([0, '']);
     const lines = stdout.trimEnd().split('\n');
-    expect(lines[0]).toMatch(/^escapement escapement on .*ready$/);
+    expect(lines[0]).toMatch(/^escapement on .*, policy escapement, .*ready$/);
     expect(stdout).toContain('ok 1  late 0');
     expect(lines.filter((line) => /^ +[01] \[/.test(line))).toHaveLength(2);
     expect(lines.filter((line) => / tiny-[012]$/.test(line))).toHaveLength(3);
