@@ -4,6 +4,7 @@ import { type ErrorPlace, EscapementError } from '../base/errors.js';
 import { STANDARD_INPUT } from '../base/files/standard-input.js';
 import type { PolicyEntry } from '../policies/entry.js';
 import { selectModels } from '../workload/select-models.js';
+import { cellOf } from './cell.js';
 import { readDocument, type SourceDocument } from './document.js';
 import type { EnvironmentOverride } from './environment.js';
 import type { Experiment } from './experiment.js';
@@ -103,7 +104,7 @@ export async function buildExperiment(
       placeOf(['cluster', 'noise', 'distribution']),
     );
   }
-  return {
+  const whole: Experiment = {
     name: config.name ?? basename(file, extname(file)),
     file,
     source: {
@@ -128,6 +129,7 @@ export async function buildExperiment(
     live: { device, ...live },
     runtime: config.runtime,
   };
+  return config.cell === undefined ? whole : cellOf(whole, config.cell, (key) => placeOf(['cell', key]));
 }
 
 /** Throws `E_UNKNOWN_MODEL` where a pattern matches no model, so that the file and line are named. */

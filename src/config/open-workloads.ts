@@ -1,4 +1,5 @@
 import { EscapementError } from '../base/errors.js';
+import { CellSource } from '../workload/cell-source.js';
 import { mergeSources } from '../workload/merge.js';
 import { openWorkload } from '../workload/open.js';
 import type { StreamedSource } from '../workload/source.js';
@@ -20,7 +21,8 @@ export interface OpenedWorkloads {
 /** Opens every workload section of an experiment. Throws coded errors for bad traces and model names. */
 export async function openWorkloads(experiment: Experiment): Promise<OpenedWorkloads> {
   const { workloads, sloNs, seed } = experiment;
-  const models = experiment.models.map(({ name }) => name);
+  const { cell } = experiment;
+  const models = cell?.allModels ?? experiment.models.map(({ name }) => name);
   const sources: StreamedSource[] = [];
   const sectionStarts: number[] = [];
   let durationNs = 0;
@@ -42,8 +44,9 @@ export async function openWorkloads(experiment: Experiment): Promise<OpenedWorkl
       },
     );
   }
+  const source = sources.length === 1 ? sources[0] : mergeSources(sources);
   return {
-    source: sources.length === 1 ? sources[0] : mergeSources(sources),
+    source: cell === undefined ? source : new CellSource(source, cell),
     durationNs,
     sections: sectionNames(experiment),
     sectionStarts,

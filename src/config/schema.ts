@@ -3,6 +3,7 @@ import { ADMISSIONS } from '../core/controller.js';
 import { MISSED_WINDOWS } from '../core/retry.js';
 import type { Plugin } from '../policies/entry.js';
 import { duration, refuse, section, textField } from './fields.js';
+import { cellSchema } from './schema-cell.js';
 import { clusterSchema } from './schema-cluster.js';
 import { liveSchema } from './schema-live.js';
 import { modelsSchema } from './schema-models.js';
@@ -28,6 +29,11 @@ export const experimentSchema = section({
   name: z.string().min(1).exactOptional().describe('Title of reports; default: the name of the file.'),
   seed: z.int().min(0).default(1).describe('Seed of every random draw.'),
   cluster: clusterSchema.prefault({}).describe('The machines.'),
+  cell: cellSchema
+    .exactOptional()
+    .describe(
+      'Run one of several controllers instead of the whole cluster, as `plan --cells` deals models and GPUs to them.',
+    ),
   models: modelsSchema,
   workload: workloadsSchema,
   slo: duration(

@@ -1,15 +1,12 @@
 import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { checkWritable, writeWhole } from '../../base/files/output-file.js';
-import { usableCores } from '../../base/limits/usable.js';
 import { planExperiment } from '../../run/plan/plan.js';
 import type { PlanResult } from '../../run/plan/plan-result.js';
 import { planText, targetCases, verdictLines } from '../../run/plan/text.js';
-import { threadPool } from '../../run/sweep/pool.js';
-import { interruptible } from '../interruption.js';
 import { checkOutputFlags } from '../output-flags.js';
-import { openProgress, type Progress } from '../progress.js';
-import { openQueue } from '../queue.js';
+import { planCellsHere } from '../plan-cells.js';
+import { runPlan } from '../plan-run.js';
 import { casesJson, checkCiFiles, writeCiFiles } from '../thresholds.js';
 import type { PlanArgs } from '../usage/plan.js';
 import { packageVersion } from '../version.js';
@@ -17,7 +14,7 @@ import { packageVersion } from '../version.js';
 /** Values that a bisection needs in addition to its rounds: both ends, and the neighbors of the answer. */
 const VALUES_BESIDES = 6;
 
-/** `escapement plan FILE`: the fewest GPUs, highest load or tightest SLO that meets a target. */
+/** `escapement plan FILE`: the fewest GPUs, highest load or tightest SLO that meets a target; or a split into cells. */
 export async function run(args: PlanArgs): Promise<void> {
   const { out, html } = args;
   if (args.queue !== undefined && args.threads !== undefined) {
@@ -26,6 +23,8 @@ export async function run(args: PlanArgs): Promise<void> {
       'the workers of a queue have threads of their own: leave out --threads',
     );
   }
+  if (args.cells !== undefined) return planCellsHere({ ...args, cells: args.cells });
+  if (args.map !== undefined) throw new EscapementError('E_USAGE', '--map needs --cells');
   checkOutputFlags({ html, junit: args.junit, markdown: args.markdown }, [args.file]);
   if (html !== undefined) checkWritable(html);
   checkCiFiles(args, args.target.length, 'target');
@@ -49,45 +48,18 @@ export async function run(args: PlanArgs): Promise<void> {
   throw new EscapementError('E_THRESHOLD', args.json ? `${verdict}; ${closest}` : verdict!);
 }
 
-async function planWithProgress(args: PlanArgs): Promise<PlanResult> {
-  const { out, quiet } = args;
-  const threads = args.threads ?? usableCores();
-  const queue = await openQueue(args);
-  const openRunner = () => queue?.runner ?? threadPool(threads);
-  let progress: Progress | undefined;
-  let known = 0;
-  let reused = 0;
-  let expected = 0;
-  const work = async () => {
-    const plan = await planExperiment({
+function planWithProgress(args: PlanArgs): Promise<PlanResult> {
+  return runPlan(args, ({ openRunner, start, onRun }) =>
+    planExperiment({
       ...{ file: args.file, over: args.over, targets: args.target, seeds: args.seeds, prefer: args.prefer },
-      ...{ overrides: args.set, outDir: out, openRunner, fresh: args.fresh, version: packageVersion() },
-      onStart: (seeds, values) => {
-        expected = seeds.length * (VALUES_BESIDES + Math.ceil(Math.log2(values)));
-        if (!quiet) {
-          const where = queue?.place ?? `${threads} threads`;
-          process.stderr.write(`seed ${seeds.join(', ')}: ${values} candidate values, ${where}\n`);
-        }
-        progress = openProgress('plan', quiet);
-      },
-      onRun: (wasFinished) => {
-        known++;
-        if (wasFinished) reused++;
-        progress?.update(Math.min(0.99, known / expected), `${known} runs${queue?.note() ?? ''}`);
-      },
-    });
-    progress?.stop();
-    if (reused > 0 && !quiet) process.stderr.write(`${reused} finished runs were reused\n`);
-    if (!quiet) process.stderr.write(queue?.report() ?? '');
-    return plan;
-  };
-  const kept = () => {
-    progress?.stop();
-    if (out === undefined) return 'no run is kept without --out';
-    return `${known} runs are kept in ${out}; repeat the command to resume`;
-  };
-  return interruptible(work, kept, () => queue?.close()).finally(() => {
-    progress?.stop();
-    return queue?.close();
-  });
+      ...{ overrides: args.set, outDir: args.out, openRunner, fresh: args.fresh, version: packageVersion() },
+      onStart: (seeds, values) =>
+        start(
+          seeds,
+          `${values} candidate values`,
+          seeds.length * (VALUES_BESIDES + Math.ceil(Math.log2(values))),
+        ),
+      onRun,
+    }),
+  );
 }

@@ -1,14 +1,9 @@
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
-import { makeFolder } from '../../base/files/make-folder.js';
-import { cannotWrite } from '../../base/files/output-file.js';
 import { numberKind } from '../../config/keys.js';
 import { readExperimentSource } from '../../config/load.js';
 import { applyOverrides } from '../../config/overrides.js';
 import { loadPlugins, type Plugin } from '../../config/plugins.js';
 import type { Threshold } from '../../record/threshold.js';
-import { CellStore } from '../sweep/cell-store.js';
 import type { OpenRunner } from '../sweep/pool.js';
 import { parseSeeds } from '../sweep/vary.js';
 import { parseTarget } from './judge.js';
@@ -18,6 +13,7 @@ import type { PlanResult, Tried } from './plan-result.js';
 import { type Goal, goalOf, type Preference, parsePreference } from './preference.js';
 import { Prober } from './prober.js';
 import { type SearchResult, search } from './search.js';
+import { openPlanStore } from './store.js';
 import { headlineOf } from './text.js';
 import { Trials } from './trials.js';
 
@@ -65,7 +61,7 @@ export async function planExperiment(request: PlanRequest): Promise<PlanResult> 
   const trials = new Trials({ text: source.text, file, overrides, over, lattice, seeds });
   const ends = await trials.ends();
   const { name, policy } = ends[0]!;
-  const store = request.outDir === undefined ? null : openStore(request.outDir, !request.fresh);
+  const store = openPlanStore(request.outDir, !request.fresh);
   const runner = request.openRunner();
   try {
     const prober = new Prober({ trials, targets, version, runner, store, onRun: request.onRun });
@@ -88,17 +84,6 @@ export async function planExperiment(request: PlanRequest): Promise<PlanResult> 
   } finally {
     await runner.close();
   }
-}
-
-/** Until this plan ends, the folder must not look as if it had. Throws `E_FILE_WRITE`. */
-function openStore(outDir: string, reuse: boolean): CellStore {
-  try {
-    makeFolder(outDir);
-    for (const name of ['plan.json', 'plan.html']) rmSync(join(outDir, name), { force: true });
-  } catch (error) {
-    throw cannotWrite(outDir, error);
-  }
-  return new CellStore(outDir, reuse);
 }
 
 /** Throws `E_USAGE` where the key holds no number; of one that does not exist, the loader has more to say. */
