@@ -13,6 +13,7 @@ import { StatisticsCollector } from '../live/observe/model-statistics.js';
 import { describeCluster } from '../live/observe/status/describe-cluster.js';
 import { StatusCollector } from '../live/observe/status/status-collector.js';
 import { registerClusterGauges } from '../live/observe/telemetry/cluster-gauges.js';
+import { registerJournalGauge } from '../live/observe/telemetry/journal-gauge.js';
 import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
 import { recordingRoutes } from '../live/observe/telemetry/recording-routes.js';
 import { registerRefusals } from '../live/observe/telemetry/refusal-counter.js';
@@ -89,10 +90,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 function observersOf(options: ServerOptions, registry: Registry, assembly: Assembly) {
   const { settings, log, journalKeepBytes } = options;
   const status = new StatusCollector(assembly.cluster.spec);
-  const journal =
-    options.journal === null
-      ? null
-      : new JournalObserver(options.journal, assembly, ({ code, message }) => log.error({ code }, message));
+  const journal = options.journal === null ? null : journalObserver(options.journal, log, registry, assembly);
   const { recording: autostart, recordingDir } = settings.runtime;
   return {
     metrics: metricsObserver(
@@ -116,6 +114,14 @@ function observersOf(options: ServerOptions, registry: Registry, assembly: Assem
         : keeping(new JournalKeeper(options.journal, journal.path, journalKeepBytes, loggedKeeper(log))),
     journal,
   };
+}
+
+function journalObserver(name: string, log: Logger, registry: Registry, assembly: Assembly) {
+  const tell = registerJournalGauge(registry);
+  return new JournalObserver(name, assembly, ({ code, message }) => {
+    tell();
+    log.error({ code }, `${message}; the journal ends there, and the server goes on without it`);
+  });
 }
 
 function failedLog(log: Logger, { cluster }: Assembly): ClusterObserver {

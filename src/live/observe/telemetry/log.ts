@@ -19,7 +19,7 @@ export function createLog(level: LogLevel, role: string): Logger {
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (name) => ({ level: name }) },
     },
-    process.stderr.isTTY ? TERMINAL : destination({ fd: 2, sync: true }),
+    process.stderr.isTTY ? TERMINAL : jsonLines(),
   );
   const repeats = new Repeats();
   takeWarnings(({ thread, name, message }) => {
@@ -27,6 +27,16 @@ export function createLog(level: LogLevel, role: string): Logger {
     if (times > 0) log.warn({ thread, name, times }, message);
   });
   return log;
+}
+
+/** Most text that waits for room on a disk; what comes then is lost. */
+const MOST_UNWRITTEN_BYTES = 1 << 20;
+
+/** A full disk does not end the server: what cannot be written waits for a line that can. */
+function jsonLines(): DestinationStream {
+  const lines = destination({ fd: 2, sync: true, maxLength: MOST_UNWRITTEN_BYTES });
+  lines.on('error', () => {});
+  return lines;
 }
 
 const TERMINAL: DestinationStream = {

@@ -1,0 +1,130 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { freePorts } from '../bench/live/hostile/subject.js';
+import { MAIN, ROOT, runCli, tempDir } from '../cli/run-cli.js';
+import { get, infer, ServerProcess, tinyProfile, until } from '../cli/server-process.js';
+
+const DISK_BYTES = 1 << 20;
+/** What a file system gives out at a time. */
+const PAGE_BYTES = 4096;
+
+/** Nothing is refused, however busy this machine is. */
+const PATIENT = ['--set', 'slo=10s', '--set', 'policy.kind=fifo', '--set', 'admission=none'];
+
+/** A disk of 1 MiB, which is empty. */
+function smallDisk(skip: (reason: string) => never): string {
+  const folder = join(tempDir(), 'disk');
+  mkdirSync(folder);
+  const options = ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', folder];
+  if (spawnSync('mount', options).status !== 0)
+    skip('no disk of its own can be mounted here, which takes rights and Linux');
+  onTestFinished(() => void execFileSync('umount', ['--lazy', folder]));
+  return folder;
+}
+
+/** Leaves so many bytes. Returns what makes room again. */
+function fill(disk: string, leftBytes: number): () => void {
+  const filler = join(disk, 'filler');
+  writeFileSync(filler, Buffer.alloc(DISK_BYTES - leftBytes));
+  return () => rmSync(filler);
+}
+
+describe('next to a full disk', () => {
+  it.for(['run.journal', 'run.journal.gz'])(
+    'a server goes on without its journal (%s)',
+    async (name, { skip }) => {
+      const disk = smallDisk(skip);
+      fill(disk, 2 * PAGE_BYTES);
+      const journal = join(disk, name);
+      const server = new ServerProcess([
+        ...['serve', '--device', `simulated:${tinyProfile()}`, '--journal', journal, ...PATIENT],
+        ...['--http-port', '0', '--grpc-port', 'off', '--metrics-port', '0'],
+        ...['--set', `runtime.recordingDir=${disk}`],
+      ]);
+      const { http, metrics } = await server.ready();
+      const failed = async () => {
+        const { text } = await get(metrics, '/metrics');
+        return /^escapement_journal_failed (\d)$/m.exec(text)?.[1];
+      };
+      expect(await failed()).toBe('0');
+
+      const serve = async () => expect(await infer(http, 'tiny')).toBe(200);
+      await until(async () => {
+        await serve();
+        return (await failed()) === '1';
+      });
+      for (let i = 0; i < 20; i++) await serve();
+
+      const said = (what: string) => server.log.filter(({ msg }) => msg.includes(what));
+      server.signal('SIGUSR2');
+      await until(() => said('recording, for').length === 1);
+      await serve();
+      server.signal('SIGUSR2');
+      await until(() => said('the timeline cannot be written').length === 1);
+      await serve();
+
+      expect(await server.kill('SIGTERM')).toBe(0);
+      expect(said('the journal ends there, and the server goes on without it')).toEqual([
+        expect.objectContaining({
+          level: 'error',
+          code: 'E_FILE_WRITE',
+          msg: expect.stringContaining('ENOSPC'),
+        }),
+      ]);
+      expect(readdirSync(disk).sort()).toEqual(['filler', name]);
+      const { status, stdout } = await runCli(['replay', journal, '--json']);
+      expect(status).toBe(0);
+      const replayed = JSON.parse(stdout);
+      expect(replayed).toMatchObject({ truncated: true, recordedDigest: null });
+      expect(replayed.requests).toBeGreaterThan(0);
+    },
+  );
+
+  it('a server goes on without its log, which goes on when there is room again', async ({ skip }) => {
+    const disk = smallDisk(skip);
+    const [http] = await freePorts(1);
+    const log = join(disk, 'serve.log');
+    const server = spawn(
+      process.execPath,
+      [
+        ...[MAIN, 'serve', '--device', `simulated:${tinyProfile()}`, ...PATIENT],
+        ...['--http-port', String(http), '--grpc-port', 'off', '--metrics-port', 'off'],
+        ...['--set', `runtime.recordingDir=${tempDir()}`],
+      ],
+      { cwd: ROOT, stdio: ['ignore', 'ignore', openSync(log, 'a')] },
+    );
+    const ended = once(server, 'exit');
+    onTestFinished(() => void server.kill('SIGKILL'));
+    const lines = () => readFileSync(log, 'utf8').trimEnd().split('\n');
+    await until(() => lines().some((line) => line.includes('"msg":"ready"')));
+    const toggle = async () => {
+      server.kill('SIGUSR2');
+      expect(await infer(http, 'tiny')).toBe(200);
+    };
+    // Each toggle of a recording is a line of about 200 bytes.
+    const fillPage = () =>
+      until(async () => {
+        await toggle();
+        return statSync(log).size % PAGE_BYTES === 0;
+      });
+    const freeAgain = fill(disk, PAGE_BYTES);
+    await fillPage();
+    for (let i = 0; i < 20; i++) await toggle();
+    const full = statSync(log).size;
+    freeAgain();
+    await until(async () => {
+      await toggle();
+      return statSync(log).size > full;
+    });
+    // Whole lines, as if nothing had been.
+    expect(lines().filter((line) => !/^\{.*\}$/.test(line))).toEqual([]);
+
+    fill(disk, Math.ceil(statSync(log).size / PAGE_BYTES) * PAGE_BYTES);
+    await fillPage();
+    server.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
+  });
+});
