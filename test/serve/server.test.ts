@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -128,7 +128,7 @@ describe('a server that cannot start', () => {
       code: 'E_LISTEN',
     });
     squatter.close();
-    await expectReplay(journal, 0);
+    expect(existsSync(journal)).toBe(false);
   });
 
   it('says so where the journal cannot be written', async () => {
