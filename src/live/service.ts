@@ -122,6 +122,8 @@ export interface InferenceRequest {
   readonly mayMove?: boolean;
   /** Their whole shapes; only for a model with free sizes. */
   readonly shapes?: readonly Shape[] | undefined;
+  /** How long it has waited for its model, which was asleep, to be read again. Absent: it was awake. */
+  asleepNs?: number;
   done(answer: InferenceAnswer): void;
 }
 
@@ -134,8 +136,10 @@ export interface InferenceAnswer {
   readonly shapes?: readonly Shape[] | undefined;
   /** Of a rejected request: the latency that was to be expected, from its arrival on. Otherwise 0. */
   readonly predictedNs: number;
-  /** Of a rejected request: how much of that had passed when it was refused. Absent: nothing. */
+  /** Of a request that was rejected or given up: how long it had waited. Absent: no time. */
   readonly passedNs?: number;
+  /** Of such a request, for people: what it waited for besides its turn. Absent: nothing. */
+  readonly waitedFor?: string | undefined;
   /** Batch that it ran in; 0 if it did not. */
   readonly batchSize: number;
   /** For people: why it failed on the device, or why it was rejected if its SLO is not the reason; empty otherwise. */

@@ -50,13 +50,7 @@ export class DeployedService implements WatchedService {
     private readonly events: DeploymentEvents,
     private readonly readStatistics: (entries: ServiceState['entries']) => readonly ModelStatistics[],
   ) {
-    this.tickets = new Tickets(
-      (request, index) => {
-        request.model = index;
-        service.infer(request);
-      },
-      (ticket) => this.deployment.wake(ticket),
-    );
+    this.tickets = new Tickets(service, (ticket) => this.deployment.wake(ticket));
     const changed = () => this.replace();
     this.deployment = new Deployment(host, this.tickets, options, events, changed);
     this.deployment.adopt(service.state.entries);

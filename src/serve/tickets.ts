@@ -1,6 +1,6 @@
 import { OUTCOME_REJECTED } from '../core/request.js';
 import type { ServedModel, TensorSignature } from '../live/model.js';
-import type { InferenceRequest } from '../live/service.js';
+import type { InferenceRequest, SchedulingService } from '../live/service.js';
 
 /** Where the requests of a ticket go. */
 type Destination =
@@ -8,8 +8,14 @@ type Destination =
   /** It was replaced by what this ticket stands for. */
   | { readonly kind: 'replaced'; readonly by: number }
   /** Its memory was given back. The next request wakes it up, and waits here until it is. */
-  | { readonly kind: 'asleep'; readonly waiting: InferenceRequest[] }
+  | { readonly kind: 'asleep'; readonly waiting: Waiting[] }
   | { readonly kind: 'gone'; readonly why: string };
+
+/** A request that waits for its model to be loaded again. */
+interface Waiting {
+  readonly request: InferenceRequest;
+  readonly sinceNs: number;
+}
 
 /** More of them wait in vain. */
 const MOST_WAITING = 1000;
@@ -27,7 +33,7 @@ export class Tickets {
   private readonly uses: number[] = [];
 
   constructor(
-    private readonly forward: (request: InferenceRequest, index: number) => void,
+    private readonly service: Pick<SchedulingService, 'infer' | 'nowNs'>,
     /** Called once when a ticket that sleeps is asked for. */
     private readonly wake: (ticket: number) => void,
   ) {}
@@ -65,7 +71,12 @@ export class Tickets {
     const before = this.destinations[ticket];
     this.destinations[ticket] = { kind: 'served', index };
     this.indices[ticket] = index;
-    if (before.kind === 'asleep') for (const request of before.waiting) this.forward(request, index);
+    if (before.kind !== 'asleep') return;
+    const nowNs = this.service.nowNs();
+    for (const { request, sinceNs } of before.waiting) {
+      request.asleepNs = nowNs - sinceNs;
+      this.forward(request, index);
+    }
   }
 
   infer(request: InferenceRequest): void {
@@ -91,20 +102,26 @@ export class Tickets {
     else if (to.kind === 'asleep') this.waitFor(request, ticket, to.waiting);
   }
 
-  private waitFor(request: InferenceRequest, ticket: number, waiting: InferenceRequest[]): void {
+  private waitFor(request: InferenceRequest, ticket: number, waiting: Waiting[]): void {
     if (waiting.length >= MOST_WAITING) {
       refuse(request, 'too many requests wait for the model to be loaded');
       return;
     }
-    waiting.push(request);
+    waiting.push({ request, sinceNs: this.service.nowNs() });
     if (waiting.length === 1) this.wake(ticket);
+  }
+
+  private forward(request: InferenceRequest, index: number): void {
+    request.model = index;
+    this.service.infer(request);
   }
 
   private leave(ticket: number, to: Destination): void {
     const before = this.destinations[ticket];
     this.destinations[ticket] = to;
     this.indices[ticket] = -1;
-    if (before.kind === 'asleep') for (const request of before.waiting) this.inferElsewhere(request, ticket);
+    if (before.kind === 'asleep')
+      for (const { request } of before.waiting) this.inferElsewhere(request, ticket);
   }
 }
 

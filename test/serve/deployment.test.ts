@@ -52,6 +52,7 @@ class FakeHost implements ModelHost, SchedulingService {
   }
 
   infer(request: InferenceRequest): void {
+    this.asleepNs.push(request.asleepNs);
     const index = request.model;
     const model = this.slots[index];
     if (model === undefined || model === null) this.mistakes.push(`a request for ${index}, which is empty`);
@@ -63,7 +64,11 @@ class FakeHost implements ModelHost, SchedulingService {
     }, 3);
   }
 
-  nowNs = () => 0;
+  private looks = 0;
+  /** Later each time. */
+  nowNs = () => this.looks++;
+  /** Of each request, in the order they came. */
+  readonly asleepNs: (number | undefined)[] = [];
   watch = () => () => {};
 }
 
@@ -281,6 +286,10 @@ describe('a deployment', () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => ask(service, 'm')));
     expect(answers.map(({ error }) => error)).toEqual(Array(5).fill('m/1'));
     expect(host.adds).toBe(2);
+    // They know how long their model slept, the first one for longest.
+    expect(host.asleepNs).toEqual([5, 4, 3, 2, 1]);
+    await ask(service, 'm');
+    expect(host.asleepNs.at(-1)).toBeUndefined();
   });
 });
 

@@ -16,6 +16,7 @@ import { scatter } from './gather.js';
 import { INPUTS_LOST, isAway, takeBack } from './inputs-away.js';
 import { notExecuted, tooLate, whyFailed } from './not-executed.js';
 import { NO_WORKER } from './served-state.js';
+import type { Waits } from './waits.js';
 
 const NO_RESULT = { outputs: [] };
 const NOTHING: ActionMessage['inputs'] = [];
@@ -33,6 +34,7 @@ export class Answers {
   constructor(
     private readonly models: readonly (ServedModel | null)[],
     private readonly missedWindow: MissedWindow,
+    private readonly waits: Waits,
     private readonly isWorkerUp: () => boolean,
   ) {}
 
@@ -69,7 +71,8 @@ export class Answers {
     const request = this.waiting[slot];
     if (request === null || request === undefined) return;
     this.waiting[slot] = null;
-    this.ready.push({ request, answer: this.answerOf(requests, slot, outcome, nowNs, action) });
+    const answer = this.answerOf(requests, slot, outcome, nowNs, action, request.asleepNs ?? 0);
+    this.ready.push({ request, answer });
   }
 
   /** Gives the answers of a step that is over: a client that gets one may ask again at once. */
@@ -103,6 +106,7 @@ export class Answers {
     outcome: Outcome,
     nowNs: number,
     action: Action | null,
+    asleepNs: number,
   ): InferenceAnswer {
     const result = action === null ? undefined : this.results.get(action.id);
     const index = action === null ? -1 : action.requests.indexOf(slot);
@@ -112,10 +116,12 @@ export class Answers {
       // Not the SLO is what cannot be met.
       const isForTime = outcome === OUTCOME_REJECTED || outcome === OUTCOME_TIMEOUT;
       if (isForTime && !this.isWorkerUp()) return notExecuted(outcome, NO_WORKER);
-      const passedNs = nowNs - requests.arrivalNs[slot];
-      const expected =
-        outcome === OUTCOME_REJECTED ? { predictedNs: requests.predictedNs[slot], passedNs } : {};
-      if (outcome !== OUTCOME_ERROR) return { ...notExecuted(outcome, ''), ...expected };
+      if (isForTime) {
+        const passedNs = nowNs - requests.arrivalNs[slot];
+        const predictedNs = outcome === OUTCOME_REJECTED ? requests.predictedNs[slot] : 0;
+        const waitedFor = this.waits.of(requests, slot, asleepNs, nowNs);
+        return { ...notExecuted(outcome, ''), predictedNs, passedNs, waitedFor };
+      }
       const error = action === null ? this.loadErrors[requests.model[slot]] : result?.error;
       return notExecuted(outcome, error || whyFailed(action));
     }

@@ -21,6 +21,7 @@ import { LiveModels } from './live-models.js';
 import { notExecuted, tooLate } from './not-executed.js';
 import { Outstanding } from './outstanding.js';
 import { ServedState } from './served-state.js';
+import { Waits } from './waits.js';
 import { WakeTimer } from './wake-timer.js';
 
 export interface LiveControllerOptions {
@@ -56,6 +57,7 @@ export class LiveController implements SchedulingService {
   private readonly list: (ServedModel | null)[];
   private readonly models: LiveModels;
   private readonly answers: Answers;
+  private readonly waits = new Waits();
   private readonly outstanding = new Outstanding();
   private readonly departures: Departures;
   private readonly timer: WakeTimer;
@@ -68,7 +70,7 @@ export class LiveController implements SchedulingService {
     this.list = [...cluster.models];
     this.served = new ServedState(cluster.models);
     const missedWindow = options.missedWindow ?? LIVE_MISSED_WINDOW;
-    this.answers = new Answers(this.list, missedWindow, () => fleet.gpusUp > 0);
+    this.answers = new Answers(this.list, missedWindow, this.waits, () => fleet.gpusUp > 0);
     this.departures = new Departures(
       fleet,
       this.list,
@@ -86,6 +88,7 @@ export class LiveController implements SchedulingService {
       port: {
         send: (action) => {
           this.outstanding.add(action);
+          this.waits.sent(action);
           this.departures.add(action);
         },
         answer: (slot, outcome, nowNs, action) =>
@@ -93,6 +96,7 @@ export class LiveController implements SchedulingService {
         modelGone: (model) => {
           this.models.gone(model);
           this.answers.forgetModel(model);
+          this.waits.forgetModel(model);
         },
       },
     });
@@ -248,6 +252,7 @@ export class LiveController implements SchedulingService {
     action.beginNs = beginNs;
     action.endNs = status === STATUS_OK ? Math.max(endNs, beginNs + SHORTEST_NS) : endNs;
     action.clock = 1;
+    this.waits.ended(action);
     this.core.result(action);
     this.options.journal?.result(action);
   }

@@ -103,20 +103,10 @@ export class Call {
         if (worst.error !== '') return new Refusal('notReady', worst.error);
         let longest = worst;
         for (const answer of this.answers) if (answer.predictedNs > longest.predictedNs) longest = answer;
-        const { predictedNs, passedNs = 0 } = longest;
-        const what = `the SLO of ${this.sloNs / NS_PER_MS} ms cannot be met`;
-        // Policies also refuse without a prediction or later than it, and no GPU may be there to predict for.
-        if (predictedNs <= this.sloNs || predictedNs === Number.POSITIVE_INFINITY)
-          return new Refusal('rejected', what);
-        const predictedMs = predictedNs / NS_PER_MS;
-        const passed = passedNs < TINY_NS ? '' : `, of which ${ms(passedNs)} had passed`;
-        return new Refusal('rejected', `${what}: it would take ${ms(predictedNs)}${passed}`, predictedMs);
+        return rejected(this.sloNs, longest);
       }
       case OUTCOME_TIMEOUT:
-        return new Refusal(
-          'timeout',
-          worst.error === '' ? 'the SLO could not be met' : `the SLO could not be met: ${worst.error}`,
-        );
+        return givenUp(this.sloNs, worst);
       case OUTCOME_ERROR:
         if (worst.error === SHUTTING_DOWN) return new Refusal('notReady', SHUTTING_DOWN);
         if (worst.isOfInputs === true) return new Refusal('invalid', worst.error);
@@ -138,6 +128,25 @@ export class Call {
     for (const { batchSize } of this.answers) if (batchSize > largest) largest = batchSize;
     return largest;
   }
+}
+
+/** Refused on arrival, or when it was queued again. */
+function rejected(sloNs: number, { predictedNs, passedNs = 0, waitedFor = '' }: InferenceAnswer): Refusal {
+  const what = `the SLO of ${sloNs / NS_PER_MS} ms cannot be met`;
+  const waited = waitedFor === '' ? '' : `; it waited ${waitedFor}`;
+  // Policies also refuse without a prediction or later than it, and no GPU may be there to predict for.
+  if (predictedNs <= sloNs || predictedNs === Number.POSITIVE_INFINITY)
+    return new Refusal('rejected', what + waited);
+  const passed = passedNs < TINY_NS ? '' : `, of which ${ms(passedNs)} had passed`;
+  const why = `it would take ${ms(predictedNs)}${passed}${waited}`;
+  return new Refusal('rejected', `${what}: ${why}`, predictedNs / NS_PER_MS);
+}
+
+/** Not executed while there was time. */
+function givenUp(sloNs: number, { error, passedNs = 0, waitedFor = '' }: InferenceAnswer): Refusal {
+  const what = waitedFor === '' ? 'in the queue' : `in all, ${waitedFor}`;
+  const why = error === '' ? `it waited ${ms(passedNs)} ${what}` : error;
+  return new Refusal('timeout', `the SLO of ${sloNs / NS_PER_MS} ms could not be met: ${why}`);
 }
 
 class Part implements InferenceRequest {

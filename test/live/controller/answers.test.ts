@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { INFER, LOAD, STATUS_DEVICE_ERROR, STATUS_INFER_TOO_LATE } from '../../../src/core/action.js';
-import { OUTCOME_ERROR, OUTCOME_LATE, OUTCOME_OK, OUTCOME_REJECTED } from '../../../src/core/request.js';
+import {
+  OUTCOME_ERROR,
+  OUTCOME_LATE,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  OUTCOME_TIMEOUT,
+} from '../../../src/core/request.js';
 import { POLICIES } from '../../../src/policies/registry.js';
 import { MS } from '../../sim/fixtures.js';
 import { compute, description, FakeWorker, gpu } from './fake-worker.js';
@@ -219,5 +225,20 @@ it('runs on GPUs with one lane', async () => {
     for (let i = 0; i < 6; i++) run.ask(i % 2);
     await run.pass(100);
     expect(run.outcomes).toEqual(run.asked.map(() => 'ok'));
+  });
+});
+
+it('a request that is given up says how long it waited, and for what', async () => {
+  const worker = new FakeWorker('w');
+  await withController({ workers: [worker] }, async (run) => {
+    worker.executing = false;
+    const asked = run.ask(0, 80, 10, 4);
+    await run.pass(200);
+    const [{ outcome, passedNs = 0, waitedFor = '' }] = asked.answers;
+    expect(outcome).toBe(OUTCOME_TIMEOUT);
+    const said =
+      /^4\.000 ms until its model, which was asleep, had been read again, (.+) ms for the LOAD of its model, which has not ended$/;
+    // The 10 ms before it was known are not the LOAD's.
+    expect(Number(said.exec(waitedFor)?.[1])).toBeCloseTo(passedNs / MS - 10, 0);
   });
 });

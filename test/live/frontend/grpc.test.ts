@@ -264,9 +264,10 @@ describe('refusals', () => {
       details: 'the SLO of 25 ms cannot be met: it would take 42.500 ms',
     });
     expect(rejection.metadata.get('predicted-ms')).toEqual(['42.5']);
-    service.answer = () => failure(OUTCOME_TIMEOUT);
+    service.answer = () => ({ ...failure(OUTCOME_TIMEOUT), passedNs: 24_000_000 });
     await expect(client.call('ModelInfer', mlp([1, 2]))).rejects.toMatchObject({
       code: status.DEADLINE_EXCEEDED,
+      details: 'the SLO of 25 ms could not be met: it waited 24.000 ms in the queue',
     });
     service.answer = () => failure(OUTCOME_ERROR, 0, 'out of memory');
     await expect(client.call('ModelInfer', mlp([1, 2]))).rejects.toMatchObject({

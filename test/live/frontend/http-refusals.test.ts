@@ -259,6 +259,16 @@ describe('what became of a request', () => {
     });
   });
 
+  it('429 with what it waited for', async () => {
+    const { http, service } = await mlp();
+    const waitedFor = '80.000 ms for the LOAD of its model';
+    service.answer = () => ({ ...failure(OUTCOME_REJECTED, 100_937_000), passedNs: 99_500_000, waitedFor });
+    const { json } = await http.post('/v2/models/mlp/infer', { inputs: [X] });
+    expect(json.error).toMatch(
+      /, of which 99\.500 ms had passed; it waited 80\.000 ms for the LOAD of its model$/,
+    );
+  });
+
   it('429 in JSON also where nothing can be expected', async () => {
     const { http, service } = await mlp();
     for (const predictedNs of [Number.POSITIVE_INFINITY, 0]) {
@@ -271,14 +281,20 @@ describe('what became of a request', () => {
 
   it('504 when its time is over', async () => {
     const { http, service } = await mlp();
-    service.answer = () => failure(OUTCOME_TIMEOUT);
+    service.answer = () => ({ ...failure(OUTCOME_TIMEOUT), passedNs: 99_500_000 });
     expect(await http.post('/v2/models/mlp/infer', { inputs: [X] })).toMatchObject({
       status: 504,
-      json: { error: 'the SLO could not be met' },
+      json: { error: 'the SLO of 100 ms could not be met: it waited 99.500 ms in the queue' },
+    });
+    const waitedFor = '80.000 ms for the LOAD of its model';
+    service.answer = () => ({ ...failure(OUTCOME_TIMEOUT), passedNs: 99_500_000, waitedFor });
+    expect((await http.post('/v2/models/mlp/infer', { inputs: [X] })).json).toEqual({
+      error:
+        'the SLO of 100 ms could not be met: it waited 99.500 ms in all, 80.000 ms for the LOAD of its model',
     });
     service.answer = () => failure(OUTCOME_TIMEOUT, 0, 'no worker is up');
     expect((await http.post('/v2/models/mlp/infer', { inputs: [X] })).json).toEqual({
-      error: 'the SLO could not be met: no worker is up',
+      error: 'the SLO of 100 ms could not be met: no worker is up',
     });
   });
 

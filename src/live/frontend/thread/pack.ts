@@ -48,15 +48,16 @@ export class AnswerPacker extends Packer<Extras<PackedAnswers>[number]> {
   /** Large outputs in buffers of their own go over; what is part of a larger buffer is copied. */
   add(id: number, answer: InferenceAnswer): void {
     const { parcel } = this;
-    const { outcome, outputs, shapes, predictedNs, passedNs = 0, batchSize, error, isOfInputs } = answer;
+    const { outcome, outputs, shapes, predictedNs, passedNs = 0, batchSize, error } = answer;
+    const { isOfInputs, waitedFor = '' } = answer;
     parcel.addNumber(id);
     parcel.addNumber(outcome);
     parcel.addNumber(predictedNs);
     parcel.addNumber(passedNs);
     parcel.addNumber(batchSize);
     addTensors(parcel, outputs);
-    if (shapes !== undefined || error !== '')
-      this.extras.push({ nth: this.count, shapes, error, isOfInputs });
+    if (shapes !== undefined || error !== '' || waitedFor !== '')
+      this.extras.push({ nth: this.count, shapes, error, isOfInputs, waitedFor });
     this.count++;
   }
 }
@@ -78,9 +79,9 @@ export function unpackAnswers(
     const outputs = takeTensors(parcel);
     const rare = extras[extra]?.nth === nth ? extras[extra++] : null;
     const error = rare === null ? '' : rare.error;
-    const { shapes, isOfInputs } = rare ?? NOTHING_RARE;
-    use(id, { outcome, predictedNs, passedNs, batchSize, outputs, shapes, error, isOfInputs });
+    const { shapes, isOfInputs, waitedFor } = rare ?? NOTHING_RARE;
+    use(id, { outcome, predictedNs, passedNs, batchSize, outputs, shapes, error, isOfInputs, waitedFor });
   }
 }
 
-const NOTHING_RARE = { shapes: undefined, isOfInputs: undefined };
+const NOTHING_RARE = { shapes: undefined, isOfInputs: undefined, waitedFor: '' };

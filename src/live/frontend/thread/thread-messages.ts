@@ -33,6 +33,7 @@ export type PackedAnswers = Packed<{
   readonly shapes: readonly Shape[] | undefined;
   readonly error: string;
   readonly isOfInputs: boolean | undefined;
+  readonly waitedFor: string;
 }>;
 
 /** What a frontend asks of the service besides inference. */

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { OUTCOME_ERROR, OUTCOME_REJECTED } from '../../../../src/core/request.js';
+import { OUTCOME_ERROR, OUTCOME_REJECTED, OUTCOME_TIMEOUT } from '../../../../src/core/request.js';
 import type { HttpFrontendOptions } from '../../../../src/live/frontend/http-frontend.js';
 import { newBudgetCounters } from '../../../../src/live/frontend/shared-counts.js';
 import { checkThreads, openFrontendThreads } from '../../../../src/live/frontend/thread/frontend-threads.js';
@@ -90,6 +90,11 @@ describe('a frontend in a thread of its own', () => {
     expect(await http.post('/v2/models/small/infer', { inputs })).toMatchObject({
       status: 500,
       json: { error: 'out of memory' },
+    });
+    service.answer = () => ({ ...failure(OUTCOME_TIMEOUT), passedNs: 5e8, waitedFor: '1 ms for x' });
+    expect(await http.post('/v2/models/small/infer', { inputs })).toMatchObject({
+      status: 504,
+      json: { error: 'the SLO of 1000 ms could not be met: it waited 500.000 ms in all, 1 ms for x' },
     });
     service.answer = () => failure(OUTCOME_REJECTED, 5e9);
     expect(await http.post('/v2/models/small/infer', { inputs })).toMatchObject({
