@@ -253,6 +253,8 @@ export class LiveController implements SchedulingService {
     action.endNs = status === STATUS_OK ? Math.max(endNs, beginNs + SHORTEST_NS) : endNs;
     action.clock = 1;
     this.waits.ended(action);
+    if (action.kind === LOAD && status === STATUS_OK)
+      this.models.loaded(action.model, action.endNs - beginNs);
     this.core.result(action);
     this.options.journal?.result(action);
   }

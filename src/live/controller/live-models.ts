@@ -6,6 +6,7 @@ import { ServiceError } from '../service.js';
 import type { CoreInputs } from './core-inputs.js';
 import type { Fleet } from './fleet.js';
 import type { LiveEvents } from './live-events.js';
+import { LoadTimes } from './load-times.js';
 import type { ServedState } from './served-state.js';
 
 interface LiveModelsOptions {
@@ -24,6 +25,7 @@ export class LiveModels {
   /** Indices that no model is at, the one that has been free for longest first: a request may name a model that went. */
   private readonly free: number[] = [];
   private readonly leaving = new Map<number, () => void>();
+  private readonly loadTimes = new LoadTimes();
 
   constructor(
     /** Null: none is there, or it has not come yet. This keeps it up to date. */
@@ -40,7 +42,7 @@ export class LiveModels {
     const index = this.takeIndex();
     try {
       const model = await fleet.models.add(index, reference);
-      this.put(index, model);
+      this.put(index, this.loadTimes.expected(model));
       return index;
     } catch (error) {
       this.free.push(index);
@@ -60,6 +62,12 @@ export class LiveModels {
     this.free.splice(at, 1);
     this.came(index, model);
     return true;
+  }
+
+  /** A LOAD of it went well. */
+  loaded(index: number, durationNs: number): void {
+    const model = this.list[index];
+    if (model !== null) this.loadTimes.record(model, durationNs);
   }
 
   async retire(index: number): Promise<void> {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LOAD, UNLOAD } from '../../../src/core/action.js';
 import { POLICIES } from '../../../src/policies/registry.js';
+import { MS } from '../../sim/fixtures.js';
 import { compute, description, FakeWorker, served } from './fake-worker.js';
 import { withController } from './harness.js';
 
@@ -161,5 +162,45 @@ describe('a running controller', () => {
       await run.pass(40);
       expect(run.outcomes.at(-1)).toBe('ok');
     });
+  });
+});
+
+it('expects of a model that comes back what its last LOADs took, and of other files what their profile says', async () => {
+  const [worker] = workers('a');
+  await withController({ workers: [worker], policy: 'fifo' }, async (run) => {
+    const { controller } = run;
+    const { cluster } = controller.core;
+    const loadOnce = async (index: number, ms: number) => {
+      worker.executing = false;
+      const before = worker.kinds(LOAD).length;
+      run.ask(index, 10_000);
+      await run.pass(ms + 1);
+      const load = worker.kinds(LOAD)[before];
+      worker.executing = true;
+      worker.answer(load, { beginNs: load.earliestNs, endNs: load.earliestNs + ms * MS });
+      await run.pass(100);
+      const retired = controller.retireModel(index);
+      await run.pass(20);
+      await retired;
+    };
+    let index = await controller.addModel(reference('three'));
+    await run.pass(1);
+    expect(cluster.loadNs(index)).toBe(8 * MS);
+    for (const [ms, expected] of [
+      [65, 65],
+      [70, 70],
+      // A single outlier does not count.
+      [900, 70],
+      [66, 70],
+    ]) {
+      await loadOnce(index, ms);
+      index = await controller.addModel(reference('three'));
+      await run.pass(1);
+      expect(cluster.loadNs(index)).toBe(expected * MS);
+    }
+    worker.offers = [served('three', { digest: 'e' })];
+    const other = await controller.addModel({ ...reference('three'), digest: 'e' });
+    await run.pass(1);
+    expect(cluster.loadNs(other)).toBe(8 * MS);
   });
 });
