@@ -29,6 +29,8 @@ export interface ServiceState {
   readonly notReady: string | null;
   /** Although it is not ready, models that are take requests: it still starts, or has announced that it will drain. */
   readonly takesRequests?: boolean;
+  /** The thread that schedules hangs: nothing is answered until it goes on. Default: it does not. */
+  readonly hangs?: boolean;
   /** How a model that is not loaded comes to be, for clients. Default: they load it. */
   readonly howLoaded?: string;
   readonly entries: readonly ModelEntry[];

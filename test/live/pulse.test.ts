@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { beat, PulseWatch } from '../../src/live/pulse.js';
+import { beat, newPulse, PulseReader, PulseWatch } from '../../src/live/pulse.js';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -54,4 +54,24 @@ describe('a watch over a thread', () => {
     vi.advanceTimersByTime(1000);
     expect(said).toEqual([]);
   });
+});
+
+it('a reader of a pulse says that a thread hangs, and that it goes on', () => {
+  const pulse = newPulse();
+  const said: (string | null)[] = [];
+  const reader = new PulseReader(pulse, (reason) => said.push(reason), 2000);
+  let end = beat(pulse);
+  for (let i = 0; i < 2; i++) {
+    vi.advanceTimersByTime(10_000);
+    end();
+    vi.advanceTimersByTime(10_000);
+    end = beat(pulse);
+    vi.advanceTimersByTime(10_000);
+  }
+  const hangs = 'has shown no sign of life for 2 s';
+  expect(said).toEqual([hangs, null, hangs, null]);
+  reader.stop();
+  end();
+  vi.advanceTimersByTime(10_000);
+  expect(said).toHaveLength(4);
 });

@@ -84,7 +84,9 @@ export class HttpRoutes {
 
   private live(request: FrontendRequest): void {
     expectGet(request);
-    sendJson(request, 200, '{"live":true}');
+    const { notReady, hangs = false } = this.site.service.state;
+    if (!hangs) sendJson(request, 200, '{"live":true}');
+    else sendJson(request, 503, JSON.stringify({ live: false, error: notReady }));
   }
 
   private ready(request: FrontendRequest): void {

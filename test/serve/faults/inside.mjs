@@ -1,19 +1,22 @@
 // Loaded into a process before everything else, and into each of its threads: makes faults that cannot be made from
 // outside. The process gets messages: { clockMs } moves its clock, { crash } ends the threads whose role that is, { hang }
-// keeps one of them busy without end.
+// keeps one of them busy without end, { hangUntil } blocks the main thread until there is a file of that name.
+import { existsSync } from 'node:fs';
 import { getEnvironmentData, isMainThread, setEnvironmentData, workerData } from 'node:worker_threads';
 
 const KEY = 'faults';
 const ROLES = ['frontend', 'executor', 'links'];
 const LOOK_MS = 20;
+const IDLE = new Int32Array(new SharedArrayBuffer(4));
 
 const shared = isMainThread ? new SharedArrayBuffer(8 + 16 * ROLES.length) : getEnvironmentData(KEY);
 const numbers = new BigInt64Array(shared);
 
 if (isMainThread) {
   setEnvironmentData(KEY, shared);
-  process.on('message', ({ clockMs, crash, hang }) => {
+  process.on('message', ({ clockMs, crash, hang, hangUntil }) => {
     if (clockMs !== undefined) Atomics.add(numbers, 0, BigInt(clockMs) * 1_000_000n);
+    while (hangUntil !== undefined && !existsSync(hangUntil)) Atomics.wait(IDLE, 0, 0, LOOK_MS);
     if (crash !== undefined) Atomics.store(numbers, 1 + ROLES.indexOf(crash), 1n);
     if (hang !== undefined) Atomics.store(numbers, 1 + ROLES.length + ROLES.indexOf(hang), 1n);
   });

@@ -35,7 +35,7 @@ export function inferenceMethods({
     methods.set(path, new SmallMethod(isOpen, respond, responseSerialize));
   };
   // Health is everybody's to ask.
-  add('ServerLive', () => ({ live: true }), true);
+  add('ServerLive', () => ({ live: service.state.hangs !== true }), true);
   add('ServerReady', () => ({ ready: service.state.notReady === null }), true);
   add('ModelReady', (bytes) => {
     const { name, version } = readNamedModel(bytes);

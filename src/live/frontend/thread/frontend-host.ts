@@ -2,7 +2,7 @@ import { Worker as Thread } from 'node:worker_threads';
 import { monotonicNs } from '../../../base/clock/clock.js';
 import { compiledNextTo } from '../../../base/compiled.js';
 import { EscapementError } from '../../../base/errors.js';
-import { PulseWatch } from '../../pulse.js';
+import { beat, newPulse, PulseWatch } from '../../pulse.js';
 import type { WatchedService } from '../../service.js';
 import type { ServerTls } from '../../wire/credentials.js';
 import type { HttpFrontendOptions } from '../http-frontend.js';
@@ -45,6 +45,9 @@ export class FrontendHost {
   private renewed: ServerTls | null = null;
   private closed: () => void = () => {};
   private readonly unwatch: () => void;
+  /** By which the thread sees that this one does not hang. */
+  private readonly pulse = newPulse();
+  private readonly endPulse = beat(this.pulse);
 
   constructor(
     private readonly service: WatchedService,
@@ -75,6 +78,7 @@ export class FrontendHost {
       await thread.terminate();
     }
     this.unwatch();
+    this.endPulse();
   }
 
   /** As a frontend's. */
@@ -99,6 +103,7 @@ export class FrontendHost {
       originNs: originOf(service),
       state: service.state,
       pulse: pulse.buffer,
+      servicePulse: this.pulse,
     };
     const thread = new Thread(compiledNextTo(import.meta.url, 'frontend-thread.js'), {
       workerData,

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { EscapementError } from '../../../base/errors.js';
 import { invariant } from '../../../base/invariant.js';
-import { beat } from '../../pulse.js';
+import { beat, PulseReader } from '../../pulse.js';
 import { passOnWarnings } from '../../warnings.js';
 import type { ServerTls } from '../../wire/credentials.js';
 import type { Frontend } from '../frontend.js';
@@ -11,7 +11,7 @@ import type { FromFrontend, FrontendThreadData, ToFrontend } from './thread-mess
 
 const port = parentPort;
 invariant(port !== null, 'this file is the entry of a thread');
-const { transport, options: given, originNs, state, pulse } = workerData as FrontendThreadData;
+const { transport, options: given, originNs, state, pulse, servicePulse } = workerData as FrontendThreadData;
 passOnWarnings(`frontend-${transport}`);
 beat(pulse);
 
@@ -61,6 +61,7 @@ let frontend: Frontend | null = null;
 let renewed: ServerTls | null = null;
 process.on('uncaughtException', fail);
 const service = new RemoteService(state, originNs, post);
+new PulseReader(servicePulse, (reason) => service.hangs(reason));
 port.on('message', (message: ToFrontend) => {
   if (typeof message !== 'string' && message.kind === 'close') void close(message.graceful);
   else if (typeof message !== 'string' && message.kind === 'renew') {

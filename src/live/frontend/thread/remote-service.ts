@@ -24,11 +24,31 @@ export class RemoteService implements InferenceService {
     this.requests.take(id)?.done(answer);
   };
 
+  /** While the service's thread hangs: its last state, which says so. */
+  private hungState: ServiceState | null = null;
+
   constructor(
-    public state: ServiceState,
+    private lastState: ServiceState,
     private readonly originNs: number,
     private readonly post: Post,
   ) {}
+
+  get state(): ServiceState {
+    return this.hungState ?? this.lastState;
+  }
+
+  /** The service's thread hangs, for this reason; null: it goes on. */
+  hangs(reason: string | null): void {
+    this.hungState =
+      reason === null
+        ? null
+        : {
+            ...this.lastState,
+            notReady: `the thread that schedules ${reason}`,
+            takesRequests: false,
+            hangs: true,
+          };
+  }
 
   nowNs(): number {
     return monotonicNs() - this.originNs;
@@ -62,7 +82,7 @@ export class RemoteService implements InferenceService {
   receive(message: Exclude<ToFrontend, { readonly kind: 'close' | 'renew' }>): void {
     if (typeof message === 'string') unpackAnswers(message, this.answer);
     else if (message.kind === 'answers') unpackAnswers(message.answers, this.answer);
-    else if (message.kind === 'state') this.state = message.state;
+    else if (message.kind === 'state') this.lastState = message.state;
     else this.called(message);
   }
 

@@ -15,7 +15,10 @@ export interface FrontendThreadData {
   /** `monotonicNs` of the instant that is 0 on the service's clock. */
   readonly originNs: number;
   readonly state: ServiceState;
+  /** What the thread shows. */
   readonly pulse: PulseBuffer;
+  /** What the service's thread shows. */
+  readonly servicePulse: PulseBuffer;
 }
 
 /** Requests of one turn of a thread's event loop; see `RequestPacker`. */
