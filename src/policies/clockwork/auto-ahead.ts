@@ -36,8 +36,9 @@ export class AutoAhead {
     return this.tuning.tuned;
   }
 
-  /** Time from arrival to the internal deadline. */
-  slackNs(sloNs: number): number {
+  /** Time from arrival to the internal deadline of a new request, or one that is tried again. */
+  slackNs(sloNs: number, execNs: number, nowNs: number): number {
+    this.tuning.offered(sloNs, execNs, nowNs);
     const { tuned, resultNs } = this.tuning;
     return Math.max(1, Math.floor(sloNs - tuned.marginNs - resultNs));
   }

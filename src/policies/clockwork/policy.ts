@@ -70,7 +70,7 @@ export class ClockworkPolicy implements Policy {
     const model = requests.model[slot];
     const sloNs = requests.sloNs[slot];
     const execNs = this.cluster.nominalExecNs(model, 0);
-    const slackNs = this.ahead?.slackNs(sloNs) ?? execSlackNs(sloNs, this.aheadNs);
+    const slackNs = this.ahead?.slackNs(sloNs, execNs, nowNs) ?? execSlackNs(sloNs, this.aheadNs);
     const exec = demand.unitsOf(execNs, slackNs);
     const load = demand.unitsOf(execNs, loadSlackNs(sloNs, this.aheadNs, this.cluster.loadNs(model), execNs));
     requests.execDemand[slot] = exec;

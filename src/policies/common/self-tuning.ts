@@ -1,5 +1,6 @@
 import { NS_PER_S, NS_PER_US } from '../../base/units.js';
 import { SampleWindow } from './sample-window.js';
+import { ShortestSlo } from './shortest-slo.js';
 
 /** Measurements that are looked at. */
 const WINDOW = 300;
@@ -48,7 +49,8 @@ export class CompletedInfer {
  * than a round trip, because then the result itself tells that it is free; one that is booked further ahead is given
  * work that was chosen earlier than necessary. schedule_ahead is where the sum of both costs is least over recent
  * needs. The margin balances answers that come too late against SLOs cut short. Both follow from a window of
- * measurements, and stay as they are where costs are flat, so they have settled as soon as the window has.
+ * measurements, and stay as they are where costs are flat, so they have settled as soon as the window has. The shortest
+ * SLO of late limits both: work with long SLOs must not book lanes, and refuse what is late, until nothing else fits.
  */
 export class SelfTuning {
   readonly tuned = { scheduleAheadNs: 0, marginNs: 0 };
@@ -60,7 +62,9 @@ export class SelfTuning {
   private untilRenewal = 1;
   /** What actions take longer than results: clocks that are off, or an executor's overhead. */
   private skewNs = 0;
+  /** Mean of the INFERs measured. */
   private sloNs = 0;
+  private readonly shortestSlo = new ShortestSlo();
   private execNs = 0;
   private seen = 0;
   private lastNs = 0;
@@ -74,6 +78,11 @@ export class SelfTuning {
     private readonly tunesAhead = true,
   ) {
     this.tuned.scheduleAheadNs = Math.max(leastNs, startNs);
+  }
+
+  /** A request has come that takes `execNs`. What could not be served within its SLO on an idle lane is no matter of tuning. */
+  offered(sloNs: number, execNs: number, nowNs: number): void {
+    if (sloNs > execNs + this.deliveryNs + this.resultNs) this.shortestSlo.offered(sloNs, nowNs);
   }
 
   /** A result has come; true if what is tuned was renewed. */
@@ -123,17 +132,33 @@ export class SelfTuning {
   private renewAhead(): void {
     const cost = (aheadNs: number) => this.aheadCost(aheadNs);
     const wanted = cheapest(this.needs, EARLY_COST / this.sloNs, cost);
-    const aheadNs = Math.max(this.leastNs, Math.min(this.sloNs / 2, wanted > 0 ? wanted + GUARD_NS : 0));
-    const saved = cost(this.tuned.scheduleAheadNs) - cost(aheadNs);
-    if (saved > WORTH_A_CHANGE) this.tuned.scheduleAheadNs = Math.round(aheadNs);
+    const mostNs = Math.max(this.leastNs, Math.min(this.sloNs, this.shortestSlo.ns) / 2);
+    const aheadNs = Math.max(this.leastNs, Math.min(mostNs, wanted > 0 ? wanted + GUARD_NS : 0));
+    const { tuned } = this;
+    const saved = cost(tuned.scheduleAheadNs) - cost(aheadNs);
+    if (saved > WORTH_A_CHANGE || tuned.scheduleAheadNs > mostNs) tuned.scheduleAheadNs = Math.round(aheadNs);
   }
 
   private renewMargin(): void {
     const cost = (marginNs: number) => this.marginCost(marginNs);
     const wanted = cheapest(this.errors, MARGIN_COST / this.sloNs, cost);
-    const marginNs = Math.max(0, Math.min(MOST_MARGIN * (this.sloNs - this.execNs), wanted));
-    const saved = cost(this.tuned.marginNs) - cost(marginNs);
-    if (saved > WORTH_A_CHANGE) this.tuned.marginNs = Math.round(marginNs);
+    const mostNs = Math.max(0, MOST_MARGIN * this.roomNs);
+    const marginNs = Math.min(mostNs, wanted);
+    const { tuned } = this;
+    const saved = cost(tuned.marginNs) - cost(marginNs);
+    if (saved > WORTH_A_CHANGE || tuned.marginNs > mostNs) tuned.marginNs = Math.round(marginNs);
+  }
+
+  /**
+   * What an SLO leaves after an INFER. Where all have much the same, the margin is given up again for what would not be
+   * served otherwise. Next to patient requests there is always something that would: the margin must fit into what is left
+   * of the shortest SLO when its request has waited for a booked lane.
+   */
+  private get roomNs(): number {
+    const { sloNs, execNs } = this;
+    const { ns } = this.shortestSlo;
+    if (ns >= sloNs) return sloNs - execNs;
+    return ns - execNs - this.deliveryNs - this.resultNs - this.tuned.scheduleAheadNs;
   }
 
   private aheadCost(aheadNs: number): number {

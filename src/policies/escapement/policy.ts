@@ -78,13 +78,16 @@ export class EscapementPolicy implements Policy {
     const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot];
     const isNew = requests.dueNs[slot] === 0;
     if (isNew) this.demand.arrived(model, nowNs);
-    const latestNs = deadlineNs - this.durations.shortestNs(model) - this.tuning.resultNs;
+    const shortestNs = this.durations.shortestNs(model);
+    const latestNs = deadlineNs - shortestNs - this.tuning.resultNs;
+    const sloNs = requests.sloNs[slot];
+    if (isNew) this.tuning.offered(sloNs, shortestNs, nowNs);
     if (isNew && this.isHopeless(model, latestNs, nowNs)) {
       // A model that can't be served within such an SLO at all is no matter of fairness.
-      if (requests.sloNs[slot] > this.durations.shortestNs(model)) this.gaveUp(model, nowNs);
+      if (sloNs > shortestNs) this.gaveUp(model, nowNs);
       return REFUSE;
     }
-    this.waiting.push(slot, model, deadlineNs, requests.sloNs[slot]);
+    this.waiting.push(slot, model, deadlineNs, sloNs);
     this.lanes.lookWhere(this.cluster.warm, model);
     this.placement.want(model);
     // The first instant at which it is too late.

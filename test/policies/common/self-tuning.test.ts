@@ -162,4 +162,55 @@ describe('SelfTuning', () => {
     expect(renewed.slice(0, 40).filter(Boolean).length).toBeGreaterThan(5);
     expect(renewed.slice(80).filter(Boolean)).toHaveLength(2);
   });
+
+  describe('among requests with longer SLOs', () => {
+    const tight = 100 * MS;
+
+    /** Tuned by INFERs with an SLO of a minute that come and go late by up to 200 ms. */
+    function tuned(offer: (tuning: SelfTuning, nowNs: number) => void): SelfTuning {
+      const course = new Course(new SelfTuning(0, 0), 2, 60_000);
+      for (let i = 0; i < 400; i++) {
+        offer(course.tuning, course.nowMs * MS);
+        course.run(i % 200, i % 200);
+      }
+      return course.tuning;
+    }
+
+    it('follows those if no others come', () => {
+      const { scheduleAheadNs, marginNs } = tuned(() => {}).tuned;
+      expect(scheduleAheadNs).toBeGreaterThan(tight);
+      expect(marginNs).toBeGreaterThan(tight);
+    });
+
+    it('leaves room for the shortest', () => {
+      const tuning = tuned((to, nowNs) => to.offered(tight, 5 * MS, nowNs));
+      const { scheduleAheadNs, marginNs } = tuning.tuned;
+      expect(scheduleAheadNs).toBeLessThanOrEqual(tight / 2);
+      expect(scheduleAheadNs + marginNs + 5 * MS + tuning.deliveryNs + tuning.resultNs).toBeLessThan(tight);
+    });
+
+    it('gives way as soon as one with a short SLO comes', () => {
+      let calls = 0;
+      const { scheduleAheadNs, marginNs } = tuned((to, nowNs) => {
+        calls++;
+        if (calls === 375) to.offered(tight, 5 * MS, nowNs);
+      }).tuned;
+      expect(scheduleAheadNs).toBeLessThanOrEqual(tight / 2);
+      expect(marginNs).toBeLessThan(tight / 2);
+    });
+
+    it('does not care for an SLO that no idle lane could meet, nor for one of long ago', () => {
+      const tooShort = tuned((to, nowNs) => {
+        if (to.resultNs > 0) to.offered(6 * MS, 5 * MS, nowNs);
+      }).tuned;
+      expect(tooShort.scheduleAheadNs).toBeGreaterThan(tight);
+      const course = new Course(new SelfTuning(0, 0), 2, 60_000);
+      course.tuning.offered(tight, 5 * MS, 0);
+      for (let i = 0; i < 5000; i++) {
+        course.tuning.offered(60_000 * MS, 5 * MS, course.nowMs * MS);
+        course.run(i % 200, i % 200);
+      }
+      expect(course.tuning.tuned.scheduleAheadNs).toBeGreaterThan(tight);
+    });
+  });
 });
