@@ -1,7 +1,7 @@
 import { FairQueue } from './codec/fair-queue.js';
 
 /** A connection that has requests to begin or bytes to parse. */
-interface Waiting {
+export interface Waiting {
   /** Whose turn it takes. */
   readonly clientKey: string;
   /** Does a little of it, which takes as long as about so many requests. */
@@ -12,7 +12,7 @@ interface Waiting {
  * Small requests take some 50 µs each. A new connection is accepted in each turn of the event loop, so that turns must be
  * short for those who wait in line.
  */
-const TURN_REQUESTS = 16;
+export const TURN_REQUESTS = 16;
 /** How long they count as busy after somebody took a turn. */
 const BUSY_MS = 10_000;
 

@@ -28,7 +28,8 @@ export function letGo(stream: ServerHttp2Stream): void {
   const close = () => stream.close(constants.NGHTTP2_NO_ERROR);
   stream.on('data', (chunk: Buffer) => {
     left -= chunk.length;
-    if (left < 0) close();
+    // Not while Node works with the stream: it must not be freed under it.
+    if (left < 0) setImmediate(close);
   });
   stream.resume();
   const timer = setTimeout(close, LEFTOVER_MS);

@@ -2,6 +2,7 @@ import { constants, type ServerHttp2Session } from 'node:http2';
 import type { Account } from '../budget.js';
 import type { RequestQuota } from '../call.js';
 import type { ReadingTurns } from '../reading-turns.js';
+import { type RequestTurns, TURN_REQUESTS, type Waiting } from '../request-turns.js';
 import { Slots } from '../slots.js';
 import { FloodWatch } from './flood-watch.js';
 import type { Rpc, RpcOwner } from './rpc.js';
@@ -17,19 +18,34 @@ interface ConnectionParts {
   readonly session: ServerHttp2Session;
   readonly account: Account;
   readonly turns: ReadingTurns;
+  /** Whose turn it is to be read. */
+  readonly requestTurns: RequestTurns;
   /** It was closed for a flood. */
   flooded(): void;
 }
 
-/** One connection of a gRPC client: its calls, and what keeps it from harm. */
-export class RpcConnection implements RpcOwner {
+/** What Node reads a connection with, which it does not document. */
+interface ReadingSocket {
+  readonly _handle?: { readStart(): void; readStop(): void } | null;
+}
+
+/**
+ * One connection of a gRPC client: its calls, and what keeps it from harm. One that brings many calls in a turn of the event
+ * loop, or is new, is read again when its turn comes: otherwise those of hundreds of connections are begun before
+ * another's is.
+ */
+export class RpcConnection implements RpcOwner, Waiting {
   private readonly calls = new Slots<Rpc>();
   private readonly flood = new FloodWatch();
   /** Counts those turns of the event loop in which calls began. */
   private turn = 0;
   private turnEnds = false;
+  private turnCalls = 0;
+  /** It waits for its turn. */
+  private isHeld = false;
   private hasSpoken = false;
-  private isFlooded = false;
+  /** It is about to be closed: its calls are not looked at any more. */
+  isFlooded = false;
   private readonly openedMs = performance.now();
   /** When something of it was last heard. */
   private heardMs = this.openedMs;
@@ -43,11 +59,30 @@ export class RpcConnection implements RpcOwner {
     });
     session.on('ping', () => this.closeIf(this.flood.controlFrame()));
     session.on('error', (error: NodeJS.ErrnoException) => this.closeIf(isFlood(error)));
+    this.hold();
   }
 
   /** A call has come. */
   called(): void {
     this.flood.called();
+    this.turnCalls++;
+    if (this.turnCalls > TURN_REQUESTS) this.hold();
+    if (this.turnEnds) return;
+    this.turnEnds = true;
+    setImmediate(() => {
+      this.turn++;
+      this.turnCalls = 0;
+      this.turnEnds = false;
+    });
+  }
+
+  /** Its turn has come. */
+  proceed(): number {
+    this.isHeld = false;
+    const { reading } = this;
+    if (reading === undefined || this.isFlooded) return 0;
+    reading.readStart();
+    return TURN_REQUESTS;
   }
 
   /** Returns whether that was one too many: the connection is closed. */
@@ -63,12 +98,6 @@ export class RpcConnection implements RpcOwner {
     rpc.place = this.calls.add(rpc);
     rpc.turn = this.turn;
     this.heardMs = performance.now();
-    if (this.turnEnds) return;
-    this.turnEnds = true;
-    setImmediate(() => {
-      this.turn++;
-      this.turnEnds = false;
-    });
   }
 
   done(rpc: Rpc, gaveUpAfterMs: number | null): void {
@@ -132,6 +161,20 @@ export class RpcConnection implements RpcOwner {
     this.parts.session.destroy();
   }
 
+  /** Reads no more before its turn. */
+  private hold(): void {
+    const { reading } = this;
+    if (this.isHeld || reading === undefined) return;
+    this.isHeld = true;
+    reading.readStop();
+    this.parts.requestTurns.push(this);
+  }
+
+  private get reading() {
+    const { session } = this.parts;
+    return session.destroyed ? undefined : ((session.socket as ReadingSocket)._handle ?? undefined);
+  }
+
   /** Of frames, after TLS. */
   private get readBytes(): number {
     const { session } = this.parts;
@@ -161,8 +204,9 @@ export class RpcConnection implements RpcOwner {
     this.isFlooded = true;
     // Also where the connection is gone: the client may be back.
     this.parts.flooded();
-    // Its last GOAWAY is what a client goes by.
-    session.destroy(new Error('a flood'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    this.reading?.readStop();
+    // Not at once: Node would free a stream that it may be working with, and abort. Its last GOAWAY is what a client goes by.
+    setImmediate(() => session.destroy(new Error('a flood'), constants.NGHTTP2_ENHANCE_YOUR_CALM));
     return true;
   }
 }

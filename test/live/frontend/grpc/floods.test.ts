@@ -101,7 +101,8 @@ const FLOODS: readonly (readonly [name: string, first: Buffer, next: (id: number
   ],
 ];
 
-const BY_NODE: ReadonlySet<string> = new Set(['empty data', 'continuations']);
+/** Of these Node ends a connection itself, if a thousand come at once. */
+const BY_NODE: ReadonlySet<string> = new Set(['empty data', 'continuations', 'pings', 'settings']);
 
 function streamed(): Buffer {
   return frame(HEADERS, END_HEADERS, 1, callHeaders(`${SERVICE}/ModelStreamInfer`));
