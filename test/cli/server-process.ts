@@ -99,15 +99,15 @@ export class ServerProcess {
   }
 }
 
-/** A profile of a small, quick model `tiny` with an input of two numbers. */
-export function tinyProfile(): string {
+/** A profile of a small, quick model, `tiny` unless it is named, with an input of two numbers. */
+export function tinyProfile(name = 'tiny'): string {
   const source = { weights: 'made up', load: 'made up', copies: 'made up', batches: 'made up' };
   const batches = [1, 2, 4].map((batch, i) => ({ batch, medianMs: 2 + i }));
   return writeIn(
     tempDir(),
     'tiny.json',
     JSON.stringify({
-      name: 'tiny',
+      name,
       gpu: 'none',
       runtime: 'none',
       precision: 'FP32',

@@ -64,6 +64,20 @@ export class GrpcClient {
     });
   }
 
+  /** Sends the first request of a ModelStreamInfer and resolves with its response; the stream stays open until then. */
+  stream(request: object): Promise<Loose> {
+    const { path, requestSerialize, responseDeserialize } = SERVICE.ModelStreamInfer;
+    const call = this.client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
+    return new Promise((resolve, reject) => {
+      call.on('error', reject);
+      call.once('data', (response) => {
+        resolve(response);
+        call.end();
+      });
+      call.write(request);
+    });
+  }
+
   close(): void {
     this.client.close();
   }
