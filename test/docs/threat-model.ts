@@ -187,6 +187,21 @@ export const CLAIMS: readonly (readonly [claim: string, file: string, name: stri
     'has a few of them under way at a time',
   ],
   [
+    'connections that send many requests ahead are read by turns, over HTTP',
+    'live/frontend/greedy-connections.test.ts',
+    'lets others in between',
+  ],
+  [
+    'and over gRPC',
+    'live/frontend/grpc/connection-turns.test.ts',
+    'connections with many calls let others in between',
+  ],
+  [
+    'requests of one client that can wait keep none out that have less time',
+    'policies/mixed-slos.test.ts',
+    'nor does schedule_ahead where it is tuned',
+  ],
+  [
     'idle connections disturb no one',
     'live/frontend/http-connections.test.ts',
     'do not disturb the others when a thousand of them sit idle',
@@ -248,6 +263,7 @@ const LIMITS: readonly (readonly [what: string, file: string, constant: string])
   ['least speed of a client that sends or reads, per second', 'frontend/slow-clients.ts', 'LEAST_RATE'],
   ['time until a connection has made its TLS handshake', 'frontend/frontend.ts', 'HANDSHAKE_TIMEOUT_MS'],
   ['what is read of large bodies in one turn of the event loop', 'frontend/reading-turns.ts', 'TURN_BYTES'],
+  ['requests sent ahead that are begun in one turn', 'frontend/request-turns.ts', 'TURN_REQUESTS'],
   ['requests of one HTTP connection under way', 'frontend/pipeline.ts', 'MOST_UNDER_WAY'],
   ['calls at a time on one gRPC connection', 'frontend/grpc/server.ts', 'MAX_STREAMS'],
   [
