@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { Bursts } from '../live/bursts.js';
 import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
 import { createRegistry } from '../live/observe/telemetry/registry.js';
 import { WorkerMetrics } from '../live/observe/telemetry/worker-metrics.js';
@@ -31,6 +32,7 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
   const { host, port, metricsPort, token, tls, log } = options;
   const machine = await startMachine(options.machine);
   let metrics: MetricsServer | null = null;
+  const bursts = new Bursts();
   try {
     const registry = createRegistry();
     const observed = observe(machine, new WorkerMetrics(registry, machine.description));
@@ -49,7 +51,7 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
       port,
       ...(token === undefined ? {} : { token }),
       ...(tls === undefined ? {} : { tls }),
-      log: (line) => log.info(line),
+      log: (line) => bursts.say('controllers', line, (said) => log.info(said)),
     });
     const { gpus, models } = machine.description;
     log.info(
