@@ -12,6 +12,7 @@ import { JournalKeeper } from '../live/journal/journal-keeper.js';
 import { StatisticsCollector } from '../live/observe/model-statistics.js';
 import { describeCluster } from '../live/observe/status/describe-cluster.js';
 import { StatusCollector } from '../live/observe/status/status-collector.js';
+import { CertificateGauges } from '../live/observe/telemetry/certificate-gauges.js';
 import { registerClusterGauges } from '../live/observe/telemetry/cluster-gauges.js';
 import { registerJournalGauge } from '../live/observe/telemetry/journal-gauge.js';
 import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
@@ -76,7 +77,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     { links: options.links, minWorkers: options.minWorkers ?? options.links.length, ...options.settings },
     (assembly) => observersOf(options, registry, assembly),
   );
-  const server = new Server(options, cluster);
+  const server = new Server(options, cluster, new CertificateGauges(registry));
   try {
     await server.open(registry);
     return server;
@@ -151,6 +152,7 @@ export class Server {
   constructor(
     private readonly options: ServerOptions,
     private readonly cluster: LiveCluster<ReturnType<typeof observersOf>>,
+    readonly certificates: CertificateGauges,
   ) {
     const { deployment = ALL_MODELS, log, settings } = options;
     const { collector: statistics } = cluster.observers.statistics;

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { Bursts } from '../live/bursts.js';
+import { CertificateGauges } from '../live/observe/telemetry/certificate-gauges.js';
 import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
 import { createRegistry } from '../live/observe/telemetry/registry.js';
 import { WorkerMetrics } from '../live/observe/telemetry/worker-metrics.js';
@@ -21,6 +22,7 @@ interface WorkerProcessOptions {
 }
 
 interface RunningWorker {
+  readonly certificates: CertificateGauges;
   /** Drains, then closes everything. */
   close(): Promise<void>;
   /** Connections that come later get this certificate, if it encrypts at all. */
@@ -35,6 +37,7 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
   const bursts = new Bursts();
   try {
     const registry = createRegistry();
+    const certificates = new CertificateGauges(registry);
     const observed = observe(machine, new WorkerMetrics(registry, machine.description));
     if (metricsPort !== null) {
       metrics = await startMetricsServer({
@@ -59,6 +62,7 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
       'ready',
     );
     return {
+      certificates,
       close: async () => {
         await server.close();
         await metrics?.close();

@@ -28,14 +28,16 @@ export async function run(args: ControllerArgs): Promise<void> {
         bursts.say(address, `worker ${address}: ${what}`, (line) => log.warn({ worker: address }, line));
       return new RemoteLink({ address, ...token, ...tls, log: warn }, host);
     });
-    if (caFile !== undefined && tls.tls !== undefined)
-      renewAuthority(caFile, tls.tls.ca, log, (ca) => {
-        for (const link of links) link.renew({ ca });
-      });
     return {
       links,
       deployment: deploymentOptions(args),
       minWorkers: Math.min(args['min-workers'], args.worker.length),
+      started: (certificates) => {
+        if (caFile === undefined || tls.tls === undefined) return;
+        renewAuthority(caFile, tls.tls.ca, log, certificates, (ca) => {
+          for (const link of links) link.renew({ ca });
+        });
+      },
     };
   });
 }
