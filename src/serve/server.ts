@@ -16,6 +16,7 @@ import { CertificateGauges } from '../live/observe/telemetry/certificate-gauges.
 import { registerClusterGauges } from '../live/observe/telemetry/cluster-gauges.js';
 import { registerJournalGauge } from '../live/observe/telemetry/journal-gauge.js';
 import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
+import { registerModelStates } from '../live/observe/telemetry/model-states.js';
 import { recordingRoutes } from '../live/observe/telemetry/recording-routes.js';
 import { registerRefusals } from '../live/observe/telemetry/refusal-counter.js';
 import { createRegistry } from '../live/observe/telemetry/registry.js';
@@ -30,6 +31,7 @@ import { FailedLog } from './failed-log.js';
 import { openFrontends } from './frontends.js';
 import { JournalObserver } from './journal-observer.js';
 import { metricsObserver } from './metrics-observer.js';
+import { modelStates } from './model-states.js';
 import { RecordingObserver, recordingName } from './recording-observer.js';
 import { loggedCluster, loggedKeeper, loggedRecordings, logReadiness } from './server-log.js';
 import { type ServerModels, serverModels } from './server-models.js';
@@ -178,8 +180,9 @@ export class Server {
     registerStageGauge(registry, observers.status.collector.averages, controller.core.cluster, () =>
       controller.nowNs(),
     );
-    const refusals = registerRefusals(registry);
-    const { service } = this.models;
+    const { service, labels } = this.models;
+    const refusals = registerRefusals(registry, labels);
+    registerModelStates(registry, labels, () => modelStates(service.state));
     if (metricsPort !== null) this.metrics = await this.serveMetrics(registry, metricsPort);
     const frontend = { ...options.frontend, host, serverVersion, defaultSloNs: settings.sloNs, refusals };
     await openFrontends(service, { ...options, frontend }, this);
