@@ -7,6 +7,7 @@ import { readModel, readServer } from './model/metadata.js';
 import { jsonInputs } from './model/requests.js';
 import { modelPath, type Subject } from './model/subject.js';
 import { countOf } from './model/tensors.js';
+import { postPatiently } from './patience.js';
 import { plain } from './plain.js';
 import type { Endpoint } from './wire/endpoint.js';
 import { isObject } from './wire/http-answer.js';
@@ -72,7 +73,7 @@ function subjectsOf(name: string, metadata: ReturnType<typeof readModel>): Subje
 async function problemOf(http: HttpClient, subject: Subject): Promise<string | null> {
   try {
     const inputs = jsonInputs(makeInputs(subject.inputs, { integers: subject.integers }));
-    outputsOfHttp(await http.post(`${modelPath(subject.name)}/infer`, { inputs }));
+    outputsOfHttp(await postPatiently(http, modelPath(subject.name), { inputs }));
     return null;
   } catch (error) {
     return reasonOf(error);
@@ -145,7 +146,14 @@ function unknownServer({ url }: Endpoint): (error: unknown) => never {
 }
 
 function noModel({ url }: Endpoint, why: string): EscapementError {
-  return new EscapementError('E_SERVER', `${url.origin} has no model that can be asked: ${plain(why)}`);
+  const isBusy = /status is (429|503|504)/.test(why);
+  const advice = isBusy
+    ? ': the server has no time for them, so give it a longer SLO, or ask while it has less to do'
+    : '';
+  return new EscapementError(
+    'E_SERVER',
+    `${url.origin} has no model that can be asked: ${plain(why)}${advice}`,
+  );
 }
 
 function reasonOf(error: unknown): string {

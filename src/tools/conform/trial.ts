@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import { check } from './finding.js';
 import { type GrpcInferResponse, type Outputs, outputsOfGrpc, outputsOfHttp } from './model/answers.js';
@@ -6,16 +5,13 @@ import { makeInputs } from './model/make-inputs.js';
 import { jsonInputs } from './model/requests.js';
 import { modelPath, type Subject } from './model/subject.js';
 import type { Tensor } from './model/tensors.js';
+import { PATIENT_TIMEOUT_US, patiently, postPatiently } from './patience.js';
 import type { Endpoint } from './wire/endpoint.js';
 import { type GrpcAnswer, GrpcClient } from './wire/grpc-client.js';
 import type { HttpAnswer } from './wire/http-answer.js';
 import { type Headers, HttpClient } from './wire/http-client.js';
 import { Transcript } from './wire/transcript.js';
 
-/** Answers that say "not now" are asked for again so often: a busy server breaks no rule. */
-const TRIES = 6;
-const PAUSE_MS = 250;
-const BUSY: readonly number[] = [429, 503, 504];
 const BUSY_GRPC: readonly number[] = [
   status.RESOURCE_EXHAUSTED,
   status.UNAVAILABLE,
@@ -59,10 +55,7 @@ export class Trial {
 
   /** Any body to the model's `infer`, again if the server was busy. */
   async postInfer(body: unknown, headers: Headers = {}, path = this.path): Promise<HttpAnswer> {
-    return patiently(
-      () => this.http.post(`${path}/infer`, body, headers),
-      (answer) => BUSY.includes(answer.status),
-    );
+    return postPatiently(this.http, path, body, headers);
   }
 
   /** The outputs that any other way to ask must lead to as well. */
@@ -73,8 +66,9 @@ export class Trial {
   /** A ModelInfer, again if the server was busy. */
   inferGrpc(request: object, client = this.grpc): Promise<GrpcAnswer<GrpcInferResponse>> {
     return patiently(
-      () => client.call<GrpcInferResponse>('ModelInfer', request),
+      (isAgain) => client.call<GrpcInferResponse>('ModelInfer', isAgain ? patientRequest(request) : request),
       ({ code }) => BUSY_GRPC.includes(code),
+      ({ code }) => code === status.INVALID_ARGUMENT,
     );
   }
 
@@ -89,10 +83,7 @@ export class Trial {
   }
 }
 
-async function patiently<A>(ask: () => Promise<A>, isBusy: (answer: A) => boolean): Promise<A> {
-  for (let tries = 1; ; tries++) {
-    const answer = await ask();
-    if (tries === TRIES || !isBusy(answer)) return answer;
-    await sleep(PAUSE_MS * tries);
-  }
+function patientRequest(request: object): object {
+  const { parameters = {} } = request as { readonly parameters?: object };
+  return { ...request, parameters: { timeout: { int64_param: PATIENT_TIMEOUT_US }, ...parameters } };
 }

@@ -10,6 +10,8 @@ interface Model {
   readonly inputs: readonly Shape[];
   readonly outputs: readonly Shape[];
   readonly fails?: boolean;
+  /** Status of each answer, by the body of the request and how often it was asked. */
+  readonly status?: (body: { parameters?: { timeout?: number } }, nth: number) => number;
 }
 
 /** A server with these models, all of which answer anything alike unless they fail. */
@@ -26,10 +28,13 @@ async function serve(models: Readonly<Record<string, Model>>) {
     if (model.fails === true) return null;
     return { model_name: name, outputs: [{ name: 't0', datatype: 'FP32', shape: [1], data: [1] }] };
   };
-  const server = createServer((request, response) => {
-    request.resume();
+  let asked = 0;
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString();
     const answer = answerTo(request.url!);
-    response.writeHead(answer === null ? 500 : 200).end(JSON.stringify(answer));
+    const [, , , name = '', verb] = request.url!.split('/');
+    const status = verb === 'infer' ? models[name]?.status?.(JSON.parse(body), asked++) : undefined;
+    response.writeHead(status ?? (answer === null ? 500 : 200)).end(JSON.stringify(answer));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
@@ -82,5 +87,24 @@ describe('the model that is asked', () => {
   it('is another where the best one fails, and any that is named', async () => {
     expect(await chosen({ free, twoInputs: { ...twoInputs, fails: true } })).toBe('free');
     expect(await chosen({ free, twoInputs }, 'free')).toBe('free');
+  });
+
+  it('is asked again while it sleeps, and with a timeout of its own where its SLO is tight', async () => {
+    const asleep: Model = { ...oneInput, status: (_, nth) => (nth === 0 ? 503 : 200) };
+    expect(await chosen({ asleep })).toBe('asleep');
+    const tight: Model = { ...oneInput, status: ({ parameters }) => (parameters?.timeout ? 200 : 504) };
+    expect(await chosen({ tight })).toBe('tight');
+    const takesNone: Model = {
+      ...oneInput,
+      status: ({ parameters }, nth) => (parameters?.timeout ? 400 : nth === 0 ? 429 : 200),
+    };
+    expect(await chosen({ takesNone })).toBe('takesNone');
+  });
+
+  it('is none where the server has no time, which the error says, and what to do', async () => {
+    const never: Model = { ...oneInput, status: () => 504 };
+    await expect(chosen({ never })).rejects.toThrow(
+      /never: the status is 504.*: the server has no time for them, so give it a longer SLO/,
+    );
   });
 });
