@@ -1,5 +1,4 @@
 import { EscapementError } from '../base/errors.js';
-import type { Action } from '../core/action.js';
 import { type Policy, REFUSE } from '../core/policy.js';
 import { reasonOf } from './plugins.js';
 
@@ -40,10 +39,19 @@ const METHODS = [
 class GuardedPolicy implements Policy {
   readonly name: string;
   readonly takesBack: boolean;
+  readonly timedOut: Policy['timedOut'];
+  readonly finished: Policy['finished'];
+  readonly weightsLost: Policy['weightsLost'];
+  readonly weightsFound: Policy['weightsFound'];
+  readonly lanesChanged: Policy['lanesChanged'];
+  readonly schedule: Policy['schedule'];
+  readonly queued: Policy['queued'];
   readonly modelCame?: (model: number, nowNs: number) => void;
   readonly modelRetires?: (model: number, nowNs: number) => void;
   readonly modelGoes?: (model: number, nowNs: number) => void;
   readonly queuedBefore?: (slot: number) => number;
+  private readonly admitted: Policy['admit'];
+  private readonly wakes: Policy['nextWakeNs'];
 
   constructor(
     private readonly policy: Policy,
@@ -51,6 +59,15 @@ class GuardedPolicy implements Policy {
   ) {
     this.name = policy.name;
     this.takesBack = policy.takesBack === true;
+    this.timedOut = this.wrapped('timedOut', policy.timedOut);
+    this.finished = this.wrapped('finished', policy.finished);
+    this.weightsLost = this.wrapped('weightsLost', policy.weightsLost);
+    this.weightsFound = this.wrapped('weightsFound', policy.weightsFound);
+    this.lanesChanged = this.wrapped('lanesChanged', policy.lanesChanged);
+    this.schedule = this.wrapped('schedule', policy.schedule);
+    this.queued = this.wrapped('queued', policy.queued);
+    this.admitted = this.wrapped('admit', policy.admit);
+    this.wakes = this.wrapped('nextWakeNs', policy.nextWakeNs);
     const { modelCame, modelRetires, modelGoes, queuedBefore } = policy;
     if (modelCame !== undefined) this.modelCame = this.wrapped('modelCame', modelCame);
     if (modelRetires !== undefined) this.modelRetires = this.wrapped('modelRetires', modelRetires);
@@ -63,95 +80,28 @@ class GuardedPolicy implements Policy {
   }
 
   admit(slot: number, nowNs: number): number {
-    let dueNs: number;
-    try {
-      dueNs = this.policy.admit(slot, nowNs);
-    } catch (error) {
-      throw thrown(this.which, 'admit', error);
-    }
+    const dueNs = this.admitted(slot, nowNs);
     if (dueNs === REFUSE || dueNs >= 0) return dueNs;
     throw failure(this.which, 'admit', `returned ${dueNs} instead of a time in ns or REFUSE`);
   }
 
-  timedOut(slot: number, nowNs: number): void {
-    try {
-      this.policy.timedOut(slot, nowNs);
-    } catch (error) {
-      throw thrown(this.which, 'timedOut', error);
-    }
-  }
-
-  finished(action: Action, nowNs: number): void {
-    try {
-      this.policy.finished(action, nowNs);
-    } catch (error) {
-      throw thrown(this.which, 'finished', error);
-    }
-  }
-
-  weightsLost(gpu: number, model: number, nowNs: number): void {
-    try {
-      this.policy.weightsLost(gpu, model, nowNs);
-    } catch (error) {
-      throw thrown(this.which, 'weightsLost', error);
-    }
-  }
-
-  weightsFound(gpu: number, model: number, nowNs: number): void {
-    try {
-      this.policy.weightsFound(gpu, model, nowNs);
-    } catch (error) {
-      throw thrown(this.which, 'weightsFound', error);
-    }
-  }
-
-  lanesChanged(gpu: number, nowNs: number): void {
-    try {
-      this.policy.lanesChanged(gpu, nowNs);
-    } catch (error) {
-      throw thrown(this.which, 'lanesChanged', error);
-    }
-  }
-
-  schedule(nowNs: number): void {
-    try {
-      this.policy.schedule(nowNs);
-    } catch (error) {
-      throw thrown(this.which, 'schedule', error);
-    }
-  }
-
   nextWakeNs(nowNs: number): number {
-    let wakeNs: number;
-    try {
-      wakeNs = this.policy.nextWakeNs(nowNs);
-    } catch (error) {
-      throw thrown(this.which, 'nextWakeNs', error);
-    }
+    const wakeNs = this.wakes(nowNs);
     if (wakeNs > nowNs) return wakeNs;
     throw failure(this.which, 'nextWakeNs', `returned ${wakeNs} instead of a time after now, ${nowNs} ns`);
   }
 
-  queued(model: number): number {
-    try {
-      return this.policy.queued(model);
-    } catch (error) {
-      throw thrown(this.which, 'queued', error);
-    }
-  }
-
-  /** The same method of the policy. */
-  private wrapped<Arguments extends unknown[], Result>(
-    name: string,
-    method: (...given: Arguments) => Result,
-  ): (...given: Arguments) => Result {
-    return (...given) => {
+  /** The same method of the policy. None has more than three arguments; a list of them would make each call dear. */
+  private wrapped<M>(name: string, method: M): M {
+    const { policy, which } = this;
+    const plain = method as (a: unknown, b: unknown, c: unknown) => unknown;
+    return ((a: unknown, b: unknown, c: unknown) => {
       try {
-        return method.apply(this.policy, given);
+        return plain.call(policy, a, b, c);
       } catch (error) {
-        throw thrown(this.which, name, error);
+        throw thrown(which, name, error);
       }
-    };
+    }) as M;
   }
 }
 

@@ -54,6 +54,25 @@ describe('runs as they are', () => {
   });
 });
 
+it('takes an INFER whose weights changed while it ran for a missed window, not for a failure of the device', async () => {
+  const dir = await simulateInto(['cluster.noise={ exec: 20%, load: 20%, stragglers: 2% }']);
+  const file = join(dir, 'actions.tsv');
+  let found = 0;
+  const turn = (from: number, to: number) =>
+    changeLog(file, file, (rows) => {
+      const some = rows.filter(({ action_type, status }) => action_type === INFER && status === from);
+      for (const row of some) row.status = to;
+      found = some.length;
+      return rows;
+    });
+  const [WEIGHTS_CHANGED, DEVICE_ERROR] = [84, 98];
+  turn(WEIGHTS_CHANGED, DEVICE_ERROR);
+  expect(found).toBeGreaterThan(0);
+  expect(brokenRules(dir)).toEqual(['cause']);
+  turn(DEVICE_ERROR, WEIGHTS_CHANGED);
+  expect(problems(dir)).toEqual([]);
+});
+
 it('lets a request be refused that was queued again after its INFER had failed, and no other', async () => {
   const dir = await simulateInto(RETRIES);
   const refuse = (wanted: (row: Row) => boolean) => {
