@@ -2,7 +2,6 @@ import { X509Certificate } from 'node:crypto';
 import type { Logger } from 'pino';
 import { WatchedFiles } from '../base/files/watched-files.js';
 import { checkTls } from '../live/frontend/frontend.js';
-import type { CertificateGauges, CertificateUse } from '../live/observe/telemetry/certificate-gauges.js';
 import type { ServerTls } from '../live/wire/credentials.js';
 import type { ValuesOf } from './flag.js';
 import type { listenFlags } from './usage/server.js';
@@ -12,39 +11,20 @@ export function renewIdentity(
   args: Pick<ValuesOf<typeof listenFlags>, 'tls-cert' | 'tls-key'>,
   tls: ServerTls | null,
   log: Logger,
-  gauges: CertificateGauges,
   renew: (tls: ServerTls) => void,
 ): void {
   const { 'tls-cert': cert, 'tls-key': key } = args;
   if (tls === null || cert === undefined || key === undefined) return;
   const flags = '--tls-cert and --tls-key';
-  const shown = shownAs(gauges, 'server');
-  renewFiles(flags, { cert, key }, { cert: tls.cert, key: tls.key }, 'cert', { log, shown }, (identity) => {
+  renewFiles(flags, { cert, key }, { cert: tls.cert, key: tls.key }, 'cert', log, (identity) => {
     checkTls(identity);
     renew(identity);
   });
 }
 
 /** The same for the authority of workers. `renew` throws what cannot be used. */
-export function renewAuthority(
-  path: string,
-  ca: Buffer,
-  log: Logger,
-  gauges: CertificateGauges,
-  renew: (ca: Buffer) => void,
-): void {
-  const shown = shownAs(gauges, 'worker_authority');
-  renewFiles('--worker-ca', { ca: path }, { ca }, 'ca', { log, shown }, (contents) => renew(contents.ca));
-}
-
-/** What metrics show of one certificate. */
-interface Shown {
-  uses(pem: Buffer): void;
-  failed(): void;
-}
-
-function shownAs(gauges: CertificateGauges, use: CertificateUse): Shown {
-  return { uses: (pem) => gauges.uses(use, pem), failed: () => gauges.failed(use) };
+export function renewAuthority(path: string, ca: Buffer, log: Logger, renew: (ca: Buffer) => void): void {
+  renewFiles('--worker-ca', { ca: path }, { ca }, 'ca', log, (contents) => renew(contents.ca));
 }
 
 function renewFiles<Name extends string>(
@@ -52,33 +32,27 @@ function renewFiles<Name extends string>(
   paths: Readonly<Record<Name, string>>,
   contents: Readonly<Record<Name, Buffer>>,
   certificate: NoInfer<Name>,
-  { log, shown }: { readonly log: Logger; readonly shown: Shown },
+  log: Logger,
   renew: (contents: Readonly<Record<Name, Buffer>>) => void,
 ): void {
   let used = contents;
-  shown.uses(used[certificate]);
   new WatchedFiles({
     paths,
     contents,
     use: (now) => {
       renew(now);
       used = now;
-      shown.uses(used[certificate]);
       log.info(
         facts(used[certificate]),
         `${flags}: the files have changed; new connections get what they hold now`,
       );
     },
-    restored: () => {
-      shown.uses(used[certificate]);
-      log.info(facts(used[certificate]), `${flags}: the files are well again and hold what is in use`);
-    },
-    failed: ({ message }) => {
-      shown.failed();
+    restored: () =>
+      log.info(facts(used[certificate]), `${flags}: the files are well again and hold what is in use`),
+    failed: ({ message }) =>
       log.error(
         `${flags}: the files have changed and cannot be used, so the old ones stay in use: ${message}`,
-      );
-    },
+      ),
   });
 }
 

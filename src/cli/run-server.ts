@@ -3,7 +3,6 @@ import { EscapementError } from '../base/errors.js';
 import { NS_PER_S } from '../base/units.js';
 import type { ServerSettings } from '../config/server-settings.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
-import type { CertificateGauges } from '../live/observe/telemetry/certificate-gauges.js';
 import { createLog } from '../live/observe/telemetry/log.js';
 import type { RecordingControl } from '../live/recording/recording-control.js';
 import type { DeploymentOptions } from '../serve/deployment-options.js';
@@ -30,8 +29,6 @@ interface Workers {
   readonly minWorkers?: number;
   /** As in `ServerOptions`. */
   readonly deployment: DeploymentOptions;
-  /** The server that they belong to runs. */
-  readonly started?: (certificates: CertificateGauges) => void;
 }
 
 /**
@@ -67,9 +64,7 @@ export async function runServer(
       process.exit(EXIT_INTERRUPTED);
     }
     server = first;
-    const { certificates } = first;
-    renewIdentity(args, options.frontend.tls ?? null, options.log, certificates, (tls) => first.renew(tls));
-    workers.started?.(certificates);
+    renewIdentity(args, options.frontend.tls ?? null, options.log, (tls) => first.renew(tls));
     hintAtHost(args.host, options.frontend.token ?? null, options.log);
     // What ends the start ends the server; once it is over, only a signal does.
     const signal = await Promise.race([server.started.then(() => stopped), stopped]);

@@ -1,27 +1,30 @@
-import type { BitMatrix } from '../base/bit-matrix.js';
+import { BitMatrix } from '../base/bit-matrix.js';
 import { NS_PER_MS } from '../base/units.js';
+import { DueQueue } from './due-queue.js';
 
 /** A GPU counts as having at least this much work, so that weights stay finite. */
 const IDLE_OUTSTANDING = NS_PER_MS;
 const INITIAL_WEIGHT = 0.01;
-/** Far below one unit of demand, and above the rounding of a product: a whole share must not lose a unit. */
-const ROUNDING = 1e-4;
-
 /**
  * The load balancer's books (Clockwork, OSDI 2020, §5.3): how much work each model's waiting requests
  * demand, and how that demand is spread over the GPUs that hold the model. Demand is in integer units in
  * which `capacity` is what one GPU can do.
  *
- * Changes are collected; `refresh` spreads the demand of changed models again and adds them to `stale`,
- * from which priorities are derived.
+ * Changes of demand are collected: `refresh` takes them in, model by model. Whenever the demand of a model is spread
+ * again, it is added to `stale`, from which priorities are derived.
  */
 export class DemandTracker {
-  readonly exec: Float64Array;
-  readonly load: Float64Array;
+  /** Row = model: GPUs that hold it, are loading it, or have chosen it for a LOAD. */
+  readonly holding: BitMatrix;
   /** Models whose demand was spread again since the reader last emptied the list. */
   readonly stale: StaleList;
 
+  private readonly exec: Float64Array;
+  private readonly load: Float64Array;
+  /** What `refresh` will take in. */
   private readonly changed: StaleList;
+  private readonly newExec: Float64Array;
+  private readonly newLoad: Float64Array;
   /**
    * Where each model's demand is spread, as of its last spreading: GPUs `holders[model · gpus + i]` for i below
    * `holderCount[model]`, with their `allocation`. Lists are read far more often than they change.
@@ -33,18 +36,29 @@ export class DemandTracker {
   private readonly hasMoved: Uint8Array;
   private readonly outstanding: Float64Array;
   private readonly weight: Float64Array;
+  /** By model: within what time a LOAD for its last request should start; 0: none came since `refresh`. */
+  private readonly loadSlackNs: Float64Array;
+  /**
+   * When models are spread once more because a LOAD for their requests should have started by then. No demand ends with
+   * it, but shares and weights are renewed: a habit of the published scheduler.
+   */
+  private readonly reviews = new DueQueue();
+  private reviewCount = 0;
+  private nextReviewNs = Number.POSITIVE_INFINITY;
 
   constructor(
     private readonly gpus: number,
     models: number,
     private readonly capacity: number,
-    /** Row = model: GPUs that hold it or are loading it. */
-    private readonly held: BitMatrix,
   ) {
+    this.holding = new BitMatrix(models, gpus);
+    this.stale = new StaleList(models);
     this.exec = new Float64Array(models);
     this.load = new Float64Array(models);
     this.changed = new StaleList(models);
-    this.stale = new StaleList(models);
+    this.newExec = new Float64Array(models);
+    this.newLoad = new Float64Array(models);
+    this.loadSlackNs = new Float64Array(models);
     this.holders = new Int32Array(models * gpus);
     this.holderCount = new Int32Array(models);
     this.hasMoved = new Uint8Array(models);
@@ -58,46 +72,60 @@ export class DemandTracker {
     return Math.floor((execNs * this.capacity) / withinNs);
   }
 
+  /** A request came. A LOAD for it should start within `loadSlackNs`. */
+  arrived(model: number, exec: number, load: number, loadSlackNs: number): void {
+    this.loadSlackNs[model] = loadSlackNs;
+    this.change(model, exec, load);
+  }
+
   change(model: number, exec: number, load: number): void {
-    this.exec[model] += exec;
-    this.load[model] += load;
+    this.newExec[model] += exec;
+    this.newLoad[model] += load;
     this.changed.add(model);
   }
 
-  /** The set of GPUs that hold the model changed. */
-  moved(model: number): void {
-    this.hasMoved[model] = 1;
+  /** The GPU gained (+1) or lost (−1) the model. */
+  moved(model: number, gpu: number, by: 1 | -1): void {
+    this.hold(model, gpu, by);
     this.changed.add(model);
+  }
+
+  /** The same, and the model's demand is spread at once. */
+  moveNow(model: number, gpu: number, by: 1 | -1): void {
+    this.hold(model, gpu, by);
+    this.spread(model);
   }
 
   hasDemand(model: number): boolean {
     return this.exec[model] > 0 || this.load[model] > 0;
   }
 
-  /** Spreads the demand of every changed model over its GPUs, in proportion to their weights. */
-  refresh(): void {
-    const { changed, stale } = this;
-    for (let i = 0; i < changed.length; i++) {
-      this.spread(changed.at(i));
-      stale.add(changed.at(i));
-    }
+  /** Takes in what changed, and spreads the demand of every changed model over its GPUs. */
+  refresh(nowNs: number): void {
+    if (this.nextReviewNs < nowNs) this.review(nowNs);
+    const { changed } = this;
+    if (changed.length === 0) return;
+    for (let i = 0; i < changed.length; i++) this.take(changed.at(i), nowNs);
     changed.clear();
   }
 
-  /** Load demand that the model's GPUs cannot serve: positive means it wants another copy. */
+  /**
+   * Load demand that the model's GPUs cannot serve: positive means it wants another copy. −Infinity if all GPUs hold it,
+   * so that none can want it.
+   */
   loadPriority(model: number): number {
     const demand = this.load[model];
     if (demand <= 0 || this.holderCount[model] === 0) return demand;
+    if (this.holderCount[model] === this.gpus) return Number.NEGATIVE_INFINITY;
     const { holders, weight, outstanding, capacity } = this;
     const base = model * this.gpus;
     const end = base + this.holderCount[model];
     let totalWeight = 0;
     for (let i = base; i < end; i++) totalWeight += weight[holders[i]];
-    const perWeight = demand / totalWeight;
     let priority = demand;
     for (let i = base; i < end; i++) {
       const gpu = holders[i];
-      const required = Math.floor(perWeight * weight[gpu] + ROUNDING);
+      const required = Math.floor(demand * (weight[gpu] / totalWeight));
       priority -= Math.floor((capacity * required) / outstanding[gpu]);
     }
     return priority;
@@ -108,18 +136,55 @@ export class DemandTracker {
     return this.outstanding[gpu] - IDLE_OUTSTANDING;
   }
 
-  /** Replaces what was allocated, in one pass over the GPUs that hold the model. */
+  private hold(model: number, gpu: number, by: 1 | -1): void {
+    if (by > 0) this.holding.add(model, gpu);
+    else this.holding.delete(model, gpu);
+    this.hasMoved[model] = 1;
+  }
+
+  /** Spreads the models again whose time has come, as they were before the changes that wait. */
+  private review(nowNs: number): void {
+    const { reviews } = this;
+    while (reviews.topNs < nowNs) {
+      const model = reviews.topSlot;
+      reviews.pop();
+      if (this.holderCount[model] > 0) this.spread(model);
+    }
+    this.nextReviewNs = reviews.topNs;
+  }
+
+  /** Takes in the model's changes. */
+  private take(model: number, nowNs: number): void {
+    this.exec[model] += this.newExec[model];
+    this.load[model] += this.newLoad[model];
+    this.newExec[model] = 0;
+    this.newLoad[model] = 0;
+    this.spread(model);
+    const slackNs = this.loadSlackNs[model];
+    if (slackNs === 0) return;
+    this.loadSlackNs[model] = 0;
+    // With one GPU there is nothing to balance.
+    if (this.gpus === 1) return;
+    this.reviews.push(nowNs + slackNs, model, this.reviewCount++);
+    this.nextReviewNs = this.reviews.topNs;
+  }
+
+  /**
+   * Replaces what was allocated, in one pass over the GPUs that hold the model, in proportion to their weights. A weight is
+   * renewed where a share is added, not where one is only taken back.
+   */
   private spread(model: number): void {
+    this.stale.add(model);
     if (this.hasMoved[model] === 1) this.listHolders(model);
     const { holders, allocation, outstanding, weight, capacity } = this;
     const base = model * this.gpus;
     const end = base + this.holderCount[model];
+    const exec = this.exec[model];
     let totalWeight = 0;
-    for (let i = base; i < end; i++) totalWeight += weight[holders[i]];
-    const perWeight = this.exec[model] / totalWeight;
+    if (exec > 0) for (let i = base; i < end; i++) totalWeight += weight[holders[i]];
     for (let i = base; i < end; i++) {
       const gpu = holders[i];
-      const share = Math.floor(perWeight * weight[gpu] + ROUNDING);
+      const share = exec > 0 ? Math.floor(exec * (weight[gpu] / totalWeight)) : 0;
       const total = outstanding[gpu] - allocation[i] + share;
       allocation[i] = share;
       outstanding[gpu] = total;
@@ -129,12 +194,12 @@ export class DemandTracker {
 
   /** Notes which GPUs hold the model now; what was allocated to those before is taken back. */
   private listHolders(model: number): void {
-    const { held, holders, allocation } = this;
+    const { holding, holders, allocation } = this;
     const base = model * this.gpus;
     const before = base + this.holderCount[model];
     for (let i = base; i < before; i++) this.outstanding[holders[i]] -= allocation[i];
     let end = base;
-    for (let gpu = held.next(model, 0); gpu >= 0; gpu = held.next(model, gpu + 1)) {
+    for (let gpu = holding.next(model, 0); gpu >= 0; gpu = holding.next(model, gpu + 1)) {
       holders[end] = gpu;
       allocation[end++] = 0;
     }

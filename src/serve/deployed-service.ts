@@ -1,7 +1,6 @@
 import { EscapementError } from '../base/errors.js';
 import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import { type ModelList, NO_MODELS } from '../live/model-list.js';
-import { NameLabels } from '../live/observe/telemetry/name-labels.js';
 import {
   type InferenceRequest,
   type ModelStatistics,
@@ -32,8 +31,6 @@ const LOOK_NS = NS_PER_S;
 /** A service whose models are those of its workers' repositories, and change while it runs. */
 export class DeployedService implements WatchedService {
   state: ServiceState;
-  /** What metrics call its models. */
-  readonly labels = new NameLabels();
   private readonly tickets: Tickets;
   private readonly deployment: Deployment;
   private readonly watchers = new Set<() => void>();
@@ -247,7 +244,7 @@ export class DeployedService implements WatchedService {
   }
 
   private build(): ServiceState {
-    const entries = this.deployment.table.entries(this.labels);
+    const entries = this.deployment.table.entries();
     const { notReady, takesRequests = false } = this.service.state;
     const { away } = this.host;
     const same = { howLoaded: HOW_LOADED[this.options.control], entries };

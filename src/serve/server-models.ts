@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import type { Fleet } from '../live/controller/fleet.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import type { StatisticsCollector } from '../live/observe/model-statistics.js';
-import type { NameLabels } from '../live/observe/telemetry/name-labels.js';
 import type { WatchedService } from '../live/service.js';
 import { ClusterModels } from './cluster-models.js';
 import { DeployedService } from './deployed-service.js';
@@ -12,7 +11,6 @@ import { slowModelsWarning } from './slow-models.js';
 /** The models of a server: those of its workers' repositories, which come one by one. */
 export interface ServerModels {
   readonly service: WatchedService;
-  readonly labels: NameLabels;
   /** Resolves when all models that are to be there from the start are, as far as they can be. */
   start(): Promise<void>;
   close(): void;
@@ -30,7 +28,6 @@ export function serverModels(
   fleet.tookOn = () => service.workersCame();
   return {
     service,
-    labels: service.labels,
     start: async () => {
       await service.start();
       warnOfSlow(service, log, defaultSloNs);

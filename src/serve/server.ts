@@ -12,11 +12,9 @@ import { JournalKeeper } from '../live/journal/journal-keeper.js';
 import { StatisticsCollector } from '../live/observe/model-statistics.js';
 import { describeCluster } from '../live/observe/status/describe-cluster.js';
 import { StatusCollector } from '../live/observe/status/status-collector.js';
-import { CertificateGauges } from '../live/observe/telemetry/certificate-gauges.js';
 import { registerClusterGauges } from '../live/observe/telemetry/cluster-gauges.js';
 import { registerJournalGauge } from '../live/observe/telemetry/journal-gauge.js';
 import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
-import { registerModelStates } from '../live/observe/telemetry/model-states.js';
 import { recordingRoutes } from '../live/observe/telemetry/recording-routes.js';
 import { registerRefusals } from '../live/observe/telemetry/refusal-counter.js';
 import { createRegistry } from '../live/observe/telemetry/registry.js';
@@ -31,7 +29,6 @@ import { FailedLog } from './failed-log.js';
 import { openFrontends } from './frontends.js';
 import { JournalObserver } from './journal-observer.js';
 import { metricsObserver } from './metrics-observer.js';
-import { modelStates } from './model-states.js';
 import { RecordingObserver, recordingName } from './recording-observer.js';
 import { loggedCluster, loggedKeeper, loggedRecordings, logReadiness } from './server-log.js';
 import { type ServerModels, serverModels } from './server-models.js';
@@ -79,7 +76,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     { links: options.links, minWorkers: options.minWorkers ?? options.links.length, ...options.settings },
     (assembly) => observersOf(options, registry, assembly),
   );
-  const server = new Server(options, cluster, new CertificateGauges(registry));
+  const server = new Server(options, cluster);
   try {
     await server.open(registry);
     return server;
@@ -154,7 +151,6 @@ export class Server {
   constructor(
     private readonly options: ServerOptions,
     private readonly cluster: LiveCluster<ReturnType<typeof observersOf>>,
-    readonly certificates: CertificateGauges,
   ) {
     const { deployment = ALL_MODELS, log, settings } = options;
     const { collector: statistics } = cluster.observers.statistics;
@@ -180,9 +176,8 @@ export class Server {
     registerStageGauge(registry, observers.status.collector.averages, controller.core.cluster, () =>
       controller.nowNs(),
     );
-    const { service, labels } = this.models;
-    const refusals = registerRefusals(registry, labels);
-    registerModelStates(registry, labels, () => modelStates(service.state));
+    const refusals = registerRefusals(registry);
+    const { service } = this.models;
     if (metricsPort !== null) this.metrics = await this.serveMetrics(registry, metricsPort);
     const frontend = { ...options.frontend, host, serverVersion, defaultSloNs: settings.sloNs, refusals };
     await openFrontends(service, { ...options, frontend }, this);

@@ -1,6 +1,4 @@
 import type { Logger } from 'pino';
-import { Bursts } from '../live/bursts.js';
-import { CertificateGauges } from '../live/observe/telemetry/certificate-gauges.js';
 import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
 import { createRegistry } from '../live/observe/telemetry/registry.js';
 import { WorkerMetrics } from '../live/observe/telemetry/worker-metrics.js';
@@ -22,7 +20,6 @@ interface WorkerProcessOptions {
 }
 
 interface RunningWorker {
-  readonly certificates: CertificateGauges;
   /** Drains, then closes everything. */
   close(): Promise<void>;
   /** Connections that come later get this certificate, if it encrypts at all. */
@@ -34,10 +31,8 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
   const { host, port, metricsPort, token, tls, log } = options;
   const machine = await startMachine(options.machine);
   let metrics: MetricsServer | null = null;
-  const bursts = new Bursts();
   try {
     const registry = createRegistry();
-    const certificates = new CertificateGauges(registry);
     const observed = observe(machine, new WorkerMetrics(registry, machine.description));
     if (metricsPort !== null) {
       metrics = await startMetricsServer({
@@ -54,7 +49,7 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
       port,
       ...(token === undefined ? {} : { token }),
       ...(tls === undefined ? {} : { tls }),
-      log: (line) => bursts.say('controllers', line, (said) => log.info(said)),
+      log: (line) => log.info(line),
     });
     const { gpus, models } = machine.description;
     log.info(
@@ -62,7 +57,6 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
       'ready',
     );
     return {
-      certificates,
       close: async () => {
         await server.close();
         await metrics?.close();

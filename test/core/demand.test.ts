@@ -1,191 +1,186 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BitMatrix } from '../../src/base/bit-matrix.js';
 import { DemandTracker, StaleList } from '../../src/core/demand.js';
+import { LiteralDemand } from './literal-demand.js';
 
 const MS = 1_000_000;
 const CAPACITY = 100 * MS;
 const GPUS = 3;
 const MODELS = 4;
-
-/** The published rules, model by model, with nothing remembered but what they name. */
-class PlainDemand {
-  readonly exec = new Array<number>(MODELS).fill(0);
-  readonly load = new Array<number>(MODELS).fill(0);
-  readonly allocations = Array.from({ length: MODELS }, () => new Map<number, number>());
-  readonly outstanding = new Array<number>(GPUS).fill(MS);
-  readonly weight = new Array<number>(GPUS).fill(0.01);
-  readonly changed = new Set<number>();
-  readonly holders = Array.from({ length: MODELS }, () => new Set<number>());
-
-  sortedHolders(model: number): number[] {
-    return [...this.holders[model]].sort((a, b) => a - b);
-  }
-
-  totalWeight(model: number): number {
-    return this.sortedHolders(model).reduce((sum, gpu) => sum + this.weight[gpu], 0);
-  }
-
-  refresh(): void {
-    for (const model of this.changed) {
-      for (const [gpu, share] of this.allocations[model]) this.outstanding[gpu] -= share;
-      this.allocations[model].clear();
-      const total = this.totalWeight(model);
-      for (const gpu of this.sortedHolders(model)) {
-        const share = Math.floor((this.exec[model] / total) * this.weight[gpu] + 1e-4);
-        this.allocations[model].set(gpu, share);
-        this.outstanding[gpu] += share;
-        this.weight[gpu] = CAPACITY / this.outstanding[gpu];
-      }
-    }
-    this.changed.clear();
-  }
-
-  loadPriority(model: number): number {
-    const total = this.totalWeight(model);
-    let priority = this.load[model];
-    if (priority <= 0) return priority;
-    for (const gpu of this.sortedHolders(model)) {
-      const required = Math.floor((this.load[model] / total) * this.weight[gpu] + 1e-4);
-      priority -= Math.floor((CAPACITY * required) / this.outstanding[gpu]);
-    }
-    return priority;
-  }
-}
+const LOAD_SLACK_NS = 25 * MS;
 
 const operation = fc.record({
-  kind: fc.constantFrom('arrive', 'arrive', 'serve', 'load', 'evict', 'refresh'),
+  kind: fc.constantFrom(
+    'arrive',
+    'arrive',
+    'serve',
+    'load',
+    'evict',
+    'loadNow',
+    'evictNow',
+    'refresh',
+    'refresh',
+  ),
   model: fc.nat(MODELS - 1),
   gpu: fc.nat(GPUS - 1),
   units: fc.integer({ min: 1, max: 40 * MS }),
 });
 
-/** Two ways of writing a product may round a share differently by one unit. */
-function near(a: number, b: number, tolerance: number): boolean {
-  return Math.abs(a - b) <= tolerance;
+function empty(gpus = GPUS) {
+  return new DemandTracker(gpus, MODELS, CAPACITY);
 }
 
-/** A tracker over an empty cluster, and a way to put a model onto a GPU or take it off. */
-function empty(gpus = GPUS) {
-  const held = new BitMatrix(MODELS, gpus);
-  const demand = new DemandTracker(gpus, MODELS, CAPACITY, held);
-  const hold = (model: number, gpu: number) => {
-    held.add(model, gpu);
-    demand.moved(model);
+/** All that can be asked of the books. A model that all GPUs hold has no priority: none can want it. */
+function booksOf(books: DemandTracker | LiteralDemand) {
+  const isLiteral = books instanceof LiteralDemand;
+  return {
+    allocated: Array.from({ length: GPUS }, (_, gpu) =>
+      isLiteral ? books.outstanding[gpu] - MS : books.allocatedTo(gpu),
+    ),
+    models: Array.from({ length: MODELS }, (_, model) => {
+      const holders = isLiteral ? books.holders[model].size : books.holding.count(model);
+      const priority = books.hasDemand(model) && holders < GPUS ? books.loadPriority(model) : null;
+      return { hasDemand: books.hasDemand(model), holders, priority };
+    }),
   };
-  const drop = (model: number, gpu: number) => {
-    held.delete(model, gpu);
-    demand.moved(model);
-  };
-  return { demand, hold, drop };
 }
 
 describe('DemandTracker', () => {
   it('counts a request as its execution time over the time left, in whole units of capacity', () => {
-    const { demand } = empty();
+    const demand = empty();
     expect(demand.unitsOf(3 * MS, 30 * MS)).toBe(10 * MS);
     expect(demand.unitsOf(2_730_000, 95 * MS)).toBe(Math.floor((2_730_000 * CAPACITY) / (95 * MS)));
   });
 
-  it('spreads demand over the GPUs that hold the model in whole shares by weight, and keeps the books', () => {
+  it('keeps the books as their description says, over any arrivals, LOADs and evictions', () => {
     fc.assert(
-      fc.property(fc.array(operation, { maxLength: 60 }), (ops) => {
-        const { demand, hold, drop } = empty();
-        const plain = new PlainDemand();
+      fc.property(fc.array(operation, { maxLength: 100 }), (ops) => {
+        const demand = empty();
+        const literal = new LiteralDemand(GPUS, MODELS, CAPACITY);
+        const waits = new Array<number>(MODELS).fill(0);
+        let nowNs = 0;
         for (const { kind, model, gpu, units } of ops) {
-          if (kind === 'refresh') {
-            demand.refresh();
-            plain.refresh();
-            for (let g = 0; g < GPUS; g++) {
-              expect(near(demand.allocatedTo(g), plain.outstanding[g] - MS, MODELS)).toBe(true);
-            }
-            for (let m = 0; m < MODELS; m++) {
-              expect(demand.hasDemand(m)).toBe(plain.exec[m] > 0 || plain.load[m] > 0);
-              // One unit is worth up to CAPACITY / 1 ms of priority.
-              expect(near(demand.loadPriority(m), plain.loadPriority(m), 100 * GPUS)).toBe(true);
-            }
-            continue;
-          }
-          if (kind === 'load' || kind === 'evict') {
-            if (kind === 'load') hold(model, gpu);
-            else drop(model, gpu);
-            if (kind === 'load') plain.holders[model].add(gpu);
-            else plain.holders[model].delete(gpu);
+          if (kind === 'arrive') {
+            waits[model] += units;
+            for (const books of [demand, literal]) books.arrived(model, units, units, LOAD_SLACK_NS);
+          } else if (kind === 'serve') {
+            const served = Math.min(units, waits[model]);
+            waits[model] -= served;
+            for (const books of [demand, literal]) books.change(model, -served, -served);
+          } else if (kind === 'load' || kind === 'evict') {
+            for (const books of [demand, literal]) books.moved(model, gpu, kind === 'load' ? 1 : -1);
+          } else if (kind === 'loadNow' || kind === 'evictNow') {
+            // Between `refresh` and the next change, as a GPU that looks for a LOAD does it.
+            for (const books of [demand, literal]) books.refresh(nowNs);
+            for (const books of [demand, literal]) books.moveNow(model, gpu, kind === 'loadNow' ? 1 : -1);
           } else {
-            const by = kind === 'arrive' ? units : -Math.min(units, plain.exec[model], plain.load[model]);
-            plain.exec[model] += by;
-            plain.load[model] += by;
-            demand.change(model, by, by);
+            nowNs += units;
+            for (const books of [demand, literal]) books.refresh(nowNs);
+            expect(booksOf(demand)).toEqual(booksOf(literal));
           }
-          plain.changed.add(model);
         }
       }),
+      { numRuns: 500 },
     );
   });
 
+  it('renews the weights of a model once more when a LOAD for its request should have started', () => {
+    const demand = empty(2);
+    for (const gpu of [0, 1]) demand.moved(0, gpu, 1);
+    demand.moved(1, 0, 1);
+    demand.arrived(0, 10 * MS, 0, LOAD_SLACK_NS);
+    demand.change(1, 20 * MS, 0);
+    demand.refresh(0);
+    expect([0, 1].map((gpu) => demand.allocatedTo(gpu))).toEqual([25 * MS, 5 * MS]);
+    demand.refresh(LOAD_SLACK_NS);
+    expect(demand.allocatedTo(1)).toBe(5 * MS);
+    demand.stale.clear();
+    demand.refresh(LOAD_SLACK_NS + 1);
+    // As 1/26 to 1/6.
+    expect(demand.allocatedTo(0)).toBe(20 * MS + Math.floor((10 * MS * 6) / 32));
+    expect([demand.stale.length, demand.stale.at(0)]).toEqual([1, 0]);
+  });
+
+  it('spreads a model that moves now at once, and renews no weight of the GPU it left', () => {
+    const demand = empty(2);
+    demand.moved(0, 0, 1);
+    demand.moved(0, 1, 1);
+    demand.change(0, 40 * MS, 0);
+    demand.refresh(0);
+    expect([0, 1].map((gpu) => demand.allocatedTo(gpu))).toEqual([20 * MS, 20 * MS]);
+    demand.moveNow(0, 1, -1);
+    expect([0, 1].map((gpu) => demand.allocatedTo(gpu))).toEqual([40 * MS, 0]);
+    demand.moved(1, 0, 1);
+    demand.moved(1, 1, 1);
+    demand.change(1, 62 * MS, 0);
+    demand.refresh(0);
+    // GPU 1 still weighs as if it had the 21 ms to do that it had when a share was last added: weights are 1/41 and 1/21.
+    expect([0, 1].map((gpu) => demand.allocatedTo(gpu))).toEqual([(40 + 21) * MS, 41 * MS]);
+  });
+
   it('allocates all of a model to its only GPU, and takes it back when it is served', () => {
-    const { demand, hold } = empty();
-    hold(1, 2);
+    const demand = empty();
+    demand.moved(1, 2, 1);
     demand.change(1, 12_345, 6_789);
-    demand.refresh();
+    demand.refresh(0);
     expect([0, 1, 2].map((gpu) => demand.allocatedTo(gpu))).toEqual([0, 0, 12_345]);
     demand.change(1, -12_345, -6_789);
-    demand.refresh();
+    demand.refresh(0);
     expect(demand.allocatedTo(2)).toBe(0);
     expect(demand.hasDemand(1)).toBe(false);
   });
 
   it('halves demand between two equal GPUs, and gives a busy GPU less of the next', () => {
-    const { demand, hold } = empty(2);
-    hold(0, 0);
-    hold(0, 1);
+    const demand = empty(2);
+    demand.moved(0, 0, 1);
+    demand.moved(0, 1, 1);
     demand.change(0, 10 * MS, 0);
-    demand.refresh();
+    demand.refresh(0);
     expect([demand.allocatedTo(0), demand.allocatedTo(1)]).toEqual([5 * MS, 5 * MS]);
-    hold(1, 0);
+    demand.moved(1, 0, 1);
     demand.change(1, 20 * MS, 0);
-    demand.refresh();
-    hold(2, 0);
-    hold(2, 1);
+    demand.refresh(0);
+    demand.moved(2, 0, 1);
+    demand.moved(2, 1, 1);
     demand.change(2, 32 * MS, 0);
-    demand.refresh();
+    demand.refresh(0);
     // Weights are as 1/26 to 1/6: GPU 0 gets 6/32 of it.
     expect([demand.allocatedTo(0), demand.allocatedTo(1)]).toEqual([31 * MS, 31 * MS]);
   });
 
   it('allocates nothing of a model that no GPU holds, and wants it loaded for all of its demand', () => {
-    const { demand } = empty();
+    const demand = empty();
     demand.change(3, 500, 700);
-    demand.refresh();
+    demand.refresh(0);
     expect([0, 1, 2].map((gpu) => demand.allocatedTo(gpu))).toEqual([0, 0, 0]);
     expect(demand.loadPriority(3)).toBe(700);
   });
 
   it('moves an allocation with the model', () => {
-    const { demand, hold, drop } = empty();
-    hold(0, 0);
+    const demand = empty();
+    demand.moved(0, 0, 1);
     demand.change(0, 1000, 0);
-    demand.refresh();
-    drop(0, 0);
-    hold(0, 1);
-    demand.refresh();
+    demand.refresh(0);
+    demand.moved(0, 0, -1);
+    demand.moved(0, 1, 1);
+    demand.refresh(0);
     expect([demand.allocatedTo(0), demand.allocatedTo(1)]).toEqual([0, 1000]);
   });
 
   it('wants no further copy of a model whose GPU can serve it', () => {
-    const { demand, hold } = empty();
-    hold(0, 0);
+    const demand = empty();
+    demand.moved(0, 0, 1);
     demand.change(0, 3 * MS, 5 * MS);
-    demand.refresh();
+    demand.refresh(0);
     // The GPU has 4 ms to do, so in 100 ms it could do 25 times what is asked.
     expect(demand.loadPriority(0)).toBe(5 * MS - 125 * MS);
   });
 
   it('hands on each changed model once, until the reader empties the list', () => {
-    const { demand } = empty();
+    const demand = empty();
     for (const model of [2, 0, 2, 2]) demand.change(model, 1, 1);
-    demand.refresh();
-    demand.refresh();
+    demand.refresh(0);
+    demand.refresh(0);
     expect([demand.stale.length, demand.stale.at(0), demand.stale.at(1)]).toEqual([2, 2, 0]);
   });
 });

@@ -12,7 +12,6 @@ export async function run(args: ControllerArgs): Promise<void> {
   }
   checkSettings(args.set);
   const { RemoteLink } = await import('../../live/controller/link/remote-link.js');
-  const { Bursts } = await import('../../live/bursts.js');
   const { LinkHost } = await import('../../live/controller/link/thread/link-host.js');
   const { 'worker-token-file': tokenFile, 'worker-ca': caFile } = args;
   const token =
@@ -21,23 +20,19 @@ export async function run(args: ControllerArgs): Promise<void> {
       : { token: (await read(tokenFile, 'worker-token-file')).toString('utf8').trim() };
   const tls = caFile === undefined ? {} : { tls: { ca: await read(caFile, 'worker-ca') } };
   await runServer('controller', args, async (_settings, log, hung) => {
-    const bursts = new Bursts();
     const host = new LinkHost({ hung, isStandby: args.standby });
     const links = args.worker.map((address) => {
-      const warn = (what: string) =>
-        bursts.say(address, `worker ${address}: ${what}`, (line) => log.warn({ worker: address }, line));
+      const warn = (what: string) => log.warn({ worker: address }, `worker ${address}: ${what}`);
       return new RemoteLink({ address, ...token, ...tls, log: warn }, host);
     });
+    if (caFile !== undefined && tls.tls !== undefined)
+      renewAuthority(caFile, tls.tls.ca, log, (ca) => {
+        for (const link of links) link.renew({ ca });
+      });
     return {
       links,
       deployment: deploymentOptions(args),
       minWorkers: Math.min(args['min-workers'], args.worker.length),
-      started: (certificates) => {
-        if (caFile === undefined || tls.tls === undefined) return;
-        renewAuthority(caFile, tls.tls.ca, log, certificates, (ca) => {
-          for (const link of links) link.renew({ ca });
-        });
-      },
     };
   });
 }

@@ -33,7 +33,7 @@ export async function run(args: WorkerArgs): Promise<void> {
   // Would end the process otherwise.
   if (process.platform !== 'win32')
     process.on('SIGUSR2', () => say('the controller records timelines; send the signal there'));
-  renewIdentity(args, tls, log, worker.certificates, (identity) => worker.renew(identity));
+  renewIdentity(args, tls, log, (identity) => worker.renew(identity));
   hintAtHost(args.host, token, log);
   log.info(`${await untilStopped()}: takes no more actions`);
   await worker.close();

@@ -51,7 +51,7 @@ export class LoadOrder {
       at = this.length++;
       this.grown = true;
       this.count(model, 1);
-    }
+    } else if (this.priority[model] === priority) return;
     this.priority[model] = priority;
     this.settle(model, at);
   }

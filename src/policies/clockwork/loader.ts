@@ -20,6 +20,8 @@ export class Loader {
    * window. Asked again at once it would refuse for ever.
    */
   private readonly refusedNs: Float64Array;
+  /** Models that a GPU chose, but found no room for. */
+  private readonly givenUp: { readonly gpu: number; readonly model: number }[] = [];
 
   constructor(
     private readonly cluster: Cluster,
@@ -31,7 +33,7 @@ export class Loader {
     this.order = new LoadOrder(
       cluster.models.length,
       cluster.gpus,
-      cluster.held,
+      demand.holding,
       cluster.recency,
       cluster.bars,
     );
@@ -41,34 +43,49 @@ export class Loader {
   /** A LOAD has ended on the GPU, well or not. */
   finished({ gpu, model, sentNs }: Action, ok: boolean, nowNs: number): void {
     this.booking.update(gpu, nowNs);
-    this.cluster.recency.touch(gpu, model);
     if (ok) {
+      this.cluster.recency.touch(gpu, model);
       this.cluster.recency.insert(gpu, model);
+      // Its demand stays as it was, and is spread again.
+      this.demand.change(model, 0, 0);
       return;
     }
     if (sentNs === nowNs) this.refusedNs[gpu] = nowNs;
     this.order.moved(gpu, model, -1);
-    this.demand.moved(model);
+    this.demand.moved(model, gpu, -1);
   }
 
   /** The weights went away unasked. */
   lost(gpu: number, model: number): void {
+    this.takeBack();
     this.cluster.recency.remove(gpu, model);
     this.order.moved(gpu, model, -1);
-    this.demand.moved(model);
+    this.demand.moved(model, gpu, -1);
   }
 
   /** The weights are there unasked. */
   found(gpu: number, model: number): void {
+    this.takeBack();
     this.cluster.recency.touch(gpu, model);
     this.cluster.recency.insert(gpu, model);
     this.order.moved(gpu, model, 1);
-    this.demand.moved(model);
+    this.demand.moved(model, gpu, 1);
   }
 
   /** The model goes. */
   forget(model: number): void {
     this.order.remove(model);
+  }
+
+  /** What no room was found for is no longer expected where it was chosen: before demand is spread again. */
+  takeBack(): void {
+    const { givenUp } = this;
+    if (givenUp.length === 0) return;
+    for (const { gpu, model } of givenUp) {
+      this.order.moved(gpu, model, -1);
+      this.demand.moved(model, gpu, -1);
+    }
+    givenUp.length = 0;
   }
 
   /** Lets each GPU in turn send LOADs until none can; true if any did. */
@@ -85,6 +102,8 @@ export class Loader {
     let gpu = open.nextCyclic(this.turn);
     // Every open GPU is asked once more after the last success; the turn stays behind that success.
     while (gpu >= 0 && refusals < open.count) {
+      // What one GPU took or evicted, the next one knows.
+      this.renewPriorities();
       if (order.wanted(gpu) && this.load(gpu, nowNs)) {
         sent = true;
         refusals = 0;
@@ -99,7 +118,7 @@ export class Loader {
 
   /** Takes in changes of demand, if any GPU could look at them now; otherwise they wait until one can. */
   renewPriorities(): void {
-    if (this.booking.open.count === 0) return;
+    if (this.demand.stale.length === 0 || this.booking.open.count === 0) return;
     const { demand, order } = this;
     const { stale } = demand;
     for (let i = 0; i < stale.length; i++) {
@@ -119,17 +138,20 @@ export class Loader {
     }
     const { cluster, demand } = this;
     const { pages } = cluster.models[model];
+    // It counts as held from here on: for the victims that are looked for, and for the next GPU that looks.
+    this.order.moved(gpu, model, 1);
+    cluster.recency.touch(gpu, model);
+    demand.moveNow(model, gpu, 1);
     while (cluster.pages[gpu].free < pages) {
+      this.renewPriorities();
       if (this.evict(gpu, nowNs)) continue;
       // All it holds is still loading: worth asking again although nothing new was wanted.
       this.blocked = true;
+      this.givenUp.push({ gpu, model });
       return false;
     }
     const latestNs = cluster.weights[gpu].availableNs(nowNs) + this.latestDeltaNs;
     this.dispatch.load(gpu, model, nowNs, latestNs, nowNs);
-    this.order.moved(gpu, model, 1);
-    demand.moved(model);
-    cluster.recency.touch(gpu, model);
     this.booking.update(gpu, nowNs);
     return true;
   }
@@ -137,7 +159,7 @@ export class Loader {
   /** Evicts one model; false if the GPU holds none that could be. */
   private evict(gpu: number, nowNs: number): boolean {
     const { cluster, order } = this;
-    const { recency, held } = cluster;
+    const { recency } = cluster;
     const list = recency.list(gpu);
     let slot = list.oldest;
     while (slot >= 0 && order.has(list.model(slot))) slot = list.newer(slot);
@@ -148,10 +170,7 @@ export class Loader {
     this.dispatch.unload(gpu, victim, nowNs);
     recency.remove(gpu, victim);
     order.moved(gpu, victim, -1);
-    this.demand.moved(victim);
-    for (let other = held.next(victim, 0); other >= 0; other = held.next(victim, other + 1)) {
-      recency.touch(other, victim);
-    }
+    this.demand.moveNow(victim, gpu, -1);
     return true;
   }
 }

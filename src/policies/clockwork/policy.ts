@@ -50,7 +50,7 @@ export class ClockworkPolicy implements Policy {
     this.ahead = scheduleAheadNs === null ? new AutoAhead(cluster) : null;
     this.tuned = this.ahead?.tuned ?? {};
     this.aheadNs = scheduleAheadNs ?? this.ahead?.aheadNs ?? 0;
-    this.demand = new DemandTracker(cluster.gpus, cluster.models.length, context.defaultSloNs, cluster.held);
+    this.demand = new DemandTracker(cluster.gpus, cluster.models.length, context.defaultSloNs);
     this.exec = new Booking(cluster.exec, this.aheadNs);
     this.weights = cluster.oneLane ? this.exec : new Booking(cluster.weights, this.aheadNs);
     this.loader = new Loader(cluster, this.demand, dispatch, this.weights, latestDeltaNs);
@@ -72,10 +72,11 @@ export class ClockworkPolicy implements Policy {
     const execNs = this.cluster.nominalExecNs(model, 0);
     const slackNs = this.ahead?.slackNs(sloNs, execNs, nowNs) ?? execSlackNs(sloNs, this.aheadNs);
     const exec = demand.unitsOf(execNs, slackNs);
-    const load = demand.unitsOf(execNs, loadSlackNs(sloNs, this.aheadNs, this.cluster.loadNs(model), execNs));
+    const loadWithinNs = loadSlackNs(sloNs, this.aheadNs, this.cluster.loadNs(model), execNs);
+    const load = demand.unitsOf(execNs, loadWithinNs);
     requests.execDemand[slot] = exec;
     requests.loadDemand[slot] = load;
-    demand.change(model, exec, load);
+    demand.arrived(model, exec, load, loadWithinNs);
     const dueNs = requests.arrivalNs[slot] + slackNs;
     this.inferer.enqueue(slot, model, dueNs, nowNs);
     return dueNs;
@@ -131,20 +132,20 @@ export class ClockworkPolicy implements Policy {
   schedule(nowNs: number): void {
     if (this.cluster.oneLane && this.loadsCameLast) {
       // LOADs would take all of a lane that they share as long as models are wanted.
-      this.demand.refresh();
+      this.refresh(nowNs);
       if (this.inferer.schedule(nowNs)) this.loadsCameLast = false;
     }
     // The published scheduler makes passes until one does nothing. What was sent frees no lane and adds no
     // demand, so all that another pass would do is bring the books up to date, unless what was evicted
     // for a LOAD that was then not possible makes room for another.
     do {
-      this.demand.refresh();
+      this.refresh(nowNs);
       const loaded = this.loader.schedule(nowNs);
       if (loaded) this.loadsCameLast = true;
       const inferred = this.inferer.schedule(nowNs);
       if (!loaded && !inferred) return;
     } while (this.loader.blocked);
-    this.demand.refresh();
+    this.refresh(nowNs);
     this.loader.renewPriorities();
   }
 
@@ -156,6 +157,11 @@ export class ClockworkPolicy implements Policy {
 
   queued(model: number): number {
     return this.inferer.queues[model].length(0);
+  }
+
+  private refresh(nowNs: number): void {
+    this.loader.takeBack();
+    this.demand.refresh(nowNs);
   }
 
   private setAhead(aheadNs: number, nowNs: number): void {

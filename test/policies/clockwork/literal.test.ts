@@ -22,6 +22,7 @@ describe('clockwork', () => {
           latestDeltaNs: latestDelta,
           maxBatch,
           maxExecNs: maxExec,
+          everyInstance: false,
         };
         const literal = await run({
           ...optionsOf(drawn),

@@ -1,15 +1,21 @@
 import { type Action, INFER, LOAD, STATUS_OK } from '../../../src/core/action.js';
-import { DemandTracker } from '../../../src/core/demand.js';
 import type { Policy, PolicyContext } from '../../../src/core/policy.js';
 import { REQUEST_QUEUED } from '../../../src/core/request.js';
 import { execSlackNs, loadSlackNs } from '../../../src/policies/clockwork/deadlines.js';
 import type { ClockworkOptions } from '../../../src/policies/clockwork/policy.js';
+import { LiteralDemand } from '../../core/literal-demand.js';
 
 const MS = 1_000_000;
 
 /** The published scheduler knows no schedule_ahead but a given one. */
 interface LiteralOptions extends ClockworkOptions {
   readonly scheduleAheadNs: number;
+  /**
+   * An arrival activates its model on every GPU, as in the published scheduler. Ours looks only where the model is warm, so
+   * that an arrival costs nothing on GPUs that lack it: a finished LOAD then starts from the requests that wait, not from
+   * those that waited when its GPU was last busy.
+   */
+  readonly everyInstance: boolean;
 }
 
 interface Waiting {
@@ -27,11 +33,12 @@ interface Candidate {
 /**
  * The published scheduler's two selections written down as their description reads, with lists that are sorted
  * or searched whenever something is wanted from them. Slow, and meant to be compared with: what the fast one
- * decides must be the same. (Only the books of demand are shared; they have a plain twin of their own.)
+ * decides must be the same. It shares no code with it but the two deadlines of a request.
  */
 export class LiteralClockwork implements Policy {
   readonly name = 'literal';
-  private readonly demand: DemandTracker;
+  private readonly capacity: number;
+  private readonly demand: LiteralDemand;
   /** By model, by batch size. */
   private readonly queues: Waiting[][][];
   private readonly usable: number[];
@@ -43,6 +50,8 @@ export class LiteralClockwork implements Policy {
   private sequence: number;
   /** Models with demand, and their load priority when it was last looked at. */
   private readonly priorities = new Map<number, number>();
+  /** (GPU, model) for which no room was found since demand was last refreshed. */
+  private givenUp: (readonly [number, number])[] = [];
   /** When each GPU last refused a LOAD in the very instant it was sent. */
   private readonly refusedNs: number[];
   private loadTurn = 0;
@@ -54,7 +63,8 @@ export class LiteralClockwork implements Policy {
   ) {
     const { cluster, defaultSloNs } = context;
     const { models, gpus } = cluster;
-    this.demand = new DemandTracker(gpus, models.length, defaultSloNs, cluster.held);
+    this.capacity = defaultSloNs;
+    this.demand = new LiteralDemand(gpus, models.length, defaultSloNs);
     this.usable = models.map(({ batchSizes, execNs }) => {
       const over = batchSizes.findIndex(
         (size, b) => size > options.maxBatch || execNs[b] > options.maxExecNs,
@@ -78,15 +88,14 @@ export class LiteralClockwork implements Policy {
     const aheadNs = this.options.scheduleAheadNs;
     const execNs = cluster.nominalExecNs(model, 0);
     const slackNs = execSlackNs(sloNs, aheadNs);
-    requests.execDemand[slot] = this.demand.unitsOf(execNs, slackNs);
-    requests.loadDemand[slot] = this.demand.unitsOf(
-      execNs,
-      loadSlackNs(sloNs, aheadNs, cluster.loadNs(model), execNs),
-    );
-    this.demand.change(model, requests.execDemand[slot], requests.loadDemand[slot]);
+    const loadWithinNs = loadSlackNs(sloNs, aheadNs, cluster.loadNs(model), execNs);
+    requests.execDemand[slot] = Math.floor((execNs * this.capacity) / slackNs);
+    requests.loadDemand[slot] = Math.floor((execNs * this.capacity) / loadWithinNs);
+    this.demand.arrived(model, requests.execDemand[slot], requests.loadDemand[slot], loadWithinNs);
     const dueNs = requests.arrivalNs[slot] + slackNs;
     for (const queue of this.queues[model]) queue.push({ slot, id: requests.id[slot], dueNs });
-    for (let gpu = 0; gpu < cluster.gpus; gpu++) if (cluster.warm.has(model, gpu)) this.activate(gpu, model);
+    for (let gpu = 0; gpu < cluster.gpus; gpu++)
+      if (this.options.everyInstance || cluster.warm.has(model, gpu)) this.activate(gpu, model);
     return dueNs;
   }
 
@@ -102,17 +111,22 @@ export class LiteralClockwork implements Policy {
       for (const slot of slots) this.demand.change(model, -this.context.requests.execDemand[slot], 0);
       this.touch(gpu, model);
     } else if (action.kind === LOAD) {
+      if (action.status !== STATUS_OK) {
+        this.demand.moved(model, gpu, -1);
+        if (action.sentNs === nowNs) this.refusedNs[gpu] = nowNs;
+        return;
+      }
       this.touch(gpu, model);
-      if (action.status === STATUS_OK) this.activate(gpu, model);
-      else this.demand.moved(model);
-      if (action.status !== STATUS_OK && action.sentNs === nowNs) this.refusedNs[gpu] = nowNs;
+      this.demand.change(model, 0, 0);
+      this.activate(gpu, model);
     }
   }
 
   /** Passes until one does nothing. */
   schedule(nowNs: number): void {
     for (let busy = true; busy; ) {
-      this.demand.refresh();
+      for (const [gpu, model] of this.givenUp.splice(0)) this.demand.moved(model, gpu, -1);
+      this.demand.refresh(nowNs);
       busy = false;
       for (let refusals = 0; refusals < this.context.cluster.gpus; refusals++) {
         if (this.tryLoad(this.loadTurn, nowNs)) [busy, refusals] = [true, -1];
@@ -147,43 +161,49 @@ export class LiteralClockwork implements Policy {
 
   private tryLoad(gpu: number, nowNs: number): boolean {
     const { cluster, dispatch } = this.context;
-    const { models, held, warm, pages, weights } = cluster;
+    const { models, pages, weights } = cluster;
     const { scheduleAheadNs, latestDeltaNs } = this.options;
     if (weights[gpu].availableNs(nowNs) - nowNs >= scheduleAheadNs) return false;
     this.renewPriorities();
     const used = this.used[gpu];
     const [model] = [...this.priorities.keys()]
-      .filter((m) => !held.has(m, gpu))
+      .filter((m) => !this.demand.holders[m].has(gpu))
       .sort((a, b) => this.priority(b) - this.priority(a) || used[b] - used[a]);
     // Beyond the published rules, which know of no GPU that answers in no time.
     if (model === undefined || this.refusedNs[gpu] === nowNs) return false;
+    this.touch(gpu, model);
+    this.demand.moveNow(model, gpu, 1);
     while (pages[gpu].free < models[model].pages) {
-      const victim = models
-        .map((_, m) => m)
-        .filter((m) => warm.has(m, gpu))
-        .sort((a, b) => Number(this.priorities.has(b)) - Number(this.priorities.has(a)) || used[b] - used[a])
-        .at(-1);
-      if (victim === undefined) return false;
-      dispatch.unload(gpu, victim, nowNs);
-      this.demand.moved(victim);
-      for (let other = 0; other < cluster.gpus; other++)
-        if (held.has(victim, other)) this.touch(other, victim);
+      if (this.evict(gpu, nowNs)) continue;
+      this.givenUp.push([gpu, model]);
+      return false;
     }
     const availableNs = weights[gpu].availableNs(nowNs);
     dispatch.load(gpu, model, nowNs, Math.max(nowNs + MS, availableNs) + latestDeltaNs, nowNs);
-    this.demand.moved(model);
-    this.touch(gpu, model);
+    return true;
+  }
+
+  private evict(gpu: number, nowNs: number): boolean {
+    this.renewPriorities();
+    const { models, warm } = this.context.cluster;
+    const used = this.used[gpu];
+    const victim = models
+      .map((_, m) => m)
+      .filter((m) => warm.has(m, gpu))
+      .sort((a, b) => Number(this.priorities.has(b)) - Number(this.priorities.has(a)) || used[b] - used[a])
+      .at(-1);
+    if (victim === undefined) return false;
+    this.context.dispatch.unload(gpu, victim, nowNs);
+    this.demand.moveNow(victim, gpu, -1);
     return true;
   }
 
   private renewPriorities(): void {
-    const { stale } = this.demand;
-    for (let i = 0; i < stale.length; i++) {
-      const model = stale.at(i);
+    for (const model of this.demand.stale) {
       if (this.demand.hasDemand(model)) this.priorities.set(model, this.demand.loadPriority(model));
       else this.priorities.delete(model);
     }
-    stale.clear();
+    this.demand.stale.clear();
   }
 
   private priority(model: number): number {

@@ -49,13 +49,13 @@ describe('clockwork LOAD', () => {
     ]);
   });
 
-  it('GPUs take turns, one LOAD each, beginning after the last that had one', () => {
+  it('GPUs take turns, one LOAD each, and each knows what the ones before it took', () => {
     const harness = clockwork(10, { gpus: 2 });
     expect(harness.arrive(0, [0, 0, 1])).toEqual([
       'LOAD model 0 on GPU 0',
-      'LOAD model 0 on GPU 1',
-      'LOAD model 1 on GPU 0',
       'LOAD model 1 on GPU 1',
+      'LOAD model 1 on GPU 0',
+      'LOAD model 0 on GPU 1',
     ]);
   });
 

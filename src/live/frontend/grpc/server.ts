@@ -174,7 +174,7 @@ export class RpcServer {
       connection.began(rpc);
     } catch (error) {
       const refusal = asRefusal(error);
-      method?.refused?.(refusal, false, 0);
+      method?.refused?.(refusal, false);
       if (spend(stream, connection)) refuseStream(stream, refusal);
     }
   }
