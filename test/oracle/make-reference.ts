@@ -77,10 +77,10 @@ export function makeReferences(): void {
         maxBatch,
         arrivals,
       },
-      actions: readActions(name)
+      actions: readActions(row)
         .filter(({ sentNs }) => sentNs < untilNs)
         .map(({ kind, gpu, model, batch, sentNs }) => [kind, gpu, model, batch, sentNs] as const),
-      requests: readRequests(name)
+      requests: readRequests(row)
         .slice(0, settled)
         .map(({ outcome, latencyNs }) => [outcome, latencyNs] as const),
     };

@@ -1,7 +1,7 @@
 import { ACTION_NAMES, INFER, LOAD, UNLOAD } from '../../src/core/action.js';
 import type { ModelSpec } from '../../src/core/model.js';
 import { OUTCOME_NAMES, OUTCOME_OK } from '../../src/core/request.js';
-import { Simulator } from '../../src/sim/index.js';
+import { Simulator, type SimulatorOptions } from '../../src/sim/index.js';
 import { createPolicy, ListSource, MS } from '../sim/fixtures.js';
 import type { LoggedAction } from './shared-data.js';
 
@@ -32,7 +32,15 @@ export interface CaseResult {
 const BATCHES = [1, 2, 4, 8];
 const MAX_EXEC_NS = 250 * MS;
 
-export async function runCase(given: OracleCase): Promise<CaseResult> {
+/** What decides: the policy `clockwork`, unless another is given. */
+type MakePolicy = (options: {
+  readonly scheduleAheadNs: number;
+  readonly latestDeltaNs: number;
+  readonly maxBatch: number;
+  readonly maxExecNs: number;
+}) => SimulatorOptions['createPolicy'];
+
+export async function runCase(given: OracleCase, make: MakePolicy = ours): Promise<CaseResult> {
   const { models, gpus, pages, sloNs, scheduleAheadNs, latestDeltaNs, maxBatch } = given;
   const actions: LoggedAction[] = [];
   const requests: { outcome: string; latencyNs: number }[] = [];
@@ -43,12 +51,7 @@ export async function runCase(given: OracleCase): Promise<CaseResult> {
     pages,
     defaultSloNs: sloNs,
     seed: 1,
-    createPolicy: createPolicy('clockwork', {
-      scheduleAhead: scheduleAheadNs,
-      latestDelta: latestDeltaNs,
-      maxBatch,
-      maxExec: MAX_EXEC_NS,
-    }),
+    createPolicy: make({ scheduleAheadNs, latestDeltaNs, maxBatch, maxExecNs: MAX_EXEC_NS }),
     source: new ListSource(given.arrivals.map(([timeNs, model]) => ({ timeNs, model, sloNs }))),
     observer: {
       answered: (table, slot, outcome, nowNs) => {
@@ -75,6 +78,14 @@ export async function runCase(given: OracleCase): Promise<CaseResult> {
     requests,
   };
 }
+
+const ours: MakePolicy = ({ scheduleAheadNs, latestDeltaNs, maxBatch, maxExecNs }) =>
+  createPolicy('clockwork', {
+    scheduleAhead: scheduleAheadNs,
+    latestDelta: latestDeltaNs,
+    maxBatch,
+    maxExec: maxExecNs,
+  });
 
 /** Clocks of the two may differ by the rounding of an estimate. */
 const SAME_INSTANT_NS = 100;

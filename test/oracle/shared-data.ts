@@ -13,6 +13,10 @@ export const hasSharedData = existsSync(join(FOLDER, 'results/results.csv'));
 /** One row of results.csv: what was configured, and what came of it. */
 export interface OracleRow extends OracleCase {
   readonly name: string;
+  /** Where its log is, if there is one. */
+  readonly folder: string;
+  /** Nominal duration. */
+  readonly durationS: number;
   readonly goodputRps: number;
   readonly loads: number;
   readonly unloads: number;
@@ -20,16 +24,22 @@ export interface OracleRow extends OracleCase {
   readonly infersByBatch: readonly number[];
 }
 
-/** Nominal duration of every case. */
-export const DURATION_S = 20;
+/** Cases with one GPU, and with several. */
+const FOLDERS = ['', 'multi-gpu/'];
 
 export function readRows(): OracleRow[] {
-  return readCsv('results/results.csv').map((row) => {
+  return FOLDERS.flatMap(readRowsOf);
+}
+
+function readRowsOf(folder: string): OracleRow[] {
+  return readCsv(`${folder}results/results.csv`).map((row) => {
     const ms = (key: string) => Math.round(Number(row[key]) * 1e6);
     return {
       name: row.case,
-      models: readModels(row.models),
-      arrivals: readArrivals(row.workload),
+      folder,
+      durationS: row.case.startsWith('d_') ? 120 : 20,
+      models: readModels(`${folder}workloads/${row.models}`),
+      arrivals: readArrivals(`${folder}workloads/${row.workload}`),
       gpus: Number(row.gpus),
       pages: Number(row.cache_pages),
       sloNs: ms('slo_ms'),
@@ -53,8 +63,8 @@ export interface LoggedAction {
   readonly sentNs: number;
 }
 
-export function readActions(name: string): LoggedAction[] {
-  return readCsv(`logs/${name}.actions.csv.gz`).map((row) => ({
+export function readActions({ folder, name }: OracleRow): LoggedAction[] {
+  return readCsv(`${folder}logs/${name}.actions.csv.gz`).map((row) => ({
     kind: row.type === 'EVICT' ? 'UNLOAD' : row.type,
     gpu: Number(row.gpu),
     model: Number(row.model_id),
@@ -64,8 +74,11 @@ export function readActions(name: string): LoggedAction[] {
 }
 
 /** Outcome and latency of each request, in order of arrival. */
-export function readRequests(name: string): { readonly outcome: string; readonly latencyNs: number }[] {
-  return readCsv(`logs/${name}.requests.csv.gz`).map((row) => ({
+export function readRequests({
+  folder,
+  name,
+}: OracleRow): { readonly outcome: string; readonly latencyNs: number }[] {
+  return readCsv(`${folder}logs/${name}.requests.csv.gz`).map((row) => ({
     outcome: row.outcome,
     latencyNs: Number(row.latency_ns),
   }));
@@ -75,7 +88,7 @@ const models = new Map<string, ModelSpec[]>();
 
 function readModels(file: string): ModelSpec[] {
   return remember(models, file, () =>
-    readCsv(`workloads/${file}`).map((row) => ({
+    readCsv(file).map((row) => ({
       name: row.model_id,
       weightsBytes: Number(row.weights_bytes),
       pages: Number(row.pages),
@@ -92,7 +105,7 @@ const arrivals = new Map<string, (readonly [number, number])[]>();
 
 function readArrivals(file: string): (readonly [number, number])[] {
   return remember(arrivals, file, () =>
-    readCsv(`workloads/${file}.gz`).map((row) => [Number(row.arrival_ns), Number(row.model_id)] as const),
+    readCsv(`${file}.gz`).map((row) => [Number(row.arrival_ns), Number(row.model_id)] as const),
   );
 }
 
