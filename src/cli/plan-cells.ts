@@ -20,12 +20,13 @@ export async function planCellsHere(args: CellsArgs): Promise<void> {
   if (search !== undefined) {
     throw new EscapementError('E_USAGE', `--cells searches nothing: leave out --${search}`);
   }
+  // The map of --from may be replaced: it has been read by then.
   checkOutputFlags({ html, map, junit: args.junit, markdown: args.markdown }, [args.file]);
   for (const path of [html, map]) if (path !== undefined) checkWritable(path);
   checkCiFiles(args, args.target.length, 'target');
   const plan = await runPlan(args, ({ openRunner, start, onRun }) =>
     planCells({
-      ...{ file: args.file, cells: args.cells, targets: args.target, seeds: args.seeds },
+      ...{ file: args.file, cells: args.cells, from: args.from, targets: args.target, seeds: args.seeds },
       ...{ overrides: args.set, outDir: out, openRunner, fresh: args.fresh, version: packageVersion() },
       onStart: (seeds, runs) => start(seeds, plural(runs, 'run'), runs),
       onRun,

@@ -24,7 +24,8 @@ export async function run(args: PlanArgs): Promise<void> {
     );
   }
   if (args.cells !== undefined) return planCellsHere({ ...args, cells: args.cells });
-  if (args.map !== undefined) throw new EscapementError('E_USAGE', '--map needs --cells');
+  const alone = (['map', 'from'] as const).find((name) => args[name] !== undefined);
+  if (alone !== undefined) throw new EscapementError('E_USAGE', `--${alone} needs --cells`);
   checkOutputFlags({ html, junit: args.junit, markdown: args.markdown }, [args.file]);
   if (html !== undefined) checkWritable(html);
   checkCiFiles(args, args.target.length, 'target');

@@ -24,6 +24,7 @@ export const usage = usageOf({
         'NUMBERS',
         'Split models and GPUs over so many controllers, by load, and show what that costs, e.g. 4, or 2,4,8 to compare; instead of --over',
       ),
+      from: text('FILE', 'Map of cells that are in use: move as few of their models as a good split allows'),
       map: text('FILE', 'Write the map of cells to this file: GPUs, models and load of each'),
     }),
     ...group('Execution', {

@@ -2,6 +2,7 @@ import type { Threshold } from '../../record/threshold.js';
 import type { TargetFigure, Verdict } from '../plan/judge.js';
 import type { CellMap } from './cell-map.js';
 import type { CellFigures } from './figures.js';
+import type { Move } from './moves.js';
 
 /** A finished comparison of one cluster with several cells. Written as `plan.json`; the same whatever the number of threads. */
 export interface CellsResult {
@@ -44,4 +45,6 @@ export interface Split {
   readonly targets: readonly TargetFigure[];
   readonly meets: Verdict;
   readonly map: CellMap;
+  /** The models that the map of `--from` has in other cells; null: none was given. */
+  readonly moves: readonly Move[] | null;
 }

@@ -18,20 +18,28 @@ const SWAPS = 12;
 const MOST_ROUNDS = 30;
 /** Gains below this share of the whole are noise of floating point. */
 const LEAST_GAIN = 1e-9;
+/**
+ * What a move has to gain in a split that is in use, times the number of cells: as much as moving 2 % of the load of a cell
+ * that has 5 % too much.
+ */
+const MOVE_WORTH = 0.002;
 
 /**
  * Deals parts to cells of so many GPUs; returns the cell of each part. What it keeps small is the sum over cells and
  * intervals of load² / GPUs: it is least if every cell has the same load in every interval, so that it evens out means and
  * also parts models whose bursts coincide. Memory counts the same way, far less. The heaviest parts are dealt first, each
  * to where it adds least; then parts move and change places for as long as that gains. The parts of a model go to
- * different cells. `keep`: the cell that a part has now, where that is known; −1: none.
+ * different cells. `before`: the cell that each part has now, −1 for none; with it, a part only moves if that gains more than
+ * a little.
  */
 export function dealParts(
   parts: readonly Part[],
   gpus: readonly number[],
-  keep: readonly number[] = [],
+  before: readonly number[] | null = null,
 ): number[] {
-  return new Deal(parts, gpus, keep).run();
+  const dealt = new Deal(parts, gpus, before).run();
+  // What is in use may leave a new cell empty, if nothing has a load that would be worth a move.
+  return new Set(dealt).size === gpus.length ? dealt : new Deal(parts, gpus, null).run();
 }
 
 class Deal {
@@ -43,12 +51,14 @@ class Deal {
   /** What the sums of load² / GPUs and pages² / GPUs are divided by: their least values. */
   private readonly evenLoad: number;
   private readonly evenPages: number;
+  private readonly leastGain: number;
 
   constructor(
     private readonly parts: readonly Part[],
     gpus: readonly number[],
-    private readonly keep: readonly number[],
+    private readonly before: readonly number[] | null,
   ) {
+    this.leastGain = before === null ? LEAST_GAIN : MOVE_WORTH / gpus.length;
     const intervals = parts[0]!.load.length;
     this.hands = gpus.map((own) => ({
       gpus: own,
@@ -81,7 +91,7 @@ class Deal {
   }
 
   private place(part: number): void {
-    const known = this.keep[part] ?? -1;
+    const known = this.before?.[part] ?? -1;
     if (known >= 0 && !this.hands[known]!.models.has(this.parts[part]!.model)) {
       this.put(part, known);
       return;
@@ -103,7 +113,7 @@ class Deal {
     if (this.hands[from]!.models.size === 1) return 0;
     const freed = this.gainOfTaking(part, from);
     let best = -1;
-    let most = LEAST_GAIN;
+    let most = this.leastGain;
     for (let cell = 0; cell < this.hands.length; cell++) {
       if (cell === from || this.hands[cell]!.models.has(model)) continue;
       const gain = freed - this.costOfAdding(part, cell);
@@ -120,7 +130,7 @@ class Deal {
     const part = this.order[rank]!;
     for (const other of this.order.slice(rank + 1, rank + 1 + SWAPS)) {
       const gain = this.gainOfSwap(part, other);
-      if (gain <= LEAST_GAIN) continue;
+      if (gain <= 2 * this.leastGain) continue;
       const [here, there] = [this.cellOf[part]!, this.cellOf[other]!];
       this.take(part);
       this.take(other);

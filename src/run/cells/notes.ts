@@ -1,6 +1,7 @@
-import { plural } from '../../text/words.js';
+import { listed, plural } from '../../text/words.js';
 import { splitModels } from './cell-map.js';
 import type { CellsResult } from './cells-result.js';
+import type { Move } from './moves.js';
 
 /** Models that one note names. */
 const MOST_NAMED = 5;
@@ -13,7 +14,8 @@ export function notesOf({
   load,
 }: Pick<CellsResult, 'splits' | 'seeds' | 'gpus' | 'load'>): string[] {
   const notes: string[] = [];
-  for (const { cells, map } of splits) {
+  for (const { cells, map, moves } of splits) {
+    if (moves !== null) notes.push(movesNote(cells, moves));
     const split = splitModels(map);
     if (split.length === 0) continue;
     const named = split.slice(0, MOST_NAMED).map(({ name, cells: of }) => `${name} (${of.length})`);
@@ -33,4 +35,13 @@ export function notesOf({
       : `loads were measured with seed ${seeds[0]}; the others show how the split does with traffic that it was not made for`,
   );
   return notes;
+}
+
+function movesNote(cells: number, moves: readonly Move[]): string {
+  if (moves.length === 0) return `with ${cells} cells, no model of the map that is in use moves`;
+  const named = moves
+    .slice(0, MOST_NAMED)
+    .map(({ name, from, to }) => `${name} from ${listed(from)} to ${listed(to)}`);
+  const more = moves.length > MOST_NAMED ? [`${moves.length - MOST_NAMED} more`] : [];
+  return `with ${cells} cells, ${plural(moves.length, 'model')} of the map that is in use ${moves.length === 1 ? 'moves' : 'move'}: ${[...named, ...more].join('; ')}`;
 }

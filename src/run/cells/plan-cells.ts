@@ -13,7 +13,9 @@ import type { CellsResult, Split } from './cells-result.js';
 import { parseCounts } from './counts.js';
 import { checkTarget, figuresOf, targetValue } from './figures.js';
 import { measureLoad } from './measure-load.js';
+import { movesOf } from './moves.js';
 import { notesOf } from './notes.js';
+import { readCellMap } from './read-map.js';
 import { splitIntoCells } from './split.js';
 import { headlineOf } from './text.js';
 
@@ -21,6 +23,8 @@ interface CellsRequest {
   readonly file: string;
   /** `--cells`: a number of cells, or several to compare. */
   readonly cells: string;
+  /** `--from`: the map of a split that is in use; undefined: there is none. */
+  readonly from: string | undefined;
   /** `--target` flags; all of them must hold. */
   readonly targets: readonly string[];
   readonly seeds: string;
@@ -47,6 +51,7 @@ export async function planCells(request: CellsRequest): Promise<CellsResult> {
   targets.forEach(checkTarget);
   const counts = parseCounts(request.cells);
   const seeds = parseSeeds(request.seeds);
+  const before = request.from === undefined ? null : await readCellMap(request.from);
   const source = await readExperimentSource(request.file);
   const seeded: SeededExperiment[] = [];
   for (const seed of seeds) {
@@ -58,7 +63,7 @@ export async function planCells(request: CellsRequest): Promise<CellsResult> {
   const { experiment } = seeded[0]!;
   refuseCell(experiment);
   const measured = await measureLoad(experiment);
-  const maps = counts.map((count) => splitIntoCells(experiment, measured, count, version));
+  const maps = counts.map((cells) => splitIntoCells(experiment, measured, { cells, version, before }));
   const store = openPlanStore(request.outDir, !request.fresh);
   const runner = request.openRunner();
   try {
@@ -66,7 +71,10 @@ export async function planCells(request: CellsRequest): Promise<CellsResult> {
     request.onStart(seeds, seeds.length * (1 + cells));
     const runs = await runCells({ source, seeded, maps }, { ...request, targets, store, runner });
     const whole = runs.whole.map((result) => figuresOf([result]));
-    const splits = maps.map((map, i) => splitOf(map, runs.splits[i]!, targets));
+    const splits = maps.map((map, i) => ({
+      ...splitOf(map, runs.splits[i]!, targets),
+      moves: before === null ? null : movesOf(before, map),
+    }));
     const chosen = chosenOf(splits);
     const load = measured.means.reduce((sum, mean) => sum + mean, 0);
     const plan = {
@@ -87,7 +95,11 @@ function refuseCell({ cell, file }: Experiment): void {
   throw new EscapementError('E_USAGE', '--cells splits a whole cluster: leave out the key cell', { file });
 }
 
-function splitOf(map: CellMap, runs: CellRuns['splits'][number], targets: readonly Threshold[]): Split {
+function splitOf(
+  map: CellMap,
+  runs: CellRuns['splits'][number],
+  targets: readonly Threshold[],
+): Omit<Split, 'moves'> {
   const [first] = runs;
   const bySeed = first!.map((_, seed) => runs.map((ofCell) => ofCell[seed]!));
   const figures = targets.map((target) => {

@@ -7,17 +7,25 @@ import type { CellMap, MappedCell } from './cell-map.js';
 import { dealGpus, type GpuBlock } from './deal-gpus.js';
 import { dealParts } from './deal-parts.js';
 import type { MeasuredLoad } from './measure-load.js';
+import { cellsBefore } from './moves.js';
 import { type Part, partsOf } from './parts.js';
 
 /** Digits of a load in a map: more would change with nothing that matters. */
 const DIGITS = 6;
 
+interface SplitOptions {
+  readonly cells: number;
+  /** Version of the program. */
+  readonly version: string;
+  /** A split that is in use, of which as much as possible is kept; null: there is none. */
+  readonly before: CellMap | null;
+}
+
 /** Splits the models and GPUs of an experiment over so many cells. Throws `E_USAGE` where there are too few. */
 export function splitIntoCells(
   experiment: Experiment,
   measured: MeasuredLoad,
-  cells: number,
-  version: string,
+  { cells, version, before }: SplitOptions,
 ): CellMap {
   const { cluster, models, name } = experiment;
   const blocks = dealGpus(cluster, cells);
@@ -35,6 +43,7 @@ export function splitIntoCells(
   const cellOf = dealParts(
     parts,
     blocks.map(([from, to]) => to - from),
+    before === null ? null : cellsBefore(parts, experiment, before, cells),
   );
   const total = measured.means.reduce((sum, mean) => sum + mean, 0);
   return {

@@ -71,6 +71,19 @@ test('gives the same bytes with one thread and with three, and reuses finished r
   expect(stderr).toContain('7 finished runs were reused');
 });
 
+test('run again with its map, it moves few models', async () => {
+  const dir = tempDir();
+  const map = join(dir, 'map.json');
+  const args = ['plan', cluster(dir), '--cells', '2', '--threads', '1', '--set', 'workload.popularity.s=1'];
+  await runOk([...args, '--seeds', '1', '--map', map]);
+  const first = JSON.parse(readFileSync(map, 'utf8')) as CellMap;
+  const same = await runOk([...args, '--seeds', '1', '--from', map, '--map', map]);
+  expect(same.stdout).toContain('note: with 2 cells, no model of the map that is in use moves');
+  expect(JSON.parse(readFileSync(map, 'utf8'))).toEqual(first);
+  const other = await jsonOf([...args, '--seeds', '2', '--from', map, '--set', 'workload.popularity.s=1.3']);
+  expect(other.splits[0]!.moves!.length).toBeLessThan(5);
+});
+
 describe('with targets, the map is', () => {
   it('that of the most cells that meet them', async () => {
     const dir = tempDir();
@@ -103,6 +116,7 @@ it.each([
   [['--cells', '2', '--over', 'slo=1ms:2ms'], '--cells searches nothing: leave out --over'],
   [['--cells', '2', '--set', 'cell={ gpus: 0:1, models: [model-0] }'], 'leave out the key cell'],
   [['--cells', '2', '--target', 'executedP99<1s'], 'with --cells, targets are on attainment'],
+  [['--from', 'x.json', '--over', 'slo=1ms:2ms'], '--from needs --cells'],
   [['--map', 'x.json', '--over', 'slo=1ms:2ms'], '--map needs --cells'],
 ])('refuses %j', async (flags, what) => {
   const { status, stderr } = await runCli(['plan', cluster(tempDir()), ...flags]);

@@ -76,6 +76,38 @@ describe('dealing parts to cells', () => {
   });
 });
 
+describe('dealing again what is in use', () => {
+  const loads = Array.from({ length: 60 }, (_, i) => 1 + ((i * 37) % 11) / 4);
+  const parts = loads.map((load, model) => part(model, [load, load]));
+  const gpus = [4, 4, 4];
+  const before = dealParts(parts, gpus);
+  const moved = (after: readonly number[]) => after.filter((cell, i) => cell !== before[i]).length;
+
+  it('moves nothing where little has changed', () => {
+    const now = loads.map((load, model) => part(model, [load * (model % 2 ? 1.03 : 0.98), load]));
+    expect(moved(dealParts(now, gpus, before))).toBe(0);
+    // From scratch, most would be elsewhere.
+    expect(moved(dealParts(now, gpus))).toBeGreaterThan(20);
+  });
+
+  it('moves a few where a cell has too much, until it has not', () => {
+    const now = loads.map((load, model) =>
+      part(model, before[model] === 0 ? [load * 1.4, load * 1.4] : [load, load]),
+    );
+    const after = dealParts(now, gpus, before);
+    expect(moved(after)).toBeGreaterThan(0);
+    expect(moved(after)).toBeLessThan(20);
+    const least = unevenness(now, gpus, dealParts(now, gpus));
+    expect(unevenness(now, gpus, after)).toBeLessThan(1.005 * least);
+  });
+
+  it('fills a new cell, also with models without load', () => {
+    expect(new Set(dealParts(parts, [4, 4, 4, 4], before)).size).toBe(4);
+    const idle = [part(0, [0]), part(1, [0]), part(2, [0])];
+    expect(new Set(dealParts(idle, [1, 1], [0, 0, 0])).size).toBe(2);
+  });
+});
+
 describe('cutting models that are too much for a cell', () => {
   const measured = (...loads: number[][]) => ({
     intervalNs: 1e9,

@@ -14,7 +14,7 @@ const split = (cells: number, attainment: number): Split => ({
   cells,
   figures: [figures(attainment), figures(attainment - 0.01)],
   byCell: Array.from({ length: cells }, (_, i) => [figures(attainment - i / 50), figures(attainment)]),
-  ...{ targets: [], meets: 'yes' },
+  ...{ targets: [], meets: 'yes', moves: null },
   map: {
     ...{ version: 1, escapement: '1.2.3', name: 'fixture', intervalSeconds: 1 },
     cells: Array.from({ length: cells }, (_, i) => ({
