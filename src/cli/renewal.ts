@@ -22,9 +22,15 @@ export function renewIdentity(
   });
 }
 
-/** The same for the authority of workers. `renew` throws what cannot be used. */
-export function renewAuthority(path: string, ca: Buffer, log: Logger, renew: (ca: Buffer) => void): void {
-  renewFiles('--worker-ca', { ca: path }, { ca }, 'ca', log, (contents) => renew(contents.ca));
+/** The same for the authority in the file of a flag. `renew` throws what cannot be used. */
+export function renewAuthority(
+  flag: '--worker-ca' | '--controller-ca',
+  path: string,
+  ca: Buffer,
+  log: Logger,
+  renew: (ca: Buffer) => void,
+): void {
+  renewFiles(flag, { ca: path }, { ca }, 'ca', log, (contents) => renew(contents.ca));
 }
 
 function renewFiles<Name extends string>(

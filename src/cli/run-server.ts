@@ -6,7 +6,9 @@ import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import { createLog } from '../live/observe/telemetry/log.js';
 import type { RecordingControl } from '../live/recording/recording-control.js';
 import type { DeploymentOptions } from '../serve/deployment-options.js';
-import type { Server, ServerOptions } from '../serve/server.js';
+import type { JoiningOptions } from '../serve/joining.js';
+import type { Server } from '../serve/server.js';
+import type { ServerOptions } from '../serve/server-options.js';
 import { checkPorts } from './check-ports.js';
 import { EXIT_INTERRUPTED, exitCodeOf } from './exit-codes.js';
 import type { ValuesOf } from './flag.js';
@@ -27,6 +29,8 @@ interface Workers {
   readonly links: readonly WorkerLink[];
   /** Default: all. */
   readonly minWorkers?: number;
+  /** How others join; absent: none do. */
+  readonly joining?: JoiningOptions;
   /** As in `ServerOptions`. */
   readonly deployment: DeploymentOptions;
 }
@@ -57,15 +61,18 @@ export async function runServer(
   try {
     // Before it is ready: a client that sees it ready may stop it at once.
     const stopped = untilStopped();
-    const started = startServer({ ...options, ...workers, hung });
+    const listening: ServerOptions['listening'] = (ports) => {
+      renewIdentity(args, options.frontend.tls ?? null, options.log, (tls) => ports.renew(tls));
+      hintAtHost(args.host, options.frontend.token ?? null, options.log);
+    };
+    const started = startServer({ ...options, ...workers, hung, listening });
     const first = await Promise.race([started, stopped]);
     if (typeof first === 'string') {
-      options.log.info(`${first}: ends before it has started`);
-      process.exit(EXIT_INTERRUPTED);
+      const isWaiting = workers.joining !== undefined;
+      options.log.info(`${first}: ends before ${isWaiting ? 'a worker has come' : 'it has started'}`);
+      process.exit(isWaiting ? 0 : EXIT_INTERRUPTED);
     }
     server = first;
-    renewIdentity(args, options.frontend.tls ?? null, options.log, (tls) => first.renew(tls));
-    hintAtHost(args.host, options.frontend.token ?? null, options.log);
     // What ends the start ends the server; once it is over, only a signal does.
     const signal = await Promise.race([server.started.then(() => stopped), stopped]);
     await server.close(args.drain, args['drain-notice'], signal);

@@ -1,7 +1,8 @@
 export { Clock, monotonicNs } from '../base/clock/clock.js';
 export type { WorkerCluster } from './controller/cluster-of-workers.js';
 export type { CoreInputs } from './controller/core-inputs.js';
-export { Fleet, type FleetEvents } from './controller/fleet.js';
+export { Fleet } from './controller/fleet.js';
+export type { FleetEvents } from './controller/fleet-events.js';
 export { LocalLink } from './controller/link/local-link.js';
 export { RemoteLink } from './controller/link/remote-link.js';
 export type { WorkerEvents, WorkerLink } from './controller/link/worker-link.js';

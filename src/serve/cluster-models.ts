@@ -18,6 +18,10 @@ export class ClusterModels implements ModelHost {
     return this.fleet.away;
   }
 
+  get isOpen(): boolean {
+    return this.fleet.isOpen;
+  }
+
   async list(name: string | null): Promise<ModelList> {
     return mergeModelLists(await this.fleet.models.list(name));
   }

@@ -26,6 +26,10 @@ export interface ClusterSettings {
   readonly startTimeoutNs?: number;
   /** With so many of them it starts without the others, which may come later. Default: all. */
   readonly minWorkers?: number;
+  /** How others join by themselves, with so many GPUs at most in all; then workers have any time to come. Null: they don't. */
+  readonly joining?: { readonly maxGpus: number; begin(fleet: Fleet): void } | null;
+  /** Default: one that starts now. */
+  readonly clock?: Clock;
   /** A result overdue for this long beyond reason: its worker is restarted. Default: 10 s. */
   readonly hangNs?: number;
 }
@@ -73,13 +77,15 @@ export async function startCluster<T extends ClusterObservers>(
   settings: ClusterSettings,
   observe: (assembly: Assembly) => T,
 ): Promise<LiveCluster<T>> {
-  const fleet = new Fleet(settings.links);
+  const { joining = null, links } = settings;
+  const fleet = new Fleet(links, joining?.maxGpus ?? null);
   let cluster: LiveCluster<T> | null = null;
   try {
-    const clock = new Clock();
+    const { clock = new Clock(), startTimeoutNs = START_TIMEOUT_NS } = settings;
+    joining?.begin(fleet);
     const workers = await fleet.assemble(() => clock.nowNs(), {
-      timeoutNs: settings.startTimeoutNs ?? START_TIMEOUT_NS,
-      minWorkers: settings.minWorkers ?? settings.links.length,
+      timeoutNs: joining === null ? startTimeoutNs : null,
+      minWorkers: settings.minWorkers ?? links.length,
       graceNs: GRACE_NS,
     });
     const missedWindow = settings.missedWindow ?? LIVE_MISSED_WINDOW;

@@ -19,6 +19,7 @@ import {
   type ModelHost,
   startNeeds,
 } from './deployment-options.js';
+import { HOW_LOADED } from './how-loaded.js';
 import { IDLE_LOOKS, idleLook } from './idle-look.js';
 import { noSuchModel } from './model-errors.js';
 import { Said } from './said.js';
@@ -68,8 +69,8 @@ export class DeployedService implements WatchedService {
     const { skipped, known, wanted } = await this.firstSurvey();
     if (skipped.length > 0) this.events.info({ skipped }, 'the repository also holds what is no model');
     const foreign = [...wanted].find((name) => !known.includes(name));
-    if (foreign !== undefined && this.host.away.length === 0) throw noSuchModel(foreign, known);
-    if (wanted.size === 0 && startNeeds(this.options) === 'model' && this.host.away.length === 0) {
+    if (foreign !== undefined && this.isComplete) throw noSuchModel(foreign, known);
+    if (wanted.size === 0 && startNeeds(this.options) === 'model' && this.isComplete) {
       const what = 'no worker has a model: put them into NAME/VERSION/model.onnx of all repositories';
       throw new EscapementError('E_MODEL_FILE', what);
     }
@@ -81,7 +82,7 @@ export class DeployedService implements WatchedService {
     if (wanted.size === 0) this.events.info({}, NONE_YET[control]);
     await this.deployment.start([...wanted]).catch((error) => {
       // Workers that are away, or the next look, may bring what is missing.
-      if (isStrict || (control !== 'poll' && this.host.away.length === 0)) throw error;
+      if (isStrict || (control !== 'poll' && this.isComplete)) throw error;
     });
     this.isStarting = false;
     this.replace();
@@ -178,7 +179,7 @@ export class DeployedService implements WatchedService {
   private async survey(): Promise<Survey> {
     const { control, names } = this.options;
     const list = await this.listAll().catch((error) => {
-      if (this.host.away.length === 0) throw error;
+      if (this.isComplete) throw error;
       return NO_MODELS;
     });
     const { versions, problems, skipped } = list;
@@ -189,6 +190,11 @@ export class DeployedService implements WatchedService {
     this.deployment.announce(versions.filter(({ name }) => isChosen(name)));
     this.deployment.list(list, null);
     return { skipped, known, wanted };
+  }
+
+  /** All workers are there that may bring models. */
+  private get isComplete(): boolean {
+    return this.host.away.length === 0 && !this.host.isOpen;
   }
 
   private async listAll(): Promise<ModelList> {
@@ -283,12 +289,4 @@ const NONE_YET: Readonly<Record<DeploymentOptions['control'], string>> = {
   none: 'no worker that is up has a model; those that come may bring some',
   explicit: 'no model is loaded at the start: clients load them, or --load-model names some',
   poll: 'there is no model yet; those that come are served once they are found',
-};
-
-/** How a model that is not loaded comes to be, for clients. */
-const HOW_LOADED: Readonly<Record<DeploymentOptions['control'], string>> = {
-  all: 'load it through the model repository',
-  explicit: 'load it through the model repository',
-  none: 'the server loads models when it starts',
-  poll: 'the server loads it once its files are there and right',
 };

@@ -43,6 +43,8 @@ export function startNeeds({ control, isStrict }: DeploymentOptions): StartNeeds
 export interface ModelHost {
   /** Workers that are not there now; for people. */
   readonly away: readonly string[];
+  /** Others may come that nothing is known of. */
+  readonly isOpen: boolean;
   /** What its workers could run, at all or of one model. Rejects where that cannot be said. */
   list(name: string | null): Promise<ModelList>;
   /** Resolves with the model and its index when every worker has it. Rejects with a coded error. */

@@ -16,8 +16,17 @@ export class JournalObserver implements ClusterObserver {
   ) {
     const { policy, sloNs: defaultSloNs, admission, missedWindow } = settings;
     const oneLane = spec.oneLane ?? false;
-    const { spareModels = 0, spareBatch = 1 } = spec;
-    const given = { spareModels, spareBatch, oneLane, policy, defaultSloNs, admission, missedWindow };
+    const { spareModels = 0, spareBatch = 1, spareGpus = 0 } = spec;
+    const given = {
+      spareModels,
+      spareBatch,
+      spareGpus,
+      oneLane,
+      policy,
+      defaultSloNs,
+      admission,
+      missedWindow,
+    };
     const header = { ...spec, ...given };
     this.inputs = new JournalWriter(name, header, onFailure);
   }

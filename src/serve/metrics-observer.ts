@@ -18,6 +18,7 @@ export function metricsObserver(
       modelCame: (index, { spec }) => metrics.modelCame(index, spec.name),
       standsBy: (isIt) => metrics.setStandby(isIt),
       worker: (worker, up) => metrics.setWorkerUp(worker, up),
+      workerLeft: (worker) => metrics.forgetWorker(worker),
     },
   };
 }

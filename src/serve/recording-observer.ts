@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { fileStamp, unixMs } from '../base/clock/wall-clock.js';
 import type { Experiment } from '../config/experiment.js';
+import type { Fleet } from '../live/controller/fleet.js';
 import { RemoteLink } from '../live/controller/link/remote-link.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import { ControllerRecorder } from '../live/recording/controller-recorder.js';
@@ -33,7 +34,7 @@ export class RecordingObserver implements ClusterObserver {
     this.events = this.run;
     const { newPath, events } = options;
     const { fleet, clock, cluster } = assembly;
-    const { models, gpus } = cluster.spec;
+    const { models, gpus, spareGpus = 0 } = cluster.spec;
     this.control = new ServerRecorder({
       recorder: this.run,
       fleet,
@@ -41,10 +42,7 @@ export class RecordingObserver implements ClusterObserver {
       newPath,
       events,
       models: () => models.map(({ name }) => name),
-      gpus: Array.from(
-        { length: gpus },
-        (_, gpu) => `GPU ${gpu} (worker ${fleet.nameOf(gpu)}, ${fleet.deviceOf(gpu)})`,
-      ),
+      gpus: () => namesOf(fleet, gpus + spareGpus),
       facts: () => ({
         ...options.facts,
         host: hostname(),
@@ -67,9 +65,18 @@ export class RecordingObserver implements ClusterObserver {
   }
 }
 
+/** Of the GPUs up to the last that a worker has. */
+function namesOf(fleet: Fleet, gpus: number): readonly string[] {
+  const workers = Array.from({ length: gpus }, (_, gpu) => fleet.nameOf(gpu));
+  const known = workers.slice(0, workers.findLastIndex((worker) => worker !== '') + 1);
+  return known.map((worker, gpu) =>
+    worker === '' ? `GPU ${gpu} (no worker)` : `GPU ${gpu} (worker ${worker}, ${fleet.deviceOf(gpu)})`,
+  );
+}
+
 /** How well the clocks of the workers are known. */
-function clockErrors({ settings, clock: controllerClock }: Assembly): string {
-  const remote = settings.links.filter((link) => link instanceof RemoteLink);
+function clockErrors({ fleet, clock: controllerClock }: Assembly): string {
+  const remote = fleet.links.filter((link) => link instanceof RemoteLink);
   if (remote.length === 0) return 'the GPUs are timed by the same clock';
   const errors = remote.map((link) => {
     // Also while it connects again: nothing has come back yet.

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
 import { createRegistry } from '../live/observe/telemetry/registry.js';
 import { WorkerMetrics } from '../live/observe/telemetry/worker-metrics.js';
-import type { ServerTls } from '../live/wire/credentials.js';
+import type { ClientTls, ServerTls } from '../live/wire/credentials.js';
+import { Registrar } from '../live/worker/endpoint/registrar.js';
 import { serveMachine } from '../live/worker/endpoint/worker-endpoint.js';
 import { type MachineOptions, startMachine } from '../live/worker/local-machine.js';
 import type { Machine } from '../live/worker/machine.js';
@@ -17,6 +19,12 @@ interface WorkerProcessOptions {
   readonly token?: string;
   readonly tls?: ServerTls;
   readonly log: Logger;
+  /** Where it registers. */
+  readonly controllers: readonly string[];
+  /** HOST:PORT at which those reach it; absent: where it connects from. */
+  readonly advertised?: string;
+  /** What it checks their certificates against; absent: no encryption. */
+  readonly controllerTls?: ClientTls;
 }
 
 interface RunningWorker {
@@ -24,6 +32,8 @@ interface RunningWorker {
   close(): Promise<void>;
   /** Connections that come later get this certificate, if it encrypts at all. */
   renew(tls: ServerTls): void;
+  /** Controllers that it connects with later have to prove themselves to this authority. */
+  trust(tls: ClientTls): void;
 }
 
 /** Offers this machine's GPUs to a controller. Throws `E_DEVICE`, `E_MODEL_FILE`, `E_LISTEN` and `E_TLS`. */
@@ -44,9 +54,11 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
         tls: tls ?? null,
       });
     }
+    const instance = randomUUID();
     const server = await serveMachine(observed, {
       host,
       port,
+      instance,
       ...(token === undefined ? {} : { token }),
       ...(tls === undefined ? {} : { tls }),
       log: (line) => log.info(line),
@@ -56,8 +68,11 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
       { port: server.port, metrics: metrics?.port, gpus: gpus.length, models: models.length },
       'ready',
     );
+    const registrars = registerWith(options, server.port, instance);
     return {
       close: async () => {
+        // Before it drains, so that controllers know that it does not come back.
+        await Promise.all(registrars.map((registrar) => registrar.leave()));
         await server.close();
         await metrics?.close();
         await machine.close();
@@ -67,12 +82,32 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
         server.renew(identity);
         metrics?.renew(identity);
       },
+      trust: (authority) => {
+        for (const registrar of registrars) registrar.trust(authority);
+      },
     };
   } catch (error) {
     await metrics?.close();
     await machine.close();
     throw error;
   }
+}
+
+function registerWith(
+  { controllers, advertised = '', token = '', controllerTls, log }: WorkerProcessOptions,
+  port: number,
+  instance: string,
+): Registrar[] {
+  return controllers.map(
+    (controller) =>
+      new Registrar({
+        controller,
+        token,
+        tls: controllerTls,
+        registration: { address: advertised, port, instance },
+        log: (line, isProblem) => log[isProblem ? 'warn' : 'info'](line),
+      }),
+  );
 }
 
 /** The same machine, with metrics of all that goes in and comes out. */

@@ -227,6 +227,16 @@ export const CLAIMS: readonly (readonly [claim: string, file: string, name: stri
     'closes the oldest of too many silent connections, and lets a controller in',
   ],
   [
+    'a worker registers with the token of the workers only',
+    'live/controller/registration/registration-endpoint.test.ts',
+    'refuses a worker with %s, and hears nothing of it',
+  ],
+  [
+    'registrations, however many and however false, take no worker away and cost no request',
+    'serve/faults/joining.test.ts',
+    'strangers, false addresses and floods of registrations cost no request and no worker',
+  ],
+  [
     'a worker cannot make up durations',
     'live/controller/link/distrust.test.ts',
     'believes no duration that it has not waited for',
@@ -285,8 +295,29 @@ const LIMITS: readonly (readonly [what: string, file: string, constant: string])
     'SILENT_MS',
   ],
   ['connections to the metrics port', 'observe/telemetry/metrics-server.ts', 'MOST_CONNECTIONS'],
-  ['connections to the port of a worker', 'worker/endpoint/guarded-port.ts', 'MOST_CONNECTIONS'],
-  ['time that one may stay there and bring no controller', 'worker/endpoint/guarded-port.ts', 'PROBATION_MS'],
+  ['connections to the port of a worker', 'worker/endpoint/worker-endpoint.ts', 'MOST_CONNECTIONS'],
+  ['time that one may stay there and bring no controller', 'wire/guarded-port.ts', 'PROBATION_MS'],
+  [
+    'connections to the port for registrations',
+    'controller/registration/registration-endpoint.ts',
+    'MOST_CONNECTIONS',
+  ],
+  [
+    'messages of a worker that registers, per second',
+    'controller/registration/registration-endpoint.ts',
+    'MOST_PER_SECOND',
+  ],
+  ['workers registered at a time', 'controller/registration/registrations.ts', 'MOST_REGISTERED'],
+  [
+    'the same of one host, none of which has joined',
+    'controller/registration/registrations.ts',
+    'MOST_OF_HOST',
+  ],
+  [
+    'registered addresses without an answer yet that are connected to at a time',
+    'controller/registration/registrations.ts',
+    'MOST_DIALED',
+  ],
   ['parts of a message between controller and worker', 'wire/message-limits.ts', 'MOST_MESSAGES'],
   ['numbers in such a message', 'wire/message-limits.ts', 'MOST_NUMBERS'],
   ['size of a config.pbtxt', 'models/config-pbtxt.ts', 'MOST_BYTES'],

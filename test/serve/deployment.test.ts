@@ -21,6 +21,7 @@ class FakeHost implements ModelHost, SchedulingService {
   failures = 0;
   state = { notReady: null, entries: [] };
   away: readonly string[] = [];
+  isOpen = false;
   private readonly running: number[] = [];
 
   constructor(

@@ -1,40 +1,98 @@
+import type { Logger } from 'pino';
 import { EscapementError } from '../../base/errors.js';
+import type { LinkHost } from '../../live/controller/link/thread/link-host.js';
+import type { WorkerLink } from '../../live/controller/link/worker-link.js';
+import { clientCredentials } from '../../live/wire/credentials.js';
+import type { JoiningOptions } from '../../serve/joining.js';
+import { checkPorts } from '../check-ports.js';
+import { listenAddress } from '../listen-address.js';
 import { deploymentOptions } from '../machine.js';
 import { renewAuthority } from '../renewal.js';
-import { runServer } from '../run-server.js';
+import { runServer, tlsOf } from '../run-server.js';
 import { read } from '../token.js';
 import type { ControllerArgs } from '../usage/controller.js';
 
-/** `escapement controller --worker HOST:PORT …`: the scheduler and the frontends, for workers on other machines. */
+/** `escapement controller`: the scheduler and the frontends, for workers on other machines. */
 export async function run(args: ControllerArgs): Promise<void> {
-  if (args.worker.length === 0) {
-    throw new EscapementError('E_USAGE', '--worker HOST:PORT is required, at least once');
+  const { worker: addresses, listen } = args;
+  if (addresses.length === 0 && listen === undefined) {
+    const what = '--worker HOST:PORT is required, at least once, or --listen PORT for workers that register';
+    throw new EscapementError('E_USAGE', what);
   }
   checkSettings(args.set);
   const { RemoteLink } = await import('../../live/controller/link/remote-link.js');
   const { LinkHost } = await import('../../live/controller/link/thread/link-host.js');
+  const access = await workerAccess(args);
+  await runServer('controller', args, async (_settings, log, hung) => {
+    const host = new LinkHost({ hung, isStandby: args.standby, stays: listen !== undefined });
+    const connect: Connect = (address, extra, complain) =>
+      new RemoteLink({ address, ...access, ...extra, log: complain }, host);
+    const warner = (address: string) => (what: string) =>
+      log.warn({ worker: address }, `worker ${address}: ${what}`);
+    const links = addresses.map((address) => connect(address, {}, warner(address)));
+    followAuthority(args, access, host, log);
+    const least = args['min-workers'];
+    return {
+      links,
+      deployment: deploymentOptions(args),
+      minWorkers: listen === undefined ? Math.min(least, addresses.length) : least,
+      ...(listen === undefined ? {} : { joining: await joiningOf(args, listen, access, connect, host) }),
+    };
+  });
+}
+
+/** What opens the workers. */
+interface WorkerAccess {
+  readonly token?: string;
+  tls?: { readonly ca: Buffer };
+}
+
+type Connect = (
+  address: string,
+  extra: { readonly instance?: string },
+  complain: (what: string) => void,
+) => WorkerLink;
+
+async function workerAccess(args: ControllerArgs): Promise<WorkerAccess> {
   const { 'worker-token-file': tokenFile, 'worker-ca': caFile } = args;
   const token =
     tokenFile === undefined
       ? {}
       : { token: (await read(tokenFile, 'worker-token-file')).toString('utf8').trim() };
-  const tls = caFile === undefined ? {} : { tls: { ca: await read(caFile, 'worker-ca') } };
-  await runServer('controller', args, async (_settings, log, hung) => {
-    const host = new LinkHost({ hung, isStandby: args.standby });
-    const links = args.worker.map((address) => {
-      const warn = (what: string) => log.warn({ worker: address }, `worker ${address}: ${what}`);
-      return new RemoteLink({ address, ...token, ...tls, log: warn }, host);
-    });
-    if (caFile !== undefined && tls.tls !== undefined)
-      renewAuthority(caFile, tls.tls.ca, log, (ca) => {
-        for (const link of links) link.renew({ ca });
-      });
-    return {
-      links,
-      deployment: deploymentOptions(args),
-      minWorkers: Math.min(args['min-workers'], args.worker.length),
-    };
+  return caFile === undefined ? token : { ...token, tls: { ca: await read(caFile, 'worker-ca') } };
+}
+
+/** Links that are made later trust what the file holds then. */
+function followAuthority(
+  { 'worker-ca': path }: ControllerArgs,
+  access: WorkerAccess,
+  links: LinkHost,
+  log: Logger,
+): void {
+  if (path === undefined || access.tls === undefined) return;
+  renewAuthority('--worker-ca', path, access.tls.ca, log, (ca) => {
+    clientCredentials({ ca });
+    links.renew({ ca });
+    access.tls = { ca };
   });
+}
+
+async function joiningOf(
+  args: ControllerArgs,
+  listen: string,
+  { token }: WorkerAccess,
+  connect: Connect,
+  links: LinkHost,
+): Promise<JoiningOptions> {
+  const { host, port } = listenAddress(listen, args.host);
+  await checkPorts(host, { listen: port });
+  const tls = await tlsOf(args);
+  return {
+    ...{ host, port, token, maxGpus: args['max-gpus'] },
+    ...(tls === null ? {} : { tls }),
+    newLink: ({ address, instance }, complain) => connect(address, { instance }, complain),
+    ended: () => links.close(),
+  };
 }
 
 /** What workers do with models is for their own flags to say. */

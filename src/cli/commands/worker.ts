@@ -1,13 +1,15 @@
 import { EscapementError } from '../../base/errors.js';
 import { createLog } from '../../live/observe/telemetry/log.js';
+import { checkAddress } from '../../live/wire/address.js';
+import { clientCredentials } from '../../live/wire/credentials.js';
 import { checkPorts } from '../check-ports.js';
 import { hintAtHost } from '../host-hints.js';
 import { untilStopped } from '../interruption.js';
 import { runtimeOf } from '../live-settings.js';
 import { workerMachine } from '../machine.js';
-import { renewIdentity } from '../renewal.js';
+import { renewAuthority, renewIdentity } from '../renewal.js';
 import { tlsOf } from '../run-server.js';
-import { tokenOf } from '../token.js';
+import { read, tokenOf } from '../token.js';
 import type { WorkerArgs } from '../usage/worker.js';
 
 /** `escapement worker`: the GPUs of one machine, for a controller elsewhere. */
@@ -20,6 +22,7 @@ export async function run(args: WorkerArgs): Promise<void> {
   const [token, tls] = [await tokenOf(args), await tlsOf(args)];
   const { port } = args;
   if (port === null) throw new EscapementError('E_USAGE', '--port off: a worker needs a port');
+  const joining = await joiningOf(args);
   await checkPorts(args.host, { port, 'metrics-port': args['metrics-port'] });
   const worker = await runWorker({
     machine: await workerMachine(args, runtime, say),
@@ -28,13 +31,40 @@ export async function run(args: WorkerArgs): Promise<void> {
     metricsPort: args['metrics-port'],
     ...(token === null ? {} : { token }),
     ...(tls === null ? {} : { tls }),
+    ...joining,
     log,
   });
   // Would end the process otherwise.
   if (process.platform !== 'win32')
     process.on('SIGUSR2', () => say('the controller records timelines; send the signal there'));
   renewIdentity(args, tls, log, (identity) => worker.renew(identity));
+  const { 'controller-ca': caFile } = args;
+  if (caFile !== undefined && joining.controllerTls !== undefined)
+    renewAuthority('--controller-ca', caFile, joining.controllerTls.ca, log, (ca) => {
+      clientCredentials({ ca }, 'controller');
+      worker.trust({ ca });
+    });
   hintAtHost(args.host, token, log);
   log.info(`${await untilStopped()}: takes no more actions`);
   await worker.close();
+}
+
+interface Joining {
+  readonly controllers: readonly string[];
+  readonly advertised?: string;
+  readonly controllerTls?: { readonly ca: Buffer };
+}
+
+/** Where it registers, and how. Throws `E_USAGE` and `E_TLS`. */
+async function joiningOf({ controller, advertise, 'controller-ca': caFile }: WorkerArgs): Promise<Joining> {
+  if (controller.length === 0 && (advertise !== undefined || caFile !== undefined)) {
+    const flag = advertise === undefined ? '--controller-ca' : '--advertise';
+    throw new EscapementError('E_USAGE', `${flag} is for workers that register: name a --controller, too`);
+  }
+  const controllers = controller.map((address) => checkAddress(address, 'controller'));
+  const advertised = advertise === undefined ? {} : { advertised: checkAddress(advertise) };
+  if (caFile === undefined) return { controllers, ...advertised };
+  const controllerTls = { ca: await read(caFile, 'controller-ca') };
+  clientCredentials(controllerTls, 'controller');
+  return { controllers, ...advertised, controllerTls };
 }

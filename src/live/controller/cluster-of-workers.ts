@@ -25,6 +25,8 @@ export function clusterOfWorkers(
   workers: readonly { readonly name: string; readonly description: WorkerDescription }[],
   /** With those of workers that are still to come. */
   gpus: number = workers.reduce((sum, { description }) => sum + description.gpus.length, 0),
+  /** For workers that nothing is known of. */
+  spareGpus = 0,
 ): WorkerCluster {
   const [first, ...others] = workers;
   for (const other of others) checkSame(first, other);
@@ -41,6 +43,7 @@ export function clusterOfWorkers(
       spareModels: Math.max(SPARE_MODELS, models.length),
       spareBatch: SPARE_BATCH,
       gpus,
+      spareGpus,
       pages: Math.min(...present.map(({ pages }) => pages)),
       oneLane: present[0].oneLane,
     },
@@ -88,16 +91,20 @@ interface NamedWorker {
 }
 
 function checkSame(first: NamedWorker, other: NamedWorker): void {
-  const problem = other.description.gpus.some(({ oneLane }) => oneLane !== first.description.gpus[0].oneLane)
-    ? 'their devices have different kinds of lanes: use one provider for all'
-    : other.description.pageBytes !== first.description.pageBytes
-      ? 'their page sizes differ'
-      : differentModels(first.description, other.description);
+  const problem = whyNotTogether(first.description, other.description);
   if (problem === '') return;
   throw new EscapementError(
     'E_WORKER',
     `workers ${first.name} and ${other.name} don't go together: ${problem}`,
   );
+}
+
+/** What keeps two workers from making a cluster; empty: nothing. */
+export function whyNotTogether(first: WorkerDescription, other: WorkerDescription): string {
+  if (other.gpus.some(({ oneLane }) => oneLane !== first.gpus[0].oneLane))
+    return 'their devices have different kinds of lanes: use one provider for all';
+  if (other.pageBytes !== first.pageBytes) return 'their page sizes differ';
+  return differentModels(first, other);
 }
 
 function differentModels(left: Models, right: Models): string {

@@ -124,6 +124,7 @@ export class LiveController implements SchedulingService {
       standsBy: (isIt) => this.standBy(isIt),
       modelFound: (index, model) => this.models.adopt(index, model),
       worker: (name, up, what) => options.events.worker(name, up, what),
+      workerLeft: (name) => options.events.workerLeft(name),
     });
     if (fleet.standing.by) this.standBy(true);
     this.hangWatch = new HangWatch(this.outstanding, options);

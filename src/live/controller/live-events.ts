@@ -9,6 +9,8 @@ export interface LiveEvents {
   gpuDown(gpu: number, reason: string): void;
   gpuUp(gpu: number): void;
   worker(name: string, up: boolean, what: string): void;
+  /** A worker that came by itself has left for good. */
+  workerLeft(name: string): void;
   /** Another controller drives the workers; false: this one does. */
   standsBy(isIt: boolean): void;
   deviceError(gpu: number, model: string, error: string): void;
@@ -47,6 +49,10 @@ class EventFan implements LiveEvents {
 
   worker(name: string, up: boolean, what: string): void {
     for (const part of this.parts) part.worker?.(name, up, what);
+  }
+
+  workerLeft(name: string): void {
+    for (const part of this.parts) part.workerLeft?.(name);
   }
 
   standsBy(isIt: boolean): void {

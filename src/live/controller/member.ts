@@ -4,9 +4,10 @@ import type { Driving, WorkerLink } from './link/worker-link.js';
 /** A worker's place in the cluster. */
 export interface Member {
   readonly link: WorkerLink;
-  /** Its GPUs are `firstGpu` and those that follow, `gpus` in all: as many as are kept free while it is unknown. */
-  firstGpu: number;
-  gpus: number;
+  /** It came by itself, and may leave for good. */
+  readonly isGuest: boolean;
+  /** Numbers of its GPUs in the cluster: as many as are kept free while it is unknown. A guest that is unknown has none. */
+  places: readonly number[];
   /** So many of these it is known to have; 0: it has not been there yet. */
   known: number;
   description: WorkerDescription | null;
@@ -15,18 +16,31 @@ export interface Member {
   drivenBy: Driving;
   /** It is connected, and used as soon as it has the models that it should have. */
   isAligning: boolean;
+  /** It goes for good when it is down. */
+  isLeaving: boolean;
+  hasLeft: boolean;
+  /** Why it is not used although it could be reached, for people; empty: nothing is known. */
+  problem: string;
   /** Counts how often it came up or went down. */
   life: number;
   /** What is to be sent to it at the end of the step. */
   outbox: ActionMessage[];
 }
 
-export function newMember(link: WorkerLink): Member {
+export function newMember(link: WorkerLink, isGuest = false): Member {
   const unknown = { description: null, state: null, drivenBy: 'none', isAligning: false } as const;
-  return { link, firstGpu: 0, gpus: 0, known: 0, ...unknown, life: 0, outbox: [] };
+  return {
+    ...{ link, isGuest, places: [], known: 0, ...unknown },
+    ...{ isLeaving: false, hasLeft: false, problem: '', life: 0, outbox: [] },
+  };
 }
 
 /** It can be driven, or another controller drives it. */
 export function isPresent({ state, description, drivenBy }: Member): boolean {
   return state !== null || (description !== null && drivenBy === 'another');
+}
+
+/** It is up, or about to be. */
+export function isConnected({ state, isAligning, drivenBy }: Member): boolean {
+  return state !== null || isAligning || drivenBy !== 'none';
 }

@@ -11,6 +11,8 @@ export interface JournalHeader {
   readonly spareModels: number;
   readonly spareBatch: number;
   readonly gpus: number;
+  /** Numbers for GPUs that come later. */
+  readonly spareGpus: number;
   /** Pages of each GPU's weights cache. */
   readonly pages: number;
   readonly oneLane: boolean;
@@ -27,7 +29,7 @@ export interface JournalHeader {
 }
 
 const FORMAT = 'escapement-journal';
-const VERSION = 3;
+const VERSION = 4;
 
 const count = z.int().nonnegative();
 const MODEL = z.object({
@@ -46,6 +48,7 @@ const HEADER = z.object({
   spareModels: count.max(100_000),
   spareBatch: count.min(1).max(65_536),
   gpus: count,
+  spareGpus: count.max(100_000),
   pages: count,
   oneLane: z.boolean(),
   policy: z.object({

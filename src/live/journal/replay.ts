@@ -76,15 +76,15 @@ class Player implements JournalVisitor {
   private readonly outstanding = new Map<number, Action>();
 
   constructor(
-    private readonly header: JournalHeader,
+    header: JournalHeader,
     private readonly options: ReplayOptions,
   ) {
     const { createPolicy, observer, watchers = [] } = options;
-    const { models, spareModels, spareBatch, gpus, pages, oneLane } = header;
+    const { models, spareModels, spareBatch, gpus, spareGpus, pages, oneLane } = header;
     const { defaultSloNs, admission, missedWindow } = header;
     for (const { name } of models) this.models.add(name);
     this.controller = new Controller({
-      cluster: { models, spareModels, spareBatch, gpus, pages, oneLane },
+      cluster: { models, spareModels, spareBatch, gpus, spareGpus, pages, oneLane },
       defaultSloNs,
       admission,
       missedWindow,
@@ -168,7 +168,7 @@ class Player implements JournalVisitor {
   }
 
   private gpuIndex(gpu: number): number {
-    return within(gpu, this.header.gpus, 'GPU');
+    return within(gpu, this.controller.cluster.gpus, 'GPU');
   }
 }
 

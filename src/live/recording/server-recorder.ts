@@ -18,7 +18,7 @@ interface ServerRecorderOptions {
   readonly nowNs: () => number;
   readonly models: () => readonly string[];
   /** Names of the GPUs, for people. */
-  readonly gpus: readonly string[];
+  readonly gpus: () => readonly string[];
   /** What the file says of the server it is from; asked when it is written. */
   readonly facts: () => TimelineFacts;
   /** Where to write the recording that starts now. */
@@ -100,15 +100,20 @@ export class ServerRecorder implements RecordingControl {
     const { models, gpus, facts } = this.options;
     const { path } = this;
     const seconds = (untilNs - recording.fromNs) / NS_PER_S;
-    const events = await writeRecording(path, { recording, untilNs, models: models(), gpus }, operators, {
-      ...facts(),
-      mode: recording.mode,
-      fromSeconds: recording.fromNs / NS_PER_S,
-      seconds,
-      droppedEvents: recording.dropped,
-      droppedOperators,
-      ...(problems.length === 0 ? {} : { problems: problems.join('; ') }),
-    });
+    const events = await writeRecording(
+      path,
+      { recording, untilNs, models: models(), gpus: gpus() },
+      operators,
+      {
+        ...facts(),
+        mode: recording.mode,
+        fromSeconds: recording.fromNs / NS_PER_S,
+        seconds,
+        droppedEvents: recording.dropped,
+        droppedOperators,
+        ...(problems.length === 0 ? {} : { problems: problems.join('; ') }),
+      },
+    );
     return { file: path, seconds, events, dropped: recording.dropped + droppedOperators, problems };
   }
 }

@@ -5,11 +5,11 @@ export function formatAddress(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Throws `E_USAGE` unless `text` is `HOST:PORT`; returns it for chaining. */
-export function checkAddress(text: string): string {
+/** Throws `E_USAGE` unless `text` is `HOST:PORT`, of a worker or a controller; returns it for chaining. */
+export function checkAddress(text: string, whose: 'worker' | 'controller' = 'worker'): string {
   const parts = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})$/.exec(text);
   const port = Number(parts?.[2]);
   if (parts === null || port < 1 || port > 65535)
-    throw new EscapementError('E_USAGE', `"${text}" is no address of a worker: write HOST:PORT`);
+    throw new EscapementError('E_USAGE', `"${text}" is no address of a ${whose}: write HOST:PORT`);
   return text;
 }

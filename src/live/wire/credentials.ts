@@ -19,11 +19,14 @@ export function checkIdentity(tls: ServerTls, what: string): void {
   checkPem(() => createSecureContext(tls), what);
 }
 
-/** Throws `E_TLS` when the authority is unusable. */
-export function clientCredentials(tls: ClientTls | undefined): ChannelCredentials {
+/** Throws `E_TLS` when the authority is unusable, which is that of workers, or of controllers. */
+export function clientCredentials(
+  tls: ClientTls | undefined,
+  peer: 'worker' | 'controller' = 'worker',
+): ChannelCredentials {
   if (tls === undefined) return ChannelCredentials.createInsecure();
   const { ca = null } = tls;
-  if (ca !== null) checkAuthority(ca, 'the certificate authority for workers');
+  if (ca !== null) checkAuthority(ca, `the certificate authority for ${peer}s`);
   return ChannelCredentials.createSsl(ca);
 }
 

@@ -1,21 +1,37 @@
-import { Metadata } from '@grpc/grpc-js';
+import { Metadata, status } from '@grpc/grpc-js';
+import { tokensMatch } from './credentials.js';
 import { PROTOCOL_VERSION } from './protocol.js';
 
-/** How a controller introduces itself, in the headers of its request: see worker.proto. */
-export interface Hello {
+/** How either side shows that it may come, in the headers of its request: see worker.proto. */
+interface Access {
   readonly version: number;
   /** Empty: none. */
   readonly token: string;
+}
+
+/** How a controller introduces itself to a worker. */
+interface Hello extends Access {
   /** Names the controller: letters, digits and hyphens. */
   readonly controller: string;
   /** Largest message that the controller takes. */
   readonly maxMessageBytes: number;
 }
 
-export function helloToHeaders({ token, controller, maxMessageBytes }: Omit<Hello, 'version'>): Metadata {
+export function accessToHeaders(token: string): Metadata {
   const headers = new Metadata();
   headers.set(VERSION, String(PROTOCOL_VERSION));
   if (token !== '') headers.set(TOKEN, Buffer.from(token));
+  return headers;
+}
+
+/** Null: these are not the headers of the protocol. */
+export function accessFromHeaders(headers: Metadata): Access | null {
+  const version = numberOf(headers, VERSION);
+  return version === null ? null : { version, token: headers.get(TOKEN)[0]?.toString() ?? '' };
+}
+
+export function helloToHeaders({ token, controller, maxMessageBytes }: Omit<Hello, 'version'>): Metadata {
+  const headers = accessToHeaders(token);
   headers.set(CONTROLLER, controller);
   headers.set(MAX_MESSAGE_BYTES, String(maxMessageBytes));
   return headers;
@@ -23,13 +39,40 @@ export function helloToHeaders({ token, controller, maxMessageBytes }: Omit<Hell
 
 /** Null: these are not the headers of a controller. */
 export function helloFromHeaders(headers: Metadata): Hello | null {
-  const version = numberOf(headers, VERSION);
+  const access = accessFromHeaders(headers);
   const maxMessageBytes = numberOf(headers, MAX_MESSAGE_BYTES);
-  if (version === null || maxMessageBytes === null) return null;
+  if (access === null || maxMessageBytes === null) return null;
   const controller = headers.get(CONTROLLER)[0]?.toString() ?? '';
   // One of another version has no name, and is to learn what is wrong.
-  if (version === PROTOCOL_VERSION && !/^[A-Za-z0-9-]{1,64}$/.test(controller)) return null;
-  return { version, token: headers.get(TOKEN)[0]?.toString() ?? '', controller, maxMessageBytes };
+  if (access.version === PROTOCOL_VERSION && !/^[A-Za-z0-9-]{1,64}$/.test(controller)) return null;
+  return { ...access, controller, maxMessageBytes };
+}
+
+/** How a call ends that is refused. */
+export interface CallRefusal {
+  readonly code: status;
+  readonly details: string;
+}
+
+/** Null: it may come. `peer` and `self` are the two sides, in words. */
+export function refusalOf(
+  access: Access | null,
+  token: string,
+  peer: 'controller' | 'worker',
+  self: 'controller' | 'worker',
+): CallRefusal | null {
+  const code = status.FAILED_PRECONDITION;
+  if (access === null) return { code, details: `its headers are not those of a ${peer}` };
+  const { version } = access;
+  if (version !== PROTOCOL_VERSION) {
+    const what = `the ${peer} speaks version ${version} of the protocol, this ${self} ${PROTOCOL_VERSION}`;
+    return { code, details: `${what}: install the same escapement on both` };
+  }
+  if (token === '' || tokensMatch(access.token, token)) return null;
+  return {
+    code: status.UNAUTHENTICATED,
+    details: `the token is not the one that this ${self} asks for`,
+  };
 }
 
 const VERSION = 'escapement-version';

@@ -1,13 +1,11 @@
-import { fileURLToPath } from 'node:url';
-import { logVerbosity, type ServiceDefinition, setLogVerbosity } from '@grpc/grpc-js';
-import { loadSync, type MessageTypeDefinition } from '@grpc/proto-loader';
+import type { ServiceDefinition } from '@grpc/grpc-js';
 import type { ModelReference } from '../messages.js';
 import type { OfferedVersion } from '../model-list.js';
 import type { OperatorNode } from '../operator-table.js';
-import { CheckedMessages } from './checked-messages.js';
+import { ProtoFile } from './proto-file.js';
 
 /** Goes up whenever a side of the older version could misunderstand one of the newer. */
-export const PROTOCOL_VERSION = 7;
+export const PROTOCOL_VERSION = 8;
 
 /** Largest message that either side takes unless configured otherwise: a batch of 16 images of 1024 × 1024 in FP32. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
@@ -127,6 +125,8 @@ export interface Welcome {
   readonly pageBytes: number;
   readonly models: readonly WireModel[];
   readonly maxMessageBytes: number;
+  /** Empty: it has no name. */
+  readonly instance: string;
 }
 
 interface WireGpu {
@@ -169,22 +169,15 @@ export interface WireTensor {
   readonly bytes: number;
 }
 
-/** The same path from here in src and, compiled, in dist: the package ships the protocol file in its place. */
-const PROTOCOL_FILE = fileURLToPath(new URL('../../../src/live/wire/worker.proto', import.meta.url));
+const PROTO = new ProtoFile('worker.proto', 'escapement.worker.v1');
 
-// The library writes to stderr what it also returns.
-setLogVerbosity(logVerbosity.NONE);
-
-const PACKAGE = 'escapement.worker.v1';
-const LOADED = loadSync(PROTOCOL_FILE, { longs: Number, defaults: true, oneofs: true });
-
-export const CONTROLLER_MESSAGES = new CheckedMessages<ControllerMessage>(...typeOf('ControllerMessage'));
-export const WORKER_MESSAGES = new CheckedMessages<WorkerMessage>(...typeOf('WorkerMessage'));
+export const CONTROLLER_MESSAGES = PROTO.messages<ControllerMessage>('ControllerMessage');
+export const WORKER_MESSAGES = PROTO.messages<WorkerMessage>('WorkerMessage');
 
 /** Receives bytes, so that the receiver decides when they are decoded, and what follows if they cannot be. */
 export const WORKER_SERVICE = {
   Drive: {
-    path: `/${PACKAGE}.Worker/Drive`,
+    path: `/${PROTO.packageName}.Worker/Drive`,
     requestStream: true,
     responseStream: true,
     requestSerialize: (message: ControllerMessage) => CONTROLLER_MESSAGES.encode(message),
@@ -193,12 +186,3 @@ export const WORKER_SERVICE = {
     responseDeserialize: (bytes: Buffer) => bytes,
   },
 } satisfies ServiceDefinition;
-
-type Definitions = Readonly<Record<string, MessageTypeDefinition<object, object>>>;
-
-function typeOf(name: string): [MessageTypeDefinition<object, object>, Definitions] {
-  const definitions = Object.fromEntries(
-    Object.entries(LOADED).map(([path, definition]) => [path.slice(PACKAGE.length + 1), definition]),
-  ) as Definitions;
-  return [definitions[name], definitions];
-}

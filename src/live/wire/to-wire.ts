@@ -70,9 +70,14 @@ export function modelListToWire(number: number, { problems, ...list }: ModelList
   return { ...list, number, error: '', problems: failed };
 }
 
-export function descriptionToWire(description: WorkerDescription, maxMessageBytes: number): Welcome {
+/** `instance`: see `Welcome`. */
+export function descriptionToWire(
+  description: WorkerDescription,
+  maxMessageBytes: number,
+  instance = '',
+): Welcome {
   const { gpus, pageBytes, models } = description;
-  return { gpus, pageBytes, models: models.map(modelToWire), maxMessageBytes };
+  return { gpus, pageBytes, models: models.map(modelToWire), maxMessageBytes, instance };
 }
 
 export function modelToWire({

@@ -310,6 +310,7 @@ describe('a worker that comes back', () => {
 describe('recording operators', () => {
   const NO_EVENTS = {
     ...{ gpuUp: () => {}, gpuDown: () => {}, results: () => {}, worker: () => {} },
+    workerLeft: () => {},
     ...{ standsBy: () => {}, modelFound: () => false },
   };
   const run = (action: number) => ({ action, name: 'a', operator: 'b', provider: 'c', beginNs: 1, endNs: 2 });

@@ -33,6 +33,10 @@ export interface LiveOptions {
   readonly hangNs?: number;
   /** Default: all. */
   readonly minWorkers?: number;
+  /** Workers that may come by themselves; with `early` they do before there is a cluster. */
+  readonly guests?: readonly FakeWorker[];
+  readonly early?: boolean;
+  readonly maxGpus?: number;
 }
 
 /** A request and what became of it. */
@@ -49,6 +53,7 @@ export class LiveHarness {
     readonly controller: LiveController,
     /** What the controller said of its workers, GPUs and devices. */
     readonly said: readonly string[],
+    readonly fleet: Fleet,
     private readonly sloMs: number,
   ) {}
 
@@ -100,13 +105,17 @@ export async function withController(
     admission = 'none',
     hangNs = 10 * NS_PER_S,
     minWorkers,
+    guests = [],
+    early = false,
+    maxGpus,
   }: LiveOptions,
   scenario: (run: LiveHarness) => Promise<void>,
 ): Promise<void> {
   vi.useFakeTimers({ toFake: [...FAKED] });
   const path = journalPath();
   const clock = new Clock();
-  const fleet = new Fleet(workers);
+  const fleet = new Fleet(workers, maxGpus ?? null);
+  if (early) for (const guest of guests) fleet.add(guest);
   const said: string[] = [];
   let digest = '';
   let run: LiveHarness;
@@ -141,13 +150,14 @@ export async function withController(
         {
           gpuDown: (gpu, reason) => said.push(`GPU ${gpu} down: ${reason}`),
           gpuUp: (gpu) => said.push(`GPU ${gpu} up`),
+          workerLeft: (name) => said.push(`${name} has left`),
           worker: (name, up, what) => said.push(`${name} ${up ? 'is used' : 'is not used'}: ${what}`),
           standsBy: (isIt) => said.push(isIt ? 'stands by' : 'drives'),
           deviceError: (gpu, model, error) => said.push(`GPU ${gpu} failed at ${model}: ${error}`),
         },
       ]),
     });
-    run = new LiveHarness(controller, said, sloMs);
+    run = new LiveHarness(controller, said, fleet, sloMs);
     await run.pass(1);
     await scenario(run);
     await controller.close();

@@ -25,6 +25,7 @@ export function header(kind: string, over: Partial<JournalHeader> = {}): Journal
     spareModels: 0,
     spareBatch: 1,
     gpus: 2,
+    spareGpus: 0,
     pages: 22,
     oneLane: false,
     policy: { kind, options: Object.fromEntries(defaults) },

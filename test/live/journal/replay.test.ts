@@ -164,7 +164,7 @@ describe('a corrupt journal', () => {
     ['hello\n', 'is not a journal of escapement'],
     ['{"format":"escapement-journal","version":2}\n', 'version 2'],
     [
-      '{"format":"escapement-journal","version":3,"models":[],"spareModels":0,"spareBatch":1}\n',
+      '{"format":"escapement-journal","version":4,"models":[],"spareModels":0,"spareBatch":1}\n',
       'header: gpus',
     ],
   ])('is refused if its header is %j', async (text, message) => {

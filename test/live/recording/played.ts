@@ -28,7 +28,7 @@ export class Played {
     },
     nowNs: () => this.nowNs,
     models: () => ['one', 'two'],
-    gpus: ['GPU 0 (worker local, cpu)', 'GPU 1 (worker far:1, cpu)'],
+    gpus: () => ['GPU 0 (worker local, cpu)', 'GPU 1 (worker far:1, cpu)'],
     facts: () => ({ host: 'here' }),
     newPath: () => this.path,
     events: {

@@ -17,6 +17,8 @@ export interface ReconnectingLinkOptions {
   readonly address: string;
   /** What the worker asks for; absent: nothing. */
   readonly token?: string;
+  /** What the worker has registered as; absent: whichever is there is meant. */
+  readonly instance?: string;
   /** Absent: no encryption. */
   readonly tls?: ClientTls;
   /** What the controller calls itself, to all workers. */
@@ -117,6 +119,7 @@ export class ReconnectingLink implements WorkerLink {
     this.stream = new StreamLink({
       address: options.address,
       token: options.token ?? '',
+      instance: options.instance ?? '',
       tls: this.tls,
       maxMessageBytes: options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
       heartbeatMs: options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS,

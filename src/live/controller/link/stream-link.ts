@@ -4,13 +4,22 @@ import type { ModelList } from '../../model-list.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import type { ClientTls } from '../../wire/credentials.js';
 import { descriptionFromWire } from '../../wire/from-wire.js';
-import type { SeatState, Welcome, WireOperators, WorkerMessage } from '../../wire/protocol.js';
+import { helloToHeaders } from '../../wire/hello.js';
+import {
+  type ControllerMessage,
+  type SeatState,
+  type Welcome,
+  type WireOperators,
+  WORKER_MESSAGES,
+  WORKER_SERVICE,
+  type WorkerMessage,
+} from '../../wire/protocol.js';
+import { StreamCall } from '../../wire/stream-call.js';
 import { ClockSync } from './clock-sync.js';
 import { checkDescription } from './description-check.js';
 import { Heartbeat } from './heartbeat.js';
 import { MachineLink } from './machine-link.js';
 import { MachineStub } from './machine-stub.js';
-import { WorkerCall } from './worker-call.js';
 import { WorkerGone } from './worker-gone.js';
 import type { WorkerEvents } from './worker-link.js';
 
@@ -18,6 +27,8 @@ interface StreamLinkOptions {
   /** HOST:PORT. */
   readonly address: string;
   readonly token: string;
+  /** What the worker there must call itself; empty: anything. */
+  readonly instance: string;
   readonly tls: ClientTls | undefined;
   readonly maxMessageBytes: number;
   readonly heartbeatMs: number;
@@ -39,7 +50,7 @@ interface StreamLinkOptions {
 export class StreamLink {
   private readonly clock = new ClockSync();
   private readonly options: StreamLinkOptions;
-  private readonly call: WorkerCall;
+  private readonly call: StreamCall<ControllerMessage, WorkerMessage>;
   private readonly welcomeTimeout: NodeJS.Timeout;
   private heartbeat: Heartbeat | null = null;
   private machine: MachineStub | null = null;
@@ -52,10 +63,14 @@ export class StreamLink {
   constructor(options: StreamLinkOptions) {
     this.options = options;
     const { address, tls, token, controller, maxMessageBytes } = options;
-    this.call = new WorkerCall({
+    this.call = new StreamCall({
       address,
       tls,
-      hello: { token, controller, maxMessageBytes },
+      peer: 'worker',
+      method: WORKER_SERVICE.Drive,
+      headers: helloToHeaders({ token, controller, maxMessageBytes }),
+      maxMessageBytes,
+      decode: (bytes) => WORKER_MESSAGES.decode(bytes),
       receive: (message) => this.receive(message),
       ended: (reason) => this.callEnded(reason),
     });
@@ -145,6 +160,11 @@ export class StreamLink {
   private welcome(welcome: Welcome): void {
     if (this.machine !== null) return;
     clearTimeout(this.welcomeTimeout);
+    const { instance } = this.options;
+    if (instance !== '' && welcome.instance !== instance) {
+      this.giveUp('is another than the one that registered this address');
+      return;
+    }
     const { call, clock } = this;
     const { events, nowNs, heartbeatMs, silenceMs } = this.options;
     let machine: MachineStub;

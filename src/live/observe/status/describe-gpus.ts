@@ -4,7 +4,7 @@ import type { GpuStatus, LaneStatus } from './cluster-status.js';
 import { round } from './round.js';
 import type { StatusSources } from './status-sources.js';
 
-/** The GPUs, with what their lanes did from `fromSecond` up to now. */
+/** The GPUs up to the last that a worker has, with what their lanes did from `fromSecond` up to now. */
 export function describeGpus(sources: StatusSources, fromSecond: number): GpuStatus[] {
   const { cluster } = sources.core;
   const warmModels = new Int32Array(cluster.gpus);
@@ -13,9 +13,11 @@ export function describeGpus(sources: StatusSources, fromSecond: number): GpuSta
       warmModels[gpu]++;
   }
   const lanes = cluster.oneLane ? [LANE_NAMES.join('+')] : LANE_NAMES;
-  return cluster.pages.map((pages, gpu) => ({
-    up: !cluster.exec[gpu].isClosed,
-    worker: sources.workerOf(gpu),
+  const workers = cluster.pages.map((_, gpu) => sources.workerOf(gpu));
+  const end = workers.findLastIndex((worker) => worker !== '') + 1;
+  return cluster.pages.slice(0, end).map((pages, gpu) => ({
+    up: cluster.up.has(gpu),
+    worker: workers[gpu],
     lanes: lanes.map((name, lane) => describeLane(sources, fromSecond, gpu, lane, name)),
     pages: pages.capacity,
     freePages: pages.free,

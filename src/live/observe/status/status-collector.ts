@@ -20,12 +20,13 @@ export class StatusCollector implements RunObserver {
     readonly models: readonly unknown[];
     readonly spareModels?: number;
     readonly gpus: number;
+    readonly spareGpus?: number;
     readonly oneLane?: boolean;
   }) {
-    const { models, spareModels = 0, gpus, oneLane = false } = cluster;
+    const { models, spareModels = 0, gpus, spareGpus = 0, oneLane = false } = cluster;
     const slots = models.length + spareModels;
     this.requests = new RequestActivity(slots, HISTORY_SECONDS + 1, WINDOW_SECONDS + 1);
-    this.lanes = new LaneActivity(gpus, oneLane, WINDOW_SECONDS + 1);
+    this.lanes = new LaneActivity(gpus + spareGpus, oneLane, WINDOW_SECONDS + 1);
     this.averages = new StageAverages(slots);
   }
 

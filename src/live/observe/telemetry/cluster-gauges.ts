@@ -10,6 +10,8 @@ import { ModelLabels } from './model-labels.js';
 export function registerClusterGauges(
   registry: Registry,
   { cluster, requests }: { readonly cluster: Cluster; readonly requests: RequestTable },
+  /** Whether a worker has that GPU. */
+  isKnown: (gpu: number) => boolean = () => true,
 ): void {
   const registers = [registry];
   new Gauge({
@@ -45,11 +47,13 @@ export function registerClusterGauges(
       labelNames: ['gpu'],
       registers,
       collect() {
-        for (let gpu = 0; gpu < cluster.gpus; gpu++) this.set({ gpu: String(gpu) }, value(gpu));
+        this.reset();
+        for (let gpu = 0; gpu < cluster.gpus; gpu++)
+          if (isKnown(gpu)) this.set({ gpu: String(gpu) }, value(gpu));
       },
     });
   byGpu('escapement_gpu_up', '1 while the GPU takes actions, 0 while it is away', (gpu) =>
-    Number.isFinite(cluster.exec[gpu].outstanding) ? 1 : 0,
+    cluster.up.has(gpu) ? 1 : 0,
   );
   byGpu('escapement_free_pages', 'Pages of a weights cache that are free', (gpu) => cluster.pages[gpu].free);
   byGpu('escapement_warm_models', 'Models that a GPU holds', (gpu) => {

@@ -23,8 +23,8 @@ interface MetricsServerOptions {
   readonly port: number;
   /** What `/healthz` says. */
   readonly healthy: () => boolean;
-  /** What else is served: a controller's status and recordings. */
-  readonly routes?: readonly Route[];
+  /** What else is served now: a controller's status and recordings. */
+  readonly routes?: () => readonly Route[];
   /** What everything but `/healthz` asks for; null or absent: nothing. */
   readonly token?: string | null;
   /** Null or absent: no encryption. */
@@ -44,7 +44,7 @@ export interface MetricsServer {
  * Throws `E_LISTEN`.
  */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
-  const routes = [...ownRoutes(options), ...(options.routes ?? [])];
+  const own = ownRoutes(options);
   const check = new TokenCheck(options.token ?? null);
   const answering = new WeakSet<Socket>();
   const respond = (request: IncomingMessage, response: ServerResponse) => {
@@ -58,7 +58,9 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
     answering.add(socket);
     response.once('close', () => answering.delete(socket));
     // A metric that cannot be computed must not cost the process.
-    answer(request, response, routes, check).catch((error) => send(response, text(500, String(error))));
+    answer(request, response, [...own, ...(options.routes?.() ?? [])], check).catch((error) =>
+      send(response, text(500, String(error))),
+    );
   };
   const { tls = null } = options;
   checkTls(tls);

@@ -173,4 +173,9 @@ export class ControllerMetrics implements RunObserver {
   setWorkerUp(worker: string, up: boolean): void {
     this.workerUp.set({ worker }, up ? 1 : 0);
   }
+
+  /** The worker is none of this controller's any more. */
+  forgetWorker(worker: string): void {
+    this.workerUp.remove({ worker });
+  }
 }

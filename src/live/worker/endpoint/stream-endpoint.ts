@@ -32,6 +32,8 @@ interface StreamEndpointOptions {
   /** Where it comes from. */
   readonly peer: string;
   readonly endpoint: MachineEndpoint;
+  /** Names this process; see registration.proto. */
+  readonly instance: string;
   /** What the controller calls itself. */
   readonly controller: string;
   /** A controller that says nothing for so long has gone. */
@@ -61,7 +63,7 @@ export class StreamEndpoint implements Driver {
 
   constructor(options: StreamEndpointOptions) {
     this.options = options;
-    const { call, silenceMs } = options;
+    const { call, silenceMs, maxMessageBytes, instance } = options;
     // Intervals without a word are counted, not time: a worker that was itself suspended reads first what has come.
     this.watch = setInterval(() => this.tick(), silenceMs / SILENT_INTERVALS);
     call.on('data', (bytes: Buffer) => this.read(bytes));
@@ -70,7 +72,8 @@ export class StreamEndpoint implements Driver {
     call.on('cancelled', () => this.lost('has broken off'));
     call.on('end', () => this.hangUp());
     const { machine, seat } = options.endpoint;
-    this.send({ body: 'welcome', welcome: descriptionToWire(machine.description, options.maxMessageBytes) });
+    const welcome = descriptionToWire(machine.description, maxMessageBytes, instance);
+    this.send({ body: 'welcome', welcome });
     seat.enter(this);
     this.seatChanged(seat.state);
   }

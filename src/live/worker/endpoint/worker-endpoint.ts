@@ -1,10 +1,9 @@
-import { Server, ServerCredentials, status } from '@grpc/grpc-js';
-import { checkIdentity, type ServerTls, tokensMatch } from '../../wire/credentials.js';
-import { type Hello, helloFromHeaders } from '../../wire/hello.js';
-import { DEFAULT_MAX_MESSAGE_BYTES, PROTOCOL_VERSION, WORKER_SERVICE } from '../../wire/protocol.js';
-import { RenewableCredentials } from '../../wire/renewable-credentials.js';
+import { status } from '@grpc/grpc-js';
+import type { ServerTls } from '../../wire/credentials.js';
+import { GuardedServer } from '../../wire/guarded-server.js';
+import { type CallRefusal, helloFromHeaders, refusalOf } from '../../wire/hello.js';
+import { DEFAULT_MAX_MESSAGE_BYTES, WORKER_SERVICE } from '../../wire/protocol.js';
 import type { Machine } from '../machine.js';
-import { GuardedPort } from './guarded-port.js';
 import { MachineEndpoint } from './machine-endpoint.js';
 import { type ControllerCall, StreamEndpoint } from './stream-endpoint.js';
 
@@ -13,6 +12,8 @@ export interface WorkerEndpointOptions {
   readonly host?: string;
   /** 0: any that is free. */
   readonly port: number;
+  /** Names this process to controllers that it registers with. Default: it has no name. */
+  readonly instance?: string;
   /** What controllers must present; absent: nothing. */
   readonly token?: string;
   /** Absent: no encryption. */
@@ -47,6 +48,7 @@ export async function serveMachine(
 ): Promise<WorkerEndpoint> {
   const {
     host = '127.0.0.1',
+    instance = '',
     token = '',
     maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES,
     silenceMs = DEFAULT_SILENCE_MS,
@@ -55,111 +57,55 @@ export async function serveMachine(
   const endpoint = new MachineEndpoint(machine);
   const streams = new Set<StreamEndpoint>();
   let closing = false;
+  const server = new GuardedServer({
+    tls: options.tls,
+    whose: 'the worker',
+    maxMessageBytes,
+    mostConnections: MOST_CONNECTIONS,
+  });
   // Decided by the headers: of a call that is refused nothing is read, decompressed or decoded.
   const drive = (call: ControllerCall) => {
     const hello = helloFromHeaders(call.metadata);
-    const refusal = closing ? GOING : whyRefused(hello, token);
+    const refusal = closing ? GOING : refusalOf(hello, token, 'controller', 'worker');
     if (refusal !== null || hello === null) {
       call.emit('error', refusal);
       return;
     }
     const peer = call.getPeer();
-    port.prove(peer);
+    server.prove(peer);
     const stream = new StreamEndpoint({
       call,
       peer,
       endpoint,
+      instance,
       controller: hello.controller,
       silenceMs,
-      bytesRead: () => port.bytesFrom(peer),
+      bytesRead: () => server.bytesFrom(peer),
       maxMessageBytes,
       controllerMaxMessageBytes: hello.maxMessageBytes,
       log,
       ended: () => {
         streams.delete(stream);
-        port.doubt(peer);
+        server.doubt(peer);
       },
     });
     streams.add(stream);
   };
-  const server = new Server({
-    'grpc.max_receive_message_length': maxMessageBytes,
-    'grpc.max_send_message_length': -1,
-    'grpc.max_concurrent_streams': MOST_STREAMS,
-    'grpc-node.flow_control_window': FLOW_CONTROL_WINDOW_BYTES,
-    'grpc.keepalive_time_ms': KEEPALIVE_MS,
-    'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
-  });
   server.addService(WORKER_SERVICE, { Drive: drive });
-  const renewable = renewableCredentials(options.tls);
-  const connections = server.createConnectionInjector(renewable ?? ServerCredentials.createInsecure());
-  const port = new GuardedPort((socket) => connections.injectConnection(socket));
   return {
-    port: await port.listen(host, options.port),
-    renew: (tls) => renewable?.renew(tls),
+    port: await server.listen(host, options.port),
+    renew: (tls) => server.renew(tls),
     close: async () => {
       closing = true;
-      port.stopListening();
+      server.stopListening();
       await Promise.all([...streams].map((stream) => stream.drain()));
-      await stop(server);
-      port.cut();
+      await server.close();
     },
   };
 }
 
-/** Null: no encryption. Throws `E_TLS`. */
-function renewableCredentials(tls: ServerTls | undefined): RenewableCredentials | null {
-  if (tls === undefined) return null;
-  checkIdentity(tls, 'the certificate and key of the worker');
-  return new RenewableCredentials(tls);
-}
-
-/** A connection that does not answer a ping in time is dead: its controller has gone without a word. */
-const KEEPALIVE_MS = 10_000;
-const KEEPALIVE_TIMEOUT_MS = 5_000;
 const DEFAULT_SILENCE_MS = 1000;
-/** On one connection. */
-const MOST_STREAMS = 4;
-/** See the controller's end. */
-const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024;
-/** Time for connections to close by themselves. */
-const STOP_TIMEOUT_MS = 500;
-
-interface CallRefusal {
-  readonly code: status;
-  readonly details: string;
-}
+/** At a time: each controller needs one, and for a moment two. */
+const MOST_CONNECTIONS = 64;
 
 const GOING: CallRefusal = { code: status.UNAVAILABLE, details: 'the worker shuts down' };
-
-/** Null: the controller may drive this worker, once its seat is free. */
-function whyRefused(hello: Hello | null, token: string): CallRefusal | null {
-  const code = status.FAILED_PRECONDITION;
-  if (hello === null) return { code, details: 'its headers are not those of a controller' };
-  const { version } = hello;
-  if (version !== PROTOCOL_VERSION) return { code, details: otherVersion(version) };
-  if (token !== '' && !tokensMatch(hello.token, token))
-    return {
-      code: status.UNAUTHENTICATED,
-      details: 'the token is not the one that this worker asks for',
-    };
-  return null;
-}
-
-function otherVersion(version: number): string {
-  return `the controller speaks version ${version} of the protocol, this worker ${PROTOCOL_VERSION}: install the same escapement on both`;
-}
-
-/** Does not wait for ever: a peer that neither reads nor hangs up would keep the server open. */
-function stop(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    const force = setTimeout(() => {
-      server.forceShutdown();
-      resolve();
-    }, STOP_TIMEOUT_MS);
-    server.tryShutdown(() => {
-      clearTimeout(force);
-      resolve();
-    });
-  });
-}

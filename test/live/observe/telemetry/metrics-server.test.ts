@@ -24,7 +24,10 @@ async function start(
 ): Promise<string> {
   const registry = new Registry();
   new Counter({ name: 'things_total', help: 'things', registers: [registry] }).inc(3);
-  const server = await startMetricsServer({ registry, host: '127.0.0.1', port, healthy, routes, token });
+  const server = await startMetricsServer({
+    ...{ registry, host: '127.0.0.1', port, healthy, token },
+    routes: () => routes,
+  });
   servers.push(server);
   return `http://127.0.0.1:${server.port}`;
 }

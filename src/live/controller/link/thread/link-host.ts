@@ -4,6 +4,7 @@ import { monotonicNs } from '../../../../base/clock/clock.js';
 import { compiledNextTo } from '../../../../base/compiled.js';
 import type { ActionMessage, ResultMessage } from '../../../messages.js';
 import { PulseWatch } from '../../../pulse.js';
+import type { ClientTls } from '../../../wire/credentials.js';
 import { Backoff } from '../backoff.js';
 import type { Candidacy } from '../election.js';
 import type { FromLinks, LinkThreadData, ToLinks } from './link-messages.js';
@@ -15,6 +16,8 @@ export interface HostedLink {
   opening(): Extract<ToLinks, { readonly kind: 'open' }>;
   receive(message: Exclude<FromLinks, string | { readonly kind: 'results' }>): void;
   results(results: readonly ResultMessage[]): void;
+  /** Connections that come later trust this authority instead. */
+  renew(tls: ClientTls): void;
   /** The thread has ended, with all that it had; another follows. */
   lost(reason: string): void;
 }
@@ -24,6 +27,8 @@ interface LinkHostOptions {
   readonly hung?: (what: string) => void;
   /** See `Candidacy`. */
   readonly isStandby?: boolean;
+  /** The thread stays without links, for those that come, until `close`. Default: it ends with the last. */
+  readonly stays?: boolean;
 }
 
 /** A thread that ended by itself is replaced after this, then after twice as long, up to the longest. */
@@ -48,8 +53,10 @@ export class LinkHost {
   private readonly flush = () => this.sendActions();
   private readonly candidacy: Candidacy;
   private readonly hung: (what: string) => void;
+  private readonly stays: boolean;
 
-  constructor({ hung = () => {}, isStandby = false }: LinkHostOptions = {}) {
+  constructor({ hung = () => {}, isStandby = false, stays = false }: LinkHostOptions = {}) {
+    this.stays = stays;
     this.hung = hung;
     this.candidacy = { controller: randomUUID(), isStandby };
   }
@@ -82,10 +89,19 @@ export class LinkHost {
     return this.postNow(message, []);
   }
 
+  /** Connections of all links that come later trust this authority instead. Throws `E_TLS` for an unusable one. */
+  renew(tls: ClientTls): void {
+    for (const link of this.links.values()) link.renew(tls);
+  }
+
   /** The link is closed. */
   async remove(number: number): Promise<void> {
     this.links.delete(number);
-    if (this.links.size > 0) return;
+    if (this.links.size === 0 && !this.stays) await this.close();
+  }
+
+  /** Ends the thread, which has no links any more. */
+  async close(): Promise<void> {
     clearTimeout(this.pause);
     this.pause = undefined;
     const { thread } = this;

@@ -1,59 +1,59 @@
-import { Client, type ClientDuplexStream, type ServiceError } from '@grpc/grpc-js';
-import { type ClientTls, clientCredentials } from '../../wire/credentials.js';
-import { type Hello, helloToHeaders } from '../../wire/hello.js';
 import {
-  type ControllerMessage,
-  WORKER_MESSAGES,
-  WORKER_SERVICE,
-  type WorkerMessage,
-} from '../../wire/protocol.js';
+  Client,
+  type ClientDuplexStream,
+  type Metadata,
+  type MethodDefinition,
+  type ServiceError,
+} from '@grpc/grpc-js';
+import { type ClientTls, clientCredentials } from './credentials.js';
 
-interface WorkerCallOptions {
+interface StreamCallOptions<Sent, Received> {
   /** HOST:PORT. */
   readonly address: string;
   readonly tls: ClientTls | undefined;
-  readonly hello: Omit<Hello, 'version'>;
-  readonly receive: (message: WorkerMessage) => void;
+  /** Of who is called, for people. */
+  readonly peer: 'worker' | 'controller';
+  /** Both its directions are streams. */
+  readonly method: Pick<MethodDefinition<Sent, unknown>, 'path' | 'requestSerialize'>;
+  readonly headers: Metadata;
+  readonly maxMessageBytes: number;
+  /** Throws `Error` whose message follows "a message of the worker". */
+  readonly decode: (bytes: Buffer) => Received;
+  readonly receive: (message: Received) => void;
   /** The stream has ended, for whatever reason, in words for people. Called once, last. */
   readonly ended: (reason: string) => void;
 }
 
-/** The controller's end of one stream, with a connection of its own: a broken one is never used again. */
-export class WorkerCall {
+/** The calling end of one stream, with a connection of its own: a broken one is never used again. */
+export class StreamCall<Sent, Received> {
   private readonly client: Client;
-  private readonly call: ClientDuplexStream<ControllerMessage, Buffer>;
+  private readonly call: ClientDuplexStream<Sent, Buffer>;
   private over = false;
-  private readonly ended: (reason: string) => void;
   private readonly gone: Promise<void>;
 
-  constructor({ address, tls, hello, receive, ended }: WorkerCallOptions) {
-    this.ended = ended;
-    this.client = new Client(address, clientCredentials(tls), {
+  constructor(private readonly options: StreamCallOptions<Sent, Received>) {
+    const { address, tls, peer, method, headers, maxMessageBytes } = options;
+    this.client = new Client(address, clientCredentials(tls, peer), {
       'grpc.max_send_message_length': -1,
-      'grpc.max_receive_message_length': hello.maxMessageBytes,
+      'grpc.max_receive_message_length': maxMessageBytes,
       'grpc-node.flow_control_window': FLOW_CONTROL_WINDOW_BYTES,
       'grpc.use_local_subchannel_pool': 1,
-      // Only the controller decides what is sent again, and when.
+      // Only the caller decides what is sent again, and when.
       'grpc.enable_retries': 0,
       'grpc.service_config_disable_resolution': 1,
       'grpc.enable_http_proxy': 0,
       'grpc.enable_channelz': 0,
     });
-    const { path, requestSerialize, responseDeserialize } = WORKER_SERVICE.Drive;
-    const call = this.client.makeBidiStreamRequest(
-      path,
-      requestSerialize,
-      responseDeserialize,
-      helloToHeaders(hello),
-    );
-    this.call = call;
+    const bytes = (received: Buffer) => received;
+    this.call = this.client.makeBidiStreamRequest(method.path, method.requestSerialize, bytes, headers);
+    const { call } = this;
     this.gone = new Promise((resolve) => call.once('close', resolve).once('error', () => resolve()));
-    call.on('data', (bytes: Buffer) => this.read(bytes, receive));
+    call.on('data', (received: Buffer) => this.read(received));
     call.on('error', ({ details }: ServiceError) => this.finish(inWords(details)));
-    call.on('status', ({ details }) => this.finish(details || 'the worker ended the stream'));
+    call.on('status', ({ details }) => this.finish(details || `the ${peer} ended the stream`));
   }
 
-  write(message: ControllerMessage): void {
+  write(message: Sent): void {
     if (!this.over) this.call.write(message);
   }
 
@@ -62,8 +62,8 @@ export class WorkerCall {
     this.finish(reason);
   }
 
-  /** Says a last word and waits until it was sent and the worker has hung up, for `patienceMs` at most. */
-  async close(last: ControllerMessage, patienceMs: number): Promise<void> {
+  /** Says a last word and waits until it was sent and the peer has hung up, for `patienceMs` at most. */
+  async close(last: Sent, patienceMs: number): Promise<void> {
     if (this.over) return;
     this.over = true;
     this.call.end(last);
@@ -76,13 +76,14 @@ export class WorkerCall {
     this.hangUp();
   }
 
-  private read(bytes: Buffer, receive: (message: WorkerMessage) => void): void {
+  private read(bytes: Buffer): void {
     if (this.over) return;
-    let message: WorkerMessage;
+    const { decode, receive, peer } = this.options;
+    let message: Received;
     try {
-      message = WORKER_MESSAGES.decode(bytes);
+      message = decode(bytes);
     } catch (error) {
-      this.finish(`a message of the worker ${(error as Error).message}`);
+      this.finish(`a message of the ${peer} ${(error as Error).message}`);
       return;
     }
     receive(message);
@@ -92,7 +93,7 @@ export class WorkerCall {
     if (this.over) return;
     this.over = true;
     this.hangUp();
-    this.ended(reason);
+    this.options.ended(reason);
   }
 
   private hangUp(): void {

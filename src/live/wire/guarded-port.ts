@@ -1,14 +1,12 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import { EscapementError } from '../../../base/errors.js';
-import { formatAddress } from '../../wire/address.js';
+import { EscapementError } from '../../base/errors.js';
+import { formatAddress } from './address.js';
 
-/** Connections at a time: each controller needs one, and for a moment two. */
-const MOST_CONNECTIONS = 64;
-/** So long a connection may stay that has brought no controller. */
+/** So long a connection may stay that has not proved itself. */
 const PROBATION_MS = 5000;
 
 /**
- * A port on which strangers cannot pile up: a connection that brings no controller is closed after a few seconds,
+ * A port on which strangers cannot pile up: a connection that does not prove itself is closed after a few seconds,
  * and when there are many, the oldest of those gives way to the next.
  */
 export class GuardedPort {
@@ -17,10 +15,14 @@ export class GuardedPort {
   /** Those on probation, oldest first. */
   private readonly probation = new Map<string, NodeJS.Timeout>();
 
-  constructor(connected: (socket: Socket) => void) {
+  /** `mostConnections`: at a time. */
+  constructor(
+    private readonly mostConnections: number,
+    connected: (socket: Socket) => void,
+  ) {
     this.server = createServer((socket) => {
-      this.admit(socket);
-      connected(socket);
+      if (this.admit(socket)) connected(socket);
+      else socket.destroy();
     });
   }
 
@@ -38,7 +40,7 @@ export class GuardedPort {
     });
   }
 
-  /** The connection from `peer` carries a controller now. */
+  /** The connection from `peer` is of one who may use the port. */
   prove(peer: string): void {
     clearTimeout(this.probation.get(peer));
     this.probation.delete(peer);
@@ -65,9 +67,10 @@ export class GuardedPort {
     for (const socket of this.sockets.values()) socket.destroy();
   }
 
-  private admit(socket: Socket): void {
+  /** False: there are too many that have proved themselves. */
+  private admit(socket: Socket): boolean {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;
-    if (this.sockets.size >= MOST_CONNECTIONS) this.dropOldest();
+    if (this.sockets.size >= this.mostConnections && !this.dropOldest()) return false;
     this.sockets.set(peer, socket);
     this.watch(peer, socket);
     socket.on('error', () => {});
@@ -75,6 +78,7 @@ export class GuardedPort {
       this.prove(peer);
       this.sockets.delete(peer);
     });
+    return true;
   }
 
   private watch(peer: string, socket: Socket): void {
@@ -85,11 +89,12 @@ export class GuardedPort {
     );
   }
 
-  private dropOldest(): void {
+  private dropOldest(): boolean {
     const [oldest] = this.probation.keys();
-    if (oldest === undefined) return;
+    if (oldest === undefined) return false;
     this.sockets.get(oldest)?.destroy();
     this.prove(oldest);
     this.sockets.delete(oldest);
+    return true;
   }
 }

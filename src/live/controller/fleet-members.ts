@@ -1,0 +1,226 @@
+import type { ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
+import { type WorkerCluster, whyNotFitting } from './cluster-of-workers.js';
+import type { FleetEvents } from './fleet-events.js';
+import type { FleetModels } from './fleet-models.js';
+import type { FleetRecording } from './fleet-recording.js';
+import type { Driving, ReturnedInputs } from './link/worker-link.js';
+import { isConnected, type Member } from './member.js';
+import { Places } from './places.js';
+import { Standing } from './standing.js';
+import { TakingOn } from './taking-on.js';
+import { Until } from './until.js';
+
+/**
+ * The workers of a fleet and what becomes of each: it is met, taken on when it goes with the cluster, goes down, comes back. A
+ * guest that is down for good makes room for others.
+ */
+export class FleetMembers {
+  readonly list: Member[] = [];
+  readonly places = new Places();
+  /** GPUs that are. */
+  readonly up = new Set<number>();
+  /** Of members. */
+  readonly changes = new Until();
+  readonly standing = new Standing();
+  events: FleetEvents | null = null;
+  /** A worker has been taken on. */
+  hasDriven = false;
+  private cluster: WorkerCluster | null = null;
+  private takingOn: TakingOn | null = null;
+  /** The controller's clock; null: none connects yet. */
+  private nowNs: (() => number) | null = null;
+  /** Links of guests that have left. */
+  private readonly closing = new Set<Promise<void>>();
+
+  constructor(
+    /** GPUs that the cluster has at most when guests come; null: none may. */
+    private readonly maxGpus: number | null,
+    private readonly recording: FleetRecording,
+    /** A worker has come up. */
+    private readonly tookOn: () => void,
+  ) {}
+
+  /** GPUs for which there is room. */
+  get room(): number {
+    return this.cluster === null ? (this.maxGpus ?? 0) : this.places.free;
+  }
+
+  add(member: Member): void {
+    this.list.push(member);
+    if (this.nowNs !== null) this.connect(member, this.nowNs);
+  }
+
+  /** Connects to all, also to those that come later. */
+  start(nowNs: () => number): void {
+    this.nowNs = nowNs;
+    for (const member of this.list) this.connect(member, nowNs);
+  }
+
+  /** From now on the cluster decides who is taken on. Those that it was made of have their places. */
+  found(cluster: WorkerCluster, models: FleetModels): void {
+    this.cluster = cluster;
+    this.takingOn = new TakingOn(models, {
+      ready: (member, state) => this.takeOn(member, state),
+      failed: (member, reason) => this.complain(member, `is not taken on: ${reason}`, reason),
+      modelFound: (index, model) => this.events?.modelFound(index, model) ?? false,
+    });
+    for (const member of [...this.list])
+      if (member.places.length === 0 && member.description !== null) this.admit(member, member.description);
+  }
+
+  /** From now on `events` is notified; at once of what is there already. */
+  begin(events: FleetEvents): void {
+    this.events = events;
+    for (const member of [...this.list])
+      if (member.state !== null) this.takingOn?.begin(member, member.state);
+  }
+
+  /** The guest leaves for good: at once, for this reason; null: when it is down. */
+  dismiss(member: Member, reason: string | null): void {
+    member.isLeaving = true;
+    if (!isConnected(member)) this.discard(member);
+    else if (reason !== null && member.state === null && !member.isAligning) this.discard(member);
+    // What it has under way comes back.
+    else if (reason !== null) member.link.restart(reason);
+  }
+
+  async close(): Promise<void> {
+    this.events = null;
+    for (const member of this.list) {
+      member.state = null;
+      member.life++;
+    }
+    await Promise.all([...this.list.map(({ link }) => link.close()), ...this.closing]);
+  }
+
+  private connect(member: Member, nowNs: () => number): void {
+    member.link.start(
+      {
+        met: (description) => this.met(member, description),
+        driven: (by) => this.driven(member, by),
+        up: (description, state) => this.cameUp(member, description, state),
+        results: (results) => this.passOn(member, results),
+        down: (reason, gpu, returned) => this.wentDown(member, reason, gpu, returned),
+      },
+      nowNs,
+    );
+  }
+
+  /** Of one that has its place, that says what it has to be. */
+  private met(member: Member, description: WorkerDescription): void {
+    if (this.cluster !== null && member.places.length > 0) return;
+    if (this.admit(member, description)) member.description = description;
+  }
+
+  private driven(member: Member, by: Driving): void {
+    member.drivenBy = by;
+    if (member.isLeaving && !isConnected(member)) this.discard(member);
+    this.changed();
+  }
+
+  private cameUp(member: Member, description: WorkerDescription, state: WorkerState): void {
+    if (member.isLeaving || !this.admit(member, description)) return;
+    member.description = description;
+    member.state = state;
+    if (this.events !== null) this.takingOn?.begin(member, state);
+    this.changes.check();
+  }
+
+  /** Whether the worker goes with the cluster, and has its places then. A guest that does not has to go. */
+  private admit(member: Member, description: WorkerDescription): boolean {
+    const why = this.whyNot(member, description);
+    if (why === '') return true;
+    const back = member.description === null ? 'on' : 'back';
+    if (!member.isGuest) this.complain(member, `is not taken ${back}: ${why}`, why);
+    else {
+      // Who has let it come says so.
+      member.problem = why;
+      this.discard(member);
+    }
+    return false;
+  }
+
+  private whyNot(member: Member, description: WorkerDescription): string {
+    const { cluster, places, room } = this;
+    const { length } = description.gpus;
+    const different = cluster === null ? '' : whyNotFitting(cluster, description);
+    if (different !== '' || member.places.length > 0) return different;
+    const hasRoom = cluster === null ? !member.isGuest || length <= room : places.take(member, length);
+    return hasRoom
+      ? ''
+      : `it has ${length} GPUs, and there is room for ${room}: start the controller with a larger --max-gpus`;
+  }
+
+  private complain(member: Member, what: string, problem: string): void {
+    if (member.problem !== problem) this.events?.worker(member.link.name, false, what);
+    member.problem = problem;
+  }
+
+  /** A guest that is down is a member no more. */
+  private discard(member: Member): void {
+    if (member.hasLeft) return;
+    const { link } = member;
+    Object.assign(member, { hasLeft: true, isLeaving: true, state: null, isAligning: false });
+    member.life++;
+    this.list.splice(this.list.indexOf(member), 1);
+    if (member.places.length > 0) this.events?.workerLeft(link.name);
+    this.places.giveBack(member);
+    const closed = link.close().finally(() => this.closing.delete(closed));
+    this.closing.add(closed);
+    this.changed();
+  }
+
+  private changed(): void {
+    this.changes.check();
+    if (this.standing.follow(this.list)) this.events?.standsBy(this.standing.by);
+  }
+
+  private takeOn(member: Member, { present }: WorkerState): void {
+    const { places } = member;
+    member.problem = '';
+    this.events?.worker(member.link.name, true, `is up${changeOfGpus(member, present.length)}`);
+    member.known = Math.max(member.known, Math.min(present.length, places.length));
+    this.recording.cameUp(member.link);
+    present.slice(0, places.length).forEach((models, local) => {
+      this.up.add(places[local]);
+      this.events?.gpuUp(places[local], models);
+    });
+    this.hasDriven = true;
+    this.changes.check();
+    this.tookOn();
+  }
+
+  private wentDown(member: Member, reason: string, local: number | null, returned?: ReturnedInputs): void {
+    if (local !== null && local >= member.places.length) return;
+    const gpus = local === null ? member.places : [member.places[local]];
+    if (local === null) {
+      member.state = null;
+      member.isAligning = false;
+      member.life++;
+    }
+    this.recording.wentDown(member.link, reason);
+    const lost = gpus.filter((gpu) => this.up.has(gpu));
+    const what = local === null ? 'is down' : `has lost its GPU ${local}`;
+    const follows = lost.length === 0 ? '' : `, so these GPUs are gone: ${lost.join(', ')}`;
+    this.events?.worker(member.link.name, false, `${what}${follows}: ${reason}`);
+    for (const gpu of lost) {
+      this.up.delete(gpu);
+      this.events?.gpuDown(gpu, reason, returned);
+    }
+    if (local === null && member.isLeaving) this.discard(member);
+  }
+
+  private passOn({ places }: Member, results: readonly ResultMessage[]): void {
+    // They ascend: nothing is to be renumbered where the last one has its own number.
+    const isSame = places.at(-1) === places.length - 1;
+    this.events?.results(isSame ? results : results.map((r) => ({ ...r, gpu: places[r.gpu] })));
+  }
+}
+
+function changeOfGpus({ places, known }: Member, now: number): string {
+  const extra = now - places.length;
+  if (extra > 0) return `; ${extra} of its GPUs are used from the next start on`;
+  return now < known
+    ? `, with ${now} of ${known} GPUs; the others count as gone until it has them again`
+    : '';
+}

@@ -1,0 +1,39 @@
+import { isConnected, type Member } from './member.js';
+
+/** A worker that came by itself, as it is now. */
+export class Guest {
+  constructor(
+    private readonly member: Member,
+    private readonly dismiss: (member: Member, reason: string | null) => void,
+  ) {}
+
+  /** It has GPUs of the cluster, or will have them when there is one. */
+  get hasJoined(): boolean {
+    return this.member.places.length > 0;
+  }
+
+  /** A worker has answered at its address. */
+  get isMet(): boolean {
+    return this.member.description !== null || this.member.problem !== '';
+  }
+
+  /** It is up, or about to be, or another controller drives it. */
+  get isConnected(): boolean {
+    return isConnected(this.member);
+  }
+
+  /** Why it is not used, for people; empty: nothing is known against it. */
+  get problem(): string {
+    return this.member.problem;
+  }
+
+  /** It is a member no more. */
+  get hasLeft(): boolean {
+    return this.member.hasLeft;
+  }
+
+  /** It leaves for good: at once, for this reason; null: when it is down. */
+  leave(reason: string | null): void {
+    this.dismiss(this.member, reason);
+  }
+}

@@ -1,0 +1,180 @@
+import { type ServerDuplexStream, status } from '@grpc/grpc-js';
+import { NS_PER_MS } from '../../../base/units.js';
+import { checkAddress, formatAddress } from '../../wire/address.js';
+import type { ServerTls } from '../../wire/credentials.js';
+import { GuardedServer } from '../../wire/guarded-server.js';
+import { accessFromHeaders, type CallRefusal, refusalOf } from '../../wire/hello.js';
+import {
+  type LeaseMessage,
+  MAX_REGISTRATION_BYTES,
+  REGISTRATION_MESSAGES,
+  REGISTRATION_SERVICE,
+  type RegistrationMessage,
+  type WireRegistration,
+} from '../../wire/registration.js';
+import type { Registration } from './entry.js';
+import { LEASE_NS, type Registrations } from './registrations.js';
+
+interface RegistrationEndpointOptions {
+  readonly host: string;
+  /** 0: any that is free. */
+  readonly port: number;
+  /** What workers must present; absent: nothing. */
+  readonly token?: string | undefined;
+  /** Absent: no encryption. */
+  readonly tls?: ServerTls | undefined;
+}
+
+export interface RegistrationEndpoint {
+  readonly port: number;
+  close(): Promise<void>;
+  /** Connections that come later get this certificate, if it encrypts at all. */
+  renew(tls: ServerTls): void;
+}
+
+type WorkerCall = ServerDuplexStream<Buffer, LeaseMessage>;
+
+/** At a time: one a worker. */
+const MOST_CONNECTIONS = 1088;
+/** Of one worker, which sends one in that time. */
+const MOST_PER_SECOND = 20;
+
+/** The port at which workers register (registration.proto). Throws `E_LISTEN` and `E_TLS`. */
+export async function openRegistration(
+  registrations: Registrations,
+  { host, port, token = '', tls }: RegistrationEndpointOptions,
+): Promise<RegistrationEndpoint> {
+  const server = new GuardedServer({
+    tls,
+    whose: 'the controller',
+    maxMessageBytes: MAX_REGISTRATION_BYTES,
+    mostConnections: MOST_CONNECTIONS,
+  });
+  const streams = new Set<RegistrationStream>();
+  // Decided by the headers: of a call that is refused nothing is read, decompressed or decoded.
+  const register = (call: WorkerCall) => {
+    const refusal = refusalOf(accessFromHeaders(call.metadata), token, 'worker', 'controller');
+    if (refusal !== null) {
+      call.emit('error', refusal);
+      return;
+    }
+    const peer = call.getPeer();
+    server.prove(peer);
+    const stream = new RegistrationStream(call, hostOf(peer), registrations, () => {
+      streams.delete(stream);
+      server.doubt(peer);
+    });
+    streams.add(stream);
+  };
+  server.addService(REGISTRATION_SERVICE, { Register: register });
+  return {
+    port: await server.listen(host, port),
+    renew: (identity) => server.renew(identity),
+    close: async () => {
+      server.stopListening();
+      for (const stream of [...streams]) stream.end(GOING);
+      await server.close();
+    },
+  };
+}
+
+const GOING: CallRefusal = { code: status.UNAVAILABLE, details: 'the controller shuts down' };
+
+/** The controller's end of a worker's registration. */
+class RegistrationStream {
+  private registration: Registration | null = null;
+  private isOver = false;
+  /** Messages since the timer fired last, and how often it has fired in vain. */
+  private messages = 0;
+  private silentSeconds = 0;
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(
+    private readonly call: WorkerCall,
+    private readonly host: string,
+    private readonly registrations: Registrations,
+    private readonly ended: () => void,
+  ) {
+    this.timer = setInterval(() => this.tick(), 1000);
+    call.on('data', (bytes: Buffer) => this.read(bytes));
+    // Without a handler an error of the stream would end the process.
+    call.on('error', () => this.finish());
+    call.on('cancelled', () => this.finish());
+    call.on('end', () => {
+      this.finish();
+      call.end();
+    });
+  }
+
+  end(refusal: CallRefusal): void {
+    if (this.isOver) return;
+    this.finish();
+    this.call.emit('error', refusal);
+  }
+
+  private read(bytes: Buffer): void {
+    if (this.isOver) return;
+    if (++this.messages > MOST_PER_SECOND) {
+      this.end({ code: status.RESOURCE_EXHAUSTED, details: 'the worker registers too often' });
+      return;
+    }
+    let message: RegistrationMessage;
+    try {
+      message = REGISTRATION_MESSAGES.decode(bytes);
+    } catch (error) {
+      this.end({ code: status.DATA_LOSS, details: `a message of the worker ${(error as Error).message}` });
+      return;
+    }
+    if (message.body === 'registration') this.register(message.registration);
+    else if (message.body === 'leave') this.leave();
+  }
+
+  private register(given: WireRegistration): void {
+    const registration = this.registrationOf(given);
+    const isAnother = this.registration !== null && registration?.address !== this.registration.address;
+    if (registration === null || isAnother) {
+      const details = 'the worker says no address at which it serves, or another than before';
+      this.end({ code: status.INVALID_ARGUMENT, details });
+      return;
+    }
+    this.registration = registration;
+    this.call.write({ body: 'lease', lease: this.registrations.renew(registration) });
+  }
+
+  private leave(): void {
+    if (this.registration !== null) this.registrations.leave(this.registration);
+    this.finish();
+    this.call.end();
+  }
+
+  /** Null: it is none. */
+  private registrationOf({ address, port, instance }: WireRegistration): Registration | null {
+    const { host } = this;
+    if (!/^[A-Za-z0-9-]{1,64}$/.test(instance)) return null;
+    try {
+      return { address: checkAddress(address === '' ? formatAddress(host, port) : address), instance, host };
+    } catch {
+      return null;
+    }
+  }
+
+  private tick(): void {
+    this.silentSeconds = this.messages === 0 ? this.silentSeconds + 1 : 0;
+    this.messages = 0;
+    if (this.silentSeconds * 1000 * NS_PER_MS > LEASE_NS)
+      this.end({ code: status.ABORTED, details: 'the worker has said nothing for too long' });
+  }
+
+  private finish(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    clearInterval(this.timer);
+    this.ended();
+  }
+}
+
+/** The host of `HOST:PORT` as sockets name it; IPv4 addresses without what makes them IPv6. */
+function hostOf(peer: string): string {
+  const host = peer.slice(0, peer.lastIndexOf(':')).replace(/^\[(.*)\]$/, '$1');
+  return host.replace(/^::ffff:(?=\d+\.)/i, '');
+}

@@ -1,0 +1,204 @@
+import { NS_PER_MS, NS_PER_S } from '../../../base/units.js';
+import { Repeats } from '../../repeats.js';
+import type { WireLease } from '../../wire/registration.js';
+import type { Guest } from '../guest.js';
+import { Backoff } from '../link/backoff.js';
+import type { WorkerLink } from '../link/worker-link.js';
+import { Entry, type Registration } from './entry.js';
+
+/** A worker that says nothing for so long, and is not connected either, has gone. */
+export const LEASE_NS = 5 * NS_PER_S;
+/** Registrations at a time, and those of one host that have not led to a worker. */
+const MOST_REGISTERED = 1024;
+const MOST_OF_HOST = 64;
+/** Connections at a time with addresses from which no worker has answered yet. */
+const MOST_DIALED = 16;
+/** So long they may take, and so long such an address is left alone then. */
+const DIAL_NS = 5 * NS_PER_S;
+const REDIAL_NS = 10 * NS_PER_S;
+/** A worker that leaves may take so long for what it runs. */
+const DRAIN_NS = 30 * NS_PER_S;
+/** One that has left is taken back after this, then after twice as long each time, up to the longest. */
+const FIRST_REST_MS = 100;
+const LONGEST_REST_MS = 10_000;
+const TICK_MS = 100;
+
+/** Who takes workers on that have registered: the fleet. */
+export interface Host {
+  /** GPUs that may come yet. */
+  readonly room: number;
+  /** Whether the worker is known from the start. */
+  lists(name: string): boolean;
+  add(link: WorkerLink): Guest;
+}
+
+interface RegistrationEvents {
+  joined(name: string): void;
+  left(name: string, why: string): void;
+  /** It is not taken on. Not said again and again. */
+  refused(name: string, why: string): void;
+}
+
+interface RegistrationsOptions {
+  /** A connection with such a worker; `complain` hears why there is none. */
+  readonly newLink: (registration: Registration, complain: (what: string) => void) => WorkerLink;
+  readonly nowNs: () => number;
+  readonly events: RegistrationEvents;
+}
+
+/** Workers that have registered, and what becomes of them: they are dialed, join when they fit, and leave when their leases end. */
+export class Registrations {
+  /** How many have joined and left so far. */
+  joined = 0;
+  left = 0;
+  private host: Host | null = null;
+  /** By address. */
+  private readonly entries = new Map<string, Entry>();
+  private readonly rests = new Map<string, { readonly backoff: Backoff; untilNs: number }>();
+  private readonly repeats = new Repeats();
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(private readonly options: RegistrationsOptions) {
+    this.timer = setInterval(() => this.tick(), TICK_MS);
+  }
+
+  /** From now on workers are taken on. */
+  begin(host: Host): void {
+    this.host = host;
+    this.tick();
+  }
+
+  /** A worker serves there. Returns how it stands with it. */
+  renew(registration: Registration): WireLease {
+    const { address, instance } = registration;
+    const nowNs = this.options.nowNs();
+    const known = this.entries.get(address);
+    if (known === undefined && this.host?.lists(address) === true) return lease(true, '');
+    if (known?.instance === instance) {
+      known.renewedNs = nowNs;
+      return lease(known.hasJoined, known.problem);
+    }
+    if (known?.guest?.isConnected === true)
+      return lease(false, 'another worker is connected at this address');
+    if (known !== undefined) this.end(known, 'another process has its address');
+    const problem = this.whyFull(registration);
+    if (problem !== '') return lease(false, problem);
+    const entry = new Entry(registration, nowNs, this.rests.get(address)?.untilNs ?? 0);
+    this.entries.set(address, entry);
+    this.tick();
+    return lease(false, entry.problem);
+  }
+
+  /** The worker will shut down. */
+  leave({ address, instance }: Registration): void {
+    const entry = this.entries.get(address);
+    if (entry === undefined || entry.instance !== instance || entry.leaving !== '') return;
+    entry.leaving = 'it shuts down';
+    entry.leftNs = this.options.nowNs();
+    entry.guest?.leave(null);
+    this.tick();
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+  }
+
+  private tick(): void {
+    const nowNs = this.options.nowNs();
+    let dialed = 0;
+    for (const entry of [...this.entries.values()]) {
+      if (entry.guest === null) this.consider(entry, nowNs, dialed);
+      else this.follow(entry, entry.guest, nowNs);
+      if (entry.guest !== null && !entry.guest.isMet) dialed++;
+    }
+  }
+
+  /** One that is not dialed. */
+  private consider(entry: Entry, nowNs: number, dialed: number): void {
+    const { host } = this;
+    if (entry.leaving !== '' || nowNs - entry.renewedNs > LEASE_NS) {
+      this.entries.delete(entry.address);
+      return;
+    }
+    if (host === null || entry.isRefused || nowNs < entry.notBeforeNs) return;
+    if (host.room === 0) entry.problem = FULL;
+    else if (dialed < MOST_DIALED) {
+      entry.complaint = '';
+      entry.dialedNs = nowNs;
+      entry.guest = host.add(this.options.newLink(entry, (what) => entry.complain(what)));
+    }
+  }
+
+  private follow(entry: Entry, guest: Guest, nowNs: number): void {
+    const { events } = this.options;
+    if (!entry.hasJoined && guest.hasJoined) {
+      entry.hasJoined = true;
+      this.joined++;
+      events.joined(entry.address);
+    }
+    entry.problem = guest.problem;
+    if (guest.hasLeft) this.hasGone(entry, nowNs);
+    else if (entry.leaving !== '' && nowNs - entry.leftNs > DRAIN_NS) guest.leave(entry.leaving);
+    else if (!guest.isMet && nowNs - entry.dialedNs > DIAL_NS) {
+      guest.leave('it does not answer');
+      entry.guest = null;
+      this.refuse(entry, `no worker answers at ${entry.address}: ${entry.complaint || 'silence'}`);
+      entry.notBeforeNs = nowNs + REDIAL_NS;
+    } else if (!guest.isConnected && nowNs - entry.renewedNs > LEASE_NS)
+      this.end(entry, 'its lease has ended');
+  }
+
+  /** Its guest has left: as it was to, or because it does not go with the cluster. */
+  private hasGone(entry: Entry, nowNs: number): void {
+    const { guest } = entry;
+    if (entry.leaving !== '') {
+      this.end(entry, entry.leaving);
+      return;
+    }
+    if (entry.hasJoined) this.rest(entry.address, nowNs);
+    entry.guest = null;
+    entry.isRefused = true;
+    this.refuse(entry, guest?.problem ?? '');
+  }
+
+  private end(entry: Entry, why: string): void {
+    this.entries.delete(entry.address);
+    entry.guest?.leave(why);
+    if (!entry.hasJoined) return;
+    this.left++;
+    this.rest(entry.address, this.options.nowNs());
+    this.options.events.left(entry.address, why);
+  }
+
+  private refuse(entry: Entry, problem: string): void {
+    entry.problem = problem;
+    if (this.repeats.toSay(`${entry.address} ${problem}`, this.options.nowNs()) > 0)
+      this.options.events.refused(entry.address, problem);
+  }
+
+  /** One that comes and goes is taken back after longer and longer pauses. */
+  private rest(address: string, nowNs: number): void {
+    const rest = this.rests.get(address) ?? {
+      backoff: new Backoff(FIRST_REST_MS, LONGEST_REST_MS),
+      untilNs: 0,
+    };
+    rest.untilNs = nowNs + rest.backoff.delayMs(nowNs) * NS_PER_MS;
+    this.rests.set(address, rest);
+    if (this.rests.size <= MOST_REGISTERED) return;
+    for (const [other, { untilNs }] of this.rests)
+      if (nowNs - untilNs > 2 * LONGEST_REST_MS * NS_PER_MS) this.rests.delete(other);
+  }
+
+  private whyFull({ host }: Registration): string {
+    if (this.entries.size >= MOST_REGISTERED) return `${MOST_REGISTERED} workers are registered already`;
+    const others = [...this.entries.values()].filter((entry) => entry.host === host && !entry.hasJoined);
+    if (others.length < MOST_OF_HOST) return '';
+    return `${others.length} others have registered from ${host}, and none of them has joined`;
+  }
+}
+
+const FULL = 'there is room for no more GPUs: start the controller with a larger --max-gpus';
+
+function lease(joined: boolean, problem: string): WireLease {
+  return { leaseMs: LEASE_NS / NS_PER_MS, joined, problem };
+}

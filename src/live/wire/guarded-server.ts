@@ -1,0 +1,106 @@
+import {
+  Server,
+  ServerCredentials,
+  type ServiceDefinition,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
+import { checkIdentity, type ServerTls } from './credentials.js';
+import { GuardedPort } from './guarded-port.js';
+import { RenewableCredentials } from './renewable-credentials.js';
+
+interface GuardedServerOptions {
+  /** Absent: no encryption. */
+  readonly tls?: ServerTls | undefined;
+  /** Whose port it is, for people, e.g. "the worker". */
+  readonly whose: string;
+  readonly maxMessageBytes: number;
+  readonly mostConnections: number;
+}
+
+/**
+ * A gRPC server for peers that stay, on a port where strangers cannot pile up. The constructor throws `E_TLS` for an unusable
+ * certificate.
+ */
+export class GuardedServer {
+  private readonly server: Server;
+  private readonly guarded: GuardedPort;
+  private readonly credentials: RenewableCredentials | null;
+
+  constructor({ tls, whose, maxMessageBytes, mostConnections }: GuardedServerOptions) {
+    if (tls !== undefined) checkIdentity(tls, `the certificate and key of ${whose}`);
+    this.credentials = tls === undefined ? null : new RenewableCredentials(tls);
+    this.server = new Server({
+      'grpc.max_receive_message_length': maxMessageBytes,
+      'grpc.max_send_message_length': -1,
+      'grpc.max_concurrent_streams': MOST_STREAMS,
+      'grpc-node.flow_control_window': FLOW_CONTROL_WINDOW_BYTES,
+      'grpc.keepalive_time_ms': KEEPALIVE_MS,
+      'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
+    });
+    const connections = this.server.createConnectionInjector(
+      this.credentials ?? ServerCredentials.createInsecure(),
+    );
+    this.guarded = new GuardedPort(mostConnections, (socket) => connections.injectConnection(socket));
+  }
+
+  addService(service: ServiceDefinition, implementation: UntypedServiceImplementation): void {
+    this.server.addService(service, implementation);
+  }
+
+  /** The port. Throws `E_LISTEN`. */
+  listen(host: string, port: number): Promise<number> {
+    return this.guarded.listen(host, port);
+  }
+
+  /** The connection from `peer` is of one who may use the port. */
+  prove(peer: string): void {
+    this.guarded.prove(peer);
+  }
+
+  /** It does not use it any more. */
+  doubt(peer: string): void {
+    this.guarded.doubt(peer);
+  }
+
+  /** How much has come on the connection from `peer`. */
+  bytesFrom(peer: string): number {
+    return this.guarded.bytesFrom(peer);
+  }
+
+  /** Connections that come later get this certificate, if it encrypts at all. */
+  renew(tls: ServerTls): void {
+    this.credentials?.renew(tls);
+  }
+
+  /** Takes no more connections. */
+  stopListening(): void {
+    this.guarded.stopListening();
+  }
+
+  /** Waits a moment for streams to end; does not wait for ever: a peer that neither reads nor hangs up would keep it open. */
+  async close(): Promise<void> {
+    const { server, guarded } = this;
+    guarded.stopListening();
+    await new Promise<void>((resolve) => {
+      const force = setTimeout(() => {
+        server.forceShutdown();
+        resolve();
+      }, STOP_TIMEOUT_MS);
+      server.tryShutdown(() => {
+        clearTimeout(force);
+        resolve();
+      });
+    });
+    guarded.cut();
+  }
+}
+
+/** A connection that does not answer a ping in time is dead: its peer has gone without a word. */
+const KEEPALIVE_MS = 10_000;
+const KEEPALIVE_TIMEOUT_MS = 5_000;
+/** On one connection. */
+const MOST_STREAMS = 4;
+/** See the controller's end. */
+const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024;
+/** Time for connections to close by themselves. */
+const STOP_TIMEOUT_MS = 500;

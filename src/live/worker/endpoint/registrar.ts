@@ -1,0 +1,114 @@
+import { monotonicNs } from '../../../base/clock/clock.js';
+import { Repeats } from '../../repeats.js';
+import type { ClientTls } from '../../wire/credentials.js';
+import { accessToHeaders } from '../../wire/hello.js';
+import {
+  LEASE_MESSAGES,
+  type LeaseMessage,
+  MAX_REGISTRATION_BYTES,
+  REGISTRATION_SERVICE,
+  RENEWAL_MS,
+  type RegistrationMessage,
+  type WireLease,
+  type WireRegistration,
+} from '../../wire/registration.js';
+import { StreamCall } from '../../wire/stream-call.js';
+
+interface RegistrarOptions {
+  /** HOST:PORT of the controller. */
+  readonly controller: string;
+  /** What the controller asks for; empty: nothing. */
+  readonly token: string;
+  /** Absent: no encryption. */
+  readonly tls?: ClientTls | undefined;
+  readonly registration: WireRegistration;
+  /** Takes lines for the operator; `isProblem`: something is wrong. */
+  readonly log: (line: string, isProblem: boolean) => void;
+}
+
+/** A controller that leaves so many renewals without an answer is not reached any more. */
+const MOST_UNANSWERED = 5;
+const LAST_WORD_MS = 1000;
+
+/**
+ * Keeps a worker registered with one controller (registration.proto), however often that goes and comes. What goes wrong is
+ * reported, never thrown, but for an unusable certificate authority: `E_TLS`.
+ */
+export class Registrar {
+  private call: StreamCall<RegistrationMessage, LeaseMessage> | null = null;
+  private unanswered = 0;
+  private hasJoined = false;
+  /** What was last said of the lease. */
+  private said = '';
+  private readonly repeats = new Repeats();
+  private readonly timer: NodeJS.Timeout;
+  private tls: ClientTls | undefined;
+
+  constructor(private readonly options: RegistrarOptions) {
+    this.tls = options.tls;
+    this.timer = setInterval(() => this.renew(), RENEWAL_MS);
+    this.renew();
+  }
+
+  /** Connections that come later trust this authority instead. */
+  trust(tls: ClientTls): void {
+    this.tls = tls;
+  }
+
+  /** Takes the worker off the controller's list. */
+  async leave(): Promise<void> {
+    clearInterval(this.timer);
+    const { call } = this;
+    this.call = null;
+    await call?.close({ body: 'leave', leave: {} }, LAST_WORD_MS);
+  }
+
+  private renew(): void {
+    if (this.unanswered >= MOST_UNANSWERED) this.call?.cancel('the controller does not answer');
+    this.call ??= this.connect();
+    this.unanswered++;
+    this.call.write({ body: 'registration', registration: this.options.registration });
+  }
+
+  private connect(): StreamCall<RegistrationMessage, LeaseMessage> {
+    const { controller, token } = this.options;
+    this.unanswered = 0;
+    const call = new StreamCall<RegistrationMessage, LeaseMessage>({
+      address: controller,
+      tls: this.tls,
+      peer: 'controller',
+      method: REGISTRATION_SERVICE.Register,
+      headers: accessToHeaders(token),
+      maxMessageBytes: MAX_REGISTRATION_BYTES,
+      decode: (bytes) => LEASE_MESSAGES.decode(bytes),
+      receive: ({ lease }) => this.leased(lease),
+      ended: (reason) => {
+        if (this.call !== call) return;
+        // The next renewal connects again.
+        this.call = null;
+        this.unanswered = 0;
+        this.complain(reason);
+      },
+    });
+    return call;
+  }
+
+  private leased({ joined, problem }: WireLease): void {
+    this.unanswered = 0;
+    if (joined && !this.hasJoined) this.say('has taken this worker into its cluster', false);
+    else if (!joined && this.hasJoined) this.say('has this worker no more in its cluster', true);
+    this.hasJoined = joined;
+    if (problem !== this.said && problem !== '') this.complain(`does not use this worker: ${problem}`);
+    this.said = problem;
+  }
+
+  /** Says the same once a minute at most. */
+  private complain(what: string): void {
+    const times = this.repeats.toSay(what, monotonicNs());
+    if (times > 0) this.say(times > 1 ? `${what} (${times} times)` : what, true);
+  }
+
+  private say(what: string, isProblem: boolean): void {
+    this.options.log(`controller ${this.options.controller}: ${what}`, isProblem);
+  }
+}

@@ -1,0 +1,90 @@
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Clock } from '../base/clock/clock.js';
+import type { Fleet } from '../live/controller/fleet.js';
+import type { WorkerLink } from '../live/controller/link/worker-link.js';
+import type { Registration } from '../live/controller/registration/entry.js';
+import {
+  openRegistration,
+  type RegistrationEndpoint,
+} from '../live/controller/registration/registration-endpoint.js';
+import { Registrations } from '../live/controller/registration/registrations.js';
+import { registerJoining } from '../live/observe/telemetry/joining-counters.js';
+import type { ServerTls } from '../live/wire/credentials.js';
+
+/** How workers may join a server by themselves. */
+export interface JoiningOptions {
+  readonly host: string;
+  /** 0: any that is free. */
+  readonly port: number;
+  /** What workers must present; absent: nothing. */
+  readonly token?: string | undefined;
+  /** Absent: no encryption. */
+  readonly tls?: ServerTls | undefined;
+  /** GPUs that the cluster may have. */
+  readonly maxGpus: number;
+  /** A connection with a worker that has registered; `complain` hears why there is none. */
+  readonly newLink: (registration: Registration, complain: (what: string) => void) => WorkerLink;
+  /** All links are closed. */
+  readonly ended?: () => Promise<void>;
+}
+
+/** The registrations of a server: its port, its log and its metrics. */
+export class Joining {
+  readonly maxGpus: number;
+
+  private constructor(
+    private readonly options: JoiningOptions,
+    private readonly registrations: Registrations,
+    private readonly endpoint: RegistrationEndpoint,
+  ) {
+    this.maxGpus = options.maxGpus;
+  }
+
+  /** Listens. Throws `E_LISTEN` and `E_TLS`. */
+  static async open(options: JoiningOptions, clock: Clock, log: Logger): Promise<Joining> {
+    const registrations = new Registrations({
+      newLink: options.newLink,
+      nowNs: () => clock.nowNs(),
+      events: {
+        joined: (worker) => log.info({ worker }, `worker ${worker} has joined`),
+        left: (worker, why) => log.info({ worker }, `worker ${worker} has left: ${why}`),
+        refused: (worker, why) => log.warn({ worker }, `worker ${worker} is not taken on: ${why}`),
+      },
+    });
+    try {
+      return new Joining(options, registrations, await openRegistration(registrations, options));
+    } catch (error) {
+      registrations.close();
+      throw error;
+    }
+  }
+
+  get port(): number {
+    return this.endpoint.port;
+  }
+
+  /** Workers are taken on from now on. */
+  begin(fleet: Fleet): void {
+    this.registrations.begin(fleet);
+  }
+
+  register(registry: Registry): void {
+    registerJoining(registry, this.registrations);
+  }
+
+  renew(tls: ServerTls): void {
+    this.endpoint.renew(tls);
+  }
+
+  /** Takes no more registrations; workers are still connected. */
+  async close(): Promise<void> {
+    this.registrations.close();
+    await this.endpoint.close();
+  }
+
+  /** All links are closed. */
+  async ended(): Promise<void> {
+    await this.options.ended?.();
+  }
+}

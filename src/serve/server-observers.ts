@@ -1,0 +1,71 @@
+import { resolve } from 'node:path';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { LiveController } from '../live/controller/live-controller.js';
+import { JournalKeeper } from '../live/journal/journal-keeper.js';
+import { StatisticsCollector } from '../live/observe/model-statistics.js';
+import { StatusCollector } from '../live/observe/status/status-collector.js';
+import { registerJournalGauge } from '../live/observe/telemetry/journal-gauge.js';
+import type { Assembly, ClusterObserver } from './cluster.js';
+import { FailedLog } from './failed-log.js';
+import { JournalObserver } from './journal-observer.js';
+import { metricsObserver } from './metrics-observer.js';
+import { RecordingObserver, recordingName } from './recording-observer.js';
+import { loggedCluster, loggedKeeper, loggedRecordings } from './server-log.js';
+import type { ServerOptions } from './server-options.js';
+
+/** What follows a server's cluster. */
+export function observersOf(options: ServerOptions, registry: Registry, assembly: Assembly) {
+  const { settings, log, journalKeepBytes } = options;
+  const status = new StatusCollector(assembly.cluster.spec);
+  const journal = options.journal === null ? null : journalObserver(options.journal, log, registry, assembly);
+  const { recording: autostart, recordingDir } = settings.runtime;
+  return {
+    metrics: metricsObserver(
+      registry,
+      assembly,
+      assembly.fleet.links.map(({ name }) => name),
+    ),
+    status: { run: status, events: status, collector: status },
+    statistics: statisticsOf(new StatisticsCollector()),
+    recording: new RecordingObserver(assembly, {
+      autostart,
+      facts: { escapement: options.serverVersion },
+      newPath: () => resolve(recordingDir, recordingName()),
+      events: loggedRecordings(log),
+    }),
+    log: loggedCluster(log, assembly),
+    failed: log.isLevelEnabled('debug') ? failedLog(log, assembly) : null,
+    keeper:
+      journal === null || options.journal === null
+        ? null
+        : keeping(new JournalKeeper(options.journal, journal.path, journalKeepBytes, loggedKeeper(log))),
+    journal,
+  };
+}
+
+function journalObserver(name: string, log: Logger, registry: Registry, assembly: Assembly) {
+  const tell = registerJournalGauge(registry);
+  return new JournalObserver(name, assembly, ({ code, message }) => {
+    tell();
+    log.error({ code }, `${message}; the journal ends there, and the server goes on without it`);
+  });
+}
+
+function failedLog(log: Logger, { cluster }: Assembly): ClusterObserver {
+  const failed = new FailedLog(log, (model) => cluster.spec.models[model].name);
+  return { run: failed, events: failed };
+}
+
+function statisticsOf(collector: StatisticsCollector) {
+  return {
+    collector,
+    run: collector,
+    events: collector,
+    started: ({ state }: LiveController) => collector.began(state.entries),
+  };
+}
+
+function keeping(keeper: JournalKeeper): ClusterObserver {
+  return { ended: async () => keeper.close() };
+}

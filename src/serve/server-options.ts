@@ -1,0 +1,41 @@
+import type { Logger } from 'pino';
+import type { ServerSettings } from '../config/server-settings.js';
+import type { WorkerLink } from '../live/controller/link/worker-link.js';
+import type { FrontendOptions } from '../live/frontend/frontend.js';
+import type { ServerTls } from '../live/wire/credentials.js';
+import type { DeploymentOptions } from './deployment-options.js';
+import type { JoiningOptions } from './joining.js';
+
+export interface ServerOptions {
+  readonly links: readonly WorkerLink[];
+  /** With so many of them it starts. Default: all; one where workers may join. */
+  readonly minWorkers?: number;
+  /** How workers join by themselves; absent: none do. */
+  readonly joining?: JoiningOptions;
+  readonly settings: ServerSettings;
+  /** Address that all frontends listen on. */
+  readonly host: string;
+  /** 0: any free one; null: no such frontend. */
+  readonly httpPort: number | null;
+  readonly grpcPort: number | null;
+  readonly metricsPort: number | null;
+  /** Token, TLS and limits of both frontends. */
+  readonly frontend: Omit<
+    FrontendOptions,
+    'port' | 'host' | 'defaultSloNs' | 'serverVersion' | 'budget' | 'refusals' | 'sharesPort'
+  >;
+  /** Which models it runs. Default: all. */
+  readonly deployment?: DeploymentOptions;
+  /** Threads of each transport. */
+  readonly frontends: number;
+  /** Where to write all that enters the core; null: nowhere. */
+  readonly journal: string | null;
+  /** Most bytes that journals of that name may take together before the oldest are deleted; null: no limit. */
+  readonly journalKeepBytes: number | null;
+  readonly serverVersion: string;
+  readonly log: Logger;
+  /** A frontend's thread hangs, and cannot be ended: only another process helps. */
+  readonly hung?: (what: string) => void;
+  /** It listens; workers may be awaited. */
+  readonly listening?: (ports: { renew(tls: ServerTls): void }) => void;
+}

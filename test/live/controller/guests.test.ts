@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest';
+import { INFER } from '../../../src/core/action.js';
+import type { WorkerDescription } from '../../../src/live/messages.js';
+import { description, FakeWorker, gpu, served } from './fake-worker.js';
+import { type LiveHarness, withController } from './harness.js';
+
+const two = () => description({ gpus: [gpu(), gpu()] });
+
+/** What is asked for is served by that worker alone. */
+async function servesOn(worker: FakeWorker, run: LiveHarness): Promise<void> {
+  const before = worker.kinds(INFER).length;
+  run.ask();
+  await run.pass(60);
+  expect(run.outcomes.at(-1)).toBe('ok');
+  expect(worker.kinds(INFER)).toHaveLength(before + 1);
+}
+
+describe('a guest', () => {
+  it('joins a cluster that runs, serves, and makes room for another when it has left', async () => {
+    const [known, first, second] = [
+      new FakeWorker('known'),
+      new FakeWorker('a', two()),
+      new FakeWorker('b', two()),
+    ];
+    await withController({ workers: [known], guests: [first, second], maxGpus: 3 }, async (run) => {
+      const a = run.fleet.add(first);
+      await run.pass(1);
+      expect([a.hasJoined, a.isConnected, run.fleet.room]).toEqual([true, true, 0]);
+      expect([0, 1, 2].map((each) => run.fleet.nameOf(each))).toEqual(['known', 'a', 'a']);
+      known.down();
+      await servesOn(first, run);
+      known.up();
+      const b = run.fleet.add(second);
+      await run.pass(1);
+      expect([b.hasJoined, b.hasLeft, b.problem]).toEqual([
+        false,
+        true,
+        'it has 2 GPUs, and there is room for 0: start the controller with a larger --max-gpus',
+      ]);
+      a.leave(null);
+      expect(a.hasLeft).toBe(false);
+      first.down('it shuts down');
+      expect([a.hasLeft, first.closed, run.fleet.room]).toEqual([true, true, 2]);
+      expect(run.said.at(-1)).toBe('a has left');
+      const third = new FakeWorker('c', two());
+      const c = run.fleet.add(third);
+      await run.pass(1);
+      known.down();
+      expect([c.hasJoined, run.fleet.nameOf(1), run.fleet.deviceOf(2)]).toEqual([true, 'c', 'fake']);
+      await servesOn(third, run);
+    });
+  });
+
+  it('that is to leave at once gives back what it has under way, which is served elsewhere', async () => {
+    const [known, guest] = [new FakeWorker('known'), new FakeWorker('guest')];
+    await withController({ workers: [known], guests: [guest], maxGpus: 2, sloMs: 500 }, async (run) => {
+      const joined = run.fleet.add(guest);
+      known.down();
+      guest.executing = false;
+      await run.pass(1);
+      run.ask();
+      await run.pass(20);
+      expect(guest.sent.length).toBeGreaterThan(0);
+      known.up();
+      joined.leave('it is overdue');
+      await run.pass(1);
+      expect([guest.restarts, joined.hasLeft, run.fleet.room]).toEqual([['it is overdue'], true, 1]);
+      await run.pass(60);
+      expect(run.outcomes).toEqual(['ok']);
+    });
+  });
+
+  it('has the models that came while it was not there before it is used', async () => {
+    const offers = [served('new')];
+    const [known, guest] = [new FakeWorker('known'), new FakeWorker('guest')];
+    known.offers = offers;
+    await withController({ workers: [known], guests: [guest], maxGpus: 2 }, async (run) => {
+      const index = await run.controller.addModel({ name: 'new', version: '1', digest: '' });
+      let prepared: () => void = () => {};
+      guest.preparing = new Promise<void>((resolve) => {
+        prepared = resolve;
+      });
+      guest.offers = offers;
+      run.fleet.add(guest);
+      await run.pass(50);
+      expect([guest.changes, run.fleet.gpusUp]).toEqual([[`add new 1 at ${index}`], 1]);
+      // It is retired meanwhile: the guest must not keep it.
+      const retired = run.controller.retireModel(index);
+      await run.pass(50);
+      await retired;
+      prepared();
+      await run.pass(1);
+      expect([guest.changes.at(-1), run.fleet.gpusUp]).toEqual([`drop ${index}`, 2]);
+    });
+  });
+
+  it('that cannot have the models is not used, and says why, until it can', async () => {
+    const [known, guest] = [new FakeWorker('known'), new FakeWorker('guest', description({ models: [] }))];
+    await withController({ workers: [known], guests: [guest], maxGpus: 2 }, async (run) => {
+      const joined = run.fleet.add(guest);
+      await run.pass(50);
+      expect(joined.problem).toBe('model one, version 1: there is no model one');
+      expect(run.said.filter((line) => line.startsWith('guest'))).toEqual([
+        'guest is not used: is not taken on: model one, version 1: there is no model one',
+      ]);
+      guest.offers = [served('one'), served('two')];
+      guest.down();
+      guest.up();
+      await run.pass(50);
+      expect([joined.problem, run.fleet.gpusUp]).toEqual(['', 2]);
+    });
+  });
+
+  it.each<[string, Partial<WorkerDescription>, string]>([
+    ['a smaller cache', { gpus: [gpu({ pages: 5 })] }, 'the weights cache of GPU 0 has 5 pages'],
+    ['other lanes', { gpus: [gpu({ oneLane: true })] }, 'GPU 0 has another kind of lanes'],
+    ['other pages', { pageBytes: 1 }, 'its pages have 1 bytes'],
+  ])('with %s has to go, and its room is free', async (_, over, why) => {
+    const [known, guest] = [new FakeWorker('known'), new FakeWorker('guest', description(over))];
+    await withController({ workers: [known], guests: [guest], maxGpus: 2 }, async (run) => {
+      const refused = run.fleet.add(guest);
+      await run.pass(1);
+      expect(refused.problem).toContain(why);
+      expect([refused.hasLeft, guest.closed, run.fleet.room]).toEqual([true, true, 1]);
+      expect(run.said.filter((line) => line.startsWith('guest'))).toEqual([]);
+    });
+  });
+
+  it('that comes and goes leaves nothing behind', async () => {
+    const known = new FakeWorker('known');
+    const guests = Array.from({ length: 50 }, () => new FakeWorker('guest', two()));
+    await withController({ workers: [known], guests, maxGpus: 3 }, async (run) => {
+      for (const guest of guests) {
+        const joined = run.fleet.add(guest);
+        await run.pass(1);
+        expect([joined.hasJoined, run.fleet.nameOf(1), run.fleet.nameOf(2)]).toEqual([
+          true,
+          'guest',
+          'guest',
+        ]);
+        run.ask();
+        await run.pass(5);
+        joined.leave(null);
+        guest.down();
+      }
+      await run.pass(60);
+      expect([run.fleet.room, run.fleet.gpusUp, run.fleet.links.length]).toEqual([2, 1, 1]);
+      expect(new Set(run.outcomes)).toEqual(new Set(['ok']));
+    });
+  });
+});
+
+describe('a cluster without known workers', () => {
+  it('is made of the guests that go together, and the others join when there is one', async () => {
+    const [first, other, second] = [
+      new FakeWorker('a', two()),
+      new FakeWorker('b', description({ pageBytes: 1 })),
+      new FakeWorker('c', description({ gpus: [gpu({ pages: 4 })] })),
+    ];
+    await withController(
+      { workers: [], guests: [first, other, second], early: true, maxGpus: 4, minWorkers: 3 },
+      async (run) => {
+        await run.pass(1);
+        expect(run.controller.core.cluster.pages.map(({ capacity }) => capacity)).toEqual([4, 4, 4, 4]);
+        expect(run.fleet.links.map(({ name }) => name)).toEqual(['a', 'c']);
+        expect([run.fleet.gpusUp, run.fleet.room, other.closed]).toEqual([3, 1, true]);
+        first.down();
+        await servesOn(second, run);
+      },
+    );
+  });
+});

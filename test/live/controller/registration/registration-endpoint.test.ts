@@ -1,0 +1,202 @@
+import { connect } from 'node:net';
+import { Metadata } from '@grpc/grpc-js';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Registration } from '../../../../src/live/controller/registration/entry.js';
+import {
+  openRegistration,
+  type RegistrationEndpoint,
+} from '../../../../src/live/controller/registration/registration-endpoint.js';
+import type { Registrations } from '../../../../src/live/controller/registration/registrations.js';
+import { accessToHeaders } from '../../../../src/live/wire/hello.js';
+import { PROTOCOL_VERSION } from '../../../../src/live/wire/protocol.js';
+import {
+  LEASE_MESSAGES,
+  type LeaseMessage,
+  MAX_REGISTRATION_BYTES,
+  REGISTRATION_SERVICE,
+  type RegistrationMessage,
+  type WireLease,
+  type WireRegistration,
+} from '../../../../src/live/wire/registration.js';
+import { StreamCall } from '../../../../src/live/wire/stream-call.js';
+import { Registrar } from '../../../../src/live/worker/endpoint/registrar.js';
+import { until } from '../../../cli/server-process.js';
+
+/** Registrations that keep what they hear. */
+class Heard {
+  readonly renewed: Registration[] = [];
+  readonly left: Registration[] = [];
+  lease: WireLease = { leaseMs: 5000, joined: true, problem: '' };
+
+  renew(registration: Registration): WireLease {
+    this.renewed.push(registration);
+    return this.lease;
+  }
+
+  leave(registration: Registration): void {
+    this.left.push(registration);
+  }
+}
+
+async function serve(token?: string): Promise<{ heard: Heard; endpoint: RegistrationEndpoint }> {
+  const heard = new Heard();
+  const endpoint = await openRegistration(heard as unknown as Registrations, {
+    host: '127.0.0.1',
+    port: 0,
+    token,
+  });
+  onTestFinished(() => endpoint.close());
+  return { heard, endpoint };
+}
+
+const HERE: WireRegistration = { address: '', port: 8003, instance: 'one' };
+
+/** A worker that says what the test wants. */
+function call(port: number, headers: Metadata) {
+  const leases: WireLease[] = [];
+  let ended: (reason: string) => void = () => {};
+  const end = new Promise<string>((resolve) => {
+    ended = resolve;
+  });
+  const stream = new StreamCall<RegistrationMessage, LeaseMessage>({
+    ...{ address: `127.0.0.1:${port}`, tls: undefined, peer: 'controller', headers, ended },
+    method: REGISTRATION_SERVICE.Register,
+    maxMessageBytes: MAX_REGISTRATION_BYTES,
+    decode: (bytes) => LEASE_MESSAGES.decode(bytes),
+    receive: ({ lease }) => leases.push(lease),
+  });
+  onTestFinished(() => stream.cancel('the test is over'));
+  const register = (registration: Partial<WireRegistration> = {}) =>
+    stream.write({ body: 'registration', registration: { ...HERE, ...registration } });
+  return { leases, end, stream, register };
+}
+
+function versioned(version: string): Metadata {
+  const headers = accessToHeaders('');
+  headers.set('escapement-version', version);
+  return headers;
+}
+
+describe('the port at which workers register', () => {
+  it('hears of a worker at the address that it says, or else at the one that it comes from', async () => {
+    const { heard, endpoint } = await serve('secret');
+    const implied = call(endpoint.port, accessToHeaders('secret'));
+    implied.register();
+    const said = call(endpoint.port, accessToHeaders('secret'));
+    said.register({ address: 'gpu-7.example:9000' });
+    await until(() => implied.leases.length === 1 && said.leases.length === 1);
+    expect(new Set(heard.renewed)).toEqual(
+      new Set([
+        { address: '127.0.0.1:8003', instance: 'one', host: '127.0.0.1' },
+        { address: 'gpu-7.example:9000', instance: 'one', host: '127.0.0.1' },
+      ]),
+    );
+    expect(said.leases).toEqual([heard.lease]);
+    await said.stream.close({ body: 'leave', leave: {} }, 5000);
+    expect(heard.left.map(({ address }) => address)).toEqual(['gpu-7.example:9000']);
+  });
+
+  it.each<[string, Metadata, string]>([
+    ['no token', accessToHeaders(''), 'the token is not the one that this controller asks for'],
+    ['another token', accessToHeaders('other'), 'the token is not the one that this controller asks for'],
+    ['no headers of ours', new Metadata(), 'its headers are not those of a worker'],
+    [
+      'another version',
+      versioned('77'),
+      `the worker speaks version 77 of the protocol, this controller ${PROTOCOL_VERSION}: install the same escapement on both`,
+    ],
+  ])('refuses a worker with %s, and hears nothing of it', async (_, headers, reason) => {
+    const { heard, endpoint } = await serve('secret');
+    const { register, end } = call(endpoint.port, headers);
+    register();
+    expect(await end).toBe(reason);
+    expect(heard.renewed).toEqual([]);
+  });
+
+  it.each<[string, Partial<WireRegistration>]>([
+    ['no port', { port: 0 }],
+    ['an address that is none', { address: 'http://a' }],
+    ['no name', { instance: '' }],
+    ['a name with other characters', { instance: 'a\nb' }],
+  ])('ends the stream of a worker with %s', async (_, registration) => {
+    const { heard, endpoint } = await serve();
+    const { register, end } = call(endpoint.port, accessToHeaders(''));
+    register(registration);
+    expect(await end).toMatch(/^the worker says no address/);
+    expect(heard.renewed).toEqual([]);
+  });
+
+  it('ends the stream of a worker that becomes another', async () => {
+    const { endpoint } = await serve();
+    const { register, end } = call(endpoint.port, accessToHeaders(''));
+    register();
+    register({ port: 8004 });
+    expect(await end).toMatch(/or another than before/);
+  });
+
+  it('ends the stream of a worker that floods it', async () => {
+    const { heard, endpoint } = await serve();
+    const { register, end } = call(endpoint.port, accessToHeaders(''));
+    for (let i = 0; i < 1000; i++) register();
+    expect(await end).toBe('the worker registers too often');
+    expect(heard.renewed.length).toBeLessThanOrEqual(20);
+  });
+
+  it('survives garbage, and serves the others', async () => {
+    const { endpoint } = await serve();
+    for (const garbage of ['GET / HTTP/1.1\r\n\r\n', '\x16\x03\x01 no handshake', '\0'.repeat(100_000)]) {
+      const socket = connect(endpoint.port, '127.0.0.1', () => socket.end(garbage));
+      socket.on('error', () => {});
+      await new Promise((resolve) => socket.resume().once('close', resolve));
+    }
+    const { register, leases } = call(endpoint.port, accessToHeaders(''));
+    register();
+    await until(() => leases.length === 1);
+    expect(leases[0].joined).toBe(true);
+  });
+});
+
+describe('a worker', () => {
+  const registrar = (port: number, token = '') => {
+    const said: string[] = [];
+    const own = new Registrar({
+      controller: `127.0.0.1:${port}`,
+      token,
+      registration: HERE,
+      log: (line) => said.push(line.replace(`controller 127.0.0.1:${port}: `, '')),
+    });
+    onTestFinished(() => own.leave());
+    return { own, said };
+  };
+
+  it('keeps its lease, says how it stands with the controller, and leaves', async () => {
+    const { heard, endpoint } = await serve();
+    const { own, said } = registrar(endpoint.port);
+    await until(() => said.length === 1);
+    heard.lease = { leaseMs: 5000, joined: true, problem: 'model x: there is none' };
+    await until(() => said.length === 2);
+    heard.lease = { leaseMs: 5000, joined: false, problem: '' };
+    await until(() => said.length === 3);
+    expect(said).toEqual([
+      'has taken this worker into its cluster',
+      'does not use this worker: model x: there is none',
+      'has this worker no more in its cluster',
+    ]);
+    await own.leave();
+    expect(heard.left).toHaveLength(1);
+  });
+
+  it('registers again when a controller is back, and says once why it could not', async () => {
+    const first = await serve();
+    const { port } = first.endpoint;
+    const { said } = registrar(port);
+    await until(() => said.length === 1);
+    await first.endpoint.close();
+    await until(() => said.some((line) => line.startsWith('cannot be reached')));
+    const heard = new Heard();
+    const again = await openRegistration(heard as unknown as Registrations, { host: '127.0.0.1', port });
+    onTestFinished(() => again.close());
+    await until(() => heard.renewed.length > 0);
+    expect(new Set(said).size).toBe(said.length);
+  });
+});

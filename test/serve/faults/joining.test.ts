@@ -1,0 +1,132 @@
+import { connect } from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
+import { accessToHeaders } from '../../../src/live/wire/hello.js';
+import {
+  LEASE_MESSAGES,
+  type LeaseMessage,
+  MAX_REGISTRATION_BYTES,
+  REGISTRATION_SERVICE,
+  type RegistrationMessage,
+} from '../../../src/live/wire/registration.js';
+import { StreamCall } from '../../../src/live/wire/stream-call.js';
+import { runCli } from '../../cli/run-cli.js';
+import { until } from '../../cli/server-process.js';
+import { JoiningRig } from './joining-rig.js';
+import { judgeAll } from './pair.js';
+import { SIMULATED, TOKEN } from './rig.js';
+
+it('workers join and leave under load, and no request fails', { timeout: 300_000 }, async () => {
+  const rig = new JoiningRig();
+  await rig.startController(0, ['--journal', rig.journal]);
+  expect(await rig.health('live')).toBe('{"live":true}');
+  expect(await rig.health('ready')).toContain('no worker is up');
+  const first = await rig.startWorker();
+  await until(async () => (await rig.health('ready')) === '{"ready":true}');
+  // One of the models goes and comes while workers join.
+  const clients = rig.clients(SIMULATED.slice(0, 2));
+  await clients.someMore(30);
+  expect(await rig.post('/v2/repository/models/tiny-2/unload')).toBe(200);
+  const [second, third] = await Promise.all([rig.startWorker(), rig.startWorker()]);
+  expect(await rig.post('/v2/repository/models/tiny-2/load')).toBe(200);
+  await rig.metric('escapement_workers_joined_total', 3);
+  await rig.metric('escapement_gpu_up', 3);
+  await clients.someMore(50);
+  for (const leaving of [first, second]) expect(await leaving.kill('SIGTERM')).toBe(0);
+  await rig.metric('escapement_workers_left_total', 2);
+  await rig.metric('escapement_worker_up', 1);
+  await clients.someMore(50);
+  // Its GPU has the number of one that has left.
+  await rig.startWorker();
+  await rig.metric('escapement_gpu_up', 2);
+  await third.kill('SIGKILL');
+  await clients.someMore(50);
+  await rig.metric('escapement_workers_left_total', 3);
+  await clients.someMore(20);
+  await judgeAll(clients);
+  expect(rig.said('has left: it shuts down')).toBe(2);
+  expect(rig.said('has left: its lease has ended')).toBe(1);
+  expect(rig.said(/^GPU 0 is there/)).toBe(2);
+  expect(await rig.controllers[0].kill('SIGTERM')).toBe(0);
+  const { status, stderr } = await runCli(['replay', rig.journal]);
+  expect(status, stderr).toBe(0);
+});
+
+it('the standby has the workers that registered when the active controller is killed, and takes others on', {
+  timeout: 300_000,
+}, async () => {
+  const rig = new JoiningRig();
+  await rig.startController(0);
+  await rig.startController(1, ['--standby']);
+  await rig.startWorker();
+  await until(async () => (await rig.health('ready', 0)) === '{"ready":true}');
+  await until(async () => (await rig.health('ready', 1)).includes('stands by'));
+  const clients = rig.clients();
+  await clients.someMore(30);
+  await rig.startWorker();
+  await rig.metric('escapement_workers_joined_total', 2, 0);
+  await rig.metric('escapement_workers_joined_total', 2, 1);
+  await rig.controllers[0].kill('SIGKILL');
+  await rig.metric('escapement_gpu_up', 2, 1);
+  await clients.someMore(30);
+  await rig.startWorker();
+  await rig.metric('escapement_gpu_up', 3, 1);
+  await rig.startController(0);
+  await until(async () => (await rig.health('ready', 0)).includes('stands by'));
+  await clients.someMore(30);
+  expect(await rig.health('ready', 1)).toBe('{"ready":true}');
+  await judgeAll(clients);
+});
+
+it('strangers, false addresses and floods of registrations cost no request and no worker', {
+  timeout: 300_000,
+}, async () => {
+  const rig = new JoiningRig();
+  await rig.startController();
+  const worker = await rig.startWorker();
+  const { port: workerPort } = await worker.ready();
+  await rig.metric('escapement_gpu_up', 1);
+  const clients = rig.clients();
+  await clients.someMore(30);
+  const descriptors = rig.descriptors();
+  const stranger = await rig.startWorker('another token');
+  await until(() => stranger.stderr.includes('the token is not the one that this controller asks for'));
+  for (const garbage of ['GET / HTTP/1.1\r\n\r\n', '\0'.repeat(100_000)]) {
+    const socket = connect(rig.registrationPort(), '127.0.0.1', () => socket.end(garbage));
+    socket.on('error', () => {});
+    await new Promise((resolve) => socket.resume().once('close', resolve));
+  }
+  // The address of the one that serves, under another name; then a thousand that do not answer.
+  const problems: string[] = [];
+  for (const port of [workerPort as number, ...Array.from({ length: 1000 }, (_, i) => 20_000 + i)])
+    registerFalsely(rig.registrationPort(), port, (problem) => problems.push(problem));
+  await until(() => problems.some((problem) => problem === 'another worker is connected at this address'));
+  await until(() => problems.some((problem) => /^64 others have registered from 127.0.0.1/.test(problem)));
+  await until(() => rig.said(/^worker .* is not taken on: no worker answers at/) > 0);
+  await clients.someMore(50);
+  // Those leases are not renewed.
+  await rig.startWorker();
+  await rig.metric('escapement_gpu_up', 2);
+  await clients.someMore(30);
+  await judgeAll(clients);
+  await until(() => rig.descriptors() < descriptors + 20);
+  expect(rig.said('has joined')).toBe(2);
+  expect(rig.said('has left')).toBe(0);
+});
+
+/** Registers a worker that is not there, once. */
+function registerFalsely(controller: number, port: number, heard: (problem: string) => void): void {
+  const stream = new StreamCall<RegistrationMessage, LeaseMessage>({
+    ...{ address: `127.0.0.1:${controller}`, tls: undefined, peer: 'controller' },
+    method: REGISTRATION_SERVICE.Register,
+    headers: accessToHeaders(TOKEN),
+    maxMessageBytes: MAX_REGISTRATION_BYTES,
+    decode: (bytes) => LEASE_MESSAGES.decode(bytes),
+    receive: ({ lease }) => {
+      heard(lease.problem);
+      stream.cancel('it was heard');
+    },
+    ended: () => {},
+  });
+  onTestFinished(() => stream.cancel('the test is over'));
+  stream.write({ body: 'registration', registration: { address: '', port, instance: 'made-up' } });
+}
