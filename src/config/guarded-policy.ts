@@ -1,4 +1,5 @@
 import { EscapementError } from '../base/errors.js';
+import type { Action } from '../core/action.js';
 import { type Policy, REFUSE } from '../core/policy.js';
 import { reasonOf } from './plugins.js';
 
@@ -39,19 +40,10 @@ const METHODS = [
 class GuardedPolicy implements Policy {
   readonly name: string;
   readonly takesBack: boolean;
-  readonly timedOut: Policy['timedOut'];
-  readonly finished: Policy['finished'];
-  readonly weightsLost: Policy['weightsLost'];
-  readonly weightsFound: Policy['weightsFound'];
-  readonly lanesChanged: Policy['lanesChanged'];
-  readonly schedule: Policy['schedule'];
-  readonly queued: Policy['queued'];
   readonly modelCame?: (model: number, nowNs: number) => void;
   readonly modelRetires?: (model: number, nowNs: number) => void;
   readonly modelGoes?: (model: number, nowNs: number) => void;
   readonly queuedBefore?: (slot: number) => number;
-  private readonly admitted: Policy['admit'];
-  private readonly wakes: Policy['nextWakeNs'];
 
   constructor(
     private readonly policy: Policy,
@@ -59,20 +51,16 @@ class GuardedPolicy implements Policy {
   ) {
     this.name = policy.name;
     this.takesBack = policy.takesBack === true;
-    this.timedOut = this.wrapped('timedOut', policy.timedOut);
-    this.finished = this.wrapped('finished', policy.finished);
-    this.weightsLost = this.wrapped('weightsLost', policy.weightsLost);
-    this.weightsFound = this.wrapped('weightsFound', policy.weightsFound);
-    this.lanesChanged = this.wrapped('lanesChanged', policy.lanesChanged);
-    this.schedule = this.wrapped('schedule', policy.schedule);
-    this.queued = this.wrapped('queued', policy.queued);
-    this.admitted = this.wrapped('admit', policy.admit);
-    this.wakes = this.wrapped('nextWakeNs', policy.nextWakeNs);
     const { modelCame, modelRetires, modelGoes, queuedBefore } = policy;
-    if (modelCame !== undefined) this.modelCame = this.wrapped('modelCame', modelCame);
-    if (modelRetires !== undefined) this.modelRetires = this.wrapped('modelRetires', modelRetires);
-    if (modelGoes !== undefined) this.modelGoes = this.wrapped('modelGoes', modelGoes);
-    if (queuedBefore !== undefined) this.queuedBefore = this.wrapped('queuedBefore', queuedBefore);
+    if (modelCame !== undefined)
+      this.modelCame = (model, nowNs) => this.guard('modelCame', () => modelCame.call(policy, model, nowNs));
+    if (modelRetires !== undefined)
+      this.modelRetires = (model, nowNs) =>
+        this.guard('modelRetires', () => modelRetires.call(policy, model, nowNs));
+    if (modelGoes !== undefined)
+      this.modelGoes = (model, nowNs) => this.guard('modelGoes', () => modelGoes.call(policy, model, nowNs));
+    if (queuedBefore !== undefined)
+      this.queuedBefore = (slot) => this.guard('queuedBefore', () => queuedBefore.call(policy, slot));
   }
 
   get tuned(): Readonly<Record<string, number>> {
@@ -80,28 +68,51 @@ class GuardedPolicy implements Policy {
   }
 
   admit(slot: number, nowNs: number): number {
-    const dueNs = this.admitted(slot, nowNs);
+    const dueNs = this.guard('admit', () => this.policy.admit(slot, nowNs));
     if (dueNs === REFUSE || dueNs >= 0) return dueNs;
     throw failure(this.which, 'admit', `returned ${dueNs} instead of a time in ns or REFUSE`);
   }
 
+  timedOut(slot: number, nowNs: number): void {
+    this.guard('timedOut', () => this.policy.timedOut(slot, nowNs));
+  }
+
+  finished(action: Action, nowNs: number): void {
+    this.guard('finished', () => this.policy.finished(action, nowNs));
+  }
+
+  weightsLost(gpu: number, model: number, nowNs: number): void {
+    this.guard('weightsLost', () => this.policy.weightsLost(gpu, model, nowNs));
+  }
+
+  weightsFound(gpu: number, model: number, nowNs: number): void {
+    this.guard('weightsFound', () => this.policy.weightsFound(gpu, model, nowNs));
+  }
+
+  lanesChanged(gpu: number, nowNs: number): void {
+    this.guard('lanesChanged', () => this.policy.lanesChanged(gpu, nowNs));
+  }
+
+  schedule(nowNs: number): void {
+    this.guard('schedule', () => this.policy.schedule(nowNs));
+  }
+
   nextWakeNs(nowNs: number): number {
-    const wakeNs = this.wakes(nowNs);
+    const wakeNs = this.guard('nextWakeNs', () => this.policy.nextWakeNs(nowNs));
     if (wakeNs > nowNs) return wakeNs;
     throw failure(this.which, 'nextWakeNs', `returned ${wakeNs} instead of a time after now, ${nowNs} ns`);
   }
 
-  /** The same method of the policy. None has more than three arguments; a list of them would make each call dear. */
-  private wrapped<M>(name: string, method: M): M {
-    const { policy, which } = this;
-    const plain = method as (a: unknown, b: unknown, c: unknown) => unknown;
-    return ((a: unknown, b: unknown, c: unknown) => {
-      try {
-        return plain.call(policy, a, b, c);
-      } catch (error) {
-        throw thrown(which, name, error);
-      }
-    }) as M;
+  queued(model: number): number {
+    return this.guard('queued', () => this.policy.queued(model));
+  }
+
+  private guard<Result>(method: string, call: () => Result): Result {
+    try {
+      return call();
+    } catch (error) {
+      throw thrown(this.which, method, error);
+    }
   }
 }
 
