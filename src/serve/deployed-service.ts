@@ -23,8 +23,10 @@ import { HOW_LOADED } from './how-loaded.js';
 import { IDLE_LOOKS, idleLook } from './idle-look.js';
 import { noSuchModel } from './model-errors.js';
 import { Said } from './said.js';
+import { servedAsFound } from './served-as-found.js';
+import { progress } from './start-progress.js';
 import { Tickets } from './tickets.js';
-import { isUnloaded, MEASURING } from './unserved.js';
+import { isUnloaded } from './unserved.js';
 
 /** How long who asks for the index waits for a look at the disk: a model that is being measured may keep it. */
 const LOOK_NS = NS_PER_S;
@@ -66,7 +68,8 @@ export class DeployedService implements WatchedService {
   async start(): Promise<void> {
     const { control, isStrict } = this.options;
     const kept = this.adopt();
-    const { skipped, known, wanted } = await this.firstSurvey();
+    const { list, known, wanted } = await this.firstSurvey();
+    const { skipped } = list;
     if (skipped.length > 0) this.events.info({ skipped }, 'the repository also holds what is no model');
     const foreign = [...wanted].find((name) => !known.includes(name));
     if (foreign !== undefined && this.isComplete) throw noSuchModel(foreign, known);
@@ -80,7 +83,8 @@ export class DeployedService implements WatchedService {
     for (const name of new Set(running.map((row) => row.name)))
       if (!wanted.has(name)) await this.deployment.forget(name, '--load-model does not name it');
     if (wanted.size === 0) this.events.info({}, NONE_YET[control]);
-    await this.deployment.start([...wanted]).catch((error) => {
+    const settled = servedAsFound(this.deployment.table, list);
+    await this.deployment.start([...wanted].filter((name) => !settled.has(name))).catch((error) => {
       // Workers that are away, or the next look, may bring what is missing.
       if (isStrict || (control !== 'poll' && this.isComplete)) throw error;
     });
@@ -182,14 +186,14 @@ export class DeployedService implements WatchedService {
       if (this.isComplete) throw error;
       return NO_MODELS;
     });
-    const { versions, problems, skipped } = list;
+    const { versions, problems } = list;
     const isChosen = (name: string) => control !== 'explicit' || names.includes('*') || names.includes(name);
     const known = [...new Set([...versions, ...problems].map(({ name }) => name))];
     const wanted = new Set(known.filter(isChosen));
     if (control === 'explicit') for (const name of names) if (name !== '*') wanted.add(name);
     this.deployment.announce(versions.filter(({ name }) => isChosen(name)));
     this.deployment.list(list, null);
-    return { skipped, known, wanted };
+    return { list, known, wanted };
   }
 
   /** All workers are there that may bring models. */
@@ -268,19 +272,9 @@ export class DeployedService implements WatchedService {
 
 /** What a server finds when it starts. */
 interface Survey {
-  readonly skipped: readonly string[];
+  readonly list: ModelList;
   readonly known: readonly string[];
   readonly wanted: Set<string>;
-}
-
-/** How far a start has come. */
-function progress(entries: ServiceState['entries']): string {
-  const wanted = entries.filter((entry) => !isUnloaded(entry));
-  if (wanted.length === 0) return 'looking for models';
-  const ready = wanted.filter(({ state }) => state === 'ready').length;
-  const measured = wanted.find(({ reason }) => reason === MEASURING);
-  const doing = measured === undefined ? 'loading the others' : `measuring ${measured.name}`;
-  return `${ready} of ${wanted.length} models are ready; ${doing}`;
 }
 
 /** What to tell an operator whose server starts without a model. */

@@ -107,19 +107,14 @@ export class Deployment {
 
   /** What runs already: models that workers were started with. */
   adopt(entries: readonly ModelEntry[]): void {
-    for (const { name, version, index, model } of entries) {
-      if (model === null) continue;
-      const ticket = this.tickets.issue(model, index);
-      this.table.put({
-        name,
-        version,
-        state: 'ready',
-        reason: '',
-        ticket,
-        model,
-        digest: model.digest ?? '',
-      });
-    }
+    this.table.batch(() => {
+      for (const { name, version, index, model } of entries) {
+        if (model === null) continue;
+        const ticket = this.tickets.issue(model, index);
+        const digest = model.digest ?? '';
+        this.table.put({ name, version, state: 'ready', reason: '', ticket, model, digest });
+      }
+    });
   }
 
   /** Says what is to be loaded, before it is. */

@@ -13,15 +13,17 @@ export function mergeModelLists(lists: readonly WorkerModelList[]): ModelList {
   const problems: ModelProblem[] = lists.flatMap(({ worker, problems: own }) =>
     own.map(({ name, version, error }) => ({ name, version, error: problemAt(worker, error) })),
   );
+  const broken = new Set(problems.map(({ name, version }) => keyOf(name, version)));
+  const known = lists.map(({ worker, versions, problems }) => ({
+    worker,
+    names: new Set([...versions, ...problems].map(({ name }) => name)),
+  }));
   const versions: OfferedVersion[] = [];
   for (const offers of byVersion(lists)) {
     const [{ offer }] = offers;
     const { name, version } = offer;
-    const isProblem = problems.some(
-      (each) => each.name === name && (each.version === null || each.version === version),
-    );
-    if (isProblem) continue;
-    const error = missing(name, lists) ?? different(offers);
+    if (broken.has(keyOf(name, null)) || broken.has(keyOf(name, version))) continue;
+    const error = missing(name, known) ?? different(offers);
     if (error !== null) problems.push({ name, version, error });
     else versions.push({ ...offer, isMeasured: offers.every((each) => each.offer.isMeasured) });
   }
@@ -37,7 +39,7 @@ function byVersion(lists: readonly WorkerModelList[]): Offers[] {
   const all = new Map<string, { worker: string; offer: OfferedVersion }[]>();
   for (const { worker, versions } of lists) {
     for (const offer of versions) {
-      const key = JSON.stringify([offer.name, offer.version]);
+      const key = keyOf(offer.name, offer.version);
       const offers = all.get(key) ?? [];
       offers.push({ worker, offer });
       all.set(key, offers);
@@ -46,10 +48,18 @@ function byVersion(lists: readonly WorkerModelList[]): Offers[] {
   return [...all.values()];
 }
 
-function missing(name: string, lists: readonly WorkerModelList[]): EscapementError | null {
-  const lacks = lists.find(
-    ({ versions, problems }) => ![...versions, ...problems].some((each) => each.name === name),
-  );
+/** `version` null: of the model as a whole. */
+function keyOf(name: string, version: string | null): string {
+  return JSON.stringify([name, version]);
+}
+
+interface Known {
+  readonly worker: string;
+  readonly names: ReadonlySet<string>;
+}
+
+function missing(name: string, known: readonly Known[]): EscapementError | null {
+  const lacks = known.find(({ names }) => !names.has(name));
   if (lacks === undefined) return null;
   return problemAt(lacks.worker, new Error('there is no such model in its repository'));
 }

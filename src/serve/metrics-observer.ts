@@ -14,6 +14,7 @@ export function metricsObserver(
     run: metrics,
     events: {
       wokeLate: (lateNs) => metrics.wokeLate(lateNs),
+      stepped: (_nowNs, tookNs) => metrics.stepped(tookNs),
       ran: (action, result) => metrics.ran(action, result),
       modelCame: (index, { spec }) => metrics.modelCame(index, spec.name),
       standsBy: (isIt) => metrics.setStandby(isIt),

@@ -108,10 +108,9 @@ export function whyNotTogether(first: WorkerDescription, other: WorkerDescriptio
 }
 
 function differentModels(left: Models, right: Models): string {
-  const names = ({ models }: Models) => models.map(({ spec }) => spec.name);
-  const missing =
-    names(left).find((name) => !names(right).includes(name)) ??
-    names(right).find((name) => !names(left).includes(name));
+  const names = ({ models }: Models) => new Set(models.map(({ spec }) => spec.name));
+  const [here, there] = [names(left), names(right)];
+  const missing = [...here].find((name) => !there.has(name)) ?? [...there].find((name) => !here.has(name));
   if (missing !== undefined) return `model ${missing} is on one of them only`;
   for (let m = 0; m < left.models.length; m++) {
     const different = differentModel(left.models[m], right.models[m]);
