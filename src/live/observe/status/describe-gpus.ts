@@ -1,5 +1,6 @@
 import { NS_PER_MS } from '../../../base/units.js';
 import { type Action, LANE_NAMES, LOAD } from '../../../core/action.js';
+import { warmModels } from '../warm-models.js';
 import type { GpuStatus, LaneStatus } from './cluster-status.js';
 import { round } from './round.js';
 import type { StatusSources } from './status-sources.js';
@@ -7,11 +8,7 @@ import type { StatusSources } from './status-sources.js';
 /** The GPUs up to the last that a worker has, with what their lanes did from `fromSecond` up to now. */
 export function describeGpus(sources: StatusSources, fromSecond: number): GpuStatus[] {
   const { cluster } = sources.core;
-  const warmModels = new Int32Array(cluster.gpus);
-  for (let model = 0; model < cluster.models.length; model++) {
-    for (let gpu = cluster.warm.next(model, 0); gpu >= 0; gpu = cluster.warm.next(model, gpu + 1))
-      warmModels[gpu]++;
-  }
+  const held = warmModels(cluster);
   const lanes = cluster.oneLane ? [LANE_NAMES.join('+')] : LANE_NAMES;
   const workers = cluster.pages.map((_, gpu) => sources.workerOf(gpu));
   const end = workers.findLastIndex((worker) => worker !== '') + 1;
@@ -21,7 +18,7 @@ export function describeGpus(sources: StatusSources, fromSecond: number): GpuSta
     lanes: lanes.map((name, lane) => describeLane(sources, fromSecond, gpu, lane, name)),
     pages: pages.capacity,
     freePages: pages.free,
-    warmModels: warmModels[gpu],
+    warmModels: held[gpu],
   }));
 }
 

@@ -1,6 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Cluster } from '../../../core/cluster.js';
 import { REQUEST_FREE, REQUEST_QUEUED, type RequestTable } from '../../../core/request.js';
+import { warmModels } from '../warm-models.js';
 import { ModelLabels } from './model-labels.js';
 
 /**
@@ -56,11 +57,13 @@ export function registerClusterGauges(
     cluster.up.has(gpu) ? 1 : 0,
   );
   byGpu('escapement_free_pages', 'Pages of a weights cache that are free', (gpu) => cluster.pages[gpu].free);
-  byGpu('escapement_warm_models', 'Models that a GPU holds', (gpu) => {
-    let warm = 0;
-    for (let model = 0; model < cluster.models.length; model++) {
-      if (cluster.warm.has(model, gpu)) warm++;
-    }
-    return warm;
+  new Gauge({
+    name: 'escapement_warm_models',
+    help: 'Models that a GPU holds',
+    labelNames: ['gpu'],
+    registers,
+    collect() {
+      for (const [gpu, models] of warmModels(cluster).entries()) this.set({ gpu: String(gpu) }, models);
+    },
   });
 }

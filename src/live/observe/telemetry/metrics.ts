@@ -44,6 +44,7 @@ export class ControllerMetrics implements RunObserver {
   /** By GPU and lane, LANE_EXEC and LANE_WEIGHTS. */
   private readonly laneBusy: Children<Counter.Internal>;
   private readonly lateness: Histogram;
+  private readonly steps: Histogram;
   private readonly workerUp: Gauge;
   private readonly standby: Gauge;
 
@@ -107,6 +108,12 @@ export class ControllerMetrics implements RunObserver {
       [],
       ERROR_BUCKETS_S,
     );
+    this.steps = histogram(
+      'escapement_step_seconds',
+      'Time that a step of the scheduler took: taking in what happened, and deciding',
+      [],
+      ERROR_BUCKETS_S,
+    );
     this.workerUp = new Gauge({
       name: 'escapement_worker_up',
       help: '1 while the worker takes actions, 0 while it is away',
@@ -164,6 +171,11 @@ export class ControllerMetrics implements RunObserver {
   /** The controller wanted to be woken so much earlier. */
   wokeLate(ns: number): void {
     this.lateness.observe(Math.max(0, ns) / NS_PER_S);
+  }
+
+  /** The scheduler took in what happened, and decided, in so much time. */
+  stepped(tookNs: number): void {
+    this.steps.observe(tookNs / NS_PER_S);
   }
 
   setStandby(isStandby: boolean): void {

@@ -100,12 +100,14 @@ describe('metrics of a controller', () => {
     expect(total(series, 'escapement_request_latency_seconds_count')).toBe(summary.requests.offered);
   });
 
-  it('show late wake-ups and workers', async () => {
+  it('show late wake-ups, steps and workers', async () => {
     const registry = new Registry();
     const metrics = new ControllerMetrics(registry, resnets(1));
     metrics.wokeLate(20_000);
     metrics.wokeLate(3 * MS);
     metrics.wokeLate(-5);
+    metrics.stepped(20_000);
+    metrics.stepped(3 * MS);
     metrics.setWorkerUp('127.0.0.1:7000', true);
     metrics.setWorkerUp('127.0.0.1:7001', false);
     metrics.setStandby(true);
@@ -113,6 +115,10 @@ describe('metrics of a controller', () => {
     expect(series.get('escapement_wakeup_lateness_seconds_count')).toBe(3);
     expect(series.get('escapement_wakeup_lateness_seconds_bucket{le="0.00001"}')).toBe(1);
     expect(series.get('escapement_wakeup_lateness_seconds_bucket{le="0.000025"}')).toBe(2);
+    expect(series.get('escapement_step_seconds_count')).toBe(2);
+    expect(series.get('escapement_step_seconds_sum')).toBeCloseTo(0.00302, 9);
+    expect(series.get('escapement_step_seconds_bucket{le="0.00001"}')).toBe(0);
+    expect(series.get('escapement_step_seconds_bucket{le="0.000025"}')).toBe(1);
     expect(series.get('escapement_worker_up{worker="127.0.0.1:7000"}')).toBe(1);
     expect(series.get('escapement_worker_up{worker="127.0.0.1:7001"}')).toBe(0);
     expect(series.get('escapement_standby')).toBe(1);
