@@ -1,9 +1,10 @@
 import { BitMatrix } from '../../base/bit-matrix.js';
 import { BitSet } from '../../base/bit-set.js';
-import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
+import { NS_PER_MS } from '../../base/units.js';
 import type { Action } from '../../core/action.js';
 import type { Cluster } from '../../core/cluster.js';
 import type { Dispatcher } from '../../core/policy.js';
+import { Busyness } from './busyness.js';
 import type { CopyWorth } from './copy-worth.js';
 import { LoadRanking } from './load-ranking.js';
 import type { Overdue } from './overdue.js';
@@ -18,8 +19,6 @@ const PASS_NS = 20 * NS_PER_MS;
 const IDLE_PASS_NS = 200 * NS_PER_MS;
 /** So many more models than GPUs are ranked, because a GPU may hold some of them. */
 const MORE_RANKED = 16;
-/** How far back a GPU counts as busy. */
-const BUSY_NS = NS_PER_S;
 
 /**
  * Which models are on which GPUs. A GPU that has no LOAD under way loads the model that is worth most per time of its
@@ -39,9 +38,7 @@ export class Placement {
   /** Models that are to go. */
   private readonly chosen: BitSet;
   private readonly victims: Int32Array;
-  /** By GPU: time that its EXEC lane was busy of late, as of when. */
-  private readonly busyNs: Float64Array;
-  private readonly busyAtNs: Float64Array;
+  private readonly busyness: Busyness;
   /** GPUs that can LOAD, the least busy first. */
   private readonly idle: Int32Array;
   /** By GPU, 1: a LOAD is under way; the last thing that it was sent was a LOAD. */
@@ -62,8 +59,7 @@ export class Placement {
     this.missing = new BitSet(models.length);
     this.chosen = new BitSet(models.length);
     this.victims = new Int32Array(models.length);
-    this.busyNs = new Float64Array(gpus);
-    this.busyAtNs = new Float64Array(gpus);
+    this.busyness = new Busyness(gpus);
     this.idle = new Int32Array(gpus);
     this.loading = new Uint8Array(gpus);
     this.ranking = new LoadRanking(cluster, copyWorth, MORE_RANKED);
@@ -75,8 +71,7 @@ export class Placement {
   }
 
   inferEnded({ gpu, beginNs, endNs }: Action): void {
-    this.busyNs[gpu] = this.busyNs[gpu] * Math.exp((this.busyAtNs[gpu] - endNs) / BUSY_NS) + endNs - beginNs;
-    this.busyAtNs[gpu] = endNs;
+    this.busyness.ran(gpu, beginNs, endNs);
     // What it kept from being evicted may go now.
     this.urged = true;
   }
@@ -190,17 +185,11 @@ export class Placement {
 
   /** Lists the GPUs that can LOAD, the least busy first; returns how many there are. */
   private listIdle(nowNs: number): number {
-    const { cluster, idle, busyNs, busyAtNs } = this;
-    let count = 0;
-    for (let gpu = 0; gpu < cluster.gpus; gpu++) {
-      if (this.loading[gpu] === 1 || cluster.weights[gpu].isClosed || this.mustServe(gpu)) continue;
-      busyNs[gpu] *= Math.exp((busyAtNs[gpu] - nowNs) / BUSY_NS);
-      busyAtNs[gpu] = nowNs;
-      let at = count++;
-      for (; at > 0 && busyNs[idle[at - 1]] > busyNs[gpu]; at--) idle[at] = idle[at - 1];
-      idle[at] = gpu;
-    }
-    return count;
+    return this.busyness.list(this.idle, nowNs, (gpu) => this.canLoad(gpu));
+  }
+
+  private canLoad(gpu: number): boolean {
+    return this.loading[gpu] === 0 && !this.cluster.weights[gpu].isClosed && !this.mustServe(gpu);
   }
 
   /** Where a GPU has one lane LOADs and INFERs take turns: neither shall keep the other from it. */
