@@ -60,6 +60,8 @@ export class Cluster {
   private readonly running: Uint16Array;
   /** Last GPU clock that was reported, relative to nominal. */
   readonly clock: Float64Array;
+  /** The highest that any GPU ever reported, at least nominal. */
+  private highestClock = 1;
 
   /** Estimates at nominal clock. Row of an INFER: `execRow[model] + batchIndex`. */
   private readonly execEstimates: Estimates;
@@ -203,6 +205,12 @@ export class Cluster {
     return clock === 1 ? nominal : Math.floor(nominal / clock);
   }
 
+  /** Expected time of an INFER of batch 1 on a GPU as fast as any ever was. */
+  shortestExecNs(model: number): number {
+    const nominal = this.execEstimates.get(this.execRow[model]);
+    return this.highestClock === 1 ? nominal : Math.floor(nominal / this.highestClock);
+  }
+
   /** Expected time of an INFER at nominal clock. */
   nominalExecNs(model: number, batchIndex: number): number {
     return this.execEstimates.get(this.execRow[model] + batchIndex);
@@ -217,6 +225,7 @@ export class Cluster {
   measuredExec({ gpu, model, batchIndex, beginNs, endNs, clock }: Action): void {
     const durationNs = endNs - beginNs;
     this.clock[gpu] = clock;
+    if (clock > this.highestClock) this.highestClock = clock;
     this.measuredNs[model] = endNs;
     this.execEstimates.record(
       this.execRow[model] + batchIndex,

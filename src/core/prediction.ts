@@ -1,4 +1,5 @@
 import type { Cluster } from './cluster.js';
+import { TIMELINE_FUTURE_NS } from './timeline.js';
 
 /**
  * The soonest that a request for `model`, arriving now, with `queued` others for it going first, can be expected to be
@@ -9,13 +10,17 @@ import type { Cluster } from './cluster.js';
  */
 export function predictLatencyNs(cluster: Cluster, model: number, queued: number, nowNs: number): number {
   const { held, exec, weights } = cluster;
+  // Where a lane is free on a GPU as fast as any nothing can be sooner: of a thousand GPUs one may be enough to look at.
+  const leastNs = nowNs + TIMELINE_FUTURE_NS + cluster.shortestExecNs(model);
   let bestNs = Number.POSITIVE_INFINITY;
-  for (let gpu = held.next(model, 0); gpu >= 0; gpu = held.next(model, gpu + 1)) {
+  for (let gpu = held.next(model, 0); gpu >= 0 && bestNs > leastNs; gpu = held.next(model, gpu + 1)) {
     bestNs = Math.min(bestNs, exec[gpu].availableNs(nowNs) + cluster.execNs(gpu, model, 0));
   }
   if (bestNs === Number.POSITIVE_INFINITY) {
-    for (let gpu = cluster.up.next(0); gpu >= 0; gpu = cluster.up.next(gpu + 1)) {
-      const loadedNs = weights[gpu].availableNs(nowNs) + cluster.loadNs(model);
+    const loadNs = cluster.loadNs(model);
+    const { up } = cluster;
+    for (let gpu = up.next(0); gpu >= 0 && bestNs > leastNs + loadNs; gpu = up.next(gpu + 1)) {
+      const loadedNs = weights[gpu].availableNs(nowNs) + loadNs;
       bestNs = Math.min(bestNs, loadedNs + cluster.execNs(gpu, model, 0));
     }
   }
