@@ -227,7 +227,7 @@ export class LiveController implements SchedulingService {
 
   private takeIn(results: readonly ResultMessage[]): void {
     for (const result of results) {
-      const action = this.outstanding.take(result.id);
+      const action = this.outstanding.take(result.gpu, result.id);
       if (action === null) continue;
       if (result.error !== '') {
         this.options.events.deviceError(

@@ -3,31 +3,32 @@ import { AscendingIds } from '../ascending-ids.js';
 
 /** The actions that were sent and have no result yet. */
 export class Outstanding {
-  private readonly actions = new AscendingIds<Action>();
+  private readonly ofGpu: AscendingIds<Action>[] = [];
 
   add(action: Action): void {
-    this.actions.add(action.id, action);
+    const { gpu, id } = action;
+    this.ofGpu[gpu] ??= new AscendingIds();
+    this.ofGpu[gpu].add(id, action);
   }
 
-  /** Takes the action out; null if it was given up before. */
-  take(id: number): Action | null {
-    return this.actions.take(id);
+  /** Takes out the action that the GPU was sent; null if it was given up before. */
+  take(gpu: number, id: number): Action | null {
+    return this.ofGpu[gpu]?.take(id) ?? null;
   }
 
   /** Takes out all that were sent to the GPU, oldest first. */
   takeAll(gpu: number): Action[] {
-    const taken = [...this.actions].filter((action) => action.gpu === gpu);
-    for (const { id } of taken) this.actions.take(id);
+    const taken = [...(this.ofGpu[gpu] ?? [])];
+    this.ofGpu[gpu]?.clear();
     return taken;
   }
 
-  /** GPUs with an action whose result is overdue by more than `graceNs`, in the order they were sent. */
+  /** GPUs with an action whose result is overdue by more than `graceNs`. */
   overdueGpus(nowNs: number, graceNs: number): number[] {
-    const gpus = new Set<number>();
-    for (const action of this.actions) {
-      if (overdueAtNs(action) + graceNs < nowNs) gpus.add(action.gpu);
-    }
-    return [...gpus];
+    return this.ofGpu.flatMap((actions, gpu) => {
+      for (const action of actions) if (overdueAtNs(action) + graceNs < nowNs) return gpu;
+      return [];
+    });
   }
 }
 

@@ -16,6 +16,19 @@ it('a result is overdue ten times its duration and the grace after it might have
   expect(outstanding.overdueGpus(1551, 50)).toEqual([1]);
   expect(outstanding.overdueGpus(1751, 50)).toEqual([1, 2]);
   expect(outstanding.overdueGpus(1951, 50)).toEqual([1, 2, 3]);
-  outstanding.take(2);
+  outstanding.take(2, 2);
   expect(outstanding.overdueGpus(1951, 50)).toEqual([1, 3]);
+});
+
+it('a result is taken once, and only from the GPU that was sent the action', () => {
+  const outstanding = new Outstanding();
+  const [first, second, third] = [sent(7, { gpu: 1 }), sent(8, { gpu: 2 }), sent(9, { gpu: 1 })];
+  for (const action of [first, second, third]) outstanding.add(action);
+  expect(outstanding.take(0, 7)).toBeNull();
+  expect(outstanding.take(1, 8)).toBeNull();
+  expect(outstanding.take(2, 8)).toBe(second);
+  expect(outstanding.take(2, 8)).toBeNull();
+  expect(outstanding.takeAll(1)).toEqual([first, third]);
+  expect(outstanding.takeAll(1)).toEqual([]);
+  expect(outstanding.take(1, 9)).toBeNull();
 });
