@@ -8,7 +8,27 @@ interface BenchCase {
 
 const RESNET50 =
   'models: { kind: profile, path: profiles/resnet50_v2.clockwork-sim.v100.json, copies: COPIES }';
+const VARIETIES = 61;
 const POLICY = 'policy: { kind: clockwork, scheduleAhead: 5ms }\nadmission: none\nslo: 100ms\nseed: 1';
+
+/** GPUs of the cases of growth. */
+export const GROWTH = [1, 10, 100, 1000] as const;
+
+/** The same load per GPU on more and more of them, with as many requests in all, and four models per GPU or more. */
+export function growthCases(): BenchCase[] {
+  return GROWTH.map((gpus) => {
+    const copies = Math.ceil((4 * gpus) / VARIETIES);
+    const functions = copies * VARIETIES;
+    return {
+      name: `growth-${gpus}`,
+      aim: 0,
+      experiment: `${POLICY}
+cluster: { gpus: ${gpus} }
+models: { kind: zoo, varieties: ${VARIETIES}, copies: ${copies} }
+workload: { kind: azure-like, functions: ${functions}, minutes: ${3000 / gpus}, rate: ${300 * gpus}/s, interval: 1s }`,
+    };
+  });
+}
 
 /** Paths are relative to the experiments folder. `trace`: a real day in the layout of Azure Functions 2019. */
 export function benchCases(trace: string | undefined): BenchCase[] {

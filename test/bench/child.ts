@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseExperiment } from '../../src/config/load.js';
 import { simulate } from '../../src/run/simulated.js';
-import { benchCases } from './cases.js';
+import { benchCases, growthCases } from './cases.js';
 
 const EXPERIMENTS = fileURLToPath(new URL('../../experiments/', import.meta.url));
 const MAIN = fileURLToPath(new URL('main.js', import.meta.url));
@@ -14,6 +14,8 @@ export interface Run {
   readonly processedRps: number;
   readonly peakRssBytes: number;
   readonly digest: string;
+  /** Share of the requests that were answered in time; null: there were none. */
+  readonly attainment: number | null;
 }
 
 /** Which run: a case by name, with overrides of its experiment. */
@@ -34,11 +36,11 @@ export function runInChild({ name, trace, overrides }: RunChoice): Run {
 
 /** Runs a case in this process. */
 export async function runHere({ name, trace, overrides }: RunChoice): Promise<Run> {
-  const found = benchCases(trace).find((one) => one.name === name);
+  const found = [...benchCases(trace), ...growthCases()].find((one) => one.name === name);
   if (found === undefined) throw new Error(`no benchmark is called ${name}`);
   const experiment = await parseExperiment(found.experiment, `${EXPERIMENTS}bench.yaml`, overrides);
-  const { wall, requests, digest } = (await simulate(experiment)).summary;
-  return { ...wall, requests: requests.offered, digest };
+  const { wall, requests, digest, attainment } = (await simulate(experiment)).summary;
+  return { ...wall, requests: requests.offered, digest, attainment };
 }
 
 export function median(values: readonly number[]): number {

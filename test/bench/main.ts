@@ -3,12 +3,13 @@ import { parseArgs } from 'node:util';
 import { writeWhole } from '../../src/base/files/output-file.js';
 import { benchCases } from './cases.js';
 import { median, runHere, runInChild } from './child.js';
+import { benchGrowth } from './growth.js';
 import { benchPolicies } from './policies.js';
 
 /*
  * Whole runs, arrivals and metrics included, on one thread: `npm run bench -- [--only TEXT] [--runs N]
- * [--trace FILE]`. Prints a JSON line a case; with `--policies` a line for each policy on a few of them. `--out FILE`
- * also writes the lines to a file.
+ * [--trace FILE]`. Prints a JSON line a case; with `--policies` a line for each policy on a few of them, with
+ * `--growth` one for some policies on 1, 10, 100 and 1,000 GPUs. `--out FILE` also writes the lines to a file.
  */
 
 const { values: flags } = parseArgs({
@@ -17,6 +18,7 @@ const { values: flags } = parseArgs({
     runs: { type: 'string', default: '3' },
     trace: { type: 'string' },
     policies: { type: 'boolean', default: false },
+    growth: { type: 'boolean', default: false },
     out: { type: 'string' },
     child: { type: 'boolean', default: false },
     set: { type: 'string', multiple: true, default: [] },
@@ -32,6 +34,7 @@ if (flags.child) {
   process.stdout.write(JSON.stringify(await runHere({ name: flags.only, trace, overrides: flags.set })));
 } else {
   if (flags.policies) benchPolicies(runs, flags.only, print);
+  else if (flags.growth) benchGrowth(runs, flags.only, print);
   else runAll();
   if (lines.length === 0) fail(`--only ${flags.only}: no case has that in its name`);
   if (flags.out !== undefined) writeWhole(flags.out, lines.join(''));

@@ -1,0 +1,46 @@
+import { GROWTH } from './cases.js';
+import { median, type Run, type RunChoice, runInChild } from './child.js';
+
+/** The published scheduler, this project's own, and one that hardly decides anything. */
+const KINDS = ['clockwork', 'escapement', 'fifo'];
+
+/** What a policy costs on so many GPUs. */
+export interface GrowthLine {
+  readonly case: string;
+  readonly gpus: number;
+  readonly policy: string;
+  readonly runs: number;
+  readonly requests: number;
+  /** Medians of the runs. */
+  readonly processedRps: number;
+  readonly usPerRequest: number;
+  readonly peakRssMB: number;
+  readonly attainment: number | null;
+  readonly digest: string;
+}
+
+/** Runs some policies under the same load per GPU on more and more GPUs, each run in a process of its own. */
+export function benchGrowth(
+  rounds: number,
+  only: string,
+  onLine: (line: GrowthLine) => void,
+  run: (choice: RunChoice) => Run = runInChild,
+): void {
+  for (const gpus of GROWTH) {
+    const name = `growth-${gpus}`;
+    if (!name.includes(only)) continue;
+    for (const policy of KINDS) {
+      const overrides = [`policy={ kind: ${policy} }`];
+      const runs = Array.from({ length: rounds }, () => run({ name, trace: undefined, overrides }));
+      const processedRps = median(runs.map((one) => one.processedRps));
+      const { requests, attainment, digest } = runs[0];
+      onLine({
+        ...{ case: name, gpus, policy, runs: rounds, requests },
+        processedRps: Math.round(processedRps),
+        usPerRequest: Number((1e6 / processedRps).toPrecision(3)),
+        peakRssMB: Math.round(median(runs.map((one) => one.peakRssBytes)) / 1e6),
+        ...{ attainment, digest },
+      });
+    }
+  }
+}
