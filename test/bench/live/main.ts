@@ -4,6 +4,7 @@ import { PROVIDERS } from '../../../src/live/device.js';
 import { measureControllerShare } from './controller-share.js';
 import { measureIdle } from './delays.js';
 import { measureFidelity } from './fidelity.js';
+import { measureGpus } from './gpus/measure.js';
 import { runHostile } from './hostile/main.js';
 import { measurePredictability } from './predictable.js';
 import { type Bench, prepare, type Subject } from './subject.js';
@@ -11,10 +12,13 @@ import { measureThroughput } from './throughput/measure.js';
 
 /*
  * Live mode on this machine: `npm run bench:live -- [--only TEXT] [--device cpu] [--seconds 20]
- * [--repository out/bench-models]`. Prints a JSON line a case. Nothing else should run meanwhile.
+ * [--repository out/bench-models]`. Prints a JSON line a case, or a line per point. Nothing else should run meanwhile.
  *
  * `-- --only throughput [--main FILE] [--cpus LIST] [--frontends N] [--rounds 5] [--seconds 2]` measures requests per
  * second; `--main` names the command line of another build to measure in turns, `--cpus` what the servers may use.
+ *
+ * `-- --only gpus [--gpus 1,10,100,1000] [--models 100] [--policies clockwork,escapement] [--rate 300] [--rate-per-gpu 1]
+ * [--rounds 3] [--seconds 5]` measures how the costs of a controller grow with its GPUs, which four workers emulate.
  *
  * `-- --hostile [--only PATTERN] [--seconds 8] [--settle 15] [--main dist/cli/main.js] [--nice 19]
  * [--server-nice 0] [--json]` is another benchmark: a well-behaved client next to each of many attackers, a row each.
@@ -34,7 +38,12 @@ const { values: flags } = parseArgs({
     json: { type: 'boolean', default: false },
     cpus: { type: 'string', default: '' },
     frontends: { type: 'string', default: '1' },
-    rounds: { type: 'string', default: '5' },
+    rounds: { type: 'string' },
+    gpus: { type: 'string', default: '1,10,100,1000' },
+    models: { type: 'string', default: '100' },
+    policies: { type: 'string', default: 'clockwork,escapement' },
+    rate: { type: 'string', default: '300' },
+    'rate-per-gpu': { type: 'string', default: '1' },
     repository: { type: 'string', default: 'out/bench-models' },
   },
 });
@@ -66,14 +75,24 @@ const cases: Record<string, () => Promise<unknown>> = {
   throughput: () =>
     measureThroughput({
       ...{ main: flags.main, cpus: flags.cpus, seconds: Number(flags.seconds ?? '2') },
-      ...{ frontends: Number(flags.frontends), rounds: Number(flags.rounds) },
+      ...{ frontends: Number(flags.frontends), rounds: Number(flags.rounds ?? '5') },
+    }),
+  gpus: () =>
+    measureGpus({
+      gpus: flags.gpus.split(',').map(Number),
+      models: Number(flags.models),
+      policies: flags.policies.split(','),
+      ...{ rate: Number(flags.rate), ratePerGpu: Number(flags['rate-per-gpu']) },
+      ...{ rounds: Number(flags.rounds ?? '3'), seconds: Number(flags.seconds ?? '5') },
     }),
 };
 
 const chosen = Object.entries(cases).filter(([name]) => name.includes(flags.only));
-const needsModels = chosen.some(([name]) => name !== 'controller' && name !== 'throughput');
+const WITHOUT_MODELS = ['controller', 'throughput', 'gpus'];
+const needsModels = chosen.some(([name]) => !WITHOUT_MODELS.includes(name));
 if (needsModels) for (const subject of PAIR) await prepare(bench, subject);
 for (const [name, measure] of chosen) {
-  process.stdout.write(`${JSON.stringify({ case: name, ...((await measure()) as object) })}\n`);
+  for (const figures of [await measure()].flat())
+    process.stdout.write(`${JSON.stringify({ case: name, ...(figures as object) })}\n`);
 }
 process.exit(0);
