@@ -50,6 +50,7 @@ it('a model with a problem is not, and none is where a note may be about it', ()
 class Started implements ModelHost, SchedulingService {
   readonly asked: (string | null)[] = [];
   readonly away = [];
+  readonly isOpen = false;
   readonly state;
 
   constructor(private readonly models: ReturnType<typeof smallModels>) {

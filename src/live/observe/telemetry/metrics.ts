@@ -43,8 +43,7 @@ export class ControllerMetrics implements RunObserver {
   private readonly predictionError: Children<Histogram.Internal<string>>;
   /** By GPU and lane, LANE_EXEC and LANE_WEIGHTS. */
   private readonly laneBusy: Children<Counter.Internal>;
-  private readonly lateness: Histogram;
-  private readonly steps: Histogram;
+  private readonly times: ControllerTimes;
   private readonly workerUp: Gauge;
   private readonly standby: Gauge;
 
@@ -102,18 +101,7 @@ export class ControllerMetrics implements RunObserver {
     this.laneBusy = new Children((index) =>
       laneBusy.labels(String(Math.floor(index / 2)), LANE_NAMES[index % 2]),
     );
-    this.lateness = histogram(
-      'escapement_wakeup_lateness_seconds',
-      'How much later than it wanted the controller was woken',
-      [],
-      ERROR_BUCKETS_S,
-    );
-    this.steps = histogram(
-      'escapement_step_seconds',
-      'Time that a step of the scheduler took: taking in what happened, and deciding',
-      [],
-      ERROR_BUCKETS_S,
-    );
+    this.times = new ControllerTimes(registry);
     this.workerUp = new Gauge({
       name: 'escapement_worker_up',
       help: '1 while the worker takes actions, 0 while it is away',
@@ -170,12 +158,12 @@ export class ControllerMetrics implements RunObserver {
 
   /** The controller wanted to be woken so much earlier. */
   wokeLate(ns: number): void {
-    this.lateness.observe(Math.max(0, ns) / NS_PER_S);
+    this.times.lateness.observe(Math.max(0, ns) / NS_PER_S);
   }
 
   /** The scheduler took in what happened, and decided, in so much time. */
   stepped(tookNs: number): void {
-    this.steps.observe(tookNs / NS_PER_S);
+    this.times.steps.observe(tookNs / NS_PER_S);
   }
 
   setStandby(isStandby: boolean): void {
@@ -189,5 +177,25 @@ export class ControllerMetrics implements RunObserver {
   /** The worker is none of this controller's any more. */
   forgetWorker(worker: string): void {
     this.workerUp.remove({ worker });
+  }
+}
+
+/** How well the controller itself keeps up. */
+class ControllerTimes {
+  readonly lateness: Histogram;
+  readonly steps: Histogram;
+
+  constructor(registry: Registry) {
+    const common = { buckets: ERROR_BUCKETS_S, registers: [registry] };
+    this.lateness = new Histogram({
+      name: 'escapement_wakeup_lateness_seconds',
+      help: 'How much later than it wanted the controller was woken',
+      ...common,
+    });
+    this.steps = new Histogram({
+      name: 'escapement_step_seconds',
+      help: 'Time that a step of the scheduler took: taking in what happened, and deciding',
+      ...common,
+    });
   }
 }
