@@ -51,7 +51,7 @@ export function unframed(received: Buffer): { readonly messages: readonly Buffer
   return { messages, rest: received.subarray(at) };
 }
 
-function idOf(message: Buffer): string {
+export function idOf(message: Buffer): string {
   return (fields(message).get(3)?.[0] as Buffer | undefined)?.toString() ?? '';
 }
 
