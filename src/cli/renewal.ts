@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import type { Logger } from 'pino';
 import { WatchedFiles } from '../base/files/watched-files.js';
 import { checkTls } from '../live/frontend/frontend.js';
+import type { CertificateGauges, CertificateUse } from '../live/observe/telemetry/certificate-gauges.js';
 import type { ServerTls } from '../live/wire/credentials.js';
 import type { ValuesOf } from './flag.js';
 import type { listenFlags } from './usage/server.js';
@@ -11,12 +12,14 @@ export function renewIdentity(
   args: Pick<ValuesOf<typeof listenFlags>, 'tls-cert' | 'tls-key'>,
   tls: ServerTls | null,
   log: Logger,
+  gauges: CertificateGauges,
   renew: (tls: ServerTls) => void,
 ): void {
   const { 'tls-cert': cert, 'tls-key': key } = args;
   if (tls === null || cert === undefined || key === undefined) return;
   const flags = '--tls-cert and --tls-key';
-  renewFiles(flags, { cert, key }, { cert: tls.cert, key: tls.key }, 'cert', log, (identity) => {
+  const shown = shownAs(gauges, 'server');
+  renewFiles(flags, { cert, key }, { cert: tls.cert, key: tls.key }, 'cert', { log, shown }, (identity) => {
     checkTls(identity);
     renew(identity);
   });
@@ -24,13 +27,25 @@ export function renewIdentity(
 
 /** The same for the authority in the file of a flag. `renew` throws what cannot be used. */
 export function renewAuthority(
-  flag: '--worker-ca' | '--controller-ca',
-  path: string,
-  ca: Buffer,
+  { flag, path, ca }: { readonly flag: keyof typeof AUTHORITIES; readonly path: string; readonly ca: Buffer },
   log: Logger,
+  gauges: CertificateGauges,
   renew: (ca: Buffer) => void,
 ): void {
-  renewFiles(flag, { ca: path }, { ca }, 'ca', log, (contents) => renew(contents.ca));
+  const shown = shownAs(gauges, AUTHORITIES[flag]);
+  renewFiles(flag, { ca: path }, { ca }, 'ca', { log, shown }, (contents) => renew(contents.ca));
+}
+
+const AUTHORITIES = { '--worker-ca': 'worker_authority', '--controller-ca': 'controller_authority' } as const;
+
+/** What metrics show of one certificate. */
+interface Shown {
+  uses(pem: Buffer): void;
+  failed(): void;
+}
+
+function shownAs(gauges: CertificateGauges, use: CertificateUse): Shown {
+  return { uses: (pem) => gauges.uses(use, pem), failed: () => gauges.failed(use) };
 }
 
 function renewFiles<Name extends string>(
@@ -38,27 +53,33 @@ function renewFiles<Name extends string>(
   paths: Readonly<Record<Name, string>>,
   contents: Readonly<Record<Name, Buffer>>,
   certificate: NoInfer<Name>,
-  log: Logger,
+  { log, shown }: { readonly log: Logger; readonly shown: Shown },
   renew: (contents: Readonly<Record<Name, Buffer>>) => void,
 ): void {
   let used = contents;
+  shown.uses(used[certificate]);
   new WatchedFiles({
     paths,
     contents,
     use: (now) => {
       renew(now);
       used = now;
+      shown.uses(used[certificate]);
       log.info(
         facts(used[certificate]),
         `${flags}: the files have changed; new connections get what they hold now`,
       );
     },
-    restored: () =>
-      log.info(facts(used[certificate]), `${flags}: the files are well again and hold what is in use`),
-    failed: ({ message }) =>
+    restored: () => {
+      shown.uses(used[certificate]);
+      log.info(facts(used[certificate]), `${flags}: the files are well again and hold what is in use`);
+    },
+    failed: ({ message }) => {
+      shown.failed();
       log.error(
         `${flags}: the files have changed and cannot be used, so the old ones stay in use: ${message}`,
-      ),
+      );
+    },
   });
 }
 

@@ -3,6 +3,7 @@ import { EscapementError } from '../base/errors.js';
 import { NS_PER_S } from '../base/units.js';
 import type { ServerSettings } from '../config/server-settings.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
+import type { CertificateGauges } from '../live/observe/telemetry/certificate-gauges.js';
 import { createLog } from '../live/observe/telemetry/log.js';
 import type { RecordingControl } from '../live/recording/recording-control.js';
 import type { DeploymentOptions } from '../serve/deployment-options.js';
@@ -33,6 +34,8 @@ interface Workers {
   readonly joining?: JoiningOptions;
   /** As in `ServerOptions`. */
   readonly deployment: DeploymentOptions;
+  /** The server that they belong to listens. */
+  readonly listening?: (certificates: CertificateGauges) => void;
 }
 
 /**
@@ -62,7 +65,9 @@ export async function runServer(
     // Before it is ready: a client that sees it ready may stop it at once.
     const stopped = untilStopped();
     const listening: ServerOptions['listening'] = (ports) => {
-      renewIdentity(args, options.frontend.tls ?? null, options.log, (tls) => ports.renew(tls));
+      const { certificates } = ports;
+      renewIdentity(args, options.frontend.tls ?? null, options.log, certificates, (tls) => ports.renew(tls));
+      workers.listening?.(certificates);
       hintAtHost(args.host, options.frontend.token ?? null, options.log);
     };
     const started = startServer({ ...options, ...workers, hung, listening });

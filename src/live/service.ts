@@ -14,6 +14,8 @@ export interface ModelEntry {
   readonly index: number;
   /** Null: not known yet. */
   readonly model: ServedModel | null;
+  /** Number of the name that metrics know it by, from 1 on. Absent or 0: none. */
+  readonly label?: number;
 }
 
 /** Why a server that is about to end is not ready. */

@@ -1,6 +1,7 @@
 import { EscapementError } from '../base/errors.js';
 import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import { type ModelList, NO_MODELS } from '../live/model-list.js';
+import type { NameLabels } from '../live/observe/telemetry/name-labels.js';
 import {
   type InferenceRequest,
   type ModelStatistics,
@@ -52,6 +53,8 @@ export class DeployedService implements WatchedService {
     private readonly options: DeploymentOptions,
     private readonly events: DeploymentEvents,
     private readonly readStatistics: (entries: ServiceState['entries']) => readonly ModelStatistics[],
+    /** What metrics call its models. */
+    private readonly labels: NameLabels,
   ) {
     this.tickets = new Tickets(service, (ticket) => this.deployment.wake(ticket));
     const changed = () => this.replace();
@@ -254,7 +257,7 @@ export class DeployedService implements WatchedService {
   }
 
   private build(): ServiceState {
-    const entries = this.deployment.table.entries();
+    const entries = this.deployment.table.entries(this.labels);
     const { notReady, takesRequests = false } = this.service.state;
     const { away } = this.host;
     const same = { howLoaded: HOW_LOADED[this.options.control], entries };

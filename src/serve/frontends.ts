@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { Bursts } from '../live/bursts.js';
 import type { Frontend, FrontendOptions } from '../live/frontend/frontend.js';
 import { newBudgetCounters } from '../live/frontend/shared-counts.js';
 import { checkThreads, openFrontendThreads } from '../live/frontend/thread/frontend-threads.js';
@@ -23,6 +24,7 @@ export async function openFrontends(
   opened: { http: Frontend | null; grpc: Frontend | null },
 ): Promise<void> {
   checkThreads(threads);
+  const bursts = new Bursts();
   // Bodies and answers under way have one limit, whichever thread they are in.
   const counters = newBudgetCounters(2 * threads);
   const open = (transport: 'http' | 'grpc', port: number, firstSlot: number) =>
@@ -34,9 +36,10 @@ export async function openFrontends(
       firstSlot,
       ...(hung === undefined ? {} : { hung }),
       died: (reason) =>
-        log.error(
-          { transport, reason },
-          'a frontend thread ended, with its connections; it is started again',
+        bursts.say(
+          transport,
+          `a frontend thread ended, with its connections; it is started again: ${reason}`,
+          (line) => log.error({ transport, reason }, line),
         ),
     });
   const openings = await Promise.allSettled([

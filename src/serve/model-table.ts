@@ -1,4 +1,5 @@
 import type { ServedModel } from '../live/model.js';
+import type { NameLabels } from '../live/observe/telemetry/name-labels.js';
 import type { ModelEntry } from '../live/service.js';
 
 /** One version of a model, as the deployment knows it. */
@@ -61,13 +62,15 @@ export class ModelTable {
   }
 
   /** What frontends see. The highest version that is ready gets the requests that name none; else the highest. */
-  entries(): readonly ModelEntry[] {
+  entries(labels: Pick<NameLabels, 'numberOf'>): readonly ModelEntry[] {
     const names = [...this.rows.keys()].sort();
     return names.flatMap((name) => {
       const versions = sorted(this.versions(name));
       const chosen = versions.findLast(({ state }) => state === 'ready') ?? versions.at(-1);
+      const label = labels.numberOf(name);
       return versions.map((row) => ({
         name,
+        label,
         version: row.version,
         isDefault: row === chosen,
         state: row.state,

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { formatDuration } from '../config/units-text.js';
+import { Bursts } from '../live/bursts.js';
 import { serverNotReady } from '../live/frontend/refusal.js';
 import type { KeeperEvents } from '../live/journal/journal-keeper.js';
 import { LONGEST_S, type RecordingEvents } from '../live/recording/server-recorder.js';
@@ -10,6 +11,7 @@ import type { Assembly, ClusterObserver } from './cluster.js';
 /** Lines of the log about workers, GPUs and what fails on them. */
 export function loggedCluster(log: Logger, { clock, fleet }: Assembly): ClusterObserver {
   const repeats = new Repeats();
+  const bursts = new Bursts();
   return {
     draining(requests, upToNs) {
       if (requests > 0)
@@ -20,15 +22,20 @@ export function loggedCluster(log: Logger, { clock, fleet }: Assembly): ClusterO
     },
     events: {
       // It also names the GPUs that are gone with it.
-      worker: (worker, up, what) => log[up ? 'info' : 'warn']({ worker }, `worker ${worker} ${what}`),
+      worker: (worker, up, what) =>
+        bursts.say(`worker ${worker}`, `worker ${worker} ${what}`, (line) =>
+          log[up ? 'info' : 'warn']({ worker }, line),
+        ),
       gpuUp: (gpu) => {
         const worker = fleet.nameOf(gpu);
-        log.info({ gpu, worker }, `GPU ${gpu} is there, on worker ${worker}`);
+        bursts.say(`worker ${worker}`, `GPU ${gpu} is there, on worker ${worker}`, (line) =>
+          log.info({ gpu, worker }, line),
+        );
       },
-      standsBy: (isIt) => {
-        if (isIt) log.warn('stands by: another controller drives the workers');
-        else log.info('drives the workers, which no other controller does any more');
-      },
+      standsBy: (isIt) =>
+        bursts.say('standing by', isIt ? STANDS_BY_NOW : DRIVES_NOW, (line) =>
+          log[isIt ? 'warn' : 'info'](line),
+        ),
       deviceError: (gpu, model, error) => {
         const times = repeats.toSay(`${gpu} ${model} ${error}`, clock.nowNs());
         if (times > 0) log.error({ gpu, model, error, times }, 'the device failed at an action');
@@ -37,15 +44,20 @@ export function loggedCluster(log: Logger, { clock, fleet }: Assembly): ClusterO
   };
 }
 
+const STANDS_BY_NOW = 'stands by: another controller drives the workers';
+const DRIVES_NOW = 'drives the workers, which no other controller does any more';
+
 /** A line when the server stops being ready and one when it is again; draining and standing by have lines of their own. */
 export function logReadiness(log: Logger, service: WatchedService): void {
   let said: string | null = null;
+  const bursts = new Bursts();
   service.watch(() => {
     const { notReady } = service.state;
     if (notReady === said || notReady === DRAINING || notReady === STANDS_BY) return;
     said = notReady;
-    if (notReady === null) log.info('the server is ready again');
-    else log.warn(serverNotReady(notReady));
+    bursts.say('ready', notReady === null ? 'the server is ready again' : serverNotReady(notReady), (line) =>
+      log[notReady === null ? 'info' : 'warn'](line),
+    );
   });
 }
 

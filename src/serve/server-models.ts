@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Fleet } from '../live/controller/fleet.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import type { StatisticsCollector } from '../live/observe/model-statistics.js';
+import type { NameLabels } from '../live/observe/telemetry/name-labels.js';
 import type { WatchedService } from '../live/service.js';
 import { ClusterModels } from './cluster-models.js';
 import { DeployedService } from './deployed-service.js';
@@ -16,15 +17,23 @@ export interface ServerModels {
   close(): void;
 }
 
+interface Given {
+  readonly defaultSloNs: number;
+  readonly statistics: StatisticsCollector;
+  /** What metrics call the models. */
+  readonly labels: NameLabels;
+}
+
 export function serverModels(
   controller: LiveController,
   fleet: Fleet,
   options: DeploymentOptions,
   log: Logger,
-  { defaultSloNs, statistics }: { readonly defaultSloNs: number; readonly statistics: StatisticsCollector },
+  { defaultSloNs, statistics, labels }: Given,
 ): ServerModels {
   const host = new ClusterModels(controller, fleet);
-  const service = new DeployedService(controller, host, options, log, (entries) => statistics.read(entries));
+  const read: StatisticsCollector['read'] = (entries) => statistics.read(entries);
+  const service = new DeployedService(controller, host, options, log, read, labels);
   fleet.tookOn = () => service.workersCame();
   return {
     service,

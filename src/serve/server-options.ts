@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { ServerSettings } from '../config/server-settings.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import type { FrontendOptions } from '../live/frontend/frontend.js';
+import type { CertificateGauges } from '../live/observe/telemetry/certificate-gauges.js';
 import type { ServerTls } from '../live/wire/credentials.js';
 import type { DeploymentOptions } from './deployment-options.js';
 import type { JoiningOptions } from './joining.js';
@@ -37,5 +38,8 @@ export interface ServerOptions {
   /** A frontend's thread hangs, and cannot be ended: only another process helps. */
   readonly hung?: (what: string) => void;
   /** It listens; workers may be awaited. */
-  readonly listening?: (ports: { renew(tls: ServerTls): void }) => void;
+  readonly listening?: (ports: {
+    readonly certificates: CertificateGauges;
+    renew(tls: ServerTls): void;
+  }) => void;
 }

@@ -6,8 +6,11 @@ import { formatDuration } from '../config/units-text.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import type { Frontend } from '../live/frontend/frontend.js';
 import { describeCluster } from '../live/observe/status/describe-cluster.js';
+import { CertificateGauges } from '../live/observe/telemetry/certificate-gauges.js';
 import { registerClusterGauges } from '../live/observe/telemetry/cluster-gauges.js';
 import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
+import { registerModelStates } from '../live/observe/telemetry/model-states.js';
+import { NameLabels } from '../live/observe/telemetry/name-labels.js';
 import { recordingRoutes } from '../live/observe/telemetry/recording-routes.js';
 import { registerRefusals } from '../live/observe/telemetry/refusal-counter.js';
 import { createRegistry } from '../live/observe/telemetry/registry.js';
@@ -20,6 +23,7 @@ import { type LiveCluster, startCluster } from './cluster.js';
 import { ALL_MODELS } from './deployment-options.js';
 import { openFrontends } from './frontends.js';
 import { Joining } from './joining.js';
+import { modelStates } from './model-states.js';
 import { PendingService } from './pending-service.js';
 import { logReadiness } from './server-log.js';
 import { type ServerModels, serverModels } from './server-models.js';
@@ -61,6 +65,9 @@ export class Server {
   metrics: MetricsServer | null = null;
   private closing: Promise<void> | null = null;
   private readonly registry = createRegistry();
+  readonly certificates = new CertificateGauges(this.registry);
+  /** What metrics call its models. */
+  private readonly labels = new NameLabels();
   private readonly clock = new Clock();
   private running: Running | null = null;
   private joining: Joining | null = null;
@@ -91,7 +98,8 @@ export class Server {
       observersOf(options, registry, assembly),
     );
     const { fleet } = cluster.assembly;
-    const given = { defaultSloNs: settings.sloNs, statistics: cluster.observers.statistics.collector };
+    const { collector: statistics } = cluster.observers.statistics;
+    const given = { defaultSloNs: settings.sloNs, statistics, labels: this.labels };
     const models = serverModels(cluster.controller, fleet, options.deployment ?? ALL_MODELS, log, given);
     this.running = { cluster, models };
     this.registerGauges(this.running);
@@ -142,7 +150,7 @@ export class Server {
   private async listen(service: WatchedService): Promise<void> {
     const { options, registry } = this;
     const { host, serverVersion, metricsPort, settings, log } = options;
-    const refusals = registerRefusals(registry);
+    const refusals = registerRefusals(registry, this.labels);
     if (metricsPort !== null) this.metrics = await this.serveMetrics(metricsPort);
     const frontend = { ...options.frontend, host, serverVersion, defaultSloNs: settings.sloNs, refusals };
     await openFrontends(service, { ...options, frontend }, this);
@@ -150,9 +158,13 @@ export class Server {
     options.listening?.(this);
   }
 
-  private registerGauges({ cluster: { controller, observers, assembly } }: Running): void {
+  private registerGauges({
+    cluster: { controller, observers, assembly },
+    models: { service },
+  }: Running): void {
     const { registry } = this;
     registerClusterGauges(registry, controller.core, (gpu) => assembly.fleet.nameOf(gpu) !== '');
+    registerModelStates(registry, this.labels, () => modelStates(service.state));
     registerStageGauge(registry, observers.status.collector.averages, controller.core.cluster, () =>
       controller.nowNs(),
     );

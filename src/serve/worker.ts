@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import { Bursts } from '../live/bursts.js';
+import { CertificateGauges } from '../live/observe/telemetry/certificate-gauges.js';
 import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
 import { createRegistry } from '../live/observe/telemetry/registry.js';
 import { WorkerMetrics } from '../live/observe/telemetry/worker-metrics.js';
@@ -28,6 +30,7 @@ interface WorkerProcessOptions {
 }
 
 interface RunningWorker {
+  readonly certificates: CertificateGauges;
   /** Drains, then closes everything. */
   close(): Promise<void>;
   /** Connections that come later get this certificate, if it encrypts at all. */
@@ -41,8 +44,10 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
   const { host, port, metricsPort, token, tls, log } = options;
   const machine = await startMachine(options.machine);
   let metrics: MetricsServer | null = null;
+  const bursts = new Bursts();
   try {
     const registry = createRegistry();
+    const certificates = new CertificateGauges(registry);
     const observed = observe(machine, new WorkerMetrics(registry, machine.description));
     if (metricsPort !== null) {
       metrics = await startMetricsServer({
@@ -61,7 +66,7 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
       instance,
       ...(token === undefined ? {} : { token }),
       ...(tls === undefined ? {} : { tls }),
-      log: (line) => log.info(line),
+      log: (line) => bursts.say('controllers', line, (said) => log.info(said)),
     });
     const { gpus, models } = machine.description;
     log.info(
@@ -70,6 +75,7 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
     );
     const registrars = registerWith(options, server.port, instance);
     return {
+      certificates,
       close: async () => {
         // Before it drains, so that controllers know that it does not come back.
         await Promise.all(registrars.map((registrar) => registrar.leave()));

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { copyFileSync } from 'node:fs';
+import { get } from 'node:https';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { expect, it } from 'vitest';
@@ -60,6 +61,13 @@ it('certificates and authorities are replaced when their files change', async ({
   put(third, second);
   await until(() => says(/--tls-cert and --tls-key: .* cannot be used, so the old ones stay in use/) === 1);
   expect(await present(second)).toBe(true);
+  const expiryS = (identity: Identity) =>
+    Date.parse(new X509Certificate(identity.certificate).validTo) / 1000;
+  const wells = () => metricsOf(metrics, 'escapement_certificate_last_reload_successful');
+  const expiries = () => metricsOf(metrics, 'escapement_certificate_expiry_timestamp_seconds');
+  // The authority is the certificate alone, which is one.
+  expect((await wells()).server).toBe(0);
+  expect((await expiries()).server).toBe(expiryS(second));
 
   put(second, second);
   const { validTo } = new X509Certificate(second.certificate);
@@ -71,9 +79,22 @@ it('certificates and authorities are replaced when their files change', async ({
 
   put(third, third);
   await until(() => present(third));
+  await until(async () => (await expiries()).worker_authority === expiryS(third));
+  expect(await wells()).toEqual({ server: 1, worker_authority: 1 });
+  expect((await expiries()).server).toBe(expiryS(third));
   expect(says(/cannot be used/)).toBe(1);
   for (const each of [controller, worker]) expect(await each.kill('SIGTERM')).toBe(0);
 });
+
+/** Values of a metric by certificate. */
+async function metricsOf(port: number, name: string): Promise<Record<string, number>> {
+  const text = await new Promise<string>((resolve, reject) => {
+    const options = { host: '127.0.0.1', port, path: '/metrics', rejectUnauthorized: false, agent: false };
+    get(options, async (response) => resolve((await response.toArray()).join(''))).on('error', reject);
+  });
+  const found = text.matchAll(new RegExp(`^${name}\\{certificate="(\\w+)"\\} (\\S+)$`, 'gm'));
+  return Object.fromEntries([...found].map(([, certificate, value]) => [certificate, Number(value)]));
+}
 
 /** Of the certificate that a port shows. */
 function fingerprintOf(port: number): Promise<string> {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { EscapementError } from '../../src/base/errors.js';
 import { type ModelList, NO_MODELS } from '../../src/live/model-list.js';
+import { NameLabels } from '../../src/live/observe/telemetry/name-labels.js';
 import type { SchedulingService } from '../../src/live/service.js';
 import { DeployedService } from '../../src/serve/deployed-service.js';
 import { Deployment } from '../../src/serve/deployment.js';
@@ -88,7 +89,9 @@ it('models that are adopted together are one change', () => {
 
 it('a start with many models that are served already asks for them once, and tells of them once', async () => {
   const host = new Started(smallModels(500, 1));
-  const service = new DeployedService(host, host, ALL_MODELS, { info: () => {}, warn: () => {} }, () => []);
+  const labels = new NameLabels();
+  const log = { info: () => {}, warn: () => {} };
+  const service = new DeployedService(host, host, ALL_MODELS, log, () => [], labels);
   let changes = 0;
   service.watch(() => changes++);
   await service.start();

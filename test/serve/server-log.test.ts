@@ -1,7 +1,8 @@
 import { pino } from 'pino';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { DRAINING, STANDS_BY } from '../../src/live/service.js';
-import { logReadiness } from '../../src/serve/server-log.js';
+import type { Assembly } from '../../src/serve/cluster.js';
+import { loggedCluster, logReadiness } from '../../src/serve/server-log.js';
 import { FakeService } from '../live/frontend/fake-service.js';
 
 /** What the log says while a service is not ready for these reasons, one after the other; null: it is. */
@@ -24,4 +25,28 @@ it('says that the server is not ready and why, and that it is again', () => {
 
 it('leaves draining and standing by to their own lines', () => {
   expect(linesOf(STANDS_BY, null, DRAINING)).toEqual([]);
+});
+
+it('says once a minute that a worker comes and goes, and with it the server', () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const lines: string[] = [];
+  const log = pino({ base: null }, { write: (line) => lines.push(JSON.parse(line).msg) });
+  const assembly = { clock: { nowNs: () => 0 }, fleet: { nameOf: () => 'w' } } as unknown as Assembly;
+  const { events } = loggedCluster(log, assembly);
+  const service = new FakeService([]);
+  logReadiness(log, service);
+  for (let i = 0; i < 300; i++) {
+    events?.worker?.('w', true, 'is up');
+    events?.gpuUp?.(0);
+    service.notReady = null;
+    vi.advanceTimersByTime(100);
+    events?.worker?.('w', false, 'is down: the link broke');
+    service.notReady = 'no worker is up';
+    vi.advanceTimersByTime(100);
+  }
+  vi.advanceTimersByTime(1000);
+  // Of each of five lines three, and one that counts the others.
+  expect(lines).toHaveLength(5 * 4);
+  expect(lines.at(-1)).toBe('the server is not ready: no worker is up (297 times in the last minute)');
 });

@@ -12,3 +12,9 @@ export function unixMs(): number {
 export function fileStamp(ms: number): string {
   return new Date(ms).toISOString().replace(/\D/g, '-').slice(0, -1);
 }
+
+/** A date that something else has written, ms since 1970; null: it is none. */
+export function unixMsOf(text: string): number | null {
+  const ms = Date.parse(text);
+  return Number.isFinite(ms) ? ms : null;
+}

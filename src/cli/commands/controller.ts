@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { EscapementError } from '../../base/errors.js';
 import type { LinkHost } from '../../live/controller/link/thread/link-host.js';
 import type { WorkerLink } from '../../live/controller/link/worker-link.js';
+import type { CertificateGauges } from '../../live/observe/telemetry/certificate-gauges.js';
 import { clientCredentials } from '../../live/wire/credentials.js';
 import type { JoiningOptions } from '../../serve/joining.js';
 import { checkPorts } from '../check-ports.js';
@@ -21,20 +22,22 @@ export async function run(args: ControllerArgs): Promise<void> {
   }
   checkSettings(args.set);
   const { RemoteLink } = await import('../../live/controller/link/remote-link.js');
+  const { Bursts } = await import('../../live/bursts.js');
   const { LinkHost } = await import('../../live/controller/link/thread/link-host.js');
   const access = await workerAccess(args);
   await runServer('controller', args, async (_settings, log, hung) => {
     const host = new LinkHost({ hung, isStandby: args.standby, stays: listen !== undefined });
     const connect: Connect = (address, extra, complain) =>
       new RemoteLink({ address, ...access, ...extra, log: complain }, host);
+    const bursts = new Bursts();
     const warner = (address: string) => (what: string) =>
-      log.warn({ worker: address }, `worker ${address}: ${what}`);
+      bursts.say(address, `worker ${address}: ${what}`, (line) => log.warn({ worker: address }, line));
     const links = addresses.map((address) => connect(address, {}, warner(address)));
-    followAuthority(args, access, host, log);
     const least = args['min-workers'];
     return {
       links,
       deployment: deploymentOptions(args),
+      listening: (certificates) => followAuthority(args, access, host, log, certificates),
       minWorkers: listen === undefined ? Math.min(least, addresses.length) : least,
       ...(listen === undefined ? {} : { joining: await joiningOf(args, listen, access, connect, host) }),
     };
@@ -68,9 +71,10 @@ function followAuthority(
   access: WorkerAccess,
   links: LinkHost,
   log: Logger,
+  gauges: CertificateGauges,
 ): void {
   if (path === undefined || access.tls === undefined) return;
-  renewAuthority('--worker-ca', path, access.tls.ca, log, (ca) => {
+  renewAuthority({ flag: '--worker-ca', path, ca: access.tls.ca }, log, gauges, (ca) => {
     clientCredentials({ ca });
     links.renew({ ca });
     access.tls = { ca };

@@ -37,13 +37,15 @@ export async function run(args: WorkerArgs): Promise<void> {
   // Would end the process otherwise.
   if (process.platform !== 'win32')
     process.on('SIGUSR2', () => say('the controller records timelines; send the signal there'));
-  renewIdentity(args, tls, log, (identity) => worker.renew(identity));
-  const { 'controller-ca': caFile } = args;
-  if (caFile !== undefined && joining.controllerTls !== undefined)
-    renewAuthority('--controller-ca', caFile, joining.controllerTls.ca, log, (ca) => {
+  renewIdentity(args, tls, log, worker.certificates, (identity) => worker.renew(identity));
+  const { 'controller-ca': path } = args;
+  if (path !== undefined && joining.controllerTls !== undefined) {
+    const authority = { flag: '--controller-ca', path, ca: joining.controllerTls.ca } as const;
+    renewAuthority(authority, log, worker.certificates, (ca) => {
       clientCredentials({ ca }, 'controller');
       worker.trust({ ca });
     });
+  }
   hintAtHost(args.host, token, log);
   log.info(`${await untilStopped()}: takes no more actions`);
   await worker.close();

@@ -81,7 +81,7 @@ export function sendRefusal(request: FrontendRequest, refusal: Refusal): void {
     request.release();
     return;
   }
-  if (!request.isAsked && isInfer(request.path)) request.site.refusals.add(kind);
+  if (!request.isAsked && isInfer(request.path)) request.site.refusals.add(kind, request.entry?.label);
   if (isLast && !complete) {
     response.write(text);
     request.release();

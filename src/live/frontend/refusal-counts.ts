@@ -2,10 +2,13 @@ import { REFUSALS, type RefusalKind } from './refusal.js';
 
 const TRANSPORTS = ['http', 'grpc'] as const;
 const KINDS = Object.keys(REFUSALS) as RefusalKind[];
+/** Labels of models, from 1 on; what is of no known model is counted at 0. */
+const LABELS = 64;
 
 /** Counters for all threads of a process together: they outlive a thread that is replaced. */
 export function newRefusalCounters(): SharedArrayBuffer {
-  return new SharedArrayBuffer(TRANSPORTS.length * KINDS.length * BigUint64Array.BYTES_PER_ELEMENT);
+  const count = TRANSPORTS.length * KINDS.length * LABELS;
+  return new SharedArrayBuffer(count * BigUint64Array.BYTES_PER_ELEMENT);
 }
 
 /** Inference requests of one transport that were refused before the service was asked. */
@@ -18,19 +21,24 @@ export class RefusalCounts {
     this.first = TRANSPORTS.indexOf(transport) * KINDS.length;
   }
 
-  add(kind: RefusalKind): void {
-    Atomics.add(this.counts, this.first + KINDS.indexOf(kind), 1n);
+  /** `label`: of the model that is asked for, if it is known to the service. */
+  add(kind: RefusalKind, label = 0): void {
+    const known = label < LABELS ? label : 0;
+    Atomics.add(this.counts, (this.first + KINDS.indexOf(kind)) * LABELS + known, 1n);
   }
 }
 
-/** All counts at present; `reason` is the kind as metrics spell it: `not_ready`. */
+/** All counts at present; `reason` is the kind as metrics spell it: `not_ready`. Of models only those above 0. */
 export function readRefusals(counters: SharedArrayBuffer) {
   const counts = new BigUint64Array(counters);
   return TRANSPORTS.flatMap((transport, t) =>
-    KINDS.map((kind, k) => ({
-      transport,
-      reason: kind.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-      count: Number(Atomics.load(counts, t * KINDS.length + k)),
-    })),
+    KINDS.flatMap((kind, k) => {
+      const reason = kind.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+      const from = (t * KINDS.length + k) * LABELS;
+      return Array.from({ length: LABELS }, (_, label) => {
+        const count = Number(Atomics.load(counts, from + label));
+        return { transport, reason, label, count };
+      }).filter(({ label, count }) => label === 0 || count > 0);
+    }),
   );
 }

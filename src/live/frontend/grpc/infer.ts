@@ -34,6 +34,8 @@ interface InferOrigin {
   readonly quota: RequestQuota;
   /** The client has gone: what has not begun need not begin. */
   readonly isGone: boolean;
+  /** The `label` of the model that it names, once that is known. */
+  label: number;
   /** The service has it, and counts what becomes of it. */
   asked(): void;
   /** Takes memory for it, or throws a refusal. */
@@ -74,6 +76,7 @@ export class GrpcInfer {
   /** Throws a refusal, or calls `sink` later. */
   start(message: InferMessage, origin: InferOrigin, sink: InferSink): void {
     const entry = this.catalog.find(message.modelName, message.modelVersion);
+    origin.label = entry.label ?? 0;
     const model = this.catalog.ready(entry);
     if (message.parameters !== null)
       for (const [name, value] of message.parameters) checkRequestParameter(name, value);

@@ -5,7 +5,8 @@ import type { ReadingTurns } from '../reading-turns.js';
 import { type RequestTurns, TURN_REQUESTS, type Waiting } from '../request-turns.js';
 import { Slots } from '../slots.js';
 import { FloodWatch } from './flood-watch.js';
-import type { Rpc, RpcOwner } from './rpc.js';
+import type { Rpc } from './rpc.js';
+import type { EndedCall, RpcOwner } from './rpc-owner.js';
 
 /** How long a client may take to say that it speaks HTTP/2. */
 const SILENT_MS = 10_000;
@@ -100,12 +101,12 @@ export class RpcConnection implements RpcOwner, Waiting {
     this.heardMs = performance.now();
   }
 
-  done(rpc: Rpc, gaveUpAfterMs: number | null): void {
-    this.calls.take(rpc.place);
+  done(call: EndedCall, gaveUpAfterMs: number | null): void {
+    this.calls.take(call.place);
     if (gaveUpAfterMs === null) return;
     // What is read at once came together, however long the calls in between took.
-    const afterMs = rpc.turn === this.turn ? 0 : gaveUpAfterMs;
-    this.closeIf(this.flood.reset(afterMs, rpc.isAsked));
+    const afterMs = call.turn === this.turn ? 0 : gaveUpAfterMs;
+    this.closeIf(this.flood.reset(afterMs, call.isAsked));
   }
 
   moved(bytes: number): void {

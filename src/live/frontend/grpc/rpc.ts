@@ -2,12 +2,12 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'nod
 import { isCrumbled } from '../body-collector.js';
 import { inKib } from '../budget.js';
 import type { RequestQuota } from '../call.js';
-import type { ReadingTurns } from '../reading-turns.js';
 import { asRefusal, isClientsFault, Refusal } from '../refusal.js';
 import { traceOf } from '../traceparent.js';
 import { type Encoding, inflate } from './compression.js';
 import { MessageReader, type MessageSink } from './message-reader.js';
 import { letGo, RESPONSE_HEADERS, refuseStream } from './refuse-stream.js';
+import type { RpcOwner } from './rpc-owner.js';
 import { STALL_MS, StallWatch } from './stall-watch.js';
 import { OK_TRAILERS, trailersOf } from './status.js';
 import { listen } from './stream-events.js';
@@ -24,30 +24,8 @@ export interface RpcMethod {
   message(rpc: Rpc, message: Uint8Array<ArrayBuffer>): void;
   /** The client of a stream has sent all. */
   ended?(rpc: Rpc): void;
-  /** A call of it is refused; `isAsked`: the service had it before. */
-  refused?(refusal: Refusal, isAsked: boolean): void;
-}
-
-/** What a call takes from its connection. */
-export interface RpcOwner {
-  readonly clientKey: string;
-  /** Counts the requests of its client. */
-  readonly quota: RequestQuota;
-  /** Whose turn it is to send large messages. */
-  readonly turns: ReadingTurns;
-  /** A call or message brought no inference, by the client's choice or fault. Returns whether that is one too many. */
-  idle(): boolean;
-  /** One brought an inference. */
-  served(): void;
-  /** Bytes of messages have come or gone. */
-  moved(bytes: number): void;
-  /** A message comes in pieces that are too small. */
-  crumbled(): void;
-  /** Takes memory for a message of a client, or throws a refusal. */
-  take(bytes: number): void;
-  giveBack(bytes: number): void;
-  /** The call is over; when its client gave it up, after it had begun; null: it did not. */
-  done(rpc: Rpc, gaveUpAfterMs: number | null): void;
+  /** A call of it is refused. `isAsked`: the service had it before; `label`: of the model that it names, if that is known. */
+  refused?(refusal: Refusal, isAsked: boolean, label: number): void;
 }
 
 /** Answers that a client of a stream has not read; what is more, and it is not heard until it reads. */
@@ -65,6 +43,8 @@ export class Rpc implements MessageSink {
   readBytes = 0;
   /** The service has had a request of it. */
   isAsked = false;
+  /** The `label` of the model that it names; 0: not known. */
+  label = 0;
   /** It was refused by no fault of its client. */
   private isExcused = false;
   private pieces = 0;
@@ -198,7 +178,7 @@ export class Rpc implements MessageSink {
 
   refuse(refusal: Refusal): void {
     if (this.destroyed || this.stream.writableEnded || this.stream.destroyed) return;
-    this.method.refused?.(refusal, this.isAsked);
+    this.method.refused?.(refusal, this.isAsked, this.label);
     this.isExcused = !isClientsFault(refusal.kind);
     if (this.hasBegun) {
       this.trailers = trailersOf(refusal);

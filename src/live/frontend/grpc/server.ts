@@ -174,7 +174,7 @@ export class RpcServer {
       connection.began(rpc);
     } catch (error) {
       const refusal = asRefusal(error);
-      method?.refused?.(refusal, false);
+      method?.refused?.(refusal, false, 0);
       if (spend(stream, connection)) refuseStream(stream, refusal);
     }
   }

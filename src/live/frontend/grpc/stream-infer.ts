@@ -114,7 +114,7 @@ class Exchange implements InferSink {
   }
 
   refused({ kind, message }: Refusal): void {
-    if (!this.origin.isAsked && !this.origin.isGone) this.refusals.add(kind);
+    if (!this.origin.isAsked && !this.origin.isGone) this.refusals.add(kind, this.origin.label);
     this.response = [framed(streamRefusal(message, this.id))];
     this.exchanges.flush();
   }
@@ -123,6 +123,7 @@ class Exchange implements InferSink {
 /** Where a request of a stream comes from: it arrives with its message. */
 class StreamedOrigin {
   isAsked = false;
+  label = 0;
   readonly timeoutNs: number;
 
   constructor(

@@ -21,8 +21,8 @@ export class UnaryInfer implements RpcMethod {
     this.infer.start(message, rpc, new Exchange(rpc, message.id));
   }
 
-  refused({ kind }: Refusal, isAsked: boolean): void {
-    if (!isAsked) this.infer.refusals.add(kind);
+  refused({ kind }: Refusal, isAsked: boolean, label: number): void {
+    if (!isAsked) this.infer.refusals.add(kind, label);
   }
 }
 

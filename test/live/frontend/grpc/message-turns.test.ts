@@ -2,7 +2,8 @@ import { EventEmitter } from 'node:events';
 import type { ServerHttp2Stream } from 'node:http2';
 import { describe, expect, it } from 'vitest';
 import { KIB, MIB } from '../../../../src/base/units.js';
-import { Rpc, type RpcOwner } from '../../../../src/live/frontend/grpc/rpc.js';
+import { Rpc } from '../../../../src/live/frontend/grpc/rpc.js';
+import type { RpcOwner } from '../../../../src/live/frontend/grpc/rpc-owner.js';
 import { ReadingTurns } from '../../../../src/live/frontend/reading-turns.js';
 
 /** A stream that brings a piece of a message in each turn of the event loop in which it is not paused. */

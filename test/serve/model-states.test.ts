@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest';
+import type { ModelEntry } from '../../src/live/service.js';
+import { modelStates } from '../../src/serve/model-states.js';
+
+it.each<[ModelEntry['state'], string, string]>([
+  ['ready', '', 'ready'],
+  ['ready', 'serves what was loaded before; what is on disk is refused: no such file', 'outdated'],
+  ['loading', 'being measured', 'loading'],
+  ['unloading', 'being unloaded', 'unloading'],
+  ['unavailable', 'unloaded', 'unloaded'],
+  ['unavailable', 'unloaded; its files cannot be loaded: no such file', 'unloaded'],
+  ['unavailable', 'not available: no such file', 'unavailable'],
+])('a version that is %s (%j) counts as %s', (state, reason, counted) => {
+  const entry: ModelEntry = {
+    name: 'm',
+    version: '1',
+    isDefault: true,
+    state,
+    reason,
+    index: -1,
+    model: null,
+  };
+  expect(modelStates({ notReady: null, entries: [entry] })).toEqual([{ name: 'm', state: counted }]);
+});
