@@ -35,6 +35,9 @@ export async function openFrontends(
       counters,
       firstSlot,
       ...(hung === undefined ? {} : { hung }),
+      ...(log.isLevelEnabled('debug')
+        ? { cutOff: (client, why) => log.debug({ transport, client }, `a client is cut off: ${why}`) }
+        : {}),
       died: (reason) =>
         bursts.say(
           transport,

@@ -14,6 +14,7 @@ import { HttpRoutes } from './http-routes.js';
 import { HttpSite } from './http-site.js';
 import { refusalText, takeOver } from './last-refusal.js';
 import { Pipelining } from './pipelining.js';
+import type { CutOff } from './slow-clients.js';
 import { TokenCheck } from './token.js';
 
 export interface HttpFrontendOptions extends FrontendOptions {
@@ -40,12 +41,13 @@ export interface HttpFrontendOptions extends FrontendOptions {
 export async function openHttpFrontend(
   service: InferenceService,
   options: HttpFrontendOptions,
+  cutOff?: CutOff,
 ): Promise<Frontend> {
   const { receiveTimeoutMs = 30_000, sendTimeoutMs = 30_000, idleTimeoutMs = 75_000 } = options;
   const settings = settle(options);
   const catalog = new Catalog(service, settings);
   const arrivals = new Arrivals(() => service.nowNs());
-  const site = new HttpSite(service, settings, { receiveTimeoutMs, sendTimeoutMs });
+  const site = new HttpSite(service, settings, { receiveTimeoutMs, sendTimeoutMs }, cutOff);
   const infer = new HttpInfer(service, catalog, site);
   const routes = new HttpRoutes(site, catalog, infer, arrivals, new TokenCheck(settings.token));
   const timeouts = {

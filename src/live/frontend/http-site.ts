@@ -7,7 +7,7 @@ import type { FrontendSettings } from './frontend.js';
 import { Origins } from './origins.js';
 import { ReadingTurns } from './reading-turns.js';
 import { RefusalCounts } from './refusal-counts.js';
-import { SlowClients } from './slow-clients.js';
+import { type CutOff, SlowClients } from './slow-clients.js';
 
 /** A connection with its account. */
 type CountedSocket = Socket & { frontendAccount?: Account };
@@ -26,9 +26,10 @@ export class HttpSite {
     readonly service: InferenceService,
     readonly settings: FrontendSettings,
     timeouts: { readonly receiveTimeoutMs: number; readonly sendTimeoutMs: number },
+    cutOff?: CutOff,
   ) {
     const { maxJsonBytes, budget, cors, token, refusals } = settings;
-    this.slow = new SlowClients({ ...timeouts, nowNs: () => service.nowNs() });
+    this.slow = new SlowClients({ ...timeouts, nowNs: () => service.nowNs() }, cutOff);
     this.origins = new Origins(cors, token !== null);
     this.budget = new Budget(budgetLimits(settings), budget ?? undefined);
     this.refusals = new RefusalCounts(refusals, 'http');

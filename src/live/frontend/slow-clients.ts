@@ -4,6 +4,10 @@ import { Slots } from './slots.js';
 
 /** How fast a client must send and read once the time that each has is over. */
 const LEAST_RATE = 256 * KIB;
+
+/** Hears of a client, by its address, that is too slow. */
+export type CutOff = (client: string, why: string) => void;
+
 interface SlowClientsOptions {
   /** For what a client sends. */
   readonly receiveTimeoutMs: number;
@@ -19,7 +23,10 @@ export class SlowClients {
   private readonly sending = new Set<Started>();
   private readonly timer: NodeJS.Timeout;
 
-  constructor(private readonly options: SlowClientsOptions) {
+  constructor(
+    private readonly options: SlowClientsOptions,
+    private readonly cutOff: CutOff = () => {},
+  ) {
     const shortestMs = Math.min(options.receiveTimeoutMs, options.sendTimeoutMs);
     this.timer = setInterval(() => this.look(), Math.min(1000, Math.ceil(shortestMs / 10)));
     this.timer.unref();
@@ -41,14 +48,19 @@ export class SlowClients {
     const { receiveTimeoutMs, sendTimeoutMs, nowNs } = this.options;
     const now = nowNs();
     for (const request of this.receiving) {
-      if (isLate(now - request.arrivalNs, receiveTimeoutMs, request.receivedBytes))
-        request.turnAway(tooSlow(request.receivedBytes, receiveTimeoutMs));
+      if (!isLate(now - request.arrivalNs, receiveTimeoutMs, request.receivedBytes)) continue;
+      const refusal = tooSlow(request.receivedBytes, receiveTimeoutMs);
+      this.cutOff(addressOf(request), refusal.message);
+      request.turnAway(refusal);
     }
     for (const started of this.sending) {
       const { answer, bytes, sinceNs } = started;
       // An answer that waited for others before it does not hear that its connection has gone.
       if (answer.socket.destroyed) this.end(started);
-      else if (isLate(now - sinceNs, sendTimeoutMs, bytes)) answer.socket.destroy();
+      else if (isLate(now - sinceNs, sendTimeoutMs, bytes)) {
+        this.cutOff(addressOf(answer), `the answer of ${bytes} bytes is read too slowly`);
+        answer.socket.destroy();
+      }
     }
   }
 
@@ -57,8 +69,14 @@ export class SlowClients {
   }
 }
 
+/** What a connection knows of its other end. */
+interface Peer {
+  readonly remoteAddress?: string | undefined;
+}
+
 /** A request whose body comes. */
 interface Receiving {
+  readonly socket: Peer;
   readonly arrivalNs: number;
   readonly receivedBytes: number;
   turnAway(refusal: Refusal): void;
@@ -66,7 +84,7 @@ interface Receiving {
 
 /** A request whose answer goes. */
 interface Sending {
-  readonly socket: { readonly destroyed: boolean; destroy(): void };
+  readonly socket: Peer & { readonly destroyed: boolean; destroy(): void };
   readonly response: { once(event: 'close', listener: () => void): unknown };
   /** Gives its memory back. */
   release(): void;
@@ -76,6 +94,10 @@ interface Started {
   readonly answer: Sending;
   readonly bytes: number;
   readonly sinceNs: number;
+}
+
+function addressOf({ socket }: { readonly socket: Peer }): string {
+  return socket.remoteAddress ?? 'unknown';
 }
 
 function isLate(passedNs: number, timeoutMs: number, bytes: number): boolean {

@@ -7,6 +7,7 @@ import type { WatchedService } from '../../service.js';
 import type { ServerTls } from '../../wire/credentials.js';
 import type { HttpFrontendOptions } from '../http-frontend.js';
 import { type BudgetSlot, clearBudgetSlot } from '../shared-counts.js';
+import type { CutOff } from '../slow-clients.js';
 import type { FromFrontend, FrontendThreadData, ToFrontend, Transport } from './thread-messages.js';
 import { ThreadRequests } from './thread-requests.js';
 
@@ -16,6 +17,8 @@ export interface FrontendHostOptions {
   readonly frontend: HttpFrontendOptions & { readonly budget: BudgetSlot };
   /** The thread ended by itself, with all requests of its clients; another takes its place. */
   readonly died: (reason: string) => void;
+  /** A client was cut off because it is too slow. Absent: it is not said. */
+  readonly cutOff?: CutOff;
   /** The thread hangs, with its port and all requests of its clients; no other takes its place. */
   readonly hung?: (what: string) => void;
 }
@@ -104,6 +107,7 @@ export class FrontendHost {
       state: service.state,
       pulse: pulse.buffer,
       servicePulse: this.pulse,
+      namesClients: options.cutOff !== undefined,
     };
     const thread = new Thread(compiledNextTo(import.meta.url, 'frontend-thread.js'), {
       workerData,
@@ -121,6 +125,7 @@ export class FrontendHost {
       else if (message.kind === 'requests') requests.submit(message.requests);
       else if (message.kind === 'call') void requests.call(message.id, message.call);
       else if (message.kind === 'closed') this.closed();
+      else if (message.kind === 'cutOff') options.cutOff?.(message.client, message.why);
       else if (message.kind === 'listening') {
         isListening = true;
         this.port = message.port;

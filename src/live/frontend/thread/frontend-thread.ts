@@ -6,12 +6,14 @@ import { beat, PulseReader } from '../../pulse.js';
 import { passOnWarnings } from '../../warnings.js';
 import type { ServerTls } from '../../wire/credentials.js';
 import type { Frontend } from '../frontend.js';
+import type { CutOff } from '../slow-clients.js';
 import { RemoteService } from './remote-service.js';
 import type { FromFrontend, FrontendThreadData, ToFrontend } from './thread-messages.js';
 
 const port = parentPort;
 invariant(port !== null, 'this file is the entry of a thread');
-const { transport, options: given, originNs, state, pulse, servicePulse } = workerData as FrontendThreadData;
+const data = workerData as FrontendThreadData;
+const { transport, options: given, originNs, state, pulse, servicePulse, namesClients } = data;
 passOnWarnings(`frontend-${transport}`);
 beat(pulse);
 
@@ -25,7 +27,8 @@ async function open(service: RemoteService): Promise<Frontend> {
   // Each thread loads only what it needs.
   if (transport === 'http') {
     const { openHttpFrontend } = await import('../http-frontend.js');
-    return openHttpFrontend(service, options);
+    const cutOff: CutOff = (client, why) => post({ kind: 'cutOff', client, why });
+    return openHttpFrontend(service, options, namesClients ? cutOff : undefined);
   }
   const { openGrpcFrontend } = await import('../grpc-frontend.js');
   return openGrpcFrontend(service, options);

@@ -19,6 +19,8 @@ export interface FrontendThreadData {
   readonly pulse: PulseBuffer;
   /** What the service's thread shows. */
   readonly servicePulse: PulseBuffer;
+  /** It says which clients it cuts off. */
+  readonly namesClients: boolean;
 }
 
 /** Requests of one turn of a thread's event loop; see `RequestPacker`. */
@@ -51,6 +53,8 @@ export type FromFrontend =
   | { readonly kind: 'failed'; readonly code: ErrorCode | null; readonly message: string }
   | { readonly kind: 'requests'; readonly requests: Exclude<PackedRequests, string> }
   | { readonly kind: 'call'; readonly id: number; readonly call: ServiceCall }
+  /** A client was cut off. */
+  | { readonly kind: 'cutOff'; readonly client: string; readonly why: string }
   /** No connection is left. */
   | { readonly kind: 'closed' };
 

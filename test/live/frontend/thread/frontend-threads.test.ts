@@ -19,6 +19,7 @@ const FREE = echoModel('free', false, [['x', 'FP32', [-1]]]);
 async function serve(options: Partial<HttpFrontendOptions> = {}, transport: 'http' | 'grpc' = 'http') {
   const service = new FakeService([SMALL, LARGE, FREE]);
   const died: string[] = [];
+  const cutOff: [client: string, why: string][] = [];
   const frontend = await openFrontendThreads(service, {
     transport,
     threads: 1,
@@ -26,9 +27,10 @@ async function serve(options: Partial<HttpFrontendOptions> = {}, transport: 'htt
     counters: newBudgetCounters(1),
     firstSlot: 0,
     died: (reason) => died.push(reason),
+    cutOff: (client, why) => cutOff.push([client, why]),
   });
   onTestFinished(() => frontend.close(false));
-  return { service, frontend, died, http: new HttpClient(frontend.port) };
+  return { service, frontend, died, cutOff, http: new HttpClient(frontend.port) };
 }
 
 describe('a frontend in a thread of its own', () => {
@@ -101,6 +103,20 @@ describe('a frontend in a thread of its own', () => {
       status: 429,
       json: { predicted_ms: 5000 },
     });
+  });
+
+  it('says which clients it cuts off', async () => {
+    const { frontend, cutOff } = await serve({ receiveTimeoutMs: 200 });
+    const head = 'POST /v2/models/small/infer HTTP/1.1\r\nhost: x\r\ncontent-length: 5000\r\n\r\n{';
+    expect(await exchangeRaw(frontend.port, Buffer.from(head))).toMatch(/^HTTP\/1\.1 408 /);
+    await expect
+      .poll(() => cutOff)
+      .toEqual([
+        [
+          '127.0.0.1',
+          expect.stringMatching(/^the body comes too slowly: 1 bytes so far; a body may take 0\.2 s/),
+        ],
+      ]);
   });
 
   it('follows the state of the service', async () => {
