@@ -39,18 +39,17 @@ describe('the compose file', () => {
     for (const [, { command }] of own) await readCommandLine(command);
   });
 
-  it('gives the controllers the workers that there are', async () => {
-    const names = own.map(([name]) => name).filter((name) => name.startsWith('worker-'));
-    for (const [name, isStandby] of [
-      ['controller', false],
-      ['standby', true],
-    ] as const) {
-      const { worker, standby } = await readCommandLine(COMPOSE.services[name].command);
-      expect({ worker, standby }).toEqual({
-        worker: names.map((each) => `${each}:8003`),
-        standby: isStandby,
-      });
-    }
+  it('has workers that register with the controller and its standby', async () => {
+    const { controller } = await readCommandLine(COMPOSE.services.worker.command);
+    const ports = await Promise.all(
+      ['controller', 'standby'].map(async (name) => {
+        const { listen, standby } = await readCommandLine(COMPOSE.services[name].command);
+        expect(standby).toBe(name === 'standby');
+        return `${name}:${listen}`;
+      }),
+    );
+    expect(controller).toEqual(ports);
+    expect(COMPOSE.services.worker.deploy.replicas).toBeGreaterThan(1);
   });
 
   it('writes to no root file system, and lets services drain', async () => {

@@ -94,7 +94,7 @@ describe('pods', () => {
   it('are found by the selectors of their Services, budgets and policies, at ports that they have', () => {
     const pods = workloads.map(({ spec }) => spec.template);
     const selecting = objects.filter(({ kind }) => /Service|PodDisruptionBudget|NetworkPolicy/.test(kind));
-    expect(selecting).toHaveLength(5);
+    expect(selecting).toHaveLength(7);
     for (const { kind, spec } of selecting) {
       const labels = kind === 'Service' ? spec.selector : (spec.selector ?? spec.podSelector).matchLabels;
       const chosen = pods.filter(({ metadata }) =>
@@ -137,15 +137,24 @@ describe('containers', () => {
     expect([device, String(gpus)]).toEqual(['cuda', limits['nvidia.com/gpu']]);
   });
 
-  it('of controllers know each worker of the StatefulSet by its name', async () => {
-    const { metadata, spec } = named('StatefulSet', 'escapement-worker');
-    const names = Array.from(
-      { length: spec.replicas },
-      (_, index) => `${metadata.name}-${index}.${spec.serviceName}:8003`,
-    );
-    const { worker, standby } = await argsOf('Deployment', 'escapement-controller');
-    expect({ worker, standby }).toEqual({ worker: names, standby: true });
-    expect(named('Service', spec.serviceName).spec.clusterIP).toBe('None');
+  it('of workers register with all controllers, also with one that stands by', async () => {
+    const { controller, 'token-file': token } = await argsOf('StatefulSet', 'escapement-worker');
+    const {
+      listen,
+      standby,
+      'worker-token-file': asked,
+    } = await argsOf('Deployment', 'escapement-controller');
+    const [service] = String(controller).split(':');
+    expect({ controller, standby, token }).toEqual({
+      controller: [`${service}:${listen}`],
+      standby: true,
+      token: asked,
+    });
+    const { spec } = named('Service', service);
+    expect(spec).toMatchObject({ clusterIP: 'None', publishNotReadyAddresses: true });
+    expect(spec.ports).toEqual([{ name: 'registration', port: Number(listen), targetPort: 'registration' }]);
+    const { ports } = podOf(named('Deployment', 'escapement-controller')).containers[0];
+    expect(ports).toContainEqual({ name: 'registration', containerPort: Number(listen) });
   });
 
   it('of controllers have time to say that they go, and to drain', async () => {

@@ -33,8 +33,10 @@ export class PrometheusServer {
     const config = parse(readFileSync(join(DIR, 'prometheus.yml'), 'utf8'));
     config.global = { scrape_interval: '500ms', evaluation_interval: '500ms' };
     config.rule_files = [join(DIR, 'rules.yml')];
-    for (const scrape of config.scrape_configs)
+    for (const scrape of config.scrape_configs) {
       scrape.static_configs = [{ targets: targets[scrape.job_name] }];
+      delete scrape.dns_sd_configs;
+    }
     const file = writeIn(dir, 'prometheus.yml', stringify(config));
     const flags = [`--config.file=${file}`, `--storage.tsdb.path=${join(dir, 'data')}`];
     const child = spawn('prometheus', [...flags, '--web.listen-address=127.0.0.1:0'], {
