@@ -11,6 +11,8 @@ interface StreamCallOptions<Sent, Received> {
   /** HOST:PORT. */
   readonly address: string;
   readonly tls: ClientTls | undefined;
+  /** Whom the certificate is to be for; absent: the host of the address. */
+  readonly serverName?: string | undefined;
   /** Of who is called, for people. */
   readonly peer: 'worker' | 'controller';
   /** Both its directions are streams. */
@@ -32,8 +34,9 @@ export class StreamCall<Sent, Received> {
   private readonly gone: Promise<void>;
 
   constructor(private readonly options: StreamCallOptions<Sent, Received>) {
-    const { address, tls, peer, method, headers, maxMessageBytes } = options;
+    const { address, tls, serverName, peer, method, headers, maxMessageBytes } = options;
     this.client = new Client(address, clientCredentials(tls, peer), {
+      ...(serverName === undefined ? {} : { 'grpc.ssl_target_name_override': serverName }),
       'grpc.max_send_message_length': -1,
       'grpc.max_receive_message_length': maxMessageBytes,
       'grpc-node.flow_control_window': FLOW_CONTROL_WINDOW_BYTES,

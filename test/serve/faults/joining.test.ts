@@ -128,5 +128,5 @@ function registerFalsely(controller: number, port: number, heard: (problem: stri
     ended: () => {},
   });
   onTestFinished(() => stream.cancel('the test is over'));
-  stream.write({ body: 'registration', registration: { address: '', port, instance: 'made-up' } });
+  stream.write({ body: 'registration', registration: { address: '', port, instance: `made-up-${port}` } });
 }

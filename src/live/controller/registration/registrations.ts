@@ -68,7 +68,7 @@ export class Registrations {
     this.tick();
   }
 
-  /** A worker serves there. Returns how it stands with it. */
+  /** A worker serves there. Returns how it stands with it. One that is registered at another address counts as that. */
   renew(registration: Registration): WireLease {
     const { address, instance } = registration;
     const nowNs = this.options.nowNs();
@@ -81,6 +81,8 @@ export class Registrations {
     if (known?.guest?.isConnected === true)
       return lease(false, 'another worker is connected at this address');
     if (known !== undefined) this.end(known, 'another process has its address');
+    const elsewhere = [...this.entries.values()].find((entry) => entry.instance === instance);
+    if (elsewhere !== undefined) return lease(elsewhere.hasJoined, elsewhere.problem);
     const problem = this.whyFull(registration);
     if (problem !== '') return lease(false, problem);
     const entry = new Entry(registration, nowNs, this.rests.get(address)?.untilNs ?? 0);

@@ -14,13 +14,15 @@ import {
 } from '../../wire/registration.js';
 import { StreamCall } from '../../wire/stream-call.js';
 
-interface RegistrarOptions {
+export interface RegistrarOptions {
   /** HOST:PORT of the controller. */
   readonly controller: string;
   /** What the controller asks for; empty: nothing. */
   readonly token: string;
   /** Absent: no encryption. */
   readonly tls?: ClientTls | undefined;
+  /** Whom its certificate is to be for; absent: the host of its address. */
+  readonly serverName?: string;
   readonly registration: WireRegistration;
   /** Takes lines for the operator; `isProblem`: something is wrong. */
   readonly log: (line: string, isProblem: boolean) => void;
@@ -71,11 +73,12 @@ export class Registrar {
   }
 
   private connect(): StreamCall<RegistrationMessage, LeaseMessage> {
-    const { controller, token } = this.options;
+    const { controller, token, serverName } = this.options;
     this.unanswered = 0;
     const call = new StreamCall<RegistrationMessage, LeaseMessage>({
       address: controller,
       tls: this.tls,
+      serverName,
       peer: 'controller',
       method: REGISTRATION_SERVICE.Register,
       headers: accessToHeaders(token),

@@ -106,10 +106,11 @@ describe('a worker that registers', () => {
 
   it('that says it leaves goes when it is down, or when that takes too long', () => {
     const { host, said, registrations, pass } = start();
-    for (const each of [worker('a:1'), worker('b:1')]) registrations.renew(each);
+    for (const each of [worker('a:1'), worker('b:1', 'two')]) registrations.renew(each);
     for (const member of host.members) host.join(member);
     pass(100);
-    for (const each of [worker('a:1', 'another'), worker('a:1'), worker('b:1')]) registrations.leave(each);
+    for (const each of [worker('a:1', 'another'), worker('a:1'), worker('b:1', 'two')])
+      registrations.leave(each);
     expect([...host.dismissed.values()]).toEqual([null, null]);
     host.members[0].hasLeft = true;
     pass(100);
@@ -205,7 +206,7 @@ describe('workers that register', () => {
   it('are dialed a few at a time, and one host leaves room for others', () => {
     const { host, registrations } = start();
     const answers = Array.from({ length: 1000 }, (_, i) =>
-      registrations.renew(worker(`a:${i + 1}`, 'one', 'a')),
+      registrations.renew(worker(`a:${i + 1}`, `i${i}`, 'a')),
     );
     expect(host.members).toHaveLength(16);
     expect(answers.filter(({ problem }) => problem === '')).toHaveLength(64);
@@ -215,7 +216,7 @@ describe('workers that register', () => {
 
   it('of which many do not answer hold up the others for seconds only', () => {
     const { host, registrations, pass } = start();
-    for (let i = 0; i < 64; i++) registrations.renew(worker(`a:${i + 1}`, 'one', 'a'));
+    for (let i = 0; i < 64; i++) registrations.renew(worker(`a:${i + 1}`, `i${i}`, 'a'));
     registrations.renew(worker('b:1'));
     for (let second = 0; second < 22; second++) {
       registrations.renew(worker('b:1'));

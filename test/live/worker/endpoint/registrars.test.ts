@@ -1,0 +1,74 @@
+import { expect, it, onTestFinished } from 'vitest';
+import {
+  openRegistration,
+  type RegistrationEndpoint,
+} from '../../../../src/live/controller/registration/registration-endpoint.js';
+import type { Registrations } from '../../../../src/live/controller/registration/registrations.js';
+import { Registrars } from '../../../../src/live/worker/endpoint/registrars.js';
+import { until } from '../../../cli/server-process.js';
+
+/** A controller that counts who registers and who leaves. */
+async function controllerAt(host: string, port: number) {
+  const counts = { renewed: 0, left: 0 };
+  const registrations = {
+    renew: () => {
+      counts.renewed++;
+      return { leaseMs: 5000, joined: true, problem: '' };
+    },
+    leave: () => {
+      counts.left++;
+    },
+  };
+  const endpoint: RegistrationEndpoint = await openRegistration(registrations as unknown as Registrations, {
+    host,
+    port,
+  });
+  onTestFinished(() => endpoint.close());
+  return { counts, port: endpoint.port };
+}
+
+function registrars(controller: string, addressesOf?: (host: string) => Promise<readonly string[]>) {
+  const said: string[] = [];
+  const own = new Registrars(
+    {
+      ...{ controller, token: '', registration: { address: '', port: 8003, instance: 'one' } },
+      log: (line) => said.push(line),
+    },
+    addressesOf,
+  );
+  onTestFinished(() => own.leave());
+  return { own, said };
+}
+
+it('a worker registers with all controllers behind a name, and leaves those that are there no more', async () => {
+  const first = await controllerAt('127.0.0.1', 0);
+  const second = await controllerAt('127.0.0.2', first.port);
+  let addresses = ['127.0.0.1', '127.0.0.2'];
+  const { own } = registrars(`controllers.test:${first.port}`, async () => addresses);
+  await until(() => first.counts.renewed > 0 && second.counts.renewed > 0);
+  addresses = ['127.0.0.1'];
+  await until(() => second.counts.left === 1);
+  expect(first.counts.left).toBe(0);
+  await own.leave();
+  await until(() => first.counts.left === 1);
+  expect(second.counts.left).toBe(1);
+});
+
+it('a name is looked up until it is found, and that it is not is said once', async () => {
+  const { counts, port } = await controllerAt('127.0.0.1', 0);
+  let tries = 0;
+  const { said } = registrars(`controllers.test:${port}`, async () => {
+    if (++tries < 2) throw new Error('ENOTFOUND');
+    return ['127.0.0.1'];
+  });
+  await until(() => counts.renewed > 0);
+  expect(said[0]).toBe(`controller controllers.test:${port}: its name is not found: ENOTFOUND`);
+  expect(said.filter((line) => line.includes('not found'))).toHaveLength(1);
+});
+
+it('one name of this machine is one controller, whatever addresses it has', async () => {
+  const { counts, port } = await controllerAt('127.0.0.1', 0);
+  const { said } = registrars(`localhost:${port}`);
+  await until(() => counts.renewed > 1);
+  expect(said).toEqual([`controller 127.0.0.1:${port}: has taken this worker into its cluster`]);
+});
