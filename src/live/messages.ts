@@ -68,6 +68,8 @@ export interface WorkerDescription {
   readonly pageBytes: number;
   /** By index. Those that came and went since are in its state. */
   readonly models: readonly ServedModel[];
+  /** Names its process; absent: it has no name. */
+  readonly instance?: string;
 }
 
 /** What every worker knows a version of a model by. */

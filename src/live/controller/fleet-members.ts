@@ -108,6 +108,7 @@ export class FleetMembers {
 
   /** Of one that has its place, that says what it has to be. */
   private met(member: Member, description: WorkerDescription): void {
+    this.name(member, description);
     if (this.cluster !== null && member.places.length > 0) return;
     if (this.admit(member, description)) member.description = description;
   }
@@ -120,10 +121,21 @@ export class FleetMembers {
 
   private cameUp(member: Member, description: WorkerDescription, state: WorkerState): void {
     if (member.isLeaving || !this.admit(member, description)) return;
+    this.name(member, description);
     member.description = description;
     member.state = state;
     if (this.events !== null) this.takingOn?.begin(member, state);
     this.changes.check();
+  }
+
+  /** Two links with one worker would take its seat from each other: of the two, the one that is known from the start stays. */
+  private name(member: Member, { instance = '' }: WorkerDescription): void {
+    member.instance = instance;
+    if (member.isGuest || instance === '') return;
+    for (const guest of this.list.filter((each) => each.isGuest && each.instance === instance)) {
+      guest.problem = `it is worker ${member.link.name}, which is known from the start`;
+      this.dismiss(guest, guest.problem);
+    }
   }
 
   /** Whether the worker goes with the cluster, and has its places then. A guest that does not has to go. */

@@ -77,9 +77,10 @@ export class Fleet {
     return this.maxGpus !== null;
   }
 
-  /** Whether the worker is known from the start. */
-  lists(name: string): boolean {
-    return this.members.list.some(({ link, isGuest }) => !isGuest && link.name === name);
+  /** Whether the worker is known from the start, by its address or by its process. */
+  lists(name: string, instance: string): boolean {
+    const known = this.members.list.filter(({ isGuest }) => !isGuest);
+    return known.some((member) => member.link.name === name || member.instance === instance);
   }
 
   /** GPUs that may come yet. */

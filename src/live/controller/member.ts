@@ -11,6 +11,8 @@ export interface Member {
   /** So many of these it is known to have; 0: it has not been there yet. */
   known: number;
   description: WorkerDescription | null;
+  /** What its process calls itself; empty: nothing is known. */
+  instance: string;
   state: WorkerState | null;
   /** Who drives it; the local one does not say. */
   drivenBy: Driving;
@@ -30,7 +32,7 @@ export interface Member {
 export function newMember(link: WorkerLink, isGuest = false): Member {
   const unknown = { description: null, state: null, drivenBy: 'none', isAligning: false } as const;
   return {
-    ...{ link, isGuest, places: [], known: 0, ...unknown },
+    ...{ link, isGuest, places: [], known: 0, instance: '', ...unknown },
     ...{ isLeaving: false, hasLeft: false, problem: '', life: 0, outbox: [] },
   };
 }

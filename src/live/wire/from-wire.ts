@@ -71,6 +71,7 @@ export function descriptionFromWire(welcome: Welcome): WorkerDescription {
     gpus: welcome.gpus.map(({ name, provider, pages, oneLane }) => ({ name, provider, pages, oneLane })),
     pageBytes: welcome.pageBytes,
     models: welcome.models.map(modelFromWire),
+    ...(welcome.instance === '' ? {} : { instance: welcome.instance }),
   };
 }
 

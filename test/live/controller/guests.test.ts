@@ -126,6 +126,25 @@ describe('a guest', () => {
     });
   });
 
+  it('that is a known worker under another address has to go', async () => {
+    const described = description({ instance: 'the same' });
+    const [known, guest] = [new FakeWorker('known', described, false), new FakeWorker('alias', described)];
+    const other = new FakeWorker('other');
+    await withController(
+      { workers: [other, known], guests: [guest], maxGpus: 3, minWorkers: 1 },
+      async (run) => {
+        const joined = run.fleet.add(guest);
+        await run.pass(1);
+        expect([joined.hasJoined, run.fleet.lists('alias', 'the same')]).toEqual([true, false]);
+        known.up();
+        await run.pass(1);
+        expect([joined.hasLeft, guest.closed, run.fleet.gpusUp]).toEqual([true, true, 2]);
+        expect(joined.problem).toBe('it is worker known, which is known from the start');
+        expect(['known', 'alias'].map((name) => run.fleet.lists(name, 'the same'))).toEqual([true, true]);
+      },
+    );
+  });
+
   it('that comes and goes leaves nothing behind', async () => {
     const known = new FakeWorker('known');
     const guests = Array.from({ length: 50 }, () => new FakeWorker('guest', two()));

@@ -27,8 +27,8 @@ const TICK_MS = 100;
 export interface Host {
   /** GPUs that may come yet. */
   readonly room: number;
-  /** Whether the worker is known from the start. */
-  lists(name: string): boolean;
+  /** Whether the worker is known from the start, by its address or by its process. */
+  lists(name: string, instance: string): boolean;
   add(link: WorkerLink): Guest;
 }
 
@@ -73,7 +73,10 @@ export class Registrations {
     const { address, instance } = registration;
     const nowNs = this.options.nowNs();
     const known = this.entries.get(address);
-    if (known === undefined && this.host?.lists(address) === true) return lease(true, '');
+    if (this.host?.lists(address, instance) === true) {
+      if (known !== undefined) this.end(known, 'it is known from the start');
+      return lease(true, '');
+    }
     if (known?.instance === instance) {
       known.renewedNs = nowNs;
       return lease(known.hasJoined, known.problem);
@@ -138,7 +141,8 @@ export class Registrations {
       this.joined++;
       events.joined(entry.address);
     }
-    entry.problem = guest.problem;
+    if (guest.isConnected) entry.complaint = '';
+    entry.problem = guest.problem || (entry.hasJoined ? entry.complaint : '');
     if (guest.hasLeft) this.hasGone(entry, nowNs);
     else if (entry.leaving !== '' && nowNs - entry.leftNs > DRAIN_NS) guest.leave(entry.leaving);
     else if (!guest.isMet && nowNs - entry.dialedNs > DIAL_NS) {

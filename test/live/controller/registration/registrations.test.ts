@@ -22,8 +22,8 @@ class FakeHost implements Host {
   /** By member: why it was asked to leave. */
   readonly dismissed = new Map<Member, string | null>();
 
-  lists(name: string): boolean {
-    return name === 'listed:1';
+  lists(name: string, instance: string): boolean {
+    return name === 'listed:1' || instance === 'listed';
   }
 
   add(link: WorkerLink): Guest {
@@ -164,6 +164,7 @@ describe('a worker that registers', () => {
   it('that the controller is given anyway needs no lease', () => {
     const { host, registrations } = start();
     expect(registrations.renew(worker('listed:1'))).toEqual({ leaseMs: 5000, joined: true, problem: '' });
+    expect(registrations.renew(worker('alias:1', 'listed')).joined).toBe(true);
     expect(host.members).toEqual([]);
   });
 
