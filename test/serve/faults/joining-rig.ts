@@ -6,6 +6,8 @@ import { CountingClients } from './clients/counting-clients.js';
 import { FailoverAsker } from './clients/failover-asker.js';
 import { HttpAsker } from './clients/http-asker.js';
 import type { Asker } from './clients/tally.js';
+import { judgeAll } from './pair.js';
+import { NO_WORKER, SILENT } from './play.js';
 import { COPIES, faultyProcess, SIMULATED, TOKEN } from './rig.js';
 
 const CLIENTS = 4;
@@ -63,6 +65,12 @@ export class JoiningRig {
     );
     onTestFinished(() => void clients.stop());
     return clients;
+  }
+
+  /** No request failed, but for want of a worker where a busy machine kept one from answering. */
+  async judge(clients: CountingClients): Promise<void> {
+    if (this.controllers.some(({ stderr }) => SILENT.test(stderr))) clients.tally.excuse(NO_WORKER);
+    await judgeAll(clients);
   }
 
   /** What it says of its health. */

@@ -12,7 +12,6 @@ import { StreamCall } from '../../../src/live/wire/stream-call.js';
 import { runCli } from '../../cli/run-cli.js';
 import { until } from '../../cli/server-process.js';
 import { JoiningRig } from './joining-rig.js';
-import { judgeAll } from './pair.js';
 import { SIMULATED, TOKEN } from './rig.js';
 
 it('workers join and leave under load, and no request fails', { timeout: 300_000 }, async () => {
@@ -42,10 +41,10 @@ it('workers join and leave under load, and no request fails', { timeout: 300_000
   await clients.someMore(50);
   await rig.metric('escapement_workers_left_total', 3);
   await clients.someMore(20);
-  await judgeAll(clients);
+  await rig.judge(clients);
   expect(rig.said('has left: it shuts down')).toBe(2);
   expect(rig.said('has left: its lease has ended')).toBe(1);
-  expect(rig.said(/^GPU 0 is there/)).toBe(2);
+  expect(rig.said(/^GPU 0 is there/)).toBeGreaterThanOrEqual(2);
   expect(await rig.controllers[0].kill('SIGTERM')).toBe(0);
   const { status, stderr } = await runCli(['replay', rig.journal]);
   expect(status, stderr).toBe(0);
@@ -74,7 +73,7 @@ it('the standby has the workers that registered when the active controller is ki
   await until(async () => (await rig.health('ready', 0)).includes('stands by'));
   await clients.someMore(30);
   expect(await rig.health('ready', 1)).toBe('{"ready":true}');
-  await judgeAll(clients);
+  await rig.judge(clients);
 });
 
 it('strangers, false addresses and floods of registrations cost no request and no worker', {
@@ -107,7 +106,7 @@ it('strangers, false addresses and floods of registrations cost no request and n
   await rig.startWorker();
   await rig.metric('escapement_gpu_up', 2);
   await clients.someMore(30);
-  await judgeAll(clients);
+  await rig.judge(clients);
   await until(() => rig.descriptors() < descriptors + 20);
   expect(rig.said('has joined')).toBe(2);
   expect(rig.said('has left')).toBe(0);

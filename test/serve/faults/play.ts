@@ -20,7 +20,7 @@ export interface Scenario {
 
 export const NO_WORKER = /no worker is up/;
 /** Said of a worker that a fault has stopped, and on a busy machine of one that none has. */
-const SILENT = /has said nothing for/;
+export const SILENT = /has said nothing for/;
 /** File descriptors that a process may have more than at the start. */
 const MORE_DESCRIPTORS = 40;
 
