@@ -55,6 +55,13 @@ describe('dealing parts to cells', () => {
     expect(cellOf[2]).not.toBe(cellOf[3]);
   });
 
+  it('exchanges parts where no move helps', () => {
+    // The heaviest first gives 3 + 2 + 2 and 3 + 2.
+    const parts = [3, 3, 2, 2, 2].map((load, model) => part(model, [load]));
+    const cellOf = dealParts(parts, [1, 1]);
+    expect(unevenness(parts, [1, 1], cellOf)).toBe(36 + 36);
+  });
+
   it('gives a cell with twice the GPUs twice the load', () => {
     const parts = Array.from({ length: 300 }, (_, model) => part(model, [1 + (model % 7)]));
     const cellOf = dealParts(parts, [10, 20]);
