@@ -7,10 +7,7 @@ import { freeze } from './workers.js';
 /** What a controller that ends may answer. */
 const ENDING = /no worker is up|shutting down|draining/;
 
-/**
- * What a client had under way breaks off when a controller ends. A start opens its ports for a moment, to see whether they are
- * free: who connects just then is cut off once more.
- */
+/** What a client had under way breaks off when a controller ends, and so may a connection that comes at that moment. */
 const STARTS_AGAIN = 2;
 
 /** What happens to the process of a controller. */
