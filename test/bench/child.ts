@@ -12,6 +12,8 @@ export interface Run {
   readonly requests: number;
   readonly seconds: number;
   readonly processedRps: number;
+  /** CPU of all threads of the process, its start and the collector included. */
+  readonly cpuSeconds: number;
   readonly peakRssBytes: number;
   readonly digest: string;
   /** Share of the requests that were answered in time; null: there were none. */
@@ -40,7 +42,8 @@ export async function runHere({ name, trace, overrides }: RunChoice): Promise<Ru
   if (found === undefined) throw new Error(`no benchmark is called ${name}`);
   const experiment = await parseExperiment(found.experiment, `${EXPERIMENTS}bench.yaml`, overrides);
   const { wall, requests, digest, attainment } = (await simulate(experiment)).summary;
-  return { ...wall, requests: requests.offered, digest, attainment };
+  const { user, system } = process.cpuUsage();
+  return { ...wall, cpuSeconds: (user + system) / 1e6, requests: requests.offered, digest, attainment };
 }
 
 export function median(values: readonly number[]): number {

@@ -18,7 +18,13 @@ it('prints medians of each policy on each number of GPUs', () => {
       asked.push(choice);
       const { length } = asked;
       return {
-        ...{ requests: 7, seconds: 1, processedRps, peakRssBytes: length * 1e6 },
+        ...{
+          requests: 7,
+          seconds: 1,
+          cpuSeconds: 0.7 / processedRps,
+          processedRps,
+          peakRssBytes: length * 1e6,
+        },
         ...{ digest: `d${length}`, attainment: 0.5 },
       };
     },
@@ -28,7 +34,7 @@ it('prints medians of each policy on each number of GPUs', () => {
     'policy={ kind: clockwork }',
     'policy={ kind: escapement }',
   ]);
-  const figures = { gpus: 1000, runs: 3, requests: 7, processedRps: 200, usPerRequest: 5000 };
+  const figures = { gpus: 1000, runs: 3, requests: 7, processedRps: 200, cpuUsPerRequest: 500 };
   expect(lines[1]).toMatchObject({ ...figures, peakRssMB: 5, attainment: 0.5, digest: 'd4' });
 });
 

@@ -12,7 +12,15 @@ it('compares policies within a round, whatever the rounds took', () => {
     const isFifo = choice.overrides.some((text) => text.includes('fifo'));
     seen.push(choice);
     const processedRps = (isFifo ? 4e6 : 1e6) / (isSecondRound ? 2 : 1);
-    return { requests: 1, seconds: 1, processedRps, peakRssBytes: 1, digest: 'd', attainment: 1 };
+    return {
+      requests: 1,
+      seconds: 1,
+      cpuSeconds: 1,
+      processedRps,
+      peakRssBytes: 1,
+      digest: 'd',
+      attainment: 1,
+    };
   };
   benchPolicies(3, '', (line) => lines.push(line), run);
 
@@ -28,7 +36,15 @@ it('runs only the cases asked for', () => {
   const names = new Set<string>();
   const run = ({ name }: RunChoice): Run => {
     names.add(name);
-    return { requests: 1, seconds: 1, processedRps: 1, peakRssBytes: 1, digest: 'd', attainment: 1 };
+    return {
+      requests: 1,
+      seconds: 1,
+      cpuSeconds: 1,
+      processedRps: 1,
+      peakRssBytes: 1,
+      digest: 'd',
+      attainment: 1,
+    };
   };
   benchPolicies(1, '60-models', () => {}, run);
   expect([...names]).toEqual(['60-models-4-gpus']);
