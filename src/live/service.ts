@@ -24,6 +24,10 @@ export const DRAINING = 'draining';
 export const STANDS_BY = 'it stands by while another controller drives the workers; ask that one';
 /** Error of a request that came too late, or was not answered when the server ended. */
 export const SHUTTING_DOWN = 'the server is shutting down';
+/** Error of a request whose worker was lost when there was no time left to try it elsewhere. */
+export const WORKER_LOST = 'the worker that was to run it was lost; send it again';
+/** Error of a request whose inputs went with a thread, so that it cannot be tried elsewhere. */
+export const INPUTS_LOST = 'its inputs were lost with the thread that was to run it; send it again';
 
 /** What a service says of itself. Replaced as a whole at each change; plain data. */
 export interface ServiceState {

@@ -11,9 +11,9 @@ import {
 import { type MissedWindow, mayRetry } from '../../core/retry.js';
 import type { ActionMessage, ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
-import { type InferenceAnswer, type InferenceRequest, STANDS_BY } from '../service.js';
+import { INPUTS_LOST, type InferenceAnswer, type InferenceRequest, STANDS_BY } from '../service.js';
 import { scatter } from './gather.js';
-import { INPUTS_LOST, isAway, takeBack } from './inputs-away.js';
+import { isAway, takeBack } from './inputs-away.js';
 import { notExecuted, tooLate, whyFailed } from './not-executed.js';
 import { NO_WORKER } from './served-state.js';
 import type { Waits } from './waits.js';

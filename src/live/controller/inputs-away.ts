@@ -2,9 +2,6 @@ import type { Action } from '../../core/action.js';
 import type { ActionMessage } from '../messages.js';
 import type { InferenceRequest } from '../service.js';
 
-/** Why a request whose inputs went with a GPU cannot be tried again. */
-export const INPUTS_LOST = 'its inputs were lost with the thread that was to run it; send it again';
-
 /** Gives requests back what was sent with their INFER and not used. */
 export function takeBack(
   { requests: slots, count }: Action,

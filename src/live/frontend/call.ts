@@ -2,17 +2,22 @@ import { NS_PER_MS } from '../../base/units.js';
 import { OUTCOME_ERROR, OUTCOME_OK, OUTCOME_REJECTED, OUTCOME_TIMEOUT } from '../../core/request.js';
 import type { ModelSignature, Shape } from '../model.js';
 import {
+  INPUTS_LOST,
   type InferenceAnswer,
   type InferenceRequest,
   type InferenceService,
   SHUTTING_DOWN,
   STANDS_BY,
+  WORKER_LOST,
 } from '../service.js';
 import type { SplitInputs } from './codec/split-inputs.js';
 import { Refusal, serverNotReady } from './refusal.js';
 
 /** What is shorter is not worth a word. */
 const TINY_NS = NS_PER_MS / 10;
+
+/** Errors of requests that can be sent again, here or elsewhere. */
+const SEND_AGAIN: ReadonlySet<string> = new Set([SHUTTING_DOWN, WORKER_LOST, INPUTS_LOST]);
 
 /** Counts the requests of a client that the service has. */
 export interface RequestQuota {
@@ -108,7 +113,7 @@ export class Call {
       case OUTCOME_TIMEOUT:
         return givenUp(this.sloNs, worst);
       case OUTCOME_ERROR:
-        if (worst.error === SHUTTING_DOWN) return new Refusal('notReady', SHUTTING_DOWN);
+        if (SEND_AGAIN.has(worst.error)) return new Refusal('notReady', worst.error);
         if (worst.isOfInputs === true) return new Refusal('invalid', worst.error);
         return new Refusal('failed', worst.error === '' ? 'the inference failed' : worst.error);
       default:

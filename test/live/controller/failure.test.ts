@@ -68,12 +68,13 @@ describe.each(POLICIES)('%s, when a worker goes down in the middle of an INFER',
       await warmUp(run, [a, b]);
       a.executing = false;
       b.executing = false;
-      run.ask();
+      const { answers } = run.ask();
       await run.pass(101);
       a.down();
       b.down();
       await run.pass(1);
       expect(run.outcomes).toEqual(['error']);
+      expect(answers[0].error).toBe('the worker that was to run it was lost; send it again');
     });
   });
 

@@ -4,6 +4,7 @@ import { status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { OUTCOME_ERROR, OUTCOME_LATE, OUTCOME_REJECTED, OUTCOME_TIMEOUT } from '../../../src/core/request.js';
 import { openGrpcFrontend } from '../../../src/live/frontend/grpc-frontend.js';
+import { WORKER_LOST } from '../../../src/live/service.js';
 import { echo, echoModel, FakeService, failure } from './fake-service.js';
 import { openGrpc } from './fixtures.js';
 import { GrpcClient } from './grpc-client.js';
@@ -273,6 +274,11 @@ describe('refusals', () => {
     await expect(client.call('ModelInfer', mlp([1, 2]))).rejects.toMatchObject({
       code: status.INTERNAL,
       details: 'out of memory',
+    });
+    service.answer = () => failure(OUTCOME_ERROR, 0, WORKER_LOST);
+    await expect(client.call('ModelInfer', mlp([1, 2]))).rejects.toMatchObject({
+      code: status.UNAVAILABLE,
+      details: WORKER_LOST,
     });
     service.notReady = 'draining';
     await expect(client.call('ModelInfer', mlp([1, 2]))).rejects.toMatchObject({ code: status.UNAVAILABLE });

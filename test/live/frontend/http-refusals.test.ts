@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { OUTCOME_ERROR, OUTCOME_REJECTED, OUTCOME_TIMEOUT } from '../../../src/core/request.js';
+import { INPUTS_LOST, WORKER_LOST } from '../../../src/live/service.js';
 import { echo, echoModel, FakeService, failure } from './fake-service.js';
 import { openHttp, tensor } from './fixtures.js';
 
@@ -304,6 +305,15 @@ describe('what became of a request', () => {
     expect(await http.post('/v2/models/mlp/infer', { inputs: [X] })).toMatchObject({
       status: 500,
       json: { error: 'out of memory' },
+    });
+  });
+
+  it.each([WORKER_LOST, INPUTS_LOST])('503 if it can be sent again: %s', async (error) => {
+    const { http, service } = await mlp();
+    service.answer = () => failure(OUTCOME_ERROR, 0, error);
+    expect(await http.post('/v2/models/mlp/infer', { inputs: [X] })).toMatchObject({
+      status: 503,
+      json: { error },
     });
   });
 
