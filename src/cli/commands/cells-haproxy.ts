@@ -18,9 +18,10 @@ export async function run(args: CellsHaproxyArgs): Promise<void> {
   const map = await readCellMap(args.map);
   const addresses = readAddresses(args.cell, map);
   const { config, models } = haproxyFiles(map, addresses, { host, httpPort, grpcPort, messageBytes });
-  writeWhole(join(out, MODELS_FILE), models);
-  writeWhole(join(out, CONFIG_FILE), config);
-  process.stdout.write(`${join(out, CONFIG_FILE)}\n${join(out, MODELS_FILE)}\n`);
+  const files = { config: join(out, CONFIG_FILE), models: join(out, MODELS_FILE) };
+  writeWhole(files.models, models);
+  writeWhole(files.config, config);
+  process.stdout.write(args.json ? `${JSON.stringify(files)}\n` : `${files.config}\n${files.models}\n`);
 }
 
 function usage(problem: string): EscapementError {

@@ -1,5 +1,6 @@
 import { group, list, portOr, required, sizeOr, text, textOr } from '../flag.js';
 import { type ArgsOf, usageOf } from '../usage.js';
+import { json } from './common.js';
 
 export const usage = usageOf({
   arguments: { map: required(text('FILE', 'Map of cells that plan --cells wrote')) },
@@ -21,6 +22,7 @@ export const usage = usageOf({
     }),
     ...group('Output', {
       out: required(text('FOLDER', 'Write haproxy.cfg and models.map to this folder')),
+      json,
     }),
   },
   examples: [
