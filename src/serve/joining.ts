@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Clock } from '../base/clock/clock.js';
+import { Bursts } from '../live/bursts.js';
 import type { Fleet } from '../live/controller/fleet.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import type { Registration } from '../live/controller/registration/entry.js';
@@ -8,8 +9,9 @@ import {
   openRegistration,
   type RegistrationEndpoint,
 } from '../live/controller/registration/registration-endpoint.js';
-import { Registrations } from '../live/controller/registration/registrations.js';
+import { LEASE_HAS_ENDED, Registrations } from '../live/controller/registration/registrations.js';
 import { registerJoining } from '../live/observe/telemetry/joining-counters.js';
+import { registerTurnedAway } from '../live/observe/telemetry/turned-away-counter.js';
 import type { ServerTls } from '../live/wire/credentials.js';
 
 /** How workers may join a server by themselves. */
@@ -43,13 +45,19 @@ export class Joining {
 
   /** Listens. Throws `E_LISTEN` and `E_TLS`. */
   static async open(options: JoiningOptions, clock: Clock, log: Logger): Promise<Joining> {
+    const bursts = new Bursts();
     const registrations = new Registrations({
       newLink: options.newLink,
       nowNs: () => clock.nowNs(),
       events: {
         joined: (worker) => log.info({ worker }, `worker ${worker} has joined`),
-        left: (worker, why) => log.info({ worker }, `worker ${worker} has left: ${why}`),
+        left: (worker, why) =>
+          log[why === LEASE_HAS_ENDED ? 'warn' : 'info']({ worker }, `worker ${worker} has left: ${why}`),
         refused: (worker, why) => log.warn({ worker }, `worker ${worker} is not taken on: ${why}`),
+        turnedAway: (host, why) =>
+          bursts.say('registrations', `a worker that registers from ${host} is turned away: ${why}`, (line) =>
+            log.warn({ from: host }, line),
+          ),
       },
     });
     try {
@@ -71,6 +79,7 @@ export class Joining {
 
   register(registry: Registry): void {
     registerJoining(registry, this.registrations);
+    registerTurnedAway(registry, this.registrations.turnedAway);
   }
 
   renew(tls: ServerTls): void {

@@ -22,9 +22,9 @@ export function loggedCluster(log: Logger, { clock, fleet }: Assembly): ClusterO
     },
     events: {
       // It also names the GPUs that are gone with it.
-      worker: (worker, up, what) =>
+      worker: (worker, up, what, asAsked = false) =>
         bursts.say(`worker ${worker}`, `worker ${worker} ${what}`, (line) =>
-          log[up ? 'info' : 'warn']({ worker }, line),
+          log[up || asAsked ? 'info' : 'warn']({ worker }, line),
         ),
       gpuUp: (gpu) => {
         const worker = fleet.nameOf(gpu);
@@ -33,9 +33,8 @@ export function loggedCluster(log: Logger, { clock, fleet }: Assembly): ClusterO
         );
       },
       standsBy: (isIt) =>
-        bursts.say('standing by', isIt ? STANDS_BY_NOW : DRIVES_NOW, (line) =>
-          log[isIt ? 'warn' : 'info'](line),
-        ),
+        // Either way another controller may have died.
+        bursts.say('standing by', isIt ? STANDS_BY_NOW : DRIVES_NOW, (line) => log.warn(line)),
       deviceError: (gpu, model, error) => {
         const times = repeats.toSay(`${gpu} ${model} ${error}`, clock.nowNs());
         if (times > 0) log.error({ gpu, model, error, times }, 'the device failed at an action');

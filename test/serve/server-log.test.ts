@@ -50,3 +50,23 @@ it('says once a minute that a worker comes and goes, and with it the server', ()
   expect(lines).toHaveLength(5 * 4);
   expect(lines.at(-1)).toBe('the server is not ready: no worker is up (297 times in the last minute)');
 });
+
+it('warns of what is out of order, and only says what was asked for', () => {
+  const lines: string[] = [];
+  const log = pino(
+    { base: null },
+    { write: (line) => lines.push(`${JSON.parse(line).level} ${JSON.parse(line).msg}`) },
+  );
+  const assembly = { clock: { nowNs: () => 0 }, fleet: { nameOf: () => 'w' } } as unknown as Assembly;
+  const { events } = loggedCluster(log, assembly);
+  events?.worker?.('w', false, 'is down: the worker shuts down', true);
+  events?.worker?.('w', false, 'is down: the link broke', false);
+  events?.standsBy?.(true);
+  events?.standsBy?.(false);
+  expect(lines).toEqual([
+    '30 worker w is down: the worker shuts down',
+    '40 worker w is down: the link broke',
+    '40 stands by: another controller drives the workers',
+    '40 drives the workers, which no other controller does any more',
+  ]);
+});

@@ -12,8 +12,8 @@ export interface FleetEvents {
   standsBy(isIt: boolean): void;
   /** A worker has this model from an earlier controller. Returns whether it stays. */
   modelFound(index: number, model: ServedModel): boolean;
-  /** A worker is there, is not taken on, or has gone. */
-  worker(name: string, up: boolean, what: string): void;
+  /** A worker is there, is not taken on, or has gone; `asAsked`: it was asked to shut down. */
+  worker(name: string, up: boolean, what: string, asAsked?: boolean): void;
   /** A worker that came by itself has left for good. */
   workerLeft(name: string): void;
 }

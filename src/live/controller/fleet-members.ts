@@ -1,10 +1,12 @@
 import type { ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
+import { WORKER_SHUTS_DOWN } from '../wire/protocol.js';
 import { type WorkerCluster, whyNotFitting } from './cluster-of-workers.js';
 import type { FleetEvents } from './fleet-events.js';
 import type { FleetModels } from './fleet-models.js';
 import type { FleetRecording } from './fleet-recording.js';
 import type { Driving, ReturnedInputs } from './link/worker-link.js';
 import { isConnected, type Member } from './member.js';
+import { noRoom } from './no-room.js';
 import { Places } from './places.js';
 import { Standing } from './standing.js';
 import { TakingOn } from './taking-on.js';
@@ -158,9 +160,9 @@ export class FleetMembers {
     const different = cluster === null ? '' : whyNotFitting(cluster, description);
     if (different !== '' || member.places.length > 0) return different;
     const hasRoom = cluster === null ? !member.isGuest || length <= room : places.take(member, length);
-    return hasRoom
-      ? ''
-      : `it has ${length} GPUs, and there is room for ${room}: start the controller with a larger --max-gpus`;
+    if (hasRoom) return '';
+    member.gpusWithoutRoom = length;
+    return noRoom(length, room);
   }
 
   private complain(member: Member, what: string, problem: string): void {
@@ -172,7 +174,13 @@ export class FleetMembers {
   private discard(member: Member): void {
     if (member.hasLeft) return;
     const { link } = member;
-    Object.assign(member, { hasLeft: true, isLeaving: true, state: null, isAligning: false });
+    Object.assign(member, {
+      hasLeft: true,
+      isLeaving: true,
+      state: null,
+      isAligning: false,
+      isTakenOn: false,
+    });
     member.life++;
     this.list.splice(this.list.indexOf(member), 1);
     if (member.places.length > 0) this.events?.workerLeft(link.name);
@@ -190,6 +198,7 @@ export class FleetMembers {
   private takeOn(member: Member, { present }: WorkerState): void {
     const { places } = member;
     member.problem = '';
+    member.isTakenOn = true;
     this.events?.worker(member.link.name, true, `is up${changeOfGpus(member, present.length)}`);
     member.known = Math.max(member.known, Math.min(present.length, places.length));
     this.recording.cameUp(member.link);
@@ -206,15 +215,15 @@ export class FleetMembers {
     if (local !== null && local >= member.places.length) return;
     const gpus = local === null ? member.places : [member.places[local]];
     if (local === null) {
-      member.state = null;
-      member.isAligning = false;
+      Object.assign(member, { state: null, isAligning: false, isTakenOn: false });
       member.life++;
     }
     this.recording.wentDown(member.link, reason);
     const lost = gpus.filter((gpu) => this.up.has(gpu));
     const what = local === null ? 'is down' : `has lost its GPU ${local}`;
     const follows = lost.length === 0 ? '' : `, so these GPUs are gone: ${lost.join(', ')}`;
-    this.events?.worker(member.link.name, false, `${what}${follows}: ${reason}`);
+    const asAsked = reason === WORKER_SHUTS_DOWN;
+    this.events?.worker(member.link.name, false, `${what}${follows}: ${reason}`, asAsked);
     for (const gpu of lost) {
       this.up.delete(gpu);
       this.events?.gpuDown(gpu, reason, returned);

@@ -8,8 +8,14 @@ export class Guest {
   ) {}
 
   /** It has GPUs of the cluster, or will have them when there is one. */
-  get hasJoined(): boolean {
+  get hasPlaces(): boolean {
     return this.member.places.length > 0;
+  }
+
+  /** Its GPUs are used, or another controller uses them. */
+  get hasJoined(): boolean {
+    const { isTakenOn, drivenBy } = this.member;
+    return this.hasPlaces && (isTakenOn || drivenBy === 'another');
   }
 
   /** A worker has answered at its address. */
@@ -25,6 +31,11 @@ export class Guest {
   /** Why it is not used, for people; empty: nothing is known against it. */
   get problem(): string {
     return this.member.problem;
+  }
+
+  /** It had to go because there is no room for so many GPUs; 0: it did not. */
+  get gpusWithoutRoom(): number {
+    return this.member.gpusWithoutRoom;
   }
 
   /** It is a member no more. */

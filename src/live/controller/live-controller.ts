@@ -123,7 +123,7 @@ export class LiveController implements SchedulingService {
       results: (results) => this.takeIn(results),
       standsBy: (isIt) => this.standBy(isIt),
       modelFound: (index, model) => this.models.adopt(index, model),
-      worker: (name, up, what) => options.events.worker(name, up, what),
+      worker: (name, up, what, asAsked) => options.events.worker(name, up, what, asAsked),
       workerLeft: (name) => options.events.workerLeft(name),
     });
     if (fleet.standing.by) this.standBy(true);

@@ -8,7 +8,8 @@ export interface LiveEvents {
   wokeLate(lateNs: number): void;
   gpuDown(gpu: number, reason: string): void;
   gpuUp(gpu: number): void;
-  worker(name: string, up: boolean, what: string): void;
+  /** `asAsked`: it is down because it was asked to shut down. */
+  worker(name: string, up: boolean, what: string, asAsked?: boolean): void;
   /** A worker that came by itself has left for good. */
   workerLeft(name: string): void;
   /** Another controller drives the workers; false: this one does. */
@@ -47,8 +48,8 @@ class EventFan implements LiveEvents {
     for (const part of this.parts) part.gpuUp?.(gpu);
   }
 
-  worker(name: string, up: boolean, what: string): void {
-    for (const part of this.parts) part.worker?.(name, up, what);
+  worker(name: string, up: boolean, what: string, asAsked?: boolean): void {
+    for (const part of this.parts) part.worker?.(name, up, what, asAsked);
   }
 
   workerLeft(name: string): void {

@@ -14,6 +14,8 @@ export interface Member {
   /** What its process calls itself; empty: nothing is known. */
   instance: string;
   state: WorkerState | null;
+  /** It is up and has the models that it should have: its GPUs are used. */
+  isTakenOn: boolean;
   /** Who drives it; the local one does not say. */
   drivenBy: Driving;
   /** It is connected, and used as soon as it has the models that it should have. */
@@ -23,6 +25,8 @@ export interface Member {
   hasLeft: boolean;
   /** Why it is not used although it could be reached, for people; empty: nothing is known. */
   problem: string;
+  /** So many GPUs it has, and there was no room for them; 0: there was, or it is not known. */
+  gpusWithoutRoom: number;
   /** Counts how often it came up or went down. */
   life: number;
   /** What is to be sent to it at the end of the step. */
@@ -33,7 +37,8 @@ export function newMember(link: WorkerLink, isGuest = false): Member {
   const unknown = { description: null, state: null, drivenBy: 'none', isAligning: false } as const;
   return {
     ...{ link, isGuest, places: [], known: 0, instance: '', ...unknown },
-    ...{ isLeaving: false, hasLeft: false, problem: '', life: 0, outbox: [] },
+    ...{ isTakenOn: false, isLeaving: false, hasLeft: false },
+    ...{ problem: '', gpusWithoutRoom: 0, life: 0, outbox: [] },
   };
 }
 

@@ -9,6 +9,8 @@ export const PROTOCOL_VERSION = 8;
 
 /** Largest message that either side takes unless configured otherwise: a batch of 16 images of 1024 × 1024 in FP32. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
+/** How a worker ends a stream when it was asked to shut down. */
+export const WORKER_SHUTS_DOWN = 'the worker shuts down';
 
 /** Messages as they look here after decoding, and before encoding: see worker.proto for what they mean. */
 export type ControllerMessage =

@@ -4,6 +4,7 @@ import {
   type Metadata,
   type MethodDefinition,
   type ServiceError,
+  status,
 } from '@grpc/grpc-js';
 import { type ClientTls, clientCredentials } from './credentials.js';
 
@@ -15,6 +16,8 @@ interface StreamCallOptions<Sent, Received> {
   readonly serverName?: string | undefined;
   /** Of who is called, for people. */
   readonly peer: 'worker' | 'controller';
+  /** What to say where something else listens at the address. Default: what the library says. */
+  readonly foreign?: string;
   /** Both its directions are streams. */
   readonly method: Pick<MethodDefinition<Sent, unknown>, 'path' | 'requestSerialize'>;
   readonly headers: Metadata;
@@ -34,7 +37,7 @@ export class StreamCall<Sent, Received> {
   private readonly gone: Promise<void>;
 
   constructor(private readonly options: StreamCallOptions<Sent, Received>) {
-    const { address, tls, serverName, peer, method, headers, maxMessageBytes } = options;
+    const { address, tls, serverName, peer, foreign, method, headers, maxMessageBytes } = options;
     this.client = new Client(address, clientCredentials(tls, peer), {
       ...(serverName === undefined ? {} : { 'grpc.ssl_target_name_override': serverName }),
       'grpc.max_send_message_length': -1,
@@ -52,7 +55,9 @@ export class StreamCall<Sent, Received> {
     const { call } = this;
     this.gone = new Promise((resolve) => call.once('close', resolve).once('error', () => resolve()));
     call.on('data', (received: Buffer) => this.read(received));
-    call.on('error', ({ details }: ServiceError) => this.finish(inWords(details)));
+    call.on('error', ({ code, details }: ServiceError) =>
+      this.finish(isForeign(code, details) ? (foreign ?? inWords(details)) : inWords(details)),
+    );
     call.on('status', ({ details }) => this.finish(details || `the ${peer} ended the stream`));
   }
 
@@ -103,6 +108,11 @@ export class StreamCall<Sent, Received> {
     this.call.cancel();
     this.client.close();
   }
+}
+
+/** Something else than our service has answered: another one that speaks gRPC, or one that does not. */
+function isForeign(code: status, details: string): boolean {
+  return code === status.UNIMPLEMENTED || /Protocol error/.test(details);
 }
 
 /** What the library says, without what only its authors need. */

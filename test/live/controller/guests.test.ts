@@ -35,13 +35,17 @@ describe('a guest', () => {
       expect([b.hasJoined, b.hasLeft, b.problem]).toEqual([
         false,
         true,
-        'it has 2 GPUs, and there is room for 0: start the controller with a larger --max-gpus',
+        'waits for room: it has 2 GPUs, and --max-gpus leaves room for no more GPUs; stop another worker, or start the controller with a larger --max-gpus',
       ]);
+      expect(b.gpusWithoutRoom).toBe(2);
       a.leave(null);
       expect(a.hasLeft).toBe(false);
-      first.down('it shuts down');
+      first.down('the worker shuts down');
       expect([a.hasLeft, first.closed, run.fleet.room]).toEqual([true, true, 2]);
       expect(run.said.at(-1)).toBe('a has left');
+      expect(run.said).toContain(
+        'a is not used: is down, so these GPUs are gone: 1, 2: the worker shuts down (as asked)',
+      );
       const third = new FakeWorker('c', two());
       const c = run.fleet.add(third);
       await run.pass(1);
@@ -100,6 +104,7 @@ describe('a guest', () => {
       const joined = run.fleet.add(guest);
       await run.pass(50);
       expect(joined.problem).toBe('model one, version 1: there is no model one');
+      expect([joined.hasPlaces, joined.hasJoined]).toEqual([true, false]);
       expect(run.said.filter((line) => line.startsWith('guest'))).toEqual([
         'guest is not used: is not taken on: model one, version 1: there is no model one',
       ]);
@@ -107,7 +112,9 @@ describe('a guest', () => {
       guest.down();
       guest.up();
       await run.pass(50);
-      expect([joined.problem, run.fleet.gpusUp]).toEqual(['', 2]);
+      expect([joined.problem, joined.hasJoined, run.fleet.gpusUp]).toEqual(['', true, 2]);
+      guest.down();
+      expect(joined.hasJoined).toBe(false);
     });
   });
 

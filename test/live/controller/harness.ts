@@ -151,7 +151,8 @@ export async function withController(
           gpuDown: (gpu, reason) => said.push(`GPU ${gpu} down: ${reason}`),
           gpuUp: (gpu) => said.push(`GPU ${gpu} up`),
           workerLeft: (name) => said.push(`${name} has left`),
-          worker: (name, up, what) => said.push(`${name} ${up ? 'is used' : 'is not used'}: ${what}`),
+          worker: (name, up, what, asAsked = false) =>
+            said.push(`${name} ${up ? 'is used' : 'is not used'}: ${what}${asAsked ? ' (as asked)' : ''}`),
           standsBy: (isIt) => said.push(isIt ? 'stands by' : 'drives'),
           deviceError: (gpu, model, error) => said.push(`GPU ${gpu} failed at ${model}: ${error}`),
         },

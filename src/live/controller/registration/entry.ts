@@ -17,7 +17,13 @@ export class Entry implements Registration {
   readonly host: string;
   /** Null: it is not dialed. */
   guest: Guest | null = null;
+  /** It has had places in the cluster: a worker serves there. */
+  hasBeenPlaced = false;
   hasJoined = false;
+  /** So many GPUs it has as far as is known: with less room it is not dialed. */
+  gpus = 0;
+  /** It has been refused for want of room, and that was said. */
+  awaitsRoom = false;
   /** It does not go with the cluster, and will not. */
   isRefused = false;
   /** Why it is not used, for people; empty: nothing is known against it. */

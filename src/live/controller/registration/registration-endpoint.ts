@@ -54,11 +54,13 @@ export async function openRegistration(
   // Decided by the headers: of a call that is refused nothing is read, decompressed or decoded.
   const register = (call: WorkerCall) => {
     const refusal = refusalOf(accessFromHeaders(call.metadata), token, 'worker', 'controller');
+    const peer = call.getPeer();
     if (refusal !== null) {
+      const why = refusal.code === status.UNAUTHENTICATED ? 'token' : 'protocol';
+      registrations.turnAway(why, hostOf(peer), refusal.details);
       call.emit('error', refusal);
       return;
     }
-    const peer = call.getPeer();
     server.prove(peer);
     const stream = new RegistrationStream(call, hostOf(peer), registrations, () => {
       streams.delete(stream);

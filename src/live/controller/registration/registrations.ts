@@ -4,10 +4,13 @@ import type { WireLease } from '../../wire/registration.js';
 import type { Guest } from '../guest.js';
 import { Backoff } from '../link/backoff.js';
 import type { WorkerLink } from '../link/worker-link.js';
+import { noRoom } from '../no-room.js';
 import { Entry, type Registration } from './entry.js';
 
 /** A worker that says nothing for so long, and is not connected either, has gone. */
 export const LEASE_NS = 5 * NS_PER_S;
+/** Why one has left that died or was cut off. */
+export const LEASE_HAS_ENDED = 'its lease has ended';
 /** Registrations at a time, and those of one host that have not led to a worker. */
 const MOST_REGISTERED = 1024;
 const MOST_OF_HOST = 64;
@@ -37,7 +40,12 @@ interface RegistrationEvents {
   left(name: string, why: string): void;
   /** It is not taken on. Not said again and again. */
   refused(name: string, why: string): void;
+  /** A registration from that host does not count. Said each time. */
+  turnedAway(host: string, why: string): void;
 }
+
+/** Why a registration does not count: `protocol`: another version, or headers of something else. */
+type TurnedAway = 'token' | 'protocol' | 'address' | 'too_many';
 
 interface RegistrationsOptions {
   /** A connection with such a worker; `complain` hears why there is none. */
@@ -51,6 +59,8 @@ export class Registrations {
   /** How many have joined and left so far. */
   joined = 0;
   left = 0;
+  /** Registrations that did not count. */
+  readonly turnedAway: Record<TurnedAway, number> = { token: 0, protocol: 0, address: 0, too_many: 0 };
   private host: Host | null = null;
   /** By address. */
   private readonly entries = new Map<string, Entry>();
@@ -81,13 +91,19 @@ export class Registrations {
       known.renewedNs = nowNs;
       return lease(known.hasJoined, known.problem);
     }
-    if (known?.guest?.isConnected === true)
+    if (known?.guest?.isConnected === true) {
+      const what = `it serves at ${address}, it says, where another worker is connected`;
+      this.turnAway('address', registration.host, `${what}: give each worker its own --advertise`);
       return lease(false, 'another worker is connected at this address');
+    }
     if (known !== undefined) this.end(known, 'another process has its address');
     const elsewhere = [...this.entries.values()].find((entry) => entry.instance === instance);
     if (elsewhere !== undefined) return lease(elsewhere.hasJoined, elsewhere.problem);
     const problem = this.whyFull(registration);
-    if (problem !== '') return lease(false, problem);
+    if (problem !== '') {
+      this.turnAway('too_many', registration.host, problem);
+      return lease(false, problem);
+    }
     const entry = new Entry(registration, nowNs, this.rests.get(address)?.untilNs ?? 0);
     this.entries.set(address, entry);
     this.tick();
@@ -102,6 +118,12 @@ export class Registrations {
     entry.leftNs = this.options.nowNs();
     entry.guest?.leave(null);
     this.tick();
+  }
+
+  /** A registration from that host does not count. */
+  turnAway(why: TurnedAway, host: string, what: string): void {
+    this.turnedAway[why]++;
+    this.options.events.turnedAway(host, what);
   }
 
   close(): void {
@@ -126,7 +148,7 @@ export class Registrations {
       return;
     }
     if (host === null || entry.isRefused || nowNs < entry.notBeforeNs) return;
-    if (host.room === 0) entry.problem = FULL;
+    if (host.room < Math.max(1, entry.gpus)) this.awaitRoom(entry, host.room);
     else if (dialed < MOST_DIALED) {
       entry.complaint = '';
       entry.dialedNs = nowNs;
@@ -134,8 +156,17 @@ export class Registrations {
     }
   }
 
+  /** Why it waits may change; that it waits is said once. */
+  private awaitRoom(entry: Entry, room: number): void {
+    const problem = noRoom(entry.gpus, room);
+    if (!entry.awaitsRoom) this.refuse(entry, problem);
+    entry.awaitsRoom = true;
+    entry.problem = problem;
+  }
+
   private follow(entry: Entry, guest: Guest, nowNs: number): void {
     const { events } = this.options;
+    entry.hasBeenPlaced ||= guest.hasPlaces;
     if (!entry.hasJoined && guest.hasJoined) {
       entry.hasJoined = true;
       this.joined++;
@@ -150,8 +181,7 @@ export class Registrations {
       entry.guest = null;
       this.refuse(entry, `no worker answers at ${entry.address}: ${entry.complaint || 'silence'}`);
       entry.notBeforeNs = nowNs + REDIAL_NS;
-    } else if (!guest.isConnected && nowNs - entry.renewedNs > LEASE_NS)
-      this.end(entry, 'its lease has ended');
+    } else if (!guest.isConnected && nowNs - entry.renewedNs > LEASE_NS) this.end(entry, LEASE_HAS_ENDED);
   }
 
   /** Its guest has left: as it was to, or because it does not go with the cluster. */
@@ -161,8 +191,15 @@ export class Registrations {
       this.end(entry, entry.leaving);
       return;
     }
-    if (entry.hasJoined) this.rest(entry.address, nowNs);
+    if (entry.hasBeenPlaced) this.rest(entry.address, nowNs);
     entry.guest = null;
+    if (guest !== null && guest.gpusWithoutRoom > 0) {
+      // It is dialed again when there is room. That its number of GPUs is known is news.
+      if (entry.gpus !== guest.gpusWithoutRoom) entry.awaitsRoom = false;
+      entry.gpus = guest.gpusWithoutRoom;
+      this.awaitRoom(entry, this.host?.room ?? 0);
+      return;
+    }
     entry.isRefused = true;
     this.refuse(entry, guest?.problem ?? '');
   }
@@ -170,9 +207,9 @@ export class Registrations {
   private end(entry: Entry, why: string): void {
     this.entries.delete(entry.address);
     entry.guest?.leave(why);
+    if (entry.hasBeenPlaced) this.rest(entry.address, this.options.nowNs());
     if (!entry.hasJoined) return;
     this.left++;
-    this.rest(entry.address, this.options.nowNs());
     this.options.events.left(entry.address, why);
   }
 
@@ -197,13 +234,11 @@ export class Registrations {
 
   private whyFull({ host }: Registration): string {
     if (this.entries.size >= MOST_REGISTERED) return `${MOST_REGISTERED} workers are registered already`;
-    const others = [...this.entries.values()].filter((entry) => entry.host === host && !entry.hasJoined);
+    const others = [...this.entries.values()].filter((entry) => entry.host === host && !entry.hasBeenPlaced);
     if (others.length < MOST_OF_HOST) return '';
     return `${others.length} others have registered from ${host}, and none of them has joined`;
   }
 }
-
-const FULL = 'there is room for no more GPUs: start the controller with a larger --max-gpus';
 
 function lease(joined: boolean, problem: string): WireLease {
   return { leaseMs: LEASE_NS / NS_PER_MS, joined, problem };

@@ -80,6 +80,7 @@ export class Registrar {
       tls: this.tls,
       serverName,
       peer: 'controller',
+      foreign: `nothing takes registrations at ${controller}: give the port of the controller's --listen`,
       method: REGISTRATION_SERVICE.Register,
       headers: accessToHeaders(token),
       maxMessageBytes: MAX_REGISTRATION_BYTES,

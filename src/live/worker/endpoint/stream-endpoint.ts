@@ -12,6 +12,7 @@ import {
   type WireAction,
   type WireListModels,
   type WireModelChange,
+  WORKER_SHUTS_DOWN,
   type WorkerMessage,
 } from '../../wire/protocol.js';
 import {
@@ -112,7 +113,7 @@ export class StreamEndpoint implements Driver {
     const { endpoint } = this.options;
     this.idle = false;
     if (this.drives) await endpoint.quiesce(this).catch(() => {});
-    this.end(status.UNAVAILABLE, 'the worker shuts down');
+    this.end(status.UNAVAILABLE, WORKER_SHUTS_DOWN);
   }
 
   private read(bytes: Buffer): void {

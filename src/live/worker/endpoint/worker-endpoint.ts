@@ -2,7 +2,7 @@ import { status } from '@grpc/grpc-js';
 import type { ServerTls } from '../../wire/credentials.js';
 import { GuardedServer } from '../../wire/guarded-server.js';
 import { type CallRefusal, helloFromHeaders, refusalOf } from '../../wire/hello.js';
-import { DEFAULT_MAX_MESSAGE_BYTES, WORKER_SERVICE } from '../../wire/protocol.js';
+import { DEFAULT_MAX_MESSAGE_BYTES, WORKER_SERVICE, WORKER_SHUTS_DOWN } from '../../wire/protocol.js';
 import type { Machine } from '../machine.js';
 import { MachineEndpoint } from './machine-endpoint.js';
 import { type ControllerCall, StreamEndpoint } from './stream-endpoint.js';
@@ -108,4 +108,4 @@ const DEFAULT_SILENCE_MS = 1000;
 /** At a time: each controller needs one, and for a moment two. */
 const MOST_CONNECTIONS = 64;
 
-const GOING: CallRefusal = { code: status.UNAVAILABLE, details: 'the worker shuts down' };
+const GOING: CallRefusal = { code: status.UNAVAILABLE, details: WORKER_SHUTS_DOWN };

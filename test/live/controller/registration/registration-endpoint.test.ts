@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { Metadata } from '@grpc/grpc-js';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -20,12 +22,15 @@ import {
 } from '../../../../src/live/wire/registration.js';
 import { StreamCall } from '../../../../src/live/wire/stream-call.js';
 import { Registrar } from '../../../../src/live/worker/endpoint/registrar.js';
+import { serveMachine } from '../../../../src/live/worker/endpoint/worker-endpoint.js';
 import { until } from '../../../cli/server-process.js';
+import { FakeMachine } from '../link/fake-machine.js';
 
 /** Registrations that keep what they hear. */
 class Heard {
   readonly renewed: Registration[] = [];
   readonly left: Registration[] = [];
+  readonly turnedAway: (readonly [string, string, string])[] = [];
   lease: WireLease = { leaseMs: 5000, joined: true, problem: '' };
 
   renew(registration: Registration): WireLease {
@@ -35,6 +40,10 @@ class Heard {
 
   leave(registration: Registration): void {
     this.left.push(registration);
+  }
+
+  turnAway(why: string, host: string, what: string): void {
+    this.turnedAway.push([why, host, what]);
   }
 }
 
@@ -111,6 +120,8 @@ describe('the port at which workers register', () => {
     register();
     expect(await end).toBe(reason);
     expect(heard.renewed).toEqual([]);
+    const why = reason.startsWith('the token') ? 'token' : 'protocol';
+    expect(heard.turnedAway).toEqual([[why, '127.0.0.1', reason]]);
   });
 
   it.each<[string, Partial<WireRegistration>]>([
@@ -156,6 +167,19 @@ describe('the port at which workers register', () => {
   });
 });
 
+async function httpPort(): Promise<number> {
+  const server = createServer();
+  onTestFinished(() => void server.close());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+async function workerPort(): Promise<number> {
+  const server = await serveMachine(new FakeMachine(), { port: 0 });
+  onTestFinished(() => server.close());
+  return server.port;
+}
+
 describe('a worker', () => {
   const registrar = (port: number, token = '') => {
     const said: string[] = [];
@@ -184,6 +208,18 @@ describe('a worker', () => {
     ]);
     await own.leave();
     expect(heard.left).toHaveLength(1);
+  });
+
+  it.each([
+    ['a server of HTTP', httpPort],
+    ['a worker', workerPort],
+  ])('says that it has the wrong port where %s listens', async (_, open) => {
+    const port = await open();
+    const { said } = registrar(port);
+    await until(() => said.length === 1);
+    expect(said).toEqual([
+      `nothing takes registrations at 127.0.0.1:${port}: give the port of the controller's --listen`,
+    ]);
   });
 
   it('registers again when a controller is back, and says once why it could not', async () => {

@@ -36,7 +36,7 @@ class FakeHost implements Host {
   }
 
   join(member: Member): void {
-    Object.assign(member, { places: [0], description: description(), drivenBy: 'this' });
+    Object.assign(member, { places: [0], description: description(), drivenBy: 'this', isTakenOn: true });
   }
 }
 
@@ -55,6 +55,7 @@ function start() {
       joined: (name) => said.push(`${name} joined`),
       left: (name, why) => said.push(`${name} left: ${why}`),
       refused: (name, why) => said.push(`${name} refused: ${why}`),
+      turnedAway: (from, why) => said.push(`${from} turned away: ${why}`),
     },
   });
   registrations.begin(host);
@@ -153,10 +154,12 @@ describe('a worker that registers', () => {
     expect(registrations.renew(worker('a:1', 'two')).problem).toBe(
       'another worker is connected at this address',
     );
-    expect(said).toEqual(['a:1 joined']);
+    const what =
+      'it serves at a:1, it says, where another worker is connected: give each worker its own --advertise';
+    expect([said, registrations.turnedAway.address]).toEqual([['a:1 joined', `a turned away: ${what}`], 1]);
     host.members[0].drivenBy = 'none';
     registrations.renew(worker('a:1', 'two'));
-    expect(said[1]).toBe('a:1 left: another process has its address');
+    expect(said[2]).toBe('a:1 left: another process has its address');
     pass(200);
     expect(host.members).toHaveLength(2);
   });
@@ -168,15 +171,56 @@ describe('a worker that registers', () => {
     expect(host.members).toEqual([]);
   });
 
-  it('waits while there is no room', () => {
-    const { host, registrations, live } = start();
+  it('waits while there is no room, which is said once', () => {
+    const { host, said, registrations, live } = start();
     host.room = 0;
     registrations.renew(worker());
-    expect(live(5000, worker()).problem).toMatch(/room for no more GPUs/);
-    expect(host.members).toEqual([]);
+    const { problem } = live(200_000, worker());
+    expect(problem).toBe(
+      'waits for room: --max-gpus leaves room for no more GPUs; stop another worker, or start the controller with a larger --max-gpus',
+    );
+    expect([host.members, said]).toEqual([[], [`a:1 refused: ${problem}`]]);
     host.room = 1;
     live(1000, worker());
     expect(host.members).toHaveLength(1);
+  });
+
+  it('waits while there is room for some of its GPUs only, and is dialed again when there is room for all', () => {
+    const { host, said, registrations, live } = start();
+    host.room = 2;
+    registrations.renew(worker());
+    Object.assign(host.members[0], { problem: 'no room', gpusWithoutRoom: 3, hasLeft: true });
+    const { problem } = live(200_000, worker());
+    expect(problem).toMatch(
+      /^waits for room: it has 3 GPUs, and --max-gpus leaves room for 2 GPUs only; stop/,
+    );
+    expect([host.members.length, said]).toEqual([1, [`a:1 refused: ${problem}`]]);
+    host.room = 3;
+    live(1000, worker());
+    host.join(host.members[1]);
+    expect(live(1000, worker())).toEqual({ leaseMs: 5000, joined: true, problem: '' });
+  });
+
+  it('has not joined before its GPUs are up', () => {
+    const { host, said, registrations, live, pass } = start();
+    registrations.renew(worker());
+    host.join(host.members[0]);
+    Object.assign(host.members[0], { isTakenOn: false, problem: 'model one: there is none' });
+    expect(live(5000, worker())).toEqual({
+      leaseMs: 5000,
+      joined: false,
+      problem: 'model one: there is none',
+    });
+    expect([said, registrations.joined]).toEqual([[], 0]);
+    Object.assign(host.members[0], { isTakenOn: true, problem: '' });
+    expect(live(1000, worker()).joined).toBe(true);
+    expect([said, registrations.joined]).toEqual([['a:1 joined'], 1]);
+    // One that another controller drives has joined, too: it is not for a standby to use it.
+    registrations.renew(worker('b:1', 'two'));
+    host.join(host.members[1]);
+    Object.assign(host.members[1], { isTakenOn: false, drivenBy: 'another' });
+    pass(100);
+    expect(said[1]).toBe('b:1 joined');
   });
 });
 

@@ -1,0 +1,95 @@
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { expect, it, onTestFinished } from 'vitest';
+import { Clock } from '../../src/base/clock/clock.js';
+import { NS_PER_S } from '../../src/base/units.js';
+import type { Fleet } from '../../src/live/controller/fleet.js';
+import { Guest } from '../../src/live/controller/guest.js';
+import type { WorkerLink } from '../../src/live/controller/link/worker-link.js';
+import { type Member, newMember } from '../../src/live/controller/member.js';
+import { Registrar } from '../../src/live/worker/endpoint/registrar.js';
+import { Joining } from '../../src/serve/joining.js';
+import { until } from '../cli/server-process.js';
+import { description, FakeWorker } from '../live/controller/fake-worker.js';
+
+class MovedClock extends Clock {
+  aheadNs = 0;
+
+  override nowNs(): number {
+    return super.nowNs() + this.aheadNs;
+  }
+}
+
+const JOINED = { places: [0], drivenBy: 'this', isTakenOn: true } as const;
+
+/** A port for registrations, its log, and the workers that were taken on. */
+async function open() {
+  const clock = new MovedClock();
+  const lines: { level: number; msg: string }[] = [];
+  const log = pino({ base: null }, { write: (line) => lines.push(JSON.parse(line)) });
+  const newLink = ({ address }: { address: string }) => new FakeWorker(address);
+  const joining = await Joining.open(
+    { host: '127.0.0.1', port: 0, token: 'secret', maxGpus: 1, newLink },
+    clock,
+    log,
+  );
+  onTestFinished(() => joining.close());
+  const members: Member[] = [];
+  const add = (link: WorkerLink) => {
+    const member = newMember(link, true);
+    members.push(Object.assign(member, { ...JOINED, description: description() }));
+    return new Guest(member, () => {});
+  };
+  joining.begin({ room: 1, lists: () => false, add } as unknown as Fleet);
+  const registry = new Registry();
+  joining.register(registry);
+  const register = (token: string, instance: string, address = 'gpu-7:9000') => {
+    const controller = `127.0.0.1:${joining.port}`;
+    const registration = { address, port: 9000, instance };
+    const own = new Registrar({ controller, token, registration, log: () => {} });
+    onTestFinished(() => own.leave());
+    return own;
+  };
+  const said = (what: string) => lines.filter(({ msg }) => msg.includes(what));
+  return { clock, members, register, said, metrics: () => registry.metrics() };
+}
+
+it('says who is turned away and why, a few times, and counts each', async () => {
+  const { register, said, metrics } = await open();
+  register('secret', 'one');
+  await until(() => said('has joined').length === 1);
+  register('', 'two');
+  register('secret', 'three');
+  const wrong = /^escapement_registrations_turned_away_total\{reason="token"\} [5-9]/m;
+  await until(async () => wrong.test(await metrics()));
+  const from = 'a worker that registers from 127.0.0.1 is turned away: ';
+  const token = said(`${from}the token is not the one that this controller asks for`);
+  expect(token.map(({ level }) => level)).toEqual([40, 40, 40]);
+  const address = said(`${from}it serves at gpu-7:9000, it says, where another worker is connected`);
+  expect(address.length).toBeGreaterThan(0);
+  expect(address.length).toBeLessThan(4);
+  const text = await metrics();
+  expect(text).toMatch(/_turned_away_total\{reason="address"\} [1-9]/);
+  expect(text).toMatch(/_turned_away_total\{reason="protocol"\} 0$/m);
+});
+
+it('warns of a worker that has died, not of one that has left', async () => {
+  const { members, register, said, clock } = await open();
+  const leaving = register('secret', 'one', 'gpu-1:9000');
+  register('secret', 'two', 'gpu-2:9000');
+  await until(() => said('has joined').length === 2);
+  await leaving.leave();
+  for (const member of members) Object.assign(member, { drivenBy: 'none', isTakenOn: false });
+  members.find(({ link }) => link.name === 'gpu-1:9000')!.hasLeft = true;
+  await until(() => said('has left').length === 1);
+  expect(said('has left')).toMatchObject([{ level: 30, msg: 'worker gpu-1:9000 has left: it shuts down' }]);
+  // It does not renew its lease so soon.
+  await until(() => {
+    clock.aheadNs += 6 * NS_PER_S;
+    return said('gpu-2:9000 has left').length > 0;
+  });
+  expect(said('gpu-2:9000 has left')[0]).toMatchObject({
+    level: 40,
+    msg: 'worker gpu-2:9000 has left: its lease has ended',
+  });
+});
