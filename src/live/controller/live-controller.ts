@@ -128,6 +128,8 @@ export class LiveController implements SchedulingService {
     });
     if (fleet.standing.by) this.standBy(true);
     this.hangWatch = new HangWatch(this.outstanding, options);
+    // The core learns in a step which GPUs are gone, and a standby has no other reason for one.
+    this.stepSoon();
   }
 
   get state(): ServiceState {

@@ -26,6 +26,7 @@ describe('a controller that stands by', () => {
     await withController({ workers: [a] }, async (run) => {
       expect(run.controller.state.notReady).toBe(STANDS_BY);
       expect(run.controller.state.entries.map(({ name }) => name)).toEqual(['one', 'two']);
+      expect(run.controller.core.cluster.up.count).toBe(0);
       a.driven('none');
       expect(run.controller.state.notReady).toBe(STANDS_BY);
       a.driven('this');
