@@ -163,7 +163,7 @@ export class Server {
     models: { service },
   }: Running): void {
     const { registry } = this;
-    registerClusterGauges(registry, controller.core, (gpu) => assembly.fleet.nameOf(gpu) !== '');
+    registerClusterGauges(registry, controller.core, (gpu) => assembly.fleet.nameOf(gpu));
     registerModelStates(registry, this.labels, () => modelStates(service.state));
     registerStageGauge(registry, observers.status.collector.averages, controller.core.cluster, () =>
       controller.nowNs(),

@@ -74,8 +74,15 @@ async function cluster() {
   const device = `simulated:${tinyProfile()}`;
   const worker = new ServerProcess(['worker', '--port', '0', '--metrics-port', '0', '--device', device]);
   const { port, metrics } = await worker.ready();
-  const ports = ['--http-port', '0', '--grpc-port', '0', '--metrics-port', '0', '--set', 'slo=10s'];
-  const controller = new ServerProcess(['controller', '--worker', `127.0.0.1:${port}`, ...ports]);
+  const ports = ['--http-port', '--grpc-port', '--metrics-port', '--listen'].flatMap((port) => [port, '0']);
+  const controller = new ServerProcess([
+    'controller',
+    '--worker',
+    `127.0.0.1:${port}`,
+    ...ports,
+    '--set',
+    'slo=10s',
+  ]);
   const ready = await controller.ready();
   const ask = async () => {
     const models = [...Array(10).fill('tiny'), 'unknown'];

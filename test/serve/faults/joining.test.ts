@@ -32,6 +32,7 @@ it('workers join and leave under load, and no request fails', { timeout: 300_000
   await clients.someMore(50);
   for (const leaving of [first, second]) expect(await leaving.kill('SIGTERM')).toBe(0);
   await rig.metric('escapement_workers_left_total', 2);
+  await rig.metric('escapement_workers_lost_total', 0);
   await rig.metric('escapement_worker_up', 1);
   await clients.someMore(50);
   // Its GPU has the number of one that has left.
@@ -40,6 +41,7 @@ it('workers join and leave under load, and no request fails', { timeout: 300_000
   await third.kill('SIGKILL');
   await clients.someMore(50);
   await rig.metric('escapement_workers_left_total', 3);
+  await rig.metric('escapement_workers_lost_total', 1);
   await clients.someMore(20);
   await rig.judge(clients);
   expect(rig.said('has left: it shuts down')).toBe(2);
@@ -64,6 +66,8 @@ it('the standby has the workers that registered when the active controller is ki
   await rig.startWorker();
   await rig.metric('escapement_workers_joined_total', 2, 0);
   await rig.metric('escapement_workers_joined_total', 2, 1);
+  await rig.metric('escapement_gpu_up', 2, 0);
+  await rig.metric('escapement_gpu_up', 0, 1);
   await rig.controllers[0].kill('SIGKILL');
   await rig.metric('escapement_gpu_up', 2, 1);
   await clients.someMore(30);

@@ -59,6 +59,8 @@ export class Registrations {
   /** How many have joined and left so far. */
   joined = 0;
   left = 0;
+  /** Of those that have left: they had not said so. */
+  lost = 0;
   /** Registrations that did not count. */
   readonly turnedAway: Record<TurnedAway, number> = { token: 0, protocol: 0, address: 0, too_many: 0 };
   private host: Host | null = null;
@@ -96,7 +98,7 @@ export class Registrations {
       this.turnAway('address', registration.host, `${what}: give each worker its own --advertise`);
       return lease(false, 'another worker is connected at this address');
     }
-    if (known !== undefined) this.end(known, 'another process has its address');
+    if (known !== undefined) this.lose(known, 'another process has its address');
     const elsewhere = [...this.entries.values()].find((entry) => entry.instance === instance);
     if (elsewhere !== undefined) return lease(elsewhere.hasJoined, elsewhere.problem);
     const problem = this.whyFull(registration);
@@ -181,7 +183,7 @@ export class Registrations {
       entry.guest = null;
       this.refuse(entry, `no worker answers at ${entry.address}: ${entry.complaint || 'silence'}`);
       entry.notBeforeNs = nowNs + REDIAL_NS;
-    } else if (!guest.isConnected && nowNs - entry.renewedNs > LEASE_NS) this.end(entry, LEASE_HAS_ENDED);
+    } else if (!guest.isConnected && nowNs - entry.renewedNs > LEASE_NS) this.lose(entry, LEASE_HAS_ENDED);
   }
 
   /** Its guest has left: as it was to, or because it does not go with the cluster. */
@@ -202,6 +204,12 @@ export class Registrations {
     }
     entry.isRefused = true;
     this.refuse(entry, guest?.problem ?? '');
+  }
+
+  /** It is not there any more; that is no loss where it has said so. */
+  private lose(entry: Entry, why: string): void {
+    if (entry.hasJoined && entry.leaving === '') this.lost++;
+    this.end(entry, why);
   }
 
   private end(entry: Entry, why: string): void {

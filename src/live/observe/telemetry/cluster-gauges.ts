@@ -11,8 +11,8 @@ import { ModelLabels } from './model-labels.js';
 export function registerClusterGauges(
   registry: Registry,
   { cluster, requests }: { readonly cluster: Cluster; readonly requests: RequestTable },
-  /** Whether a worker has that GPU. */
-  isKnown: (gpu: number) => boolean = () => true,
+  /** Name of the worker that has the GPU; empty: none has. */
+  workerOf: (gpu: number) => string,
 ): void {
   const registers = [registry];
   new Gauge({
@@ -41,22 +41,30 @@ export function registerClusterGauges(
       this.set(requests.state.reduce((sum, state) => sum + (state === REQUEST_FREE ? 0 : 1), 0));
     },
   });
-  const byGpu = (name: string, help: string, value: (gpu: number) => number) =>
-    new Gauge({
-      name,
-      help,
-      labelNames: ['gpu'],
-      registers,
-      collect() {
-        this.reset();
-        for (let gpu = 0; gpu < cluster.gpus; gpu++)
-          if (isKnown(gpu)) this.set({ gpu: String(gpu) }, value(gpu));
-      },
-    });
-  byGpu('escapement_gpu_up', '1 while the GPU takes actions, 0 while it is away', (gpu) =>
-    cluster.up.has(gpu) ? 1 : 0,
-  );
-  byGpu('escapement_free_pages', 'Pages of a weights cache that are free', (gpu) => cluster.pages[gpu].free);
+  new Gauge({
+    name: 'escapement_gpu_up',
+    help: '1 while the GPU takes actions, 0 while it is away or another controller drives it',
+    labelNames: ['gpu', 'worker'],
+    registers,
+    collect() {
+      this.reset();
+      for (let gpu = 0; gpu < cluster.gpus; gpu++) {
+        const worker = workerOf(gpu);
+        if (worker !== '') this.set({ gpu: String(gpu), worker }, cluster.up.has(gpu) ? 1 : 0);
+      }
+    },
+  });
+  new Gauge({
+    name: 'escapement_free_pages',
+    help: 'Pages of a weights cache that are free',
+    labelNames: ['gpu'],
+    registers,
+    collect() {
+      this.reset();
+      for (let gpu = 0; gpu < cluster.gpus; gpu++)
+        if (workerOf(gpu) !== '') this.set({ gpu: String(gpu) }, cluster.pages[gpu].free);
+    },
+  });
   new Gauge({
     name: 'escapement_warm_models',
     help: 'Models that a GPU holds',

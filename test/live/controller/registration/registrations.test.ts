@@ -94,7 +94,8 @@ describe('a worker that registers', () => {
     expect([host.members.length, host.dismissed.size, said]).toEqual([1, 0, ['a:1 joined']]);
     pass(5100);
     expect(said).toEqual(['a:1 joined', 'a:1 left: its lease has ended']);
-    expect([registrations.joined, registrations.left, host.members[0].hasLeft]).toEqual([1, 1, true]);
+    const { joined, left, lost } = registrations;
+    expect([joined, left, lost, host.members[0].hasLeft]).toEqual([1, 1, 1, true]);
   });
 
   it('stays without a lease while it is connected', () => {
@@ -120,6 +121,7 @@ describe('a worker that registers', () => {
     expect(host.members[1].hasLeft).toBe(false);
     pass(2000);
     expect(said.slice(3)).toEqual(['b:1 left: it shuts down']);
+    expect([registrations.left, registrations.lost]).toEqual([2, 0]);
   });
 
   it('whose address is silent is left alone for a while, and that is said once', () => {
@@ -160,8 +162,21 @@ describe('a worker that registers', () => {
     host.members[0].drivenBy = 'none';
     registrations.renew(worker('a:1', 'two'));
     expect(said[2]).toBe('a:1 left: another process has its address');
+    expect(registrations.lost).toBe(1);
     pass(200);
     expect(host.members).toHaveLength(2);
+  });
+
+  it('is not lost when it has said that it leaves and another process comes to its address', () => {
+    const { host, said, registrations, pass } = start();
+    registrations.renew(worker());
+    host.join(host.members[0]);
+    pass(100);
+    registrations.leave(worker());
+    host.members[0].drivenBy = 'none';
+    registrations.renew(worker('a:1', 'two'));
+    expect(said).toEqual(['a:1 joined', 'a:1 left: another process has its address']);
+    expect([registrations.left, registrations.lost]).toEqual([1, 0]);
   });
 
   it('that the controller is given anyway needs no lease', () => {

@@ -127,12 +127,12 @@ describe('metrics of a controller', () => {
   it('compute the state of the cluster when they are asked', async () => {
     const registry = new Registry();
     const controller = new Controller({
-      cluster: { models: resnets(3), gpus: 2, pages: 20 },
+      cluster: { models: resnets(3), gpus: 2, spareGpus: 1, pages: 20 },
       defaultSloNs: 25 * MS,
       createPolicy: createPolicy('clockwork'),
       port: { send: () => {}, answer: () => {} },
     });
-    registerClusterGauges(registry, controller);
+    registerClusterGauges(registry, controller, (gpu) => ['a:8003', 'b:8003', ''][gpu]);
     controller.gpuUp(0, [0, 1]);
     controller.gpuDown(1);
     for (let i = 0; i < 4; i++) controller.offer(2, 0, 100 * MS, 0);
@@ -140,8 +140,8 @@ describe('metrics of a controller', () => {
     controller.step(0);
     const series = await scrape(registry);
     expect(Object.fromEntries(series)).toMatchObject({
-      'escapement_gpu_up{gpu="0"}': 1,
-      'escapement_gpu_up{gpu="1"}': 0,
+      'escapement_gpu_up{gpu="0",worker="a:8003"}': 1,
+      'escapement_gpu_up{gpu="1",worker="b:8003"}': 0,
       'escapement_warm_models{gpu="0"}': 1,
       'escapement_free_pages{gpu="0"}': 6,
       'escapement_free_pages{gpu="1"}': 20,
@@ -149,6 +149,8 @@ describe('metrics of a controller', () => {
       'escapement_queued_requests{model="resnet50-2"}': 4,
       escapement_unanswered_requests: 5,
     });
+    // No worker has the third one.
+    expect([...series.keys()].filter((key) => /^escapement_(gpu_up|free_pages)/.test(key))).toHaveLength(4);
   });
 });
 
