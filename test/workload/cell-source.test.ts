@@ -1,33 +1,19 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type CellShare, CellSource } from '../../src/workload/cell-source.js';
-import { BaseSource } from '../../src/workload/source.js';
-import { collect } from './support.js';
+import { BlockSource, collect } from './support.js';
 
 /** One request per ns, of the given models; starves after every `block` arrivals as a file would. */
-class ListSource extends BaseSource {
-  private next = 0;
-
+class ListSource extends BlockSource {
   constructor(
     private readonly models: readonly number[],
-    private readonly block: number,
+    block: number,
   ) {
-    super(7, 3);
+    super(7, 3, block);
     this.show();
   }
 
-  override advance(): void {
-    this.next++;
-    if (this.next % this.block === 0) this.starved = true;
-    else this.show();
-  }
-
-  override async refill(): Promise<void> {
-    this.starved = false;
-    this.show();
-  }
-
-  private show(): void {
+  protected override show(): void {
     this.timeNs = this.next < this.models.length ? this.next : Number.POSITIVE_INFINITY;
     this.model = this.models[this.next] ?? 0;
     this.user = this.next % 3;

@@ -1,34 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { mergeSources, openWorkload } from '../../src/workload/index.js';
-import { BaseSource } from '../../src/workload/source.js';
-import { collect, modelNames } from './support.js';
+import { BlockSource, collect, modelNames } from './support.js';
 
 /** Plays given times; starves after every `block` arrivals as a file would. */
-class ListSource extends BaseSource {
-  private next = 0;
-  private readonly times: readonly number[];
-  private readonly block: number;
-
-  constructor(times: readonly number[], block = Number.POSITIVE_INFINITY, users = 1) {
-    super(1, users);
-    this.times = times;
-    this.block = block;
+class ListSource extends BlockSource {
+  constructor(
+    private readonly times: readonly number[],
+    block = Number.POSITIVE_INFINITY,
+    users = 1,
+  ) {
+    super(1, users, block);
     this.show();
   }
 
-  override advance(): void {
-    this.next++;
-    if (this.next % this.block === 0) this.starved = true;
-    else this.show();
-  }
-
-  override async refill(): Promise<void> {
-    this.starved = false;
-    this.show();
-  }
-
-  private show(): void {
+  protected override show(): void {
     this.timeNs = this.times[this.next] ?? Number.POSITIVE_INFINITY;
     this.user = this.next % this.users;
   }

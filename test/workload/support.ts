@@ -5,12 +5,40 @@ import { gzipSync } from 'node:zlib';
 import { afterAll } from 'vitest';
 import type { EscapementError } from '../../src/base/errors.js';
 import type { StreamedSource } from '../../src/workload/index.js';
+import { BaseSource } from '../../src/workload/source.js';
 
 export interface Arrival {
   readonly timeNs: number;
   readonly model: number;
   readonly sloNs: number;
   readonly user: number;
+}
+
+/** Starves after every `block` arrivals, as a file would. */
+export abstract class BlockSource extends BaseSource {
+  /** Number of the present arrival. */
+  protected next = 0;
+
+  constructor(
+    sloNs: number,
+    users: number,
+    private readonly block: number,
+  ) {
+    super(sloNs, users);
+  }
+
+  override advance(): void {
+    this.next++;
+    if (this.next % this.block === 0) this.starved = true;
+    else this.show();
+  }
+
+  override async refill(): Promise<void> {
+    this.starved = false;
+    this.show();
+  }
+
+  protected abstract show(): void;
 }
 
 /** Plays a source to its end. Only for sources that end by themselves. */

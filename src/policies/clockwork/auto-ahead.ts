@@ -36,9 +36,13 @@ export class AutoAhead {
     return this.tuning.tuned;
   }
 
-  /** Time from arrival to the internal deadline of a new request, or one that is tried again. */
-  slackNs(sloNs: number, execNs: number, nowNs: number): number {
+  /** A new request has come that takes `execNs`. */
+  offered(sloNs: number, execNs: number, nowNs: number): void {
     this.tuning.offered(sloNs, execNs, nowNs);
+  }
+
+  /** Time from arrival to the internal deadline. */
+  slackNs(sloNs: number): number {
     const { tuned, resultNs } = this.tuning;
     return Math.max(1, Math.floor(sloNs - tuned.marginNs - resultNs));
   }

@@ -70,7 +70,8 @@ export class ClockworkPolicy implements Policy {
     const model = requests.model[slot];
     const sloNs = requests.sloNs[slot];
     const execNs = this.cluster.nominalExecNs(model, 0);
-    const slackNs = this.ahead?.slackNs(sloNs, execNs, nowNs) ?? execSlackNs(sloNs, this.aheadNs);
+    if (requests.dueNs[slot] === 0) this.ahead?.offered(sloNs, execNs, nowNs);
+    const slackNs = this.ahead?.slackNs(sloNs) ?? execSlackNs(sloNs, this.aheadNs);
     const exec = demand.unitsOf(execNs, slackNs);
     const loadWithinNs = loadSlackNs(sloNs, this.aheadNs, this.cluster.loadNs(model), execNs);
     const load = demand.unitsOf(execNs, loadWithinNs);

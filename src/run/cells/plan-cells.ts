@@ -4,8 +4,8 @@ import { NotedFiles } from '../../config/experiment-files.js';
 import { buildExperiment, readExperimentSource } from '../../config/load.js';
 import type { Threshold } from '../../record/threshold.js';
 import { judgeValues, parseTarget, type Verdict } from '../plan/judge.js';
+import type { PlanFlags } from '../plan/plan.js';
 import { openPlanStore } from '../plan/store.js';
-import type { OpenRunner } from '../sweep/pool.js';
 import { parseSeeds } from '../sweep/vary.js';
 import type { CellMap } from './cell-map.js';
 import { type CellRuns, runCells, type SeededExperiment } from './cell-runs.js';
@@ -19,25 +19,13 @@ import { readCellMap } from './read-map.js';
 import { splitIntoCells } from './split.js';
 import { headlineOf } from './text.js';
 
-interface CellsRequest {
-  readonly file: string;
+interface CellsRequest extends PlanFlags {
   /** `--cells`: a number of cells, or several to compare. */
   readonly cells: string;
   /** `--from`: the map of a split that is in use; undefined: there is none. */
   readonly from: string | undefined;
-  /** `--target` flags; all of them must hold. */
-  readonly targets: readonly string[];
-  readonly seeds: string;
-  /** `--set` flags, for every run. */
-  readonly overrides: readonly string[];
-  /** Where finished runs are kept, so that a plan that was stopped goes on; undefined: nowhere. */
-  readonly outDir: string | undefined;
-  readonly openRunner: OpenRunner;
-  readonly fresh: boolean;
-  readonly version: string;
   /** Called once, when everything was checked and before the first run. */
   readonly onStart: (seeds: readonly number[], runs: number) => void;
-  readonly onRun: (reused: boolean) => void;
 }
 
 /**

@@ -17,16 +17,13 @@ import { openPlanStore } from './store.js';
 import { headlineOf } from './text.js';
 import { Trials } from './trials.js';
 
-interface PlanRequest {
+/** What every kind of plan is asked with. */
+export interface PlanFlags {
   readonly file: string;
-  /** `--over`: the key and its range. */
-  readonly over: string | undefined;
   /** `--target` flags; all of them must hold. */
   readonly targets: readonly string[];
   /** `--seeds`. */
   readonly seeds: string;
-  /** `--prefer`, for keys whose meaning does not tell which value is better. */
-  readonly prefer: string | undefined;
   /** `--set` flags, for every run. */
   readonly overrides: readonly string[];
   /** Where finished runs are kept, so that a plan that was stopped goes on; undefined: nowhere. */
@@ -36,9 +33,16 @@ interface PlanRequest {
   readonly fresh: boolean;
   /** Version of the program: runs of another version are not reused. */
   readonly version: string;
+  readonly onRun: (reused: boolean) => void;
+}
+
+interface PlanRequest extends PlanFlags {
+  /** `--over`: the key and its range. */
+  readonly over: string | undefined;
+  /** `--prefer`, for keys whose meaning does not tell which value is better. */
+  readonly prefer: string | undefined;
   /** Called once, when everything was checked and before the first run. */
   readonly onStart: (seeds: readonly number[], values: number) => void;
-  readonly onRun: (reused: boolean) => void;
 }
 
 /**
