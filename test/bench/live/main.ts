@@ -21,7 +21,7 @@ import { measureThroughput } from './throughput/measure.js';
  * [--rounds 3] [--seconds 5]` measures how the costs of a controller grow with its GPUs, which four workers emulate.
  *
  * `-- --hostile [--only PATTERN] [--seconds 8] [--settle 15] [--main dist/cli/main.js] [--nice 19]
- * [--server-nice 0] [--json]` is another benchmark: a well-behaved client next to each of many attackers, a row each.
+ * [--server-nice 0] [--tries 3] [--json]` is another benchmark: a well-behaved client next to each of many attackers, a row each.
  * On a busy machine, as root, `--server-nice=-10` keeps other processes out of the figures.
  */
 
@@ -35,6 +35,7 @@ const { values: flags } = parseArgs({
     nice: { type: 'string', default: '19' },
     'server-nice': { type: 'string', default: '0' },
     settle: { type: 'string', default: '15' },
+    tries: { type: 'string', default: '3' },
     json: { type: 'boolean', default: false },
     cpus: { type: 'string', default: '' },
     frontends: { type: 'string', default: '1' },
@@ -54,6 +55,7 @@ if (flags.hostile) {
     nice: Number(flags.nice),
     serverNice: Number(flags['server-nice']),
     settleSeconds: Number(flags.settle),
+    tries: Number(flags.tries),
   });
   process.exit(isFine ? 0 : 1);
 }

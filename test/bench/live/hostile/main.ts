@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { ATTACKS } from './attacks/index.js';
-import { mostAfter, runTrial, type TrialRow } from './trial.js';
+import { isDisturbed, mostAfter, runUndisturbed, type TrialRow } from './trial.js';
 
 /** What `npm run bench:live -- --hostile` was asked for. */
 export interface HostileFlags {
@@ -11,6 +11,8 @@ export interface HostileFlags {
   readonly nice: number;
   readonly serverNice: number;
   readonly settleSeconds: number;
+  /** Measures a row up to so many times while something else keeps the machine busy. */
+  readonly tries: number;
   readonly json: boolean;
 }
 
@@ -24,7 +26,7 @@ const MB = 1e6;
  * JSON; false if an aim was missed.
  */
 export async function runHostile(flags: HostileFlags): Promise<boolean> {
-  const { only, seconds, main = DIST, nice, serverNice, settleSeconds, json } = flags;
+  const { only, seconds, main = DIST, nice, serverNice, settleSeconds, tries, json } = flags;
   const chosen = ATTACKS.filter(({ name, setting }) => new RegExp(only).test(`${name} (${setting})`));
   const options = {
     ...{ main, seconds, child: CHILD, quietSeconds: 4, settleSeconds },
@@ -33,8 +35,11 @@ export async function runHostile(flags: HostileFlags): Promise<boolean> {
   };
   if (!json) process.stdout.write(HEADER);
   let isFine = true;
+  let disturbed = 0;
   for (const attack of chosen) {
-    const row = await runTrial(attack, options).catch((error: unknown) => ({ attack, error: String(error) }));
+    const row = await runUndisturbed(attack, tries, options).catch((error: unknown) => ({
+      error: String(error),
+    }));
     if ('error' in row) {
       isFine = false;
       process.stdout.write(`| ${attack.name} | no result: ${row.error.replaceAll('\n', ' ')} |\n`);
@@ -42,10 +47,20 @@ export async function runHostile(flags: HostileFlags): Promise<boolean> {
     }
     const missed = missedAims(row);
     isFine &&= missed.length === 0;
+    if (isDisturbed(row)) disturbed++;
     process.stdout.write(json ? `${JSON.stringify({ ...row, missed })}\n` : line(row, missed));
     if (!row.alive) process.stderr.write(`${row.lastWords}\n`);
   }
+  if (!json) process.stdout.write(`\n${summary(chosen.length, disturbed)}\n`);
   return isFine;
+}
+
+function summary(rows: number, disturbed: number): string {
+  if (disturbed === 0) return `Nothing disturbed the ${rows} rows.`;
+  return (
+    `Other work or the machine's host disturbed ${disturbed} of ${rows} rows, marked with *: their figures are not those of ` +
+    'the server alone.'
+  );
 }
 
 /** Aims: no failure, p99 at most twice the quiet one plus 20 ms, memory back, every process alive. */
@@ -59,17 +74,19 @@ export function missedAims({ quiet, victim, rssBytes, alive }: TrialRow): string
 }
 
 const COLUMNS = [
-  ...['attack', 'server', 'quiet p50/p99 ms', 'p50 ms', 'p99 ms', 'failures', 'attacker got'],
+  ...['attack', 'server', 'stolen %', 'quiet p50/p99 ms', 'p50 ms', 'p99 ms', 'failures', 'attacker got'],
   ...['RSS MB before', 'worst', 'after', 'missed'],
 ];
 const HEADER = `${cells(COLUMNS)}${cells(COLUMNS.map(() => '---'))}`;
 
-function line({ attack, setting, quiet, victim, answers, rssBytes }: TrialRow, missed: string[]): string {
+function line(row: TrialRow, missed: string[]): string {
+  const { attack, setting, quiet, victim, answers, rssBytes } = row;
   const kinds = Object.entries(victim.kinds).map(([kind, count]) => `${count} ${kind}`);
   const got = answers.slice(0, 5).map(([what, count]) => `${count} × ${what}`);
   return cells([
     attack,
     setting,
+    `${percent(quiet.stolen)}/${percent(victim.stolen)}${isDisturbed(row) ? ' *' : ''}`,
     `${quiet.p50Ms?.toFixed(1)}/${quiet.p99Ms?.toFixed(1)}`,
     victim.p50Ms?.toFixed(1),
     victim.p99Ms?.toFixed(1),
@@ -78,6 +95,10 @@ function line({ attack, setting, quiet, victim, answers, rssBytes }: TrialRow, m
     ...[rssBytes.before, rssBytes.worst, rssBytes.after].map((bytes) => (bytes / MB).toFixed(0)),
     missed.length === 0 ? '' : `**${missed.join(', ')}**`,
   ]);
+}
+
+function percent(share: number): string {
+  return (100 * share).toFixed(1);
 }
 
 function cells(values: readonly (string | undefined)[]): string {

@@ -1,5 +1,6 @@
 import { MIB } from '../../../../src/base/units.js';
 import { attackFrom, VictimProcess, wallMs } from './players.js';
+import { type CpuTicks, cpuTicks, stolenShare } from './stolen.js';
 import { AttackedServer } from './subject.js';
 import type { Attack, Setting } from './target.js';
 import type { Sample } from './victim.js';
@@ -12,6 +13,8 @@ export interface VictimFigures {
   readonly kinds: Readonly<Record<string, number>>;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  /** Of this machine's CPU time meanwhile, the share that its host gave to others. */
+  readonly stolen: number;
 }
 
 export interface TrialRow {
@@ -56,8 +59,29 @@ export function mostAfter(beforeBytes: number): number {
   return beforeBytes + Math.max(KEPT_SHARE * beforeBytes, KEPT_BYTES);
 }
 
+/** More than this, and the figures say more about the machine than about the server. */
+const MOST_STOLEN = 0.03;
+const MOST_QUIET_P99_MS = 25;
+
+/** Whether others kept this machine busy while the row was measured. */
+export function isDisturbed({ quiet, victim }: TrialRow): boolean {
+  return Math.max(quiet.stolen, victim.stolen) > MOST_STOLEN || quiet.p99Ms > MOST_QUIET_P99_MS;
+}
+
+/** The first of `tries` trials that nothing disturbed, or else the last. */
+export async function runUndisturbed(
+  attack: Attack,
+  tries: number,
+  options: TrialOptions,
+): Promise<TrialRow> {
+  for (let left = tries; ; left--) {
+    const row = await runTrial(attack, options);
+    if (left <= 1 || !isDisturbed(row)) return row;
+  }
+}
+
 /** A fresh server, a victim, and one attack. */
-export async function runTrial(attack: Attack, options: TrialOptions): Promise<TrialRow> {
+async function runTrial(attack: Attack, options: TrialOptions): Promise<TrialRow> {
   const { seconds, quietSeconds, victimNice, attackerNice } = options;
   const server = await AttackedServer.start(options.main, attack.setting, options.serverNice);
   const victim = new VictimProcess(options.child, server.target, {
@@ -67,24 +91,24 @@ export async function runTrial(attack: Attack, options: TrialOptions): Promise<T
   try {
     // Compiled code and grown heaps are no part of the quiet.
     await sleep(1500);
-    const quietFromMs = wallMs();
+    const quietBegan = moment();
     await sleep(1000 * quietSeconds);
     const before = server.rssBytes;
     server.worstBytes = before;
-    const attackFromMs = wallMs();
+    const attackBegan = moment();
     const answers = await attackFrom(options.child, server.target, attack, {
       ...{ seconds, graceSeconds: 0.5 },
       nice: attackerNice,
     });
     await sleep(AFTERMATH_MS);
-    const untilMs = wallMs();
+    const until = moment();
     const after = await settled(server, before, options.settleSeconds);
     const samples = await victim.stop();
     return {
       attack: attack.name,
       setting: attack.setting,
-      quiet: figures(samples, quietFromMs, attackFromMs),
-      victim: figures(samples, attackFromMs, untilMs),
+      quiet: figures(samples, quietBegan, attackBegan),
+      victim: figures(samples, attackBegan, until),
       answers,
       rssBytes: { before, worst: server.worstBytes, after },
       alive: server.isAlive,
@@ -106,8 +130,17 @@ async function settled(server: AttackedServer, beforeBytes: number, seconds: num
   return server.rssBytes;
 }
 
-function figures(samples: readonly Sample[], fromMs: number, untilMs: number): VictimFigures {
-  const of = samples.filter(({ dueMs }) => dueMs >= fromMs && dueMs < untilMs);
+interface Moment {
+  readonly atMs: number;
+  readonly ticks: CpuTicks;
+}
+
+function moment(): Moment {
+  return { atMs: wallMs(), ticks: cpuTicks() };
+}
+
+function figures(samples: readonly Sample[], from: Moment, until: Moment): VictimFigures {
+  const of = samples.filter(({ dueMs }) => dueMs >= from.atMs && dueMs < until.atMs);
   const kinds: Record<string, number> = {};
   for (const { failure } of of) if (failure !== '') kinds[failure] = (kinds[failure] ?? 0) + 1;
   // A failure that comes late has stalled its client, too.
@@ -115,7 +148,8 @@ function figures(samples: readonly Sample[], fromMs: number, untilMs: number): V
   const at = (share: number) =>
     latencies[Math.min(latencies.length - 1, Math.floor(share * latencies.length))];
   const failures = of.filter(({ failure }) => failure !== '').length;
-  return { requests: of.length, failures, kinds, p50Ms: at(0.5), p99Ms: at(0.99) };
+  const stolen = stolenShare(from.ticks, until.ticks);
+  return { requests: of.length, failures, kinds, p50Ms: at(0.5), p99Ms: at(0.99), stolen };
 }
 
 function sleep(ms: number): Promise<void> {
