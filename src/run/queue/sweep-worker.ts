@@ -10,7 +10,7 @@ import { type CellOutcome, failedOutcome } from '../sweep/run-cell.js';
 import type { QueueAddress } from './address.js';
 import { connect, within } from './connection.js';
 import { FetchedFiles } from './fetched-files.js';
-import { type Answer, type Order, orderSchema } from './messages.js';
+import { type Answer, type Blob, type Order, orderSchema } from './messages.js';
 import { KEYS, ownKind, PREFIX, queueName } from './names.js';
 import { Presence } from './presence.js';
 import { blobOf } from './published-files.js';
@@ -66,6 +66,8 @@ class SweepWorker {
   private worker: Worker | undefined;
   private timer: NodeJS.Timeout | undefined;
   private hasMet = false;
+  /** The experiment of the last cell: the next one is often of the same sweep. */
+  private experiment = { sha256: '', text: '' };
   private isStopped = false;
 
   constructor(
@@ -151,7 +153,8 @@ class SweepWorker {
       const { name, file, overrides, percentiles, plugin, files } = order;
       const outcome = await this.pool.run(
         {
-          ...{ text: await readFile(text!, 'utf8'), name, file, overrides, percentiles, files, located },
+          text: await this.textOf(order.text, text!),
+          ...{ name, file, overrides, percentiles, files, located },
           // Nothing is stored here under a key.
           ...{ key: '', formerKey: '' },
           ...(plugin === undefined ? {} : { plugin }),
@@ -160,6 +163,11 @@ class SweepWorker {
       );
       return asSeenThere(outcome, order, located);
     });
+  }
+
+  private async textOf({ sha256 }: Blob, path: string): Promise<string> {
+    if (this.experiment.sha256 !== sha256) this.experiment = { sha256, text: await readFile(path, 'utf8') };
+    return this.experiment.text;
   }
 
   private moduleOf(shown: string, sha256: string): string {
