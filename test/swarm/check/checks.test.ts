@@ -1,0 +1,219 @@
+import { expect, it } from 'vitest';
+import { NS_PER_MS, NS_PER_S } from '../../../src/base/units.js';
+import { SHUTTING_DOWN, WORKER_LOST } from '../../../src/live/service.js';
+import type { History, HistoryEvent } from '../history/history.js';
+import { checkHistory, describeFinding, titleOf } from './checks.js';
+import { at, EXAMPLE_SCENARIO, exampleHistory } from './example.js';
+import { PROBE } from './recovery.js';
+
+it('finds nothing in a run that is right', async () => {
+  expect(await titles(exampleHistory())).toEqual([]);
+});
+
+it('finds requests without an answer, and those with two', async () => {
+  expect(await titles(exampleHistory(without('answered')))).toEqual([
+    'one answer: request 1 for m, asked of controller-0#1 at 0.010000 s, has no answer (at 2.000000 s)',
+    'metrics: controller-0#1 counts 1 requests as ok, and its clients got 0 (at 2.000000 s)',
+  ]);
+  const twice = exampleHistory((event) => (event.kind === 'answered' ? [event, event] : [event]));
+  expect(await titles(twice)).toContain(
+    'one answer: request 1 is answered again: ok, after ok (at 0.018000 s)',
+  );
+});
+
+it('expects no answer of a process that was killed, and none after that', async () => {
+  const crash = at(17, { kind: 'crashed', process: 'controller-0#1', why: 'the plan' });
+  const killed = exampleHistory((event) => (event.kind === 'answered' ? [crash] : [event]));
+  expect(await titles(killed)).not.toContainEqual(expect.stringContaining('one answer'));
+  const after = exampleHistory((event) => (event.kind === 'answered' ? [crash, event] : [event]));
+  expect(await titles(after)).toContain(
+    'one answer: request 1 is answered again: ok, after its connection was cut (at 0.018000 s)',
+  );
+});
+
+it('finds late answers that say in time, unless the process was frozen meanwhile', async () => {
+  const moveTo = (ms: number) => replace('answered', (event) => [{ ...event, atNs: ms * NS_PER_MS }]);
+  expect(await titles(exampleHistory(moveTo(61)))).not.toContainEqual(expect.stringContaining('in time'));
+  const late =
+    'in time: request 1 of controller-0#1 is answered "ok" after 53.000 ms, with an SLO of 50.000 ms';
+  expect(await titles(exampleHistory(moveTo(63)))).toContain(`${late} (at 0.063000 s)`);
+  const frozen = replace('answered', (event) => [
+    at(20, { kind: 'frozen', process: 'controller-0#1' }),
+    at(60, { kind: 'thawed', process: 'controller-0#1' }),
+    { ...event, atNs: 63 * NS_PER_MS },
+  ]);
+  expect(await titles(exampleHistory(frozen))).toEqual([]);
+});
+
+it('finds failures without a reason', async () => {
+  const failing = (error: string) =>
+    replace('answered', (event) => [{ ...event, outcome: 'error', error, outputBytes: [] } as HistoryEvent]);
+  const about = async (error: string, scenario = {}) =>
+    (await titles(exampleHistory(failing(error), scenario))).filter((line) => line.startsWith('allowed'));
+  const start = 'allowed answers: request 1 for m of controller-0: it is answered "error"';
+  expect(await about('who knows')).toEqual([`${start} for an unknown reason: "who knows" (at 0.018000 s)`]);
+  expect(await about(SHUTTING_DOWN)).toHaveLength(1);
+  expect(await about(WORKER_LOST)).toHaveLength(1);
+  const crash = { kind: 'crash', atNs: 12 * NS_PER_MS, process: 'worker-0', forNs: NS_PER_S };
+  expect(await about(WORKER_LOST, { faults: [crash] })).toEqual([]);
+  expect(await about(WORKER_LOST, { faults: [{ ...crash, atNs: 19 * NS_PER_MS }] })).toHaveLength(1);
+});
+
+it('finds outputs of the wrong size, and requests that were not executed', async () => {
+  const short = replace('answered', (event) => [{ ...event, outputBytes: [4] } as HistoryEvent]);
+  expect(await titles(exampleHistory(short))).toEqual([
+    'allowed answers: request 1 for m of controller-0: its outputs have 4 bytes, not 8 (at 0.018000 s)',
+  ]);
+  const failed = replace('ended', (event) => [{ ...event, isOk: event.action !== 2 }]);
+  expect(await titles(exampleHistory(failed))).toEqual([
+    'executed: request 1 for m is answered "ok", the 1th for that model, and devices have executed 0 (at 0.018000 s)',
+  ]);
+});
+
+it('finds actions outside their windows, two in a lane, and twice the same', async () => {
+  const shifted = (byNs: number) =>
+    replace('began', (event) => [{ ...event, localNs: event.localNs + byNs }]);
+  expect(await titles(exampleHistory(shifted(5 * NS_PER_MS)))).toContain(
+    'windows: INFER 2 of worker-0#1, GPU 0, begins 1000000 ns after the end of its window (at 0.015000 s)',
+  );
+  expect(await titles(exampleHistory(shifted(-2 * NS_PER_MS)))).toContain(
+    'windows: LOAD 1 of worker-0#1, GPU 0, begins 1000000 ns before its window (at 0.011000 s)',
+  );
+  const twice = replace('began', (event) => (event.what === 'INFER' ? [event, event] : [event]));
+  expect(await titles(exampleHistory(twice))).toEqual([
+    'windows: INFER 2 of worker-0#1, GPU 0, begins while INFER 2 runs (at 0.015000 s)',
+    'one driver: worker-0#1 begins INFER 2 for the second time (at 0.015000 s)',
+  ]);
+});
+
+it('finds actions of a controller that is no longer the driver, and results for another', async () => {
+  const taken = replace('began', (event) =>
+    event.what === 'LOAD'
+      ? [event]
+      : [
+          at(14, { kind: 'streamOpened', stream: 2, controller: 'controller-1#1', worker: 'worker-0#1' }),
+          at(14, { kind: 'stateSaid', stream: 2 }),
+          event,
+        ],
+  );
+  expect(await titles(exampleHistory(taken))).toEqual([
+    'one driver: worker-0#1 begins INFER 2, which its driver did not order: controller-1#1 drives it (at 0.015000 s)',
+  ]);
+  const again = replace('resultsSent', (event) => [event, { ...event, actions: [2] }]);
+  expect(await titles(exampleHistory(again))).toEqual([
+    'one driver: worker-0#1 sends controller-0#1 a result of action 2, which it did not order or has had already (at 0.016000 s)',
+  ]);
+  const older = replace('seatSaid', (event) => [{ ...event, term: 2 }, event]);
+  expect(await titles(exampleHistory(older))).toEqual([
+    'one driver: worker-0#1 is driven in term 1 after term 2 (at 0.003000 s)',
+  ]);
+});
+
+it('finds what controller and device do not agree on', async () => {
+  const unloaded = replace('answered', (event) => [
+    event,
+    at(20, { kind: 'unloaded', process: 'worker-0#1', gpu: 0, model: 'm' }),
+  ]);
+  expect(await titles(exampleHistory(unloaded))).toEqual([
+    'weights: controller-0#1 believes that GPU 0 of worker-0 holds [m], and it holds [] (at 2.000000 s)',
+  ]);
+  const leaking = replace('snapshot', (event) => [
+    { ...event, gpus: event.gpus.map((gpu) => ({ ...gpu, freePages: 1 })) },
+  ]);
+  expect(await titles(exampleHistory(leaking))).toEqual([
+    'weights: controller-0#1 counts 1 free pages on GPU 0 of worker-0, and there are 3 (at 2.000000 s)',
+  ]);
+  const notLoaded = replace('began', (event) => (event.what === 'LOAD' ? [] : [event]));
+  expect((await titles(exampleHistory(notLoaded)))[0]).toBe(
+    'weights: INFER 2 begins on worker-0#1, GPU 0, which does not hold m (at 0.015000 s)',
+  );
+  const small = { cluster: { ...EXAMPLE_SCENARIO.cluster, pages: 1 } };
+  expect((await titles(exampleHistory(undefined, small)))[0]).toBe(
+    'weights: LOAD 1 of m begins on worker-0#1, GPU 0: it would hold 2 of 1 pages (at 0.011000 s)',
+  );
+});
+
+it('finds clusters that do not recover', async () => {
+  const about = async (change: object) =>
+    titles(exampleHistory(replace('snapshot', (event) => [{ ...event, ...change } as HistoryEvent])));
+  expect(await about({ drives: false })).toEqual([
+    'recovery: no controller drives workers when all should work again (at 2.000000 s)',
+  ]);
+  expect(await about({ gpus: [] })).toEqual([
+    'recovery: controller-0#1 does not use GPU 0 of worker-0 (at 2.000000 s)',
+  ]);
+  expect(await about({ isReady: false })).toEqual([
+    'recovery: controller-0#1 drives workers, and is not ready (at 2.000000 s)',
+  ]);
+  expect(await about({ requests: 2, actions: 1 })).toEqual([
+    'recovery: controller-0#1 (quiet): 2 requests are still without an answer (at 2.000000 s)',
+    'recovery: controller-0#1 (quiet): 1 actions are still without a result (at 2.000000 s)',
+  ]);
+  const probe = { request: 2, client: PROBE, process: 'controller-0#1', model: 'm', sloNs: NS_PER_S };
+  const unserved = replace('snapshot', (event) => [
+    event,
+    at(2001, { kind: 'asked', ...probe }),
+    at(2002, { kind: 'answered', request: 2, outcome: 'timeout', error: '', outputBytes: [] }),
+  ]);
+  expect(await titles(exampleHistory(unserved))).toEqual([
+    'recovery: m is not served when all should work again: timeout  (at 2.002000 s)',
+  ]);
+});
+
+it('finds logs that repeat themselves or keep silent, and processes that die', async () => {
+  const line = (ms: number) =>
+    at(ms, { kind: 'logged', process: 'controller-0#1', level: 'warn', line: 'again' });
+  const noisy = replace('snapshot', (event) => [...[20, 21, 22, 23, 24].map(line), event]);
+  expect(await titles(exampleHistory(noisy))).toEqual([
+    'logs: controller-0#1 logs "again" 5 times within a minute (at 0.024000 s)',
+  ]);
+  const died = replace('snapshot', (event) => [
+    at(20, { kind: 'died', process: 'worker-0#1', why: 'Error: no' }),
+    event,
+  ]);
+  expect(await titles(exampleHistory(died))).toEqual(['logs: worker-0#1 died: Error: no (at 0.020000 s)']);
+  const faults = [
+    { kind: 'crash' as const, atNs: 100 * NS_PER_MS, process: 'worker-0', forNs: 5 * NS_PER_S },
+  ];
+  const silent = exampleHistory(undefined, { faults });
+  expect((await titles(silent))[0]).toMatch(/^logs: worker-0 was killed at .* does not name it/);
+  const said = replace('snapshot', (event) => [
+    at(200, {
+      kind: 'logged',
+      process: 'controller-0#1',
+      level: 'warn',
+      line: 'worker worker-0:7000 is gone',
+    }),
+    event,
+  ]);
+  expect(await titles(exampleHistory(said, { faults }))).toEqual([]);
+});
+
+it('tells what happened around a finding', async () => {
+  const history = exampleHistory(replace('answered', (event) => [event, event]));
+  const [finding] = await checkHistory(history);
+  expect(describeFinding(finding, history).split('\n')).toEqual([
+    'one answer: request 1 is answered again: ok, after ok (at 0.018000 s)',
+    '    0.010000 s asked request=1 client=a process=controller-0#1 model=m sloNs=50000000',
+    '    0.018000 s answered request=1 outcome=ok error= outputBytes=[8]',
+    '    0.018000 s answered request=1 outcome=ok error= outputBytes=[8]',
+  ]);
+});
+
+async function titles(history: History): Promise<string[]> {
+  return (await checkHistory(history)).map(titleOf);
+}
+
+type Kind = HistoryEvent['kind'];
+
+function without(kind: Kind): (event: HistoryEvent) => HistoryEvent[] {
+  return (event) => (event.kind === kind ? [] : [event]);
+}
+
+function replace<K extends Kind>(
+  kind: K,
+  by: (event: Extract<HistoryEvent, { readonly kind: K }>) => readonly HistoryEvent[],
+): (event: HistoryEvent) => readonly HistoryEvent[] {
+  return (event) =>
+    event.kind === kind ? by(event as Extract<HistoryEvent, { readonly kind: K }>) : [event];
+}

@@ -1,0 +1,45 @@
+import type { History } from '../history/history.js';
+import { secondsOf, traceAround } from '../history/timeline.js';
+import { allowedAnswers } from './allowed-answers.js';
+import { executed } from './executed.js';
+import type { Check, Finding } from './finding.js';
+import { inTime } from './in-time.js';
+import { logs } from './logs.js';
+import { metrics } from './metrics.js';
+import { oneAnswer } from './one-answer.js';
+import { oneDriver } from './one-driver.js';
+import { recovery } from './recovery.js';
+import { weights } from './weights.js';
+import { windows } from './windows.js';
+
+/** All properties of a run, the most important first. */
+const CHECKS: readonly Check[] = [
+  oneAnswer,
+  inTime,
+  allowedAnswers,
+  executed,
+  windows,
+  oneDriver,
+  weights,
+  recovery,
+  metrics,
+  logs,
+];
+
+/** All that does not hold in a history; empty: it is as it should be. */
+export async function checkHistory(history: History): Promise<readonly Finding[]> {
+  const found: Finding[] = [];
+  for (const check of CHECKS) found.push(...(await check.run(history)));
+  return found;
+}
+
+/** A finding as one line. */
+export function titleOf({ check, atNs, what }: Finding): string {
+  return `${check}: ${what} (at ${secondsOf(atNs)})`;
+}
+
+/** A finding for people: its line, then what happened around it. */
+export function describeFinding(finding: Finding, { events }: History): string {
+  const about = traceAround(events, finding.atNs, finding.concerns);
+  return [titleOf(finding), ...about.map((line) => `    ${line}`)].join('\n');
+}

@@ -1,0 +1,45 @@
+import type { History } from '../history/history.js';
+import { type Check, Findings } from './finding.js';
+
+/** Nothing is answered as executed that no device has executed: at each moment INFERs have ended well for at least so many requests. */
+export const executed: Check = {
+  name: 'executed',
+  run({ events }: History) {
+    const findings = new Findings('executed');
+    const asked = new Map<number, string>();
+    /** INFERs that run, by device and action: model and requests. */
+    const running = new Map<string, { readonly model: string; readonly count: number }>();
+    const done = new Map<string, number>();
+    const answered = new Map<string, number>();
+    for (const event of events) {
+      if (event.kind === 'asked') asked.set(event.request, event.model);
+      else if (event.kind === 'began' && event.what === 'INFER') running.set(keyOf(event), event);
+      else if (event.kind === 'ended') {
+        const infer = running.get(keyOf(event));
+        running.delete(keyOf(event));
+        if (infer !== undefined && event.isOk) add(done, infer.model, infer.count);
+      } else if (event.kind === 'answered' && (event.outcome === 'ok' || event.outcome === 'late')) {
+        const model = asked.get(event.request) ?? '';
+        const answers = add(answered, model, 1);
+        const executions = done.get(model) ?? 0;
+        if (answers > executions)
+          findings.add(
+            event.atNs,
+            `request ${event.request} for ${model} is answered "${event.outcome}", the ${answers}th for that model, and devices have executed ${executions}`,
+            (one) => 'request' in one && one.request === event.request,
+          );
+      }
+    }
+    return findings.list;
+  },
+};
+
+function keyOf({ process, gpu, action }: { process: string; gpu: number; action: number }): string {
+  return `${process} ${gpu} ${action}`;
+}
+
+function add(counts: Map<string, number>, key: string, count: number): number {
+  const sum = (counts.get(key) ?? 0) + count;
+  counts.set(key, sum);
+  return sum;
+}

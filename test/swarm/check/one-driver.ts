@@ -1,0 +1,89 @@
+import type { History, ProcessLife } from '../history/history.js';
+import { type Check, Findings } from './finding.js';
+
+/** What was heard on one stream between a controller and a worker. */
+interface Stream {
+  readonly controller: ProcessLife;
+  readonly worker: ProcessLife;
+  /** Actions that reached the worker on it. */
+  readonly arrived: Set<number>;
+  isOpen: boolean;
+}
+
+/**
+ * A worker has one driver at a time: what begins on its devices was ordered by the stream that became the driver last; no
+ * action begins twice; results go only to the stream that ordered the action; terms never go down.
+ */
+export const oneDriver: Check = {
+  name: 'one driver',
+  run(history: History) {
+    return new DriverCheck().run(history);
+  },
+};
+
+class DriverCheck {
+  private readonly findings = new Findings('one driver');
+  private readonly streams = new Map<number, Stream>();
+  /** By worker: the stream that it has declared itself idle for last. */
+  private readonly drivers = new Map<ProcessLife, number>();
+  private readonly terms = new Map<ProcessLife, number>();
+  /** Actions that began, by stream and action. */
+  private readonly begun = new Set<string>();
+
+  run({ events }: History) {
+    for (const event of events) {
+      if (event.kind === 'streamOpened') {
+        const { controller, worker } = event;
+        this.streams.set(event.stream, { controller, worker, arrived: new Set(), isOpen: true });
+      } else if (event.kind === 'stateSaid') this.becameDriver(event.stream);
+      else if (event.kind === 'seatSaid') this.saidSeat(event.stream, event.term, event.atNs);
+      else if (event.kind === 'actionsArrived') {
+        for (const action of event.actions) this.streams.get(event.stream)?.arrived.add(action);
+      } else if (event.kind === 'resultsSent') this.sentResults(event.stream, event.actions, event.atNs);
+      else if (event.kind === 'began') this.began(event.process, event.action, event.what, event.atNs);
+    }
+    return this.findings.list;
+  }
+
+  private becameDriver(stream: number): void {
+    const worker = this.streams.get(stream)?.worker;
+    if (worker !== undefined) this.drivers.set(worker, stream);
+  }
+
+  private saidSeat(stream: number, term: number, atNs: number): void {
+    const worker = this.streams.get(stream)?.worker;
+    if (worker === undefined) return;
+    const before = this.terms.get(worker) ?? 0;
+    if (term < before) this.findings.add(atNs, `${worker} is driven in term ${term} after term ${before}`);
+    this.terms.set(worker, Math.max(term, before));
+  }
+
+  private began(worker: ProcessLife, action: number, what: string, atNs: number): void {
+    const driver = this.drivers.get(worker);
+    const stream = driver === undefined ? undefined : this.streams.get(driver);
+    const concerns = (event: object) => 'action' in event && event.action === action;
+    if (stream === undefined || !stream.arrived.has(action)) {
+      const whose = stream === undefined ? 'no controller drives it' : `${stream.controller} drives it`;
+      this.findings.add(
+        atNs,
+        `${worker} begins ${what} ${action}, which its driver did not order: ${whose}`,
+        concerns,
+      );
+      return;
+    }
+    const key = `${driver} ${action}`;
+    if (this.begun.has(key))
+      this.findings.add(atNs, `${worker} begins ${what} ${action} for the second time`, concerns);
+    this.begun.add(key);
+  }
+
+  private sentResults(stream: number, actions: readonly number[], atNs: number): void {
+    const known = this.streams.get(stream);
+    if (known === undefined) return;
+    for (const action of actions) {
+      if (known.arrived.delete(action)) continue;
+      const what = `${known.worker} sends ${known.controller} a result of action ${action}, which it did not order or has had already`;
+      this.findings.add(atNs, what);
+    }
+  }
+}

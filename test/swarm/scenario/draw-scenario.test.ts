@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import { drawScenario } from './draw-scenario.js';
+import { endNsOf } from './fault.js';
+
+const SEEDS = Array.from({ length: 300 }, (_, seed) => seed);
+const scenarios = SEEDS.map(drawScenario);
+
+it('draws the same scenario from the same seed, as plain data', () => {
+  expect(drawScenario(7)).toEqual(scenarios[7]);
+  expect(JSON.parse(JSON.stringify(scenarios))).toEqual(scenarios);
+  expect(new Set(scenarios.map((scenario) => JSON.stringify({ ...scenario, seed: 0 }))).size).toBe(
+    SEEDS.length,
+  );
+});
+
+it('draws clusters within the limits of the swarm', () => {
+  for (const { cluster } of scenarios) {
+    const gpus = cluster.machines.reduce((sum, machine) => sum + machine.gpus, 0);
+    expect(gpus).toBeGreaterThan(0);
+    expect(gpus).toBeLessThanOrEqual(20);
+    expect(cluster.controllers.length).toBeLessThanOrEqual(3);
+    for (const { pages } of cluster.models) expect(pages).toBeLessThanOrEqual(cluster.pages);
+  }
+});
+
+it('ends all faults when the load ends, and names processes that there are', () => {
+  for (const { cluster, faults, loadNs } of scenarios) {
+    const names = [...cluster.machines, ...cluster.controllers].map(({ name }) => name);
+    for (const fault of faults) {
+      expect(endNsOf(fault)).toBeLessThanOrEqual(loadNs);
+      const { process, machine, from, to } = fault as unknown as Record<string, string | undefined>;
+      for (const name of [process, machine, from, to]) if (name !== undefined) expect(names).toContain(name);
+    }
+  }
+});
+
+it('draws each kind of fault, runs without any, and many combinations', () => {
+  const plans = scenarios.map(({ faults }) => [...new Set(faults.map(({ kind }) => kind))].sort().join());
+  expect(new Set(plans.join().split(',')).size).toBe(19 + 1);
+  expect(plans.filter((kinds) => kinds === '').length).toBeGreaterThan(20);
+  expect(new Set(plans).size).toBeGreaterThan(150);
+});

@@ -1,0 +1,27 @@
+import { NS_PER_S } from '../../../src/base/units.js';
+import { Draw } from './draw.js';
+import { drawCluster } from './draw-cluster.js';
+import { drawFaults } from './draw-faults.js';
+import { drawWorkload } from './draw-workload.js';
+import type { Fault } from './fault.js';
+import type { Scenario } from './scenario.js';
+
+/** After failed LOADs a GPU is left alone for up to a minute. */
+const RECOVER_NS = 30 * NS_PER_S;
+const RECOVER_LOADS_NS = 100 * NS_PER_S;
+
+/** The scenario of a seed. */
+export function drawScenario(seed: number): Scenario {
+  const draw = new Draw(seed, 'scenario');
+  const loadNs = draw.log(2 * NS_PER_S, 20 * NS_PER_S);
+  const cluster = drawCluster(new Draw(seed, 'cluster'));
+  const workload = drawWorkload(new Draw(seed, 'workload'), cluster, loadNs);
+  const faults = drawFaults(seed, cluster, loadNs);
+  return { seed, cluster, workload, faults, loadNs, recoverNs: recoverNsOf(faults) };
+}
+
+/** In which all must work again when these faults are over. */
+function recoverNsOf(faults: readonly Fault[]): number {
+  const fails = faults.some(({ kind }) => kind === 'deviceFails' || kind === 'outOfMemory');
+  return fails ? RECOVER_LOADS_NS : RECOVER_NS;
+}

@@ -1,0 +1,60 @@
+import { NS_PER_MS, NS_PER_S } from '../../../src/base/units.js';
+import type { Draw } from './draw.js';
+import type { ClientScenario, ClusterScenario, ModelChangeScenario, WorkloadScenario } from './scenario.js';
+
+/** A run of the swarm is short: rare combinations come from many runs. */
+const MOST_REQUESTS = 3000;
+
+export function drawWorkload(draw: Draw, cluster: ClusterScenario, loadNs: number): WorkloadScenario {
+  const count = draw.int(1, 4);
+  const share = offeredRps(draw, cluster, loadNs) / count;
+  const clients = Array.from({ length: count }, (_, i) =>
+    drawClient(draw, `client-${i}`, cluster, loadNs, share),
+  );
+  return { clients, changes: draw.chance(0.3) ? drawChanges(draw, cluster, loadNs) : [] };
+}
+
+/** From a few percent of what the GPUs can do, to three times as much. */
+function offeredRps(draw: Draw, { machines, models }: ClusterScenario, loadNs: number): number {
+  const gpus = machines.reduce((sum, machine) => sum + machine.gpus, 0);
+  const meanNs = models.reduce((sum, { execNs }) => sum + execNs[0], 0) / models.length;
+  const capacityRps = (gpus * NS_PER_S) / meanNs;
+  const loadPercent = draw.log(5, 300);
+  return Math.min((capacityRps * loadPercent) / 100, (MOST_REQUESTS * NS_PER_S) / loadNs);
+}
+
+function drawClient(
+  draw: Draw,
+  name: string,
+  { models }: ClusterScenario,
+  loadNs: number,
+  rateRps: number,
+): ClientScenario {
+  const names = models.map((model) => model.name);
+  const beginNs = draw.chance(0.5) ? 0 : draw.int(0, loadNs / 2);
+  return {
+    name,
+    // Few hot models, or many cold ones.
+    models: draw.some(names, draw.pick([0.1, 0.5, 1])),
+    sloNs: draw.log(5 * NS_PER_MS, 60 * NS_PER_S),
+    rateRps,
+    burst: draw.chance(0.7) ? 1 : draw.log(2, 50),
+    beginNs,
+    endNs: draw.chance(0.5) ? loadNs : draw.int(beginNs, loadNs),
+    repeats: draw.chance(0.5) ? 0 : draw.int(1, 5),
+    patienceNs: draw.chance(0.7) ? null : draw.log(10 * NS_PER_MS, 5 * NS_PER_S),
+  };
+}
+
+function drawChanges(
+  draw: Draw,
+  { models, control }: ClusterScenario,
+  loadNs: number,
+): ModelChangeScenario[] {
+  if (control !== 'explicit' && control !== 'all') return [];
+  return Array.from({ length: draw.int(1, 8) }, () => ({
+    atNs: draw.int(0, loadNs),
+    kind: draw.chance(0.5) ? ('unload' as const) : ('load' as const),
+    model: draw.pick(models).name,
+  })).sort((a, b) => a.atNs - b.atNs);
+}

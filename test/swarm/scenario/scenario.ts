@@ -1,0 +1,105 @@
+import type { Fault } from './fault.js';
+
+/** One run of the swarm as plain data: what there is, what clients do, what goes wrong. The same scenario and code give the same run. */
+export interface Scenario {
+  /** Of all that is random while it runs: delays, arrivals. */
+  readonly seed: number;
+  readonly cluster: ClusterScenario;
+  readonly workload: WorkloadScenario;
+  /** By time. */
+  readonly faults: readonly Fault[];
+  /** Clients and faults have ended by then. */
+  readonly loadNs: number;
+  /** From then on all must work again within this time. */
+  readonly recoverNs: number;
+}
+
+export interface ClusterScenario {
+  readonly machines: readonly MachineScenario[];
+  /** The first is active when all start at the same time. */
+  readonly controllers: readonly ControllerScenario[];
+  /** How controllers and workers find each other. */
+  readonly joining: 'listed' | 'registers';
+  readonly policy: PolicyScenario;
+  readonly admission: 'none' | 'predict';
+  readonly missedWindow: 'retry' | 'fail';
+  readonly models: readonly ModelScenario[];
+  /** Who decides which models are served. */
+  readonly control: 'all' | 'explicit';
+  readonly defaultSloNs: number;
+  /** Of each GPU's weights cache. */
+  readonly pages: number;
+  /** Between any two machines, in one direction. */
+  readonly delayNs: number;
+  readonly jitterNs: number;
+}
+
+export interface MachineScenario {
+  /** Also that of its worker process. */
+  readonly name: string;
+  readonly gpus: number;
+  readonly clock: ClockScenario;
+}
+
+export interface ControllerScenario {
+  /** Also that of its machine. */
+  readonly name: string;
+  readonly isStandby: boolean;
+  readonly startNs: number;
+  readonly hasJournal: boolean;
+  readonly clock: ClockScenario;
+}
+
+/** The machine's monotonic clock: what it shows at the beginning of the world, and how it runs. */
+export interface ClockScenario {
+  readonly originNs: number;
+  readonly driftPpm: number;
+}
+
+/** Options as in an experiment file, durations in ns. */
+export interface PolicyScenario {
+  readonly kind: string;
+  readonly options: Readonly<Record<string, number | 'auto'>>;
+}
+
+export interface ModelScenario {
+  readonly name: string;
+  readonly pages: number;
+  readonly loadNs: number;
+  readonly batchSizes: readonly number[];
+  /** By batch size. */
+  readonly execNs: readonly number[];
+  /** Of one request. */
+  readonly inputBytes: number;
+  readonly outputBytes: number;
+}
+
+export interface WorkloadScenario {
+  readonly clients: readonly ClientScenario[];
+  readonly changes: readonly ModelChangeScenario[];
+}
+
+/** Sends requests at random times, whether the earlier ones are answered or not. */
+export interface ClientScenario {
+  /** Names its random streams, so that it does the same if another client is left out. */
+  readonly name: string;
+  /** By name, one as likely as the other. */
+  readonly models: readonly string[];
+  readonly sloNs: number;
+  readonly rateRps: number;
+  /** Requests that come at the same time. */
+  readonly burst: number;
+  readonly beginNs: number;
+  readonly endNs: number;
+  /** It sends again what was refused or cut off, so often at most. */
+  readonly repeats: number;
+  /** It does not wait longer for an answer; null: as long as it takes. */
+  readonly patienceNs: number | null;
+}
+
+/** A client of the model repository. */
+export interface ModelChangeScenario {
+  readonly atNs: number;
+  readonly kind: 'load' | 'unload';
+  readonly model: string;
+}

@@ -1,0 +1,72 @@
+import { NS_PER_S } from '../../../src/base/units.js';
+import { endNsOf } from '../scenario/fault.js';
+import type { ClusterScenario, Scenario } from '../scenario/scenario.js';
+
+/** Each makes a scenario simpler in one respect, or leaves it as it is. What halves may be applied again and again. */
+export const simplifications: readonly ((scenario: Scenario) => Scenario)[] = [
+  endEarlier,
+  (scenario) => mapClients(scenario, { burst: 1 }),
+  (scenario) => mapClients(scenario, { repeats: 0 }),
+  (scenario) => mapClients(scenario, { patienceNs: null }),
+  (scenario) => ({
+    ...scenario,
+    workload: {
+      ...scenario.workload,
+      clients: scenario.workload.clients.map((client) => ({ ...client, rateRps: client.rateRps / 2 })),
+    },
+  }),
+  (scenario) => inCluster(scenario, { policy: { kind: 'fifo', options: {} } }),
+  (scenario) => inCluster(scenario, { admission: 'none' }),
+  (scenario) => inCluster(scenario, { control: 'all' }),
+  (scenario) => inCluster(scenario, { joining: 'listed' }),
+  (scenario) => inCluster(scenario, { jitterNs: 0 }),
+  (scenario) =>
+    inCluster(scenario, {
+      machines: scenario.cluster.machines.map((machine) => ({ ...machine, clock: STEADY })),
+      controllers: scenario.cluster.controllers.map((controller) => ({ ...controller, clock: STEADY })),
+    }),
+  halveGpus,
+  shortenFaults,
+];
+
+const STEADY = { originNs: NS_PER_S, driftPpm: 0 };
+
+/** A little after the last fault. */
+function endEarlier(scenario: Scenario): Scenario {
+  const lastNs = Math.max(
+    0,
+    ...scenario.faults.map(endNsOf),
+    ...scenario.workload.changes.map(({ atNs }) => atNs),
+  );
+  const loadNs = Math.min(scenario.loadNs, lastNs + NS_PER_S);
+  return { ...scenario, loadNs };
+}
+
+function mapClients(scenario: Scenario, change: object): Scenario {
+  const { workload } = scenario;
+  const clients = workload.clients.map((client) => ({ ...client, ...change }));
+  return { ...scenario, workload: { ...workload, clients } };
+}
+
+function inCluster(scenario: Scenario, change: Partial<ClusterScenario>): Scenario {
+  return { ...scenario, cluster: { ...scenario.cluster, ...change } };
+}
+
+function halveGpus(scenario: Scenario): Scenario {
+  const machines = scenario.cluster.machines.map((machine) => ({
+    ...machine,
+    gpus: Math.ceil(machine.gpus / 2),
+  }));
+  const gpusOf = new Map(machines.map(({ name, gpus }) => [name, gpus]));
+  const faults = scenario.faults.map((fault) =>
+    'gpu' in fault ? { ...fault, gpu: fault.gpu % (gpusOf.get(fault.process) ?? 1) } : fault,
+  );
+  return { ...inCluster(scenario, { machines }), faults };
+}
+
+function shortenFaults(scenario: Scenario): Scenario {
+  const faults = scenario.faults.map((fault) =>
+    'forNs' in fault ? { ...fault, forNs: Math.ceil(fault.forNs / 2) } : fault,
+  );
+  return { ...scenario, faults };
+}
