@@ -1,5 +1,6 @@
 import { KIB, MIB } from '../../base/units.js';
-import { freeMemory } from './free-memory.js';
+import { freeLarge } from '../free-buffers.js';
+import { freshBytes } from './paged-bytes.js';
 import { Refusal } from './refusal.js';
 
 /** Whom the memory is counted for. */
@@ -60,7 +61,7 @@ export class BodyCollector {
 
   /** The body is not wanted any more. */
   discard(): void {
-    if (this.whole !== null) freeMemory(this.whole);
+    if (this.whole !== null) freeLarge([this.whole]);
     this.whole = null;
     this.first = null;
   }
@@ -73,9 +74,9 @@ export class BodyCollector {
     this.heldBytes = bytes;
     const { whole } = this;
     if (whole !== null && whole.length >= bytes) return null;
-    const grown = Buffer.allocUnsafeSlow(bytes > LAST_GROWTH_BYTES ? Math.max(bytes, mostBytes) : bytes);
+    const grown = freshBytes(bytes > LAST_GROWTH_BYTES ? Math.max(bytes, mostBytes) : bytes);
     (whole ?? (this.first as Buffer)).copy(grown, 0, 0, this.bytes);
-    if (whole !== null) freeMemory(whole);
+    if (whole !== null) freeLarge([whole]);
     this.whole = grown;
     this.first = null;
     return null;
@@ -100,10 +101,7 @@ function tooManyPieces(): Refusal {
 
 const FIRST_BYTES = 16 * KIB;
 const GROWTH = 4;
-/**
- * What is larger gets its last buffer at once, of which only the written part takes memory. It also keeps glibc from
- * learning: once a buffer of some megabytes was freed, it takes all smaller ones from its arenas and gives nothing back.
- */
+/** What is larger gets its last buffer at once, of which only the written part takes memory. */
 const LAST_GROWTH_BYTES = MIB;
 /** Buffers of this size and more move between threads instead of being copied. */
 const OWN_BYTES = 16 * KIB;

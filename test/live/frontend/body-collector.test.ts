@@ -30,7 +30,7 @@ describe('BodyCollector', () => {
     expect(held.at(-1)).toBeLessThanOrEqual(4 * 40 * 64_000);
   });
 
-  it('has one buffer from the second megabyte on, so that none of some megabytes is freed', () => {
+  it('has one buffer from the second megabyte on, so that no more is copied', () => {
     const collector = new BodyCollector(60_000_000, 60_000_000);
     collect(collector, 20);
     const { buffer } = collector.finish();

@@ -5,6 +5,8 @@ import type { CodecJob } from './codec-jobs.js';
 export interface CodecOrder {
   readonly name: CodecJob;
   readonly input: unknown;
+  /** The buffers in it that are the thread's from now on. */
+  readonly buffers: readonly ArrayBuffer[];
 }
 
 /** From a codec thread: one for each order. */

@@ -48,7 +48,7 @@ export class CodecPool {
     client: string,
     waiting: CodecClient<Name>,
   ): CodecTicket {
-    const job = new Job({ name, input }, transfer, waiting as CodecClient<CodecJob>);
+    const job = new Job({ name, input, buffers: transfer }, waiting as CodecClient<CodecJob>);
     job.onCancel = () => this.queue.remove(client, job);
     if (this.isClosed) setImmediate(() => job.refuse(closing()));
     else {
@@ -85,7 +85,6 @@ class Job implements CodecTicket {
 
   constructor(
     readonly order: CodecOrder,
-    readonly transfer: readonly ArrayBuffer[],
     private waiting: CodecClient<CodecJob> | null,
   ) {}
 
@@ -137,7 +136,7 @@ class Seat {
     try {
       this.thread ??= this.open();
       this.thread.ref();
-      this.thread.postMessage(job.order, job.transfer as ArrayBuffer[]);
+      this.thread.postMessage(job.order, job.order.buffers as ArrayBuffer[]);
     } catch (error) {
       this.end()?.refuse(new Refusal('failed', `internal error: ${(error as Error).message}`));
       // Others may wait for this seat.

@@ -2,6 +2,7 @@
 import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { invariant } from '../../../base/invariant.js';
+import { freeLarge } from '../../free-buffers.js';
 import { passOnWarnings } from '../../warnings.js';
 import { asRefusal } from '../refusal.js';
 import { CODEC_JOBS } from './codec-jobs.js';
@@ -24,7 +25,7 @@ if (process.platform === 'linux') {
 
 const pool = parentPort;
 invariant(pool !== null, 'this file is the entry of a thread');
-pool.on('message', ({ name, input }: CodecOrder) => {
+pool.on('message', ({ name, input, buffers }: CodecOrder) => {
   try {
     const { value, transfer } = (CODEC_JOBS[name] as (input: unknown) => JobResult<unknown>)(input);
     pool.postMessage({ value } satisfies CodecReply, transfer as ArrayBuffer[]);
@@ -32,4 +33,6 @@ pool.on('message', ({ name, input }: CodecOrder) => {
     const { kind, message } = asRefusal(error);
     pool.postMessage({ refusal: { kind, message } } satisfies CodecReply);
   }
+  // What did not move on with the result.
+  freeLarge(buffers.filter(({ byteLength }) => byteLength > 0).map((buffer) => new Uint8Array(buffer)));
 });

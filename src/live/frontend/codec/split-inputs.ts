@@ -1,6 +1,6 @@
 import { KIB } from '../../../base/units.js';
-import { freeLarge } from '../../free-buffers.js';
 import { areApart } from '../../parcel.js';
+import { freshBytes } from '../paged-bytes.js';
 import type { JobResult } from './job-result.js';
 
 /** The inputs of a batch, each with its requests one after the other. */
@@ -29,7 +29,7 @@ export function isWorthSplitting({ inputs, count }: SplitTask): boolean {
   );
 }
 
-/** Cuts a batch into its requests, so that each can be handed over alone, and frees the batch. */
+/** Cuts a batch into its requests, so that each can be handed over alone. */
 export function splitInputs({ inputs, count }: SplitTask): JobResult<SplitInputs> {
   const transfer: ArrayBuffer[] = [];
   const value = Array.from({ length: count }, (_, nth) =>
@@ -41,22 +41,5 @@ export function splitInputs({ inputs, count }: SplitTask): JobResult<SplitInputs
       return own;
     }),
   );
-  freeLarge(inputs);
   return { value, transfer };
-}
-
-/** From here on, a buffer gets pages of its own. */
-const PAGED_BYTES = 128 * KIB;
-
-/**
- * Memory that goes back to the system as soon as it is freed, in whichever thread that is. Of ordinary buffers below
- * 32 MiB, glibc keeps most: once it has seen a few of a size freed, it takes them from the arena of the thread that asks,
- * where one small thing that lives on keeps all before it. Resizable buffers are pages of their own.
- */
-function freshBytes(bytes: number): Uint8Array<ArrayBuffer> {
-  if (bytes < PAGED_BYTES) return new Uint8Array(bytes);
-  // Node's types leave the option out, which came later than the oldest standard that this compiles for.
-  const options: object = { maxByteLength: bytes };
-  const Resizable = ArrayBuffer as new (length: number, options: object) => ArrayBuffer;
-  return new Uint8Array(new Resizable(bytes, options), 0, bytes);
 }

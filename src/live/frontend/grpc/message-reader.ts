@@ -1,4 +1,5 @@
-import { freeMemory } from '../free-memory.js';
+import { freeLarge } from '../../free-buffers.js';
+import { freshBytes } from '../paged-bytes.js';
 import { Refusal } from '../refusal.js';
 
 /** Who gets the messages of one call. */
@@ -57,7 +58,7 @@ export class MessageReader {
 
   /** No more is read: the memory of a message that is not whole goes back. */
   discard(): void {
-    if (this.body !== null) freeMemory(this.body);
+    if (this.body !== null) freeLarge([this.body]);
     this.body = null;
     this.rest = null;
   }
@@ -109,7 +110,7 @@ export class MessageReader {
         this.deliver(chunk.subarray(at, end));
         return end;
       }
-      this.body = Buffer.allocUnsafeSlow(this.length);
+      this.body = freshBytes(this.length);
     }
     const until = Math.min(end, chunk.length);
     this.body.set(chunk.subarray(at, until), this.filled);

@@ -38,6 +38,22 @@ describe('codec threads', () => {
     await expect(inflate(pool, Buffer.from('hello'), 4)).rejects.toMatchObject({ kind: 'invalid' });
   });
 
+  it('free what a job got as soon as it is done', async () => {
+    const pool = open();
+    // The thread itself takes memory as it starts.
+    await inflate(pool, gzipSync('hello'), 5);
+    const { arrayBuffers } = process.memoryUsage();
+    const waiting = { coded: () => {}, notCoded: () => {} };
+    for (let i = 0; i < 4; i++) {
+      const body = Buffer.allocUnsafeSlow(10_000_000);
+      const input = { encoding: 'gzip', body, expectedBytes: 1, limitBytes: 1 } as const;
+      pool.run('inflateBody', input, [body.buffer], 'a', waiting);
+    }
+    await inflate(pool, gzipSync('hello'), 5);
+    // It was counted where it was made, and is gone before the thread takes its next job.
+    expect(process.memoryUsage().arrayBuffers - arrayBuffers).toBeLessThan(1_000_000);
+  });
+
   it('serve clients in turn, however much one of them wants', async () => {
     const pool = open();
     const order: string[] = [];

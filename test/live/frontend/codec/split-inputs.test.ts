@@ -37,7 +37,9 @@ it.skipIf(process.platform !== 'linux')('memory goes back to the system although
   const kept: Uint8Array[] = [];
   const beforeBytes = rssBytes();
   for (let round = 0; round < 4; round++) {
-    const rows = splitInputs(batch(96, 600_000)).value.flat();
+    const task = batch(96, 600_000);
+    const rows = splitInputs(task).value.flat();
+    freeLarge(task.inputs);
     kept.push(...rows.filter((_, i) => i % 24 === 0));
     freeLarge(rows.filter((_, i) => i % 24 !== 0));
   }
