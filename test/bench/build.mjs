@@ -3,8 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 /*
- * Bundles the repository's benchmarks into out/bench, one file each, which import the package from dist: `npm run build`
- * comes first. A machine that only runs them needs dist, experiments, node_modules and out/bench.
+ * Bundles the repository's benchmarks, and its swarm of experiments, into out/bench, one file each, which import the
+ * package from dist: `npm run build` comes first. A machine that only runs them needs dist, experiments, node_modules and
+ * out/bench.
  */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -26,6 +27,7 @@ await build({
     live: join(ROOT, 'test/bench/live/main.ts'),
     'hostile-child': join(ROOT, 'test/bench/live/hostile/child.ts'),
     'throughput-child': join(ROOT, 'test/bench/live/throughput/child.ts'),
+    'simulator-swarm': join(ROOT, 'test/swarm/simulator/main.ts'),
     'gpu-check': join(ROOT, 'test/bench/live/gpu-check.ts'),
   },
   outdir: OUT,

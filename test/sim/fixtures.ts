@@ -3,6 +3,7 @@ import { stream } from '../../src/base/random/streams.js';
 import type { Action } from '../../src/core/action.js';
 import type { ArrivalSource } from '../../src/core/arrivals.js';
 import type { ModelSpec } from '../../src/core/model.js';
+import type { RunObserver } from '../../src/core/observer.js';
 import type { Outcome } from '../../src/core/request.js';
 import type { PolicyOptions } from '../../src/policies/entry.js';
 import { POLICIES } from '../../src/policies/registry.js';
@@ -94,32 +95,39 @@ export interface RunOptions extends Omit<SimulatorOptions, 'createPolicy' | 'sou
 
 /** Runs the simulator to its end and keeps all that could be seen. */
 export async function run({ policy, options = {}, onProgress, ...rest }: RunOptions): Promise<Run> {
-  const actions: ActionRecord[] = [];
-  const answers: AnswerRecord[] = [];
+  const { actions, answers, observer } = keepRecords();
   const simulator = new Simulator({
     ...rest,
     createPolicy: typeof policy === 'string' ? createPolicy(policy, options) : policy,
-    observer: {
-      answered: (requests, slot, outcome, nowNs, _copies, action) =>
-        answers.push({
-          id: requests.id[slot],
-          user: requests.user[slot],
-          model: requests.model[slot],
-          outcome,
-          arrivalNs: requests.arrivalNs[slot],
-          sloNs: requests.sloNs[slot],
-          nowNs,
-          arrivalCopies: requests.arrivalCopies[slot],
-          action: action?.id ?? -1,
-        }),
-      completed: (action, nowNs, _queued, copies) => {
-        actions.push({ ...action, copies, handledNs: nowNs });
-        if (actions.length > MOST_ACTIONS) throw new Error(`the run does not end: ${nowNs} ns`);
-      },
-    },
+    observer,
   });
   await simulator.run(onProgress);
   return { digest: simulator.controller.digest, offered: simulator.arrivals, actions, answers, simulator };
+}
+
+/** Keeps every answer and every action that an observer is shown; more actions than `mostActions` end the run. */
+export function keepRecords(mostActions = MOST_ACTIONS) {
+  const actions: ActionRecord[] = [];
+  const answers: AnswerRecord[] = [];
+  const observer: RunObserver = {
+    answered: (requests, slot, outcome, nowNs, _copies, action) =>
+      answers.push({
+        id: requests.id[slot],
+        user: requests.user[slot],
+        model: requests.model[slot],
+        outcome,
+        arrivalNs: requests.arrivalNs[slot],
+        sloNs: requests.sloNs[slot],
+        nowNs,
+        arrivalCopies: requests.arrivalCopies[slot],
+        action: action?.id ?? -1,
+      }),
+    completed: (action, nowNs, _queued, copies) => {
+      actions.push({ ...action, copies, handledNs: nowNs });
+      if (actions.length > mostActions) throw new Error(`the run does not end: ${nowNs} ns`);
+    },
+  };
+  return { actions, answers, observer };
 }
 
 /** The policy by its name, with the defaults of its options. */

@@ -1,0 +1,106 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkRun } from '../../../src/audit/check-run.js';
+import type { Experiment } from '../../../src/config/experiment.js';
+import { boundOf } from '../../../src/run/bound.js';
+import { INVARIANTS } from '../../sim/invariants.js';
+import type { ObservedRun } from './observed-run.js';
+
+/** Something that does not hold: which check found it, and what it is in one line. */
+export interface Problem {
+  readonly check: string;
+  readonly what: string;
+}
+
+/** The first invariant of simulated runs that does not hold. */
+export function brokenInvariant(experiment: Experiment, run: ObservedRun): Problem | null {
+  const { cluster, models } = experiment;
+  const { noise, gpuClock, changes } = cluster;
+  const isSteady = changes.length === 0 && noise.distribution === 'normal' && noise.profile === 0;
+  const seen = {
+    ...{ models, gpus: cluster.gpus, oneLane: cluster.oneLane, overheadNs: cluster.overheadNs },
+    exactExec: isSteady && gpuClock.length === 0 && noise.exec === 0 && noise.stragglers === 0,
+    exactLoad: isSteady && noise.load === 0,
+    ...{ offered: run.sent.length, answers: run.answers, actions: run.actions },
+  };
+  for (const [name, invariant] of Object.entries(INVARIANTS)) {
+    const [what] = invariant(seen);
+    if (what !== undefined) return { check: `invariant: ${name}`, what };
+  }
+  return null;
+}
+
+/** What `escapement check` finds in the folder of a run. */
+export function auditProblem(outDir: string): Problem | null {
+  const { claims, violations } = checkRun(outDir, { slackNs: 0 });
+  const claim = claims.find(({ ok }) => !ok);
+  if (claim !== undefined) return { check: `check: ${claim.figure}`, what: JSON.stringify(claim) };
+  const [violation] = violations;
+  return violation === undefined
+    ? null
+    : { check: `check: rule ${violation.rule}`, what: JSON.stringify(violation) };
+}
+
+/** Each answer is of a request as it was sent: nothing is lost, invented or changed on the way. */
+export function requestProblem({ sent, answers }: ObservedRun): Problem | null {
+  const check = 'requests are answered as they were sent';
+  if (sent.length !== answers.length)
+    return { check, what: `${sent.length} sent, ${answers.length} answered` };
+  for (const { id, model, arrivalNs, sloNs, user } of answers) {
+    const { timeNs, ...request } = sent[id];
+    const same =
+      model === request.model && arrivalNs === timeNs && sloNs === request.sloNs && user === request.user;
+    if (!same) return { check, what: `request ${id} was sent as ${JSON.stringify(sent[id])}` };
+  }
+  return null;
+}
+
+/**
+ * Little's law, with each side from another source: the requests in the system, counted from arrivals and answers over
+ * time, come to the sum of the latencies in the log.
+ */
+export function littleProblem({ sent, answers }: ObservedRun, outDir: string): Problem | null {
+  const changes = [...sent.map(({ timeNs }) => [timeNs, 1]), ...answers.map(({ nowNs }) => [nowNs, -1])];
+  changes.sort(([a, up], [b, down]) => a - b || down - up);
+  let [present, lastNs, areaNs] = [0, 0, 0];
+  for (const [atNs, change] of changes) {
+    areaNs += present * (atNs - lastNs);
+    lastNs = atNs;
+    present += change;
+    if (present < 0) return { check: "Little's law", what: `at ${atNs} ns more was answered than was sent` };
+  }
+  const [header, ...rows] = readFileSync(join(outDir, 'requests.tsv'), 'utf8').trimEnd().split('\n');
+  const column = header.split('\t').indexOf('latency');
+  const latencyNs = rows.reduce((sum, row) => sum + Number(row.split('\t')[column]), 0);
+  // Sums beyond 2^53 are rounded.
+  if (Math.abs(areaNs - latencyNs) <= 1e-9 * latencyNs) return null;
+  return {
+    check: "Little's law",
+    what: `${areaNs} ns of requests in the system, ${latencyNs} ns of latency`,
+  };
+}
+
+/** The same run again decides, does and answers the same. */
+export function repetitionProblem(first: ObservedRun, second: ObservedRun): Problem | null {
+  const check = 'the same run again decides the same';
+  const [a, b] = [first.result.summary.digest, second.result.summary.digest];
+  if (a !== b) return { check, what: `digests ${a} and ${b}` };
+  const same = (key: 'sent' | 'answers' | 'actions') =>
+    JSON.stringify(first[key]) === JSON.stringify(second[key]);
+  const other = (['sent', 'answers', 'actions'] as const).find((key) => !same(key));
+  return other === undefined ? null : { check, what: `same digest ${a}, but other ${other}` };
+}
+
+/** No policy serves more than the bound allows, where there is one. */
+export async function boundProblem(experiment: Experiment, { result }: ObservedRun): Promise<Problem | null> {
+  const { workloads, cluster } = experiment;
+  const { noise, changes } = cluster;
+  const shortens =
+    noise.exec > 0 || noise.distribution === 'profile' || changes.some((one) => one.noise.exec > 0);
+  if (shortens || workloads.some(({ kind }) => kind === 'closed-loop')) return null;
+  const { goodputRps } = result.summary;
+  const { bestRps } = await boundOf(experiment);
+  // Both are shares of the same whole number of requests.
+  if (goodputRps <= bestRps * (1 + 1e-9)) return null;
+  return { check: 'no policy exceeds the bound', what: `goodput ${goodputRps} rps, bound ${bestRps} rps` };
+}

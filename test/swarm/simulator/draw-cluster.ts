@@ -1,0 +1,74 @@
+import type { Section } from './candidate.js';
+import type { Draw } from './draw.js';
+import { type DrawnModels, ns } from './draw-models.js';
+
+const US = 1000;
+const MS = 1e6;
+
+interface Surroundings {
+  readonly gpus: number;
+  readonly models: DrawnModels;
+  /** About how long the run is. */
+  readonly lengthNs: number;
+}
+
+/** The cluster, with every way in which it may depart from the ideal on or off for itself. */
+export function drawCluster(draw: Draw, { gpus, models, lengthNs }: Surroundings): Section {
+  return {
+    ...draw.maybe(0.3, 'workers', () => draw.int(1, gpus)),
+    pages: drawPages(draw, models),
+    ...draw.maybe(0.2, 'lanes', () => 'one'),
+    ...draw.maybe(0.25, 'copyBandwidth', () => `${draw.skewed(1, 20)}GB/s`),
+    ...draw.maybe(0.35, 'network', () => network(draw)),
+    ...draw.maybe(0.15, 'clockOffset', () => ns(draw.skewed(10 * US, 20 * MS))),
+    ...draw.maybe(0.35, 'noise', () => ({ ...noise(draw), ...draw.maybe(0.3, 'profile', () => '20%') })),
+    ...draw.maybe(0.25, 'overhead', () => ns(draw.skewed(US, MS))),
+    ...draw.maybe(0.3, 'abort', () => draw.pick(['0s', '100us', '5ms'])),
+    ...draw.maybe(0.2, 'gpuClock', () => draw.list(1, 4, () => clockChange(draw, gpus, lengthNs))),
+    ...draw.maybe(0.2, 'changes', () => draw.list(1, 3, () => change(draw, lengthNs))),
+  };
+}
+
+/** Often room for no more than the largest model. */
+function drawPages(draw: Draw, { largestPages, totalPages }: DrawnModels): number {
+  const most = Math.max(largestPages, totalPages);
+  return draw.pick([
+    largestPages,
+    draw.int(largestPages, 2 * largestPages),
+    draw.skewed(largestPages, most),
+    most,
+  ]);
+}
+
+/** A message takes no time, or one that a network could take: GPUs that refuse LOADs are asked once every round trip. */
+function network(draw: Draw): Section {
+  return {
+    delay: draw.chance(0.3) ? '0s' : ns(draw.skewed(20 * US, 10 * MS)),
+    ...draw.maybe(0.6, 'jitter', () => ns(draw.skewed(20 * US, 10 * MS))),
+  };
+}
+
+function noise(draw: Draw): Section {
+  return {
+    ...draw.maybe(0.5, 'exec', () => draw.pick(['1%', '10%', '50%'])),
+    ...draw.maybe(0.4, 'load', () => draw.pick(['1%', '30%'])),
+    ...draw.maybe(0.3, 'stragglers', () => draw.pick(['0.1%', '5%', '100%'])),
+    ...draw.maybe(0.3, 'stragglerFactor', () => draw.int(1, 50)),
+  };
+}
+
+function clockChange(draw: Draw, gpus: number, lengthNs: number): Section {
+  return {
+    at: ns(draw.real(1, lengthNs)),
+    ...draw.maybe(0.5, 'gpu', () => draw.int(0, gpus - 1)),
+    factor: draw.pick([0.1, 0.5, 0.8, 1, 1.1, 2]),
+  };
+}
+
+function change(draw: Draw, lengthNs: number): Section {
+  const changes = {
+    ...draw.maybe(0.5, 'noise', () => noise(draw)),
+    ...draw.maybe(0.7, 'network', () => network(draw)),
+  };
+  return { at: ns(draw.real(1, lengthNs)), network: { delay: '1ms' }, ...changes };
+}

@@ -1,0 +1,106 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { EscapementError } from '../../../src/base/errors.js';
+import type { Experiment } from '../../../src/config/experiment.js';
+import { loadExperiment } from '../../../src/config/load.js';
+import { type Candidate, writeCandidate } from './candidate.js';
+import {
+  auditProblem,
+  boundProblem,
+  brokenInvariant,
+  littleProblem,
+  type Problem,
+  repetitionProblem,
+  requestProblem,
+} from './checks.js';
+import { type ObservedRun, observe } from './observed-run.js';
+import { replayOf } from './replay.js';
+
+/** What came of a candidate. */
+export type Verdict =
+  | { readonly kind: 'passed'; readonly events: number; readonly virtualNs: number }
+  /** The experiment is not valid, and the program said so. */
+  | { readonly kind: 'refused'; readonly code: string; readonly what: string }
+  | ({ readonly kind: 'failed' } & Problem & {
+        /** The same requests from a file, if the run came that far: easier to make smaller. */
+        readonly replay: Candidate | null;
+      });
+
+/** What may be said of an experiment before or while it runs; anything else is a bug. */
+const REFUSALS = ['E_CONFIG_VALUE', 'E_MODEL_TOO_LARGE', 'E_UNKNOWN_MODEL', 'E_PROFILE', 'E_TRACE_VALUE'];
+const MAIN = 'dist/cli/main.js';
+
+/**
+ * Runs the candidate in `dir`, a folder of its own that is gone afterwards, and applies every check. `commandLine`: once
+ * more as a process, with `escapement check` on what it wrote.
+ */
+export async function judge(candidate: Candidate, dir: string, commandLine: boolean): Promise<Verdict> {
+  let replay: Candidate | null = null;
+  try {
+    const file = writeCandidate(candidate, dir);
+    const experiment = await loadExperiment(file, ['checks=true']);
+    const outDir = join(dir, 'out');
+    mkdirSync(outDir);
+    const run = await observe(experiment, outDir);
+    replay = replayOf(candidate, experiment, run.sent);
+    const problem =
+      seenProblem(experiment, run, outDir) ??
+      repetitionProblem(run, await observe({ ...experiment, checks: false })) ??
+      (await boundProblem(experiment, run)) ??
+      (commandLine ? commandLineProblem(file, dir, run) : null) ??
+      (replay === null ? null : await replayProblem(replay, dir, run));
+    if (problem !== null) return { kind: 'failed', ...problem, replay };
+    const { sent, answers, actions } = run;
+    const virtualNs = answers.reduce((last, { nowNs }) => Math.max(last, nowNs), 0);
+    return { kind: 'passed', events: sent.length + answers.length + 2 * actions.length, virtualNs };
+  } catch (error) {
+    if (error instanceof EscapementError && REFUSALS.includes(error.code))
+      return { kind: 'refused', code: error.code, what: error.what };
+    return { kind: 'failed', ...thrown(error), replay };
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+function thrown(error: unknown): Problem {
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const [message, ...trace] = text.split('\n');
+  return {
+    check: `throws ${message.replace(/\d+/g, '#')}`,
+    what: trace.map((line) => line.trim()).join(' '),
+  };
+}
+
+function seenProblem(experiment: Experiment, run: ObservedRun, outDir: string): Problem | null {
+  return (
+    requestProblem(run) ??
+    brokenInvariant(experiment, run) ??
+    auditProblem(outDir) ??
+    littleProblem(run, outDir)
+  );
+}
+
+/** The requests of a run, played from a file, lead to the same decisions. */
+async function replayProblem(replay: Candidate, dir: string, run: ObservedRun): Promise<Problem | null> {
+  const again = await observe(await loadExperiment(writeCandidate(replay, dir)));
+  const [recorded, found] = [run.result.summary.digest, again.result.summary.digest];
+  if (recorded === found) return null;
+  return { check: 'the recorded requests replay', what: `digest ${found} instead of ${recorded}` };
+}
+
+function commandLineProblem(file: string, dir: string, { result }: ObservedRun): Problem | null {
+  const out = join(dir, 'cli');
+  const simulated = command(['simulate', file, '--json', '--quiet', '--out', out]);
+  if (simulated.status !== 0) return { check: 'escapement simulate', what: simulated.stderr };
+  const { digest } = JSON.parse(simulated.stdout);
+  const expected = result.summary.digest;
+  if (digest !== expected)
+    return { check: 'escapement simulate', what: `digest ${digest} instead of ${expected}` };
+  const checked = command(['check', out]);
+  return checked.status === 0 ? null : { check: 'escapement check', what: checked.stderr };
+}
+
+function command(args: readonly string[]) {
+  return spawnSync(process.execPath, [resolve(MAIN), ...args], { encoding: 'utf8' });
+}

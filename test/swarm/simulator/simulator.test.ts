@@ -1,0 +1,34 @@
+import { randomInt } from 'node:crypto';
+import { mkdtempSync, readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { readCandidate } from './candidate.js';
+import { drawExperiment } from './draw-experiment.js';
+import { judge } from './judge.js';
+import { trySeed } from './try-seed.js';
+
+/** `npm run swarm:simulator` tries as many as it is asked to. */
+const FRESH_SEEDS = 50;
+const REGRESSIONS = fileURLToPath(new URL('regressions/', import.meta.url));
+
+describe('random experiments in the simulator', () => {
+  const first = randomInt(2 ** 40);
+
+  it.each(Array.from({ length: FRESH_SEEDS }, (_, i) => first + i))('seed %d', async (seed) => {
+    expect((await trySeed(seed)).kind, `npm run swarm:simulator -- --seed ${seed}`).not.toBe('failed');
+  });
+
+  it('are the same again from the same seed', () => {
+    expect(drawExperiment(first)).toEqual(drawExperiment(first));
+    expect(drawExperiment(first)).not.toEqual(drawExperiment(first + 1));
+  });
+});
+
+describe('experiments that once failed', () => {
+  it.each(readdirSync(REGRESSIONS))('%s', async (name) => {
+    const dir = mkdtempSync(join(tmpdir(), 'escapement-swarm-'));
+    expect(await judge(readCandidate(join(REGRESSIONS, name)), dir, false)).toMatchObject({ kind: 'passed' });
+  });
+});
