@@ -67,7 +67,7 @@ export class AlpaServePolicy implements Policy {
     this.requests = context.requests;
     this.dispatch = context.dispatch;
     this.marginNs = options.marginNs;
-    this.traffic = new Traffic(models.length, options.windowNs, options.windowNs * FIRST_WINDOW);
+    this.traffic = new Traffic(models.length, options.windowNs, Math.ceil(options.windowNs * FIRST_WINDOW));
     this.plan = new ReplicaPlan(cluster, this.traffic, options.windowNs);
     this.maxBatch = options.maxBatch;
     const sizes = usableSizes(models, options.maxBatch);
