@@ -1,0 +1,23 @@
+import { monotonicNs } from '../clock/clock.js';
+import type { Time, Timer } from './time.js';
+
+/** The clock and the timers of this process. */
+export const REAL_TIME: Time = {
+  monotonicNs,
+  after: (delayMs, run) => new NodeTimer(setTimeout(run, delayMs)),
+  every: (intervalMs, run) => new NodeTimer(setInterval(run, intervalMs)),
+  soon: (run) => void setImmediate(run),
+};
+
+class NodeTimer implements Timer {
+  constructor(private readonly timer: NodeJS.Timeout) {}
+
+  cancel(): void {
+    clearTimeout(this.timer);
+  }
+
+  unref(): Timer {
+    this.timer.unref();
+    return this;
+  }
+}

@@ -1,0 +1,20 @@
+import type { Worker } from 'node:worker_threads';
+
+/** A thread of this process, as the one that started it sees it: node:worker_threads' Worker, as far as it is used. */
+export type ThreadHandle = Pick<Worker, 'postMessage' | 'terminate' | 'unref'> & {
+  on(event: 'message', heard: (message: never) => void): unknown;
+  on(event: 'error', heard: (error: Error) => void): unknown;
+  on(event: 'exit', heard: (status: number) => void): unknown;
+};
+
+/** Starts threads: the real one makes a Worker of node:worker_threads. */
+export interface Threads {
+  /** `entry`: the compiled file, next to the one that starts it. */
+  start(entry: URL, options: ThreadOptions): ThreadHandle;
+}
+
+/** As for a Worker of node:worker_threads. */
+export type ThreadOptions = Pick<
+  NonNullable<ConstructorParameters<typeof Worker>[1]>,
+  'name' | 'workerData' | 'transferList' | 'resourceLimits'
+>;
