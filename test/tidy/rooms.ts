@@ -39,7 +39,7 @@ export const ROOMS: Grants = {
  * itself; one with a line of its own lies above them.
  */
 export const WINGS: Readonly<Record<string, Grants>> = {
-  base: { own: [], files: ['own'], random: [], clock: [], limits: [] },
+  base: { own: [], files: ['own'], random: [], clock: [], limits: [], world: ['clock'] },
   // No policy knows another.
   policies: {
     own: [],
@@ -75,6 +75,8 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     own: [],
     alarm: ['own'],
     wire: ['own'],
+    // What live mode takes from the machine that it runs on.
+    world: ['wire'],
     journal: [],
     onnx: [],
     ort: ['own', 'onnx'],

@@ -6,27 +6,19 @@ import {
 } from '@grpc/grpc-js';
 import { checkIdentity, type ServerTls } from './credentials.js';
 import { GuardedPort } from './guarded-port.js';
+import type { StreamServer, StreamServerOptions } from './network.js';
 import { RenewableCredentials } from './renewable-credentials.js';
-
-interface GuardedServerOptions {
-  /** Absent: no encryption. */
-  readonly tls?: ServerTls | undefined;
-  /** Whose port it is, for people, e.g. "the worker". */
-  readonly whose: string;
-  readonly maxMessageBytes: number;
-  readonly mostConnections: number;
-}
 
 /**
  * A gRPC server for peers that stay, on a port where strangers cannot pile up. The constructor throws `E_TLS` for an unusable
  * certificate.
  */
-export class GuardedServer {
+export class GuardedServer implements StreamServer {
   private readonly server: Server;
   private readonly guarded: GuardedPort;
   private readonly credentials: RenewableCredentials | null;
 
-  constructor({ tls, whose, maxMessageBytes, mostConnections }: GuardedServerOptions) {
+  constructor({ tls, whose, maxMessageBytes, mostConnections }: StreamServerOptions) {
     if (tls !== undefined) checkIdentity(tls, `the certificate and key of ${whose}`);
     this.credentials = tls === undefined ? null : new RenewableCredentials(tls);
     this.server = new Server({
@@ -47,32 +39,26 @@ export class GuardedServer {
     this.server.addService(service, implementation);
   }
 
-  /** The port. Throws `E_LISTEN`. */
   listen(host: string, port: number): Promise<number> {
     return this.guarded.listen(host, port);
   }
 
-  /** The connection from `peer` is of one who may use the port. */
   prove(peer: string): void {
     this.guarded.prove(peer);
   }
 
-  /** It does not use it any more. */
   doubt(peer: string): void {
     this.guarded.doubt(peer);
   }
 
-  /** How much has come on the connection from `peer`. */
   bytesFrom(peer: string): number {
     return this.guarded.bytesFrom(peer);
   }
 
-  /** Connections that come later get this certificate, if it encrypts at all. */
   renew(tls: ServerTls): void {
     this.credentials?.renew(tls);
   }
 
-  /** Takes no more connections. */
   stopListening(): void {
     this.guarded.stopListening();
   }

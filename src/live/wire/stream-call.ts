@@ -1,68 +1,47 @@
-import {
-  Client,
-  type ClientDuplexStream,
-  type Metadata,
-  type MethodDefinition,
-  type ServiceError,
-  status,
-} from '@grpc/grpc-js';
-import { type ClientTls, clientCredentials } from './credentials.js';
+import { status } from '@grpc/grpc-js';
+import { REAL_TIME } from '../../base/world/real-time.js';
+import type { Time } from '../../base/world/time.js';
+import type { Dialed, DialOptions, Network } from './network.js';
+import { REAL_NETWORK } from './real-network.js';
 
-interface StreamCallOptions<Sent, Received> {
-  /** HOST:PORT. */
-  readonly address: string;
-  readonly tls: ClientTls | undefined;
-  /** Whom the certificate is to be for; absent: the host of the address. */
-  readonly serverName?: string | undefined;
-  /** Of who is called, for people. */
-  readonly peer: 'worker' | 'controller';
+interface StreamCallOptions<Sent, Received> extends DialOptions<Sent> {
   /** What to say where something else listens at the address. Default: what the library says. */
   readonly foreign?: string;
-  /** Both its directions are streams. */
-  readonly method: Pick<MethodDefinition<Sent, unknown>, 'path' | 'requestSerialize'>;
-  readonly headers: Metadata;
-  readonly maxMessageBytes: number;
   /** Throws `Error` whose message follows "a message of the worker". */
   readonly decode: (bytes: Buffer) => Received;
   readonly receive: (message: Received) => void;
   /** The stream has ended, for whatever reason, in words for people. Called once, last. */
   readonly ended: (reason: string) => void;
+  /** Default: this machine's. */
+  readonly time?: Time;
+  readonly network?: Network;
 }
 
 /** The calling end of one stream, with a connection of its own: a broken one is never used again. */
 export class StreamCall<Sent, Received> {
-  private readonly client: Client;
-  private readonly call: ClientDuplexStream<Sent, Buffer>;
+  private readonly time: Time;
+  private readonly dialed: Dialed<Sent>;
   private over = false;
   private readonly gone: Promise<void>;
 
   constructor(private readonly options: StreamCallOptions<Sent, Received>) {
-    const { address, tls, serverName, peer, foreign, method, headers, maxMessageBytes } = options;
-    this.client = new Client(address, clientCredentials(tls, peer), {
-      ...(serverName === undefined ? {} : { 'grpc.ssl_target_name_override': serverName }),
-      'grpc.max_send_message_length': -1,
-      'grpc.max_receive_message_length': maxMessageBytes,
-      'grpc-node.flow_control_window': FLOW_CONTROL_WINDOW_BYTES,
-      'grpc.use_local_subchannel_pool': 1,
-      // Only the caller decides what is sent again, and when.
-      'grpc.enable_retries': 0,
-      'grpc.service_config_disable_resolution': 1,
-      'grpc.enable_http_proxy': 0,
-      'grpc.enable_channelz': 0,
+    const { peer, foreign, time = REAL_TIME, network = REAL_NETWORK } = options;
+    this.time = time;
+    this.dialed = network.dial(options);
+    const { stream } = this.dialed;
+    this.gone = new Promise((resolve) => {
+      stream.once('close', resolve);
+      stream.on('error', () => resolve());
     });
-    const bytes = (received: Buffer) => received;
-    this.call = this.client.makeBidiStreamRequest(method.path, method.requestSerialize, bytes, headers);
-    const { call } = this;
-    this.gone = new Promise((resolve) => call.once('close', resolve).once('error', () => resolve()));
-    call.on('data', (received: Buffer) => this.read(received));
-    call.on('error', ({ code, details }: ServiceError) =>
+    stream.on('data', (received) => this.read(received));
+    stream.on('error', ({ code, details }) =>
       this.finish(isForeign(code, details) ? (foreign ?? inWords(details)) : inWords(details)),
     );
-    call.on('status', ({ details }) => this.finish(details || `the ${peer} ended the stream`));
+    stream.on('status', ({ details }) => this.finish(details || `the ${peer} ended the stream`));
   }
 
   write(message: Sent): void {
-    if (!this.over) this.call.write(message);
+    if (!this.over) this.dialed.stream.write(message);
   }
 
   /** Breaks off without a word to the other side. */
@@ -74,14 +53,15 @@ export class StreamCall<Sent, Received> {
   async close(last: Sent, patienceMs: number): Promise<void> {
     if (this.over) return;
     this.over = true;
-    this.call.end(last);
-    let timer: NodeJS.Timeout | undefined;
-    const impatient = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, patienceMs);
+    this.dialed.stream.end(last);
+    await new Promise<void>((resolve) => {
+      const timer = this.time.after(patienceMs, resolve);
+      void this.gone.then(() => {
+        timer.cancel();
+        resolve();
+      });
     });
-    await Promise.race([this.gone, impatient]);
-    clearTimeout(timer);
-    this.hangUp();
+    this.dialed.hangUp();
   }
 
   private read(bytes: Buffer): void {
@@ -100,13 +80,8 @@ export class StreamCall<Sent, Received> {
   private finish(reason: string): void {
     if (this.over) return;
     this.over = true;
-    this.hangUp();
+    this.dialed.hangUp();
     this.options.ended(reason);
-  }
-
-  private hangUp(): void {
-    this.call.cancel();
-    this.client.close();
   }
 }
 
@@ -125,6 +100,3 @@ function inWords(details: string): string {
       .replace(/^No connection established\. Last error: (Error: )?/, 'cannot be reached: ')
   );
 }
-
-/** So much is on its way before the other side has to say that it reads: more than a message of a usual batch. */
-const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024;

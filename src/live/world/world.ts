@@ -1,6 +1,6 @@
 import type { Disk } from '../../base/world/disk.js';
 import type { Time } from '../../base/world/time.js';
-import type { Network } from './network.js';
+import type { Network } from '../wire/network.js';
 import type { Threads } from './threads.js';
 
 /**

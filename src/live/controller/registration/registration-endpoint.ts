@@ -1,9 +1,10 @@
-import { type ServerDuplexStream, status } from '@grpc/grpc-js';
+import { status } from '@grpc/grpc-js';
 import { NS_PER_MS } from '../../../base/units.js';
 import { checkAddress, formatAddress } from '../../wire/address.js';
 import type { ServerTls } from '../../wire/credentials.js';
-import { GuardedServer } from '../../wire/guarded-server.js';
 import { accessFromHeaders, type CallRefusal, refusalOf } from '../../wire/hello.js';
+import type { AcceptedStream, Network } from '../../wire/network.js';
+import { REAL_NETWORK } from '../../wire/real-network.js';
 import {
   type LeaseMessage,
   MAX_REGISTRATION_BYTES,
@@ -23,6 +24,8 @@ interface RegistrationEndpointOptions {
   readonly token?: string | undefined;
   /** Absent: no encryption. */
   readonly tls?: ServerTls | undefined;
+  /** Default: this machine's. */
+  readonly network?: Network;
 }
 
 export interface RegistrationEndpoint {
@@ -32,7 +35,7 @@ export interface RegistrationEndpoint {
   renew(tls: ServerTls): void;
 }
 
-type WorkerCall = ServerDuplexStream<Buffer, LeaseMessage>;
+type WorkerCall = AcceptedStream<LeaseMessage>;
 
 /** At a time: one a worker. */
 const MOST_CONNECTIONS = 1088;
@@ -42,9 +45,9 @@ const MOST_PER_SECOND = 20;
 /** The port at which workers register (registration.proto). Throws `E_LISTEN` and `E_TLS`. */
 export async function openRegistration(
   registrations: Registrations,
-  { host, port, token = '', tls }: RegistrationEndpointOptions,
+  { host, port, token = '', tls, network = REAL_NETWORK }: RegistrationEndpointOptions,
 ): Promise<RegistrationEndpoint> {
-  const server = new GuardedServer({
+  const server = network.server({
     tls,
     whose: 'the controller',
     maxMessageBytes: MAX_REGISTRATION_BYTES,
@@ -98,7 +101,7 @@ class RegistrationStream {
     private readonly ended: () => void,
   ) {
     this.timer = setInterval(() => this.tick(), 1000);
-    call.on('data', (bytes: Buffer) => this.read(bytes));
+    call.on('data', (bytes) => this.read(bytes));
     // Without a handler an error of the stream would end the process.
     call.on('error', () => this.finish());
     call.on('cancelled', () => this.finish());

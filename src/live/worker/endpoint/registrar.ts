@@ -1,7 +1,10 @@
-import { monotonicNs } from '../../../base/clock/clock.js';
+import { REAL_TIME } from '../../../base/world/real-time.js';
+import type { Time, Timer } from '../../../base/world/time.js';
 import { Repeats } from '../../repeats.js';
 import type { ClientTls } from '../../wire/credentials.js';
 import { accessToHeaders } from '../../wire/hello.js';
+import type { Network } from '../../wire/network.js';
+import { REAL_NETWORK } from '../../wire/real-network.js';
 import {
   LEASE_MESSAGES,
   type LeaseMessage,
@@ -26,6 +29,9 @@ export interface RegistrarOptions {
   readonly registration: WireRegistration;
   /** Takes lines for the operator; `isProblem`: something is wrong. */
   readonly log: (line: string, isProblem: boolean) => void;
+  /** Default: this machine's. */
+  readonly time?: Time;
+  readonly network?: Network;
 }
 
 /** A controller that leaves so many renewals without an answer is not reached any more. */
@@ -43,12 +49,14 @@ export class Registrar {
   /** What was last said of the lease. */
   private said = '';
   private readonly repeats = new Repeats();
-  private readonly timer: NodeJS.Timeout;
+  private readonly time: Time;
+  private readonly timer: Timer;
   private tls: ClientTls | undefined;
 
   constructor(private readonly options: RegistrarOptions) {
     this.tls = options.tls;
-    this.timer = setInterval(() => this.renew(), RENEWAL_MS);
+    this.time = options.time ?? REAL_TIME;
+    this.timer = this.time.every(RENEWAL_MS, () => this.renew());
     this.renew();
   }
 
@@ -59,7 +67,7 @@ export class Registrar {
 
   /** Takes the worker off the controller's list. */
   async leave(): Promise<void> {
-    clearInterval(this.timer);
+    this.timer.cancel();
     const { call } = this;
     this.call = null;
     await call?.close({ body: 'leave', leave: {} }, LAST_WORD_MS);
@@ -73,9 +81,11 @@ export class Registrar {
   }
 
   private connect(): StreamCall<RegistrationMessage, LeaseMessage> {
-    const { controller, token, serverName } = this.options;
+    const { controller, token, serverName, network = REAL_NETWORK } = this.options;
     this.unanswered = 0;
     const call = new StreamCall<RegistrationMessage, LeaseMessage>({
+      time: this.time,
+      network,
       address: controller,
       tls: this.tls,
       serverName,
@@ -108,7 +118,7 @@ export class Registrar {
 
   /** Says the same once a minute at most. */
   private complain(what: string): void {
-    const times = this.repeats.toSay(what, monotonicNs());
+    const times = this.repeats.toSay(what, this.time.monotonicNs());
     if (times > 0) this.say(times > 1 ? `${what} (${times} times)` : what, true);
   }
 

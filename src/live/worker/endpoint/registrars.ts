@@ -1,8 +1,10 @@
-import { lookup } from 'node:dns/promises';
-import { monotonicNs } from '../../../base/clock/clock.js';
+import { REAL_TIME } from '../../../base/world/real-time.js';
+import type { Time, Timer } from '../../../base/world/time.js';
 import { Repeats } from '../../repeats.js';
 import { formatAddress } from '../../wire/address.js';
 import type { ClientTls } from '../../wire/credentials.js';
+import type { Network } from '../../wire/network.js';
+import { REAL_NETWORK } from '../../wire/real-network.js';
 import { Registrar, type RegistrarOptions } from './registrar.js';
 
 /** So often it is looked up which controllers there are. */
@@ -18,21 +20,22 @@ export class Registrars {
   /** By address. */
   private readonly registrars = new Map<string, Registrar>();
   private readonly repeats = new Repeats();
-  private readonly timer: NodeJS.Timeout;
+  private readonly time: Time;
+  private readonly network: Network;
+  private readonly timer: Timer;
   private tls: ClientTls | undefined;
   private isOver = false;
 
   /** `controller`: HOST:PORT. */
-  constructor(
-    private readonly options: Omit<RegistrarOptions, 'serverName'>,
-    private readonly addressesOf = addressesByName,
-  ) {
-    const { controller } = options;
+  constructor(private readonly options: Omit<RegistrarOptions, 'serverName'>) {
+    const { controller, time = REAL_TIME, network = REAL_NETWORK } = options;
     const colon = controller.lastIndexOf(':');
     this.host = controller.slice(0, colon).replace(/^\[(.*)\]$/, '$1');
     this.port = Number(controller.slice(colon + 1));
     this.tls = options.tls;
-    this.timer = setInterval(() => void this.look(), LOOKUP_MS);
+    this.time = time;
+    this.network = network;
+    this.timer = time.every(LOOKUP_MS, () => void this.look());
     void this.look();
   }
 
@@ -45,7 +48,7 @@ export class Registrars {
   /** Takes the worker off the lists of all controllers. */
   async leave(): Promise<void> {
     this.isOver = true;
-    clearInterval(this.timer);
+    this.timer.cancel();
     await Promise.all([...this.registrars.values()].map((registrar) => registrar.leave()));
   }
 
@@ -53,9 +56,9 @@ export class Registrars {
     const { host, registrars, options } = this;
     let found: readonly string[];
     try {
-      found = await this.addressesOf(host);
+      found = await this.network.lookup(host);
     } catch (error) {
-      if (!this.isOver && this.repeats.toSay('', monotonicNs()) > 0)
+      if (!this.isOver && this.repeats.toSay('', this.time.monotonicNs()) > 0)
         options.log(
           `controller ${options.controller}: its name is not found: ${(error as Error).message}`,
           true,
@@ -76,11 +79,4 @@ export class Registrars {
     const { host, port, tls, options } = this;
     return new Registrar({ ...options, tls, controller: formatAddress(address, port), serverName: host });
   }
-}
-
-/** Of one kind only, since a controller may have both: IPv4 where there are such. */
-async function addressesByName(host: string): Promise<readonly string[]> {
-  const all = await lookup(host, { all: true });
-  const older = all.filter(({ family }) => family === 4);
-  return (older.length > 0 ? older : all).map(({ address }) => address);
 }

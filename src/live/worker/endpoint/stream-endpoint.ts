@@ -1,9 +1,9 @@
-import { setImmediate } from 'node:timers/promises';
-import { type ServerDuplexStream, status } from '@grpc/grpc-js';
-import { monotonicNs } from '../../../base/clock/clock.js';
+import { status } from '@grpc/grpc-js';
+import type { Time, Timer } from '../../../base/world/time.js';
 import type { ResultMessage } from '../../messages.js';
 import { chunk, tensorBytes } from '../../wire/chunks.js';
 import { actionFromWire } from '../../wire/from-wire.js';
+import type { AcceptedStream } from '../../wire/network.js';
 import { operatorsToWire } from '../../wire/operator-chunks.js';
 import {
   CONTROLLER_MESSAGES,
@@ -26,9 +26,10 @@ import {
 import { actionProblem } from './check-actions.js';
 import type { Driver, MachineEndpoint } from './machine-endpoint.js';
 
-export type ControllerCall = ServerDuplexStream<Buffer, WorkerMessage>;
+export type ControllerCall = AcceptedStream<WorkerMessage>;
 
 interface StreamEndpointOptions {
+  readonly time: Time;
   readonly call: ControllerCall;
   /** Where it comes from. */
   readonly peer: string;
@@ -57,19 +58,19 @@ export class StreamEndpoint implements Driver {
   private idle = false;
   private over = false;
   private recording = false;
-  private readonly watch: NodeJS.Timeout;
+  private readonly watch: Timer;
   private silentIntervals = 0;
   private bytesRead = 0;
   private drives = false;
 
   constructor(options: StreamEndpointOptions) {
     this.options = options;
-    const { call, silenceMs, maxMessageBytes, instance } = options;
+    const { call, time, silenceMs, maxMessageBytes, instance } = options;
     // Intervals without a word are counted, not time: a worker that was itself suspended reads first what has come.
-    this.watch = setInterval(() => this.tick(), silenceMs / SILENT_INTERVALS);
-    call.on('data', (bytes: Buffer) => this.read(bytes));
+    this.watch = time.every(silenceMs / SILENT_INTERVALS, () => this.tick());
+    call.on('data', (bytes) => this.read(bytes));
     // Without a handler an error of the stream would end the process.
-    call.on('error', (error: Error) => this.lost(error.message));
+    call.on('error', (error) => this.lost(error.message));
     call.on('cancelled', () => this.lost('has broken off'));
     call.on('end', () => this.hangUp());
     const { machine, seat } = options.endpoint;
@@ -129,12 +130,15 @@ export class StreamEndpoint implements Driver {
   }
 
   private receive(message: ControllerMessage): void {
-    if (message.body === 'ping')
-      this.send({ body: 'pong', pong: { sentNs: message.ping.sentNs, workerNs: monotonicNs() } });
+    if (message.body === 'ping') this.pong(message.ping.sentNs);
     else if (message.body === 'take') this.take(message.take.term);
     else if (message.body === 'bye') this.hangUp();
     else if (this.drives) this.obey(message);
     else this.end(status.INVALID_ARGUMENT, `${message.body} of a controller that does not drive this worker`);
+  }
+
+  private pong(sentNs: number): void {
+    this.send({ body: 'pong', pong: { sentNs, workerNs: this.options.time.monotonicNs() } });
   }
 
   /** Orders of the driver. */
@@ -232,7 +236,7 @@ export class StreamEndpoint implements Driver {
       for (const part of operatorsToWire(number, operators)) {
         this.send({ body: 'operators', operators: part });
         // Results go in between.
-        await setImmediate();
+        await new Promise<void>((resolve) => this.options.time.soon(resolve));
       }
       this.send({ body: 'recordingEnd', recordingEnd: { number, dropped, error: '' } });
     } catch (error) {
@@ -260,7 +264,7 @@ export class StreamEndpoint implements Driver {
 
   private finish(why: string): void {
     this.over = true;
-    clearInterval(this.watch);
+    this.watch.cancel();
     const { machine, seat } = this.options.endpoint;
     if (this.drives) this.log(why);
     // No client will ask for it.

@@ -1,8 +1,12 @@
 import { status } from '@grpc/grpc-js';
+import { invariant } from '../../../base/invariant.js';
+import { REAL_TIME } from '../../../base/world/real-time.js';
+import type { Time } from '../../../base/world/time.js';
 import type { ServerTls } from '../../wire/credentials.js';
-import { GuardedServer } from '../../wire/guarded-server.js';
 import { type CallRefusal, helloFromHeaders, refusalOf } from '../../wire/hello.js';
+import type { Network } from '../../wire/network.js';
 import { DEFAULT_MAX_MESSAGE_BYTES, WORKER_SERVICE, WORKER_SHUTS_DOWN } from '../../wire/protocol.js';
+import { REAL_NETWORK } from '../../wire/real-network.js';
 import type { Machine } from '../machine.js';
 import { MachineEndpoint } from './machine-endpoint.js';
 import { type ControllerCall, StreamEndpoint } from './stream-endpoint.js';
@@ -24,6 +28,9 @@ export interface WorkerEndpointOptions {
   readonly silenceMs?: number;
   /** Takes lines for the operator: who drives the worker, and why not any more. */
   readonly log?: (line: string) => void;
+  /** Default: this machine's. */
+  readonly time?: Time;
+  readonly network?: Network;
 }
 
 export interface WorkerEndpoint {
@@ -53,11 +60,13 @@ export async function serveMachine(
     maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES,
     silenceMs = DEFAULT_SILENCE_MS,
     log = () => {},
+    time = REAL_TIME,
+    network = REAL_NETWORK,
   } = options;
   const endpoint = new MachineEndpoint(machine);
   const streams = new Set<StreamEndpoint>();
   let closing = false;
-  const server = new GuardedServer({
+  const server = network.server({
     tls: options.tls,
     whose: 'the worker',
     maxMessageBytes,
@@ -67,14 +76,16 @@ export async function serveMachine(
   const drive = (call: ControllerCall) => {
     const hello = helloFromHeaders(call.metadata);
     const refusal = closing ? GOING : refusalOf(hello, token, 'controller', 'worker');
-    if (refusal !== null || hello === null) {
+    if (refusal !== null) {
       call.emit('error', refusal);
       return;
     }
+    invariant(hello !== null, 'without the headers of a controller it is refused');
     const peer = call.getPeer();
     server.prove(peer);
     const stream = new StreamEndpoint({
       call,
+      time,
       peer,
       endpoint,
       instance,

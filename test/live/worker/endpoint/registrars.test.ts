@@ -4,6 +4,7 @@ import {
   type RegistrationEndpoint,
 } from '../../../../src/live/controller/registration/registration-endpoint.js';
 import type { Registrations } from '../../../../src/live/controller/registration/registrations.js';
+import { REAL_NETWORK } from '../../../../src/live/wire/real-network.js';
 import { Registrars } from '../../../../src/live/worker/endpoint/registrars.js';
 import { until } from '../../../cli/server-process.js';
 
@@ -27,15 +28,13 @@ async function controllerAt(host: string, port: number) {
   return { counts, port: endpoint.port };
 }
 
-function registrars(controller: string, addressesOf?: (host: string) => Promise<readonly string[]>) {
+function registrars(controller: string, lookup = REAL_NETWORK.lookup) {
   const said: string[] = [];
-  const own = new Registrars(
-    {
-      ...{ controller, token: '', registration: { address: '', port: 8003, instance: 'one' } },
-      log: (line) => said.push(line),
-    },
-    addressesOf,
-  );
+  const own = new Registrars({
+    ...{ controller, token: '', registration: { address: '', port: 8003, instance: 'one' } },
+    log: (line) => said.push(line),
+    network: { ...REAL_NETWORK, lookup },
+  });
   onTestFinished(() => own.leave());
   return { own, said };
 }

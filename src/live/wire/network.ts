@@ -1,5 +1,5 @@
 import type { Metadata, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
-import type { ClientTls, ServerTls } from '../wire/credentials.js';
+import type { ClientTls, ServerTls } from './credentials.js';
 
 /** A stream that was opened to a peer, as its caller sees it: grpc-js's ClientDuplexStream, as far as it is used. */
 export interface DialedStream<Sent> {
@@ -8,7 +8,10 @@ export interface DialedStream<Sent> {
   end(message: Sent): unknown;
   cancel(): void;
   on(event: 'data', heard: (bytes: Buffer) => void): unknown;
-  on(event: 'error', heard: (error: Error & { readonly code: number; readonly details: string }) => void): unknown;
+  on(
+    event: 'error',
+    heard: (error: Error & { readonly code: number; readonly details: string }) => void,
+  ): unknown;
   on(event: 'status', heard: (status: { readonly code: number; readonly details: string }) => void): unknown;
   once(event: 'close', heard: () => void): unknown;
 }
@@ -30,9 +33,13 @@ export interface AcceptedStream<Sent> {
 export interface DialOptions<Sent> {
   /** HOST:PORT. */
   readonly address: string;
+  /** Absent: no encryption. */
   readonly tls: ClientTls | undefined;
+  /** Whom the certificate is to be for; absent: the host of the address. */
   readonly serverName?: string | undefined;
+  /** Of who is called, for people. */
   readonly peer: 'worker' | 'controller';
+  /** Both its directions are streams. */
   readonly method: { readonly path: string; readonly requestSerialize: (message: Sent) => Buffer };
   readonly headers: Metadata;
   readonly maxMessageBytes: number;
@@ -65,8 +72,11 @@ export interface StreamServer {
   doubt(peer: string): void;
   /** How much has come on the connection from `peer`. */
   bytesFrom(peer: string): number;
+  /** Connections that come later get this certificate, if it encrypts at all. */
   renew(tls: ServerTls): void;
+  /** Takes no more connections. */
   stopListening(): void;
+  /** Waits a moment for streams to end, then cuts all connections. */
   close(): Promise<void>;
 }
 
@@ -74,6 +84,6 @@ export interface StreamServer {
 export interface Network {
   dial<Sent>(options: DialOptions<Sent>): Dialed<Sent>;
   server(options: StreamServerOptions): StreamServer;
-  /** Addresses of a host by its name. Rejects where there are none. */
+  /** Addresses of a host by its name: IPv4 if it has such. Rejects where there are none. */
   lookup(host: string): Promise<readonly string[]>;
 }
