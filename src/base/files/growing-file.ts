@@ -1,9 +1,9 @@
-import { createWriteStream, rmSync, statSync } from 'node:fs';
-import type { Writable } from 'node:stream';
-import { constants, createGzip, type Gzip } from 'node:zlib';
 import type { EscapementError } from '../errors.js';
-import { createNumbered } from './numbered-files.js';
+import type { Appender, Disk, DiskAndTime } from '../world/disk.js';
+import { REAL_TIME } from '../world/real-time.js';
+import type { Time, Timer } from '../world/time.js';
 import { cannotWrite } from './output-file.js';
+import { REAL_DISK } from './real-disk.js';
 
 /** Text is handed to the system when this much has gathered, and in any case after so long. */
 const CHUNK_CHARS = 64 * 1024;
@@ -20,25 +20,31 @@ const MOST_UNWRITTEN_BYTES = 256 * 1024 * 1024;
  * written.
  */
 export class GrowingFile {
-  /** The name that it got. */
-  readonly path: string;
-  private readonly file: Writable;
-  private readonly gzip: Gzip | null;
+  private readonly disk: Disk;
+  private readonly time: Time;
+  private readonly file: Appender;
   private pending = '';
-  private timer: NodeJS.Timeout | null = null;
+  private timer: Timer | null = null;
   private failed = false;
   private closed = false;
 
   constructor(
     name: string,
     private readonly onFailure: (error: EscapementError) => void,
+    { disk = REAL_DISK, time = REAL_TIME }: DiskAndTime = {},
   ) {
-    const { path, fd } = openNext(name);
-    this.path = path;
-    this.file = createWriteStream(path, { fd });
-    this.file.on('error', (cause) => this.fail(cause));
-    this.gzip = path.endsWith('.gz') ? createGzip() : null;
-    this.gzip?.pipe(this.file);
+    this.disk = disk;
+    this.time = time;
+    try {
+      this.file = disk.append(name, (cause) => this.fail(cause));
+    } catch (cause) {
+      throw cannotWrite(name, cause);
+    }
+  }
+
+  /** The name that it got. */
+  get path(): string {
+    return this.file.path;
   }
 
   /** Does nothing after `close`. */
@@ -46,52 +52,37 @@ export class GrowingFile {
     if (this.failed || this.closed) return;
     this.pending += text;
     if (this.pending.length >= CHUNK_CHARS) this.flush();
-    else this.timer ??= setTimeout(() => this.flush(), LONGEST_WAIT_MS).unref();
+    else this.timer ??= this.time.after(LONGEST_WAIT_MS, () => this.flush()).unref();
   }
 
   /** Hands what has gathered to the system. */
   flush(): void {
-    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer?.cancel();
     this.timer = null;
     const text = this.pending;
     this.pending = '';
     if (text === '' || this.failed) return;
-    const sink = this.gzip ?? this.file;
-    sink.write(text);
-    this.gzip?.flush(constants.Z_SYNC_FLUSH);
-    if (sink.writableLength > MOST_UNWRITTEN_BYTES) this.fail(new Error('the disk is too slow'));
+    this.file.write(text);
+    if (this.file.unwrittenBytes > MOST_UNWRITTEN_BYTES) this.fail(new Error('the disk is too slow'));
   }
 
   /** Resolves when all is written, or writing has failed. */
   close(): Promise<void> {
     this.flush();
     this.closed = true;
-    return new Promise((resolve) => {
-      if (this.file.closed) resolve();
-      else this.file.once('close', resolve);
-      (this.gzip ?? this.file).end();
-    });
+    return this.file.close();
   }
 
   /** After `close`: deletes it, unless it is a pipe or a device. */
   remove(): void {
-    if (statSync(this.path, { throwIfNoEntry: false })?.isFile() === true) rmSync(this.path, { force: true });
+    this.disk.remove(this.path);
   }
 
   private fail(cause: Error): void {
     if (this.failed) return;
     this.failed = true;
     this.pending = '';
-    this.gzip?.destroy();
     this.file.destroy();
     this.onFailure(cannotWrite(this.path, cause));
-  }
-}
-
-function openNext(name: string): { readonly path: string; readonly fd: number } {
-  try {
-    return createNumbered(name);
-  } catch (cause) {
-    throw cannotWrite(name, cause);
   }
 }

@@ -1,16 +1,7 @@
 import { openSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import type { NumberedFile } from '../world/disk.js';
 import { makeFolder } from './make-folder.js';
-
-/** One of the files that share a name: `NAME`, `NAME.1`, `NAME.2` and so on. A final `.gz` stays at the end. */
-interface NumberedFile {
-  readonly path: string;
-  /** 0 for `NAME` itself. */
-  readonly number: number;
-  readonly bytes: number;
-  /** When it was written or touched last, ms since 1970. */
-  readonly touchedMs: number;
-}
 
 const PACKED = '.gz';
 

@@ -1,3 +1,5 @@
+import type { Time } from './time.js';
+
 /** One of the files that share a name: `NAME`, `NAME.1`, `NAME.2` and so on. A final `.gz` stays at the end. */
 export interface NumberedFile {
   readonly path: string;
@@ -38,4 +40,10 @@ export interface Disk {
   touch(path: string): number | null;
   /** Deletes a regular file. False: it is none, or the system refuses. */
   remove(path: string): boolean;
+}
+
+/** What a file that grows for long takes from its machine. Default: the real ones. */
+export interface DiskAndTime {
+  readonly disk?: Disk;
+  readonly time?: Time;
 }

@@ -1,5 +1,7 @@
-import { closeSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
-import { numberedFiles } from '../../base/files/numbered-files.js';
+import { REAL_DISK } from '../../base/files/real-disk.js';
+import type { Disk, DiskAndTime } from '../../base/world/disk.js';
+import { REAL_TIME } from '../../base/world/real-time.js';
+import type { Timer } from '../../base/world/time.js';
 
 /** How often a journal that is being written is touched, and the others are looked at. */
 const ROUND_MS = 30_000;
@@ -19,7 +21,8 @@ export interface KeeperEvents {
  * runs.
  */
 export class JournalKeeper {
-  private readonly timer: NodeJS.Timeout;
+  private readonly disk: Disk;
+  private readonly timer: Timer;
   private outgrown = false;
 
   /** `path`: what is being written; `mostBytes`: of all journals of the name, null: no limit. */
@@ -28,27 +31,29 @@ export class JournalKeeper {
     private readonly path: string,
     private readonly mostBytes: number | null,
     private readonly events: KeeperEvents,
+    { disk = REAL_DISK, time = REAL_TIME }: DiskAndTime = {},
   ) {
+    this.disk = disk;
     this.look();
-    this.timer = setInterval(() => this.look(), ROUND_MS).unref();
+    this.timer = time.every(ROUND_MS, () => this.look()).unref();
   }
 
   close(): void {
-    clearInterval(this.timer);
+    this.timer.cancel();
   }
 
   private look(): void {
-    const nowMs = touch(this.path);
+    const nowMs = this.disk.touch(this.path);
     if (nowMs !== null && this.mostBytes !== null) this.prune(this.mostBytes, nowMs);
   }
 
   private prune(mostBytes: number, nowMs: number): void {
-    const files = numberedFiles(this.name);
+    const files = this.disk.numbered(this.name);
     let bytes = files.reduce((sum, file) => sum + file.bytes, 0);
     for (const file of files) {
       if (bytes <= mostBytes) return;
       if (file.path === this.path) this.tellOutgrown(file.bytes, mostBytes);
-      else if (nowMs - file.touchedMs > ABANDONED_MS && removed(file.path)) {
+      else if (nowMs - file.touchedMs > ABANDONED_MS && this.disk.remove(file.path)) {
         bytes -= file.bytes;
         this.events.deleted(file.path, file.bytes);
       }
@@ -59,36 +64,5 @@ export class JournalKeeper {
     if (this.outgrown || bytes <= mostBytes) return;
     this.outgrown = true;
     this.events.outgrown(this.path, bytes);
-  }
-}
-
-/**
- * Makes a file look as if it was just written, and returns the time, ms since 1970. It is the time of the file system,
- * which all its writers share, not of this machine's clock. Null: there is no such file.
- */
-function touch(path: string): number | null {
-  try {
-    // A pipe would have to be read by somebody before it could be opened.
-    if (!statSync(path).isFile()) return null;
-    const fd = openSync(path, 'r+');
-    try {
-      const first = Buffer.alloc(1);
-      if (readSync(fd, first, 0, 1, 0) === 1) writeSync(fd, first, 0, 1, 0);
-    } finally {
-      closeSync(fd);
-    }
-    return statSync(path).mtimeMs;
-  } catch {
-    return null;
-  }
-}
-
-/** False: another server was quicker, or the folder does not let us. */
-function removed(path: string): boolean {
-  try {
-    rmSync(path);
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { pipeline, type Readable } from 'node:stream';
+import { pipeline } from 'node:stream';
 import { constants, createGunzip } from 'node:zlib';
 import { EscapementError } from '../../base/errors.js';
 import type { ModelSpec } from '../../core/model.js';
@@ -24,18 +24,22 @@ const BLOCK_BYTES = 1 << 18;
 /** A header with a hundred thousand models comes near; a file without line ends must not be read whole. */
 const LONGEST_LINE_CHARS = 1 << 26;
 
+/** What a journal holds, in parts of any length. */
+export type JournalText = AsyncIterable<string> | Iterable<string>;
+
 /**
  * Reads a journal of any size in constant memory. Returns the digest that it ends with; null: it was cut off, and
  * the line in which that happened was left out. Throws `E_JOURNAL` for what is no journal, `E_FILE_MISSING`,
- * and `E_FILE_TRUNCATED` for packed data that is corrupt.
+ * and `E_FILE_TRUNCATED` for packed data that is corrupt. `text`: default: that of the file.
  */
 export async function readJournal(
   path: string,
   open: (header: JournalHeader) => JournalVisitor,
+  text: JournalText = openText(path),
 ): Promise<string | null> {
   let visitor: JournalVisitor | null = null;
   let digest: string | null = null;
-  const lines = await eachLine(path, (line) => {
+  const lines = await eachLine(path, text, (line) => {
     if (visitor === null) visitor = open(parseHeader(line));
     else if (digest !== null) throw malformed('a line after the end');
     else digest = visit(line, visitor);
@@ -45,12 +49,11 @@ export async function readJournal(
 }
 
 /** Calls `use` with each complete line; returns how many there were. */
-async function eachLine(path: string, use: (line: string) => void): Promise<number> {
+async function eachLine(path: string, text: JournalText, use: (line: string) => void): Promise<number> {
   let rest = '';
   let count = 0;
-  const input = openText(path);
   try {
-    for await (const block of input as AsyncIterable<string>) {
+    for await (const block of text) {
       const lines = (rest + block).split('\n');
       rest = lines.pop() as string;
       for (const line of lines) {
@@ -62,12 +65,10 @@ async function eachLine(path: string, use: (line: string) => void): Promise<numb
     return count;
   } catch (error) {
     throw atLine(error, path, count);
-  } finally {
-    input.destroy();
   }
 }
 
-function openText(path: string): Readable {
+function openText(path: string): AsyncIterable<string> {
   const file = createReadStream(path, { highWaterMark: BLOCK_BYTES });
   if (!path.endsWith('.gz')) return file.setEncoding('utf8');
   // Packed data that ends early gives what there is. Errors of the file come through the unpacked stream.

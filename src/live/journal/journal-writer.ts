@@ -1,5 +1,6 @@
 import type { EscapementError } from '../../base/errors.js';
 import { GrowingFile } from '../../base/files/growing-file.js';
+import type { DiskAndTime } from '../../base/world/disk.js';
 import type { Action } from '../../core/action.js';
 import type { ModelSpec } from '../../core/model.js';
 import { formatHeader, type JournalHeader } from './journal-header.js';
@@ -34,8 +35,13 @@ export class JournalWriter {
    * Packed if `name` ends in `.gz`. A journal that exists is never written over: this one gets the next number. Throws
    * `E_FILE_WRITE`; `onFailure` is called if the disk refuses later, and nothing more is written then.
    */
-  constructor(name: string, header: JournalHeader, onFailure: (error: EscapementError) => void) {
-    this.file = new GrowingFile(name, onFailure);
+  constructor(
+    name: string,
+    header: JournalHeader,
+    onFailure: (error: EscapementError) => void,
+    world: DiskAndTime = {},
+  ) {
+    this.file = new GrowingFile(name, onFailure, world);
     this.file.write(`${formatHeader(header)}\n`);
     this.file.flush();
   }

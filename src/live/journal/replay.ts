@@ -5,7 +5,7 @@ import type { ModelSpec } from '../../core/model.js';
 import type { RunObserver } from '../../core/observer.js';
 import type { Policy, PolicyContext } from '../../core/policy.js';
 import type { JournalHeader } from './journal-header.js';
-import { type JournalVisitor, readJournal } from './journal-reader.js';
+import { type JournalText, type JournalVisitor, readJournal } from './journal-reader.js';
 
 /** Sees what a controller decides, in addition to what observers see. May not change or keep what it is shown. */
 export interface ReplayWatcher {
@@ -21,6 +21,8 @@ export interface ReplayOptions {
   readonly createPolicy: (header: JournalHeader, context: PolicyContext) => Policy;
   readonly observer?: RunObserver;
   readonly watchers?: readonly ReplayWatcher[];
+  /** The journal, if it is not in a file. */
+  readonly text?: JournalText;
 }
 
 export interface Replay {
@@ -46,10 +48,11 @@ export interface Replay {
  */
 export async function replayJournal(path: string, options: ReplayOptions): Promise<Replay> {
   let player: Player | null = null;
-  const recordedDigest = await readJournal(path, (header) => {
+  const open = (header: JournalHeader) => {
     player = new Player(header, options);
     return player;
-  });
+  };
+  const recordedDigest = await readJournal(path, open, options.text);
   // A journal without a header is an error of the reader's.
   const { controller, steps, models, requests, nowNs } = player as unknown as Player;
   const truncated = recordedDigest === null;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { EscapementError } from '../../../src/base/errors.js';
 import { GrowingFile } from '../../../src/base/files/growing-file.js';
+import { REAL_DISK } from '../../../src/base/files/real-disk.js';
 
 const folder = () => mkdtempSync(join(tmpdir(), 'escapement-growing-'));
 
@@ -45,6 +46,30 @@ describe('GrowingFile', () => {
     await file.close();
     expect(failures.map(({ code }) => code)).toEqual(['E_FILE_WRITE']);
     expect(failures[0]?.message).toContain('ENOSPC');
+  });
+
+  it('gives up on a disk that falls too far behind', () => {
+    const failures: EscapementError[] = [];
+    const written: string[] = [];
+    let isDestroyed = false;
+    const slow = {
+      path: 'log',
+      unwrittenBytes: 2 ** 30,
+      write: (text: string) => written.push(text),
+      close: async () => {},
+      destroy: () => {
+        isDestroyed = true;
+      },
+    };
+    const disk = { ...REAL_DISK, append: () => slow };
+    const file = new GrowingFile('log', (error) => failures.push(error), { disk });
+    for (const text of ['first', 'second']) {
+      file.write(text);
+      file.flush();
+    }
+    expect(written).toEqual(['first']);
+    expect(isDestroyed).toBe(true);
+    expect(failures.map(({ message }) => message)).toEqual(['log: cannot be written: the disk is too slow']);
   });
 });
 

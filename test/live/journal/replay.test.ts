@@ -44,6 +44,15 @@ describe('a journal', () => {
     expect(digest).toMatch(/^[0-9a-f]{16}$/);
   });
 
+  it('replays from memory too, in parts that end anywhere', async () => {
+    const { path, digest, requests } = await record(header('edf'));
+    const text = readFileSync(path, 'utf8').match(/.{1,1000}/gs) ?? [];
+    const result = await replayJournal('nowhere', { createPolicy: replayPolicy, text });
+    expect(result).toMatchObject({ digest, recordedDigest: digest, requests });
+    const cutOff = replayJournal('nowhere', { createPolicy: replayPolicy, text: ['{'] });
+    await expect(cutOff).rejects.toMatchObject({ code: 'E_JOURNAL', place: { file: 'nowhere' } });
+  });
+
   it('is packed when its name ends in .gz', async () => {
     const path = journalPath('run.journal.gz');
     const { digest } = await record(header('fifo'), { path });
