@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { Bursts } from '../live/bursts.js';
 import { CertificateGauges } from '../live/observe/telemetry/certificate-gauges.js';
@@ -10,8 +9,10 @@ import { Registrars } from '../live/worker/endpoint/registrars.js';
 import { serveMachine } from '../live/worker/endpoint/worker-endpoint.js';
 import { type MachineOptions, startMachine } from '../live/worker/local-machine.js';
 import type { Machine } from '../live/worker/machine.js';
+import type { World } from '../live/world/world.js';
 
 interface WorkerProcessOptions {
+  readonly world: World;
   readonly machine: MachineOptions;
   readonly host: string;
   /** 0: any free one. */
@@ -41,8 +42,8 @@ interface RunningWorker {
 
 /** Offers this machine's GPUs to a controller. Throws `E_DEVICE`, `E_MODEL_FILE`, `E_LISTEN` and `E_TLS`. */
 export async function runWorker(options: WorkerProcessOptions): Promise<RunningWorker> {
-  const { host, port, metricsPort, token, tls, log } = options;
-  const machine = await startMachine(options.machine);
+  const { world, host, port, metricsPort, token, tls, log } = options;
+  const machine = await startMachine({ ...options.machine, world });
   let metrics: MetricsServer | null = null;
   const bursts = new Bursts();
   try {
@@ -59,8 +60,9 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
         tls: tls ?? null,
       });
     }
-    const instance = randomUUID();
+    const instance = world.newId();
     const server = await serveMachine(observed, {
+      ...{ time: world.time, network: world.network },
       host,
       port,
       instance,
@@ -100,13 +102,14 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
 }
 
 function registerWith(
-  { controllers, advertised = '', token = '', controllerTls, log }: WorkerProcessOptions,
+  { world, controllers, advertised = '', token = '', controllerTls, log }: WorkerProcessOptions,
   port: number,
   instance: string,
 ): Registrars[] {
   return controllers.map(
     (controller) =>
       new Registrars({
+        ...{ time: world.time, network: world.network },
         controller,
         token,
         tls: controllerTls,

@@ -39,7 +39,7 @@ export const ROOMS: Grants = {
  * itself; one with a line of its own lies above them.
  */
 export const WINGS: Readonly<Record<string, Grants>> = {
-  base: { own: [], files: ['own'], random: [], clock: [], limits: [], world: ['clock'] },
+  base: { own: [], files: ['own', 'world'], random: [], clock: [], limits: [], world: ['clock'] },
   // No policy knows another.
   policies: {
     own: [],
@@ -81,7 +81,7 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     onnx: [],
     ort: ['own', 'onnx'],
     models: ['own', 'ort', 'onnx'],
-    worker: ['own', 'ort', 'wire'],
+    worker: ['own', 'ort', 'wire', 'world'],
     controller: ['own', 'wire', 'worker'],
     recording: ['own', 'controller'],
     frontend: ['own', 'wire'],

@@ -2,6 +2,7 @@ import { EscapementError } from '../../base/errors.js';
 import { createLog } from '../../live/observe/telemetry/log.js';
 import { checkAddress } from '../../live/wire/address.js';
 import { clientCredentials } from '../../live/wire/credentials.js';
+import { REAL_WORLD } from '../../live/world/real-world.js';
 import { checkPorts } from '../check-ports.js';
 import { hintAtHost } from '../host-hints.js';
 import { untilStopped } from '../interruption.js';
@@ -25,6 +26,7 @@ export async function run(args: WorkerArgs): Promise<void> {
   const joining = await joiningOf(args);
   await checkPorts(args.host, { port, 'metrics-port': args['metrics-port'] });
   const worker = await runWorker({
+    world: REAL_WORLD,
     machine: await workerMachine(args, runtime, say),
     host: args.host,
     port,

@@ -2,7 +2,7 @@ import type { Metadata, ServiceDefinition, UntypedServiceImplementation } from '
 import type { ClientTls, ServerTls } from './credentials.js';
 
 /** A stream that was opened to a peer, as its caller sees it: grpc-js's ClientDuplexStream, as far as it is used. */
-export interface DialedStream<Sent> {
+interface DialedStream<Sent> {
   write(message: Sent): unknown;
   /** Says a last word, and no more. */
   end(message: Sent): unknown;

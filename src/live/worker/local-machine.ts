@@ -10,8 +10,9 @@ import type {
 import type { ModelSource, ServedModel, WorkerModel } from '../model.js';
 import type { ModelList } from '../model-list.js';
 import { mergeOperatorRuns, type OperatorRuns } from '../operator-runs.js';
-import { Executor } from './executor/executor.js';
-import type { ThreadSetSpec } from './executor/thread-set.js';
+import { REAL_WORLD } from '../world/real-world.js';
+import { Executor, type ExecutorEvents } from './executor/executor.js';
+import type { ThreadSetSpec, ThreadWorld } from './executor/thread-set.js';
 import { movable } from './executor/transfer.js';
 import type { Machine, MachineEvents } from './machine.js';
 import { MachineModels } from './machine-models.js';
@@ -27,6 +28,8 @@ export interface MachineOptions {
   /** Pages of each GPU's weights cache. */
   readonly pages: number;
   readonly pageBytes: number;
+  /** Default: this process and its machine. */
+  readonly world?: ThreadWorld;
 }
 
 /**
@@ -59,11 +62,11 @@ export class LocalMachine implements Machine {
   private recording: Promise<void> = Promise.resolve();
 
   constructor(options: MachineOptions) {
-    const { devices, models, pages, pageBytes } = options;
+    const { devices, models, pages, pageBytes, world = REAL_WORLD } = options;
     this.description = { gpus: devices.map((device) => describe(device, pages)), pageBytes, models };
     this.source = options.source ?? new StartedModels(models);
     this.held = new MachineModels(models, this.source, (model) => checkWeights(model, devices));
-    this.executors = threadSets(options, this.held.list).map((spec) => this.createExecutor(spec));
+    this.executors = threadSets(options, this.held.list).map((spec) => this.createExecutor(spec, world));
     this.executorOf = devices.map(
       (_, gpu) => this.executors.find(({ spec }) => spec.gpus.some((one) => one.gpu === gpu)) as Executor,
     );
@@ -151,13 +154,14 @@ export class LocalMachine implements Machine {
     await Promise.all(this.executors.map((executor) => executor.modelChanged(index)));
   }
 
-  private createExecutor(spec: ThreadSetSpec): Executor {
-    return new Executor(spec, {
+  private createExecutor(spec: ThreadSetSpec, world: ThreadWorld): Executor {
+    const events: ExecutorEvents = {
       results: (results) => this.events?.results(results),
       died: (reason) => {
         for (const { gpu } of spec.gpus) this.events?.gpuDown(gpu, reason);
       },
-    });
+    };
+    return new Executor(spec, events, world);
   }
 
   /** The action as its thread takes it. A simulated GPU does not look at inputs. */

@@ -2,7 +2,7 @@ import type { Worker } from 'node:worker_threads';
 
 /** A thread of this process, as the one that started it sees it: node:worker_threads' Worker, as far as it is used. */
 export type ThreadHandle = Pick<Worker, 'postMessage' | 'terminate' | 'unref'> & {
-  on(event: 'message', heard: (message: never) => void): unknown;
+  on<Message>(event: 'message', heard: (message: Message) => void): unknown;
   on(event: 'error', heard: (error: Error) => void): unknown;
   on(event: 'exit', heard: (status: number) => void): unknown;
 };
@@ -14,7 +14,7 @@ export interface Threads {
 }
 
 /** As for a Worker of node:worker_threads. */
-export type ThreadOptions = Pick<
+type ThreadOptions = Pick<
   NonNullable<ConstructorParameters<typeof Worker>[1]>,
   'name' | 'workerData' | 'transferList' | 'resourceLimits'
 >;

@@ -1,9 +1,9 @@
 import type { ActionMessage, ResultMessage } from '../../messages.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import type { ThreadReport } from './protocol.js';
-import { ThreadSet, type ThreadSetSpec } from './thread-set.js';
+import { ThreadSet, type ThreadSetSpec, type ThreadWorld } from './thread-set.js';
 
-interface ExecutorEvents {
+export interface ExecutorEvents {
   results(results: readonly ResultMessage[]): void;
   /** Nothing that was sent to its GPUs is answered any more, until it has quiesced. */
   died(reason: string): void;
@@ -25,6 +25,7 @@ export class Executor {
   constructor(
     readonly spec: ThreadSetSpec,
     private readonly events: ExecutorEvents,
+    private readonly world: ThreadWorld,
   ) {}
 
   /** Its threads; none while it is dead. */
@@ -35,10 +36,11 @@ export class Executor {
   /** Starts the threads, after those of before have ended. Rejects when that fails. */
   async start(): Promise<void> {
     await this.stopped;
-    const threads: ThreadSet = new ThreadSet(this.spec, {
-      report: (report) => this.reported(report),
-      died: (reason) => this.died(threads, reason),
-    });
+    const events = {
+      report: (report: ThreadReport) => this.reported(report),
+      died: (reason: string) => this.died(threads, reason),
+    };
+    const threads = new ThreadSet(this.spec, events, this.world);
     const started = [...this.spec.models];
     try {
       await threads.start();
@@ -120,7 +122,7 @@ export class Executor {
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       // After the caller that awaits the quiesce has gone on.
-      setImmediate(() => this.events.died(reason));
+      this.world.time.soon(() => this.events.died(reason));
     } finally {
       this.restarting = null;
     }

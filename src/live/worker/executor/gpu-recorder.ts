@@ -1,11 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Worker as Thread } from 'node:worker_threads';
 import { compiledNextTo } from '../../../base/compiled.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import { type ReadOperators, runsOf } from '../../operator-table.js';
+import type { Threads } from '../../world/threads.js';
+import type { World } from '../../world/world.js';
 import type { RecordedReport } from './protocol.js';
 import { RecordSwitch } from './record-switch.js';
 
@@ -16,14 +16,17 @@ const STOP_MS = 10_000;
 export class GpuRecorder {
   readonly control = new RecordSwitch();
   /** Is there only while something is recorded. */
-  readonly folder = join(tmpdir(), `escapement-operators-${randomUUID()}`);
+  readonly folder: string;
   private reports: RecordedReport[] = [];
   private allReported: () => void = () => {};
 
   constructor(
     private readonly hosts: number,
     private readonly wake: () => void,
-  ) {}
+    private readonly world: Pick<World, 'time' | 'threads' | 'newId'>,
+  ) {
+    this.folder = join(tmpdir(), `escapement-operators-${world.newId()}`);
+  }
 
   /** Does nothing while it records. Throws when the folder cannot be made. */
   start(): void {
@@ -41,7 +44,7 @@ export class GpuRecorder {
     this.wake();
     try {
       await this.reported();
-      return await readOperators(this.reports);
+      return await readOperators(this.reports, this.world.threads);
     } finally {
       this.removeFolder();
     }
@@ -67,12 +70,13 @@ export class GpuRecorder {
   }
 
   private async reported(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {
-      this.allReported = resolve;
-      timer = setTimeout(resolve, STOP_MS);
+      const timer = this.world.time.after(STOP_MS, resolve);
+      this.allReported = () => {
+        timer.cancel();
+        resolve();
+      };
     });
-    clearTimeout(timer);
   }
 
   private removeFolder(): void {
@@ -81,12 +85,11 @@ export class GpuRecorder {
 }
 
 /** In a thread of its own, for it takes some µs an operator. */
-function readOperators(reports: readonly RecordedReport[]): Promise<OperatorRuns> {
+function readOperators(reports: readonly RecordedReport[], threads: Threads): Promise<OperatorRuns> {
   if (reports.every(({ logs }) => logs.length === 0)) return Promise.resolve(NO_OPERATORS);
   return new Promise((resolve, reject) => {
-    const thread = new Thread(compiledNextTo(import.meta.url, 'operator-reader-thread.js'), {
-      workerData: reports,
-    });
+    const entry = compiledNextTo(import.meta.url, 'operator-reader-thread.js');
+    const thread = threads.start(entry, { workerData: reports });
     thread.on('message', ({ table, dropped }: ReadOperators) =>
       resolve({ operators: runsOf(table), dropped }),
     );

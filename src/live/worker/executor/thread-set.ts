@@ -1,11 +1,14 @@
 import '../../ort/no-telemetry.js';
-import { MessageChannel, Worker as Thread, type TransferListItem } from 'node:worker_threads';
+import { MessageChannel, type TransferListItem } from 'node:worker_threads';
 import { compiledNextTo } from '../../../base/compiled.js';
 import { EscapementError } from '../../../base/errors.js';
+import type { Time } from '../../../base/world/time.js';
 import type { OrtDeviceSpec } from '../../device.js';
 import type { WorkerModel } from '../../model.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import { Signal } from '../../signal.js';
+import type { ThreadHandle } from '../../world/threads.js';
+import type { World } from '../../world/world.js';
 import { ExecLine } from './exec-line.js';
 import { GpuRecorder } from './gpu-recorder.js';
 import type {
@@ -31,6 +34,9 @@ export interface ThreadSetSpec {
   readonly hosts: number;
 }
 
+/** What threads of executors take from their process. */
+export type ThreadWorld = Pick<World, 'time' | 'threads' | 'newId'>;
+
 interface ThreadSetEvents {
   report(report: ThreadReport): void;
   /** A thread has ended by itself after all were ready. Comes once; the others still run. */
@@ -43,11 +49,12 @@ const STOP_MS = 5_000;
 /** An executor thread and its host threads, from their start to their end. */
 export class ThreadSet {
   /** The executor thread, then its host threads. */
-  readonly threads: Thread[] = [];
+  readonly threads: ThreadHandle[] = [];
   private readonly signal = new Signal();
   private readonly hostSignals: Signal[] = [];
   private readonly exits: Promise<void>[] = [];
-  private readonly recorder: GpuRecorder;
+  /** Null: there are no host threads, which would record. */
+  private readonly recorder: GpuRecorder | null;
   /** Models that come and go, until their host threads know it. */
   private changes: { readonly index: number; readonly resolve: () => void }[] = [];
   private ready = 0;
@@ -58,10 +65,12 @@ export class ThreadSet {
   constructor(
     private readonly spec: ThreadSetSpec,
     private readonly events: ThreadSetEvents,
+    private readonly world: ThreadWorld,
   ) {
-    this.recorder = new GpuRecorder(spec.hosts, () => {
+    const wake = () => {
       for (const signal of this.hostSignals) signal.raise();
-    });
+    };
+    this.recorder = spec.hosts === 0 ? null : new GpuRecorder(spec.hosts, wake, world);
   }
 
   /** Resolves when all threads are ready. Rejects, with `E_DEVICE` if the device is not there; `stop` it then. */
@@ -92,7 +101,8 @@ export class ThreadSet {
       );
       for (const [host, { channel, exec, signal }] of lines.entries()) {
         this.hostSignals.push(signal);
-        this.startHost(host, signal, { port: channel.port2, exec, signal: this.signal.buffer });
+        const executor = { port: channel.port2, exec, signal: this.signal.buffer };
+        this.startHost(host, signal, executor, this.recorder as GpuRecorder);
       }
     });
   }
@@ -127,29 +137,28 @@ export class ThreadSet {
 
   /** Records the operators of INFERs from now on. A simulated GPU has none. Throws when there is no place for them. */
   startRecording(): void {
-    if (this.spec.hosts > 0 && !this.over) this.recorder.start();
+    if (!this.over) this.recorder?.start();
   }
 
   /** Nothing, if none were recorded. Rejects when they cannot be read. */
   async stopRecording(): Promise<OperatorRuns> {
-    return this.spec.hosts > 0 ? this.recorder.stop() : NO_OPERATORS;
+    return this.recorder?.stop() ?? NO_OPERATORS;
   }
 
   /** Lets what runs end, and resolves when the threads have. Nothing is reported any more. */
   async stop(): Promise<void> {
     this.over = true;
     this.settleChanges();
-    this.recorder.close();
+    this.recorder?.close();
     for (const signal of [this.signal, ...this.hostSignals]) signal.stop();
-    if (await within(Promise.all(this.exits), STOP_MS)) return;
+    if (await within(this.world.time, Promise.all(this.exits), STOP_MS)) return;
     // A call of the device has not returned: the thread ends when it does. It cannot be cut off before, since
     // onnxruntime ends the whole process if its thread is terminated during a call.
     for (const thread of this.threads) thread.unref();
   }
 
-  private startHost(host: number, signal: Signal, executor: HostLine): void {
+  private startHost(host: number, signal: Signal, executor: HostLine, recorder: GpuRecorder): void {
     const { gpus, models, hosts } = this.spec;
-    const { control, folder } = this.recorder;
     const data: HostThreadData = {
       host,
       signal: signal.buffer,
@@ -158,8 +167,8 @@ export class ThreadSet {
       models: models.flatMap((model, index) =>
         model !== null && index % hosts === host ? [{ index, model }] : [],
       ),
-      recording: control.buffer,
-      recordFolder: folder,
+      recording: recorder.control.buffer,
+      recordFolder: recorder.folder,
     };
     this.startThread('host-thread.js', data, [executor.port]);
   }
@@ -169,7 +178,8 @@ export class ThreadSet {
     workerData: ExecutorThreadData | HostThreadData,
     transferList: TransferListItem[],
   ): void {
-    const thread = new Thread(compiledNextTo(import.meta.url, file), { workerData, transferList });
+    const entry = compiledNextTo(import.meta.url, file);
+    const thread = this.world.threads.start(entry, { workerData, transferList });
     this.threads.push(thread);
     thread.on('message', (report: ThreadReport) => this.reported(report));
     thread.on('error', (error) => this.ended(error.message));
@@ -191,7 +201,7 @@ export class ThreadSet {
     } else if (report.kind === 'failed') {
       this.over = true;
       this.settleStart?.reject(new EscapementError(report.code, report.message));
-    } else if (report.kind === 'recorded') this.recorder.take(report);
+    } else if (report.kind === 'recorded') this.recorder?.take(report);
     else if (report.kind === 'model') this.settleChanges(report.index);
     else this.events.report(report);
   }
@@ -208,21 +218,19 @@ export class ThreadSet {
     if (this.over) return;
     this.over = true;
     this.settleChanges();
-    this.recorder.close();
+    this.recorder?.close();
     if (this.ready < this.threads.length) this.settleStart?.reject(new Error(reason));
     else this.events.died(reason);
   }
 }
 
-/** Whether the promise settles in time. */
-async function within(promise: Promise<unknown>, timeoutMs: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), timeoutMs);
+/** Whether the promise resolves in time. */
+function within(time: Time, promise: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = time.after(timeoutMs, () => resolve(false));
+    void promise.then(() => {
+      timer.cancel();
+      resolve(true);
+    });
   });
-  try {
-    return await Promise.race([promise.then(() => true), timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
