@@ -19,6 +19,8 @@ interface Figures {
   readonly rps: number;
   /** Of the server, all its threads together. */
   readonly cpuUsPerRequest: number;
+  /** Of the one thread that schedules: there is one of it, however many cores and frontend threads there are. */
+  readonly schedulingUsPerRequest: number;
 }
 
 interface Throughput {
@@ -94,22 +96,28 @@ async function measureAll(
 }
 
 async function measure(child: ChildProcess, server: QuickServer, load: Load): Promise<Figures> {
-  const beforeMs = server.cpuMs;
+  const before = server.cpuMs();
   const result = await new Promise<LoadResult & { readonly error?: string }>((resolve) => {
     child.once('message', resolve);
     child.send(load);
   });
-  const cpuMs = server.cpuMs - beforeMs;
+  const after = server.cpuMs();
   const { answered, failed, seconds, error } = result;
   if (error !== undefined) throw new Error(`${load.protocol}: ${error}`);
   if (failed > 0) throw new Error(`${load.protocol}: ${failed} of ${answered} answers are none of the model`);
-  return { rps: Math.round(answered / seconds), cpuUsPerRequest: Math.round((1000 * cpuMs) / answered) };
+  const perRequest = (ms: number) => Math.round((1000 * ms) / answered);
+  return {
+    rps: Math.round(answered / seconds),
+    cpuUsPerRequest: perRequest(after.all - before.all),
+    schedulingUsPerRequest: perRequest(after.scheduling - before.scheduling),
+  };
 }
 
 function medianFigures(all: readonly Figures[]): Figures {
   return {
     rps: median(all.map(({ rps }) => rps)),
     cpuUsPerRequest: median(all.map(({ cpuUsPerRequest }) => cpuUsPerRequest)),
+    schedulingUsPerRequest: median(all.map(({ schedulingUsPerRequest }) => schedulingUsPerRequest)),
   };
 }
 
