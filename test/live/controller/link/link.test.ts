@@ -92,6 +92,7 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
     await events.next('up');
     machine.answering = false;
     link.send([infer(1)]);
+    while (machine.submitted.length === 0) await pause();
     machine.report([{ ...resultOf(load(1)), status: 98, error: 'die GPU glüht' }]);
     const { result } = await events.next('result');
     expect(result).toMatchObject({ status: 98, error: 'die GPU glüht', outputs: [] });
@@ -133,6 +134,7 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
     await events.next('up');
     machine.answering = false;
     link.send([infer(1)]);
+    while (machine.submitted.length === 0) await pause();
     const endNs = monotonicNs() + NS_PER_HOUR;
     machine.report([{ ...resultOf(load(1)), beginNs: endNs - 5, endNs }]);
     const { result } = await events.next('result');
