@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { Registry } from 'prom-client';
 import { Bursts } from '../live/bursts.js';
 import { CertificateGauges } from '../live/observe/telemetry/certificate-gauges.js';
 import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
@@ -47,7 +48,8 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
   let metrics: MetricsServer | null = null;
   const bursts = new Bursts();
   try {
-    const registry = createRegistry();
+    // Observers of the process cost something: without a port nothing reads what they see.
+    const registry = metricsPort === null ? new Registry() : createRegistry();
     const certificates = new CertificateGauges(registry);
     const observed = observe(machine, new WorkerMetrics(registry, machine.description));
     if (metricsPort !== null) {
