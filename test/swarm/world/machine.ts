@@ -1,0 +1,68 @@
+import { SimDisk } from './disk.js';
+import { MachineClock } from './machine-clock.js';
+import { SimProcess } from './process.js';
+import type { Simulation } from './simulation.js';
+
+export interface SimMachineOptions {
+  /** What its monotonic clock says when the simulation begins. Default: drawn. */
+  readonly originNs?: number;
+  /** Its clock is so much too fast, in millionths. Default: 0. */
+  readonly driftPpm?: number;
+  /** IPv4. Default: 10.0.0.N. */
+  readonly address?: string;
+}
+
+/** A machine: a clock, a disk, an address, and the processes on it. */
+export class SimMachine {
+  readonly clock: MachineClock;
+  readonly disk: SimDisk;
+  readonly address: string;
+  /** It has lost power, and nothing was started since. */
+  isOff = false;
+  readonly processes = new Map<string, SimProcess>();
+
+  constructor(
+    readonly simulation: Simulation,
+    readonly name: string,
+    { originNs, driftPpm = 0, address }: SimMachineOptions,
+  ) {
+    const drawnNs = Math.floor(simulation.random(`origin/${name}`)() * LONGEST_UP_NS);
+    this.clock = new MachineClock(() => simulation.nowNs, { originNs: originNs ?? drawnNs, driftPpm });
+    this.address = address ?? `10.0.0.${simulation.machines.size + 1}`;
+    this.disk = new SimDisk(simulation);
+  }
+
+  /** A program that can run here, under a name of its own in the whole world. It does not run yet. */
+  process(name: string, main: (process: SimProcess) => Promise<void> | void): SimProcess {
+    const process = new SimProcess(this, name, main);
+    this.processes.set(name, process);
+    return process;
+  }
+
+  /** It is switched off: its processes are gone, without a word to anybody, and what its disk had not kept. */
+  losePower(): void {
+    this.simulation.network.silence(this);
+    for (const process of this.processes.values()) process.crash();
+    this.disk.losePower();
+    this.isOff = true;
+  }
+
+  /** Its clock is so much ahead from now on, as after a suspend that other clocks have seen. */
+  jumpClock(aheadNs: number): void {
+    this.clock.jump(aheadNs);
+    this.retime();
+  }
+
+  driftClock(ppm: number): void {
+    this.clock.drift(ppm);
+    this.retime();
+  }
+
+  private retime(): void {
+    const processes = [...this.processes.values()];
+    this.simulation.retime((loop) => processes.some((process) => process.owns(loop)));
+  }
+}
+
+/** Machines have been up for a month at most. */
+const LONGEST_UP_NS = 30 * 24 * 3600e9;

@@ -1,0 +1,86 @@
+import { status } from '@grpc/grpc-js';
+import type { Dialed } from '../../../../src/live/wire/network.js';
+import type { ThreadLoop } from '../thread-loop.js';
+import type { CallStatus, Connection } from './connection.js';
+import { Listeners } from './listeners.js';
+
+type DialedStream = Dialed<unknown>['stream'];
+
+/** A caller's end of a stream: does what grpc-js's ClientDuplexStream does, in the same order. */
+export class DialedCall implements DialedStream {
+  private readonly listeners = new Listeners();
+  /** Null: not connected yet. */
+  private connection: Connection | null = null;
+  private early: unknown[] = [];
+  private hasEnded = false;
+  private isOver = false;
+
+  constructor(private readonly loop: ThreadLoop) {}
+
+  /** Its caller has no use for it any more, or has ended. */
+  get isGone(): boolean {
+    return this.isOver || this.loop.isOver;
+  }
+
+  connected(connection: Connection): void {
+    this.connection = connection;
+    for (const message of this.early.splice(0)) connection.sendToServer(message);
+    if (this.hasEnded) connection.sendEnd();
+  }
+
+  on(event: string, heard: (value: never) => void): this {
+    this.listeners.on(event, heard);
+    return this;
+  }
+
+  once(event: string, heard: (value: never) => void): this {
+    this.listeners.once(event, heard);
+    return this;
+  }
+
+  write(message: unknown): void {
+    if (this.hasEnded || this.isOver) return;
+    if (this.connection === null) this.early.push(message);
+    else this.connection.sendToServer(message);
+  }
+
+  end(message: unknown): void {
+    this.write(message);
+    if (this.hasEnded) return;
+    this.hasEnded = true;
+    this.connection?.sendEnd();
+  }
+
+  cancel(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.connection?.leaveAsClient();
+    this.loop.receive(0, () => this.tell({ code: status.CANCELLED, details: 'Cancelled on client' }));
+  }
+
+  /** Also closes the connection. */
+  hangUp(): void {
+    this.cancel();
+    this.connection?.leaveAsClient();
+  }
+
+  data(bytes: Buffer): void {
+    if (!this.isOver) this.listeners.emit('data', bytes);
+  }
+
+  /** It is over, for this reason. */
+  finish(ended: CallStatus): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.tell(ended);
+  }
+
+  private tell(ended: CallStatus): void {
+    const { listeners } = this;
+    if (ended.code !== status.OK)
+      listeners.emit('error', Object.assign(new Error(`${ended.code} ${ended.details}`), ended));
+    listeners.emit('status', ended);
+    // Only a stream whose both directions have ended closes.
+    if (this.hasEnded) this.loop.receive(0, () => listeners.emit('close'));
+  }
+}

@@ -1,0 +1,56 @@
+import type { ActionMessage } from '../../../src/live/messages.js';
+
+/** Which run of which process. Incarnations count from 1. */
+export interface Incarnation {
+  readonly process: string;
+  readonly incarnation: number;
+}
+
+export type ProcessChange = 'started' | 'exited' | 'crashed' | 'died' | 'frozen' | 'thawed';
+export type Direction = 'toServer' | 'toClient';
+
+/** An action as a device sees it; its window is by the clock of the machine. */
+export type DeviceAction = Pick<
+  ActionMessage,
+  'id' | 'kind' | 'model' | 'batchIndex' | 'count' | 'earliestNs' | 'latestNs'
+>;
+
+/** Follows what happens in a simulated world. Called with the true time. What it takes stays as it is. */
+export interface Tap {
+  log?(nowNs: number, of: Incarnation, level: string, line: string, facts: object): void;
+  /** `why`: what it threw, or the status it ended with. */
+  process?(nowNs: number, of: Incarnation, change: ProcessChange, why: string): void;
+  /** A thread has ended, or hangs, or goes on. */
+  thread?(
+    nowNs: number,
+    of: Incarnation,
+    kind: string,
+    change: 'started' | 'ended' | 'hangs' | 'goes on',
+  ): void;
+  /** Code threw what nothing caught; null: it is not known in which process. Absent: `Simulation.run` rejects. */
+  threw?(nowNs: number, who: string | null, error: Error): void;
+  /** `closed`: neither end has it any more. */
+  connection?(
+    nowNs: number,
+    id: number,
+    change: 'opened' | 'closed',
+    from: Incarnation,
+    to: Incarnation,
+  ): void;
+  /** As it was given to `write` or `end`. Frames of a direction count from 0. */
+  message?(nowNs: number, id: number, direction: Direction, message: unknown, frame: number): void;
+  /** Its bytes are handed to the other side. */
+  delivered?(nowNs: number, id: number, direction: Direction, frame: number): void;
+  /** An executor has started, with empty caches. */
+  executorStarted?(nowNs: number, of: Incarnation, gpus: readonly number[]): void;
+  deviceBegan?(nowNs: number, of: Incarnation, gpu: number, action: DeviceAction, localNs: number): void;
+  deviceEnded?(
+    nowNs: number,
+    of: Incarnation,
+    gpu: number,
+    action: number,
+    status: number,
+    localNs: number,
+  ): void;
+  deviceUnloaded?(nowNs: number, of: Incarnation, gpu: number, model: number, localNs: number): void;
+}

@@ -1,0 +1,126 @@
+import {
+  LANE_EXEC,
+  LANE_WEIGHTS,
+  type Lane,
+  STATUS_DEVICE_ERROR,
+  STATUS_OK,
+} from '../../../../src/core/action.js';
+import type { Worker } from '../../../../src/core/worker.js';
+import type { WorkerModel } from '../../../../src/live/model.js';
+import type { Device } from '../../../../src/live/worker/executor/device.js';
+import type { LiveAction } from '../../../../src/live/worker/executor/live-action.js';
+import type { SimulatedDevice } from '../../../../src/live/worker/executor/simulated-device.js';
+import type { DeviceFaults } from '../device-faults.js';
+
+/** Sees what a device does, by the clock of its machine. */
+export interface DeviceEvents {
+  began(action: LiveAction, nowNs: number): void;
+  ended(action: LiveAction, status: number, nowNs: number): void;
+  unloaded(model: number): void;
+}
+
+/** A simulated GPU that can be slow, hang, fail, run out of memory, and be noticed late. */
+export class FaultyDevice implements Device {
+  readonly copies = false;
+  readonly signals = false;
+  private readonly running: Record<Lane, Running | null> = { [LANE_EXEC]: null, [LANE_WEIGHTS]: null };
+  /** Notices when it has hung. */
+  private hung = false;
+
+  constructor(
+    private readonly device: SimulatedDevice,
+    private readonly models: readonly (WorkerModel | null)[],
+    private readonly faults: DeviceFaults,
+    private readonly events: DeviceEvents,
+  ) {}
+
+  get nextEndNs(): number {
+    return this.faults.hangs ? Number.POSITIVE_INFINITY : this.device.nextEndNs + this.faults.lateByNs;
+  }
+
+  get busy(): boolean {
+    return this.device.busy;
+  }
+
+  startExec(action: LiveAction, nowNs: number): void {
+    const takesNs = this.models[action.model]?.spec.execNs[action.batchIndex] ?? 0;
+    this.begin(LANE_EXEC, action, nowNs, false);
+    this.device.startExec(action, nowNs + this.excess(takesNs));
+  }
+
+  startLoad(action: LiveAction, nowNs: number): void {
+    this.begin(LANE_WEIGHTS, action, nowNs, this.faults.isOutOfMemory);
+    this.device.startLoad(action, nowNs + this.excess(this.models[action.model]?.spec.loadNs ?? 0));
+  }
+
+  abort(nowNs: number): void {
+    this.device.abort(nowNs);
+  }
+
+  collect(worker: Worker, nowNs: number): void {
+    const { faults } = this;
+    if (faults.hangs) this.hung = true;
+    if (faults.hangs || this.device.nextEndNs + faults.lateByNs > nowNs) return;
+    // What would have ended long ago ends when the device goes on.
+    const soonestNs = this.hung ? nowNs : 0;
+    this.hung = false;
+    const finished: Worker['finished'] = (lane, endNs, clock, status = STATUS_OK) => {
+      const running = this.running[lane];
+      this.running[lane] = null;
+      if (running === null) return;
+      const { action, error } = running;
+      if (error !== '') action.error = error;
+      const outcome = error === '' ? status : STATUS_DEVICE_ERROR;
+      this.events.ended(action, outcome, nowNs);
+      worker.finished(lane, Math.max(endNs, soonestNs), clock, outcome);
+    };
+    this.device.collect({ finished } as Worker, nowNs - faults.lateByNs);
+  }
+
+  unload(model: number): void {
+    this.events.unloaded(model);
+    this.device.unload();
+  }
+
+  startInput(): void {
+    this.device.startInput();
+  }
+
+  startOutput(): void {
+    this.device.startOutput();
+  }
+
+  discard(): void {
+    this.device.discard();
+  }
+
+  takeBack(action: LiveAction, back: () => void): void {
+    this.device.takeBack(action, back);
+  }
+
+  discardWaiting(): void {
+    this.device.discardWaiting();
+  }
+
+  private begin(lane: Lane, action: LiveAction, nowNs: number, hasNoRoom: boolean): void {
+    const { faults } = this;
+    let error = hasNoRoom ? 'out of memory' : '';
+    if (error === '' && faults.failNext > 0) {
+      faults.failNext--;
+      error = 'the device has failed';
+    }
+    this.running[lane] = { action, error };
+    this.events.began(action, nowNs);
+  }
+
+  /** What it takes longer than it should. */
+  private excess(takesNs: number): number {
+    return Math.round((this.faults.slowness - 1) * takesNs);
+  }
+}
+
+interface Running {
+  readonly action: LiveAction;
+  /** Empty: it will end well. */
+  readonly error: string;
+}

@@ -1,0 +1,134 @@
+import { Worker } from 'node:worker_threads';
+import { describe, expect, it } from 'vitest';
+import type { ThreadHandle } from '../../../../src/live/world/threads.js';
+import { Simulation } from '../index.js';
+import type { ThreadScope } from './sim-threads.js';
+
+/** What a thread runs, as text: `port` and `data` are there. */
+interface Scenario {
+  readonly code: string;
+  readonly data?: unknown;
+  /** Done by the thread's parent right away. */
+  readonly act?: (thread: ThreadHandle, heard: string[]) => void;
+  /** Done later. */
+  readonly later?: (thread: ThreadHandle, heard: string[]) => void;
+}
+
+const ECHO = "port.on('message', (message) => port.postMessage(['re', message]))";
+
+const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  'messages come before it has begun': {
+    code: ECHO,
+    act: (thread) => {
+      for (const message of ['text', 1, { nested: [new Map([[1, 2]])] }, new Uint8Array([1, 2])])
+        thread.postMessage(message);
+    },
+  },
+  'a message comes later': { code: ECHO, later: (thread) => thread.postMessage('later') },
+  'it gets data': {
+    code: `${ECHO}; port.postMessage(data)`,
+    data: { bytes: Buffer.from('abc'), list: [null] },
+  },
+  'a buffer is handed over': {
+    code: ECHO,
+    act: (thread, heard) => {
+      const bytes = new Uint8Array([1, 2, 3]);
+      thread.postMessage(bytes, [bytes.buffer]);
+      heard.push(`left: ${bytes.length}`);
+    },
+  },
+  'a message cannot be sent': {
+    code: ECHO,
+    act: (thread, heard) => {
+      try {
+        thread.postMessage(() => {});
+      } catch (error) {
+        heard.push((error as Error).name);
+      }
+    },
+  },
+  'it throws at once': { code: "port.postMessage('last'); throw new Error('oh')" },
+  'it throws at a message': {
+    code: "port.on('message', () => { throw new Error('oh'); })",
+    act: (thread) => thread.postMessage('throw'),
+  },
+  'it is terminated': {
+    code: ECHO,
+    later: (thread, heard) => {
+      thread.postMessage('in vain');
+      void thread.terminate().then((status) => heard.push(`terminated ${status}`));
+    },
+  },
+};
+
+function follow(thread: ThreadHandle, heard: string[]): void {
+  const text = (message: unknown) =>
+    JSON.stringify(message, (_, value) => (value instanceof Map ? [...value] : value));
+  thread.on('message', (message: unknown) => heard.push(`message ${text(message)}`));
+  thread.on('error', ({ message }) => heard.push(`error ${message}`));
+  thread.on('exit', (status) => heard.push(`exit ${status}`));
+}
+
+async function real({ code, data, act, later }: Scenario): Promise<string[]> {
+  const heard: string[] = [];
+  const source = `const { parentPort: port, workerData: data } = require('node:worker_threads'); ${code}`;
+  const thread = new Worker(source, { eval: true, workerData: data });
+  const online = new Promise((resolve) => thread.once('online', resolve));
+  follow(thread, heard);
+  act?.(thread, heard);
+  await online;
+  await settled(heard);
+  later?.(thread, heard);
+  await settled(heard);
+  const seen = [...heard];
+  await thread.terminate();
+  return seen;
+}
+
+/** Until nothing has been heard for a while. */
+async function settled(heard: readonly string[]): Promise<void> {
+  for (let before = -1; before !== heard.length; ) {
+    before = heard.length;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+async function simulated({ code, data, act, later }: Scenario): Promise<string[]> {
+  const heard: string[] = [];
+  const body = ({ port, data: given }: ThreadScope) => new Function('port', 'data', code)(port, given);
+  const simulation = new Simulation({ seed: 1, bodies: { test: body } });
+  const process = simulation.machine('a').process('p', ({ world }) => {
+    const thread = world.threads.start(new URL('file:///somewhere/test-thread.js'), { workerData: data });
+    follow(thread, heard);
+    act?.(thread, heard);
+    if (later !== undefined) world.time.after(1000, () => later(thread, heard));
+  });
+  process.start();
+  await simulation.run(2e9);
+  return heard;
+}
+
+describe('a simulated thread', () => {
+  it.each(Object.entries(SCENARIOS))('does as one of Node does when %s', async (_, scenario) => {
+    const expected = await real(scenario);
+    expect(await simulated(scenario)).toEqual(expected);
+  });
+
+  it('takes messages while it hangs, and looks at them when it goes on', async () => {
+    const heard: string[] = [];
+    const body = ({ port, world }: ThreadScope) =>
+      void port.on('message', (message) =>
+        heard.push(`${message} ${Math.floor(world.time.monotonicNs() / 1e9)}`),
+      );
+    const simulation = new Simulation({ seed: 1, bodies: { test: body } });
+    const process = simulation.machine('a', { originNs: 0 }).process('p', ({ world }) => {
+      const thread = world.threads.start(new URL('file:///test-thread.js'), {});
+      world.time.every(1000, () => thread.postMessage('tick'));
+    });
+    process.start();
+    simulation.at(1.5e9, () => process.threadsOf('test')[0].hang());
+    simulation.at(3.5e9, () => process.threadsOf('test')[0].goOn());
+    await simulation.run(4.5e9);
+    expect(heard).toEqual(['tick 1', 'tick 3', 'tick 3', 'tick 4']);
+  });
+});
