@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { EscapementError } from '../base/errors.js';
 import { NS_PER_S } from '../base/units.js';
+import { REAL_TIME } from '../base/world/real-time.js';
 import type { ServerSettings } from '../config/server-settings.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import type { CertificateGauges } from '../live/observe/telemetry/certificate-gauges.js';
@@ -121,6 +122,7 @@ async function serverOptions(
   log: Logger,
 ): Promise<Omit<ServerOptions, 'links' | 'deployment' | 'hung'>> {
   return {
+    world: { time: REAL_TIME },
     settings: await serverSettingsOf(args, (warning) => log.warn(warning)),
     host: args.host,
     httpPort: args['http-port'],

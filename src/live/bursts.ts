@@ -1,3 +1,6 @@
+import { REAL_TIME } from '../base/world/real-time.js';
+import type { Time } from '../base/world/time.js';
+
 /** So often the same is said of a thing within a minute, and so much in all. */
 const MOST_OF_A_LINE = 3;
 const MOST_LINES = 20;
@@ -11,6 +14,8 @@ const MINUTE_MS = 60_000;
  */
 export class Bursts {
   private readonly bursts = new Map<string, Burst>();
+
+  constructor(private readonly time: Time = REAL_TIME) {}
 
   /** Calls `write` with `line`; now, or when the minute is over with how often it was said and held back. */
   say(thing: string, line: string, write: (line: string) => void): void {
@@ -36,9 +41,9 @@ export class Bursts {
   private begin(thing: string): Burst {
     const burst: Burst = { lines: 0, said: new Map(), held: new Map(), dropped: 0 };
     this.bursts.set(thing, burst);
-    const timer = setInterval(() => {
+    const timer = this.time.every(MINUTE_MS, () => {
       if (burst.held.size === 0) {
-        clearInterval(timer);
+        timer.cancel();
         this.bursts.delete(thing);
         return;
       }
@@ -46,7 +51,7 @@ export class Bursts {
       burst.said = new Map([...burst.held.keys()].map((line) => [line, MOST_OF_A_LINE]));
       burst.lines = burst.dropped > 0 ? MOST_LINES : 0;
       release(burst);
-    }, MINUTE_MS);
+    });
     timer.unref();
     return burst;
   }

@@ -1,3 +1,5 @@
+import type { Time, Timer } from '../base/world/time.js';
+
 /** What a thread counts up, to show that its event loop turns. */
 export type PulseBuffer = SharedArrayBuffer;
 
@@ -9,10 +11,10 @@ const SILENT_LOOKS = 10;
 const LONGEST_SILENCE_MS = 10_000;
 
 /** Called in the thread: shows from now on that it does not hang. Returns what ends that. */
-export function beat(buffer: PulseBuffer): () => void {
+export function beat(buffer: PulseBuffer, time: Time): () => void {
   const beats = new Int32Array(buffer);
-  const timer = setInterval(() => Atomics.add(beats, 0, 1), BEAT_MS).unref();
-  return () => clearInterval(timer);
+  const timer = time.every(BEAT_MS, () => Atomics.add(beats, 0, 1)).unref();
+  return () => timer.cancel();
 }
 
 /** A pulse to be shared with the thread that is to show it, or to see it. */
@@ -27,24 +29,29 @@ export function newPulse(): PulseBuffer {
  */
 export class PulseReader {
   private readonly beats: Int32Array;
-  private readonly timer: NodeJS.Timeout;
+  private readonly timer: Timer;
   private seen = 0;
   private silentLooks = 0;
 
   /** `hangs` is called with words that say so of the thread, and with null when it goes on. */
-  constructor(buffer: PulseBuffer, hangs: (reason: string | null) => void, silenceMs = LONGEST_SILENCE_MS) {
+  constructor(
+    buffer: PulseBuffer,
+    time: Time,
+    hangs: (reason: string | null) => void,
+    silenceMs = LONGEST_SILENCE_MS,
+  ) {
     this.beats = new Int32Array(buffer);
-    this.timer = setInterval(() => {
+    const look = () => {
       const wasSilent = this.silentLooks >= SILENT_LOOKS;
       const isSilent = this.isSilent();
       if (isSilent !== wasSilent)
         hangs(isSilent ? `has shown no sign of life for ${silenceMs / 1000} s` : null);
-    }, silenceMs / SILENT_LOOKS);
-    this.timer.unref();
+    };
+    this.timer = time.every(silenceMs / SILENT_LOOKS, look).unref();
   }
 
   stop(): void {
-    clearInterval(this.timer);
+    this.timer.cancel();
   }
 
   private isSilent(): boolean {
@@ -61,12 +68,12 @@ export class PulseWatch {
   private readonly reader: PulseReader;
 
   /** `hangs` is called once, with words that say so of the thread. */
-  constructor(hangs: (reason: string) => void, silenceMs?: number) {
+  constructor(time: Time, hangs: (reason: string) => void, silenceMs?: number) {
     const once = (reason: string | null) => {
       this.stop();
       if (reason !== null) hangs(reason);
     };
-    this.reader = new PulseReader(this.buffer, once, silenceMs);
+    this.reader = new PulseReader(this.buffer, time, once, silenceMs);
   }
 
   stop(): void {

@@ -1,12 +1,13 @@
 import { NS_PER_MS } from '../base/units.js';
+import type { Time, Timer } from '../base/world/time.js';
 
 /** Whether it happens in that time. */
-export async function within(happens: Promise<void>, timeoutNs: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
+export async function within(time: Time, happens: Promise<void>, timeoutNs: number): Promise<boolean> {
+  let timer: Timer | undefined;
   const tooLate = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), timeoutNs / NS_PER_MS);
+    timer = time.after(timeoutNs / NS_PER_MS, () => resolve(false));
   });
   const happened = await Promise.race([happens.then(() => true), tooLate]);
-  clearTimeout(timer);
+  timer?.cancel();
   return happened;
 }

@@ -77,11 +77,10 @@ export async function startCluster<T extends ClusterObservers>(
   settings: ClusterSettings,
   observe: (assembly: Assembly) => T,
 ): Promise<LiveCluster<T>> {
-  const { joining = null, links } = settings;
-  const fleet = new Fleet(links, joining?.maxGpus ?? null);
+  const { joining = null, links, clock = new Clock(), startTimeoutNs = START_TIMEOUT_NS } = settings;
+  const fleet = new Fleet(links, joining?.maxGpus ?? null, clock.time);
   let cluster: LiveCluster<T> | null = null;
   try {
-    const { clock = new Clock(), startTimeoutNs = START_TIMEOUT_NS } = settings;
     joining?.begin(fleet);
     const workers = await fleet.assemble(() => clock.nowNs(), {
       timeoutNs: joining === null ? startTimeoutNs : null,

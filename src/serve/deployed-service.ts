@@ -1,5 +1,7 @@
 import { EscapementError } from '../base/errors.js';
 import { NS_PER_MS, NS_PER_S } from '../base/units.js';
+import { REAL_TIME } from '../base/world/real-time.js';
+import type { Time, Timer } from '../base/world/time.js';
 import { type ModelList, NO_MODELS } from '../live/model-list.js';
 import type { NameLabels } from '../live/observe/telemetry/name-labels.js';
 import {
@@ -38,7 +40,7 @@ export class DeployedService implements WatchedService {
   private readonly tickets: Tickets;
   private readonly deployment: Deployment;
   private readonly watchers = new Set<() => void>();
-  private readonly timers: NodeJS.Timeout[] = [];
+  private readonly timers: Timer[] = [];
   private isStarting = true;
   /** A look at the disk that clients have asked for; null: none is under way. */
   private looking: Promise<void> | null = null;
@@ -55,10 +57,11 @@ export class DeployedService implements WatchedService {
     private readonly readStatistics: (entries: ServiceState['entries']) => readonly ModelStatistics[],
     /** What metrics call its models. */
     private readonly labels: NameLabels,
+    private readonly time: Time = REAL_TIME,
   ) {
-    this.tickets = new Tickets(service, (ticket) => this.deployment.wake(ticket));
+    this.tickets = new Tickets(service, (ticket) => this.deployment.wake(ticket), time);
     const changed = () => this.replace();
-    this.deployment = new Deployment(host, this.tickets, options, events, changed);
+    this.deployment = new Deployment(host, this.tickets, options, events, changed, time);
     this.deployment.adopt(service.state.entries);
     this.state = this.build();
     service.watch(changed);
@@ -135,7 +138,7 @@ export class DeployedService implements WatchedService {
       .finally(() => {
         this.looking = null;
       });
-    await within(this.looking, LOOK_NS);
+    await within(this.time, this.looking, LOOK_NS);
   }
 
   async statistics(): Promise<readonly ModelStatistics[]> {
@@ -144,7 +147,7 @@ export class DeployedService implements WatchedService {
 
   /** Models stay as they are from now on. */
   close(): void {
-    for (const timer of this.timers) clearInterval(timer);
+    for (const timer of this.timers) timer.cancel();
     this.deployment.close();
   }
 
@@ -177,7 +180,7 @@ export class DeployedService implements WatchedService {
         this.complain(error as Error);
         this.lacks = clientReason(error as Error, dir);
         this.replace();
-        await new Promise((resolve) => setTimeout(resolve, pollNs / NS_PER_MS).unref());
+        await new Promise<void>((resolve) => this.time.after(pollNs / NS_PER_MS, resolve).unref());
       }
     }
   }
@@ -239,7 +242,7 @@ export class DeployedService implements WatchedService {
   /** One at a time: what takes longer than the interval is not started twice. */
   private every(intervalNs: number, work: () => Promise<void>): void {
     let isBusy = false;
-    const timer = setInterval(() => {
+    const timer = this.time.every(intervalNs / NS_PER_MS, () => {
       if (isBusy) return;
       isBusy = true;
       work()
@@ -247,7 +250,7 @@ export class DeployedService implements WatchedService {
         .finally(() => {
           isBusy = false;
         });
-    }, intervalNs / NS_PER_MS);
+    });
     this.timers.push(timer.unref());
   }
 

@@ -1,4 +1,6 @@
 import { EscapementError } from '../base/errors.js';
+import { REAL_TIME } from '../base/world/real-time.js';
+import type { Time } from '../base/world/time.js';
 import type { ModelList, OfferedVersion } from '../live/model-list.js';
 import { type ModelEntry, ServiceError } from '../live/service.js';
 import { clientReason } from './client-reason.js';
@@ -30,12 +32,13 @@ export class Deployment {
     private readonly events: DeploymentEvents,
     /** The table has changed. */
     changed: () => void,
+    time: Time = REAL_TIME,
   ) {
     const table = new ModelTable(changed);
     this.table = table;
-    this.retirements = new Retirements(host, tickets, events);
+    this.retirements = new Retirements(host, tickets, events, time);
     const reasonOf = (error: Error) => this.reasonOf(error);
-    this.idle = new IdleModels({ table, tickets, host, events, reasonOf });
+    this.idle = new IdleModels({ table, tickets, host, events, time, reasonOf });
   }
 
   /**

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Time } from '../base/world/time.js';
 import { Bursts } from '../live/bursts.js';
 import type { Frontend, FrontendOptions } from '../live/frontend/frontend.js';
 import { newBudgetCounters } from '../live/frontend/shared-counts.js';
@@ -13,6 +14,7 @@ interface FrontendsOptions {
   readonly frontends: number;
   readonly frontend: Omit<FrontendOptions, 'port'>;
   readonly log: Logger;
+  readonly time: Time;
   /** A thread hangs. */
   readonly hung?: (what: string) => void;
 }
@@ -20,16 +22,17 @@ interface FrontendsOptions {
 /** Opens both transports at a time and puts them into `opened`. Throws as they do. */
 export async function openFrontends(
   service: WatchedService,
-  { httpPort, grpcPort, frontends: threads, frontend, log, hung }: FrontendsOptions,
+  { httpPort, grpcPort, frontends: threads, frontend, log, hung, time }: FrontendsOptions,
   opened: { http: Frontend | null; grpc: Frontend | null },
 ): Promise<void> {
   checkThreads(threads);
-  const bursts = new Bursts();
+  const bursts = new Bursts(time);
   // Bodies and answers under way have one limit, whichever thread they are in.
   const counters = newBudgetCounters(2 * threads);
   const open = (transport: 'http' | 'grpc', port: number, firstSlot: number) =>
     openFrontendThreads(service, {
       transport,
+      time,
       threads,
       frontend: { ...frontend, port },
       counters,

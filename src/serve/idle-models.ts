@@ -1,4 +1,4 @@
-import { monotonicNs } from '../base/clock/clock.js';
+import type { Time } from '../base/world/time.js';
 import { Backoff } from '../live/controller/link/backoff.js';
 import type { DeploymentEvents, ModelHost } from './deployment-options.js';
 import type { Deployed, ModelTable } from './model-table.js';
@@ -14,6 +14,7 @@ interface IdleParts {
   readonly tickets: Tickets;
   readonly host: ModelHost;
   readonly events: DeploymentEvents;
+  readonly time: Time;
   /** What clients are to know of an error. */
   reasonOf(error: Error): string;
 }
@@ -42,11 +43,11 @@ export class IdleModels {
   }
 
   private rest(row: Deployed, error: Error): void {
-    const { tickets, table, events, reasonOf } = this.parts;
+    const { tickets, table, events, time, reasonOf } = this.parts;
     const { name, version, ticket } = row;
     const backoff = this.failures.get(ticket) ?? new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     this.failures.set(ticket, backoff);
-    const pauseMs = backoff.delayMs(monotonicNs());
+    const pauseMs = backoff.delayMs(time.monotonicNs());
     events.warn({ model: name, version, error: error.message, pauseMs }, 'model cannot be loaded again');
     const why = `cannot be loaded again: ${reasonOf(error)}`;
     table.put({
@@ -55,13 +56,14 @@ export class IdleModels {
       reason: `not available: it ${why}; requests after ${pauseMs / 1000} s try again`,
     });
     tickets.drop(ticket, `model ${JSON.stringify(name)} ${why}`);
-    setTimeout(() => {
+    const retry = () => {
       if (table.get(name, version)?.ticket !== ticket) {
         this.failures.delete(ticket);
         return;
       }
       tickets.sleep(ticket);
       table.put(row);
-    }, pauseMs).unref();
+    };
+    time.after(pauseMs, retry).unref();
   }
 }

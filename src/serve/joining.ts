@@ -45,10 +45,10 @@ export class Joining {
 
   /** Listens. Throws `E_LISTEN` and `E_TLS`. */
   static async open(options: JoiningOptions, clock: Clock, log: Logger): Promise<Joining> {
-    const bursts = new Bursts();
+    const bursts = new Bursts(clock.time);
     const registrations = new Registrations({
       newLink: options.newLink,
-      nowNs: () => clock.nowNs(),
+      clock,
       events: {
         joined: (worker) => log.info({ worker }, `worker ${worker} has joined`),
         left: (worker, why) =>
@@ -61,7 +61,11 @@ export class Joining {
       },
     });
     try {
-      return new Joining(options, registrations, await openRegistration(registrations, options));
+      return new Joining(
+        options,
+        registrations,
+        await openRegistration(registrations, { ...options, time: clock.time }),
+      );
     } catch (error) {
       registrations.close();
       throw error;

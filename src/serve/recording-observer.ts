@@ -38,7 +38,7 @@ export class RecordingObserver implements ClusterObserver {
     this.control = new ServerRecorder({
       recorder: this.run,
       fleet,
-      nowNs: () => clock.nowNs(),
+      clock,
       newPath,
       events,
       models: () => models.map(({ name }) => name),

@@ -1,3 +1,5 @@
+import { pause } from '../base/world/pause.js';
+import type { Time } from '../base/world/time.js';
 import type { DeploymentEvents, ModelHost } from './deployment-options.js';
 import type { Deployed } from './model-table.js';
 import type { Tickets } from './tickets.js';
@@ -14,6 +16,7 @@ export class Retirements {
     private readonly host: ModelHost,
     private readonly tickets: Tickets,
     private readonly events: DeploymentEvents,
+    private readonly time: Time,
   ) {}
 
   /**
@@ -26,7 +29,7 @@ export class Retirements {
     leave: () => void,
     lingerMs = LINGER_MS,
   ): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve, lingerMs));
+    await pause(this.time, lingerMs);
     const index = this.tickets.indexOf(ticket);
     leave();
     if (index >= 0) await this.host.retireModel(index);

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Time } from '../base/world/time.js';
 import { formatDuration } from '../config/units-text.js';
 import { Bursts } from '../live/bursts.js';
 import { serverNotReady } from '../live/frontend/refusal.js';
@@ -11,7 +12,7 @@ import type { Assembly, ClusterObserver } from './cluster.js';
 /** Lines of the log about workers, GPUs and what fails on them. */
 export function loggedCluster(log: Logger, { clock, fleet }: Assembly): ClusterObserver {
   const repeats = new Repeats();
-  const bursts = new Bursts();
+  const bursts = new Bursts(clock.time);
   return {
     draining(requests, upToNs) {
       if (requests > 0)
@@ -47,9 +48,9 @@ const STANDS_BY_NOW = 'stands by: another controller drives the workers';
 const DRIVES_NOW = 'drives the workers, which no other controller does any more';
 
 /** A line when the server stops being ready and one when it is again; draining and standing by have lines of their own. */
-export function logReadiness(log: Logger, service: WatchedService): void {
+export function logReadiness(log: Logger, service: WatchedService, time: Time): void {
   let said: string | null = null;
-  const bursts = new Bursts();
+  const bursts = new Bursts(time);
   service.watch(() => {
     const { notReady } = service.state;
     if (notReady === said || notReady === DRAINING || notReady === STANDS_BY) return;

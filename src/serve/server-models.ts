@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Time } from '../base/world/time.js';
 import type { Fleet } from '../live/controller/fleet.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import type { StatisticsCollector } from '../live/observe/model-statistics.js';
@@ -22,6 +23,7 @@ interface Given {
   readonly statistics: StatisticsCollector;
   /** What metrics call the models. */
   readonly labels: NameLabels;
+  readonly time: Time;
 }
 
 export function serverModels(
@@ -29,11 +31,11 @@ export function serverModels(
   fleet: Fleet,
   options: DeploymentOptions,
   log: Logger,
-  { defaultSloNs, statistics, labels }: Given,
+  { defaultSloNs, statistics, labels, time }: Given,
 ): ServerModels {
   const host = new ClusterModels(controller, fleet);
   const read: StatisticsCollector['read'] = (entries) => statistics.read(entries);
-  const service = new DeployedService(controller, host, options, log, read, labels);
+  const service = new DeployedService(controller, host, options, log, read, labels, time);
   fleet.tookOn = () => service.workersCame();
   return {
     service,

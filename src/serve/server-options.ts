@@ -4,10 +4,12 @@ import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import type { FrontendOptions } from '../live/frontend/frontend.js';
 import type { CertificateGauges } from '../live/observe/telemetry/certificate-gauges.js';
 import type { ServerTls } from '../live/wire/credentials.js';
+import type { World } from '../live/world/world.js';
 import type { DeploymentOptions } from './deployment-options.js';
 import type { JoiningOptions } from './joining.js';
 
 export interface ServerOptions {
+  readonly world: Pick<World, 'time'>;
   readonly links: readonly WorkerLink[];
   /** With so many of them it starts. Default: all; one where workers may join. */
   readonly minWorkers?: number;

@@ -68,11 +68,13 @@ export class Server {
   readonly certificates = new CertificateGauges(this.registry);
   /** What metrics call its models. */
   private readonly labels = new NameLabels();
-  private readonly clock = new Clock();
+  private readonly clock: Clock;
   private running: Running | null = null;
   private joining: Joining | null = null;
 
-  constructor(private readonly options: ServerOptions) {}
+  constructor(private readonly options: ServerOptions) {
+    this.clock = new Clock(options.world.time);
+  }
 
   get controller(): LiveController {
     return this.there.cluster.controller;
@@ -99,7 +101,7 @@ export class Server {
     );
     const { fleet } = cluster.assembly;
     const { collector: statistics } = cluster.observers.statistics;
-    const given = { defaultSloNs: settings.sloNs, statistics, labels: this.labels };
+    const given = { defaultSloNs: settings.sloNs, statistics, labels: this.labels, time: clock.time };
     const models = serverModels(cluster.controller, fleet, options.deployment ?? ALL_MODELS, log, given);
     this.running = { cluster, models };
     this.registerGauges(this.running);
@@ -153,7 +155,7 @@ export class Server {
     const refusals = registerRefusals(registry, this.labels);
     if (metricsPort !== null) this.metrics = await this.serveMetrics(metricsPort);
     const frontend = { ...options.frontend, host, serverVersion, defaultSloNs: settings.sloNs, refusals };
-    await openFrontends(service, { ...options, frontend }, this);
+    await openFrontends(service, { ...options, frontend, time: this.clock.time }, this);
     log.info({ address: host, ...this.ports }, 'listening');
     options.listening?.(this);
   }
@@ -183,7 +185,7 @@ export class Server {
       sloMs: sloNs / NS_PER_MS,
     };
     log.info({ ...facts, ...how }, 'ready');
-    logReadiness(log, service);
+    logReadiness(log, service, this.clock.time);
   }
 
   private serveMetrics(port: number): Promise<MetricsServer> {

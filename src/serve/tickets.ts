@@ -1,3 +1,5 @@
+import { REAL_TIME } from '../base/world/real-time.js';
+import type { Time } from '../base/world/time.js';
 import { OUTCOME_REJECTED } from '../core/request.js';
 import type { ServedModel, TensorSignature } from '../live/model.js';
 import type { InferenceRequest, SchedulingService } from '../live/service.js';
@@ -36,6 +38,7 @@ export class Tickets {
     private readonly service: Pick<SchedulingService, 'infer' | 'nowNs'>,
     /** Called once when a ticket that sleeps is asked for. */
     private readonly wake: (ticket: number) => void,
+    private readonly time: Time = REAL_TIME,
   ) {}
 
   issue(model: ServedModel, index: number): number {
@@ -94,17 +97,17 @@ export class Tickets {
       ticket = to.by;
       to = this.destinations[ticket];
     }
-    if (to === undefined) refuse(request, 'there is no such model');
-    else if (to.kind === 'gone') refuse(request, to.why);
+    if (to === undefined) this.refuse(request, 'there is no such model');
+    else if (to.kind === 'gone') this.refuse(request, to.why);
     else if (ticket !== asked && !takesTheSame(this.models[asked], this.models[ticket])) {
-      refuse(request, 'the model was replaced while the request arrived, and takes other inputs now');
+      this.refuse(request, 'the model was replaced while the request arrived, and takes other inputs now');
     } else if (to.kind === 'served') this.forward(request, to.index);
     else if (to.kind === 'asleep') this.waitFor(request, ticket, to.waiting);
   }
 
   private waitFor(request: InferenceRequest, ticket: number, waiting: Waiting[]): void {
     if (waiting.length >= MOST_WAITING) {
-      refuse(request, 'too many requests wait for the model to be loaded');
+      this.refuse(request, 'too many requests wait for the model to be loaded');
       return;
     }
     waiting.push({ request, sinceNs: this.service.nowNs() });
@@ -116,6 +119,12 @@ export class Tickets {
     this.service.infer(request);
   }
 
+  /** Not served, for a reason that may pass. Never from within the call that submits it. */
+  private refuse(request: InferenceRequest, error: string): void {
+    const answer = { outcome: OUTCOME_REJECTED, outputs: [], predictedNs: 0, batchSize: 0, error } as const;
+    this.time.soon(() => request.done(answer));
+  }
+
   private leave(ticket: number, to: Destination): void {
     const before = this.destinations[ticket];
     this.destinations[ticket] = to;
@@ -123,13 +132,6 @@ export class Tickets {
     if (before.kind === 'asleep')
       for (const { request } of before.waiting) this.inferElsewhere(request, ticket);
   }
-}
-
-/** Not served, for a reason that may pass. Never from within the call that submits it. */
-function refuse(request: InferenceRequest, error: string): void {
-  setImmediate(() =>
-    request.done({ outcome: OUTCOME_REJECTED, outputs: [], predictedNs: 0, batchSize: 0, error }),
-  );
 }
 
 function takesTheSame(a: ServedModel, b: ServedModel): boolean {

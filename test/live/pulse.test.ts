@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { REAL_TIME } from '../../src/base/world/real-time.js';
 import { beat, newPulse, PulseReader, PulseWatch } from '../../src/live/pulse.js';
 
 beforeEach(() => {
@@ -10,7 +11,7 @@ afterEach(() => {
 
 function watched(silenceMs: number): { watch: PulseWatch; said: string[]; beatOnce: () => void } {
   const said: string[] = [];
-  const watch = new PulseWatch((reason) => said.push(reason), silenceMs);
+  const watch = new PulseWatch(REAL_TIME, (reason) => said.push(reason), silenceMs);
   const beats = new Int32Array(watch.buffer);
   return { watch, said, beatOnce: () => Atomics.add(beats, 0, 1) };
 }
@@ -37,7 +38,7 @@ describe('a watch over a thread', () => {
 
   it('says nothing of one that beats, or once it is stopped', () => {
     const { watch, said } = watched(2000);
-    beat(watch.buffer);
+    beat(watch.buffer, REAL_TIME);
     vi.advanceTimersByTime(60_000);
     watch.stop();
     vi.clearAllTimers();
@@ -47,7 +48,7 @@ describe('a watch over a thread', () => {
 
   it('takes no thread for dead because the process was suspended', () => {
     const { watch, said } = watched(2000);
-    beat(watch.buffer);
+    beat(watch.buffer, REAL_TIME);
     vi.advanceTimersByTime(1000);
     // What a suspended process misses of its timers, it does not make up for.
     vi.setSystemTime(Date.now() + 3_600_000);
@@ -59,13 +60,13 @@ describe('a watch over a thread', () => {
 it('a reader of a pulse says that a thread hangs, and that it goes on', () => {
   const pulse = newPulse();
   const said: (string | null)[] = [];
-  const reader = new PulseReader(pulse, (reason) => said.push(reason), 2000);
-  let end = beat(pulse);
+  const reader = new PulseReader(pulse, REAL_TIME, (reason) => said.push(reason), 2000);
+  let end = beat(pulse, REAL_TIME);
   for (let i = 0; i < 2; i++) {
     vi.advanceTimersByTime(10_000);
     end();
     vi.advanceTimersByTime(10_000);
-    end = beat(pulse);
+    end = beat(pulse, REAL_TIME);
     vi.advanceTimersByTime(10_000);
   }
   const hangs = 'has shown no sign of life for 2 s';

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { expect, onTestFinished } from 'vitest';
+import { REAL_TIME } from '../../src/base/world/real-time.js';
 import { createPolicyOf } from '../../src/config/create-policy.js';
 import { readServerSettings } from '../../src/config/server-settings.js';
 import { LocalLink } from '../../src/live/controller/link/local-link.js';
@@ -47,6 +48,7 @@ export async function serve(
   onTestFinished(() => machine.close());
   const journal = join(tempDir(), 'run.journal');
   const server = await startServer({
+    world: { time: REAL_TIME },
     links: [new LocalLink(machine)],
     settings: (await readServerSettings({ file: null, environment: [], overrides })).settings,
     host: '127.0.0.1',

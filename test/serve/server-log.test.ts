@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { REAL_TIME } from '../../src/base/world/real-time.js';
 import { DRAINING, STANDS_BY } from '../../src/live/service.js';
 import type { Assembly } from '../../src/serve/cluster.js';
 import { loggedCluster, logReadiness } from '../../src/serve/server-log.js';
@@ -10,7 +11,7 @@ function linesOf(...reasons: (string | null)[]): string[] {
   const lines: string[] = [];
   const log = pino({ base: null }, { write: (line) => lines.push(JSON.parse(line).msg) });
   const service = new FakeService([]);
-  logReadiness(log, service);
+  logReadiness(log, service, REAL_TIME);
   for (const reason of reasons) service.notReady = reason;
   return lines;
 }
@@ -35,7 +36,7 @@ it('says once a minute that a worker comes and goes, and with it the server', ()
   const assembly = { clock: { nowNs: () => 0 }, fleet: { nameOf: () => 'w' } } as unknown as Assembly;
   const { events } = loggedCluster(log, assembly);
   const service = new FakeService([]);
-  logReadiness(log, service);
+  logReadiness(log, service, REAL_TIME);
   for (let i = 0; i < 300; i++) {
     events?.worker?.('w', true, 'is up');
     events?.gpuUp?.(0);

@@ -39,7 +39,7 @@ export const ROOMS: Grants = {
  * itself; one with a line of its own lies above them.
  */
 export const WINGS: Readonly<Record<string, Grants>> = {
-  base: { own: [], files: ['own', 'world'], random: [], clock: [], limits: [], world: ['clock'] },
+  base: { own: [], files: ['own', 'world'], random: [], world: [], clock: ['world'], limits: [] },
   // No policy knows another.
   policies: {
     own: [],
@@ -82,7 +82,7 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     ort: ['own', 'onnx'],
     models: ['own', 'ort', 'onnx'],
     worker: ['own', 'ort', 'wire', 'world'],
-    controller: ['own', 'wire', 'worker'],
+    controller: ['own', 'wire', 'world', 'worker'],
     recording: ['own', 'controller'],
     frontend: ['own', 'wire'],
     observe: ['own', 'recording', 'frontend'],

@@ -1,9 +1,8 @@
-import { monotonicNs } from '../clock/clock.js';
 import type { Time, Timer } from './time.js';
 
 /** The clock and the timers of this process. */
 export const REAL_TIME: Time = {
-  monotonicNs,
+  monotonicNs: () => Number(process.hrtime.bigint()),
   after: (delayMs, run) => new NodeTimer(setTimeout(run, delayMs)),
   every: (intervalMs, run) => new NodeTimer(setInterval(run, intervalMs)),
   soon: (run) => void setImmediate(run),

@@ -1,3 +1,4 @@
+import type { Time } from '../../base/world/time.js';
 import type { ModelChange, ModelReference, WorkerDescription, WorkerState } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import type { WorkerModelList } from '../model-list.js';
@@ -17,8 +18,9 @@ export class FleetModels {
   constructor(
     started: readonly ServedModel[],
     private readonly links: () => readonly WorkerLink[],
+    time: Time,
   ) {
-    this.roster = new Roster(started);
+    this.roster = new Roster(started, time);
   }
 
   /** What each worker could have, at all or of one model. Rejects if none can say. */

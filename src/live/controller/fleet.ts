@@ -1,3 +1,5 @@
+import { REAL_TIME } from '../../base/world/real-time.js';
+import type { Time } from '../../base/world/time.js';
 import type { ActionMessage } from '../messages.js';
 import type { FleetOperatorRuns } from '../operator-runs.js';
 import { within } from '../within.js';
@@ -23,13 +25,15 @@ export class Fleet {
   /** Called when a worker has come up. Set by who has models for it. */
   tookOn: () => void = () => {};
   /** Until `assemble` has resolved there are none. */
-  models = new FleetModels([], () => []);
+  models: FleetModels;
 
   /** `maxGpus`: GPUs that the cluster has at most when guests come; null: none may. */
   constructor(
     links: readonly WorkerLink[],
     private readonly maxGpus: number | null = null,
+    private readonly time: Time = REAL_TIME,
   ) {
+    this.models = new FleetModels([], () => [], time);
     this.members = new FleetMembers(maxGpus, this.recording, () => this.tookOn());
     for (const link of links) this.members.add(newMember(link));
   }
@@ -40,9 +44,9 @@ export class Fleet {
    * together. Those that another controller drives count, too.
    */
   async assemble(nowNs: () => number, patience: Patience): Promise<WorkerCluster> {
-    const { members, maxGpus } = this;
+    const { members, maxGpus, time } = this;
     members.start(nowNs);
-    await enoughInTime(members.list, members.changes, patience);
+    await enoughInTime(members.list, members.changes, patience, time);
     const { present, guests } = founders(members.list, maxGpus);
     const most = Math.max(...present.map(({ description }) => description.gpus.length));
     for (const member of members.list) {
@@ -55,7 +59,7 @@ export class Fleet {
     const used = members.places.size;
     members.places.grow(Math.max(0, (maxGpus ?? 0) - used));
     const cluster = clusterOfWorkers(present, used, members.places.size - used);
-    this.models = new FleetModels(cluster.models, () => this.linksForModels());
+    this.models = new FleetModels(cluster.models, () => this.linksForModels(), time);
     members.found(cluster, this.models);
     return cluster;
   }
@@ -98,7 +102,7 @@ export class Fleet {
     await members.changes.holds(() => members.hasDriven);
     const there = members.list.filter(({ drivenBy, state }) => state !== null || drivenBy !== 'none');
     const all = members.changes.holds(() => there.every(({ state, hasLeft }) => state !== null || hasLeft));
-    await within(all, graceNs);
+    await within(this.time, all, graceNs);
   }
 
   get gpusUp(): number {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock/clock.js';
+import type { Timer } from '../../base/world/time.js';
 import type { Fleet } from './fleet.js';
 import type { Outstanding } from './outstanding.js';
 
@@ -7,17 +8,17 @@ const WATCH_MS = 100;
 
 /** Gives up on workers that owe a result for too long. */
 export class HangWatch {
-  private readonly timer: NodeJS.Timeout;
+  private readonly timer: Timer;
 
   constructor(
     private readonly outstanding: Outstanding,
     private readonly options: { readonly clock: Clock; readonly fleet: Fleet; readonly hangNs: number },
   ) {
-    this.timer = setInterval(() => this.look(), WATCH_MS);
+    this.timer = options.clock.time.every(WATCH_MS, () => this.look());
   }
 
   close(): void {
-    clearInterval(this.timer);
+    this.timer.cancel();
   }
 
   private look(): void {

@@ -1,4 +1,6 @@
 import type { Clock } from '../../base/clock/clock.js';
+import { NS_PER_MS } from '../../base/units.js';
+import { pause } from '../../base/world/pause.js';
 import { type Action, LOAD, STATUS_OK, STATUS_WORKER_LOST } from '../../core/action.js';
 import { type Admission, Controller } from '../../core/controller.js';
 import type { RunObserver } from '../../core/observer.js';
@@ -76,7 +78,7 @@ export class LiveController implements SchedulingService {
       this.list,
       clock,
       (action) => options.events.sent(action),
-      (action) => setImmediate(() => this.unsent(action)),
+      (action) => clock.time.soon(() => this.unsent(action)),
     );
     this.core = new Controller({
       cluster: cluster.spec,
@@ -108,13 +110,10 @@ export class LiveController implements SchedulingService {
       specs: cluster.spec.models,
       changed: () => this.stepSoon(),
     });
-    this.timer = new WakeTimer(
-      () => clock.nowNs(),
-      (lateNs) => {
-        options.events.wokeLate(lateNs);
-        this.step();
-      },
-    );
+    this.timer = new WakeTimer(clock, (lateNs) => {
+      options.events.wokeLate(lateNs);
+      this.step();
+    });
     // A GPU counts as gone until its worker has said what it holds.
     for (let gpu = 0; gpu < cluster.spec.gpus; gpu++) this.tellDown(gpu);
     fleet.begin({
@@ -166,13 +165,10 @@ export class LiveController implements SchedulingService {
   }
 
   infer(request: InferenceRequest): void {
-    if (this.closed) {
-      setImmediate(() => request.done(tooLate()));
-      return;
-    }
-    const { model, sloNs, user, trace = null, arrivalNs = this.options.clock.nowNs() } = request;
-    if (!this.core.isServing(model)) {
-      setImmediate(() => request.done(notExecuted(OUTCOME_REJECTED, UNLOADED)));
+    const { model, sloNs, user, trace = null, arrivalNs = this.nowNs() } = request;
+    if (this.closed || !this.core.isServing(model)) {
+      const answer = this.closed ? tooLate() : notExecuted(OUTCOME_REJECTED, UNLOADED);
+      this.options.clock.time.soon(() => request.done(answer));
       return;
     }
     const slot = this.core.offer(model, arrivalNs, sloNs, user);
@@ -182,16 +178,20 @@ export class LiveController implements SchedulingService {
     this.stepSoon();
   }
 
-  /** As `announceEnd`; then refuses requests until all have their answers, or for `timeoutNs`. `began`: how many wait. */
+  /**
+   * Is not ready from now on, and serves for `noticeNs`; then refuses requests until all have their answers, or for
+   * `timeoutNs`. `began`: how many wait.
+   */
   async drain(timeoutNs: number, noticeNs = 0, began: (requests: number) => void = () => {}): Promise<void> {
-    if (noticeNs > 0) await this.served.announceEnd(noticeNs);
+    const { time } = this.options.clock;
+    if (noticeNs > 0) {
+      this.served.announceEnd();
+      await pause(time, noticeNs / NS_PER_MS);
+    }
     this.served.beginEnd();
     began(this.core.requests.size);
-    const { clock } = this.options;
-    const untilNs = clock.nowNs() + timeoutNs;
-    while (this.core.requests.size > 0 && clock.nowNs() < untilNs) {
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    const untilNs = this.nowNs() + timeoutNs;
+    while (this.core.requests.size > 0 && this.nowNs() < untilNs) await pause(time, 10);
   }
 
   /** Ends it: requests still without an answer get an error. The workers are notified. */
@@ -209,7 +209,7 @@ export class LiveController implements SchedulingService {
   private stepSoon(): void {
     if (this.stepIsDue) return;
     this.stepIsDue = true;
-    setImmediate(() => {
+    this.options.clock.time.soon(() => {
       if (this.stepIsDue) this.step();
     });
   }

@@ -1,5 +1,6 @@
 import { EscapementError } from '../../base/errors.js';
 import { NS_PER_MS } from '../../base/units.js';
+import type { Time } from '../../base/world/time.js';
 import { within } from '../within.js';
 import { isPresent, type Member } from './member.js';
 import type { Until } from './until.js';
@@ -19,15 +20,17 @@ export async function enoughInTime(
   members: readonly Member[],
   changes: Until,
   { timeoutNs, minWorkers = members.length, graceNs = 0 }: Patience,
+  time: Time,
 ): Promise<void> {
   const enough = changes.holds(() => members.filter(isPresent).length >= minWorkers);
   if (timeoutNs === null) await enough;
-  else if (!(await within(enough, timeoutNs))) {
+  else if (!(await within(time, enough, timeoutNs))) {
     const missing = members.filter((each) => !isPresent(each)).map(({ link }) => link.name);
     throw notAllThere(missing, timeoutNs);
   }
   if (graceNs > 0)
     await within(
+      time,
       changes.holds(() => members.every(isPresent)),
       graceNs,
     );

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
+import type { Time } from '../../base/world/time.js';
 import type { ModelReference, WorkerDescription, WorkerState } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import { differentModel } from './cluster-of-workers.js';
@@ -28,7 +28,10 @@ export class Roster {
   private readonly log: number[] = [];
 
   /** `models`: those that the workers started with. */
-  constructor(models: readonly ServedModel[]) {
+  constructor(
+    models: readonly ServedModel[],
+    private readonly time: Time,
+  ) {
     for (const [index, model] of models.entries()) {
       this.references.set(index, referenceOf(model));
       this.models.set(index, model);
@@ -86,7 +89,7 @@ export class Roster {
         return isWanted() ? { ...state, present } : null;
       } catch (error) {
         if (isWanted()) failed((error as Error).message);
-        await setTimeout(AGAIN_MS, undefined, { ref: false });
+        await new Promise<void>((resolve) => this.time.after(AGAIN_MS, resolve).unref());
       }
     }
     return null;

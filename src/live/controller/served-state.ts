@@ -1,4 +1,3 @@
-import { NS_PER_MS } from '../../base/units.js';
 import type { ServedModel } from '../model.js';
 import { DRAINING, type ModelEntry, type ServiceState, STANDS_BY } from '../service.js';
 import type { Fleet } from './fleet.js';
@@ -30,11 +29,10 @@ export class ServedState {
     this.replace();
   }
 
-  /** Is not ready from now on, and takes requests for `noticeNs` more: so long load balancers have to learn it. */
-  async announceEnd(noticeNs: number): Promise<void> {
+  /** Is not ready from now on, and takes requests until `beginEnd`: so long load balancers have to learn it. */
+  announceEnd(): void {
     this.end = 'announced';
     this.replace();
-    await new Promise((resolve) => setTimeout(resolve, noticeNs / NS_PER_MS));
   }
 
   /** Takes no more requests. */

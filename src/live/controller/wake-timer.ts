@@ -1,4 +1,6 @@
+import type { Clock } from '../../base/clock/clock.js';
 import { NS_PER_MS } from '../../base/units.js';
+import type { Timer } from '../../base/world/time.js';
 
 /** Node's timers take no longer delays. */
 const LONGEST_MS = 2 ** 31 - 1;
@@ -8,11 +10,11 @@ const LONGEST_MS = 2 ** 31 - 1;
  * millisecond late, which is less than what spinning on the controller's thread would cost everybody else.
  */
 export class WakeTimer {
-  private timer: NodeJS.Timeout | null = null;
+  private timer: Timer | null = null;
   private atNs = Number.POSITIVE_INFINITY;
 
   constructor(
-    private readonly nowNs: () => number,
+    private readonly clock: Pick<Clock, 'nowNs' | 'time'>,
     /** Called with how late it is. */
     private readonly wake: (lateNs: number) => void,
   ) {}
@@ -26,18 +28,18 @@ export class WakeTimer {
   }
 
   clear(): void {
-    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer?.cancel();
     this.timer = null;
     this.atNs = Number.POSITIVE_INFINITY;
   }
 
   private arm(): void {
-    const delayMs = Math.ceil((this.atNs - this.nowNs()) / NS_PER_MS);
-    this.timer = setTimeout(() => this.fire(), Math.min(Math.max(delayMs, 0), LONGEST_MS));
+    const delayMs = Math.ceil((this.atNs - this.clock.nowNs()) / NS_PER_MS);
+    this.timer = this.clock.time.after(Math.min(Math.max(delayMs, 0), LONGEST_MS), this.fire);
   }
 
-  private fire(): void {
-    const lateNs = this.nowNs() - this.atNs;
+  private readonly fire = (): void => {
+    const lateNs = this.clock.nowNs() - this.atNs;
     if (lateNs < 0) {
       this.arm();
       return;
@@ -45,5 +47,5 @@ export class WakeTimer {
     this.timer = null;
     this.atNs = Number.POSITIVE_INFINITY;
     this.wake(lateNs);
-  }
+  };
 }

@@ -1,5 +1,7 @@
+import type { Clock } from '../../base/clock/clock.js';
 import { checkWritable } from '../../base/files/output-file.js';
-import { NS_PER_S } from '../../base/units.js';
+import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
+import type { Timer } from '../../base/world/time.js';
 import type { TimelineFacts } from '../../record/timeline-file.js';
 import type { FleetOperatorRuns } from '../operator-runs.js';
 import type { ControllerRecorder } from './controller-recorder.js';
@@ -12,10 +14,10 @@ export const LONGEST_S = 60;
 
 interface ServerRecorderOptions {
   readonly recorder: ControllerRecorder;
-  /** Records what onnxruntime does on the workers; times are those of `nowNs`. */
+  /** Records what onnxruntime does on the workers; times are those of `clock`. */
   readonly fleet: { startRecording(): void; stopRecording(): Promise<FleetOperatorRuns> };
   /** The controller's clock. */
-  readonly nowNs: () => number;
+  readonly clock: Pick<Clock, 'nowNs' | 'time'>;
   readonly models: () => readonly string[];
   /** Names of the GPUs, for people. */
   readonly gpus: () => readonly string[];
@@ -36,7 +38,7 @@ export interface RecordingEvents {
 /** Records a server that runs, for a minute at most, and writes one timeline of it. */
 export class ServerRecorder implements RecordingControl {
   private path = '';
-  private limit: NodeJS.Timeout | undefined;
+  private limit: Timer | null = null;
   private isRecording = false;
   private stopping: Promise<WrittenRecording | null> | null = null;
 
@@ -49,7 +51,7 @@ export class ServerRecorder implements RecordingControl {
 
   start(mode: RecordingMode): void {
     if (this.isRecording) return;
-    const { fleet, recorder, nowNs, newPath, events } = this.options;
+    const { fleet, recorder, clock, newPath, events } = this.options;
     this.path = newPath();
     try {
       checkWritable(this.path);
@@ -59,9 +61,10 @@ export class ServerRecorder implements RecordingControl {
     }
     this.isRecording = true;
     fleet.startRecording();
-    recorder.begin(mode, nowNs());
+    recorder.begin(mode, clock.nowNs());
     // `events` hears of what goes wrong.
-    this.limit = setTimeout(() => void this.stop().catch(() => {}), LONGEST_S * 1000).unref();
+    const stop = () => void this.stop().catch(() => {});
+    this.limit = clock.time.after((LONGEST_S * NS_PER_S) / NS_PER_MS, stop).unref();
     events.started(mode);
   }
 
@@ -76,9 +79,9 @@ export class ServerRecorder implements RecordingControl {
   }
 
   private async finish(): Promise<WrittenRecording | null> {
-    clearTimeout(this.limit);
-    const { recorder, fleet, nowNs, events } = this.options;
-    const untilNs = nowNs();
+    this.limit?.cancel();
+    const { recorder, fleet, clock, events } = this.options;
+    const untilNs = clock.nowNs();
     const recording = recorder.end();
     if (recording === null) return null;
     const operatorRuns = await fleet.stopRecording();

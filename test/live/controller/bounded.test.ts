@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import { Clock } from '../../../src/base/clock/clock.js';
+import { REAL_TIME } from '../../../src/base/world/real-time.js';
 import { STATUS_DEVICE_ERROR, STATUS_INFER_TOO_LATE } from '../../../src/core/action.js';
 import { unpackAnswers } from '../../../src/live/frontend/thread/pack.js';
 import { RemoteService } from '../../../src/live/frontend/thread/remote-service.js';
@@ -51,7 +53,7 @@ interface FrontendPair {
 /** A frontend's ends of the border between threads, with nothing in between. */
 function frontendOf({ controller }: LiveHarness): FrontendPair {
   const answered = { size: 0, sent: 0 };
-  const service: RemoteService = new RemoteService(controller.state, 0, (message) => {
+  const service: RemoteService = new RemoteService(controller.state, new Clock(REAL_TIME, 0), (message) => {
     if (typeof message === 'string') requests.submit(message);
     else if (message.kind === 'requests') requests.submit(message.requests);
   });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { NS_PER_MS } from '../../../src/base/units.js';
+import { REAL_TIME } from '../../../src/base/world/real-time.js';
 import { WakeTimer } from '../../../src/live/controller/wake-timer.js';
 
 beforeEach(() => {
@@ -12,10 +13,7 @@ afterEach(() => {
 it('never wakes early, even where the clock is behind the timers', async () => {
   let nowNs = 0;
   const lateNs: number[] = [];
-  const timer = new WakeTimer(
-    () => nowNs,
-    (late) => lateNs.push(late),
-  );
+  const timer = new WakeTimer({ nowNs: () => nowNs, time: REAL_TIME }, (late) => lateNs.push(late));
   timer.set(10 * NS_PER_MS);
   nowNs = 9.5 * NS_PER_MS;
   await vi.advanceTimersByTimeAsync(10);
@@ -29,7 +27,7 @@ it('wakes once for the last time that was set, and not for one that was cleared'
   const started = Date.now();
   const nowNs = () => (Date.now() - started) * NS_PER_MS;
   const wokenMs: number[] = [];
-  const timer = new WakeTimer(nowNs, () => wokenMs.push(Date.now() - started));
+  const timer = new WakeTimer({ nowNs, time: REAL_TIME }, () => wokenMs.push(Date.now() - started));
   timer.set(10 * NS_PER_MS);
   timer.set(5 * NS_PER_MS);
   await vi.advanceTimersByTimeAsync(20);

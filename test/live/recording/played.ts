@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { REAL_TIME } from '../../../src/base/world/real-time.js';
 import type { Action } from '../../../src/core/action.js';
 import { RequestTable } from '../../../src/core/request.js';
 import type { ResultMessage } from '../../../src/live/messages.js';
@@ -26,7 +27,7 @@ export class Played {
         return this.operatorRuns;
       },
     },
-    nowNs: () => this.nowNs,
+    clock: { nowNs: () => this.nowNs, time: REAL_TIME },
     models: () => ['one', 'two'],
     gpus: () => ['GPU 0 (worker local, cpu)', 'GPU 1 (worker far:1, cpu)'],
     facts: () => ({ host: 'here' }),

@@ -1,3 +1,4 @@
+import type { Time, Timer } from '../../../base/world/time.js';
 import type { ClockSync } from './clock-sync.js';
 
 interface HeartbeatOptions {
@@ -6,6 +7,7 @@ interface HeartbeatOptions {
   readonly silenceMs: number;
   readonly clock: ClockSync;
   readonly nowNs: () => number;
+  readonly time: Time;
   readonly ping: (sentNs: number) => void;
   /** The clock is known well enough to begin. Called once. */
   readonly synchronised: () => void;
@@ -19,14 +21,14 @@ interface HeartbeatOptions {
  */
 export class Heartbeat {
   private readonly options: HeartbeatOptions;
-  private readonly timer: NodeJS.Timeout;
+  private readonly timer: Timer;
   private silentIntervals = 0;
   /** Pings without an answer yet. */
   private readonly open = new Set<number>();
 
   constructor(options: HeartbeatOptions) {
     this.options = options;
-    this.timer = setInterval(() => this.tick(), options.everyMs);
+    this.timer = options.time.every(options.everyMs, () => this.tick());
     this.ping();
   }
 
@@ -46,7 +48,7 @@ export class Heartbeat {
   }
 
   stop(): void {
-    clearInterval(this.timer);
+    this.timer.cancel();
   }
 
   private tick(): void {

@@ -1,5 +1,6 @@
-import { monotonicNs } from '../../../base/clock/clock.js';
 import { invariant } from '../../../base/invariant.js';
+import { REAL_TIME } from '../../../base/world/real-time.js';
+import type { Time } from '../../../base/world/time.js';
 import type { ActionMessage, ModelReference } from '../../messages.js';
 import type { ServedModel } from '../../model.js';
 import type { ModelList } from '../../model-list.js';
@@ -17,12 +18,13 @@ export class LocalLink implements WorkerLink {
   constructor(
     private readonly machine: Machine,
     private readonly log: (line: string) => void = () => {},
+    private readonly time: Time = REAL_TIME,
   ) {}
 
   start(events: WorkerEvents, nowNs: () => number): void {
     invariant(this.link === null, 'a worker is started once');
-    const { machine, log } = this;
-    this.link = new MachineLink({ machine, clock: ownClock(nowNs), events, nowNs, log });
+    const { machine, log, time } = this;
+    this.link = new MachineLink({ machine, clock: ownClock(nowNs, time), events, nowNs, time, log });
     this.link.start();
   }
 
@@ -67,11 +69,11 @@ export class LocalLink implements WorkerLink {
 const READINGS = 16;
 
 /** How the controller's clock relates to the machine's: the same, but for its origin. */
-function ownClock(nowNs: () => number): ClockSync {
+function ownClock(nowNs: () => number, time: Time): ClockSync {
   const clock = new ClockSync();
   for (let i = 0; i < READINGS; i++) {
     const beforeNs = nowNs();
-    clock.add(beforeNs, monotonicNs(), nowNs());
+    clock.add(beforeNs, time.monotonicNs(), nowNs());
   }
   return clock;
 }

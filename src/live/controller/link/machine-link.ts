@@ -1,4 +1,5 @@
 import { invariant } from '../../../base/invariant.js';
+import type { Time, Timer } from '../../../base/world/time.js';
 import type { ActionMessage, ModelReference, ResultMessage, WorkerState } from '../../messages.js';
 import type { ServedModel } from '../../model.js';
 import type { ModelList } from '../../model-list.js';
@@ -32,6 +33,7 @@ interface MachineLinkOptions {
   readonly events: WorkerEvents;
   /** The controller's clock. */
   readonly nowNs: () => number;
+  readonly time: Time;
   readonly log: (line: string) => void;
   /** It contradicts itself: words that follow "the worker". Absent: it is restarted. */
   readonly distrust?: (complaint: string) => void;
@@ -48,11 +50,12 @@ export class MachineLink {
   private readonly clock: ClockSync;
   private readonly events: WorkerEvents;
   private readonly nowNs: () => number;
+  private readonly time: Time;
   private readonly log: (line: string) => void;
   private readonly distrust: (complaint: string) => void;
   private readonly check: ResultCheck;
   private readonly backoff = new Backoff(FIRST_REVIVAL_MS, LONGEST_REVIVAL_MS);
-  private revival: NodeJS.Timeout | null = null;
+  private revival: Timer | null = null;
   private up = false;
   private ended = false;
   private giveUpRecording: (reason: Error) => void = () => {};
@@ -61,11 +64,12 @@ export class MachineLink {
   /** Gives up what was asked of the machine's models. */
   private readonly asked = new Set<(reason: Error) => void>();
 
-  constructor({ machine, clock, events, nowNs, log, distrust }: MachineLinkOptions) {
+  constructor({ machine, clock, events, nowNs, time, log, distrust }: MachineLinkOptions) {
     this.machine = machine;
     this.clock = clock;
     this.events = events;
     this.nowNs = nowNs;
+    this.time = time;
     this.log = log;
     this.distrust = distrust ?? ((complaint) => this.restart(`the worker ${complaint}`));
     this.models = [...machine.description.models];
@@ -161,16 +165,16 @@ export class MachineLink {
   }
 
   private async recorded(): Promise<OperatorRuns> {
-    let timer: NodeJS.Timeout | undefined;
+    let timer: Timer | undefined;
     const givenUp = new Promise<never>((_, reject) => {
       this.giveUpRecording = reject;
       const late = new Error(`they have not come within ${RECORDING_TIMEOUT_MS} ms`);
-      timer = setTimeout(() => reject(late), RECORDING_TIMEOUT_MS);
+      timer = this.time.after(RECORDING_TIMEOUT_MS, () => reject(late));
     });
     try {
       return await Promise.race([this.machine.stopRecording(), givenUp]);
     } finally {
-      clearTimeout(timer);
+      timer?.cancel();
     }
   }
 
@@ -241,14 +245,14 @@ export class MachineLink {
   }
 
   private later(revive: () => void): void {
-    this.revival = setTimeout(() => {
+    this.revival = this.time.after(this.backoff.delayMs(this.nowNs()), () => {
       this.revival = null;
       revive();
-    }, this.backoff.delayMs(this.nowNs()));
+    });
   }
 
   private forgetRevival(): void {
-    if (this.revival !== null) clearTimeout(this.revival);
+    this.revival?.cancel();
     this.revival = null;
   }
 }

@@ -1,4 +1,5 @@
 import { invariant } from '../../../base/invariant.js';
+import type { Timer } from '../../../base/world/time.js';
 import type { ActionMessage, ModelReference } from '../../messages.js';
 import type { ServedModel } from '../../model.js';
 import type { ModelList } from '../../model-list.js';
@@ -6,6 +7,7 @@ import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import { Repeats } from '../../repeats.js';
 import type { ClientTls } from '../../wire/credentials.js';
 import { DEFAULT_MAX_MESSAGE_BYTES, type SeatState } from '../../wire/protocol.js';
+import type { World } from '../../world/world.js';
 import { Backoff } from './backoff.js';
 import type { ClockSync } from './clock-sync.js';
 import { StreamLink } from './stream-link.js';
@@ -29,6 +31,8 @@ export interface ReconnectingLinkOptions {
   readonly heartbeatMs?: number;
   /** A worker that says nothing for so long is down. */
   readonly silenceMs?: number;
+  /** What it waits by. */
+  readonly world: Pick<World, 'time'>;
   /** Takes lines for the operator: why the worker cannot be reached. */
   readonly log: (line: string) => void;
   /** Called when more is known of the worker's clock, and when nothing is. */
@@ -49,7 +53,7 @@ export class ReconnectingLink implements WorkerLink {
   private events: WorkerEvents | null = null;
   private nowNs: () => number = () => 0;
   private stream: StreamLink | null = null;
-  private reconnect: NodeJS.Timeout | undefined;
+  private reconnect: Timer | null = null;
   private readonly repeats = new Repeats();
   private tls: ClientTls | undefined;
 
@@ -108,7 +112,7 @@ export class ReconnectingLink implements WorkerLink {
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.reconnect);
+    this.reconnect?.cancel();
     const { stream } = this;
     this.stream = null;
     await stream?.close();
@@ -127,6 +131,7 @@ export class ReconnectingLink implements WorkerLink {
       controller: options.controller,
       events,
       nowNs,
+      world: options.world,
       log: (line) => this.complain(line),
       timed: (clock) => options.timed(clock),
       seat: (seat) => {
@@ -139,7 +144,8 @@ export class ReconnectingLink implements WorkerLink {
         options.seat(null);
         events.driven('none');
         if (!wasUp) this.complain(reason);
-        this.reconnect = setTimeout(() => this.connect(events), this.backoff.delayMs(nowNs()));
+        const delayMs = this.backoff.delayMs(nowNs());
+        this.reconnect = options.world.time.after(delayMs, () => this.connect(events));
       },
     });
   }

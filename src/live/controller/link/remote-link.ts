@@ -1,4 +1,3 @@
-import { monotonicNs } from '../../../base/clock/clock.js';
 import { invariant } from '../../../base/invariant.js';
 import type { ActionMessage, ModelReference, ResultMessage } from '../../messages.js';
 import type { ServedModel } from '../../model.js';
@@ -64,7 +63,7 @@ export class RemoteLink implements WorkerLink, HostedLink {
     this.events = events;
     // Not later than it is: no result comes from the future.
     const controllerNs = nowNs();
-    this.originNs = monotonicNs() - controllerNs;
+    this.originNs = this.host.time.monotonicNs() - controllerNs;
     this.number = this.host.add(this);
     this.host.open(this.number);
   }
@@ -118,9 +117,9 @@ export class RemoteLink implements WorkerLink, HostedLink {
     const end = new Promise<void>((resolve) => {
       this.closed = resolve;
     });
-    const giveUp = setTimeout(() => this.closed(), CLOSE_MS);
+    const giveUp = this.host.time.after(CLOSE_MS, () => this.closed());
     if (this.host.post({ kind: 'close', link: this.number })) await end;
-    clearTimeout(giveUp);
+    giveUp.cancel();
     this.giveUpCalls();
     await this.host.remove(this.number);
   }

@@ -1,3 +1,4 @@
+import type { Timer } from '../../../base/world/time.js';
 import type { ActionMessage, ModelReference } from '../../messages.js';
 import type { ServedModel } from '../../model.js';
 import type { ModelList } from '../../model-list.js';
@@ -15,6 +16,7 @@ import {
   type WorkerMessage,
 } from '../../wire/protocol.js';
 import { StreamCall } from '../../wire/stream-call.js';
+import type { World } from '../../world/world.js';
 import { ClockSync } from './clock-sync.js';
 import { checkDescription } from './description-check.js';
 import { Heartbeat } from './heartbeat.js';
@@ -37,6 +39,7 @@ interface StreamLinkOptions {
   readonly controller: string;
   readonly events: WorkerEvents;
   readonly nowNs: () => number;
+  readonly world: Pick<World, 'time'>;
   readonly log: (line: string) => void;
   /** The worker's seat is so, or has become so. */
   readonly seat: (seat: SeatState) => void;
@@ -51,7 +54,7 @@ export class StreamLink {
   private readonly clock = new ClockSync();
   private readonly options: StreamLinkOptions;
   private readonly call: StreamCall<ControllerMessage, WorkerMessage>;
-  private readonly welcomeTimeout: NodeJS.Timeout;
+  private readonly welcomeTimeout: Timer;
   private heartbeat: Heartbeat | null = null;
   private machine: MachineStub | null = null;
   private machineLink: MachineLink | null = null;
@@ -62,7 +65,7 @@ export class StreamLink {
 
   constructor(options: StreamLinkOptions) {
     this.options = options;
-    const { address, tls, token, controller, maxMessageBytes } = options;
+    const { address, tls, token, controller, maxMessageBytes, world } = options;
     this.call = new StreamCall({
       address,
       tls,
@@ -74,7 +77,7 @@ export class StreamLink {
       receive: (message) => this.receive(message),
       ended: (reason) => this.callEnded(reason),
     });
-    this.welcomeTimeout = setTimeout(() => this.giveUp('does not answer'), WELCOME_TIMEOUT_MS);
+    this.welcomeTimeout = world.time.after(WELCOME_TIMEOUT_MS, () => this.giveUp('does not answer'));
   }
 
   /** Asks for the worker's seat: it comes up when it is granted. */
@@ -159,14 +162,14 @@ export class StreamLink {
 
   private welcome(welcome: Welcome): void {
     if (this.machine !== null) return;
-    clearTimeout(this.welcomeTimeout);
+    this.welcomeTimeout.cancel();
     const { instance } = this.options;
     if (instance !== '' && welcome.instance !== instance) {
       this.giveUp('is another than the one that registered this address');
       return;
     }
     const { call, clock } = this;
-    const { events, nowNs, heartbeatMs, silenceMs } = this.options;
+    const { events, nowNs, world, heartbeatMs, silenceMs } = this.options;
     let machine: MachineStub;
     try {
       const description = descriptionFromWire(welcome);
@@ -183,6 +186,7 @@ export class StreamLink {
       silenceMs,
       clock,
       nowNs,
+      time: world.time,
       ping: (sentNs) => call.write({ body: 'ping', ping: { sentNs } }),
       synchronised: () => {
         this.isSynchronised = true;
@@ -203,9 +207,9 @@ export class StreamLink {
   private begin(): void {
     const { machine, clock } = this;
     if (!this.drives || !this.isSynchronised || machine === null || this.machineLink !== null) return;
-    const { events, nowNs, log } = this.options;
+    const { events, nowNs, world, log } = this.options;
     const distrust = (complaint: string) => this.giveUp(complaint);
-    this.machineLink = new MachineLink({ machine, clock, events, nowNs, log, distrust });
+    this.machineLink = new MachineLink({ machine, clock, events, nowNs, time: world.time, log, distrust });
     this.machineLink.start();
   }
 
@@ -228,7 +232,7 @@ export class StreamLink {
   }
 
   private stop(): void {
-    clearTimeout(this.welcomeTimeout);
+    this.welcomeTimeout.cancel();
     this.heartbeat?.stop();
   }
 }

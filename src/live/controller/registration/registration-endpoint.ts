@@ -1,5 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { NS_PER_MS } from '../../../base/units.js';
+import { REAL_TIME } from '../../../base/world/real-time.js';
+import type { Time, Timer } from '../../../base/world/time.js';
 import { checkAddress, formatAddress } from '../../wire/address.js';
 import type { ServerTls } from '../../wire/credentials.js';
 import { accessFromHeaders, type CallRefusal, refusalOf } from '../../wire/hello.js';
@@ -25,6 +27,7 @@ interface RegistrationEndpointOptions {
   /** Absent: no encryption. */
   readonly tls?: ServerTls | undefined;
   /** Default: this machine's. */
+  readonly time?: Time;
   readonly network?: Network;
 }
 
@@ -45,7 +48,7 @@ const MOST_PER_SECOND = 20;
 /** The port at which workers register (registration.proto). Throws `E_LISTEN` and `E_TLS`. */
 export async function openRegistration(
   registrations: Registrations,
-  { host, port, token = '', tls, network = REAL_NETWORK }: RegistrationEndpointOptions,
+  { host, port, token = '', tls, time = REAL_TIME, network = REAL_NETWORK }: RegistrationEndpointOptions,
 ): Promise<RegistrationEndpoint> {
   const server = network.server({
     tls,
@@ -65,10 +68,16 @@ export async function openRegistration(
       return;
     }
     server.prove(peer);
-    const stream = new RegistrationStream(call, hostOf(peer), registrations, () => {
-      streams.delete(stream);
-      server.doubt(peer);
-    });
+    const stream = new RegistrationStream(
+      call,
+      hostOf(peer),
+      registrations,
+      () => {
+        streams.delete(stream);
+        server.doubt(peer);
+      },
+      time,
+    );
     streams.add(stream);
   };
   server.addService(REGISTRATION_SERVICE, { Register: register });
@@ -92,15 +101,16 @@ class RegistrationStream {
   /** Messages since the timer fired last, and how often it has fired in vain. */
   private messages = 0;
   private silentSeconds = 0;
-  private readonly timer: NodeJS.Timeout;
+  private readonly timer: Timer;
 
   constructor(
     private readonly call: WorkerCall,
     private readonly host: string,
     private readonly registrations: Registrations,
     private readonly ended: () => void,
+    time: Time,
   ) {
-    this.timer = setInterval(() => this.tick(), 1000);
+    this.timer = time.every(1000, () => this.tick());
     call.on('data', (bytes) => this.read(bytes));
     // Without a handler an error of the stream would end the process.
     call.on('error', () => this.finish());
@@ -173,7 +183,7 @@ class RegistrationStream {
   private finish(): void {
     if (this.isOver) return;
     this.isOver = true;
-    clearInterval(this.timer);
+    this.timer.cancel();
     this.ended();
   }
 }

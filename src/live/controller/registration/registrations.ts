@@ -1,4 +1,6 @@
+import type { Clock } from '../../../base/clock/clock.js';
 import { NS_PER_MS, NS_PER_S } from '../../../base/units.js';
+import type { Timer } from '../../../base/world/time.js';
 import { Repeats } from '../../repeats.js';
 import type { WireLease } from '../../wire/registration.js';
 import type { Guest } from '../guest.js';
@@ -50,7 +52,7 @@ type TurnedAway = 'token' | 'protocol' | 'address' | 'too_many';
 interface RegistrationsOptions {
   /** A connection with such a worker; `complain` hears why there is none. */
   readonly newLink: (registration: Registration, complain: (what: string) => void) => WorkerLink;
-  readonly nowNs: () => number;
+  readonly clock: Pick<Clock, 'nowNs' | 'time'>;
   readonly events: RegistrationEvents;
 }
 
@@ -68,10 +70,10 @@ export class Registrations {
   private readonly entries = new Map<string, Entry>();
   private readonly rests = new Map<string, { readonly backoff: Backoff; untilNs: number }>();
   private readonly repeats = new Repeats();
-  private readonly timer: NodeJS.Timeout;
+  private readonly timer: Timer;
 
   constructor(private readonly options: RegistrationsOptions) {
-    this.timer = setInterval(() => this.tick(), TICK_MS);
+    this.timer = options.clock.time.every(TICK_MS, () => this.tick());
   }
 
   /** From now on workers are taken on. */
@@ -83,7 +85,7 @@ export class Registrations {
   /** A worker serves there. Returns how it stands with it. One that is registered at another address counts as that. */
   renew(registration: Registration): WireLease {
     const { address, instance } = registration;
-    const nowNs = this.options.nowNs();
+    const nowNs = this.options.clock.nowNs();
     const known = this.entries.get(address);
     if (this.host?.lists(address, instance) === true) {
       if (known !== undefined) this.end(known, 'it is known from the start');
@@ -117,7 +119,7 @@ export class Registrations {
     const entry = this.entries.get(address);
     if (entry === undefined || entry.instance !== instance || entry.leaving !== '') return;
     entry.leaving = 'it shuts down';
-    entry.leftNs = this.options.nowNs();
+    entry.leftNs = this.options.clock.nowNs();
     entry.guest?.leave(null);
     this.tick();
   }
@@ -129,11 +131,11 @@ export class Registrations {
   }
 
   close(): void {
-    clearInterval(this.timer);
+    this.timer.cancel();
   }
 
   private tick(): void {
-    const nowNs = this.options.nowNs();
+    const nowNs = this.options.clock.nowNs();
     let dialed = 0;
     for (const entry of [...this.entries.values()]) {
       if (entry.guest === null) this.consider(entry, nowNs, dialed);
@@ -215,7 +217,7 @@ export class Registrations {
   private end(entry: Entry, why: string): void {
     this.entries.delete(entry.address);
     entry.guest?.leave(why);
-    if (entry.hasBeenPlaced) this.rest(entry.address, this.options.nowNs());
+    if (entry.hasBeenPlaced) this.rest(entry.address, this.options.clock.nowNs());
     if (!entry.hasJoined) return;
     this.left++;
     this.options.events.left(entry.address, why);
@@ -223,7 +225,7 @@ export class Registrations {
 
   private refuse(entry: Entry, problem: string): void {
     entry.problem = problem;
-    if (this.repeats.toSay(`${entry.address} ${problem}`, this.options.nowNs()) > 0)
+    if (this.repeats.toSay(`${entry.address} ${problem}`, this.options.clock.nowNs()) > 0)
       this.options.events.refused(entry.address, problem);
   }
 

@@ -1,7 +1,8 @@
 import { Worker as Thread } from 'node:worker_threads';
-import { monotonicNs } from '../../../base/clock/clock.js';
 import { compiledNextTo } from '../../../base/compiled.js';
 import { EscapementError } from '../../../base/errors.js';
+import { REAL_TIME } from '../../../base/world/real-time.js';
+import type { Time, Timer } from '../../../base/world/time.js';
 import { beat, newPulse, PulseWatch } from '../../pulse.js';
 import type { WatchedService } from '../../service.js';
 import type { ServerTls } from '../../wire/credentials.js';
@@ -12,6 +13,8 @@ import type { FromFrontend, FrontendThreadData, ToFrontend, Transport } from './
 import { ThreadRequests } from './thread-requests.js';
 
 export interface FrontendHostOptions {
+  /** Default: that of this process. */
+  readonly time?: Time;
   readonly transport: Transport;
   /** Of the thread's frontend: plain data. */
   readonly frontend: HttpFrontendOptions & { readonly budget: BudgetSlot };
@@ -42,7 +45,7 @@ export class FrontendHost {
   /** Null: none at present. */
   thread: Thread | null = null;
   private pauseMs = FIRST_PAUSE_MS;
-  private pause: NodeJS.Timeout | null = null;
+  private pause: Timer | null = null;
   private isClosing = false;
   /** The certificate of now, if it is not the first one. */
   private renewed: ServerTls | null = null;
@@ -50,12 +53,15 @@ export class FrontendHost {
   private readonly unwatch: () => void;
   /** By which the thread sees that this one does not hang. */
   private readonly pulse = newPulse();
-  private readonly endPulse = beat(this.pulse);
+  private readonly endPulse: () => void;
+  private readonly time: Time;
 
   constructor(
     private readonly service: WatchedService,
     private readonly options: FrontendHostOptions,
   ) {
+    this.time = options.time ?? REAL_TIME;
+    this.endPulse = beat(this.pulse, this.time);
     this.unwatch = service.watch(() => this.post({ kind: 'state', state: service.state }));
   }
 
@@ -68,16 +74,16 @@ export class FrontendHost {
   /** As a frontend's. */
   async close(graceful: boolean): Promise<void> {
     this.isClosing = true;
-    if (this.pause !== null) clearTimeout(this.pause);
+    this.pause?.cancel();
     const { thread } = this;
     if (thread !== null) {
       const end = new Promise<void>((resolve) => {
         this.closed = resolve;
       });
-      const giveUp = setTimeout(() => this.closed(), CLOSE_MS);
+      const giveUp = this.time.after(CLOSE_MS, () => this.closed());
       this.post({ kind: 'close', graceful });
       await end;
-      clearTimeout(giveUp);
+      giveUp.cancel();
       await thread.terminate();
     }
     this.unwatch();
@@ -92,7 +98,7 @@ export class FrontendHost {
 
   private launch(listening: () => void, failed: (error: Error) => void): void {
     const { service, options } = this;
-    const pulse = new PulseWatch((hung) => {
+    const pulse = new PulseWatch(this.time, (hung) => {
       this.thread = null;
       options.hung?.(`the thread of the ${options.transport} frontend ${hung}`);
     });
@@ -103,7 +109,7 @@ export class FrontendHost {
         port: this.port,
         ...(this.renewed === null ? {} : { tls: this.renewed }),
       },
-      originNs: originOf(service),
+      originNs: originOf(service, this.time),
       state: service.state,
       pulse: pulse.buffer,
       servicePulse: this.pulse,
@@ -154,13 +160,13 @@ export class FrontendHost {
 
   private replace(reason: string): void {
     this.options.died(reason);
-    this.pause = setTimeout(() => {
+    this.pause = this.time.after(this.pauseMs, () => {
       this.pause = null;
       this.launch(
         () => {},
         ({ message }) => this.replace(message),
       );
-    }, this.pauseMs);
+    });
     this.pauseMs = Math.min(2 * this.pauseMs, LONGEST_PAUSE_MS);
   }
 
@@ -179,9 +185,9 @@ function send(thread: Thread, message: ToFrontend, transfer: readonly ArrayBuffe
 }
 
 /** Not later than it is: what the thread stamps is never in the future. */
-function originOf(service: WatchedService): number {
+function originOf(service: WatchedService, time: Time): number {
   const nowNs = service.nowNs();
-  return monotonicNs() - nowNs;
+  return time.monotonicNs() - nowNs;
 }
 
 function failureOf({ code, message }: Extract<FromFrontend, { readonly kind: 'failed' }>): Error {

@@ -1,7 +1,9 @@
 // Entry of a frontend thread.
 import { parentPort, workerData } from 'node:worker_threads';
+import { Clock } from '../../../base/clock/clock.js';
 import { EscapementError } from '../../../base/errors.js';
 import { invariant } from '../../../base/invariant.js';
+import { REAL_TIME } from '../../../base/world/real-time.js';
 import { beat, PulseReader } from '../../pulse.js';
 import { passOnWarnings } from '../../warnings.js';
 import type { ServerTls } from '../../wire/credentials.js';
@@ -15,7 +17,7 @@ invariant(port !== null, 'this file is the entry of a thread');
 const data = workerData as FrontendThreadData;
 const { transport, options: given, originNs, state, pulse, servicePulse, namesClients } = data;
 passOnWarnings(`frontend-${transport}`);
-beat(pulse);
+beat(pulse, REAL_TIME);
 
 function post(message: FromFrontend, transfer: readonly ArrayBuffer[] = []): void {
   port?.postMessage(message, transfer);
@@ -63,8 +65,8 @@ let frontend: Frontend | null = null;
 /** Came before it had opened. */
 let renewed: ServerTls | null = null;
 process.on('uncaughtException', fail);
-const service = new RemoteService(state, originNs, post);
-new PulseReader(servicePulse, (reason) => service.hangs(reason));
+const service = new RemoteService(state, new Clock(REAL_TIME, originNs), post);
+new PulseReader(servicePulse, REAL_TIME, (reason) => service.hangs(reason));
 port.on('message', (message: ToFrontend) => {
   if (typeof message !== 'string' && message.kind === 'close') void close(message.graceful);
   else if (typeof message !== 'string' && message.kind === 'renew') {

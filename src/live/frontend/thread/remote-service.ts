@@ -1,4 +1,4 @@
-import { monotonicNs } from '../../../base/clock/clock.js';
+import type { Clock } from '../../../base/clock/clock.js';
 import {
   type InferenceRequest,
   type InferenceService,
@@ -29,7 +29,8 @@ export class RemoteService implements InferenceService {
 
   constructor(
     private lastState: ServiceState,
-    private readonly originNs: number,
+    /** The service's. */
+    private readonly clock: Clock,
     private readonly post: Post,
   ) {}
 
@@ -51,7 +52,7 @@ export class RemoteService implements InferenceService {
   }
 
   nowNs(): number {
-    return monotonicNs() - this.originNs;
+    return this.clock.nowNs();
   }
 
   infer(request: InferenceRequest): void {
@@ -59,7 +60,7 @@ export class RemoteService implements InferenceService {
     this.packer.add(slot, request, request.arrivalNs ?? this.nowNs());
     if (this.isDue) return;
     this.isDue = true;
-    setImmediate(this.flush);
+    this.clock.time.soon(this.flush);
   }
 
   async load(name: string): Promise<void> {

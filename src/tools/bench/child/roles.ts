@@ -1,5 +1,6 @@
 import { invariant } from '../../../base/invariant.js';
 import { MIB } from '../../../base/units.js';
+import { REAL_TIME } from '../../../base/world/real-time.js';
 import { LocalLink } from '../../../live/controller/link/local-link.js';
 import { RemoteLink } from '../../../live/controller/link/remote-link.js';
 import { createLog } from '../../../live/observe/telemetry/log.js';
@@ -34,6 +35,7 @@ async function openServer({ gpu, settings }: Extract<Role, { kind: 'server' }>):
   const link =
     typeof gpu === 'string' ? new RemoteLink({ address: gpu }) : new LocalLink(await startMachine(gpu));
   const server = await startServer({
+    world: { time: REAL_TIME },
     links: [link],
     settings,
     host: '127.0.0.1',

@@ -47,15 +47,12 @@ function timerLateness(durationNs: number): Promise<number[]> {
   const clock = new Clock();
   const latenessNs: number[] = [];
   return new Promise((resolve) => {
-    const timer = new WakeTimer(
-      () => clock.nowNs(),
-      (lateNs) => {
-        latenessNs.push(lateNs);
-        const nowNs = clock.nowNs();
-        if (nowNs >= durationNs) resolve(latenessNs);
-        else timer.set(nowNs + nextWaitNs(latenessNs.length));
-      },
-    );
+    const timer = new WakeTimer(clock, (lateNs) => {
+      latenessNs.push(lateNs);
+      const nowNs = clock.nowNs();
+      if (nowNs >= durationNs) resolve(latenessNs);
+      else timer.set(nowNs + nextWaitNs(latenessNs.length));
+    });
     timer.set(NS_PER_MS);
   });
 }

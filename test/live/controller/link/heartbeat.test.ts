@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { REAL_TIME } from '../../../../src/base/world/real-time.js';
 import { ClockSync } from '../../../../src/live/controller/link/clock-sync.js';
 import { Heartbeat } from '../../../../src/live/controller/link/heartbeat.js';
 
@@ -17,6 +18,7 @@ it('calls the other side silent when it has said nothing for longer than it may'
     silenceMs: 40,
     clock: new ClockSync(),
     nowNs: () => 0,
+    time: REAL_TIME,
     ping: () => pings++,
     synchronised: () => {},
     silent: () => silences++,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { REAL_TIME } from '../../../../src/base/world/real-time.js';
 import { STATUS_INFER_TOO_LATE } from '../../../../src/core/action.js';
 import { RemoteLink } from '../../../../src/live/controller/link/remote-link.js';
 import { LinkHost } from '../../../../src/live/controller/link/thread/link-host.js';
@@ -141,7 +142,7 @@ describe('what the thread of links reports', () => {
     const box = new Outbox((message) => {
       if (typeof message !== 'string') sent.push(message.kind);
       else unpackResults(message, (_, { id }) => sent.push(`result ${id}`));
-    });
+    }, REAL_TIME);
     return { box, sent };
   }
   const settled = {

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { REAL_TIME } from '../../../../src/base/world/real-time.js';
 import { ReconnectingLink } from '../../../../src/live/controller/link/reconnecting-link.js';
 import { RemoteLink } from '../../../../src/live/controller/link/remote-link.js';
 import { fakeRemote } from './fake-remote.js';
@@ -95,6 +96,7 @@ describe('remote worker', () => {
     const address = `localhost:${server.port}`;
     const link = new ReconnectingLink({
       ...{ address, ...IMPATIENT, controller: 'test', log: () => {}, timed: () => {} },
+      world: { time: REAL_TIME },
       seat: (seat) => {
         if (seat?.controller === '') link.take(1);
       },

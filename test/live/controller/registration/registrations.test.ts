@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { REAL_TIME } from '../../../../src/base/world/real-time.js';
 import { Guest } from '../../../../src/live/controller/guest.js';
 import type { WorkerLink } from '../../../../src/live/controller/link/worker-link.js';
 import { type Member, newMember } from '../../../../src/live/controller/member.js';
@@ -46,7 +47,7 @@ function start() {
   let nowMs = 0;
   const complaints = new Map<string, (what: string) => void>();
   const registrations = new Registrations({
-    nowNs: () => nowMs * MS,
+    clock: { nowNs: () => nowMs * MS, time: REAL_TIME },
     newLink: ({ address }, complain) => {
       complaints.set(address, complain);
       return new FakeWorker(address);

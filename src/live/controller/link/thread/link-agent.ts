@@ -1,9 +1,10 @@
-import { monotonicNs } from '../../../../base/clock/clock.js';
+import { Clock } from '../../../../base/clock/clock.js';
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../../../messages.js';
 import { tableOf } from '../../../operator-table.js';
 import type { ClientTls } from '../../../wire/credentials.js';
 import type { SeatState } from '../../../wire/protocol.js';
 import { modelListToWire } from '../../../wire/to-wire.js';
+import type { World } from '../../../world/world.js';
 import type { ClockReading } from '../clock-sync.js';
 import { ReconnectingLink } from '../reconnecting-link.js';
 import type { Driving, WorkerEvents } from '../worker-link.js';
@@ -44,17 +45,20 @@ export class LinkAgent implements WorkerEvents {
     originNs: number,
     private readonly port: Outbox,
     candidate: AgentCandidacy,
+    world: Pick<World, 'time'>,
   ) {
     const own = settings.tls === undefined ? {} : { tls: inBuffers(settings.tls) };
     this.link = new ReconnectingLink({
       ...settings,
       ...own,
+      world,
       log: (line) => port.post({ kind: 'log', link: number, line }),
       timed: (clock) => this.timed(clock),
       controller: candidate.controller,
       seat: (seat) => candidate.seatIs(number, seat),
     });
-    this.link.start(this, () => monotonicNs() - originNs);
+    const clock = new Clock(world.time, originNs);
+    this.link.start(this, () => clock.nowNs());
   }
 
   /** Asks for the worker's seat. */

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Worker as Thread } from 'node:worker_threads';
-import { monotonicNs } from '../../../../base/clock/clock.js';
 import { compiledNextTo } from '../../../../base/compiled.js';
+import { REAL_TIME } from '../../../../base/world/real-time.js';
+import type { Time, Timer } from '../../../../base/world/time.js';
 import type { ActionMessage, ResultMessage } from '../../../messages.js';
 import { PulseWatch } from '../../../pulse.js';
 import type { ClientTls } from '../../../wire/credentials.js';
@@ -23,6 +24,7 @@ export interface HostedLink {
 }
 
 interface LinkHostOptions {
+  readonly time?: Time;
   /** Called once, when the thread hangs: nothing that it had comes back, and no other takes its place. */
   readonly hung?: (what: string) => void;
   /** See `Candidacy`. */
@@ -49,13 +51,16 @@ export class LinkHost {
   private readonly packer = new ActionPacker();
   private isDue = false;
   private readonly backoff = new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
-  private pause: NodeJS.Timeout | undefined;
+  private pause: Timer | null = null;
   private readonly flush = () => this.sendActions();
+  /** That of the controller's process. */
+  readonly time: Time;
   private readonly candidacy: Candidacy;
   private readonly hung: (what: string) => void;
   private readonly stays: boolean;
 
-  constructor({ hung = () => {}, isStandby = false, stays = false }: LinkHostOptions = {}) {
+  constructor({ time = REAL_TIME, hung = () => {}, isStandby = false, stays = false }: LinkHostOptions = {}) {
+    this.time = time;
     this.stays = stays;
     this.hung = hung;
     this.candidacy = { controller: randomUUID(), isStandby };
@@ -70,7 +75,7 @@ export class LinkHost {
 
   /** Opens the link in the thread, which may have to be started. */
   open(number: number): void {
-    if (this.thread === null && this.pause === undefined) this.launch();
+    if (this.thread === null && this.pause === null) this.launch();
     else this.openIn(number);
   }
 
@@ -102,16 +107,16 @@ export class LinkHost {
 
   /** Ends the thread, which has no links any more. */
   async close(): Promise<void> {
-    clearTimeout(this.pause);
-    this.pause = undefined;
+    this.pause?.cancel();
+    this.pause = null;
     const { thread } = this;
     this.thread = null;
     await thread?.terminate();
   }
 
   private launch(): void {
-    this.pause = undefined;
-    const pulse = new PulseWatch((reason) => {
+    this.pause = null;
+    const pulse = new PulseWatch(this.time, (reason) => {
       this.thread = null;
       this.hung(`the thread of links ${reason}`);
     });
@@ -141,7 +146,7 @@ export class LinkHost {
 
   private died(reason: string): void {
     this.thread = null;
-    this.pause = setTimeout(() => this.launch(), this.backoff.delayMs(monotonicNs()));
+    this.pause = this.time.after(this.backoff.delayMs(this.time.monotonicNs()), () => this.launch());
     for (const link of this.links.values()) link.lost(`the thread of links has ended: ${reason}`);
   }
 

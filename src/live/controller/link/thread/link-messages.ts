@@ -18,7 +18,7 @@ export interface LinkThreadData {
 }
 
 /** Plain data. */
-export type LinkSettings = Omit<ReconnectingLinkOptions, 'log' | 'timed' | 'seat' | 'controller'>;
+export type LinkSettings = Omit<ReconnectingLinkOptions, 'world' | 'log' | 'timed' | 'seat' | 'controller'>;
 
 interface RareOfAction {
   /** Of the action among those of the message. */

@@ -1,6 +1,7 @@
 // Entry of the thread of links.
 import { parentPort, workerData } from 'node:worker_threads';
 import { invariant } from '../../../../base/invariant.js';
+import { REAL_TIME } from '../../../../base/world/real-time.js';
 import type { ActionMessage } from '../../../messages.js';
 import { beat } from '../../../pulse.js';
 import { passOnWarnings } from '../../../warnings.js';
@@ -14,10 +15,10 @@ passOnWarnings('links');
 const port = parentPort;
 invariant(port !== null, 'this file is the entry of a thread');
 const { pulse, candidacy }: LinkThreadData = workerData;
-beat(pulse);
+beat(pulse, REAL_TIME);
 const agents = new Map<number, LinkAgent>();
-const outbox = new Outbox((message, transfer) => port.postMessage(message, transfer));
-const candidate = new Candidate(candidacy, (link, term) => agents.get(link)?.take(term));
+const outbox = new Outbox((message, transfer) => port.postMessage(message, transfer), REAL_TIME);
+const candidate = new Candidate(candidacy, (link, term) => agents.get(link)?.take(term), REAL_TIME);
 
 function sendActions(packed: PackedActions): void {
   const byLink = new Map<number, ActionMessage[]>();
@@ -37,7 +38,10 @@ function receive(message: Exclude<ToLinks, string>): void {
   const { link } = message;
   if (message.kind === 'open') {
     candidate.opened(link);
-    agents.set(link, new LinkAgent(link, message.settings, message.originNs, outbox, candidate));
+    agents.set(
+      link,
+      new LinkAgent(link, message.settings, message.originNs, outbox, candidate, { time: REAL_TIME }),
+    );
   }
   const agent = agents.get(link);
   if (message.kind === 'settle') agent?.settle(message.gpu, message.reason);

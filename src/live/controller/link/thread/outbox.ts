@@ -1,3 +1,4 @@
+import type { Time } from '../../../../base/world/time.js';
 import type { ActionMessage, ResultMessage } from '../../../messages.js';
 import type { FromLinks } from './link-messages.js';
 import { ResultPacker } from './link-pack.js';
@@ -13,7 +14,10 @@ export class Outbox {
   private isDue = false;
   private readonly flush = () => this.sendResults();
 
-  constructor(private readonly send: Send) {}
+  constructor(
+    private readonly send: Send,
+    private readonly time: Time,
+  ) {}
 
   post(message: Exclude<FromLinks, string>, transfer: readonly ArrayBuffer[] = []): void {
     this.sendResults();
@@ -25,7 +29,7 @@ export class Outbox {
     this.results.add(link, result, inputs);
     if (this.isDue) return;
     this.isDue = true;
-    setImmediate(this.flush);
+    this.time.soon(this.flush);
   }
 
   private sendResults(): void {
