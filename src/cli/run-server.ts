@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
 import { EscapementError } from '../base/errors.js';
 import { NS_PER_S } from '../base/units.js';
-import { REAL_TIME } from '../base/world/real-time.js';
 import type { ServerSettings } from '../config/server-settings.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import type { CertificateGauges } from '../live/observe/telemetry/certificate-gauges.js';
 import { createLog } from '../live/observe/telemetry/log.js';
 import type { RecordingControl } from '../live/recording/recording-control.js';
+import { REAL_WORLD } from '../live/world/real-world.js';
 import type { DeploymentOptions } from '../serve/deployment-options.js';
 import type { JoiningOptions } from '../serve/joining.js';
 import type { Server } from '../serve/server.js';
@@ -122,7 +122,7 @@ async function serverOptions(
   log: Logger,
 ): Promise<Omit<ServerOptions, 'links' | 'deployment' | 'hung'>> {
   return {
-    world: { time: REAL_TIME },
+    world: REAL_WORLD,
     settings: await serverSettingsOf(args, (warning) => log.warn(warning)),
     host: args.host,
     httpPort: args['http-port'],

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
-import type { Time } from '../base/world/time.js';
 import { Bursts } from '../live/bursts.js';
 import type { Frontend, FrontendOptions } from '../live/frontend/frontend.js';
 import { newBudgetCounters } from '../live/frontend/shared-counts.js';
 import { checkThreads, openFrontendThreads } from '../live/frontend/thread/frontend-threads.js';
 import type { WatchedService } from '../live/service.js';
+import type { World } from '../live/world/world.js';
 
 interface FrontendsOptions {
   /** 0: any free port; null: no such frontend. */
@@ -14,7 +14,7 @@ interface FrontendsOptions {
   readonly frontends: number;
   readonly frontend: Omit<FrontendOptions, 'port'>;
   readonly log: Logger;
-  readonly time: Time;
+  readonly world: Pick<World, 'time' | 'threads'>;
   /** A thread hangs. */
   readonly hung?: (what: string) => void;
 }
@@ -22,17 +22,17 @@ interface FrontendsOptions {
 /** Opens both transports at a time and puts them into `opened`. Throws as they do. */
 export async function openFrontends(
   service: WatchedService,
-  { httpPort, grpcPort, frontends: threads, frontend, log, hung, time }: FrontendsOptions,
+  { httpPort, grpcPort, frontends: threads, frontend, log, hung, world }: FrontendsOptions,
   opened: { http: Frontend | null; grpc: Frontend | null },
 ): Promise<void> {
   checkThreads(threads);
-  const bursts = new Bursts(time);
+  const bursts = new Bursts(world.time);
   // Bodies and answers under way have one limit, whichever thread they are in.
   const counters = newBudgetCounters(2 * threads);
   const open = (transport: 'http' | 'grpc', port: number, firstSlot: number) =>
     openFrontendThreads(service, {
       transport,
-      time,
+      world,
       threads,
       frontend: { ...frontend, port },
       counters,

@@ -13,6 +13,7 @@ import { LEASE_HAS_ENDED, Registrations } from '../live/controller/registration/
 import { registerJoining } from '../live/observe/telemetry/joining-counters.js';
 import { registerTurnedAway } from '../live/observe/telemetry/turned-away-counter.js';
 import type { ServerTls } from '../live/wire/credentials.js';
+import type { World } from '../live/world/world.js';
 
 /** How workers may join a server by themselves. */
 export interface JoiningOptions {
@@ -44,7 +45,12 @@ export class Joining {
   }
 
   /** Listens. Throws `E_LISTEN` and `E_TLS`. */
-  static async open(options: JoiningOptions, clock: Clock, log: Logger): Promise<Joining> {
+  static async open(
+    options: JoiningOptions,
+    { network }: Pick<World, 'network'>,
+    clock: Clock,
+    log: Logger,
+  ): Promise<Joining> {
     const bursts = new Bursts(clock.time);
     const registrations = new Registrations({
       newLink: options.newLink,
@@ -64,7 +70,7 @@ export class Joining {
       return new Joining(
         options,
         registrations,
-        await openRegistration(registrations, { ...options, time: clock.time }),
+        await openRegistration(registrations, { ...options, time: clock.time, network }),
       );
     } catch (error) {
       registrations.close();

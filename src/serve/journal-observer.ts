@@ -1,4 +1,5 @@
 import type { EscapementError } from '../base/errors.js';
+import type { DiskAndTime } from '../base/world/disk.js';
 import { JournalWriter } from '../live/journal/journal-writer.js';
 import type { Assembly, ClusterObserver } from './cluster.js';
 
@@ -13,6 +14,7 @@ export class JournalObserver implements ClusterObserver {
     name: string,
     { cluster: { spec }, settings }: Assembly,
     onFailure: (error: EscapementError) => void,
+    world: DiskAndTime = {},
   ) {
     const { policy, sloNs: defaultSloNs, admission, missedWindow } = settings;
     const oneLane = spec.oneLane ?? false;
@@ -28,7 +30,7 @@ export class JournalObserver implements ClusterObserver {
       missedWindow,
     };
     const header = { ...spec, ...given };
-    this.inputs = new JournalWriter(name, header, onFailure);
+    this.inputs = new JournalWriter(name, header, onFailure, world);
   }
 
   get path(): string {

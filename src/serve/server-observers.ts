@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import type { EscapementError } from '../base/errors.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import { JournalKeeper } from '../live/journal/journal-keeper.js';
 import { StatisticsCollector } from '../live/observe/model-statistics.js';
@@ -18,7 +19,8 @@ import type { ServerOptions } from './server-options.js';
 export function observersOf(options: ServerOptions, registry: Registry, assembly: Assembly) {
   const { settings, log, journalKeepBytes } = options;
   const status = new StatusCollector(assembly.cluster.spec);
-  const journal = options.journal === null ? null : journalObserver(options.journal, log, registry, assembly);
+  const journal =
+    options.journal === null ? null : journalObserver(options.journal, options, registry, assembly);
   const { recording: autostart, recordingDir } = settings.runtime;
   return {
     metrics: metricsObserver(
@@ -39,17 +41,31 @@ export function observersOf(options: ServerOptions, registry: Registry, assembly
     keeper:
       journal === null || options.journal === null
         ? null
-        : keeping(new JournalKeeper(options.journal, journal.path, journalKeepBytes, loggedKeeper(log))),
+        : keeping(
+            new JournalKeeper(
+              options.journal,
+              journal.path,
+              journalKeepBytes,
+              loggedKeeper(log),
+              options.world,
+            ),
+          ),
     journal,
   };
 }
 
-function journalObserver(name: string, log: Logger, registry: Registry, assembly: Assembly) {
+function journalObserver(
+  name: string,
+  { log, world }: ServerOptions,
+  registry: Registry,
+  assembly: Assembly,
+) {
   const tell = registerJournalGauge(registry);
-  return new JournalObserver(name, assembly, ({ code, message }) => {
+  const failed = ({ code, message }: EscapementError) => {
     tell();
     log.error({ code }, `${message}; the journal ends there, and the server goes on without it`);
-  });
+  };
+  return new JournalObserver(name, assembly, failed, world);
 }
 
 function failedLog(log: Logger, { cluster }: Assembly): ClusterObserver {

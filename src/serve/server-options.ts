@@ -9,7 +9,7 @@ import type { DeploymentOptions } from './deployment-options.js';
 import type { JoiningOptions } from './joining.js';
 
 export interface ServerOptions {
-  readonly world: Pick<World, 'time'>;
+  readonly world: World;
   readonly links: readonly WorkerLink[];
   /** With so many of them it starts. Default: all; one where workers may join. */
   readonly minWorkers?: number;

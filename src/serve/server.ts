@@ -90,7 +90,7 @@ export class Server {
     const { links, minWorkers = links.length, settings, log } = options;
     let pending: PendingService | null = null;
     if (options.joining !== undefined) {
-      this.joining = await Joining.open(options.joining, clock, log);
+      this.joining = await Joining.open(options.joining, options.world, clock, log);
       this.joining.register(registry);
       pending = new PendingService(() => clock.nowNs());
       await this.listen(pending);
@@ -155,7 +155,7 @@ export class Server {
     const refusals = registerRefusals(registry, this.labels);
     if (metricsPort !== null) this.metrics = await this.serveMetrics(metricsPort);
     const frontend = { ...options.frontend, host, serverVersion, defaultSloNs: settings.sloNs, refusals };
-    await openFrontends(service, { ...options, frontend, time: this.clock.time }, this);
+    await openFrontends(service, { ...options, frontend }, this);
     log.info({ address: host, ...this.ports }, 'listening');
     options.listening?.(this);
   }

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { expect, onTestFinished } from 'vitest';
-import { REAL_TIME } from '../../src/base/world/real-time.js';
 import { createPolicyOf } from '../../src/config/create-policy.js';
 import { readServerSettings } from '../../src/config/server-settings.js';
 import { LocalLink } from '../../src/live/controller/link/local-link.js';
 import { replayJournal } from '../../src/live/journal/replay.js';
 import type { WorkerModel } from '../../src/live/model.js';
 import { type LocalMachine, type MachineOptions, startMachine } from '../../src/live/worker/local-machine.js';
+import { REAL_WORLD } from '../../src/live/world/real-world.js';
 import { type Server, startServer } from '../../src/serve/server.js';
 import type { ServerOptions } from '../../src/serve/server-options.js';
 import { simulatedModel } from '../../src/serve/simulated-models.js';
@@ -48,7 +48,7 @@ export async function serve(
   onTestFinished(() => machine.close());
   const journal = join(tempDir(), 'run.journal');
   const server = await startServer({
-    world: { time: REAL_TIME },
+    world: REAL_WORLD,
     links: [new LocalLink(machine)],
     settings: (await readServerSettings({ file: null, environment: [], overrides })).settings,
     host: '127.0.0.1',

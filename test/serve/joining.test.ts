@@ -8,6 +8,7 @@ import { Guest } from '../../src/live/controller/guest.js';
 import type { WorkerLink } from '../../src/live/controller/link/worker-link.js';
 import { type Member, newMember } from '../../src/live/controller/member.js';
 import { Registrar } from '../../src/live/worker/endpoint/registrar.js';
+import { REAL_WORLD } from '../../src/live/world/real-world.js';
 import { Joining } from '../../src/serve/joining.js';
 import { until } from '../cli/server-process.js';
 import { description, FakeWorker } from '../live/controller/fake-worker.js';
@@ -30,6 +31,7 @@ async function open() {
   const newLink = ({ address }: { address: string }) => new FakeWorker(address);
   const joining = await Joining.open(
     { host: '127.0.0.1', port: 0, token: 'secret', maxGpus: 1, newLink },
+    REAL_WORLD,
     clock,
     log,
   );

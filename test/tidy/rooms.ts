@@ -84,7 +84,7 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     worker: ['own', 'ort', 'wire', 'world'],
     controller: ['own', 'wire', 'world', 'worker'],
     recording: ['own', 'controller'],
-    frontend: ['own', 'wire'],
+    frontend: ['own', 'wire', 'world'],
     observe: ['own', 'recording', 'frontend'],
   },
   report: {

@@ -4,6 +4,7 @@ import type { LinkHost } from '../../live/controller/link/thread/link-host.js';
 import type { WorkerLink } from '../../live/controller/link/worker-link.js';
 import type { CertificateGauges } from '../../live/observe/telemetry/certificate-gauges.js';
 import { clientCredentials } from '../../live/wire/credentials.js';
+import { REAL_WORLD } from '../../live/world/real-world.js';
 import type { JoiningOptions } from '../../serve/joining.js';
 import { checkPorts } from '../check-ports.js';
 import { listenAddress } from '../listen-address.js';
@@ -26,10 +27,15 @@ export async function run(args: ControllerArgs): Promise<void> {
   const { LinkHost } = await import('../../live/controller/link/thread/link-host.js');
   const access = await workerAccess(args);
   await runServer('controller', args, async (_settings, log, hung) => {
-    const host = new LinkHost({ hung, isStandby: args.standby, stays: listen !== undefined });
+    const host = new LinkHost({
+      world: REAL_WORLD,
+      hung,
+      isStandby: args.standby,
+      stays: listen !== undefined,
+    });
     const connect: Connect = (address, extra, complain) =>
       new RemoteLink({ address, ...access, ...extra, log: complain }, host);
-    const bursts = new Bursts();
+    const bursts = new Bursts(REAL_WORLD.time);
     const warner = (address: string) => (what: string) =>
       bursts.say(address, `worker ${address}: ${what}`, (line) => log.warn({ worker: address }, line));
     const links = addresses.map((address) => connect(address, {}, warner(address)));

@@ -1,4 +1,4 @@
-import type { Worker } from 'node:worker_threads';
+import type { MessagePort, Worker } from 'node:worker_threads';
 
 /** A thread of this process, as the one that started it sees it: node:worker_threads' Worker, as far as it is used. */
 export type ThreadHandle = Pick<Worker, 'postMessage' | 'terminate' | 'unref'> & {
@@ -18,3 +18,8 @@ type ThreadOptions = Pick<
   NonNullable<ConstructorParameters<typeof Worker>[1]>,
   'name' | 'workerData' | 'transferList' | 'resourceLimits'
 >;
+
+/** The way from a thread to the one that started it: node:worker_threads' parentPort, as far as it is used. */
+export type ThreadPort = Pick<MessagePort, 'postMessage'> & {
+  on<Message>(event: 'message', heard: (message: Message) => void): unknown;
+};

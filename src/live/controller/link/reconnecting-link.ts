@@ -7,10 +7,9 @@ import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import { Repeats } from '../../repeats.js';
 import type { ClientTls } from '../../wire/credentials.js';
 import { DEFAULT_MAX_MESSAGE_BYTES, type SeatState } from '../../wire/protocol.js';
-import type { World } from '../../world/world.js';
 import { Backoff } from './backoff.js';
 import type { ClockSync } from './clock-sync.js';
-import { StreamLink } from './stream-link.js';
+import { type LinkWorld, StreamLink } from './stream-link.js';
 import { WorkerGone } from './worker-gone.js';
 import type { Driving, WorkerEvents, WorkerLink } from './worker-link.js';
 
@@ -31,8 +30,7 @@ export interface ReconnectingLinkOptions {
   readonly heartbeatMs?: number;
   /** A worker that says nothing for so long is down. */
   readonly silenceMs?: number;
-  /** What it waits by. */
-  readonly world: Pick<World, 'time'>;
+  readonly world: LinkWorld;
   /** Takes lines for the operator: why the worker cannot be reached. */
   readonly log: (line: string) => void;
   /** Called when more is known of the worker's clock, and when nothing is. */

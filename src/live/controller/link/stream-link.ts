@@ -25,6 +25,9 @@ import { MachineStub } from './machine-stub.js';
 import { WorkerGone } from './worker-gone.js';
 import type { WorkerEvents } from './worker-link.js';
 
+/** What links take from their machine. */
+export type LinkWorld = Pick<World, 'time' | 'network'>;
+
 interface StreamLinkOptions {
   /** HOST:PORT. */
   readonly address: string;
@@ -39,7 +42,7 @@ interface StreamLinkOptions {
   readonly controller: string;
   readonly events: WorkerEvents;
   readonly nowNs: () => number;
-  readonly world: Pick<World, 'time'>;
+  readonly world: LinkWorld;
   readonly log: (line: string) => void;
   /** The worker's seat is so, or has become so. */
   readonly seat: (seat: SeatState) => void;
@@ -67,6 +70,7 @@ export class StreamLink {
     this.options = options;
     const { address, tls, token, controller, maxMessageBytes, world } = options;
     this.call = new StreamCall({
+      ...{ time: world.time, network: world.network },
       address,
       tls,
       peer: 'worker',

@@ -1,11 +1,12 @@
-import { Worker as Thread } from 'node:worker_threads';
 import { compiledNextTo } from '../../../base/compiled.js';
 import { EscapementError } from '../../../base/errors.js';
-import { REAL_TIME } from '../../../base/world/real-time.js';
 import type { Time, Timer } from '../../../base/world/time.js';
 import { beat, newPulse, PulseWatch } from '../../pulse.js';
 import type { WatchedService } from '../../service.js';
 import type { ServerTls } from '../../wire/credentials.js';
+import { REAL_WORLD } from '../../world/real-world.js';
+import type { ThreadHandle } from '../../world/threads.js';
+import type { World } from '../../world/world.js';
 import type { HttpFrontendOptions } from '../http-frontend.js';
 import { type BudgetSlot, clearBudgetSlot } from '../shared-counts.js';
 import type { CutOff } from '../slow-clients.js';
@@ -13,8 +14,8 @@ import type { FromFrontend, FrontendThreadData, ToFrontend, Transport } from './
 import { ThreadRequests } from './thread-requests.js';
 
 export interface FrontendHostOptions {
-  /** Default: that of this process. */
-  readonly time?: Time;
+  /** Default: the real one. */
+  readonly world?: Pick<World, 'time' | 'threads'>;
   readonly transport: Transport;
   /** Of the thread's frontend: plain data. */
   readonly frontend: HttpFrontendOptions & { readonly budget: BudgetSlot };
@@ -43,7 +44,7 @@ const CLOSE_MS = 15_000;
 export class FrontendHost {
   port = 0;
   /** Null: none at present. */
-  thread: Thread | null = null;
+  thread: ThreadHandle | null = null;
   private pauseMs = FIRST_PAUSE_MS;
   private pause: Timer | null = null;
   private isClosing = false;
@@ -54,14 +55,14 @@ export class FrontendHost {
   /** By which the thread sees that this one does not hang. */
   private readonly pulse = newPulse();
   private readonly endPulse: () => void;
-  private readonly time: Time;
+  private readonly world: Pick<World, 'time' | 'threads'>;
 
   constructor(
     private readonly service: WatchedService,
     private readonly options: FrontendHostOptions,
   ) {
-    this.time = options.time ?? REAL_TIME;
-    this.endPulse = beat(this.pulse, this.time);
+    this.world = options.world ?? REAL_WORLD;
+    this.endPulse = beat(this.pulse, this.world.time);
     this.unwatch = service.watch(() => this.post({ kind: 'state', state: service.state }));
   }
 
@@ -80,7 +81,7 @@ export class FrontendHost {
       const end = new Promise<void>((resolve) => {
         this.closed = resolve;
       });
-      const giveUp = this.time.after(CLOSE_MS, () => this.closed());
+      const giveUp = this.world.time.after(CLOSE_MS, () => this.closed());
       this.post({ kind: 'close', graceful });
       await end;
       giveUp.cancel();
@@ -98,7 +99,8 @@ export class FrontendHost {
 
   private launch(listening: () => void, failed: (error: Error) => void): void {
     const { service, options } = this;
-    const pulse = new PulseWatch(this.time, (hung) => {
+    const { time, threads } = this.world;
+    const pulse = new PulseWatch(time, (hung) => {
       this.thread = null;
       options.hung?.(`the thread of the ${options.transport} frontend ${hung}`);
     });
@@ -109,13 +111,13 @@ export class FrontendHost {
         port: this.port,
         ...(this.renewed === null ? {} : { tls: this.renewed }),
       },
-      originNs: originOf(service, this.time),
+      originNs: originOf(service, time),
       state: service.state,
       pulse: pulse.buffer,
       servicePulse: this.pulse,
       namesClients: options.cutOff !== undefined,
     };
-    const thread = new Thread(compiledNextTo(import.meta.url, 'frontend-thread.js'), {
+    const thread = threads.start(compiledNextTo(import.meta.url, 'frontend-thread.js'), {
       workerData,
       name: `frontend-${options.transport}`,
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, maxYoungGenerationSizeMb: YOUNG_HEAP_MB },
@@ -160,7 +162,7 @@ export class FrontendHost {
 
   private replace(reason: string): void {
     this.options.died(reason);
-    this.pause = this.time.after(this.pauseMs, () => {
+    this.pause = this.world.time.after(this.pauseMs, () => {
       this.pause = null;
       this.launch(
         () => {},
@@ -176,7 +178,7 @@ export class FrontendHost {
 }
 
 /** What cannot be sent must not end the process: the thread is given up instead. */
-function send(thread: Thread, message: ToFrontend, transfer: readonly ArrayBuffer[]): void {
+function send(thread: ThreadHandle, message: ToFrontend, transfer: readonly ArrayBuffer[]): void {
   try {
     thread.postMessage(message, transfer);
   } catch {

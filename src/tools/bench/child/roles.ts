@@ -1,11 +1,11 @@
 import { invariant } from '../../../base/invariant.js';
 import { MIB } from '../../../base/units.js';
-import { REAL_TIME } from '../../../base/world/real-time.js';
 import { LocalLink } from '../../../live/controller/link/local-link.js';
 import { RemoteLink } from '../../../live/controller/link/remote-link.js';
 import { createLog } from '../../../live/observe/telemetry/log.js';
 import { serveMachine } from '../../../live/worker/endpoint/worker-endpoint.js';
 import { startMachine } from '../../../live/worker/local-machine.js';
+import { REAL_WORLD } from '../../../live/world/real-world.js';
 import { startServer } from '../../../serve/server.js';
 import type { Answer, Order, Ports, Role } from './messages.js';
 import { Synthetic } from './synthetic.js';
@@ -35,7 +35,7 @@ async function openServer({ gpu, settings }: Extract<Role, { kind: 'server' }>):
   const link =
     typeof gpu === 'string' ? new RemoteLink({ address: gpu }) : new LocalLink(await startMachine(gpu));
   const server = await startServer({
-    world: { time: REAL_TIME },
+    world: REAL_WORLD,
     links: [link],
     settings,
     host: '127.0.0.1',

@@ -1,9 +1,9 @@
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { REAL_TIME } from '../../../../src/base/world/real-time.js';
 import { ReconnectingLink } from '../../../../src/live/controller/link/reconnecting-link.js';
 import { RemoteLink } from '../../../../src/live/controller/link/remote-link.js';
+import { REAL_WORLD } from '../../../../src/live/world/real-world.js';
 import { fakeRemote } from './fake-remote.js';
 import { connectTo, infer, inferLarge, load, pause, serve, start, wireTo } from './fixtures.js';
 
@@ -96,7 +96,7 @@ describe('remote worker', () => {
     const address = `localhost:${server.port}`;
     const link = new ReconnectingLink({
       ...{ address, ...IMPATIENT, controller: 'test', log: () => {}, timed: () => {} },
-      world: { time: REAL_TIME },
+      world: REAL_WORLD,
       seat: (seat) => {
         if (seat?.controller === '') link.take(1);
       },

@@ -4,9 +4,9 @@ import { tableOf } from '../../../operator-table.js';
 import type { ClientTls } from '../../../wire/credentials.js';
 import type { SeatState } from '../../../wire/protocol.js';
 import { modelListToWire } from '../../../wire/to-wire.js';
-import type { World } from '../../../world/world.js';
 import type { ClockReading } from '../clock-sync.js';
 import { ReconnectingLink } from '../reconnecting-link.js';
+import type { LinkWorld } from '../stream-link.js';
 import type { Driving, WorkerEvents } from '../worker-link.js';
 import { KeptInputs } from './kept-inputs.js';
 import type { LinkAnswer, LinkCall, LinkSettings } from './link-messages.js';
@@ -45,7 +45,7 @@ export class LinkAgent implements WorkerEvents {
     originNs: number,
     private readonly port: Outbox,
     candidate: AgentCandidacy,
-    world: Pick<World, 'time'>,
+    world: LinkWorld,
   ) {
     const own = settings.tls === undefined ? {} : { tls: inBuffers(settings.tls) };
     this.link = new ReconnectingLink({

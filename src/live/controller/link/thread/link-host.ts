@@ -1,11 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import { Worker as Thread } from 'node:worker_threads';
 import { compiledNextTo } from '../../../../base/compiled.js';
-import { REAL_TIME } from '../../../../base/world/real-time.js';
 import type { Time, Timer } from '../../../../base/world/time.js';
 import type { ActionMessage, ResultMessage } from '../../../messages.js';
 import { PulseWatch } from '../../../pulse.js';
 import type { ClientTls } from '../../../wire/credentials.js';
+import { REAL_WORLD } from '../../../world/real-world.js';
+import type { ThreadHandle, Threads } from '../../../world/threads.js';
+import type { World } from '../../../world/world.js';
 import { Backoff } from '../backoff.js';
 import type { Candidacy } from '../election.js';
 import type { FromLinks, LinkThreadData, ToLinks } from './link-messages.js';
@@ -24,7 +24,8 @@ export interface HostedLink {
 }
 
 interface LinkHostOptions {
-  readonly time?: Time;
+  /** That of the controller's process. Default: the real one. */
+  readonly world?: Pick<World, 'time' | 'threads' | 'newId'>;
   /** Called once, when the thread hangs: nothing that it had comes back, and no other takes its place. */
   readonly hung?: (what: string) => void;
   /** See `Candidacy`. */
@@ -45,7 +46,7 @@ const LONGEST_PAUSE_MS = 5_000;
  */
 export class LinkHost {
   /** Null: none at present. */
-  thread: Thread | null = null;
+  thread: ThreadHandle | null = null;
   private readonly links = new Map<number, HostedLink>();
   private lastNumber = 0;
   private readonly packer = new ActionPacker();
@@ -55,15 +56,22 @@ export class LinkHost {
   private readonly flush = () => this.sendActions();
   /** That of the controller's process. */
   readonly time: Time;
+  private readonly threads: Threads;
   private readonly candidacy: Candidacy;
   private readonly hung: (what: string) => void;
   private readonly stays: boolean;
 
-  constructor({ time = REAL_TIME, hung = () => {}, isStandby = false, stays = false }: LinkHostOptions = {}) {
-    this.time = time;
+  constructor({
+    world = REAL_WORLD,
+    hung = () => {},
+    isStandby = false,
+    stays = false,
+  }: LinkHostOptions = {}) {
+    this.time = world.time;
+    this.threads = world.threads;
     this.stays = stays;
     this.hung = hung;
-    this.candidacy = { controller: randomUUID(), isStandby };
+    this.candidacy = { controller: world.newId(), isStandby };
   }
 
   /** Returns the link's number. */
@@ -120,7 +128,7 @@ export class LinkHost {
       this.thread = null;
       this.hung(`the thread of links ${reason}`);
     });
-    const thread = new Thread(compiledNextTo(import.meta.url, 'link-thread.js'), {
+    const thread = this.threads.start(compiledNextTo(import.meta.url, 'link-thread.js'), {
       name: 'links',
       workerData: { pulse: pulse.buffer, candidacy: this.candidacy } satisfies LinkThreadData,
     });

@@ -1,0 +1,62 @@
+import { Clock } from '../../../base/clock/clock.js';
+import { EscapementError } from '../../../base/errors.js';
+import type { Time } from '../../../base/world/time.js';
+import { beat, PulseReader } from '../../pulse.js';
+import type { ServerTls } from '../../wire/credentials.js';
+import type { ThreadPort } from '../../world/threads.js';
+import type { Frontend } from '../frontend.js';
+import type { HttpFrontendOptions } from '../http-frontend.js';
+import type { CutOff } from '../slow-clients.js';
+import { RemoteService } from './remote-service.js';
+import type { FromFrontend, FrontendThreadData, ToFrontend } from './thread-messages.js';
+
+/** Opens a thread's transport. `cutOff` is called for each client that is cut off. */
+export type OpenTransport = (
+  service: RemoteService,
+  options: HttpFrontendOptions,
+  cutOff: CutOff | undefined,
+) => Promise<Frontend>;
+
+/** What a frontend thread does: its transport asks the service of the `FrontendHost` at the other end of the port. */
+export async function runFrontend(
+  time: Time,
+  port: ThreadPort,
+  { options, originNs, state, pulse, servicePulse, namesClients }: FrontendThreadData,
+  open: OpenTransport,
+): Promise<void> {
+  const { tls = null } = options;
+  let frontend: Frontend | null = null;
+  /** Came before it had opened. */
+  let renewed: ServerTls | null = null;
+  const post = (message: FromFrontend, transfer: readonly ArrayBuffer[] = []) =>
+    port.postMessage(message, transfer);
+  const cutOff: CutOff = (client, why) => post({ kind: 'cutOff', client, why });
+  const close = async (graceful: boolean) => {
+    await frontend?.close(graceful);
+    post({ kind: 'closed' });
+  };
+  const service = new RemoteService(state, new Clock(time, originNs), post);
+  beat(pulse, time);
+  new PulseReader(servicePulse, time, (reason) => service.hangs(reason));
+  port.on('message', (message: ToFrontend) => {
+    if (typeof message !== 'string' && message.kind === 'close') void close(message.graceful);
+    else if (typeof message !== 'string' && message.kind === 'renew') {
+      renewed = inBuffers(message.tls);
+      frontend?.renew(renewed);
+    } else service.receive(message);
+  });
+  try {
+    const own = { ...options, tls: tls === null ? null : inBuffers(tls) };
+    frontend = await open(service, own, namesClients ? cutOff : undefined);
+    if (renewed !== null) frontend.renew(renewed);
+    post({ kind: 'listening', port: frontend.port });
+  } catch (error) {
+    const code = error instanceof EscapementError ? error.code : null;
+    post({ kind: 'failed', code, message: (error as Error).message });
+  }
+}
+
+/** Buffers cross into another thread as plain arrays of bytes, which not every library takes. */
+function inBuffers({ cert, key }: ServerTls): ServerTls {
+  return { cert: Buffer.from(cert), key: Buffer.from(key) };
+}
