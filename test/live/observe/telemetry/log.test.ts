@@ -1,5 +1,7 @@
-import { spawnSync } from 'node:child_process';
-import { expect, it } from 'vitest';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { ROOT } from '../../../cli/run-cli.js';
 
 it('the log writes JSON lines to stderr, and leaves out what is below its level', () => {
@@ -30,4 +32,47 @@ it('the log writes JSON lines to stderr, and leaves out what is below its level'
       msg: 'woke late',
     },
   ]);
+});
+
+describe('with a reader that stalls', () => {
+  const script = `
+    import { writeSync } from 'node:fs';
+    import { createLog } from './dist/live/observe/telemetry/log.js';
+    const log = createLog('info', 'worker');
+    const LINES = 12_000;
+    for (let line = 1; line <= LINES; line++) {
+      log.info({ line }, 'a line of a log that is chatty about what does not matter much');
+      if (line % 1000 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    writeSync(1, 'did not wait');`;
+
+  /** Runs it without reading its stderr at first. */
+  function run(end: string) {
+    const args = ['--input-type=module', '-e', script + end];
+    const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    return child;
+  }
+
+  it('the process goes on; the log says later how many lines were dropped', async () => {
+    const child = run('setInterval(() => {}, 1000);');
+    expect(String((await once(child.stdout, 'data'))[0])).toBe('did not wait');
+    const got: { readonly line?: number; readonly level: string; readonly lines?: number }[] = [];
+    for await (const text of createInterface(child.stderr)) {
+      got.push(JSON.parse(text));
+      if (got.at(-1)?.lines !== undefined) break;
+    }
+    const last = got.pop();
+    expect(last).toMatchObject({
+      level: 'error',
+      msg: `${last?.lines} log lines were dropped: stderr took none`,
+    });
+    expect(got.map(({ line }) => line)).toEqual(got.map((_, i) => i + 1));
+    expect(got.length + (last?.lines ?? 0)).toBe(12_000);
+  });
+
+  it('the process ends', async () => {
+    const child = run('');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
 });
