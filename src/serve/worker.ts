@@ -46,7 +46,7 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
   const { world, host, port, metricsPort, token, tls, log } = options;
   const machine = await startMachine({ ...options.machine, world });
   let metrics: MetricsServer | null = null;
-  const bursts = new Bursts();
+  const bursts = new Bursts(world.time);
   try {
     // Observers of the process cost something: without a port nothing reads what they see.
     const registry = metricsPort === null ? new Registry() : createRegistry();
