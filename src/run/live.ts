@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path';
+import { unixMs } from '../base/clock/wall-clock.js';
 import { NS_PER_S } from '../base/units.js';
 import type { Experiment } from '../config/experiment.js';
 import { LocalLink } from '../live/controller/link/local-link.js';
@@ -106,7 +107,7 @@ function recordingOf(
     autostart,
     facts: { experiment: name, seed },
     newPath: () =>
-      outDir === undefined ? resolve(recordingDir, recordingName()) : join(outDir, 'recording.json'),
+      outDir === undefined ? resolve(recordingDir, recordingName(unixMs())) : join(outDir, 'recording.json'),
     events: { started: () => {}, ...events },
   });
 }

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { fileStamp, unixMs } from '../base/clock/wall-clock.js';
+import { fileStamp } from '../base/clock/wall-clock.js';
 import type { Experiment } from '../config/experiment.js';
 import type { Fleet } from '../live/controller/fleet.js';
 import { RemoteLink } from '../live/controller/link/remote-link.js';
@@ -87,6 +87,6 @@ function clockErrors({ fleet, clock: controllerClock }: Assembly): string {
 }
 
 /** Name of a recording that starts now: `recording-2026-01-31-09-30-00-125.json`, in UTC. */
-export function recordingName(): string {
-  return `recording-${fileStamp(unixMs())}.json`;
+export function recordingName(unixMs: number): string {
+  return `recording-${fileStamp(unixMs)}.json`;
 }

@@ -29,11 +29,11 @@ export function observersOf(options: ServerOptions, registry: Registry, assembly
       assembly.fleet.links.map(({ name }) => name),
     ),
     status: { run: status, events: status, collector: status },
-    statistics: statisticsOf(new StatisticsCollector()),
+    statistics: statisticsOf(new StatisticsCollector(options.world.unixMs)),
     recording: new RecordingObserver(assembly, {
       autostart,
       facts: { escapement: options.serverVersion },
-      newPath: () => resolve(recordingDir, recordingName()),
+      newPath: () => resolve(recordingDir, recordingName(options.world.unixMs())),
       events: loggedRecordings(log),
     }),
     log: loggedCluster(log, assembly),

@@ -1,4 +1,3 @@
-import { unixMs } from '../../base/clock/wall-clock.js';
 import { type Action, INFER, STATUS_OK } from '../../core/action.js';
 import type { RunObserver } from '../../core/observer.js';
 import { OUTCOME_LATE, OUTCOME_OK, type Outcome, type RequestTable } from '../../core/request.js';
@@ -17,6 +16,8 @@ export class StatisticsCollector implements RunObserver {
   private readonly models: ModelCounts[] = [];
   /** By name and version, of all that were there. */
   private readonly counts = new Map<string, ModelCounts>();
+
+  constructor(private readonly unixMs: () => number) {}
 
   /** Those that workers have from the start. */
   began(entries: ServiceState['entries']): void {
@@ -57,7 +58,7 @@ export class StatisticsCollector implements RunObserver {
     const counts = this.models[model];
     if (counts === undefined) return;
     const inferNs = execNsOf(action, result);
-    counts.lastInferenceMs = Math.floor(unixMs());
+    counts.lastInferenceMs = Math.floor(this.unixMs());
     counts.inferenceCount += count;
     counts.executionCount++;
     counts.all.add(count, copyInNs * count, inferNs * count, copyOutNs * count);

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { unixMs } from '../../base/clock/wall-clock.js';
 import { REAL_DISK } from '../../base/files/real-disk.js';
 import { REAL_TIME } from '../../base/world/real-time.js';
 import { REAL_NETWORK } from '../wire/real-network.js';
@@ -12,4 +13,5 @@ export const REAL_WORLD: World = {
   network: REAL_NETWORK,
   threads: REAL_THREADS,
   newId: randomUUID,
+  unixMs,
 };

@@ -14,4 +14,6 @@ export interface World {
   readonly threads: Threads;
   /** A name that nothing else has: letters, digits and dashes. */
   newId(): string;
+  /** What time it is, ms since 1970: for people, and for names of files. */
+  unixMs(): number;
 }
