@@ -1,7 +1,7 @@
 /**
  * A deterministic world in which the code of live mode runs unchanged.
  *
- *     const simulation = new Simulation({ seed, tap, bodies: threadBodies({ … }) });
+ *     const simulation = new Simulation({ seed, tap, bodies: threadBodies({ frontend: (process, thread) => … }) });
  *     const machine = simulation.machine('a', { driftPpm: 12 });      // clock, disk, address 10.0.0.1; its name resolves
  *     const worker = machine.process('worker', async (process) => {   // runs at each `start`
  *       await serveMachine(…process.world…);                          // throws: the process has died
@@ -18,6 +18,7 @@
  * - process: `crash()`, `exit(status)`, `start()` again (another incarnation), `freeze()`/`thaw()`
  * - thread: `process.threadsOf('link')[0].die(error)`, `.hang()`/`.goOn()`; kinds are `link`, `executor`, `frontend`
  * - machine: `losePower()` (no word to anybody, the disk loses what it had not kept), `jumpClock(ns)`, `driftClock(ppm)`
+ * - GPU: `process.device(gpu)`: `.slowness = 3`, `.hangs = true`, `.failNext = 2`, `.isOutOfMemory`, `.lateByNs`; stays over restarts
  * - disk: `machine.disk.faults.isFull`, `.fails`, `.slowByNs`; `machine.disk.list`, `.read(path)`
  * - network: `simulation.network.path(a, b)` is one direction: `.cut()`/`.heal()`, `.quality = { delayNs, jitterNs, bytesPerS }`,
  *   `.corruptNext = 1`; `network.reset(a, b)` breaks connections with a word, `network.silence(a, b)` without one
@@ -30,3 +31,4 @@ export type { SimMachine } from './machine.js';
 export type { SimProcess } from './process.js';
 export { Simulation } from './simulation.js';
 export type { Tap } from './tap.js';
+export { type FrontendThread, threadBodies } from './threads/thread-bodies.js';

@@ -14,5 +14,5 @@ export function simLogger(simulation: Simulation, of: Incarnation): Logger {
     simulation.tap.log?.(simulation.nowNs, of, level, line, facts);
   };
   const byLevel = Object.fromEntries(LEVELS.map((level) => [level, write(level)]));
-  return { ...byLevel, level: 'info' } as unknown as Logger;
+  return { ...byLevel, level: 'info', isLevelEnabled: () => false } as unknown as Logger;
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { invariant } from '../../../src/base/invariant.js';
+import { NS_PER_MS } from '../../../src/base/units.js';
 import type { World } from '../../../src/live/world/world.js';
 import { DeviceFaults } from './device-faults.js';
 import { simLogger } from './logger.js';
@@ -116,6 +117,7 @@ export class SimProcess implements Incarnation {
       network: simulation.network.seenFrom(this, loop),
       threads: threads.startedFrom(loop),
       newId: () => simulation.newId(),
+      unixMs: () => EPOCH_MS + loop.monotonicNs() / NS_PER_MS,
     };
   }
 
@@ -150,3 +152,6 @@ export class SimProcess implements Incarnation {
     simulation.tap.process?.(simulation.nowNs, { process: name, incarnation }, change, why);
   }
 }
+
+/** When clocks that have always been right said 0. */
+const EPOCH_MS = 1_800_000_000_000;

@@ -16,6 +16,8 @@ export class ThreadLoop implements Time {
   isOver = false;
   /** Called after each event, when its promises have settled. */
   settled: (() => void) | null = null;
+  /** Called when the thread ends, also with its process. */
+  ended: (() => void) | null = null;
   private isFrozen = false;
   private held: SimEvent[] = [];
   private readonly lateness;
@@ -75,8 +77,10 @@ export class ThreadLoop implements Time {
   }
 
   end(): void {
+    if (this.isOver) return;
     this.isOver = true;
     this.held = [];
+    this.ended?.();
   }
 
   /** True: the thread is frozen, and the event waits. */

@@ -104,10 +104,10 @@ export class FaultyDevice implements Device {
 
   private begin(lane: Lane, action: LiveAction, nowNs: number, hasNoRoom: boolean): void {
     const { faults } = this;
-    let error = hasNoRoom ? 'out of memory' : '';
+    let error = hasNoRoom ? `${FAULT}: out of memory` : '';
     if (error === '' && faults.failNext > 0) {
       faults.failNext--;
-      error = 'the device has failed';
+      error = FAULT;
     }
     this.running[lane] = { action, error };
     this.events.began(action, nowNs);
@@ -118,6 +118,9 @@ export class FaultyDevice implements Device {
     return Math.round((this.faults.slowness - 1) * takesNs);
   }
 }
+
+/** What errors of faulty devices begin with. */
+const FAULT = 'a device fault of the plan';
 
 interface Running {
   readonly action: LiveAction;

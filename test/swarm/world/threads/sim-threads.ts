@@ -1,14 +1,8 @@
 import { basename } from 'node:path';
-import type { ThreadHandle, Threads } from '../../../../src/live/world/threads.js';
+import type { ThreadHandle, ThreadPort, Threads } from '../../../../src/live/world/threads.js';
 import type { World } from '../../../../src/live/world/world.js';
 import type { SimProcess } from '../process.js';
 import type { ThreadLoop } from '../thread-loop.js';
-
-/** The end of a thread's port that is in the thread itself: node:worker_threads' `parentPort`, as far as it is used. */
-export interface ThreadPort {
-  postMessage(message: unknown, transfer?: readonly unknown[]): void;
-  on(event: 'message', heard: (message: never) => void): unknown;
-}
 
 /** What a thread finds when it starts. */
 export interface ThreadScope {
@@ -114,7 +108,7 @@ export class SimThread implements ThreadHandle {
   readonly kind: string;
   readonly loop: ThreadLoop;
   /** Null: it takes no message yet, or asks for them. */
-  private heard: ((message: never) => void) | null = null;
+  private heard: ((message: unknown) => void) | null = null;
   private woken: (() => void) | null = null;
   private readonly inbox: unknown[] = [];
   private readonly listeners: Record<'message' | 'error' | 'exit', ((value: never) => void)[]> = {
@@ -217,7 +211,7 @@ export class SimThread implements ThreadHandle {
           this.tellParent(() => this.emit('message', sent));
         },
         on: (_event, heard) => {
-          this.heard = heard;
+          this.heard = heard as (message: unknown) => void;
           loop.receive(0, () => this.empty());
         },
       },
@@ -237,7 +231,7 @@ export class SimThread implements ThreadHandle {
   }
 
   private empty(): void {
-    while (this.heard !== null && this.inbox.length > 0) this.heard(this.inbox.shift() as never);
+    while (this.heard !== null && this.inbox.length > 0) this.heard(this.inbox.shift());
   }
 
   private end(status: number, error: Error | null): void {
