@@ -5,3 +5,4 @@ import './check-imports.js';
 import './check-purity.js';
 import './check-tests.js';
 import './check-words.js';
+import './check-world.js';
