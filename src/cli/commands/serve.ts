@@ -1,3 +1,4 @@
+import { REAL_WORLD } from '../../live/world/real-world.js';
 import { startNeeds } from '../../serve/deployment-options.js';
 import { deploymentOptions, machineOptions } from '../machine.js';
 import { runServer } from '../run-server.js';
@@ -11,6 +12,6 @@ export async function run(args: ServeArgs): Promise<void> {
     const deployment = deploymentOptions(args);
     const say = (what: string) => log.info(what);
     const machine = await startMachine(await machineOptions(args, runtime, say, startNeeds(deployment)));
-    return { links: [new LocalLink(machine, (what) => log.warn(what))], deployment };
+    return { links: [new LocalLink(machine, (what) => log.warn(what), REAL_WORLD.time)], deployment };
   });
 }
