@@ -40,6 +40,7 @@ const METHODS = [
 class GuardedPolicy implements Policy {
   readonly name: string;
   readonly takesBack: boolean;
+  readonly offered?: (slot: number, nowNs: number) => void;
   readonly modelCame?: (model: number, nowNs: number) => void;
   readonly modelRetires?: (model: number, nowNs: number) => void;
   readonly modelGoes?: (model: number, nowNs: number) => void;
@@ -51,7 +52,9 @@ class GuardedPolicy implements Policy {
   ) {
     this.name = policy.name;
     this.takesBack = policy.takesBack === true;
-    const { modelCame, modelRetires, modelGoes, queuedBefore } = policy;
+    const { offered, modelCame, modelRetires, modelGoes, queuedBefore } = policy;
+    if (offered !== undefined)
+      this.offered = (slot, nowNs) => this.guard('offered', () => offered.call(policy, slot, nowNs));
     if (modelCame !== undefined)
       this.modelCame = (model, nowNs) => this.guard('modelCame', () => modelCame.call(policy, model, nowNs));
     if (modelRetires !== undefined)

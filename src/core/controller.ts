@@ -190,6 +190,7 @@ export class Controller {
   private admit(slot: number, nowNs: number): void {
     const model = this.requests.model[slot];
     this.requests.arrivalCopies[slot] = this.cluster.warm.count(model);
+    this.policy.offered?.(slot, nowNs);
     if (this.forecast !== null && !this.forecast.isInTime(slot, nowNs))
       this.answer(slot, OUTCOME_REJECTED, nowNs, null);
     else this.queue(slot, nowNs);
@@ -203,12 +204,11 @@ export class Controller {
   private queue(slot: number, nowNs: number): void {
     const broken = this.cluster.cannotLoad(this.requests.model[slot]);
     const dueNs = broken ? REFUSE : this.policy.admit(slot, nowNs);
-    if (dueNs === REFUSE) {
-      this.answer(slot, broken ? OUTCOME_ERROR : OUTCOME_REJECTED, nowNs, null);
-      return;
+    if (dueNs === REFUSE) this.answer(slot, broken ? OUTCOME_ERROR : OUTCOME_REJECTED, nowNs, null);
+    else {
+      this.requests.dueNs[slot] = dueNs;
+      this.expiry.add(slot);
     }
-    this.requests.dueNs[slot] = dueNs;
-    this.expiry.add(slot);
   }
 
   private changeGpus(nowNs: number): void {

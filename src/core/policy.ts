@@ -64,6 +64,11 @@ export interface Policy {
   /** What the policy tunes by itself, present values by name; names of durations end in `Ns`. */
   readonly tuned?: Readonly<Record<string, number>>;
   /**
+   * A new request has come, and may yet be refused: by the controller for the latency that is predicted, and then `admit`
+   * never sees it, or by `admit`.
+   */
+  offered?(slot: number, nowNs: number): void;
+  /**
    * A request arrived. Returns the time at which it shall be answered `timeout` if it is not in an
    * action by then (Infinity: only while no GPU is there), or REFUSE to answer `rejected` at once. On any other return
    * value the policy has queued the slot.

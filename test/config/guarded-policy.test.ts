@@ -4,7 +4,7 @@ import type { Policy } from '../../src/core/policy.js';
 
 const NAME = { kind: 'mine', file: 'mine.js' };
 /** What a policy may have besides what it must have. */
-const OPTIONAL = ['modelCame', 'modelRetires', 'modelGoes', 'queuedBefore'] as const;
+const OPTIONAL = ['offered', 'modelCame', 'modelRetires', 'modelGoes', 'queuedBefore'] as const;
 
 function policy(more: Partial<Policy> = {}): Policy {
   const nothing = () => {};

@@ -26,13 +26,29 @@ it.each(['escapement', 'edf', 'shepherd', 'symphony'])(
 
 // Results come back after 5 ms to 50 ms. Patient requests can wait while lanes are booked far ahead; users have less time than
 // that.
+const SLOW_NETWORK = ['cluster.network.delay=5ms', 'cluster.network.jitter=10ms'];
+
 it('nor does schedule_ahead where it is tuned', async () => {
   const experiment = await load(MIXED, [
     ...['policy.kind=escapement', 'admission=predict', 'warmup=1s'],
-    ...['cluster.network.delay=5ms', 'cluster.network.jitter=10ms'],
+    ...SLOW_NETWORK,
   ]);
   const { groups } = await simulate(experiment);
   const [users, patient] = groups;
   expect(users.attainment).toBeGreaterThan(0.85);
   expect(patient.requests.ok).toBeGreaterThan(1000);
 });
+
+// `clockwork` serves the requests of a model in their order of arrival, so that all users are refused on arrival
+// here: what is tuned must hear of them all the same.
+it.each(['escapement', 'clockwork'])(
+  'it is at most half of the shortest SLO, even where all of its requests are refused (%s)',
+  async (kind) => {
+    const policy = `policy={ kind: ${kind}, scheduleAhead: auto }`;
+    const { tuned } = await simulate(await load(MIXED, [policy, 'admission=predict', ...SLOW_NETWORK]));
+    const [{ name, high }] = tuned!;
+    expect(name).toBe('scheduleAhead');
+    expect(Math.max(...high)).toBeLessThanOrEqual(50);
+    expect(Math.max(...high)).toBeGreaterThan(10);
+  },
+);

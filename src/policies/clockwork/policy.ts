@@ -65,12 +65,17 @@ export class ClockworkPolicy implements Policy {
     );
   }
 
+  offered(slot: number, nowNs: number): void {
+    if (this.ahead === null) return;
+    const { requests, cluster } = this;
+    this.ahead.offered(requests.sloNs[slot], cluster.nominalExecNs(requests.model[slot], 0), nowNs);
+  }
+
   admit(slot: number, nowNs: number): number {
     const { requests, demand } = this;
     const model = requests.model[slot];
     const sloNs = requests.sloNs[slot];
     const execNs = this.cluster.nominalExecNs(model, 0);
-    if (requests.dueNs[slot] === 0) this.ahead?.offered(sloNs, execNs, nowNs);
     const slackNs = this.ahead?.slackNs(sloNs) ?? execSlackNs(sloNs, this.aheadNs);
     const exec = demand.unitsOf(execNs, slackNs);
     const loadWithinNs = loadSlackNs(sloNs, this.aheadNs, this.cluster.loadNs(model), execNs);

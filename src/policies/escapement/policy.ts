@@ -72,6 +72,11 @@ export class EscapementPolicy implements Policy {
     this.batch = new Int32Array(cluster.maxBatch);
   }
 
+  offered(slot: number, nowNs: number): void {
+    const { requests } = this;
+    this.tuning.offered(requests.sloNs[slot], this.durations.shortestNs(requests.model[slot]), nowNs);
+  }
+
   admit(slot: number, nowNs: number): number {
     const { requests } = this;
     const model = requests.model[slot];
@@ -81,7 +86,6 @@ export class EscapementPolicy implements Policy {
     const shortestNs = this.durations.shortestNs(model);
     const latestNs = deadlineNs - shortestNs - this.tuning.resultNs;
     const sloNs = requests.sloNs[slot];
-    if (isNew) this.tuning.offered(sloNs, shortestNs, nowNs);
     if (isNew && this.isHopeless(model, latestNs, nowNs)) {
       // A model that can't be served within such an SLO at all is no matter of fairness.
       if (sloNs > shortestNs) this.gaveUp(model, nowNs);
