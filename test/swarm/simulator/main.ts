@@ -30,6 +30,8 @@ const DEFAULT_SEEDS = 200;
 const MOST_SEED = 2 ** 40;
 /** A seed takes a fraction of a second. One that takes this long never ends. */
 const HUNG_MS = 180_000;
+const HUNG = 'does not end';
+const DIED = 'kills its process';
 
 if (flags.child)
   process.on('message', (seed: number) => void trySeed(seed).then((verdict) => process.send?.(verdict)));
@@ -78,9 +80,6 @@ async function work(take: () => number | null, tally: Tally): Promise<void> {
   }
   child.kill();
 }
-
-const HUNG = 'does not end';
-const DIED = 'kills its process';
 
 function start() {
   return fork(fileURLToPath(import.meta.url), ['--child'], { execArgv: ['--enable-source-maps'] });
