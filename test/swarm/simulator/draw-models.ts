@@ -15,8 +15,9 @@ const BATCH_LISTS = [
 ] as const;
 /** What the largest model of the zoo and of `fit` takes, in bytes of weights. */
 const ZOO_BYTES = 600e6;
-/** Rough time of one request in the zoo at its cheapest, and of one that was fitted. */
+/** Rough time of one request in the zoo, or of one that was fitted, and the least it can be. */
 const ZOO_COST_NS = 4 * MS;
+const ZOO_CHEAPEST_NS = MS / 10;
 
 /** Models of an experiment, and what other sections must know to fit them. */
 export interface DrawnModels {
@@ -28,6 +29,8 @@ export interface DrawnModels {
   readonly totalPages: number;
   /** Rough GPU time of a request. */
   readonly costNs: number;
+  /** At least what a request costs in the best batch. */
+  readonly cheapestNs: number;
 }
 
 interface DrawnSection {
@@ -37,6 +40,7 @@ interface DrawnSection {
   readonly pages: number;
   readonly count: number;
   readonly costNs: number;
+  readonly cheapestNs: number;
 }
 
 /** One to three sections of all kinds that need no ONNX file. */
@@ -51,6 +55,7 @@ export function drawModels(draw: Draw, pageBytes: number): DrawnModels {
     largestPages: Math.max(...drawn.map(({ pages }) => pages)),
     totalPages: drawn.reduce((sum, section) => sum + section.pages * section.count, 0),
     costNs: drawn.reduce((sum, section) => sum + section.costNs * section.count, 0) / count,
+    cheapestNs: Math.min(...drawn.map(({ cheapestNs }) => cheapestNs)),
   };
 }
 
@@ -60,7 +65,7 @@ function drawSection(draw: Draw, index: number, baseNs: number, pageBytes: numbe
   if (kind === 'profile') return drawProfile(draw, index, baseNs, pageBytes);
   const count = draw.skewed(1, 12);
   const pages = Math.ceil(ZOO_BYTES / pageBytes);
-  const rest = { file: null, pages, count, costNs: ZOO_COST_NS };
+  const rest = { file: null, pages, count, costNs: ZOO_COST_NS, cheapestNs: ZOO_CHEAPEST_NS };
   if (kind === 'zoo') {
     const section = { kind, varieties: count };
     return { section, pattern: '*', ...rest };
@@ -74,9 +79,11 @@ function drawCsv(draw: Draw, index: number, baseNs: number, pageBytes: number): 
   const count = draw.chance(0.05) ? draw.int(65, 140) : draw.skewed(1, 24);
   const pages = draw.int(1, 7);
   const columns = batches.map((batch) => `b${batch}_ns`).join();
+  let cheapestNs = Number.POSITIVE_INFINITY;
   const rows = Array.from({ length: count }, (_, i) => {
     const weights = draw.int(1, pages) * pageBytes - draw.int(0, pageBytes - 1);
-    const execNs = execTimes(draw, baseNs, batches).join();
+    const execNs = execTimes(draw, baseNs, batches);
+    cheapestNs = Math.min(cheapestNs, cheapest(execNs, batches));
     return `csv${index}-${i},${weights},${loadNs(draw)},${execNs},${draw.skewed(1, 5e6)},${draw.int(0, 5000)}`;
   });
   const header = `model_id,weights_bytes,weights_transfer_ns,${columns},input_bytes,output_bytes`;
@@ -85,7 +92,7 @@ function drawCsv(draw: Draw, index: number, baseNs: number, pageBytes: number): 
     section: { kind: 'csv', path },
     file: [path, `${[header, ...rows].join('\n')}\n`],
     pattern: draw.chance(0.5) ? `csv${index}-*` : `csv${index}-${draw.int(0, count - 1)}`,
-    ...{ pages, count, costNs: baseNs },
+    ...{ pages, count, costNs: baseNs, cheapestNs },
   };
 }
 
@@ -113,7 +120,7 @@ function drawProfile(draw: Draw, index: number, baseNs: number, pageBytes: numbe
     section: { kind: 'profile', path, copies: count },
     file: [path, JSON.stringify(profile, null, 1)],
     pattern: `profile${index}*`,
-    ...{ pages, count, costNs: baseNs },
+    ...{ pages, count, costNs: baseNs, cheapestNs: cheapest(times, batches) },
   };
 }
 
@@ -130,6 +137,10 @@ function execTimes(draw: Draw, baseNs: number, batches: readonly number[]): numb
   const firstNs = draw.chance(0.02) ? draw.int(1, 100) : draw.skewed(baseNs / 4, baseNs * 4);
   const growth = draw.pick([0, 0.2, 0.5, 0.8, 1, 1.2]);
   return batches.map((batch) => Math.max(1, Math.round(firstNs * (1 + (batch - 1) * growth))));
+}
+
+function cheapest(execNs: readonly number[], batches: readonly number[]): number {
+  return Math.min(...execNs.map((ns, i) => ns / batches[i]));
 }
 
 function loadNs(draw: Draw): number {

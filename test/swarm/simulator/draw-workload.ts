@@ -7,8 +7,6 @@ const MS = 1e6;
 const NS_PER_S = 1e9;
 /** A run is short, so that many are: about so many requests at most. */
 const MOST_REQUESTS = 3000;
-/** What a load makes a section shorter by. */
-const LOAD_SHORTER = 30;
 
 /** Sections that run at the same time, and the files that they name. */
 export interface DrawnWorkload {
@@ -21,6 +19,7 @@ export interface DrawnWorkload {
 interface Flow {
   readonly draw: Draw;
   readonly models: DrawnModels;
+  readonly gpus: number;
   readonly rateRps: number;
   readonly lengthNs: number;
 }
@@ -35,7 +34,7 @@ export function drawWorkload(draw: Draw, models: DrawnModels, gpus: number): Dra
   const lengthNs = Math.ceil(Math.min((requests / rateRps) * NS_PER_S, 600 * NS_PER_S));
   const count = draw.pick([1, 1, 2, 3, 4]);
   for (let i = 0; i < count; i++) {
-    const flow = { draw, models, rateRps: rateRps / count, lengthNs };
+    const flow = { draw, models, gpus, rateRps: rateRps / count, lengthNs };
     sections.push({ ...drawKind(flow, files, i), ...common(flow, i) });
   }
   return { sections, files, lengthNs };
@@ -118,9 +117,11 @@ function drawKind(flow: Flow, files: Record<string, string>, index: number): Sec
 }
 
 /** How much arrives and for how long. Mostly a rate: a load is of what full batches could do, far more requests a second. */
-function volume({ draw, rateRps, lengthNs }: Flow): Section {
+function volume({ draw, models, gpus, rateRps, lengthNs }: Flow): Section {
   if (draw.chance(0.85)) return { rate: `${rateRps}/s`, duration: ns(lengthNs) };
-  return { load: `${draw.skewed(5, 300)}%`, duration: ns(lengthNs / LOAD_SHORTER) };
+  const load = draw.skewed(5, 300);
+  const mostNs = (MOST_REQUESTS * models.cheapestNs) / (gpus * (load / 100));
+  return { load: `${load}%`, duration: ns(Math.min(lengthNs, mostNs)) };
 }
 
 function popularity(draw: Draw): Section {
