@@ -54,6 +54,7 @@ export class ReconnectingLink implements WorkerLink {
   private reconnect: Timer | null = null;
   private readonly repeats = new Repeats();
   private tls: ClientTls | undefined;
+  private isSuspended = false;
 
   constructor(options: ReconnectingLinkOptions) {
     this.name = options.address;
@@ -101,6 +102,19 @@ export class ReconnectingLink implements WorkerLink {
     this.stream?.restart(reason);
   }
 
+  /** Hangs up, and does not connect again before `resume`. */
+  suspend(reason: string): void {
+    this.isSuspended = true;
+    this.reconnect?.cancel();
+    this.stream?.cancel(reason);
+  }
+
+  resume(): void {
+    if (!this.isSuspended || this.events === null) return;
+    this.isSuspended = false;
+    this.connect(this.events);
+  }
+
   startRecording(): void {
     this.stream?.startRecording();
   }
@@ -141,6 +155,7 @@ export class ReconnectingLink implements WorkerLink {
         options.timed(null);
         options.seat(null);
         events.driven('none');
+        if (this.isSuspended) return;
         if (!wasUp) this.complain(reason);
         const delayMs = this.backoff.delayMs(nowNs());
         this.reconnect = options.world.time.after(delayMs, () => this.connect(events));

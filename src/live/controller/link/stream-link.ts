@@ -120,6 +120,11 @@ export class StreamLink {
     return this.machineLink?.stopRecording() ?? NO_OPERATORS;
   }
 
+  /** Breaks off without a word to the worker. */
+  cancel(reason: string): void {
+    this.call.cancel(reason);
+  }
+
   async close(): Promise<void> {
     this.stop();
     this.machineLink?.end();

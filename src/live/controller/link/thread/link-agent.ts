@@ -82,6 +82,15 @@ export class LinkAgent implements WorkerEvents {
     if (this.isUp) this.link.restart(reason);
   }
 
+  /** Gives the worker's seat up, and does not ask for it again before `resume`. */
+  suspend(reason: string): void {
+    this.link.suspend(reason);
+  }
+
+  resume(): void {
+    this.link.resume();
+  }
+
   startRecording(): void {
     this.link.startRecording();
   }

@@ -1,7 +1,7 @@
 import { compiledNextTo } from '../../../../base/compiled.js';
 import type { Time, Timer } from '../../../../base/world/time.js';
 import type { ActionMessage, ResultMessage } from '../../../messages.js';
-import { PulseWatch } from '../../../pulse.js';
+import { beat, newPulse, PulseWatch } from '../../../pulse.js';
 import type { ClientTls } from '../../../wire/credentials.js';
 import { REAL_WORLD } from '../../../world/real-world.js';
 import type { ThreadHandle, Threads } from '../../../world/threads.js';
@@ -60,6 +60,9 @@ export class LinkHost {
   private readonly candidacy: Candidacy;
   private readonly hung: (what: string) => void;
   private readonly stays: boolean;
+  /** Of this thread, for that of the links. */
+  private readonly pulse = newPulse();
+  private endPulse: () => void = () => {};
 
   constructor({
     world = REAL_WORLD,
@@ -117,6 +120,7 @@ export class LinkHost {
   async close(): Promise<void> {
     this.pause?.cancel();
     this.pause = null;
+    this.endPulse();
     const { thread } = this;
     this.thread = null;
     await thread?.terminate();
@@ -124,13 +128,19 @@ export class LinkHost {
 
   private launch(): void {
     this.pause = null;
+    this.endPulse();
+    this.endPulse = beat(this.pulse, this.time);
     const pulse = new PulseWatch(this.time, (reason) => {
       this.thread = null;
       this.hung(`the thread of links ${reason}`);
     });
     const thread = this.threads.start(compiledNextTo(import.meta.url, 'link-thread.js'), {
       name: 'links',
-      workerData: { pulse: pulse.buffer, candidacy: this.candidacy } satisfies LinkThreadData,
+      workerData: {
+        pulse: pulse.buffer,
+        schedulerPulse: this.pulse,
+        candidacy: this.candidacy,
+      } satisfies LinkThreadData,
     });
     let reason = '';
     thread.on('message', (message: FromLinks) => {

@@ -14,6 +14,8 @@ import type { Driving } from '../worker-link.js';
 /** What the thread of links is started with. */
 export interface LinkThreadData {
   readonly pulse: PulseBuffer;
+  /** That of the thread that schedules. */
+  readonly schedulerPulse: PulseBuffer;
   readonly candidacy: Candidacy;
 }
 

@@ -1,5 +1,5 @@
 import type { ActionMessage } from '../../../messages.js';
-import { beat } from '../../../pulse.js';
+import { beat, PulseReader } from '../../../pulse.js';
 import type { ThreadPort } from '../../../world/threads.js';
 import type { LinkWorld } from '../stream-link.js';
 import { Candidate } from './candidate.js';
@@ -8,12 +8,26 @@ import type { LinkThreadData, PackedActions, ToLinks } from './link-messages.js'
 import { unpackActions } from './link-pack.js';
 import { Outbox } from './outbox.js';
 
-/** What the thread of links does: it has the links that the `LinkHost` at the other end of the port opens. */
-export function runLinks(world: LinkWorld, port: ThreadPort, { pulse, candidacy }: LinkThreadData): void {
+/**
+ * What the thread of links does: it has the links that the `LinkHost` at the other end of the port opens. While the thread that
+ * schedules hangs it hangs up, so that a standby may take the workers over.
+ */
+export function runLinks(
+  world: LinkWorld,
+  port: ThreadPort,
+  { pulse, schedulerPulse, candidacy }: LinkThreadData,
+): void {
   const { time } = world;
   const agents = new Map<number, LinkAgent>();
   const outbox = new Outbox((message, transfer) => port.postMessage(message, transfer), time);
   const candidate = new Candidate(candidacy, (link, term) => agents.get(link)?.take(term), time);
+
+  new PulseReader(schedulerPulse, time, (reason) => {
+    for (const agent of agents.values()) {
+      if (reason === null) agent.resume();
+      else agent.suspend(`the controller's thread that schedules ${reason}`);
+    }
+  });
 
   const receive = (message: Exclude<ToLinks, string>): void => {
     if (message.kind === 'actions') {
