@@ -87,6 +87,6 @@ function clockErrors({ fleet, clock: controllerClock }: Assembly): string {
 }
 
 /** Name of a recording that starts now: `recording-2026-01-31-09-30-00-125.json`, in UTC. */
-export function recordingName(unixMs: number): string {
-  return `recording-${fileStamp(unixMs)}.json`;
+export function recordingName(atUnixMs: number): string {
+  return `recording-${fileStamp(atUnixMs)}.json`;
 }

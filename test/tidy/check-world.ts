@@ -45,7 +45,16 @@ const REAL = [
 
 /** By value: what a program gets from Node without asking its world. */
 const WORLDLY_NAMES = [
-  ...['setTimeout', 'setInterval', 'setImmediate', 'performance', 'monotonicNs', 'randomUUID', 'randomBytes'],
+  ...[
+    'setTimeout',
+    'setInterval',
+    'setImmediate',
+    'performance',
+    'monotonicNs',
+    'unixMs',
+    'randomUUID',
+    'randomBytes',
+  ],
   ...['AbortSignal', 'fetch', 'Date'],
 ];
 const WORLDLY_MEMBERS = new Set(['hrtime', 'nextTick']);
