@@ -2,7 +2,7 @@ import { NS_PER_MS } from '../base/units.js';
 import type { Time, Timer } from '../base/world/time.js';
 
 /** Whether it happens in that time. */
-export async function within(time: Time, happens: Promise<void>, timeoutNs: number): Promise<boolean> {
+export async function within(time: Time, happens: Promise<unknown>, timeoutNs: number): Promise<boolean> {
   let timer: Timer | undefined;
   const tooLate = new Promise<false>((resolve) => {
     timer = time.after(timeoutNs / NS_PER_MS, () => resolve(false));

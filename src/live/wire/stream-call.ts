@@ -1,6 +1,8 @@
 import { status } from '@grpc/grpc-js';
+import { NS_PER_MS } from '../../base/units.js';
 import { REAL_TIME } from '../../base/world/real-time.js';
 import type { Time } from '../../base/world/time.js';
+import { within } from '../within.js';
 import type { Dialed, DialOptions, Network } from './network.js';
 import { REAL_NETWORK } from './real-network.js';
 
@@ -54,13 +56,7 @@ export class StreamCall<Sent, Received> {
     if (this.over) return;
     this.over = true;
     this.dialed.stream.end(last);
-    await new Promise<void>((resolve) => {
-      const timer = this.time.after(patienceMs, resolve);
-      void this.gone.then(() => {
-        timer.cancel();
-        resolve();
-      });
-    });
+    await within(this.time, this.gone, patienceMs * NS_PER_MS);
     this.dialed.hangUp();
   }
 

@@ -2,15 +2,17 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compiledNextTo } from '../../../base/compiled.js';
+import { NS_PER_S } from '../../../base/units.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import { type ReadOperators, runsOf } from '../../operator-table.js';
+import { within } from '../../within.js';
 import type { Threads } from '../../world/threads.js';
 import type { World } from '../../world/world.js';
 import type { RecordedReport } from './protocol.js';
 import { RecordSwitch } from './record-switch.js';
 
 /** Host threads end a recording when they have time. They are waited for so long. */
-const STOP_MS = 10_000;
+const STOP_NS = 10 * NS_PER_S;
 
 /** The machine's end of recording the operators of one GPU: its host threads write profiles, which are read at the end. */
 export class GpuRecorder {
@@ -70,13 +72,10 @@ export class GpuRecorder {
   }
 
   private async reported(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const timer = this.world.time.after(STOP_MS, resolve);
-      this.allReported = () => {
-        timer.cancel();
-        resolve();
-      };
+    const reported = new Promise<void>((resolve) => {
+      this.allReported = resolve;
     });
+    await within(this.world.time, reported, STOP_NS);
   }
 
   private removeFolder(): void {

@@ -2,11 +2,12 @@ import '../../ort/no-telemetry.js';
 import { MessageChannel, type TransferListItem } from 'node:worker_threads';
 import { compiledNextTo } from '../../../base/compiled.js';
 import { EscapementError } from '../../../base/errors.js';
-import type { Time } from '../../../base/world/time.js';
+import { NS_PER_S } from '../../../base/units.js';
 import type { OrtDeviceSpec } from '../../device.js';
 import type { WorkerModel } from '../../model.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import { Signal } from '../../signal.js';
+import { within } from '../../within.js';
 import type { ThreadHandle } from '../../world/threads.js';
 import type { World } from '../../world/world.js';
 import { ExecLine } from './exec-line.js';
@@ -44,7 +45,7 @@ interface ThreadSetEvents {
 }
 
 /** How long threads are waited for when they are to end. */
-const STOP_MS = 5_000;
+const STOP_NS = 5 * NS_PER_S;
 
 /** An executor thread and its host threads, from their start to their end. */
 export class ThreadSet {
@@ -151,7 +152,7 @@ export class ThreadSet {
     this.settleChanges();
     this.recorder?.close();
     for (const signal of [this.signal, ...this.hostSignals]) signal.stop();
-    if (await within(this.world.time, Promise.all(this.exits), STOP_MS)) return;
+    if (await within(this.world.time, Promise.all(this.exits), STOP_NS)) return;
     // A call of the device has not returned: the thread ends when it does. It cannot be cut off before, since
     // onnxruntime ends the whole process if its thread is terminated during a call.
     for (const thread of this.threads) thread.unref();
@@ -222,15 +223,4 @@ export class ThreadSet {
     if (this.ready < this.threads.length) this.settleStart?.reject(new Error(reason));
     else this.events.died(reason);
   }
-}
-
-/** Whether the promise resolves in time. */
-function within(time: Time, promise: Promise<unknown>, timeoutMs: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = time.after(timeoutMs, () => resolve(false));
-    void promise.then(() => {
-      timer.cancel();
-      resolve(true);
-    });
-  });
 }
