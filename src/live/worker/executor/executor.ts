@@ -41,11 +41,17 @@ export class Executor {
       died: (reason: string) => this.died(threads, reason),
     };
     const threads = new ThreadSet(this.spec, events, this.world);
-    const started = [...this.spec.models];
+    const { models } = this.spec;
+    const known = [...models];
     try {
       await threads.start();
-      for (const [index, model] of this.spec.models.entries())
-        if (model !== started[index]) await threads.putModel(index, model);
+      const changed = () => models.findIndex((model, index) => model !== known[index]);
+      // One may change while the threads take in another.
+      for (let index = changed(); index >= 0; index = changed()) {
+        known[index] = models[index];
+        await threads.putModel(index, models[index]);
+      }
+      if (threads.isOver) throw new Error('a thread of its executor ended while the others started');
     } catch (error) {
       await threads.stop();
       throw error;
@@ -106,6 +112,8 @@ export class Executor {
   }
 
   private died(threads: ThreadSet, reason: string): void {
+    // It has not started: `start` sees it.
+    if (this.live !== threads) return;
     this.live = null;
     this.stopped = threads.stop();
     const waiting = this.quiesces.splice(0);

@@ -74,6 +74,11 @@ export class ThreadSet {
     this.recorder = spec.hosts === 0 ? null : new GpuRecorder(spec.hosts, wake, world);
   }
 
+  /** A thread has ended, or `stop` was called. */
+  get isOver(): boolean {
+    return this.over;
+  }
+
   /** Resolves when all threads are ready. Rejects, with `E_DEVICE` if the device is not there; `stop` it then. */
   start(): Promise<void> {
     return new Promise((resolve, reject) => {
