@@ -3,6 +3,7 @@ import type { ThreadHandle, ThreadPort, Threads } from '../../../../src/live/wor
 import type { World } from '../../../../src/live/world/world.js';
 import type { SimProcess } from '../process.js';
 import type { ThreadLoop } from '../thread-loop.js';
+import { cloned } from './clone.js';
 
 /** What a thread finds when it starts. */
 export interface ThreadScope {
@@ -263,11 +264,3 @@ export class SimThread implements ThreadHandle {
     simulation.tap.thread?.(simulation.nowNs, this.process, this.kind, change);
   }
 }
-
-/** As it comes out at the other end of a port. Throws what cannot be sent. */
-function cloned(message: unknown, transfer: readonly Transferable[] = []): unknown {
-  if (typeof message === 'string') return message;
-  return structuredClone(message, { transfer: [...transfer] });
-}
-
-type Transferable = NonNullable<NonNullable<Parameters<typeof structuredClone>[1]>['transfer']>[number];
