@@ -99,6 +99,10 @@ it('does the same for the same seed, whatever goes wrong', async () => {
     simulation.at(12 * S, () => workers[0].threadsOf('executor')[0].die(new Error('a fault of the test')));
     simulation.at(13 * S, () => {
       workers[0].device(0).slowness = 3;
+      workers[1].device(1).hangs = true;
+    });
+    simulation.at(13.2 * S, () => {
+      workers[1].device(1).hangs = false;
     });
   };
   const [first, again, other] = [

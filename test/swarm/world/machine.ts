@@ -20,6 +20,7 @@ export class SimMachine {
   /** It has lost power, and nothing was started since. */
   isOff = false;
   readonly processes = new Map<string, SimProcess>();
+  private readonly waiting: (() => void)[] = [];
 
   constructor(
     readonly simulation: Simulation,
@@ -41,10 +42,22 @@ export class SimMachine {
 
   /** It is switched off: its processes are gone, without a word to anybody, and what its disk had not kept. */
   losePower(): void {
-    this.simulation.network.silence(this);
+    this.simulation.network.forget(this);
     for (const process of this.processes.values()) process.crash();
     this.disk.losePower();
     this.isOff = true;
+  }
+
+  /** Something is started on it, which it may be off for. */
+  powerOn(): void {
+    this.isOff = false;
+    for (const run of this.waiting.splice(0)) run();
+  }
+
+  /** Calls `run` when it is on. */
+  whenOn(run: () => void): void {
+    if (this.isOff) this.waiting.push(run);
+    else run();
   }
 
   /** Its clock is so much ahead from now on, as after a suspend that other clocks have seen. */

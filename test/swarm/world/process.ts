@@ -49,7 +49,7 @@ export class SimProcess implements Incarnation {
     const { simulation } = machine;
     this.incarnation++;
     this.isUp = true;
-    machine.isOff = false;
+    machine.powerOn();
     const label = `${name}.${this.incarnation}`;
     const loop = this.newLoop(label, (error) => this.die(error));
     this.loop = loop;

@@ -1,6 +1,7 @@
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import { status } from '@grpc/grpc-js';
 import type { DialOptions } from '../../../../src/live/wire/network.js';
+import type { SimMachine } from '../machine.js';
 import type { SimProcess } from '../process.js';
 import type { Simulation } from '../simulation.js';
 import type { Direction, Incarnation } from '../tap.js';
@@ -53,7 +54,8 @@ export class Connection {
   private readonly toClient: Lane;
   private clientHasIt = true;
   private serverHasIt = true;
-  private isGivingUp = false;
+  private readonly unheardFrom = new Set<Direction>();
+  private forgottenBy: SimMachine | null = null;
   private readonly frames: Record<Direction, number> = { toServer: 0, toClient: 0 };
 
   constructor(
@@ -160,12 +162,21 @@ export class Connection {
 
   /** What was sent does not arrive: the system of the sender gives up in the end. */
   private unheard(from: Direction): void {
-    if (this.isGivingUp) return;
-    this.isGivingUp = true;
-    const timedOut = { code: status.UNAVAILABLE, details: 'read ETIMEDOUT' };
-    const { client, server } = this;
-    if (from === 'toServer') client.loop.receive(TCP_PATIENCE_NS, () => this.lostByClient(timedOut));
-    else server.owner.loop.receive(TCP_PATIENCE_NS, () => this.lostByServer(false));
+    if (this.unheardFrom.has(from)) return;
+    this.unheardFrom.add(from);
+    const lostAfter = (delayNs: number, details: string) => {
+      const { client, server } = this;
+      if (from === 'toClient') server.owner.loop.receive(delayNs, () => this.lostByServer(false));
+      else client.loop.receive(delayNs, () => this.lostByClient({ code: status.UNAVAILABLE, details }));
+    };
+    if (this.forgottenBy === null) lostAfter(TCP_PATIENCE_NS, 'read ETIMEDOUT');
+    else this.forgottenBy.whenOn(() => lostAfter(this.toServer.path.delayNs(), 'read ECONNRESET'));
+  }
+
+  /** A fault: a machine has lost power, and knows nothing of it when it is on again. */
+  forget(machine: SimMachine): void {
+    this.silence();
+    this.forgottenBy = machine;
   }
 
   private lostByClient(status: CallStatus): void {

@@ -60,6 +60,11 @@ export class SimNetwork {
     for (const connection of this.between(one, other)) connection.silence();
   }
 
+  /** A machine has lost power: its connections are half-open until it is on again, and then unknown to it. */
+  forget(machine: SimMachine): void {
+    for (const connection of this.between(machine)) connection.forget(machine);
+  }
+
   /** Throws `E_LISTEN`. */
   listen(server: SimServer, host: string, wanted: number): number {
     const machine = this.simulation.machines.get(server.owner.machine) as SimMachine;

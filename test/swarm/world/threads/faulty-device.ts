@@ -22,7 +22,8 @@ export interface DeviceEvents {
 /** A simulated GPU that can be slow, hang, fail, run out of memory, and be noticed late. */
 export class FaultyDevice implements Device {
   readonly copies = false;
-  readonly signals = false;
+  /** It is asked whenever its thread wakes, since it may have gone on after it hung. */
+  readonly signals = true;
   private readonly running: Record<Lane, Running | null> = { [LANE_EXEC]: null, [LANE_WEIGHTS]: null };
   /** Notices when it has hung. */
   private hung = false;
@@ -59,7 +60,7 @@ export class FaultyDevice implements Device {
 
   collect(worker: Worker, nowNs: number): void {
     const { faults } = this;
-    if (faults.hangs) this.hung = true;
+    if (faults.hangs) this.hung = this.device.busy;
     if (faults.hangs || this.device.nextEndNs + faults.lateByNs > nowNs) return;
     // What would have ended long ago ends when the device goes on.
     const soonestNs = this.hung ? nowNs : 0;
