@@ -142,7 +142,10 @@ export interface InferenceAnswer {
   readonly outputs: readonly Uint8Array[];
   /** Their whole shapes; only of a model with free sizes. */
   readonly shapes?: readonly Shape[] | undefined;
-  /** Of a rejected request: the latency that was to be expected, from its arrival on. Otherwise 0. */
+  /**
+   * Of a request that was rejected or given up: the latency that was last to be expected, from its arrival on. 0: none was
+   * predicted, or it was executed.
+   */
   readonly predictedNs: number;
   /** Of a request that was rejected or given up: how long it had waited. Absent: no time. */
   readonly passedNs?: number;

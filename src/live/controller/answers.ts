@@ -118,7 +118,7 @@ export class Answers {
       if (isForTime && !this.isWorkerUp()) return notExecuted(outcome, NO_WORKER);
       if (isForTime) {
         const passedNs = nowNs - requests.arrivalNs[slot];
-        const predictedNs = outcome === OUTCOME_REJECTED ? requests.predictedNs[slot] : 0;
+        const predictedNs = requests.predictedNs[slot];
         const waitedFor = this.waits.of(requests, slot, asleepNs, nowNs);
         return { ...notExecuted(outcome, ''), predictedNs, passedNs, waitedFor };
       }

@@ -148,10 +148,13 @@ function rejected(sloNs: number, { predictedNs, passedNs = 0, waitedFor = '' }: 
 }
 
 /** Not executed while there was time. */
-function givenUp(sloNs: number, { error, passedNs = 0, waitedFor = '' }: InferenceAnswer): Refusal {
+function givenUp(sloNs: number, answer: InferenceAnswer): Refusal {
+  const { error, predictedNs, passedNs = 0, waitedFor = '' } = answer;
   const what = waitedFor === '' ? 'in the queue' : `in all, ${waitedFor}`;
   const why = error === '' ? `it waited ${ms(passedNs)} ${what}` : error;
-  return new Refusal('timeout', `the SLO of ${sloNs / NS_PER_MS} ms could not be met: ${why}`);
+  const hasPrediction = predictedNs > 0 && predictedNs < Number.POSITIVE_INFINITY;
+  const predictedMs = hasPrediction ? predictedNs / NS_PER_MS : null;
+  return new Refusal('timeout', `the SLO of ${sloNs / NS_PER_MS} ms could not be met: ${why}`, predictedMs);
 }
 
 class Part implements InferenceRequest {

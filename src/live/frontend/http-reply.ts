@@ -61,11 +61,12 @@ export function sendNothing(request: FrontendRequest, status: number, headers: r
 export function sendRefusal(request: FrontendRequest, refusal: Refusal): void {
   const { kind, message, predictedMs } = refusal;
   const headers: string[] = [];
-  let text = `{"error":${JSON.stringify(message)}}`;
+  const isPredicted = kind === 'rejected' || predictedMs !== null;
+  const predicted = isPredicted ? `,"predicted_ms":${predictedMs}` : '';
+  const text = `{"error":${JSON.stringify(message)}${predicted}}`;
   if (kind === 'rejected') {
     // Whole seconds are the finest that the header can say.
     headers.push('retry-after', String(Math.max(1, Math.ceil((predictedMs ?? 0) / 1000))));
-    text = `{"error":${JSON.stringify(message)},"predicted_ms":${predictedMs}}`;
   } else if (kind === 'overBudget' || kind === 'standby') headers.push('retry-after', '1');
   else if (kind === 'unauthenticated') headers.push('www-authenticate', 'Bearer');
   else if (kind === 'needsGet') headers.push('allow', ALLOW.GET);

@@ -55,7 +55,7 @@ export function isClientsFault(kind: RefusalKind): boolean {
 /** A request that is answered with an error. The message is for the client, one line and complete. */
 export class Refusal extends Error {
   readonly kind: RefusalKind;
-  /** Latency that was to be expected of a rejected request, ms; null: there is no prediction. */
+  /** Latency that was to be expected of a request that was rejected or given up, ms; null: there is no prediction. */
   readonly predictedMs: number | null;
 
   constructor(kind: RefusalKind, message: string, predictedMs: number | null = null) {

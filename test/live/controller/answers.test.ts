@@ -228,14 +228,17 @@ it('runs on GPUs with one lane', async () => {
   });
 });
 
-it('a request that is given up says how long it waited, and for what', async () => {
+it('a request that is given up says how long it waited, for what, and what was expected', async () => {
   const worker = new FakeWorker('w');
-  await withController({ workers: [worker] }, async (run) => {
+  await withController({ workers: [worker], admission: 'predict' }, async (run) => {
     worker.executing = false;
     const asked = run.ask(0, 80, 10, 4);
     await run.pass(200);
-    const [{ outcome, passedNs = 0, waitedFor = '' }] = asked.answers;
+    const [{ outcome, predictedNs, passedNs = 0, waitedFor = '' }] = asked.answers;
     expect(outcome).toBe(OUTCOME_TIMEOUT);
+    // What was expected when it was accepted: the 10 ms before, the LOAD and the INFER.
+    expect(predictedNs).toBeGreaterThan(10 * MS);
+    expect(predictedNs).toBeLessThan(80 * MS);
     const said =
       /^4\.000 ms until its model, which was asleep, had been read again, (.+) ms for the LOAD of its model, which has not ended$/;
     // The 10 ms before it was known are not the LOAD's.

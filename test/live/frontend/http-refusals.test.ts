@@ -280,13 +280,23 @@ describe('what became of a request', () => {
     }
   });
 
+  it('504 with the latency that was expected when it was accepted', async () => {
+    const { http, service } = await mlp();
+    service.answer = () => ({ ...failure(OUTCOME_TIMEOUT, 60_250_000), passedNs: 99_500_000 });
+    const { status, json } = await http.post('/v2/models/mlp/infer', { inputs: [X] });
+    expect([status, json.predicted_ms]).toEqual([504, 60.25]);
+    service.answer = () => failure(OUTCOME_TIMEOUT, Number.POSITIVE_INFINITY);
+    expect((await http.post('/v2/models/mlp/infer', { inputs: [X] })).json).not.toHaveProperty(
+      'predicted_ms',
+    );
+  });
+
   it('504 when its time is over', async () => {
     const { http, service } = await mlp();
     service.answer = () => ({ ...failure(OUTCOME_TIMEOUT), passedNs: 99_500_000 });
-    expect(await http.post('/v2/models/mlp/infer', { inputs: [X] })).toMatchObject({
-      status: 504,
-      json: { error: 'the SLO of 100 ms could not be met: it waited 99.500 ms in the queue' },
-    });
+    const { status, json } = await http.post('/v2/models/mlp/infer', { inputs: [X] });
+    expect(status).toBe(504);
+    expect(json).toEqual({ error: 'the SLO of 100 ms could not be met: it waited 99.500 ms in the queue' });
     const waitedFor = '80.000 ms for the LOAD of its model';
     service.answer = () => ({ ...failure(OUTCOME_TIMEOUT), passedNs: 99_500_000, waitedFor });
     expect((await http.post('/v2/models/mlp/infer', { inputs: [X] })).json).toEqual({
