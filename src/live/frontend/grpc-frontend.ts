@@ -12,6 +12,7 @@ import { reflectionMethods } from './grpc/reflection.js';
 import { RpcServer } from './grpc/server.js';
 import { Protocols } from './grpc-messages.js';
 import { RefusalCounts } from './refusal-counts.js';
+import type { CutOff } from './slow-clients.js';
 import { TokenCheck } from './token.js';
 
 /**
@@ -25,6 +26,7 @@ import { TokenCheck } from './token.js';
 export async function openGrpcFrontend(
   service: InferenceService,
   options: FrontendOptions,
+  cutOff: CutOff = () => {},
 ): Promise<Frontend> {
   const settings = settle(options);
   const { maxBodyBytes, tls } = settings;
@@ -49,6 +51,7 @@ export async function openGrpcFrontend(
     tls,
     handshakeTimeoutMs: settings.handshakeTimeoutMs,
     nowNs: () => service.nowNs(),
+    cutOff,
   });
   server.listener.on('close', () => {
     arrivals.close();

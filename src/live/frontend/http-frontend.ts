@@ -88,8 +88,12 @@ export async function openHttpFrontend(
   });
   server.on('clientError', (error: ParserError, socket) => {
     const problem = parserProblem(error);
-    if (problem === null || socket.destroyed) socket.destroy();
-    else pipelining.broken(socket as Socket, problem);
+    if (problem === null || socket.destroyed) {
+      socket.destroy();
+      return;
+    }
+    if (problem.kind === 'tooSlow') cutOff?.((socket as Socket).remoteAddress ?? 'unknown', problem.message);
+    pipelining.broken(socket as Socket, problem);
   });
   const connections = new Connections(server);
   server.on('close', () => arrivals.close());

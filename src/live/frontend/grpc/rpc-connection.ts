@@ -23,6 +23,8 @@ interface ConnectionParts {
   readonly requestTurns: RequestTurns;
   /** It was closed for a flood. */
   flooded(): void;
+  /** It, or a call of it, was cut off because it is too slow. */
+  cutOff(why: string): void;
 }
 
 /** What Node reads a connection with, which it does not document. */
@@ -117,6 +119,10 @@ export class RpcConnection implements RpcOwner, Waiting {
     this.closeIf(true);
   }
 
+  cutOff(why: string): void {
+    this.parts.cutOff(why);
+  }
+
   get turns(): ReadingTurns {
     return this.parts.turns;
   }
@@ -143,8 +149,10 @@ export class RpcConnection implements RpcOwner, Waiting {
     this.lookAtBytes();
     this.flood.second(this.readBytes);
     for (const rpc of this.calls) rpc.look(nowNs, nowMs);
-    if (!this.hasSpoken && nowMs - this.openedMs > SILENT_MS) this.destroy();
-    else this.keepAlive(nowMs);
+    if (!this.hasSpoken && nowMs - this.openedMs > SILENT_MS) {
+      this.cutOff(`it has not begun to speak HTTP/2 within ${SILENT_MS / 1000} s`);
+      this.destroy();
+    } else this.keepAlive(nowMs);
   }
 
   /** Frames of most kinds are seen by what they add up to alone. */
@@ -187,7 +195,9 @@ export class RpcConnection implements RpcOwner, Waiting {
     const { session } = this.parts;
     if (session.destroyed || session.closed) return;
     if (this.pingedMs > 0) {
-      if (nowMs - this.pingedMs > KEEPALIVE_TIMEOUT_MS) this.destroy();
+      if (nowMs - this.pingedMs <= KEEPALIVE_TIMEOUT_MS) return;
+      this.cutOff(`it has not answered a ping within ${KEEPALIVE_TIMEOUT_MS / 1000} s`);
+      this.destroy();
     } else if (nowMs - this.heardMs > KEEPALIVE_MS) {
       this.pingedMs = nowMs;
       session.ping(() => {

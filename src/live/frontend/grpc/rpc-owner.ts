@@ -23,6 +23,8 @@ export interface RpcOwner {
   moved(bytes: number): void;
   /** A message comes in pieces that are too small. */
   crumbled(): void;
+  /** It is too slow, and cut off. */
+  cutOff(why: string): void;
   /** Takes memory for a message of a client, or throws a refusal. */
   take(bytes: number): void;
   giveBack(bytes: number): void;

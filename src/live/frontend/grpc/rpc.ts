@@ -198,9 +198,14 @@ export class Rpc implements MessageSink {
     if (!this.stall.isStalled(this.reader.progressBytes, unread, nowMs)) return;
     // Waiting for an answer is no fault of the client's, nor is a stream between two messages.
     const isSending = !this.hasEnded && this.holds === 0 && (this.reader.isPartial || this.messages === 0);
-    if (unread > 0) this.stream.close(constants.NGHTTP2_CANCEL);
-    else if (isSending && !(this.method.isStream && !this.reader.isPartial))
-      this.refuse(new Refusal('timeout', `the message has not come within ${STALL_MS / 1000} s`));
+    if (unread > 0) {
+      this.owner.cutOff(`nothing of the ${unread} bytes of its answer was read within ${STALL_MS / 1000} s`);
+      this.stream.close(constants.NGHTTP2_CANCEL);
+    } else if (isSending && !(this.method.isStream && !this.reader.isPartial)) {
+      const refusal = new Refusal('timeout', `the message has not come within ${STALL_MS / 1000} s`);
+      this.owner.cutOff(refusal.message);
+      this.refuse(refusal);
+    }
   }
 
   data(chunk: Uint8Array<ArrayBuffer>): void {

@@ -17,6 +17,7 @@ import { ReadingTurns } from '../reading-turns.js';
 import { asRefusal, Refusal } from '../refusal.js';
 import type { RefusalCounts } from '../refusal-counts.js';
 import { RequestTurns } from '../request-turns.js';
+import type { CutOff } from '../slow-clients.js';
 import type { TokenCheck } from '../token.js';
 import type { Bans } from './bans.js';
 import { encodingOf } from './compression.js';
@@ -39,6 +40,7 @@ interface RpcServerParts {
   readonly tls: ServerTls | null;
   readonly handshakeTimeoutMs: number;
   nowNs(): number;
+  readonly cutOff: CutOff;
 }
 
 /** Time to see to clients that have stopped. */
@@ -110,14 +112,17 @@ export class RpcServer {
   }
 
   private welcome(session: ServerHttp2Session): void {
-    const { budget, bans, refusals } = this.parts;
-    const account = budget.open(session.socket?.remoteAddress);
+    const { budget, bans, refusals, cutOff } = this.parts;
+    // The socket is gone when the session is.
+    const { remoteAddress } = session.socket ?? {};
+    const account = budget.open(remoteAddress);
     const connection = new RpcConnection({
       ...{ session, account, turns: this.turns, requestTurns: this.requestTurns },
       flooded: () => {
         refusals.add('flood');
         bans?.add(account.clientKey, performance.now());
       },
+      cutOff: (why) => cutOff(remoteAddress ?? 'unknown', why),
     });
     this.connections.add(connection);
     session.once('close', () => this.connections.delete(connection));

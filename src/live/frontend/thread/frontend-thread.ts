@@ -19,7 +19,7 @@ const open: OpenTransport = async (service, options, cutOff) => {
     frontend = await openHttpFrontend(service, options, cutOff);
   } else {
     const { openGrpcFrontend } = await import('../grpc-frontend.js');
-    frontend = await openGrpcFrontend(service, options);
+    frontend = await openGrpcFrontend(service, options, cutOff);
   }
   return frontend;
 };

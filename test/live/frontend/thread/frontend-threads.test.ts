@@ -105,18 +105,17 @@ describe('a frontend in a thread of its own', () => {
     });
   });
 
-  it('says which clients it cuts off', async () => {
+  it.each([
+    [
+      'bodies',
+      'POST /v2/models/small/infer HTTP/1.1\r\nhost: x\r\ncontent-length: 5000\r\n\r\n{',
+      /^the body comes too slowly: 1 bytes so far; a body may take 0\.2 s/,
+    ],
+    ['headers', 'GET /v2 HT', /^the headers come too slowly$/],
+  ])('says which clients it cuts off: slow %s', async (_, sent, why) => {
     const { frontend, cutOff } = await serve({ receiveTimeoutMs: 200 });
-    const head = 'POST /v2/models/small/infer HTTP/1.1\r\nhost: x\r\ncontent-length: 5000\r\n\r\n{';
-    expect(await exchangeRaw(frontend.port, Buffer.from(head))).toMatch(/^HTTP\/1\.1 408 /);
-    await expect
-      .poll(() => cutOff)
-      .toEqual([
-        [
-          '127.0.0.1',
-          expect.stringMatching(/^the body comes too slowly: 1 bytes so far; a body may take 0\.2 s/),
-        ],
-      ]);
+    expect(await exchangeRaw(frontend.port, Buffer.from(sent))).toMatch(/^HTTP\/1\.1 408 /);
+    await expect.poll(() => cutOff).toEqual([['127.0.0.1', expect.stringMatching(why)]]);
   });
 
   it('follows the state of the service', async () => {
