@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
 import type { ServerSettings } from '../config/server-settings.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import type { FrontendOptions } from '../live/frontend/frontend.js';
@@ -37,6 +38,8 @@ export interface ServerOptions {
   readonly journalKeepBytes: number | null;
   readonly serverVersion: string;
   readonly log: Logger;
+  /** Takes its metrics. Default: one that also has those of the process. */
+  readonly registry?: Registry;
   /** A frontend's thread hangs, and cannot be ended: only another process helps. */
   readonly hung?: (what: string) => void;
   /** It listens; workers may be awaited. */

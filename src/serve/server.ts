@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import type { Registry } from 'prom-client';
 import { Clock } from '../base/clock/clock.js';
 import { invariant } from '../base/invariant.js';
 import { NS_PER_MS, NS_PER_S } from '../base/units.js';
@@ -64,8 +65,8 @@ export class Server {
   grpc: Frontend | null = null;
   metrics: MetricsServer | null = null;
   private closing: Promise<void> | null = null;
-  private readonly registry = createRegistry();
-  readonly certificates = new CertificateGauges(this.registry);
+  private readonly registry: Registry;
+  readonly certificates: CertificateGauges;
   /** What metrics call its models. */
   private readonly labels = new NameLabels();
   private readonly clock: Clock;
@@ -74,6 +75,8 @@ export class Server {
 
   constructor(private readonly options: ServerOptions) {
     this.clock = new Clock(options.world.time);
+    this.registry = options.registry ?? createRegistry();
+    this.certificates = new CertificateGauges(this.registry);
   }
 
   get controller(): LiveController {
