@@ -27,6 +27,7 @@ await build({
     live: join(ROOT, 'test/bench/live/main.ts'),
     'hostile-child': join(ROOT, 'test/bench/live/hostile/child.ts'),
     'throughput-child': join(ROOT, 'test/bench/live/throughput/child.ts'),
+    swarm: join(ROOT, 'test/swarm/main.ts'),
     'simulator-swarm': join(ROOT, 'test/swarm/simulator/main.ts'),
     'gpu-check': join(ROOT, 'test/bench/live/gpu-check.ts'),
   },

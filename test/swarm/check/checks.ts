@@ -4,6 +4,7 @@ import { allowedAnswers } from './allowed-answers.js';
 import { executed } from './executed.js';
 import type { Check, Finding } from './finding.js';
 import { inTime } from './in-time.js';
+import { journals } from './journals.js';
 import { logs } from './logs.js';
 import { metrics } from './metrics.js';
 import { oneAnswer } from './one-answer.js';
@@ -23,6 +24,7 @@ const CHECKS: readonly Check[] = [
   weights,
   recovery,
   metrics,
+  journals,
   logs,
 ];
 

@@ -15,7 +15,6 @@ export const EXAMPLE_SCENARIO: Scenario = {
     joining: 'listed',
     policy: { kind: 'fifo', options: {} },
     admission: 'none',
-    missedWindow: 'retry',
     models: [
       {
         name: 'm',
@@ -58,7 +57,6 @@ const EXAMPLE_EVENTS: readonly HistoryEvent[] = [
   at(2000, {
     kind: 'snapshot',
     process: CONTROLLER,
-    when: 'quiet',
     isReady: true,
     drives: true,
     gpus: [{ worker: 'worker-0', gpu: 0, warm: ['m'], freePages: 3 }],

@@ -8,7 +8,7 @@ export const metrics: Check = {
     const findings = new Findings('metrics');
     const cutOff = new Set(events.flatMap((event) => (event.kind === 'frontendEnded' ? event.process : [])));
     for (const snapshot of events) {
-      if (snapshot.kind !== 'snapshot' || snapshot.when !== 'quiet') continue;
+      if (snapshot.kind !== 'snapshot') continue;
       const counted = readCounters(snapshot.metrics, 'escapement_requests_total', 'outcome');
       const got = answersOf(events, snapshot.process, snapshot.atNs);
       for (const outcome of ['ok', 'late']) {

@@ -38,10 +38,12 @@ export const oneAnswer: Check = {
   },
 };
 
+/** A server that ends as it was asked to, with status 0, answers all before. */
 function endsFrontend(
   event: HistoryEvent,
 ): event is Extract<HistoryEvent, { readonly process: ProcessLife }> {
-  return ['frontendEnded', 'crashed', 'died', 'exited'].includes(event.kind);
+  if (event.kind === 'exited') return event.why !== 'status 0';
+  return ['frontendEnded', 'crashed', 'died'].includes(event.kind);
 }
 
 /** Its clients were cut off. An answer that comes nevertheless is one of a request that was not asked. */

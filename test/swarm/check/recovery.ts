@@ -7,18 +7,16 @@ export const PROBE = 'probe';
 type Snapshot = Extract<HistoryEvent, { readonly kind: 'snapshot' }>;
 
 /**
- * When the faults are over and the time to recover, too: one controller drives all GPUs, every model is served, nothing waits. At
- * the end nothing is left in a table.
+ * When the faults are over and the time to recover, too: one controller drives all GPUs, every model is served, nothing
+ * waits.
  */
 export const recovery: Check = {
   name: 'recovery',
   run({ events, scenario }: History) {
     const findings = new Findings('recovery');
     const snapshots = events.filter((event) => event.kind === 'snapshot');
-    const quiet = snapshots.filter(({ when }) => when === 'quiet');
-    checkDrivers(quiet, scenario.cluster.machines, findings);
-    for (const snapshot of quiet) checkRest(snapshot, findings);
-    for (const snapshot of snapshots) if (snapshot.when === 'drained') checkRest(snapshot, findings);
+    checkDrivers(snapshots, scenario.cluster.machines, findings);
+    for (const snapshot of snapshots) checkRest(snapshot, findings);
     checkProbes(events, findings);
     return findings.list;
   },
@@ -46,24 +44,31 @@ function checkDrivers(
   }
 }
 
-function checkRest({ process, requests, actions, when, atNs }: Snapshot, findings: Findings): void {
-  if (requests > 0)
-    findings.add(atNs, `${process} (${when}): ${requests} requests are still without an answer`);
-  if (actions > 0) findings.add(atNs, `${process} (${when}): ${actions} actions are still without a result`);
+/** A controller that was deposed has answered its requests; it forgets them when their time is over. */
+function checkRest(snapshot: Snapshot, findings: Findings): void {
+  const { process, requests, actions, atNs, drives } = snapshot;
+  if (requests > 0 && drives)
+    findings.add(atNs, `${process}: ${requests} requests are still without an answer`);
+  if (actions > 0) findings.add(atNs, `${process}: ${actions} actions are still without a result`);
 }
 
 function checkProbes(events: readonly HistoryEvent[], findings: Findings): void {
   const probes = new Map<number, string>();
+  /** By model that is not served so far: what came of its last probe. */
+  const unserved = new Map<string, { readonly atNs: number; readonly how: string }>();
   for (const event of events) {
     if (event.kind === 'asked' && event.client === PROBE) probes.set(event.request, event.model);
     if (event.kind !== 'answered' && event.kind !== 'refused') continue;
     const model = probes.get(event.request);
-    if (model === undefined || (event.kind === 'answered' && event.outcome === 'ok')) continue;
-    const how = event.kind === 'refused' ? `refused: ${event.why}` : `${event.outcome} ${event.error}`;
-    findings.add(
-      event.atNs,
-      `${model} is not served when all should work again: ${how}`,
-      (one) => 'request' in one && one.request === event.request,
-    );
+    if (model === undefined) continue;
+    const how = event.kind === 'refused' ? `refused, ${event.why}` : `${event.outcome} ${event.error}`.trim();
+    if (how === 'ok') unserved.delete(model);
+    else unserved.set(model, { atNs: event.atNs, how });
   }
+  for (const [model, { atNs, how }] of unserved)
+    findings.add(
+      atNs,
+      `${model} is not served when all should work again: ${how}`,
+      (event) => 'model' in event && event.model === model,
+    );
 }

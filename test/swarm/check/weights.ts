@@ -37,7 +37,7 @@ class WeightsCheck {
       else if (event.kind === 'began') this.checkPresent(event);
       else if (event.kind === 'ended') this.end(event);
       else if (event.kind === 'unloaded') this.device(event).present.delete(event.model);
-      else if (event.kind === 'snapshot' && event.when === 'quiet' && event.drives && event.actions === 0)
+      else if (event.kind === 'snapshot' && event.drives && event.actions === 0)
         for (const gpu of event.gpus) this.compare(gpu, event.atNs, event.process);
     }
     return this.findings.list;

@@ -124,11 +124,10 @@ type ProcessEvent =
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 
-/** What one controller says of itself when it should be at rest, or as it ends. */
+/** What one controller says of itself when it should be at rest. */
 type SnapshotEvent = {
   readonly kind: 'snapshot';
   readonly process: ProcessLife;
-  readonly when: 'quiet' | 'drained';
   readonly isReady: boolean;
   readonly drives: boolean;
   readonly gpus: readonly GpuSnapshot[];

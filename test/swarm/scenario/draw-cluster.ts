@@ -12,6 +12,9 @@ import type {
 const MOST_GPUS = 20;
 /** What `src` assumes of a clock at most. */
 const USUAL_DRIFT_PPM = 15;
+/** Of policies that plan up to the deadline: what the network and the threads take at most, if nothing is wrong. */
+const MARGIN_NS = 20 * NS_PER_MS;
+const HAVE_MARGIN = ['edf', 'shepherd', 'symphony', 'alpaserve-sr'];
 const DAY_NS = 86_400 * NS_PER_S;
 
 export function drawCluster(draw: Draw): ClusterScenario {
@@ -26,7 +29,6 @@ export function drawCluster(draw: Draw): ClusterScenario {
     joining,
     policy: drawPolicy(draw),
     admission: draw.chance(0.5) ? 'predict' : 'none',
-    missedWindow: draw.chance(0.85) ? 'retry' : 'fail',
     models,
     control: draw.chance(0.7) ? 'all' : 'explicit',
     defaultSloNs: draw.pick([10, 50, 100, 1000]) * NS_PER_MS,
@@ -98,7 +100,10 @@ function drawPolicy(draw: Draw): PolicyScenario {
     ...['escapement', 'escapement', 'escapement', 'clockwork', 'clockwork'],
     ...['fifo', 'edf', 'nexus', 'shepherd', 'clipper', 'symphony', 'alpaserve-sr'],
   ]);
+  // Without it these answer a little late: they know nothing of the network.
+  if (HAVE_MARGIN.includes(kind)) return { kind, options: { margin: MARGIN_NS } };
   if (kind !== 'escapement' && kind !== 'clockwork') return { kind, options: {} };
-  const scheduleAhead = draw.chance(0.5) ? 'auto' : draw.log(NS_PER_MS / 2, 50 * NS_PER_MS);
+  // Lanes count as booked for a millisecond at least.
+  const scheduleAhead = draw.chance(0.5) ? 'auto' : draw.log(2 * NS_PER_MS, 50 * NS_PER_MS);
   return { kind, options: { scheduleAhead } };
 }

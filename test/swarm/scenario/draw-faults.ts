@@ -61,7 +61,7 @@ class FaultDraw {
 
   get thread(): { readonly process: string; readonly thread: ThreadName } {
     const process = this.process;
-    const thread = process.startsWith('worker') ? 'executor' : this.draw.pick(['links', 'frontend'] as const);
+    const thread = process.startsWith('worker') ? 'executor' : this.draw.pick(['link', 'frontend'] as const);
     return { process, thread };
   }
 
@@ -86,6 +86,7 @@ const KINDS: { readonly [K in FaultKind['kind']]: (world: FaultDraw) => FaultKin
   crash: (world) => ({ kind: 'crash', process: world.process, forNs: world.forNs }),
   stop: (world) => ({ kind: 'stop', process: world.process, forNs: world.forNs }),
   freeze: (world) => ({ kind: 'freeze', process: world.process, forNs: world.forNs }),
+  powerLoss: (world) => ({ kind: 'powerLoss', process: world.process, forNs: world.forNs }),
   threadDies: (world) => ({ kind: 'threadDies', ...world.thread }),
   threadHangs: (world) => ({ kind: 'threadHangs', ...world.thread, forNs: world.forNs }),
   cut: (world) => ({ kind: 'cut', ...world.link, isBothWays: world.chance(0.6), forNs: world.forNs }),
@@ -98,7 +99,6 @@ const KINDS: { readonly [K in FaultKind['kind']]: (world: FaultDraw) => FaultKin
   }),
   disconnect: (world) => ({ kind: 'disconnect', ...world.link, isSaid: world.chance(0.5) }),
   corrupt: (world) => ({ kind: 'corrupt', ...world.link }),
-  deafness: (world) => ({ kind: 'deafness', ...world.link, forNs: world.forNs }),
   clockJump: (world) => ({
     kind: 'clockJump',
     machine: world.process,
@@ -106,7 +106,7 @@ const KINDS: { readonly [K in FaultKind['kind']]: (world: FaultDraw) => FaultKin
   }),
   clockDrift: (world) => ({ kind: 'clockDrift', machine: world.process, ppm: world.int(-200, 200) }),
   diskFull: (world) => ({ kind: 'diskFull', machine: world.controller, forNs: world.forNs }),
-  diskFails: (world) => ({ kind: 'diskFails', machine: world.controller, writes: world.int(1, 3) }),
+  diskFails: (world) => ({ kind: 'diskFails', machine: world.controller, forNs: world.forNs }),
   slowDevice: (world) => ({
     kind: 'slowDevice',
     ...world.worker,

@@ -11,6 +11,8 @@ export type FaultKind =
   | { readonly kind: 'stop'; readonly process: string; readonly forNs: number }
   /** Nothing of it runs for a while (SIGSTOP). */
   | { readonly kind: 'freeze'; readonly process: string; readonly forNs: number }
+  /** Its machine is off for a while: no word to its peers, and the disk loses what it had not kept. */
+  | { readonly kind: 'powerLoss'; readonly process: string; readonly forNs: number }
   | { readonly kind: 'threadDies'; readonly process: string; readonly thread: ThreadName }
   | {
       readonly kind: 'threadHangs';
@@ -39,14 +41,12 @@ export type FaultKind =
   | { readonly kind: 'disconnect'; readonly from: string; readonly to: string; readonly isSaid: boolean }
   /** A byte of the next message is changed. */
   | { readonly kind: 'corrupt'; readonly from: string; readonly to: string }
-  /** `to` does not read what `from` sends. */
-  | { readonly kind: 'deafness'; readonly from: string; readonly to: string; readonly forNs: number }
   /** As after a suspend: the machine's clock is ahead by so much at once. */
   | { readonly kind: 'clockJump'; readonly machine: string; readonly byNs: number }
   /** Its clock runs faster or slower from now on. */
   | { readonly kind: 'clockDrift'; readonly machine: string; readonly ppm: number }
   | { readonly kind: 'diskFull'; readonly machine: string; readonly forNs: number }
-  | { readonly kind: 'diskFails'; readonly machine: string; readonly writes: number }
+  | { readonly kind: 'diskFails'; readonly machine: string; readonly forNs: number }
   /** INFERs and LOADs take so many times as long. */
   | {
       readonly kind: 'slowDevice';
@@ -71,7 +71,7 @@ export type FaultKind =
     };
 
 /** Threads of a process that may die or hang. */
-export type ThreadName = 'links' | 'executor' | 'frontend';
+export type ThreadName = 'link' | 'executor' | 'frontend';
 
 /** Until when a fault does harm by itself. */
 export function endNsOf(fault: Fault): number {

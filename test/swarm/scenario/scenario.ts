@@ -22,7 +22,6 @@ export interface ClusterScenario {
   readonly joining: 'listed' | 'registers';
   readonly policy: PolicyScenario;
   readonly admission: 'none' | 'predict';
-  readonly missedWindow: 'retry' | 'fail';
   readonly models: readonly ModelScenario[];
   /** Who decides which models are served. */
   readonly control: 'all' | 'explicit';

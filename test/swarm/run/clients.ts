@@ -1,0 +1,155 @@
+import { exponential } from '../../../src/base/random/distributions.js';
+import { type Random, stream } from '../../../src/base/random/streams.js';
+import { NS_PER_MS, NS_PER_S } from '../../../src/base/units.js';
+import { OUTCOME_NAMES } from '../../../src/core/request.js';
+import type { InferenceAnswer, InferenceService } from '../../../src/live/service.js';
+import type { ClientScenario, ModelChangeScenario, Scenario } from '../scenario/scenario.js';
+import type { Simulation } from '../world/index.js';
+import type { Recorder } from './recorder.js';
+
+/** A frontend of a controller, as clients reach it. */
+export interface Door {
+  readonly process: string;
+  readonly service: InferenceService;
+  /** Runs in the thread of the frontend, unless that ends before. */
+  enter(run: () => void): void;
+}
+
+/** What a client does next after a request was refused or cut off. */
+const REPEAT_NS = 250 * NS_PER_MS;
+
+/** All clients of a run, in the frontends' threads. */
+export class Clients {
+  /** By name of the controller's process. */
+  readonly doors = new Map<string, Door>();
+  private lastRequest = 0;
+  private readonly inputs = new Map<string, Uint8Array>();
+  /** By request: what to do if its frontend ends. */
+  private readonly open = new Map<number, { readonly process: string; readonly cutOff: () => void }>();
+
+  constructor(
+    private readonly simulation: Simulation,
+    private readonly scenario: Scenario,
+    private readonly recorder: Recorder,
+  ) {
+    for (const { name, inputBytes } of scenario.cluster.models)
+      this.inputs.set(name, new Uint8Array(4 * Math.max(1, Math.ceil(inputBytes / 4))));
+  }
+
+  start(): void {
+    const { clients, changes } = this.scenario.workload;
+    for (const client of clients) this.startClient(client);
+    for (const change of changes) this.simulation.at(change.atNs, () => this.change(change));
+  }
+
+  /** The thread of a frontend has ended: its connections are cut. */
+  closed(process: string): void {
+    for (const [name, door] of this.doors) if (door.process === process) this.doors.delete(name);
+    for (const [request, { process: asked, cutOff }] of [...this.open]) {
+      if (asked !== process) continue;
+      this.open.delete(request);
+      cutOff();
+    }
+  }
+
+  /** One request, with its fate: whether it was answered in time. Nothing comes if there is no server to ask. */
+  ask(client: string, model: string, sloNs: number, done: (isOk: boolean) => void): void {
+    const door = this.choose();
+    if (door === null) {
+      done(false);
+      return;
+    }
+    door.enter(() => this.askIn(door, client, model, sloNs, done));
+  }
+
+  /** A client of the model repository. It tries where it is ready, once. */
+  change({ kind, model }: Pick<ModelChangeScenario, 'kind' | 'model'>): void {
+    const door = this.choose();
+    door?.enter(() => {
+      this.recorder.add({ atNs: this.simulation.nowNs, kind: 'modelChange', change: kind, model });
+      // Why it is refused is for the client.
+      door.service[kind](model).catch(() => {});
+    });
+  }
+
+  private startClient(client: ClientScenario): void {
+    const random = stream(this.scenario.seed, `client/${client.name}`);
+    const next = (atNs: number) => {
+      const laterNs = atNs + Math.ceil((exponential(random) * client.burst * NS_PER_S) / client.rateRps);
+      if (laterNs >= client.endNs) return;
+      this.simulation.at(laterNs, () => {
+        for (let i = 0; i < client.burst; i++) this.request(client, random, client.repeats);
+        next(laterNs);
+      });
+    };
+    next(client.beginNs);
+  }
+
+  private request(client: ClientScenario, random: Random, repeats: number): void {
+    const model = client.models[Math.floor(random() * client.models.length)];
+    this.attempt(client, model, repeats, this.simulation.nowNs);
+  }
+
+  private attempt(client: ClientScenario, model: string, repeats: number, sinceNs: number): void {
+    this.ask(client.name, model, client.sloNs, (isOk) => {
+      const { nowNs } = this.simulation;
+      const hasPatience = client.patienceNs === null || nowNs - sinceNs < client.patienceNs;
+      if (isOk || repeats === 0 || !hasPatience || nowNs >= this.scenario.loadNs) return;
+      this.simulation.at(nowNs + REPEAT_NS, () => this.attempt(client, model, repeats - 1, sinceNs));
+    });
+  }
+
+  /** As a load balancer does: one that is ready, else any that is there. */
+  private choose(): Door | null {
+    const doors = [...this.doors.values()];
+    return doors.find(({ service }) => service.state.notReady === null) ?? doors[0] ?? null;
+  }
+
+  private askIn(
+    door: Door,
+    client: string,
+    model: string,
+    sloNs: number,
+    done: (isOk: boolean) => void,
+  ): void {
+    const { simulation, recorder } = this;
+    const { process, service } = door;
+    if (![...this.doors.values()].includes(door)) {
+      // It has closed since.
+      done(false);
+      return;
+    }
+    const request = ++this.lastRequest;
+    recorder.add({ atNs: simulation.nowNs, kind: 'asked', request, client, process, model, sloNs });
+    const { notReady, takesRequests = false, entries } = service.state;
+    const entry = entries.find(({ name, isDefault }) => name === model && isDefault);
+    const why =
+      notReady !== null && !takesRequests ? notReady : entry?.state === 'ready' ? '' : 'it is not ready';
+    if (why !== '' || entry === undefined) {
+      recorder.add({ atNs: simulation.nowNs, kind: 'refused', request, why });
+      done(false);
+      return;
+    }
+    this.open.set(request, { process, cutOff: () => done(false) });
+    const inputs = [(this.inputs.get(model) as Uint8Array).slice()];
+    service.infer({
+      ...{ model: entry.index, user: 0, sloNs, inputs, mayMove: true },
+      done: (answer) => {
+        this.answered(request, answer);
+        done(answer.outcome === 0);
+      },
+    });
+  }
+
+  private answered(request: number, { outcome, error, outputs }: InferenceAnswer): void {
+    this.open.delete(request);
+    this.recorder.add({
+      atNs: this.simulation.nowNs,
+      kind: 'answered',
+      request,
+      outcome: OUTCOME_NAMES[outcome],
+      error,
+      outputBytes: outputs.map(({ length }) => length),
+    });
+  }
+}

@@ -1,0 +1,90 @@
+import type { Registry } from 'prom-client';
+import { NS_PER_S } from '../../../src/base/units.js';
+import { policySchemaWith } from '../../../src/config/schema-policy.js';
+import type { ServerSettings } from '../../../src/config/server-settings.js';
+import { formatDuration } from '../../../src/config/units-text.js';
+import { RemoteLink } from '../../../src/live/controller/link/remote-link.js';
+import { LinkHost } from '../../../src/live/controller/link/thread/link-host.js';
+import { ALL_MODELS } from '../../../src/serve/deployment-options.js';
+import { type Server, startServer } from '../../../src/serve/server.js';
+import type { ServerOptions } from '../../../src/serve/server-options.js';
+import type { ControllerScenario, PolicyScenario, Scenario } from '../scenario/scenario.js';
+import type { SimProcess } from '../world/index.js';
+import { REGISTRATION_PORT, WORKER_PORT } from './worker-process.js';
+
+const MOST_GPUS = 64;
+const DRAIN_NS = 10 * NS_PER_S;
+const E_HUNG_STATUS = 50;
+
+interface ControllerOptions {
+  readonly process: SimProcess;
+  readonly controller: ControllerScenario;
+  readonly scenario: Scenario;
+  readonly runtime: ServerSettings['runtime'];
+  readonly registry: Registry;
+}
+
+/** What `escapement controller` does. */
+export async function startController(options: ControllerOptions): Promise<Server> {
+  const { process, controller, scenario, registry } = options;
+  const { world, log } = process;
+  const { cluster } = scenario;
+  const registers = cluster.joining === 'registers';
+  const hung = (what: string) => {
+    log.fatal(`${what}; the server ends, to be started again`);
+    process.exit(E_HUNG_STATUS);
+  };
+  const host = new LinkHost({ world, hung, isStandby: controller.isStandby, stays: registers });
+  const connect = (address: string, instance: string, complain: (line: string) => void) =>
+    new RemoteLink({ address, ...(instance === '' ? {} : { instance }), log: complain }, host);
+  const joining: ServerOptions['joining'] = {
+    host: '0.0.0.0',
+    port: REGISTRATION_PORT,
+    maxGpus: MOST_GPUS,
+    newLink: ({ address, instance }, complain) => connect(address, instance, complain),
+    ended: () => host.close(),
+  };
+  return startServer({
+    world,
+    registry,
+    links: registers
+      ? []
+      : cluster.machines.map(({ name }) =>
+          connect(`${name}:${WORKER_PORT}`, '', (line) => log.warn(`worker ${name}: ${line}`)),
+        ),
+    minWorkers: 1,
+    ...(registers ? { joining } : {}),
+    settings: settingsOf(options),
+    host: '0.0.0.0',
+    httpPort: 80,
+    grpcPort: null,
+    metricsPort: null,
+    frontend: {},
+    frontends: 1,
+    deployment: { ...ALL_MODELS, control: cluster.control, names: ['*'] },
+    journal: controller.hasJournal ? 'journal' : null,
+    journalKeepBytes: null,
+    serverVersion: 'swarm',
+    log,
+    hung,
+  });
+}
+
+/** Answers what it has, for so long at most. */
+export function stopController(server: Server): Promise<void> {
+  return server.close(DRAIN_NS, 0, 'SIGTERM');
+}
+
+function settingsOf({ scenario: { cluster }, runtime }: ControllerOptions): ServerSettings {
+  const { defaultSloNs: sloNs, admission } = cluster;
+  return { sloNs, admission, policy: policyOf(cluster.policy), runtime };
+}
+
+/** With the defaults of the options that it leaves out. */
+function policyOf({ kind, options }: PolicyScenario): ServerSettings['policy'] {
+  const written = Object.entries(options).map(([name, value]) => [
+    name,
+    value === 'auto' ? value : formatDuration(value),
+  ]);
+  return policySchemaWith([]).parse({ kind, ...Object.fromEntries(written) });
+}

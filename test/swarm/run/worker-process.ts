@@ -1,0 +1,46 @@
+import { simulatedModel } from '../../../src/serve/simulated-models.js';
+import { runWorker } from '../../../src/serve/worker.js';
+import type { MachineScenario, ModelScenario, Scenario } from '../scenario/scenario.js';
+import type { SimProcess } from '../world/index.js';
+import type { Stoppable } from './stoppable.js';
+
+export const WORKER_PORT = 7000;
+export const REGISTRATION_PORT = 7100;
+const PAGE_BYTES = 16 * 2 ** 20;
+
+/** What `escapement worker` does, on simulated GPUs. */
+export async function startWorker(
+  process: SimProcess,
+  { name, gpus }: MachineScenario,
+  { cluster }: Scenario,
+): Promise<Stoppable> {
+  const registers = cluster.joining === 'registers';
+  return runWorker({
+    world: process.world,
+    machine: {
+      devices: Array.from({ length: gpus }, () => ({ kind: 'simulated' as const, timeScale: 1 })),
+      models: cluster.models.map((model) => simulatedModel(specOf(model), 1)),
+      pages: cluster.pages,
+      pageBytes: PAGE_BYTES,
+    },
+    host: '0.0.0.0',
+    port: WORKER_PORT,
+    metricsPort: null,
+    log: process.log,
+    controllers: registers ? cluster.controllers.map((each) => `${each.name}:${REGISTRATION_PORT}`) : [],
+    advertised: `${name}:${WORKER_PORT}`,
+  });
+}
+
+function specOf({ name, pages, loadNs, batchSizes, execNs, inputBytes, outputBytes }: ModelScenario) {
+  return {
+    name,
+    weightsBytes: pages * PAGE_BYTES,
+    pages,
+    loadNs,
+    batchSizes,
+    execNs,
+    inputBytes,
+    outputBytes,
+  };
+}

@@ -1,0 +1,26 @@
+import { NS_PER_HOUR } from '../../src/base/units.js';
+import type { SeedVerdict } from './run/try-seed.js';
+
+/** Counts what came of the seeds. */
+export class Tally {
+  failed = 0;
+  private passed = 0;
+  private events = 0;
+  private virtualNs = 0;
+  private readonly beganMs = performance.now();
+
+  add({ failure, events, virtualNs }: SeedVerdict): void {
+    if (failure === '') this.passed++;
+    else this.failed++;
+    this.events += events;
+    this.virtualNs += virtualNs;
+  }
+
+  /** One line. */
+  get text(): string {
+    const seconds = (performance.now() - this.beganMs) / 1000;
+    const rate = Math.round(this.events / seconds);
+    const hours = (this.virtualNs / NS_PER_HOUR).toFixed(2);
+    return `${this.passed} passed, ${this.failed} failed; ${hours} virtual hours, ${rate} events/s, ${Math.round(seconds)} s`;
+  }
+}
