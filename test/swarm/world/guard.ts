@@ -1,5 +1,6 @@
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
+import timers from 'node:timers';
 import timersPromises from 'node:timers/promises';
 
 type Functions = Record<string, (...args: never[]) => unknown>;
@@ -7,6 +8,7 @@ type Functions = Record<string, (...args: never[]) => unknown>;
 /** What would bring in real time or chance: by object, the names of its functions. */
 const FORBIDDEN: readonly (readonly [object, readonly string[]])[] = [
   [globalThis, ['setTimeout', 'setInterval', 'setImmediate']],
+  [timers, ['setTimeout', 'setInterval', 'setImmediate']],
   [timersPromises, ['setTimeout', 'setInterval', 'setImmediate']],
   [Date, ['now']],
   [Math, ['random']],

@@ -24,6 +24,8 @@
  *   `.corruptNext = 1`; `network.reset(a, b)` breaks connections with a word, `network.silence(a, b)` without one
  *   (machine `b` left out: with all)
  *
+ * `new Simulation({ stalls: { probability: 0.002, longestNs: 30e6 } })` holds threads up by chance, as a busy machine does.
+ *
  * What happens is seen by a `Tap`. While it runs, real timers, clocks and chance throw.
  */
 

@@ -17,7 +17,7 @@ export class MachineClock {
     private readonly trueNowNs: () => number,
     { originNs, driftPpm }: MachineClockOptions,
   ) {
-    this.baseLocalNs = originNs;
+    this.baseLocalNs = Math.floor(originNs);
     this.rate = rateOf(driftPpm);
   }
 
@@ -43,7 +43,7 @@ export class MachineClock {
   }
 
   private rebase(aheadNs: number): void {
-    this.baseLocalNs = this.localNs() + aheadNs;
+    this.baseLocalNs = this.localNs() + Math.floor(aheadNs);
     this.baseTrueNs = this.trueNowNs();
   }
 }

@@ -98,6 +98,25 @@ describe('a simulated world', () => {
     expect(call).not.toThrow();
   });
 
+  it('holds threads up by chance, and keeps the order of what comes', async () => {
+    const simulation = new Simulation({ seed: 1, stalls: { probability: 0.2, longestNs: 0.5 * S } });
+    const seen: number[] = [];
+    const late: number[] = [];
+    const process = simulation.machine('a').process('p', ({ world: { time } }) => {
+      const beganNs = time.monotonicNs();
+      for (let i = 1; i <= 500; i++)
+        time.after(10 * i, () => {
+          seen.push(i);
+          late.push(time.monotonicNs() - beganNs - 10e6 * i);
+        });
+    });
+    process.start();
+    await simulation.run(60 * S);
+    expect(seen).toEqual(Array.from({ length: 500 }, (_, i) => i + 1));
+    expect(Math.max(...late)).toBeGreaterThan(0.2 * S);
+    expect(Math.min(...late)).toBeLessThan(1e6);
+  });
+
   it('says that a process has died of what nothing caught', async () => {
     const seen: string[] = [];
     const simulation = new Simulation({

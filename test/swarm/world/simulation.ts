@@ -16,8 +16,17 @@ export interface SimulationOptions {
   readonly seed: number | string;
   /** What threads run, by the name of their entry's file. */
   readonly bodies?: ThreadBodies;
+  /** How often threads are held up, as by garbage collection or a busy machine. Default: never. */
+  readonly stalls?: Stalls;
   /** Sees what happens. */
   readonly tap?: Tap;
+}
+
+interface Stalls {
+  /** Of one after an event. */
+  readonly probability: number;
+  /** Any duration up to this is as likely. */
+  readonly longestNs: number;
 }
 
 /**
@@ -34,6 +43,7 @@ export class Simulation {
   readonly machines = new Map<string, SimMachine>();
   readonly tap: Tap;
   readonly bodies: ThreadBodies;
+  private readonly stalls: Stalls;
   private readonly queue = new EventQueue();
   private readonly sums = new EventDigest();
   private readonly guard = new Guard();
@@ -47,6 +57,7 @@ export class Simulation {
   constructor(private readonly options: SimulationOptions) {
     this.tap = options.tap ?? {};
     this.bodies = options.bodies ?? {};
+    this.stalls = options.stalls ?? { probability: 0, longestNs: 0 };
     const trueClock = new MachineClock(() => this.nowNs, { originNs: 0, driftPpm: 0 });
     this.outside = new ThreadLoop(this, 'outside', trueClock, (error) => this.running?.reject(error));
     this.network = new SimNetwork(this);
@@ -100,7 +111,7 @@ export class Simulation {
   }
 
   push(event: SimEvent, atNs: number): void {
-    event.atNs = atNs;
+    event.atNs = Math.ceil(atNs);
     event.sequence = ++this.lastSequence;
     this.queue.push(event);
   }
@@ -175,6 +186,7 @@ export class Simulation {
     const run = event.run as () => void;
     event.run = null;
     this.latest = event.loop;
+    event.loop.stall(this.stalls);
     try {
       run();
     } catch (error) {

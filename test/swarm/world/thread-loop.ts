@@ -20,7 +20,9 @@ export class ThreadLoop implements Time {
   ended: (() => void) | null = null;
   private isFrozen = false;
   private held: SimEvent[] = [];
+  private stalledUntilNs = 0;
   private readonly lateness;
+  private readonly stalling;
 
   constructor(
     readonly simulation: Simulation,
@@ -30,6 +32,7 @@ export class ThreadLoop implements Time {
   ) {
     this.number = simulation.newLoopNumber();
     this.lateness = simulation.random(`timers/${name}`);
+    this.stalling = simulation.random(`stalls/${name}`);
   }
 
   monotonicNs(): number {
@@ -83,10 +86,18 @@ export class ThreadLoop implements Time {
     this.ended?.();
   }
 
-  /** True: the thread is frozen, and the event waits. */
+  /** True: the thread is frozen or held up, and the event waits. */
   holds(event: SimEvent): boolean {
     if (this.isFrozen) this.held.push(event);
-    return this.isFrozen;
+    else if (this.stalledUntilNs > event.atNs) this.simulation.push(event, this.stalledUntilNs);
+    else return false;
+    return true;
+  }
+
+  /** By chance it does nothing for a while after this event. */
+  stall({ probability, longestNs }: { readonly probability: number; readonly longestNs: number }): void {
+    if (probability === 0 || this.stalling() >= probability) return;
+    this.stalledUntilNs = this.simulation.nowNs + this.stalling() * longestNs;
   }
 
   private post(delayNs: number, phase: Phase, run: () => void, dueLocalNs = Number.NaN): SimEvent {
