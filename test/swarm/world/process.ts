@@ -84,7 +84,8 @@ export class SimProcess implements Incarnation {
   thaw(): void {
     if (!this.isUp || !this.isFrozen) return;
     this.isFrozen = false;
-    for (const loop of this.loops) loop.thaw();
+    this.loop?.thaw();
+    for (const thread of this.threads?.list ?? []) thread.thaw();
     this.changed('thawed');
   }
 

@@ -127,6 +127,9 @@ describe('a simulated thread', () => {
     });
     process.start();
     simulation.at(1.5e9, () => process.threadsOf('test')[0].hang());
+    // It hangs all the same when its process was frozen for a while.
+    simulation.at(1.6e9, () => process.freeze());
+    simulation.at(1.7e9, () => process.thaw());
     simulation.at(3.5e9, () => process.threadsOf('test')[0].goOn());
     await simulation.run(4.5e9);
     expect(heard).toEqual(['tick 1', 'tick 3', 'tick 3', 'tick 4']);

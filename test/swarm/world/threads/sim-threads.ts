@@ -118,6 +118,7 @@ export class SimThread implements ThreadHandle {
     exit: [],
   };
   private isWaking = false;
+  private hangs = false;
   private toThreadNs = 0;
   private toParentNs = 0;
 
@@ -179,14 +180,22 @@ export class SimThread implements ThreadHandle {
 
   /** A fault: it does nothing until `goOn`, and takes what it is sent. */
   hang(): void {
+    if (this.loop.isOver || this.hangs) return;
+    this.hangs = true;
     this.loop.freeze();
     this.tell('hangs');
   }
 
   goOn(): void {
-    if (this.loop.isOver || this.process.isFrozen) return;
-    this.loop.thaw();
+    if (this.loop.isOver || !this.hangs) return;
+    this.hangs = false;
     this.tell('goes on');
+    if (!this.process.isFrozen) this.thaw();
+  }
+
+  /** Its process is not frozen any more. */
+  thaw(): void {
+    if (!this.hangs) this.loop.thaw();
   }
 
   /** Shared memory has changed. */
