@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { EscapementError } from '../../../src/base/errors.js';
 import type { Experiment } from '../../../src/config/experiment.js';
 import { loadExperiment } from '../../../src/config/load.js';
-import { type Candidate, writeCandidate } from './candidate.js';
+import { type Candidate, type Section, writeCandidate } from './candidate.js';
 import {
   auditProblem,
   boundProblem,
@@ -29,6 +29,11 @@ export type Verdict =
 
 /** What may be said of an experiment before or while it runs; anything else is a bug. */
 const REFUSALS = ['E_CONFIG_VALUE', 'E_MODEL_TOO_LARGE', 'E_UNKNOWN_MODEL', 'E_PROFILE', 'E_TRACE_VALUE'];
+/**
+ * Models that do not fit together replace each other under `clockwork`, as it was published, for as long as their requests
+ * wait: src/policies/README.md#how-clockwork-loads-and-evicts.
+ */
+const ENDLESS = 'the run does not end';
 const MAIN = 'dist/cli/main.js';
 
 /**
@@ -57,10 +62,17 @@ export async function judge(candidate: Candidate, dir: string, commandLine: bool
   } catch (error) {
     if (error instanceof EscapementError && REFUSALS.includes(error.code))
       return { kind: 'refused', code: error.code, what: error.what };
-    return { kind: 'failed', ...thrown(error), replay };
+    const { check, what } = thrown(error);
+    if (isPolicy(candidate, 'clockwork') && check.includes(ENDLESS))
+      return { kind: 'refused', code: 'endless LOADs of clockwork', what };
+    return { kind: 'failed', check, what, replay };
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
+}
+
+function isPolicy({ tree }: Candidate, kind: string): boolean {
+  return (tree.policy as Section | undefined)?.kind === kind;
 }
 
 function thrown(error: unknown): Problem {
