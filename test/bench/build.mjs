@@ -28,7 +28,6 @@ await build({
     'hostile-child': join(ROOT, 'test/bench/live/hostile/child.ts'),
     'throughput-child': join(ROOT, 'test/bench/live/throughput/child.ts'),
     swarm: join(ROOT, 'test/swarm/main.ts'),
-    'simulator-swarm': join(ROOT, 'test/swarm/simulator/main.ts'),
     'gpu-check': join(ROOT, 'test/bench/live/gpu-check.ts'),
   },
   outdir: OUT,

@@ -5,12 +5,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { type SeedVerdict, tryPlan, trySeed } from './run/try-seed.js';
+import { tryExperiment } from './simulator/try-experiment.js';
 import { Tally } from './tally.js';
 
 /*
  * Live clusters in a simulated world that does its worst: `npm run swarm -- [--seeds N] [--minutes M] [--seed N] [--plan FILE]
  * [--shrink] [--out DIR] [--workers N]`. Seeds are fresh unless the first is given. A line for each seed that fails says how to
- * repeat it; DIR/SEED has its scenario, what happened and the journals, with --shrink also a smaller scenario.
+ * repeat it; DIR/SEED has its scenario, what happened and the journals, with --shrink also a smaller scenario. With
+ * `--simulator` it is random experiments in the simulator instead, and DIR/SEED has the experiment.
  */
 
 const { values: flags } = parseArgs({
@@ -19,6 +21,7 @@ const { values: flags } = parseArgs({
     seed: { type: 'string' },
     minutes: { type: 'string' },
     plan: { type: 'string' },
+    simulator: { type: 'boolean', default: false },
     shrink: { type: 'boolean', default: false },
     out: { type: 'string', default: 'out/swarm' },
     workers: { type: 'string' },
@@ -30,6 +33,8 @@ const DEFAULT_SEEDS = 200;
 const MOST_SEED = 2 ** 40;
 /** A seed takes a second or two. One that takes this long never ends. */
 const HUNG_MS = 120_000;
+/** Made smaller, it takes hundreds of times as long. */
+const HUNG_SHRINKING_MS = 1_800_000;
 /** What is kept for simulated processes that have ended grows: another process goes on. */
 const SEEDS_OF_A_CHILD = 200;
 
@@ -43,7 +48,8 @@ interface Order {
 }
 
 async function obey({ seed }: Order): Promise<void> {
-  process.send?.(await trySeed(seed, { dir: join(flags.out, String(seed)), smaller: flags.shrink }));
+  const tryIt = flags.simulator ? tryExperiment : trySeed;
+  process.send?.(await tryIt(seed, { dir: join(flags.out, String(seed)), smaller: flags.shrink }));
 }
 
 function report({ failure, digest, events }: SeedVerdict): void {
@@ -84,7 +90,7 @@ async function work(take: () => number | null, tally: Tally): Promise<void> {
     tally.add(verdict);
     if (verdict.failure !== '')
       process.stdout.write(
-        `seed ${seed}: ${verdict.failure.slice(0, 500)}\n  npm run swarm -- --seed ${seed}\n`,
+        `seed ${seed}: ${verdict.failure.slice(0, 500)}\n  npm run swarm -- ${flags.simulator ? '--simulator ' : ''}--seed ${seed}\n`,
       );
     if (!verdict.isGone && ++tried % SEEDS_OF_A_CHILD !== 0) continue;
     child.kill('SIGKILL');
@@ -107,7 +113,8 @@ function triedBy(child: ReturnType<typeof start>, seed: number): Promise<SeedVer
       resolve(verdict);
     };
     const fail = (failure: string) => end({ failure, events: 0, virtualNs: 0, digest: '', isGone: true });
-    const timer = setTimeout(() => fail(`does not end: nothing came in ${HUNG_MS / 1000} s`), HUNG_MS);
+    const hungMs = flags.shrink ? HUNG_SHRINKING_MS : HUNG_MS;
+    const timer = setTimeout(() => fail(`does not end: nothing came in ${hungMs / 1000} s`), hungMs);
     child.once('message', (verdict) => end(verdict as SeedVerdict));
     child.once('exit', (code, signal) => fail(`kills its process, which ended with ${signal ?? code}`));
     child.send({ seed } satisfies Order);

@@ -7,10 +7,12 @@ export class Tally {
   private passed = 0;
   private events = 0;
   private virtualNs = 0;
+  private readonly refused = new Map<string, number>();
   private readonly beganMs = performance.now();
 
-  add({ failure, events, virtualNs }: SeedVerdict): void {
-    if (failure === '') this.passed++;
+  add({ failure, events, virtualNs, refused }: SeedVerdict): void {
+    if (refused !== undefined) this.refused.set(refused, (this.refused.get(refused) ?? 0) + 1);
+    else if (failure === '') this.passed++;
     else this.failed++;
     this.events += events;
     this.virtualNs += virtualNs;
@@ -21,6 +23,7 @@ export class Tally {
     const seconds = (performance.now() - this.beganMs) / 1000;
     const rate = Math.round(this.events / seconds);
     const hours = (this.virtualNs / NS_PER_HOUR).toFixed(2);
-    return `${this.passed} passed, ${this.failed} failed; ${hours} virtual hours, ${rate} events/s, ${Math.round(seconds)} s`;
+    const refused = [...this.refused].map(([why, count]) => `, ${count} refused with ${why}`).join('');
+    return `${this.passed} passed${refused}, ${this.failed} failed; ${hours} virtual hours, ${rate} events/s, ${Math.round(seconds)} s`;
   }
 }

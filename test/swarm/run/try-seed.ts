@@ -12,9 +12,11 @@ export interface SeedVerdict {
   readonly events: number;
   readonly virtualNs: number;
   readonly digest: string;
+  /** Why it was no valid seed; absent: it was one. */
+  readonly refused?: string;
 }
 
-interface FailureOptions {
+export interface FailureOptions {
   /** Where what happened is written if it fails. */
   readonly dir: string;
   /** It is also made smaller. */

@@ -19,7 +19,12 @@ import { replayOf } from './replay.js';
 
 /** What came of a candidate. */
 export type Verdict =
-  | { readonly kind: 'passed'; readonly events: number; readonly virtualNs: number }
+  | {
+      readonly kind: 'passed';
+      readonly events: number;
+      readonly virtualNs: number;
+      readonly digest: string;
+    }
   /** The experiment is not valid, and the program said so. */
   | { readonly kind: 'refused'; readonly code: string; readonly what: string }
   | ({ readonly kind: 'failed' } & Problem & {
@@ -58,7 +63,8 @@ export async function judge(candidate: Candidate, dir: string, commandLine: bool
     if (problem !== null) return { kind: 'failed', ...problem, replay };
     const { sent, answers, actions } = run;
     const virtualNs = answers.reduce((last, { nowNs }) => Math.max(last, nowNs), 0);
-    return { kind: 'passed', events: sent.length + answers.length + 2 * actions.length, virtualNs };
+    const events = sent.length + answers.length + 2 * actions.length;
+    return { kind: 'passed', events, virtualNs, digest: run.result.summary.digest };
   } catch (error) {
     if (error instanceof EscapementError && REFUSALS.includes(error.code))
       return { kind: 'refused', code: error.code, what: error.what };

@@ -7,9 +7,8 @@ import { describe, expect, it } from 'vitest';
 import { readCandidate } from './candidate.js';
 import { drawExperiment } from './draw-experiment.js';
 import { judge } from './judge.js';
-import { trySeed } from './try-seed.js';
 
-/** `npm run swarm:simulator` tries as many as it is asked to. */
+/** `npm run swarm -- --simulator` tries as many as it is asked to. */
 const FRESH_SEEDS = 50;
 const REGRESSIONS = fileURLToPath(new URL('regressions/', import.meta.url));
 
@@ -17,7 +16,10 @@ describe('random experiments in the simulator', () => {
   const first = randomInt(2 ** 40);
 
   it.each(Array.from({ length: FRESH_SEEDS }, (_, i) => first + i))('seed %d', async (seed) => {
-    expect((await trySeed(seed)).kind, `npm run swarm:simulator -- --seed ${seed}`).not.toBe('failed');
+    expect(
+      (await judge(drawExperiment(seed), scratch(), false)).kind,
+      `npm run swarm -- --simulator --seed ${seed}`,
+    ).not.toBe('failed');
   });
 
   it('are the same again from the same seed', () => {
@@ -28,7 +30,12 @@ describe('random experiments in the simulator', () => {
 
 describe('experiments that once failed', () => {
   it.each(readdirSync(REGRESSIONS))('%s', async (name) => {
-    const dir = mkdtempSync(join(tmpdir(), 'escapement-swarm-'));
-    expect(await judge(readCandidate(join(REGRESSIONS, name)), dir, false)).toMatchObject({ kind: 'passed' });
+    expect(await judge(readCandidate(join(REGRESSIONS, name)), scratch(), false)).toMatchObject({
+      kind: 'passed',
+    });
   });
 });
+
+function scratch(): string {
+  return mkdtempSync(join(tmpdir(), 'escapement-swarm-'));
+}
