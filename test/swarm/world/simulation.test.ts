@@ -29,6 +29,17 @@ describe('a simulated world', () => {
     expect(lines).toEqual(['400 every', '800 every', '1000 after', '1200 every']);
   });
 
+  it('fires timers that are due at the same time in the order in which they were set', async () => {
+    const { lines, run } = await said(({ world: { time } }, say) => {
+      for (let i = 0; i < 50; i++) time.after(20, () => say(`${i}`));
+      time.after(10, () => time.after(10, () => say('nested')));
+    });
+    await run();
+    expect(lines.map((line) => line.split(' ')[1])).toEqual(
+      [...Array(50).keys()].map(String).concat('nested'),
+    );
+  });
+
   it('settles all promises before the next event', async () => {
     const { lines, run } = await said(({ world: { time } }, say) => {
       time.after(1, async () => {

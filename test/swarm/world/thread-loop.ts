@@ -21,7 +21,7 @@ export class ThreadLoop implements Time {
   private isFrozen = false;
   private held: SimEvent[] = [];
   private stalledUntilNs = 0;
-  private readonly lateness;
+  private readonly salt: number;
   private readonly stalling;
 
   constructor(
@@ -31,7 +31,7 @@ export class ThreadLoop implements Time {
     readonly thrown: Thrown,
   ) {
     this.number = simulation.newLoopNumber();
-    this.lateness = simulation.random(`timers/${name}`);
+    this.salt = Math.floor(simulation.random(`timers/${name}`)() * 2 ** 32);
     this.stalling = simulation.random(`stalls/${name}`);
   }
 
@@ -56,9 +56,9 @@ export class ThreadLoop implements Time {
     this.post(delayNs, POLL, run);
   }
 
-  /** Runs when the clock of the machine says so, and up to `latestNs` later. */
+  /** Runs when the clock of the machine says so, and up to `latestNs` later; what is due at the same time comes in order. */
   postAtLocal(dueLocalNs: number, run: () => void, latestNs = LATEST_NS): SimEvent {
-    return this.post(Math.floor(this.lateness() * latestNs), TIMERS, run, dueLocalNs);
+    return this.post(Math.floor(this.latenessAt(dueLocalNs) * latestNs), TIMERS, run, dueLocalNs);
   }
 
   /** When its clock will say so, if it is not turned meanwhile. */
@@ -98,6 +98,12 @@ export class ThreadLoop implements Time {
   stall({ probability, longestNs }: { readonly probability: number; readonly longestNs: number }): void {
     if (probability === 0 || this.stalling() >= probability) return;
     this.stalledUntilNs = this.simulation.nowNs + this.stalling() * longestNs;
+  }
+
+  /** By chance in [0, 1), and always the same for the same time. */
+  private latenessAt(localNs: number): number {
+    const mixed = Math.imul((localNs % 2 ** 32) ^ this.salt, 0x9e3779b1);
+    return (Math.imul(mixed ^ (mixed >>> 15), 0x85ebca6b) >>> 0) / 2 ** 32;
   }
 
   private post(delayNs: number, phase: Phase, run: () => void, dueLocalNs = Number.NaN): SimEvent {
