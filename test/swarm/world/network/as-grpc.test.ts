@@ -209,7 +209,7 @@ async function overGrpc(scenario: Scenario): Promise<Heard> {
 async function settled({ client, server }: Heard): Promise<void> {
   for (let before = 0; before === 0 || before !== client.length + server.length; ) {
     before = client.length + server.length;
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await new Promise((resolve) => setTimeout(resolve, 600));
   }
 }
 
