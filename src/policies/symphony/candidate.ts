@@ -2,9 +2,9 @@ import type { Cluster } from '../../core/cluster.js';
 import type { DeadlineQueue } from '../common/deadline-queue.js';
 
 /**
- * The batch that a model would run if it started at a given time: the largest that ends by the deadline of its
- * oldest request. One object is filled in again and again. Sizes that the profile lacks take as long as
- * the next one that it has.
+ * The batch that a model would run if it started at a given time: the largest that ends a margin before the deadline of its
+ * oldest request. A request that has missed the margin, and not its deadline, goes at once. One object is filled in again and
+ * again. Sizes that the profile lacks take as long as the next one that it has.
  */
 export class Candidate {
   /** Index in the queue of the oldest request that can still be met; how many go with it; as which batch size. */
@@ -16,7 +16,10 @@ export class Candidate {
   /** The last time at which it may start. */
   latestNs = 0;
 
-  constructor(private readonly cluster: Cluster) {}
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly marginNs: number,
+  ) {}
 
   /** Uses the first `sizes` batch sizes. False: none of the queue's requests can be met. */
   form(gpu: number, model: number, queue: DeadlineQueue, sizes: number, startNs: number): boolean {
@@ -25,17 +28,20 @@ export class Candidate {
     this.first = queue.firstFrom(startNs + cluster.execNs(gpu, model, 0));
     const waiting = queue.length - this.first;
     if (waiting === 0) return false;
-    const deadlineNs = queue.deadlineNsAt(this.first);
+    const targetNs = queue.deadlineNsAt(this.first) - this.marginNs;
     let b = 0;
     while (b + 1 < sizes && batchSizes[b] < waiting) {
-      if (startNs + cluster.execNs(gpu, model, b + 1) > deadlineNs) break;
+      if (startNs + cluster.execNs(gpu, model, b + 1) > targetNs) break;
       b++;
     }
     this.batchIndex = b;
     this.count = Math.min(waiting, batchSizes[b]);
-    this.latestNs = deadlineNs - cluster.execNs(gpu, model, b);
+    const startByNs = targetNs - cluster.execNs(gpu, model, b);
+    this.latestNs = startByNs + this.marginNs;
     const joined = this.count < batchSizes[b] ? b : b + 1;
-    this.frontrunNs = joined < sizes ? deadlineNs - cluster.execNs(gpu, model, joined) : startNs;
+    // A larger batch that was measured may count as shorter: there is no waiting for it beyond the last start of this one.
+    this.frontrunNs =
+      joined < sizes ? Math.min(targetNs - cluster.execNs(gpu, model, joined), startByNs) : startNs;
     return true;
   }
 }

@@ -11,7 +11,7 @@ import { Candidate } from './candidate.js';
 
 interface SymphonyOptions {
   readonly maxBatch: number;
-  /** How long before its deadline a request shall be served. */
+  /** How long before its deadline a request shall be served; one that was held for too long may still meet the deadline. */
   readonly marginNs: number;
 }
 
@@ -33,7 +33,6 @@ export class SymphonyPolicy extends OneBatchAtATime {
   readonly name = 'symphony';
   private readonly marginNs: number;
   private readonly maxBatch: number;
-  /** By deadline less margin. */
   private readonly queues: readonly DeadlineQueue[];
   private readonly sizes: Int32Array;
   private readonly candidate: Candidate;
@@ -55,7 +54,7 @@ export class SymphonyPolicy extends OneBatchAtATime {
     this.maxBatch = options.maxBatch;
     this.queues = cluster.models.map(() => new DeadlineQueue());
     this.sizes = usableSizes(cluster.models, options.maxBatch);
-    this.candidate = new Candidate(cluster);
+    this.candidate = new Candidate(cluster, options.marginNs);
     this.frontruns = new Calendar(cluster.models.length);
     this.ready = new BitSet(cluster.models.length);
     this.retiring = new BitSet(cluster.models.length);
@@ -65,10 +64,10 @@ export class SymphonyPolicy extends OneBatchAtATime {
   admit(slot: number, nowNs: number): number {
     const { requests } = this;
     const model = requests.model[slot];
-    const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot] - this.marginNs;
+    const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot];
     const lastStartNs = deadlineNs - this.cluster.nominalExecNs(model, 0);
     // One that was accepted before times out.
-    if (lastStartNs < nowNs && requests.dueNs[slot] === 0) return REFUSE;
+    if (lastStartNs - this.marginNs < nowNs && requests.dueNs[slot] === 0) return REFUSE;
     this.queues[model].push(slot, deadlineNs);
     // What is ready already stays so: it can only become larger or more urgent.
     if (!this.ready.has(model)) this.changed.add(model);
@@ -137,9 +136,7 @@ export class SymphonyPolicy extends OneBatchAtATime {
 
   queuedBefore(slot: number): number {
     const { requests } = this;
-    return this.queues[requests.model[slot]].countBefore(
-      requests.arrivalNs[slot] + requests.sloNs[slot] - this.marginNs,
-    );
+    return this.queues[requests.model[slot]].countBefore(requests.arrivalNs[slot] + requests.sloNs[slot]);
   }
 
   /** Finds out whether the model's candidate is ready, or when it will be. */

@@ -81,6 +81,21 @@ describe('symphony: deferral', () => {
     harness.arrive(0, [0]);
     expect(wakeMs(harness, 0)).toBe(13);
   });
+
+  it('what was held beyond its margin is sent as long as its deadline can be met', () => {
+    const harness = symphony({}, 2 * MS);
+    harness.arrive(0, [0]);
+    expect(wakeMs(harness, 0)).toBe(13);
+    // The clock of a live system may wake it late.
+    expect(harness.step(16.5)).toEqual(['INFER model 0 batch 1 on GPU 0']);
+  });
+
+  it('what cannot meet its deadline is given up, margin or not', () => {
+    const harness = symphony({}, 2 * MS);
+    harness.arrive(0, [0]);
+    expect(harness.step(17.1)).toEqual([]);
+    expect(harness.answers).toEqual(['request 0 timeout at 17.1']);
+  });
 });
 
 describe('symphony: matching', () => {
