@@ -28,6 +28,7 @@ await build({
     'hostile-child': join(ROOT, 'test/bench/live/hostile/child.ts'),
     'throughput-child': join(ROOT, 'test/bench/live/throughput/child.ts'),
     swarm: join(ROOT, 'test/swarm/main.ts'),
+    'swarm-bugs': join(ROOT, 'test/swarm/seeded-bugs/main.ts'),
     'gpu-check': join(ROOT, 'test/bench/live/gpu-check.ts'),
   },
   outdir: OUT,

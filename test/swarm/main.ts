@@ -10,8 +10,8 @@ import { Tally } from './tally.js';
 
 /*
  * Live clusters in a simulated world that does its worst: `npm run swarm -- [--seeds N] [--minutes M] [--seed N] [--plan FILE]
- * [--shrink] [--out DIR] [--workers N]`. Seeds are fresh unless the first is given. A line for each seed that fails says how to
- * repeat it; DIR/SEED has its scenario, what happened and the journals, with --shrink also a smaller scenario. With
+ * [--shrink] [--out DIR] [--workers N] [--until-failure]`. Seeds are fresh unless the first is given. A line for each seed that
+ * fails says how to repeat it; DIR/SEED has its scenario, what happened and the journals, with --shrink also a smaller scenario. With
  * `--simulator` it is random experiments in the simulator instead, and DIR/SEED has the experiment.
  */
 
@@ -25,6 +25,7 @@ const { values: flags } = parseArgs({
     shrink: { type: 'boolean', default: false },
     out: { type: 'string', default: 'out/swarm' },
     workers: { type: 'string' },
+    'until-failure': { type: 'boolean', default: false },
     child: { type: 'boolean', default: false },
   },
 });
@@ -67,7 +68,9 @@ async function runSeeds(): Promise<void> {
   process.stdout.write(`seeds from ${first}\n`);
   const tally = new Tally();
   let next = 0;
-  const take = () => (next < seeds && performance.now() < endMs ? first + next++ : null);
+  const isOver = () =>
+    next >= seeds || performance.now() > endMs || (flags['until-failure'] && tally.failed > 0);
+  const take = () => (isOver() ? null : first + next++);
   await Promise.all(Array.from({ length: workers }, () => work(take, tally)));
   process.stdout.write(`${tally.text}\n`);
   process.exitCode = tally.failed > 0 ? 1 : 0;

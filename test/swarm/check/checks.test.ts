@@ -165,9 +165,9 @@ it('finds clusters that do not recover', async () => {
 it('finds logs that repeat themselves or keep silent, and processes that die', async () => {
   const line = (ms: number) =>
     at(ms, { kind: 'logged', process: 'controller-0#1', level: 'warn', line: 'again' });
-  const noisy = replace('snapshot', (event) => [...[20, 21, 22, 23, 24].map(line), event]);
+  const noisy = replace('snapshot', (event) => [...[20, 21, 22, 23, 24, 25, 26, 27].map(line), event]);
   expect(await titles(exampleHistory(noisy))).toEqual([
-    'logs: controller-0#1 logs "again" 5 times within a minute (at 0.024000 s)',
+    'logs: controller-0#1 logs "again" 8 times within a minute (at 0.027000 s)',
   ]);
   const died = replace('snapshot', (event) => [
     at(20, { kind: 'died', process: 'worker-0#1', why: 'Error: no' }),

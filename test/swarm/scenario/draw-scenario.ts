@@ -9,6 +9,8 @@ import type { Scenario } from './scenario.js';
 /** After failed LOADs a GPU is left alone for up to a minute. */
 const RECOVER_NS = 30 * NS_PER_S;
 const RECOVER_LOADS_NS = 100 * NS_PER_S;
+/** Requests wait for as long as their SLO, and a policy may have loaded models for them meanwhile. */
+const SPARE_NS = 5 * NS_PER_S;
 
 /** The scenario of a seed. */
 export function drawScenario(seed: number): Scenario {
@@ -17,7 +19,15 @@ export function drawScenario(seed: number): Scenario {
   const cluster = drawCluster(new Draw(seed, 'cluster'));
   const workload = drawWorkload(new Draw(seed, 'workload'), cluster, loadNs);
   const faults = drawFaults(seed, cluster, loadNs);
-  return { seed, cluster, workload, faults, loadNs, recoverNs: recoverNsOf(faults) };
+  const longestNs = Math.max(...workload.clients.map(({ sloNs }) => sloNs));
+  return {
+    seed,
+    cluster,
+    workload,
+    faults,
+    loadNs,
+    recoverNs: Math.max(recoverNsOf(faults), longestNs + SPARE_NS),
+  };
 }
 
 /** In which all must work again when these faults are over. */
