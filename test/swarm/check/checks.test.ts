@@ -105,9 +105,9 @@ it('finds actions of a controller that is no longer the driver, and results for 
   expect(await titles(exampleHistory(again))).toEqual([
     'one driver: worker-0#1 sends controller-0#1 a result of action 2, which it did not order or has had already (at 0.016000 s)',
   ]);
-  const older = replace('seatSaid', (event) => [{ ...event, term: 2 }, event]);
+  const older = replace('seatSaid', (event) => [{ ...event, term: 2, driver: 'd' }, event]);
   expect(await titles(exampleHistory(older))).toEqual([
-    'one driver: worker-0#1 is driven in term 1 after term 2 (at 0.003000 s)',
+    'one driver: worker-0#1 is taken from d (term 2) by c (term 1) (at 0.003000 s)',
   ]);
 });
 

@@ -1,4 +1,4 @@
-import type { History, ProcessLife } from '../history/history.js';
+import type { History, HistoryEvent, ProcessLife } from '../history/history.js';
 import { type Check, Findings } from './finding.js';
 
 /** What was heard on one stream between a controller and a worker. */
@@ -12,7 +12,8 @@ interface Stream {
 
 /**
  * A worker has one driver at a time: what begins on its devices was ordered by the stream that became the driver last; no
- * action begins twice; results go only to the stream that ordered the action; terms never go down.
+ * action begins twice; results go only to the stream that ordered the action; a
+ * seat that is taken goes to a higher term, or with equal terms to a later name.
  */
 export const oneDriver: Check = {
   name: 'one driver',
@@ -21,12 +22,15 @@ export const oneDriver: Check = {
   },
 };
 
+type SeatSaid = Extract<HistoryEvent, { readonly kind: 'seatSaid' }>;
+
 class DriverCheck {
   private readonly findings = new Findings('one driver');
   private readonly streams = new Map<number, Stream>();
   /** By worker: the stream that it has declared itself idle for last. */
   private readonly drivers = new Map<ProcessLife, number>();
-  private readonly terms = new Map<ProcessLife, number>();
+  /** By worker: what it has said of its seat last. */
+  private readonly seats = new Map<ProcessLife, SeatSaid>();
   /** Actions that began, by stream and action. */
   private readonly begun = new Set<string>();
 
@@ -36,7 +40,7 @@ class DriverCheck {
         const { controller, worker } = event;
         this.streams.set(event.stream, { controller, worker, arrived: new Set(), isOpen: true });
       } else if (event.kind === 'stateSaid') this.becameDriver(event.stream);
-      else if (event.kind === 'seatSaid') this.saidSeat(event.stream, event.term, event.atNs);
+      else if (event.kind === 'seatSaid') this.saidSeat(event);
       else if (event.kind === 'actionsArrived') {
         for (const action of event.actions) this.streams.get(event.stream)?.arrived.add(action);
       } else if (event.kind === 'resultsSent') this.sentResults(event.stream, event.actions, event.atNs);
@@ -50,12 +54,15 @@ class DriverCheck {
     if (worker !== undefined) this.drivers.set(worker, stream);
   }
 
-  private saidSeat(stream: number, term: number, atNs: number): void {
-    const worker = this.streams.get(stream)?.worker;
+  private saidSeat(seat: SeatSaid): void {
+    const worker = this.streams.get(seat.stream)?.worker;
     if (worker === undefined) return;
-    const before = this.terms.get(worker) ?? 0;
-    if (term < before) this.findings.add(atNs, `${worker} is driven in term ${term} after term ${before}`);
-    this.terms.set(worker, Math.max(term, before));
+    const before = this.seats.get(worker);
+    this.seats.set(worker, seat);
+    if (before === undefined || before.driver === '' || seat.driver === '') return;
+    if (before.driver === seat.driver || outranks(seat, before)) return;
+    const what = `${worker} is taken from ${before.driver} (term ${before.term}) by ${seat.driver} (term ${seat.term})`;
+    this.findings.add(seat.atNs, what);
   }
 
   private began(worker: ProcessLife, action: number, what: string, atNs: number): void {
@@ -86,4 +93,8 @@ class DriverCheck {
       this.findings.add(atNs, what);
     }
   }
+}
+
+function outranks(one: SeatSaid, other: SeatSaid): boolean {
+  return one.term === other.term ? one.driver > other.driver : one.term > other.term;
 }

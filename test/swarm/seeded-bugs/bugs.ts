@@ -41,7 +41,7 @@ export const BUGS: readonly SeededBug[] = [
     replace: 'this.announce();',
   },
   {
-    name: 'a seat is given to whoever asks, and the former driver is not deposed',
+    name: 'a driver that is deposed does not learn it',
     file: 'live/worker/endpoint/seat.js',
     find: 'driver?.deposed();',
     replace: '',
