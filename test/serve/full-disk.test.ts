@@ -1,11 +1,12 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { openSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { freePorts } from '../bench/live/hostile/subject.js';
 import { MAIN, ROOT, runCli, tempDir } from '../cli/run-cli.js';
 import { get, infer, ServerProcess, tinyProfile, until } from '../cli/server-process.js';
+import { fillDisk, smallDisk } from './small-disk.js';
 
 const DISK_BYTES = 1 << 20;
 /** What a file system gives out at a time. */
@@ -14,30 +15,13 @@ const PAGE_BYTES = 4096;
 /** Nothing is refused, however busy this machine is. */
 const PATIENT = ['--set', 'slo=10s', '--set', 'policy.kind=fifo', '--set', 'admission=none'];
 
-/** A disk of 1 MiB, which is empty. */
-function smallDisk(skip: (reason: string) => never): string {
-  const folder = join(tempDir(), 'disk');
-  mkdirSync(folder);
-  const options = ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', folder];
-  if (spawnSync('mount', options).status !== 0)
-    skip('no disk of its own can be mounted here, which takes rights and Linux');
-  onTestFinished(() => void execFileSync('umount', ['--lazy', folder]));
-  return folder;
-}
-
-/** Leaves so many bytes. Returns what makes room again. */
-function fill(disk: string, leftBytes: number): () => void {
-  const filler = join(disk, 'filler');
-  writeFileSync(filler, Buffer.alloc(DISK_BYTES - leftBytes));
-  return () => rmSync(filler);
-}
-
 describe('next to a full disk', () => {
   it.for(['run.journal', 'run.journal.gz'])(
     'a server goes on without its journal (%s)',
     async (name, { skip }) => {
-      const disk = smallDisk(skip);
-      fill(disk, 2 * PAGE_BYTES);
+      const disk =
+        smallDisk(DISK_BYTES) ?? skip('no disk of its own can be mounted here, which takes rights and Linux');
+      fillDisk(disk, DISK_BYTES - 2 * PAGE_BYTES);
       const journal = join(disk, name);
       const server = new ServerProcess([
         ...['serve', '--device', `simulated:${tinyProfile()}`, '--journal', journal, ...PATIENT],
@@ -84,7 +68,8 @@ describe('next to a full disk', () => {
   );
 
   it('a server goes on without its log, which goes on when there is room again', async ({ skip }) => {
-    const disk = smallDisk(skip);
+    const disk =
+      smallDisk(DISK_BYTES) ?? skip('no disk of its own can be mounted here, which takes rights and Linux');
     const [http] = await freePorts(1);
     const log = join(disk, 'serve.log');
     const server = spawn(
@@ -110,7 +95,7 @@ describe('next to a full disk', () => {
         await toggle();
         return statSync(log).size % PAGE_BYTES === 0;
       });
-    const freeAgain = fill(disk, PAGE_BYTES);
+    const freeAgain = fillDisk(disk, DISK_BYTES - PAGE_BYTES);
     await fillPage();
     for (let i = 0; i < 20; i++) await toggle();
     const full = statSync(log).size;
@@ -122,7 +107,7 @@ describe('next to a full disk', () => {
     // Whole lines, as if nothing had been.
     expect(lines().filter((line) => !/^\{.*\}$/.test(line))).toEqual([]);
 
-    fill(disk, Math.ceil(statSync(log).size / PAGE_BYTES) * PAGE_BYTES);
+    fillDisk(disk, DISK_BYTES - Math.ceil(statSync(log).size / PAGE_BYTES) * PAGE_BYTES);
     await fillPage();
     server.kill('SIGTERM');
     expect(await ended).toEqual([0, null]);

@@ -25,7 +25,7 @@ export const SILENT = /has said nothing for/;
 const MORE_DESCRIPTORS = 40;
 
 /** Runs one scenario after the other against one set of processes, and holds what clients have counted against it. */
-export async function play(scenarios: readonly Scenario[], options: RigOptions = {}): Promise<void> {
+export async function play(scenarios: Iterable<Scenario>, options: RigOptions = {}): Promise<void> {
   const rig = await new Rig(options).start();
   await rig.allUp();
   const clients = rig.clients(SLO_MS);

@@ -37,6 +37,8 @@ export interface RigOptions {
   readonly clientTls?: Identity;
   /** False: its journal does not survive. */
   readonly keepsFiles?: boolean;
+  /** Default: a temporary one. */
+  readonly journalDir?: string;
 }
 
 /** A controller and its workers, each a process, with a link that can go bad between them. */
@@ -47,7 +49,7 @@ export class Rig {
   controller: ServerProcess | null = null;
   /** How often a controller was started. */
   starts = 0;
-  readonly journal = `${tempDir()}/run.journal`;
+  readonly journal: string;
   http = 0;
   private grpc = 0;
   private metrics = 0;
@@ -56,6 +58,7 @@ export class Rig {
   readonly device: readonly string[];
 
   constructor(private readonly options: RigOptions = {}) {
+    this.journal = `${options.journalDir ?? tempDir()}/run.journal`;
     this.device = options.device ?? ['--device', `simulated:${tinyProfile()}`, '--copies', String(COPIES)];
   }
 
