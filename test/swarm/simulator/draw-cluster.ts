@@ -21,7 +21,7 @@ export function drawCluster(draw: Draw, { gpus, models, lengthNs }: Surroundings
     ...draw.maybe(0.25, 'copyBandwidth', () => `${draw.skewed(1, 20)}GB/s`),
     ...draw.maybe(0.35, 'network', () => network(draw)),
     ...draw.maybe(0.15, 'clockOffset', () => ns(draw.skewed(10 * US, 20 * MS))),
-    ...draw.maybe(0.35, 'noise', () => ({ ...noise(draw), ...draw.maybe(0.3, 'profile', () => '20%') })),
+    ...draw.maybe(0.35, 'noise', () => ({ ...noise(draw), ...profiles(draw, models) })),
     ...draw.maybe(0.25, 'overhead', () => ns(draw.skewed(US, MS))),
     ...draw.maybe(0.3, 'abort', () => draw.pick(['0s', '100us', '5ms'])),
     ...draw.maybe(0.2, 'gpuClock', () => draw.list(1, 4, () => clockChange(draw, gpus, lengthNs))),
@@ -54,6 +54,15 @@ function noise(draw: Draw): Section {
     ...draw.maybe(0.4, 'load', () => draw.pick(['1%', '30%'])),
     ...draw.maybe(0.3, 'stragglers', () => draw.pick(['0.1%', '5%', '100%'])),
     ...draw.maybe(0.3, 'stragglerFactor', () => draw.int(1, 50)),
+  };
+}
+
+/** How durations follow from profiles; only measured ones have quantiles to draw from. */
+function profiles(draw: Draw, { sections }: DrawnModels): Section {
+  const isMeasured = sections.some(({ kind }) => kind === 'profile');
+  return {
+    ...draw.maybe(0.3, 'profile', () => '20%'),
+    ...draw.maybe(isMeasured ? 0.5 : 0, 'distribution', () => 'profile'),
   };
 }
 
