@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
 import { fileDigest } from '../base/files/file-digest.js';
-import { writeWhole } from '../base/files/output-file.js';
+import { writeShared } from '../base/files/shared-file.js';
 import { restrictBatches } from '../config/onnx-model.js';
 import { type Profile, profileModel } from '../config/profile.js';
 import type { OrtDeviceSpec } from '../live/device.js';
@@ -83,6 +83,6 @@ async function profileOf(
   if (known.profile !== null) return known.profile;
   say(`measuring ${model.name} on ${device.kind}: ${known.why}`);
   const { profile } = await measureProfile(model, device, { cacheDir, budgetNs });
-  writeWhole(known.path, `${JSON.stringify(profile, null, 2)}\n`);
+  writeShared(known.path, `${JSON.stringify(profile, null, 2)}\n`);
   return profile;
 }

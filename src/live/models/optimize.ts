@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { fileDigest } from '../../base/files/file-digest.js';
 import { makeFolder } from '../../base/files/make-folder.js';
-import { cannotWrite, writeWhole } from '../../base/files/output-file.js';
+import { cannotWrite } from '../../base/files/output-file.js';
+import { writeShared } from '../../base/files/shared-file.js';
 import type { Provider } from '../device.js';
 import { onnxruntimeVersion, openSession } from '../ort/open-session.js';
 import { modelDigest } from './digest.js';
@@ -61,7 +62,7 @@ export async function optimizeModel(
     await session.release();
     const record: OptimizationRecord = { model, optimized: fileDigest(partial) ?? '' };
     renameSync(partial, ortPath);
-    writeWhole(recordPath, `${JSON.stringify(record, null, 2)}\n`);
+    writeShared(recordPath, `${JSON.stringify(record, null, 2)}\n`);
   } catch (error) {
     rmSync(partial, { force: true });
     if (error instanceof EscapementError) throw error;

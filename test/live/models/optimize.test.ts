@@ -1,4 +1,13 @@
-import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { describe, expect, it } from 'vitest';
@@ -43,6 +52,16 @@ describe('the optimised model', () => {
     expect(dirname(local.ortPath)).toBe(b);
     rmSync(cache, { recursive: true });
     expect(await optimizeModel(copy, 'cpu', cache)).toEqual({ ...local, made: null });
+  });
+
+  it('is made although another process is writing its record at that moment', async () => {
+    const onnxPath = writeIn(tempDir(), 'model.onnx', ONNX);
+    const { ortPath } = await optimizeModel(onnxPath, 'cpu');
+    rmSync(ortPath);
+    // What the other process has open can be renamed by it at any time.
+    mkdirSync(`${ortPath.replace(/\.ort$/, '.json')}.partial`);
+    expect((await optimizeModel(onnxPath, 'cpu')).made).toBe('missing');
+    expect((await optimizeModel(onnxPath, 'cpu')).made).toBe(null);
   });
 
   it('is made again when the model was replaced, even by one of the same size and time', async () => {
