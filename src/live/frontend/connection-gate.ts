@@ -16,11 +16,13 @@ interface GateOptions {
   readonly refusalOf?: (client: string) => Refusal | null;
   /** Says to a client why it is turned away, as bytes of its protocol; null: it expects TLS, and is not worth that. */
   readonly farewell: ((refusal: Refusal) => string | Uint8Array) | null;
+  /** The server speaks TLS, and the first record of a handshake must be there within this; null: it does not. */
+  readonly handshakeTimeoutMs: number | null;
 }
 
 /** Lets in as many connections as there may be. Call it before other listeners of connections are added. */
 export function gateConnections(server: Server, options: GateOptions): void {
-  const { budget, refusals, refusalOf, farewell } = options;
+  const { budget, refusals, refusalOf, farewell, handshakeTimeoutMs } = options;
   const accept = server.listeners('connection');
   let lingering = 0;
   const turnAway = (socket: Socket, refusal: Refusal) => {
@@ -49,6 +51,46 @@ export function gateConnections(server: Server, options: GateOptions): void {
       return;
     }
     socket.once('close', () => account.leave());
-    for (const listener of accept) listener.call(server, socket);
+    const enter = () => {
+      for (const listener of accept) listener.call(server, socket);
+    };
+    if (handshakeTimeoutMs === null) enter();
+    else afterFirstRecord(socket, handshakeTimeoutMs, enter);
   });
 }
+
+/**
+ * TLS costs a connection far more than its socket: a client gets none of it before the first record of its handshake is there,
+ * which stays in the socket, where TLS finds it.
+ */
+function afterFirstRecord(socket: Socket, timeoutMs: number, enter: () => void): void {
+  const timer = setTimeout(() => socket.destroy(), timeoutMs);
+  const hangUp = () => socket.destroy();
+  let recordBytes = 0;
+  const look = () => {
+    if (recordBytes === 0) recordBytes = recordLength(socket);
+    if (recordBytes === 0 || socket.readableLength < recordBytes) return;
+    socket.off('readable', look);
+    socket.off('end', hangUp);
+    socket.off('error', hangUp);
+    clearTimeout(timer);
+    enter();
+  };
+  socket.on('error', hangUp);
+  socket.on('end', hangUp);
+  socket.once('close', () => clearTimeout(timer));
+  socket.on('readable', look);
+}
+
+/** Of what comes first, as far as it is waited for; 0: that cannot be said yet. What is no handshake is left to TLS. */
+function recordLength(socket: Socket): number {
+  if (socket.readableLength < RECORD_HEADER_BYTES) return 0;
+  const header: Buffer = socket.read(RECORD_HEADER_BYTES);
+  socket.unshift(header);
+  if (header[0] !== HANDSHAKE) return RECORD_HEADER_BYTES;
+  return Math.min(RECORD_HEADER_BYTES + header.readUInt16BE(3), socket.readableHighWaterMark);
+}
+
+/** Of TLS: type, version and length (RFC 8446, section 5.1). */
+const RECORD_HEADER_BYTES = 5;
+const HANDSHAKE = 22;

@@ -73,8 +73,11 @@ export async function openHttpFrontend(
     pipelining.open(socket);
   });
   const { budget, refusals } = site;
-  const farewell = settings.tls === null ? refusalText : null;
-  gateConnections(server, { budget, refusals, farewell });
+  const forTransport =
+    settings.tls === null
+      ? { farewell: refusalText, handshakeTimeoutMs: null }
+      : { farewell: null, handshakeTimeoutMs: settings.handshakeTimeoutMs };
+  gateConnections(server, { budget, refusals, ...forTransport });
   server.on('request', (request, response) => pipelining.take(request, response));
   server.on('checkContinue', (request, response) => {
     request.asksFirst = true;

@@ -89,6 +89,7 @@ export class RpcServer {
         : createSecureServer({ ...HTTP2, ...tls, allowHTTP1: false, handshakeTimeout });
     gateConnections(this.listener, {
       ...{ budget, refusals, farewell: tls === null ? goaway : null },
+      handshakeTimeoutMs: tls === null ? null : handshakeTimeout,
       refusalOf: (client) => bans?.refusalOf(client, performance.now()) ?? null,
     });
     arrivals.onBusy = () => this.lookAtBytes();
