@@ -61,8 +61,8 @@ export const BUGS: readonly SeededBug[] = [
   {
     name: 'windows are given in the clock of the controller',
     file: 'live/controller/link/machine-link.js',
-    find: 'toMachineTime(action, offsetNs)',
-    replace: 'toMachineTime(action, 0)',
+    find: 'actions.map((action) => toMachineTime(action, offsetNs))',
+    replace: 'actions.map((action) => toMachineTime(action, 0))',
   },
   {
     name: 'the end of a window is not looked at',
