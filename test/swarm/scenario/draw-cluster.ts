@@ -14,7 +14,7 @@ const MOST_GPUS = 20;
 const USUAL_DRIFT_PPM = 15;
 /** Of policies that plan up to the deadline: what the network and the threads take at most, if nothing is wrong. */
 const MARGIN_NS = 20 * NS_PER_MS;
-const HAVE_MARGIN = ['edf', 'shepherd', 'alpaserve-sr'];
+const HAVE_MARGIN = ['edf', 'shepherd', 'alpaserve-sr', 'symphony'];
 const DAY_NS = 86_400 * NS_PER_S;
 
 export function drawCluster(draw: Draw): ClusterScenario {
@@ -95,11 +95,10 @@ function drawModel(draw: Draw, name: string, slowestNs: number, inputBytes: numb
   };
 }
 
-/** Without symphony: it holds a lone request until the last instant at which it can be met, and live timers are late. */
 function drawPolicy(draw: Draw): PolicyScenario {
   const kind = draw.pick([
     ...['escapement', 'escapement', 'escapement', 'clockwork', 'clockwork'],
-    ...['fifo', 'edf', 'nexus', 'shepherd', 'clipper', 'alpaserve-sr'],
+    ...['fifo', 'edf', 'nexus', 'shepherd', 'clipper', 'alpaserve-sr', 'symphony'],
   ]);
   // Without it these answer a little late: they know nothing of the network.
   if (HAVE_MARGIN.includes(kind)) return { kind, options: { margin: MARGIN_NS } };
