@@ -3,7 +3,7 @@ import type { DeadlineQueue } from '../common/deadline-queue.js';
 
 /**
  * The batch that a model would run if it started at a given time: the largest that ends a margin before the deadline of its
- * oldest request. A request that has missed the margin, and not its deadline, goes at once. One object is filled in again and
+ * oldest request. Requests that have missed the margin, and not their deadlines, go at once where there are no others. One object is filled in again and
  * again. Sizes that the profile lacks take as long as the next one that it has.
  */
 export class Candidate {
@@ -25,7 +25,10 @@ export class Candidate {
   form(gpu: number, model: number, queue: DeadlineQueue, sizes: number, startNs: number): boolean {
     const { cluster } = this;
     const { batchSizes } = cluster.models[model];
-    this.first = queue.firstFrom(startNs + cluster.execNs(gpu, model, 0));
+    const endNs = startNs + cluster.execNs(gpu, model, 0);
+    this.first = queue.firstFrom(endNs + this.marginNs);
+    // Those that have missed the margin go where nothing else waits.
+    if (this.first === queue.length) this.first = queue.firstFrom(endNs);
     const waiting = queue.length - this.first;
     if (waiting === 0) return false;
     const targetNs = queue.deadlineNsAt(this.first) - this.marginNs;
