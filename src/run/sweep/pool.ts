@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { Piscina } from 'piscina';
 import { compiledNextTo } from '../../base/compiled.js';
 import { type CellOutcome, type CellTask, failedOutcome } from './run-cell.js';
@@ -18,6 +19,12 @@ export interface CellRunner {
 /** Opens what runs cells; `most`: not more of them will come. */
 export type OpenRunner = (most?: number) => CellRunner;
 
+/**
+ * V8 compiles for a thread in the background, and goes on for a moment after its last cell. Node 20 aborts the whole process if the
+ * thread is ended meanwhile and the collector is due ("Assertion failed: (data.first) != nullptr").
+ */
+const COMPILE_MS = 100;
+
 /** Runs cells on `threads` worker threads, in the order in which they are handed over. */
 export function threadPool(threads: number): CellRunner {
   const pool = new Piscina<CellTask, CellOutcome>({
@@ -25,14 +32,22 @@ export function threadPool(threads: number): CellRunner {
     minThreads: threads,
     maxThreads: threads,
   });
+  let running = 0;
   return {
     capacity: threads,
     // A thread that dies (out of memory) fails its cell, not the sweep.
-    run: (task, job = 'runCell') => pool.run(task, { name: job }).catch(failedOutcome),
-    close: () => {
+    run: (task, job = 'runCell') => {
+      running++;
+      return pool
+        .run(task, { name: job })
+        .catch(failedOutcome)
+        .finally(() => running--);
+    },
+    close: async () => {
+      if (running === 0) await setTimeout(COMPILE_MS);
       // A result that arrives while its thread ends has no owner: piscina calls that an error.
       pool.on('error', () => {});
-      return pool.destroy();
+      await pool.destroy();
     },
   };
 }
