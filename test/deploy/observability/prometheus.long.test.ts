@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
-import { ROOT } from '../../cli/run-cli.js';
+import { ROOT, tempDir } from '../../cli/run-cli.js';
 import { get, infer, ServerProcess, tinyProfile, until } from '../../cli/server-process.js';
 import { missing } from '../tools.js';
 import { PrometheusServer, type Sample } from './prometheus-server.js';
@@ -82,6 +82,8 @@ async function cluster() {
     ...ports,
     '--set',
     'slo=10s',
+    '--journal',
+    join(tempDir(), 'requests.jsonl'),
   ]);
   const ready = await controller.ready();
   const ask = async () => {
