@@ -17,12 +17,12 @@ interface GateOptions {
   /** Says to a client why it is turned away, as bytes of its protocol; null: it expects TLS, and is not worth that. */
   readonly farewell: ((refusal: Refusal) => string | Uint8Array) | null;
   /** The server speaks TLS, and the first record of a handshake must be there within this; null: it does not. */
-  readonly handshakeTimeoutMs: number | null;
+  readonly firstRecordMs: number | null;
 }
 
 /** Lets in as many connections as there may be. Call it before other listeners of connections are added. */
 export function gateConnections(server: Server, options: GateOptions): void {
-  const { budget, refusals, refusalOf, farewell, handshakeTimeoutMs } = options;
+  const { budget, refusals, refusalOf, farewell, firstRecordMs } = options;
   const accept = server.listeners('connection');
   let lingering = 0;
   const turnAway = (socket: Socket, refusal: Refusal) => {
@@ -54,8 +54,8 @@ export function gateConnections(server: Server, options: GateOptions): void {
     const enter = () => {
       for (const listener of accept) listener.call(server, socket);
     };
-    if (handshakeTimeoutMs === null) enter();
-    else afterFirstRecord(socket, handshakeTimeoutMs, enter);
+    if (firstRecordMs === null) enter();
+    else afterFirstRecord(socket, firstRecordMs, enter);
   });
 }
 

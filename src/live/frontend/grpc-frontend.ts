@@ -3,7 +3,15 @@ import { Arrivals } from './arrivals.js';
 import { Budget, budgetLimits } from './budget.js';
 import { Catalog } from './catalog.js';
 import { CodecPool } from './codec/codec-pool.js';
-import { type Frontend, type FrontendOptions, GRACE_MS, listen, renewTls, settle } from './frontend.js';
+import {
+  type Frontend,
+  type FrontendOptions,
+  GRACE_MS,
+  handshakePartMs,
+  listen,
+  renewTls,
+  settle,
+} from './frontend.js';
 import { Bans } from './grpc/bans.js';
 import { HealthMethods } from './grpc/health.js';
 import { GrpcInfer } from './grpc/infer.js';
@@ -49,7 +57,7 @@ export async function openGrpcFrontend(
     refusals,
     bans: settings.maxClientRequests === null ? null : new Bans(),
     tls,
-    handshakeTimeoutMs: settings.handshakeTimeoutMs,
+    handshakePartMs: handshakePartMs(settings),
     nowNs: () => service.nowNs(),
     cutOff,
   });

@@ -6,7 +6,15 @@ import { Arrivals } from './arrivals.js';
 import { Catalog } from './catalog.js';
 import { gateConnections } from './connection-gate.js';
 import { Connections } from './connections.js';
-import { type Frontend, type FrontendOptions, GRACE_MS, listen, renewTls, settle } from './frontend.js';
+import {
+  type Frontend,
+  type FrontendOptions,
+  GRACE_MS,
+  handshakePartMs,
+  listen,
+  renewTls,
+  settle,
+} from './frontend.js';
 import { HttpInfer } from './http-infer.js';
 import { NO_PROXY, type ParserError, parserProblem } from './http-problem.js';
 import { FrontendRequest } from './http-request.js';
@@ -63,7 +71,7 @@ export async function openHttpFrontend(
   const server =
     settings.tls === null
       ? createServer(own)
-      : createTlsServer({ ...own, ...settings.tls, handshakeTimeout: settings.handshakeTimeoutMs });
+      : createTlsServer({ ...own, ...settings.tls, handshakeTimeout: handshakePartMs(settings) });
   // A client that is done sending still gets its answers. Node's types leave this property out.
   Object.assign(server, { httpAllowHalfOpen: true });
   const pipelining = new Pipelining(site, routes);
@@ -75,8 +83,8 @@ export async function openHttpFrontend(
   const { budget, refusals } = site;
   const forTransport =
     settings.tls === null
-      ? { farewell: refusalText, handshakeTimeoutMs: null }
-      : { farewell: null, handshakeTimeoutMs: settings.handshakeTimeoutMs };
+      ? { farewell: refusalText, firstRecordMs: null }
+      : { farewell: null, firstRecordMs: handshakePartMs(settings) };
   gateConnections(server, { budget, refusals, ...forTransport });
   server.on('request', (request, response) => pipelining.take(request, response));
   server.on('checkContinue', (request, response) => {

@@ -38,7 +38,8 @@ interface RpcServerParts {
   /** Null: clients share addresses, so none is kept out. */
   readonly bans: Bans | null;
   readonly tls: ServerTls | null;
-  readonly handshakeTimeoutMs: number;
+  /** Time for the first record of a TLS handshake, and as much for the rest. */
+  readonly handshakePartMs: number;
   nowNs(): number;
   readonly cutOff: CutOff;
 }
@@ -82,14 +83,14 @@ export class RpcServer {
   private lookedMs = 0;
 
   constructor(private readonly parts: RpcServerParts) {
-    const { tls, handshakeTimeoutMs: handshakeTimeout, budget, refusals, arrivals, bans } = parts;
+    const { tls, handshakePartMs, budget, refusals, arrivals, bans } = parts;
     this.listener =
       tls === null
         ? createServer(HTTP2)
-        : createSecureServer({ ...HTTP2, ...tls, allowHTTP1: false, handshakeTimeout });
+        : createSecureServer({ ...HTTP2, ...tls, allowHTTP1: false, handshakeTimeout: handshakePartMs });
     gateConnections(this.listener, {
       ...{ budget, refusals, farewell: tls === null ? goaway : null },
-      handshakeTimeoutMs: tls === null ? null : handshakeTimeout,
+      firstRecordMs: tls === null ? null : handshakePartMs,
       refusalOf: (client) => bans?.refusalOf(client, performance.now()) ?? null,
     });
     arrivals.onBusy = () => this.lookAtBytes();
