@@ -3,8 +3,8 @@ import type { DeadlineQueue } from '../common/deadline-queue.js';
 
 /**
  * The batch that a model would run if it started at a given time: the largest that ends a margin before the deadline of its
- * oldest request. Requests that have missed the margin, and not their deadlines, go at once where there are no others. One object is filled in again and
- * again. Sizes that the profile lacks take as long as the next one that it has.
+ * oldest request. Requests that have missed the margin, and not their deadlines, go at once where there are no others.
+ * One object is filled in again and again. Sizes that the profile lacks take as long as the next one that it has.
  */
 export class Candidate {
   /** Index in the queue of the oldest request that can still be met; how many go with it; as which batch size. */
