@@ -40,8 +40,7 @@ const HUNG_SHRINKING_MS = 1_800_000;
 const SEEDS_OF_A_CHILD = 200;
 
 if (flags.child) process.on('message', (order: Order) => void obey(order));
-else if (flags.plan !== undefined)
-  report(await tryPlan(flags.plan, { dir: flags.out, smaller: flags.shrink }));
+else if (flags.plan !== undefined) await runPlan(flags.plan);
 else await runSeeds();
 
 interface Order {
@@ -51,6 +50,15 @@ interface Order {
 async function obey({ seed }: Order): Promise<void> {
   const tryIt = flags.simulator ? tryExperiment : trySeed;
   process.send?.(await tryIt(seed, { dir: join(flags.out, String(seed)), smaller: flags.shrink }));
+}
+
+async function runPlan(path: string): Promise<void> {
+  try {
+    report(await tryPlan(path, { dir: flags.out, smaller: flags.shrink }));
+  } catch (error) {
+    process.stderr.write(`--plan ${path}: not a scenario that can be run: ${(error as Error).message}\n`);
+    process.exitCode = 2;
+  }
 }
 
 function report({ failure, digest, events }: SeedVerdict): void {
