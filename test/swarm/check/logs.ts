@@ -36,8 +36,11 @@ function checkRepeats(events: readonly HistoryEvent[], findings: Findings): void
 }
 
 function checkDeaths(events: readonly HistoryEvent[], findings: Findings): void {
-  for (const event of events)
+  for (const event of events) {
     if (event.kind === 'died') findings.add(event.atNs, `${event.process} died: ${event.why}`);
+    if (event.kind === 'threadDied')
+      findings.add(event.atNs, `the ${event.thread} thread of ${event.process} died: ${event.why}`);
+  }
 }
 
 /** A worker that is killed while a controller drives it is named in that controller's log. */

@@ -114,6 +114,13 @@ type ProcessEvent =
       readonly process: ProcessLife;
       readonly why: string;
     }
+  /** A thread besides the main one died by an error of its own. */
+  | {
+      readonly kind: 'threadDied';
+      readonly process: ProcessLife;
+      readonly thread: string;
+      readonly why: string;
+    }
   | { readonly kind: 'frozen' | 'thawed'; readonly process: ProcessLife }
   | {
       readonly kind: 'logged';

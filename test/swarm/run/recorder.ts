@@ -43,11 +43,10 @@ export class Recorder implements Tap {
     }
   }
 
-  threw(atNs: number, who: string | null, error: Error): void {
-    // That of a process also ends it, and is seen there.
-    if (who !== null) return;
-    const why = error.stack ?? error.message;
-    this.add({ atNs, kind: 'died', process: 'a promise#0', why });
+  threw(atNs: number, of: Incarnation, thread: string, error: Error): void {
+    // The main thread ends its process, and the reason is seen there.
+    if (thread === 'main') return;
+    this.add({ atNs, kind: 'threadDied', process: lifeOf(of), thread, why: error.stack ?? error.message });
   }
 
   thread(atNs: number, of: Incarnation, kind: string, change: string): void {

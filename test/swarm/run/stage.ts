@@ -91,10 +91,9 @@ export class Stage {
     }
     const isSame = () => process.isUp && process.incarnation === incarnation;
     this.recorder.add({ atNs: this.simulation.nowNs, kind: 'asked to stop', process: lifeOf(process) });
-    role.stop().then(
-      () => isSame() && process.exit(0),
-      (error: Error) => isSame() && process.die(error),
-    );
+    const { stop } = role;
+    // What goes wrong is uncaught, and ends the process.
+    process.signal(() => void stop().then(() => isSame() && process.exit(0)));
     this.simulation.at(this.simulation.nowNs + STOP_NS, () => isSame() && process.crash());
   }
 

@@ -18,8 +18,8 @@ const FORBIDDEN: readonly (readonly [object, readonly string[]])[] = [
   [crypto, ['randomUUID', 'randomBytes']],
 ];
 
-/** The functions themselves, for the simulation's own use. */
-export const REAL = { setImmediate, nowNs: process.hrtime.bigint };
+/** The function itself, for the simulation's own use. */
+export const REAL = { setImmediate };
 
 /**
  * Finds what gets around the world that a simulation gives to the code in it: while it is closed, real clocks, timers and

@@ -51,7 +51,7 @@ export class SimProcess implements Incarnation {
     this.isUp = true;
     machine.powerOn();
     const label = `${name}.${this.incarnation}`;
-    const loop = this.newLoop(label, (error) => this.die(error));
+    const loop = this.newLoop(label, (error) => this.thrown(error));
     this.loop = loop;
     this.threads = new SimThreads(this, loop);
     this.ownWorld = this.worldOf(loop);
@@ -59,8 +59,14 @@ export class SimProcess implements Incarnation {
     this.changed('started');
     loop.receive(0, () => {
       const end = this.main(this);
-      if (end !== undefined) end.catch((error: Error) => this.isUp && this.loop === loop && this.die(error));
+      if (end !== undefined)
+        end.catch((error: Error) => this.isUp && this.loop === loop && this.thrown(error));
     });
+  }
+
+  /** Runs in its main thread, as a handler of signals does. */
+  signal(handle: () => void): void {
+    this.loop?.receive(0, handle);
   }
 
   /** It ends at once, as by SIGKILL. The system closes its connections. */
@@ -127,9 +133,9 @@ export class SimProcess implements Incarnation {
   }
 
   /** What the main thread throws ends the process. */
-  die(error: Error): void {
-    this.machine.simulation.failed(`${this.name}.${this.incarnation}`, error);
-    if (this.isUp) this.finish('died', error.stack ?? error.message);
+  private thrown(error: Error): void {
+    this.machine.simulation.failed(this, 'main', error);
+    this.finish('died', error.stack ?? error.message);
   }
 
   private get loops(): readonly ThreadLoop[] {

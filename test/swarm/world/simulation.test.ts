@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import type { World } from '../../../src/live/world/world.js';
 import type { SimProcess } from './index.js';
 import { Simulation } from './index.js';
 
@@ -15,6 +16,25 @@ async function said(main: (process: SimProcess, say: (line: string) => void) => 
   );
   process.start();
   return { simulation, machine, process, lines, run: () => simulation.run(seconds * S) };
+}
+
+/** What is seen of a process that does this. */
+async function whatDied(main: (world: World) => void): Promise<string[]> {
+  const seen: string[] = [];
+  const simulation = new Simulation({
+    seed: 1,
+    tap: {
+      threw: (_, { process }, thread, { message }) => seen.push(`${process} ${thread}: ${message}`),
+      process: (_, { process, incarnation }, change) => seen.push(`${process}.${incarnation} ${change}`),
+    },
+  });
+  const machine = simulation.machine('a');
+  const process = machine.process('p', ({ world }) => {
+    main(world);
+  });
+  process.start();
+  await simulation.run(S);
+  return seen;
 }
 
 describe('a simulated world', () => {
@@ -128,25 +148,32 @@ describe('a simulated world', () => {
     expect(Math.min(...late)).toBeLessThan(1e6);
   });
 
-  it('says that a process has died of what nothing caught', async () => {
-    const seen: string[] = [];
-    const simulation = new Simulation({
-      seed: 1,
-      tap: {
-        threw: (_, who, { message }) => seen.push(`${who}: ${message}`),
-        process: (_, { process, incarnation }, change) => seen.push(`${process}.${incarnation} ${change}`),
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('oh');
       },
+    ],
+    ['rejects', () => void Promise.reject(new Error('oh'))],
+    ['rejects later', () => void Promise.resolve().then(() => Promise.reject(new Error('oh')))],
+  ])('says that a process has died of what its timer %s', async (_, run) => {
+    expect(await whatDied(({ time }) => time.after(10, run))).toEqual([
+      'p.1 started',
+      'p main: oh',
+      'p.1 died',
+    ]);
+  });
+
+  it('lets a rejection be caught in the same turn, and not later', async () => {
+    const rejected = () => Promise.reject(new Error('oh'));
+    const started = ['p.1 started'];
+    expect(await whatDied(({ time }) => time.after(10, () => rejected().catch(() => {})))).toEqual(started);
+    const later = await whatDied(({ time }) => {
+      const promise = rejected();
+      time.after(1, () => promise.catch(() => {}));
     });
-    simulation
-      .machine('a')
-      .process('p', async ({ world }) => {
-        world.time.after(10, () => {
-          throw new Error('oh');
-        });
-      })
-      .start();
-    await simulation.run(S);
-    expect(seen).toEqual(['p.1 started', 'p.1: oh', 'p.1 died']);
+    expect(later).toEqual([...started, 'p main: oh', 'p.1 died']);
   });
 
   it('does the same for the same seed, and something else for another', async () => {

@@ -6,10 +6,11 @@ import { Guard, REAL } from './guard.js';
 import { SimMachine, type SimMachineOptions } from './machine.js';
 import { MachineClock } from './machine-clock.js';
 import { SimNetwork } from './network/sim-network.js';
-import type { Tap } from './tap.js';
+import type { Incarnation, Tap } from './tap.js';
 import { ThreadLoop } from './thread-loop.js';
 import type { ThreadBodies } from './threads/sim-threads.js';
 import { Trace } from './trace.js';
+import { UncaughtErrors } from './uncaught-errors.js';
 
 export interface SimulationOptions {
   /** All chance comes from it, in named streams: one fault more changes nothing else that is drawn. */
@@ -31,7 +32,8 @@ interface Stalls {
 
 /**
  * A deterministic world: machines with clocks and disks, processes with threads, a network, and one queue of all that is to
- * happen in them. After each event all promises settle before the next. Same seed, same `digest`.
+ * happen in them. Each event has a turn of the real event loop: all promises settle before the next, and what nothing has
+ * caught by then counts as thrown in the thread of the event. Same seed, same `digest`.
  */
 export class Simulation {
   /** True time, ns since the simulation began. No machine can see it. */
@@ -52,7 +54,11 @@ export class Simulation {
   private lastLoop = 0;
   private lastId = 0;
   private running: Running | null = null;
-  private latest: ThreadLoop | null = null;
+  /** Turns have been asked for. */
+  private isTurning = false;
+  /** That of the event whose turn it is. */
+  private current: ThreadLoop | null = null;
+  private readonly errors = new UncaughtErrors((error) => this.uncaught(error));
 
   constructor(private readonly options: SimulationOptions) {
     this.tap = options.tap ?? {};
@@ -83,19 +89,18 @@ export class Simulation {
   /** Goes on until there is nothing to do up to this true time. May be called again. */
   async run(untilNs: number): Promise<void> {
     invariant(this.running === null, 'a simulation runs once at a time');
-    const { guard } = this;
-    const unhandled = (error: Error) => this.failed(null, error);
+    const { guard, errors } = this;
     guard.install();
-    process.on('unhandledRejection', unhandled);
+    errors.install();
     try {
       await new Promise<void>((resolve, reject) => {
-        this.running = { untilNs, resolve, reject, yieldAtNs: 0 };
-        this.resume();
+        this.running = { untilNs, resolve, reject };
+        if (!this.isTurning) this.takeTurns();
       });
     } finally {
       this.running = null;
       guard.isClosed = false;
-      process.off('unhandledRejection', unhandled);
+      errors.remove();
       guard.remove();
     }
   }
@@ -133,29 +138,43 @@ export class Simulation {
     return `sim-${++this.lastId}`;
   }
 
-  /** Code has thrown what nothing caught. `who`: null if that is not known. */
-  failed(who: string | null, error: Error): void {
-    this.trace.add(this.nowNs, who ?? 'somebody', 'threw', error.stack);
-    this.tap.threw?.(this.nowNs, who, error);
+  /** Code of a thread has thrown what nothing caught. */
+  failed(of: Incarnation, thread: string, error: Error): void {
+    this.trace.add(
+      this.nowNs,
+      `${of.process}.${of.incarnation}`,
+      `threw in its ${thread} thread`,
+      error.stack,
+    );
+    this.tap.threw?.(this.nowNs, of, thread, error);
     if (this.tap.threw === undefined) this.running?.reject(error);
   }
 
-  private readonly resume = () => {
-    const { running } = this;
-    if (running === null) return;
-    running.yieldAtNs = Number(REAL.nowNs()) + STRETCH_NS;
-    this.guard.isClosed = true;
-    process.nextTick(this.next);
+  /** True: it belongs to the world. */
+  private uncaught(error: Error): boolean {
+    const { current } = this;
+    if (current === null) return false;
+    if (!current.isOver) current.thrown(error);
+    return true;
+  }
+
+  /** Many at a time: the real event loop looks for what else there is to do only now and then. */
+  private readonly takeTurns = () => {
+    this.isTurning = true;
+    for (let i = 0; i < TURNS; i++) REAL.setImmediate(this.turn);
+    REAL.setImmediate(this.endTurns);
   };
 
-  /** Promises of the event have settled by then, and those that they brought about. */
-  private readonly afterPromises = () => process.nextTick(this.next);
+  private readonly endTurns = () => {
+    this.settle();
+    this.isTurning = false;
+    if (this.running !== null) this.takeTurns();
+  };
 
-  private readonly next = () => {
+  private readonly turn = () => {
+    this.settle();
     const { running, queue } = this;
     if (running === null) return;
-    this.latest?.settled?.();
-    this.latest = null;
     let event = queue.first;
     while (event !== undefined && (event.run === null || event.loop.isOver || event.loop.holds(event))) {
       queue.pop();
@@ -163,20 +182,21 @@ export class Simulation {
     }
     if (event === undefined || event.atNs > running.untilNs) {
       this.nowNs = Math.max(this.nowNs, running.untilNs);
-      this.guard.isClosed = false;
       running.resolve();
       return;
     }
-    if ((this.events & LOOK_MASK) === 0 && Number(REAL.nowNs()) > running.yieldAtNs) {
-      running.yieldAtNs = Number.POSITIVE_INFINITY;
-      this.guard.isClosed = false;
-      REAL.setImmediate(this.resume);
-      return;
-    }
     queue.pop();
+    this.guard.isClosed = true;
     this.happens(event);
-    queueMicrotask(this.afterPromises);
   };
+
+  /** Promises of the latest event have settled. */
+  private settle(): void {
+    this.guard.isClosed = false;
+    const { current } = this;
+    this.current = null;
+    current?.settled?.();
+  }
 
   private happens(event: SimEvent): void {
     this.nowNs = event.atNs;
@@ -185,12 +205,12 @@ export class Simulation {
     this.sums.add(event.loop.number * 4 + event.phase);
     const run = event.run as () => void;
     event.run = null;
-    this.latest = event.loop;
+    this.current = event.loop;
     event.loop.stall(this.stalls);
     try {
       run();
     } catch (error) {
-      event.loop.thrown(error as Error);
+      this.uncaught(error as Error);
     }
   }
 }
@@ -199,11 +219,7 @@ interface Running {
   readonly untilNs: number;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
-  /** Real time. */
-  yieldAtNs: number;
 }
 
-/** Real time after which the real event loop gets a turn. */
-const STRETCH_NS = 5_000_000;
-/** It is looked at the real clock once in so many events. */
-const LOOK_MASK = 63;
+/** Events for which the real event loop looks after nothing else. */
+const TURNS = 64;

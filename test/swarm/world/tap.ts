@@ -27,8 +27,11 @@ export interface Tap {
     kind: string,
     change: 'started' | 'ended' | 'hangs' | 'goes on',
   ): void;
-  /** Code threw what nothing caught; null: it is not known in which process. Absent: `Simulation.run` rejects. */
-  threw?(nowNs: number, who: string | null, error: Error): void;
+  /**
+   * A thread threw what nothing caught, or a promise was rejected in it: `main`, or the kind of the thread. It ends, and the
+   * process with it where it is the main one. Absent: `Simulation.run` rejects.
+   */
+  threw?(nowNs: number, of: Incarnation, thread: string, error: Error): void;
   /** `closed`: neither end has it any more. */
   connection?(
     nowNs: number,

@@ -48,6 +48,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     },
   },
   'it throws at once': { code: "port.postMessage('last'); throw new Error('oh')" },
+  'it rejects': { code: "Promise.reject(new Error('oh'))" },
   'it throws at a message': {
     code: "port.on('message', () => { throw new Error('oh'); })",
     act: (thread) => thread.postMessage('throw'),
@@ -55,8 +56,8 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'it is terminated': {
     code: ECHO,
     later: (thread, heard) => {
-      thread.postMessage('in vain');
       void thread.terminate().then((status) => heard.push(`terminated ${status}`));
+      thread.postMessage('in vain');
     },
   },
 };
@@ -96,7 +97,7 @@ async function settled(heard: readonly string[]): Promise<void> {
 async function simulated({ code, data, act, later }: Scenario): Promise<string[]> {
   const heard: string[] = [];
   const body = ({ port, data: given }: ThreadScope) => new Function('port', 'data', code)(port, given);
-  const simulation = new Simulation({ seed: 1, bodies: { test: body } });
+  const simulation = new Simulation({ seed: 1, tap: { threw: () => {} }, bodies: { test: body } });
   const process = simulation.machine('a').process('p', ({ world }) => {
     const thread = world.threads.start(new URL('file:///somewhere/test-thread.js'), { workerData: data });
     follow(thread, heard);
@@ -127,7 +128,7 @@ describe('a simulated thread', () => {
       void port.on('message', (message) =>
         heard.push(`${message} ${Math.floor(world.time.monotonicNs() / 1e9)}`),
       );
-    const simulation = new Simulation({ seed: 1, bodies: { test: body } });
+    const simulation = new Simulation({ seed: 1, tap: { threw: () => {} }, bodies: { test: body } });
     const process = simulation.machine('a', { originNs: 0 }).process('p', ({ world }) => {
       const thread = world.threads.start(new URL('file:///test-thread.js'), {});
       world.time.every(1000, () => thread.postMessage('tick'));

@@ -129,7 +129,7 @@ export class SimThread implements ThreadHandle {
     { kind, label, body, options }: SimThreadOptions,
   ) {
     this.kind = kind;
-    const loop = process.newLoop(label, (error) => this.die(error));
+    const loop = process.newLoop(label, (error) => this.thrown(error));
     this.loop = loop;
     if (process.isFrozen) loop.freeze();
     threads.follow(loop);
@@ -139,7 +139,7 @@ export class SimThread implements ThreadHandle {
     this.toThreadNs = loop.simulation.nowNs + threads.startDelayNs();
     loop.receive(this.toThreadNs - loop.simulation.nowNs, () => {
       const end = body(this.scope(data));
-      if (end !== undefined) end.catch((error: Error) => this.die(error));
+      if (end !== undefined) end.catch((error: Error) => this.thrown(error));
     });
   }
 
@@ -233,6 +233,13 @@ export class SimThread implements ThreadHandle {
       wake: () => this.wake(),
       exit: (status) => this.end(status, null),
     };
+  }
+
+  /** An error of its own. */
+  private thrown(error: Error): void {
+    if (this.loop.isOver) return;
+    this.loop.simulation.failed(this.process, this.kind, error);
+    this.die(error);
   }
 
   private receive(message: unknown): void {
