@@ -9,6 +9,7 @@ import { Connections } from './connections.js';
 import {
   type Frontend,
   type FrontendOptions,
+  type FrontendSettings,
   GRACE_MS,
   handshakePartMs,
   listen,
@@ -16,7 +17,7 @@ import {
   settle,
 } from './frontend.js';
 import { HttpInfer } from './http-infer.js';
-import { NO_PROXY, type ParserError, parserProblem } from './http-problem.js';
+import { NO_PROXY, PARSER_STOPPED, type ParserError, parserProblem } from './http-problem.js';
 import { FrontendRequest } from './http-request.js';
 import { HttpRoutes } from './http-routes.js';
 import { HttpSite } from './http-site.js';
@@ -58,20 +59,7 @@ export async function openHttpFrontend(
   const site = new HttpSite(service, settings, { receiveTimeoutMs, sendTimeoutMs }, cutOff);
   const infer = new HttpInfer(service, catalog, site);
   const routes = new HttpRoutes(site, catalog, infer, arrivals, new TokenCheck(settings.token));
-  const timeouts = {
-    headersTimeout: receiveTimeoutMs,
-    // Bodies have limits of their own.
-    requestTimeout: 0,
-    keepAliveTimeout: idleTimeoutMs,
-    connectionsCheckingInterval: Math.ceil(receiveTimeoutMs / 10),
-    // Looked at with the rest of a request, to be refused with words.
-    requireHostHeader: false,
-  };
-  const own = { ...timeouts, IncomingMessage: FrontendRequest };
-  const server =
-    settings.tls === null
-      ? createServer(own)
-      : createTlsServer({ ...own, ...settings.tls, handshakeTimeout: handshakePartMs(settings) });
+  const server = newServer(settings, receiveTimeoutMs, idleTimeoutMs);
   // A client that is done sending still gets its answers. Node's types leave this property out.
   Object.assign(server, { httpAllowHalfOpen: true });
   const pipelining = new Pipelining(site, routes);
@@ -98,6 +86,10 @@ export async function openHttpFrontend(
     pipelining.broken(socket as Socket, NO_PROXY);
   });
   server.on('clientError', (error: ParserError, socket) => {
+    if (error.code === PARSER_STOPPED) {
+      pipelining.stopped(socket as Socket, error);
+      return;
+    }
     const problem = parserProblem(error);
     if (problem === null || socket.destroyed) {
       socket.destroy();
@@ -123,6 +115,26 @@ export async function openHttpFrontend(
 const LAST_CALL_MS = 250;
 
 type FrontendServer = Server<typeof FrontendRequest>;
+
+function newServer(
+  settings: FrontendSettings,
+  receiveTimeoutMs: number,
+  idleTimeoutMs: number,
+): FrontendServer {
+  const options = {
+    IncomingMessage: FrontendRequest,
+    headersTimeout: receiveTimeoutMs,
+    // Bodies have limits of their own.
+    requestTimeout: 0,
+    keepAliveTimeout: idleTimeoutMs,
+    connectionsCheckingInterval: Math.ceil(receiveTimeoutMs / 10),
+    // Looked at with the rest of a request, to be refused with words.
+    requireHostHeader: false,
+  };
+  const { tls } = settings;
+  if (tls === null) return createServer(options);
+  return createTlsServer({ ...options, ...tls, handshakeTimeout: handshakePartMs(settings) });
+}
 
 async function close(
   server: FrontendServer,

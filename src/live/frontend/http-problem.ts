@@ -7,7 +7,13 @@ export interface ParserError extends Error {
   readonly code?: string;
   /** In llhttp's words. */
   readonly reason?: string;
+  /** What it was given last, and how much of that it has parsed. */
+  readonly rawPacket?: Buffer;
+  readonly bytesParsed?: number;
 }
+
+/** What it reports when it was stopped. */
+export const PARSER_STOPPED = 'HPE_PAUSED';
 
 /** What is wrong with bytes that are no request; null: the connection itself has failed. */
 export function parserProblem({ code = '', reason }: ParserError): Refusal | null {

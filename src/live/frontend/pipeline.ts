@@ -1,11 +1,12 @@
 import type { Socket } from 'node:net';
 import { KIB } from '../../base/units.js';
 import type { Account } from './budget.js';
+import type { ParserError } from './http-problem.js';
 import type { FrontendRequest, FrontendResponse } from './http-request.js';
 import { refuseLast } from './last-refusal.js';
-import { ParserFeed } from './parser-feed.js';
 import type { Refusal } from './refusal.js';
 import type { RequestTurns } from './request-turns.js';
+import { StoppableParser } from './stoppable-parser.js';
 
 /** Requests of a connection that are under way at a time. */
 const MOST_UNDER_WAY = 4;
@@ -13,8 +14,6 @@ const MOST_UNDER_WAY = 4;
 const WAITING_BYTES = 4 * KIB;
 /** What bytes that wait count: the buffer that the system gave them in. */
 const HELD_BYTES = 64 * KIB;
-/** Parsing a piece of what came ahead takes about as long as so many requests. */
-const PIECE_COST = 8;
 
 /** What becomes of requests. */
 export interface RequestHandler {
@@ -25,8 +24,9 @@ export interface RequestHandler {
 /** The requests of one connection. */
 export class Pipeline {
   private underWay = 0;
+  private begun = 0;
   private waiting: FrontendResponse[] = [];
-  private readonly feed: ParserFeed;
+  private readonly parser: StoppableParser;
   private latest: FrontendRequest | null = null;
   /** Its last request was refused for want of memory: what follows is not looked at. */
   private isFull = false;
@@ -42,9 +42,7 @@ export class Pipeline {
     private readonly handler: RequestHandler,
     private readonly turns: RequestTurns,
   ) {
-    this.feed = new ParserFeed(socket, () => this.keep());
-    // One that sends ahead may have been closed to come back.
-    if (turns.wereBusy) this.feed.attach();
+    this.parser = new StoppableParser(socket);
   }
 
   get clientKey(): string {
@@ -52,7 +50,6 @@ export class Pipeline {
   }
 
   take(request: FrontendRequest, response: FrontendResponse): void {
-    this.feed.began(request);
     if (this.isFull) return;
     this.latest = request;
     if (this.underWay < MOST_UNDER_WAY && this.waiting.length === 0) this.begin(request, response);
@@ -68,26 +65,38 @@ export class Pipeline {
   /** Begins some of the requests that wait, or has Node parse more of what came. */
   proceed(): number {
     this.hasTurn = false;
-    const { socket, waiting, feed } = this;
+    const { socket, waiting, parser } = this;
     if (socket.destroyed) return 0;
-    let begun = 0;
-    for (; waiting.length > 0 && this.underWay < MOST_UNDER_WAY; begun++) {
+    const { begun } = this;
+    while (waiting.length > 0 && this.underWay < MOST_UNDER_WAY) {
       this.account.giveBack(WAITING_BYTES);
       const response = waiting.shift() as FrontendResponse;
       this.begin(response.req, response);
     }
-    if (waiting.length === 0 && this.underWay < MOST_UNDER_WAY && feed.parseMore()) begun += PIECE_COST;
-    if (!feed.isHolding) this.count(false);
+    const hasParsed = waiting.length === 0 && this.hasRoom && parser.goOn();
+    if (!parser.isHolding) this.count(false);
     if (!this.isHolding) socket.resume();
-    else if (this.underWay < MOST_UNDER_WAY && !feed.isBlocked) this.awaitTurn();
-    return begun;
+    else if (this.hasRoom && !parser.isBlocked) this.awaitTurn();
+    return this.begun - begun + (hasParsed ? 1 : 0);
+  }
+
+  /** The parser has stopped behind a request that waits. */
+  stopped(where: ParserError): void {
+    const { parser } = this;
+    parser.stopped(where);
+    if (this.isFull || this.problem !== null) {
+      parser.drop();
+      return;
+    }
+    const refusal = this.count(true);
+    if (refusal !== null) this.break(refusal);
   }
 
   break(refusal: Refusal): void {
     // More bytes after those that were wrong.
     if (this.problem !== null) return;
     this.problem = refusal;
-    this.feed.drop();
+    this.parser.drop();
     const { latest } = this;
     // One that waits is refused in its turn.
     if (latest !== null && !latest.complete && this.waiting.at(-1)?.req !== latest) latest.turnAway(refusal);
@@ -96,11 +105,18 @@ export class Pipeline {
 
   /** Requests wait, or bytes that may hold more. */
   private get isHolding(): boolean {
-    return this.waiting.length > 0 || this.feed.isHolding;
+    return this.waiting.length > 0 || this.parser.isHolding;
+  }
+
+  /** Another request may begin, or the rest of the latest one is wanted. */
+  private get hasRoom(): boolean {
+    if (this.underWay < MOST_UNDER_WAY) return true;
+    return this.waiting.length === 0 && this.latest?.complete === false;
   }
 
   private begin(request: FrontendRequest, response: FrontendResponse): void {
     this.underWay++;
+    this.begun++;
     const { problem, handler } = this;
     if (problem !== null && !request.complete) {
       handler.refuse(request, response, problem);
@@ -116,28 +132,14 @@ export class Pipeline {
     if (refusal !== null) {
       this.isFull = true;
       this.underWay++;
-      this.feed.drop();
+      this.parser.stop();
       response.shouldKeepAlive = false;
       this.handler.refuse(response.req, response, refusal);
       return;
     }
     this.waiting.push(response);
+    this.parser.stop();
     this.pause();
-  }
-
-  /** The feed holds bytes back. */
-  private keep(): void {
-    if (this.isFull || this.problem !== null) {
-      this.feed.drop();
-      return;
-    }
-    const refusal = this.count(true);
-    if (refusal !== null) {
-      this.break(refusal);
-      return;
-    }
-    this.pause();
-    if (this.underWay < MOST_UNDER_WAY) this.awaitTurn();
   }
 
   /** Whether the connection holds bytes, in the budget. Returns why it may not. */
@@ -161,8 +163,6 @@ export class Pipeline {
   /** Until nothing waits. */
   private pause(): void {
     const { socket } = this;
-    // Before it is paused: Node does not go on reading otherwise.
-    this.feed.attach();
     socket.pause();
     if (this.isGuarded) return;
     this.isGuarded = true;
@@ -170,18 +170,12 @@ export class Pipeline {
     socket.on('resume', () => {
       if (!this.isHolding) return;
       socket.pause();
-      if (this.underWay < MOST_UNDER_WAY) this.awaitTurn();
-    });
-    const { stackTraceLimit } = Error;
-    // Node makes an error for each request that is left, and most of the time that takes is for traces that are never read.
-    socket.prependOnceListener('close', () => {
-      Error.stackTraceLimit = 0;
+      if (this.hasRoom) this.awaitTurn();
     });
     socket.once('close', () => {
-      Error.stackTraceLimit = stackTraceLimit;
       this.account.giveBack(WAITING_BYTES * this.waiting.length);
       this.waiting = [];
-      this.feed.drop();
+      this.parser.drop();
       this.count(false);
     });
   }

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { ParserError } from './http-problem.js';
 import type { FrontendRequest, FrontendResponse } from './http-request.js';
 import type { HttpSite } from './http-site.js';
 import { Pipeline, type RequestHandler } from './pipeline.js';
@@ -38,6 +39,11 @@ export class Pipelining {
     if (socket.destroyed) return;
     response.on('finish', this.finished);
     this.pipelines.get(socket)?.take(request, response);
+  }
+
+  /** The parser has stopped where it was asked to. */
+  stopped(socket: Socket, where: ParserError): void {
+    this.pipelines.get(socket)?.stopped(where);
   }
 
   /** Something came that is not HTTP, or ends it. What came before is answered first. */

@@ -13,23 +13,14 @@ export interface Waiting {
  * short for those who wait in line.
  */
 export const TURN_REQUESTS = 16;
-/** How long they count as busy after somebody took a turn. */
-const BUSY_MS = 10_000;
 
 /** Requests that were sent ahead are begun by turns, some in each turn of the event loop, so that others get in between. */
 export class RequestTurns {
   private readonly waiting = new FairQueue<Waiting>();
   private isDue = false;
-  private usedMs = Number.NEGATIVE_INFINITY;
   private readonly next = () => this.begin();
 
-  /** Somebody has taken a turn of late. */
-  get wereBusy(): boolean {
-    return performance.now() - this.usedMs < BUSY_MS;
-  }
-
   push(connection: Waiting): void {
-    this.usedMs = performance.now();
     this.waiting.push(connection.clientKey, connection);
     if (this.isDue) return;
     this.isDue = true;

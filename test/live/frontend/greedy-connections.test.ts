@@ -94,6 +94,27 @@ describe('a connection that does not wait for its answers', () => {
     expect(await statuses).toEqual(new Array(50).fill('200'));
   });
 
+  it.each([
+    ['at once', 0],
+    ['after it waited for answers', 3],
+  ])('has most of what it sends ahead unparsed, %s', async (_, before) => {
+    const service = new FakeService([MLP]);
+    const budget = { counters: newBudgetCounters(1), slot: 0 };
+    const usedKib = () => new Int32Array(budget.counters)[0];
+    const { port } = await openHttp(service, { budget });
+    const socket = connect(port, '127.0.0.1');
+    for (let i = 0; i < before; i++) {
+      socket.write(INFER);
+      await once(socket, 'data');
+    }
+    service.answer = null;
+    socket.write(INFER.repeat(300));
+    await until(() => service.requests.length === before + 4 && usedKib() >= 64);
+    // The bytes that the system gave at once, a request that waits and four that are under way.
+    expect(usedKib()).toBeLessThan(100);
+    socket.destroy();
+  });
+
   it('holds no memory once it has gone, whatever waited for its first answer', async () => {
     const service = new FakeService([MLP]);
     service.answer = null;
