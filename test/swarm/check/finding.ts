@@ -11,6 +11,13 @@ export interface Finding {
   readonly concerns: (event: HistoryEvent) => boolean;
 }
 
+/** Equal for findings of one reason: without numbers, and lists with any number of things. */
+export function kindOf({ check, what }: Finding): string {
+  const [line] = what.split('\n');
+  const plain = line.replaceAll(/\[[^\]]*\]/g, '[]').replaceAll(/\d+(?:\.\d+)?/g, '#');
+  return `${check}: ${plain.replaceAll(/(GPU # of worker-#)(?:, \1)+/g, '$1')}`;
+}
+
 export interface Check {
   readonly name: string;
   run(history: History): readonly Finding[] | Promise<readonly Finding[]>;

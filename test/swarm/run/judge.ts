@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { checkHistory, describeFinding, titleOf } from '../check/checks.js';
-import type { Finding } from '../check/finding.js';
+import { type Finding, kindOf } from '../check/finding.js';
 import { lineOf } from '../history/timeline.js';
 import type { Scenario } from '../scenario/scenario.js';
 import { type Run, runScenario } from './run-scenario.js';
@@ -22,10 +22,10 @@ export async function judge(scenario: Scenario): Promise<Judged> {
 /** The first ones say it; the rest mostly follows from them. */
 const MOST_FINDINGS = 20;
 
-/** Whether a scenario fails as another did: the same property does not hold. */
-export async function failsAt(scenario: Scenario, check: string): Promise<boolean> {
+/** Whether a scenario fails as another did: the same property does not hold for the same reason. */
+export async function failsAs(scenario: Scenario, finding: Finding): Promise<boolean> {
   const { findings } = await judge(scenario);
-  return findings.some((finding) => finding.check === check);
+  return findings.some((other) => kindOf(other) === kindOf(finding));
 }
 
 /** Writes what there is to know of a failure: the scenario, what was found, what happened, the journals. */

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Finding } from '../check/finding.js';
 import { drawScenario } from '../scenario/draw-scenario.js';
 import type { Scenario } from '../scenario/scenario.js';
 import { shrink } from '../shrink/shrink.js';
-import { failsAt, judge, verdictOf, writeJudged } from './judge.js';
+import { failsAs, judge, verdictOf, writeJudged } from './judge.js';
 
 /** What came of a seed. Plain data. */
 export interface SeedVerdict {
@@ -53,13 +54,14 @@ async function tryScenario(
     };
   }
   writeJudged(scenario, judged, dir);
-  if (smaller) await writeSmaller(scenario, judged.findings[0].check, join(dir, 'smaller'));
+  if (smaller) await writeSmaller(scenario, judged.findings[0], join(dir, 'smaller'));
   return { ...verdict, failure };
 }
 
-async function writeSmaller(scenario: Scenario, check: string, dir: string): Promise<void> {
+async function writeSmaller(scenario: Scenario, finding: Finding, dir: string): Promise<void> {
   const smallest = await shrink(scenario, {
-    fails: (candidate) => failsAt(candidate, check),
+    fails: (candidate) => failsAs(candidate, finding),
+    failedNs: finding.atNs,
     mostRuns: MOST_SHRINK_RUNS,
   });
   writeJudged(smallest, await judge(smallest), dir);

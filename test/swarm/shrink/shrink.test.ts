@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { NS_PER_S } from '../../../src/base/units.js';
 import { drawScenario } from '../scenario/draw-scenario.js';
+import { endNsOf } from '../scenario/fault.js';
 import type { Scenario } from '../scenario/scenario.js';
 import { ddmin } from './ddmin.js';
 import { shrink } from './shrink.js';
@@ -31,7 +33,7 @@ it('shrinks a scenario to the fault, the worker and the model that matter', asyn
   const fails = async ({ faults, workload }: Scenario) =>
     faults.some((each) => each.kind === 'crash' && each.process === process) &&
     workload.clients.some(({ models }) => models.includes(model));
-  const smallest = await shrink(scenario, { fails, mostRuns: 1000 });
+  const smallest = await shrink(scenario, { fails, failedNs: scenario.loadNs, mostRuns: 1000 });
   expect(smallest.faults).toHaveLength(1);
   expect(smallest.workload.clients).toHaveLength(1);
   expect(smallest.workload.changes).toEqual([]);
@@ -40,13 +42,24 @@ it('shrinks a scenario to the fault, the worker and the model that matter', asyn
   expect(await fails(smallest)).toBe(true);
 });
 
+it('leaves out at once what comes after the failure', async () => {
+  const scenario = bigScenario();
+  const failedNs = scenario.loadNs / 4;
+  const tried: Scenario[] = [];
+  const fails = async (candidate: Scenario) => tried.push(candidate) === 1;
+  const { loadNs, faults, workload } = await shrink(scenario, { fails, failedNs, mostRuns: 1 });
+  expect(loadNs).toBe(Math.ceil(failedNs + NS_PER_S / 10));
+  for (const fault of faults) expect(endNsOf(fault)).toBeLessThanOrEqual(loadNs);
+  for (const { endNs } of workload.clients) expect(endNs).toBeLessThanOrEqual(loadNs);
+});
+
 it('stops after so many runs, with the smallest so far', async () => {
   let runs = 0;
   const fails = async ({ faults }: Scenario) => {
     runs++;
     return faults.length > 0;
   };
-  const smallest = await shrink(bigScenario(), { fails, mostRuns: 10 });
+  const smallest = await shrink(bigScenario(), { fails, failedNs: Number.POSITIVE_INFINITY, mostRuns: 10 });
   expect(runs).toBe(10);
   expect(smallest.faults.length).toBeGreaterThan(0);
 });

@@ -1,18 +1,24 @@
+import { NS_PER_S } from '../../../src/base/units.js';
 import type { Scenario } from '../scenario/scenario.js';
 import { ddmin } from './ddmin.js';
-import { simplifications } from './simplify.js';
+import { endAt, simplifications } from './simplify.js';
 import { withoutController, withoutMachine, withoutModel } from './without.js';
+
+/** What is done at the time of the failure may still matter. */
+const AFTER_NS = NS_PER_S / 10;
 
 export interface ShrinkOptions {
   /** Whether a scenario fails as the first one does. */
   readonly fails: (scenario: Scenario) => Promise<boolean>;
+  /** When the first one did. */
+  readonly failedNs: number;
   /** Of `fails`; what was found by then is the result. */
   readonly mostRuns: number;
   /** It got smaller. */
   readonly progress?: (scenario: Scenario, runs: number) => void;
 }
 
-/** A smaller scenario that still fails: fewer faults first, then fewer clients and machines, then simpler numbers. */
+/** A smaller scenario that still fails: it ends with the failure if it can, has fewer faults, clients and machines, simpler numbers. */
 export async function shrink(scenario: Scenario, options: ShrinkOptions): Promise<Scenario> {
   const shrinker = new Shrinker(scenario, options);
   await shrinker.run();
@@ -31,15 +37,16 @@ class Shrinker {
 
   /** Again and again: with fewer faults, a smaller cluster may do. */
   async run(): Promise<void> {
+    await this.accept(endAt(this.smallest, this.options.failedNs + AFTER_NS));
     let before: Scenario;
     do {
       before = this.smallest;
       await this.reduceFaults();
       await this.reduceWorkload('changes');
       await this.reduceWorkload('clients');
-      await this.dropEach((s) => s.cluster.machines, withoutMachine);
-      await this.dropEach((s) => s.cluster.controllers, withoutController);
-      await this.dropEach((s) => s.cluster.models, withoutModel);
+      await this.reduceNamed((s) => s.cluster.machines, withoutMachine);
+      await this.reduceNamed((s) => s.cluster.controllers, withoutController);
+      await this.reduceNamed((s) => s.cluster.models, withoutModel);
       await this.simplify();
     } while (this.smallest !== before && !this.isOver);
   }
@@ -61,12 +68,17 @@ class Shrinker {
     );
   }
 
-  private async dropEach(
+  /** One at least stays. */
+  private async reduceNamed(
     list: (scenario: Scenario) => readonly { readonly name: string }[],
     without: (scenario: Scenario, name: string) => Scenario,
   ): Promise<void> {
-    for (const { name } of [...list(this.smallest)].reverse())
-      if (list(this.smallest).length > 1) await this.accept(without(this.smallest, name));
+    const from = this.smallest;
+    const all = list(from).map(({ name }) => name);
+    await ddmin(all, async (part) => {
+      const dropped = all.filter((name) => !part.includes(name));
+      return part.length > 0 && this.accept(dropped.reduce(without, from));
+    });
   }
 
   private async simplify(): Promise<void> {

@@ -38,8 +38,27 @@ function endEarlier(scenario: Scenario): Scenario {
     ...scenario.faults.map(endNsOf),
     ...scenario.workload.changes.map(({ atNs }) => atNs),
   );
-  const loadNs = Math.min(scenario.loadNs, lastNs + NS_PER_S);
-  return { ...scenario, loadNs };
+  return endAt(scenario, lastNs + NS_PER_S);
+}
+
+/** Load and faults are over by then; what would come later is left out. */
+export function endAt(scenario: Scenario, atNs: number): Scenario {
+  const loadNs = Math.min(scenario.loadNs, Math.ceil(atNs));
+  const { clients, changes } = scenario.workload;
+  const isBefore = (one: { readonly atNs: number }) => one.atNs < loadNs;
+  return {
+    ...scenario,
+    loadNs,
+    faults: scenario.faults.filter(isBefore).map((fault) => {
+      return 'forNs' in fault ? { ...fault, forNs: Math.min(fault.forNs, loadNs - fault.atNs) } : fault;
+    }),
+    workload: {
+      clients: clients
+        .filter(({ beginNs }) => beginNs < loadNs)
+        .map((client) => ({ ...client, endNs: Math.min(client.endNs, loadNs) })),
+      changes: changes.filter(isBefore),
+    },
+  };
 }
 
 function mapClients(scenario: Scenario, change: object): Scenario {
