@@ -1,12 +1,17 @@
 import { NS_PER_MS } from '../../../src/base/units.js';
 import { INPUTS_LOST, SHUTTING_DOWN, STANDS_BY, WORKER_LOST } from '../../../src/live/service.js';
 import { type History, type HistoryEvent, nameOf } from '../history/history.js';
-import type { FaultKind } from '../scenario/fault.js';
-import type { Scenario } from '../scenario/scenario.js';
+import { DRAIN_NS, type Scenario } from '../scenario/scenario.js';
 import { type Check, Findings } from './finding.js';
+import { hasBegun, LOSSES, mayChangeDriver } from './reasons.js';
 
 type Answered = Extract<HistoryEvent, { readonly kind: 'answered' }>;
 type Asked = Extract<HistoryEvent, { readonly kind: 'asked' }>;
+
+/** From a client to the scheduler, through two threads. */
+const ON_ITS_WAY_NS = 50 * NS_PER_MS;
+/** Clocks are wrong by less. */
+const CLOCK_ERROR = 1e-3;
 
 /** Each answer is of a kind that the history of its request allows: nothing fails without a reason. */
 export const allowedAnswers: Check = {
@@ -14,15 +19,16 @@ export const allowedAnswers: Check = {
   run({ events, scenario }: History) {
     const findings = new Findings('allowed answers');
     const asked = new Map<number, Asked>();
-    const stopping = new Set<string>();
+    /** By process: when it was asked to shut down. */
+    const stopped = new Map<string, number>();
     for (const event of events) {
       if (event.kind === 'asked') asked.set(event.request, event);
-      if (event.kind === 'asked to stop') stopping.add(event.process);
+      if (event.kind === 'asked to stop') stopped.set(event.process, event.atNs);
       if (event.kind !== 'answered') continue;
       const request = asked.get(event.request);
       if (request === undefined) continue;
-      const isStopping = stopping.has(request.process);
-      const problem = problemOf({ scenario, request, answer: event, isStopping });
+      const stoppedNs = stopped.get(request.process) ?? null;
+      const problem = problemOf({ scenario, request, answer: event, stoppedNs });
       if (problem === '') continue;
       const what = `request ${event.request} for ${request.model} of ${nameOf(request.process)}: ${problem}`;
       findings.add(event.atNs, what, (one) => 'request' in one && one.request === event.request);
@@ -36,8 +42,8 @@ interface Case {
   readonly scenario: Scenario;
   readonly request: Asked;
   readonly answer: Answered;
-  /** The server was asked to shut down before. */
-  readonly isStopping: boolean;
+  /** When the server was asked to shut down; null: it was not. */
+  readonly stoppedNs: number | null;
 }
 
 /** Empty: there is none. */
@@ -69,39 +75,28 @@ interface Reason {
   isAllowed(one: Case): boolean;
 }
 
-/** What may take a worker away. */
-const LOSSES: readonly FaultKind['kind'][] = [
-  ...(['crash', 'stop', 'freeze', 'powerLoss', 'threadDies', 'threadHangs', 'cut', 'slowLink'] as const),
-  ...([
-    'disconnect',
-    'corrupt',
-    'clockJump',
-    'clockDrift',
-    'slowDevice',
-    'deviceHangs',
-    'lateResults',
-  ] as const),
-];
-
 const REASONS: readonly Reason[] = [
   {
     // Its time is over or was never enough.
     text: /^$/,
     isAllowed: ({ answer }) => answer.outcome !== 'error',
   },
-  { text: exactly(SHUTTING_DOWN), isAllowed: ({ isStopping }) => isStopping },
+  { text: exactly(SHUTTING_DOWN), isAllowed: isLeftByDrain },
   // While it has time, it is tried elsewhere.
-  { text: exactly(WORKER_LOST), isAllowed: (one) => has(one, LOSSES) && isLate(one) },
-  { text: exactly(INPUTS_LOST), isAllowed: (one) => has(one, LOSSES) },
-  { text: exactly(STANDS_BY), isAllowed: ({ scenario }) => scenario.cluster.controllers.length > 1 },
-  { text: /^no worker is up$/, isAllowed: (one) => has(one, LOSSES) },
+  {
+    text: exactly(WORKER_LOST),
+    isAllowed: (one) => hasBegun(one.scenario, LOSSES, one.answer.atNs) && isLate(one),
+  },
+  { text: exactly(INPUTS_LOST), isAllowed: (one) => hasBegun(one.scenario, LOSSES, one.answer.atNs) },
+  { text: exactly(STANDS_BY), isAllowed: ({ scenario, answer }) => mayChangeDriver(scenario, answer.atNs) },
+  { text: /^no worker is up$/, isAllowed: (one) => hasBegun(one.scenario, LOSSES, one.answer.atNs) },
   {
     text: /^(?:the model has been unloaded|the model was replaced .*|there is no such model|clients have unloaded it.*)$/,
     isAllowed: ({ scenario }) => scenario.workload.changes.length > 0,
   },
   {
     text: /^a device fault of the plan/,
-    isAllowed: (one) => has(one, ['deviceFails', 'outOfMemory']),
+    isAllowed: (one) => hasBegun(one.scenario, ['deviceFails', 'outOfMemory'], one.answer.atNs),
   },
 ];
 
@@ -109,16 +104,19 @@ function exactly(text: string): RegExp {
   return new RegExp(`^${text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`);
 }
 
-/** Whether a fault of these kinds has begun. */
-function has({ scenario, answer }: Case, kinds: readonly FaultKind['kind'][]): boolean {
-  return scenario.faults.some((fault) => fault.atNs <= answer.atNs && kinds.includes(fault.kind));
+/** A server that ends answers what it has, for a while. */
+function isLeftByDrain({ scenario, request, answer, stoppedNs }: Case): boolean {
+  if (stoppedNs === null) return false;
+  if (request.atNs > stoppedNs - ON_ITS_WAY_NS) return true;
+  const drainedNs = answer.atNs - stoppedNs;
+  return drainedNs > DRAIN_NS * (1 - CLOCK_ERROR) || hasBegun(scenario, ['clockJump'], answer.atNs);
 }
 
 /** Whether its deadline is over, by a clock that may be a little fast, or was set forward. */
 function isLate(one: Case): boolean {
   const { request, answer } = one;
-  const errorNs = request.sloNs / 1000 + NS_PER_MS;
-  return answer.atNs > deadlineOf(one) - errorNs || has(one, ['clockJump']);
+  const errorNs = request.sloNs * CLOCK_ERROR + NS_PER_MS;
+  return answer.atNs > deadlineOf(one) - errorNs || hasBegun(one.scenario, ['clockJump'], answer.atNs);
 }
 
 function deadlineOf({ request }: Case): number {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { NS_PER_MS, NS_PER_S } from '../../../src/base/units.js';
-import { INPUTS_LOST, SHUTTING_DOWN, WORKER_LOST } from '../../../src/live/service.js';
+import { INPUTS_LOST, SHUTTING_DOWN, STANDS_BY, WORKER_LOST } from '../../../src/live/service.js';
 import type { History, HistoryEvent } from '../history/history.js';
 import { checkHistory, describeFinding, titleOf } from './checks.js';
 import { at, EXAMPLE_SCENARIO, exampleHistory } from './example.js';
@@ -61,6 +61,27 @@ it('finds failures without a reason', async () => {
   expect(await about(INPUTS_LOST, { faults: [{ ...crash, atNs: 19 * NS_PER_MS }] })).toHaveLength(1);
 });
 
+it('finds requests that were given up though the server or the driver went on', async () => {
+  const about = async (events: readonly HistoryEvent[], scenario = {}) => {
+    const replaced = replace('answered', () => events);
+    return (await titles(exampleHistory(replaced, scenario))).filter((line) => line.startsWith('allowed'));
+  };
+  const failed = (ms: number, error: string) =>
+    at(ms, { kind: 'answered', request: 1, outcome: 'error', error, outputBytes: [] });
+  const stop = at(80, { kind: 'asked to stop', process: 'controller-0#1' });
+  // A server that ends answers what it has for ten seconds.
+  expect(await about([stop, failed(90, SHUTTING_DOWN)])).toHaveLength(1);
+  expect(await about([stop, failed(10_080, SHUTTING_DOWN)])).toEqual([]);
+  expect(await about([failed(18, STANDS_BY)])).toHaveLength(1);
+  const [controller] = EXAMPLE_SCENARIO.cluster.controllers;
+  const two = {
+    ...EXAMPLE_SCENARIO.cluster,
+    controllers: [controller, { ...controller, name: 'controller-1' }],
+  };
+  expect(await about([failed(18, STANDS_BY)], { cluster: two })).toEqual([]);
+  expect(await about([failed(6000, STANDS_BY)], { cluster: two })).toHaveLength(1);
+});
+
 it('finds outputs of the wrong size, and requests that were not executed', async () => {
   const short = replace('answered', (event) => [{ ...event, outputBytes: [4] } as HistoryEvent]);
   expect(await titles(exampleHistory(short))).toEqual([
@@ -109,6 +130,10 @@ it('finds actions of a controller that is no longer the driver, and results for 
   expect(await titles(exampleHistory(older))).toEqual([
     'one driver: worker-0#1 is taken from d (term 2) by c (term 1) (at 0.003000 s)',
   ]);
+  const taker = replace('seatSaid', (event) => [event, { ...event, term: 2, driver: 'd' }]);
+  expect(await titles(exampleHistory(taker))).toEqual([
+    'one driver: worker-0#1 is taken from c (term 1) by d (term 2), without a reason for that (at 0.003000 s)',
+  ]);
 });
 
 it('finds what controller and device do not agree on', async () => {
@@ -119,6 +144,14 @@ it('finds what controller and device do not agree on', async () => {
   expect(await titles(exampleHistory(unloaded))).toEqual([
     'weights: controller-0#1 believes that GPU 0 of worker-0 holds [m], and it holds [] (at 2.000000 s)',
   ]);
+  const evicted = replace('began', (event) =>
+    event.what === 'LOAD'
+      ? [event]
+      : [event, at(15, { kind: 'unloaded', process: 'worker-0#1', gpu: 0, model: 'm' })],
+  );
+  expect((await titles(exampleHistory(evicted)))[0]).toBe(
+    'weights: m is unloaded on worker-0#1, GPU 0, while INFER 2 of it runs (at 0.015000 s)',
+  );
   const leaking = replace('snapshot', (event) => [
     { ...event, gpus: event.gpus.map((gpu) => ({ ...gpu, freePages: 1 })) },
   ]);
@@ -160,6 +193,24 @@ it('finds clusters that do not recover', async () => {
   expect(await titles(exampleHistory(unserved))).toEqual([
     'recovery: m is not served when all should work again: timeout (at 2.002000 s)',
   ]);
+  const late = (margin: number) => {
+    const cluster = { ...EXAMPLE_SCENARIO.cluster, policy: { kind: 'edf', options: { margin } } };
+    return titles(
+      exampleHistory(
+        (event) =>
+          unserved(event).map((one) =>
+            'request' in one && one.request === 2 && one.kind === 'answered'
+              ? { ...one, outcome: 'late', outputBytes: [8] }
+              : one,
+          ),
+        { cluster },
+      ),
+    );
+  };
+  expect(await late(20 * NS_PER_MS)).toContainEqual(
+    expect.stringMatching(/^recovery: m is not served .*late/),
+  );
+  expect(await late(5 * NS_PER_MS)).not.toContainEqual(expect.stringContaining('recovery'));
 });
 
 it('finds logs that repeat themselves or keep silent, and processes that die', async () => {
@@ -174,17 +225,24 @@ it('finds logs that repeat themselves or keep silent, and processes that die', a
     event,
   ]);
   expect(await titles(exampleHistory(died))).toEqual(['logs: worker-0#1 died: Error: no (at 0.020000 s)']);
+  const ended = replace('snapshot', (event) => [
+    at(20, { kind: 'exited', process: 'worker-0#1', why: 'status 1' }),
+    event,
+  ]);
+  expect(await titles(exampleHistory(ended))).toEqual([
+    'logs: worker-0#1 ended with status 1 without a reason (at 0.020000 s)',
+  ]);
   const faults = [
     { kind: 'crash' as const, atNs: 100 * NS_PER_MS, process: 'worker-0', forNs: 5 * NS_PER_S },
   ];
   const silent = exampleHistory(undefined, { faults });
-  expect((await titles(silent))[0]).toMatch(/^logs: worker-0 was killed at .* does not name it/);
+  expect((await titles(silent))[0]).toMatch(/^logs: worker-0 was lost by "crash" at .* does not say so/);
   const said = replace('snapshot', (event) => [
     at(200, {
       kind: 'logged',
       process: 'controller-0#1',
       level: 'warn',
-      line: 'worker worker-0:7000 is gone',
+      line: 'worker worker-0:7000 is down: Connection dropped',
     }),
     event,
   ]);

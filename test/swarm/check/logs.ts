@@ -1,13 +1,23 @@
 import { NS_PER_MINUTE, NS_PER_S } from '../../../src/base/units.js';
-import { type History, type HistoryEvent, nameOf } from '../history/history.js';
+import { type History, type HistoryEvent, nameOf, type ProcessLife } from '../history/history.js';
+import { secondsOf } from '../history/timeline.js';
+import type { Fault } from '../scenario/fault.js';
+import type { Scenario } from '../scenario/scenario.js';
 import { type Check, Findings } from './finding.js';
+import { hasBegun } from './reasons.js';
 
 type Logged = Extract<HistoryEvent, { readonly kind: 'logged' }>;
 
 /** The same line is written three times within a minute at most, once more at its end, and then as often again. */
 const MOST_A_MINUTE = 7;
-/** A worker that is killed for so long is missed, whatever else happens. */
+/** A worker that is out of reach for so long is missed, whatever else happens. */
 const MISSED_NS = 4 * NS_PER_S;
+const LOST = / is down| has lost its GPU| has left/;
+/** Of one line, and of all lines about a worker, in a minute. */
+const MOST_SAID = 3;
+const MOST_SAID_OF_WORKER = 20;
+/** What is said of a line that was held back. */
+const TIMES = / \(\d+ (?:times|other lines)[^)]*\)/g;
 
 /** Logs name what goes wrong, and say it a few times at most. No process dies by an error of its own. */
 export const logs: Check = {
@@ -15,7 +25,7 @@ export const logs: Check = {
   run(history: History) {
     const findings = new Findings('logs');
     checkRepeats(history.events, findings);
-    checkDeaths(history.events, findings);
+    checkEnds(history, findings);
     checkLosses(history, findings);
     return findings.list;
   },
@@ -25,7 +35,7 @@ function checkRepeats(events: readonly HistoryEvent[], findings: Findings): void
   const times = new Map<string, number[]>();
   for (const event of events) {
     if (event.kind !== 'logged' || event.level === 'debug') continue;
-    const key = `${event.process} ${event.line}`;
+    const key = `${event.process} ${event.line.replaceAll(TIMES, '')}`;
     const said = (times.get(key) ?? []).filter((atNs) => atNs > event.atNs - NS_PER_MINUTE);
     said.push(event.atNs);
     times.set(key, said);
@@ -35,29 +45,47 @@ function checkRepeats(events: readonly HistoryEvent[], findings: Findings): void
   }
 }
 
-function checkDeaths(events: readonly HistoryEvent[], findings: Findings): void {
+/** No process or thread dies by an error, and none ends unasked but for its disk or a thread that hangs. */
+function checkEnds({ events, scenario }: History, findings: Findings): void {
   for (const event of events) {
     if (event.kind === 'died') findings.add(event.atNs, `${event.process} died: ${event.why}`);
     if (event.kind === 'threadDied')
       findings.add(event.atNs, `the ${event.thread} thread of ${event.process} died: ${event.why}`);
+    if (event.kind !== 'exited' || event.why === 'status 0') continue;
+    if (hasBegun(scenario, ['diskFull', 'diskFails', 'threadHangs'], event.atNs)) continue;
+    const what = `${event.process} ended with ${event.why} without a reason`;
+    findings.add(event.atNs, what, (one) => one.kind === 'logged' && one.process === event.process);
   }
 }
 
-/** A worker that is killed while a controller drives it is named in that controller's log. */
+/** A worker that its controller loses is named in the log as lost. */
 function checkLosses({ events, scenario }: History, findings: Findings): void {
   for (const fault of scenario.faults) {
-    if (fault.kind !== 'crash' || fault.forNs < MISSED_NS || !isWorker(scenario, fault.process)) continue;
+    const [worker] = lostBy(fault).filter((name) => isWorker(scenario, name));
+    if (worker === undefined) continue;
     const untilNs = fault.atNs + MISSED_NS;
-    const driver = driverAt(events, fault.process, fault.atNs, untilNs);
-    if (driver === null) continue;
-    const isNamed = events.some((event) => isNaming(event, fault.process, driver, untilNs));
-    if (isNamed) continue;
-    const what = `${fault.process} was killed at ${fault.atNs} ns, and the log of ${driver}, which drove it, does not name it`;
+    const driver = driverAt(events, worker, fault.atNs, untilNs);
+    if (driver === null || !isBetween(fault, worker, driver) || hangs(scenario, driver, untilNs)) continue;
+    if (isNamed(events, worker, driver, fault.atNs)) continue;
+    const what = `${worker} was lost by "${fault.kind}" at ${secondsOf(fault.atNs)}, and the log of ${driver}, which drove it, does not say so`;
     findings.add(untilNs, what, (one) => one.kind === 'logged' && one.process === driver);
   }
 }
 
-function isWorker(scenario: History['scenario'], name: string): boolean {
+/** Processes that are out of reach by the fault, for so long that it is noticed. */
+function lostBy(fault: Fault): readonly string[] {
+  if (!('forNs' in fault) || fault.forNs < MISSED_NS) return [];
+  if (fault.kind === 'crash' || fault.kind === 'powerLoss' || fault.kind === 'freeze') return [fault.process];
+  return fault.kind === 'cut' ? [fault.from, fault.to] : [];
+}
+
+/** A cut concerns the two at its ends alone. */
+function isBetween(fault: Fault, worker: string, driver: ProcessLife): boolean {
+  if (fault.kind !== 'cut') return true;
+  return [fault.from, fault.to].includes(worker) && [fault.from, fault.to].includes(nameOf(driver));
+}
+
+function isWorker(scenario: Scenario, name: string): boolean {
   return scenario.cluster.machines.some((machine) => machine.name === name);
 }
 
@@ -85,12 +113,29 @@ function driverAt(
   return driver;
 }
 
-/** Whether the line may be about the worker: it was written at any time before, as lines that repeat are held back. */
-function isNaming(event: HistoryEvent, worker: string, driver: string, untilNs: number): event is Logged {
-  return (
-    event.kind === 'logged' &&
-    event.process === driver &&
-    event.atNs <= untilNs &&
-    event.line.includes(worker)
+/** Whether a thread of the process hangs or did so, which then notices nothing. */
+function hangs({ faults }: Scenario, process: ProcessLife, untilNs: number): boolean {
+  return faults.some(
+    (fault) => fault.kind === 'threadHangs' && fault.process === nameOf(process) && fault.atNs < untilNs,
   );
+}
+
+/** Whether the log says soon that the worker is lost, or has said so much of it that more is held back for a minute. */
+function isNamed(
+  events: readonly HistoryEvent[],
+  worker: string,
+  driver: ProcessLife,
+  atNs: number,
+): boolean {
+  const lines = events.filter(
+    (event): event is Logged =>
+      event.kind === 'logged' &&
+      event.process === driver &&
+      event.atNs > atNs - NS_PER_MINUTE &&
+      event.atNs <= atNs + MISSED_NS &&
+      event.line.includes(worker),
+  );
+  const losses = lines.filter(({ line }) => LOST.test(line));
+  const isHeldBack = losses.length >= MOST_SAID || lines.length >= MOST_SAID_OF_WORKER;
+  return isHeldBack || losses.some((line) => line.atNs >= atNs);
 }

@@ -1,5 +1,7 @@
 import type { History, HistoryEvent, ProcessLife } from '../history/history.js';
+import type { Scenario } from '../scenario/scenario.js';
 import { type Check, Findings } from './finding.js';
+import { mayChangeDriver } from './reasons.js';
 
 /** What was heard on one stream between a controller and a worker. */
 interface Stream {
@@ -13,12 +15,12 @@ interface Stream {
 /**
  * A worker has one driver at a time: what begins on its devices was ordered by the stream that became the driver last; no
  * action begins twice; results go only to the stream that ordered the action; a
- * seat that is taken goes to a higher term, or with equal terms to a later name.
+ * seat that is taken goes to a higher term, or with equal terms to a later name, and only after something went wrong.
  */
 export const oneDriver: Check = {
   name: 'one driver',
   run(history: History) {
-    return new DriverCheck().run(history);
+    return new DriverCheck(history.scenario).run(history);
   },
 };
 
@@ -33,6 +35,8 @@ class DriverCheck {
   private readonly seats = new Map<ProcessLife, SeatSaid>();
   /** Actions that began, by stream and action. */
   private readonly begun = new Set<string>();
+
+  constructor(private readonly scenario: Scenario) {}
 
   run({ events }: History) {
     for (const event of events) {
@@ -60,9 +64,11 @@ class DriverCheck {
     const before = this.seats.get(worker);
     this.seats.set(worker, seat);
     if (before === undefined || before.driver === '' || seat.driver === '') return;
-    if (before.driver === seat.driver || outranks(seat, before)) return;
+    if (before.driver === seat.driver) return;
+    const isAllowed = outranks(seat, before);
+    if (isAllowed && mayChangeDriver(this.scenario, seat.atNs)) return;
     const what = `${worker} is taken from ${before.driver} (term ${before.term}) by ${seat.driver} (term ${seat.term})`;
-    this.findings.add(seat.atNs, what);
+    this.findings.add(seat.atNs, isAllowed ? `${what}, without a reason for that` : what);
   }
 
   private began(worker: ProcessLife, action: number, what: string, atNs: number): void {

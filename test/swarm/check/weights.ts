@@ -5,11 +5,15 @@ import { type Check, Findings } from './finding.js';
 class DeviceWeights {
   readonly present = new Set<string>();
   loading: { readonly action: number; readonly model: string } | null = null;
+  executing: { readonly action: number; readonly model: string } | null = null;
 }
 
+/** As published it evicts what was used least recently, whether it runs or not. */
+const EVICTS_WHAT_RUNS = 'clockwork';
+
 /**
- * No device holds more than its cache. In a quiet moment the controller that drives a GPU knows exactly what the GPU holds, and
- * counts its pages right.
+ * No device holds more than its cache, and none loses weights that it uses. In a quiet moment the controller that drives a GPU
+ * knows exactly what the GPU holds, and counts its pages right.
  */
 export const weights: Check = {
   name: 'weights',
@@ -36,7 +40,7 @@ class WeightsCheck {
       else if (event.kind === 'began' && event.what === 'LOAD') this.beginLoad(event);
       else if (event.kind === 'began') this.checkPresent(event);
       else if (event.kind === 'ended') this.end(event);
-      else if (event.kind === 'unloaded') this.device(event).present.delete(event.model);
+      else if (event.kind === 'unloaded') this.unload(event);
       else if (event.kind === 'snapshot' && event.drives && event.actions === 0)
         for (const gpu of event.gpus) this.compare(gpu, event.atNs, event.process);
     }
@@ -62,16 +66,28 @@ class WeightsCheck {
   }
 
   private checkPresent(event: Extract<HistoryEvent, { readonly kind: 'began' }>): void {
-    if (this.device(event).present.has(event.model)) return;
+    const device = this.device(event);
+    device.executing = event;
+    if (device.present.has(event.model)) return;
     const what = `INFER ${event.action} begins on ${event.process}, GPU ${event.gpu}, which does not hold ${event.model}`;
     this.findings.add(event.atNs, what, (one) => 'model' in one && one.model === event.model);
   }
 
   private end(event: Extract<HistoryEvent, { readonly kind: 'ended' }>): void {
     const device = this.device(event);
+    if (device.executing?.action === event.action) device.executing = null;
     if (device.loading?.action !== event.action) return;
     if (event.isOk) device.present.add(device.loading.model);
     device.loading = null;
+  }
+
+  private unload(event: Extract<HistoryEvent, { readonly kind: 'unloaded' }>): void {
+    const device = this.device(event);
+    device.present.delete(event.model);
+    const { cluster } = this.history.scenario;
+    if (device.executing?.model !== event.model || cluster.policy.kind === EVICTS_WHAT_RUNS) return;
+    const what = `${event.model} is unloaded on ${event.process}, GPU ${event.gpu}, while INFER ${device.executing.action} of it runs`;
+    this.findings.add(event.atNs, what, (one) => 'gpu' in one && one.gpu === event.gpu);
   }
 
   private compare({ worker, gpu, warm, freePages }: GpuSnapshot, atNs: number, controller: string): void {

@@ -1,5 +1,4 @@
 import type { Registry } from 'prom-client';
-import { NS_PER_S } from '../../../src/base/units.js';
 import { policySchemaWith } from '../../../src/config/schema-policy.js';
 import type { ServerSettings } from '../../../src/config/server-settings.js';
 import { formatDuration } from '../../../src/config/units-text.js';
@@ -8,12 +7,16 @@ import { LinkHost } from '../../../src/live/controller/link/thread/link-host.js'
 import { ALL_MODELS } from '../../../src/serve/deployment-options.js';
 import { type Server, startServer } from '../../../src/serve/server.js';
 import type { ServerOptions } from '../../../src/serve/server-options.js';
-import type { ControllerScenario, PolicyScenario, Scenario } from '../scenario/scenario.js';
+import {
+  type ControllerScenario,
+  DRAIN_NS,
+  type PolicyScenario,
+  type Scenario,
+} from '../scenario/scenario.js';
 import type { SimProcess } from '../world/index.js';
 import { REGISTRATION_PORT, WORKER_PORT } from './worker-process.js';
 
 const MOST_GPUS = 64;
-const DRAIN_NS = 10 * NS_PER_S;
 const E_HUNG_STATUS = 50;
 
 interface ControllerOptions {

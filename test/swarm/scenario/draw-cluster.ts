@@ -12,9 +12,10 @@ import type {
 const MOST_GPUS = 20;
 /** What `src` assumes of a clock at most. */
 const USUAL_DRIFT_PPM = 15;
-/** Of policies that plan up to the deadline: what the network and the threads take at most, if nothing is wrong. */
-const MARGIN_NS = 20 * NS_PER_MS;
+/** They plan up to a margin before the deadline. */
 const HAVE_MARGIN = ['edf', 'shepherd', 'alpaserve-sr', 'symphony'];
+/** Without any it holds a lone request until it is too late for a thread that wakes late. */
+const NEEDS_MARGIN = 'symphony';
 const DAY_NS = 86_400 * NS_PER_S;
 
 export function drawCluster(draw: Draw): ClusterScenario {
@@ -100,8 +101,10 @@ function drawPolicy(draw: Draw): PolicyScenario {
     ...['escapement', 'escapement', 'escapement', 'clockwork', 'clockwork'],
     ...['fifo', 'edf', 'nexus', 'shepherd', 'clipper', 'alpaserve-sr', 'symphony'],
   ]);
-  // Without it these answer a little late: they know nothing of the network.
-  if (HAVE_MARGIN.includes(kind)) return { kind, options: { margin: MARGIN_NS } };
+  if (HAVE_MARGIN.includes(kind)) {
+    const hasNone = kind !== NEEDS_MARGIN && draw.chance(0.25);
+    return { kind, options: hasNone ? {} : { margin: draw.log(5 * NS_PER_MS, 50 * NS_PER_MS) } };
+  }
   if (kind !== 'escapement' && kind !== 'clockwork') return { kind, options: {} };
   // Lanes count as booked for a millisecond at least.
   const scheduleAhead = draw.chance(0.5) ? 'auto' : draw.log(2 * NS_PER_MS, 50 * NS_PER_MS);

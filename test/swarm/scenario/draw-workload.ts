@@ -34,8 +34,8 @@ function drawClient(
   const beginNs = draw.chance(0.5) ? 0 : draw.int(0, loadNs / 2);
   return {
     name,
-    // Few hot models, or many cold ones.
-    models: draw.some(names, draw.pick([0.1, 0.5, 1])),
+    // One hot model, a few, or many cold ones.
+    models: draw.some(names, draw.pick([0, 0.1, 0.5, 1])),
     sloNs: draw.log(5 * NS_PER_MS, 60 * NS_PER_S),
     rateRps,
     burst: draw.chance(0.7) ? 1 : draw.log(2, 50),

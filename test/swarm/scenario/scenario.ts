@@ -1,4 +1,8 @@
+import { NS_PER_S } from '../../../src/base/units.js';
 import type { Fault } from './fault.js';
+
+/** A controller that is to end answers what it has for so long. */
+export const DRAIN_NS = 10 * NS_PER_S;
 
 /** One run of the swarm as plain data: what there is, what clients do, what goes wrong. The same scenario and code give the same run. */
 export interface Scenario {

@@ -1,0 +1,35 @@
+import { NS_PER_S } from '../../../src/base/units.js';
+import type { FaultKind } from '../scenario/fault.js';
+import type { Scenario } from '../scenario/scenario.js';
+
+type Kind = FaultKind['kind'];
+
+/** What may take a worker from its controller. */
+export const LOSSES: readonly Kind[] = [
+  ...(['crash', 'stop', 'freeze', 'powerLoss', 'threadDies', 'threadHangs', 'cut', 'slowLink'] as const),
+  ...([
+    'disconnect',
+    'corrupt',
+    'clockJump',
+    'clockDrift',
+    'slowDevice',
+    'deviceHangs',
+    'lateResults',
+  ] as const),
+];
+
+/** Controllers that have just started need so long to agree on who drives. */
+const START_NS = 5 * NS_PER_S;
+
+/** Whether a fault of these kinds has begun. */
+export function hasBegun({ faults }: Scenario, kinds: readonly Kind[], atNs: number): boolean {
+  return faults.some((fault) => fault.atNs <= atNs && kinds.includes(fault.kind));
+}
+
+/** Whether another controller may drive the workers from now on. */
+export function mayChangeDriver(scenario: Scenario, atNs: number): boolean {
+  const { controllers } = scenario.cluster;
+  if (controllers.length < 2) return false;
+  const startedNs = Math.max(...controllers.map(({ startNs }) => startNs));
+  return atNs < startedNs + START_NS || hasBegun(scenario, LOSSES, atNs);
+}
