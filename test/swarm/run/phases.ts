@@ -1,0 +1,99 @@
+import { NS_PER_MS, NS_PER_S } from '../../../src/base/units.js';
+import { PROBE } from '../check/recovery.js';
+import { outstandingOf } from './snapshot.js';
+import type { Role, Stage } from './stage.js';
+
+/** One seed in so many is watched for all of the time to recover: what works may stop to. */
+const PATIENT_EVERY = 8;
+/** The others, until all has worked for so long. */
+const WELL_NS = 5 * NS_PER_S;
+const LOOK_NS = NS_PER_S / 2;
+/** Until the actions of a policy that loads ahead are over. */
+const REST_NS = 5 * NS_PER_S;
+const REST_STEP_NS = 100 * NS_PER_MS;
+/** Models come back after this. */
+const BACK_NS = NS_PER_S;
+/** Probes are sent again and again for so long: some policies plan for ten seconds at a time. */
+const PROBE_NS = 60 * NS_PER_S;
+const PROBE_EVERY_NS = NS_PER_S;
+const PROBE_SLO_NS = 3 * NS_PER_S;
+/** Between the first probes of two models. */
+const PROBE_STEP_NS = 137 * NS_PER_MS;
+const END_NS = 40 * NS_PER_S;
+
+/** From the end of all faults until all works, and nothing is under way, or the time for that is over. */
+export async function recover(stage: Stage): Promise<void> {
+  const { scenario, simulation } = stage;
+  const untilNs = scenario.loadNs + scenario.recoverNs;
+  bringBack(stage);
+  const wellNs = scenario.seed % PATIENT_EVERY === 0 ? Number.POSITIVE_INFINITY : WELL_NS;
+  let sinceNs = Number.POSITIVE_INFINITY;
+  while (simulation.nowNs < untilNs && simulation.nowNs - sinceNs < wellNs) {
+    await simulation.run(Math.min(untilNs, simulation.nowNs + LOOK_NS));
+    sinceNs = isWell(stage) ? Math.min(sinceNs, simulation.nowNs) : Number.POSITIVE_INFINITY;
+  }
+  bringBack(stage);
+  await simulation.run(simulation.nowNs + 2 * BACK_NS);
+  const restNs = simulation.nowNs + REST_NS;
+  while (!isAtRest(stage) && simulation.nowNs < restNs) await simulation.run(simulation.nowNs + REST_STEP_NS);
+}
+
+/** Asks for each model until it is served. */
+export async function probe({ simulation, clients, scenario }: Stage): Promise<void> {
+  const untilNs = scenario.loadNs + scenario.recoverNs + PROBE_NS;
+  const left = new Set(scenario.cluster.models.map(({ name }) => name));
+  const ask = (model: string) =>
+    clients.ask(PROBE, model, PROBE_SLO_NS, (isOk) => {
+      if (isOk) left.delete(model);
+      else if (simulation.nowNs < untilNs) simulation.at(simulation.nowNs + PROBE_EVERY_NS, () => ask(model));
+    });
+  for (const [m, model] of [...left].entries())
+    simulation.at(simulation.nowNs + m * PROBE_STEP_NS, () => ask(model));
+  while (left.size > 0 && simulation.nowNs < untilNs + PROBE_SLO_NS)
+    await simulation.run(simulation.nowNs + PROBE_EVERY_NS);
+}
+
+/** First the controllers, as an operator does it. */
+export async function end(stage: Stage): Promise<void> {
+  stage.isOver = true;
+  for (const roles of [stage.controllers, stage.workers]) await stopAll(stage, roles);
+}
+
+async function stopAll(stage: Stage, roles: readonly Role[]): Promise<void> {
+  const { simulation } = stage;
+  const untilNs = simulation.nowNs + END_NS;
+  simulation.at(simulation.nowNs, () => {
+    for (const role of roles) stage.stop(role);
+  });
+  do await simulation.run(simulation.nowNs + LOOK_NS);
+  while (roles.some(({ process }) => process.isUp) && simulation.nowNs < untilNs);
+}
+
+/** Models that clients have unloaded come back. */
+function bringBack({ clients, scenario, simulation }: Stage): void {
+  simulation.at(simulation.nowNs + BACK_NS, () => {
+    for (const { model } of scenario.workload.changes) clients.change({ kind: 'load', model });
+  });
+}
+
+/** One controller drives all GPUs, takes requests and has answered all that came; nothing is under way. */
+function isWell(stage: Stage): boolean {
+  const { controllers, workers, clients, scenario } = stage;
+  if ([...controllers, ...workers].some(({ process }) => !process.isUp)) return false;
+  const gpus = scenario.cluster.machines.reduce((sum, machine) => sum + machine.gpus, 0);
+  const drivers = controllers.filter(({ server }) => server !== null && upOf(server) > 0);
+  const [driver] = drivers;
+  if (drivers.length !== 1 || driver.server === null || upOf(driver.server) < gpus) return false;
+  const isReady = clients.doors.get(driver.process.name)?.service.state.notReady === null;
+  return isReady && driver.server.controller.core.requests.size === 0 && isAtRest(stage);
+}
+
+function upOf({ controller }: NonNullable<Role['server']>): number {
+  return controller.core.cluster.up.count;
+}
+
+function isAtRest({ controllers }: Stage): boolean {
+  return controllers.every(
+    ({ server }) => server === null || outstandingOf(server.controller.core.cluster) === 0,
+  );
+}
