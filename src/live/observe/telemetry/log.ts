@@ -1,4 +1,4 @@
-import { writeSync } from 'node:fs';
+import { constants, openSync, writeSync } from 'node:fs';
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 import { monotonicNs } from '../../../base/clock/clock.js';
 import { Repeats } from '../../repeats.js';
@@ -15,7 +15,8 @@ import { readableLine } from './readable-line.js';
 export function createLog(level: LogLevel, role: string): Logger {
   // Also has Node open a pipe or socket such that writing fails where it would have to wait.
   const { isTTY } = process.stderr;
-  const lines = new LineWriter((bytes) => writeSync(2, bytes));
+  const fd = isTTY ? terminalThatNeverWaits() : STDERR;
+  const lines = new LineWriter((bytes) => writeSync(fd, bytes));
   const words = { write: (line: string) => lines.write(`${readableLine(line)}\n`) };
   const log = pino(
     {
@@ -34,4 +35,18 @@ export function createLog(level: LogLevel, role: string): Logger {
     if (times > 0) log.warn({ thread, name, times }, message);
   });
   return log;
+}
+
+const STDERR = 2;
+
+/**
+ * The terminal of stderr, opened such that writing fails where it would have to wait: after Ctrl-S, or while the reader of a
+ * pseudo-terminal stalls. Node itself has it wait. Where it cannot be opened once more, it is stderr as it is.
+ */
+function terminalThatNeverWaits(): number {
+  try {
+    return openSync(`/dev/fd/${STDERR}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  } catch {
+    return STDERR;
+  }
 }

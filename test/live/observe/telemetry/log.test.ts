@@ -1,8 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ROOT } from '../../../cli/run-cli.js';
+import { ROOT, tempDir } from '../../../cli/run-cli.js';
+import { until } from '../../../cli/server-process.js';
 
 it('the log writes JSON lines to stderr, and leaves out what is below its level', () => {
   const script = `
@@ -36,19 +39,18 @@ it('the log writes JSON lines to stderr, and leaves out what is below its level'
 
 describe('with a reader that stalls', () => {
   const script = `
-    import { writeSync } from 'node:fs';
+    import { writeFileSync, writeSync } from 'node:fs';
     import { createLog } from './dist/live/observe/telemetry/log.js';
     const log = createLog('info', 'worker');
     const LINES = 12_000;
     for (let line = 1; line <= LINES; line++) {
       log.info({ line }, 'a line of a log that is chatty about what does not matter much');
       if (line % 1000 === 0) await new Promise((resolve) => setImmediate(resolve));
-    }
-    writeSync(1, 'did not wait');`;
+    }`;
 
   /** Runs it without reading its stderr at first. */
   function run(end: string) {
-    const args = ['--input-type=module', '-e', script + end];
+    const args = ['--input-type=module', '-e', `${script}; writeSync(1, 'did not wait'); ${end}`];
     const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
     onTestFinished(() => void child.kill('SIGKILL'));
     return child;
@@ -69,6 +71,20 @@ describe('with a reader that stalls', () => {
     });
     expect(got.map(({ line }) => line)).toEqual(got.map((_, i) => i + 1));
     expect(got.length + (last?.lines ?? 0)).toBe(12_000);
+  });
+
+  it('that is a terminal, as after Ctrl-S: the process goes on', async ({ skip }) => {
+    skip(spawnSync('script', ['--version']).error !== undefined, 'needs `script` of util-linux');
+    const done = join(tempDir(), 'done');
+    const env = {
+      ...process.env,
+      CODE: `${script}; writeFileSync('${done}', ''); setInterval(() => {}, 1000);`,
+    };
+    const command = `exec ${process.execPath} --input-type=module -e "$CODE"`;
+    const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: ROOT, env, stdio: 'pipe' });
+    onTestFinished(() => void child.kill('SIGTERM'));
+    await until(() => existsSync(done));
+    expect(child.exitCode).toBeNull();
   });
 
   it('the process ends', async () => {
