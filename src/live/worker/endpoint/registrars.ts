@@ -25,6 +25,7 @@ export class Registrars {
   private readonly timer: Timer;
   private tls: ClientTls | undefined;
   private isOver = false;
+  private isLooking = false;
 
   /** `controller`: HOST:PORT. */
   constructor(private readonly options: Omit<RegistrarOptions, 'serverName'>) {
@@ -52,19 +53,28 @@ export class Registrars {
     await Promise.all([...this.registrars.values()].map((registrar) => registrar.leave()));
   }
 
+  /** One lookup at a time: a slow one is not repeated, and none can end after a newer one. */
   private async look(): Promise<void> {
-    const { host, registrars, options } = this;
-    let found: readonly string[];
+    if (this.isLooking) return;
+    this.isLooking = true;
     try {
-      found = await this.network.lookup(host);
+      this.follow(await this.network.lookup(this.host));
     } catch (error) {
-      if (!this.isOver && this.repeats.toSay('', this.time.monotonicNs()) > 0)
-        options.log(
-          `controller ${options.controller}: its name is not found: ${(error as Error).message}`,
-          true,
-        );
-      return;
+      this.complain((error as Error).message);
+    } finally {
+      this.isLooking = false;
     }
+  }
+
+  private complain(why: string): void {
+    const { options } = this;
+    if (!this.isOver && this.repeats.toSay('', this.time.monotonicNs()) > 0)
+      options.log(`controller ${options.controller}: its name is not found: ${why}`, true);
+  }
+
+  /** These are the addresses of the controllers now. */
+  private follow(found: readonly string[]): void {
+    const { registrars } = this;
     if (this.isOver) return;
     for (const [address, registrar] of registrars) {
       if (found.includes(address)) continue;

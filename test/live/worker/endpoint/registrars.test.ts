@@ -1,4 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
+import { REAL_TIME } from '../../../../src/base/world/real-time.js';
+import type { Time } from '../../../../src/base/world/time.js';
 import {
   openRegistration,
   type RegistrationEndpoint,
@@ -28,12 +30,12 @@ async function controllerAt(host: string, port: number) {
   return { counts, port: endpoint.port };
 }
 
-function registrars(controller: string, lookup = REAL_NETWORK.lookup) {
+function registrars(controller: string, lookup = REAL_NETWORK.lookup, time: Time = REAL_TIME) {
   const said: string[] = [];
   const own = new Registrars({
     ...{ controller, token: '', registration: { address: '', port: 8003, instance: 'one' } },
     log: (line) => said.push(line),
-    network: { ...REAL_NETWORK, lookup },
+    ...{ network: { ...REAL_NETWORK, lookup }, time },
   });
   onTestFinished(() => own.leave());
   return { own, said };
@@ -70,4 +72,26 @@ it('one name of this machine is one controller, whatever addresses it has', asyn
   const { said } = registrars(`localhost:${port}`);
   await until(() => counts.renewed > 1);
   expect(said).toEqual([`controller 127.0.0.1:${port}: has taken this worker into its cluster`]);
+});
+
+it('a slow lookup is not repeated before it has ended', async () => {
+  const { counts, port } = await controllerAt('127.0.0.1', 0);
+  const answers: ((addresses: string[]) => void)[] = [];
+  const ticks: (() => void)[] = [];
+  const time = {
+    ...REAL_TIME,
+    every: (_ms: number, tick: () => void) => {
+      ticks.push(tick);
+      return { cancel: () => {} };
+    },
+  };
+  const lookup = () => new Promise<string[]>((resolve) => answers.push(resolve));
+  registrars(`controllers.test:${port}`, lookup, time);
+  const [lookAgain] = ticks;
+  lookAgain();
+  expect(answers).toHaveLength(1);
+  answers[0](['127.0.0.1']);
+  await until(() => counts.renewed > 0);
+  lookAgain();
+  expect(answers).toHaveLength(2);
 });
