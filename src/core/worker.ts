@@ -85,6 +85,11 @@ export class Worker {
     this.models[model] = spec;
   }
 
+  /** What a device has begun and not ended. */
+  get running(): readonly Action[] {
+    return [this.executing, this.loading].filter((action) => action !== null);
+  }
+
   isPresent(model: number): boolean {
     return this.held.isPresent(model);
   }

@@ -47,6 +47,14 @@ export interface SimulatedDeviceSpec {
 
 export type DeviceSpec = OrtDeviceSpec | SimulatedDeviceSpec;
 
+/** Names the device for people. */
+export function deviceName(device: DeviceSpec): string {
+  if (device.kind === 'simulated') return 'simulated';
+  if (device.kind !== 'cpu') return `${device.kind} adapter ${device.adapter}`;
+  const { intraOpThreads } = device.session;
+  return `cpu, ${intraOpThreads} ${intraOpThreads === 1 ? 'thread' : 'threads'}`;
+}
+
 /**
  * Whether LOADs and INFERs take turns on the device. webgpu tolerates one thread in a process, so both kinds of
  * action share one lane there, and the controller books them on one timeline.

@@ -51,7 +51,9 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
     // Observers of the process cost something: without a port nothing reads what they see.
     const registry = metricsPort === null ? new Registry() : createRegistry();
     const certificates = new CertificateGauges(registry);
-    const observed = observe(machine, new WorkerMetrics(registry, machine.description));
+    const observed = observe(machine, new WorkerMetrics(registry, machine.description), (gpu, reason) =>
+      bursts.say(`GPU ${gpu}`, `GPU ${gpu} is lost: ${reason}`, (said) => log.warn({ gpu }, said)),
+    );
     if (metricsPort !== null) {
       metrics = await startMetricsServer({
         registry,
@@ -121,8 +123,12 @@ function registerWith(
   );
 }
 
-/** The same machine, with metrics of all that goes in and comes out. */
-function observe(machine: Machine, metrics: WorkerMetrics): Machine {
+/** The same machine, with metrics of all that goes in and comes out; `gpuLost` hears of GPUs that go down. */
+function observe(
+  machine: Machine,
+  metrics: WorkerMetrics,
+  gpuLost: (gpu: number, reason: string) => void,
+): Machine {
   return {
     description: machine.description,
     get models() {
@@ -134,7 +140,10 @@ function observe(machine: Machine, metrics: WorkerMetrics): Machine {
           metrics.finished(results);
           events.results(results);
         },
-        gpuDown: (gpu, reason) => events.gpuDown(gpu, reason),
+        gpuDown: (gpu, reason) => {
+          gpuLost(gpu, reason);
+          events.gpuDown(gpu, reason);
+        },
       }),
     submit: (actions) => {
       metrics.submitted(actions);

@@ -1,5 +1,5 @@
 import { EscapementError } from '../../base/errors.js';
-import { type DeviceSpec, hasOneLane } from '../device.js';
+import { type DeviceSpec, deviceName, hasOneLane } from '../device.js';
 import type {
   ActionMessage,
   GpuDescription,
@@ -218,11 +218,4 @@ function checkWeights({ spec, ortPath }: WorkerModel, devices: readonly DeviceSp
 
 function describe(device: DeviceSpec, pages: number): GpuDescription {
   return { name: deviceName(device), provider: device.kind, pages, oneLane: hasOneLane(device) };
-}
-
-function deviceName(device: DeviceSpec): string {
-  if (device.kind === 'simulated') return 'simulated';
-  if (device.kind !== 'cpu') return `${device.kind} adapter ${device.adapter}`;
-  const { intraOpThreads } = device.session;
-  return `cpu, ${intraOpThreads} ${intraOpThreads === 1 ? 'thread' : 'threads'}`;
 }

@@ -32,7 +32,8 @@ export interface Machine {
    */
   submit(actions: readonly ActionMessage[]): void;
   /**
-   * Drops what has not started, waits for what runs, restarts dead executors, and tells what is present then.
+   * Drops what has not started, waits for what runs, restarts dead executors, and tells what is present then. A GPU whose
+   * device does not return is not waited for much longer than 30 s: `gpuDown` follows.
    * No result of an action that was submitted before is reported once this has resolved.
    */
   quiesce(): Promise<WorkerState>;

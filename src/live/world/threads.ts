@@ -11,6 +11,8 @@ export type ThreadHandle = Pick<Worker, 'postMessage' | 'terminate' | 'unref'> &
 export interface Threads {
   /** `entry`: the compiled file, next to the one that starts it. */
   start(entry: URL, options: ThreadOptions): ThreadHandle;
+  /** A call of the device does not return in this thread: the end of the process does not wait for it. */
+  abandon(thread: ThreadHandle): void;
 }
 
 /** As for a Worker of node:worker_threads. */

@@ -72,6 +72,7 @@ export class ExecutorLoop {
     if (order.kind === 'quiesce') {
       this.quiesces++;
       for (const gpu of this.gpus) gpu.pause();
+      this.reportRunning();
       return;
     }
     if (order.kind === 'model') {
@@ -99,6 +100,13 @@ export class ExecutorLoop {
       buffersOf(results.flatMap(({ outputs, inputs = [] }) => [outputs, inputs])),
     );
     results.length = 0;
+  }
+
+  private reportRunning(): void {
+    const actions = this.gpus.flatMap(({ running }) =>
+      running.map(({ gpu, kind, model }) => ({ gpu, kind, model })),
+    );
+    if (actions.length > 0) this.options.report({ kind: 'waits', actions }, []);
   }
 
   private reportQuiesced(nowNs: number): void {

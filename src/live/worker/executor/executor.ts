@@ -1,6 +1,11 @@
+import { EscapementError } from '../../../base/errors.js';
+import { NS_PER_MS, NS_PER_S } from '../../../base/units.js';
+import type { Timer } from '../../../base/world/time.js';
+import { ACTION_NAMES } from '../../../core/action.js';
+import { deviceName } from '../../device.js';
 import type { ActionMessage, ResultMessage } from '../../messages.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
-import type { ThreadReport } from './protocol.js';
+import type { RunningAction, ThreadReport } from './protocol.js';
 import { ThreadSet, type ThreadSetSpec, type ThreadWorld } from './thread-set.js';
 
 export interface ExecutorEvents {
@@ -12,14 +17,23 @@ export interface ExecutorEvents {
 /** By GPU of the executor: models whose weights are present. */
 type Present = readonly (readonly number[])[];
 
+/** How long what runs may take when the threads are to be idle: so long a worker drains. */
+const QUIESCE_NS = 30 * NS_PER_S;
+
 /** The threads of one executor as the machine sees them: they take actions, and can die and be started again. */
 export class Executor {
   /** Null: they have died, or could not be started. */
   private live: ThreadSet | null = null;
   /** The end of those that were before. */
   private stopped: Promise<void> = Promise.resolve();
+  private former: ThreadSet | null = null;
+  private starting: ThreadSet | null = null;
   private restarting: Promise<void> | null = null;
   private readonly quiesces: ((present: Present) => void)[] = [];
+  /** Set while it quiesces. */
+  private limit: Timer | null = null;
+  /** What it waits for then, or has waited for in vain. */
+  private running: readonly RunningAction[] = [];
   private closed = false;
 
   constructor(
@@ -33,14 +47,16 @@ export class Executor {
     return this.live?.threads ?? [];
   }
 
-  /** Starts the threads, after those of before have ended. Rejects when that fails. */
+  /** Starts the threads, after those of before have ended. Rejects when that fails, and with `E_DEVICE` when those don't end. */
   async start(): Promise<void> {
     await this.stopped;
+    if (this.former?.isGone === false) throw this.stuck();
     const events = {
       report: (report: ThreadReport) => this.reported(report),
       died: (reason: string) => this.died(threads, reason),
     };
     const threads = new ThreadSet(this.spec, events, this.world);
+    this.starting = threads;
     const { models } = this.spec;
     const known = [...models];
     try {
@@ -53,9 +69,13 @@ export class Executor {
       }
       if (threads.isOver) throw new Error('a thread of its executor ended while the others started');
     } catch (error) {
-      await threads.stop();
+      this.retire(threads);
+      await this.stopped;
       throw error;
+    } finally {
+      this.starting = null;
     }
+    this.running = [];
     this.live = threads;
   }
 
@@ -69,14 +89,17 @@ export class Executor {
   }
 
   /**
-   * Drops what waits, and resolves when nothing runs. Restarts dead threads; if that fails, `died` is called once
-   * more, later.
+   * Drops what waits, and resolves when nothing runs. Restarts dead threads, and those whose device has not returned for
+   * 30 s; if that fails, `died` is called once more, later.
    */
   async quiesce(): Promise<Present> {
     const { live } = this;
     if (live !== null) {
       return new Promise((resolve) => {
         this.quiesces.push(resolve);
+        this.limit ??= this.world.time.after(QUIESCE_NS / NS_PER_MS, () =>
+          this.died(live, this.stuck().message),
+        );
         live.post({ kind: 'quiesce' });
       });
     }
@@ -98,25 +121,48 @@ export class Executor {
   /** Ends the threads for good. */
   async stop(): Promise<void> {
     this.closed = true;
+    void this.starting?.stop();
     await this.restarting;
-    if (this.live !== null) this.stopped = this.live.stop();
-    this.live = null;
+    if (this.live !== null) this.retire(this.live);
     await this.stopped;
-    for (const resolve of this.quiesces.splice(0)) resolve(this.nothing());
+    for (const resolve of this.takeQuiesces()) resolve(this.nothing());
   }
 
   private reported(report: ThreadReport): void {
-    if (report.kind === 'quiesced') this.quiesces.shift()?.(report.present);
+    if (report.kind === 'quiesced') this.quiesced(report.present);
+    else if (report.kind === 'waits') this.running = report.actions;
     // While it quiesces, results are of actions that no longer matter.
     else if (report.kind === 'results' && this.quiesces.length === 0) this.events.results(report.results);
+  }
+
+  private quiesced(present: Present): void {
+    const resolve = this.quiesces.shift();
+    if (this.quiesces.length === 0) {
+      this.takeQuiesces();
+      this.running = [];
+    }
+    resolve?.(present);
+  }
+
+  /** Those that wait for it; it is over. */
+  private takeQuiesces(): ((present: Present) => void)[] {
+    this.limit?.cancel();
+    this.limit = null;
+    return this.quiesces.splice(0);
+  }
+
+  /** The threads are to end. */
+  private retire(threads: ThreadSet): void {
+    this.live = null;
+    this.former = threads;
+    this.stopped = threads.stop();
   }
 
   private died(threads: ThreadSet, reason: string): void {
     // It has not started: `start` sees it.
     if (this.live !== threads) return;
-    this.live = null;
-    this.stopped = threads.stop();
-    const waiting = this.quiesces.splice(0);
+    this.retire(threads);
+    const waiting = this.takeQuiesces();
     if (waiting.length === 0) this.events.died(reason);
     else
       void this.quiesce().then((present) => {
@@ -134,6 +180,18 @@ export class Executor {
     } finally {
       this.restarting = null;
     }
+  }
+
+  /** Why its threads neither go on nor end. */
+  private stuck(): EscapementError {
+    const { gpus, models } = this.spec;
+    const actions = this.running.map(({ gpu, kind, model }) => {
+      const device = gpus.find((one) => one.gpu === gpu)?.device;
+      const name = device === undefined ? '' : ` (${deviceName(device)})`;
+      return `the ${ACTION_NAMES[kind]} of model ${models[model]?.spec.name ?? model} on GPU ${gpu}${name}`;
+    });
+    const what = actions.length === 0 ? 'a call of the device' : actions.join(' and ');
+    return new EscapementError('E_DEVICE', `${what} does not return: the GPU is used again when it does`);
   }
 
   private nothing(): Present {

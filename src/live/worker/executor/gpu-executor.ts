@@ -1,4 +1,4 @@
-import { STATUS_OK } from '../../../core/action.js';
+import { type Action, STATUS_OK } from '../../../core/action.js';
 import { NO_MODEL } from '../../../core/model.js';
 import { Worker } from '../../../core/worker.js';
 import { freeLarge } from '../../free-buffers.js';
@@ -55,6 +55,11 @@ export class GpuExecutor {
 
   get busy(): boolean {
     return this.device.busy;
+  }
+
+  /** Actions that the device has begun and not ended. */
+  get running(): readonly Action[] {
+    return this.worker.running;
   }
 
   /** Another model is at the index. */

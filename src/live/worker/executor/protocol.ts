@@ -80,11 +80,16 @@ export type ThreadReport =
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string }
   | { readonly kind: 'results'; readonly results: readonly ResultMessage[] }
+  /** Asked to quiesce, it waits for these. */
+  | { readonly kind: 'waits'; readonly actions: readonly RunningAction[] }
   /** By GPU of the thread: models whose weights are present. */
   | { readonly kind: 'quiesced'; readonly present: readonly (readonly number[])[] }
   /** A host thread has done what a `HostModelOrder` asked for. */
   | { readonly kind: 'model'; readonly index: number }
   | RecordedReport;
+
+/** What a device has begun. */
+export type RunningAction = Pick<ActionMessage, 'gpu' | 'kind' | 'model'>;
 
 /** From a host thread to the machine: a recording of operators has ended. */
 export interface RecordedReport {

@@ -3,7 +3,7 @@ import { MessageChannel, type TransferListItem } from 'node:worker_threads';
 import { compiledNextTo } from '../../../base/compiled.js';
 import { EscapementError } from '../../../base/errors.js';
 import { NS_PER_S } from '../../../base/units.js';
-import type { OrtDeviceSpec } from '../../device.js';
+import { deviceName, type OrtDeviceSpec } from '../../device.js';
 import type { WorkerModel } from '../../model.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import { Signal } from '../../signal.js';
@@ -46,6 +46,8 @@ interface ThreadSetEvents {
 
 /** How long threads are waited for when they are to end. */
 const STOP_NS = 5 * NS_PER_S;
+/** How long the models of a host thread wait for what it runs. */
+const CHANGE_NS = 60 * NS_PER_S;
 
 /** An executor thread and its host threads, from their start to their end. */
 export class ThreadSet {
@@ -59,6 +61,7 @@ export class ThreadSet {
   /** Models that come and go, until their host threads know it. */
   private changes: { readonly index: number; readonly resolve: () => void }[] = [];
   private ready = 0;
+  private readonly alive = new Set<ThreadHandle>();
   /** It is being stopped, or has died. */
   private over = false;
   private settleStart: { resolve(): void; reject(error: Error): void } | null = null;
@@ -122,7 +125,7 @@ export class ThreadSet {
 
   /**
    * Another model is at the index, or none; the one before is not in use. Resolves when the threads know it, or are
-   * over; rejects with `E_MODEL_FILE` where its file cannot be read.
+   * over; rejects with `E_MODEL_FILE` where its file cannot be read, and with `E_DEVICE` where the thread is kept by its device.
    */
   async putModel(index: number, model: WorkerModel | null): Promise<void> {
     const { hosts } = this.spec;
@@ -133,12 +136,16 @@ export class ThreadSet {
     this.post({ kind: 'model', index, model });
     if (hosts === 0) return;
     const host = index % hosts;
-    await new Promise<void>((resolve) => {
-      this.changes.push({ index, resolve });
-      const order: HostModelOrder = { index, model: hosted };
-      this.threads[1 + host].postMessage(order, hosted === null ? [] : [hosted.bytes.buffer]);
-      this.hostSignals[host].raise();
-    });
+    const changed = new Promise<void>((resolve) => this.changes.push({ index, resolve }));
+    const order: HostModelOrder = { index, model: hosted };
+    this.threads[1 + host].postMessage(order, hosted === null ? [] : [hosted.bytes.buffer]);
+    this.hostSignals[host].raise();
+    if (await within(this.world.time, changed, CHANGE_NS)) return;
+    const { gpu, device } = this.spec.gpus[0];
+    throw new EscapementError(
+      'E_DEVICE',
+      `GPU ${gpu} (${deviceName(device)}) has not taken in a change of its models for ${CHANGE_NS / NS_PER_S} s: a call of the device does not return`,
+    );
   }
 
   /** Records the operators of INFERs from now on. A simulated GPU has none. Throws when there is no place for them. */
@@ -151,16 +158,22 @@ export class ThreadSet {
     return this.recorder?.stop() ?? NO_OPERATORS;
   }
 
-  /** Lets what runs end, and resolves when the threads have. Nothing is reported any more. */
+  /** All threads have ended. */
+  get isGone(): boolean {
+    return this.alive.size === 0;
+  }
+
+  /** Lets what runs end, and resolves when the threads have, or don't in time. Nothing is reported any more. */
   async stop(): Promise<void> {
     this.over = true;
+    this.settleStart?.reject(new Error('the executor is stopped'));
     this.settleChanges();
     this.recorder?.close();
     for (const signal of [this.signal, ...this.hostSignals]) signal.stop();
     if (await within(this.world.time, Promise.all(this.exits), STOP_NS)) return;
     // A call of the device has not returned: the thread ends when it does. It cannot be cut off before, since
     // onnxruntime ends the whole process if its thread is terminated during a call.
-    for (const thread of this.threads) thread.unref();
+    for (const thread of this.alive) this.world.threads.abandon(thread);
   }
 
   private startHost(host: number, signal: Signal, executor: HostLine, recorder: GpuRecorder): void {
@@ -187,11 +200,13 @@ export class ThreadSet {
     const entry = compiledNextTo(import.meta.url, file);
     const thread = this.world.threads.start(entry, { workerData, transferList });
     this.threads.push(thread);
+    this.alive.add(thread);
     thread.on('message', (report: ThreadReport) => this.reported(report));
     thread.on('error', (error) => this.ended(error.message));
     this.exits.push(
       new Promise((resolve) => {
         thread.on('exit', (status) => {
+          this.alive.delete(thread);
           this.ended(`a thread of its executor ended with status ${status}`);
           resolve();
         });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { STATUS_OK } from '../../../../src/core/action.js';
+import { LOAD, STATUS_OK } from '../../../../src/core/action.js';
 import type { ActionMessage } from '../../../../src/live/messages.js';
 import { ExecutorLoop } from '../../../../src/live/worker/executor/executor-loop.js';
 import type { ExecutorOrder, ThreadReport } from '../../../../src/live/worker/executor/protocol.js';
@@ -49,6 +49,7 @@ class Thread {
     this.nowNs = nowNs;
     const nextNs = this.loop.turn();
     const said = this.reports.map((report) => {
+      if (report.kind === 'waits') return report.actions.map(({ gpu, kind, model }) => [gpu, kind, model]);
       if (report.kind !== 'results') return report.kind === 'quiesced' ? report.present : report.kind;
       return report.results.map(({ id, gpu, status, beginNs, endNs }) => {
         expect(status).toBe(STATUS_OK);
@@ -90,7 +91,8 @@ describe('ExecutorLoop', () => {
     expect(thread.turnAt(0)).toEqual([90]);
     thread.order({ kind: 'quiesce' });
     thread.order({ kind: 'quiesce' });
-    expect(thread.turnAt(50).slice(1)).toEqual([]);
+    const waits = [[3, LOAD, 0]];
+    expect(thread.turnAt(50).slice(1)).toEqual([waits, waits]);
     expect(thread.turnAt(100)).toEqual([NEVER, [[0, 3, 0, 100]], [[0], []], [[0], []]]);
   });
 

@@ -1,16 +1,20 @@
 import { EventEmitter } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { INFER } from '../../../../src/core/action.js';
 import type { WorkerModel } from '../../../../src/live/model.js';
 import { Executor } from '../../../../src/live/worker/executor/executor.js';
 import type { ExecutorOrder } from '../../../../src/live/worker/executor/protocol.js';
 import { REAL_WORLD } from '../../../../src/live/world/real-world.js';
 import { profiled } from '../fixtures.js';
 
-/** An executor thread that is ready at once, and does what the test wants when it gets an order. */
+/** An executor thread that is ready at once or never, and does what the test wants when it gets an order. */
 class FakeThread extends EventEmitter {
-  constructor(private readonly ordered: (order: ExecutorOrder, thread: FakeThread) => void) {
+  constructor(
+    private readonly ordered: (order: ExecutorOrder, thread: FakeThread) => void,
+    isReady: boolean,
+  ) {
     super();
-    queueMicrotask(() => this.emit('message', { kind: 'ready' }));
+    if (isReady) queueMicrotask(() => this.emit('message', { kind: 'ready' }));
   }
 
   postMessage(order: ExecutorOrder): void {
@@ -25,20 +29,28 @@ class FakeThread extends EventEmitter {
   unref(): void {}
 }
 
-/** The model at index `changes` goes as soon as the thread has begun to start. */
-function executor(changes: number, ordered: (order: ExecutorOrder, thread: FakeThread) => void) {
+/** The model at index `changes` goes as soon as the thread has begun to start; −1: none does. */
+function executor(
+  changes: number,
+  ordered: (order: ExecutorOrder, thread: FakeThread) => void,
+  areReady = true,
+) {
   const models: (WorkerModel | null)[] = [profiled('a'), profiled('b'), profiled('c')];
   const deaths: string[] = [];
+  const threads: FakeThread[] = [];
+  const abandoned: unknown[] = [];
   const start = () => {
-    models[changes] = null;
-    return new FakeThread(ordered);
+    if (changes >= 0) models[changes] = null;
+    const thread = new FakeThread(ordered, areReady);
+    threads.push(thread);
+    return thread;
   };
   const own = new Executor(
     { gpus: [{ gpu: 0, device: { kind: 'simulated', timeScale: 1 } }], models, pages: 6, hosts: 0 },
     { results: () => {}, died: (reason) => deaths.push(reason) },
-    { ...REAL_WORLD, threads: { start } },
+    { ...REAL_WORLD, threads: { start, abandon: (thread) => abandoned.push(thread) } },
   );
-  return { own, models, deaths };
+  return { own, models, deaths, threads, abandoned };
 }
 
 describe('Executor: models that change while its threads start', () => {
@@ -63,5 +75,70 @@ describe('Executor: models that change while its threads start', () => {
     await expect(own.start()).rejects.toThrow('a thread of its executor ended');
     expect(own.threads).toEqual([]);
     expect(deaths).toEqual([]);
+  });
+});
+
+describe('Executor: a device that does not return', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+  afterEach(() => void vi.useRealTimers());
+
+  const STUCK =
+    'the INFER of model b on GPU 0 (simulated) does not return: the GPU is used again when it does';
+
+  /** Its only thread runs an INFER for ever. */
+  async function stuck() {
+    const made = executor(-1, (order, thread) => {
+      if (order.kind === 'quiesce' && made.threads[0] === thread)
+        thread.emit('message', { kind: 'waits', actions: [{ gpu: 0, kind: INFER, model: 1 }] });
+      else if (order.kind === 'quiesce') thread.emit('message', { kind: 'quiesced', present: [[]] });
+    });
+    await made.own.start();
+    return made;
+  }
+
+  it('is waited for as long as a worker drains, then given up by name', async () => {
+    const { own, deaths, threads, abandoned } = await stuck();
+    const quiesced = vi.fn();
+    void own.quiesce().then(quiesced);
+    void own.quiesce().then(quiesced);
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(quiesced).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(quiesced.mock.calls).toEqual([[[[]]], [[[]]]]);
+    expect(abandoned).toEqual(threads);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(deaths).toEqual([STUCK]);
+  });
+
+  it('gets no second thread before the first has ended', async () => {
+    const { own, deaths, threads } = await stuck();
+    void own.quiesce();
+    await vi.advanceTimersByTimeAsync(35_000);
+    expect(await own.quiesce()).toEqual([[]]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(threads).toHaveLength(1);
+    expect(deaths).toEqual([STUCK, STUCK]);
+    threads[0].emit('exit', 0);
+    expect(await own.quiesce()).toEqual([[]]);
+    expect(threads).toHaveLength(2);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(deaths).toHaveLength(2);
+    expect(own.threads).toEqual([threads[1]]);
+  });
+
+  it('keeps no executor from being stopped, also while that starts', async () => {
+    const stopped = vi.fn();
+    const { own } = await stuck();
+    void own.quiesce();
+    void own.stop().then(stopped);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(stopped).toHaveBeenCalledTimes(1);
+    const { own: starting, threads } = executor(-1, () => {}, false);
+    const failed = expect(starting.start()).rejects.toThrow('the executor is stopped');
+    await vi.waitFor(() => expect(threads).toHaveLength(1));
+    void starting.stop().then(stopped);
+    await vi.advanceTimersByTimeAsync(5_000);
+    await failed;
+    expect(stopped).toHaveBeenCalledTimes(2);
   });
 });

@@ -56,6 +56,7 @@ export class SimThreads {
         this.list.push(thread);
         return thread;
       },
+      abandon: () => {},
     };
   }
 
