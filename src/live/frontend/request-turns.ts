@@ -20,6 +20,10 @@ export class RequestTurns {
   private isDue = false;
   private readonly next = () => this.begin();
 
+  hasWaiting(client: string): boolean {
+    return this.waiting.has(client);
+  }
+
   push(connection: Waiting): void {
     this.waiting.push(connection.clientKey, connection);
     if (this.isDue) return;

@@ -7,6 +7,15 @@ export class FairQueue<Item> {
     return this.queues.size === 0;
   }
 
+  /** Clients that have put something in. */
+  get clients(): number {
+    return this.queues.size;
+  }
+
+  has(client: string): boolean {
+    return this.queues.has(client);
+  }
+
   push(client: string, item: Item): void {
     const queue = this.queues.get(client);
     if (queue === undefined) this.queues.set(client, [item]);

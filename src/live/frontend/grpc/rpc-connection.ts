@@ -2,8 +2,9 @@ import { constants, type ServerHttp2Session } from 'node:http2';
 import type { Account } from '../budget.js';
 import type { RequestQuota } from '../call.js';
 import type { ReadingTurns } from '../reading-turns.js';
-import { type RequestTurns, TURN_REQUESTS, type Waiting } from '../request-turns.js';
+import { TURN_REQUESTS } from '../request-turns.js';
 import { Slots } from '../slots.js';
+import type { CallTurns } from './call-turns.js';
 import { FloodWatch } from './flood-watch.js';
 import type { Rpc } from './rpc.js';
 import type { EndedCall, RpcOwner } from './rpc-owner.js';
@@ -20,7 +21,7 @@ interface ConnectionParts {
   readonly account: Account;
   readonly turns: ReadingTurns;
   /** Whose turn it is to be read. */
-  readonly requestTurns: RequestTurns;
+  readonly callTurns: CallTurns;
   /** It was closed for a flood. */
   flooded(): void;
   /** It, or a call of it, was cut off because it is too slow. */
@@ -33,25 +34,24 @@ interface ReadingSocket {
 }
 
 /**
- * One connection of a gRPC client: its calls, and what keeps it from harm. One that brings many calls in a turn of the event
- * loop, or is new, is read again when its turn comes: otherwise those of hundreds of connections are begun before
- * another's is.
+ * One connection of a gRPC client: its calls, and what keeps it from harm. Where its client brings many calls in a turn of the
+ * event loop, or it is new, it is read again when its turn comes: otherwise those of hundreds of connections are begun
+ * before another client's is.
  */
-export class RpcConnection implements RpcOwner, Waiting {
+export class RpcConnection implements RpcOwner {
   private readonly calls = new Slots<Rpc>();
   private readonly flood = new FloodWatch();
-  /** Counts those turns of the event loop in which calls began. */
-  private turn = 0;
-  private turnEnds = false;
+  /** The most that it brought in a turn, less with each turn since. */
+  expectedCalls = TURN_REQUESTS;
   private turnCalls = 0;
-  /** It waits for its turn. */
-  private isHeld = false;
+  private lastTurn = -1;
   private hasSpoken = false;
   /** It is about to be closed: its calls are not looked at any more. */
   isFlooded = false;
-  private readonly openedMs = performance.now();
+  /** Since when it is read. */
+  private readMs = Number.POSITIVE_INFINITY;
   /** When something of it was last heard. */
-  private heardMs = this.openedMs;
+  private heardMs = performance.now();
   private pingedMs = 0;
 
   constructor(private readonly parts: ConnectionParts) {
@@ -62,30 +62,40 @@ export class RpcConnection implements RpcOwner, Waiting {
     });
     session.on('ping', () => this.closeIf(this.flood.controlFrame()));
     session.on('error', (error: NodeJS.ErrnoException) => this.closeIf(isFlood(error)));
-    this.hold();
+    session.once('close', () => parts.callTurns.close(this));
+    parts.callTurns.open(this);
   }
 
   /** A call has come. */
   called(): void {
     this.flood.called();
-    this.turnCalls++;
-    if (this.turnCalls > TURN_REQUESTS) this.hold();
-    if (this.turnEnds) return;
-    this.turnEnds = true;
-    setImmediate(() => {
-      this.turn++;
-      this.turnCalls = 0;
-      this.turnEnds = false;
-    });
+    this.takeTurn();
   }
 
   /** Its turn has come. */
   proceed(): number {
-    this.isHeld = false;
     const { reading } = this;
+    const isNew = this.readMs === Number.POSITIVE_INFINITY;
+    if (isNew) this.readMs = performance.now();
     if (reading === undefined || this.isFlooded) return 0;
+    this.parts.callTurns.release(this);
     reading.readStart();
-    return TURN_REQUESTS;
+    const calls = Math.max(1, Math.min(this.expectedCalls, TURN_REQUESTS));
+    this.expectedCalls = isNew ? 0 : this.expectedCalls / 2;
+    return calls;
+  }
+
+  stop(): void {
+    this.reading?.readStop();
+  }
+
+  get isFull(): boolean {
+    return this.parts.account.isFull;
+  }
+
+  another(): boolean {
+    this.takeTurn();
+    return this.idle();
   }
 
   /** Returns whether that was one too many: the connection is closed. */
@@ -99,7 +109,7 @@ export class RpcConnection implements RpcOwner, Waiting {
 
   began(rpc: Rpc): void {
     rpc.place = this.calls.add(rpc);
-    rpc.turn = this.turn;
+    rpc.turn = this.parts.callTurns.now;
     this.heardMs = performance.now();
   }
 
@@ -107,7 +117,7 @@ export class RpcConnection implements RpcOwner, Waiting {
     this.calls.take(call.place);
     if (gaveUpAfterMs === null) return;
     // What is read at once came together, however long the calls in between took.
-    const afterMs = call.turn === this.turn ? 0 : gaveUpAfterMs;
+    const afterMs = call.turn === this.parts.callTurns.now ? 0 : gaveUpAfterMs;
     this.closeIf(this.flood.reset(afterMs, call.isAsked));
   }
 
@@ -149,7 +159,7 @@ export class RpcConnection implements RpcOwner, Waiting {
     this.lookAtBytes();
     this.flood.second(this.readBytes);
     for (const rpc of this.calls) rpc.look(nowNs, nowMs);
-    if (!this.hasSpoken && nowMs - this.openedMs > SILENT_MS) {
+    if (!this.hasSpoken && nowMs - this.readMs > SILENT_MS) {
       this.cutOff(`it has not begun to speak HTTP/2 within ${SILENT_MS / 1000} s`);
       this.destroy();
     } else this.keepAlive(nowMs);
@@ -170,13 +180,14 @@ export class RpcConnection implements RpcOwner, Waiting {
     this.parts.session.destroy();
   }
 
-  /** Reads no more before its turn. */
-  private hold(): void {
-    const { reading } = this;
-    if (this.isHeld || reading === undefined) return;
-    this.isHeld = true;
-    reading.readStop();
-    this.parts.requestTurns.push(this);
+  /** A call, or a message of a stream, has come. */
+  private takeTurn(): void {
+    const { callTurns } = this.parts;
+    if (this.lastTurn !== callTurns.now) this.turnCalls = 0;
+    this.lastTurn = callTurns.now;
+    this.turnCalls++;
+    this.expectedCalls = Math.max(this.expectedCalls, this.turnCalls);
+    callTurns.began(this);
   }
 
   private get reading() {

@@ -17,6 +17,8 @@ export interface RpcOwner {
   readonly turns: ReadingTurns;
   /** A call or message brought no inference, by the client's choice or fault. Returns whether that is one too many. */
   idle(): boolean;
+  /** Another message of a stream has come. Returns whether that is one too many. */
+  another(): boolean;
   /** One brought an inference. */
   served(): void;
   /** Bytes of messages have come or gone. */

@@ -112,7 +112,7 @@ export class Rpc implements MessageSink {
     this.messages++;
     this.readBytes = 0;
     // It counts for nothing as soon as it is asked. With one too many the connection is closed.
-    if (this.messages > 1 && this.owner.idle()) return;
+    if (this.messages > 1 && this.owner.another()) return;
     if (isCompressed) this.inflate(bytes);
     else this.method.message(this, bytes);
   }

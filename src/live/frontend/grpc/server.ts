@@ -16,10 +16,10 @@ import { gateConnections } from '../connection-gate.js';
 import { ReadingTurns } from '../reading-turns.js';
 import { asRefusal, Refusal } from '../refusal.js';
 import type { RefusalCounts } from '../refusal-counts.js';
-import { RequestTurns } from '../request-turns.js';
 import type { CutOff } from '../slow-clients.js';
 import type { TokenCheck } from '../token.js';
 import type { Bans } from './bans.js';
+import { CallTurns } from './call-turns.js';
 import { encodingOf } from './compression.js';
 import { goaway } from './goaway.js';
 import { letGo, refuseStream } from './refuse-stream.js';
@@ -77,7 +77,7 @@ export class RpcServer {
   private readonly connections = new Set<RpcConnection>();
   private readonly timer: NodeJS.Timeout;
   private readonly turns = new ReadingTurns();
-  private readonly requestTurns = new RequestTurns();
+  private readonly callTurns = new CallTurns();
   private isClosing = false;
   /** When connections were looked at last because the loop was busy. */
   private lookedMs = 0;
@@ -119,7 +119,7 @@ export class RpcServer {
     const { remoteAddress } = session.socket ?? {};
     const account = budget.open(remoteAddress);
     const connection = new RpcConnection({
-      ...{ session, account, turns: this.turns, requestTurns: this.requestTurns },
+      ...{ session, account, turns: this.turns, callTurns: this.callTurns },
       flooded: () => {
         refusals.add('flood');
         bans?.add(account.clientKey, performance.now());

@@ -3,10 +3,10 @@ import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import { describe, expect, it } from 'vitest';
 import { NS_PER_S } from '../../../../src/base/units.js';
 import type { Account } from '../../../../src/live/frontend/budget.js';
+import { CallTurns } from '../../../../src/live/frontend/grpc/call-turns.js';
 import { Rpc } from '../../../../src/live/frontend/grpc/rpc.js';
 import { RpcConnection } from '../../../../src/live/frontend/grpc/rpc-connection.js';
 import { ReadingTurns } from '../../../../src/live/frontend/reading-turns.js';
-import { RequestTurns } from '../../../../src/live/frontend/request-turns.js';
 
 class FakeSession extends EventEmitter {
   destroyed = false;
@@ -38,8 +38,8 @@ function open() {
   const openedMs = performance.now();
   const connection = new RpcConnection({
     session: session as unknown as ServerHttp2Session,
-    account: { clientKey: 'a' } as Account,
-    ...{ turns: new ReadingTurns(), requestTurns: new RequestTurns(), flooded: () => {} },
+    account: { clientKey: 'a', isFull: false } as Account,
+    ...{ turns: new ReadingTurns(), callTurns: new CallTurns(), flooded: () => {} },
     cutOff: (why) => said.push(why),
   });
   const look = (seconds: number) => connection.look(seconds * NS_PER_S, openedMs + 1000 * seconds);
@@ -57,8 +57,12 @@ function call(connection: RpcConnection): FakeStream {
 }
 
 describe('it is said why a gRPC client is cut off', () => {
-  it('that does not speak HTTP/2', () => {
+  it('that does not speak HTTP/2', async () => {
     const { session, said, look } = open();
+    look(11);
+    expect(session.destroyed).toBe(false);
+    // Its turn to be read has come.
+    await new Promise((resolve) => setImmediate(resolve));
     look(9);
     expect(session.destroyed).toBe(false);
     look(11);

@@ -35,7 +35,7 @@ function begin(turns: ReadingTurns, bytes: number, messages: number[]): FakeStre
   const owner: RpcOwner = {
     ...{ clientKey: 'a', turns, quota: { ask: () => null, answered: () => {} } },
     ...{ take: () => {}, giveBack: () => {}, moved: () => {}, crumbled: () => {} },
-    ...{ served: () => {}, idle: () => false, done: () => {}, cutOff: () => {} },
+    ...{ served: () => {}, idle: () => false, another: () => false, done: () => {}, cutOff: () => {} },
   };
   const method = {
     ...{ isOpen: true, isStream: true, maxMessageBytes: 64 * MIB },

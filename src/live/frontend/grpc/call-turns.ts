@@ -1,0 +1,120 @@
+import { FairQueue } from '../codec/fair-queue.js';
+import { RequestTurns, TURN_REQUESTS, type Waiting } from '../request-turns.js';
+
+/** A connection that is read by turns if it, or its client, brings many calls. */
+interface ReadConnection extends Waiting {
+  /** Its client has about as many requests under way as it may. */
+  readonly isFull: boolean;
+  /** Calls that it is thought to bring in a turn. */
+  readonly expectedCalls: number;
+  /** It is not read until it proceeds. */
+  stop(): void;
+}
+
+/** A client that is full is read so rarely: its next calls could only be refused. */
+const PAUSE_MS = 10;
+/** Connections with fewer calls do not wait for those with more. */
+const LIGHT_CALLS = 2;
+
+/**
+ * When connections are read. A turn of the event loop begins 16 calls of a client, and what else was read with them, however many
+ * connections they come on: its connections then wait for a turn each. While a client has as many requests under way
+ * as it may, each 10 ms begin so many.
+ */
+export class CallTurns {
+  /** Counts those turns of the event loop in which calls began. */
+  now = 0;
+  /** Calls of this turn by client. */
+  private readonly begun = new Map<string, number>();
+  /** Connections that are read whenever something comes, by client. */
+  private readonly free = new Map<string, Set<ReadConnection>>();
+  /** Those whose turn it is: nothing stops them before they were read. */
+  private readonly current = new Set<ReadConnection>();
+  private readonly light = new RequestTurns();
+  private readonly heavy = new RequestTurns();
+  private readonly full = new FairQueue<ReadConnection>();
+  private timer: NodeJS.Timeout | null = null;
+  private readonly endTurn = () => {
+    this.begun.clear();
+    this.now++;
+  };
+  private readonly endReading = () => {
+    for (const connection of this.current) this.setFree(connection);
+    this.current.clear();
+  };
+  private readonly proceedFull = () => {
+    this.timer = null;
+    for (let left = TURN_REQUESTS * this.full.clients; left > 0; ) {
+      const connection = this.full.shift();
+      if (connection === undefined) return;
+      if (connection.isFull) left -= connection.proceed();
+      else this.push(connection);
+    }
+    this.timer = setTimeout(this.proceedFull, PAUSE_MS);
+  };
+
+  /** It is new, and waits for its turn. */
+  open(connection: ReadConnection): void {
+    connection.stop();
+    this.wait(connection);
+  }
+
+  /** A call on `connection` began. */
+  began(connection: ReadConnection): void {
+    const { clientKey } = connection;
+    if (this.begun.size === 0) setImmediate(this.endTurn);
+    const calls = (this.begun.get(clientKey) ?? 0) + 1;
+    this.begun.set(clientKey, calls);
+    if (calls > TURN_REQUESTS || this.isWaiting(clientKey) || connection.isFull) this.hold(connection);
+    // Otherwise all that have something would be read in this turn.
+    if (calls > TURN_REQUESTS) for (const each of this.free.get(clientKey) ?? []) this.hold(each);
+  }
+
+  /** Its turn has come. After that it is read whenever something comes. */
+  release(connection: ReadConnection): void {
+    // After this turn, or the next one if this one has read already.
+    if (this.current.size === 0) setImmediate(this.endReading);
+    this.current.add(connection);
+  }
+
+  /** It is closed. Returns whether it was being read. */
+  close(connection: ReadConnection): boolean {
+    if (this.current.delete(connection)) return true;
+    const { clientKey } = connection;
+    const free = this.free.get(clientKey);
+    if (free === undefined || !free.delete(connection)) return false;
+    if (free.size === 0) this.free.delete(clientKey);
+    return true;
+  }
+
+  private setFree(connection: ReadConnection): void {
+    const { clientKey } = connection;
+    const free = this.free.get(clientKey);
+    if (free === undefined) this.free.set(clientKey, new Set([connection]));
+    else free.add(connection);
+  }
+
+  private hold(connection: ReadConnection): void {
+    if (!this.close(connection)) return;
+    connection.stop();
+    this.wait(connection);
+  }
+
+  private wait(connection: ReadConnection): void {
+    if (!connection.isFull) {
+      this.push(connection);
+      return;
+    }
+    this.full.push(connection.clientKey, connection);
+    this.timer ??= setTimeout(this.proceedFull, PAUSE_MS);
+  }
+
+  private push(connection: ReadConnection): void {
+    const turns = connection.expectedCalls < LIGHT_CALLS ? this.light : this.heavy;
+    turns.push(connection);
+  }
+
+  private isWaiting(client: string): boolean {
+    return this.light.hasWaiting(client) || this.heavy.hasWaiting(client) || this.full.has(client);
+  }
+}
