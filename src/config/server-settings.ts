@@ -1,5 +1,6 @@
 import { EscapementError } from '../base/errors.js';
 import type { Admission } from '../core/controller.js';
+import { entryOf } from './create-policy.js';
 import type { EnvironmentOverride } from './environment.js';
 import { parseExperimentSource, readExperimentSource } from './load.js';
 import { suggestion } from './nearest.js';
@@ -41,11 +42,15 @@ const SERVER_KEYS = Object.keys(TAKEN);
 /**
  * Reads `slo`, `policy`, `admission` and `runtime`, and where each comes from. A server refuses at once what it can't
  * serve in time unless configured otherwise. Other keys of the file are for simulations; `E_CONFIG_KEY` for other
- * overrides. Throws the coded errors of experiment files.
+ * overrides, `E_CONFIG_VALUE` for a policy that would serve nothing. Throws the coded errors of experiment files.
  */
 export async function readServerSettings(sources: SettingsSources): Promise<OriginalSettings> {
   const place = `a server takes ${SERVER_KEYS.join(', ')}: the rest of an experiment is for simulations`;
-  return read(sources, SERVER_KEYS, place);
+  const loaded = await read(sources, SERVER_KEYS, place);
+  const { policy } = loaded.settings;
+  const problem = entryOf(policy)?.whyServesNothing?.(policy.options) ?? null;
+  if (problem !== null) throw new EscapementError('E_CONFIG_VALUE', problem, { key: 'policy' });
+  return loaded;
 }
 
 /** Reads `runtime` only, where models run and others schedule; `E_CONFIG_KEY` for other overrides. */

@@ -24,6 +24,8 @@ export interface PolicyEntry {
   readonly kind: string;
   readonly summary: string;
   readonly options: Readonly<Record<string, PolicyOption>>;
+  /** Why it would serve nothing with these options, for people; null, absent: it would serve. */
+  whyServesNothing?(options: PolicyOptions): string | null;
   /** `options` holds a value for each option that has a default or was given. */
   create(context: PolicyContext, options: PolicyOptions): Policy;
 }

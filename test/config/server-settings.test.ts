@@ -49,6 +49,11 @@ describe('what a server takes of an experiment', () => {
       /^--set cluster\.gpus=3: a server takes slo, plugins, policy, admission, runtime/,
     ],
     [
+      'policy={ kind: clockwork, scheduleAhead: 1ms }',
+      'E_CONFIG_VALUE',
+      /^policy: clockwork would send nothing, .*: use more than 1ms, or auto$/,
+    ],
+    [
       'polcy.kind=edf',
       'E_CONFIG_KEY',
       /^--set polcy\.kind=edf: unknown key "polcy": did you mean "policy"\?/,

@@ -1,4 +1,5 @@
 import { EscapementError } from '../../base/errors.js';
+import { entryOf } from '../../config/create-policy.js';
 import { environmentOverrides } from '../../config/environment.js';
 import type { Experiment } from '../../config/experiment.js';
 import { loadExperiment } from '../../config/load.js';
@@ -34,6 +35,9 @@ async function engineOf({ mode, journal }: RunArgs): Promise<Engine> {
 async function warnOfLive({ file, set }: RunArgs, experiment: Experiment): Promise<void> {
   warn(await experimentWarnings(file, set));
   const { slowModelsWarning, timedModels } = await import('../../serve/slow-models.js');
+  const { policy } = experiment;
+  const nothing = entryOf(policy)?.whyServesNothing?.(policy.options) ?? null;
+  if (nothing !== null) warn([nothing]);
   const slow = slowModelsWarning(timedModels(experiment));
   if (slow !== null) warn([slow]);
 }

@@ -1,4 +1,5 @@
 import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
+import { TIMELINE_FUTURE_NS } from '../../core/timeline.js';
 import { MAX_BATCH } from '../common/options.js';
 import { AUTO, type PolicyEntry } from '../entry.js';
 import { AUTO_LATEST_DELTA_NS } from './auto-ahead.js';
@@ -28,6 +29,10 @@ export const clockworkEntry: PolicyEntry = {
       min: 1,
       describe: 'batch sizes that take longer than this are not used',
     },
+  },
+  whyServesNothing({ scheduleAhead }) {
+    if (scheduleAhead === AUTO || (scheduleAhead as number) > TIMELINE_FUTURE_NS) return null;
+    return 'clockwork would send nothing, because even an idle lane counts as booked 1 ms into the future: use more than 1ms, or auto';
   },
   create(context, options) {
     const { scheduleAhead } = options;
