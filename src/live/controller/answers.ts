@@ -1,4 +1,5 @@
 import { type Action, INFER } from '../../core/action.js';
+import type { RunObserver } from '../../core/observer.js';
 import {
   OUTCOME_ERROR,
   OUTCOME_LATE,
@@ -28,6 +29,8 @@ export class Answers {
   /** Results that this step takes in, by action: where the outputs of its answers are. */
   private results = new Map<number, ResultMessage>();
   private readonly ready: { readonly request: InferenceRequest; readonly answer: InferenceAnswer }[] = [];
+  /** By slot: outcomes of requests that have their answers, of which the core does not know. */
+  private readonly given = new Map<number, Outcome>();
   /** By model: what the device said when it could not load it last. */
   private readonly loadErrors: string[] = [];
 
@@ -61,14 +64,36 @@ export class Answers {
     for (let r = 0; r < action.count; r++) {
       const request = waiting[action.requests[r]];
       if (request === null || !isAway(request)) continue;
-      waiting[action.requests[r]] = null;
-      this.ready.push({ request, answer: notExecuted(OUTCOME_ERROR, INPUTS_LOST) });
+      this.answerNow(action.requests[r], request, notExecuted(OUTCOME_ERROR, INPUTS_LOST));
     }
+  }
+
+  /** A result is overdue: requests that wait for it and cannot be in time any more are answered; the core learns of it later. */
+  overdue({ arrivalNs, sloNs }: RequestTable, { kind, count, requests }: Action, nowNs: number): void {
+    if (kind !== INFER) return;
+    for (let r = 0; r < count; r++) {
+      const slot = requests[r];
+      const request = this.waiting[slot];
+      const passedNs = nowNs - arrivalNs[slot];
+      if (request === null || passedNs <= sloNs[slot]) continue;
+      const waitedFor = 'for the result of its INFER, which has not come';
+      this.answerNow(slot, request, { ...notExecuted(OUTCOME_TIMEOUT, ''), passedNs, waitedFor });
+    }
+  }
+
+  /** The same observer, which sees the answers that requests got. */
+  seenBy(observer: RunObserver): RunObserver {
+    return {
+      answered: (requests, slot, outcome, ...rest) =>
+        observer.answered(requests, slot, this.given.get(slot) ?? outcome, ...rest),
+      completed: (...all) => observer.completed(...all),
+    };
   }
 
   /** The core has answered; `action` is the INFER that led to it, null: there was none. */
   add(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number, action: Action | null): void {
     const request = this.waiting[slot];
+    this.given.delete(slot);
     if (request === null || request === undefined) return;
     this.waiting[slot] = null;
     const answer = this.answerOf(requests, slot, outcome, nowNs, action, request.asleepNs ?? 0);
@@ -90,6 +115,12 @@ export class Answers {
   /** Another controller has the workers: what still waits can only be answered there. */
   standBy(): void {
     this.giveAll(notExecuted(OUTCOME_REJECTED, STANDS_BY));
+  }
+
+  private answerNow(slot: number, request: InferenceRequest, answer: InferenceAnswer): void {
+    this.waiting[slot] = null;
+    this.given.set(slot, answer.outcome);
+    this.ready.push({ request, answer });
   }
 
   private giveAll(answer: InferenceAnswer): void {

@@ -1,17 +1,31 @@
 import type { Clock } from '../../base/clock/clock.js';
+import { NS_PER_S } from '../../base/units.js';
 import type { Timer } from '../../base/world/time.js';
+import type { RequestTable } from '../../core/request.js';
+import type { Answers } from './answers.js';
 import type { Fleet } from './fleet.js';
 import type { Outstanding } from './outstanding.js';
 
 /** How often to look. */
 const WATCH_MS = 100;
 
-/** Gives up on workers that owe a result for too long. */
+/** A result is doubted if it is not there after twice the time that its action should take, and this. */
+const DOUBTED_TIMES = 2;
+const DOUBTED_NS = NS_PER_S;
+/** Its worker is given up if it is not there after ten times the time, and so long as is set. */
+const HUNG_TIMES = 10;
+
+/**
+ * Watches for results that do not come: requests that wait for one are answered when their deadline has passed, since nothing
+ * can be in time any more; workers that owe one for too long are given up.
+ */
 export class HangWatch {
   private readonly timer: Timer;
 
   constructor(
     private readonly outstanding: Outstanding,
+    private readonly answers: Answers,
+    private readonly requests: RequestTable,
     private readonly options: { readonly clock: Clock; readonly fleet: Fleet; readonly hangNs: number },
   ) {
     this.timer = options.clock.time.every(WATCH_MS, () => this.look());
@@ -22,9 +36,13 @@ export class HangWatch {
   }
 
   private look(): void {
+    const { outstanding, answers } = this;
     const { clock, fleet, hangNs } = this.options;
-    for (const gpu of this.outstanding.overdueGpus(clock.nowNs(), hangNs)) {
-      fleet.restart(gpu, `GPU ${fleet.localGpu(gpu)} owes a result`);
-    }
+    const nowNs = clock.nowNs();
+    for (const action of outstanding.overdue(nowNs, DOUBTED_TIMES, DOUBTED_NS))
+      answers.overdue(this.requests, action, nowNs);
+    answers.give();
+    const hung = new Set(outstanding.overdue(nowNs, HUNG_TIMES, hangNs).map(({ gpu }) => gpu));
+    for (const gpu of hung) fleet.restart(gpu, `GPU ${fleet.localGpu(gpu)} owes a result`);
   }
 }

@@ -86,7 +86,7 @@ export class LiveController implements SchedulingService {
       createPolicy: options.createPolicy,
       admission: options.admission,
       missedWindow,
-      observer: options.observer,
+      observer: this.answers.seenBy(options.observer),
       port: {
         send: (action) => {
           this.outstanding.add(action);
@@ -126,7 +126,7 @@ export class LiveController implements SchedulingService {
       workerLeft: (name) => options.events.workerLeft(name),
     });
     if (fleet.standing.by) this.standBy(true);
-    this.hangWatch = new HangWatch(this.outstanding, options);
+    this.hangWatch = new HangWatch(this.outstanding, this.answers, this.core.requests, options);
     // The core learns in a step which GPUs are gone, and a standby has no other reason for one.
     this.stepSoon();
   }

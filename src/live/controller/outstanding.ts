@@ -23,18 +23,16 @@ export class Outstanding {
     return taken;
   }
 
-  /** GPUs with an action whose result is overdue by more than `graceNs`. */
-  overdueGpus(nowNs: number, graceNs: number): number[] {
-    return this.ofGpu.flatMap((actions, gpu) => {
-      for (const action of actions) if (overdueAtNs(action) + graceNs < nowNs) return gpu;
-      return [];
-    });
+  /** Those whose results are overdue by more than `graceNs`, even if they took so many `times` as long as expected. */
+  overdue(nowNs: number, times: number, graceNs: number): Action[] {
+    return this.ofGpu.flatMap((actions) =>
+      [...actions].filter((action) => dueNs(action, times) + graceNs < nowNs),
+    );
   }
 }
 
-/** When a result should be there at the latest, if the action took ten times as long as it was expected to. */
-function overdueAtNs(action: Action): number {
+function dueNs(action: Action, times: number): number {
   const startNs = Number.isFinite(action.latestNs) ? action.latestNs : action.expectedEndNs;
   // An UNLOAD is expected to end at 0: before everything else.
-  return Math.max(startNs, action.sentNs) + 10 * action.expectedDurationNs;
+  return Math.max(startNs, action.sentNs) + times * action.expectedDurationNs;
 }

@@ -238,6 +238,49 @@ it.each(POLICIES)('%s: a worker that owes a result beyond all reason is restarte
   });
 });
 
+it.each(POLICIES)(
+  '%s: what waits for a result that does not come is answered at its deadline, once',
+  async (policy) => {
+    const worker = new FakeWorker('w');
+    await withController({ workers: [worker], policy, sloMs: 2_000 }, async (run) => {
+      await warmUp(run, [worker]);
+      worker.executing = false;
+      const { answers } = run.ask();
+      await run.pass(1_900);
+      expect(run.outcomes).toEqual(['-']);
+      await run.pass(300);
+      expect(run.outcomes).toEqual(['timeout']);
+      expect(answers[0].waitedFor).toBe('for the result of its INFER, which has not come');
+      // It was only slow.
+      worker.executing = true;
+      worker.answer(worker.kinds(INFER)[0]);
+      await run.pass(10);
+      run.ask();
+      await run.pass(100);
+      expect(run.outcomes).toEqual(['timeout', 'ok']);
+      expect(worker.restarts).toEqual([]);
+      expect(run.seen).toEqual(['timeout', 'ok']);
+    });
+  },
+);
+
+it.each(POLICIES)(
+  '%s: a request that is late is answered when its result comes, not before',
+  async (policy) => {
+    const worker = new FakeWorker('w');
+    await withController({ workers: [worker], policy }, async (run) => {
+      await warmUp(run, [worker]);
+      worker.executing = false;
+      run.ask();
+      await run.pass(800);
+      expect(run.outcomes).toEqual(['-']);
+      worker.answer(worker.kinds(INFER)[0]);
+      await run.pass(10);
+      expect(run.outcomes).toEqual(['late']);
+    });
+  },
+);
+
 it('does not take an UNLOAD for one that hangs', async () => {
   const models = ['one', 'two', 'three', 'four'].map((name) => served(name));
   const worker = new FakeWorker('w', description({ models }));

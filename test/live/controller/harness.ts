@@ -53,6 +53,8 @@ export class LiveHarness {
     readonly controller: LiveController,
     /** What the controller said of its workers, GPUs and devices. */
     readonly said: readonly string[],
+    /** Outcomes as observers see them. */
+    readonly seen: readonly string[],
     readonly fleet: Fleet,
     private readonly sloMs: number,
   ) {}
@@ -117,6 +119,7 @@ export async function withController(
   const fleet = new Fleet(workers, maxGpus ?? null);
   if (early) for (const guest of guests) fleet.add(guest);
   const said: string[] = [];
+  const seen: string[] = [];
   let digest = '';
   let run: LiveHarness;
   let journal: JournalWriter;
@@ -143,7 +146,10 @@ export async function withController(
       createPolicy: createPolicyOf({ kind: head.policy.kind, options: head.policy.options }),
       defaultSloNs: sloMs * MS,
       admission,
-      observer: { answered: () => {}, completed: () => {} },
+      observer: {
+        answered: (_requests, _slot, outcome) => seen.push(OUTCOME_NAMES[outcome]),
+        completed: () => {},
+      },
       journal,
       hangNs,
       events: fanOutEvents([
@@ -158,7 +164,7 @@ export async function withController(
         },
       ]),
     });
-    run = new LiveHarness(controller, said, fleet, sloMs);
+    run = new LiveHarness(controller, said, seen, fleet, sloMs);
     await run.pass(1);
     await scenario(run);
     await controller.close();

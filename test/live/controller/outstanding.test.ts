@@ -7,17 +7,20 @@ function sent(id: number, fields: Partial<Action>): Action {
   return Object.assign(action(id, INFER), { gpu: id, sentNs: 0, expectedDurationNs: 100 }, fields);
 }
 
+const gpus = (outstanding: Outstanding, nowNs: number, graceNs: number) =>
+  outstanding.overdue(nowNs, 10, graceNs).map(({ gpu }) => gpu);
+
 it('a result is overdue ten times its duration and the grace after it might have begun', () => {
   const outstanding = new Outstanding();
   outstanding.add(sent(1, { latestNs: 500, expectedEndNs: 150 }));
   outstanding.add(sent(2, { latestNs: Number.POSITIVE_INFINITY, expectedEndNs: 700 }));
   outstanding.add(sent(3, { latestNs: Number.POSITIVE_INFINITY, expectedEndNs: 0, sentNs: 900 }));
-  expect(outstanding.overdueGpus(1550, 50)).toEqual([]);
-  expect(outstanding.overdueGpus(1551, 50)).toEqual([1]);
-  expect(outstanding.overdueGpus(1751, 50)).toEqual([1, 2]);
-  expect(outstanding.overdueGpus(1951, 50)).toEqual([1, 2, 3]);
+  expect(gpus(outstanding, 1550, 50)).toEqual([]);
+  expect(gpus(outstanding, 1551, 50)).toEqual([1]);
+  expect(gpus(outstanding, 1751, 50)).toEqual([1, 2]);
+  expect(gpus(outstanding, 1951, 50)).toEqual([1, 2, 3]);
   outstanding.take(2, 2);
-  expect(outstanding.overdueGpus(1951, 50)).toEqual([1, 3]);
+  expect(gpus(outstanding, 1951, 50)).toEqual([1, 3]);
 });
 
 it('a result is taken once, and only from the GPU that was sent the action', () => {
