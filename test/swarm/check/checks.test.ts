@@ -31,6 +31,25 @@ it('expects no answer of a process that was killed, and none after that', async 
   );
 });
 
+it('expects answers of a server that shuts down before its frontend closes', async () => {
+  const process = 'controller-0#1';
+  const closed = at(20, { kind: 'frontendEnded', process });
+  const about = async (events: readonly HistoryEvent[], scenario = {}) =>
+    (
+      await titles(
+        exampleHistory(
+          replace('answered', () => events),
+          scenario,
+        ),
+      )
+    ).filter((line) => line.startsWith('one answer'));
+  expect(await about([closed])).toEqual([]);
+  const stopped = [at(12, { kind: 'asked to stop', process }), closed];
+  expect(await about(stopped)).toHaveLength(1);
+  const dies = { kind: 'threadDies', atNs: NS_PER_MS, process: 'controller-0', thread: 'frontend' } as const;
+  expect(await about(stopped, { faults: [dies] })).toEqual([]);
+});
+
 it('finds late answers that say in time, unless the process was frozen meanwhile', async () => {
   const moveTo = (ms: number) => replace('answered', (event) => [{ ...event, atNs: ms * NS_PER_MS }]);
   expect(await titles(exampleHistory(moveTo(61)))).not.toContainEqual(expect.stringContaining('in time'));
