@@ -65,8 +65,9 @@ class FaultDraw {
     return { process, thread };
   }
 
+  /** Some last until all ends: longer than watches wait for a thread or a device that hangs. */
   get forNs(): number {
-    return this.draw.log(SHORTEST_NS, LONGEST_NS);
+    return this.draw.chance(0.1) ? this.loadNs : this.draw.log(SHORTEST_NS, LONGEST_NS);
   }
 
   chance(probability: number): boolean {
