@@ -1,6 +1,6 @@
 import { NS_PER_MS } from '../../../src/base/units.js';
 import type { History, HistoryEvent } from '../history/history.js';
-import type { PolicyScenario } from '../scenario/scenario.js';
+import type { PolicyScenario, Scenario } from '../scenario/scenario.js';
 import { type Check, Findings } from './finding.js';
 
 /** Client that asks for each model once when all must work again. */
@@ -28,7 +28,7 @@ export const recovery: Check = {
     const snapshots = events.filter((event) => event.kind === 'snapshot');
     checkDrivers(snapshots, scenario.cluster.machines, findings);
     for (const snapshot of snapshots) checkRest(snapshot, findings);
-    checkProbes(events, scenario.cluster.policy, findings);
+    checkProbes(events, scenario, findings);
     return findings.list;
   },
 };
@@ -63,8 +63,11 @@ function checkRest(snapshot: Snapshot, findings: Findings): void {
   if (actions > 0) findings.add(atNs, `${process}: ${actions} actions are still without a result`);
 }
 
-/** Each model is served at the first probe; with some policies at the last. */
-function checkProbes(events: readonly HistoryEvent[], policy: PolicyScenario, findings: Findings): void {
+/** Each model is served at the first probe; with some policies, or after LOADs that failed, which are not tried for a while, at the last. */
+function checkProbes(events: readonly HistoryEvent[], scenario: Scenario, findings: Findings): void {
+  const { policy } = scenario.cluster;
+  const fails = scenario.faults.some(({ kind }) => kind === 'deviceFails' || kind === 'outOfMemory');
+  const isAtLast = fails || SERVE_AT_LAST.includes(policy.kind);
   const probes = new Map<number, string>();
   /** By model that is not served so far: what came of its last probe. */
   const unserved = new Map<string, { readonly atNs: number; readonly how: string }>();
@@ -76,7 +79,7 @@ function checkProbes(events: readonly HistoryEvent[], policy: PolicyScenario, fi
     const how = event.kind === 'refused' ? `refused, ${event.why}` : `${event.outcome} ${event.error}`.trim();
     if (how !== 'ok' && !(how === 'late' && knowsNothingOfLinks(policy))) {
       if (!unserved.has(model)) unserved.set(model, { atNs: event.atNs, how });
-    } else if (SERVE_AT_LAST.includes(policy.kind)) unserved.delete(model);
+    } else if (isAtLast) unserved.delete(model);
   }
   for (const [model, { atNs, how }] of unserved)
     findings.add(
