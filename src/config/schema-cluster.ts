@@ -20,10 +20,10 @@ const stragglerFactor = z.number().min(1).describe('How many times as long a str
 
 const noise = section({
   distribution: z
-    .enum(['normal', 'profile'])
+    .enum(['normal', 'profile', 'exponential'])
     .default('normal')
     .describe(
-      'normal: durations are those of the profile; profile: they are drawn from the quantiles of the profile (min, median, p90, p99, max), and are longer right after another model. exec and load are added to either.',
+      'normal: durations are those of the profile; profile: they are drawn from the quantiles of the profile (min, median, p90, p99, max), and are longer right after another model; exponential: durations of INFERs are drawn from the exponential distribution with the same mean, as in queueing theory. exec and load are added to each.',
     ),
   exec: exec.prefault(0),
   load: load.prefault(0),

@@ -16,6 +16,7 @@ export const SIMULATED: Engine = {
       ...cluster,
       models,
       spreads: cluster.noise.distribution === 'profile' ? experiment.spreads : null,
+      exponential: cluster.noise.distribution === 'exponential',
       defaultSloNs: experiment.sloNs,
       createPolicy: createPolicyOf(experiment.policy),
       admission: experiment.admission,

@@ -1,4 +1,4 @@
-import { normal } from '../base/random/distributions.js';
+import { exponential, normal } from '../base/random/distributions.js';
 import type { Random } from '../base/random/streams.js';
 import { NS_PER_S } from '../base/units.js';
 import { type Action, STATUS_ABORTED, STATUS_OK } from '../core/action.js';
@@ -35,6 +35,8 @@ export interface SimDeviceOptions {
   readonly noise: DeviceNoise;
   /** Durations are drawn from these, one entry a model; null: of this one they are not. */
   readonly spreads: readonly (ModelSpread | null)[] | null;
+  /** INFERs take an exponentially distributed time, whose mean is the profile's. */
+  readonly exponential: boolean;
   /** From the moment that a lane takes up an action to the action's begin: what a real executor does in between. */
   readonly overheadNs: number;
   /** From the wish to stop an INFER to its end. */
@@ -80,6 +82,7 @@ export class SimDevice implements DevicePort {
     const spread = options.spreads?.[action.model];
     const exec = spread?.exec[action.batchIndex];
     if (exec) durationNs *= quantile(exec, options.execRandom());
+    if (options.exponential) durationNs *= exponential(options.execRandom);
     if (spread && action.model !== this.lastModel) durationNs += spread.switchNs[action.batchIndex];
     this.lastModel = action.model;
     if (noise.exec > 0) durationNs *= noiseFactor(options.execRandom, noise.exec);

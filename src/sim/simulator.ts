@@ -60,6 +60,8 @@ export interface SimulatorOptions {
   };
   /** Durations are drawn from these instead of taken from the profile, one entry a model. */
   readonly spreads?: readonly (ModelSpread | null)[] | null;
+  /** INFERs take an exponentially distributed time, whose mean is the profile's: as in queueing theory. */
+  readonly exponential?: boolean;
   /** What a lane needs from taking up an action to the action's begin. */
   readonly overheadNs?: number;
   /** What stopping a running INFER takes. */
@@ -141,6 +143,7 @@ export class Simulator {
       copyBytesPerS: options.copyBytesPerS ?? Number.POSITIVE_INFINITY,
       noise: options.noise ?? NO_NOISE,
       spreads: options.spreads ?? null,
+      exponential: options.exponential ?? false,
       overheadNs: options.overheadNs ?? 0,
       abortNs: options.abortNs ?? 0,
       execRandom: stream(seed, 'exec-noise'),

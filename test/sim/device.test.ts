@@ -22,6 +22,7 @@ function device(
     execRandom: stream(seed, 'exec-noise'),
     loadRandom: stream(seed, 'load-noise'),
     spreads: null,
+    exponential: false,
     overheadNs: 0,
     abortNs: 0,
     ...departures,
@@ -90,6 +91,19 @@ describe('SimDevice', () => {
   it('never takes less than a tenth of the profile, however strong the noise', () => {
     const drawn = samples({ ...NO_NOISE, exec: 3 });
     expect(drawn.reduce((least, value) => Math.min(least, value))).toBeCloseTo(0.1, 9);
+  });
+
+  it('draws exponential durations with the mean of the profile, for INFERs alone', () => {
+    const { made, duration } = device(undefined, undefined, 1, { exponential: true });
+    const drawn = Array.from({ length: 20_000 }, () => {
+      made.startExec(infer(0), 1000);
+      return duration() / 3e6;
+    });
+    expect(Math.abs(mean(drawn) - 1)).toBeLessThan(0.02);
+    // The variance of an exponential distribution is the square of its mean.
+    expect(Math.abs(mean(drawn.map((value) => (value - 1) ** 2)) - 1)).toBeLessThan(0.06);
+    made.startLoad(action(0), 1000);
+    expect(duration()).toBe(8e6);
   });
 
   it('makes the configured share of INFERs stragglers', () => {

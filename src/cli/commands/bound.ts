@@ -48,7 +48,7 @@ function boundText({ seed, cluster }: Experiment, figures: BoundFigures): string
 
 function varies({ noise, changes }: Experiment['cluster']): boolean {
   return (
-    noise.distribution === 'profile' ||
+    noise.distribution !== 'normal' ||
     [noise, ...changes.map((change) => change.noise)].some(({ exec }) => exec > 0)
   );
 }
