@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { MessageTypeDefinition } from '@grpc/proto-loader';
 import { MessageLimits } from './message-limits.js';
+import type { Numbered } from './numbering.js';
 
 type Definition = MessageTypeDefinition<object, object>;
 
@@ -15,7 +16,7 @@ export class CheckedMessages<Message extends object> {
     this.limits = new MessageLimits(definition, byName);
   }
 
-  encode(message: Message): Buffer {
+  encode(message: Numbered<Message>): Buffer {
     const bytes = this.definition.serialize({ ...message, checksum: 0 });
     const end = bytes.length - CHECKSUM_BYTES;
     bytes.writeUInt32LE(crc32(bytes.subarray(0, end)), end);
@@ -23,12 +24,12 @@ export class CheckedMessages<Message extends object> {
   }
 
   /** Throws `Error` whose message says, after "the message", what is wrong. */
-  decode(bytes: Buffer): Message {
+  decode(bytes: Buffer): Numbered<Message> {
     const end = bytes.length - CHECKSUM_BYTES;
     if (end < 0 || crc32(bytes.subarray(0, end)) !== bytes.readUInt32LE(end))
       throw new Error('was damaged on its way: its checksum is wrong');
     this.limits.check(bytes);
-    return this.definition.deserialize(bytes) as Message;
+    return this.definition.deserialize(bytes) as Numbered<Message>;
   }
 }
 

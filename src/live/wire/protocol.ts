@@ -2,10 +2,11 @@ import type { ServiceDefinition } from '@grpc/grpc-js';
 import type { ModelReference } from '../messages.js';
 import type { OfferedVersion } from '../model-list.js';
 import type { OperatorNode } from '../operator-table.js';
+import type { Numbered } from './numbering.js';
 import { ProtoFile } from './proto-file.js';
 
 /** Goes up whenever a side of the older version could misunderstand one of the newer. */
-export const PROTOCOL_VERSION = 8;
+export const PROTOCOL_VERSION = 9;
 
 /** Largest message that either side takes unless configured otherwise: a batch of 16 images of 1024 × 1024 in FP32. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
@@ -182,9 +183,9 @@ export const WORKER_SERVICE = {
     path: `/${PROTO.packageName}.Worker/Drive`,
     requestStream: true,
     responseStream: true,
-    requestSerialize: (message: ControllerMessage) => CONTROLLER_MESSAGES.encode(message),
+    requestSerialize: (message: Numbered<ControllerMessage>) => CONTROLLER_MESSAGES.encode(message),
     requestDeserialize: (bytes: Buffer) => bytes,
-    responseSerialize: (message: WorkerMessage) => WORKER_MESSAGES.encode(message),
+    responseSerialize: (message: Numbered<WorkerMessage>) => WORKER_MESSAGES.encode(message),
     responseDeserialize: (bytes: Buffer) => bytes,
   },
 } satisfies ServiceDefinition;

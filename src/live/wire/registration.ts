@@ -1,4 +1,5 @@
 import type { ServiceDefinition } from '@grpc/grpc-js';
+import type { Numbered } from './numbering.js';
 import { ProtoFile } from './proto-file.js';
 
 /** Messages as they look here after decoding, and before encoding: see registration.proto for what they mean. */
@@ -36,9 +37,9 @@ export const REGISTRATION_SERVICE = {
     path: `/${PROTO.packageName}.Controller/Register`,
     requestStream: true,
     responseStream: true,
-    requestSerialize: (message: RegistrationMessage) => REGISTRATION_MESSAGES.encode(message),
+    requestSerialize: (message: Numbered<RegistrationMessage>) => REGISTRATION_MESSAGES.encode(message),
     requestDeserialize: (bytes: Buffer) => bytes,
-    responseSerialize: (message: LeaseMessage) => LEASE_MESSAGES.encode(message),
+    responseSerialize: (message: Numbered<LeaseMessage>) => LEASE_MESSAGES.encode(message),
     responseDeserialize: (bytes: Buffer) => bytes,
   },
 } satisfies ServiceDefinition;

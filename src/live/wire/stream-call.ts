@@ -4,13 +4,14 @@ import { REAL_TIME } from '../../base/world/real-time.js';
 import type { Time } from '../../base/world/time.js';
 import { within } from '../within.js';
 import type { Dialed, DialOptions, Network } from './network.js';
+import { type Numbered, Numbering } from './numbering.js';
 import { REAL_NETWORK } from './real-network.js';
 
-interface StreamCallOptions<Sent, Received> extends DialOptions<Sent> {
+interface StreamCallOptions<Sent, Received> extends DialOptions<Numbered<Sent>> {
   /** What to say where something else listens at the address. Default: what the library says. */
   readonly foreign?: string;
   /** Throws `Error` whose message follows "a message of the worker". */
-  readonly decode: (bytes: Buffer) => Received;
+  readonly decode: (bytes: Buffer) => Numbered<Received>;
   readonly receive: (message: Received) => void;
   /** The stream has ended, for whatever reason, in words for people. Called once, last. */
   readonly ended: (reason: string) => void;
@@ -22,7 +23,9 @@ interface StreamCallOptions<Sent, Received> extends DialOptions<Sent> {
 /** The calling end of one stream, with a connection of its own: a broken one is never used again. */
 export class StreamCall<Sent, Received> {
   private readonly time: Time;
-  private readonly dialed: Dialed<Sent>;
+  private readonly dialed: Dialed<Numbered<Sent>>;
+  private readonly sent = new Numbering();
+  private readonly received = new Numbering();
   private over = false;
   private readonly gone: Promise<void>;
 
@@ -43,7 +46,7 @@ export class StreamCall<Sent, Received> {
   }
 
   write(message: Sent): void {
-    if (!this.over) this.dialed.stream.write(message);
+    if (!this.over) this.dialed.stream.write(this.sent.number(message));
   }
 
   /** Breaks off without a word to the other side. */
@@ -55,7 +58,7 @@ export class StreamCall<Sent, Received> {
   async close(last: Sent, patienceMs: number): Promise<void> {
     if (this.over) return;
     this.over = true;
-    this.dialed.stream.end(last);
+    this.dialed.stream.end(this.sent.number(last));
     await within(this.time, this.gone, patienceMs * NS_PER_MS);
     this.dialed.hangUp();
   }
@@ -65,7 +68,7 @@ export class StreamCall<Sent, Received> {
     const { decode, receive, peer } = this.options;
     let message: Received;
     try {
-      message = decode(bytes);
+      message = this.received.check(decode(bytes));
     } catch (error) {
       this.finish(`a message of the ${peer} ${(error as Error).message}`);
       return;

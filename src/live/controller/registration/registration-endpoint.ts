@@ -6,6 +6,7 @@ import { checkAddress, formatAddress } from '../../wire/address.js';
 import type { ServerTls } from '../../wire/credentials.js';
 import { accessFromHeaders, type CallRefusal, refusalOf } from '../../wire/hello.js';
 import type { AcceptedStream, Network } from '../../wire/network.js';
+import { type Numbered, Numbering } from '../../wire/numbering.js';
 import { REAL_NETWORK } from '../../wire/real-network.js';
 import {
   type LeaseMessage,
@@ -38,7 +39,7 @@ export interface RegistrationEndpoint {
   renew(tls: ServerTls): void;
 }
 
-type WorkerCall = AcceptedStream<LeaseMessage>;
+type WorkerCall = AcceptedStream<Numbered<LeaseMessage>>;
 
 /** At a time: one a worker. */
 const MOST_CONNECTIONS = 1088;
@@ -98,6 +99,8 @@ const GOING: CallRefusal = { code: status.UNAVAILABLE, details: 'the controller 
 class RegistrationStream {
   private registration: Registration | null = null;
   private isOver = false;
+  private readonly sent = new Numbering();
+  private readonly received = new Numbering();
   /** Messages since the timer fired last, and how often it has fired in vain. */
   private messages = 0;
   private silentSeconds = 0;
@@ -135,7 +138,7 @@ class RegistrationStream {
     }
     let message: RegistrationMessage;
     try {
-      message = REGISTRATION_MESSAGES.decode(bytes);
+      message = this.received.check(REGISTRATION_MESSAGES.decode(bytes));
     } catch (error) {
       this.end({ code: status.DATA_LOSS, details: `a message of the worker ${(error as Error).message}` });
       return;
@@ -153,7 +156,8 @@ class RegistrationStream {
       return;
     }
     this.registration = registration;
-    this.call.write({ body: 'lease', lease: this.registrations.renew(registration) });
+    const lease = this.registrations.renew(registration);
+    this.call.write(this.sent.number({ body: 'lease', lease }));
   }
 
   private leave(): void {

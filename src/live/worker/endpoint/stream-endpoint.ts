@@ -4,6 +4,7 @@ import type { ResultMessage } from '../../messages.js';
 import { chunk, tensorBytes } from '../../wire/chunks.js';
 import { actionFromWire } from '../../wire/from-wire.js';
 import type { AcceptedStream } from '../../wire/network.js';
+import { type Numbered, Numbering } from '../../wire/numbering.js';
 import { operatorsToWire } from '../../wire/operator-chunks.js';
 import {
   CONTROLLER_MESSAGES,
@@ -26,7 +27,7 @@ import {
 import { actionProblem } from './check-actions.js';
 import type { Driver, MachineEndpoint } from './machine-endpoint.js';
 
-export type ControllerCall = AcceptedStream<WorkerMessage>;
+export type ControllerCall = AcceptedStream<Numbered<WorkerMessage>>;
 
 interface StreamEndpointOptions {
   readonly time: Time;
@@ -62,6 +63,8 @@ export class StreamEndpoint implements Driver {
   private silentIntervals = 0;
   private bytesRead = 0;
   private drives = false;
+  private readonly sent = new Numbering();
+  private readonly received = new Numbering();
 
   constructor(options: StreamEndpointOptions) {
     this.options = options;
@@ -121,7 +124,7 @@ export class StreamEndpoint implements Driver {
     if (this.over) return;
     let message: ControllerMessage;
     try {
-      message = CONTROLLER_MESSAGES.decode(bytes);
+      message = this.received.check(CONTROLLER_MESSAGES.decode(bytes));
     } catch (error) {
       this.end(status.DATA_LOSS, `a message of the controller ${(error as Error).message}`);
       return;
@@ -248,7 +251,7 @@ export class StreamEndpoint implements Driver {
   }
 
   private send(message: WorkerMessage): void {
-    if (!this.over) this.options.call.write(message);
+    if (!this.over) this.options.call.write(this.sent.number(message));
   }
 
   /** The controller has said its last word. */

@@ -24,6 +24,11 @@ describe('a controller', () => {
       { welcome: { models: [tensor({ shape: [-7] })] } },
       'tensor data of echo has an impossible size',
     ],
+    [
+      'has said something that did not arrive',
+      { loses: ({ body }) => body === 'seat' },
+      'a message of the worker has number 3 instead of 2: others got lost on their way',
+    ],
     ['holds a model that is not there', state([[7], []]), 'there is no model 7'],
     ['holds a model twice', state([[1, 1], []]), 'a model is on a GPU twice'],
     ['has more GPUs than it said', state([[], [], []]), '3 GPUs, not 2'],

@@ -1,6 +1,7 @@
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { onTestFinished } from 'vitest';
 import { monotonicNs } from '../../../../src/base/clock/clock.js';
+import { Numbering } from '../../../../src/live/wire/numbering.js';
 import {
   CONTROLLER_MESSAGES,
   type ControllerMessage,
@@ -16,26 +17,34 @@ export interface RemoteBehavior {
   readonly welcome?: Partial<Welcome>;
   /** What it says instead of what a worker should; null: nothing; undefined: as it should. */
   readonly instead?: (heard: ControllerMessage) => WorkerMessage | null | undefined;
+  /** What it says and does not arrive. */
+  readonly loses?: (said: WorkerMessage) => boolean;
 }
 
 /** A worker at the other end of a network that says what the test wants. Resolves with its port; ends with the test. */
 export async function fakeRemote({
   welcome = {},
   instead = () => undefined,
+  loses = () => false,
 }: RemoteBehavior): Promise<number> {
   const server = new Server();
   server.addService(WORKER_SERVICE, {
     Drive: (call: ControllerCall) => {
       call.on('error', () => {});
       call.on('end', () => call.end());
-      call.write({ body: 'welcome', welcome: { ...descriptionToWire(DESCRIPTION, 1e6), ...welcome } });
-      call.write({ body: 'seat', seat: { term: 0, controller: '' } });
+      const sent = new Numbering();
+      const say = (message: WorkerMessage) => {
+        const numbered = sent.number(message);
+        if (!loses(message)) call.write(numbered);
+      };
+      say({ body: 'welcome', welcome: { ...descriptionToWire(DESCRIPTION, 1e6), ...welcome } });
+      say({ body: 'seat', seat: { term: 0, controller: '' } });
       const controller = String(call.metadata.get('escapement-controller')[0]);
       call.on('data', (bytes: Buffer) => {
         const heard = CONTROLLER_MESSAGES.decode(bytes);
         const own = instead(heard);
         const said = own === undefined ? proper(heard, controller) : own;
-        if (said !== null) call.write(said);
+        if (said !== null) say(said);
       });
     },
   });

@@ -79,9 +79,9 @@ function repeated(item: readonly number[], bytes: number): Buffer {
   return Buffer.concat([Buffer.from([0x1a, ...length]), body]);
 }
 
-/** With field 15, the checksum of what comes before its last four bytes. */
+/** With field 14, its number, and 15, the checksum of what comes before its last four bytes. */
 function checked(bytes: Buffer): Buffer {
-  const whole = Buffer.concat([bytes, Buffer.from([0x7d, 0, 0, 0, 0])]);
+  const whole = Buffer.concat([bytes, Buffer.from([0x70, 1, 0x7d, 0, 0, 0, 0])]);
   whole.writeUInt32LE(crc32(whole.subarray(0, -4)), whole.length - 4);
   return whole;
 }

@@ -3,7 +3,9 @@ import { connect } from 'node:net';
 import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { helloToHeaders } from '../../../../src/live/wire/hello.js';
+import { Numbering } from '../../../../src/live/wire/numbering.js';
 import {
+  CONTROLLER_MESSAGES,
   type ControllerMessage,
   PROTOCOL_VERSION,
   WORKER_MESSAGES,
@@ -155,6 +157,15 @@ describe('worker server', () => {
     expect(machine.submitted).toEqual([]);
   });
 
+  it('ends a stream on which a message is missing', async () => {
+    const { server } = await serve();
+    const later = CONTROLLER_MESSAGES.encode({ ...TAKE, number: 2 });
+    expect(await endOf(server.port, [later])).toEqual({
+      code: status.DATA_LOSS,
+      details: 'a message of the controller has number 2 instead of 1: others got lost on their way',
+    });
+  });
+
   it('survives messages that are none, and too large ones', async () => {
     const { server } = await serve({ maxMessageBytes: 100_000 });
     const garbage = [Buffer.from([0xff, 0xff, 0xff, 0xff]), Buffer.from([0x0a, 0x7f, 1]), randomBytes(1000)];
@@ -260,8 +271,9 @@ function endOf(
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
   onTestFinished(() => client.close());
   const { path, requestSerialize, responseDeserialize } = WORKER_SERVICE.Drive;
+  const sent = new Numbering();
   const serialize = (message: ControllerMessage | Buffer) =>
-    Buffer.isBuffer(message) ? message : requestSerialize(message);
+    Buffer.isBuffer(message) ? message : requestSerialize(sent.number(message));
   const call = client.makeBidiStreamRequest(path, serialize, responseDeserialize, headers);
   call.on('data', (bytes: Buffer) => {
     const message = WORKER_MESSAGES.decode(bytes);
