@@ -17,15 +17,15 @@ const PAUSE_MS = 10;
 const LIGHT_CALLS = 2;
 
 /**
- * When connections are read. A turn of the event loop begins 16 calls of a client, and what else was read with them, however many
- * connections they come on: its connections then wait for a turn each. While a client has as many requests under way
- * as it may, each 10 ms begin so many.
+ * When connections are read. A turn of the event loop begins 16 calls of a client, however many connections they come on:
+ * what else was read with them, and its connections, then wait for a turn. While a client has about as many requests
+ * under way as it may, each 10 ms begin so many.
  */
 export class CallTurns {
-  /** Counts those turns of the event loop in which calls began. */
+  /** Counts those turns of the event loop in which calls came. */
   now = 0;
   /** Calls of this turn by client. */
-  private readonly begun = new Map<string, number>();
+  private readonly calls = new Map<string, number>();
   /** Connections that are read whenever something comes, by client. */
   private readonly free = new Map<string, Set<ReadConnection>>();
   /** Those whose turn it is: nothing stops them before they were read. */
@@ -35,7 +35,7 @@ export class CallTurns {
   private readonly full = new FairQueue<ReadConnection>();
   private timer: NodeJS.Timeout | null = null;
   private readonly endTurn = () => {
-    this.begun.clear();
+    this.calls.clear();
     this.now++;
   };
   private readonly endReading = () => {
@@ -59,15 +59,27 @@ export class CallTurns {
     this.wait(connection);
   }
 
-  /** A call on `connection` began. */
-  began(connection: ReadConnection): void {
+  /** A call on `connection` has come. Returns whether its client has had its share of this turn. */
+  came(connection: ReadConnection): boolean {
     const { clientKey } = connection;
-    if (this.begun.size === 0) setImmediate(this.endTurn);
-    const calls = (this.begun.get(clientKey) ?? 0) + 1;
-    this.begun.set(clientKey, calls);
-    if (calls > TURN_REQUESTS || this.isWaiting(clientKey) || connection.isFull) this.hold(connection);
+    if (this.calls.size === 0) setImmediate(this.endTurn);
+    const calls = (this.calls.get(clientKey) ?? 0) + 1;
+    this.calls.set(clientKey, calls);
+    const isOver = calls > TURN_REQUESTS;
+    if (isOver || this.isWaiting(clientKey) || connection.isFull) this.hold(connection);
     // Otherwise all that have something would be read in this turn.
-    if (calls > TURN_REQUESTS) for (const each of this.free.get(clientKey) ?? []) this.hold(each);
+    if (isOver) for (const each of this.free.get(clientKey) ?? []) this.hold(each);
+    return isOver;
+  }
+
+  /** It is not read before its turn. */
+  wait(connection: ReadConnection): void {
+    if (!connection.isFull) {
+      this.push(connection);
+      return;
+    }
+    this.full.push(connection.clientKey, connection);
+    this.timer ??= setTimeout(this.proceedFull, PAUSE_MS);
   }
 
   /** Its turn has come. After that it is read whenever something comes. */
@@ -98,15 +110,6 @@ export class CallTurns {
     if (!this.close(connection)) return;
     connection.stop();
     this.wait(connection);
-  }
-
-  private wait(connection: ReadConnection): void {
-    if (!connection.isFull) {
-      this.push(connection);
-      return;
-    }
-    this.full.push(connection.clientKey, connection);
-    this.timer ??= setTimeout(this.proceedFull, PAUSE_MS);
   }
 
   private push(connection: ReadConnection): void {

@@ -45,6 +45,8 @@ export class RpcConnection implements RpcOwner {
   expectedCalls = TURN_REQUESTS;
   private turnCalls = 0;
   private lastTurn = -1;
+  /** Calls that came when their client had had its share of the turn: they begin in the next ones. */
+  private waiting: (() => void)[] = [];
   private hasSpoken = false;
   /** It is about to be closed: its calls are not looked at any more. */
   isFlooded = false;
@@ -66,10 +68,17 @@ export class RpcConnection implements RpcOwner {
     parts.callTurns.open(this);
   }
 
-  /** A call has come. */
-  called(): void {
+  /** A call has come. `begin` is called now, or when it is this connection's turn if its client has had its share of this one. */
+  called(begin: () => void): void {
     this.flood.called();
-    this.takeTurn();
+    const isOver = this.takeTurn();
+    if (isOver || this.waiting.length > 0) this.waiting.push(begin);
+    else begin();
+  }
+
+  /** Its client gave a call up before it was begun, which has cost less than an inference. */
+  gaveUp(): void {
+    this.closeIf(this.flood.reset(0, true));
   }
 
   /** Its turn has come. */
@@ -78,11 +87,17 @@ export class RpcConnection implements RpcOwner {
     const isNew = this.readMs === Number.POSITIVE_INFINITY;
     if (isNew) this.readMs = performance.now();
     if (reading === undefined || this.isFlooded) return 0;
+    const begun = this.waiting.splice(0, TURN_REQUESTS);
+    for (const begin of begun) begin();
+    if (this.waiting.length > 0) {
+      this.parts.callTurns.wait(this);
+      return begun.length;
+    }
     this.parts.callTurns.release(this);
     reading.readStart();
     const calls = Math.max(1, Math.min(this.expectedCalls, TURN_REQUESTS));
     this.expectedCalls = isNew ? 0 : this.expectedCalls / 2;
-    return calls;
+    return begun.length + calls;
   }
 
   stop(): void {
@@ -181,13 +196,13 @@ export class RpcConnection implements RpcOwner {
   }
 
   /** A call, or a message of a stream, has come. */
-  private takeTurn(): void {
+  private takeTurn(): boolean {
     const { callTurns } = this.parts;
     if (this.lastTurn !== callTurns.now) this.turnCalls = 0;
     this.lastTurn = callTurns.now;
     this.turnCalls++;
     this.expectedCalls = Math.max(this.expectedCalls, this.turnCalls);
-    callTurns.began(this);
+    return callTurns.came(this);
   }
 
   private get reading() {

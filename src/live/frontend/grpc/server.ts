@@ -157,7 +157,22 @@ export class RpcServer {
     }
     stream.on('error', () => {});
     if (connection.isFlooded) return;
-    connection.called();
+    const nowMs = performance.now();
+    connection.called(() => this.begin(stream, headers, connection, arrivalNs, nowMs));
+  }
+
+  private begin(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    connection: RpcConnection,
+    arrivalNs: number,
+    nowMs: number,
+  ): void {
+    if (connection.isFlooded) return;
+    if (stream.destroyed || stream.aborted) {
+      connection.gaveUp();
+      return;
+    }
     if (!isGrpc(headers)) {
       if (spend(stream, connection)) refusePlain(stream, headers);
       return;
@@ -168,16 +183,7 @@ export class RpcServer {
       if (!method.isOpen) this.parts.token.admit(headers.authorization);
       const encoding = encodingOf(headers['grpc-encoding'] as string | undefined);
       const timeout = timeoutNs(headers['grpc-timeout'] as string | undefined);
-      const rpc = new Rpc(
-        stream,
-        headers,
-        method,
-        connection,
-        encoding,
-        arrivalNs,
-        timeout,
-        performance.now(),
-      );
+      const rpc = new Rpc(stream, headers, method, connection, encoding, arrivalNs, timeout, nowMs);
       connection.began(rpc);
     } catch (error) {
       const refusal = asRefusal(error);

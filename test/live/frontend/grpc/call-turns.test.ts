@@ -32,7 +32,7 @@ class BusyConnection {
     if (!this.isRead) return 0;
     this.reads++;
     this.expectedCalls = this.calls;
-    for (let i = 0; i < this.calls; i++) this.turns.began(this);
+    for (let i = 0; i < this.calls; i++) this.turns.came(this);
     return this.calls;
   }
 }
