@@ -22,8 +22,8 @@ export class Tally {
   get text(): string {
     const seconds = (performance.now() - this.beganMs) / 1000;
     const rate = Math.round(this.events / seconds);
-    const hours = (this.virtualNs / NS_PER_HOUR).toFixed(2);
+    const did = `${this.events} events in ${(this.virtualNs / NS_PER_HOUR).toFixed(2)} virtual hours`;
     const refused = [...this.refused].map(([why, count]) => `, ${count} refused with ${why}`).join('');
-    return `${this.passed} passed${refused}, ${this.failed} failed; ${hours} virtual hours, ${rate} events/s, ${Math.round(seconds)} s`;
+    return `${this.passed} passed${refused}, ${this.failed} failed; ${did}, ${Math.round(seconds)} s, ${rate} events/s`;
   }
 }

@@ -2,8 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { checkHistory, describeFinding, titleOf } from '../check/checks.js';
 import { type Finding, kindOf } from '../check/finding.js';
+import { summaryOf } from '../history/summary.js';
 import { lineOf } from '../history/timeline.js';
 import type { Scenario } from '../scenario/scenario.js';
+import { writePerfetto } from './perfetto.js';
 import { type Run, runScenario } from './run-scenario.js';
 
 /** What came of a scenario. */
@@ -28,7 +30,7 @@ export async function failsAs(scenario: Scenario, finding: Finding): Promise<boo
   return findings.some((other) => kindOf(other) === kindOf(finding));
 }
 
-/** Writes what there is to know of a failure: the scenario, what was found, what happened, the journals. */
+/** Writes what there is to know of a run: the scenario, what was found, what happened, the journals. */
 export function writeJudged(scenario: Scenario, { run, findings }: Judged, dir: string): void {
   const { history, trace } = run;
   mkdirSync(dir, { recursive: true });
@@ -36,8 +38,10 @@ export function writeJudged(scenario: Scenario, { run, findings }: Judged, dir: 
   write('scenario.json', `${JSON.stringify(scenario, null, 2)}\n`);
   const described = findings.slice(0, MOST_FINDINGS).map((finding) => describeFinding(finding, history));
   write('findings.txt', `${described.join('\n')}\n`);
+  write('summary.txt', `${verdictOf({ run, findings }) || 'passed'}\n${summaryOf(history)}`);
   write('timeline.txt', `${history.events.map(lineOf).join('\n')}\n`);
   write('trace.txt', `${trace}\n`);
+  writePerfetto(join(dir, 'perfetto.json'), history, findings);
   for (const { process, path, text } of history.journals) write(`${process}.${basename(path)}`, text);
 }
 

@@ -76,7 +76,7 @@ function bringBack({ clients, scenario, simulation }: Stage): void {
   });
 }
 
-/** One controller drives all GPUs, takes requests and has answered all that came; nothing is under way. */
+/** One controller drives all GPUs, may load onto any, takes requests and has answered all that came; nothing is under way. */
 function isWell(stage: Stage): boolean {
   const { controllers, workers, clients, scenario } = stage;
   if ([...controllers, ...workers].some(({ process }) => !process.isUp)) return false;
@@ -85,7 +85,9 @@ function isWell(stage: Stage): boolean {
   const [driver] = drivers;
   if (drivers.length !== 1 || driver.server === null || upOf(driver.server) < gpus) return false;
   const isReady = clients.doors.get(driver.process.name)?.service.state.notReady === null;
-  return isReady && driver.server.controller.core.requests.size === 0 && isAtRest(stage);
+  const { cluster, requests } = driver.server.controller.core;
+  const isBarred = cluster.bars.nextEndNs < Number.POSITIVE_INFINITY;
+  return isReady && !isBarred && requests.size === 0 && isAtRest(stage);
 }
 
 function upOf({ controller }: NonNullable<Role['server']>): number {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Finding } from '../check/finding.js';
+import { summaryOf } from '../history/summary.js';
 import { drawScenario } from '../scenario/draw-scenario.js';
 import type { Scenario } from '../scenario/scenario.js';
 import { shrink } from '../shrink/shrink.js';
@@ -13,13 +14,17 @@ export interface SeedVerdict {
   readonly events: number;
   readonly virtualNs: number;
   readonly digest: string;
+  /** What happened, for people, where it is kept. */
+  readonly story?: string;
   /** Why it was no valid seed; absent: it was one. */
   readonly refused?: string;
 }
 
 export interface FailureOptions {
-  /** Where what happened is written if it fails. */
+  /** Where what happened is written. */
   readonly dir: string;
+  /** Also if nothing fails. */
+  readonly keeps: boolean;
   /** It is also made smaller. */
   readonly smaller: boolean;
 }
@@ -39,13 +44,15 @@ export function tryPlan(path: string, options: FailureOptions): Promise<SeedVerd
 
 async function tryScenario(
   scenario: Scenario,
-  { dir, smaller }: FailureOptions,
+  { dir, smaller, keeps }: FailureOptions,
   twice: boolean,
 ): Promise<SeedVerdict> {
   const judged = await judge(scenario);
   const { digest, events, endNs } = judged.run;
-  const verdict = { events, virtualNs: endNs, digest };
+  const story = keeps ? { story: summaryOf(judged.run.history) } : {};
+  const verdict = { events, virtualNs: endNs, digest, ...story };
   const failure = verdictOf(judged);
+  if (keeps || failure !== '') writeJudged(scenario, judged, dir);
   if (failure === '') {
     const again = twice ? (await judge(scenario)).run.digest : digest;
     return {
@@ -53,7 +60,6 @@ async function tryScenario(
       failure: again === digest ? '' : `the same seed leads to ${digest}, then to ${again}`,
     };
   }
-  writeJudged(scenario, judged, dir);
   if (smaller) await writeSmaller(scenario, judged.findings[0], join(dir, 'smaller'));
   return { ...verdict, failure };
 }

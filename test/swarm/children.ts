@@ -1,0 +1,59 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import type { SeedVerdict } from './run/try-seed.js';
+
+/** A seed that takes this long never ends, even on a busy machine. */
+const HUNG_MS = 600_000;
+/** Made smaller, it takes hundreds of times as long. */
+const HUNG_SHRINKING_MS = 3_600_000;
+/** What is kept of simulated processes that have ended grows: another process goes on. */
+const SEEDS_OF_A_CHILD = 200;
+
+/** What a child is asked for. */
+export interface Order {
+  readonly seed: number;
+}
+
+/**
+ * Tries seed after seed in a process of its own, with the flags of this one, until `take` has none left. The process is replaced
+ * now and then, and if it does not come back.
+ */
+export async function trySeeds(
+  { shrinks }: { readonly shrinks: boolean },
+  take: () => number | null,
+  tried: (seed: number, verdict: SeedVerdict) => void,
+): Promise<void> {
+  let child: ChildProcess | null = null;
+  let seeds = 0;
+  for (let seed = take(); seed !== null; seed = take()) {
+    child ??= start();
+    const verdict = await triedBy(child, seed, shrinks ? HUNG_SHRINKING_MS : HUNG_MS);
+    tried(seed, verdict);
+    if (!verdict.isGone && ++seeds % SEEDS_OF_A_CHILD !== 0) continue;
+    child.kill('SIGKILL');
+    child = null;
+  }
+  child?.kill('SIGKILL');
+}
+
+type ChildVerdict = SeedVerdict & { readonly isGone?: boolean };
+
+function start(): ChildProcess {
+  return fork(process.argv[1], process.argv.slice(2).concat('--child'), {
+    execArgv: ['--enable-source-maps'],
+  });
+}
+
+function triedBy(child: ChildProcess, seed: number, hungMs: number): Promise<ChildVerdict> {
+  return new Promise((resolve) => {
+    const end = (verdict: ChildVerdict) => {
+      clearTimeout(timer);
+      child.removeAllListeners();
+      resolve(verdict);
+    };
+    const fail = (failure: string) => end({ failure, events: 0, virtualNs: 0, digest: '', isGone: true });
+    const timer = setTimeout(() => fail(`does not end: nothing came in ${hungMs / 1000} s`), hungMs);
+    child.once('message', (verdict) => end(verdict as SeedVerdict));
+    child.once('exit', (code, signal) => fail(`ends its process with ${signal ?? code}`));
+    child.send({ seed } satisfies Order);
+  });
+}
