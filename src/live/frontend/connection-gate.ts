@@ -5,7 +5,9 @@ import type { RefusalCounts } from './refusal-counts.js';
 
 /** How long a connection that is turned away stays, so that its client sees why. */
 const LINGER_MS = 1000;
-/** Connections that do so at a time; further ones are closed without a word. */
+/** How long one of a client that floods waits before it learns that: the client would open the next one at once. */
+const HOLD_MS = 1000;
+/** Connections that wait or linger at a time; further ones are closed without a word. */
 const MOST_LINGERING = 100;
 
 /** Who watches over the connections of a server. */
@@ -28,19 +30,29 @@ export function gateConnections(server: Server, options: GateOptions): void {
   const turnAway = (socket: Socket, refusal: Refusal) => {
     refusals.add(refusal.kind);
     socket.on('error', () => {});
-    if (farewell === null || lingering >= MOST_LINGERING) {
-      socket.destroy();
+    const hang = () => socket.destroy();
+    const isHeld = refusal.kind === 'flood';
+    if (lingering >= MOST_LINGERING || (farewell === null && !isHeld)) {
+      hang();
       return;
     }
     lingering++;
-    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+    const holdMs = isHeld ? HOLD_MS : 0;
+    const end = setTimeout(hang, farewell === null ? holdMs : holdMs + LINGER_MS);
+    let hold: NodeJS.Timeout | undefined;
     socket.once('close', () => {
-      clearTimeout(timer);
+      clearTimeout(hold);
+      clearTimeout(end);
       lingering--;
     });
-    // A connection that is closed with bytes unread is reset, and its client may not see what was written.
-    socket.resume();
-    socket.end(farewell(refusal));
+    if (farewell === null) return;
+    const say = () => {
+      // A connection that is closed with bytes unread is reset, and its client may not see what was written.
+      socket.resume();
+      socket.end(farewell(refusal));
+    };
+    if (isHeld) hold = setTimeout(say, HOLD_MS);
+    else say();
   };
   server.removeAllListeners('connection');
   server.on('connection', (socket) => {

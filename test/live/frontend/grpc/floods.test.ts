@@ -226,6 +226,26 @@ describe('a flood', () => {
     expect(await ask(neighbor, 'ModelInfer', INFER)).toBe('0');
   });
 
+  it('keeps those of a banned address waiting before they learn it', async () => {
+    const refusals = newRefusalCounters();
+    const { port } = await openGrpc(new FakeService([MODEL]), { refusals });
+    await floodThrice(port);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const again = open(port);
+    let got = '';
+    again.on('data', (bytes) => {
+      got += bytes.toString('hex');
+    });
+    await expect.poll(() => countOf(refusals, 'flood')).toBe(4);
+    vi.advanceTimersByTime(900);
+    for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect([again.closed, got]).toEqual([false, '']);
+    vi.advanceTimersByTime(100);
+    await isClosed(again);
+    expect(got).toContain(ENHANCE_YOUR_CALM);
+  });
+
   // Other systems have one loopback address.
   it.runIf(process.platform === 'linux')('of one address bans no other', async () => {
     const { port } = await openGrpc(new FakeService([MODEL]));
