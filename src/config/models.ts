@@ -92,7 +92,7 @@ async function sectionModels(
       return plain(copiesOf(fitModel({ name, parameters: section.parameters }, pageBytes), section.copies));
     }
     case 'zoo':
-      return plain(await zooModels(section.varieties, section.copies, pageBytes));
+      return plain(zooModels(section.varieties, section.copies, pageBytes));
   }
 }
 

@@ -1,8 +1,6 @@
 import * as z from 'zod';
 import { count, oneOrMany, section } from './fields.js';
-
-/** Varieties in the bundled zoo, as many as in Clockwork's evaluation (OSDI 2020, §6). */
-export const ZOO_VARIETIES = 61;
+import { ZOO_VARIETIES } from './zoo-varieties.js';
 
 const copiesUpTo = (most: number) =>
   z
@@ -63,8 +61,8 @@ const modelsSection = z.discriminatedUnion('kind', [
     varieties: z
       .int()
       .min(1)
-      .max(ZOO_VARIETIES)
-      .default(ZOO_VARIETIES)
+      .max(ZOO_VARIETIES.length)
+      .default(ZOO_VARIETIES.length)
       .describe('Number of bundled varieties, from the first.'),
     copies: copiesUpTo(1000),
   }).describe(

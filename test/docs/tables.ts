@@ -4,9 +4,9 @@ import { experimentJsonSchema } from '../../src/config/json-schema.js';
 import { describeKeys, type KeyDescription } from '../../src/config/keys.js';
 import { MXNET_VARIABLES } from '../../src/config/mxnet-variables.js';
 import { RUNTIME_SETTINGS } from '../../src/config/runtime-settings.js';
-import { ZOO_VARIETIES } from '../../src/config/schema-models.js';
 import { formatDuration } from '../../src/config/units-text.js';
 import { zooModels } from '../../src/config/zoo.js';
+import { ZOO_VARIETIES } from '../../src/config/zoo-varieties.js';
 import { AUTO, type PolicyOption } from '../../src/policies/entry.js';
 import { POLICIES } from '../../src/policies/registry.js';
 import { ACTION_COLUMNS } from '../../src/record/action-log.js';
@@ -18,7 +18,7 @@ import { COMMAND_TABLES } from './generated.js';
 import { markdownTable } from './markdown.js';
 import { claimsTable, limitsTable } from './threat-model.js';
 
-const ZOO = await zooModels(ZOO_VARIETIES, 1, DEFAULT_PAGE_BYTES);
+const ZOO = zooModels(ZOO_VARIETIES.length, 1, DEFAULT_PAGE_BYTES);
 
 /** Keys that every kind of workload has. */
 const COMMON = ['slo', 'models', 'start', 'name'];
