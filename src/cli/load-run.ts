@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { EscapementError } from '../base/errors.js';
+import { fileProblem } from '../base/files/disk-files.js';
 import type { Experiment } from '../config/experiment.js';
-import { fileProblem } from '../config/files.js';
 import { openTarget } from '../load/open-target.js';
 import { readPayloads } from '../load/payloads.js';
 import type { PlayCounts } from '../load/player.js';

@@ -1,4 +1,5 @@
 import { EscapementError } from '../base/errors.js';
+import { ON_DISK } from '../config/files-on-disk.js';
 import { readProfile } from '../config/read-profile.js';
 import type { RuntimeSettings } from '../config/schema-runtime.js';
 import { formatBytes } from '../config/units-text.js';
@@ -162,7 +163,7 @@ async function modelsOfProfiles(
 ): Promise<MachineOptions['models']> {
   const { simulatedModels } = await import('../serve/simulated-models.js');
   const paths = device.slice(SIMULATED.length).split(',');
-  const profiles = await Promise.all(paths.map((path) => readProfile(path)));
+  const profiles = await Promise.all(paths.map((path) => readProfile(path, ON_DISK)));
   return simulatedModels(profiles, copies, pageBytes, timeScale);
 }
 

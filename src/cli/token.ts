@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { EscapementError } from '../base/errors.js';
-import { fileProblem } from '../config/files.js';
+import { fileProblem } from '../base/files/disk-files.js';
 
 /** The token in the file of `--token-file`; null: none was given. */
 export async function tokenOf({

@@ -1,7 +1,9 @@
+import { usableCores } from '../base/limits/usable.js';
 import { entryOf } from './create-policy.js';
 import type { Origin } from './overrides.js';
+import { presetValues } from './presets.js';
 import { RUNTIME_SETTINGS } from './runtime-settings.js';
-import { presetValues, type RuntimeKey, type RuntimeSettings, SERIAL_KEYS } from './schema-runtime.js';
+import { type RuntimeKey, type RuntimeSettings, SERIAL_KEYS } from './schema-runtime.js';
 import type { OriginalSettings, ServerSettings } from './server-settings.js';
 import { formatDuration } from './units-text.js';
 
@@ -57,7 +59,9 @@ function runtimeSource(runtime: RuntimeSettings, key: RuntimeKey, origin: Origin
   const { preset, serial } = runtime;
   if (serial && SERIAL_KEYS.includes(key)) return { kind: 'serial' };
   if (origin !== null) return origin;
-  return Object.hasOwn(presetValues(preset), key) ? { kind: 'preset', preset } : { kind: 'default' };
+  return Object.hasOwn(presetValues(preset, usableCores), key)
+    ? { kind: 'preset', preset }
+    : { kind: 'default' };
 }
 
 function writtenValue(runtime: RuntimeSettings, key: RuntimeKey): EffectiveSetting['value'] {

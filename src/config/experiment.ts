@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import type { Immutable } from '../base/immutable.js';
+import type { InputFiles } from '../base/world/input-files.js';
 import type { Admission } from '../core/controller.js';
 import type { ModelSpec } from '../core/model.js';
 import type { MissedWindow } from '../core/retry.js';
@@ -19,6 +20,8 @@ export interface Experiment {
   readonly file: string;
   /** The file as written and the overrides on top of it: for the record, nothing else depends on it. */
   readonly source: { readonly text: string; readonly overrides: readonly string[] };
+  /** What its traces are read with. */
+  readonly files: InputFiles;
   readonly seed: number;
   readonly cluster: ClusterConfig;
   readonly models: readonly ModelSpec[];

@@ -1,12 +1,10 @@
-import { access } from 'node:fs/promises';
 import type * as z from 'zod';
 import { EscapementError } from '../base/errors.js';
 import type { ModelSpec } from '../core/model.js';
 import { offeredMix, type SteadySpec } from '../workload/offered-mix.js';
 import type { WorkloadSpec } from '../workload/spec.js';
 import { DEFAULT_MAX_BATCH, fluidCapacityRps } from './capacity.js';
-import { type ExperimentFiles, relativeTo } from './experiment-files.js';
-import { fileProblem } from './files.js';
+import { type ExperimentHost, relativeTo } from './experiment-host.js';
 import { streamsOf } from './open-workloads.js';
 import type { OverriddenTree } from './overrides.js';
 import type { experimentSchema } from './schema.js';
@@ -20,7 +18,7 @@ interface WorkloadsContext {
   readonly models: readonly ModelSpec[];
   /** The experiment file: paths are relative to its folder. */
   readonly file: string;
-  readonly files: ExperimentFiles;
+  readonly host: ExperimentHost;
   readonly overridden: OverriddenTree;
 }
 
@@ -45,10 +43,12 @@ type Placed = Exclude<Section, { kind: 'arrivals' }> | Extract<WorkloadSpec, { k
 async function withPath(section: Section, index: number, context: WorkloadsContext): Promise<Placed> {
   if (!('path' in section)) return section;
   const { tree, placeOf } = context.overridden;
-  const path = context.files.locate(relativeTo(context.file, section.path));
-  await access(path).catch((error) =>
-    Promise.reject(fileProblem(error, path, placeOf(['workload', index, 'path']))),
-  );
+  const { input } = context.host;
+  const path = context.host.locate(relativeTo(context.file, section.path));
+  await input.stat(path).catch((error) => {
+    if (!(error instanceof EscapementError)) throw error;
+    throw new EscapementError(error.code, `${path}: ${error.what}`, placeOf(['workload', index, 'path']));
+  });
   if (section.kind !== 'arrivals') return { ...section, path };
   return { ...section, path, overrideSlo: tree.slo !== undefined || section.sloNs !== undefined };
 }
@@ -83,12 +83,12 @@ async function withVolume(
 async function capacityIn(
   unit: SteadySpec,
   index: number,
-  { config, models, overridden }: WorkloadsContext,
+  { config, models, host, overridden }: WorkloadsContext,
 ): Promise<number> {
   const { slo, seed, cluster, policy } = config;
   const names = models.map(({ name }) => name);
   const sloNs = unit.sloNs ?? slo;
-  const mix = await offeredMix(unit, { models: names, sloNs, seed }, streamsOf(index));
+  const mix = await offeredMix(unit, { models: names, sloNs, seed, files: host.input }, streamsOf(index));
   const { maxBatch } = policy.options;
   const capacityRps = fluidCapacityRps({
     models,

@@ -1,7 +1,7 @@
 import { EscapementError } from '../base/errors.js';
 import type { Action } from '../core/action.js';
 import { type Policy, REFUSE } from '../core/policy.js';
-import { reasonOf } from './plugins.js';
+import { reasonOf } from './module-error.js';
 
 /** Which policy of which plugin. */
 interface PolicyName {

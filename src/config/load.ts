@@ -1,21 +1,13 @@
-import { basename, extname } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
-import { type ErrorPlace, EscapementError } from '../base/errors.js';
+import { DISK_FILES } from '../base/files/disk-files.js';
 import { STANDARD_INPUT } from '../base/files/standard-input.js';
 import type { PolicyEntry } from '../policies/entry.js';
-import { selectModels } from '../workload/select-models.js';
-import { cellOf } from './cell.js';
-import { readDocument, type SourceDocument } from './document.js';
+import { buildExperiment, parseExperimentSource } from './build.js';
+import type { SourceDocument } from './document.js';
 import type { EnvironmentOverride } from './environment.js';
 import type { Experiment } from './experiment.js';
-import { type ExperimentFiles, ON_DISK } from './experiment-files.js';
-import { readTextFile } from './files.js';
-import { finishWorkloads } from './finish-workloads.js';
-import { buildModels } from './models.js';
-import { applyOverrides } from './overrides.js';
-import { libraryPlugin, loadPlugins } from './plugins.js';
-import { experimentSchemaWith } from './schema.js';
-import { validate } from './validate.js';
+import type { ExperimentHost } from './experiment-host.js';
+import { ON_DISK } from './files-on-disk.js';
 
 /**
  * Reads an experiment file, applies overrides such as `policy.maxBatch=4` or `workload.0.rate=600/s`, checks
@@ -32,18 +24,23 @@ export async function loadExperiment(
   policies: readonly PolicyEntry[] = [],
   environment: readonly EnvironmentOverride[] = [],
 ): Promise<Experiment> {
-  return buildExperiment(await readExperimentSource(path), overrides, environment, policies);
+  return buildExperiment(await readExperimentSource(path), {
+    overrides,
+    environment,
+    policies,
+    host: ON_DISK,
+  });
 }
 
-/** The same from a text; `file` is for messages, paths and the default name, `files` where the others are. */
+/** The same from a text; `file` is for messages, paths and the default name, `host` where it is read. */
 export async function parseExperiment(
   text: string,
   file: string,
   overrides: readonly string[] = [],
   policies: readonly PolicyEntry[] = [],
-  files: ExperimentFiles = ON_DISK,
+  host: ExperimentHost = ON_DISK,
 ): Promise<Experiment> {
-  return buildExperiment(parseExperimentSource(text, file), overrides, [], policies, files);
+  return buildExperiment(parseExperimentSource(text, file), { overrides, policies, host });
 }
 
 /**
@@ -56,92 +53,7 @@ export async function readExperimentSource(path: string): Promise<SourceDocument
     standardInput ??= readText(process.stdin);
     return parseExperimentSource(await standardInput, 'standard input');
   }
-  return parseExperimentSource(await readTextFile(path), path);
+  return parseExperimentSource(await DISK_FILES.text(path), path);
 }
 
 let standardInput: Promise<string> | undefined;
-
-export function parseExperimentSource(text: string, file: string): SourceDocument {
-  return readDocument(text, file, 'E_CONFIG_SYNTAX');
-}
-
-/** The experiment of a file that was read before, with overrides. */
-export async function buildExperiment(
-  source: SourceDocument,
-  overrides: readonly string[],
-  environment: readonly EnvironmentOverride[] = [],
-  policies: readonly PolicyEntry[] = [],
-  files: ExperimentFiles = ON_DISK,
-): Promise<Experiment> {
-  const { file } = source;
-  const loaded = await loadPlugins(source, overrides, files);
-  const plugins = policies.length === 0 ? loaded : [...loaded, libraryPlugin(policies, loaded)];
-  const overridden = applyOverrides(source, overrides, environment, plugins);
-  const { tree, placeOf } = overridden;
-  const config = validate(experimentSchemaWith(plugins), tree, placeOf);
-  const { device = config.models.some(({ kind }) => kind === 'onnx') ? 'cpu' : 'simulated', ...live } =
-    config.live;
-  const models = await buildModels(config.models, {
-    ...{ file, files },
-    cluster: config.cluster,
-    device: {
-      kind: device === 'simulated' ? 'cpu' : device,
-      adapter: 0,
-      session: config.runtime,
-    },
-    precision: config.runtime.precision,
-    placeOf: (index, key) => placeOf(['models', index, ...(key === undefined ? [] : [key])]),
-  });
-  const names = models.map(({ spec }) => spec.name);
-  config.workload.forEach((workload, i) => {
-    checkSelection(names, workload.models, placeOf(['workload', i, 'models']));
-  });
-  const spreads = models.map(({ spread }) => spread);
-  if (config.cluster.noise.distribution === 'profile' && spreads.every((spread) => spread === null)) {
-    throw new EscapementError(
-      'E_CONFIG_VALUE',
-      'no model of this run has a profile with more than medians: measure p99Ms and maxMs, or write normal',
-      placeOf(['cluster', 'noise', 'distribution']),
-    );
-  }
-  const whole: Experiment = {
-    name: config.name ?? basename(file, extname(file)),
-    file,
-    source: {
-      text: source.text,
-      overrides: [...environment.map(({ key, value }) => `${key}=${value}`), ...overrides],
-    },
-    seed: config.seed,
-    cluster: config.cluster,
-    models: models.map(({ spec }) => spec),
-    modelFiles: models.map(({ file }) => file),
-    spreads,
-    workloads: await finishWorkloads({
-      ...{ config, models: models.map(({ spec }) => spec), file, files, overridden },
-    }),
-    sloNs: config.slo,
-    policy: config.policy,
-    admission: config.admission,
-    missedWindow: config.missedWindow ?? null,
-    warmupNs: config.warmup,
-    checks: config.checks,
-    output: config.output,
-    live: { device, ...live },
-    runtime: config.runtime,
-  };
-  return config.cell === undefined ? whole : cellOf(whole, config.cell, (key) => placeOf(['cell', key]));
-}
-
-/** Throws `E_UNKNOWN_MODEL` where a pattern matches no model, so that the file and line are named. */
-function checkSelection(
-  names: readonly string[],
-  patterns: readonly string[] | undefined,
-  place: ErrorPlace,
-): void {
-  try {
-    selectModels(names, patterns);
-  } catch (error) {
-    if (!(error instanceof EscapementError)) throw error;
-    throw new EscapementError(error.code, error.what, place);
-  }
-}

@@ -2,8 +2,7 @@ import Papa from 'papaparse';
 import { EscapementError } from '../base/errors.js';
 import { DEFAULT_PAGE_BYTES } from '../base/units.js';
 import { checkModel, type ModelSpec } from '../core/model.js';
-import type { ExperimentFiles } from './experiment-files.js';
-import { readTextFile } from './files.js';
+import type { ExperimentHost } from './experiment-host.js';
 import { suggestion } from './nearest.js';
 
 /**
@@ -15,9 +14,9 @@ import { suggestion } from './nearest.js';
 export async function readModelsCsv(
   path: string,
   pageBytes: number,
-  files: ExperimentFiles,
+  host: ExperimentHost,
 ): Promise<ModelSpec[]> {
-  return parseModelsCsv(await readTextFile(files.locate(path)), path, pageBytes);
+  return parseModelsCsv(await host.input.text(host.locate(path)), path, pageBytes);
 }
 
 export function parseModelsCsv(text: string, file: string, pageBytes: number): ModelSpec[] {

@@ -1,9 +1,9 @@
-import { isAbsolute, resolve } from 'node:path';
+import { isAbsolute, resolve } from 'pathe';
 import { type ErrorPlace, EscapementError } from '../base/errors.js';
 import type { ModelSpec } from '../core/model.js';
 import type { ModelSpread } from '../sim/spread.js';
 import type { ClusterConfig } from './experiment.js';
-import { type ExperimentFiles, relativeTo } from './experiment-files.js';
+import { type ExperimentHost, relativeTo } from './experiment-host.js';
 import { fitModel } from './fit.js';
 import { readModelsCsv } from './models-csv.js';
 import { onnxFile, readMeasuredProfile, repositoryName, restrictBatches } from './onnx-model.js';
@@ -20,7 +20,7 @@ import { zooModels } from './zoo.js';
 interface ModelsContext {
   /** The experiment file: paths are relative to its folder. */
   readonly file: string;
-  readonly files: ExperimentFiles;
+  readonly host: ExperimentHost;
   readonly cluster: ClusterConfig;
   /** What the profiles of ONNX models were measured on, where the sections do not name them. */
   readonly device: MeasuredDevice;
@@ -76,12 +76,12 @@ async function sectionModels(
   switch (section.kind) {
     case 'csv': {
       const path = relativeTo(context.file, section.path);
-      const read = readModelsCsv(path, pageBytes, context.files);
+      const read = readModelsCsv(path, pageBytes, context.host);
       return plain(await read.catch(named(context, index, 'path', section.path)));
     }
     case 'profile': {
       const path = relativeTo(context.file, section.path);
-      const read = readProfile(path, context.files);
+      const read = readProfile(path, context.host);
       const profile = await read.catch(named(context, index, 'path', section.path));
       return measured(profile, null, section, pageBytes);
     }
@@ -101,12 +101,12 @@ async function onnxModels(
   context: ModelsContext,
   index: number,
 ): Promise<BuiltModel[]> {
-  const { files, precision } = context;
-  const file = await onnxFile(relativeTo(context.file, section.path), precision, files);
+  const { host, precision } = context;
+  const file = await onnxFile(relativeTo(context.file, section.path), precision, host);
   const profile =
     section.profile === undefined
-      ? await readMeasuredProfile(file, context.device, context.placeOf(index, 'path'), files)
-      : await readProfile(relativeTo(context.file, section.profile), files).catch(
+      ? await readMeasuredProfile(file, context.device, context.placeOf(index, 'path'), host)
+      : await readProfile(relativeTo(context.file, section.profile), host).catch(
           named(context, index, 'profile', section.profile),
         );
   const used =

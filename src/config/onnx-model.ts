@@ -1,6 +1,6 @@
-import { basename, dirname, join, resolve, sep } from 'node:path';
+import { basename, dirname, join, resolve } from 'pathe';
 import { type ErrorPlace, EscapementError } from '../base/errors.js';
-import { type ExperimentFiles, ON_DISK } from './experiment-files.js';
+import type { ExperimentHost } from './experiment-host.js';
 import type { Profile } from './profile.js';
 import { type MeasuredDevice, profileFileName, settingFlags } from './profile-file.js';
 import { readProfile } from './read-profile.js';
@@ -17,23 +17,23 @@ const MODEL_FILE = 'model.onnx';
 export async function onnxFile(
   path: string,
   precision: RuntimeSettings['precision'],
-  files = ON_DISK,
+  host: ExperimentHost,
 ): Promise<string> {
-  const file = await fp32File(path, files);
+  const file = await fp32File(path, host);
   if (precision === 'fp32' || basename(dirname(file)) === precision) return file;
   return join(dirname(file), precision, basename(file));
 }
 
 /** The name of a model that lies in a repository, as servers of it know it; null: the file lies elsewhere. */
 export function repositoryName(file: string): string | null {
-  const parts = resolve(file).split(sep).slice(0, -1);
+  const parts = resolve(file).split('/').slice(0, -1);
   if (parts.at(-1) === 'fp16') parts.pop();
   return /^\d+$/.test(parts.at(-1) ?? '') ? (parts.at(-2) ?? null) : null;
 }
 
-async function fp32File(path: string, files: ExperimentFiles): Promise<string> {
+async function fp32File(path: string, host: ExperimentHost): Promise<string> {
   if (path.endsWith('.onnx')) return path;
-  const entries = await files.entries(path);
+  const entries = await host.entries(path);
   const versions = entries.filter((entry) => /^\d+$/.test(entry)).sort((a, b) => Number(b) - Number(a));
   return join(path, versions[0] ?? '1', MODEL_FILE);
 }
@@ -43,10 +43,10 @@ export async function readMeasuredProfile(
   modelFile: string,
   device: MeasuredDevice,
   place: ErrorPlace,
-  files: ExperimentFiles,
+  host: ExperimentHost,
 ): Promise<Profile> {
   const path = join(dirname(modelFile), profileFileName(device));
-  return readProfile(path, files).catch((error) => {
+  return readProfile(path, host).catch((error) => {
     if (!(error instanceof EscapementError) || error.code !== 'E_FILE_MISSING') throw error;
     throw new EscapementError(
       'E_FILE_MISSING',

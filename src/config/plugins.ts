@@ -1,15 +1,10 @@
-import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import * as z from 'zod';
 import { EscapementError } from '../base/errors.js';
 import { AUTO, type Plugin, type PolicyEntry } from '../policies/entry.js';
 import { POLICIES } from '../policies/registry.js';
 import type { SourceDocument } from './document.js';
-import { ON_DISK, relativeTo } from './experiment-files.js';
+import { type ExperimentHost, type ModuleFile, relativeTo } from './experiment-host.js';
 import { section } from './fields.js';
-import { fileProblem } from './files.js';
 import { overriddenValues } from './overrides.js';
 import { validate } from './validate.js';
 
@@ -44,27 +39,30 @@ const entriesSchema = z.array(entrySchema).min(1, 'must export at least one poli
 export async function loadPlugins(
   source: SourceDocument,
   overrides: readonly string[],
-  files = ON_DISK,
+  host: ExperimentHost,
 ): Promise<Plugin[]> {
   const named = [source.tree.plugins ?? [], ...overriddenValues(overrides, 'plugins')].flat();
   // The schema says what is wrong with others.
   const modules = named.filter((file): file is string => typeof file === 'string' && file !== '');
-  return loadModules(modules, (file) => files.module(relativeTo(source.file, file)));
+  return loadModules(modules, (file) => host.module(relativeTo(source.file, file)));
 }
 
 /** Loads modules whose paths are relative to where the program runs. Throws as `loadPlugins` does. */
-export function loadPluginFiles(files: readonly string[]): Promise<Plugin[]> {
-  return loadModules(files, (file) => resolve(file));
+export function loadPluginFiles(modules: readonly string[], host: ExperimentHost): Promise<Plugin[]> {
+  return loadModules(modules, (file) => host.module(file));
 }
 
-async function loadModules(files: readonly string[], pathOf: (file: string) => string): Promise<Plugin[]> {
+async function loadModules(
+  files: readonly string[],
+  moduleOf: (file: string) => ModuleFile,
+): Promise<Plugin[]> {
   const plugins = new Map<string, Plugin>();
   for (const file of files) {
-    const path = pathOf(file);
-    if (plugins.has(path)) continue;
-    const plugin = await loadPlugin(file, path);
+    const module = moduleOf(file);
+    if (plugins.has(module.path)) continue;
+    const plugin = await loadPlugin(file, module);
     checkNames(plugin, [...plugins.values()]);
-    plugins.set(path, plugin);
+    plugins.set(module.path, plugin);
   }
   return [...plugins.values()];
 }
@@ -76,23 +74,9 @@ export function libraryPlugin(policies: readonly PolicyEntry[], others: readonly
   return plugin;
 }
 
-async function loadPlugin(file: string, path: string): Promise<Plugin> {
-  let bytes: Buffer;
-  try {
-    bytes = await readFile(path);
-  } catch (error) {
-    throw fileProblem(error, path);
-  }
-  const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
-  // With the digest in its address, a module that was edited is loaded again in a process that runs on.
-  const address = `${pathToFileURL(path).href}?${digest}`;
-  let module: Readonly<Record<string, unknown>>;
-  try {
-    module = await import(address);
-  } catch (error) {
-    throw new EscapementError('E_PLUGIN', `cannot be loaded: ${reasonOf(error, path)}`, { file: path });
-  }
-  return { file, digest, policies: checkedEntries(exportsOf(module), path) };
+async function loadPlugin(file: string, module: ModuleFile): Promise<Plugin> {
+  const { digest, exports } = await module.load();
+  return { file, digest, policies: checkedEntries(exportsOf(exports), module.path) };
 }
 
 /** `export default` of one policy or a list, or `export const policies`; the same of a CommonJS module. */
@@ -127,17 +111,4 @@ function checkNames({ file, policies }: Plugin, others: readonly Plugin[]): void
     }
     owners.set(kind, 'is in the same file');
   }
-}
-
-/** The folder of this package. src/config and dist/config are equally deep. */
-const PACKAGE = fileURLToPath(new URL('../..', import.meta.url)).replace(/[\\/]$/, '');
-
-/** What went wrong in a module, with the line if the error has one. */
-export function reasonOf(error: unknown, path: string): string {
-  if (!(error instanceof Error)) return String(error);
-  const line = error.stack?.split(path)[1]?.match(/^(?:\?[0-9a-f]+)?:(\d+)/)?.[1];
-  const missing = (error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND';
-  const what = missing ? error.message.replace(/ imported from .*/s, '') : `${error.name}: ${error.message}`;
-  const advice = /package 'escapement['/]/.test(what) ? `: run npm install ${PACKAGE} in its folder` : '';
-  return `${what}${line === undefined ? '' : ` (line ${line})`}${advice}`;
 }

@@ -1,14 +1,13 @@
 import { EscapementError } from '../base/errors.js';
 import { readDocument, shortPath } from './document.js';
-import { ON_DISK } from './experiment-files.js';
-import { readTextFile } from './files.js';
+import type { ExperimentHost } from './experiment-host.js';
 import { type Profile, profileSchema } from './profile.js';
 import { crossedQuantiles } from './profile-spread.js';
 import { validate } from './validate.js';
 
 /** Reads a profile. Throws `E_FILE_MISSING`, and `E_PROFILE` with file, line and key of a mistake. */
-export async function readProfile(path: string, files = ON_DISK): Promise<Profile> {
-  return parseProfile(await readTextFile(files.locate(path)), path);
+export async function readProfile(path: string, host: ExperimentHost): Promise<Profile> {
+  return parseProfile(await host.input.text(host.locate(path)), path);
 }
 
 /** Reads the text of a profile; `file` is for messages. Throws `E_PROFILE`. */

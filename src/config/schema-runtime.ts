@@ -1,11 +1,9 @@
 import * as z from 'zod';
 import type { Immutable } from '../base/immutable.js';
-import { usableCores } from '../base/limits/usable.js';
-import { isSection } from './document.js';
 import { refuse, section, share, TEXT_OR_NUMBER, textField } from './fields.js';
 import { show } from './units-text.js';
 
-const PRESETS = ['none', 'min-memory', 'max-parallelism'] as const;
+export const PRESETS = ['none', 'min-memory', 'max-parallelism'] as const;
 export const STORAGE_BUFFER_CACHES = ['bucket', 'simple', 'lazyRelease', 'disabled'] as const;
 export const RUNTIME_PRECISIONS = ['fp32', 'fp16'] as const;
 export const RECORDINGS = ['off', 'operators', 'all'] as const;
@@ -82,16 +80,7 @@ export const SERIAL_KEYS: readonly RuntimeKey[] = [
 ];
 
 /** The section `runtime` with the values of its preset, as it takes effect. */
-export const runtimeSchema = z
-  .preprocess(withPreset, runtimeKeys.superRefine(checkAffinity).transform(serialIfAsked))
-  .prefault({});
-
-/** A preset says what the section does not. */
-function withPreset(value: unknown): unknown {
-  if (!isSection(value)) return value;
-  const preset = PRESETS.find((name) => name === value.preset);
-  return preset === undefined ? value : { ...presetValues(preset), ...value };
-}
+export const runtimeSchema = runtimeKeys.superRefine(checkAffinity).transform(serialIfAsked).prefault({});
 
 /** One list of cores for each thread, in onnxruntime's notation. */
 const CORES = /^[1-9]\d*(?:-[1-9]\d*)?(?:,[1-9]\d*(?:-[1-9]\d*)?)*$/;
@@ -124,28 +113,4 @@ function checkAffinity(
 function serialIfAsked(settings: RuntimeSettings): RuntimeSettings {
   if (!settings.serial) return settings;
   return { ...settings, laneThreads: 1, intraOpThreads: 1, interOpThreads: 1, affinity: null };
-}
-
-/**
- * The values that a preset sets in place of the defaults, as written in a file.
- *
- * - min-memory, measured on Linux x64 with four ResNet-50 (98 MiB each), warm, after INFERs of one and of eight: one
- *   lane thread in place of four takes the process from 1.3 to 1.0 GiB at most, without arena to 0.85 GiB, as a warm
- *   model then keeps no tensors between INFERs; INFERs took up to 5 % longer. Without the memory pattern it was the
- *   same, so that stays.
- * - max-parallelism: one INFER at a time runs on a device, so it gets all cores; twice the lane threads halve how
- *   often a LOAD waits for an INFER in its own thread. interOpThreads stay 1: few models have branches, and
- *   onnxruntime plans no memory then.
- */
-export function presetValues(
-  preset: (typeof PRESETS)[number],
-): Partial<Record<keyof RuntimeSettings, unknown>> {
-  switch (preset) {
-    case 'none':
-      return {};
-    case 'min-memory':
-      return { laneThreads: 1, memoryReserve: '75%', arena: false, storageBufferCache: 'disabled' };
-    case 'max-parallelism':
-      return { laneThreads: 16, intraOpThreads: usableCores() };
-  }
 }

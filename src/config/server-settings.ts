@@ -1,11 +1,15 @@
 import { EscapementError } from '../base/errors.js';
+import { usableCores } from '../base/limits/usable.js';
 import type { Admission } from '../core/controller.js';
+import { parseExperimentSource } from './build.js';
 import { entryOf } from './create-policy.js';
 import type { EnvironmentOverride } from './environment.js';
-import { parseExperimentSource, readExperimentSource } from './load.js';
+import { ON_DISK } from './files-on-disk.js';
+import { readExperimentSource } from './load.js';
 import { suggestion } from './nearest.js';
 import { applyOverrides, type Origin } from './overrides.js';
 import { loadPlugins } from './plugins.js';
+import { withPreset } from './presets.js';
 import { experimentSchemaWith } from './schema.js';
 import type { PolicyChoice } from './schema-policy.js';
 import type { RuntimeSettings } from './schema-runtime.js';
@@ -72,10 +76,10 @@ async function read(
   }
   const source =
     file === null ? parseExperimentSource('{}', 'the command line') : await readExperimentSource(file);
-  const plugins = keys.includes('plugins') ? await loadPlugins(source, overrides) : [];
+  const plugins = keys.includes('plugins') ? await loadPlugins(source, overrides, ON_DISK) : [];
   const { tree, placeOf, originOf } = applyOverrides(source, overrides, environment, plugins);
   const own = Object.fromEntries(Object.entries(tree).filter(([key]) => keys.includes(key)));
-  const given = validate(experimentSchemaWith(plugins).pick(TAKEN), own, placeOf);
+  const given = validate(experimentSchemaWith(plugins).pick(TAKEN), withPreset(own, usableCores), placeOf);
   const { slo: sloNs, policy, admission, runtime } = given;
   return {
     settings: { sloNs, policy, admission, runtime },

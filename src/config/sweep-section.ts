@@ -1,4 +1,5 @@
 import { EscapementError } from '../base/errors.js';
+import { usableCores } from '../base/limits/usable.js';
 import type { Plugin } from '../policies/entry.js';
 import type { VariedKey } from '../record/results.js';
 import { type CaseAxis, readCases } from './cases.js';
@@ -6,6 +7,7 @@ import type { SourceDocument } from './document.js';
 import { describeKeys, keyExists } from './keys.js';
 import { suggestion } from './nearest.js';
 import { applyOverrides, isKindKey } from './overrides.js';
+import { withPreset } from './presets.js';
 import { experimentSchemaWith } from './schema.js';
 import { validate } from './validate.js';
 
@@ -31,7 +33,7 @@ export function readSweepSection(
   plugins: readonly Plugin[] = [],
 ): SweepSection | undefined {
   const { tree, placeOf } = applyOverrides(source, overrides, [], plugins);
-  const { sweep } = validate(experimentSchemaWith(plugins), tree, placeOf);
+  const { sweep } = validate(experimentSchemaWith(plugins), withPreset(tree, usableCores), placeOf);
   if (sweep === undefined) return undefined;
   const { seeds, bound } = sweep;
   const cases = readCases(sweep.cases, tree, placeOf, plugins);

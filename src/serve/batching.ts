@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { ON_DISK } from '../config/files-on-disk.js';
 import type { Profile } from '../config/profile.js';
 import { readProfile } from '../config/read-profile.js';
 import { modelDigest } from '../live/models/digest.js';
@@ -70,7 +71,7 @@ export async function measuredChecks(
   const checks = await Promise.all(
     [...files].sort().map(async ([name, dir]) => {
       // A profile that cannot be read is measured again when it is needed.
-      const profile = await readProfile(join(dir, name)).catch(() => null);
+      const profile = await readProfile(join(dir, name), ON_DISK).catch(() => null);
       const isOfModel = profile?.modelSha256 === modelDigest(model.onnxPath);
       const check = isOfModel && model.signature.batched ? profile?.batching : undefined;
       if (check === undefined) return [];

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { EscapementError } from '../base/errors.js';
 import type { Experiment } from '../config/experiment.js';
+import { ON_DISK } from '../config/files-on-disk.js';
 import { profileFileName } from '../config/profile-file.js';
 import { readProfile } from '../config/read-profile.js';
 import type { DeviceSpec, OrtDeviceSpec } from '../live/device.js';
@@ -73,6 +74,6 @@ async function openFile(file: string, device: OrtDeviceSpec, batchSizes: readonl
 /** What was found when the model was measured; null: it was not, or another model was. */
 async function measuredCheck(model: RepositoryModel, device: OrtDeviceSpec) {
   const path = join(dirname(model.onnxPath), profileFileName(device));
-  const profile = existsSync(path) ? await readProfile(path) : null;
+  const profile = existsSync(path) ? await readProfile(path, ON_DISK) : null;
   return profile !== null && suits(profile, model) ? checkOf(model, profile) : null;
 }

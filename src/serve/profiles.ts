@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { EscapementError } from '../base/errors.js';
+import { ON_DISK } from '../config/files-on-disk.js';
 import type { Profile } from '../config/profile.js';
 import { profileFileName } from '../config/profile-file.js';
 import { readProfile } from '../config/read-profile.js';
@@ -30,7 +31,7 @@ export async function findProfile(
   let why = `${path} is missing`;
   for (const each of paths) {
     if (!existsSync(each)) continue;
-    const profile = await readProfile(each).catch(damage);
+    const profile = await readProfile(each, ON_DISK).catch(damage);
     if (profile instanceof EscapementError) why = `${each} is damaged (${profile.message})`;
     else if (suits(profile, model)) return { profile, path: each, why: '' };
     else why = `${each} does not fit the model as it is now`;

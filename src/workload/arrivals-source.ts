@@ -1,5 +1,4 @@
-import { stat } from 'node:fs/promises';
-import { EscapementError } from '../base/errors.js';
+import type { InputFiles } from '../base/world/input-files.js';
 import { ArrivalRows, type ModelIds } from './files/arrival-rows.js';
 import { emptyTrace, noRows, requireLayout } from './files/layout.js';
 import { readBlocks } from './files/read-blocks.js';
@@ -7,13 +6,17 @@ import type { Frame } from './frame.js';
 import { BaseSource } from './source.js';
 import type { ArrivalsSpec } from './spec.js';
 
+const NEWLINE = 0x0a;
+/** Without the mark that a file may begin with. */
+const UTF8 = new TextDecoder();
+
 /**
  * Plays a file of `arrival_ns,model_id,slo_ns`, a block of it in memory at a time. `model_id` counts, or
  * names, the models that the workload addresses.
  */
 export class ArrivalsSource extends BaseSource {
   private readonly rows: ArrivalRows;
-  private readonly blocks: AsyncGenerator<Buffer, void, void>;
+  private readonly blocks: AsyncGenerator<Uint8Array, void, void>;
   private readonly path: string;
   private readonly ownSlo: boolean;
   private readonly models: Int32Array;
@@ -23,7 +26,7 @@ export class ArrivalsSource extends BaseSource {
   private any = false;
   private ended = false;
 
-  private constructor(spec: ArrivalsSpec, blocks: AsyncGenerator<Buffer, void, void>, frame: Frame) {
+  private constructor(spec: ArrivalsSpec, blocks: AsyncGenerator<Uint8Array, void, void>, frame: Frame) {
     super(frame.sloNs);
     this.path = spec.path;
     this.rows = new ArrivalRows(spec.path, modelIds(frame.modelNames));
@@ -37,14 +40,14 @@ export class ArrivalsSource extends BaseSource {
   }
 
   /** Opens the file and reads as far as the first arrival. */
-  static async open(spec: ArrivalsSpec, frame: Frame): Promise<ArrivalsSource> {
-    const blocks = readBlocks(spec.path);
+  static async open(spec: ArrivalsSpec, frame: Frame, files: InputFiles): Promise<ArrivalsSource> {
+    const blocks = readBlocks(files, spec.path);
     const source = new ArrivalsSource(spec, blocks, frame);
     const first = await blocks.next();
     if (first.done) throw emptyTrace(spec.path);
     try {
-      const headerEnd = first.value.indexOf('\n');
-      const header = first.value.toString('utf8', 0, headerEnd).replace('\uFEFF', '').trim();
+      const headerEnd = first.value.indexOf(NEWLINE);
+      const header = UTF8.decode(first.value.subarray(0, headerEnd)).trim();
       requireLayout('arrivals', header.split(','), spec.path);
       source.decode(first.value.subarray(headerEnd + 1));
       await source.refill();
@@ -83,7 +86,7 @@ export class ArrivalsSource extends BaseSource {
     }
   }
 
-  private decode(block: Buffer): void {
+  private decode(block: Uint8Array): void {
     const cut = this.rows.decode(block, this.limitNs);
     this.next = 0;
     this.any ||= cut || this.rows.length > 0;
@@ -123,24 +126,16 @@ const TAIL_BYTES = 1 << 16;
  * Time of the last row of a sorted arrivals file, ns, or 0 where it has none: how long a workload lasts
  * that says no duration. Of an unpacked file only the end is read.
  */
-export async function lastArrivalNs(path: string): Promise<number> {
+export async function lastArrivalNs(files: InputFiles, path: string): Promise<number> {
   let tail = '';
-  for await (const block of readBlocks(path, path.endsWith('.gz') ? 0 : await tailStart(path))) {
-    tail =
-      block
-        .subarray(Math.max(0, block.length - TAIL_BYTES))
-        .toString('utf8')
-        .trimEnd() || tail;
+  for await (const block of readBlocks(files, path, await tailStart(files, path))) {
+    tail = UTF8.decode(block.subarray(Math.max(0, block.length - TAIL_BYTES))).trimEnd() || tail;
   }
   const last = Number(tail.slice(tail.lastIndexOf('\n') + 1).split(',')[0]);
   // A row that is no row is reported, with its line, when the source gets there.
   return Number.isSafeInteger(last) && last >= 0 ? last : 0;
 }
 
-async function tailStart(path: string): Promise<number> {
-  try {
-    return Math.max(0, (await stat(path)).size - TAIL_BYTES);
-  } catch {
-    throw new EscapementError('E_FILE_MISSING', 'no such file, or it cannot be read', { file: path });
-  }
+async function tailStart(files: InputFiles, path: string): Promise<number> {
+  return path.endsWith('.gz') ? 0 : Math.max(0, (await files.stat(path)).bytes - TAIL_BYTES);
 }

@@ -1,5 +1,6 @@
 import type { Random } from '../base/random/streams.js';
 import { stream } from '../base/random/streams.js';
+import type { InputFiles } from '../base/world/input-files.js';
 import { selectModels } from './select-models.js';
 import type { CommonSpec } from './spec.js';
 
@@ -10,6 +11,11 @@ export interface WorkloadContext {
   /** SLO of requests that carry none of their own, ns. */
   readonly sloNs: number;
   readonly seed: number | string;
+}
+
+/** The same with what its files are read with. */
+export interface OpenContext extends WorkloadContext {
+  readonly files: InputFiles;
 }
 
 /** The part of a workload that all kinds share: whom it addresses, when, with which SLO and draws. */

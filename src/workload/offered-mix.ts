@@ -1,5 +1,5 @@
-import { statSync } from 'node:fs';
 import { NS_PER_S } from '../base/units.js';
+import type { InputFiles } from '../base/world/input-files.js';
 import { assignModels } from './assign.js';
 import { generateAzureLike, playedShare } from './azure-like/generate.js';
 import { exactLengthNs } from './exact-source.js';
@@ -7,7 +7,7 @@ import type { ExactTimes } from './exact-times.js';
 import { readAzure2019 } from './files/azure-2019.js';
 import { readAzure2021 } from './files/azure-2021.js';
 import { readAzureLlm } from './files/azure-llm.js';
-import { type Frame, frameOf, type WorkloadContext } from './frame.js';
+import { type Frame, frameOf, type OpenContext } from './frame.js';
 import type { MinuteCounts } from './minute-counts.js';
 import { minuteSlice } from './minute-slice.js';
 import { popularityWeights } from './popularity.js';
@@ -26,7 +26,7 @@ export type SteadySpec = Extract<
  */
 export async function offeredMix(
   spec: SteadySpec,
-  context: WorkloadContext,
+  context: OpenContext,
   name = 'workload',
 ): Promise<Float64Array> {
   const frame = frameOf(spec, context, name);
@@ -42,14 +42,14 @@ export async function offeredMix(
     case 'fixed':
     case 'gamma':
     case 'azure-llm': {
-      const rateRps = spec.kind === 'azure-llm' ? await llmRate(spec, frame) : spec.rateRps;
+      const rateRps = spec.kind === 'azure-llm' ? await llmRate(spec, frame, context.files) : spec.rateRps;
       const weights = popularityWeights(spec.popularity, frame.models.length);
       return deal(weights, frame.models, rateRps / sum(weights));
     }
     case 'azure-2019':
     case 'azure-2021':
     case 'azure-like': {
-      const rates = await functionRates(spec, frame);
+      const rates = await functionRates(spec, frame, context.files);
       return deal(rates, assignModels(rates.length, frame.models, spec.assign), spec.scale);
     }
   }
@@ -58,7 +58,7 @@ export async function offeredMix(
 type FunctionSpec = Extract<SteadySpec, { kind: 'azure-2019' | 'azure-2021' | 'azure-like' }>;
 
 /** Requests per second of each function, by rank, at scale 1. */
-function functionRates(spec: FunctionSpec, frame: Frame): Promise<Float64Array> {
+function functionRates(spec: FunctionSpec, frame: Frame, files: InputFiles): Promise<Float64Array> {
   const lengthNs = frame.endNs - frame.startNs;
   switch (spec.kind) {
     case 'azure-like': {
@@ -67,13 +67,13 @@ function functionRates(spec: FunctionSpec, frame: Frame): Promise<Float64Array> 
       return Promise.resolve(rates.map((rate) => rate * playedShare(spec.intervalNs)));
     }
     case 'azure-2019':
-      return remembered(spec.path, [spec.kind, spec.minutes, spec.intervalNs, lengthNs], async () => {
-        const counts = await readAzure2019(spec.path);
+      return remembered(files, spec.path, [spec.kind, spec.minutes, spec.intervalNs, lengthNs], async () => {
+        const counts = await readAzure2019(files, spec.path);
         return minuteRates(counts, minuteSlice(spec, counts), spec.intervalNs, lengthNs);
       });
     case 'azure-2021':
-      return remembered(spec.path, [spec.kind, spec.speed, lengthNs], async () =>
-        rowRates(await readAzure2021(spec.path), spec.speed, lengthNs),
+      return remembered(files, spec.path, [spec.kind, spec.speed, lengthNs], async () =>
+        rowRates(await readAzure2021(files, spec.path), spec.speed, lengthNs),
       );
   }
 }
@@ -81,9 +81,10 @@ function functionRates(spec: FunctionSpec, frame: Frame): Promise<Float64Array> 
 async function llmRate(
   spec: Extract<SteadySpec, { kind: 'azure-llm' }>,
   { startNs, endNs }: Frame,
+  files: InputFiles,
 ): Promise<number> {
-  const rates = await remembered(spec.path, [spec.kind, spec.speed, endNs - startNs], async () =>
-    rowRates(await readAzureLlm(spec.path), spec.speed, endNs - startNs),
+  const rates = await remembered(files, spec.path, [spec.kind, spec.speed, endNs - startNs], async () =>
+    rowRates(await readAzureLlm(files, spec.path), spec.speed, endNs - startNs),
   );
   return sum(rates) * spec.scale;
 }
@@ -115,20 +116,23 @@ function rowRates(trace: ExactTimes, speed: number, lengthNs: number): Float64Ar
 }
 
 /** What was read from files, one entry for each way to play one: small compared with the traces. */
-const known = new Map<string, Promise<Float64Array>>();
+const known = new WeakMap<InputFiles, Map<string, Promise<Float64Array>>>();
 
-function remembered(
+async function remembered(
+  files: InputFiles,
   path: string,
   how: readonly unknown[],
   read: () => Promise<Float64Array>,
 ): Promise<Float64Array> {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  const key = JSON.stringify([path, stats?.size, stats?.mtimeMs, ...how]);
-  const before = known.get(key);
+  const { version } = await files.stat(path);
+  const key = JSON.stringify([path, version, ...how]);
+  const ofFiles = known.get(files) ?? new Map<string, Promise<Float64Array>>();
+  known.set(files, ofFiles);
+  const before = ofFiles.get(key);
   if (before !== undefined) return before;
   const rates = read();
-  known.set(key, rates);
-  rates.catch(() => known.delete(key));
+  ofFiles.set(key, rates);
+  rates.catch(() => ofFiles.delete(key));
   return rates;
 }
 

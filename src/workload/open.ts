@@ -1,4 +1,5 @@
 import { EscapementError } from '../base/errors.js';
+import type { InputFiles } from '../base/world/input-files.js';
 import { ArrivalsSource, lastArrivalNs } from './arrivals-source.js';
 import { assignModels } from './assign.js';
 import { generateAzureLike, playedShare } from './azure-like/generate.js';
@@ -6,7 +7,7 @@ import { ExactSource, exactLengthNs } from './exact-source.js';
 import { readAzure2019 } from './files/azure-2019.js';
 import { readAzure2021 } from './files/azure-2021.js';
 import { readAzureLlm } from './files/azure-llm.js';
-import { type Frame, frameOf, type WorkloadContext } from './frame.js';
+import { type Frame, frameOf, type OpenContext } from './frame.js';
 import { ClosedLoopSource } from './generators/closed-loop.js';
 import { FixedRateSource } from './generators/fixed.js';
 import { GammaSource } from './generators/gamma.js';
@@ -42,30 +43,24 @@ export interface Workload {
  * is the name of its random streams, so that two sections draw different numbers.
  *
  * Throws coded errors for anything wrong with files or model names.
- *
- * @example
- * const { source } = await openWorkload(
- *   { kind: 'poisson', rateRps: 100, durationNs: 1e9, popularity: { kind: 'uniform' } },
- *   { models: ['resnet50'], sloNs: 100e6, seed: 1 },
- * );
- * while (source.timeNs < Infinity) source.advance();
  */
 export async function openWorkload(
   spec: WorkloadSpec,
-  context: WorkloadContext,
+  context: OpenContext,
   name = 'workload',
 ): Promise<Workload> {
   checkRates(spec, name);
+  const { files } = context;
   const frame = frameOf(spec, context, name);
   switch (spec.kind) {
     case 'arrivals':
-      return openArrivals(spec, frame);
+      return openArrivals(spec, frame, files);
     case 'azure-2019':
-      return openAzure2019(spec, frame);
+      return openAzure2019(spec, frame, files);
     case 'azure-2021':
-      return openAzure2021(spec, frame);
+      return openAzure2021(spec, frame, files);
     case 'azure-llm':
-      return openAzureLlm(spec, frame);
+      return openAzureLlm(spec, frame, files);
     case 'azure-like':
       return openAzureLike(spec, frame);
     case 'poisson':
@@ -83,14 +78,17 @@ export async function openWorkload(
   }
 }
 
-async function openArrivals(spec: ArrivalsSpec, frame: Frame): Promise<Workload> {
-  const source = await ArrivalsSource.open(spec, frame);
+async function openArrivals(spec: ArrivalsSpec, frame: Frame, files: InputFiles): Promise<Workload> {
+  const source = await ArrivalsSource.open(spec, frame, files);
   const limited = Number.isFinite(frame.endNs);
-  return { source, durationNs: limited ? frame.endNs : frame.startNs + (await lastArrivalNs(spec.path)) + 1 };
+  return {
+    source,
+    durationNs: limited ? frame.endNs : frame.startNs + (await lastArrivalNs(files, spec.path)) + 1,
+  };
 }
 
-async function openAzure2019(spec: Azure2019Spec, frame: Frame): Promise<Workload> {
-  const counts = await readAzure2019(spec.path);
+async function openAzure2019(spec: Azure2019Spec, frame: Frame, files: InputFiles): Promise<Workload> {
+  const counts = await readAzure2019(files, spec.path);
   return playMinutes(counts, { ...spec, minutes: minuteSlice(spec, counts) }, frame);
 }
 
@@ -108,8 +106,8 @@ function playMinutes(counts: MinuteCounts, options: MinuteOptions, frame: Frame)
   };
 }
 
-async function openAzure2021(spec: Azure2021Spec, frame: Frame): Promise<Workload> {
-  const trace = await readAzure2021(spec.path);
+async function openAzure2021(spec: Azure2021Spec, frame: Frame, files: InputFiles): Promise<Workload> {
+  const trace = await readAzure2021(files, spec.path);
   const { speed, scale } = spec;
   const modelOf = assignModels(trace.functions, frame.models, spec.assign);
   return {
@@ -118,8 +116,8 @@ async function openAzure2021(spec: Azure2021Spec, frame: Frame): Promise<Workloa
   };
 }
 
-async function openAzureLlm(spec: AzureLlmSpec, frame: Frame): Promise<Workload> {
-  const trace = await readAzureLlm(spec.path);
+async function openAzureLlm(spec: AzureLlmSpec, frame: Frame, files: InputFiles): Promise<Workload> {
+  const trace = await readAzureLlm(files, spec.path);
   const { speed, scale } = spec;
   const popularity = popularityTable(spec.popularity, frame.models.length);
   return {

@@ -1,3 +1,4 @@
+import { DISK_FILES } from '../base/files/disk-files.js';
 import { NS_PER_MINUTE, NS_PER_S } from '../base/units.js';
 import { exactLengthNs } from './exact-source.js';
 import type { ExactTimes } from './exact-times.js';
@@ -10,6 +11,8 @@ import { readBlocks } from './files/read-blocks.js';
 import { openTable, type Table } from './files/read-table.js';
 import type { MinuteCounts } from './minute-counts.js';
 import { type MinuteStatistics, MinuteTally, statisticsOf } from './minute-statistics.js';
+
+const NEWLINE = 0x0a;
 
 /** What is in a trace file. For an arrivals file, `functions` are its models. */
 export interface TraceInfo extends MinuteStatistics {
@@ -29,7 +32,7 @@ export interface TraceInfo extends MinuteStatistics {
 
 /** Recognises a trace by its header and reads all of it. Throws the coded errors of reading it. */
 export async function traceInfo(path: string): Promise<TraceInfo> {
-  const table = await openTable(path);
+  const table = await openTable(DISK_FILES, path);
   if (isKind(table, 'azure-2019')) return infoOfCounts(await readMinuteTable(table));
   if (isKind(table, 'azure-2021')) return infoOfTimes('azure-2021', await readInvocationTable(table));
   if (isKind(table, 'azure-llm')) return infoOfTimes('azure-llm', await readTimestampTable(table));
@@ -76,8 +79,8 @@ async function infoOfArrivals(path: string): Promise<TraceInfo> {
   let firstNs = -1;
   let lastNs = 0;
   let header = true;
-  for await (const block of readBlocks(path)) {
-    rows.decode(header ? block.subarray(block.indexOf('\n') + 1) : block, Number.POSITIVE_INFINITY);
+  for await (const block of readBlocks(DISK_FILES, path)) {
+    rows.decode(header ? block.subarray(block.indexOf(NEWLINE) + 1) : block, Number.POSITIVE_INFINITY);
     header = false;
     for (let row = 0; row < rows.length; row++) minutes.add(rows.timeNs[row], rows.model[row]);
     if (rows.length === 0) continue;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { parseExperimentSource } from '../../src/config/build.js';
 import { defaultText, describeKeys, keyExists } from '../../src/config/keys.js';
-import { parseExperimentSource } from '../../src/config/load.js';
 import { BASE } from './experiment-files.js';
 
 const { tree } = parseExperimentSource(BASE, 'exp.yaml');

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { ON_DISK } from '../../src/config/files-on-disk.js';
 import { fitLatency, fitModel } from '../../src/config/fit.js';
 import { parseModelsCsv } from '../../src/config/models-csv.js';
 import { readProfile } from '../../src/config/read-profile.js';
@@ -117,7 +118,7 @@ describe('bundled profiles', () => {
     ['resnet152_v2.v100.json', 15],
     ['resnet50_v2.clockwork-sim.v100.json', 7],
   ])('%s copies its weights over PCIe 3 x16', async (file, pages) => {
-    const profile = await readProfile(join(PROFILES, file));
+    const profile = await readProfile(join(PROFILES, file), ON_DISK);
     expect(Math.ceil(profile.weightsBytes / PAGE)).toBe(pages);
     expect(profile.weightsBytes / (profile.loadMs / 1000) / 1e9).toBeCloseTo(12.2, 0);
   });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Experiment } from '../../src/config/experiment.js';
+import { ON_DISK } from '../../src/config/files-on-disk.js';
 import { parseExperiment } from '../../src/config/load.js';
 import { onnxFile } from '../../src/config/onnx-model.js';
 import { simulate } from '../../src/run/simulated.js';
@@ -46,7 +47,7 @@ describe('a model of kind onnx', () => {
     expect([byFolder.modelFiles, byFile.modelFiles]).toEqual([[file], [file]]);
     expect(byFile.models).toEqual(byFolder.models);
     expect(byFolder.models).toMatchObject([{ name: 'resnet18', pages: 3, batchSizes: [1, 2, 4] }]);
-    expect(await onnxFile(join(dir, 'not-made-yet'), 'fp32')).toBe(
+    expect(await onnxFile(join(dir, 'not-made-yet'), 'fp32', ON_DISK)).toBe(
       join(dir, 'not-made-yet', '1', 'model.onnx'),
     );
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseExperimentSource } from '../../src/config/load.js';
+import { parseExperimentSource } from '../../src/config/build.js';
 import { applyOverrides } from '../../src/config/overrides.js';
 import { load } from './experiment-files.js';
 import { rejection } from './failure.js';

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { NS_PER_MS } from '../../src/base/units.js';
 import { createPolicyOf } from '../../src/config/create-policy.js';
+import { ON_DISK } from '../../src/config/files-on-disk.js';
 import { describeKeys } from '../../src/config/keys.js';
 import { loadExperiment, parseExperiment } from '../../src/config/load.js';
 import { loadPluginFiles } from '../../src/config/plugins.js';
@@ -116,7 +117,7 @@ describe('a policy of a plugin', () => {
 
   it('appears in the key reference', async () => {
     const path = folderWith(`export default ${entry('mine')}`).replace('run.yaml', 'mine.mjs');
-    const keys = describeKeys(await loadPluginFiles([path]));
+    const keys = describeKeys(await loadPluginFiles([path], ON_DISK));
     expect(keys.find(({ key, kind }) => kind === 'mine' && key === 'policy.patience')).toMatchObject({
       description: 'how long it waits',
       default: '5ms',

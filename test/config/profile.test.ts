@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ON_DISK } from '../../src/config/files-on-disk.js';
 import { describeProfile, profileModel } from '../../src/config/profile.js';
 import { parseProfile, readProfile } from '../../src/config/read-profile.js';
 import { failure, rejection } from './failure.js';
@@ -85,7 +86,7 @@ describe('profile', () => {
       code: 'E_PROFILE',
       message: expect.stringMatching(/^p\.json:\d: /),
     });
-    expect(await rejection(readProfile('gone.json'))).toMatchObject({
+    expect(await rejection(readProfile('gone.json', ON_DISK))).toMatchObject({
       code: 'E_FILE_MISSING',
       message: 'gone.json: no such file',
     });

@@ -1,7 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { describe, expect, it, test } from 'vitest';
+import { buildExperiment, parseExperimentSource } from '../../src/config/build.js';
 import { environmentOverrides, unknownVariables } from '../../src/config/environment.js';
-import { buildExperiment, parseExperiment, parseExperimentSource } from '../../src/config/load.js';
+import { ON_DISK } from '../../src/config/files-on-disk.js';
+import { parseExperiment } from '../../src/config/load.js';
 import { MXNET_VARIABLES } from '../../src/config/mxnet-variables.js';
 import { RUNTIME_SETTINGS } from '../../src/config/runtime-settings.js';
 import {
@@ -21,7 +23,11 @@ const REST = 'models: { kind: fit, parameters: 1M }\nworkload: { kind: poisson, 
 /** The experiment of a file with this section, on a machine with these variables, with these flags. */
 function load(section: string, environment: Record<string, string> = {}, overrides: string[] = []) {
   const source = parseExperimentSource(`${REST}runtime: ${section}\n`, 'exp.yaml');
-  return buildExperiment(source, overrides, environmentOverrides(environment));
+  return buildExperiment(source, {
+    overrides,
+    environment: environmentOverrides(environment),
+    host: ON_DISK,
+  });
 }
 
 const runtimeOf = async (...args: Parameters<typeof load>): Promise<RuntimeSettings> =>

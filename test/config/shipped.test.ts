@@ -1,8 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { buildExperiment } from '../../src/config/build.js';
 import { caseKeys, caseOverrides } from '../../src/config/cases.js';
-import { buildExperiment, loadExperiment, readExperimentSource } from '../../src/config/load.js';
+import { ON_DISK } from '../../src/config/files-on-disk.js';
+import { loadExperiment, readExperimentSource } from '../../src/config/load.js';
 import { readSweepSection, type SweepSection } from '../../src/config/sweep-section.js';
 
 const FOLDER = join(import.meta.dirname, '../../experiments');
@@ -27,7 +29,7 @@ describe('experiments that ship', () => {
       ...vary.flatMap(({ key, values }) => values.map((value) => [`${key}=${value}`])),
     ];
     for (const overrides of each)
-      expect((await buildExperiment(source, overrides)).models.length).toBeGreaterThan(1);
+      expect((await buildExperiment(source, { overrides, host: ON_DISK })).models.length).toBeGreaterThan(1);
   });
 
   it.each(FILES)('%s says what it asks, how to run it and what to look at', (name) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseExperimentSource } from '../../src/config/load.js';
+import { parseExperimentSource } from '../../src/config/build.js';
 import { readSweepSection } from '../../src/config/sweep-section.js';
 import { BASE } from './experiment-files.js';
 import { failure } from './failure.js';

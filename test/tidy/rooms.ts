@@ -68,6 +68,7 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     'trace-info': ['own', 'files'],
     'trace-write': ['own', 'files'],
     open: ['own', 'files', 'generators', 'azure-like', 'arrivals-source'],
+    'open-on-disk': ['own', 'open'],
   },
   record: { own: [], flight: ['own'] },
   live: {

@@ -2,10 +2,11 @@ import { mkdtempSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { DISK_FILES } from '../../src/base/files/disk-files.js';
 import { offeredMix } from '../../src/workload/offered-mix.js';
 
 const DIR = mkdtempSync(join(tmpdir(), 'escapement-'));
-const CONTEXT = { models: ['a', 'b', 'c'], sloNs: 1e9, seed: 1 };
+const CONTEXT = { models: ['a', 'b', 'c'], sloNs: 1e9, seed: 1, files: DISK_FILES };
 const MINUTE_NS = 60e9;
 
 function file(name: string, text: string): string {

@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
+import { DISK_FILES } from '../../src/base/files/disk-files.js';
 import { openWorkload } from '../../src/workload/open.js';
 import type { WorkloadSpec } from '../../src/workload/spec.js';
 
-const CONTEXT = { models: ['a'], sloNs: 1e6, seed: 1 };
+const CONTEXT = { models: ['a'], sloNs: 1e6, seed: 1, files: DISK_FILES };
 const REST = { durationNs: 1e9, popularity: { kind: 'uniform' } };
 
 it.each([

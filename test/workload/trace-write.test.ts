@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { DISK_FILES } from '../../src/base/files/disk-files.js';
 import { stream } from '../../src/base/random/streams.js';
 import {
   generateAzureLike,
@@ -27,7 +28,7 @@ describe('writing counts', () => {
     const counts = generateAzureLike({ functions: 50, minutes: 30, rateRps: 20 }, stream(1, 'trace'));
     const path = join(folder, 'new', 'folder', name);
     await writeAzure2019(path, counts, 1);
-    expect(await readAzure2019(path)).toEqual(counts);
+    expect(await readAzure2019(DISK_FILES, path)).toEqual(counts);
   });
 
   test('in the official layout', async () => {

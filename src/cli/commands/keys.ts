@@ -1,4 +1,5 @@
 import { EscapementError } from '../../base/errors.js';
+import { ON_DISK } from '../../config/files-on-disk.js';
 import { defaultText, describeKeys, type KeyDescription } from '../../config/keys.js';
 import { nearest } from '../../config/nearest.js';
 import { loadPluginFiles } from '../../config/plugins.js';
@@ -27,7 +28,7 @@ interface Block {
 
 /** `escapement keys [PREFIX]`: the keys of the experiment file, for --set and --vary, with their defaults. */
 export async function run({ prefix, json, plugin }: KeysArgs): Promise<void> {
-  const all = blocks(await loadPluginFiles(plugin));
+  const all = blocks(await loadPluginFiles(plugin, ON_DISK));
   const found = prefix === undefined ? all : matching(all, prefix);
   if (json) process.stdout.write(`${JSON.stringify({ keys: found.flatMap(({ keys }) => keys) })}\n`);
   else process.stdout.write(`${found.map(blockText).join('\n\n')}\n`);

@@ -1,3 +1,4 @@
+import { ON_DISK } from '../../config/files-on-disk.js';
 import { describeProfile, type Profile } from '../../config/profile.js';
 import { readProfile } from '../../config/read-profile.js';
 import { formatBytes } from '../../config/units-text.js';
@@ -6,7 +7,7 @@ import type { ProfileShowArgs } from '../usage/profile-show.js';
 
 /** `escapement profile show FILE`: the latencies of a profile, and where they come from. */
 export async function run({ path, json }: ProfileShowArgs): Promise<void> {
-  const profile = await readProfile(path);
+  const profile = await readProfile(path, ON_DISK);
   process.stdout.write(
     json ? `${JSON.stringify({ ...profile, ...describeProfile(profile) })}\n` : profileText(profile),
   );

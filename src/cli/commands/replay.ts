@@ -3,6 +3,7 @@ import { EscapementError } from '../../base/errors.js';
 import { nameWithoutNumber, numberedFiles } from '../../base/files/numbered-files.js';
 import { NS_PER_S } from '../../base/units.js';
 import { createPolicyOf } from '../../config/create-policy.js';
+import { ON_DISK } from '../../config/files-on-disk.js';
 import { loadPluginFiles } from '../../config/plugins.js';
 import type { PolicyChoice } from '../../config/schema-policy.js';
 import type { Cluster } from '../../core/cluster.js';
@@ -30,7 +31,7 @@ export async function run(args: ReplayArgs): Promise<void> {
   const recorders = (
     await requestsAsked(args).catch((error) => Promise.reject(withOthers(error, args.file)))
   ).map((request) => new FlightRecorder(request));
-  const plugins = await loadPluginFiles(args.plugin);
+  const plugins = await loadPluginFiles(args.plugin, ON_DISK);
   let header!: JournalHeader;
   let cluster!: Cluster;
   const outcomes = new OutcomeList(args.late ? args.limit : 0, (model) => cluster.models[model].name);

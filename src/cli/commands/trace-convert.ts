@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
+import { DISK_FILES } from '../../base/files/disk-files.js';
 import { STANDARD_INPUT } from '../../base/files/standard-input.js';
 import type { Experiment } from '../../config/experiment.js';
 import { loadExperiment, parseExperiment } from '../../config/load.js';
@@ -40,7 +41,7 @@ async function traceExperiment(
       `${path} is a trace: --models is required, the number of models it drives`,
     );
   }
-  const table = await openTable(path);
+  const table = await openTable(DISK_FILES, path);
   const { kind } = detectLayout(table.header, path);
   await table.blocks.return();
   const text = JSON.stringify({

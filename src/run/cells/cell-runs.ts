@@ -2,7 +2,7 @@ import { type ErrorCode, EscapementError } from '../../base/errors.js';
 import { cellOf } from '../../config/cell.js';
 import type { SourceDocument } from '../../config/document.js';
 import type { Experiment } from '../../config/experiment.js';
-import type { ReadFile } from '../../config/experiment-files.js';
+import type { ReadFile } from '../../config/files-on-disk.js';
 import type { CellResult } from '../../record/results.js';
 import { percentilesFor, type Threshold } from '../../record/threshold.js';
 import { cellKeys } from '../sweep/cell-key.js';

@@ -1,7 +1,8 @@
 import { EscapementError } from '../../base/errors.js';
+import { buildExperiment } from '../../config/build.js';
 import type { Experiment } from '../../config/experiment.js';
-import { NotedFiles } from '../../config/experiment-files.js';
-import { buildExperiment, readExperimentSource } from '../../config/load.js';
+import { NotedFiles } from '../../config/files-on-disk.js';
+import { readExperimentSource } from '../../config/load.js';
 import type { Threshold } from '../../record/threshold.js';
 import { judgeValues, parseTarget, type Verdict } from '../plan/judge.js';
 import type { PlanFlags } from '../plan/plan.js';
@@ -45,7 +46,7 @@ export async function planCells(request: CellsRequest): Promise<CellsResult> {
   for (const seed of seeds) {
     const own = [...overrides, `seed=${seed}`, 'output.timeline=false'];
     const noted = new NotedFiles();
-    const experiment = await buildExperiment(source, own, [], [], noted);
+    const experiment = await buildExperiment(source, { overrides: own, host: noted });
     seeded.push({ experiment, overrides: own, files: noted.files });
   }
   const { experiment } = seeded[0]!;

@@ -1,4 +1,5 @@
 import { EscapementError } from '../../base/errors.js';
+import { ON_DISK } from '../../config/files-on-disk.js';
 import { numberKind } from '../../config/keys.js';
 import { readExperimentSource } from '../../config/load.js';
 import { applyOverrides } from '../../config/overrides.js';
@@ -59,7 +60,7 @@ export async function planExperiment(request: PlanRequest): Promise<PlanResult> 
   const seeds = parseSeeds(request.seeds);
   const prefer = parsePreference(request.prefer);
   const source = await readExperimentSource(file);
-  const plugins = await loadPlugins(source, overrides);
+  const plugins = await loadPlugins(source, overrides, ON_DISK);
   const { tree } = applyOverrides(source, overrides, [], plugins);
   const lattice = checkedLattice(over, tree, plugins);
   const trials = new Trials({ text: source.text, file, overrides, over, lattice, seeds });

@@ -1,4 +1,4 @@
-import { NotedFiles } from '../../config/experiment-files.js';
+import { NotedFiles } from '../../config/files-on-disk.js';
 import type { CellResult } from '../../record/results.js';
 import { percentilesFor, type Threshold } from '../../record/threshold.js';
 import { meanOf } from '../../report/statistics.js';

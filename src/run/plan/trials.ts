@@ -1,6 +1,6 @@
 import { type ErrorCode, EscapementError } from '../../base/errors.js';
 import type { Experiment } from '../../config/experiment.js';
-import type { ExperimentFiles } from '../../config/experiment-files.js';
+import type { ExperimentHost } from '../../config/experiment-host.js';
 import { parseExperiment } from '../../config/load.js';
 import { buildGrid, cellOverrides, type GridCell } from '../sweep/grid.js';
 import { BUG, failedOutcome } from '../sweep/run-cell.js';
@@ -44,8 +44,8 @@ export class Trials {
     return cellOverrides(cell, { cases: [], overrides: this.options.overrides });
   }
 
-  experimentOf(cell: GridCell, files?: ExperimentFiles): Promise<Experiment> {
-    return parseExperiment(this.options.text, this.options.file, this.overridesOf(cell), [], files);
+  experimentOf(cell: GridCell, host?: ExperimentHost): Promise<Experiment> {
+    return parseExperiment(this.options.text, this.options.file, this.overridesOf(cell), [], host);
   }
 
   /** The experiment at those ends of the range that can hold the models, at least one. Throws what is wrong with it. */

@@ -1,8 +1,10 @@
 import { EscapementError } from '../../base/errors.js';
+import { buildExperiment } from '../../config/build.js';
 import { type CaseAxis, caseKeys } from '../../config/cases.js';
 import type { SourceDocument } from '../../config/document.js';
+import { ON_DISK } from '../../config/files-on-disk.js';
 import { defaultText } from '../../config/keys.js';
-import { buildExperiment, readExperimentSource } from '../../config/load.js';
+import { readExperimentSource } from '../../config/load.js';
 import { applyOverrides } from '../../config/overrides.js';
 import { loadPlugins, type Plugin } from '../../config/plugins.js';
 import { readSweepSection } from '../../config/sweep-section.js';
@@ -53,10 +55,10 @@ interface DescribedSweep {
 
 async function describeSweep(source: SourceDocument, question: SweepQuestion): Promise<DescribedSweep> {
   const { file, overrides, required, version } = question;
-  const plugins = await loadPlugins(source, overrides);
+  const plugins = await loadPlugins(source, overrides, ON_DISK);
   const section = readSweepSection(source, overrides, plugins);
   const { cases, vary } = chooseAxes(question.vary, section);
-  const { name, seed } = await buildExperiment(source, overrides);
+  const { name, seed } = await buildExperiment(source, { overrides, host: ON_DISK });
   const seeds = question.seeds !== undefined ? parseSeeds(question.seeds) : (section?.seeds ?? [seed]);
   const axes = [...caseKeys(cases), ...vary];
   if (axes.length === 0 && seeds.length === 1) {

@@ -1,8 +1,8 @@
 import { EscapementError } from '../../base/errors.js';
+import { buildExperiment } from '../../config/build.js';
 import { asMistakeInCase } from '../../config/cases.js';
 import type { SourceDocument } from '../../config/document.js';
-import { NotedFiles } from '../../config/experiment-files.js';
-import { buildExperiment } from '../../config/load.js';
+import { NotedFiles } from '../../config/files-on-disk.js';
 import { boundKeys, cellKeys } from './cell-key.js';
 import { type CellBase, cellOverrides, type GridCell } from './grid.js';
 import { type CellOutcome, type CellTask, failedOutcome, labelsOf } from './run-cell.js';
@@ -40,7 +40,7 @@ export async function planCells(grid: readonly GridCell[], options: PlanOptions)
     const overrides = cellOverrides(cell, options);
     try {
       const noted = new NotedFiles();
-      const experiment = await buildExperiment(source, overrides, [], [], noted);
+      const experiment = await buildExperiment(source, { overrides, host: noted });
       const keys = cellKeys(experiment, version, percentiles);
       const { files } = noted;
       const task = { text, file, files, overrides, percentiles, ...keys, ...labelsOf(experiment) };

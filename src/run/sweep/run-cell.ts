@@ -1,6 +1,6 @@
 import { EscapementError } from '../../base/errors.js';
 import type { Experiment } from '../../config/experiment.js';
-import { LocatedFiles, ON_DISK, type ReadFile } from '../../config/experiment-files.js';
+import { LocatedFiles, ON_DISK, type ReadFile } from '../../config/files-on-disk.js';
 import { parseExperiment } from '../../config/load.js';
 import type { CellResult, ScheduledRun } from '../../record/results.js';
 import { drawnPart } from '../../report/charts/gpu-timeline.js';

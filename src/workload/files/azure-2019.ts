@@ -1,4 +1,5 @@
 import { EscapementError } from '../../base/errors.js';
+import type { InputFiles } from '../../base/world/input-files.js';
 import { MAX_COUNT, type MinuteCounts, MinuteCountsBuilder } from '../minute-counts.js';
 import type { Azure2019Layout } from './layout.js';
 import { eachRow, openTable, type Table } from './read-table.js';
@@ -8,8 +9,8 @@ import { eachRow, openTable, type Table } from './read-table.js';
  * of the column orders and minute names in circulation, packed or not. A row is a function.
  * Throws `E_TRACE_HEADER`, `E_TRACE_VALUE`, and the errors of reading.
  */
-export async function readAzure2019(file: string): Promise<MinuteCounts> {
-  return readMinuteTable(await openTable(file, 'azure-2019'));
+export async function readAzure2019(files: InputFiles, file: string): Promise<MinuteCounts> {
+  return readMinuteTable(await openTable(files, file, 'azure-2019'));
 }
 
 export async function readMinuteTable(table: Table<Azure2019Layout>): Promise<MinuteCounts> {

@@ -1,5 +1,6 @@
 import { EscapementError } from '../../base/errors.js';
 import { NS_PER_S } from '../../base/units.js';
+import type { InputFiles } from '../../base/world/input-files.js';
 import { type ExactTimes, sortTimes, TimeColumn } from '../exact-times.js';
 import type { Azure2021Layout } from './layout.js';
 import { eachRow, openTable, type Table } from './read-table.js';
@@ -9,8 +10,8 @@ import { eachRow, openTable, type Table } from './read-table.js';
  * arrival is end − duration. A function is a pair of app and func.
  * Throws `E_TRACE_HEADER`, `E_TRACE_VALUE`, and the errors of reading.
  */
-export async function readAzure2021(file: string): Promise<ExactTimes> {
-  return readInvocationTable(await openTable(file, 'azure-2021'));
+export async function readAzure2021(files: InputFiles, file: string): Promise<ExactTimes> {
+  return readInvocationTable(await openTable(files, file, 'azure-2021'));
 }
 
 export async function readInvocationTable(table: Table<Azure2021Layout>): Promise<ExactTimes> {

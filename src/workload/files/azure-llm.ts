@@ -1,5 +1,6 @@
 import { EscapementError } from '../../base/errors.js';
 import { NS_PER_MS } from '../../base/units.js';
+import type { InputFiles } from '../../base/world/input-files.js';
 import { type ExactTimes, sortTimes, TimeColumn } from '../exact-times.js';
 import type { AzureLlmLayout } from './layout.js';
 import { eachRow, openTable, type Table } from './read-table.js';
@@ -9,8 +10,8 @@ import { eachRow, openTable, type Table } from './read-table.js';
  * of their seven decimals, as offsets from the first. Tokens are not used.
  * Throws `E_TRACE_HEADER`, `E_TRACE_VALUE`, and the errors of reading.
  */
-export async function readAzureLlm(file: string): Promise<ExactTimes> {
-  return readTimestampTable(await openTable(file, 'azure-llm'));
+export async function readAzureLlm(files: InputFiles, file: string): Promise<ExactTimes> {
+  return readTimestampTable(await openTable(files, file, 'azure-llm'));
 }
 
 export async function readTimestampTable(table: Table<AzureLlmLayout>): Promise<ExactTimes> {

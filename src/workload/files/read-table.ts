@@ -1,7 +1,11 @@
 import Papa from 'papaparse';
 import { EscapementError } from '../../base/errors.js';
+import type { InputFiles } from '../../base/world/input-files.js';
 import { detectLayout, emptyTrace, type Layout, type LayoutOf, noRows, requireLayout } from './layout.js';
 import { readBlocks } from './read-blocks.js';
+
+/** A mark that begins a later block is text. */
+const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Some rows of a CSV file; `line` is the 1-based line of the first. */
 interface RowBlock {
@@ -23,10 +27,14 @@ export interface Table<L extends Layout = Layout> {
  * Opens a trace of the given kind, or of any. Throws what `readBlocks` throws, and `E_TRACE_HEADER` for
  * an empty file, an unknown header, and that of another kind.
  */
-export async function openTable(file: string): Promise<Table>;
-export async function openTable<K extends Layout['kind']>(file: string, kind: K): Promise<Table<LayoutOf<K>>>;
-export async function openTable(file: string, kind?: Layout['kind']): Promise<Table> {
-  const blocks = readRows(file);
+export async function openTable(files: InputFiles, file: string): Promise<Table>;
+export async function openTable<K extends Layout['kind']>(
+  files: InputFiles,
+  file: string,
+  kind: K,
+): Promise<Table<LayoutOf<K>>>;
+export async function openTable(files: InputFiles, file: string, kind?: Layout['kind']): Promise<Table> {
+  const blocks = readRows(files, file);
   const opened = await blocks.next();
   if (opened.done) throw emptyTrace(file);
   const [titles = [], ...rows] = opened.value.rows;
@@ -77,12 +85,12 @@ function visitBlock(
   return visited;
 }
 
-async function* readRows(file: string): AsyncGenerator<RowBlock, void, void> {
+async function* readRows(files: InputFiles, file: string): AsyncGenerator<RowBlock, void, void> {
   let line = 1;
-  for await (const block of readBlocks(file)) {
+  for await (const block of readBlocks(files, file)) {
     const byteOrderMark = line === 1 && block[0] === 0xef && block[1] === 0xbb && block[2] === 0xbf;
     const end = block.at(-2) === 0x0d ? block.length - 2 : block.length - 1;
-    const text = block.toString('utf8', byteOrderMark ? 3 : 0, end);
+    const text = UTF8.decode(block.subarray(byteOrderMark ? 3 : 0, end));
     const rows = text === '' ? [['']] : Papa.parse<string[]>(text, { delimiter: ',' }).data;
     yield { rows, line };
     line += rows.length;

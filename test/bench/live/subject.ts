@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { NS_PER_MS } from '../../../src/base/units.js';
 import { runCommandLine } from '../../../src/cli/command-line.js';
 import type { Experiment } from '../../../src/config/experiment.js';
+import { ON_DISK } from '../../../src/config/files-on-disk.js';
 import { parseExperiment } from '../../../src/config/load.js';
 import type { Profile } from '../../../src/config/profile.js';
 import { profileFileName } from '../../../src/config/profile-file.js';
@@ -42,7 +43,7 @@ export async function prepare(bench: Bench, subject: Subject): Promise<Profile> 
     const measure = ['profile', 'measure', repository, '--model', name, '--device', device];
     await runCommandLine([...measure, ...(bench.quick ? ['--runs', '5', '--batch-sizes', '1,2'] : [])]);
   }
-  return readProfile(profilePath);
+  return readProfile(profilePath, ON_DISK);
 }
 
 /** An SLO that leaves room for a few INFERs of the largest batch. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { DISK_FILES } from '../../../src/base/files/disk-files.js';
 import { stream } from '../../../src/base/random/streams.js';
 import { generateAzureLike, readAzure2019 } from '../../../src/workload/index.js';
 import { type MinuteStatistics, statisticsOf } from '../../../src/workload/minute-statistics.js';
@@ -35,7 +36,7 @@ describe.each([1, 2, 3])('a made-up day resembles the real one (seed %d)', (seed
 test('the statistics of the real day are what the generator aims at', async ({ skip }) => {
   const { path, present } = sharedTrace('azure2019_invitro_1250f_1440min_inv.csv');
   skip(!present, `${path} is not there`);
-  const real = statisticsOf(await readAzure2019(path));
+  const real = statisticsOf(await readAzure2019(DISK_FILES, path));
   const made = day(1);
   const within: readonly (readonly [keyof MinuteStatistics, number])[] = [
     ['top10Share', 0.03],

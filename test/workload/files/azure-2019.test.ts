@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { DISK_FILES } from '../../../src/base/files/disk-files.js';
 import { readAzure2019 } from '../../../src/workload/files/azure-2019.js';
 import type { MinuteCounts } from '../../../src/workload/minute-counts.js';
 import { failure, scratch, sharedTrace } from '../support.js';
@@ -33,11 +34,11 @@ describe('the layouts in circulation', () => {
     ['CRLF, no last line end', 'HashFunction,1,2,3\r\nf,1,0,2\r\ng,0,7,3', 1],
     ['byte order mark and blank lines', '\uFEFFHashFunction,1,2,3\n\nf,1,0,2\ng,0,7,3\n\n', 1],
   ])('%s', async (name, text, firstMinute) => {
-    const counts = await readAzure2019(file(`${name}.csv`, text));
+    const counts = await readAzure2019(DISK_FILES, file(`${name}.csv`, text));
     expect(dense(counts)).toEqual(expected);
     expect([...counts.totals]).toEqual([10, 3]);
     expect(counts.firstMinute).toBe(firstMinute);
-    expect(dense(await readAzure2019(file(`${name}.csv.gz`, text)))).toEqual(expected);
+    expect(dense(await readAzure2019(DISK_FILES, file(`${name}.csv.gz`, text)))).toEqual(expected);
   });
 
   test('functions by falling total, equal ones in the order of the file', async () => {
@@ -49,7 +50,7 @@ describe('the layouts in circulation', () => {
           const sorted = rows
             .map((row, i) => ({ row, i, total: row[0] + row[1] }))
             .sort((a, b) => b.total - a.total || a.i - b.i);
-          const counts = await readAzure2019(file('sorted.csv', text));
+          const counts = await readAzure2019(DISK_FILES, file('sorted.csv', text));
           expect(dense(counts)).toEqual(sorted.map(({ row }) => row));
         },
       ),
@@ -59,7 +60,7 @@ describe('the layouts in circulation', () => {
 
   test('triggers stay with their functions', async () => {
     const text = 'HashFunction,Trigger,1\nf,http,1\ng,timer,5\n';
-    expect((await readAzure2019(file('triggers.csv', text))).triggers).toEqual(['timer', 'http']);
+    expect((await readAzure2019(DISK_FILES, file('triggers.csv', text))).triggers).toEqual(['timer', 'http']);
   });
 
   test('rows over many blocks of the file', async () => {
@@ -67,7 +68,10 @@ describe('the layouts in circulation', () => {
       { length: 20_000 },
       (_, i) => `function-with-a-rather-long-name-${i},${i % 7},1,0`,
     );
-    const counts = await readAzure2019(file('long.csv', `HashFunction,1,2,3\n${rows.join('\n')}\n`));
+    const counts = await readAzure2019(
+      DISK_FILES,
+      file('long.csv', `HashFunction,1,2,3\n${rows.join('\n')}\n`),
+    );
     expect(counts.functions).toBe(20_000);
     expect(counts.totals.reduce((sum, total) => sum + total, 0)).toBe(79_997);
   });
@@ -82,7 +86,9 @@ describe('what is wrong is said with its place', () => {
     ['short row', 'f,1,0\ng,1\n', 'E_TRACE_VALUE', /short row\.csv:3: has 2 fields where the header has 3/],
     ['no rows', '', 'E_TRACE_VALUE', /no rows\.csv: has a header and no rows/],
   ])('%s', async (name, rows, code, message) => {
-    const error = await failure(() => readAzure2019(file(`${name}.csv`, `HashFunction,1,2\n${rows}`)));
+    const error = await failure(() =>
+      readAzure2019(DISK_FILES, file(`${name}.csv`, `HashFunction,1,2\n${rows}`)),
+    );
     expect(error.code).toBe(code);
     expect(error.message).toMatch(message);
   });
@@ -99,19 +105,23 @@ describe('what is wrong is said with its place', () => {
     ['empty file', '', /empty file\.csv: is empty/],
     ['blank first line', '\nHashFunction,1\n', /unknown header/],
   ])('%s', async (name, text, message) => {
-    const error = await failure(() => readAzure2019(file(`${name}.csv`, text)));
+    const error = await failure(() => readAzure2019(DISK_FILES, file(`${name}.csv`, text)));
     expect(error.code).toBe('E_TRACE_HEADER');
     expect(error.message).toMatch(message);
   });
 
   test('missing files, folders, and broken archives', async () => {
-    expect((await failure(() => readAzure2019(`${folder}/none.csv`))).code).toBe('E_FILE_MISSING');
-    expect((await failure(() => readAzure2019(`${folder}/none.csv.gz`))).code).toBe('E_FILE_MISSING');
-    expect((await failure(() => readAzure2019(folder))).code).toBe('E_FILE_MISSING');
+    expect((await failure(() => readAzure2019(DISK_FILES, `${folder}/none.csv`))).code).toBe(
+      'E_FILE_MISSING',
+    );
+    expect((await failure(() => readAzure2019(DISK_FILES, `${folder}/none.csv.gz`))).code).toBe(
+      'E_FILE_MISSING',
+    );
+    expect((await failure(() => readAzure2019(DISK_FILES, folder))).code).toBe('E_FILE_MISSING');
     const noArchive = file('no-archive.csv.gz', Buffer.from('HashFunction,1\nf,1\n'));
-    expect((await failure(() => readAzure2019(noArchive))).code).toBe('E_FILE_TRUNCATED');
+    expect((await failure(() => readAzure2019(DISK_FILES, noArchive))).code).toBe('E_FILE_TRUNCATED');
     const emptyArchive = file('empty.csv.gz', Buffer.alloc(0));
-    expect((await failure(() => readAzure2019(emptyArchive))).code).toMatch(
+    expect((await failure(() => readAzure2019(DISK_FILES, emptyArchive))).code).toMatch(
       /E_FILE_TRUNCATED|E_TRACE_HEADER/,
     );
   });
@@ -126,7 +136,7 @@ describe('the public dataset', () => {
   ] as const)('%s', async ([name, functions, minutes, firstMinute, invocations], { skip }) => {
     const { path, present } = sharedTrace(name);
     skip(!present, `${path} is not there`);
-    const counts = await readAzure2019(path);
+    const counts = await readAzure2019(DISK_FILES, path);
     expect([counts.functions, counts.minutes, counts.firstMinute]).toEqual([functions, minutes, firstMinute]);
     expect(counts.totals.reduce((sum, total) => sum + total, 0)).toBe(invocations);
   });

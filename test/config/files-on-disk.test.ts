@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { LocatedFiles, NotedFiles } from '../../src/config/experiment-files.js';
+import { LocatedFiles, NotedFiles } from '../../src/config/files-on-disk.js';
 import { parseExperiment } from '../../src/config/load.js';
 import { ROOT, tempDir, writeIn } from '../cli/run-cli.js';
 

@@ -1,28 +1,19 @@
 import { readdir } from 'node:fs/promises';
-import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { relative, resolve, sep } from 'node:path';
 import { EscapementError } from '../base/errors.js';
+import { DISK_FILES } from '../base/files/disk-files.js';
+import { usableCores } from '../base/limits/usable.js';
+import type { ExperimentHost, ModuleFile } from './experiment-host.js';
+import { moduleOnDisk } from './module-on-disk.js';
 
-/** Where the files that an experiment names are. Paths are as the loader sees them: relative to where it runs. */
-export interface ExperimentFiles {
-  /** The file to open for a profile, a list of models or a trace. Throws `E_FILE_MISSING`. */
-  locate(path: string): string;
-  /** The module to import for a plugin. Throws `E_PLUGIN`. */
-  module(path: string): string;
-  /** Names in a folder; none where it cannot be read. */
-  entries(folder: string): Promise<readonly string[]>;
-}
-
-/** What the paths say. */
-export const ON_DISK: ExperimentFiles = {
+/** This machine: files are where the paths say. */
+export const ON_DISK: ExperimentHost = {
+  input: DISK_FILES,
   locate: (path) => path,
-  module: (path) => resolve(path),
+  module: (path) => moduleOnDisk(resolve(path)),
   entries: (folder) => readdir(folder).catch(() => []),
+  cores: () => usableCores(),
 };
-
-/** A path of the experiment file as seen from where the program runs. */
-export function relativeTo(file: string, path: string): string {
-  return isAbsolute(path) ? path : join(dirname(file), path);
-}
 
 /** A file that an experiment reads. */
 export interface ReadFile {
@@ -31,7 +22,9 @@ export interface ReadFile {
 }
 
 /** The same, noting each file once. */
-export class NotedFiles implements ExperimentFiles {
+export class NotedFiles implements ExperimentHost {
+  readonly input = ON_DISK.input;
+  readonly cores = ON_DISK.cores;
   private readonly noted = new Map<string, ReadFile>();
 
   get files(): readonly ReadFile[] {
@@ -43,7 +36,7 @@ export class NotedFiles implements ExperimentFiles {
     return ON_DISK.locate(path);
   }
 
-  module(path: string): string {
+  module(path: string): ModuleFile {
     this.noted.set(path, { path, kind: 'module' });
     return ON_DISK.module(path);
   }
@@ -54,7 +47,10 @@ export class NotedFiles implements ExperimentFiles {
 }
 
 /** Files that came from another machine: each path stands for one of them, and nothing else can be opened. */
-export class LocatedFiles implements ExperimentFiles {
+export class LocatedFiles implements ExperimentHost {
+  readonly input = ON_DISK.input;
+  readonly cores = ON_DISK.cores;
+
   /** `located`: the file on this machine for each path. */
   constructor(private readonly located: ReadonlyMap<string, string>) {}
 
@@ -64,8 +60,8 @@ export class LocatedFiles implements ExperimentFiles {
     throw new EscapementError('E_FILE_MISSING', 'was not sent with the experiment', { file: path });
   }
 
-  module(path: string): string {
-    return this.locate(path);
+  module(path: string): ModuleFile {
+    return ON_DISK.module(this.locate(path));
   }
 
   entries(folder: string): Promise<readonly string[]> {

@@ -1,0 +1,81 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { pipeline, type Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { type ErrorPlace, EscapementError } from '../errors.js';
+import { MIB } from '../units.js';
+import type { InputFiles } from '../world/input-files.js';
+
+/** No experiment, profile or list of models comes near. */
+const LONGEST_TEXT_BYTES = 256 * MIB;
+const BLOCK_BYTES = 1 << 18;
+
+/** Files of this machine, also pipes. A text without end, such as /dev/zero, is `E_FILE_MISSING`. */
+export const DISK_FILES: InputFiles = { text, bytes, stat: statOf };
+
+async function text(path: string): Promise<string> {
+  const blocks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const block of createReadStream(path) as AsyncIterable<Buffer>) {
+      blocks.push(block);
+      length += block.length;
+      if (length > LONGEST_TEXT_BYTES) break;
+    }
+  } catch (error) {
+    throw fileProblem(error, path);
+  }
+  if (length > LONGEST_TEXT_BYTES) {
+    const what = `is larger than ${LONGEST_TEXT_BYTES / MIB} MiB`;
+    throw new EscapementError('E_FILE_MISSING', what, { file: path });
+  }
+  return Buffer.concat(blocks).toString('utf8');
+}
+
+async function* bytes(path: string, start = 0): AsyncGenerator<Uint8Array, void, void> {
+  const input = openBytes(path, start);
+  try {
+    yield* input as AsyncIterable<Buffer>;
+  } catch (error) {
+    throw bytesProblem(error, path);
+  } finally {
+    input.destroy();
+  }
+}
+
+function openBytes(path: string, start: number): Readable {
+  const file = createReadStream(path, { highWaterMark: BLOCK_BYTES, start });
+  if (!path.endsWith('.gz')) return file;
+  // Errors of the file reach the reader through the unpacked stream; nothing is left for the callback.
+  return pipeline(file, createGunzip({ chunkSize: BLOCK_BYTES }), () => {});
+}
+
+async function statOf(path: string) {
+  try {
+    const { size, mtimeMs } = await stat(path);
+    return { bytes: size, version: `${size} ${mtimeMs}` };
+  } catch (error) {
+    throw fileProblem(error, path);
+  }
+}
+
+/** The error for an operator of a file that cannot be read; `place` is where it was named. */
+export function fileProblem(error: unknown, path: string, place: ErrorPlace = {}): EscapementError {
+  const code = (error as NodeJS.ErrnoException).code;
+  const what =
+    code === 'ENOENT'
+      ? 'no such file'
+      : code === 'EISDIR'
+        ? 'is a folder, not a file'
+        : `cannot be read (${code ?? error})`;
+  return place.file === undefined
+    ? new EscapementError('E_FILE_MISSING', what, { file: path })
+    : new EscapementError('E_FILE_MISSING', `${path}: ${what}`, place);
+}
+
+function bytesProblem(error: unknown, path: string): EscapementError {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code?.startsWith('Z_') !== true) return fileProblem(error, path);
+  const what = `the compressed data ends early or is corrupt (${message}); fetch or make the file again`;
+  return new EscapementError('E_FILE_TRUNCATED', what, { file: path });
+}

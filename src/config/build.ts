@@ -1,0 +1,111 @@
+import { basename, extname } from 'pathe';
+import { type ErrorPlace, EscapementError } from '../base/errors.js';
+import type { PolicyEntry } from '../policies/entry.js';
+import { selectModels } from '../workload/select-models.js';
+import { cellOf } from './cell.js';
+import { readDocument, type SourceDocument } from './document.js';
+import type { EnvironmentOverride } from './environment.js';
+import type { Experiment } from './experiment.js';
+import type { ExperimentHost } from './experiment-host.js';
+import { finishWorkloads } from './finish-workloads.js';
+import { buildModels } from './models.js';
+import { applyOverrides } from './overrides.js';
+import { libraryPlugin, loadPlugins } from './plugins.js';
+import { withPreset } from './presets.js';
+import { experimentSchemaWith } from './schema.js';
+import { validate } from './validate.js';
+
+/** A text as plain values with its lines, not validated yet; `file` is for messages. Throws `E_CONFIG_SYNTAX`. */
+export function parseExperimentSource(text: string, file: string): SourceDocument {
+  return readDocument(text, file, 'E_CONFIG_SYNTAX');
+}
+
+export interface BuildOptions {
+  /** Values on top of those of the file, such as `policy.maxBatch=4`. */
+  readonly overrides?: readonly string[];
+  /** What the environment says of `runtime`. */
+  readonly environment?: readonly EnvironmentOverride[];
+  /** Policies in addition to the built-in ones and those of the file's plugins. */
+  readonly policies?: readonly PolicyEntry[];
+  /** Where it is read. */
+  readonly host: ExperimentHost;
+}
+
+/** The experiment of a file that was read before. Throws an EscapementError with the place of the first mistake. */
+export async function buildExperiment(
+  source: SourceDocument,
+  { overrides = [], environment = [], policies = [], host }: BuildOptions,
+): Promise<Experiment> {
+  const { file } = source;
+  const loaded = await loadPlugins(source, overrides, host);
+  const plugins = policies.length === 0 ? loaded : [...loaded, libraryPlugin(policies, loaded)];
+  const overridden = applyOverrides(source, overrides, environment, plugins);
+  const { tree, placeOf } = overridden;
+  const config = validate(experimentSchemaWith(plugins), withPreset(tree, host.cores), placeOf);
+  const { device = config.models.some(({ kind }) => kind === 'onnx') ? 'cpu' : 'simulated', ...live } =
+    config.live;
+  const models = await buildModels(config.models, {
+    ...{ file, host },
+    cluster: config.cluster,
+    device: {
+      kind: device === 'simulated' ? 'cpu' : device,
+      adapter: 0,
+      session: config.runtime,
+    },
+    precision: config.runtime.precision,
+    placeOf: (index, key) => placeOf(['models', index, ...(key === undefined ? [] : [key])]),
+  });
+  const names = models.map(({ spec }) => spec.name);
+  config.workload.forEach((workload, i) => {
+    checkSelection(names, workload.models, placeOf(['workload', i, 'models']));
+  });
+  const spreads = models.map(({ spread }) => spread);
+  if (config.cluster.noise.distribution === 'profile' && spreads.every((spread) => spread === null)) {
+    throw new EscapementError(
+      'E_CONFIG_VALUE',
+      'no model of this run has a profile with more than medians: measure p99Ms and maxMs, or write normal',
+      placeOf(['cluster', 'noise', 'distribution']),
+    );
+  }
+  const whole: Experiment = {
+    name: config.name ?? basename(file, extname(file)),
+    file,
+    source: {
+      text: source.text,
+      overrides: [...environment.map(({ key, value }) => `${key}=${value}`), ...overrides],
+    },
+    files: host.input,
+    seed: config.seed,
+    cluster: config.cluster,
+    models: models.map(({ spec }) => spec),
+    modelFiles: models.map(({ file }) => file),
+    spreads,
+    workloads: await finishWorkloads({
+      ...{ config, models: models.map(({ spec }) => spec), file, host, overridden },
+    }),
+    sloNs: config.slo,
+    policy: config.policy,
+    admission: config.admission,
+    missedWindow: config.missedWindow ?? null,
+    warmupNs: config.warmup,
+    checks: config.checks,
+    output: config.output,
+    live: { device, ...live },
+    runtime: config.runtime,
+  };
+  return config.cell === undefined ? whole : cellOf(whole, config.cell, (key) => placeOf(['cell', key]));
+}
+
+/** Throws `E_UNKNOWN_MODEL` where a pattern matches no model, so that the file and line are named. */
+function checkSelection(
+  names: readonly string[],
+  patterns: readonly string[] | undefined,
+  place: ErrorPlace,
+): void {
+  try {
+    selectModels(names, patterns);
+  } catch (error) {
+    if (!(error instanceof EscapementError)) throw error;
+    throw new EscapementError(error.code, error.what, place);
+  }
+}
