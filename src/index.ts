@@ -15,6 +15,7 @@ export type * from './record/results.js';
 export { boundOf } from './run/bound.js';
 export type { RunOptions } from './run/run.js';
 export { simulate } from './run/simulated.js';
+export { Simulation, type SimulationOptions } from './run/simulation.js';
 export * from './sim/index.js';
 export {
   mergeSources,

@@ -20,7 +20,7 @@ export function parseExperimentSource(text: string, file: string): SourceDocumen
   return readDocument(text, file, 'E_CONFIG_SYNTAX');
 }
 
-export interface BuildOptions {
+interface BuildOptions {
   /** Values on top of those of the file, such as `policy.maxBatch=4`. */
   readonly overrides?: readonly string[];
   /** What the environment says of `runtime`. */

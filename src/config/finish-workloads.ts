@@ -43,14 +43,20 @@ type Placed = Exclude<Section, { kind: 'arrivals' }> | Extract<WorkloadSpec, { k
 async function withPath(section: Section, index: number, context: WorkloadsContext): Promise<Placed> {
   if (!('path' in section)) return section;
   const { tree, placeOf } = context.overridden;
-  const { input } = context.host;
-  const path = context.host.locate(relativeTo(context.file, section.path));
-  await input.stat(path).catch((error) => {
+  const path = await locate(relativeTo(context.file, section.path), context.host).catch((error) => {
     if (!(error instanceof EscapementError)) throw error;
-    throw new EscapementError(error.code, `${path}: ${error.what}`, placeOf(['workload', index, 'path']));
+    const what = `${error.place.file}: ${error.what}`;
+    throw new EscapementError(error.code, what, placeOf(['workload', index, 'path']));
   });
   if (section.kind !== 'arrivals') return { ...section, path };
   return { ...section, path, overrideSlo: tree.slo !== undefined || section.sloNs !== undefined };
+}
+
+/** The file to open. Throws `E_FILE_MISSING`. */
+async function locate(path: string, host: ExperimentHost): Promise<string> {
+  const located = host.locate(path);
+  await host.input.stat(located);
+  return located;
 }
 
 /** Replaces `load` by a rate or a scale; `capacityIn` returns how much of a unit workload makes a load of 1. */

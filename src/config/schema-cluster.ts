@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { DEFAULT_PAGE_BYTES } from '../base/units.js';
-import type { ConditionsChange } from '../sim/simulator.js';
+import type { ConditionsChange } from '../sim/simulator-options.js';
 import { bandwidth, bytes, DERIVED_DEFAULT, duration, section, share } from './fields.js';
 import { formatBytes, parseBytes } from './units-text.js';
 

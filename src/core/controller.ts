@@ -77,7 +77,7 @@ export class Controller {
     this.slots = new ModelSlots(this.cluster);
     this.expiry = new Expiry(this.requests, (slot, nowNs) => this.giveUp(slot, OUTCOME_TIMEOUT, nowNs));
     this.slack = new WindowSlack(this.cluster.gpus);
-    this.orders = new Orders(this.cluster, this.requests, this.decisions, this.port, this.slack);
+    this.orders = new Orders(this.cluster, this.requests, this.decisions, options, this.slack);
     this.policy = options.createPolicy({
       cluster: this.cluster,
       requests: this.requests,

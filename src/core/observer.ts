@@ -2,10 +2,12 @@ import type { Action } from './action.js';
 import type { Outcome, RequestTable } from './request.js';
 
 /**
- * Sees every answer and every finished action of a run, in order. Metrics and logs are built from
+ * Sees every answer and every action of a run, in order. Metrics and logs are built from
  * nothing else. Observers must not change what they are shown, nor keep the objects.
  */
 export interface RunObserver {
+  /** The controller has decided on `action` and sends it now: its window and its expected times are set. */
+  sent?(action: Action, nowNs: number): void;
   /**
    * The request in `slot` is answered at `nowNs`. `copies`: GPUs that hold its model now;
    * `action`: the INFER that served it, or null if it never got into one.

@@ -2,9 +2,15 @@ import { invariant } from '../base/invariant.js';
 import { ABORT, Action, type ActionKind, INFER, LOAD, STATUS_PENDING, UNLOAD } from './action.js';
 import type { Cluster } from './cluster.js';
 import type { Digest } from './digest.js';
+import type { RunObserver } from './observer.js';
 import type { Dispatcher, InferOrder } from './policy.js';
 import { REQUEST_IN_ACTION, REQUEST_QUEUED, type RequestTable } from './request.js';
 import type { WindowSlack } from './window-slack.js';
+
+interface OrdersOutlet {
+  readonly port: { send(action: Action, nowNs: number): void };
+  readonly observer?: RunObserver;
+}
 
 /**
  * Turns a policy's decisions into actions: books them in the cluster, hashes them into the digest, and sends them.
@@ -19,7 +25,8 @@ export class Orders implements Dispatcher {
     private readonly cluster: Cluster,
     private readonly requests: RequestTable,
     private readonly decisions: Digest,
-    private readonly port: { send(action: Action, nowNs: number): void },
+    /** Who gets the actions, and who sees them leave. */
+    private readonly outlet: OrdersOutlet,
     private readonly slack: WindowSlack,
   ) {
     this.pending = new Int32Array(cluster.models.length);
@@ -52,7 +59,7 @@ export class Orders implements Dispatcher {
     this.book(action, timeline.availableNs(nowNs), durationNs, earliestNs, latestNs);
     timeline.add(action.id, durationNs, nowNs);
     this.cluster.countRunning(gpu, model, 1);
-    this.port.send(action, nowNs);
+    this.send(action, nowNs);
     return action.id;
   }
 
@@ -66,7 +73,7 @@ export class Orders implements Dispatcher {
     action.slackNs = this.slack.get(gpu);
     this.book(action, timeline.availableNs(nowNs), durationNs, earliestNs, latestNs);
     timeline.add(action.id, durationNs, nowNs);
-    this.port.send(action, nowNs);
+    this.send(action, nowNs);
     return action.id;
   }
 
@@ -77,7 +84,7 @@ export class Orders implements Dispatcher {
     const action = this.newAction(UNLOAD, gpu, model, nowNs);
     // Earliest 0 puts it before any LOAD that waits for the pages it gives back.
     this.book(action, 0, 0, 0, Number.POSITIVE_INFINITY);
-    this.port.send(action, nowNs);
+    this.send(action, nowNs);
   }
 
   abort(gpu: number, nowNs: number): void {
@@ -85,7 +92,7 @@ export class Orders implements Dispatcher {
     // Tells its hash from that of a LOAD on the next GPU.
     action.batchSize = 0;
     this.book(action, 0, 0, 0, Number.POSITIVE_INFINITY);
-    this.port.send(action, nowNs);
+    this.send(action, nowNs);
   }
 
   /** The action's result was handled: the object may stand for another. */
@@ -101,6 +108,11 @@ export class Orders implements Dispatcher {
     for (let i = 0; i < count; i++)
       lastDeadlineNs = Math.max(lastDeadlineNs, arrivalNs[slots[i]] + sloNs[slots[i]]);
     return Math.max(0, lastDeadlineNs - durationNs - latestNs);
+  }
+
+  private send(action: Action, nowNs: number): void {
+    this.outlet.observer?.sent?.(action, nowNs);
+    this.outlet.port.send(action, nowNs);
   }
 
   private newAction(kind: ActionKind, gpu: number, model: number, nowNs: number): Action {

@@ -8,7 +8,15 @@ export function fanOut(observers: readonly RunObserver[]): RunObserver {
 }
 
 class FanOut implements RunObserver {
-  constructor(private readonly observers: readonly RunObserver[]) {}
+  readonly sent?: (action: Action, nowNs: number) => void;
+
+  constructor(private readonly observers: readonly RunObserver[]) {
+    const sighted = observers.filter(({ sent }) => sent !== undefined);
+    if (sighted.length === 0) return;
+    this.sent = (action, nowNs) => {
+      for (const observer of sighted) observer.sent?.(action, nowNs);
+    };
+  }
 
   answered(
     requests: RequestTable,

@@ -92,7 +92,9 @@ export const summarySchema = z
       .object({
         seconds: z.number().nonnegative().describe('Real time that the run took.'),
         processedRps: rps().describe('Requests per second of real time.'),
-        peakRssBytes: count().describe('Largest resident memory of the process.'),
+        peakRssBytes: count()
+          .nullable()
+          .describe('Largest resident memory of the process; null where it is not known, as in a browser.'),
       })
       .describe('What the run cost on this machine; the only part that differs between equal runs.'),
   })

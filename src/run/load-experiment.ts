@@ -3,8 +3,11 @@ import { openWorkloads } from '../config/open-workloads.js';
 import { generatorFigures } from '../load/generator-figures.js';
 import { type PlayCounts, type PlayReport, play } from '../load/player.js';
 import type { LoadTarget } from '../load/target.js';
+import { fanOut } from '../record/fan-out.js';
 import type { RunResult } from '../record/results.js';
 import { Collector } from './collector.js';
+import { peakRssBytes } from './peak-memory.js';
+import { RunLogs } from './run-logs.js';
 
 interface LoadOptions {
   /** Folder, which must exist, for the request log if the experiment asks for it. */
@@ -33,23 +36,26 @@ export async function playExperiment(
 ): Promise<LoadResult> {
   const workload = await openWorkloads(experiment);
   const { outDir, percentiles = [] } = options;
-  const collector = new Collector(asClient(experiment), workload, outDir, { seesCauses: false, percentiles });
+  const seen = asClient(experiment);
+  const collector = new Collector(seen, workload, { seesCauses: false, percentiles, peakRssBytes });
+  const logs = outDir === undefined ? null : new RunLogs(seen, outDir, collector);
   try {
     const report = await play({
       source: workload.source,
       target,
-      observer: collector.observer,
+      observer: fanOut([...collector.observers, ...(logs?.observers ?? [])]),
       warmupNs: experiment.warmupNs,
       onProgress: (nowNs, counts) =>
         options.onProgress?.(Math.min(1, nowNs / workload.durationNs), counts, nowNs),
     });
+    logs?.close();
     const { summary, ...result } = collector.finishAsClient('load', report.requests);
     const { waited, retries } = target;
     const again = retries === undefined ? {} : { retries };
     const generator = { ...generatorFigures(report, waited), ...again, unanswered: report.unanswered };
     return { result: { ...result, summary: { ...summary, answers: report.answers, generator } }, report };
   } catch (error) {
-    collector.discard();
+    logs?.discard();
     throw error;
   }
 }

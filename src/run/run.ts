@@ -5,6 +5,8 @@ import { fanOut } from '../record/fan-out.js';
 import type { ScheduledRun } from '../record/results.js';
 import { Collector } from './collector.js';
 import type { Engine, LiveReport } from './engine.js';
+import { peakRssBytes } from './peak-memory.js';
+import { RunLogs } from './run-logs.js';
 
 export interface RunOptions {
   /** Folder, which must exist, for the logs and the timeline that the experiment asks for. */
@@ -28,22 +30,29 @@ export interface Run {
 export async function run(experiment: Experiment, engine: Engine, options: RunOptions = {}): Promise<Run> {
   const { outDir, percentiles = [], onProgress, observer } = options;
   const workload = await openWorkloads(experiment);
-  const collector = new Collector(experiment, workload, outDir, { percentiles });
+  const collector = new Collector(experiment, workload, { percentiles, peakRssBytes });
+  const logs = outDir === undefined ? null : new RunLogs(experiment, outDir, collector);
   try {
     const { digest, arrivals, live } = await engine.drive({
       experiment,
       source: workload.source,
-      observer: observer === undefined ? collector.observer : fanOut([collector.observer, observer]),
+      observer: fanOut([
+        ...collector.observers,
+        ...(logs?.observers ?? []),
+        ...(observer === undefined ? [] : [observer]),
+      ]),
       outDir,
       begin: () => collector.begin(),
       watch: (controller) => collector.watch(controller),
       onProgress: (nowNs) => onProgress?.(Math.min(1, nowNs / workload.durationNs)),
     });
+    logs?.close();
     const result = collector.finish(engine.kind, digest, arrivals);
+    logs?.writeTimeline(result);
     if (live === null) return { result, live };
     return { result: { ...result, summary: { ...result.summary, generator: live.generator } }, live };
   } catch (error) {
-    collector.discard();
+    logs?.discard();
     throw error;
   }
 }

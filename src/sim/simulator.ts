@@ -2,14 +2,11 @@ import { invariant } from '../base/invariant.js';
 import { stream } from '../base/random/streams.js';
 import { type Action, LANE_EXEC, LANE_WEIGHTS } from '../core/action.js';
 import type { ArrivalSource } from '../core/arrivals.js';
-import { type Admission, Controller } from '../core/controller.js';
+import { Controller } from '../core/controller.js';
 import type { ModelSpec } from '../core/model.js';
-import type { RunObserver } from '../core/observer.js';
-import type { Policy, PolicyContext } from '../core/policy.js';
-import type { MissedWindow } from '../core/retry.js';
 import { Worker } from '../core/worker.js';
 import { Checker } from './checker.js';
-import { type DeviceNoise, NO_NOISE, SimDevice } from './device.js';
+import { NO_NOISE, SimDevice } from './device.js';
 import {
   CLOCK_CHANGE,
   CONDITIONS_CHANGE,
@@ -23,59 +20,9 @@ import {
   type SimEvent,
   WORKER_WAKE,
 } from './event-queue.js';
-import { Network, type NetworkOptions, NO_DELAY } from './network.js';
-import type { ModelSpread } from './spread.js';
+import { Network, NO_DELAY } from './network.js';
+import type { ConditionsChange, SimulatorOptions } from './simulator-options.js';
 import { trueModels } from './true-models.js';
-
-/** From some moment on, what starts and what is sent is subject to this. */
-export interface ConditionsChange {
-  readonly atNs: number;
-  readonly noise: DeviceNoise;
-  readonly network: NetworkOptions;
-}
-
-export interface SimulatorOptions {
-  readonly models: readonly ModelSpec[];
-  /** Slots for models that `putModel` brings, and the largest batch that these may have. */
-  readonly spareModels?: number;
-  readonly spareBatch?: number;
-  readonly gpus: number;
-  /** Pages of each GPU's weights cache. */
-  readonly pages: number;
-  /** True: a GPU runs a LOAD or an INFER, never both at once. */
-  readonly oneLane?: boolean;
-  readonly defaultSloNs: number;
-  readonly createPolicy: (context: PolicyContext) => Policy;
-  readonly source: ArrivalSource;
-  /** Of every random stream in the simulated world. */
-  readonly seed: number | string;
-  readonly observer?: RunObserver;
-  readonly admission?: Admission;
-  readonly missedWindow?: MissedWindow;
-  /** Bytes per second of INPUT and OUTPUT copies; by default they take no time. */
-  readonly copyBytesPerS?: number;
-  readonly noise?: DeviceNoise & {
-    /** Every model's durations are its profile's times a factor drawn from 1 ± this; see `trueModels`. */
-    readonly profile?: number;
-  };
-  /** Durations are drawn from these instead of taken from the profile, one entry a model. */
-  readonly spreads?: readonly (ModelSpread | null)[] | null;
-  /** INFERs take an exponentially distributed time, whose mean is the profile's: as in queueing theory. */
-  readonly exponential?: boolean;
-  /** What a lane needs from taking up an action to the action's begin. */
-  readonly overheadNs?: number;
-  /** What stopping a running INFER takes. */
-  readonly abortNs?: number;
-  readonly network?: NetworkOptions;
-  /** Each worker's clock is off by a constant drawn uniformly from ± this: what clock synchronisation left. */
-  readonly clockOffsetNs?: number;
-  /** Changes of GPU clocks relative to nominal, by time; gpu −1 is all. */
-  readonly gpuClock?: readonly { readonly atNs: number; readonly gpu: number; readonly factor: number }[];
-  /** Changes of noise and network, by time. */
-  readonly changes?: readonly ConditionsChange[];
-  /** Checks that controller, workers and queues agree after every instant. Slow. */
-  readonly checks?: boolean;
-}
 
 /** Arrivals between two calls of the progress callback. */
 const PROGRESS_ARRIVALS = 1 << 16;
@@ -172,25 +119,39 @@ export class Simulator {
     this.controller.putModel(model, spec);
   }
 
+  /** When something happens next; Infinity: every request is answered, and nothing is left to happen. */
+  get nextNs(): number {
+    return Math.min(this.source.timeNs, this.events.nextNs, this.controllerWakeNs);
+  }
+
+  /** Runs until every request is answered and nothing is left to happen. The rest is as for `advance`. */
+  run(onProgress?: (nowNs: number, arrivals: number) => void | Promise<void>): Promise<void> {
+    return this.advance(Number.MAX_VALUE, onProgress);
+  }
+
   /**
-   * Runs until every request is answered and nothing is left to happen. Stops for `onProgress` now and then, and
-   * waits for what it returns: a caller that must stay responsive can let the event loop turn there.
+   * Runs all that happens up to and at `untilNs`. What happens does not depend on how a run is divided. Stops for
+   * `onProgress` now and then, and waits for what it returns: a caller that must stay responsive can let the event loop
+   * turn there.
    */
-  async run(onProgress?: (nowNs: number, arrivals: number) => void | Promise<void>): Promise<void> {
-    while (!this.runUntilPause()) {
+  async advance(
+    untilNs: number,
+    onProgress?: (nowNs: number, arrivals: number) => void | Promise<void>,
+  ): Promise<void> {
+    while (!this.runUntilPause(untilNs)) {
       if (this.source.starved === true) await this.source.refill?.();
       await onProgress?.(this.nowNs, this.arrivals);
     }
   }
 
-  /** True: the run is over. False: the source must be refilled, or it is time to tell of progress. */
-  private runUntilPause(): boolean {
+  /** True: nothing is left to happen by then. False: the source must be refilled, or it is time to tell of progress. */
+  private runUntilPause(untilNs: number): boolean {
     const { source, events, controller, checker } = this;
     const pauseAt = this.arrivals + PROGRESS_ARRIVALS;
     for (;;) {
       if (source.starved === true || this.arrivals >= pauseAt) return false;
-      const nowNs = Math.min(source.timeNs, events.nextNs, this.controllerWakeNs);
-      if (nowNs === Number.POSITIVE_INFINITY) return true;
+      const nowNs = this.nextNs;
+      if (nowNs > untilNs) return true;
       invariant(nowNs >= this.nowNs, 'virtual time does not run backwards');
       this.nowNs = nowNs;
       do {

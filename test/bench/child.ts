@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseExperiment } from '../../src/config/load.js';
+import { peakRssBytes } from '../../src/run/peak-memory.js';
 import { simulate } from '../../src/run/simulated.js';
 import { benchCases, growthCases } from './cases.js';
 
@@ -43,7 +44,15 @@ export async function runHere({ name, trace, overrides }: RunChoice): Promise<Ru
   const experiment = await parseExperiment(found.experiment, `${EXPERIMENTS}bench.yaml`, overrides);
   const { wall, requests, digest, attainment } = (await simulate(experiment)).summary;
   const { user, system } = process.cpuUsage();
-  return { ...wall, cpuSeconds: (user + system) / 1e6, requests: requests.offered, digest, attainment };
+  const memory = { peakRssBytes: peakRssBytes() };
+  return {
+    ...wall,
+    ...memory,
+    cpuSeconds: (user + system) / 1e6,
+    requests: requests.offered,
+    digest,
+    attainment,
+  };
 }
 
 export function median(values: readonly number[]): number {

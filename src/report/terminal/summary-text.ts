@@ -47,12 +47,16 @@ function runText(run: RunResult | CellResult): string {
       : [
           [
             'speed',
-            `${wall.seconds.toFixed(2)} s, ${formatCount(wall.processedRps)} requests/s, ${formatCount(wall.peakRssBytes / 2 ** 20)} MiB`,
+            `${wall.seconds.toFixed(2)} s, ${formatCount(wall.processedRps)} requests/s${memoryText(wall.peakRssBytes)}`,
           ],
         ]),
     ...(digest === undefined ? [] : [['digest', digest]]),
   ] as [string, string][];
   return `${lines.map(([name, value]) => labelled(name, value)).join('\n')}\n`;
+}
+
+function memoryText(bytes: number | null): string {
+  return bytes === null ? '' : `, ${formatCount(bytes / 2 ** 20)} MiB`;
 }
 
 /** How a server answered; an example of each failure. */

@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import type { Experiment } from '../config/experiment.js';
+import type { RunObserver } from '../core/observer.js';
+import { ActionLog } from '../record/action-log.js';
+import { RequestLog } from '../record/request-log.js';
+import type { ScheduledRun } from '../record/results.js';
+import { writeTimeline } from '../record/write-timeline.js';
+import type { Collector } from './collector.js';
+
+/** Something that writes while the run goes on: kept if the run succeeds, removed if not. */
+interface Log extends RunObserver {
+  close(): void;
+  discard(): void;
+}
+
+/** The logs and the timeline that an experiment asks for, in a folder that exists. */
+export class RunLogs {
+  /** To see the run after the collector has. */
+  readonly observers: readonly Log[];
+
+  constructor(
+    private readonly experiment: Experiment,
+    private readonly outDir: string,
+    private readonly collector: Collector,
+  ) {
+    const { output, models, cluster } = experiment;
+    const { causes } = collector;
+    const { requestLog, actionLog } = output;
+    this.observers = [
+      ...(requestLog ? [new RequestLog(join(outDir, 'requests.tsv'), models, causes)] : []),
+      ...(actionLog ? [new ActionLog(join(outDir, 'actions.tsv'), cluster)] : []),
+    ];
+  }
+
+  /** The run is over: the logs get their names. Throws `E_FILE_WRITE`. */
+  close(): void {
+    for (const log of this.observers) log.close();
+  }
+
+  /** Throws `E_FILE_WRITE`. */
+  writeTimeline({ summary, timeline }: ScheduledRun): void {
+    const { experiment, outDir, collector } = this;
+    if (experiment.output.timelineNs === null) return;
+    const facts = { seed: experiment.seed, digest: summary.digest, actionsLeftOut: collector.actionsLeftOut };
+    writeTimeline(join(outDir, 'timeline.json'), timeline, facts);
+  }
+
+  /** The run has failed: nothing is left of the logs. */
+  discard(): void {
+    for (const log of this.observers) log.discard();
+  }
+}

@@ -1,0 +1,118 @@
+import { EscapementError } from '../base/errors.js';
+import { createPolicyOf } from '../config/create-policy.js';
+import type { Experiment } from '../config/experiment.js';
+import { openWorkloads } from '../config/open-workloads.js';
+import type { ArrivalSource } from '../core/arrivals.js';
+import type { Controller } from '../core/controller.js';
+import type { RunObserver } from '../core/observer.js';
+import type { Worker } from '../core/worker.js';
+import { fanOut } from '../record/fan-out.js';
+import type { ScheduledRun } from '../record/results.js';
+import { Simulator } from '../sim/simulator.js';
+import { Collector } from './collector.js';
+
+export interface SimulationOptions {
+  /** Sees decisions, results and answers as they happen. */
+  readonly observer?: RunObserver;
+  /** Percentiles for the summary in addition to those that every summary has, ascending. */
+  readonly percentiles?: readonly number[];
+}
+
+/**
+ * An experiment on simulated GPUs that runs in steps of any length. What it decides does not depend on how it is divided:
+ * at the end, digest and result are those of `simulate`.
+ *
+ * @example
+ * const simulation = await Simulation.open(experiment, { observer });
+ * while (simulation.nextNs < Infinity) await simulation.advance(simulation.nextNs + 20e6);
+ * console.log(simulation.result().summary);
+ */
+export class Simulation {
+  /** Nominal length of the workload, ns. What arrives last is answered after it. */
+  readonly durationNs: number;
+
+  private constructor(
+    private readonly experiment: Experiment,
+    private readonly simulator: Simulator,
+    private readonly collector: Collector,
+    durationNs: number,
+  ) {
+    this.durationNs = durationNs;
+  }
+
+  /** Nothing has happened yet. Throws coded errors for bad traces. */
+  static async open(experiment: Experiment, options: SimulationOptions = {}): Promise<Simulation> {
+    const { observer, percentiles = [] } = options;
+    const workload = await openWorkloads(experiment);
+    const collector = new Collector(experiment, workload, { percentiles });
+    const observers = observer === undefined ? collector.observers : [...collector.observers, observer];
+    const simulator = simulatorOf(experiment, workload.source, fanOut(observers));
+    collector.watch(simulator.controller);
+    return new Simulation(experiment, simulator, collector, workload.durationNs);
+  }
+
+  /** Virtual time of what happened last, ns since the start of the run. */
+  get nowNs(): number {
+    return this.simulator.nowNs;
+  }
+
+  /** When something happens next; Infinity: the run is over. */
+  get nextNs(): number {
+    return this.simulator.nextNs;
+  }
+
+  /** What the scheduler knows and plans; to be read only. */
+  get controller(): Controller {
+    return this.simulator.controller;
+  }
+
+  /** What each GPU does; to be read only. */
+  get workers(): readonly Worker[] {
+    return this.simulator.workers;
+  }
+
+  /**
+   * Runs all that happens up to and at `untilNs`: `nextNs` is one step, Infinity the rest of the run. Now and then it
+   * waits for what `onProgress` returns. Throws what is wrong with a trace that is read while it is played.
+   */
+  async advance(untilNs: number, onProgress?: (nowNs: number) => void | Promise<void>): Promise<void> {
+    await this.simulator.advance(Math.min(untilNs, Number.MAX_VALUE), onProgress);
+    if (this.nextNs === Number.POSITIVE_INFINITY) {
+      refuseUnanswered(this.experiment, this.controller.requests.size);
+    }
+  }
+
+  /**
+   * What `simulate` returns of the whole run. Of a run that is not over: what was answered so far, with rates over the
+   * nominal length of the whole.
+   */
+  result(): ScheduledRun {
+    return this.collector.finish('simulated', this.controller.digest, this.simulator.arrivals);
+  }
+}
+
+/** The cluster of an experiment, simulated. */
+export function simulatorOf(experiment: Experiment, source: ArrivalSource, observer: RunObserver): Simulator {
+  const { cluster, models } = experiment;
+  return new Simulator({
+    ...cluster,
+    models,
+    spreads: cluster.noise.distribution === 'profile' ? experiment.spreads : null,
+    exponential: cluster.noise.distribution === 'exponential',
+    defaultSloNs: experiment.sloNs,
+    createPolicy: createPolicyOf(experiment.policy),
+    admission: experiment.admission,
+    ...(experiment.missedWindow === null ? {} : { missedWindow: experiment.missedWindow }),
+    source,
+    seed: experiment.seed,
+    observer,
+    checks: experiment.checks,
+  });
+}
+
+/** A policy of a plugin may keep requests for ever, though nothing happens any more. */
+export function refuseUnanswered({ policy: { kind, plugin } }: Experiment, requests: number): void {
+  if (plugin === undefined || requests === 0) return;
+  const what = `the policy ${kind} left ${requests} requests without an answer: it must send or refuse them, or admit must return a time at which they are given up`;
+  throw new EscapementError('E_PLUGIN', what, { file: plugin.file });
+}
