@@ -25,6 +25,8 @@ export const ROOMS: Grants = {
     ...['base', 'core', 'bounds', 'sim', 'workload', 'text', 'record', 'config', 'report', 'live', 'load'],
     'serve',
   ],
+  // What a web page gets: nothing that it reaches imports Node's modules.
+  browser: ['base', 'core', 'policies', 'record', 'config', 'run'],
   tools: ['base', 'core', 'workload', 'record', 'text', 'config', 'report', 'live', 'load', 'serve'],
   cli: [
     ...['base', 'core', 'audit', 'policies', 'workload', 'record', 'text', 'config', 'report', 'live'],

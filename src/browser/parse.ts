@@ -1,0 +1,29 @@
+import { buildExperiment, parseExperimentSource } from '../config/build.js';
+import type { Experiment } from '../config/experiment.js';
+import type { PolicyEntry } from '../policies/entry.js';
+import { GivenFiles, type PageFiles } from './given-files.js';
+
+export interface ParseOptions {
+  /** Values on top of those of the text, such as `policy.scheduleAhead=5ms`; the address of a page may hold them. */
+  readonly overrides?: readonly string[];
+  /** Profiles, lists of models and traces by the paths that the experiment names. */
+  readonly files?: PageFiles;
+  /** Policies in addition to the built-in ones. */
+  readonly policies?: readonly PolicyEntry[];
+  /** What to call the text in messages. Default: experiment.yaml. */
+  readonly file?: string;
+}
+
+/**
+ * The experiment that a YAML (or JSON) text describes, as `parseExperiment` of `escapement` reads it, with files that the
+ * page holds. Throws an EscapementError with line and key of the first mistake.
+ *
+ * @example
+ * const text = 'models: { kind: zoo, varieties: 3 }\nworkload: { kind: poisson, rate: 300/s, duration: 10s }';
+ * const experiment = await parseExperiment(text, { overrides: ['slo=50ms'] });
+ */
+export function parseExperiment(text: string, options: ParseOptions = {}): Promise<Experiment> {
+  const { overrides = [], files = {}, policies = [], file = 'experiment.yaml' } = options;
+  const source = parseExperimentSource(text, file);
+  return buildExperiment(source, { overrides, policies, host: new GivenFiles(files) });
+}
