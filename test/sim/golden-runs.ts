@@ -1,6 +1,7 @@
 import type { ArrivalSource } from '../../src/core/arrivals.js';
 import { AUTO, type PolicyOptions } from '../../src/policies/entry.js';
-import { openWorkload } from '../../src/workload/index.js';
+import { frameOf } from '../../src/workload/frame.js';
+import { ClosedLoopSource } from '../../src/workload/generators/closed-loop.js';
 import { ListSource, MS, poisson, type RunOptions, resnets } from './fixtures.js';
 
 /** The common part: 15 ResNet-50 on one GPU with room for all, 600 requests/s for half a second. */
@@ -48,10 +49,10 @@ const WORLDS: Readonly<Record<string, GoldenRun>> = {
     ],
   }),
   copies: async () => ({ ...BASE, source: traffic(), copyBytesPerS: 6e9 }),
-  'closed-loop': async () => ({ ...BASE, source: await clients() }),
+  'closed-loop': async () => ({ ...BASE, source: clients() }),
 };
 
-async function clients(): Promise<ArrivalSource> {
+function clients(): ArrivalSource {
   const spec = {
     kind: 'closed-loop',
     durationNs: 500 * MS,
@@ -60,7 +61,7 @@ async function clients(): Promise<ArrivalSource> {
     thinkNs: MS,
   } as const;
   const models = BASE.models.map(({ name }) => name);
-  return (await openWorkload(spec, { models, sloNs: 100 * MS, seed: 1 })).source;
+  return new ClosedLoopSource(spec, frameOf(spec, { models, sloNs: 100 * MS, seed: 1 }, 'workload'));
 }
 
 /** Policies as they are run in each world; what they do by the second they do more often here. */
