@@ -31,6 +31,7 @@ export class StoppableParser {
   private rest: Buffer | null = null;
   private mustStop = false;
   private isStopping = false;
+  private isAttached = false;
 
   constructor(socket: Socket) {
     this.socket = socket;
@@ -57,9 +58,14 @@ export class StoppableParser {
     return this.socket._paused === true;
   }
 
-  /** Stops the parser behind the headers of the request that it is at. */
+  /** Stops the parser behind the headers of the request that it is at. The caller pauses the socket. */
   stop(): void {
     this.mustStop = true;
+    if (this.isAttached) return;
+    this.isAttached = true;
+    // Until somebody listens, Node lets the parser read by itself, and it does not always stop when the socket is paused.
+    this.socket.on('data', ignore);
+    this.socket.off('data', ignore);
   }
 
   /** It has stopped, or has got more since: holds what it has not parsed. */
@@ -89,3 +95,5 @@ export class StoppableParser {
 }
 
 const NOTHING = Buffer.alloc(0);
+
+function ignore(): void {}

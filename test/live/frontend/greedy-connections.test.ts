@@ -1,7 +1,8 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { KIB } from '../../../src/base/units.js';
 import { newBudgetCounters } from '../../../src/live/frontend/shared-counts.js';
 import { echo, echoModel, FakeService } from './fake-service.js';
@@ -112,6 +113,30 @@ describe('a connection that does not wait for its answers', () => {
     await until(() => service.requests.length === before + 4 && usedKib() >= 64);
     // The bytes that the system gave at once, a request that waits and four that are under way.
     expect(usedKib()).toBeLessThan(100);
+    socket.destroy();
+  });
+
+  it('is not read while its requests wait, even if Node resumed it in the same turn', async () => {
+    const service = new FakeService([MLP]);
+    service.answer = null;
+    const { port } = await openHttp(service);
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => {});
+    const served: Socket[] = [];
+    const resume = (message: unknown) => {
+      const { socket: at } = message as { socket: Socket };
+      // As it does when a body is wanted. It goes on reading only after this turn.
+      at.pause();
+      at.resume();
+      served.push(at);
+    };
+    subscribe('http.server.request.start', resume);
+    onTestFinished(() => void unsubscribe('http.server.request.start', resume));
+    for (let i = 0; i < 20; i++) socket.write(INFER.repeat(2000));
+    await until(() => service.requests.length === 4);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    // What the system gave at once, and one more piece.
+    expect(served[0].bytesRead).toBeLessThanOrEqual(128 * KIB);
     socket.destroy();
   });
 
