@@ -2,7 +2,8 @@ import { NS_PER_MS, NS_PER_S } from '../../../src/base/units.js';
 import type { Draw } from './draw.js';
 import type { ClientScenario, ClusterScenario, ModelChangeScenario, WorkloadScenario } from './scenario.js';
 
-/** A run of the swarm is short: rare combinations come from many runs. */
+/** A run of the swarm is short: rare combinations come from many runs. Most are small, and find what large ones do. */
+const LEAST_CAP = 100;
 const MOST_REQUESTS = 3000;
 
 export function drawWorkload(draw: Draw, cluster: ClusterScenario, loadNs: number): WorkloadScenario {
@@ -20,7 +21,8 @@ function offeredRps(draw: Draw, { machines, models }: ClusterScenario, loadNs: n
   const meanNs = models.reduce((sum, { execNs }) => sum + execNs[0], 0) / models.length;
   const capacityRps = (gpus * NS_PER_S) / meanNs;
   const loadPercent = draw.log(5, 300);
-  return Math.min((capacityRps * loadPercent) / 100, (MOST_REQUESTS * NS_PER_S) / loadNs);
+  const requests = draw.log(LEAST_CAP, MOST_REQUESTS);
+  return Math.min((capacityRps * loadPercent) / 100, (requests * NS_PER_S) / loadNs);
 }
 
 function drawClient(
