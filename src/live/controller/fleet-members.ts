@@ -199,7 +199,8 @@ export class FleetMembers {
     const { places } = member;
     member.problem = '';
     member.isTakenOn = true;
-    this.events?.worker(member.link.name, true, `is up${changeOfGpus(member, present.length)}`);
+    const unused = pagesNotUsed(member, this.cluster?.spec.pages ?? Number.POSITIVE_INFINITY);
+    this.events?.worker(member.link.name, true, `is up${changeOfGpus(member, present.length)}${unused}`);
     member.known = Math.max(member.known, Math.min(present.length, places.length));
     this.recording.cameUp(member.link);
     present.slice(0, places.length).forEach((models, local) => {
@@ -244,4 +245,11 @@ function changeOfGpus({ places, known }: Member, now: number): string {
   return now < known
     ? `, with ${now} of ${known} GPUs; the others count as gone until it has them again`
     : '';
+}
+
+function pagesNotUsed({ description }: Member, used: number): string {
+  const most = Math.max(0, ...(description?.gpus.map(({ pages }) => pages) ?? []));
+  return most <= used
+    ? ''
+    : `; of ${most} pages of its weights cache ${used} are used, as many as the smallest had at the start`;
 }

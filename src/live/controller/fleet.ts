@@ -11,7 +11,7 @@ import { FleetRecording } from './fleet-recording.js';
 import { founders } from './founders.js';
 import { Guest } from './guest.js';
 import type { WorkerLink } from './link/worker-link.js';
-import { newMember } from './member.js';
+import { isUsed, newMember } from './member.js';
 import { enoughInTime, type Patience } from './patience.js';
 import type { Standing } from './standing.js';
 
@@ -81,10 +81,11 @@ export class Fleet {
     return this.maxGpus !== null;
   }
 
-  /** Whether the worker is known from the start, by its address or by its process. */
-  lists(name: string, instance: string): boolean {
+  /** How it stands with a worker that is known from the start, by its address or by its process; null: it is not. */
+  founder(name: string, instance: string): { readonly hasJoined: boolean; readonly problem: string } | null {
     const known = this.members.list.filter(({ isGuest }) => !isGuest);
-    return known.some((member) => member.link.name === name || member.instance === instance);
+    const member = known.find((each) => each.link.name === name || each.instance === instance);
+    return member === undefined ? null : { hasJoined: isUsed(member), problem: member.problem };
   }
 
   /** GPUs that may come yet. */

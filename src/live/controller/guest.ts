@@ -1,4 +1,4 @@
-import { isConnected, type Member } from './member.js';
+import { isConnected, isUsed, type Member } from './member.js';
 
 /** A worker that came by itself, as it is now. */
 export class Guest {
@@ -14,8 +14,7 @@ export class Guest {
 
   /** Its GPUs are used, or another controller uses them. */
   get hasJoined(): boolean {
-    const { isTakenOn, drivenBy } = this.member;
-    return this.hasPlaces && (isTakenOn || drivenBy === 'another');
+    return isUsed(this.member);
   }
 
   /** A worker has answered at its address. */

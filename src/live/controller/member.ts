@@ -47,6 +47,11 @@ export function isPresent({ state, description, drivenBy }: Member): boolean {
   return state !== null || (description !== null && drivenBy === 'another');
 }
 
+/** Its GPUs are used, or another controller uses them. */
+export function isUsed({ places, isTakenOn, drivenBy }: Member): boolean {
+  return places.length > 0 && (isTakenOn || drivenBy === 'another');
+}
+
 /** It is up, or about to be. */
 export function isConnected({ state, isAligning, drivenBy }: Member): boolean {
   return state !== null || isAligning || drivenBy !== 'none';

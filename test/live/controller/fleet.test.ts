@@ -236,7 +236,11 @@ describe('a worker that comes back', () => {
       first.described = both;
       first.up();
       await run.pass(1);
-      expect(run.said.slice(-3)).toEqual(['a is used: is up', 'GPU 0 up', 'GPU 1 up']);
+      expect(run.said.slice(-3)).toEqual([
+        'a is used: is up; of 9 pages of its weights cache 6 are used, as many as the smallest had at the start',
+        'GPU 0 up',
+        'GPU 1 up',
+      ]);
       await serve();
       expect(run.outcomes).toEqual(['ok', 'ok', 'ok', 'ok']);
     });

@@ -142,12 +142,13 @@ describe('a guest', () => {
       async (run) => {
         const joined = run.fleet.add(guest);
         await run.pass(1);
-        expect([joined.hasJoined, run.fleet.lists('alias', 'the same')]).toEqual([true, false]);
+        expect([joined.hasJoined, run.fleet.founder('alias', 'the same')]).toEqual([true, null]);
         known.up();
         await run.pass(1);
         expect([joined.hasLeft, guest.closed, run.fleet.gpusUp]).toEqual([true, true, 2]);
         expect(joined.problem).toBe('it is worker known, which is known from the start');
-        expect(['known', 'alias'].map((name) => run.fleet.lists(name, 'the same'))).toEqual([true, true]);
+        const there = { hasJoined: true, problem: '' };
+        expect(['known', 'alias'].map((name) => run.fleet.founder(name, 'the same'))).toEqual([there, there]);
       },
     );
   });
@@ -188,6 +189,11 @@ describe('a cluster without known workers', () => {
       async (run) => {
         await run.pass(1);
         expect(run.controller.core.cluster.pages.map(({ capacity }) => capacity)).toEqual([4, 4, 4, 4]);
+        const unused = 'of 6 pages of its weights cache 4 are used, as many as the smallest had at the start';
+        expect(run.said.filter((line) => line.includes('is used:'))).toEqual([
+          `a is used: is up; ${unused}`,
+          'c is used: is up',
+        ]);
         expect(run.fleet.links.map(({ name }) => name)).toEqual(['a', 'c']);
         expect([run.fleet.gpusUp, run.fleet.room, other.closed]).toEqual([3, 1, true]);
         first.down();

@@ -32,8 +32,8 @@ const TICK_MS = 100;
 export interface Host {
   /** GPUs that may come yet. */
   readonly room: number;
-  /** Whether the worker is known from the start, by its address or by its process. */
-  lists(name: string, instance: string): boolean;
+  /** How it stands with a worker that is known from the start, by its address or by its process; null: it is not. */
+  founder(name: string, instance: string): { readonly hasJoined: boolean; readonly problem: string } | null;
   add(link: WorkerLink): Guest;
 }
 
@@ -87,9 +87,10 @@ export class Registrations {
     const { address, instance } = registration;
     const nowNs = this.options.clock.nowNs();
     const known = this.entries.get(address);
-    if (this.host?.lists(address, instance) === true) {
+    const founder = this.host?.founder(address, instance) ?? null;
+    if (founder !== null) {
       if (known !== undefined) this.end(known, 'it is known from the start');
-      return lease(true, '');
+      return lease(founder.hasJoined, founder.problem);
     }
     if (known?.instance === instance) {
       known.renewedNs = nowNs;

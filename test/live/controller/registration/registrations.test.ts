@@ -23,8 +23,11 @@ class FakeHost implements Host {
   /** By member: why it was asked to leave. */
   readonly dismissed = new Map<Member, string | null>();
 
-  lists(name: string, instance: string): boolean {
-    return name === 'listed:1' || instance === 'listed';
+  /** How it stands with the worker that is known from the start. */
+  listed = { hasJoined: false, problem: '' };
+
+  founder(name: string, instance: string) {
+    return name === 'listed:1' || instance === 'listed' ? this.listed : null;
   }
 
   add(link: WorkerLink): Guest {
@@ -182,8 +185,12 @@ describe('a worker that registers', () => {
 
   it('that the controller is given anyway needs no lease', () => {
     const { host, registrations } = start();
-    expect(registrations.renew(worker('listed:1'))).toEqual({ leaseMs: 5000, joined: true, problem: '' });
+    expect(registrations.renew(worker('listed:1'))).toEqual({ leaseMs: 5000, joined: false, problem: '' });
+    host.listed = { hasJoined: true, problem: '' };
+    expect(registrations.renew(worker('listed:1')).joined).toBe(true);
     expect(registrations.renew(worker('alias:1', 'listed')).joined).toBe(true);
+    host.listed = { hasJoined: false, problem: 'its page sizes differ' };
+    expect(registrations.renew(worker('listed:1')).problem).toBe('its page sizes differ');
     expect(host.members).toEqual([]);
   });
 
