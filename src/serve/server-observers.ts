@@ -14,6 +14,7 @@ import { metricsObserver } from './metrics-observer.js';
 import { RecordingObserver, recordingName } from './recording-observer.js';
 import { loggedCluster, loggedKeeper, loggedRecordings } from './server-log.js';
 import type { ServerOptions } from './server-options.js';
+import { UnservedWatch } from './unserved-watch.js';
 
 /** What follows a server's cluster. */
 export function observersOf(options: ServerOptions, registry: Registry, assembly: Assembly) {
@@ -37,6 +38,7 @@ export function observersOf(options: ServerOptions, registry: Registry, assembly
       events: loggedRecordings(log),
     }),
     log: loggedCluster(log, assembly),
+    unserved: watched(options, assembly),
     failed: log.isLevelEnabled('debug') ? failedLog(log, assembly) : null,
     keeper:
       journal === null || options.journal === null
@@ -66,6 +68,17 @@ function journalObserver(
     log.error({ code }, `${message}; the journal ends there, and the server goes on without it`);
   };
   return new JournalObserver(name, assembly, failed, world);
+}
+
+function watched({ log, world: { time } }: ServerOptions, { cluster, fleet }: Assembly): ClusterObserver {
+  const nameOf = (model: number) => cluster.spec.models[model].name;
+  const isIdle = () => fleet.gpusUp === 0;
+  const watch = new UnservedWatch({ log, time, nameOf, isIdle });
+  return {
+    run: watch,
+    events: { modelGone: (model) => watch.modelGone(model) },
+    ended: async () => watch.close(),
+  };
 }
 
 function failedLog(log: Logger, { cluster }: Assembly): ClusterObserver {

@@ -1,0 +1,127 @@
+import type { Logger } from 'pino';
+import { NS_PER_MS } from '../base/units.js';
+import type { Time, Timer } from '../base/world/time.js';
+import {
+  type Action,
+  INFER,
+  LOAD,
+  STATUS_INFER_TOO_LATE,
+  STATUS_LOAD_TOO_LATE,
+  STATUS_OK,
+} from '../core/action.js';
+import type { RunObserver } from '../core/observer.js';
+import { OUTCOME_OK, type Outcome, type RequestTable } from '../core/request.js';
+import { Bursts } from '../live/bursts.js';
+import type { LiveEvents } from '../live/controller/live-events.js';
+
+/** So often it looks back. */
+const LOOK_S = 10;
+/** Fewer requests than this say nothing. */
+const LEAST_REQUESTS = 10;
+
+interface UnservedOptions {
+  readonly log: Pick<Logger, 'info' | 'warn'>;
+  readonly time: Time;
+  /** Of the model at an index. */
+  readonly nameOf: (model: number) => string;
+  /** No GPU is up, or another controller drives them: that is said elsewhere. */
+  readonly isIdle: () => boolean;
+}
+
+/**
+ * Says in the log that no request of a model is answered in time any more, with what its actions tell of the reason, and when
+ * one is again. Single requests that fail are no news.
+ */
+export class UnservedWatch implements RunObserver, Pick<LiveEvents, 'modelGone'> {
+  /** By model: what has happened since the last look. */
+  private recent = new Map<number, Recent>();
+  private readonly unserved = new Set<number>();
+  private readonly timer: Timer;
+  private readonly bursts: Bursts;
+
+  constructor(private readonly options: UnservedOptions) {
+    this.bursts = new Bursts(options.time);
+    this.timer = options.time.every(LOOK_S * 1000, () => this.look()).unref();
+  }
+
+  answered({ model }: RequestTable, slot: number, outcome: Outcome): void {
+    const recent = this.recentOf(model[slot]);
+    if (outcome === OUTCOME_OK) recent.inTime++;
+    else recent.failed++;
+  }
+
+  completed({ kind, model, status, beginNs, latestNs }: Action): void {
+    const recent = this.recentOf(model);
+    if (status === STATUS_OK && kind === INFER) recent.infers++;
+    else if (status === STATUS_OK && kind === LOAD) recent.loads++;
+    else if (status === STATUS_INFER_TOO_LATE || status === STATUS_LOAD_TOO_LATE) {
+      recent.tooLate++;
+      recent.latestByNs = Math.max(recent.latestByNs, beginNs - latestNs);
+    }
+  }
+
+  /** Another may come to the index. */
+  modelGone(model: number): void {
+    this.recent.delete(model);
+    this.unserved.delete(model);
+  }
+
+  close(): void {
+    this.timer.cancel();
+  }
+
+  private look(): void {
+    const { recent, unserved, options } = this;
+    this.recent = new Map();
+    if (options.isIdle()) return;
+    for (const [model, what] of recent) {
+      if (what.inTime > 0 && unserved.delete(model))
+        this.say(model, 'requests are answered in time again', (name, line) =>
+          options.log.info({ model: name }, line),
+        );
+      if (what.inTime > 0 || what.failed < LEAST_REQUESTS || unserved.has(model)) continue;
+      unserved.add(model);
+      const line = `of ${what.failed} requests in ${LOOK_S} s none was answered in time: ${whyNone(what)}`;
+      this.say(model, line, (name, said) => options.log.warn({ model: name }, said));
+    }
+  }
+
+  private say(model: number, what: string, write: (name: string, line: string) => void): void {
+    const name = this.options.nameOf(model);
+    this.bursts.say(name, `model ${name}: ${what}`, (line) => write(name, line));
+  }
+
+  private recentOf(model: number): Recent {
+    let recent = this.recent.get(model);
+    if (recent === undefined) {
+      recent = { inTime: 0, failed: 0, infers: 0, loads: 0, tooLate: 0, latestByNs: 0 };
+      this.recent.set(model, recent);
+    }
+    return recent;
+  }
+}
+
+interface Recent {
+  /** Requests. */
+  inTime: number;
+  failed: number;
+  /** Actions that went well. */
+  infers: number;
+  loads: number;
+  /** Actions that missed their windows, and by how much the worst. */
+  tooLate: number;
+  latestByNs: number;
+}
+
+/** What the actions of a model tell of why its requests fail, and what to do. */
+function whyNone({ infers, loads, tooLate, latestByNs }: Recent): string {
+  const latest = (latestByNs / NS_PER_MS).toFixed(1);
+  if (tooLate > infers)
+    return `${tooLate} actions reached their GPU after their windows, by up to ${latest} ms: look at the network to its worker, or use longer SLOs`;
+  if (loads > 1 && infers <= loads)
+    return `it was loaded ${loads} times for ${infers} INFERs: models that are wanted at the same time replace each other; use more memory or GPUs, or fewer models`;
+  if (infers > 0) return `its ${infers} INFERs ended too late: use more GPUs, less load or longer SLOs`;
+  if (loads === 0)
+    return 'nothing of it was executed, and it was not loaded: its SLO allows neither, or other models come first';
+  return 'it was loaded, and nothing of it was executed: its SLO leaves no time for that';
+}
