@@ -197,6 +197,21 @@ export const CLAIMS: readonly (readonly [claim: string, file: string, name: stri
     'connections with many calls let others in between',
   ],
   [
+    'calls that are read at once begin a few in a turn',
+    'live/frontend/grpc/connection-turns.test.ts',
+    'calls that are read at once begin a few in each turn, and all of them',
+  ],
+  [
+    'so do those of one address, however many connections they come on',
+    'live/frontend/grpc/call-turns.test.ts',
+    'that all wait for something to read bring few in the turn in which it comes',
+  ],
+  [
+    'an address with nearly as many requests under way as it may have is read slowly over gRPC',
+    'live/frontend/grpc/call-turns.test.ts',
+    'a client that is full is read now and then, and as others are once it is not',
+  ],
+  [
     'requests of one client that can wait keep none out that have less time',
     'policies/mixed-slos.test.ts',
     'nor does schedule_ahead where it is tuned',
@@ -282,11 +297,21 @@ const LIMITS: readonly (readonly [what: string, file: string, constant: string])
     'IDLE_CALLS',
   ],
   ['calls per second that its client resets at once', 'frontend/grpc/flood-watch.ts', 'RAPID_RESETS'],
-  ['the same of calls whose inference was taken', 'frontend/grpc/flood-watch.ts', 'RAPID_INFERENCES'],
+  [
+    'the same of calls whose inference was taken, or that were not begun yet',
+    'frontend/grpc/flood-watch.ts',
+    'RAPID_INFERENCES',
+  ],
   ['pings and settings of a gRPC connection per second', 'frontend/grpc/flood-watch.ts', 'CONTROL_FRAMES'],
   ['other frames of a gRPC connection per second', 'frontend/grpc/flood-watch.ts', 'IDLE_BYTES'],
   ['floods within 10 s after which an address is kept out of gRPC', 'frontend/grpc/bans.ts', 'FLOODS'],
   ['time that it is kept out', 'frontend/grpc/bans.ts', 'BAN_MS'],
+  ['time until one of its connections learns that', 'frontend/connection-gate.ts', 'HOLD_MS'],
+  [
+    'time between two turns of an address with nearly as many requests under way as it may have',
+    'frontend/grpc/call-turns.ts',
+    'PAUSE_MS',
+  ],
   ['requests of one stream under way', 'frontend/grpc/stream-infer.ts', 'MAX_IN_FLIGHT'],
   ['time that a gRPC call may stall', 'frontend/grpc/stall-watch.ts', 'STALL_MS'],
   [

@@ -8,8 +8,9 @@ const IDLE_CALLS = 300;
 /** Calls per second that a client may give up as soon as it has made them: more than a connection can have open. */
 const RAPID_RESETS = 200;
 /**
- * The same of calls whose inference the server had taken, which honest clients give up at their deadline, all at once, while
- * the server is slow. Each has cost no more than one whose answer is read, and is counted until the service answers.
+ * The same of calls whose inference the server had taken, or that it had not begun. Honest clients give these up at their
+ * deadline, all at once, while the server is slow. Each has cost no more than one whose answer is read, and an inference
+ * is counted until the service answers.
  */
 const RAPID_INFERENCES = 1000;
 /** A call that its client gives up so soon was made in vain. */
@@ -52,7 +53,7 @@ export class FloodWatch {
     this.idleCalls = Math.min(IDLE_CALLS, this.idleCalls + 2);
   }
 
-  /** The client gave a call up, `afterMs` after it began; `isAsked`: the service had its inference. */
+  /** The client gave a call up, `afterMs` after it began; `isAsked`: the service had its inference, or it was not begun. */
   reset(afterMs: number, isAsked: boolean): boolean {
     if (afterMs > RAPID_MS) return false;
     if (isAsked) this.rapidInferences++;
