@@ -28,14 +28,15 @@ export async function recover(stage: Stage): Promise<void> {
   bringBack(stage);
   const wellNs = scenario.seed % PATIENT_EVERY === 0 ? Number.POSITIVE_INFINITY : WELL_NS;
   let sinceNs = Number.POSITIVE_INFINITY;
-  while (simulation.nowNs < untilNs && simulation.nowNs - sinceNs < wellNs) {
-    await simulation.run(Math.min(untilNs, simulation.nowNs + LOOK_NS));
-    sinceNs = isWell(stage) ? Math.min(sinceNs, simulation.nowNs) : Number.POSITIVE_INFINITY;
-  }
+  await simulation.runUntil(untilNs, LOOK_NS, () => {
+    const { nowNs } = simulation;
+    sinceNs = isWell(stage) ? Math.min(sinceNs, nowNs) : Number.POSITIVE_INFINITY;
+    return nowNs - sinceNs >= wellNs;
+  });
   bringBack(stage);
   await simulation.run(simulation.nowNs + 2 * BACK_NS);
   const restNs = simulation.nowNs + REST_NS;
-  while (!isAtRest(stage) && simulation.nowNs < restNs) await simulation.run(simulation.nowNs + REST_STEP_NS);
+  if (!isAtRest(stage)) await simulation.runUntil(restNs, REST_STEP_NS, () => isAtRest(stage));
 }
 
 /** Asks for each model until it is served. */
@@ -49,8 +50,7 @@ export async function probe({ simulation, clients, scenario }: Stage): Promise<v
     });
   for (const [m, model] of [...left].entries())
     simulation.at(simulation.nowNs + m * PROBE_STEP_NS, () => ask(model));
-  while (left.size > 0 && simulation.nowNs < untilNs + PROBE_SLO_NS)
-    await simulation.run(simulation.nowNs + PROBE_EVERY_NS);
+  await simulation.runUntil(untilNs + PROBE_SLO_NS, PROBE_EVERY_NS, () => left.size === 0);
 }
 
 /** First the controllers, as an operator does it. */
@@ -61,12 +61,11 @@ export async function end(stage: Stage): Promise<void> {
 
 async function stopAll(stage: Stage, roles: readonly Role[]): Promise<void> {
   const { simulation } = stage;
-  const untilNs = simulation.nowNs + END_NS;
   simulation.at(simulation.nowNs, () => {
     for (const role of roles) stage.stop(role);
   });
-  do await simulation.run(simulation.nowNs + LOOK_NS);
-  while (roles.some(({ process }) => process.isUp) && simulation.nowNs < untilNs);
+  const isOver = () => !roles.some(({ process }) => process.isUp);
+  await simulation.runUntil(simulation.nowNs + END_NS, LOOK_NS, isOver);
 }
 
 /** Models that clients have unloaded come back. */

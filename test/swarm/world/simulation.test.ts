@@ -115,6 +115,18 @@ describe('a simulated world', () => {
     expect(machine.clock.localNs()).toBe(12 * S);
   });
 
+  it('ends when it is asked whether it is over, or at the latest', async () => {
+    const { simulation, lines } = await said(
+      ({ world: { time } }, say) => void time.every(100, () => say('every')),
+    );
+    const asked: number[] = [];
+    await simulation.runUntil(2 * S, S / 4, () => asked.push(simulation.nowNs / S) === 3);
+    expect(asked).toEqual([0.25, 0.5, 0.75]);
+    expect(lines).toHaveLength(7);
+    await simulation.runUntil(0.9 * S, S, () => false);
+    expect(simulation.nowNs).toBe(0.9 * S);
+  });
+
   it.each([
     ['setTimeout', () => setTimeout(() => {}, 1)],
     ['setImmediate', () => setImmediate(() => {})],

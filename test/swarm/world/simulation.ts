@@ -87,14 +87,24 @@ export class Simulation {
   }
 
   /** Goes on until there is nothing to do up to this true time. May be called again. */
-  async run(untilNs: number): Promise<void> {
+  run(untilNs: number): Promise<void> {
+    return this.go({ untilNs, looks: null });
+  }
+
+  /** The same, up to `latestNs` at most: it ends when `isOver` says so, which is asked every so often. */
+  runUntil(latestNs: number, everyNs: number, isOver: () => boolean): Promise<void> {
+    const untilNs = Math.min(latestNs, this.nowNs + everyNs);
+    return this.go({ untilNs, looks: { latestNs, everyNs, isOver } });
+  }
+
+  private async go(goal: Goal): Promise<void> {
     invariant(this.running === null, 'a simulation runs once at a time');
     const { guard, errors } = this;
     guard.install();
     errors.install();
     try {
       await new Promise<void>((resolve, reject) => {
-        this.running = { untilNs, resolve, reject };
+        this.running = { goal, resolve, reject };
         if (!this.isTurning) this.takeTurns();
       });
     } finally {
@@ -180,15 +190,22 @@ export class Simulation {
       queue.pop();
       event = queue.first;
     }
-    if (event === undefined || event.atNs > running.untilNs) {
-      this.nowNs = Math.max(this.nowNs, running.untilNs);
-      running.resolve();
+    if (event === undefined || event.atNs > running.goal.untilNs) {
+      this.arrive(running);
       return;
     }
     queue.pop();
     this.guard.isClosed = true;
     this.happens(event);
   };
+
+  /** All has happened that was to be waited for. */
+  private arrive({ goal, resolve }: Running): void {
+    this.nowNs = Math.max(this.nowNs, goal.untilNs);
+    const { looks } = goal;
+    if (looks === null || this.nowNs >= looks.latestNs || looks.isOver()) resolve();
+    else goal.untilNs = Math.min(looks.latestNs, this.nowNs + looks.everyNs);
+  }
 
   /** Promises of the latest event have settled. */
   private settle(): void {
@@ -215,8 +232,19 @@ export class Simulation {
   }
 }
 
+/** How far to go. */
+interface Goal {
+  untilNs: number;
+  /** Null: exactly so far. Otherwise there may be more to go. */
+  readonly looks: {
+    readonly latestNs: number;
+    readonly everyNs: number;
+    readonly isOver: () => boolean;
+  } | null;
+}
+
 interface Running {
-  readonly untilNs: number;
+  readonly goal: Goal;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
 }
