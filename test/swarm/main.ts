@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { NS_PER_S } from '../../src/base/units.js';
 import { type Order, trySeeds } from './children.js';
@@ -67,7 +68,9 @@ async function runSeeds(): Promise<void> {
 function sayFailed(seed: number, failure: string): void {
   const again = `npm run swarm -- ${simulator ? '--simulator ' : ''}--seed ${seed}`;
   const line = `seed ${seed}: ${failure.slice(0, LONGEST_LINE)}`;
-  process.stdout.write(`${line}\n  what happened is in ${dirOf(seed)}; again: ${again}\n`);
+  // A process that was killed has written nothing.
+  const where = existsSync(dirOf(seed)) ? `what happened is in ${dirOf(seed)}; ` : '';
+  process.stdout.write(`${line}\n  ${where}again: ${again}\n`);
 }
 
 function dirOf(seed: number): string {
