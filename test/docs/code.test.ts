@@ -42,6 +42,11 @@ describe('TypeScript', () => {
     ['README.md', codeOf('README.md', 'ts')[0] as string, /^[\d.]+ [\d.]+ [0-9a-f]{16}\n$/],
     ['docs/how-to/use-the-library.md', LIBRARY[0] as string, /^[\d.]+ [\d.]+ [0-9a-f]{16}\n$/],
     [
+      'docs/how-to/simulate-in-a-web-page.md',
+      codeOf('docs/how-to/simulate-in-a-web-page.md', 'ts')[0] as string,
+      /^(?:[\d.]+ ms (?:LOAD|INFER|request) .*\n)+[\d.]+ [0-9a-f]{16}\n$/,
+    ],
+    [
       'docs/how-to/write-a-policy.md',
       codeOf('docs/how-to/write-a-policy.md', 'ts')[0] as string,
       /^mine [\d.]+\n$/,
