@@ -7,6 +7,8 @@ interface ReadConnection extends Waiting {
   readonly isFull: boolean;
   /** Calls that it is thought to bring in a turn. */
   readonly expectedCalls: number;
+  /** Calls that it brought in this turn. */
+  readonly turnCalls: number;
   /** It is not read until it proceeds. */
   stop(): void;
 }
@@ -15,11 +17,14 @@ interface ReadConnection extends Waiting {
 const PAUSE_MS = 10;
 /** Connections with fewer calls do not wait for those with more. */
 const LIGHT_CALLS = 2;
+/** A client is alone when no other has been there for so long. */
+const ALONE_MS = 1000;
 
 /**
  * When connections are read. A turn of the event loop begins 16 calls of a client, however many connections they come on:
- * what else was read with them, and its connections, then wait for a turn. While a client has about as many requests
- * under way as it may, each 10 ms begin so many.
+ * what else was read with them, and its connections, then wait for a turn. A client that is alone gets longer turns, which
+ * cost less: only a connection that brings so many itself waits. While a client has about as many requests under way as
+ * it may, each 10 ms begin so many.
  */
 export class CallTurns {
   /** Counts those turns of the event loop in which calls came. */
@@ -34,6 +39,9 @@ export class CallTurns {
   private readonly heavy = new RequestTurns();
   private readonly full = new FairQueue<ReadConnection>();
   private timer: NodeJS.Timeout | null = null;
+  /** The client that came last, and when it was another one than before. */
+  private latest = '';
+  private changedMs = Number.NEGATIVE_INFINITY;
   private readonly endTurn = () => {
     this.calls.clear();
     this.now++;
@@ -55,6 +63,7 @@ export class CallTurns {
 
   /** It is new, and waits for its turn. */
   open(connection: ReadConnection): void {
+    this.note(connection.clientKey);
     connection.stop();
     this.wait(connection);
   }
@@ -62,11 +71,13 @@ export class CallTurns {
   /** A call on `connection` has come. Returns whether its client has had its share of this turn. */
   came(connection: ReadConnection): boolean {
     const { clientKey } = connection;
+    this.note(clientKey);
     if (this.calls.size === 0) setImmediate(this.endTurn);
     const calls = (this.calls.get(clientKey) ?? 0) + 1;
     this.calls.set(clientKey, calls);
-    const isOver = calls > TURN_REQUESTS;
-    if (isOver || this.isWaiting(clientKey) || connection.isFull) this.hold(connection);
+    const isOver = calls > TURN_REQUESTS && performance.now() - this.changedMs < ALONE_MS;
+    const brings = isOver || connection.turnCalls > TURN_REQUESTS;
+    if (brings || this.isWaiting(clientKey) || connection.isFull) this.hold(connection);
     // Otherwise all that have something would be read in this turn.
     if (isOver) for (const each of this.free.get(clientKey) ?? []) this.hold(each);
     return isOver;
@@ -97,6 +108,12 @@ export class CallTurns {
     if (free === undefined || !free.delete(connection)) return false;
     if (free.size === 0) this.free.delete(clientKey);
     return true;
+  }
+
+  private note(client: string): void {
+    if (client === this.latest) return;
+    if (this.latest !== '') this.changedMs = performance.now();
+    this.latest = client;
   }
 
   private setFree(connection: ReadConnection): void {

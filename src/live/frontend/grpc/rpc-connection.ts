@@ -43,7 +43,8 @@ export class RpcConnection implements RpcOwner {
   private readonly flood = new FloodWatch();
   /** The most that it brought in a turn, less with each turn since. */
   expectedCalls = TURN_REQUESTS;
-  private turnCalls = 0;
+  /** In the present turn of the event loop, or the last one that had any. */
+  turnCalls = 0;
   private lastTurn = -1;
   /** Calls that came when their client had had its share of the turn: they begin in the next ones. */
   private waiting: (() => void)[] = [];

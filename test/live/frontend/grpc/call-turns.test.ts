@@ -5,6 +5,7 @@ import { CallTurns } from '../../../../src/live/frontend/grpc/call-turns.js';
 class BusyConnection {
   isFull = false;
   expectedCalls = 16;
+  turnCalls = 0;
   isRead = false;
   reads = 0;
 
@@ -32,7 +33,7 @@ class BusyConnection {
     if (!this.isRead) return 0;
     this.reads++;
     this.expectedCalls = this.calls;
-    for (let i = 0; i < this.calls; i++) this.turns.came(this);
+    for (this.turnCalls = 1; this.turnCalls <= this.calls; this.turnCalls++) this.turns.came(this);
     return this.calls;
   }
 }
@@ -57,15 +58,17 @@ describe('connections of one client', () => {
     [40, 100],
   ])('%i with %i calls at a time bring few in a turn, and each is read', async (count, calls) => {
     const turns = new CallTurns();
+    const [other] = open(turns, 1, 1, 'other');
     const many = open(turns, count, calls);
     while (many.some(({ reads }) => reads === 0)) {
       await nextTurn();
-      read(many);
+      read([other, ...many]);
     }
     const before = many.map(({ reads }) => reads);
     const perTurn: number[] = [];
     for (let turn = 0; turn < 1000; turn++) {
       await nextTurn();
+      other.read();
       perTurn.push(read(many));
     }
     // Of light and of heavy ones, and what was read before the share was used up.
@@ -77,10 +80,24 @@ describe('connections of one client', () => {
 
   it('that all wait for something to read bring few in the turn in which it comes', async () => {
     const turns = new CallTurns();
+    const [other] = open(turns, 1, 1, 'other');
     const many = open(turns, 200, 5);
     while (many.some(({ isRead }) => !isRead)) await nextTurn();
     await nextTurn();
+    other.read();
     expect(read(many)).toBeLessThan(16 + 2 * 5);
+  });
+
+  it('that is alone wait only if they bring many themselves', async () => {
+    const turns = new CallTurns();
+    const few = open(turns, 200, 5);
+    const [many] = open(turns, 1, 17);
+    while (!many.isRead) await nextTurn();
+    await nextTurn();
+    expect(read(few)).toBe(200 * 5);
+    expect(few.every(({ isRead }) => isRead)).toBe(true);
+    many.read();
+    expect(many.isRead).toBe(false);
   });
 
   it('let one with few calls in between', async () => {

@@ -135,19 +135,25 @@ it.runIf(process.platform === 'linux')('so they do with the first call of a clie
   await Promise.all(busy.map(({ done }) => done));
 });
 
-it('calls that are read at once begin a few in each turn, and all of them', async () => {
-  const service = new FakeService([MODEL]);
-  service.answer = null;
-  const { port } = await openGrpc(service);
-  const { socket, done } = keepBusy(port, CALLS);
-  const perTurn: number[] = [];
-  for (let seen = 0; seen < CALLS; seen = service.requests.length) {
-    await new Promise((resolve) => setImmediate(resolve));
-    perTurn.push(service.requests.length - seen);
-  }
-  // Those of the turn in which they were read, and of the next one.
-  expect(Math.max(...perTurn)).toBeLessThanOrEqual(2 * 16);
-  for (const request of service.requests) request.done(echo(request));
-  await done;
-  socket.destroy();
-});
+// Other systems have one loopback address.
+it.runIf(process.platform === 'linux')(
+  'calls that are read at once begin a few in each turn, and all of them',
+  async () => {
+    const service = new FakeService([MODEL]);
+    service.answer = null;
+    const { port } = await openGrpc(service);
+    // A client that is alone has longer turns.
+    await connected(port, '127.0.0.2');
+    const { socket, done } = keepBusy(port, CALLS);
+    const perTurn: number[] = [];
+    for (let seen = 0; seen < CALLS; seen = service.requests.length) {
+      await new Promise((resolve) => setImmediate(resolve));
+      perTurn.push(service.requests.length - seen);
+    }
+    // Those of the turn in which they were read, and of the next one.
+    expect(Math.max(...perTurn)).toBeLessThanOrEqual(2 * 16);
+    for (const request of service.requests) request.done(echo(request));
+    await done;
+    socket.destroy();
+  },
+);
