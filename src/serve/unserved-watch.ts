@@ -122,6 +122,6 @@ function whyNone({ infers, loads, tooLate, latestByNs }: Recent): string {
     return `it was loaded ${loads} times for ${infers} INFERs: models that are wanted at the same time replace each other; use more memory or GPUs, or fewer models`;
   if (infers > 0) return `its ${infers} INFERs ended too late: use more GPUs, less load or longer SLOs`;
   if (loads === 0)
-    return 'nothing of it was executed, and it was not loaded: its SLO allows neither, or other models come first';
+    return 'nothing of it was executed, and it was not loaded: its SLO allows neither, other models come first, or this machine is too busy';
   return 'it was loaded, and nothing of it was executed: its SLO leaves no time for that';
 }

@@ -54,7 +54,7 @@ it('names a model of which nothing is served any more, once, and says when it is
   answer(0, OUTCOME_OK, 1);
   look();
   expect(lines).toEqual([
-    'warn model a: of 12 requests in 10 s none was answered in time: nothing of it was executed, and it was not loaded: its SLO allows neither, or other models come first',
+    'warn model a: of 12 requests in 10 s none was answered in time: nothing of it was executed, and it was not loaded: its SLO allows neither, other models come first, or this machine is too busy',
     'info model a: requests are answered in time again',
   ]);
 });

@@ -259,7 +259,7 @@ it.each(POLICIES)(
       await run.pass(100);
       expect(run.outcomes).toEqual(['timeout', 'ok']);
       expect(worker.restarts).toEqual([]);
-      expect(run.seen).toEqual(['timeout', 'ok']);
+      expect(run.seen).toEqual(['INFER', 'timeout', 'INFER', 'ok']);
     });
   },
 );

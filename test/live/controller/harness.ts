@@ -2,6 +2,7 @@ import { expect, vi } from 'vitest';
 import { Clock } from '../../../src/base/clock/clock.js';
 import { NS_PER_S } from '../../../src/base/units.js';
 import { createPolicyOf } from '../../../src/config/create-policy.js';
+import { ACTION_NAMES } from '../../../src/core/action.js';
 import type { Admission } from '../../../src/core/controller.js';
 import { OUTCOME_NAMES } from '../../../src/core/request.js';
 import { Fleet } from '../../../src/live/controller/fleet.js';
@@ -53,7 +54,7 @@ export class LiveHarness {
     readonly controller: LiveController,
     /** What the controller said of its workers, GPUs and devices. */
     readonly said: readonly string[],
-    /** Outcomes as observers see them. */
+    /** Actions and outcomes as observers see them. */
     readonly seen: readonly string[],
     readonly fleet: Fleet,
     private readonly sloMs: number,
@@ -147,6 +148,7 @@ export async function withController(
       defaultSloNs: sloMs * MS,
       admission,
       observer: {
+        sent: ({ kind }) => seen.push(ACTION_NAMES[kind]),
         answered: (_requests, _slot, outcome) => seen.push(OUTCOME_NAMES[outcome]),
         completed: () => {},
       },
