@@ -153,6 +153,8 @@ it('finds actions of a controller that is no longer the driver, and results for 
   expect(await titles(exampleHistory(taker))).toEqual([
     'one driver: worker-0#1 is taken from c (term 1) by d (term 2), without a reason for that (at 0.003000 s)',
   ]);
+  const restarted = { atNs: NS_PER_MS, kind: 'crash', process: 'controller-0', forNs: 1 } as const;
+  expect(await titles(exampleHistory(taker, { faults: [restarted] }))).toEqual([]);
 });
 
 it('finds what controller and device do not agree on', async () => {
@@ -196,6 +198,10 @@ it('finds clusters that do not recover', async () => {
   expect(await about({ gpus: [] })).toEqual([
     'recovery: controller-0#1 does not use GPU 0 of worker-0 (at 2.000000 s)',
   ]);
+  const line = 'worker worker-0:7000 is up; 1 of its GPUs are used from the next start on';
+  const said = at(3, { kind: 'logged', process: 'controller-0#1', level: 'info', line });
+  const leftOut = replace('snapshot', (event) => [said, { ...event, gpus: [] } as HistoryEvent]);
+  expect(await titles(exampleHistory(leftOut))).toEqual([]);
   expect(await about({ isReady: false })).toEqual([
     'recovery: controller-0#1 drives workers, and is not ready (at 2.000000 s)',
   ]);

@@ -26,10 +26,20 @@ export function hasBegun({ faults }: Scenario, kinds: readonly Kind[], atNs: num
   return faults.some((fault) => fault.atNs <= atNs && kinds.includes(fault.kind));
 }
 
-/** Whether another controller may drive the workers from now on. */
+/** What a controller is started again after. */
+const RESTARTS: readonly Kind[] = ['crash', 'stop', 'powerLoss', 'threadDies', 'threadHangs'];
+
+/** Whether another controller may drive the workers from now on. One that was started again is another. */
 export function mayChangeDriver(scenario: Scenario, atNs: number): boolean {
   const { controllers } = scenario.cluster;
-  if (controllers.length < 2) return false;
+  if (controllers.length < 2) return hasRestarted(scenario, controllers[0].name, atNs);
   const startedNs = Math.max(...controllers.map(({ startNs }) => startNs));
   return atNs < startedNs + START_NS || hasBegun(scenario, LOSSES, atNs);
+}
+
+function hasRestarted({ faults }: Scenario, name: string, atNs: number): boolean {
+  return faults.some(
+    (fault) =>
+      fault.atNs <= atNs && RESTARTS.includes(fault.kind) && 'process' in fault && fault.process === name,
+  );
 }
