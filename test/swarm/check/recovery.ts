@@ -7,10 +7,11 @@ import { type Check, Findings } from './finding.js';
 export const PROBE = 'probe';
 
 /**
- * As published, clockwork lets two models that do not fit on a GPU together replace each other for a while, and alpaserve-sr
- * places models for ten seconds by what was asked in the ten before.
+ * As published, clockwork lets two models that do not fit on a GPU together replace each other for a while, alpaserve-sr places
+ * models for ten seconds by what was asked in the ten before, and symphony holds a lone request until its deadline is near: so long
+ * its model gives way to no other.
  */
-const SERVE_AT_LAST = ['clockwork', 'alpaserve-sr'];
+const SERVE_AT_LAST = ['clockwork', 'alpaserve-sr', 'symphony'];
 const PLAN_UP_TO_DEADLINE = ['edf', 'shepherd', 'alpaserve-sr', 'symphony'];
 /** What links and threads take at most, if nothing is wrong. */
 const NEEDED_MARGIN_NS = 20 * NS_PER_MS;
