@@ -209,6 +209,13 @@ it('finds clusters that do not recover', async () => {
     'recovery: controller-0#1: 2 requests are still without an answer (at 2.000000 s)',
     'recovery: controller-0#1: 1 actions are still without a result (at 2.000000 s)',
   ]);
+  const again = replace('stateSaid', (event) => [
+    event,
+    at(5, { kind: 'streamOpened', stream: 2, controller: 'controller-0#1', worker: 'worker-0#1' }),
+  ]);
+  expect(await titles(exampleHistory(again))).toEqual([
+    'recovery: controller-0#1 has more than one connection with worker-0#1 (at 2.000000 s)',
+  ]);
   const probe = { request: 2, client: PROBE, process: 'controller-0#1', model: 'm', sloNs: NS_PER_S };
   const unserved = replace('snapshot', (event) => [
     event,

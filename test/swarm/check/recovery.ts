@@ -1,5 +1,5 @@
 import { NS_PER_MS } from '../../../src/base/units.js';
-import type { History, HistoryEvent } from '../history/history.js';
+import type { History, HistoryEvent, ProcessLife } from '../history/history.js';
 import type { PolicyScenario, Scenario } from '../scenario/scenario.js';
 import { type Check, Findings } from './finding.js';
 
@@ -29,6 +29,7 @@ export const recovery: Check = {
     const snapshots = events.filter((event) => event.kind === 'snapshot');
     checkDrivers(events, snapshots, scenario.cluster.machines, findings);
     for (const snapshot of snapshots) checkRest(snapshot, findings);
+    checkConnections(events, findings);
     checkProbes(events, scenario, findings);
     return findings.list;
   },
@@ -72,6 +73,23 @@ function checkRest(snapshot: Snapshot, findings: Findings): void {
   if (requests > 0 && drives)
     findings.add(atNs, `${process}: ${requests} requests are still without an answer`);
   if (actions > 0) findings.add(atNs, `${process}: ${actions} actions are still without a result`);
+}
+
+/** A controller has one connection with each worker: none is left of those that it gave up. */
+function checkConnections(events: readonly HistoryEvent[], findings: Findings): void {
+  const open = new Map<number, { readonly controller: ProcessLife; readonly worker: ProcessLife }>();
+  for (const event of events) {
+    if (event.kind === 'streamOpened') open.set(event.stream, event);
+    else if (event.kind === 'streamEnded') open.delete(event.stream);
+    else if (event.kind === 'snapshot') {
+      const workers = [...open.values()]
+        .filter(({ controller }) => controller === event.process)
+        .map(({ worker }) => worker);
+      const twice = workers.find((worker, i) => workers.indexOf(worker) < i);
+      if (twice !== undefined)
+        findings.add(event.atNs, `${event.process} has more than one connection with ${twice}`);
+    }
+  }
 }
 
 /** Each model is served at the first probe; with some policies, or after LOADs that failed, which are not tried for a while, at the last. */
