@@ -216,6 +216,10 @@ it('finds clusters that do not recover', async () => {
   expect(await titles(exampleHistory(again))).toEqual([
     'recovery: controller-0#1 has more than one connection with worker-0#1 (at 2.000000 s)',
   ]);
+  const hurt = replace('stateSaid', (event) => [event, at(5, { kind: 'damaged', stream: 1 })]);
+  expect(await titles(exampleHistory(hurt))).toEqual([
+    'recovery: controller-0#1 goes on with a connection with worker-0#1 on which a message was damaged (at 2.000000 s)',
+  ]);
   const probe = { request: 2, client: PROBE, process: 'controller-0#1', model: 'm', sloNs: NS_PER_S };
   const unserved = replace('snapshot', (event) => [
     event,

@@ -75,19 +75,24 @@ function checkRest(snapshot: Snapshot, findings: Findings): void {
   if (actions > 0) findings.add(atNs, `${process}: ${actions} actions are still without a result`);
 }
 
-/** A controller has one connection with each worker: none is left of those that it gave up. */
+/** A controller has one connection with each worker: none that it gave up, and none on which a message was damaged. */
 function checkConnections(events: readonly HistoryEvent[], findings: Findings): void {
   const open = new Map<number, { readonly controller: ProcessLife; readonly worker: ProcessLife }>();
+  const damaged = new Set<number>();
   for (const event of events) {
     if (event.kind === 'streamOpened') open.set(event.stream, event);
     else if (event.kind === 'streamEnded') open.delete(event.stream);
+    else if (event.kind === 'damaged') damaged.add(event.stream);
     else if (event.kind === 'snapshot') {
-      const workers = [...open.values()]
-        .filter(({ controller }) => controller === event.process)
-        .map(({ worker }) => worker);
+      const { process, atNs } = event;
+      const own = [...open].filter(([, { controller }]) => controller === process);
+      const workers = own.map(([, { worker }]) => worker);
       const twice = workers.find((worker, i) => workers.indexOf(worker) < i);
-      if (twice !== undefined)
-        findings.add(event.atNs, `${event.process} has more than one connection with ${twice}`);
+      if (twice !== undefined) findings.add(atNs, `${process} has more than one connection with ${twice}`);
+      const hurt = own.find(([stream]) => damaged.has(stream));
+      if (hurt === undefined) continue;
+      const what = `${process} goes on with a connection with ${hurt[1].worker} on which a message was damaged`;
+      findings.add(atNs, what, (one) => 'stream' in one && one.stream === hurt[0]);
     }
   }
 }

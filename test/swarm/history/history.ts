@@ -90,6 +90,8 @@ type NetworkEvent =
       readonly worker: ProcessLife;
     }
   | { readonly kind: 'streamEnded'; readonly stream: number }
+  /** A message has arrived with a byte that is wrong. */
+  | { readonly kind: 'damaged'; readonly stream: number }
   /** The worker has said who drives it. */
   | {
       readonly kind: 'seatSaid';

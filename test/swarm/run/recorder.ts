@@ -92,6 +92,10 @@ export class Recorder implements Tap {
     }
   }
 
+  damaged(atNs: number, id: number): void {
+    if (this.streams.has(id)) this.add({ atNs, kind: 'damaged', stream: id });
+  }
+
   executorStarted(atNs: number, of: Incarnation, gpus: readonly number[]): void {
     this.add({ atNs, kind: 'executorStarted', process: lifeOf(of), gpus });
   }

@@ -44,6 +44,8 @@ export interface Tap {
   message?(nowNs: number, id: number, direction: Direction, message: unknown, frame: number): void;
   /** Its bytes are handed to the other side. */
   delivered?(nowNs: number, id: number, direction: Direction, frame: number): void;
+  /** The same, and a byte of it is another now. */
+  damaged?(nowNs: number, id: number): void;
   /** An executor has started, with empty caches. */
   executorStarted?(nowNs: number, of: Incarnation, gpus: readonly number[]): void;
   deviceBegan?(nowNs: number, of: Incarnation, gpu: number, action: DeviceAction, localNs: number): void;

@@ -209,7 +209,9 @@ export class Connection {
     this.tell(direction, FRAME_BYTES + bytes.length, () => {
       simulation.note(bytes.length);
       simulation.tap.delivered?.(simulation.nowNs, id, direction, frame);
-      arrive(lane.path.passed(bytes));
+      const received = lane.path.passed(bytes);
+      if (received !== bytes) simulation.tap.damaged?.(simulation.nowNs, id);
+      arrive(received);
     });
   }
 
