@@ -247,6 +247,16 @@ export class Cluster {
     return true;
   }
 
+  /**
+   * When a request has to start at the latest to end by its deadline. What is refused is not measured: where it would be too
+   * late, old measurements are forgotten, so that one slow INFER does not shut its model out for good.
+   */
+  latestStartNs(model: number, deadlineNs: number, nowNs: number): number {
+    const startNs = deadlineNs - this.nominalExecNs(model, 0);
+    if (startNs >= nowNs || !this.forgetMeasurements(model, nowNs)) return startNs;
+    return deadlineNs - this.nominalExecNs(model, 0);
+  }
+
   private restartEstimates(model: number): void {
     const { loadNs, execNs } = this.models[model];
     this.loadEstimates.restart(model, loadNs);

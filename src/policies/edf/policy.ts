@@ -44,7 +44,7 @@ export class EdfPolicy extends OneBatchAtATime {
     this.passedOver = new Uint8Array(models.length);
   }
 
-  admit(slot: number): number {
+  admit(slot: number, nowNs: number): number {
     const { requests } = this;
     const model = requests.model[slot];
     const queue = this.queues[model];
@@ -54,7 +54,7 @@ export class EdfPolicy extends OneBatchAtATime {
     this.placement.want(model);
     if (this.cluster.warm.count(model) > 0) this.placement.crowded(model);
     // The first moment at which it is too late, so that a GPU that becomes free in the last one still takes it.
-    return deadlineNs - this.cluster.nominalExecNs(model, 0) + 1;
+    return this.cluster.latestStartNs(model, deadlineNs, nowNs) + 1;
   }
 
   timedOut(slot: number): void {

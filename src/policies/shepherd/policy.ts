@@ -71,7 +71,7 @@ export class ShepherdPolicy extends OneBatchAtATime {
     const model = requests.model[slot];
     const isNew = requests.dueNs[slot] === 0;
     const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot] - this.marginNs;
-    const lastStartNs = deadlineNs - this.cluster.nominalExecNs(model, 0);
+    const lastStartNs = this.cluster.latestStartNs(model, deadlineNs, nowNs);
     if (isNew) this.plan.arrived(model);
     // One that was accepted before times out.
     if (lastStartNs < nowNs && isNew) return REFUSE;

@@ -65,7 +65,7 @@ export class SymphonyPolicy extends OneBatchAtATime {
     const { requests } = this;
     const model = requests.model[slot];
     const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot];
-    const lastStartNs = deadlineNs - this.cluster.nominalExecNs(model, 0);
+    const lastStartNs = this.cluster.latestStartNs(model, deadlineNs - this.marginNs, nowNs) + this.marginNs;
     // One that was accepted before times out.
     if (lastStartNs - this.marginNs < nowNs && requests.dueNs[slot] === 0) return REFUSE;
     this.queues[model].push(slot, deadlineNs);
