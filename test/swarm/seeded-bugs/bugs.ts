@@ -54,6 +54,7 @@ const ANSWERS: readonly SeededBug[] = [
     file: 'policies/symphony/candidate.ts',
     find: 'if (this.first === queue.length) this.first = queue.firstFrom(endNs);',
     replace: '',
+    plan: 'symphony-holds-a-lone-request.json',
   },
 ];
 
@@ -63,6 +64,7 @@ const SEATS_AND_LINKS: readonly SeededBug[] = [
     file: 'live/worker/endpoint/seat.ts',
     find: 'this.driver = null;\n    this.announce();',
     replace: 'this.announce();',
+    plan: 'a-driver-that-has-gone-leaves-its-seat.json',
   },
   {
     name: 'a driver that is deposed does not learn it',
