@@ -6,8 +6,8 @@ import type { Outcome, RequestTable } from './request.js';
  * nothing else. Observers must not change what they are shown, nor keep the objects.
  */
 export interface RunObserver {
-  /** The controller has decided on `action` and sends it now: its window and its expected times are set. */
-  sent?(action: Action, nowNs: number): void;
+  /** The controller has decided on `action`: its window and its expected times are set. Live, it leaves a moment later. */
+  decided?(action: Action, nowNs: number): void;
   /**
    * The request in `slot` is answered at `nowNs`. `copies`: GPUs that hold its model now;
    * `action`: the INFER that served it, or null if it never got into one.

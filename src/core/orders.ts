@@ -111,7 +111,7 @@ export class Orders implements Dispatcher {
   }
 
   private send(action: Action, nowNs: number): void {
-    this.outlet.observer?.sent?.(action, nowNs);
+    this.outlet.observer?.decided?.(action, nowNs);
     this.outlet.port.send(action, nowNs);
   }
 

@@ -8,13 +8,13 @@ export function fanOut(observers: readonly RunObserver[]): RunObserver {
 }
 
 class FanOut implements RunObserver {
-  readonly sent?: (action: Action, nowNs: number) => void;
+  readonly decided?: (action: Action, nowNs: number) => void;
 
   constructor(private readonly observers: readonly RunObserver[]) {
-    const sighted = observers.filter(({ sent }) => sent !== undefined);
+    const sighted = observers.filter(({ decided }) => decided !== undefined);
     if (sighted.length === 0) return;
-    this.sent = (action, nowNs) => {
-      for (const observer of sighted) observer.sent?.(action, nowNs);
+    this.decided = (action, nowNs) => {
+      for (const observer of sighted) observer.decided?.(action, nowNs);
     };
   }
 

@@ -14,7 +14,7 @@ import { OUTCOME_OK, type Outcome, type RequestTable } from '../core/request.js'
 import { Bursts } from '../live/bursts.js';
 import type { LiveEvents } from '../live/controller/live-events.js';
 
-/** So often it looks back. */
+/** How often it looks back. */
 const LOOK_S = 10;
 /** Fewer requests than this say nothing. */
 const LEAST_REQUESTS = 10;

@@ -16,11 +16,11 @@ describe('fanOut', () => {
     expect(seen).toEqual(['a completed', 'b completed']);
   });
 
-  it('tells of what is sent to those that want to see it', () => {
+  it('tells of decisions to those that want to see it', () => {
     seen.length = 0;
-    const curious = (name: string) => ({ ...observer(name), sent: () => seen.push(`${name} sent`) });
-    fanOut([observer('a'), curious('b'), curious('c')]).sent?.(action(), 0);
-    expect(seen).toEqual(['b sent', 'c sent']);
-    expect(fanOut([observer('a'), observer('b')]).sent).toBeUndefined();
+    const curious = (name: string) => ({ ...observer(name), decided: () => seen.push(`${name} decided`) });
+    fanOut([observer('a'), curious('b'), curious('c')]).decided?.(action(), 0);
+    expect(seen).toEqual(['b decided', 'c decided']);
+    expect(fanOut([observer('a'), observer('b')]).decided).toBeUndefined();
   });
 });

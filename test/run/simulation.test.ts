@@ -64,7 +64,7 @@ describe('a simulation in steps', () => {
       [id, kind, gpu, model, earliestNs, latestNs].join(' ');
     let infers = 0;
     const observer: RunObserver = {
-      sent: (action, nowNs) => {
+      decided: (action, nowNs) => {
         expect(action.sentNs).toBe(nowNs);
         expect(simulation.nowNs).toBe(nowNs);
         planned.set(action.id, seen(action));

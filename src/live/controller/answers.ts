@@ -84,7 +84,7 @@ export class Answers {
   /** The same observer, which sees the answers that requests got. */
   seenBy(observer: RunObserver): RunObserver {
     return {
-      sent: (...all) => observer.sent?.(...all),
+      decided: (...all) => observer.decided?.(...all),
       answered: (requests, slot, outcome, ...rest) =>
         observer.answered(requests, slot, this.given.get(slot) ?? outcome, ...rest),
       completed: (...all) => observer.completed(...all),

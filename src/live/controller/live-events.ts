@@ -22,7 +22,7 @@ export interface LiveEvents {
   traced(id: number, traceparent: string): void;
   /** The core has taken in what happened and decided: that began at `nowNs` and took `tookNs`. */
   stepped(nowNs: number, tookNs: number): void;
-  /** The core has decided on an action. */
+  /** An action leaves for its worker. */
   sent(action: Action): void;
   /** The result of an action has come; `action` has its times already. */
   ran(action: Action, result: ResultMessage): void;

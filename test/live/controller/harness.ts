@@ -148,7 +148,7 @@ export async function withController(
       defaultSloNs: sloMs * MS,
       admission,
       observer: {
-        sent: ({ kind }) => seen.push(ACTION_NAMES[kind]),
+        decided: ({ kind }) => seen.push(ACTION_NAMES[kind]),
         answered: (_requests, _slot, outcome) => seen.push(OUTCOME_NAMES[outcome]),
         completed: () => {},
       },
