@@ -42,7 +42,7 @@ async function open() {
     members.push(Object.assign(member, { ...JOINED, description: description() }));
     return new Guest(member, () => {});
   };
-  joining.begin({ room: 1, lists: () => false, add } as unknown as Fleet);
+  joining.begin({ room: 1, founder: () => null, add } as unknown as Fleet);
   const registry = new Registry();
   joining.register(registry);
   const register = (token: string, instance: string, address = 'gpu-7:9000') => {
