@@ -283,6 +283,14 @@ it('finds logs that repeat themselves or keep silent, and processes that die', a
     event,
   ]);
   expect(await titles(exampleHistory(said, { faults }))).toEqual([]);
+  // One that was dead before cannot say anything.
+  const dead = replace('snapshot', (event) => [
+    at(50, { kind: 'crashed', process: 'controller-0#1', why: 'the plan' }),
+    event,
+  ]);
+  expect(await titles(exampleHistory(dead, { faults }))).not.toContainEqual(
+    expect.stringContaining('does not say so'),
+  );
 });
 
 it('tells what happened around a finding', async () => {

@@ -16,6 +16,9 @@ const LOST = / is down| has lost its GPU| has left/;
 /** Of one line, and of all lines about a worker, in a minute. */
 const MOST_SAID = 3;
 const MOST_SAID_OF_WORKER = 20;
+/** What ends a process, and what else keeps it from noticing a loss. */
+const ENDS: readonly string[] = ['crashed', 'died', 'exited'];
+const HITS: readonly string[] = ['frozen', 'asked to stop'];
 /** What is said of a line that was held back. */
 const TIMES = / \(\d+ (?:times|other lines)[^)]*\)/g;
 
@@ -102,9 +105,10 @@ function driverAt(
     if (event.atNs > untilNs) break;
     if (event.kind === 'streamOpened' && nameOf(event.worker) === worker)
       streams.set(event.stream, event.controller);
+    const isOfDriver = 'process' in event && event.process === driver;
+    if (isOfDriver && ENDS.includes(event.kind)) driver = null;
     if (event.atNs > atNs) {
-      const isHit = 'process' in event && event.process === driver;
-      if (isHit && ['crashed', 'died', 'exited', 'frozen', 'asked to stop'].includes(event.kind)) return null;
+      if (isOfDriver && HITS.includes(event.kind)) return null;
       continue;
     }
     if (event.kind === 'stateSaid' && streams.has(event.stream)) driver = streams.get(event.stream) ?? null;
