@@ -1,6 +1,5 @@
-import { statfsSync } from 'node:fs';
 import type { Draw } from '../../swarm/simulator/draw.js';
-import { fillDisk } from '../small-disk.js';
+import { fillUpDisk } from '../small-disk.js';
 import { sleep } from './clients/counting-clients.js';
 import type { FaultProxy } from './fault-proxy.js';
 import { NO_WORKER, type Scenario } from './play.js';
@@ -162,10 +161,8 @@ async function strikeController({ kind, forMs }: Fault, rig: Rig): Promise<void>
   }
 }
 
-/** Takes up all that is left of a disk. */
 async function fillFor(disk: string, ms: number): Promise<void> {
-  const { bavail, bsize } = statfsSync(disk);
-  const free = fillDisk(disk, bavail * bsize);
+  const free = fillUpDisk(disk);
   await sleep(ms);
   free();
 }
