@@ -16,13 +16,13 @@ export interface ParseOptions {
 
 /**
  * The experiment that a YAML (or JSON) text describes, as `parseExperiment` of `escapement` reads it, with files that the
- * page holds. Throws an EscapementError with line and key of the first mistake.
+ * page holds. Rejects with an EscapementError that has line and key of the first mistake.
  *
  * @example
  * const text = 'models: { kind: zoo, varieties: 3 }\nworkload: { kind: poisson, rate: 300/s, duration: 10s }';
  * const experiment = await parseExperiment(text, { overrides: ['slo=50ms'] });
  */
-export function parseExperiment(text: string, options: ParseOptions = {}): Promise<Experiment> {
+export async function parseExperiment(text: string, options: ParseOptions = {}): Promise<Experiment> {
   const { overrides = [], files = {}, policies = [], file = 'experiment.yaml' } = options;
   const source = parseExperimentSource(text, file);
   return buildExperiment(source, { overrides, policies, host: new GivenFiles(files) });

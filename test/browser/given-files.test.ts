@@ -33,6 +33,16 @@ describe('an experiment in a page', () => {
     }
   });
 
+  it('rejects what is no YAML, with line and column', async () => {
+    const failure = await parseExperiment('models: { kind: zoo\nworkload: [').catch(
+      (error: unknown) => error,
+    );
+    expect(failure).toMatchObject({
+      code: 'E_CONFIG_SYNTAX',
+      message: expect.stringMatching(/^experiment\.yaml:\d/),
+    });
+  });
+
   it('reads no file but those that it was given', async () => {
     const files = { 'models.csv': MODELS_CSV };
     expect(await rejection(parseExperiment(TEXT, { files }))).toMatchObject({
