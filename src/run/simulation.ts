@@ -73,9 +73,11 @@ export class Simulation {
 
   /**
    * Runs all that happens up to and at `untilNs`: `nextNs` is one step, Infinity the rest of the run. Now and then it
-   * waits for what `onProgress` returns. Throws what is wrong with a trace that is read while it is played.
+   * waits for what `onProgress` returns. Rejects with a RangeError for NaN, and with what is wrong with a trace that is
+   * read while it is played.
    */
   async advance(untilNs: number, onProgress?: (nowNs: number) => void | Promise<void>): Promise<void> {
+    if (Number.isNaN(untilNs)) throw new RangeError('a simulation cannot advance to NaN');
     await this.simulator.advance(Math.min(untilNs, Number.MAX_VALUE), onProgress);
     if (this.nextNs === Number.POSITIVE_INFINITY) {
       refuseUnanswered(this.experiment, this.controller.requests.size);

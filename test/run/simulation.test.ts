@@ -57,6 +57,18 @@ describe('a simulation in steps', () => {
     expect(simulation.result().summary.digest).not.toBe(before);
   });
 
+  it('stays where it is if asked to go back, and refuses what is no time', async () => {
+    const simulation = await Simulation.open(await experiment());
+    await simulation.advance(100 * MS);
+    const { nowNs } = simulation;
+    await simulation.advance(50 * MS);
+    await expect(simulation.advance(Number.NaN)).rejects.toThrow(RangeError);
+    expect(simulation.nowNs).toBe(nowNs);
+    await simulation.advance(Number.POSITIVE_INFINITY);
+    await simulation.advance(Number.POSITIVE_INFINITY);
+    expect(figures(simulation.result())).toEqual(figures(await simulate(await experiment())));
+  });
+
   it('shows each decision when it is made, with its window, and each result', async () => {
     const planned = new Map<number, string>();
     const ended: string[] = [];
