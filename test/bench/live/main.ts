@@ -21,7 +21,7 @@ import { measureThroughput } from './throughput/measure.js';
  * [--rounds 3] [--seconds 5]` measures how the costs of a controller grow with its GPUs, which four workers emulate.
  *
  * `-- --hostile [--only PATTERN] [--seconds 8] [--settle 15] [--main dist/cli/main.js] [--nice 19]
- * [--server-nice 0] [--tries 3] [--json]` is another benchmark: a well-behaved client next to each of many attackers, a row each.
+ * [--server-nice 0] [--tries 3] [--wait 60] [--json]` is another benchmark: a well-behaved client next to each of many attackers, a row each.
  * On a busy machine, as root, `--server-nice=-10` keeps other processes out of the figures.
  */
 
@@ -36,6 +36,7 @@ const { values: flags } = parseArgs({
     'server-nice': { type: 'string', default: '0' },
     settle: { type: 'string', default: '15' },
     tries: { type: 'string', default: '3' },
+    wait: { type: 'string', default: '60' },
     json: { type: 'boolean', default: false },
     cpus: { type: 'string', default: '' },
     frontends: { type: 'string', default: '1' },
@@ -56,6 +57,7 @@ if (flags.hostile) {
     serverNice: Number(flags['server-nice']),
     settleSeconds: Number(flags.settle),
     tries: Number(flags.tries),
+    waitSeconds: Number(flags.wait),
   });
   process.exit(isFine ? 0 : 1);
 }

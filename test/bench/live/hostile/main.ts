@@ -13,6 +13,7 @@ export interface HostileFlags {
   readonly settleSeconds: number;
   /** Measures a row up to so many times while something else keeps the machine busy. */
   readonly tries: number;
+  readonly waitSeconds: number;
   readonly json: boolean;
 }
 
@@ -26,10 +27,10 @@ const MB = 1e6;
  * JSON; false if an aim was missed.
  */
 export async function runHostile(flags: HostileFlags): Promise<boolean> {
-  const { only, seconds, main = DIST, nice, serverNice, settleSeconds, tries, json } = flags;
+  const { only, seconds, main = DIST, nice, serverNice, settleSeconds, waitSeconds, tries, json } = flags;
   const chosen = ATTACKS.filter(({ name, setting }) => new RegExp(only).test(`${name} (${setting})`));
   const options = {
-    ...{ main, seconds, child: CHILD, quietSeconds: 4, settleSeconds },
+    ...{ main, seconds, child: CHILD, quietSeconds: 4, settleSeconds, waitSeconds },
     // The victim's own process must get its turn; attackers are elsewhere, as far as a scheduler can arrange that.
     ...{ victimNice: serverNice - 5, serverNice, attackerNice: nice },
   };

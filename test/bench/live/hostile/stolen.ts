@@ -5,6 +5,7 @@ export interface CpuTicks {
   readonly all: number;
   /** What the host gave to other guests although this one wanted it. */
   readonly stolen: number;
+  readonly idle: number;
 }
 
 /** Now; zeros where there is no /proc. */
@@ -12,7 +13,7 @@ export function cpuTicks(): CpuTicks {
   try {
     return ticksOf(readFileSync('/proc/stat', 'latin1'));
   } catch {
-    return { all: 0, stolen: 0 };
+    return { all: 0, stolen: 0, idle: 0 };
   }
 }
 
@@ -20,7 +21,8 @@ export function cpuTicks(): CpuTicks {
 export function ticksOf(stat: string): CpuTicks {
   // user, nice, system, idle, iowait, irq, softirq, steal; guests, which follow, are a part of user and nice.
   const ticks = stat.split('\n', 1)[0].split(/\s+/).slice(1, 9).map(Number);
-  return { all: ticks.reduce((sum, value) => sum + value, 0), stolen: ticks[7] ?? 0 };
+  const [, , , idle = 0, iowait = 0, , , stolen = 0] = ticks;
+  return { all: ticks.reduce((sum, value) => sum + value, 0), stolen, idle: idle + iowait };
 }
 
 /** The share of CPU time that was stolen between two readings. */

@@ -1,5 +1,6 @@
 import { MIB } from '../../../../src/base/units.js';
 import { attackFrom, VictimProcess, wallMs } from './players.js';
+import { MOST_STOLEN, untilQuiet } from './quiet-machine.js';
 import { type CpuTicks, cpuTicks, stolenShare } from './stolen.js';
 import { AttackedServer } from './subject.js';
 import type { Attack, Setting } from './target.js';
@@ -44,6 +45,8 @@ export interface TrialOptions {
   readonly attackerNice: number;
   /** How long memory may take to come back. */
   readonly settleSeconds: number;
+  /** Before each try, how long to wait for a machine that nothing else keeps busy. */
+  readonly waitSeconds: number;
 }
 
 const RATE_RPS = 100;
@@ -59,8 +62,6 @@ export function mostAfter(beforeBytes: number): number {
   return beforeBytes + Math.max(KEPT_SHARE * beforeBytes, KEPT_BYTES);
 }
 
-/** More than this, and the figures say more about the machine than about the server. */
-const MOST_STOLEN = 0.03;
 const MOST_QUIET_P99_MS = 25;
 
 /** Whether others kept this machine busy while the row was measured. */
@@ -75,6 +76,7 @@ export async function runUndisturbed(
   options: TrialOptions,
 ): Promise<TrialRow> {
   for (let left = tries; ; left--) {
+    await untilQuiet(options.waitSeconds);
     const row = await runTrial(attack, options);
     if (left <= 1 || !isDisturbed(row)) return row;
   }
