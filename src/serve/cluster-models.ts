@@ -22,6 +22,10 @@ export class ClusterModels implements ModelHost {
     return this.fleet.isOpen;
   }
 
+  untilUp(): Promise<void> {
+    return this.fleet.untilUp();
+  }
+
   async list(name: string | null): Promise<ModelList> {
     return mergeModelLists(await this.fleet.models.list(name));
   }

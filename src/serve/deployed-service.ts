@@ -2,6 +2,7 @@ import { EscapementError } from '../base/errors.js';
 import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import { REAL_TIME } from '../base/world/real-time.js';
 import type { Time, Timer } from '../base/world/time.js';
+import { NoWorker } from '../live/controller/no-worker.js';
 import { type ModelList, NO_MODELS } from '../live/model-list.js';
 import type { NameLabels } from '../live/observe/telemetry/name-labels.js';
 import {
@@ -169,13 +170,17 @@ export class DeployedService implements WatchedService {
     }
   }
 
-  /** With `poll` the repository itself may come later, as a folder that is mounted does. */
+  /** Waits while no worker is up. With `poll` the repository itself may come later, as a folder that is mounted does. */
   private async firstSurvey(): Promise<Survey> {
     const { control, isStrict, pollNs, dir } = this.options;
     for (;;) {
       try {
         return await this.survey();
       } catch (error) {
+        if (error instanceof NoWorker) {
+          await this.host.untilUp();
+          continue;
+        }
         if (control !== 'poll' || isStrict) throw error;
         this.complain(error as Error);
         this.lacks = clientReason(error as Error, dir);
@@ -189,7 +194,7 @@ export class DeployedService implements WatchedService {
   private async survey(): Promise<Survey> {
     const { control, names } = this.options;
     const list = await this.listAll().catch((error) => {
-      if (this.isComplete) throw error;
+      if (this.isComplete || error instanceof NoWorker) throw error;
       return NO_MODELS;
     });
     const { versions, problems } = list;

@@ -45,6 +45,8 @@ export interface ModelHost {
   readonly away: readonly string[];
   /** Others may come that nothing is known of. */
   readonly isOpen: boolean;
+  /** Resolves when a worker is up: what was rejected with `NoWorker` can be tried again. */
+  untilUp(): Promise<void>;
   /** What its workers could run, at all or of one model. Rejects where that cannot be said. */
   list(name: string | null): Promise<ModelList>;
   /** Resolves with the model and its index when every worker has it. Rejects with a coded error. */

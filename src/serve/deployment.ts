@@ -1,6 +1,7 @@
 import { EscapementError } from '../base/errors.js';
 import { REAL_TIME } from '../base/world/real-time.js';
 import type { Time } from '../base/world/time.js';
+import { NoWorker } from '../live/controller/no-worker.js';
 import type { ModelList, OfferedVersion } from '../live/model-list.js';
 import { type ModelEntry, ServiceError } from '../live/service.js';
 import { clientReason } from './client-reason.js';
@@ -87,15 +88,19 @@ export class Deployment {
   }
 
   /**
-   * Loads these models, first those that need no measuring. Rejects with the first problem if `isStrict`, and with all if
-   * none of them can be served.
+   * Loads these models, first those that need no measuring; while no worker is up, it waits for one. Rejects with the first
+   * problem if `isStrict`, and with all if none of them can be served.
    */
   async start(names: readonly string[]): Promise<void> {
     const problems = new Map<string, EscapementError>();
     const bring = async (name: string, mayMeasure: boolean) => {
-      const found = await this.turns
-        .take(name, () => this.bring(name, mayMeasure))
-        .catch((error) => this.missing(name, error));
+      const attempt = () =>
+        this.turns.take(name, () => this.bring(name, mayMeasure)).catch((error) => this.missing(name, error));
+      let found = await attempt();
+      while (!this.isClosed && found.some((error) => error instanceof NoWorker)) {
+        await this.host.untilUp();
+        found = await attempt();
+      }
       if (this.options.isStrict && found.length > 0) throw found[0];
       if (found.length > 0) problems.set(name, found[0]);
     };

@@ -30,6 +30,8 @@ class FakeHost implements ModelHost, SchedulingService {
     private readonly source: RepositorySource,
   ) {}
 
+  untilUp = () => Promise.resolve();
+
   list(name: string | null): Promise<ModelList> {
     return this.source.list(name);
   }

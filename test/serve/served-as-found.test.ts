@@ -68,6 +68,7 @@ class Started implements ModelHost, SchedulingService {
     return { ...NO_MODELS, versions: chosen.map(({ spec }) => offer(spec.name, '1', '')) };
   }
 
+  untilUp = () => Promise.resolve();
   addModel = () => Promise.reject(new Error('all are there'));
   retireModel = () => Promise.resolve();
   infer = () => {};

@@ -4,7 +4,8 @@ import type { ServedModel } from '../model.js';
 import type { WorkerModelList } from '../model-list.js';
 import { WorkerGone } from './link/worker-gone.js';
 import type { WorkerLink } from './link/worker-link.js';
-import { addEverywhere, noWorker } from './model-rollout.js';
+import { addEverywhere } from './model-rollout.js';
+import { NoWorker } from './no-worker.js';
 import { type AlignEvents, Roster, referenceOf } from './roster.js';
 
 /** The models of all workers of a fleet: each has the same ones at the same indices. */
@@ -23,7 +24,7 @@ export class FleetModels {
     this.roster = new Roster(started, time);
   }
 
-  /** What each worker could have, at all or of one model. Rejects if none can say. */
+  /** What each worker could have, at all or of one model. Rejects if none can say, with `NoWorker` if none is up. */
   async list(name: string | null): Promise<readonly WorkerModelList[]> {
     const links = this.links();
     const lists = await Promise.allSettled(links.map((link) => link.listModels(name)));
@@ -33,7 +34,7 @@ export class FleetModels {
     if (known.length > 0) return known;
     const failed = lists.find(({ status }) => status === 'rejected');
     const reason = failed?.status === 'rejected' ? failed.reason : new WorkerGone();
-    throw reason instanceof WorkerGone ? noWorker() : reason;
+    throw reason instanceof WorkerGone ? new NoWorker() : reason;
   }
 
   /**

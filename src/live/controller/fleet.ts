@@ -106,6 +106,11 @@ export class Fleet {
     await within(this.time, all, graceNs);
   }
 
+  /** Resolves when a worker is up that can be asked for models. */
+  untilUp(): Promise<void> {
+    return this.members.changes.holds(() => this.linksForModels().length > 0);
+  }
+
   get gpusUp(): number {
     return this.members.up.size;
   }

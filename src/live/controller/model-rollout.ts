@@ -4,10 +4,12 @@ import type { ServedModel } from '../model.js';
 import { differentModel, slowest } from './cluster-of-workers.js';
 import { WorkerGone } from './link/worker-gone.js';
 import { LOCAL, type WorkerLink } from './link/worker-link.js';
+import { NoWorker } from './no-worker.js';
 
 /**
  * Has all workers prepare a model. Resolves with the model as all of them can be expected to run it; rejects with the reason,
- * for people, where one can't, or has another than the others. One that goes down meanwhile does not count.
+ * for people, where one can't, or has another than the others. One that goes down meanwhile does not count; rejects with
+ * `NoWorker` if no other is left.
  */
 export async function addEverywhere(
   links: readonly WorkerLink[],
@@ -25,17 +27,13 @@ export async function addEverywhere(
     throw new EscapementError('E_MODEL_FILE', problems.map(({ what }) => what).join('; '));
   const models = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
   const [first, ...others] = models;
-  if (first === undefined) throw noWorker();
+  if (first === undefined) throw new NoWorker();
   for (const other of others) {
     const different = differentModel(first, other);
     if (different !== '')
       throw new EscapementError('E_MODEL_FILE', `the workers don't have the same: ${different}`);
   }
   return slowest(first, models);
-}
-
-export function noWorker(): EscapementError {
-  return new EscapementError('E_WORKER', 'no worker is up');
 }
 
 /** What is wrong with a model at a worker; where there is only the local one, it is not named. */

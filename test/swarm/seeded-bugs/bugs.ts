@@ -163,6 +163,16 @@ const WEIGHTS: readonly SeededBug[] = [
   },
 ];
 
+const STARTS: readonly SeededBug[] = [
+  {
+    name: 'a controller whose only worker drops while it starts ends',
+    file: 'serve/deployed-service.ts',
+    find: 'if (error instanceof NoWorker) {',
+    replace: 'if (error === null) {',
+    plan: 'the-only-worker-drops-at-a-start.json',
+  },
+];
+
 const TIMES: readonly SeededBug[] = [
   {
     name: 'windows are given in the clock of the controller',
@@ -218,4 +228,11 @@ const RECORDS: readonly SeededBug[] = [
   },
 ];
 
-export const BUGS: readonly SeededBug[] = [...ANSWERS, ...SEATS_AND_LINKS, ...WEIGHTS, ...TIMES, ...RECORDS];
+export const BUGS: readonly SeededBug[] = [
+  ...ANSWERS,
+  ...SEATS_AND_LINKS,
+  ...WEIGHTS,
+  ...STARTS,
+  ...TIMES,
+  ...RECORDS,
+];
