@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { NS_PER_MS, NS_PER_S } from '../../../src/base/units.js';
 import { INPUTS_LOST, SHUTTING_DOWN, STANDS_BY, WORKER_LOST } from '../../../src/live/service.js';
 import type { History, HistoryEvent } from '../history/history.js';
+import { THREAD_FAULT } from '../scenario/fault.js';
 import { checkHistory, describeFinding, titleOf } from './checks.js';
 import { at, EXAMPLE_SCENARIO, exampleHistory } from './example.js';
 import { PROBE } from './recovery.js';
@@ -291,6 +292,27 @@ it('finds logs that repeat themselves or keep silent, and processes that die', a
   expect(await titles(exampleHistory(dead, { faults }))).not.toContainEqual(
     expect.stringContaining('does not say so'),
   );
+});
+
+it('expects a process whose thread the plan lets die to die only while it starts', async () => {
+  const process = 'worker-0#1';
+  const dies = { kind: 'threadDies', atNs: 20 * NS_PER_MS, process: 'worker-0', thread: 'executor' } as const;
+  const about = async (line: string, why = `Error: ${THREAD_FAULT}`, faults = [dies]) => {
+    const events = [
+      at(10, { kind: 'logged', process, level: 'info', line }),
+      at(21, { kind: 'died', process, why }),
+    ];
+    const history = exampleHistory(
+      replace('snapshot', (event) => [...events, event]),
+      { faults },
+    );
+    return (await titles(history)).filter((title) => title.startsWith('logs'));
+  };
+  expect(await about('prepares models')).toEqual([]);
+  expect(await about('ready {"port":7000}')).toHaveLength(1);
+  expect(await about('prepares models', 'TypeError: no')).toHaveLength(1);
+  expect(await about('prepares models', undefined, [])).toHaveLength(1);
+  expect(await about('prepares models', undefined, [{ ...dies, atNs: 22 * NS_PER_MS }])).toHaveLength(1);
 });
 
 it('tells what happened around a finding', async () => {

@@ -1,7 +1,7 @@
 import { NS_PER_MINUTE, NS_PER_S } from '../../../src/base/units.js';
 import { type History, type HistoryEvent, nameOf, type ProcessLife } from '../history/history.js';
 import { secondsOf } from '../history/timeline.js';
-import type { Fault } from '../scenario/fault.js';
+import { type Fault, THREAD_FAULT } from '../scenario/fault.js';
 import type { Scenario } from '../scenario/scenario.js';
 import { type Check, Findings } from './finding.js';
 import { hasBegun } from './reasons.js';
@@ -51,7 +51,8 @@ function checkRepeats(events: readonly HistoryEvent[], findings: Findings): void
 /** No process or thread dies by an error, and none ends unasked but for its disk or a thread that hangs. */
 function checkEnds({ events, scenario }: History, findings: Findings): void {
   for (const event of events) {
-    if (event.kind === 'died') findings.add(event.atNs, `${event.process} died: ${event.why}`);
+    if (event.kind === 'died' && !lostThreadAtStart(event, events, scenario))
+      findings.add(event.atNs, `${event.process} died: ${event.why}`);
     if (event.kind === 'threadDied')
       findings.add(event.atNs, `the ${event.thread} thread of ${event.process} died: ${event.why}`);
     if (event.kind !== 'exited' || event.why === 'status 0') continue;
@@ -59,6 +60,25 @@ function checkEnds({ events, scenario }: History, findings: Findings): void {
     const what = `${event.process} ended with ${event.why} without a reason`;
     findings.add(event.atNs, what, (one) => one.kind === 'logged' && one.process === event.process);
   }
+}
+
+/** A process cannot start without its threads: the plan let one of them die before the process was ready. */
+function lostThreadAtStart(
+  { process, atNs, why }: Extract<HistoryEvent, { readonly kind: 'died' }>,
+  events: readonly HistoryEvent[],
+  { faults }: Scenario,
+): boolean {
+  const own = events.filter((event) => 'process' in event && event.process === process);
+  const started = own.find(({ kind }) => kind === 'started');
+  const wasReady = own.some((event) => event.kind === 'logged' && /^ready\b/.test(event.line));
+  if (started === undefined || wasReady || !why.includes(THREAD_FAULT)) return false;
+  return faults.some(
+    (fault) =>
+      fault.kind === 'threadDies' &&
+      fault.process === nameOf(process) &&
+      fault.atNs >= started.atNs &&
+      fault.atNs <= atNs,
+  );
 }
 
 /** A worker that its controller loses is named in the log as lost. */

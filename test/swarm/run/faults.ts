@@ -1,4 +1,4 @@
-import type { Fault } from '../scenario/fault.js';
+import { type Fault, THREAD_FAULT } from '../scenario/fault.js';
 import type { Stage } from './stage.js';
 
 type Of<K extends Fault['kind']> = Extract<Fault, { readonly kind: K }>;
@@ -61,8 +61,7 @@ const FAULTS: { readonly [K in Fault['kind']]: (stage: Stage, fault: Of<K>) => v
     after(stage, forNs, () => frozen.thaw());
   },
   threadDies: (stage, { process, thread }) => {
-    for (const one of stage.role(process).process.threadsOf(thread))
-      one.die(new Error('a fault of the plan'));
+    for (const one of stage.role(process).process.threadsOf(thread)) one.die(new Error(THREAD_FAULT));
   },
   threadHangs: (stage, { process, thread, forNs }) => {
     for (const one of stage.role(process).process.threadsOf(thread)) {

@@ -70,6 +70,9 @@ export type FaultKind =
       readonly forNs: number;
     };
 
+/** What a thread that the plan lets die says. */
+export const THREAD_FAULT = 'a fault of the plan';
+
 /** Threads of a process that may die or hang. */
 export type ThreadName = 'link' | 'executor' | 'frontend';
 
