@@ -156,6 +156,11 @@ it('finds actions of a controller that is no longer the driver, and results for 
   ]);
   const restarted = { atNs: NS_PER_MS, kind: 'crash', process: 'controller-0', forNs: 1 } as const;
   expect(await titles(exampleHistory(taker, { faults: [restarted] }))).toEqual([]);
+  const leaves = replace('seatSaid', (event) => [
+    ...[event, { ...event, driver: '' }, { ...event, term: 2, driver: 'd' }],
+    ...[{ ...event, term: 2, driver: 'e' }],
+  ]);
+  expect(await titles(exampleHistory(leaves))).toEqual([]);
 });
 
 it('finds what controller and device do not agree on', async () => {

@@ -1,7 +1,7 @@
 import type { History, HistoryEvent, ProcessLife } from '../history/history.js';
 import type { Scenario } from '../scenario/scenario.js';
 import { type Check, Findings } from './finding.js';
-import { mayChangeDriver } from './reasons.js';
+import { AGREE_NS, mayChangeDriver } from './reasons.js';
 
 /** What was heard on one stream between a controller and a worker. */
 interface Stream {
@@ -33,6 +33,8 @@ class DriverCheck {
   private readonly drivers = new Map<ProcessLife, number>();
   /** By worker: what it has said of its seat last. */
   private readonly seats = new Map<ProcessLife, SeatSaid>();
+  /** By worker: when its seat was free last. */
+  private readonly freeNs = new Map<ProcessLife, number>();
   /** Actions that began, by stream and action. */
   private readonly begun = new Set<string>();
 
@@ -63,10 +65,13 @@ class DriverCheck {
     if (worker === undefined) return;
     const before = this.seats.get(worker);
     this.seats.set(worker, seat);
+    if (seat.driver === '') this.freeNs.set(worker, seat.atNs);
     if (before === undefined || before.driver === '' || seat.driver === '') return;
     if (before.driver === seat.driver) return;
     const isAllowed = outranks(seat, before);
-    if (isAllowed && mayChangeDriver(this.scenario, seat.atNs)) return;
+    const wasFreeNs = this.freeNs.get(worker) ?? Number.NEGATIVE_INFINITY;
+    const isAgreedOn = seat.atNs >= wasFreeNs + AGREE_NS;
+    if (isAllowed && (!isAgreedOn || mayChangeDriver(this.scenario, seat.atNs))) return;
     const what = `${worker} is taken from ${before.driver} (term ${before.term}) by ${seat.driver} (term ${seat.term})`;
     this.findings.add(seat.atNs, isAllowed ? `${what}, without a reason for that` : what);
   }

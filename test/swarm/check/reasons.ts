@@ -18,8 +18,8 @@ export const LOSSES: readonly Kind[] = [
   ] as const),
 ];
 
-/** Controllers that have just started need so long to agree on who drives. */
-const START_NS = 5 * NS_PER_S;
+/** Controllers need so long to agree on who drives, when they have just started or a driver has left. */
+export const AGREE_NS = 5 * NS_PER_S;
 
 /** Whether a fault of these kinds has begun. */
 export function hasBegun({ faults }: Scenario, kinds: readonly Kind[], atNs: number): boolean {
@@ -34,7 +34,7 @@ export function mayChangeDriver(scenario: Scenario, atNs: number): boolean {
   const { controllers } = scenario.cluster;
   if (controllers.length < 2) return hasRestarted(scenario, controllers[0].name, atNs);
   const startedNs = Math.max(...controllers.map(({ startNs }) => startNs));
-  return atNs < startedNs + START_NS || hasBegun(scenario, LOSSES, atNs);
+  return atNs < startedNs + AGREE_NS || hasBegun(scenario, LOSSES, atNs);
 }
 
 function hasRestarted({ faults }: Scenario, name: string, atNs: number): boolean {
