@@ -7,6 +7,7 @@ import { type Check, Findings } from './finding.js';
 import { hasBegun } from './reasons.js';
 
 type Logged = Extract<HistoryEvent, { readonly kind: 'logged' }>;
+type Ended = Extract<HistoryEvent, { readonly why: string; readonly process: ProcessLife }>;
 
 /** The same line is written three times within a minute at most, once more at its end, and then as often again. */
 const MOST_A_MINUTE = 7;
@@ -64,7 +65,7 @@ function checkEnds({ events, scenario }: History, findings: Findings): void {
 
 /** A process cannot start without its threads: the plan let one of them die before the process was ready. */
 function lostThreadAtStart(
-  { process, atNs, why }: Extract<HistoryEvent, { readonly kind: 'died' }>,
+  { process, atNs, why }: Ended,
   events: readonly HistoryEvent[],
   { faults }: Scenario,
 ): boolean {

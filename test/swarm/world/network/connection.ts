@@ -1,5 +1,6 @@
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import { status } from '@grpc/grpc-js';
+import { NS_PER_MS } from '../../../../src/base/units.js';
 import type { DialOptions } from '../../../../src/live/wire/network.js';
 import type { SimMachine } from '../machine.js';
 import type { SimProcess } from '../process.js';
@@ -10,7 +11,7 @@ import { Accepted } from './accepted.js';
 import type { DialedCall } from './dialed.js';
 import { Lane } from './lane.js';
 import type { Path } from './path.js';
-import type { SimServer } from './sim-server.js';
+import { PROBATION_MS, type SimServer } from './sim-server.js';
 
 /** How a call ended, for its caller. */
 export interface CallStatus {
@@ -158,6 +159,9 @@ export class Connection {
   silence(): void {
     this.toServer.isDead = true;
     this.toClient.isDead = true;
+    // The system of the server has accepted it, which closes what does not prove itself.
+    const { loop } = this.server.owner;
+    if (this.accepted === null) loop.receive(PROBATION_MS * NS_PER_MS, () => this.lostByServer(false));
   }
 
   /** What was sent does not arrive: the system of the sender gives up in the end. */

@@ -10,7 +10,12 @@ const SERVICE = { Talk: METHOD } as unknown as ServiceDefinition;
 
 /** A client on one machine and a server on another, both of which write down what they hear, with the seconds of true time. */
 class Pair {
-  readonly simulation = new Simulation({ seed: 1 });
+  /** When connections were closed at both ends. */
+  readonly closedS: number[] = [];
+  readonly simulation = new Simulation({
+    seed: 1,
+    tap: { connection: (nowNs, _, change) => change === 'closed' && this.closedS.push(nowNs / S) },
+  });
   readonly here: SimMachine = this.simulation.machine('here');
   readonly there: SimMachine = this.simulation.machine('there');
   readonly client: SimProcess = this.here.process('client', () => {});
@@ -36,6 +41,10 @@ class Pair {
 
   say(text: string): void {
     this.dialed.stream.write(text);
+  }
+
+  hangUp(): void {
+    this.dialed.hangUp();
   }
 
   /** Up to this time. */
@@ -123,6 +132,16 @@ describe('a simulated network', () => {
     pair.at(2, () => pair.say('in vain'));
     const heard = await pair.run(1000);
     expect(heard).toEqual(['15.13 server: cancelled', '926.00 client: read ETIMEDOUT']);
+  });
+
+  it('has half-open connections that a frozen server has not seen so far, and closes when it runs again', async () => {
+    const pair = new Pair();
+    pair.at(0.12, () => pair.server.freeze());
+    pair.at(1, () => pair.simulation.network.silence(pair.here, pair.there));
+    pair.at(3, () => pair.server.thaw());
+    pair.at(5, () => pair.hangUp());
+    await pair.run(10);
+    expect(pair.closedS).toEqual([6]);
   });
 
   it('keeps a connection with a frozen process, which reads it all later', async () => {

@@ -116,7 +116,7 @@ class Keepalive {
 }
 
 /** As src/live/wire says. */
-const PROBATION_MS = 5000;
+export const PROBATION_MS = 5000;
 const KEEPALIVE_MS = 10_000;
 const KEEPALIVE_TIMEOUT_MS = 5_000;
 const STOP_TIMEOUT_MS = 500;
