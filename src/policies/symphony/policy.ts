@@ -8,6 +8,8 @@ import { DeadlineQueue } from '../common/deadline-queue.js';
 import { OneBatchAtATime } from '../common/one-batch-at-a-time.js';
 import { usableSizes, usableSizesOf } from '../common/usable-sizes.js';
 import { Candidate } from './candidate.js';
+import { RecentRates } from './recent-rates.js';
+import { targetBatch } from './target-batch.js';
 
 interface SymphonyOptions {
   readonly maxBatch: number;
@@ -19,15 +21,16 @@ const NEVER = Number.POSITIVE_INFINITY;
 
 /**
  * Deferred batching ("Symphony: Optimized DNN Model Serving using Deferred Batch Scheduling", Chen et al.,
- * arXiv 2308.07470, 2023). Each model has one candidate, the largest batch that its oldest request allows. It is
+ * arXiv 2308.07470, 2023). Each model has one candidate. It aims at the batch that its rate allows (`targetBatch`), gives up
+ * requests that would keep it smaller, and takes as many as the first of the others allows. It is
  * held, though GPUs may idle, until its *frontrun* moment, after which no further request could join without
- * making the oldest late; then it goes to a free GPU, of several to the least flexible. If none is free it is
- * ready and waits; a GPU that becomes free takes the ready candidate that must start first. A request that could
- * not be met even by itself is given up, and the candidate of those behind it is held again.
+ * making that one late; then it goes to the GPU that has been free for longest. If none is free it is
+ * ready and waits; a GPU that becomes free takes the ready candidate that must start first.
  *
- * Simplified: one thread instead of one per model and per GPU; a GPU counts as free when the result of its batch
- * is there; batch sizes are those of the profile; a GPU is the less flexible, the fewer pages the weights on it
- * take. The paper has every model on every GPU: here models are loaded on demand.
+ * Follows the authors' scheduler where the paper leaves something open. Simplified: one thread instead of one per model and for
+ * all GPUs; a GPU counts as free when the result of its batch is there; batch sizes are those of the profile; requests that are
+ * passed over leave the queue when the candidate goes, not before. The paper has every model on every GPU: here models are loaded
+ * on demand.
  */
 export class SymphonyPolicy extends OneBatchAtATime {
   readonly name = 'symphony';
@@ -36,6 +39,9 @@ export class SymphonyPolicy extends OneBatchAtATime {
   private readonly queues: readonly DeadlineQueue[];
   private readonly sizes: Int32Array;
   private readonly candidate: Candidate;
+  private readonly rates: RecentRates;
+  /** When each GPU ended its last batch. */
+  private readonly freeSinceNs: Float64Array;
   /** When each model's candidate becomes ready; Infinity: it is, or there is none. */
   private readonly frontruns: Calendar;
   /** Models whose candidates wait for a GPU. */
@@ -55,6 +61,8 @@ export class SymphonyPolicy extends OneBatchAtATime {
     this.queues = cluster.models.map(() => new DeadlineQueue());
     this.sizes = usableSizes(cluster.models, options.maxBatch);
     this.candidate = new Candidate(cluster, options.marginNs);
+    this.rates = new RecentRates(cluster.models.length);
+    this.freeSinceNs = new Float64Array(cluster.gpus);
     this.frontruns = new Calendar(cluster.models.length);
     this.ready = new BitSet(cluster.models.length);
     this.retiring = new BitSet(cluster.models.length);
@@ -65,6 +73,7 @@ export class SymphonyPolicy extends OneBatchAtATime {
     const { requests } = this;
     const model = requests.model[slot];
     const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot];
+    if (requests.dueNs[slot] === 0) this.rates.arrived(model, nowNs);
     const lastStartNs = this.cluster.latestStartNs(model, deadlineNs - this.marginNs, nowNs) + this.marginNs;
     // One that was accepted before times out.
     if (lastStartNs - this.marginNs < nowNs && requests.dueNs[slot] === 0) return REFUSE;
@@ -87,6 +96,10 @@ export class SymphonyPolicy extends OneBatchAtATime {
     if (action.kind === UNLOAD) this.lanesChanged(action.gpu, nowNs);
   }
 
+  protected override inferEnded({ gpu }: Action, nowNs: number): void {
+    this.freeSinceNs[gpu] = nowNs;
+  }
+
   override weightsFound(gpu: number, model: number, nowNs: number): void {
     super.weightsFound(gpu, model, nowNs);
     this.changed.add(model);
@@ -106,6 +119,7 @@ export class SymphonyPolicy extends OneBatchAtATime {
     this.retiring.delete(model);
     this.ready.delete(model);
     this.frontruns.set(model, NEVER);
+    this.rates.forget(model);
   }
 
   override schedule(nowNs: number): void {
@@ -153,7 +167,7 @@ export class SymphonyPolicy extends OneBatchAtATime {
   /** Forms the candidate for this GPU. One that is not ready waits for its frontrun moment. */
   private isReady(gpu: number, model: number, nowNs: number): boolean {
     const { candidate } = this;
-    const exists = candidate.form(gpu, model, this.queues[model], this.sizes[model], nowNs);
+    const exists = this.form(gpu, model, nowNs);
     if (exists && (candidate.frontrunNs <= nowNs || this.retiring.has(model))) return true;
     this.ready.delete(model);
     this.frontruns.set(model, exists ? candidate.frontrunNs : NEVER);
@@ -167,7 +181,7 @@ export class SymphonyPolicy extends OneBatchAtATime {
     let bestGpu = -1;
     let bestNs = NEVER;
     for (let model = ready.next(0); model >= 0; model = ready.next(model + 1)) {
-      const gpu = this.leastFlexible(model);
+      const gpu = this.longestFree(model);
       if (gpu < 0 || !this.isReady(gpu, model, nowNs) || candidate.latestNs >= bestNs) continue;
       best = model;
       bestGpu = gpu;
@@ -178,26 +192,42 @@ export class SymphonyPolicy extends OneBatchAtATime {
     return true;
   }
 
-  /** The free GPU with the model whose weights leave most pages free; −1: none. */
-  private leastFlexible(model: number): number {
-    const { warm, pages, exec } = this.cluster;
+  /** The GPU with the model that has been free for longest; −1: none is free. */
+  private longestFree(model: number): number {
+    const { freeSinceNs } = this;
+    const { warm, exec } = this.cluster;
     let best = -1;
     for (let w = 0; w < warm.words; w++) {
       for (let bits = warm.word(model, w) & this.free.word(w); bits !== 0; bits &= bits - 1) {
         const gpu = (w << 5) + lowestBit(bits);
         // On one lane a LOAD may have taken it.
-        if (exec[gpu].outstanding === 0 && (best < 0 || pages[gpu].free > pages[best].free)) best = gpu;
+        if (exec[gpu].outstanding === 0 && (best < 0 || freeSinceNs[gpu] < freeSinceNs[best])) best = gpu;
       }
     }
     return best;
   }
 
+  private form(gpu: number, model: number, nowNs: number): boolean {
+    const { cluster } = this;
+    const queue = this.queues[model];
+    if (queue.length === 0) return false;
+    const target = targetBatch({
+      batchSizes: cluster.models[model].batchSizes,
+      sizes: this.sizes[model],
+      execNs: (b) => cluster.execNs(gpu, model, b),
+      budgetNs: this.requests.sloNs[queue.slotAt(0)] - this.marginNs,
+      rps: this.rates.rps(model, nowNs),
+    });
+    return this.candidate.form(gpu, model, queue, this.sizes[model], target, nowNs);
+  }
+
   private runCandidate(gpu: number, model: number, nowNs: number): void {
     const { candidate } = this;
     const queue = this.queues[model];
-    candidate.form(gpu, model, queue, this.sizes[model], nowNs);
+    this.form(gpu, model, nowNs);
     const { first, count, batchIndex } = candidate;
     queue.take(first, count, this.batch);
+    for (let passed = 0; passed < first; passed++) queue.remove(queue.slotAt(0));
     this.run(gpu, model, batchIndex, count, nowNs);
     this.ready.delete(model);
     this.renew(model, nowNs);

@@ -137,17 +137,40 @@ describe('symphony: matching', () => {
     expect(harness.step(19)).toEqual(['INFER model 1 batch 1 on GPU 0']);
   });
 
-  it('of free GPUs the one with the fewest weights is taken, then the first', () => {
+  it('of free GPUs the one that has been free for longest is taken, then the first', () => {
     const harness = symphony({ gpus: 3 });
-    harness.controller.gpuUp(0, [0, 1]);
-    harness.controller.gpuUp(1, [0]);
-    harness.controller.gpuUp(2, [0]);
+    for (let gpu = 0; gpu < 3; gpu++) harness.controller.gpuUp(gpu, [0]);
     const full = [0, 0, 0, 0];
     expect(harness.arrive(0, [...full, ...full, ...full])).toEqual([
+      'INFER model 0 batch 4 on GPU 0',
       'INFER model 0 batch 4 on GPU 1',
       'INFER model 0 batch 4 on GPU 2',
-      'INFER model 0 batch 4 on GPU 0',
     ]);
+    harness.end(8, 'GPU 1');
+    harness.end(9, 'GPU 0');
+    expect(harness.arrive(10, full)).toEqual(['INFER model 0 batch 4 on GPU 1']);
+    expect(harness.arrive(11, full)).toEqual(['INFER model 0 batch 4 on GPU 0']);
+  });
+
+  it('passes over a request that would keep a batch below its target, and gives it up', () => {
+    const harness = symphony();
+    harness.arrive(0, [0, 0, 0, 0]);
+    harness.arrive(1, [1], 11);
+    harness.arrive(2, [1, 1, 1, 1]);
+    // The first could be met by itself, until 12 ms; the target is four.
+    expect(harness.end(8)).toEqual(['INFER model 1 batch 4 on GPU 0']);
+    harness.step(9.000001);
+    expect(harness.answers).toContain('request 4 timeout at 9.000001');
+  });
+
+  it('keeps a request that is nearly late where there are too few others for a larger batch', () => {
+    const harness = symphony();
+    harness.arrive(0, [0, 0, 0, 0]);
+    harness.arrive(1, [1], 11);
+    harness.arrive(2, [1], 12);
+    // Neither two nor the second alone could wait.
+    expect(harness.end(8)).toEqual(['INFER model 1 batch 1 on GPU 0']);
+    expect(harness.outstanding[0].requests[0]).toBe(4);
   });
 
   it('refuses at once what no GPU could serve in time', () => {

@@ -52,7 +52,7 @@ const ANSWERS: readonly SeededBug[] = [
   {
     name: 'symphony gives up requests that missed its margin',
     file: 'policies/symphony/candidate.ts',
-    find: 'if (this.first === queue.length) this.first = queue.firstFrom(endNs);',
+    find: 'if (this.first === queue.length) this.first = queue.firstFrom(startNs + cluster.execNs(gpu, model, b));',
     replace: '',
     plan: 'symphony-holds-a-lone-request.json',
   },
