@@ -1,5 +1,15 @@
 import type { Cluster } from '../../core/cluster.js';
 import type { DeadlineQueue } from '../common/deadline-queue.js';
+import type { RunningBatches } from './running-batches.js';
+
+/** A model that might replace what a GPU runs, from `startNs` on, in its first `sizes` batch sizes. */
+interface Contender {
+  readonly gpu: number;
+  readonly model: number;
+  readonly queue: DeadlineQueue;
+  readonly sizes: number;
+  readonly startNs: number;
+}
 
 /**
  * The largest batch of a model that meets all of its members' deadlines if it starts at a given time. Requests that
@@ -34,5 +44,17 @@ export class LargestBatch {
       if (left <= batchSizes[b]) break;
     }
     return this.count;
+  }
+  /** The value of the batch that the model could run on the GPU instead of what runs there, whose requests may join it. */
+  countWith(running: RunningBatches, { gpu, model, queue, sizes, startNs }: Contender): number {
+    const { cluster } = this;
+    const { batchSizes } = cluster.models[model];
+    let most = 0;
+    for (let b = 0; b < sizes; b++) {
+      const endNs = startNs + cluster.execNs(gpu, model, b);
+      const left = queue.length - queue.firstFrom(endNs) + running.joinable(gpu, model, endNs);
+      most = Math.max(most, Math.min(left, batchSizes[b]));
+    }
+    return most;
   }
 }

@@ -25,7 +25,7 @@ const NEVER = Number.POSITIVE_INFINITY;
  * Two levels ("SHEPHERD: Serving DNNs in the Wild", Zhang et al., NSDI 2023). *Planning* ("Herd") makes groups of GPUs
  * and of request streams. *Serving* ("Flex"): a free GPU runs the batch of its group that meets the most
  * deadlines; one that becomes λ times as large as what a GPU runs replaces it, and the requests of that wait again if
- * they can still be met. With λ = 3.03 the paper proves that Flex meets, without a plan for the future, at least one
+ * they can still be met; they may be part of what replaces them. With λ = 3.03 the paper proves that Flex meets, without a plan for the future, at least one
  * 12.62th of what the best plan could.
  *
  * Simplified: the integer programme of Herd by a greedy rule (`GroupPlan`); a stream is a model; its weights are
@@ -59,7 +59,7 @@ export class ShepherdPolicy extends OneBatchAtATime {
     this.preemption = options.preemption;
     this.sizes = sizes;
     this.plan = plan;
-    this.running = new RunningBatches(cluster.gpus);
+    this.running = new RunningBatches(cluster.gpus, cluster.maxBatch);
     this.queues = models.map(() => new DeadlineQueue());
     this.candidate = new LargestBatch(cluster);
     this.waiting = new BitSet(models.length);
@@ -190,31 +190,34 @@ export class ShepherdPolicy extends OneBatchAtATime {
     const queue = this.queues[model];
     candidate.form(gpu, model, queue, this.sizes[model], nowNs);
     const { first, count, batchIndex } = candidate;
+    const endNs = nowNs + this.cluster.execNs(gpu, model, batchIndex);
+    this.running.started(gpu, model, endNs, queue, first, count);
     queue.take(first, count, this.batch);
     this.run(gpu, model, batchIndex, count, nowNs);
-    this.running.started(gpu, count, nowNs + this.cluster.execNs(gpu, model, batchIndex));
     this.noteTaken(model);
   }
 
-  /** What no free GPU took may be worth replacing what one runs: the GPU that loses least by it. */
+  /** What no free GPU took may be worth replacing what one runs: the first of them that it is worth it for. */
   private contend(model: number, nowNs: number): void {
-    const { running, cluster } = this;
+    const { running, cluster, preemption } = this;
     const queue = this.queues[model];
+    const sizes = this.sizes[model];
     if (queue.length === 0) return;
     if (cluster.warm.count(model) > 0) this.placement.crowded(model);
-    if (queue.length < this.preemption) return;
-    let victim = -1;
-    for (let gpu = cluster.warm.next(model, 0); gpu >= 0; gpu = cluster.warm.next(model, gpu + 1)) {
-      if (!running.canStop(gpu, nowNs) || !this.serves(gpu, model)) continue;
-      if (victim < 0 || running.count[gpu] < running.count[victim]) victim = gpu;
-    }
-    if (victim < 0) return;
+    const most = cluster.models[model].batchSizes[sizes - 1];
     const startNs = nowNs + running.stopNs;
-    const count = this.candidate.form(victim, model, queue, this.sizes[model], startNs);
-    // More in any case: two batches of one size would replace each other for ever.
-    if (count <= running.count[victim] || count < this.preemption * running.count[victim]) return;
-    running.stopping(victim, nowNs);
-    this.dispatch.abort(victim, nowNs);
+    for (let gpu = cluster.warm.next(model, 0); gpu >= 0; gpu = cluster.warm.next(model, gpu + 1)) {
+      const loss = running.count[gpu];
+      // Spares forming a batch that cannot be large enough.
+      if (most < preemption * loss || queue.length < (preemption - 1) * loss) continue;
+      if (!running.canStop(gpu, nowNs) || !this.serves(gpu, model)) continue;
+      const count = this.candidate.countWith(running, { gpu, model, queue, sizes, startNs });
+      // More in any case: two batches of one size would replace each other for ever.
+      if (count <= loss || count < preemption * loss) continue;
+      running.stopping(gpu, nowNs);
+      this.dispatch.abort(gpu, nowNs);
+      return;
+    }
   }
 
   private noteTaken(model: number): void {

@@ -1,3 +1,5 @@
+import type { DeadlineQueue } from '../common/deadline-queue.js';
+
 const NOT_STOPPED = -1;
 
 /** What each GPU runs, and what stopping it takes. */
@@ -9,14 +11,33 @@ export class RunningBatches {
   private readonly endNs: Float64Array;
   private readonly stoppedNs: Float64Array;
 
-  constructor(gpus: number) {
+  private readonly model: Int32Array;
+  /** Row = GPU: by when each request of its batch shall be served. */
+  private readonly deadlines: Float64Array;
+
+  constructor(
+    gpus: number,
+    private readonly maxBatch: number,
+  ) {
     this.count = new Int32Array(gpus);
+    this.model = new Int32Array(gpus);
+    this.deadlines = new Float64Array(gpus * maxBatch);
     this.endNs = new Float64Array(gpus);
     this.stoppedNs = new Float64Array(gpus).fill(NOT_STOPPED);
   }
 
-  started(gpu: number, count: number, endNs: number): void {
+  /** It runs the next `count` requests of the queue from `first` on. */
+  started(
+    gpu: number,
+    model: number,
+    endNs: number,
+    queue: DeadlineQueue,
+    first: number,
+    count: number,
+  ): void {
     this.count[gpu] = count;
+    this.model[gpu] = model;
+    for (let i = 0; i < count; i++) this.deadlines[gpu * this.maxBatch + i] = queue.deadlineNsAt(first + i);
     this.endNs[gpu] = endNs;
     this.stoppedNs[gpu] = NOT_STOPPED;
   }
@@ -25,6 +46,15 @@ export class RunningBatches {
   canStop(gpu: number, nowNs: number): boolean {
     if (this.count[gpu] === 0 || this.stoppedNs[gpu] !== NOT_STOPPED) return false;
     return nowNs + this.stopNs < this.endNs[gpu];
+  }
+
+  /** How many requests of what the GPU runs could join a batch of the model that ends at `endNs`. */
+  joinable(gpu: number, model: number, endNs: number): number {
+    if (this.model[gpu] !== model) return 0;
+    let joinable = 0;
+    for (let i = 0; i < this.count[gpu]; i++)
+      if (this.deadlines[gpu * this.maxBatch + i] >= endNs) joinable++;
+    return joinable;
   }
 
   stopping(gpu: number, nowNs: number): void {

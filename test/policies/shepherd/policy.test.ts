@@ -80,6 +80,32 @@ describe('shepherd: preemption', () => {
     expect(harness.arrive(1, [2, 2])).toEqual(['ABORT model 0 on GPU 0']);
   });
 
+  it('requests of its own model join what it runs in a larger batch', () => {
+    const harness = shepherd();
+    harness.arrive(0, [0]);
+    expect(harness.arrive(1, [0, 0])).toEqual([]);
+    expect(harness.arrive(1, [0])).toEqual(['ABORT model 0 on GPU 0']);
+    harness.end(1, 'ABORT');
+    expect(harness.end(1, 'INFER', STATUS_ABORTED)).toEqual(['INFER model 0 batch 4 on GPU 0']);
+    expect(harness.outstanding[0].count).toBe(4);
+  });
+
+  it('but not those that would be late in it', () => {
+    const harness = shepherd();
+    // Four take 8 ms.
+    harness.arrive(0, [0], 8.9);
+    expect(harness.arrive(1, [0, 0, 0])).toEqual([]);
+    expect(harness.arrive(1, [0])).toEqual(['ABORT model 0 on GPU 0']);
+  });
+
+  it('asks the first GPU where it is worth it', () => {
+    const harness = shepherd({ gpus: 3 });
+    harness.arrive(0, [0, 0]);
+    harness.arrive(0, [1]);
+    harness.arrive(0, [1]);
+    expect(harness.arrive(1, [2, 2, 2, 2])).toEqual(['ABORT model 0 on GPU 1']);
+  });
+
   it('counts only requests that can still be met once the GPU is free', () => {
     const harness = shepherd();
     harness.arrive(0, [0]);
@@ -93,13 +119,6 @@ describe('shepherd: preemption', () => {
     harness.arrive(0, [0]);
     harness.arrive(1, [1, 1, 1, 1]);
     expect(harness.arrive(1, [2, 2, 2, 2])).toEqual([]);
-  });
-
-  it('of several GPUs the one that runs the least is asked', () => {
-    const harness = shepherd({ gpus: 2 });
-    harness.arrive(0, [0, 0]);
-    harness.arrive(0, [1]);
-    expect(harness.arrive(1, [2, 2, 2, 2])).toEqual(['ABORT model 0 on GPU 1']);
   });
 
   it('knows from the last time what it takes, and lets end what ends as soon', () => {
