@@ -231,8 +231,8 @@ export class Server {
       log.info(`${signal}: ${rest}`);
     }
     running?.models.close();
-    await joining?.close();
-    await running?.cluster.close(drainNs, noticeNs);
+    // Clients are refused from now on, however long it takes to close the port of the workers.
+    await Promise.all([joining?.close(), running?.cluster.close(drainNs, noticeNs)]);
     await joining?.ended();
     await Promise.all([http?.close(drainNs > 0), grpc?.close(drainNs > 0), metrics?.close()]);
     if (running !== null) log.info({ digest: running.cluster.controller.core.digest }, 'closed');

@@ -10,6 +10,7 @@ type Asked = Extract<HistoryEvent, { readonly kind: 'asked' }>;
 
 /** From a client to the scheduler, through two threads. */
 const ON_ITS_WAY_NS = 50 * NS_PER_MS;
+const TAKES_NONE = /^SIGTERM: no new requests/;
 /** Clocks are wrong by less. */
 const CLOCK_ERROR = 1e-3;
 
@@ -21,14 +22,20 @@ export const allowedAnswers: Check = {
     const asked = new Map<number, Asked>();
     /** By process: when it was asked to shut down. */
     const stopped = new Map<string, number>();
+    /** By process: when it said that it takes no requests any more. */
+    const closed = new Map<string, number>();
     for (const event of events) {
       if (event.kind === 'asked') asked.set(event.request, event);
-      if (event.kind === 'asked to stop') stopped.set(event.process, event.atNs);
+      // Who is asked again is stopping already.
+      if (event.kind === 'asked to stop' && !stopped.has(event.process))
+        stopped.set(event.process, event.atNs);
+      if (event.kind === 'logged' && TAKES_NONE.test(event.line)) closed.set(event.process, event.atNs);
       if (event.kind !== 'answered') continue;
       const request = asked.get(event.request);
       if (request === undefined) continue;
       const stoppedNs = stopped.get(request.process) ?? null;
-      const problem = problemOf({ scenario, request, answer: event, stoppedNs });
+      const closedNs = closed.get(request.process) ?? Number.POSITIVE_INFINITY;
+      const problem = problemOf({ scenario, request, answer: event, stoppedNs, closedNs });
       if (problem === '') continue;
       const what = `request ${event.request} for ${request.model} of ${nameOf(request.process)}: ${problem}`;
       findings.add(event.atNs, what, (one) => 'request' in one && one.request === event.request);
@@ -44,11 +51,15 @@ interface Case {
   readonly answer: Answered;
   /** When the server was asked to shut down; null: it was not. */
   readonly stoppedNs: number | null;
+  /** When it said that it takes no requests any more; infinite: it did not. */
+  readonly closedNs: number;
 }
 
 /** Empty: there is none. */
 function problemOf(one: Case): string {
   const { outcome, error } = one.answer;
+  if (one.request.atNs > one.closedNs + ON_ITS_WAY_NS)
+    return 'it is taken by a server that says it takes none';
   if (outcome === 'ok' || outcome === 'late') return problemOfOutputs(one);
   const reason = REASONS.find(({ text }) => text.test(error));
   if (reason === undefined) return `it is answered "${outcome}" for an unknown reason: "${error}"`;

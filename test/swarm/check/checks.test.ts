@@ -51,6 +51,19 @@ it('expects answers of a server that shuts down before its frontend closes', asy
   expect(await about(stopped, { faults: [dies] })).toEqual([]);
 });
 
+it('finds requests that a server takes although it says that it takes none', async () => {
+  const says = at(10, {
+    ...{ kind: 'logged', process: 'controller-0#1', level: 'info' },
+    line: 'SIGTERM: no new requests',
+  });
+  const askedAt = (ms: number) =>
+    replace('asked', (event) => [says, { ...event, atNs: ms * NS_PER_MS, sloNs: NS_PER_S }]);
+  expect(await titles(exampleHistory(askedAt(70)))).toContainEqual(
+    expect.stringContaining('it is taken by a server that says it takes none'),
+  );
+  expect(await titles(exampleHistory(askedAt(50)))).not.toContainEqual(expect.stringContaining('takes none'));
+});
+
 it('finds late answers that say in time, unless the process was frozen meanwhile', async () => {
   const moveTo = (ms: number) => replace('answered', (event) => [{ ...event, atNs: ms * NS_PER_MS }]);
   expect(await titles(exampleHistory(moveTo(61)))).not.toContainEqual(expect.stringContaining('in time'));
@@ -289,6 +302,23 @@ it('finds logs that repeat themselves or keep silent, and processes that die', a
     event,
   ]);
   expect(await titles(exampleHistory(said, { faults }))).toEqual([]);
+  const unreachable = (earlier: readonly string[]) => {
+    const lines = [...earlier, 'worker worker-0: cannot be reached: connect ECONNREFUSED'];
+    const events = lines.map((line, i) =>
+      at(i === 0 && earlier.length > 0 ? 50 : 200, {
+        ...{ kind: 'logged', process: 'controller-0#1', level: 'warn' },
+        line,
+      }),
+    );
+    return titles(
+      exampleHistory(
+        replace('snapshot', (event) => [...events, event]),
+        { faults },
+      ),
+    );
+  };
+  expect(await unreachable([])).toEqual([]);
+  expect((await unreachable(['worker worker-0:7000 is up']))[0]).toMatch(/does not say so/);
   // One that was dead before cannot say anything.
   const dead = replace('snapshot', (event) => [
     at(50, { kind: 'crashed', process: 'controller-0#1', why: 'the plan' }),

@@ -163,13 +163,20 @@ const WEIGHTS: readonly SeededBug[] = [
   },
 ];
 
-const STARTS: readonly SeededBug[] = [
+const STARTS_AND_ENDS: readonly SeededBug[] = [
   {
     name: 'a controller whose only worker drops while it starts ends',
     file: 'serve/deployed-service.ts',
     find: 'if (error instanceof NoWorker) {',
     replace: 'if (error === null) {',
     plan: 'the-only-worker-drops-at-a-start.json',
+  },
+  {
+    name: 'a server that is to end takes requests while it says goodbye to workers',
+    file: 'serve/server.ts',
+    find: 'await Promise.all([joining?.close(), running?.cluster.close(drainNs, noticeNs)]);',
+    replace: 'await joining?.close();\n    await running?.cluster.close(drainNs, noticeNs);',
+    plan: 'a-server-that-ends-takes-no-requests.json',
   },
 ];
 
@@ -232,7 +239,7 @@ export const BUGS: readonly SeededBug[] = [
   ...ANSWERS,
   ...SEATS_AND_LINKS,
   ...WEIGHTS,
-  ...STARTS,
+  ...STARTS_AND_ENDS,
   ...TIMES,
   ...RECORDS,
 ];
