@@ -14,6 +14,8 @@ const MOST_A_MINUTE = 7;
 /** A worker that is out of reach for so long is missed, whatever else happens. */
 const MISSED_NS = 4 * NS_PER_S;
 const LOST = / is down| has lost its GPU| has left/;
+const UP = / is up/;
+const UNREACHABLE = / cannot be reached| does not answer/;
 /** Of one line, and of all lines about a worker, in a minute. */
 const MOST_SAID = 3;
 const MOST_SAID_OF_WORKER = 20;
@@ -160,7 +162,9 @@ function isNamed(
       event.atNs <= atNs + MISSED_NS &&
       event.line.includes(worker),
   );
-  const losses = lines.filter(({ line }) => LOST.test(line));
+  // One that was never up cannot go down: it cannot be reached.
+  const wasUp = lines.some((line) => UP.test(line.line) && line.atNs <= atNs);
+  const losses = lines.filter(({ line }) => LOST.test(line) || (!wasUp && UNREACHABLE.test(line)));
   const isHeldBack = losses.length >= MOST_SAID || lines.length >= MOST_SAID_OF_WORKER;
   return isHeldBack || losses.some((line) => line.atNs >= atNs);
 }
