@@ -11,60 +11,87 @@ import { unixMs } from '../base/clock/wall-clock.js';
 import { EscapementError } from '../base/errors.js';
 import { protocolHint } from '../base/protocol-hint.js';
 import { PROTOCOL_FILE } from '../live/frontend/grpc-messages.js';
+import {
+  type IndexEntry,
+  type ModelDescription,
+  namesOf,
+  readyModels,
+  type ServerDescription,
+  softwareText,
+} from './description.js';
 import { refusedToken, unknownModel } from './http-api.js';
 import type { TargetOptions } from './target.js';
-import type { InputDescription } from './tensors.js';
 
 const LOADED = loadSync(PROTOCOL_FILE, { keepCase: true, longs: Number, defaults: true });
 const SERVICE = LOADED['inference.GRPCInferenceService'] as unknown as {
   readonly ServerReady: MethodDefinition<object, { readonly ready: boolean }>;
-  readonly ModelMetadata: MethodDefinition<
-    { name: string },
-    { readonly inputs: readonly InputDescription[] }
-  >;
-  readonly ModelInfer: MethodDefinition<object, object>;
-  readonly RepositoryIndex: MethodDefinition<
-    object,
-    { readonly models: readonly { readonly name: string }[] }
-  >;
+  readonly ServerLive: MethodDefinition<object, object>;
+  readonly ServerMetadata: MethodDefinition<object, { readonly name: string; readonly version: string }>;
+  readonly ModelMetadata: MethodDefinition<{ name: string }, ModelDescription>;
+  readonly ModelInfer: MethodDefinition<object, { readonly outputs: unknown }>;
+  readonly RepositoryIndex: MethodDefinition<object, { readonly models: readonly IndexEntry[] }>;
 };
 
 export const INFER_PATH = SERVICE.ModelInfer.path;
+export const LIVE_PATH = SERVICE.ServerLive.path;
 
 /** A part of a ModelInferRequest; parts one after the other are a whole one, as Protocol Buffers merge. */
 export function encodeInfer(part: object): Buffer {
   return SERVICE.ModelInfer.requestSerialize(part);
 }
 
+/** The outputs that a ModelInferResponse describes. Throws on what is none. */
+export function decodeOutputs(message: Buffer): unknown {
+  return SERVICE.ModelInfer.responseDeserialize(message).outputs;
+}
+
 const TIMEOUT_MS = 10_000;
 
 /**
- * Asks a server for the inputs of each model. Throws `E_SERVER` where it cannot be reached or is not ready,
+ * Asks a server for its models. Throws `E_SERVER` where it cannot be reached or is not ready,
  * `E_UNKNOWN_MODEL` where it lacks one.
  */
-export async function describeGrpcServer(url: URL, options: TargetOptions): Promise<InputDescription[][]> {
+export async function describeGrpcServer(url: URL, options: TargetOptions): Promise<ServerDescription> {
   const api = new GrpcApi(url, options);
   try {
     const { ready } = await api.call(SERVICE.ServerReady, {}).catch(api.refuse);
     if (!ready)
       throw new EscapementError('E_SERVER', `${api.name} is not ready: wait until its models are loaded`);
-    const inputs: InputDescription[][] = [];
-    for (const model of options.models) inputs.push(await inputsOf(api, model));
-    return inputs;
+    const server = await api.call(SERVICE.ServerMetadata, {}).catch(() => null);
+    const models: ModelDescription[] = [];
+    for (const model of options.models) models.push(await modelOf(api, model));
+    return { software: softwareText(server?.name, server?.version), binary: true, models };
   } finally {
     api.close();
   }
 }
 
-async function inputsOf(api: GrpcApi, model: string): Promise<InputDescription[]> {
-  const { inputs } = await api
+/** The models that a server has ready; null: it does not list them. Throws `E_SERVER` where it cannot be reached. */
+export async function listGrpcModels(url: URL, options: TargetOptions): Promise<string[] | null> {
+  const api = new GrpcApi(url, options);
+  try {
+    return readyModels(await indexOf(api));
+  } finally {
+    api.close();
+  }
+}
+
+async function indexOf(api: GrpcApi): Promise<readonly IndexEntry[] | null> {
+  const index = await api.call(SERVICE.RepositoryIndex, {}).catch((error: ServiceError) => {
+    const cannot = error.code === status.UNIMPLEMENTED || error.code === status.NOT_FOUND;
+    return cannot ? null : api.refuse(error);
+  });
+  return index === null ? null : index.models;
+}
+
+async function modelOf(api: GrpcApi, model: string): Promise<ModelDescription> {
+  const { inputs, outputs } = await api
     .call(SERVICE.ModelMetadata, { name: model })
     .catch(async (error: ServiceError) => {
       if (error.code !== status.NOT_FOUND && error.code !== status.INVALID_ARGUMENT) return api.refuse(error);
-      const index = await api.call(SERVICE.RepositoryIndex, {}).catch(() => null);
-      throw unknownModel(model, index === null ? null : index.models.map(({ name }) => name));
+      throw unknownModel(model, namesOf(await indexOf(api).catch(() => null)));
     });
-  return [...inputs];
+  return { inputs, outputs };
 }
 
 class GrpcApi {

@@ -15,10 +15,13 @@ import {
   OUTCOME_TIMEOUT,
   type Outcome,
 } from '../core/request.js';
+import { decodeOutputs } from './grpc-api.js';
 import { type Lack, noAnswer, plainLine, type Reply } from './reply.js';
 import type { Done } from './target.js';
 import type { Message } from './template.js';
 
+/** What gRPC puts before a message: not compressed, and its length. */
+export const PREFIX_BYTES = 5;
 /** After a connection failed, the next is tried so much later. Closed-loop clients must not make it a busy loop. */
 const RETRY_MS = 100;
 /** Bytes that a server may send before they are acknowledged, on all requests of a connection together. */
@@ -39,6 +42,8 @@ export class GrpcConnection {
     private readonly authority: string,
     private readonly tls: Pick<SecureClientSessionOptions, 'ca' | 'rejectUnauthorized'>,
     private readonly headers: OutgoingHttpHeaders,
+    /** Of an answer; absent: none. */
+    private readonly keptBytes?: number,
   ) {}
 
   /** `head` begins with the prefix that gRPC puts before each message. */
@@ -55,10 +60,11 @@ export class GrpcConnection {
     const stream = session.http2.request(this.headers);
     if (tail !== null) stream.write(head);
     stream.end(tail ?? head);
+    const kept = this.keptBytes === undefined ? null : new KeptMessage(stream, this.keptBytes);
     new Call(stream, (answer) => {
       session.calls--;
       if (answer === null) this.lose(done, session.isOpen ? 'lost' : 'neverSent');
-      else done(outcomeOf(answer.code), answer.code === status.OK ? SUCCESS : replyOf(answer));
+      else done(outcomeOf(answer.code), answer.code === status.OK ? successOf(kept) : replyOf(answer));
     });
   }
 
@@ -127,6 +133,32 @@ interface Answer {
 }
 
 const SUCCESS: Reply = { status: 'gRPC OK', message: '' };
+
+function successOf(kept: KeptMessage | null): Reply {
+  return kept === null ? SUCCESS : { ...SUCCESS, outputs: () => decodeOutputs(kept.message()) };
+}
+
+/** The message that answers a call, up to a number of bytes. */
+class KeptMessage {
+  private readonly parts: Buffer[] = [];
+  private bytes = 0;
+
+  constructor(
+    stream: ClientHttp2Stream,
+    private readonly mostBytes: number,
+  ) {
+    stream.on('data', (part: Buffer) => {
+      this.bytes += part.length;
+      if (this.bytes <= mostBytes) this.parts.push(part);
+    });
+  }
+
+  /** Without the prefix of gRPC. Throws where it is too long. */
+  message(): Buffer {
+    if (this.bytes > this.mostBytes) throw new Error('an answer is longer than any that was expected');
+    return Buffer.concat(this.parts).subarray(PREFIX_BYTES);
+  }
+}
 
 function replyOf({ code, message }: Answer): Reply {
   return { status: `gRPC ${status[code] ?? code}`, message };

@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http2';
 import { stream } from '../base/random/streams.js';
-import { describeGrpcServer, encodeInfer, INFER_PATH } from './grpc-api.js';
-import { GrpcConnection } from './grpc-connection.js';
+import { describeGrpcServer, encodeInfer, INFER_PATH, LIVE_PATH } from './grpc-api.js';
+import { GrpcConnection, PREFIX_BYTES } from './grpc-connection.js';
 import { payloadTensors } from './payload-tensors.js';
 import type { Done, LoadTarget, TargetOptions } from './target.js';
 import { type RequestMaker, RequestTemplate, TemplateCycle } from './template.js';
@@ -9,18 +9,17 @@ import { type InputTensor, TensorMaker } from './tensors.js';
 
 /** One carries any number of requests at a time, and writes those of the same instant together. */
 const DEFAULT_CONNECTIONS = 1;
-/** What gRPC puts before a message: not compressed, and its length. */
-const PREFIX_BYTES = 5;
 
 /**
  * A server of the Open Inference Protocol over gRPC: `grpc://HOST:PORT`, or `grpcs:` for TLS. Throws `E_SERVER`
  * where the server cannot be used and `E_UNKNOWN_MODEL` where it lacks a model.
  */
 export async function openGrpcTarget(url: URL, options: TargetOptions): Promise<LoadTarget> {
-  const inputs = await describeGrpcServer(url, options);
+  const description = await describeGrpcServer(url, options);
   const maker = new TensorMaker(stream(options.seed, 'load-tensors'));
   const tails = new Map<string, Buffer>();
   const templates = options.models.map((model, i) => {
+    const { inputs } = description.models[i];
     const template = (tensors: readonly InputTensor[], shared: Map<string, Buffer>) => {
       const key = tensors.map(({ datatype, data }) => `${datatype} ${data.length}`).join();
       const tail = shared.get(key) ?? encodeInfer({ raw_input_contents: tensors.map(({ data }) => data) });
@@ -28,12 +27,17 @@ export async function openGrpcTarget(url: URL, options: TargetOptions): Promise<
       return new RequestTemplate((sloMs) => headOf(model, sloMs, tensors, tail.length), tail);
     };
     const payloads = options.payloads?.(model) ?? [];
-    if (payloads.length === 0) return template(maker.inputs(model, inputs[i]), tails);
+    if (payloads.length === 0) return template(maker.inputs(model, inputs, options.rows?.[i]), tails);
     return new TemplateCycle(
-      payloads.map((file) => template(payloadTensors(file, model, inputs[i]), new Map())),
+      payloads.map((file) => template(payloadTensors(file, model, inputs), new Map())),
     );
   });
-  return new GrpcTarget(`${url.protocol}//${url.host}`, openConnections(url, options), templates);
+  return new GrpcTarget(
+    `${url.protocol}//${url.host}`,
+    openConnections(url, options, INFER_PATH),
+    templates,
+    openConnections(url, { ...options, connections: 1 }, LIVE_PATH)[0],
+  );
 }
 
 class GrpcTarget implements LoadTarget {
@@ -45,6 +49,7 @@ class GrpcTarget implements LoadTarget {
     readonly name: string,
     private readonly connections: readonly GrpcConnection[],
     private readonly templates: readonly RequestMaker[],
+    private readonly pings: GrpcConnection,
   ) {}
 
   send(model: number, sloNs: number, _user: number, _arrivalNs: number, done: Done): void {
@@ -52,12 +57,16 @@ class GrpcTarget implements LoadTarget {
     this.next = (this.next + 1) % this.connections.length;
   }
 
+  ping(done: Done): void {
+    this.pings.send({ head: Buffer.alloc(PREFIX_BYTES), tail: null }, done);
+  }
+
   dropUnsent(): number {
     return this.connections.reduce((sum, connection) => sum + connection.dropUnsent(), 0);
   }
 
   close(): void {
-    for (const connection of this.connections) connection.close();
+    for (const connection of [...this.connections, this.pings]) connection.close();
   }
 }
 
@@ -73,18 +82,22 @@ function headOf(model: string, sloMs: number, tensors: readonly InputTensor[], t
   return Buffer.concat([prefix, message]);
 }
 
-function openConnections(url: URL, { connections, ca, insecure, token }: TargetOptions): GrpcConnection[] {
+function openConnections(
+  url: URL,
+  { connections, ca, insecure, token, keptBytes }: TargetOptions,
+  path: string,
+): GrpcConnection[] {
   const authority = `${url.protocol === 'grpcs:' ? 'https' : 'http'}://${url.host}`;
   const tls = { ...(ca === undefined ? {} : { ca }), rejectUnauthorized: insecure !== true };
   const headers: OutgoingHttpHeaders = {
     ':method': 'POST',
-    ':path': INFER_PATH,
+    ':path': path,
     'content-type': 'application/grpc',
     te: 'trailers',
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
   };
   return Array.from(
     { length: connections ?? DEFAULT_CONNECTIONS },
-    () => new GrpcConnection(authority, tls, headers),
+    () => new GrpcConnection(authority, tls, headers, keptBytes),
   );
 }

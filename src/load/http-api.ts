@@ -3,26 +3,24 @@ import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { EscapementError } from '../base/errors.js';
 import { protocolHint } from '../base/protocol-hint.js';
 import { MIB } from '../base/units.js';
+import {
+  type IndexEntry,
+  isTensorList,
+  type ModelDescription,
+  namesOf,
+  readyModels,
+  type ServerDescription,
+  softwareText,
+} from './description.js';
 import { plainLine } from './reply.js';
 import type { TargetOptions } from './target.js';
-import type { InputDescription } from './tensors.js';
 
 /** For a whole answer. */
 const TIMEOUT_MS = 10_000;
 /** Descriptions of models are far smaller. */
 const MOST_ANSWER_BYTES = 16 * MIB;
-/** Dimensions of an input: more than any model has. */
-const MOST_DIMENSIONS = 100;
 /** Models that an error names. */
 const MOST_NAMES = 20;
-
-/** What a server tells of itself before the run. */
-interface ServerDescription {
-  /** It takes tensors as bytes behind the JSON. */
-  readonly binary: boolean;
-  /** By model of the run. */
-  readonly inputs: readonly (readonly InputDescription[])[];
-}
 
 /**
  * Asks a server of the Open Inference Protocol for its models. Throws `E_SERVER` where it cannot be reached, is not
@@ -34,24 +32,37 @@ export async function describeHttpServer(base: URL, options: TargetOptions): Pro
     const ready = await api.call('GET', 'v2/health/ready');
     if (ready.status !== 200)
       throw unusable(base, `is not ready (status ${ready.status}): wait until its models are loaded`);
-    const server = (await api.json('v2')) as { extensions?: unknown };
-    const extensions = Array.isArray(server.extensions) ? server.extensions : [];
-    const inputs: InputDescription[][] = [];
-    for (const model of options.models) inputs.push(await inputsOf(api, model));
-    return { binary: extensions.includes('binary_tensor_data'), inputs };
+    const { name, version, extensions } = (await api.json('v2')) as Partial<Record<string, unknown>>;
+    const models: ModelDescription[] = [];
+    for (const model of options.models) models.push(await modelOf(api, model));
+    return {
+      software: softwareText(name, version),
+      binary: Array.isArray(extensions) && extensions.includes('binary_tensor_data'),
+      models,
+    };
   } finally {
     api.close();
   }
 }
 
-async function inputsOf(api: HttpApi, model: string): Promise<InputDescription[]> {
+/** The models that a server has ready; null: it does not list them. Throws `E_SERVER` where it cannot be reached. */
+export async function listHttpModels(base: URL, options: TargetOptions): Promise<string[] | null> {
+  const api = new HttpApi(base, options);
+  try {
+    return readyModels(await api.index());
+  } finally {
+    api.close();
+  }
+}
+
+async function modelOf(api: HttpApi, model: string): Promise<ModelDescription> {
   const path = `v2/models/${encodeURIComponent(model)}`;
   const { status, body } = await api.call('GET', path);
-  if (status === 404 || status === 400) throw unknownModel(model, await api.modelNames());
+  if (status === 404 || status === 400) throw unknownModel(model, namesOf(await api.index()));
   if (status === 503)
     throw unusable(api.base, `cannot be asked for model ${model} now: ${plainLine(errorIn(body))}`);
-  const { inputs } = parse(api.base, path, status, body) as { inputs?: unknown };
-  if (Array.isArray(inputs) && inputs.every(isInput)) return inputs;
+  const { inputs, outputs } = parse(api.base, path, status, body) as Partial<Record<string, unknown>>;
+  if (isTensorList(inputs)) return { inputs, outputs: isTensorList(outputs) ? outputs : [] };
   throw unusable(api.base, `does not describe the inputs of model ${model} at ${path}`);
 }
 
@@ -141,12 +152,13 @@ class HttpApi {
   }
 
   /** Null where the server has no index of its repository. */
-  async modelNames(): Promise<string[] | null> {
+  async index(): Promise<IndexEntry[] | null> {
     const path = 'v2/repository/index';
     const { status, body } = await this.call('POST', path);
     if (status !== 200) return null;
     const index = parse(this.base, path, status, body);
-    return Array.isArray(index) ? [...new Set(index.map((entry) => String(entry?.name)))] : null;
+    if (!Array.isArray(index)) return null;
+    return index.map((entry) => ({ name: String(entry?.name), state: entry?.state }));
   }
 
   close(): void {
@@ -185,16 +197,4 @@ function errorIn(body: string): string {
 
 function reasonOf(error: Error): string {
   return error.message || String((error as NodeJS.ErrnoException).code);
-}
-
-function isInput(value: unknown): value is InputDescription {
-  if (typeof value !== 'object' || value === null) return false;
-  const { name, datatype, shape } = value as Partial<Record<string, unknown>>;
-  return (
-    typeof name === 'string' &&
-    typeof datatype === 'string' &&
-    Array.isArray(shape) &&
-    shape.length <= MOST_DIMENSIONS &&
-    shape.every(Number.isSafeInteger)
-  );
 }

@@ -18,6 +18,8 @@ export interface Address {
   readonly port: number;
   /** Absent: no TLS. */
   readonly tls?: { readonly ca?: Buffer; readonly insecure: boolean };
+  /** Most bytes of an answer that are kept; absent: none. */
+  readonly keptBytes?: number;
 }
 
 /** What a connection tells its pool. */
@@ -50,15 +52,18 @@ export class HttpConnection {
   established = false;
 
   private readonly socket: Socket;
-  private readonly reader = new ResponseReader();
+  private readonly reader: ResponseReader;
   private done: Done | null = null;
   private reason = 'the server closed the connection';
   private gone = false;
+  private readonly keeps: boolean;
 
   constructor(
     address: Address,
     private readonly events: ConnectionEvents,
   ) {
+    this.reader = new ResponseReader(address.keptBytes);
+    this.keeps = address.keptBytes !== undefined;
     this.socket = open(address, (bytes) => this.read(READ_BUFFER.subarray(0, bytes)));
     this.socket.on(address.tls === undefined ? 'connect' : 'secureConnect', () => {
       this.established = true;
@@ -110,8 +115,16 @@ export class HttpConnection {
       return;
     }
     this.freeSinceMs = performance.now();
-    done(outcomeOf(this.reader.status), replyOf(this.reader));
+    done(outcomeOf(this.reader.status), this.reply());
     if (!this.gone) this.events.free(this);
+  }
+
+  private reply(): Reply {
+    const { status, failure } = this.reader;
+    if (status !== 200) return { status: `HTTP ${status}`, message: httpMessage(failure) };
+    if (!this.keeps) return SUCCESS;
+    const { kept } = this.reader;
+    return { ...SUCCESS, outputs: () => outputsOf(kept) };
   }
 
   private takeDone(): Done {
@@ -122,7 +135,7 @@ export class HttpConnection {
 
   private fail(reason: string, answered?: Done): void {
     this.reason = reason;
-    answered?.(outcomeOf(this.reader.status), replyOf(this.reader));
+    answered?.(outcomeOf(this.reader.status), this.reply());
     this.socket.destroy();
     this.close();
   }
@@ -151,8 +164,9 @@ function outcomeOf(status: number): Outcome {
 
 const SUCCESS: Reply = { status: 'HTTP 200', message: '' };
 
-function replyOf({ status, failure }: ResponseReader): Reply {
-  return status === 200 ? SUCCESS : { status: `HTTP ${status}`, message: httpMessage(failure) };
+function outputsOf(json: Buffer | null): unknown {
+  if (json === null) throw new Error('an answer is longer than any that was expected');
+  return (JSON.parse(json.toString('utf8')) as { outputs?: unknown } | null)?.outputs;
 }
 
 function open({ host, port, tls }: Address, read: (bytes: number) => void): Socket {

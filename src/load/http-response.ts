@@ -4,6 +4,9 @@ const LONGEST_LINE_BYTES = 65_536;
 /** So much is kept of a body that says what went wrong. */
 const MOST_BODY_CHARS = 4096;
 
+/** Tells how long the JSON before binary tensors is. */
+const JSON_BYTES = /\r\ninference-header-content-length:[ \t]*(\d+)/i;
+
 const HEAD = 0;
 const BODY = 1;
 /** The body ends with the connection. */
@@ -15,7 +18,7 @@ const TRAILER = 5;
 
 /**
  * Reads one HTTP/1.1 response after the other from a connection (RFC 9112) and drops the bodies, except the beginning of
- * those of failures. Bytes come in pieces of any size.
+ * those of failures, and the JSON of those of successes if it is to be kept. Bytes come in pieces of any size.
  */
 export class ResponseReader {
   /** Of the response that was read last. */
@@ -25,15 +28,29 @@ export class ResponseReader {
 
   private state = HEAD;
   /** Byte for byte. */
-  private kept = '';
+  private failureText = '';
   /** Of the body or chunk. */
   private bytesLeft = 0;
   /** Beginning of a head or line whose end has not come yet. */
   private partial = '';
+  /** Pieces of the JSON of a success. */
+  private json: Buffer[] = [];
+  /** Of it, yet to come. */
+  private jsonBytesLeft = 0;
+  private jsonIsWhole = true;
+  private keptBytesLeft = 0;
+
+  /** `keptBytes`: of the JSON of a success. */
+  constructor(private readonly keptBytes = 0) {}
+
+  /** The JSON of the success that was read last; null: it was longer than what is kept. */
+  get kept(): Buffer | null {
+    return this.jsonIsWhole ? Buffer.concat(this.json) : null;
+  }
 
   /** Beginning of the body of the response that was read last; empty if it was a success. */
   get failure(): string {
-    return Buffer.from(this.kept, 'latin1').toString('utf8');
+    return Buffer.from(this.failureText, 'latin1').toString('utf8');
   }
 
   /** Takes the next bytes; true: a response is complete. Throws on what is not HTTP. */
@@ -69,8 +86,35 @@ export class ResponseReader {
   }
 
   private keep(chunk: Buffer, begin: number, end: number): void {
-    if (this.status === 200 || this.kept.length >= MOST_BODY_CHARS) return;
-    this.kept += chunk.toString('latin1', begin, Math.min(end, begin + MOST_BODY_CHARS));
+    if (this.status === 200) {
+      if (this.keptBytes > 0) this.keepJson(chunk, begin, end);
+      return;
+    }
+    if (this.failureText.length >= MOST_BODY_CHARS) return;
+    this.failureText += chunk.toString('latin1', begin, Math.min(end, begin + MOST_BODY_CHARS));
+  }
+
+  private beginJson(head: string): void {
+    const length = JSON_BYTES.exec(head);
+    this.json = [];
+    this.jsonIsWhole = true;
+    this.jsonBytesLeft = length === null ? Number.POSITIVE_INFINITY : Number(length[1]);
+    this.keptBytesLeft = this.keptBytes;
+  }
+
+  private keepJson(chunk: Buffer, begin: number, end: number): void {
+    // A chunk is counted with the line end after its data.
+    const dataEnd = this.state === CHUNK_DATA ? Math.min(end, begin + Math.max(0, this.bytesLeft - 2)) : end;
+    const bytes = Math.min(dataEnd - begin, this.jsonBytesLeft);
+    this.jsonBytesLeft -= bytes;
+    this.keptBytesLeft -= bytes;
+    if (this.keptBytesLeft < 0) this.forgetJson();
+    else if (bytes > 0) this.json.push(Buffer.from(chunk.subarray(begin, begin + bytes)));
+  }
+
+  private forgetJson(): void {
+    this.jsonIsWhole = false;
+    this.json = [];
   }
 
   private readHead(chunk: Buffer, begin: number): number {
@@ -83,7 +127,8 @@ export class ResponseReader {
     const status = /^HTTP\/1\.([01]) (\d{3})/.exec(head);
     if (status === null) throw new Error('the server does not speak HTTP/1.1');
     this.status = Number(status[2]);
-    this.kept = '';
+    this.failureText = '';
+    if (this.keptBytes > 0) this.beginJson(head);
     const connection = /\r\nconnection:([^\r]*)/i.exec(head)?.[1] ?? '';
     this.closes = status[1] === '1' ? /close/i.test(connection) : !/keep-alive/i.test(connection);
     const length = /\r\ncontent-length:[ \t]*(\d+)/i.exec(head);

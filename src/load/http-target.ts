@@ -22,25 +22,27 @@ const DEFAULT_CONNECTIONS = 256;
  * if it lacks a model.
  */
 export async function openHttpTarget(url: URL, options: TargetOptions): Promise<LoadTarget> {
-  const base = new URL(url.pathname.endsWith('/') ? url.href : `${url.href}/`);
-  const { binary, inputs } = await describeHttpServer(base, options);
+  const base = baseOf(url);
+  const { binary, models } = await describeHttpServer(base, options);
   const maker = new TensorMaker(stream(options.seed, 'load-tensors'));
   const tails = new Map<string, Buffer>();
   const templates = options.models.map((model, i) => {
     const path = new URL(`v2/models/${encodeURIComponent(model)}/infer`, base).pathname;
-    const head = headText(base, path, options.token);
+    const head = headText(base, 'POST', path, options.token);
+    const { inputs } = models[i];
     const template = (tensors: readonly InputTensor[], shared: Map<string, Buffer>) =>
       binary ? binaryTemplate(head, tensors, shared) : jsonTemplate(head, model, tensors, shared);
     const payloads = options.payloads?.(model) ?? [];
-    if (payloads.length === 0) return template(maker.inputs(model, inputs[i]), tails);
+    if (payloads.length === 0) return template(maker.inputs(model, inputs, options.rows?.[i]), tails);
     return new TemplateCycle(
-      payloads.map((file) => template(payloadTensors(file, model, inputs[i]), new Map())),
+      payloads.map((file) => template(payloadTensors(file, model, inputs), new Map())),
     );
   });
   return new HttpTarget(
     base.origin,
     templates,
     new HttpPool(addressOf(base, options), options.connections ?? DEFAULT_CONNECTIONS),
+    Buffer.from(`${headText(base, 'GET', new URL('v2/health/live', base).pathname, options.token)}\r\n`),
   );
 }
 
@@ -49,6 +51,7 @@ class HttpTarget implements LoadTarget {
     readonly name: string,
     private readonly templates: readonly RequestMaker[],
     private readonly pool: HttpPool,
+    private readonly isAlive: Buffer,
   ) {}
 
   get waited(): number {
@@ -57,6 +60,10 @@ class HttpTarget implements LoadTarget {
 
   send(model: number, sloNs: number, _user: number, _arrivalNs: number, done: Done): void {
     this.pool.send(this.templates[model].encode(sloNs), done);
+  }
+
+  ping(done: Done): void {
+    this.pool.send({ head: this.isAlive, tail: null }, done);
   }
 
   dropUnsent(): number {
@@ -68,17 +75,23 @@ class HttpTarget implements LoadTarget {
   }
 }
 
-function addressOf(base: URL, { ca, insecure }: TargetOptions): Address {
+/** The address of a server, to which paths can be added. */
+export function baseOf(url: URL): URL {
+  return new URL(url.pathname.endsWith('/') ? url.href : `${url.href}/`);
+}
+
+function addressOf(base: URL, { ca, insecure, keptBytes }: TargetOptions): Address {
   const secure = base.protocol === 'https:';
   const host = base.hostname.replace(/^\[|\]$/g, '');
   const port = base.port === '' ? (secure ? 443 : 80) : Number(base.port);
-  if (!secure) return { host, port };
-  return { host, port, tls: { ...(ca === undefined ? {} : { ca }), insecure: insecure === true } };
+  const address = { host, port, ...(keptBytes === undefined ? {} : { keptBytes }) };
+  if (!secure) return address;
+  return { ...address, tls: { ...(ca === undefined ? {} : { ca }), insecure: insecure === true } };
 }
 
-function headText(base: URL, path: string, token: string | undefined): string {
+function headText(base: URL, method: 'GET' | 'POST', path: string, token: string | undefined): string {
   const authorization = token === undefined ? '' : `authorization: Bearer ${token}\r\n`;
-  return `POST ${path} HTTP/1.1\r\nhost: ${base.host}\r\n${authorization}`;
+  return `${method} ${path} HTTP/1.1\r\nhost: ${base.host}\r\n${authorization}`;
 }
 
 /** JSON that tells the shapes, then the bytes of all inputs (the protocol's binary tensor data extension). */

@@ -6,7 +6,7 @@ import { Refusal } from '../live/frontend/refusal.js';
 import { DATATYPES, type Datatype, fitsShape } from '../live/model.js';
 import { parseNpy } from './npy.js';
 import type { PayloadFile } from './payloads.js';
-import type { InputDescription, InputTensor } from './tensors.js';
+import type { InputTensor, TensorDescription } from './tensors.js';
 
 /** One tensor of a file. `name`: null where the file tells none. */
 type Part = Omit<InputTensor, 'name'> & { readonly name: string | null };
@@ -19,7 +19,7 @@ type Part = Omit<InputTensor, 'name'> & { readonly name: string | null };
 export function payloadTensors(
   file: PayloadFile,
   model: string,
-  inputs: readonly InputDescription[],
+  inputs: readonly TensorDescription[],
 ): InputTensor[] {
   const wrong = (what: string) => new EscapementError('E_USAGE', `--payload ${file.path}: ${what}`);
   try {
@@ -40,7 +40,7 @@ export function payloadTensors(
   }
 }
 
-function partsOf({ path, bytes }: PayloadFile, inputs: readonly InputDescription[]): Part[] {
+function partsOf({ path, bytes }: PayloadFile, inputs: readonly TensorDescription[]): Part[] {
   const kind = extname(path).toLowerCase();
   if (kind === '.json') return jsonParts(bytes.toString('utf8'));
   const [input] = inputs;
@@ -79,7 +79,7 @@ function readJson(text: string) {
 }
 
 /** One size that the model leaves free follows from how many elements there are. */
-function rawPart(bytes: Buffer, { name, datatype, shape }: InputDescription): Part {
+function rawPart(bytes: Buffer, { name, datatype, shape }: TensorDescription): Part {
   if (!isDatatype(datatype)) throw new Error(`input ${name} is of type ${datatype}, which has no fixed size`);
   const fixed = shape.reduce(
     (product, size) => (size < 0 ? product : product * size),

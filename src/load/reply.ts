@@ -6,6 +6,11 @@ export interface Reply {
   readonly message: string;
   /** Absent: there is an answer, or the generator itself held the request back. */
   readonly lack?: Lack;
+  /**
+   * What the answer of a target that keeps answers says of its outputs, a list of names, datatypes and shapes if the server is
+   * sane. Throws where the answer is too long or cannot be read.
+   */
+  readonly outputs?: () => unknown;
 }
 
 /** Why there is no answer: the request was never sent, or its connection broke after that. */

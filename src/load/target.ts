@@ -19,6 +19,8 @@ export interface LoadTarget {
   readonly retries?: RetryFigures;
   /** Sends one request of `user` with its SLO; `arrivalNs` is when that should have been, on the player's clock. */
   send(model: number, sloNs: number, user: number, arrivalNs: number, done: Done): void;
+  /** Asks whether the server is alive: a call that takes no work, over a connection like those of requests; absent: cannot. */
+  ping?(done: Done): void;
   /** Forgets requests that were not sent yet, and says how many; absent: none waits. */
   dropUnsent?(): number;
   /** Closes every connection; what is outstanding is not answered any more. */
@@ -28,6 +30,10 @@ export interface LoadTarget {
 export interface TargetOptions {
   /** Models of the run; each must be one of the server's. */
   readonly models: readonly string[];
+  /** Rows of the inputs of each model, by its index; absent: one. */
+  readonly rows?: readonly number[];
+  /** Most bytes of an answer that are kept, for `Reply.outputs`; absent: none. */
+  readonly keptBytes?: number;
   /** Real inputs, cycled for each model; absent: random tensors. */
   readonly payloads?: Payloads;
   /** Of the random tensors. */

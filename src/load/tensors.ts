@@ -4,8 +4,8 @@ import { MIB } from '../base/units.js';
 import { DATATYPES, type Datatype } from '../live/model.js';
 import { plainLine } from './reply.js';
 
-/** An input of a model as a server describes it; dimensions of −1 are the caller's choice. */
-export interface InputDescription {
+/** An input or output of a model as a server describes it; dimensions of −1 are the caller's choice. */
+export interface TensorDescription {
   readonly name: string;
   readonly datatype: string;
   readonly shape: readonly number[];
@@ -35,10 +35,10 @@ export class TensorMaker {
   constructor(private readonly random: Random) {}
 
   /**
-   * Every free dimension becomes 1: a batch of one. Throws `E_UNKNOWN_MODEL` for a type that has no fixed size, and for
+   * A free first dimension becomes `rows`, any other 1. Throws `E_UNKNOWN_MODEL` for a type that has no fixed size, and for
    * inputs that are too large.
    */
-  inputs(model: string, descriptions: readonly InputDescription[]): InputTensor[] {
+  inputs(model: string, descriptions: readonly TensorDescription[], rows = 1): InputTensor[] {
     return descriptions.map(({ name, datatype, shape: described }) => {
       if (!isDatatype(datatype)) {
         const known = Object.keys(DATATYPES).join(', ');
@@ -47,7 +47,7 @@ export class TensorMaker {
           `model ${model}: input ${plainLine(name)} is of type ${plainLine(datatype)}, and only ${known} can be generated: use another model`,
         );
       }
-      const shape = described.map((size) => (size < 0 ? 1 : size));
+      const shape = described.map((size, i) => (size >= 0 ? size : i === 0 ? rows : 1));
       const data = this.data(datatype, shape);
       if (data !== null) return { name, datatype, shape, data };
       const sizes = plainLine(shape.join(','));

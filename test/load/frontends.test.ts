@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { NS_PER_MS } from '../../src/base/units.js';
+import { NS_PER_MS, NS_PER_S } from '../../src/base/units.js';
 import {
   OUTCOME_ERROR,
   OUTCOME_NAMES,
@@ -9,7 +9,8 @@ import {
 } from '../../src/core/request.js';
 import type { FrontendOptions } from '../../src/live/frontend/frontend.js';
 import { openTarget } from '../../src/load/open-target.js';
-import type { LoadTarget, TargetOptions } from '../../src/load/target.js';
+import type { Reply } from '../../src/load/reply.js';
+import type { Done, LoadTarget, TargetOptions } from '../../src/load/target.js';
 import { echo, echoModel, FakeService, failure } from '../live/frontend/fake-service.js';
 import { openGrpc, openHttp } from '../live/frontend/fixtures.js';
 import { noOpenssl, selfSigned } from '../self-signed.js';
@@ -35,6 +36,9 @@ const open = async (address: string, options: Partial<TargetOptions> = {}): Prom
 const send = (target: LoadTarget, model = 0, sloMs = 25) =>
   new Promise<Outcome>((resolve) => target.send(model, sloMs * NS_PER_MS, 0, 0, resolve));
 
+const replyTo = (send: (done: Done) => void) =>
+  new Promise<Reply | undefined>((resolve) => send((_, reply) => resolve(reply)));
+
 describe.each(Object.entries(FRONTENDS))('the %s frontend of escapement', (scheme, openFrontend) => {
   it('takes requests with their SLO and inputs', async () => {
     const service = openService();
@@ -50,6 +54,31 @@ describe.each(Object.entries(FRONTENDS))('the %s frontend of escapement', (schem
       [16],
       [3 * 320 * 320 * 2, 8, 5],
     ]);
+  });
+
+  it('takes requests of several rows, and says what came back', async () => {
+    const service = openService();
+    const { port } = await openFrontend(service);
+    const address = `${scheme}://127.0.0.1:${port}`;
+    const rows = [1, 4];
+    const target = await open(address, { models: ['tiny', 'tiny'], rows, keptBytes: 1000 });
+    for (const [model, count] of rows.entries()) {
+      const reply = await replyTo((done) => target.send(model, NS_PER_S, 0, 0, done));
+      expect(reply?.outputs?.()).toMatchObject([{ name: 'out-x', datatype: 'FP32', shape: [count, 4] }]);
+    }
+    expect(service.requests.map(({ inputs }) => inputs[0].length)).toEqual(
+      // Rows are requests of their own to the scheduler.
+      new Array(5).fill(16),
+    );
+  });
+
+  it('says whether it is alive', async () => {
+    const { port } = await openFrontend(openService());
+    const target = await open(`${scheme}://127.0.0.1:${port}`);
+    const ping = () => replyTo((done) => target.ping?.(done));
+    expect([(await ping())?.status, (await ping())?.status]).toEqual(
+      scheme === 'http' ? ['HTTP 200', 'HTTP 200'] : ['gRPC OK', 'gRPC OK'],
+    );
   });
 
   it('tells how each request ended', async () => {

@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { describeHttpServer, unknownModel } from '../../src/load/http-api.js';
 import { openTarget } from '../../src/load/open-target.js';
-import type { InputDescription } from '../../src/load/tensors.js';
+import type { TensorDescription } from '../../src/load/tensors.js';
 import { GrpcServer } from './grpc-server.js';
 import { HttpServer } from './http-server.js';
 
@@ -108,7 +108,7 @@ describe('a server that describes what cannot be', () => {
     ['nothing', [null]],
     ['fractions', [{ ...x, shape: [1.5] }]],
   ])('is refused: inputs of %s', async (_, inputs) => {
-    const { url } = await HttpServer.open({ models: ['a'], inputs: inputs as InputDescription[] });
+    const { url } = await HttpServer.open({ models: ['a'], inputs: inputs as TensorDescription[] });
     await expect(openTarget(url, OPTIONS)).rejects.toMatchObject({
       code: 'E_SERVER',
       message: expect.stringContaining('does not describe the inputs of model a'),
