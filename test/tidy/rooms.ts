@@ -104,5 +104,5 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     pages: ['own', 'study', 'policies', 'compare', 'charts', 'html'],
   },
   run: { own: [], sweep: ['own'], plan: ['sweep'], cells: ['plan', 'sweep'], queue: ['sweep'] },
-  tools: { bench: [], conform: [], doctor: [], top: [] },
+  tools: { bench: [], conform: [], doctor: [], profile: [], top: [] },
 };

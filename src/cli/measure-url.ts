@@ -1,0 +1,118 @@
+import { EscapementError } from '../base/errors.js';
+import { checkWritable, writeWhole } from '../base/files/output-file.js';
+import { NS_PER_MS } from '../base/units.js';
+import type { Profile } from '../config/profile.js';
+import { DEFAULT_BATCH_SIZES } from '../live/models/settings.js';
+import { plainLine } from '../load/reply.js';
+import type { TargetOptions } from '../load/target.js';
+import { table } from '../text/table.js';
+import type { ServedMeasurement } from '../tools/profile/measure-served.js';
+import { checkOneFile, chosenSizes, stabilityText } from './measured.js';
+import { openProgress } from './progress.js';
+import { read, tokenOf } from './token.js';
+import type { ProfileMeasureArgs } from './usage/profile-measure.js';
+
+type UrlArgs = ProfileMeasureArgs & { readonly url: string };
+
+/** Measures the models of the server at `--url` as a client, and writes their profiles. */
+export async function measureUrl(args: UrlArgs): Promise<void> {
+  const trust = await trustOf(args);
+  const { describeServer } = await import('../load/open-target.js');
+  const { servedModel } = await import('../tools/profile/served-model.js');
+  const { measureServed } = await import('../tools/profile/measure-served.js');
+  const { servedProfile } = await import('../tools/profile/served-profile.js');
+  const names = await namesOf(args, trust);
+  checkOneFile(args.out, names.length);
+  const { software, models } = await describeServer(args.url, { ...trust, seed: 1, models: names });
+  const unseen = {
+    weightsBytes: args.weights ?? null,
+    loadMs: args['load-time'] === undefined ? null : args['load-time'] / NS_PER_MS,
+  };
+  const profiles: ({ path: string; profile: Profile } & { measurement: ServedMeasurement })[] = [];
+  for (const [i, name] of names.entries()) {
+    const model = servedModel(name, models[i]);
+    const ofModel = model.batched ? DEFAULT_BATCH_SIZES : [1];
+    const batchSizes = chosenSizes(args['batch-sizes'], ofModel, model.batched);
+    // Names come from the server, and may be paths.
+    const path = args.out ?? `${encodeURIComponent(name)}.profile.json`;
+    checkWritable(path);
+    const progress = openProgress(`measuring ${plainLine(name)}`, args.quiet);
+    const measurement = await measureServed({
+      url: args.url,
+      trust,
+      model,
+      batchSizes,
+      runs: args.runs ?? null,
+      budgetNs: args.budget,
+      onProgress: progress.update,
+    }).finally(progress.stop);
+    const profile = servedProfile(model, measurement, software, unseen);
+    writeWhole(path, `${JSON.stringify(profile, null, 2)}\n`);
+    profiles.push({ path, profile, measurement });
+    if (!args.json) process.stdout.write(`${measuredText(profile, measurement)}profile: ${path}\n`);
+  }
+  if (args.json) process.stdout.write(`${JSON.stringify({ profiles })}\n`);
+}
+
+type Trust = Pick<TargetOptions, 'token' | 'ca' | 'insecure'>;
+
+async function trustOf(args: UrlArgs): Promise<Trust> {
+  const token = await tokenOf(args);
+  return {
+    ...(token === null ? {} : { token }),
+    ...(args.ca === undefined ? {} : { ca: await read(args.ca, 'ca') }),
+    insecure: args.insecure,
+  };
+}
+
+/** The models of `--model`, or all that the server has ready. */
+async function namesOf({ url, model }: UrlArgs, trust: Trust): Promise<readonly string[]> {
+  if (model.length > 0) return [...new Set(model)];
+  const { listModels } = await import('../load/open-target.js');
+  const names = await listModels(url, { ...trust, seed: 1, models: [] });
+  if (names === null)
+    throw new EscapementError('E_SERVER', `${url} does not list its models: name them with --model`);
+  if (names.length > 0) return names;
+  throw new EscapementError('E_SERVER', `${url} has no model that is ready: load one, or wait for it`);
+}
+
+function measuredText(profile: Profile, { roundTrip, batches, refused }: ServedMeasurement): string {
+  const { name, gpu, runtime } = profile;
+  const rows = profile.batches.map((batch, i) => [
+    `INFER, batch ${batch.batch}`,
+    ...[batches[i].medianMs, batch.medianMs, batch.p99Ms ?? batch.medianMs].map((ms) => ms.toFixed(3)),
+    batches[i].runs,
+    Math.round((batch.batch * 1000) / batch.medianMs),
+  ]);
+  const { medianMs, p99Ms, runs } = roundTrip;
+  return [
+    `${plainLine(name)} on the ${gpu} (${runtime})\n\n`,
+    table([
+      ['', 'seen ms', 'median ms', 'p99 ms', 'runs', 'requests/s'],
+      ['round trip', medianMs.toFixed(3), '-', p99Ms.toFixed(3), runs, '-'],
+      ...rows,
+    ]),
+    '\nseen: with the round trip, median; median and p99 of INFER are without it\n',
+    ...(refused === null ? [] : [`batch ${refused.batch} is not taken: ${refused.answer}\n`]),
+    ...hiddenText(batches[0].medianMs, medianMs),
+    stabilityText(batches),
+    ...Object.entries(UNSEEN).flatMap(([key, what]) => {
+      const source = profile.source[key as keyof typeof UNSEEN];
+      return [`${what}: ${source}\n`];
+    }),
+    `to simulate what this client sees: cluster: { network: { delay: ${delayText(medianMs)} } }\n`,
+  ].join('');
+}
+
+const UNSEEN = { weights: 'weights', load: 'LOAD' } as const;
+
+/** Says that the network hides how long the model takes. */
+function hiddenText(seenMs: number, roundTripMs: number): string[] {
+  if (roundTripMs < seenMs / 2) return [];
+  return ['warning: most of the time is the round trip: measure nearer the server, or larger batches\n'];
+}
+
+/** One way of a round trip. */
+function delayText(roundTripMs: number): string {
+  return `${Math.max(1, Math.round((roundTripMs * 1000) / 2))}us`;
+}

@@ -1,0 +1,64 @@
+import { monotonicNs } from '../../base/clock/clock.js';
+import { EscapementError } from '../../base/errors.js';
+import { OUTCOME_OK, type Outcome } from '../../core/request.js';
+import type { Reply } from '../../load/reply.js';
+import type { Done, LoadTarget } from '../../load/target.js';
+
+/** For one answer: more than any batch that an SLO could be set for. */
+const PATIENCE_MS = 60_000;
+/** In place of an SLO, for servers that know what that is. */
+const SLO_NS = PATIENCE_MS * 1e6;
+
+/** An answer of a server, and how long it took to come. */
+interface TimedAnswer {
+  readonly ns: number;
+  readonly outcome: Outcome;
+  readonly reply: Reply;
+}
+
+/** How long a call without work takes: there, back, and what the server does for any call. Throws `E_SERVER`. */
+export async function timePing(target: LoadTarget): Promise<number> {
+  const { ns } = await call(target, 'whether it is alive', (done) => target.ping?.(done));
+  return ns;
+}
+
+/**
+ * Sends one request to a model of the target. Throws `E_SERVER` where no answer comes; `what`: what was asked, for people.
+ */
+export function sendOne(target: LoadTarget, model: number, what: string): Promise<TimedAnswer> {
+  return call(target, what, (done) => target.send(model, SLO_NS, 0, 0, done));
+}
+
+/** The same for an answer that must be a success. Throws `E_SERVER` where it is not. */
+export async function timeOne(target: LoadTarget, model: number, what: string): Promise<number> {
+  const { ns, outcome, reply } = await sendOne(target, model, what);
+  if (outcome === OUTCOME_OK) return ns;
+  throw refused(target, what, reply);
+}
+
+/** The error for a server that answers, but with a failure. */
+export function refused({ name }: LoadTarget, what: string, { status, message }: Reply): EscapementError {
+  const said = message === '' ? '' : ` (${message})`;
+  return new EscapementError('E_SERVER', `${name} answers ${status}${said} to ${what}${hintOf(status)}`);
+}
+
+/** What to do about a failure; empty: what the server says has to be enough. */
+function hintOf(status: string): string {
+  if (/429|RESOURCE_EXHAUSTED/.test(status))
+    return ': it has too much to do, or limits its clients; measure when it has nothing else to do';
+  return /5\d\d|INTERNAL|UNKNOWN|UNAVAILABLE/.test(status) ? ': see its log' : '';
+}
+
+function call(target: LoadTarget, what: string, send: (done: Done) => void): Promise<TimedAnswer> {
+  return new Promise((resolve, reject) => {
+    const fail = (problem: string) => reject(new EscapementError('E_SERVER', `${target.name} ${problem}`));
+    const timer = setTimeout(() => fail(`has not answered ${what} in ${PATIENCE_MS / 1000} s`), PATIENCE_MS);
+    const beginNs = monotonicNs();
+    send((outcome, reply = { status: '', message: '' }) => {
+      const ns = monotonicNs() - beginNs;
+      clearTimeout(timer);
+      if (reply.lack === undefined) resolve({ ns, outcome, reply });
+      else fail(`did not answer ${what}: ${reply.message || 'the connection broke'}`);
+    });
+  });
+}

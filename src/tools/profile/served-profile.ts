@@ -1,0 +1,46 @@
+import type { Profile } from '../../config/profile.js';
+import { type ServedMeasurement, withoutRoundTrip } from './measure-served.js';
+import type { ServedModel } from './served-model.js';
+
+/** What a client cannot see; null: the model stays loaded, so neither matters. */
+interface Unseen {
+  readonly weightsBytes: number | null;
+  readonly loadMs: number | null;
+}
+
+/** The least that a profile may have: such a model fits anywhere and is there at once. */
+const RESIDENT_BYTES = 1;
+const RESIDENT_LOAD_MS = 0.001;
+
+/** The profile of a model that was measured from outside. `software`: name and version of its server. */
+export function servedProfile(
+  { name, precision, inputBytes }: ServedModel,
+  { server, roundTrip, batches, outputBytes }: ServedMeasurement,
+  software: string,
+  { weightsBytes, loadMs }: Unseen,
+): Profile {
+  const roundTripText = `${roundTrip.medianMs.toFixed(3)} ms`;
+  return {
+    name,
+    gpu: `server at ${server}`,
+    runtime: software,
+    precision,
+    weightsBytes: weightsBytes ?? RESIDENT_BYTES,
+    loadMs: loadMs ?? RESIDENT_LOAD_MS,
+    inputBytes,
+    outputBytes,
+    batches: batches.map((batch) => ({ batch: batch.batch, ...withoutRoundTrip(batch, roundTrip) })),
+    source: {
+      weights: sourceOf(weightsBytes, '--weights'),
+      load: sourceOf(loadMs, '--load-time'),
+      copies: 'inputs as the server describes them, outputs as it answers; one row of each',
+      batches: `measured by escapement as a client of ${server}, one request at a time; the median round trip of calls without work, ${roundTripText}, is subtracted`,
+    },
+  };
+}
+
+function sourceOf(given: number | null, flag: string): string {
+  return given === null
+    ? `not visible from outside: the model is taken to stay loaded (${flag} says otherwise)`
+    : `given with ${flag}: not visible from outside`;
+}
