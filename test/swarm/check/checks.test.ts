@@ -237,7 +237,7 @@ it('finds clusters that do not recover', async () => {
   ]);
   const hurt = replace('stateSaid', (event) => [event, at(5, { kind: 'damaged', stream: 1 })]);
   expect(await titles(exampleHistory(hurt))).toEqual([
-    'recovery: controller-0#1 goes on with a connection with worker-0#1 on which a message was damaged (at 2.000000 s)',
+    'recovery: controller-0#1 goes on with a connection with worker-0#1 on which a message was damaged or vanished (at 2.000000 s)',
   ]);
   const probe = { request: 2, client: PROBE, process: 'controller-0#1', model: 'm', sloNs: NS_PER_S };
   const unserved = replace('snapshot', (event) => [

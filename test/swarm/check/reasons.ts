@@ -10,6 +10,7 @@ export const LOSSES: readonly Kind[] = [
   ...([
     'disconnect',
     'corrupt',
+    'vanish',
     'clockJump',
     'clockDrift',
     'slowDevice',

@@ -75,7 +75,7 @@ function checkRest(snapshot: Snapshot, findings: Findings): void {
   if (actions > 0) findings.add(atNs, `${process}: ${actions} actions are still without a result`);
 }
 
-/** A controller has one connection with each worker: none that it gave up, and none on which a message was damaged. */
+/** A controller has one connection with each worker: none that it gave up, and none on which a message was damaged or vanished. */
 function checkConnections(events: readonly HistoryEvent[], findings: Findings): void {
   const open = new Map<number, { readonly controller: ProcessLife; readonly worker: ProcessLife }>();
   const damaged = new Set<number>();
@@ -91,7 +91,7 @@ function checkConnections(events: readonly HistoryEvent[], findings: Findings): 
       if (twice !== undefined) findings.add(atNs, `${process} has more than one connection with ${twice}`);
       const hurt = own.find(([stream]) => damaged.has(stream));
       if (hurt === undefined) continue;
-      const what = `${process} goes on with a connection with ${hurt[1].worker} on which a message was damaged`;
+      const what = `${process} goes on with a connection with ${hurt[1].worker} on which a message was damaged or vanished`;
       findings.add(atNs, what, (one) => 'stream' in one && one.stream === hurt[0]);
     }
   }

@@ -90,7 +90,7 @@ type NetworkEvent =
       readonly worker: ProcessLife;
     }
   | { readonly kind: 'streamEnded'; readonly stream: number }
-  /** A message has arrived with a byte that is wrong. */
+  /** A message has arrived with a byte that is wrong, or has vanished on its way. */
   | { readonly kind: 'damaged'; readonly stream: number }
   /** The worker has said who drives it. */
   | {

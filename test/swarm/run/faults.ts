@@ -23,6 +23,7 @@ export function healAll(stage: Stage): void {
       const path = simulation.network.path(from, to);
       path.quality = { ...path.quality, delayNs, jitterNs };
       path.corruptNext = 0;
+      path.vanishNext = 0;
       path.heal();
     }
   for (const { process, machine } of roles) {
@@ -92,6 +93,9 @@ const FAULTS: { readonly [K in Fault['kind']]: (stage: Stage, fault: Of<K>) => v
   },
   corrupt: (stage, { from, to }) => {
     pathOf(stage, from, to).corruptNext++;
+  },
+  vanish: (stage, { from, to }) => {
+    pathOf(stage, from, to).vanishNext++;
   },
   clockJump: (stage, { machine, byNs }) => stage.role(machine).machine.jumpClock(byNs),
   clockDrift: (stage, { machine, ppm }) => stage.role(machine).machine.driftClock(ppm),

@@ -100,6 +100,7 @@ const KINDS: { readonly [K in FaultKind['kind']]: (world: FaultDraw) => FaultKin
   }),
   disconnect: (world) => ({ kind: 'disconnect', ...world.link, isSaid: world.chance(0.5) }),
   corrupt: (world) => ({ kind: 'corrupt', ...world.link }),
+  vanish: (world) => ({ kind: 'vanish', ...world.link }),
   clockJump: (world) => ({
     kind: 'clockJump',
     machine: world.process,

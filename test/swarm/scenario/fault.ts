@@ -41,6 +41,8 @@ export type FaultKind =
   | { readonly kind: 'disconnect'; readonly from: string; readonly to: string; readonly isSaid: boolean }
   /** A byte of the next message is changed. */
   | { readonly kind: 'corrupt'; readonly from: string; readonly to: string }
+  /** The next message never arrives, though later ones do. */
+  | { readonly kind: 'vanish'; readonly from: string; readonly to: string }
   /** As after a suspend: the machine's clock is ahead by so much at once. */
   | { readonly kind: 'clockJump'; readonly machine: string; readonly byNs: number }
   /** Its clock runs faster or slower from now on. */

@@ -121,6 +121,14 @@ const SEATS_AND_LINKS: readonly SeededBug[] = [
     file: 'live/wire/checked-messages.ts',
     find: 'if (end < 0 || crc32(bytes.subarray(0, end)) !== bytes.readUInt32LE(end))',
     replace: 'if (end < 0)',
+    plan: 'a-message-is-damaged.json',
+  },
+  {
+    name: 'a message that is lost on its way is not noticed',
+    file: 'live/wire/numbering.ts',
+    find: 'if (message.number !== ++this.last)',
+    replace: 'if (message.number < ++this.last)',
+    plan: 'a-message-is-lost.json',
   },
 ];
 

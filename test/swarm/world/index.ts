@@ -21,7 +21,7 @@
  * - GPU: `process.device(gpu)`: `.slowness = 3`, `.hangs = true`, `.failNext = 2`, `.isOutOfMemory`, `.lateByNs`; stays over restarts
  * - disk: `machine.disk.faults.isFull`, `.fails`, `.slowByNs`; `machine.disk.list`, `.read(path)`
  * - network: `simulation.network.path(a, b)` is one direction: `.cut()`/`.heal()`, `.quality = { delayNs, jitterNs, bytesPerS }`,
- *   `.corruptNext = 1`; `network.reset(a, b)` breaks connections with a word, `network.silence(a, b)` without one
+ *   `.corruptNext = 1`, `.vanishNext = 1`; `network.reset(a, b)` breaks connections with a word, `network.silence(a, b)` without one
  *   (machine `b` left out: with all)
  *
  * `new Simulation({ stalls: { probability: 0.002, longestNs: 30e6 } })` holds threads up by chance, as a busy machine does.

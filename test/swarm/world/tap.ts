@@ -44,7 +44,7 @@ export interface Tap {
   message?(nowNs: number, id: number, direction: Direction, message: unknown, frame: number): void;
   /** Its bytes are handed to the other side. */
   delivered?(nowNs: number, id: number, direction: Direction, frame: number): void;
-  /** The same, and a byte of it is another now. */
+  /** A byte of what is handed to the other side is another now, or it never arrives. */
   damaged?(nowNs: number, id: number): void;
   /** An executor has started, with empty caches. */
   executorStarted?(nowNs: number, of: Incarnation, gpus: readonly number[]): void;

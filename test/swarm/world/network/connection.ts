@@ -211,10 +211,11 @@ export class Connection {
     simulation.tap.message?.(simulation.nowNs, id, direction, message, frame);
     const lane = direction === 'toServer' ? this.toServer : this.toClient;
     this.tell(direction, FRAME_BYTES + bytes.length, () => {
-      simulation.note(bytes.length);
-      simulation.tap.delivered?.(simulation.nowNs, id, direction, frame);
       const received = lane.path.passed(bytes);
       if (received !== bytes) simulation.tap.damaged?.(simulation.nowNs, id);
+      if (received === null) return;
+      simulation.note(bytes.length);
+      simulation.tap.delivered?.(simulation.nowNs, id, direction, frame);
       arrive(received);
     });
   }

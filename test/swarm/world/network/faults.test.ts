@@ -185,6 +185,16 @@ describe('a simulated network', () => {
     expect(whole).toBe('1.01 server: whole');
   });
 
+  it('loses one frame, and delivers those that follow', async () => {
+    const pair = new Pair();
+    pair.at(1, () => {
+      pair.simulation.network.path(pair.here, pair.there).vanishNext = 1;
+      pair.say('vanishes');
+      pair.say('arrives');
+    });
+    expect(await pair.run(2)).toEqual(['1.01 server: arrives']);
+  });
+
   it('closes a connection that does not prove itself', async () => {
     const pair = new Pair(false);
     expect(await pair.run(10)).toEqual(['5.13 server: cancelled', '5.14 client: Connection dropped']);

@@ -15,6 +15,8 @@ export class Path {
   private readonly waiting: (() => void)[] = [];
   /** So many frames that come next have a wrong byte. */
   corruptNext = 0;
+  /** So many frames that come next do not arrive, though later ones do. */
+  vanishNext = 0;
 
   constructor(
     private readonly nowNs: () => number,
@@ -51,8 +53,12 @@ export class Path {
     return delayNs + Math.floor(this.random() * jitterNs);
   }
 
-  /** The same bytes, or with one that is wrong. */
-  passed(bytes: Buffer): Buffer {
+  /** The same bytes, or with one that is wrong; null: they vanish. */
+  passed(bytes: Buffer): Buffer | null {
+    if (this.vanishNext > 0) {
+      this.vanishNext--;
+      return null;
+    }
     if (this.corruptNext === 0 || bytes.length === 0) return bytes;
     this.corruptNext--;
     const damaged = Buffer.from(bytes);
