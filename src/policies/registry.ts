@@ -2,6 +2,7 @@ import { alpaserveEntry } from './alpaserve-sr/entry.js';
 import { clipperEntry } from './clipper/entry.js';
 import { clockworkEntry } from './clockwork/entry.js';
 import { edfEntry } from './edf/entry.js';
+import { edgeServingEntry } from './edgeserving/entry.js';
 import type { PolicyEntry } from './entry.js';
 import { escapementEntry } from './escapement/entry.js';
 import { fifoEntry } from './fifo/entry.js';
@@ -15,6 +16,7 @@ export const POLICIES: readonly PolicyEntry[] = [
   clipperEntry,
   clockworkEntry,
   edfEntry,
+  edgeServingEntry,
   escapementEntry,
   fifoEntry,
   nexusEntry,

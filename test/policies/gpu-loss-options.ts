@@ -8,6 +8,7 @@ export const OPTIONS = {
   nexus: { maxBatch: 4, epoch: 20 * MS },
   clockwork: { scheduleAhead: 10 * MS, maxBatch: 4, maxExec: 250 * MS },
   edf: { maxBatch: 4, margin: 0 },
+  edgeserving: { maxBatch: 4 },
   escapement: { scheduleAhead: AUTO, fairness: 0.55, maxBatch: 4 },
   fifo: { maxBatch: 4, maxDelay: 2 * MS },
   shepherd: { maxBatch: 4, preemption: 3.03, period: 20 * MS, margin: 0 },

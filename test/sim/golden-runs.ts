@@ -77,6 +77,7 @@ const POLICIES: readonly {
   { name: 'alpaserve-sr', policy: 'alpaserve-sr', options: { window: 100 * MS } },
   { name: 'clipper', policy: 'clipper', options: {} },
   { name: 'edf', policy: 'edf', options: {} },
+  { name: 'edgeserving', policy: 'edgeserving', options: {} },
   { name: 'escapement', policy: 'escapement', options: {} },
   { name: 'escapement-fixed', policy: 'escapement', options: { scheduleAhead: 3 * MS, fairness: 0 } },
   { name: 'nexus', policy: 'nexus', options: { epoch: 100 * MS } },

@@ -113,6 +113,13 @@ const policy = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
+      policy: fc.constant('edgeserving'),
+      options: fc.record({ maxBatch: fc.constantFrom(1, 3, 8) }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
       policy: fc.constant('nexus'),
       options: fc.record({ maxBatch: fc.constantFrom(1, 3, 8), epoch: fc.constantFrom(20 * MS, 1000 * MS) }),
     }),

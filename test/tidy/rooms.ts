@@ -50,14 +50,15 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     clipper: ['own', 'common'],
     clockwork: ['own', 'common'],
     edf: ['own', 'common'],
+    edgeserving: ['own', 'common'],
     escapement: ['own', 'common'],
     fifo: ['own', 'common'],
     nexus: ['own', 'common'],
     shepherd: ['own', 'common'],
     symphony: ['own', 'common'],
     registry: [
-      ...['own', 'alpaserve-sr', 'clipper', 'clockwork', 'edf', 'escapement', 'fifo', 'nexus', 'shepherd'],
-      'symphony',
+      ...['own', 'alpaserve-sr', 'clipper', 'clockwork', 'edf', 'edgeserving', 'escapement', 'fifo', 'nexus'],
+      ...['shepherd', 'symphony'],
     ],
   },
   workload: {

@@ -1,0 +1,12 @@
+import { MAX_BATCH } from '../common/options.js';
+import type { PolicyEntry } from '../entry.js';
+import { EdgeServingPolicy } from './policy.js';
+
+export const edgeServingEntry: PolicyEntry = {
+  kind: 'edgeserving',
+  summary: 'the batch after which what still waits is least urgent, in all queues together (ICCCN 2026)',
+  options: { maxBatch: MAX_BATCH },
+  create(context, options) {
+    return new EdgeServingPolicy(context, options.maxBatch as number);
+  },
+};

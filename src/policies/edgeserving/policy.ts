@@ -1,0 +1,136 @@
+import { BitSet } from '../../base/bit-set.js';
+import type { PolicyContext } from '../../core/policy.js';
+import { DeadlineQueue } from '../common/deadline-queue.js';
+import { OneBatchAtATime } from '../common/one-batch-at-a-time.js';
+import { usableSizes, usableSizesOf } from '../common/usable-sizes.js';
+import { Urgency } from './urgency.js';
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/**
+ * Time sharing by stability score ("EdgeServing: Deadline-Aware Multi-DNN Serving at the Edge", Cao et al.,
+ * arXiv 2605.05527, ICCCN 2026). A queue a model, first come first served. A GPU that is free looks at the next batch of each
+ * model, all that waits up to the largest size, and at how urgent all other requests will be when that batch
+ * ends (`Urgency`); it runs the one for which that sum is least. Nothing is refused, dropped or held.
+ *
+ * Follows the authors' code. Simplified: models have no early exits, so the choice is of models alone; a batch runs in the
+ * smallest size that holds it. For one GPU, as published. Here a GPU counts the queues of the models that
+ * it holds, and models are loaded on demand. Deciding takes time in proportion to the requests that wait, for each
+ * different length of the next batches.
+ */
+export class EdgeServingPolicy extends OneBatchAtATime {
+  readonly name = 'edgeserving';
+  /** In order of arrival. */
+  private readonly queues: readonly DeadlineQueue[];
+  private readonly sizes: Int32Array;
+  private readonly urgency: Urgency;
+  /** Models that requests wait for. */
+  private readonly waiting: BitSet;
+  /** Urgency of all that waits for a GPU, by time; for one choice. */
+  private readonly totals = new Map<number, number>();
+
+  constructor(
+    context: PolicyContext,
+    private readonly maxBatch: number,
+  ) {
+    super(context);
+    const { models } = context.cluster;
+    this.queues = models.map(() => new DeadlineQueue());
+    this.sizes = usableSizes(models, maxBatch);
+    this.urgency = new Urgency(context.requests, models.length);
+    this.waiting = new BitSet(models.length);
+  }
+
+  admit(slot: number): number {
+    const model = this.requests.model[slot];
+    this.queues[model].push(slot, this.requests.arrivalNs[slot]);
+    this.urgency.arrived(slot);
+    this.waiting.add(model);
+    this.askFreeGpusWith(model);
+    this.placement.want(model);
+    if (this.cluster.warm.count(model) > 0) this.placement.crowded(model);
+    return NEVER;
+  }
+
+  timedOut(slot: number): void {
+    const model = this.requests.model[slot];
+    this.queues[model].remove(slot);
+    this.noteTaken(model);
+  }
+
+  override weightsFound(gpu: number, model: number, nowNs: number): void {
+    super.weightsFound(gpu, model, nowNs);
+    this.idle.add(gpu);
+  }
+
+  modelCame(model: number): void {
+    this.sizes[model] = usableSizesOf(this.cluster.models[model], this.maxBatch);
+  }
+
+  modelGoes(model: number): void {
+    this.urgency.forget(model);
+  }
+
+  queued(model: number): number {
+    return this.queues[model].length;
+  }
+
+  /** Runs the batch after which the rest is least urgent, if the GPU is free. */
+  protected override serve(gpu: number, nowNs: number): void {
+    const { cluster, waiting, totals } = this;
+    if (cluster.exec[gpu].outstanding > 0) return;
+    let best = -1;
+    let least = NEVER;
+    for (let model = waiting.next(0); model >= 0; model = waiting.next(model + 1)) {
+      if (!cluster.warm.has(model, gpu)) continue;
+      const score = this.score(gpu, model, nowNs);
+      if (score >= least) continue;
+      best = model;
+      least = score;
+    }
+    totals.clear();
+    if (best >= 0) this.runNext(gpu, best, nowNs);
+  }
+
+  /** How urgent the others will be when the model's next batch ends. */
+  private score(gpu: number, model: number, nowNs: number): number {
+    const endNs = nowNs + this.cluster.execNs(gpu, model, this.nextIndex(model));
+    return this.total(gpu, endNs) - this.urgency.ofFirst(this.queues[model], this.nextCount(model), endNs);
+  }
+
+  private total(gpu: number, atNs: number): number {
+    const { waiting, totals } = this;
+    const known = totals.get(atNs);
+    if (known !== undefined) return known;
+    let total = 0;
+    for (let model = waiting.next(0); model >= 0; model = waiting.next(model + 1)) {
+      if (this.cluster.warm.has(model, gpu)) total += this.urgency.ofQueue(model, this.queues[model], atNs);
+    }
+    totals.set(atNs, total);
+    return total;
+  }
+
+  private nextCount(model: number): number {
+    return Math.min(this.queues[model].length, this.cluster.models[model].batchSizes[this.sizes[model] - 1]);
+  }
+
+  private nextIndex(model: number): number {
+    const { batchSizes } = this.cluster.models[model];
+    const count = this.nextCount(model);
+    let index = 0;
+    while (batchSizes[index] < count) index++;
+    return index;
+  }
+
+  private runNext(gpu: number, model: number, nowNs: number): void {
+    const count = this.nextCount(model);
+    const index = this.nextIndex(model);
+    this.queues[model].take(0, count, this.batch);
+    this.run(gpu, model, index, count, nowNs);
+    this.noteTaken(model);
+  }
+
+  private noteTaken(model: number): void {
+    if (this.queues[model].length === 0) this.waiting.delete(model);
+  }
+}
