@@ -9,9 +9,10 @@ import type { Recency } from '../../core/recency.js';
  */
 export class LoadOrder {
   private readonly heap: Int32Array;
+  /** Priorities in the order of the heap: a walk reads them in a row. */
+  private readonly keys: Float64Array;
   /** Place in the heap, −1 for models without demand. */
   private readonly place: Int32Array;
-  private readonly priority: Float64Array;
   /** Models of the heap that each GPU holds: if it is all of them, there is nothing to load. */
   private readonly holding: Int32Array;
   private length = 0;
@@ -27,8 +28,8 @@ export class LoadOrder {
     private readonly bars: LoadBars,
   ) {
     this.heap = new Int32Array(models);
+    this.keys = new Float64Array(models);
     this.place = new Int32Array(models).fill(-1);
-    this.priority = new Float64Array(models);
     this.holding = new Int32Array(gpus);
     this.walk = new Int32Array(models + 1);
   }
@@ -51,9 +52,8 @@ export class LoadOrder {
       at = this.length++;
       this.grown = true;
       this.count(model, 1);
-    } else if (this.priority[model] === priority) return;
-    this.priority[model] = priority;
-    this.settle(model, at);
+    } else if (this.keys[at] === priority) return;
+    this.settle(model, priority, at);
   }
 
   remove(model: number): void {
@@ -61,8 +61,8 @@ export class LoadOrder {
     if (at < 0) return;
     this.place[model] = -1;
     this.count(model, -1);
-    const last = this.heap[--this.length];
-    if (last !== model) this.settle(last, at);
+    const last = --this.length;
+    if (last !== at) this.settle(this.heap[last], this.keys[last], at);
   }
 
   /** The GPU gained (+1) or lost (−1) the model. */
@@ -74,37 +74,35 @@ export class LoadOrder {
 
   /** Highest priority among models that the GPU lacks and may load; the more recently used wins a tie. −1: none. */
   best(gpu: number): number {
-    const { heap, walk, priority } = this;
+    const { heap, keys, walk, held, bars, recency, length } = this;
     let best = -1;
+    let bestKey = Number.NEGATIVE_INFINITY;
+    let bestRank = 0;
     let depth = 0;
-    if (this.length > 0) walk[depth++] = 0;
+    if (length > 0) walk[depth++] = 0;
     while (depth > 0) {
       const at = walk[--depth];
+      const key = keys[at];
+      if (key < bestKey) continue;
       const model = heap[at];
-      if (best >= 0 && priority[model] < priority[best]) continue;
-      if (
-        !this.held.has(model, gpu) &&
-        !this.bars.has(model, gpu) &&
-        (best < 0 || this.beats(gpu, model, best))
-      )
-        best = model;
+      if (!held.has(model, gpu) && !bars.has(model, gpu)) {
+        const rank = recency.rank(gpu, model);
+        if (best < 0 || key > bestKey || rank > bestRank) {
+          best = model;
+          bestKey = key;
+          bestRank = rank;
+        }
+      }
       // The better side is looked at first: what it finds often settles the other.
       const left = at * 2 + 1;
       const right = left + 1;
-      if (right < this.length) {
-        const rightFirst = priority[heap[right]] > priority[heap[left]];
-        walk[depth++] = rightFirst ? left : right;
-        walk[depth++] = rightFirst ? right : left;
-      } else if (left < this.length) walk[depth++] = left;
+      const hasRight = right < length && keys[right] >= bestKey;
+      const rightFirst = hasRight && keys[right] > keys[left];
+      if (hasRight && !rightFirst) walk[depth++] = right;
+      if (left < length && keys[left] >= bestKey) walk[depth++] = left;
+      if (rightFirst) walk[depth++] = right;
     }
     return best;
-  }
-
-  private beats(gpu: number, model: number, other: number): boolean {
-    const difference = this.priority[model] - this.priority[other];
-    return (
-      difference > 0 || (difference === 0 && this.recency.rank(gpu, model) > this.recency.rank(gpu, other))
-    );
   }
 
   private count(model: number, by: number): void {
@@ -113,29 +111,29 @@ export class LoadOrder {
   }
 
   /** Puts the model at its place, starting from a free one. */
-  private settle(model: number, from: number): void {
-    const { heap, priority } = this;
-    const mine = priority[model];
+  private settle(model: number, key: number, from: number): void {
+    const { heap, keys, length } = this;
     let at = from;
     while (at > 0) {
       const parent = (at - 1) >> 1;
-      if (priority[heap[parent]] >= mine) break;
-      this.put(heap[parent], at);
+      if (keys[parent] >= key) break;
+      this.put(heap[parent], keys[parent], at);
       at = parent;
     }
     for (;;) {
       let child = at * 2 + 1;
-      if (child >= this.length) break;
-      if (child + 1 < this.length && priority[heap[child + 1]] > priority[heap[child]]) child++;
-      if (priority[heap[child]] <= mine) break;
-      this.put(heap[child], at);
+      if (child >= length) break;
+      if (child + 1 < length && keys[child + 1] > keys[child]) child++;
+      if (keys[child] <= key) break;
+      this.put(heap[child], keys[child], at);
       at = child;
     }
-    this.put(model, at);
+    this.put(model, key, at);
   }
 
-  private put(model: number, at: number): void {
+  private put(model: number, key: number, at: number): void {
     this.heap[at] = model;
+    this.keys[at] = key;
     this.place[model] = at;
   }
 }
