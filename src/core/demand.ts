@@ -100,6 +100,11 @@ export class DemandTracker {
     return this.exec[model] > 0 || this.load[model] > 0;
   }
 
+  /** Whether `refresh` would do nothing. */
+  isQuiet(nowNs: number): boolean {
+    return this.changed.length === 0 && this.nextReviewNs >= nowNs;
+  }
+
   /** Takes in what changed, and spreads the demand of every changed model over its GPUs. */
   refresh(nowNs: number): void {
     if (this.nextReviewNs < nowNs) this.review(nowNs);

@@ -99,6 +99,12 @@ export class Inferer {
     this.booking.update(gpu, nowNs);
   }
 
+  /** Whether `schedule` would do nothing. */
+  isQuiet(nowNs: number): boolean {
+    const { booking, renewed, ready } = this;
+    return booking.nextOpeningNs > nowNs && renewed.count === 0 && ready.nextCommon(booking.open, 0) < 0;
+  }
+
   /** Lets each GPU in turn send one INFER until none can; true if any did. */
   schedule(nowNs: number): boolean {
     const { booking, renewed, ready } = this;

@@ -88,6 +88,13 @@ export class Loader {
     givenUp.length = 0;
   }
 
+  /** Whether `takeBack` and `schedule` would do nothing. */
+  isQuiet(nowNs: number): boolean {
+    const { booking, order, demand, givenUp } = this;
+    if (booking.nextOpeningNs <= nowNs || booking.opened || order.grown || givenUp.length > 0) return false;
+    return demand.stale.length === 0 || booking.open.count === 0;
+  }
+
   /** Lets each GPU in turn send LOADs until none can; true if any did. */
   schedule(nowNs: number): boolean {
     const { booking, order } = this;

@@ -136,6 +136,8 @@ export class ClockworkPolicy implements Policy {
   }
 
   schedule(nowNs: number): void {
+    // Due times of requests that were answered long ago are steps like any other: most find nothing new.
+    if (this.inferer.isQuiet(nowNs) && this.demand.isQuiet(nowNs) && this.loader.isQuiet(nowNs)) return;
     if (this.cluster.oneLane && this.loadsCameLast) {
       // LOADs would take all of a lane that they share as long as models are wanted.
       this.refresh(nowNs);
