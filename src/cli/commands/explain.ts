@@ -5,8 +5,8 @@ import { CAUSE_LABELS, CAUSE_MEANINGS, CAUSES, type Cause } from '../../record/c
 import { explain } from '../../record/flight/explain.js';
 import { flightText } from '../../record/flight/flight-text.js';
 import { loggedFlight } from '../../record/flight/logged-flight.js';
-import { type LoggedRequest, readRequests } from '../../record/flight/request-log-reader.js';
-import { type RunLogs, runLogs } from '../../record/flight/run-logs.js';
+import { runLogs } from '../../record/flight/run-logs.js';
+import type { LoggedRequest, RunRows } from '../../record/flight/run-rows.js';
 import type { RunResult } from '../../record/results.js';
 import { causesText } from '../../report/hurt-text.js';
 import { loadResults } from '../../report/load.js';
@@ -34,7 +34,7 @@ export function run({ dir, request, model, cause, limit, json }: ExplainArgs): v
   process.stdout.write(json ? `${JSON.stringify(list)}\n` : listText(dir, list));
 }
 
-function story(run: RunResult, logs: RunLogs, request: number, json: boolean): string {
+function story(run: RunResult, logs: RunRows, request: number, json: boolean): string {
   const found = loggedFlight(logs, request, (model) => nameOf(run, model));
   if (found === null) {
     throw new EscapementError('E_USAGE', `--request ${request}: the run has no such request`);
@@ -60,14 +60,14 @@ interface FailedList {
 
 function failedList(
   run: RunResult,
-  logs: RunLogs,
+  logs: RunRows,
   wanted: { readonly model: number | null; readonly cause: Cause | null },
   limit: number,
 ): FailedList {
   const failures = Object.fromEntries(CAUSES.map((cause) => [cause, 0])) as Record<Cause, number>;
   const first: (LoggedRequest & { readonly cause: Cause })[] = [];
   const warmupNs = Math.round(run.series.beginSeconds * NS_PER_S);
-  readRequests(logs.requests, (request) => {
+  logs.requests((request) => {
     const { cause, arrivalNs, model } = request;
     if (cause === null || cause !== (wanted.cause ?? cause)) return;
     if (arrivalNs < warmupNs || model !== (wanted.model ?? model)) return;

@@ -1,4 +1,5 @@
 import { LogReader } from '../../base/files/log-reader.js';
+import type { LoggedAction } from './run-rows.js';
 
 const COLUMNS = [
   't',
@@ -18,45 +19,17 @@ const COLUMNS = [
   'window_latest',
 ] as const;
 
-/** `action_type`. */
-export const LOGGED_LOAD = 1;
-export const LOGGED_INFER = 2;
-export const LOGGED_UNLOAD = 3;
-
-/** A row of actions.tsv. Times in ns since the start of the run. */
-export interface LoggedAction {
-  readonly id: number;
-  readonly type: number;
-  readonly status: number;
-  readonly gpu: number;
-  readonly model: number;
-  readonly batchSize: number;
-  readonly sentNs: number;
-  readonly earliestNs: number;
-  /** Null: a window without end. */
-  readonly latestNs: number | null;
-  readonly expectedDurationNs: number;
-  readonly expectedEndNs: number;
-  /** Of an action that failed, when its result came: the log has no more. */
-  readonly beginNs: number;
-  readonly endNs: number;
-  /** When the result reached the controller. */
-  readonly handledNs: number;
-}
-
-/** Visits the rows of actions.tsv in order of their results, until one came after `untilNs`. Throws `E_RESULTS`. */
+/** Visits the rows of actions.tsv in order of their results. Throws `E_RESULTS`. */
 export function readActions(
   path: string,
   { gpus, workers }: { readonly gpus: number; readonly workers: number },
   visit: (action: LoggedAction) => void,
-  untilNs = Number.POSITIVE_INFINITY,
 ): void {
   const log = new LogReader(path, COLUMNS);
   try {
     while (log.next()) {
       const [t, id, type, status, worker, gpuOfWorker, model, batchSize, expectedDurationNs] = log.values;
       const [expectedEnd, begin, end, sentNs, earliest, latest] = log.values.subarray(9);
-      if (t > untilNs) return;
       const ran = status === 0;
       visit({
         id,

@@ -8,19 +8,30 @@ const MOST_GPUS = 8;
 
 /** The timeline of one request for people, and why it ended as it did; times from its arrival. */
 export function flightText(flight: Flight): string {
-  const { request, model, user, trace, arrivalNs, sloNs, answer } = flight;
+  const { request, model, user, trace } = flight;
+  const lines = flightEvents(flight).map(({ atNs, text }) => `${at(flight, atNs).padStart(14)}  ${text}\n`);
+  const why = explain(flight).map((sentence) => `  ${sentence}\n`);
+  const traced = trace === undefined ? '' : `, trace ${trace}`;
+  return [`request ${request} for ${model}, user ${user}${traced}\n`, ...lines, 'why\n', ...why].join('');
+}
+
+/** Something that happened to a request, in words. */
+export interface FlightEvent {
+  /** Since the start of the run. */
+  readonly atNs: number;
+  readonly text: string;
+}
+
+/** What happened to a request, in order; times in the texts count from its arrival. */
+export function flightEvents(flight: Flight): FlightEvent[] {
+  const { arrivalNs, sloNs, answer } = flight;
   const events: (readonly [number, string])[] = [
     [arrivalNs, `arrived ${toSeconds(arrivalNs)} s into the run, SLO ${ms(sloNs)}`],
     ...flight.known.map((known, again) => [known.atNs, takenIn(flight, known, again > 0)] as const),
     ...flight.actions.flatMap((action) => actionEvents(flight, action)),
   ];
   if (answer !== null) events.push([answer.atNs, `answered: ${answer.outcome}`]);
-  const lines = events
-    .toSorted(([a], [b]) => a - b)
-    .map(([ns, text]) => `${at(flight, ns).padStart(14)}  ${text}\n`);
-  const why = explain(flight).map((sentence) => `  ${sentence}\n`);
-  const traced = trace === undefined ? '' : `, trace ${trace}`;
-  return [`request ${request} for ${model}, user ${user}${traced}\n`, ...lines, 'why\n', ...why].join('');
+  return events.toSorted(([a], [b]) => a - b).map(([atNs, text]) => ({ atNs, text }));
 }
 
 function takenIn(flight: Flight, known: Knowledge, again: boolean): string {

@@ -3,16 +3,15 @@ import { STATUS_OK } from '../../core/action.js';
 import { OUTCOME_NAMES } from '../../core/request.js';
 import { statusName } from '../../core/status-names.js';
 import type { Cause } from '../causes.js';
+import type { Flight, FlightAction, Knowledge, KnownGpu } from './flight.js';
 import {
   LOGGED_INFER,
   LOGGED_LOAD,
   LOGGED_UNLOAD,
   type LoggedAction,
-  readActions,
-} from './action-log-reader.js';
-import type { Flight, FlightAction, Knowledge, KnownGpu } from './flight.js';
-import { type LoggedRequest, readRequests } from './request-log-reader.js';
-import type { RunLogs } from './run-logs.js';
+  type LoggedRequest,
+  type RunRows,
+} from './run-rows.js';
 
 /** One request of a run, as its logs show it. */
 interface LoggedFlight {
@@ -26,7 +25,7 @@ interface LoggedFlight {
  * neither what admission expected nor the INFERs before the last that it was in. Throws `E_RESULTS`.
  */
 export function loggedFlight(
-  logs: RunLogs,
+  logs: RunRows,
   id: number,
   modelName: (model: number) => string,
 ): LoggedFlight | null {
@@ -62,9 +61,9 @@ export function loggedFlight(
   return { flight, cause: own.cause };
 }
 
-function findRequest({ requests }: RunLogs, id: number): LoggedRequest | null {
+function findRequest({ requests }: RunRows, id: number): LoggedRequest | null {
   let found: LoggedRequest | null = null;
-  readRequests(requests, (request) => {
+  requests((request) => {
     if (request.id === id) found = request;
     return found === null;
   });
@@ -79,10 +78,10 @@ interface Others {
   readonly together: number;
 }
 
-function readOthers({ requests }: RunLogs, own: LoggedRequest): Others {
+function readOthers({ requests }: RunRows, own: LoggedRequest): Others {
   const earlier: number[] = [];
   let together = 0;
-  readRequests(requests, ({ id, model, answeredNs, action }) => {
+  requests(({ id, model, answeredNs, action }) => {
     if (model !== own.model) return;
     if (id < own.id && answeredNs > own.arrivalNs) earlier.push(action);
     if (action >= 0 && action === own.action) together++;
@@ -103,7 +102,7 @@ interface Surroundings {
 }
 
 function readSurroundings(
-  { actions, setup }: RunLogs,
+  { actions }: RunRows,
   own: LoggedRequest,
   earlier: ReadonlySet<number>,
 ): Surroundings {
@@ -112,7 +111,7 @@ function readSurroundings(
   const infersOfOthers: LoggedAction[] = [];
   const sentNs = new Map<number, number>();
   let infer: LoggedAction | null = null;
-  readActions(actions, setup, (action) => {
+  actions((action) => {
     const { id, type, model } = action;
     if (id === own.action) infer = action;
     if (earlier.has(id)) sentNs.set(id, action.sentNs);
@@ -128,7 +127,7 @@ function readSurroundings(
 }
 
 function knowledgeOf(
-  { setup }: RunLogs,
+  { setup }: RunRows,
   { arrivalNs, model }: LoggedRequest,
   { placing, booked, sentNs }: Surroundings,
   earlier: readonly number[],

@@ -7,7 +7,8 @@ import {
   OUTCOME_TIMEOUT,
   type Outcome,
 } from '../../core/request.js';
-import { CAUSES, type Cause } from '../causes.js';
+import { CAUSES } from '../causes.js';
+import type { LoggedRequest } from './run-rows.js';
 
 const COLUMNS = [
   't',
@@ -21,21 +22,6 @@ const COLUMNS = [
   'action_id',
   'cause',
 ] as const;
-
-/** A row of requests.tsv. Times in ns since the start of the run. */
-export interface LoggedRequest {
-  readonly id: number;
-  readonly outcome: Outcome;
-  readonly user: number;
-  readonly model: number;
-  readonly arrivalNs: number;
-  readonly answeredNs: number;
-  readonly sloNs: number;
-  /** The last INFER that it was in; −1: none. */
-  readonly action: number;
-  /** Why it failed; null: it was answered within its SLO. */
-  readonly cause: Cause | null;
-}
 
 /** Visits the rows of requests.tsv in order of the answers, until `visit` returns false. Throws `E_RESULTS`. */
 export function readRequests(path: string, visit: (request: LoggedRequest) => unknown): void {

@@ -2,16 +2,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import type { RunSetup } from '../results.js';
+import { readActions } from './action-log-reader.js';
+import { readRequests } from './request-log-reader.js';
+import type { RunRows } from './run-rows.js';
 
-/** Where the logs of a run are, and what they do not contain. */
-export interface RunLogs {
-  readonly requests: string;
-  readonly actions: string;
-  readonly setup: Required<RunSetup>;
-}
-
-/** Finds the logs in the `--out` folder of a run. Throws `E_RESULTS` where one is missing. */
-export function runLogs(dir: string, setup: RunSetup | undefined): RunLogs {
+/** The rows of the logs in the `--out` folder of a run. Throws `E_RESULTS` where one is missing, and while they are read. */
+export function runLogs(dir: string, setup: RunSetup | undefined): RunRows {
   const [requests, actions] = [join(dir, 'requests.tsv'), join(dir, 'actions.tsv')];
   const missing = [requests, actions].find((path) => !existsSync(path));
   if (missing !== undefined || setup === undefined || !isOfScheduler(setup)) {
@@ -19,7 +15,11 @@ export function runLogs(dir: string, setup: RunSetup | undefined): RunLogs {
       'needs both requests.tsv and actions.tsv; run the experiment again with output.requestLog and output.actionLog (load writes no actions.tsv: use replay with the journal of the server)';
     throw new EscapementError('E_RESULTS', what, { file: dir });
   }
-  return { requests, actions, setup };
+  return {
+    requests: (visit) => readRequests(requests, visit),
+    actions: (visit) => readActions(actions, setup, visit),
+    setup,
+  };
 }
 
 /** A client knows nothing of the cluster. */

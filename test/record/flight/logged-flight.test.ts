@@ -9,7 +9,6 @@ import type { JournalHeader } from '../../../src/live/journal/journal-header.js'
 import { CAUSES } from '../../../src/record/causes.js';
 import type { Flight } from '../../../src/record/flight/flight.js';
 import { loggedFlight } from '../../../src/record/flight/logged-flight.js';
-import { readRequests } from '../../../src/record/flight/request-log-reader.js';
 import { runLogs } from '../../../src/record/flight/run-logs.js';
 import type { RunResult } from '../../../src/record/results.js';
 import { RunTally } from '../../../src/record/run-tally.js';
@@ -110,7 +109,7 @@ describe('failed requests in the logs', () => {
     const result = await simulate(await load(EXPERIMENT, overrides), { outDir: dir });
     const none = Object.fromEntries(CAUSES.map((cause) => [cause, 0]));
     const counts = new Map(result.models.map(({ id }) => [id, { ...none }]));
-    readRequests(runLogs(dir, result.setup).requests, ({ model, cause, arrivalNs }) => {
+    runLogs(dir, result.setup).requests(({ model, cause, arrivalNs }) => {
       if (cause !== null && arrivalNs >= result.series.beginSeconds * 1e9) counts.get(model)![cause]++;
     });
     expect(Object.values(result.summary.failures!).some((count) => count > 0)).toBe(true);
