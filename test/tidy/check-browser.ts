@@ -2,7 +2,7 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { find, importsOf, isValueName, parse, resolveImport, SOURCES } from './sources.js';
 
-const ENTRY = 'src/browser/index.ts';
+const ENTRIES = ['src/browser/index.ts', 'src/play/engine/worker.ts'];
 
 /** Packages that run in browsers. */
 const PACKAGES = ['papaparse', 'pathe', 'seedrandom', 'tinyqueue', 'yaml', 'zod'];
@@ -18,8 +18,8 @@ const NODE_NAMES = new Set([
   'global',
 ]);
 
-describe('what a browser loads', () => {
-  const loaded = reachable(ENTRY, SOURCES);
+describe.each(ENTRIES)('what a browser loads: %s', (entry) => {
+  const loaded = reachable(entry, SOURCES);
 
   it('reaches the simulator and the reader of experiments', () => {
     const names = loaded.map(({ fileName }) => fileName);
@@ -33,7 +33,9 @@ describe('what a browser loads', () => {
   it('uses nothing that only Node has', () => {
     expect(loaded.flatMap(nodeNames)).toEqual([]);
   });
+});
 
+describe('what a browser loads', () => {
   it('is told apart from what is imported as a type', () => {
     const files = [
       parse('src/a.ts', "import { b } from './b.js';\nimport type { C } from './c.js';"),

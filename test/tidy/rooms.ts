@@ -27,6 +27,8 @@ export const ROOMS: Grants = {
   ],
   // What a web page gets: nothing that it reaches imports Node's modules.
   browser: ['base', 'core', 'policies', 'record', 'config', 'run'],
+  // The playground: a page and the engine behind it. It reaches no module of Node.
+  play: ['base', 'core', 'record', 'config', 'run', 'browser'],
   tools: ['base', 'core', 'workload', 'record', 'text', 'config', 'report', 'live', 'load', 'serve'],
   cli: [
     ...['base', 'core', 'audit', 'policies', 'workload', 'record', 'text', 'config', 'report', 'live'],
@@ -104,6 +106,8 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     terminal: ['own', 'study', 'charts'],
     pages: ['own', 'study', 'policies', 'compare', 'charts', 'html'],
   },
+  // The page and its engine share no code but what they say to each other.
+  play: { own: [], engine: ['own'] },
   run: { own: [], sweep: ['own'], plan: ['sweep'], cells: ['plan', 'sweep'], queue: ['sweep'] },
   tools: { bench: [], conform: [], doctor: [], profile: [], top: [] },
 };

@@ -16,7 +16,7 @@ export function flightText(flight: Flight): string {
 }
 
 /** Something that happened to a request, in words. */
-export interface FlightEvent {
+interface FlightEvent {
   /** Since the start of the run. */
   readonly atNs: number;
   readonly text: string;

@@ -1,0 +1,88 @@
+import { parseExperiment } from '../../browser/parse.js';
+import type { Experiment } from '../../config/experiment.js';
+import { OUTCOME_OK } from '../../core/request.js';
+import type { ScheduledRun } from '../../record/results.js';
+import { Simulation } from '../../run/simulation.js';
+import type { LaneFrame, LaneSource, OpenedLane, Story } from '../protocol.js';
+import { REQUEST } from '../rows.js';
+import { RunTable } from './run-table.js';
+import { Statistics } from './statistics.js';
+import { storyOf } from './story.js';
+
+/** One experiment that runs, with all that the page sees of it. */
+export class Lane {
+  private readonly statistics: Statistics;
+
+  private constructor(
+    private readonly experiment: Experiment,
+    private readonly simulation: Simulation,
+    private readonly table: RunTable,
+  ) {
+    this.statistics = new Statistics(table.requests);
+  }
+
+  /** Throws an EscapementError with the place of the first mistake. */
+  static async open({ text, overrides, files }: LaneSource): Promise<Lane> {
+    const experiment = await parseExperiment(text, { overrides, files });
+    const table = new RunTable(experiment.models);
+    const simulation = await Simulation.open(experiment, { observer: table });
+    table.watch(simulation.controller.requests);
+    return new Lane(experiment, simulation, table);
+  }
+
+  /** When something happens next; Infinity: the run is over. */
+  get nextNs(): number {
+    return this.simulation.nextNs;
+  }
+
+  get digest(): string {
+    return this.simulation.controller.digest;
+  }
+
+  get answered(): number {
+    return this.table.requests.count;
+  }
+
+  advance(untilNs: number): Promise<void> {
+    return this.simulation.advance(untilNs);
+  }
+
+  opened(isPastSame: boolean): OpenedLane {
+    const { name, policy, cluster, models, sloNs, warmupNs, seed } = this.experiment;
+    return {
+      ...{ name, sloNs, warmupNs, seed, isPastSame },
+      policy: policy.kind,
+      gpus: cluster.gpus,
+      oneLane: cluster.oneLane,
+      models: models.map((model) => model.name),
+      durationNs: this.simulation.durationNs,
+    };
+  }
+
+  /** What is new since the last frame. */
+  frame(nowNs: number): LaneFrame {
+    const { table, statistics, simulation } = this;
+    return {
+      actions: table.takeActions(simulation.workers),
+      requests: table.takeRequests(),
+      ...statistics.at(nowNs, simulation.controller.requests.size),
+      digest: this.digest,
+    };
+  }
+
+  /** The first request from the `first`th answer on that was not answered in time; null: there is none yet. */
+  missedFrom(first: number): number | null {
+    const { requests } = this.table;
+    for (let row = first; row < requests.count; row++)
+      if (requests.get(row, REQUEST.outcome) !== OUTCOME_OK) return requests.get(row, REQUEST.id);
+    return null;
+  }
+
+  story(request: number): Story | null {
+    return storyOf(this.table, this.experiment, request);
+  }
+
+  result(): ScheduledRun {
+    return this.simulation.result();
+  }
+}

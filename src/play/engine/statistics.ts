@@ -1,0 +1,72 @@
+import { NS_PER_S } from '../../base/units.js';
+import {
+  OUTCOME_ERROR,
+  OUTCOME_LATE,
+  OUTCOME_NAMES,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  OUTCOME_TIMEOUT,
+} from '../../core/request.js';
+import { LATENCY_BINS, latencyBinOf } from '../latency-bins.js';
+import type { LaneFrame } from '../protocol.js';
+import { REQUEST } from '../rows.js';
+import type { RowList } from './row-list.js';
+
+/** Counts what frames say of the requests that were answered. */
+export class Statistics {
+  private readonly byOutcome = new Float64Array(OUTCOME_NAMES.length);
+  private readonly latency = new Uint32Array(LATENCY_BINS);
+  /** Rows that are counted already. */
+  private counted = 0;
+  /** The first row of the sliding second, and requests in time from it on. */
+  private first = 0;
+  private inTime = 0;
+
+  constructor(private readonly requests: RowList) {}
+
+  /** `waiting`: requests without an answer. */
+  at(
+    nowNs: number,
+    waiting: number,
+  ): Pick<LaneFrame, 'waiting' | 'counts' | 'goodputRps' | 'attainment' | 'latency'> {
+    this.count();
+    this.slide(nowNs - NS_PER_S);
+    const { requests, byOutcome, inTime, first } = this;
+    const answered = requests.count - first;
+    return {
+      waiting,
+      counts: {
+        arrived: requests.count + waiting,
+        inTime: byOutcome[OUTCOME_OK],
+        late: byOutcome[OUTCOME_LATE],
+        refused: byOutcome[OUTCOME_REJECTED],
+        timedOut: byOutcome[OUTCOME_TIMEOUT],
+        failed: byOutcome[OUTCOME_ERROR],
+      },
+      // In the first second there is less than a second to look back on.
+      goodputRps: nowNs > 0 ? inTime / (Math.min(nowNs, NS_PER_S) / NS_PER_S) : 0,
+      attainment: answered === 0 ? null : inTime / answered,
+      latency: this.latency.slice(),
+    };
+  }
+
+  private count(): void {
+    const { requests, byOutcome, latency } = this;
+    for (; this.counted < requests.count; this.counted++) {
+      const outcome = requests.get(this.counted, REQUEST.outcome);
+      byOutcome[outcome]++;
+      if (outcome === OUTCOME_OK) this.inTime++;
+      if (outcome !== OUTCOME_OK && outcome !== OUTCOME_LATE) continue;
+      const answeredNs = requests.get(this.counted, REQUEST.answeredNs);
+      latency[latencyBinOf(answeredNs - requests.get(this.counted, REQUEST.arrivalNs))]++;
+    }
+  }
+
+  private slide(fromNs: number): void {
+    const { requests } = this;
+    while (this.first < requests.count && requests.get(this.first, REQUEST.answeredNs) <= fromNs) {
+      if (requests.get(this.first, REQUEST.outcome) === OUTCOME_OK) this.inTime--;
+      this.first++;
+    }
+  }
+}

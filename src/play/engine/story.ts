@@ -1,0 +1,100 @@
+import { NS_PER_MS } from '../../base/units.js';
+import type { Experiment } from '../../config/experiment.js';
+import { INFER, LOAD, STATUS_OK, UNLOAD } from '../../core/action.js';
+import type { Outcome } from '../../core/request.js';
+import { CAUSES } from '../../record/causes.js';
+import { explain } from '../../record/flight/explain.js';
+import { flightEvents } from '../../record/flight/flight-text.js';
+import { loggedFlight } from '../../record/flight/logged-flight.js';
+import {
+  LOGGED_INFER,
+  LOGGED_LOAD,
+  LOGGED_UNLOAD,
+  type LoggedAction,
+  type LoggedRequest,
+  type RunRows,
+} from '../../record/flight/run-rows.js';
+import type { Story } from '../protocol.js';
+import { ACTION, REQUEST } from '../rows.js';
+import type { RunTable } from './run-table.js';
+
+/** Types of actions in logs by those of the core; calling off is of no model. */
+const LOGGED_TYPES: Readonly<Record<number, number>> = {
+  [LOAD]: LOGGED_LOAD,
+  [UNLOAD]: LOGGED_UNLOAD,
+  [INFER]: LOGGED_INFER,
+};
+
+/** What became of a request, as `escapement explain` tells it. Null: it is not answered, or there is none. */
+export function storyOf(table: RunTable, experiment: Experiment, request: number): Story | null {
+  const name = (model: number) => experiment.models[model].name;
+  const found = loggedFlight(rowsOf(table, experiment), request, name);
+  if (found === null) return null;
+  const { flight } = found;
+  const { model, arrivalNs, deadlineNs, answer, actions } = flight;
+  if (answer === null) return null;
+  return {
+    ...{ model, arrivalNs, deadlineNs },
+    outcome: answer.outcome,
+    answeredNs: answer.atNs,
+    actions: actions.map(({ id }) => id),
+    events: flightEvents(flight),
+    why: explain(flight),
+  };
+}
+
+function rowsOf({ requests, actions }: RunTable, { cluster, models }: Experiment): RunRows {
+  return {
+    requests: (visit) => {
+      for (let row = 0; row < requests.count; row++) if (visit(requestAt(requests, row)) === false) return;
+    },
+    actions: (visit) => {
+      for (let row = 0; row < actions.count; row++) {
+        const type = LOGGED_TYPES[actions.get(row, ACTION.kind)];
+        const hasEnded = !Number.isNaN(actions.get(row, ACTION.handledNs));
+        if (type !== undefined && hasEnded) visit(actionAt(actions, row, type));
+      }
+    },
+    setup: {
+      gpus: cluster.gpus,
+      oneLane: cluster.oneLane,
+      modelInferMs: models.map(({ execNs }) => execNs[0] / NS_PER_MS),
+    },
+  };
+}
+
+function requestAt(rows: RunTable['requests'], row: number): LoggedRequest {
+  return {
+    id: rows.get(row, REQUEST.id),
+    outcome: rows.get(row, REQUEST.outcome) as Outcome,
+    user: rows.get(row, REQUEST.user),
+    model: rows.get(row, REQUEST.model),
+    arrivalNs: rows.get(row, REQUEST.arrivalNs),
+    answeredNs: rows.get(row, REQUEST.answeredNs),
+    sloNs: rows.get(row, REQUEST.sloNs),
+    action: rows.get(row, REQUEST.action),
+    cause: CAUSES[rows.get(row, REQUEST.cause)] ?? null,
+  };
+}
+
+function actionAt(rows: RunTable['actions'], row: number, type: number): LoggedAction {
+  const status = rows.get(row, ACTION.status);
+  const handledNs = rows.get(row, ACTION.handledNs);
+  const latestNs = rows.get(row, ACTION.latestNs);
+  return {
+    id: rows.get(row, ACTION.id),
+    type,
+    status,
+    gpu: rows.get(row, ACTION.gpu),
+    model: rows.get(row, ACTION.model),
+    batchSize: rows.get(row, ACTION.batchSize),
+    sentNs: rows.get(row, ACTION.sentNs),
+    earliestNs: rows.get(row, ACTION.earliestNs),
+    latestNs: Number.isFinite(latestNs) ? latestNs : null,
+    expectedDurationNs: rows.get(row, ACTION.expectedDurationNs),
+    expectedEndNs: rows.get(row, ACTION.expectedEndNs),
+    beginNs: status === STATUS_OK ? rows.get(row, ACTION.beginNs) : handledNs,
+    endNs: status === STATUS_OK ? rows.get(row, ACTION.endNs) : handledNs,
+    handledNs,
+  };
+}

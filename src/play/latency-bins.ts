@@ -1,0 +1,15 @@
+/** A latency histogram has so many bins; the last one takes all that is longer. */
+export const LATENCY_BINS = 65;
+/** Each bin ends a fourth of an octave after the one before it; the first one at this. */
+const FIRST_END_NS = 100_000;
+const PER_OCTAVE = 4;
+
+/** Upper end of a bin, ns; Infinity of the last. */
+export function latencyBinEndNs(bin: number): number {
+  return bin < LATENCY_BINS - 1 ? FIRST_END_NS * 2 ** (bin / PER_OCTAVE) : Number.POSITIVE_INFINITY;
+}
+
+export function latencyBinOf(latencyNs: number): number {
+  const bin = Math.ceil(Math.log2(Math.max(latencyNs, 1) / FIRST_END_NS) * PER_OCTAVE);
+  return Math.min(Math.max(bin, 0), LATENCY_BINS - 1);
+}
