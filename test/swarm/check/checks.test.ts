@@ -239,6 +239,13 @@ it('finds clusters that do not recover', async () => {
   expect(await titles(exampleHistory(hurt))).toEqual([
     'recovery: controller-0#1 goes on with a connection with worker-0#1 on which a message was damaged or vanished (at 2.000000 s)',
   ]);
+  const late = replace('snapshot', (event) => [
+    event,
+    at(2001, { kind: 'streamOpened', stream: 3, controller: 'controller-0#1', worker: 'worker-0#1' }),
+  ]);
+  expect(await titles(exampleHistory(late))).toEqual([
+    'recovery: controller-0#1 connects with worker-0#1 when all should work again (at 2.001000 s)',
+  ]);
   const probe = { request: 2, client: PROBE, process: 'controller-0#1', model: 'm', sloNs: NS_PER_S };
   const unserved = replace('snapshot', (event) => [
     event,
@@ -248,7 +255,7 @@ it('finds clusters that do not recover', async () => {
   expect(await titles(exampleHistory(unserved))).toEqual([
     'recovery: m is not served when all should work again: timeout (at 2.002000 s)',
   ]);
-  const late = (margin: number) => {
+  const answeredLate = (margin: number) => {
     const cluster = { ...EXAMPLE_SCENARIO.cluster, policy: { kind: 'edf', options: { margin } } };
     return titles(
       exampleHistory(
@@ -262,10 +269,10 @@ it('finds clusters that do not recover', async () => {
       ),
     );
   };
-  expect(await late(20 * NS_PER_MS)).toContainEqual(
+  expect(await answeredLate(20 * NS_PER_MS)).toContainEqual(
     expect.stringMatching(/^recovery: m is not served .*late/),
   );
-  expect(await late(5 * NS_PER_MS)).not.toContainEqual(expect.stringContaining('recovery'));
+  expect(await answeredLate(5 * NS_PER_MS)).not.toContainEqual(expect.stringContaining('recovery'));
 });
 
 it('finds logs that repeat themselves or keep silent, and processes that die', async () => {
@@ -275,6 +282,14 @@ it('finds logs that repeat themselves or keep silent, and processes that die', a
   expect(await titles(exampleHistory(noisy))).toEqual([
     'logs: controller-0#1 logs "again" 8 times within a minute (at 0.027000 s)',
   ]);
+  const says = (ms: number, line: string) =>
+    at(ms, { kind: 'logged', process: 'controller-0#1', level: 'warn', line: `worker w:7000 ${line}` });
+  const ups = (ms: number) => says(ms, 'is up');
+  const released = replace('snapshot', (event) => [
+    ...[ups(20), ups(21), ups(22), ups(23), ups(24), ups(25)],
+    ...[ups(26), says(26, 'is down: a'), ups(27), says(27, 'is down: b'), event],
+  ]);
+  expect(await titles(exampleHistory(released))).toEqual([]);
   const died = replace('snapshot', (event) => [
     at(20, { kind: 'died', process: 'worker-0#1', why: 'Error: no' }),
     event,
@@ -290,9 +305,18 @@ it('finds logs that repeat themselves or keep silent, and processes that die', a
   const faults = [
     { kind: 'crash' as const, atNs: 100 * NS_PER_MS, process: 'worker-0', forNs: 5 * NS_PER_S },
   ];
-  const silent = exampleHistory(undefined, { faults });
+  expect(await titles(exampleHistory(undefined, { faults }))).toEqual([]);
+  const up = at(50, {
+    ...{ kind: 'logged', process: 'controller-0#1', level: 'info' },
+    line: 'worker worker-0:7000 is up',
+  });
+  const silent = exampleHistory(
+    replace('snapshot', (event) => [up, event]),
+    { faults },
+  );
   expect((await titles(silent))[0]).toMatch(/^logs: worker-0 was lost by "crash" at .* does not say so/);
   const said = replace('snapshot', (event) => [
+    up,
     at(200, {
       kind: 'logged',
       process: 'controller-0#1',
@@ -302,26 +326,10 @@ it('finds logs that repeat themselves or keep silent, and processes that die', a
     event,
   ]);
   expect(await titles(exampleHistory(said, { faults }))).toEqual([]);
-  const unreachable = (earlier: readonly string[]) => {
-    const lines = [...earlier, 'worker worker-0: cannot be reached: connect ECONNREFUSED'];
-    const events = lines.map((line, i) =>
-      at(i === 0 && earlier.length > 0 ? 50 : 200, {
-        ...{ kind: 'logged', process: 'controller-0#1', level: 'warn' },
-        line,
-      }),
-    );
-    return titles(
-      exampleHistory(
-        replace('snapshot', (event) => [...events, event]),
-        { faults },
-      ),
-    );
-  };
-  expect(await unreachable([])).toEqual([]);
-  expect((await unreachable(['worker worker-0:7000 is up']))[0]).toMatch(/does not say so/);
   // One that was dead before cannot say anything.
   const dead = replace('snapshot', (event) => [
-    at(50, { kind: 'crashed', process: 'controller-0#1', why: 'the plan' }),
+    up,
+    at(60, { kind: 'crashed', process: 'controller-0#1', why: 'the plan' }),
     event,
   ]);
   expect(await titles(exampleHistory(dead, { faults }))).not.toContainEqual(

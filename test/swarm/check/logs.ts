@@ -15,7 +15,6 @@ const MOST_A_MINUTE = 7;
 const MISSED_NS = 4 * NS_PER_S;
 const LOST = / is down| has lost its GPU| has left/;
 const UP = / is up/;
-const UNREACHABLE = / cannot be reached| does not answer/;
 /** Of one line, and of all lines about a worker, in a minute. */
 const MOST_SAID = 3;
 const MOST_SAID_OF_WORKER = 20;
@@ -39,8 +38,8 @@ export const logs: Check = {
 
 function checkRepeats(events: readonly HistoryEvent[], findings: Findings): void {
   const times = new Map<string, number[]>();
-  for (const event of events) {
-    if (event.kind !== 'logged' || event.level === 'debug') continue;
+  for (const [i, event] of events.entries()) {
+    if (event.kind !== 'logged' || event.level === 'debug' || isReleased(event, events[i + 1])) continue;
     const key = `${event.process} ${event.line.replaceAll(TIMES, '')}`;
     const said = (times.get(key) ?? []).filter((atNs) => atNs > event.atNs - NS_PER_MINUTE);
     said.push(event.atNs);
@@ -49,6 +48,13 @@ function checkRepeats(events: readonly HistoryEvent[], findings: Findings): void
     const what = `${event.process} logs "${event.line}" ${said.length} times within a minute`;
     findings.add(event.atNs, what, (one) => one.kind === 'logged' && one.process === event.process);
   }
+}
+
+/** What was held back about a worker is written before what is new about it. */
+function isReleased({ process, atNs, line }: Logged, next: HistoryEvent | undefined): boolean {
+  if (next?.kind !== 'logged' || next.process !== process || next.atNs !== atNs) return false;
+  const [worker] = /^worker \S+/.exec(line) ?? [''];
+  return worker !== '' && next.line !== line && next.line.startsWith(`${worker} `);
 }
 
 /** No process or thread dies by an error, and none ends unasked but for its disk or a thread that hangs. */
@@ -162,9 +168,9 @@ function isNamed(
       event.atNs <= atNs + MISSED_NS &&
       event.line.includes(worker),
   );
-  // One that was never up cannot go down: it cannot be reached.
-  const wasUp = lines.some((line) => UP.test(line.line) && line.atNs <= atNs);
-  const losses = lines.filter(({ line }) => LOST.test(line) || (!wasUp && UNREACHABLE.test(line)));
+  // A log that has not called it up need not call it down: the controller still starts.
+  if (!lines.some((line) => UP.test(line.line) && line.atNs <= atNs)) return true;
+  const losses = lines.filter(({ line }) => LOST.test(line));
   const isHeldBack = losses.length >= MOST_SAID || lines.length >= MOST_SAID_OF_WORKER;
   return isHeldBack || losses.some((line) => line.atNs >= atNs);
 }

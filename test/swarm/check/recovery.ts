@@ -30,6 +30,7 @@ export const recovery: Check = {
     checkDrivers(events, snapshots, scenario.cluster.machines, findings);
     for (const snapshot of snapshots) checkRest(snapshot, findings);
     checkConnections(events, findings);
+    checkNewConnections(events, findings);
     checkProbes(events, scenario, findings);
     return findings.list;
   },
@@ -94,6 +95,19 @@ function checkConnections(events: readonly HistoryEvent[], findings: Findings): 
       const what = `${process} goes on with a connection with ${hurt[1].worker} on which a message was damaged or vanished`;
       findings.add(atNs, what, (one) => 'stream' in one && one.stream === hurt[0]);
     }
+  }
+}
+
+/** When all works, no controller connects with a worker: it has its connections. */
+function checkNewConnections(events: readonly HistoryEvent[], findings: Findings): void {
+  const restNs = events.find(({ kind }) => kind === 'snapshot')?.atNs ?? Number.POSITIVE_INFINITY;
+  for (const event of events) {
+    if (event.atNs <= restNs) continue;
+    if (event.kind === 'asked to stop') return;
+    if (event.kind !== 'streamOpened') continue;
+    const { controller, worker, stream, atNs } = event;
+    const what = `${controller} connects with ${worker} when all should work again`;
+    findings.add(atNs, what, (one) => 'stream' in one && one.stream === stream);
   }
 }
 
