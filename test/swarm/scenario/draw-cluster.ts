@@ -106,7 +106,7 @@ function drawPolicy(draw: Draw): PolicyScenario {
     return { kind, options: hasNone ? {} : { margin: draw.log(5 * NS_PER_MS, 50 * NS_PER_MS) } };
   }
   if (kind !== 'escapement' && kind !== 'clockwork') return { kind, options: {} };
-  // Lanes count as booked for a millisecond at least.
-  const scheduleAhead = draw.chance(0.5) ? 'auto' : draw.log(2 * NS_PER_MS, 50 * NS_PER_MS);
+  // With a millisecond, for which lanes count as booked at least, nothing would be served.
+  const scheduleAhead = draw.chance(0.5) ? 'auto' : draw.log(NS_PER_MS + 1, 50 * NS_PER_MS);
   return { kind, options: { scheduleAhead } };
 }
