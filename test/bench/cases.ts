@@ -1,7 +1,7 @@
 /** One benchmark: an experiment as text, run as it is. */
 interface BenchCase {
   readonly name: string;
-  /** Requests per wall second that the project aims for on one thread. */
+  /** Requests per wall second that the project aims for on one thread; 0: no aim. */
   readonly aim: number;
   readonly experiment: string;
 }
@@ -12,7 +12,7 @@ const VARIETIES = 61;
 const POLICY = 'policy: { kind: clockwork, scheduleAhead: 5ms }\nadmission: none\nslo: 100ms\nseed: 1';
 
 /** GPUs of the cases of growth. */
-export const GROWTH = [1, 10, 100, 1000] as const;
+export const GROWTH = [1, 10, 100, 400, 1000] as const;
 
 /** The same load per GPU on more and more of them, with as many requests in all, and four models per GPU or more. */
 export function growthCases(): BenchCase[] {
@@ -68,6 +68,15 @@ workload: { kind: azure-like, functions: 4026, minutes: 1, rate: 24000/s }`,
 cluster: { gpus: 6, pages: 1376 }
 models: { kind: zoo, varieties: 61, copies: 10 }
 workload: ${day}`,
+    },
+    {
+      // One server, exponential times, a load of 0.8, so that other simulators can be compared.
+      name: 'm-m-1',
+      aim: 0,
+      experiment: `policy: { kind: fifo, maxDelay: 0ms, maxBatch: 1 }\nadmission: none\nslo: 1h\nseed: 1
+cluster: { gpus: 1, network: { delay: 0ms }, noise: { distribution: exponential } }
+${RESNET50.replace('COPIES', '1')}
+workload: { kind: poisson, rate: ${0.8 / 0.00273}/s, duration: 3400s }`,
     },
   ];
 }

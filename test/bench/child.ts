@@ -13,6 +13,8 @@ export interface Run {
   readonly requests: number;
   readonly seconds: number;
   readonly processedRps: number;
+  /** Arrivals, and actions that got a result. */
+  readonly events: number;
   /** CPU of all threads of the process, its start and the collector included. */
   readonly cpuSeconds: number;
   readonly peakRssBytes: number;
@@ -42,7 +44,7 @@ export async function runHere({ name, trace, overrides }: RunChoice): Promise<Ru
   const found = [...benchCases(trace), ...growthCases()].find((one) => one.name === name);
   if (found === undefined) throw new Error(`no benchmark is called ${name}`);
   const experiment = await parseExperiment(found.experiment, `${EXPERIMENTS}bench.yaml`, overrides);
-  const { wall, requests, digest, attainment } = (await simulate(experiment)).summary;
+  const { wall, requests, actions, digest, attainment } = (await simulate(experiment)).summary;
   const { user, system } = process.cpuUsage();
   const memory = { peakRssBytes: peakRssBytes() };
   return {
@@ -50,6 +52,7 @@ export async function runHere({ name, trace, overrides }: RunChoice): Promise<Ru
     ...memory,
     cpuSeconds: (user + system) / 1e6,
     requests: requests.offered,
+    events: requests.offered + actions.infer + actions.load + actions.unload,
     digest,
     attainment,
   };

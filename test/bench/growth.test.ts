@@ -20,6 +20,7 @@ it('prints medians of each policy on each number of GPUs', () => {
       return {
         ...{
           requests: 7,
+          events: 14,
           seconds: 1,
           cpuSeconds: 0.7 / processedRps,
           processedRps,

@@ -10,7 +10,7 @@ import { benchQueue, queueWorker } from './queue.js';
 /*
  * Whole runs, arrivals and metrics included, on one thread: `npm run bench -- [--only TEXT] [--runs N]
  * [--trace FILE]`. Prints a JSON line a case; with `--policies` a line for each policy on a few of them, with
- * `--growth` one for some policies on 1, 10, 100 and 1,000 GPUs; with `--queue` one for each number of workers that run cells
+ * `--growth` one for some policies on 1 to 1,000 GPUs; with `--queue` one for each number of workers that run cells
  * which do nothing (`redis-server` has to be there). `--out FILE` also writes the lines to a file.
  */
 
@@ -62,6 +62,7 @@ function runAll(): void {
       case: name,
       runs,
       requests: done[0].requests,
+      eventsPerS: Math.round(median(done.map(({ events, seconds }) => events / seconds))),
       processedRps: { median: Math.round(median(rates)), min: Math.round(Math.min(...rates)), aim },
       wallSeconds: median(done.map((run) => run.seconds)),
       peakRssMB: Math.round(Math.max(...done.map((run) => run.peakRssBytes)) / 1e6),

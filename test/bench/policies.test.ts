@@ -14,6 +14,7 @@ it('compares policies within a round, whatever the rounds took', () => {
     const processedRps = (isFifo ? 4e6 : 1e6) / (isSecondRound ? 2 : 1);
     return {
       requests: 1,
+      events: 2,
       seconds: 1,
       cpuSeconds: 1,
       processedRps,
@@ -38,6 +39,7 @@ it('runs only the cases asked for', () => {
     names.add(name);
     return {
       requests: 1,
+      events: 2,
       seconds: 1,
       cpuSeconds: 1,
       processedRps: 1,
