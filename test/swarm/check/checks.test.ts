@@ -285,9 +285,17 @@ it('finds logs that repeat themselves or keep silent, and processes that die', a
   const says = (ms: number, line: string) =>
     at(ms, { kind: 'logged', process: 'controller-0#1', level: 'warn', line: `worker w:7000 ${line}` });
   const ups = (ms: number) => says(ms, 'is up');
+  const gpuUp = (ms: number) =>
+    at(ms, {
+      kind: 'logged',
+      process: 'controller-0#1',
+      level: 'info',
+      line: 'GPU 0 is there, on worker w:7000',
+    });
   const released = replace('snapshot', (event) => [
     ...[ups(20), ups(21), ups(22), ups(23), ups(24), ups(25)],
-    ...[ups(26), says(26, 'is down: a'), ups(27), says(27, 'is down: b'), event],
+    ...[20, 21, 22, 23, 24, 25, 26].map(gpuUp),
+    ...[ups(26), says(26, 'is down: a'), ups(27), gpuUp(27), says(27, 'is down: b'), event],
   ]);
   expect(await titles(exampleHistory(released))).toEqual([]);
   const died = replace('snapshot', (event) => [

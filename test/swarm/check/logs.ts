@@ -39,7 +39,7 @@ export const logs: Check = {
 function checkRepeats(events: readonly HistoryEvent[], findings: Findings): void {
   const times = new Map<string, number[]>();
   for (const [i, event] of events.entries()) {
-    if (event.kind !== 'logged' || event.level === 'debug' || isReleased(event, events[i + 1])) continue;
+    if (event.kind !== 'logged' || event.level === 'debug' || isReleased(event, events, i)) continue;
     const key = `${event.process} ${event.line.replaceAll(TIMES, '')}`;
     const said = (times.get(key) ?? []).filter((atNs) => atNs > event.atNs - NS_PER_MINUTE);
     said.push(event.atNs);
@@ -50,11 +50,16 @@ function checkRepeats(events: readonly HistoryEvent[], findings: Findings): void
   }
 }
 
-/** What was held back about a worker is written before what is new about it. */
-function isReleased({ process, atNs, line }: Logged, next: HistoryEvent | undefined): boolean {
-  if (next?.kind !== 'logged' || next.process !== process || next.atNs !== atNs) return false;
-  const [worker] = /^worker \S+/.exec(line) ?? [''];
-  return worker !== '' && next.line !== line && next.line.startsWith(`${worker} `);
+/** What was held back about a worker and its GPUs is written in the instant in which something new about it is. */
+function isReleased({ process, atNs, line }: Logged, events: readonly HistoryEvent[], at: number): boolean {
+  const [worker] = /worker \S+/.exec(line) ?? [''];
+  if (worker === '') return false;
+  for (let i = at + 1; events[i]?.atNs === atNs; i++) {
+    const next = events[i] as HistoryEvent;
+    if (next.kind !== 'logged' || next.process !== process) continue;
+    if (next.line !== line && next.line.startsWith(`${worker} `)) return true;
+  }
+  return false;
 }
 
 /** No process or thread dies by an error, and none ends unasked but for its disk or a thread that hangs. */
