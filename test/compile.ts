@@ -1,11 +1,16 @@
+import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { type BuildOptions, build } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SRC = join(ROOT, 'src');
 const DIST = join(ROOT, 'dist');
+
+/** What runs in web pages only is in the bundle of the playground, as in what is published. */
+const PAGE_ONLY = /^play[\\/](?:page|timeline)[\\/]/;
 
 /** What `src/x/name.ts` compiles to, of this script or of tsc. */
 const COMPILED = /\.(?:[cm]?js|d\.[cm]?ts)(?:\.map)?$/;
@@ -15,7 +20,9 @@ const COMPILED = /\.(?:[cm]?js|d\.[cm]?ts)(?:\.map)?$/;
  * the source of now. `npm run build` makes what is published.
  */
 export async function compile(): Promise<void> {
-  const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' });
+  const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => !PAGE_ONLY.test(file),
+  );
   mkdirSync(DIST, { recursive: true });
   // By this file tsc believes that dist is its own output, and would not write it again.
   rmSync(join(DIST, '.tsbuildinfo'), { force: true });
@@ -32,6 +39,7 @@ export async function compile(): Promise<void> {
   await Promise.all([
     build({ ...options, entryPoints: sourcesOf('.ts'), format: 'esm' }),
     build({ ...options, entryPoints: sourcesOf('.cts'), format: 'cjs', outExtension: { '.js': '.cjs' } }),
+    promisify(execFile)(process.execPath, [join(SRC, 'play', 'bundle.mjs')]),
   ]);
   chmodSync(join(DIST, 'cli', 'main.js'), 0o755);
 }

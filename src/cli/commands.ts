@@ -42,6 +42,12 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         () => import('./commands/bound.js'),
       ),
       command(
+        'play',
+        'Open a web page that runs the scheduler, to try things out',
+        () => import('./usage/play.js'),
+        () => import('./commands/play.js'),
+      ),
+      command(
         'trace info',
         'Describe a trace: rates, bursts, popularity',
         () => import('./usage/trace-info.js'),

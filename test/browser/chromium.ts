@@ -1,20 +1,12 @@
-import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { type Browser, chromium } from 'playwright-core';
 
 /** Debian's. */
 export const CHROMIUM = '/usr/bin/chromium';
-const FLAGS = [
-  '--headless=new',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-dev-shm-usage',
-  '--no-first-run',
-];
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'];
 
 export const HAS_CHROMIUM = existsSync(CHROMIUM);
 
@@ -35,36 +27,23 @@ export async function openInChromium(site: Readonly<Record<string, string>>): Pr
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const { port } = server.address() as AddressInfo;
-  const chromium = startChromium(`http://127.0.0.1:${port}/`);
+  const browser = await launchChromium();
   try {
-    return await Promise.race([sent, chromium.ended]);
+    const ended = new Promise<never>((_, reject) => {
+      browser.on('disconnected', () => reject(new Error('chromium ended')));
+    });
+    ended.catch(() => {});
+    const page = await browser.newPage();
+    await page.goto(`http://127.0.0.1:${port}/`);
+    return await Promise.race([sent, ended]);
   } finally {
-    chromium.kill();
+    await browser.close();
     server.closeAllConnections();
     server.close();
   }
 }
 
-function startChromium(address: string) {
-  const profile = `--user-data-dir=${mkdtempSync(join(tmpdir(), 'escapement-'))}`;
-  const child = spawn(CHROMIUM, [...FLAGS, profile, address], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    detached: true,
-  });
-  let said = '';
-  child.stderr.on('data', (piece) => {
-    said = (said + piece).slice(-5000);
-  });
-  const ended = new Promise<never>((_, reject) => {
-    child.on('error', reject);
-    child.on('close', (status) => reject(new Error(`chromium ended with ${status}: ${said}`)));
-  });
-  ended.catch(() => {});
-  return {
-    ended,
-    /** Its processes are a group of their own. */
-    kill: () => {
-      if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
-    },
-  };
+/** A browser of its own, without a window. */
+export function launchChromium(): Promise<Browser> {
+  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
 }

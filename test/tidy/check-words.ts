@@ -15,7 +15,7 @@ const WORDS: readonly (readonly [pattern: RegExp, instead: string])[] = [
 ];
 
 const ROOTS = /^(?:src|test|experiments|docs|deploy)\/|^(?:README|CONTRIBUTING)\.md$/;
-const TEXT = /\.(?:c?ts|md|ya?ml|proto|json|mjs|py|sh|tex|vue|css)$/;
+const TEXT = /\.(?:c?ts|tsx|html|md|ya?ml|proto|json|mjs|py|sh|tex|vue|css)$/;
 
 describe('words', () => {
   it('are those that a native engineer would write', () => {

@@ -27,12 +27,12 @@ export const ROOMS: Grants = {
   ],
   // What a web page gets: nothing that it reaches imports Node's modules.
   browser: ['base', 'core', 'policies', 'record', 'config', 'run'],
-  // The playground: a page and the engine behind it. It reaches no module of Node.
-  play: ['base', 'core', 'record', 'config', 'run', 'browser'],
-  tools: ['base', 'core', 'workload', 'record', 'text', 'config', 'report', 'live', 'load', 'serve'],
+  // The playground, a web page that runs the simulator.
+  play: ['base', 'core', 'policies', 'workload', 'record', 'text', 'config', 'run', 'browser'],
+  tools: ['base', 'core', 'workload', 'record', 'text', 'config', 'report', 'live', 'load', 'serve', 'play'],
   cli: [
     ...['base', 'core', 'audit', 'policies', 'workload', 'record', 'text', 'config', 'report', 'live'],
-    ...['load', 'serve', 'run', 'tools'],
+    ...['load', 'serve', 'run', 'tools', 'play'],
   ],
   // src/index.ts, the public door: command line and benchmarks are no part of the library.
   index: ['core', 'bounds', 'policies', 'sim', 'workload', 'record', 'config', 'run'],
@@ -106,8 +106,14 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     terminal: ['own', 'study', 'charts'],
     pages: ['own', 'study', 'policies', 'compare', 'charts', 'html'],
   },
-  // The page and its engine share no code but what they say to each other.
-  play: { own: [], engine: ['own'] },
   run: { own: [], sweep: ['own'], plan: ['sweep'], cells: ['plan', 'sweep'], queue: ['sweep'] },
-  tools: { bench: [], conform: [], doctor: [], profile: [], top: [] },
+  tools: { bench: [], conform: [], doctor: [], play: [], profile: [], top: [] },
+  play: {
+    // What page and engine say to each other.
+    own: [],
+    share: [],
+    engine: ['own'],
+    timeline: ['own'],
+    page: ['own', 'share', 'timeline'],
+  },
 };

@@ -18,7 +18,7 @@ export function trackedFiles(): string[] {
 
 function parseAll(folder: string): ts.SourceFile[] {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => /\.c?ts$/.test(name))
+    .filter((name) => /\.(?:c?ts|tsx)$/.test(name))
     .map((name) => join(folder, name))
     .sort()
     .map((path) => parse(path.split(sep).join('/'), readFileSync(join(ROOT, path), 'utf8')));
@@ -61,7 +61,7 @@ export function resolveImport(fileName: string, name: string): string {
   const path = relative('.', join(dirname(fileName), name))
     .split(sep)
     .join('/');
-  return path.replace(/js$/, 'ts');
+  return path.replace(/js(x?)$/, 'ts$1');
 }
 
 /** Where a source has such nodes, as `file:line: text`. */

@@ -1,0 +1,116 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { latencyBinEndNs } from '../latency-bins.js';
+import type { FrameEvent } from '../protocol.js';
+import { goodputChart, latencyChart, type SeriesChart } from './plot.js';
+import type { Session, View } from './session.js';
+
+interface ChartsProps {
+  readonly session: Session;
+  readonly view: View;
+}
+
+const NS_PER_S = 1e9;
+const NS_PER_MS = 1e6;
+/** Drawing costs more than a frame of the timeline, so it is rarer. */
+const LEAST_GAP_MS = 100;
+
+/** Goodput over time with the bound as a line, and the latencies so far. */
+export function Charts({ session, view }: ChartsProps) {
+  const bound = view.bound?.bestRps ?? null;
+  return (
+    <section class="charts" aria-label="Charts">
+      <figure>
+        <figcaption>
+          Goodput, requests/s{' '}
+          {bound === null ? (
+            <button type="button" onClick={() => session.computeBound()}>
+              Show the clairvoyant bound
+            </button>
+          ) : (
+            <span>{`(no scheduler exceeds ${bound.toFixed(1)}/s over the run)`}</span>
+          )}
+        </figcaption>
+        <Plot session={session} view={view} make={goodputChart} data={(history) => history.goodput(bound)} />
+      </figure>
+      <figure>
+        <figcaption>Latency of executed requests: share that took at most so long, ms</figcaption>
+        <Plot session={session} view={view} make={latencyChart} data={(history) => history.latency()} />
+      </figure>
+    </section>
+  );
+}
+
+type Data = readonly (readonly (number | null)[])[];
+
+/** What was seen of the run so far, as columns: x, then a column for each line. */
+class History {
+  private readonly seconds: number[] = [];
+  private readonly rates: [(number | null)[], (number | null)[]] = [[], []];
+  private last: FrameEvent | null = null;
+
+  add(frame: FrameEvent): void {
+    this.last = frame;
+    this.seconds.push(frame.nowNs / NS_PER_S);
+    for (const lane of [0, 1] as const) this.rates[lane].push(frame.lanes[lane]?.goodputRps ?? null);
+  }
+
+  goodput(bound: number | null): Data {
+    return [this.seconds, ...this.rates, this.seconds.map(() => bound)];
+  }
+
+  latency(): Data {
+    const lanes = this.last?.lanes ?? [];
+    // The last bin has no end.
+    const bins = Math.max((lanes[0]?.latency.length ?? 0) - 1, 0);
+    const ends = Array.from({ length: bins }, (_, bin) => latencyBinEndNs(bin) / NS_PER_MS);
+    return [ends, cumulative(lanes[0]?.latency, bins), cumulative(lanes[1]?.latency, bins)];
+  }
+}
+
+function cumulative(counts: Uint32Array | undefined, bins: number): (number | null)[] {
+  const total = counts?.reduce((sum, count) => sum + count, 0) ?? 0;
+  if (counts === undefined || total === 0) return Array.from({ length: bins }, () => null);
+  let below = 0;
+  return Array.from(counts.subarray(0, bins), (count) => {
+    below += count;
+    return (100 * below) / total;
+  });
+}
+
+interface PlotProps extends ChartsProps {
+  readonly make: (box: HTMLElement) => SeriesChart;
+  readonly data: (history: History) => Data;
+}
+
+function Plot({ session, view, make, data }: PlotProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const draw = useRef(data);
+  draw.current = data;
+  const redraw = useRef(() => {});
+  useEffect(() => {
+    const chart = make(box.current!);
+    let history = new History();
+    let drawnMs = 0;
+    redraw.current = () => chart.draw(draw.current(history));
+    const stop = session.listen({
+      opened() {
+        history = new History();
+      },
+      frame(frame) {
+        history.add(frame);
+        const nowMs = performance.now();
+        if (frame.isPlaying && nowMs - drawnMs < LEAST_GAP_MS) return;
+        drawnMs = nowMs;
+        redraw.current();
+      },
+    });
+    return () => {
+      stop();
+      chart.destroy();
+    };
+  }, [session, make]);
+  const { bound } = view;
+  // The line of the bound comes after the last frame.
+  useEffect(() => redraw.current(), [bound]);
+  return <div ref={box} class="plot" />;
+}

@@ -1,0 +1,42 @@
+import { parseExperimentSource } from '../../config/build.js';
+import { isSection, type Path, valueAt } from '../../config/document.js';
+import { applyOverrides } from '../../config/overrides.js';
+import { parseDuration } from '../../config/units-text.js';
+import type { Setup } from '../share/setup.js';
+
+/** A lane of a setup as plain values, as written, not checked; empty where it cannot be read: the engine says why. */
+export function effectiveTree({ file, text, overrides, lanes }: Setup, lane: number): Tree {
+  try {
+    return applyOverrides(parseExperimentSource(text, file), [...overrides, ...lanes[lane]!]).tree;
+  } catch {
+    return {};
+  }
+}
+
+export type Tree = Readonly<Record<string, unknown>>;
+
+/** The text of a plain value; undefined where there is none. */
+export function textAt(tree: Tree, path: Path): string | undefined {
+  const value = valueAt(tree, path);
+  return typeof value === 'object' || value === undefined ? undefined : String(value);
+}
+
+/** The items of a list, also of one that is written without brackets because it has one item. */
+export function listAt(tree: Tree, path: Path): readonly Tree[] {
+  const value = valueAt(tree, path);
+  return (Array.isArray(value) ? value : [value]).filter(isSection);
+}
+
+/** A duration in ns; 0 where there is none. */
+export function durationAt(tree: Tree, path: Path): number {
+  try {
+    return parseDuration(valueAt(tree, path) ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
+/** The overrides with `key` set to `value`, in place of what they say of it. */
+export function withOverride(overrides: readonly string[], key: string, value: string): readonly string[] {
+  return [...overrides.filter((override) => !override.startsWith(`${key}=`)), `${key}=${value}`];
+}

@@ -1,0 +1,87 @@
+import type { Setup } from '../share/setup.js';
+import { listAt, type Tree, textAt, withOverride } from './effective.js';
+
+/** A setting of both lanes that the page lets one turn. */
+export interface Knob {
+  readonly label: string;
+  readonly hint: string;
+  readonly choices: readonly string[];
+  /** What is in force. */
+  readonly value: string;
+  set(setup: Setup, choice: string): Setup;
+}
+
+const BURSTINESS = ['even gaps', 'Poisson', 'bursty (cv 2)', 'bursty (cv 4)', 'bursty (cv 8)'];
+
+/** Those that the experiment has, in the order of the page. */
+export function knobsOf(tree: Tree): readonly Knob[] {
+  const workloads = listAt(tree, ['workload']);
+  const models = listAt(tree, ['models']);
+  const first = workloads[0] ?? {};
+  const place = Array.isArray(tree.workload) ? 'workload.0' : 'workload';
+  const knobs = [
+    ...('rate' in first
+      ? [knob('Load', 'Mean rate of the requests', `${place}.rate`, RATES, String(first.rate))]
+      : []),
+    ...(workloads.length === 1 && 'rate' in first ? [burstiness(place, first)] : []),
+    knob('SLO', 'Time for an answer', 'slo', SLOS, textAt(tree, ['slo']) ?? '100ms'),
+    knob('GPUs', 'GPUs of the cluster', 'cluster.gpus', GPUS, textAt(tree, ['cluster', 'gpus']) ?? '1'),
+    ...(models.length === 1 && models[0]!.kind !== 'csv'
+      ? [knob('Models', 'Copies of each model', 'models.copies', COPIES, String(models[0]!.copies ?? 1))]
+      : []),
+    knob(
+      'Network',
+      'One-way delay of a message',
+      'cluster.network.delay',
+      DELAYS,
+      textAt(tree, ['cluster', 'network', 'delay']) ?? '0s',
+    ),
+    knob(
+      'Noise',
+      'Deviation of execution times',
+      'cluster.noise.exec',
+      NOISES,
+      textAt(tree, ['cluster', 'noise', 'exec']) ?? '0%',
+    ),
+    knob('Seed', 'Another draw of the same arrivals', 'seed', SEEDS, textAt(tree, ['seed']) ?? '1'),
+  ];
+  return knobs;
+}
+
+const RATES = ['50/s', '100/s', '200/s', '300/s', '400/s', '500/s', '600/s', '800/s', '1000/s', '1500/s'];
+const SLOS = ['5ms', '10ms', '15ms', '25ms', '50ms', '100ms', '250ms', '500ms'];
+const GPUS = ['1', '2', '3', '4', '6', '8'];
+const COPIES = ['1', '5', '10', '15', '50', '100', '200', '500'];
+const DELAYS = ['0s', '100us', '500us', '1ms', '2ms', '5ms', '10ms'];
+const NOISES = ['0%', '0.1%', '1%', '5%', '10%', '25%'];
+const SEEDS = ['1', '2', '3', '4', '5', '6', '7', '8'];
+
+function knob(label: string, hint: string, key: string, usual: readonly string[], value: string): Knob {
+  const choices = usual.includes(value) ? usual : [value, ...usual];
+  return {
+    ...{ label, hint, choices, value },
+    set: (setup, choice) => ({ ...setup, overrides: withOverride(setup.overrides, key, choice) }),
+  };
+}
+
+function burstiness(place: string, { kind, cv }: Tree): Knob {
+  const at =
+    kind === 'fixed' ? 0 : kind === 'poisson' ? 1 : BURSTINESS.findIndex((text) => text.endsWith(`${cv})`));
+  const value = BURSTINESS[at] ?? `${kind}`;
+  return {
+    label: 'Arrivals',
+    hint: 'How evenly the requests come; cv: standard deviation of the gaps divided by their mean',
+    choices: at < 0 ? [value, ...BURSTINESS] : BURSTINESS,
+    value,
+    set(setup, choice) {
+      const chosen = /cv (\d)/.exec(choice)?.[1];
+      const to = chosen !== undefined ? 'gamma' : choice === 'Poisson' ? 'poisson' : 'fixed';
+      const others = setup.overrides.filter((override) => !override.startsWith(`${place}.cv=`));
+      const overrides = withOverride(others, `${place}.kind`, to);
+      return {
+        ...setup,
+        overrides: chosen === undefined ? overrides : withOverride(overrides, `${place}.cv`, chosen),
+      };
+    },
+  };
+}

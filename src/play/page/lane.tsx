@@ -1,0 +1,79 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { formatCount, formatPercent, formatRate } from '../../text/numbers.js';
+import { Timeline } from '../timeline/timeline.js';
+import type { Session, View } from './session.js';
+
+interface LaneProps {
+  readonly session: Session;
+  readonly view: View;
+  readonly lane: number;
+}
+
+/** One policy: its figures and its timeline. */
+export function Lane({ session, view, lane }: LaneProps) {
+  const opened = view.lanes[lane];
+  const frame = view.frame?.lanes[lane];
+  const run = view.runs?.[lane];
+  const share = frame?.attainment ?? null;
+  const counts = frame?.counts;
+  const missed = counts === undefined ? 0 : counts.late + counts.refused + counts.timedOut + counts.failed;
+  const shared = view.setup.digests?.[lane];
+  return (
+    <section class={`lane lane-${lane}`} aria-label={`${lane === 0 ? 'A' : 'B'}: ${opened?.policy ?? ''}`}>
+      <h2>
+        <b>{lane === 0 ? 'A' : 'B'}</b> {opened?.policy}
+      </h2>
+      <dl class="facts">
+        <Fact name={run === undefined ? 'Goodput, last second' : 'Goodput of the run'}>
+          {`${formatRate(run?.summary.goodputRps ?? frame?.goodputRps ?? 0)}/s`}
+        </Fact>
+        <Fact name={run === undefined ? 'In time, last second' : 'In time'}>
+          {run === undefined
+            ? share === null
+              ? '–'
+              : formatPercent(share)
+            : formatPercent(run.summary.attainment)}
+        </Fact>
+        <Fact name="Waiting">{formatCount(frame?.waiting ?? 0)}</Fact>
+        <Fact name="Not in time">{formatCount(missed)}</Fact>
+        <Fact name="Digest">
+          <code data-digest={lane}>{run?.summary.digest ?? frame?.digest ?? '–'}</code>
+        </Fact>
+      </dl>
+      {run === undefined || shared === undefined ? null : (
+        <p class="small">
+          {shared === run.summary.digest
+            ? '✓ The same run as the one that was shared: the digests are equal.'
+            : `✗ Not the run that was shared, whose digest is ${shared}: this browser rounds differently, or the page is of another version.`}
+        </p>
+      )}
+      <TimelineBox session={session} lane={lane} />
+    </section>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: preact.ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+/** The canvas draws itself: frames go past Preact. */
+function TimelineBox({ session, lane }: { readonly session: Session; readonly lane: number }) {
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const timeline = new Timeline(box.current!, { onRequest: (request) => session.tellStory(lane, request) });
+    const stop = session.listen({
+      opened: (lanes) => lanes[lane] !== undefined && timeline.reset(lanes[lane]),
+      frame: ({ nowNs, lanes }) => lanes[lane] !== undefined && timeline.add(lanes[lane], nowNs),
+    });
+    return () => {
+      stop();
+      timeline.destroy();
+    };
+  }, [session, lane]);
+  return <div ref={box} class="timeline" />;
+}

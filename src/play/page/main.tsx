@@ -1,0 +1,42 @@
+import { render } from 'preact';
+import { unpackAddress } from '../share/address.js';
+import type { Setup } from '../share/setup.js';
+import { setupFromJson } from '../share/setup-json.js';
+import { App } from './app.jsx';
+import { DEFAULT_SETUP } from './default-setup.js';
+
+/*
+ * The page is one file: the engine is in it as text, and so is the experiment that `escapement play FILE` opened it with.
+ */
+
+/** Where the page begins. */
+interface Start {
+  readonly setup: Setup;
+  /** Why what was asked for cannot be shown; empty: it is shown. */
+  readonly problem: string;
+  /** Neither the address nor the page names an experiment. */
+  readonly isDefault: boolean;
+}
+
+async function start(): Promise<Start> {
+  const { hash } = location;
+  const given = textOf('setup');
+  if (hash.length <= 1 && given === '') return { setup: DEFAULT_SETUP, problem: '', isDefault: true };
+  try {
+    const setup = hash.length > 1 ? await unpackAddress(hash.slice(1)) : setupFromJson(given, 'the page');
+    return { setup, problem: '', isDefault: false };
+  } catch (error) {
+    return { setup: DEFAULT_SETUP, problem: (error as Error).message, isDefault: false };
+  }
+}
+
+function textOf(id: string): string {
+  return document.getElementById(id)!.textContent!.trim();
+}
+
+const engine = URL.createObjectURL(new Blob([textOf('engine')], { type: 'text/javascript' }));
+// An address that is pasted into the open page is another page.
+window.addEventListener('hashchange', () => location.reload());
+start().then((begin) => {
+  render(<App {...begin} startEngine={() => new Worker(engine)} />, document.getElementById('app')!);
+});

@@ -1,0 +1,84 @@
+import uPlot from 'uplot';
+
+/** A chart that draws columns: x, then one for each of its lines; null is a gap. */
+export interface SeriesChart {
+  draw(columns: readonly (readonly (number | null)[])[]): void;
+  destroy(): void;
+}
+
+const HEIGHT_PX = 200;
+
+/** Rates of both lanes over time, with the bound. */
+export function goodputChart(box: HTMLElement): SeriesChart {
+  return chartIn(box, (ink) => ({
+    scales: { x: { time: false }, y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
+    axes: [axis(ink, 's'), axis(ink, '/s')],
+    series: [
+      { label: 'time' },
+      ...lanes(ink),
+      { label: 'bound', stroke: ink('--muted'), dash: [2, 4], width: 2 },
+    ],
+  }));
+}
+
+/** Distribution of latencies of both lanes. */
+export function latencyChart(box: HTMLElement): SeriesChart {
+  return chartIn(box, (ink) => ({
+    scales: { x: { time: false, distr: 3 }, y: { range: [0, 100] } },
+    axes: [axis(ink, 'ms'), axis(ink, '%')],
+    series: [{ label: 'ms' }, ...lanes(ink)],
+  }));
+}
+
+type Ink = (variable: string) => string;
+type Look = Pick<uPlot.Options, 'scales' | 'axes' | 'series'>;
+
+/** Two lines that differ in more than color. */
+function lanes(ink: Ink): uPlot.Series[] {
+  return [
+    { label: 'A', stroke: ink('--lane-0'), width: 2, points: { show: false } },
+    { label: 'B', stroke: ink('--lane-1'), width: 2, dash: [8, 4], points: { show: false } },
+  ];
+}
+
+function axis(ink: Ink, unit: string): uPlot.Axis {
+  return {
+    stroke: ink('--muted'),
+    grid: { stroke: ink('--line') },
+    ticks: { stroke: ink('--line') },
+    values: (_, values) => values.map((value) => (value === null ? '' : `${value} ${unit}`)),
+    size: 55,
+  };
+}
+
+/** A chart as wide as its box, in the colors of the page, which may turn dark at any time. */
+function chartIn(box: HTMLElement, look: (ink: Ink) => Look): SeriesChart {
+  let columns: uPlot.AlignedData = [[], [], []];
+  const make = () => {
+    const style = getComputedStyle(box);
+    const { series, ...rest } = look((variable) => style.getPropertyValue(variable));
+    const size = { width: box.clientWidth, height: HEIGHT_PX };
+    columns = series.map((_, i) => columns[i] ?? []) as unknown as uPlot.AlignedData;
+    return new uPlot({ ...size, ...rest, series, legend: { live: false } }, columns, box);
+  };
+  let chart = make();
+  const renew = () => {
+    chart.destroy();
+    chart = make();
+  };
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  dark.addEventListener('change', renew);
+  const resized = new ResizeObserver(() => chart.setSize({ width: box.clientWidth, height: HEIGHT_PX }));
+  resized.observe(box);
+  return {
+    draw(next) {
+      columns = next as unknown as uPlot.AlignedData;
+      chart.setData(columns);
+    },
+    destroy() {
+      dark.removeEventListener('change', renew);
+      resized.disconnect();
+      chart.destroy();
+    },
+  };
+}

@@ -1,0 +1,167 @@
+import type { BoundFigures, ScheduledRun } from '../../record/results.js';
+import type { Command, EngineEvent, FrameEvent, LaneSource, OpenedLane } from '../protocol.js';
+import { MOST_SETUP_BYTES, type Setup } from '../share/setup.js';
+import { withDropped } from './dropped.js';
+
+type StoryEvent = Extract<EngineEvent, { type: 'story' }>;
+type ErrorEvent = Extract<EngineEvent, { type: 'error' }>;
+
+/** What the page shows of a run; replaced as a whole whenever something changes. */
+export interface View {
+  readonly setup: Setup;
+  readonly lanes: readonly OpenedLane[];
+  /** Null: nothing was simulated yet. */
+  readonly frame: FrameEvent | null;
+  /** Of the whole run, as soon as it is over. */
+  readonly runs: readonly ScheduledRun[] | null;
+  /** Null: it is not known yet. */
+  readonly bound: BoundFigures | null;
+  readonly story: StoryEvent | null;
+  readonly problem: ErrorEvent | null;
+  /** For screen readers: what happened last. */
+  readonly said: string;
+  readonly speed: number;
+}
+
+/** Where frames go in addition to the view: timelines and charts keep their own history. */
+interface FrameSink {
+  /** A run begins, or begins again: what was drawn is void. */
+  opened(lanes: readonly OpenedLane[]): void;
+  frame(frame: FrameEvent): void;
+}
+
+/** Runs setups in a worker, with another worker for the bound, which takes a thread of its own. */
+export class Session {
+  view: View;
+  private readonly sinks = new Set<FrameSink>();
+  private engine: Worker;
+  private boundEngine: Worker | null = null;
+
+  constructor(
+    private readonly startEngine: () => Worker,
+    setup: Setup,
+    private readonly onView: (view: View) => void,
+  ) {
+    this.view = {
+      ...{ setup, lanes: [], frame: null, runs: null, bound: null, story: null, problem: null },
+      ...{ said: '', speed: 0.02 },
+    };
+    this.engine = this.started((event) => this.heard(event));
+  }
+
+  listen(sink: FrameSink): () => void {
+    this.sinks.add(sink);
+    if (this.view.lanes.length > 0) sink.opened(this.view.lanes);
+    return () => this.sinks.delete(sink);
+  }
+
+  /** Opens a setup at its start, paused. */
+  open(setup: Setup): void {
+    this.replace(setup, 'open');
+  }
+
+  /** Runs another setup up to the present moment and goes on as before. */
+  change(setup: Setup): void {
+    this.replace(setup, 'change');
+  }
+
+  play(speed = this.view.speed): void {
+    this.show({ speed });
+    this.send({ type: 'play', speed });
+  }
+
+  send(command: Command): void {
+    this.engine.postMessage(command);
+  }
+
+  /** Answered by `view.story`. */
+  tellStory(lane: number, request: number): void {
+    this.send({ type: 'story', lane, request });
+  }
+
+  /** Opens experiments, and takes in the files that they name. */
+  async openFiles(files: readonly File[]): Promise<void> {
+    try {
+      const bytes = files.reduce((sum, file) => sum + file.size, 0);
+      if (bytes > MOST_SETUP_BYTES)
+        throw new Error(`${files[0]!.name}: the page takes files of ${MOST_SETUP_BYTES / 1e6} MB in all`);
+      const dropped = await Promise.all(
+        files.map(async (file) => ({ name: file.name, content: new Uint8Array(await file.arrayBuffer()) })),
+      );
+      this.open(await withDropped(this.view.setup, dropped));
+    } catch (error) {
+      this.fail((error as Error).message);
+    }
+  }
+
+  /** Shows a mistake that was made outside the engine. */
+  fail(message: string): void {
+    this.show({ problem: { type: 'error', message }, said: message });
+  }
+
+  private replace(setup: Setup, type: 'open' | 'change'): void {
+    this.show({ setup, runs: null, bound: null, story: null, problem: null });
+    const lanes = setup.lanes.map((_, lane) => sourceOf(setup, lane));
+    this.send({ type, lanes });
+    this.boundEngine?.terminate();
+    this.boundEngine = null;
+  }
+
+  /** The bound of the arrivals, which all policies share. */
+  computeBound(): void {
+    if (this.boundEngine !== null) return;
+    this.boundEngine = this.started((event) => {
+      if (event.type === 'bound') this.show({ bound: event.figures });
+    });
+    const command: Command = { type: 'bound', source: sourceOf(this.view.setup, 0) };
+    this.boundEngine.postMessage(command);
+  }
+
+  private started(onEvent: (event: EngineEvent) => void): Worker {
+    const worker = this.startEngine();
+    worker.onmessage = ({ data }: MessageEvent<EngineEvent>) => onEvent(data);
+    worker.onerror = ({ message }) => this.fail(`the engine stopped: ${message}; reload the page`);
+    return worker;
+  }
+
+  private heard(event: EngineEvent): void {
+    switch (event.type) {
+      case 'opened':
+        for (const sink of this.sinks) sink.opened(event.lanes);
+        this.show({ lanes: event.lanes, frame: null, runs: null });
+        return;
+      case 'frame':
+        for (const sink of this.sinks) sink.frame(event);
+        this.show({ frame: event });
+        return;
+      case 'story':
+        this.show({
+          story: event,
+          said: `Request ${event.request}: ${event.story?.outcome ?? 'not answered yet'}`,
+        });
+        return;
+      case 'jumped':
+        if (event.missed === null) this.show({ said: 'All later requests were answered in time' });
+        else this.tellStory(event.missed.lane, event.missed.request);
+        return;
+      case 'done':
+        this.show({ runs: event.lanes, said: 'The run is over' });
+        this.computeBound();
+        return;
+      case 'error':
+        this.show({ problem: event, said: event.message });
+        return;
+      case 'bound':
+        return;
+    }
+  }
+
+  private show(change: Partial<View>): void {
+    this.view = { ...this.view, ...change };
+    this.onView(this.view);
+  }
+}
+
+function sourceOf({ text, overrides, lanes, files }: Setup, lane: number): LaneSource {
+  return { text, overrides: [...overrides, ...lanes[lane]!], files };
+}
