@@ -1,125 +1,186 @@
-import { INFER, LOAD } from '../../core/action.js';
-import { OUTCOME_OK } from '../../core/request.js';
 import type { LaneFrame, OpenedLane } from '../protocol.js';
-import { ACTION, ACTION_COLUMNS, REQUEST, REQUEST_COLUMNS } from '../rows.js';
-import { type Box, type Mark, modelColor, paint } from './paint.js';
+import { Gestures } from './gestures.js';
+import { paint } from './paint.js';
+import { type Box, type Mark, Scene } from './scene.js';
+import { View } from './view.js';
 
 interface TimelineOptions {
   /** A request was chosen. */
   onRequest(request: number): void;
 }
 
-/** What is shown before and after the present moment. */
-const BEFORE_NS = 60e6;
-const AFTER_NS = 20e6;
+/** What is known of a run before it begins. */
+type TimelineSetup = Pick<OpenedLane, 'gpus' | 'models' | 'policy'>;
+/** What happened since the last rows: an engine sends it, and so can a server. */
+type TimelineRows = Pick<LaneFrame, 'actions' | 'requests'>;
+
 const ROW_PX = 26;
 const AXIS_PX = 20;
+/** A mark is chosen by a click this close to it. */
+const NEAR_PX = 12;
+const NS_PER_MS = 1e6;
+/** Readers of the screen are not interrupted more often. */
+const SAY_MS = 5000;
 
 /**
- * What the GPUs of one lane do around the present moment: per GPU a row of INFERs and one of LOADs, as boxes in the color of
- * their model, and below a row of the requests that were not answered in time.
+ * What the GPUs of a run do: per GPU a row of INFERs and one of LOADs, as boxes in the color of their model with the windows in
+ * which they may begin, and below a row of the requests that were not answered in time. It follows the present moment;
+ * mouse, touch and keys pan and zoom.
  */
 export class Timeline {
   private readonly canvas = document.createElement('canvas');
-  private readonly boxes = new Map<number, Box>();
-  private marks: Mark[] = [];
-  private lane: OpenedLane | null = null;
+  private readonly tip = document.createElement('div');
+  private readonly said = document.createElement('p');
+  private readonly scene = new Scene();
+  private readonly view = new View();
+  private setup: TimelineSetup = { gpus: 0, models: [], policy: '' };
   private nowNs = 0;
   private drawing = 0;
+  private saidMs = Number.NEGATIVE_INFINITY;
+  private selected: Mark | null = null;
   private readonly resized = new ResizeObserver(() => this.drawSoon());
+  private readonly still = matchMedia('(prefers-reduced-motion: reduce)');
 
   constructor(
     box: HTMLElement,
     private readonly options: TimelineOptions,
   ) {
-    const { canvas } = this;
-    canvas.setAttribute('role', 'img');
-    canvas.addEventListener('click', (event) => this.choose(event.offsetX));
-    box.append(canvas);
+    const { canvas, tip, said } = this;
+    canvas.tabIndex = 0;
+    canvas.setAttribute('role', 'application');
+    canvas.setAttribute('aria-roledescription', 'timeline');
+    tip.className = 'timeline-tip';
+    tip.hidden = true;
+    tip.style.cssText =
+      'position:absolute;z-index:1;pointer-events:none;max-width:22em;padding:4px 8px;border-radius:6px;font-size:12px;background:var(--ink);color:var(--card)';
+    said.setAttribute('aria-live', 'polite');
+    said.style.cssText =
+      'position:absolute;width:1px;height:1px;margin:0;overflow:hidden;clip-path:inset(50%)';
+    box.style.position = 'relative';
+    box.append(canvas, tip, said);
+    new Gestures(canvas, this.view, {
+      moved: () => this.drawSoon(),
+      chosen: (x, y) => this.choose(x, y),
+      hovered: (at) => this.showTip(at),
+      stepped: (forward) => this.select(forward),
+      entered: () => this.selected !== null && this.options.onRequest(this.selected.request),
+    });
     this.resized.observe(box);
   }
 
   /** A run begins: nothing has happened. */
-  reset(lane: OpenedLane): void {
-    this.lane = lane;
-    this.boxes.clear();
-    this.marks = [];
+  reset(setup: TimelineSetup): void {
+    this.setup = setup;
+    this.scene.clear();
+    this.view.follow();
+    this.selected = null;
     this.nowNs = 0;
     this.canvas.style.height = `${this.rows * ROW_PX + AXIS_PX}px`;
+    this.canvas.setAttribute(
+      'aria-label',
+      `Timeline of ${setup.gpus} GPUs under ${setup.policy}. Left and right move along time, plus and minus zoom, up and down choose a request that was not answered in time, Enter tells its story, End follows the present.`,
+    );
     this.drawSoon();
   }
 
-  /** What happened since the last frame. */
-  add({ actions, requests }: LaneFrame, nowNs: number): void {
+  add({ actions, requests }: TimelineRows, nowNs: number): void {
     this.nowNs = nowNs;
-    for (let at = 0; at < actions.length; at += ACTION_COLUMNS) this.addAction(actions, at);
-    for (let at = 0; at < requests.length; at += REQUEST_COLUMNS) {
-      if (requests[at + REQUEST.outcome] === OUTCOME_OK && requests[at + REQUEST.cause] === -1) continue;
-      this.marks.push({ request: requests[at + REQUEST.id]!, atNs: requests[at + REQUEST.answeredNs]! });
-    }
-    this.forget();
+    this.scene.add(actions, requests);
     this.drawSoon();
   }
 
   destroy(): void {
     cancelAnimationFrame(this.drawing);
     this.resized.disconnect();
-    this.canvas.remove();
+    for (const element of [this.canvas, this.tip, this.said]) element.remove();
   }
 
   /** Two per GPU, and one of requests. */
   private get rows(): number {
-    return (this.lane?.gpus ?? 0) * 2 + 1;
-  }
-
-  private get fromNs(): number {
-    return this.nowNs - BEFORE_NS;
-  }
-
-  private addAction(actions: Float64Array, at: number): void {
-    const kind = actions[at + ACTION.kind]!;
-    if (kind !== INFER && kind !== LOAD) return;
-    const read = (column: keyof typeof ACTION) => actions[at + ACTION[column]]!;
-    const hasBegun = !Number.isNaN(read('beginNs'));
-    const fromNs = hasBegun ? read('beginNs') : read('earliestNs');
-    const toNs = Number.isNaN(read('endNs')) ? fromNs + read('expectedDurationNs') : read('endNs');
-    this.boxes.set(read('id'), {
-      ...{ fromNs, toNs, hasBegun },
-      row: read('gpu') * 2 + (kind === LOAD ? 1 : 0),
-      color: modelColor(read('model')),
-      text: kind === LOAD ? '' : String(read('count')),
-      earliestNs: read('earliestNs'),
-      latestNs: read('latestNs'),
-      deadlineNs: read('deadlineNs'),
-    });
-  }
-
-  private forget(): void {
-    for (const [id, { toNs }] of this.boxes) if (toNs < this.fromNs) this.boxes.delete(id);
-    this.marks = this.marks.filter(({ atNs }) => atNs >= this.fromNs);
+    return this.setup.gpus * 2 + 1;
   }
 
   private drawSoon(): void {
     cancelAnimationFrame(this.drawing);
-    this.drawing = requestAnimationFrame(() => this.draw());
+    this.drawing = requestAnimationFrame((wallMs) => this.draw(wallMs));
   }
 
-  private draw(): void {
-    if (this.lane === null) return;
-    const { fromNs, nowNs, canvas, rows } = this;
-    const scale = { fromNs, toNs: nowNs + AFTER_NS, nowNs, rows, rowPx: ROW_PX };
-    paint(canvas, scale, [...this.boxes.values()], this.marks);
-    canvas.setAttribute(
-      'aria-label',
-      `${this.lane.policy}: timeline of ${this.lane.gpus} GPUs around ${(nowNs / 1e6).toFixed(1)} ms, ${this.boxes.size} actions, ${this.marks.length} requests not in time`,
-    );
+  private draw(wallMs: number): void {
+    const { view, nowNs, scene, canvas, rows, selected } = this;
+    view.present(nowNs, !this.still.matches);
+    const toNs = view.fromNs + view.lengthNs;
+    const boxes = [...scene.boxes.values()].filter((box) => box.toNs >= view.fromNs && box.fromNs <= toNs);
+    const marks = scene.marks.filter(({ atNs }) => atNs >= view.fromNs && atNs <= toNs);
+    const scale = { fromNs: view.fromNs, toNs, nowNs, rows, rowPx: ROW_PX };
+    paint(canvas, scale, boxes, marks, selected);
+    if (wallMs - this.saidMs < SAY_MS) return;
+    this.saidMs = wallMs;
+    const running = boxes.filter((box) => box.hasBegun && box.fromNs <= nowNs && nowNs < box.toNs).length;
+    this.said.textContent = `${ms(nowNs)}: ${running} actions run, ${marks.length} requests in view were not answered in time`;
   }
 
-  /** The request not in time that is nearest to a click, if there is any. */
-  private choose(x: number): void {
-    const atNs = this.fromNs + (x / this.canvas.clientWidth) * (BEFORE_NS + AFTER_NS);
-    const away = (mark: Mark) => Math.abs(mark.atNs - atNs);
-    const [nearest] = [...this.marks].sort((a, b) => away(a) - away(b));
-    if (nearest !== undefined) this.options.onRequest(nearest.request);
+  private rowAt(y: number): number {
+    return Math.floor(y / ROW_PX);
   }
+
+  private markNear(x: number): Mark | null {
+    const { clientWidth } = this.canvas;
+    return this.scene.markAt(this.view.nsAt(x / clientWidth), (NEAR_PX / clientWidth) * this.view.lengthNs);
+  }
+
+  private choose(x: number, y: number): void {
+    const row = this.rowAt(y);
+    const request =
+      row >= this.rows - 1
+        ? this.markNear(x)?.request
+        : this.scene.boxAt(row, this.view.nsAt(x / this.canvas.clientWidth))?.request;
+    if (request !== undefined) this.options.onRequest(request);
+  }
+
+  /** The next missed request, or the one before; without a selection the last one. */
+  private select(forward: boolean): void {
+    const { marks } = this.scene;
+    const at = this.selected === null ? -1 : marks.indexOf(this.selected);
+    const next = at < 0 ? marks.at(-1) : marks[at + (forward ? 1 : -1)];
+    if (next === undefined) return;
+    this.selected = next;
+    this.view.pan(next.atNs - this.view.nsAt(0.5));
+    this.said.textContent = this.markText(next);
+  }
+
+  private showTip(at: { readonly x: number; readonly y: number } | null): void {
+    const text = at === null ? '' : this.textAt(at.x, at.y);
+    this.tip.hidden = text === '';
+    if (at === null || text === '') return;
+    this.tip.textContent = text;
+    const rightmost = this.canvas.clientWidth - this.tip.offsetWidth;
+    this.tip.style.left = `${Math.max(0, Math.min(at.x + 12, rightmost))}px`;
+    this.tip.style.top = `${at.y + 14}px`;
+  }
+
+  private textAt(x: number, y: number): string {
+    const row = this.rowAt(y);
+    if (row >= this.rows - 1) {
+      const mark = this.markNear(x);
+      return mark === null ? '' : this.markText(mark);
+    }
+    const found = this.scene.boxAt(row, this.view.nsAt(x / this.canvas.clientWidth));
+    return found === null ? '' : this.boxText(found.box);
+  }
+
+  private markText({ request, model, outcome, atNs }: Mark): string {
+    return `request ${request} for ${this.setup.models[model]}: ${outcome} at ${ms(atNs)}`;
+  }
+
+  private boxText(box: Box): string {
+    const { model, isInfer, count, batchSize, fromNs, toNs, earliestNs, latestNs, hasBegun, failure } = box;
+    const what = isInfer ? `INFER of ${count} in a batch of ${batchSize}` : 'LOAD';
+    const latest = Number.isFinite(latestNs) ? ms(latestNs) : 'any time';
+    const ran = failure !== '' ? failure : `${hasBegun ? 'runs' : 'planned'} ${ms(fromNs)} to ${ms(toNs)}`;
+    return `${what}, ${this.setup.models[model]}: ${ran}; may start ${ms(earliestNs)} to ${latest}`;
+  }
+}
+
+function ms(ns: number): string {
+  return `${(ns / NS_PER_MS).toFixed(2)} ms`;
 }
