@@ -43,6 +43,7 @@ describe('one object with the keys of the table', () => {
     'sweep small.yaml --vary slo=25ms,50ms --out sweep --threshold ok>0',
     'plan small.yaml --target goodputRps>1 --over cluster.gpus=1:2 --seeds 1',
     'cells haproxy map.json --cell cell-1=127.0.0.1 --cell cell-2=127.0.0.2 --out front',
+    'play small.yaml --html page.html',
     'bound small.yaml',
     'report run',
     'compare run run',
