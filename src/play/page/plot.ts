@@ -7,6 +7,8 @@ export interface SeriesChart {
 }
 
 const HEIGHT_PX = 200;
+/** Half the width of the last label. */
+const RIGHT_PX = 28;
 
 /** Rates of both lanes over time, with the bound. */
 export function goodputChart(box: HTMLElement): SeriesChart {
@@ -59,7 +61,11 @@ function chartIn(box: HTMLElement, look: (ink: Ink) => Look): SeriesChart {
     const { series, ...rest } = look((variable) => style.getPropertyValue(variable));
     const size = { width: box.clientWidth, height: HEIGHT_PX };
     columns = series.map((_, i) => columns[i] ?? []) as unknown as uPlot.AlignedData;
-    return new uPlot({ ...size, ...rest, series, legend: { live: false } }, columns, box);
+    return new uPlot(
+      { ...size, ...rest, series, legend: { live: false }, padding: [null, RIGHT_PX, null, null] },
+      columns,
+      box,
+    );
   };
   let chart = make();
   const renew = () => {
