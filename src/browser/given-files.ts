@@ -70,7 +70,10 @@ export class GivenFiles implements ExperimentHost, InputFiles {
 }
 
 async function* unpacked(content: Uint8Array, path: string): AsyncGenerator<Uint8Array, void, void> {
-  const reader = new Blob([content as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new DecompressionStream('gzip')).getReader();
+  const reader = new Blob([content as Uint8Array<ArrayBuffer>])
+    .stream()
+    .pipeThrough(new DecompressionStream('gzip'))
+    .getReader();
   try {
     for (;;) {
       const { done, value } = await reader.read();
