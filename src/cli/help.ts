@@ -5,8 +5,8 @@ import type { Flag } from './flag.js';
 import { argumentsText, type Command, FEW_CHOICES, type Usage, valueText } from './usage.js';
 
 const ABOUT =
-  'Schedule DNN inference to latency SLOs: simulate a GPU cluster under real traffic, tune and compare ' +
-  'schedulers, plan capacity, and serve models with the settings you tuned.';
+  'Schedule DNN inference to latency SLOs: simulate a GPU cluster, tune and compare schedulers, plan ' +
+  'capacity, and serve models with the settings you tuned.';
 const NO_BREAK = '\u00a0';
 /** Further right a description would have no room. */
 const MOST_INDENT = 27;
