@@ -6,7 +6,8 @@ import { build } from 'esbuild';
 
 /*
  * Bundles the playground into one page that needs no network, dist/play/page.html: the page, its style, and the engine as
- * text, which the page starts in a worker. Its element `setup` is empty; the command line fills it with an experiment.
+ * text, which the page starts in a worker. Its colors are those of reports. Its element `setup` is empty; the command line
+ * fills it with an experiment.
  */
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
@@ -16,15 +17,18 @@ const profile = readFileSync(
   join(HERE, '../../experiments/profiles/resnet50_v2.clockwork-sim.v100.json'),
   'utf8',
 );
-const [page, engine, style] = await Promise.all([
+const [page, engine, colors, layout] = await Promise.all([
   bundled('page/main.tsx', {
     define: { RESNET50_PROFILE: JSON.stringify(profile) },
     jsx: 'automatic',
     jsxImportSource: 'preact',
   }),
   bundled('engine/worker.ts', {}),
+  bundled('../report/colors.ts', { format: 'esm' }),
   bundled('page/style.css', {}),
 ]);
+const { COLOR_STYLE } = await import(`data:text/javascript,${encodeURIComponent(colors)}`);
+const style = COLOR_STYLE + layout;
 const policy = [
   "default-src 'none'",
   `script-src ${hashOf(page)} blob:`,

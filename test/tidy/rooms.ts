@@ -28,7 +28,7 @@ export const ROOMS: Grants = {
   // What a web page gets: nothing that it reaches imports Node's modules.
   browser: ['base', 'core', 'policies', 'record', 'config', 'run'],
   // The playground, a web page that runs the simulator.
-  play: ['base', 'core', 'policies', 'workload', 'record', 'text', 'config', 'run', 'browser'],
+  play: ['base', 'core', 'policies', 'workload', 'record', 'text', 'config', 'report', 'run', 'browser'],
   tools: ['base', 'core', 'workload', 'record', 'text', 'config', 'report', 'live', 'load', 'serve', 'play'],
   cli: [
     ...['base', 'core', 'audit', 'policies', 'workload', 'record', 'text', 'config', 'report', 'live'],
@@ -102,7 +102,7 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     compare: ['own'],
     // How it is shown.
     charts: ['own', 'study', 'policies'],
-    html: ['charts'],
+    html: ['own', 'charts'],
     terminal: ['own', 'study', 'charts'],
     pages: ['own', 'study', 'policies', 'compare', 'charts', 'html'],
   },

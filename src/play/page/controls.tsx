@@ -35,7 +35,7 @@ function LaneControls({ setup, lane, onChange }: ControlsProps & { readonly lane
   };
   const name = lane === 0 ? 'A' : 'B';
   return (
-    <fieldset class={`lane-${lane}`}>
+    <fieldset class={`lane-${'ab'[lane]}`}>
       <legend>{name}</legend>
       <label>
         Policy
@@ -67,7 +67,14 @@ function LaneControls({ setup, lane, onChange }: ControlsProps & { readonly lane
   );
 }
 
-function Slider({ knob, onChoose }: { readonly knob: Knob; readonly onChoose: (choice: string) => void }) {
+/** A knob with its value. */
+export function Slider({
+  knob,
+  onChoose,
+}: {
+  readonly knob: Knob;
+  readonly onChoose: (choice: string) => void;
+}) {
   const { label, hint, choices, value } = knob;
   return (
     <label class="knob" title={hint}>

@@ -1,7 +1,8 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { formatCount, formatPercent, formatRate } from '../../text/numbers.js';
+import { formatCount, formatRate } from '../../text/numbers.js';
 import { Timeline } from '../timeline/timeline.js';
 import type { Session, View } from './session.js';
+import { shareText } from './share-text.js';
 
 interface LaneProps {
   readonly session: Session;
@@ -19,7 +20,10 @@ export function Lane({ session, view, lane }: LaneProps) {
   const missed = counts === undefined ? 0 : counts.late + counts.refused + counts.timedOut + counts.failed;
   const shared = view.setup.digests?.[lane];
   return (
-    <section class={`lane lane-${lane}`} aria-label={`${lane === 0 ? 'A' : 'B'}: ${opened?.policy ?? ''}`}>
+    <section
+      class={`lane lane-${'ab'[lane]}`}
+      aria-label={`${lane === 0 ? 'A' : 'B'}: ${opened?.policy ?? ''}`}
+    >
       <h2>
         <b>{lane === 0 ? 'A' : 'B'}</b> {opened?.policy}
       </h2>
@@ -28,11 +32,7 @@ export function Lane({ session, view, lane }: LaneProps) {
           {`${formatRate(run?.summary.goodputRps ?? frame?.goodputRps ?? 0)}/s`}
         </Fact>
         <Fact name={run === undefined ? 'In time, last second' : 'In time'}>
-          {run === undefined
-            ? share === null
-              ? '–'
-              : formatPercent(share)
-            : formatPercent(run.summary.attainment)}
+          {run === undefined ? (share === null ? '–' : shareText(share)) : shareText(run.summary.attainment)}
         </Fact>
         <Fact name="Waiting">{formatCount(frame?.waiting ?? 0)}</Fact>
         <Fact name="Not in time">{formatCount(missed)}</Fact>
@@ -52,7 +52,14 @@ export function Lane({ session, view, lane }: LaneProps) {
   );
 }
 
-function Fact({ name, children }: { readonly name: string; readonly children: preact.ComponentChildren }) {
+/** A figure with its name. */
+export function Fact({
+  name,
+  children,
+}: {
+  readonly name: string;
+  readonly children: preact.ComponentChildren;
+}) {
   return (
     <div>
       <dt>{name}</dt>
@@ -61,8 +68,8 @@ function Fact({ name, children }: { readonly name: string; readonly children: pr
   );
 }
 
-/** The canvas draws itself: frames go past Preact. */
-function TimelineBox({ session, lane }: { readonly session: Session; readonly lane: number }) {
+/** The timeline of a lane. The canvas draws itself: frames go past Preact. */
+export function TimelineBox({ session, lane }: { readonly session: Session; readonly lane: number }) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const timeline = new Timeline(box.current!, { onRequest: (request) => session.tellStory(lane, request) });

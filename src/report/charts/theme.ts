@@ -1,34 +1,25 @@
 import type { TopLevelSpec } from 'vega-lite';
 import { significant } from '../../text/numbers.js';
 import { wrapParts } from '../../text/wrap.js';
+import { LIGHT, SERIES_COLORS } from '../colors.js';
 
 /** A finished Vega-Lite 6 specification with its data inside. */
 export type ChartSpec = TopLevelSpec;
 
 /** Inter travels with the package for PNGs; other viewers of an SVG may fall back to their own. */
 const FONT = 'Inter, system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif';
-export const INK = '#1b2430';
-export const MUTED = '#5b6673';
+export const INK = LIGHT.ink;
+export const MUTED = LIGHT.muted;
 export const GRID = '#e3e7ec';
 /** The value to look at, and what it is compared with. */
-export const STRONG = '#0b4f9e';
+export const STRONG = LIGHT.strong;
 export const WEAK = '#b9c4d0';
 export const ALERT = '#b3261e';
 
 /**
  * Series differ in colour, dash and point shape together, so that a chart survives a black and
- * white printer. All colours are dark enough for text on white.
+ * white printer.
  */
-const SERIES_COLORS = [
-  '#0b4f9e',
-  '#b4430c',
-  '#0f6b5c',
-  '#7a2f9e',
-  '#8a6100',
-  '#b0195e',
-  '#374151',
-  '#0a7ea4',
-];
 const SERIES_DASHES = [
   [1, 0],
   [8, 3],

@@ -1,10 +1,9 @@
+import { COLOR_STYLE } from '../colors.js';
+
 /** The report's style sheet: one column, light or dark as the system asks, black on white in print. */
 export const STYLE = `
-:root { color-scheme: light dark; --ink: #1b2430; --muted: #5b6673; --line: #dde3ea; --ground: #f5f7fa; --card: #fff;
-  --strong: #0b4f9e; --alert: #8a1c16; --alert-ground: #fdecea; --chart-filter: none; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e4e9ef; --muted: #9aa7b5; --line: #2d3642; --ground: #0f1419;
-  --card: #171d24; --strong: #7db4f2; --alert: #ffb4ab; --alert-ground: #3a1614;
-  --chart-filter: invert(1) hue-rotate(180deg); } }
+${COLOR_STYLE}:root { --chart-filter: none; }
+@media (prefers-color-scheme: dark) { :root { --chart-filter: invert(1) hue-rotate(180deg); } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--ground); color: var(--ink);
   font: 16px/1.55 Inter, system-ui, -apple-system, "Segoe UI", Roboto, Helvetica, Arial, sans-serif; }

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { contrast } from '../../src/report/charts/contrast.js';
+import { COLOR_STYLE, DARK, LIGHT, SERIES_COLORS } from '../../src/report/colors.js';
+
+/** What small text needs (WCAG 2.2, 1.4.3). */
+const READABLE = 4.5;
+
+describe.each([
+  ['light', LIGHT],
+  ['dark', DARK],
+])('the colors of a %s page', (_, colors) => {
+  it.each([
+    ...(['ink', 'muted', 'strong', 'alert', 'laneA', 'laneB'] as const).flatMap(
+      (text) =>
+        [
+          [text, 'card'],
+          [text, 'ground'],
+        ] as const,
+    ),
+    ['onStrong', 'strong'] as const,
+    ['alert', 'alertGround'] as const,
+  ])('make %s readable on %s', (text, ground) => {
+    expect(contrast(colors[text], colors[ground])).toBeGreaterThanOrEqual(READABLE);
+  });
+
+  it('are variables of its style sheet', () => {
+    expect(COLOR_STYLE).toContain(`--ink: ${colors.ink};`);
+    expect(COLOR_STYLE).toContain(`--alert-ground: ${colors.alertGround};`);
+  });
+});
+
+it.each(SERIES_COLORS)('the series color %s is readable on white', (color) => {
+  expect(contrast(color, '#ffffff')).toBeGreaterThanOrEqual(READABLE);
+});
