@@ -1,4 +1,5 @@
 import uPlot from 'uplot';
+import { onColors } from '../timeline/on-colors.js';
 
 /** A chart that draws columns: x, then one for each of its lines; null is a gap. */
 export interface SeriesChart {
@@ -38,8 +39,8 @@ type Look = Pick<uPlot.Options, 'scales' | 'axes' | 'series'>;
 /** Two lines that differ in more than color. */
 function lanes(ink: Ink): uPlot.Series[] {
   return [
-    { label: 'A', stroke: ink('--lane-0'), width: 2, points: { show: false } },
-    { label: 'B', stroke: ink('--lane-1'), width: 2, dash: [8, 4], points: { show: false } },
+    { label: 'A', stroke: ink('--lane-a'), width: 2, points: { show: false } },
+    { label: 'B', stroke: ink('--lane-b'), width: 2, dash: [8, 4], points: { show: false } },
   ];
 }
 
@@ -48,7 +49,7 @@ function axis(ink: Ink, unit: string): uPlot.Axis {
     stroke: ink('--muted'),
     grid: { stroke: ink('--line') },
     ticks: { stroke: ink('--line') },
-    values: (_, values) => values.map((value) => (value === null ? '' : `${value} ${unit}`)),
+    values: (_, values) => values.map((value) => (value === null ? '' : `${value}\u202f${unit}`)),
     size: 55,
   };
 }
@@ -72,8 +73,7 @@ function chartIn(box: HTMLElement, look: (ink: Ink) => Look): SeriesChart {
     chart.destroy();
     chart = make();
   };
-  const dark = matchMedia('(prefers-color-scheme: dark)');
-  dark.addEventListener('change', renew);
+  const ignoreColors = onColors(renew);
   const resized = new ResizeObserver(() => chart.setSize({ width: box.clientWidth, height: HEIGHT_PX }));
   resized.observe(box);
   return {
@@ -82,7 +82,7 @@ function chartIn(box: HTMLElement, look: (ink: Ink) => Look): SeriesChart {
       chart.setData(columns);
     },
     destroy() {
-      dark.removeEventListener('change', renew);
+      ignoreColors();
       resized.disconnect();
       chart.destroy();
     },

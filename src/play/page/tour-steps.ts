@@ -1,8 +1,9 @@
 import type { BoundFigures, ScheduledRun } from '../../record/results.js';
-import { formatPercent, formatRate } from '../../text/numbers.js';
+import { formatRate } from '../../text/numbers.js';
 import type { Setup } from '../share/setup.js';
 import { DEFAULT_SETUP } from './default-setup.js';
 import { withDefaults } from './policy-choice.js';
+import { shareText } from './share-text.js';
 
 /** One step of the guided minute: what to simulate, what to look for, and what came of it. */
 interface TourStep {
@@ -60,7 +61,7 @@ export const TOUR: readonly TourStep[] = [
 /** What the bound adds to the last step. */
 export function boundSentence({ bestRps, offeredRps }: BoundFigures, runs: readonly ScheduledRun[]): string {
   const best = Math.max(...runs.map(({ summary }) => summary.goodputRps));
-  return `The bound is ${formatRate(bestRps)} of ${formatRate(offeredRps)} requests/s offered: the best run here reaches ${formatPercent(best / bestRps)} of it.`;
+  return `The bound is ${formatRate(bestRps)} of ${formatRate(offeredRps)} requests/s offered: the best run here reaches ${shareText(best / bestRps)} of it.`;
 }
 
 function withLanes(policies: readonly string[]): Setup {
@@ -76,7 +77,7 @@ function offered(run: ScheduledRun | undefined): string {
 }
 
 function share(run: ScheduledRun | undefined): string {
-  return formatPercent(run?.summary.attainment ?? 0);
+  return shareText(run?.summary.attainment ?? 0);
 }
 
 function times(now: ScheduledRun | undefined, before: ScheduledRun | undefined): string {

@@ -48,19 +48,18 @@ export class Gestures {
   }
 
   private move(event: PointerEvent): void {
-    const { pointers, view, canvas, actions } = this;
+    const { pointers, view, actions } = this;
     const before = pointers.get(event.pointerId);
     if (before === undefined) {
       actions.hovered({ x: event.offsetX, y: event.offsetY });
       return;
     }
-    const width = canvas.clientWidth;
     const other = [...pointers].find(([id]) => id !== event.pointerId)?.[1];
     this.dragPx += Math.abs(event.offsetX - before);
     if (other !== undefined) {
       const [was, is] = [Math.abs(before - other), Math.abs(event.offsetX - other)];
-      if (was > 0 && is > 0) view.zoom(was / is, other / width);
-    } else if (this.dragPx >= CLICK_PX) view.pan(((before - event.offsetX) / width) * view.lengthNs);
+      if (was > 0 && is > 0) view.zoom(was / is, other);
+    } else if (this.dragPx >= CLICK_PX) view.pan(view.nsOf(before - event.offsetX));
     pointers.set(event.pointerId, event.offsetX);
     actions.moved();
   }
@@ -71,11 +70,11 @@ export class Gestures {
   }
 
   private wheel(event: WheelEvent): void {
-    const { view, canvas } = this;
+    const { view } = this;
     const sideways = event.shiftKey ? event.deltaY : event.deltaX;
     if (event.ctrlKey || event.metaKey) {
-      view.zoom(Math.exp(event.deltaY * WHEEL_ZOOM), event.offsetX / canvas.clientWidth);
-    } else if (Math.abs(sideways) > 0) view.pan((sideways / canvas.clientWidth) * view.lengthNs);
+      view.zoom(Math.exp(event.deltaY * WHEEL_ZOOM), event.offsetX);
+    } else if (Math.abs(sideways) > 0) view.pan(view.nsOf(sideways));
     else return;
     event.preventDefault();
     this.actions.moved();
@@ -89,8 +88,8 @@ export class Gestures {
       ArrowUp: () => actions.stepped(false),
       ArrowDown: () => actions.stepped(true),
       Enter: () => actions.entered(),
-      '+': () => view.zoom(1 / KEY_ZOOM, 0.5),
-      '-': () => view.zoom(KEY_ZOOM, 0.5),
+      '+': () => view.zoom(1 / KEY_ZOOM),
+      '-': () => view.zoom(KEY_ZOOM),
       End: () => view.follow(),
     };
     const act = does[event.key];

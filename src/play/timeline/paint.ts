@@ -1,22 +1,22 @@
+import { readableOn } from '../../report/charts/contrast.js';
+import { MODEL_COLORS } from '../../report/colors.js';
 import type { Box, Mark } from './scene.js';
+import { GUTTER_PX, type View } from './view.js';
 
 interface Scale {
-  readonly fromNs: number;
-  readonly toNs: number;
+  readonly view: View;
   readonly nowNs: number;
   readonly rows: number;
   readonly rowPx: number;
 }
 
-/** Can be told apart by color-blind readers (Okabe and Ito, 2008), without black. */
-const COLORS = ['#56b4e9', '#e69f00', '#009e73', '#f0e442', '#cc79a7', '#d55e00', '#0072b2'];
 /** Time between two ticks: the first of 1, 2, 5, 10 and so on ms that leaves them so far apart. */
 const LEAST_TICK_PX = 70;
 const NS_PER_MS = 1e6;
 const LEAST_TEXT_PX = 12;
 
 function modelColor(model: number): string {
-  return COLORS[model % COLORS.length]!;
+  return MODEL_COLORS[model % MODEL_COLORS.length]!;
 }
 
 /** Draws all of a timeline, in the colors of the page. */
@@ -36,7 +36,12 @@ export function paint(
   context.scale(devicePixelRatio, devicePixelRatio);
   context.font = '11px system-ui, sans-serif';
   context.textBaseline = 'middle';
-  const x = (ns: number) => ((ns - scale.fromNs) / (scale.toNs - scale.fromNs)) * width;
+  paintNames(context, scale, ink);
+  // What began before the view ends at the gutter.
+  context.beginPath();
+  context.rect(GUTTER_PX, 0, width - GUTTER_PX, height);
+  context.clip();
+  const x = (ns: number) => scale.view.xAt(ns);
   paintGrid(context, scale, x, width, ink);
   context.strokeStyle = ink('--alert');
   context.lineWidth = 2;
@@ -44,7 +49,6 @@ export function paint(
   const marksY = (scale.rows - 0.5) * scale.rowPx;
   for (const mark of marks) paintMark(context, mark.outcome, x(mark.atNs), marksY);
   if (selected !== null) context.strokeRect(x(selected.atNs) - 8, marksY - 8, 16, 16);
-  paintNames(context, scale, ink);
   context.fillStyle = ink('--strong');
   context.fillRect(x(scale.nowNs), 0, 1.5, scale.rows * scale.rowPx);
 }
@@ -53,7 +57,7 @@ type Ink = (name: string) => string;
 
 function paintGrid(
   context: CanvasRenderingContext2D,
-  { fromNs, toNs, rows, rowPx }: Scale,
+  { view, rows, rowPx }: Scale,
   x: (ns: number) => number,
   width: number,
   ink: Ink,
@@ -61,26 +65,24 @@ function paintGrid(
   context.fillStyle = ink('--line');
   for (let row = 1; row <= rows; row++) context.fillRect(0, row * rowPx - 1, width, 1);
   context.textAlign = 'center';
-  const tickNs = tickOf(((toNs - fromNs) / width) * LEAST_TICK_PX);
-  for (let ns = Math.ceil(Math.max(fromNs, 0) / tickNs) * tickNs; ns < toNs; ns += tickNs) {
+  const tickNs = tickOf(view.nsOf(LEAST_TICK_PX));
+  for (let ns = Math.ceil(Math.max(view.fromNs, 0) / tickNs) * tickNs; ns < view.toNs; ns += tickNs) {
     context.fillStyle = ink('--line');
     context.fillRect(x(ns), 0, 1, rows * rowPx);
     context.fillStyle = ink('--muted');
-    context.fillText(`${ns / NS_PER_MS} ms`, x(ns), rows * rowPx + 11);
+    context.fillText(`${ns / NS_PER_MS}\u202fms`, x(ns), rows * rowPx + 11);
   }
   context.textAlign = 'left';
 }
 
-/** Names lie on top of the boxes, on a ground of their own. */
+/** In the gutter, with a line to the next row. */
 function paintNames(context: CanvasRenderingContext2D, { rows, rowPx }: Scale, ink: Ink): void {
   for (let row = 0; row < rows; row++) {
     const name = row === rows - 1 ? 'not in time' : `GPU ${row >> 1} ${row % 2 === 0 ? 'INFER' : 'LOAD'}`;
-    context.globalAlpha = 0.8;
-    context.fillStyle = ink('--card');
-    context.fillRect(0, row * rowPx + 4, context.measureText(name).width + 6, rowPx - 9);
-    context.globalAlpha = 1;
-    context.fillStyle = ink('--ink');
-    context.fillText(name, 3, (row + 0.5) * rowPx);
+    context.fillStyle = ink('--muted');
+    context.fillText(name, 0, (row + 0.5) * rowPx, GUTTER_PX - 6);
+    context.fillStyle = ink('--line');
+    context.fillRect(0, (row + 1) * rowPx - 1, GUTTER_PX, 1);
   }
 }
 
@@ -96,7 +98,8 @@ function paintBox(
   // Neighbors of one model stay apart.
   const width = Math.max(x(box.toNs) - left - 1, 1);
   context.globalAlpha = box.hasBegun ? 1 : 0.45;
-  context.fillStyle = modelColor(box.model);
+  const color = modelColor(box.model);
+  context.fillStyle = color;
   if (box.failure === '') context.fillRect(left, top, width, rowPx - 9);
   else paintMark(context, 'error', left, top + (rowPx - 9) / 2);
   context.globalAlpha = 1;
@@ -109,7 +112,8 @@ function paintBox(
     context.fillRect(x(box.deadlineNs), top - 3, 1.5, rowPx - 4);
   }
   if (width < LEAST_TEXT_PX || box.failure !== '' || !box.isInfer) return;
-  context.fillStyle = '#000';
+  // What is only planned is pale, close to the ground.
+  context.fillStyle = box.hasBegun ? readableOn(color) : ink('--ink');
   context.fillText(String(box.count), left + 3, top + (rowPx - 9) / 2);
 }
 

@@ -39,7 +39,7 @@ const MOST_MARKS = 20_000;
 
 /** What a timeline shows, from rows of actions and requests wherever they come from. */
 export class Scene {
-  readonly boxes = new Map<number, Box>();
+  private readonly boxes = new Map<number, Box>();
   /** In order of the answers. */
   marks: Mark[] = [];
   /** A request of each action, to ask for its story. */
@@ -60,6 +60,14 @@ export class Scene {
     this.boxes.clear();
     this.requestOf.clear();
     this.marks = [];
+  }
+
+  /** What there is to draw between two moments. */
+  within(fromNs: number, toNs: number): { readonly boxes: readonly Box[]; readonly marks: readonly Mark[] } {
+    return {
+      boxes: [...this.boxes.values()].filter((box) => box.toNs >= fromNs && box.fromNs <= toNs),
+      marks: this.marks.filter(({ atNs }) => atNs >= fromNs && atNs <= toNs),
+    };
   }
 
   /** The action that is drawn in a row at a time, with one of its requests if any was answered. */

@@ -1,8 +1,9 @@
 import type { LaneFrame, OpenedLane } from '../protocol.js';
 import { Gestures } from './gestures.js';
+import { onColors } from './on-colors.js';
 import { paint } from './paint.js';
 import { type Box, type Mark, Scene } from './scene.js';
-import { View } from './view.js';
+import { GUTTER_PX, View } from './view.js';
 
 interface TimelineOptions {
   /** A request was chosen. */
@@ -39,6 +40,7 @@ export class Timeline {
   private saidMs = Number.NEGATIVE_INFINITY;
   private selected: Mark | null = null;
   private readonly resized = new ResizeObserver(() => this.drawSoon());
+  private readonly ignoreColors = onColors(() => this.drawSoon());
   private readonly still = matchMedia('(prefers-reduced-motion: reduce)');
 
   constructor(
@@ -92,6 +94,7 @@ export class Timeline {
   destroy(): void {
     cancelAnimationFrame(this.drawing);
     this.resized.disconnect();
+    this.ignoreColors();
     for (const element of [this.canvas, this.tip, this.said]) element.remove();
   }
 
@@ -107,12 +110,10 @@ export class Timeline {
 
   private draw(wallMs: number): void {
     const { view, nowNs, scene, canvas, rows, selected } = this;
+    view.resize(canvas.clientWidth);
     view.present(nowNs, !this.still.matches);
-    const toNs = view.fromNs + view.lengthNs;
-    const boxes = [...scene.boxes.values()].filter((box) => box.toNs >= view.fromNs && box.fromNs <= toNs);
-    const marks = scene.marks.filter(({ atNs }) => atNs >= view.fromNs && atNs <= toNs);
-    const scale = { fromNs: view.fromNs, toNs, nowNs, rows, rowPx: ROW_PX };
-    paint(canvas, scale, boxes, marks, selected);
+    const { boxes, marks } = scene.within(view.fromNs, view.toNs);
+    paint(canvas, { view, nowNs, rows, rowPx: ROW_PX }, boxes, marks, selected);
     if (wallMs - this.saidMs < SAY_MS) return;
     this.saidMs = wallMs;
     const running = boxes.filter((box) => box.hasBegun && box.fromNs <= nowNs && nowNs < box.toNs).length;
@@ -124,16 +125,17 @@ export class Timeline {
   }
 
   private markNear(x: number): Mark | null {
-    const { clientWidth } = this.canvas;
-    return this.scene.markAt(this.view.nsAt(x / clientWidth), (NEAR_PX / clientWidth) * this.view.lengthNs);
+    return this.scene.markAt(this.view.nsAt(x), this.view.nsOf(NEAR_PX));
+  }
+
+  /** Nothing is in the gutter. */
+  private boxAt(row: number, x: number): ReturnType<Scene['boxAt']> {
+    return x < GUTTER_PX ? null : this.scene.boxAt(row, this.view.nsAt(x));
   }
 
   private choose(x: number, y: number): void {
     const row = this.rowAt(y);
-    const request =
-      row >= this.rows - 1
-        ? this.markNear(x)?.request
-        : this.scene.boxAt(row, this.view.nsAt(x / this.canvas.clientWidth))?.request;
+    const request = row >= this.rows - 1 ? this.markNear(x)?.request : this.boxAt(row, x)?.request;
     if (request !== undefined) this.options.onRequest(request);
   }
 
@@ -144,7 +146,7 @@ export class Timeline {
     const next = at < 0 ? marks.at(-1) : marks[at + (forward ? 1 : -1)];
     if (next === undefined) return;
     this.selected = next;
-    this.view.pan(next.atNs - this.view.nsAt(0.5));
+    this.view.center(next.atNs);
     this.said.textContent = this.markText(next);
   }
 
@@ -164,7 +166,7 @@ export class Timeline {
       const mark = this.markNear(x);
       return mark === null ? '' : this.markText(mark);
     }
-    const found = this.scene.boxAt(row, this.view.nsAt(x / this.canvas.clientWidth));
+    const found = this.boxAt(row, x);
     return found === null ? '' : this.boxText(found.box);
   }
 

@@ -1,3 +1,5 @@
+/** Left of the time, where the names of the rows are. */
+export const GUTTER_PX = 80;
 const FIRST_LENGTH_NS = 80e6;
 const LEAST_LENGTH_NS = 2e6;
 const MOST_LENGTH_NS = 5e9;
@@ -7,11 +9,22 @@ const PRESENT_AT = 0.75;
 const STEP_FROM = 0.2;
 const STEP_TO = 0.9;
 
-/** The part of a run that is shown. It follows the present moment until the reader moves it. */
+/** The part of a run that is shown, and where on the canvas. It follows the present moment until the reader moves it. */
 export class View {
   fromNs = -FIRST_LENGTH_NS * PRESENT_AT;
   lengthNs = FIRST_LENGTH_NS;
-  follows = true;
+  private follows = true;
+  /** Of the canvas without its gutter. */
+  private timePx = 1;
+
+  get toNs(): number {
+    return this.fromNs + this.lengthNs;
+  }
+
+  /** The canvas has this width, with its gutter. */
+  resize(widthPx: number): void {
+    this.timePx = Math.max(widthPx - GUTTER_PX, 1);
+  }
 
   /** `isSmooth`: the view moves with every frame; otherwise in steps. */
   present(nowNs: number, isSmooth: boolean): void {
@@ -26,11 +39,16 @@ export class View {
     this.fromNs += byNs;
   }
 
-  /** Shows `factor` times as much time; what is shown at the `share` of the width stays there. */
-  zoom(factor: number, share: number): void {
+  /** Moves a moment to the middle. */
+  center(ns: number): void {
+    this.pan(ns - this.fromNs - this.lengthNs / 2);
+  }
+
+  /** Shows `factor` times as much time; what is shown at `x` stays there. Without `x` the middle stays. */
+  zoom(factor: number, x = this.xAt(this.fromNs + this.lengthNs / 2)): void {
     const lengthNs = Math.min(Math.max(this.lengthNs * factor, LEAST_LENGTH_NS), MOST_LENGTH_NS);
-    const at = this.follows ? PRESENT_AT : share;
-    this.fromNs += (this.lengthNs - lengthNs) * at;
+    const share = this.follows ? PRESENT_AT : (this.nsAt(x) - this.fromNs) / this.lengthNs;
+    this.fromNs += (this.lengthNs - lengthNs) * share;
     this.lengthNs = lengthNs;
   }
 
@@ -39,7 +57,18 @@ export class View {
     this.follows = true;
   }
 
-  nsAt(share: number): number {
-    return this.fromNs + share * this.lengthNs;
+  /** Where a moment is on the canvas, px from its left edge; left of the gutter's end it is not shown. */
+  xAt(ns: number): number {
+    return GUTTER_PX + ((ns - this.fromNs) / this.lengthNs) * this.timePx;
+  }
+
+  /** The moment at `x` of the canvas. */
+  nsAt(x: number): number {
+    return this.fromNs + this.nsOf(x - GUTTER_PX);
+  }
+
+  /** How long so many pixels are. */
+  nsOf(px: number): number {
+    return (px / this.timePx) * this.lengthNs;
   }
 }
