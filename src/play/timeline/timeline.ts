@@ -34,7 +34,8 @@ export class Timeline {
   private readonly said = document.createElement('p');
   private readonly scene = new Scene();
   private readonly view = new View();
-  private setup: TimelineSetup = { gpus: 0, models: [], policy: '' };
+  /** Until a run begins there is room for one GPU. */
+  private setup: TimelineSetup = { gpus: 1, models: [], policy: '' };
   private nowNs = 0;
   private drawing = 0;
   private saidMs = Number.NEGATIVE_INFINITY;
@@ -58,6 +59,7 @@ export class Timeline {
     said.setAttribute('aria-live', 'polite');
     said.style.cssText =
       'position:absolute;width:1px;height:1px;margin:0;overflow:hidden;clip-path:inset(50%)';
+    this.fit();
     box.style.position = 'relative';
     box.append(canvas, tip, said);
     new Gestures(canvas, this.view, {
@@ -77,7 +79,7 @@ export class Timeline {
     this.view.follow();
     this.selected = null;
     this.nowNs = 0;
-    this.canvas.style.height = `${this.rows * ROW_PX + AXIS_PX}px`;
+    this.fit();
     this.canvas.setAttribute(
       'aria-label',
       `Timeline of ${setup.gpus} GPUs under ${setup.policy}. Left and right move along time, plus and minus zoom, up and down choose a request that was not answered in time, Enter tells its story, End follows the present.`,
@@ -101,6 +103,10 @@ export class Timeline {
   /** Two per GPU, and one of requests. */
   private get rows(): number {
     return this.setup.gpus * 2 + 1;
+  }
+
+  private fit(): void {
+    this.canvas.style.height = `${this.rows * ROW_PX + AXIS_PX}px`;
   }
 
   private drawSoon(): void {

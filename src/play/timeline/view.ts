@@ -30,8 +30,9 @@ export class View {
   present(nowNs: number, isSmooth: boolean): void {
     if (!this.follows) return;
     const at = (nowNs - this.fromNs) / this.lengthNs;
-    if (isSmooth) this.fromNs = nowNs - this.lengthNs * PRESENT_AT;
-    else if (at < 0 || at > STEP_TO) this.fromNs = nowNs - this.lengthNs * STEP_FROM;
+    // After a jump, what led there is shown.
+    if (isSmooth || at < 0 || at > 2) this.fromNs = nowNs - this.lengthNs * PRESENT_AT;
+    else if (at > STEP_TO) this.fromNs = nowNs - this.lengthNs * STEP_FROM;
   }
 
   pan(byNs: number): void {

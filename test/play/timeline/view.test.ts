@@ -91,6 +91,14 @@ describe('a view that follows the present', () => {
     expect(froms.size).toBeLessThanOrEqual(4);
   });
 
+  it('shows what led to the moment that it jumps to', () => {
+    const view = following();
+    for (const nowNs of [0, 900 * MS, 100 * MS]) {
+      view.present(nowNs, false);
+      expect(view.xAt(nowNs)).toBeCloseTo(GUTTER_PX + 600, 6);
+    }
+  });
+
   it('stays where the reader moves it, until it is to follow again', () => {
     const view = following();
     view.present(100 * MS, true);
