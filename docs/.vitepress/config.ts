@@ -19,6 +19,9 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'docs/README.md': 'contents.md',
 };
 
+/** The profile of small playgrounds. */
+const RESNET50 = 'experiments/profiles/resnet50_v2.clockwork-sim.v100.json';
+
 /** Files that pages link to and that are no pages themselves; they are copied into the site. */
 const linkedFiles = new Set<string>();
 
@@ -121,6 +124,12 @@ export default defineConfig({
       },
     ],
   ],
+  vue: { template: { compilerOptions: { isCustomElement: (tag) => tag === 'play-idea' } } },
+  vite: {
+    // What the bundle of the playground fills in, too.
+    define: { RESNET50_PROFILE: JSON.stringify(readFileSync(join(ROOT, RESNET50), 'utf8')) },
+    worker: { format: 'es' },
+  },
   markdown: {
     anchor: { slugify },
     config: repositoryLinks,

@@ -1,17 +1,166 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CHROMIUM, HAS_CHROMIUM, launchChromium } from '../browser/chromium.js';
 import { ROOT } from '../snippets.js';
 import { PAGES } from './pages.js';
+import { type ServedSite, serveSite } from './serve-site.js';
 
-it('builds, with a page for each of the documentation and of the library', () => {
+const SITE = join(ROOT, 'docs/.vitepress/dist');
+/** Where those who look at the site find pictures of it. */
+const PICTURES = join(ROOT, 'out/site');
+
+beforeAll(() => {
   const { status, stdout, stderr } = spawnSync('npm', ['run', 'docs'], { cwd: ROOT, encoding: 'utf8' });
   expect(status, stdout + stderr).toBe(0);
-  const built = (page: string) => existsSync(join(ROOT, 'docs/.vitepress/dist', page));
+});
+
+it('has a page for each of the documentation and of the library', () => {
+  const built = (page: string) => existsSync(join(SITE, page));
   const pages = PAGES.filter(({ path }) => !['README.md', 'docs/README.md'].includes(path)).map(({ path }) =>
     path.replace('docs/', '').replace('README.md', 'index.md').replace('.md', '.html'),
   );
   const others = ['index.html', 'contents.html', 'contributing.html', 'api/core/classes/Controller.html'];
   expect([...pages, ...others].filter((page) => !built(page))).toEqual([]);
+});
+
+describe.skipIf(!HAS_CHROMIUM)(`small playgrounds in ${CHROMIUM}`, () => {
+  let browser: Browser;
+  let site: ServedSite;
+
+  beforeAll(async () => {
+    mkdirSync(PICTURES, { recursive: true });
+    browser = await launchChromium();
+    site = await serveSite(SITE);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    site?.close();
+  });
+
+  /** A page in a browser of its own, and what went wrong in it or was asked for elsewhere. */
+  async function open(path: string, options: BrowserContextOptions = {}) {
+    const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
+    const page = await context.newPage();
+    const wrong: string[] = [];
+    page.on('pageerror', ({ message }) => wrong.push(message));
+    page.on('console', (message) => message.type() === 'error' && wrong.push(message.text()));
+    page.on('request', (request) => {
+      if (!/^(?:blob|data):/.test(request.url()) && !request.url().startsWith(site.url))
+        wrong.push(request.url());
+    });
+    await page.goto(`${site.url}/${path}`, { waitUntil: 'networkidle' });
+    return { page, wrong, close: () => context.close() };
+  }
+
+  const idea = (page: Page, name: string) => page.locator(`play-idea[idea="${name}"]`).first();
+
+  /** Waits until a playground has come to the end of its run, and returns its figures. */
+  async function figures(of: Locator): Promise<Readonly<Record<string, string>>> {
+    await of.scrollIntoViewIfNeeded();
+    await of.getByText('Goodput', { exact: true }).waitFor({ timeout: 60_000 });
+    const [names, values] = await Promise.all([
+      of.locator('dt').allTextContents(),
+      of.locator('dd').allTextContents(),
+    ]);
+    return Object.fromEntries(names.map((name, i) => [name, values[i] as string]));
+  }
+
+  async function turnTo(of: Locator, choice: string) {
+    await of.scrollIntoViewIfNeeded();
+    const slider = of.getByRole('slider');
+    await slider.focus();
+    await slider.press('Home');
+    for (let i = 0; i < 20 && (await of.locator('output').textContent()) !== choice; i++)
+      await slider.press('ArrowRight');
+    expect(await of.locator('output').textContent()).toBe(choice);
+    return figures(of);
+  }
+
+  const heightOf = async (of: Locator) => (await of.boundingBox())?.height;
+  const rateOf = ({ Goodput }: Readonly<Record<string, string>>) =>
+    Number.parseFloat((Goodput as string).replaceAll(',', ''));
+  const percentOf = (text = '') => Number.parseFloat(text);
+
+  it('show on the front page what schedule_ahead does', async () => {
+    const { page, wrong, close } = await open('');
+    const play = idea(page, 'schedule-ahead');
+    const before = await figures(play);
+    const after = await turnTo(play, '5ms');
+    expect(rateOf(after)).toBeGreaterThan(4 * rateOf(before));
+    expect(wrong).toEqual([]);
+    await close();
+  });
+
+  it('add at most 400 KB to a page', async () => {
+    const { page, close } = await open('');
+    await figures(idea(page, 'schedule-ahead'));
+    const own = [...site.sentBytes].filter(([path]) => /\/(?:element|worker)[.-]/.test(path));
+    expect(own).toHaveLength(2);
+    expect(own.reduce((sum, [, bytes]) => sum + bytes, 0)).toBeLessThanOrEqual(400_000);
+    await close();
+  });
+
+  it('show the ideas of the concept page', async () => {
+    const { page, wrong, close } = await open('concepts/how-it-works.html');
+    const windows = idea(page, 'windows');
+    await windows.scrollIntoViewIfNeeded();
+    await windows.getByText('Waiting', { exact: true }).waitFor();
+    const time = () => windows.locator('dd').first().textContent();
+    const before = await time();
+    await windows.getByRole('button', { name: 'Step' }).click();
+    await expect.poll(time).not.toBe(before);
+    const balanced = idea(page, 'load-balancing');
+    const [one, two] = [await turnTo(balanced, '1'), await turnTo(balanced, '2')];
+    expect(rateOf(two)).toBeGreaterThan(1.5 * rateOf(one));
+    const fair = idea(page, 'fairness');
+    const [none, some] = [await turnTo(fair, '0'), await turnTo(fair, '0.7')];
+    expect(percentOf(some['Worst model'])).toBeGreaterThan(percentOf(none['Worst model']) + 5);
+    expect(rateOf(some)).toBeLessThan(rateOf(none));
+    expect(wrong).toEqual([]);
+    await close();
+  });
+
+  it('leave with their page', async () => {
+    const { page, wrong, close } = await open('concepts/how-it-works.html');
+    await figures(idea(page, 'schedule-ahead'));
+    expect(page.workers().length).toBeGreaterThan(0);
+    await page.getByRole('link', { name: 'Glossary' }).first().click();
+    await page.getByRole('heading', { name: 'Glossary', level: 1 }).waitFor();
+    await expect.poll(() => page.workers().length).toBe(0);
+    expect(wrong).toEqual([]);
+    await close();
+  });
+
+  it.each([
+    ['light', {}],
+    ['dark', { colorScheme: 'dark' as const }],
+    ['phone', { viewport: { width: 375, height: 740 } }],
+  ])('fit, and move nothing: %s', async (name, options) => {
+    const { page, close } = await open('concepts/how-it-works.html', options);
+    for (const play of await page.locator('play-idea').all()) {
+      const room = await heightOf(play);
+      await play.scrollIntoViewIfNeeded();
+      await play.getByText(/^(?:Goodput|Waiting)$/).waitFor();
+      expect(await heightOf(play)).toBe(room);
+    }
+    await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
+    const [content, room] = (await page.evaluate(
+      'const { scrollWidth, clientWidth } = document.documentElement; [scrollWidth, clientWidth]',
+    )) as [number, number];
+    expect(content).toBeLessThanOrEqual(room);
+    await close();
+  });
+
+  it('are their text where scripts are off', async () => {
+    const { page, close } = await open('concepts/how-it-works.html', { javaScriptEnabled: false });
+    const windows = idea(page, 'windows');
+    expect(await windows.textContent()).toContain('npx escapement play');
+    expect(await windows.getByRole('link').count()).toBe(1);
+    expect(await heightOf(windows)).toBeLessThan(250);
+    await close();
+  });
 });

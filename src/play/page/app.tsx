@@ -1,14 +1,14 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { Setup } from '../share/setup.js';
 import { Charts } from './charts.jsx';
 import { Controls } from './controls.jsx';
 import { DropZone } from './drop-zone.jsx';
 import { Lane } from './lane.jsx';
-import { Session, type View } from './session.js';
 import { Share } from './share.jsx';
 import { StoryPanel } from './story-panel.jsx';
 import { Tour } from './tour.jsx';
 import { Transport } from './transport.jsx';
+import { useSession } from './use-session.js';
 import { WAYS_WORSE } from './worse.js';
 
 interface AppProps {
@@ -22,6 +22,10 @@ interface AppProps {
 export function App({ setup, problem, isDefault, startEngine }: AppProps) {
   const [view, session] = useSession(startEngine, setup, problem);
   const [isTouring, setTouring] = useState(false);
+  const isOver = view.runs !== null;
+  useEffect(() => {
+    if (isOver) session.computeBound();
+  }, [session, isOver]);
   const lanes = view.setup.lanes.map((_, lane) => lane);
   return (
     <DropZone session={session}>
@@ -83,21 +87,4 @@ export function App({ setup, problem, isDefault, startEngine }: AppProps) {
       </p>
     </DropZone>
   );
-}
-
-/** The session of the page, and what it shows now. */
-function useSession(startEngine: () => Worker, setup: Setup, problem: string): readonly [View, Session] {
-  const [, setTick] = useState(0);
-  const session = useMemo(
-    () => new Session(startEngine, setup, () => setTick((tick) => tick + 1)),
-    [startEngine, setup],
-  );
-  const isOpen = useRef(false);
-  useEffect(() => {
-    if (isOpen.current) return;
-    isOpen.current = true;
-    session.open(setup);
-    if (problem !== '') session.fail(problem);
-  }, [session, setup, problem]);
-  return [session.view, session];
 }

@@ -34,7 +34,7 @@ interface FrameSink {
 export class Session {
   view: View;
   private readonly sinks = new Set<FrameSink>();
-  private engine: Worker;
+  private readonly engine: Worker;
   private boundEngine: Worker | null = null;
 
   constructor(
@@ -117,6 +117,12 @@ export class Session {
     this.boundEngine.postMessage(command);
   }
 
+  /** Ends the threads. */
+  close(): void {
+    this.engine.terminate();
+    this.boundEngine?.terminate();
+  }
+
   private started(onEvent: (event: EngineEvent) => void): Worker {
     const worker = this.startEngine();
     worker.onmessage = ({ data }: MessageEvent<EngineEvent>) => onEvent(data);
@@ -146,7 +152,6 @@ export class Session {
         return;
       case 'done':
         this.show({ runs: event.lanes, said: 'The run is over' });
-        this.computeBound();
         return;
       case 'error':
         this.show({ problem: event, said: event.message });

@@ -1,0 +1,38 @@
+import { render } from 'preact';
+import { IdeaBox } from './idea-box.jsx';
+import { IDEAS } from './ideas.js';
+
+/**
+ * `<play-idea idea="windows">`: a small playground in a page of the documentation, below what the element holds, which is
+ * all that code hosts and readers without scripts see. Its engine starts when it comes into view, and ends when the page is left.
+ */
+class PlayIdea extends HTMLElement {
+  private readonly box = document.createElement('div');
+  private readonly watcher = new IntersectionObserver((entries) => {
+    if (entries.some(({ isIntersecting }) => isIntersecting)) this.start();
+  });
+
+  connectedCallback(): void {
+    this.box.className = 'idea';
+    this.append(this.box);
+    this.watcher.observe(this);
+  }
+
+  disconnectedCallback(): void {
+    this.watcher.disconnect();
+    render(null, this.box);
+  }
+
+  private start(): void {
+    this.watcher.disconnect();
+    const idea = IDEAS[this.getAttribute('idea') ?? ''];
+    if (idea !== undefined) render(<IdeaBox idea={idea} startEngine={startEngine} />, this.box);
+  }
+}
+
+/** The build of the site makes a file of its own of the worker. */
+function startEngine(): Worker {
+  return new Worker(new URL('../../engine/worker.ts', import.meta.url), { type: 'module' });
+}
+
+customElements.define('play-idea', PlayIdea);
