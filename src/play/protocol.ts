@@ -123,7 +123,7 @@ export interface Story {
   readonly answeredNs: number;
   /** Ids of its actions: LOADs of its model that it waited for, and its INFER. */
   readonly actions: readonly number[];
-  /** What happened, in order; times from its arrival. */
+  /** What happened, in order; times in the texts count from its arrival. */
   readonly events: readonly { readonly atNs: number; readonly text: string }[];
   /** Why it ended as it did, in sentences. */
   readonly why: readonly string[];

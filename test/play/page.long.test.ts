@@ -134,6 +134,8 @@ describe.skipIf(!HAS_CHROMIUM)(`the playground in ${CHROMIUM}`, () => {
     await page.keyboard.press('n');
     await page.getByRole('heading', { name: /^Request \d+ of [AB]: (?:late|timeout|rejected)/ }).waitFor();
     await page.screenshot({ path: join(PICTURES, 'story.png'), fullPage: true });
+    // Times count from the arrival.
+    expect(await page.locator('.story li b').first().textContent()).toBe('+0.00 ms');
     const before = await page.getByLabel('Virtual time').textContent();
     await page.keyboard.press('.');
     await expect.poll(() => page.getByLabel('Virtual time').textContent()).not.toBe(before);

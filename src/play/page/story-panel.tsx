@@ -32,7 +32,7 @@ export function StoryPanel({ view }: { readonly view: View }) {
       <ol>
         {story.events.map(({ atNs, text }) => (
           <li key={`${atNs} ${text}`}>
-            <b>{`+${ms(atNs)}`}</b> {text}
+            <b>{`+${ms(atNs - story.arrivalNs)}`}</b> {text}
           </li>
         ))}
       </ol>
