@@ -1,8 +1,9 @@
 import { POLICIES } from '../../policies/registry.js';
 import type { Setup } from '../share/setup.js';
 import { effectiveTree } from './effective.js';
-import { type Knob, knobsOf } from './knobs.js';
+import { knobsOf } from './knobs.js';
 import { AHEADS, policyOf, withKind, withScheduleAhead, withSecondLane } from './policy-choice.js';
+import { Slider } from './slider.jsx';
 
 interface ControlsProps {
   readonly setup: Setup;
@@ -64,31 +65,5 @@ function LaneControls({ setup, lane, onChange }: ControlsProps & { readonly lane
         </label>
       )}
     </fieldset>
-  );
-}
-
-/** A knob with its value. */
-export function Slider({
-  knob,
-  onChoose,
-}: {
-  readonly knob: Knob;
-  readonly onChoose: (choice: string) => void;
-}) {
-  const { label, hint, choices, value } = knob;
-  return (
-    <label class="knob" title={hint}>
-      <span>{label}</span>
-      <output>{value}</output>
-      <input
-        type="range"
-        min={0}
-        max={choices.length - 1}
-        value={choices.indexOf(value)}
-        aria-label={`${label}: ${hint}`}
-        aria-valuetext={value}
-        onInput={({ currentTarget }) => onChoose(choices[Number(currentTarget.value)]!)}
-      />
-    </label>
   );
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { openFiles } from './open-files.js';
 import type { Session } from './session.js';
 
 interface DropZoneProps {
@@ -21,7 +22,7 @@ export function DropZone({ session, children }: DropZoneProps) {
     const drop = (event: DragEvent) => {
       event.preventDefault();
       setOver(false);
-      void session.openFiles([...(event.dataTransfer?.files ?? [])]);
+      void openFiles(session, [...(event.dataTransfer?.files ?? [])]);
     };
     window.addEventListener('dragover', over);
     window.addEventListener('dragleave', leave);

@@ -3,7 +3,7 @@ import { GivenFiles } from '../../browser/given-files.js';
 import { parseExperimentSource } from '../../config/build.js';
 import { openTable } from '../../workload/files/read-table.js';
 import type { Setup } from '../share/setup.js';
-import { withOverride } from './effective.js';
+import { withOverride } from './overrides.js';
 
 /** A file that was dropped on the page. */
 interface Dropped {

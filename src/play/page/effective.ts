@@ -35,8 +35,3 @@ export function durationAt(tree: Tree, path: Path): number {
     return 0;
   }
 }
-
-/** The overrides with `key` set to `value`, in place of what they say of it. */
-export function withOverride(overrides: readonly string[], key: string, value: string): readonly string[] {
-  return [...overrides.filter((override) => !override.startsWith(`${key}=`)), `${key}=${value}`];
-}

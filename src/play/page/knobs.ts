@@ -1,5 +1,6 @@
 import type { Setup } from '../share/setup.js';
-import { listAt, type Tree, textAt, withOverride } from './effective.js';
+import { listAt, type Tree, textAt } from './effective.js';
+import { withOverride } from './overrides.js';
 
 /** A setting of both lanes that the page lets one turn. */
 export interface Knob {
@@ -56,14 +57,7 @@ const DELAYS = ['0s', '100us', '500us', '1ms', '2ms', '5ms', '10ms'];
 const NOISES = ['0%', '0.1%', '1%', '5%', '10%', '25%'];
 const SEEDS = ['1', '2', '3', '4', '5', '6', '7', '8'];
 
-/** A knob that sets one key of the experiment to one of these values, or leaves it as it is. */
-export function knob(
-  label: string,
-  hint: string,
-  key: string,
-  usual: readonly string[],
-  value: string,
-): Knob {
+function knob(label: string, hint: string, key: string, usual: readonly string[], value: string): Knob {
   const choices = usual.includes(value) ? usual : [value, ...usual];
   return {
     ...{ label, hint, choices, value },

@@ -2,7 +2,8 @@ import { formatDuration } from '../../config/units-text.js';
 import { AUTO } from '../../policies/entry.js';
 import { POLICIES } from '../../policies/registry.js';
 import type { Setup } from '../share/setup.js';
-import { effectiveTree, textAt, withOverride } from './effective.js';
+import { effectiveTree, textAt } from './effective.js';
+import { withOverride } from './overrides.js';
 
 const AHEAD = 'policy.scheduleAhead';
 export const AHEADS = [

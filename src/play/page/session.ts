@@ -1,7 +1,6 @@
 import type { BoundFigures, ScheduledRun } from '../../record/results.js';
 import type { Command, EngineEvent, FrameEvent, LaneSource, OpenedLane } from '../protocol.js';
-import { MOST_SETUP_BYTES, type Setup } from '../share/setup.js';
-import { withDropped } from './dropped.js';
+import type { Setup } from '../share/setup.js';
 
 type StoryEvent = Extract<EngineEvent, { type: 'story' }>;
 type ErrorEvent = Extract<EngineEvent, { type: 'error' }>;
@@ -77,21 +76,6 @@ export class Session {
   /** Answered by `view.story`. */
   tellStory(lane: number, request: number): void {
     this.send({ type: 'story', lane, request });
-  }
-
-  /** Opens experiments, and takes in the files that they name. */
-  async openFiles(files: readonly File[]): Promise<void> {
-    try {
-      const bytes = files.reduce((sum, file) => sum + file.size, 0);
-      if (bytes > MOST_SETUP_BYTES)
-        throw new Error(`${files[0]!.name}: the page takes files of ${MOST_SETUP_BYTES / 1e6} MB in all`);
-      const dropped = await Promise.all(
-        files.map(async (file) => ({ name: file.name, content: new Uint8Array(await file.arrayBuffer()) })),
-      );
-      this.open(await withDropped(this.view.setup, dropped));
-    } catch (error) {
-      this.fail((error as Error).message);
-    }
   }
 
   /** Shows a mistake that was made outside the engine. */

@@ -2,6 +2,7 @@ import { basename } from 'pathe';
 import { useState } from 'preact/hooks';
 import { packAddress } from '../share/address.js';
 import { experimentYaml } from '../share/experiment-yaml.js';
+import { openFiles } from './open-files.js';
 import type { Session, View } from './session.js';
 
 interface ShareProps {
@@ -41,7 +42,7 @@ export function Share({ session, view }: ShareProps) {
         <input
           type="file"
           multiple
-          onChange={({ currentTarget }) => void session.openFiles([...(currentTarget.files ?? [])])}
+          onChange={({ currentTarget }) => void openFiles(session, [...(currentTarget.files ?? [])])}
         />
       </label>
       {said === '' ? null : (

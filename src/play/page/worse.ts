@@ -1,6 +1,7 @@
 import { formatDuration } from '../../config/units-text.js';
 import type { Setup } from '../share/setup.js';
-import { durationAt, effectiveTree, listAt, textAt, withOverride } from './effective.js';
+import { durationAt, effectiveTree, listAt, textAt } from './effective.js';
+import { withOverride } from './overrides.js';
 
 /** A way to make the world worse from `nowNs` on. */
 interface Worse {

@@ -1,8 +1,8 @@
 import { useEffect } from 'preact/hooks';
 import { formatCount, formatMs } from '../../../text/numbers.js';
-import { Slider } from '../controls.jsx';
 import { Fact, TimelineBox } from '../lane.jsx';
 import type { Session, View } from '../session.js';
+import { Slider } from '../slider.jsx';
 import { useSession } from '../use-session.js';
 import type { Idea } from './ideas.js';
 

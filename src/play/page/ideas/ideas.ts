@@ -2,8 +2,8 @@ import type { ScheduledRun } from '../../../record/results.js';
 import { formatCount, formatRate } from '../../../text/numbers.js';
 import type { Setup } from '../../share/setup.js';
 import { DEFAULT_SETUP } from '../default-setup.js';
-import { effectiveTree, textAt } from '../effective.js';
-import { type Knob, knob } from '../knobs.js';
+import type { Knob } from '../knobs.js';
+import { overrideOf, withOverride } from '../overrides.js';
 import { shareText } from '../share-text.js';
 
 /** One idea as a simulation with one thing to change. */
@@ -16,41 +16,52 @@ export interface Idea {
   facts(run: ScheduledRun): Readonly<Record<string, string>>;
 }
 
+const DELAYS = ['0s', '500us', '1ms', '2ms', '5ms', '10ms'];
+const AHEADS = ['1ms', '2ms', '3ms', '4ms', '5ms', '6ms', '7ms', '8ms', '10ms', '15ms'];
+const GPUS = ['1', '2', '3', '4'];
+const SHARES = ['0', '0.2', '0.4', '0.55', '0.7', '0.85', '1'];
+
 /** By the names that pages use. */
 export const IDEAS: Readonly<Record<string, Idea>> = {
   windows: {
-    setup: withText(`seed: 1
-cluster: { gpus: 1, network: { delay: 500us }, noise: { exec: 10% } }
+    setup: withText(
+      'cluster.network.delay=500us',
+      `seed: 1
+cluster: { gpus: 1, noise: { exec: 10% } }
 models: { kind: profile, path: $PROFILE, copies: 3 }
 workload: { kind: poisson, rate: 250/s, duration: 2s }
 slo: 40ms
 policy: { kind: clockwork, scheduleAhead: 5ms, maxBatch: 4 }
 admission: none
-`),
+`,
+    ),
     begins: 60,
-    knob: choice('Network', 'One-way delay of a message', 'cluster.network.delay', [
-      ...['0s', '500us', '1ms', '2ms', '5ms', '10ms'],
-    ]),
+    knob: choice('Network', 'One-way delay of a message', 'cluster.network.delay', DELAYS),
     facts: inTime,
   },
   'schedule-ahead': {
-    setup: { ...DEFAULT_SETUP, overrides: ['workload.duration=5s'], lanes: [[]] },
+    setup: {
+      ...DEFAULT_SETUP,
+      overrides: ['workload.duration=5s', 'policy.scheduleAhead=10ms'],
+      lanes: [[]],
+    },
     begins: 'at its end',
-    knob: choice('schedule_ahead', 'How far ahead the GPU is booked', 'policy.scheduleAhead', [
-      ...['1ms', '2ms', '3ms', '4ms', '5ms', '6ms', '7ms', '8ms', '10ms', '15ms'],
-    ]),
+    knob: choice('schedule_ahead', 'How far ahead the GPU is booked', 'policy.scheduleAhead', AHEADS),
     facts: inTime,
   },
   'load-balancing': {
-    setup: withText(`seed: 1
-cluster: { gpus: 1, pages: 70 }
+    setup: withText(
+      'cluster.gpus=1',
+      `seed: 1
+cluster: { pages: 70 }
 models: { kind: profile, path: $PROFILE, copies: 20 }
 workload: { kind: poisson, rate: 2000/s, duration: 5s, popularity: { kind: zipf, s: 0.9 } }
 slo: 50ms
 policy: { kind: escapement }
-`),
+`,
+    ),
     begins: 'at its end',
-    knob: choice('GPUs', 'GPUs of the cluster', 'cluster.gpus', ['1', '2', '3', '4']),
+    knob: choice('GPUs', 'GPUs of the cluster', 'cluster.gpus', GPUS),
     facts: (run) => ({
       ...inTime(run),
       'GPUs busy': shareText(run.summary.gpu.execUtilization),
@@ -58,19 +69,22 @@ policy: { kind: escapement }
     }),
   },
   fairness: {
-    setup: withText(`seed: 1
+    setup: withText(
+      'policy.fairness=0',
+      `seed: 1
 cluster: { gpus: 1, pages: 70 }
 models: { kind: profile, path: $PROFILE, copies: 20 }
 workload: { kind: poisson, rate: 900/s, duration: 5s, popularity: { kind: zipf, s: 0.9 } }
 slo: 50ms
-policy: { kind: escapement, fairness: 0 }
-`),
+policy: { kind: escapement }
+`,
+    ),
     begins: 'at its end',
     knob: choice(
       'fairness',
       'Share of the overall attainment that every model is to reach',
       'policy.fairness',
-      [...['0', '0.2', '0.4', '0.55', '0.7', '0.85', '1']],
+      SHARES,
     ),
     facts: (run) => ({
       ...inTime(run),
@@ -80,14 +94,19 @@ policy: { kind: escapement, fairness: 0 }
   },
 };
 
-function withText(text: string): Setup {
+/** The override says where the knob stands. */
+function withText(override: string, text: string): Setup {
   const [path] = Object.keys(DEFAULT_SETUP.files);
-  return { ...DEFAULT_SETUP, text: text.replace('$PROFILE', path!), lanes: [[]] };
+  return { ...DEFAULT_SETUP, text: text.replace('$PROFILE', path!), overrides: [override], lanes: [[]] };
 }
 
-/** A knob that turns one key of the experiment. */
+/** A knob that turns one key of the experiment, which an override sets from the start. */
 function choice(label: string, hint: string, key: string, choices: readonly string[]): Idea['knob'] {
-  return (setup) => knob(label, hint, key, choices, textAt(effectiveTree(setup, 0), key.split('.'))!);
+  return ({ overrides }) => ({
+    ...{ label, hint, choices },
+    value: overrideOf(overrides, key),
+    set: (setup, chosen) => ({ ...setup, overrides: withOverride(setup.overrides, key, chosen) }),
+  });
 }
 
 function inTime({ summary }: ScheduledRun): Readonly<Record<string, string>> {
