@@ -124,6 +124,18 @@ describe.skipIf(!HAS_CHROMIUM)(`small playgrounds in ${CHROMIUM}`, () => {
     await close();
   });
 
+  it('tell by keys why a request was late', async () => {
+    const { page, wrong, close } = await open('', { viewport: { width: 375, height: 740 } });
+    const play = idea(page, 'schedule-ahead');
+    await figures(play);
+    await play.locator('canvas').focus();
+    for (const key of ['ArrowDown', 'Enter']) await page.keyboard.press(key);
+    await play.getByRole('heading', { name: /^Request \d+: (?:late|timeout)$/ }).waitFor();
+    await play.screenshot({ path: join(PICTURES, 'story.png') });
+    expect(wrong).toEqual([]);
+    await close();
+  });
+
   it('leave with their page', async () => {
     const { page, wrong, close } = await open('concepts/how-it-works.html');
     await figures(idea(page, 'schedule-ahead'));

@@ -15,7 +15,8 @@ export function StoryPanel({ view }: { readonly view: View }) {
     );
   }
   const { story, request, lane } = answer;
-  const title = `Request ${request} of ${lane === 0 ? 'A' : 'B'}`;
+  const of = view.setup.lanes.length === 1 ? '' : ` of ${lane === 0 ? 'A' : 'B'}`;
+  const title = `Request ${request}${of}`;
   if (story === null)
     return (
       <section class="story" aria-label={title}>

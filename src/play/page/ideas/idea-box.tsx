@@ -3,6 +3,7 @@ import { formatCount, formatMs } from '../../../text/numbers.js';
 import { Fact, TimelineBox } from '../lane.jsx';
 import type { Session, View } from '../session.js';
 import { Slider } from '../slider.jsx';
+import { StoryPanel } from '../story-panel.jsx';
 import { useSession } from '../use-session.js';
 import type { Idea } from './ideas.js';
 
@@ -51,6 +52,7 @@ export function IdeaBox({ idea, startEngine }: IdeaBoxProps) {
           </Fact>
         ))}
       </dl>
+      {view.story === null ? null : <StoryPanel view={view} />}
       <p class="heard" role="status">
         {view.said}
       </p>
