@@ -128,6 +128,7 @@ async function serverOptions(
     httpPort: args['http-port'],
     grpcPort: args['grpc-port'],
     metricsPort: args['metrics-port'],
+    ui: args.ui,
     frontend: {
       token: await tokenOf(args),
       tls: await tlsOf(args),

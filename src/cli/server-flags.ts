@@ -2,15 +2,21 @@ import { EscapementError } from '../base/errors.js';
 import { formatBytes } from '../config/units-text.js';
 import { defaultInflightBytes } from '../live/frontend/budget.js';
 import type { ValuesOf } from './flag.js';
-import type { serverFlags } from './usage/server.js';
+import type { listenFlags, serverFlags } from './usage/server.js';
 
 /** Flags that a server could not do what they ask for with. Throws `E_USAGE`. */
 export function checkServerFlags(
   args: Pick<
     ValuesOf<typeof serverFlags>,
-    'max-body' | 'max-inflight' | 'max-batch' | 'max-client-requests' | 'cors'
-  >,
+    'max-body' | 'max-inflight' | 'max-batch' | 'max-client-requests' | 'cors' | 'ui'
+  > &
+    Pick<ValuesOf<typeof listenFlags>, 'metrics-port'>,
 ): void {
+  if (args.ui && args['metrics-port'] === null)
+    throw new EscapementError(
+      'E_USAGE',
+      '--ui: its page is on the metrics port: leave out --metrics-port off',
+    );
   const { 'max-body': body, 'max-inflight': inflight = defaultInflightBytes(), cors } = args;
   if (body > inflight) {
     throw new EscapementError(

@@ -7,7 +7,8 @@ import { build } from 'esbuild';
 /*
  * Bundles the playground into one page that needs no network, dist/play/page.html: the page, its style, and the engine as
  * text, which the page starts in a worker. Its colors are those of reports. Its element `setup` is empty; the command line
- * fills it with an experiment.
+ * fills it with an experiment. And the page of a running server, dist/play/ui: files of their own, so that its policy needs
+ * no exception for inline code.
  */
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
@@ -17,15 +18,16 @@ const profile = readFileSync(
   join(HERE, '../../experiments/profiles/resnet50_v2.clockwork-sim.v100.json'),
   'utf8',
 );
-const [page, engine, colors, layout] = await Promise.all([
+const JSX = { jsx: 'automatic', jsxImportSource: 'preact' };
+const [page, engine, colors, layout, live] = await Promise.all([
   bundled('page/main.tsx', {
     define: { RESNET50_PROFILE: JSON.stringify(profile) },
-    jsx: 'automatic',
-    jsxImportSource: 'preact',
+    ...JSX,
   }),
   bundled('engine/worker.ts', {}),
   bundled('../report/colors.ts', { format: 'esm' }),
   bundled('page/style.css', {}),
+  bundled('live/main.tsx', JSX),
 ]);
 const { COLOR_STYLE } = await import(`data:text/javascript,${encodeURIComponent(colors)}`);
 const style = COLOR_STYLE + layout;
@@ -49,6 +51,10 @@ let html = readFileSync(join(HERE, 'page/index.html'), 'utf8');
 for (const [place, part] of Object.entries(parts)) html = html.replace(place, () => part);
 mkdirSync(OUT, { recursive: true });
 writeFileSync(join(OUT, 'page.html'), html);
+mkdirSync(join(OUT, 'ui'), { recursive: true });
+writeFileSync(join(OUT, 'ui/index.html'), readFileSync(join(HERE, 'live/index.html')));
+writeFileSync(join(OUT, 'ui/page.js'), live);
+writeFileSync(join(OUT, 'ui/page.css'), style);
 
 /** One text that an element can hold. */
 async function bundled(entry, options) {

@@ -6,11 +6,10 @@ import { causeIndex } from './causes.js';
 /** Finds why requests failed; it must see every finished action, in order. One a run: the recorder feeds it. */
 export class CauseFinder {
   /** By model: when a GPU came to hold it while no other did. */
-  private readonly heldSinceNs: Float64Array;
+  private readonly heldSinceNs: number[] = [];
 
-  constructor(private readonly models: readonly ModelSpec[]) {
-    this.heldSinceNs = new Float64Array(models.length).fill(Number.NEGATIVE_INFINITY);
-  }
+  /** Live, models come to `models` and go. */
+  constructor(private readonly models: readonly ModelSpec[]) {}
 
   completed({ kind, status, model }: Action, nowNs: number, copies: number): void {
     if (kind === LOAD && status === STATUS_OK && copies === 1) this.heldSinceNs[model] = nowNs;
@@ -25,6 +24,7 @@ export class CauseFinder {
 
   /** Whether the model has been on some GPU for as long as an INFER of one request takes. */
   private fitsInfer(model: number, nowNs: number): boolean {
-    return nowNs - this.heldSinceNs[model] >= this.models[model].execNs[0];
+    const sinceNs = this.heldSinceNs[model] ?? Number.NEGATIVE_INFINITY;
+    return nowNs - sinceNs >= this.models[model].execNs[0];
   }
 }

@@ -14,6 +14,7 @@ import { metricsObserver } from './metrics-observer.js';
 import { RecordingObserver, recordingName } from './recording-observer.js';
 import { loggedCluster, loggedKeeper, loggedRecordings } from './server-log.js';
 import type { ServerOptions } from './server-options.js';
+import { UiObserver } from './ui-observer.js';
 import { UnservedWatch } from './unserved-watch.js';
 
 /** What follows a server's cluster. */
@@ -37,6 +38,7 @@ export function observersOf(options: ServerOptions, registry: Registry, assembly
       newPath: () => resolve(recordingDir, recordingName(options.world.unixMs())),
       events: loggedRecordings(log),
     }),
+    ui: options.ui === true ? new UiObserver(assembly) : null,
     log: loggedCluster(log, assembly),
     unserved: watched(options, assembly),
     failed: log.isLevelEnabled('debug') ? failedLog(log, assembly) : null,

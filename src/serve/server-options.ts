@@ -23,6 +23,8 @@ export interface ServerOptions {
   readonly httpPort: number | null;
   readonly grpcPort: number | null;
   readonly metricsPort: number | null;
+  /** Whether the metrics port has a web page that shows what the server does. Default: no. */
+  readonly ui?: boolean;
   /** Token, TLS and limits of both frontends. */
   readonly frontend: Omit<
     FrontendOptions,

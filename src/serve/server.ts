@@ -218,6 +218,7 @@ export class Server {
     return [
       { path: '/status', method: 'GET', answer: () => json(200, status()) },
       ...recordingRoutes(observers.recording.control),
+      ...(observers.ui?.routes(controller, status) ?? []),
     ];
   }
 

@@ -27,8 +27,11 @@ export const ROOMS: Grants = {
   ],
   // What a web page gets: nothing that it reaches imports Node's modules.
   browser: ['base', 'core', 'policies', 'record', 'config', 'run'],
-  // The playground, a web page that runs the simulator.
-  play: ['base', 'core', 'policies', 'workload', 'record', 'text', 'config', 'report', 'run', 'browser'],
+  // Web pages: the playground, which runs the simulator, and that of a running server.
+  play: [
+    ...['base', 'core', 'policies', 'workload', 'record', 'text', 'config', 'report', 'live', 'run'],
+    'browser',
+  ],
   tools: ['base', 'core', 'workload', 'record', 'text', 'config', 'report', 'live', 'load', 'serve', 'play'],
   cli: [
     ...['base', 'core', 'audit', 'policies', 'workload', 'record', 'text', 'config', 'report', 'live'],
@@ -115,5 +118,7 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     engine: ['own'],
     timeline: ['own'],
     page: ['own', 'share', 'timeline'],
+    // The page of a running server.
+    live: ['own', 'share', 'timeline'],
   },
 };

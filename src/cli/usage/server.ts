@@ -135,6 +135,7 @@ export const serverFlags = {
       'Most requests of one client address under way, a batch counting as many; off: no limit, for a server behind a proxy',
     ),
     cors: text('ORIGIN', 'Let web pages of this origin use the HTTP API; *: of all origins'),
+    ui: toggle('Serve a web page that shows what the server does: /ui/ of the metrics port'),
     'drain-notice': durationOr(
       '0s',
       'On SIGTERM, how long it goes on serving while it says that it is not ready, so that load balancers turn away',

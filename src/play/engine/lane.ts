@@ -1,13 +1,14 @@
+import { NS_PER_MS } from '../../base/units.js';
 import { parseExperiment } from '../../browser/parse.js';
 import type { Experiment } from '../../config/experiment.js';
 import { OUTCOME_OK } from '../../core/request.js';
 import type { ScheduledRun } from '../../record/results.js';
+import { REQUEST } from '../../record/run-rows.js';
 import { Simulation } from '../../run/simulation.js';
 import type { LaneFrame, LaneSource, OpenedLane, Story } from '../protocol.js';
-import { REQUEST } from '../rows.js';
+import { storyOf } from '../story.js';
 import { RunTable } from './run-table.js';
 import { Statistics } from './statistics.js';
-import { storyOf } from './story.js';
 
 /** One experiment that runs, with all that the page sees of it. */
 export class Lane {
@@ -79,7 +80,14 @@ export class Lane {
   }
 
   story(request: number): Story | null {
-    return storyOf(this.table, this.experiment, request);
+    const { cluster, models } = this.experiment;
+    const setup = {
+      gpus: cluster.gpus,
+      oneLane: cluster.oneLane,
+      models: models.map(({ name }) => name),
+      modelInferMs: models.map(({ execNs }) => execNs[0] / NS_PER_MS),
+    };
+    return storyOf(this.table, setup, request);
   }
 
   result(): ScheduledRun {

@@ -1,12 +1,12 @@
 import { invariant } from '../../base/invariant.js';
-import { type Action, INFER } from '../../core/action.js';
+import type { Action } from '../../core/action.js';
 import type { ModelSpec } from '../../core/model.js';
 import type { RunObserver } from '../../core/observer.js';
 import type { Outcome, RequestTable } from '../../core/request.js';
 import type { Worker } from '../../core/worker.js';
 import { CauseFinder } from '../../record/cause-finder.js';
-import { ACTION, ACTION_COLUMNS, REQUEST_COLUMNS } from '../rows.js';
-import { RowList } from './row-list.js';
+import { RowList } from '../../record/row-list.js';
+import { ACTION, ACTION_COLUMNS, answeredRow, plannedRow, REQUEST_COLUMNS } from '../../record/run-rows.js';
 
 /** Keeps every action and every answered request of a run as rows: for frames, and for the stories of requests. */
 export class RunTable implements RunObserver {
@@ -30,14 +30,8 @@ export class RunTable implements RunObserver {
 
   decided(action: Action): void {
     invariant(action.id === this.actions.count, 'actions are decided in the order of their ids');
-    const { id, kind, gpu, model, batchSize, count, sentNs, earliestNs, latestNs } = action;
-    const { expectedDurationNs, expectedEndNs, status } = action;
-    this.actions.push([
-      ...[id, kind, gpu, model, batchSize, count, sentNs, earliestNs, latestNs],
-      ...[expectedDurationNs, expectedEndNs, this.deadlineNs(action)],
-      ...[Number.NaN, Number.NaN, Number.NaN, status],
-    ]);
-    this.changed.add(id);
+    this.actions.push(plannedRow(action, this.waiting));
+    this.changed.add(action.id);
   }
 
   completed(action: Action, nowNs: number, _queued: number, copies: number): void {
@@ -58,11 +52,8 @@ export class RunTable implements RunObserver {
     copies: number,
     action: Action | null,
   ): void {
-    const { id, model, user, arrivalNs, sloNs, failedInfer } = requests;
-    this.requests.push([
-      ...[id[slot], model[slot], user[slot], arrivalNs[slot], sloNs[slot], nowNs, outcome],
-      ...[action?.id ?? failedInfer[slot], this.causes.indexOf(requests, slot, outcome, nowNs, copies)],
-    ]);
+    const cause = this.causes.indexOf(requests, slot, outcome, nowNs, copies);
+    this.requests.push(answeredRow(requests, slot, { outcome, nowNs, action, cause }));
   }
 
   /** Rows of the actions that changed since it was last called; those under way on `workers` have begun. */
@@ -84,14 +75,5 @@ export class RunTable implements RunObserver {
     const rows = this.requests.from(this.framedRequests);
     this.framedRequests = this.requests.count;
     return rows;
-  }
-
-  private deadlineNs({ kind, requests, count }: Action): number {
-    let earliest = Number.POSITIVE_INFINITY;
-    if (kind !== INFER || this.waiting === null) return earliest;
-    const { arrivalNs, sloNs } = this.waiting;
-    for (let i = 0; i < count; i++)
-      earliest = Math.min(earliest, arrivalNs[requests[i]] + sloNs[requests[i]]);
-    return earliest;
   }
 }

@@ -7,10 +7,10 @@ import {
   OUTCOME_REJECTED,
   OUTCOME_TIMEOUT,
 } from '../../core/request.js';
+import type { RowList } from '../../record/row-list.js';
+import { REQUEST } from '../../record/run-rows.js';
 import { LATENCY_BINS, latencyBinOf } from '../latency-bins.js';
 import type { LaneFrame } from '../protocol.js';
-import { REQUEST } from '../rows.js';
-import type { RowList } from './row-list.js';
 
 /** Counts what frames say of the requests that were answered. */
 export class Statistics {

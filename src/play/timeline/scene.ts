@@ -1,7 +1,7 @@
 import { INFER, LOAD, STATUS_OK } from '../../core/action.js';
 import { OUTCOME_NAMES } from '../../core/request.js';
 import { statusName } from '../../core/status-names.js';
-import { ACTION, ACTION_COLUMNS, REQUEST, REQUEST_COLUMNS } from '../rows.js';
+import { ACTION, ACTION_COLUMNS, REQUEST, REQUEST_COLUMNS } from '../../record/run-rows.js';
 
 /** An action. Times in ns since the start of the run. */
 export interface Box {

@@ -8,6 +8,8 @@ import { GUTTER_PX, View } from './view.js';
 interface TimelineOptions {
   /** A request was chosen. */
   onRequest(request: number): void;
+  /** How much time it shows at first. Default: 80 ms. */
+  readonly lengthNs?: number;
 }
 
 /** What is known of a run before it begins. */
@@ -33,7 +35,7 @@ export class Timeline {
   private readonly tip = document.createElement('div');
   private readonly said = document.createElement('p');
   private readonly scene = new Scene();
-  private readonly view = new View();
+  private readonly view: View;
   /** Until a run begins there is room for one GPU. */
   private setup: TimelineSetup = { gpus: 1, models: [], policy: '' };
   private nowNs = 0;
@@ -48,6 +50,7 @@ export class Timeline {
     box: HTMLElement,
     private readonly options: TimelineOptions,
   ) {
+    this.view = new View(options.lengthNs);
     const { canvas, tip, said } = this;
     canvas.tabIndex = 0;
     canvas.setAttribute('role', 'application');

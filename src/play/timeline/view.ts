@@ -11,11 +11,14 @@ const STEP_TO = 0.9;
 
 /** The part of a run that is shown, and where on the canvas. It follows the present moment until the reader moves it. */
 export class View {
-  fromNs = -FIRST_LENGTH_NS * PRESENT_AT;
-  lengthNs = FIRST_LENGTH_NS;
+  fromNs: number;
   private follows = true;
   /** Of the canvas without its gutter. */
   private timePx = 1;
+
+  constructor(public lengthNs = FIRST_LENGTH_NS) {
+    this.fromNs = -lengthNs * PRESENT_AT;
+  }
 
   get toNs(): number {
     return this.fromNs + this.lengthNs;

@@ -5,11 +5,11 @@ import { describe, expect, it } from 'vitest';
 import { Player } from '../../../src/play/engine/player.js';
 import { latencyBinEndNs, latencyBinOf } from '../../../src/play/latency-bins.js';
 import type { Command, EngineEvent, LaneFrame, LaneSource } from '../../../src/play/protocol.js';
-import { ACTION, ACTION_COLUMNS, REQUEST, REQUEST_COLUMNS } from '../../../src/play/rows.js';
 import { explain } from '../../../src/record/flight/explain.js';
 import { flightEvents } from '../../../src/record/flight/flight-text.js';
 import { loggedFlight } from '../../../src/record/flight/logged-flight.js';
 import { runLogs } from '../../../src/record/flight/run-logs.js';
+import { ACTION, ACTION_COLUMNS, REQUEST, REQUEST_COLUMNS } from '../../../src/record/run-rows.js';
 import { simulate } from '../../../src/run/simulated.js';
 import { BASE, load, MODELS_CSV } from '../../config/experiment-files.js';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { INFER, LOAD, STATUS_OK, UNLOAD } from '../../../src/core/action.js';
 import { OUTCOME_LATE, OUTCOME_OK } from '../../../src/core/request.js';
-import { ACTION, ACTION_COLUMNS, REQUEST, REQUEST_COLUMNS } from '../../../src/play/rows.js';
 import { Scene } from '../../../src/play/timeline/scene.js';
+import { ACTION, ACTION_COLUMNS, REQUEST, REQUEST_COLUMNS } from '../../../src/record/run-rows.js';
 
 const MS = 1e6;
 const NONE: Float64Array = new Float64Array(0);

@@ -14,7 +14,6 @@ import { json, type Reply, type Route, text } from './route.js';
 /** Scrapes come a few times a minute; a client with more connections than this is no monitoring system. */
 const MOST_CONNECTIONS = 64;
 const REQUEST_TIMEOUT_MS = 5_000;
-const HEALTH = '/healthz';
 
 interface MetricsServerOptions {
   readonly registry: Registry;
@@ -25,7 +24,7 @@ interface MetricsServerOptions {
   readonly healthy: () => boolean;
   /** What else is served now: a controller's status and recordings. */
   readonly routes?: () => readonly Route[];
-  /** What everything but `/healthz` asks for; null or absent: nothing. */
+  /** What everything but `/healthz` and public routes asks for; null or absent: nothing. */
   readonly token?: string | null;
   /** Null or absent: no encryption. */
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | null;
@@ -96,8 +95,9 @@ function ownRoutes({ registry, healthy }: MetricsServerOptions): Route[] {
       }),
     },
     {
-      path: HEALTH,
+      path: '/healthz',
       method: 'GET',
+      isPublic: true,
       answer: () => (healthy() ? text(200, 'ok') : text(503, 'not ready')),
     },
     { path: '/clock', method: 'GET', answer: () => json(200, { unixUs: unixMs() * 1000 }) },
@@ -117,13 +117,13 @@ async function answer(
   check: TokenCheck,
 ): Promise<void> {
   const [path, query] = url.split('?');
-  const refusal = path === HEALTH ? null : refusalOf(check, headers.authorization);
+  const route = routes.find((each) => each.path === path);
+  const refusal = route?.isPublic === true ? null : refusalOf(check, headers.authorization);
   if (refusal !== null) {
     response.setHeader('www-authenticate', 'Bearer');
     send(response, refusal);
     return;
   }
-  const route = routes.find((each) => each.path === path);
   if (route === undefined) {
     const paths = routes.map((each) => each.path).join(', ');
     const renamed = RENAMED_PATHS[path as string];
@@ -157,9 +157,12 @@ function refusalOf(check: TokenCheck, authorization: string | undefined): Reply 
   }
 }
 
-function send(response: ServerResponse, { status, contentType, body }: Reply): void {
-  response.writeHead(status, { 'content-type': contentType });
-  response.end(body);
+function send(response: ServerResponse, { status, contentType, headers = {}, body }: Reply): void {
+  response.writeHead(status, { 'content-type': contentType, ...headers });
+  // HEAD has no body, not even one that goes on.
+  if (typeof body !== 'function' || response.req.method === 'HEAD')
+    response.end(typeof body === 'function' ? '' : body);
+  else body(response);
 }
 
 function listen(server: Server, { host, port }: MetricsServerOptions): Promise<void> {

@@ -1,8 +1,12 @@
+import type { ServerResponse } from 'node:http';
+
 /** Something that the metrics port answers. */
 export interface Route {
   readonly path: string;
   /** GET also answers HEAD. */
   readonly method: 'GET' | 'POST';
+  /** It tells nothing of the server or its models, and asks for no token. */
+  readonly isPublic?: boolean;
   readonly answer: (request: RouteRequest) => Reply | Promise<Reply>;
 }
 
@@ -13,7 +17,10 @@ export interface RouteRequest {
 export interface Reply {
   readonly status: number;
   readonly contentType: string;
-  readonly body: string;
+  /** Others than the type of content. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** All of it, or who goes on writing it. */
+  readonly body: string | Buffer | ((response: ServerResponse) => void);
 }
 
 export function text(status: number, body: string): Reply {

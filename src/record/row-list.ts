@@ -9,7 +9,7 @@ export class RowList {
     this.values = new Float64Array(INITIAL_ROWS * columns);
   }
 
-  push(row: readonly number[]): void {
+  push(row: ArrayLike<number>): void {
     const { columns } = this;
     if (this.values.length === this.count * columns) this.grow();
     this.values.set(row, this.count * columns);

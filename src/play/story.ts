@@ -1,11 +1,9 @@
-import { NS_PER_MS } from '../../base/units.js';
-import type { Experiment } from '../../config/experiment.js';
-import { INFER, LOAD, STATUS_OK, UNLOAD } from '../../core/action.js';
-import type { Outcome } from '../../core/request.js';
-import { CAUSES } from '../../record/causes.js';
-import { explain } from '../../record/flight/explain.js';
-import { flightEvents } from '../../record/flight/flight-text.js';
-import { loggedFlight } from '../../record/flight/logged-flight.js';
+import { INFER, LOAD, STATUS_OK, UNLOAD } from '../core/action.js';
+import type { Outcome } from '../core/request.js';
+import { CAUSES } from '../record/causes.js';
+import { explain } from '../record/flight/explain.js';
+import { flightEvents } from '../record/flight/flight-text.js';
+import { loggedFlight } from '../record/flight/logged-flight.js';
 import {
   LOGGED_INFER,
   LOGGED_LOAD,
@@ -13,10 +11,10 @@ import {
   type LoggedAction,
   type LoggedRequest,
   type RunRows,
-} from '../../record/flight/run-rows.js';
-import type { Story } from '../protocol.js';
-import { ACTION, REQUEST } from '../rows.js';
-import type { RunTable } from './run-table.js';
+} from '../record/flight/run-rows.js';
+import type { RowList } from '../record/row-list.js';
+import { ACTION, REQUEST } from '../record/run-rows.js';
+import type { Story } from './protocol.js';
 
 /** Types of actions in logs by those of the core; calling off is of no model. */
 const LOGGED_TYPES: Readonly<Record<number, number>> = {
@@ -25,10 +23,24 @@ const LOGGED_TYPES: Readonly<Record<number, number>> = {
   [INFER]: LOGGED_INFER,
 };
 
+/** What a story is made from. */
+interface StoryRows {
+  /** In order of their ids. */
+  readonly actions: RowList;
+  readonly requests: RowList;
+}
+
+interface StorySetup {
+  readonly gpus: number;
+  readonly oneLane: boolean;
+  /** Names, and the time of an INFER of one request, by model. */
+  readonly models: readonly string[];
+  readonly modelInferMs: readonly number[];
+}
+
 /** What became of a request, as `escapement explain` tells it. Null: it is not answered, or there is none. */
-export function storyOf(table: RunTable, experiment: Experiment, request: number): Story | null {
-  const name = (model: number) => experiment.models[model].name;
-  const found = loggedFlight(rowsOf(table, experiment), request, name);
+export function storyOf(rows: StoryRows, setup: StorySetup, request: number): Story | null {
+  const found = loggedFlight(rowsOf(rows, setup), request, (model) => setup.models[model]);
   if (found === null) return null;
   const { flight } = found;
   const { model, arrivalNs, deadlineNs, answer, actions } = flight;
@@ -43,7 +55,7 @@ export function storyOf(table: RunTable, experiment: Experiment, request: number
   };
 }
 
-function rowsOf({ requests, actions }: RunTable, { cluster, models }: Experiment): RunRows {
+function rowsOf({ requests, actions }: StoryRows, setup: StorySetup): RunRows {
   return {
     requests: (visit) => {
       for (let row = 0; row < requests.count; row++) if (visit(requestAt(requests, row)) === false) return;
@@ -55,15 +67,11 @@ function rowsOf({ requests, actions }: RunTable, { cluster, models }: Experiment
         if (type !== undefined && hasEnded) visit(actionAt(actions, row, type));
       }
     },
-    setup: {
-      gpus: cluster.gpus,
-      oneLane: cluster.oneLane,
-      modelInferMs: models.map(({ execNs }) => execNs[0] / NS_PER_MS),
-    },
+    setup,
   };
 }
 
-function requestAt(rows: RunTable['requests'], row: number): LoggedRequest {
+function requestAt(rows: RowList, row: number): LoggedRequest {
   return {
     id: rows.get(row, REQUEST.id),
     outcome: rows.get(row, REQUEST.outcome) as Outcome,
@@ -77,7 +85,7 @@ function requestAt(rows: RunTable['requests'], row: number): LoggedRequest {
   };
 }
 
-function actionAt(rows: RunTable['actions'], row: number, type: number): LoggedAction {
+function actionAt(rows: RowList, row: number, type: number): LoggedAction {
   const status = rows.get(row, ACTION.status);
   const handledNs = rows.get(row, ACTION.handledNs);
   const latestNs = rows.get(row, ACTION.latestNs);

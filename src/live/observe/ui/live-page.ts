@@ -1,0 +1,99 @@
+import { NS_PER_MS } from '../../../base/units.js';
+import type { Time, Timer } from '../../../base/world/time.js';
+import type { Cluster } from '../../../core/cluster.js';
+import type { ClusterStatus } from '../status/cluster-status.js';
+import type { Route } from '../telemetry/route.js';
+import { EventStreams } from './event-streams.js';
+import type { RowsMessage, SetupMessage, StatusMessage } from './messages.js';
+import { pageRoutes } from './page-files.js';
+import type { RecentActivity } from './recent-activity.js';
+
+const ROWS_MS = 100;
+/** A status costs more than rows do. */
+const ROWS_PER_STATUS = 10;
+
+interface LivePageOptions {
+  readonly activity: RecentActivity;
+  readonly cluster: Cluster;
+  readonly time: Time;
+  readonly nowNs: () => number;
+  readonly status: () => ClusterStatus;
+}
+
+/** A web page that shows what a server does: the page itself, for everyone, and the events that it follows. */
+export class LivePage {
+  readonly routes: readonly Route[];
+  private readonly streams: EventStreams;
+  /** Runs while a page looks. */
+  private timer: Timer | null = null;
+  private sends = 0;
+  /** Models came or went since the last setup. */
+  private areModelsNew = false;
+  private gpus = 0;
+
+  constructor(private readonly options: LivePageOptions) {
+    this.streams = new EventStreams(options.time, () => JSON.stringify(this.setup()));
+    this.routes = [
+      ...pageRoutes(),
+      { path: '/ui/events', method: 'GET', answer: () => this.streams.open(() => this.begin()) },
+    ];
+  }
+
+  modelsChanged(): void {
+    this.areModelsNew = true;
+  }
+
+  close(): void {
+    this.timer?.cancel();
+    this.timer = null;
+    this.streams.close();
+  }
+
+  private begin(): void {
+    if (this.timer !== null) return;
+    // The page has just got all that is kept.
+    this.options.activity.take();
+    this.timer = this.options.time.every(ROWS_MS, () => this.send()).unref();
+  }
+
+  private send(): void {
+    const { streams, options } = this;
+    if (!streams.isRead) {
+      this.timer?.cancel();
+      this.timer = null;
+      return;
+    }
+    this.streams.send('rows', JSON.stringify(this.rowsOf(options.activity.take())));
+    this.sends++;
+    if (this.sends % ROWS_PER_STATUS !== 0) return;
+    const status: StatusMessage = options.status();
+    if (this.areModelsNew || status.gpus.length !== this.gpus) streams.beginAgain();
+    else streams.send('status', JSON.stringify(status));
+    this.areModelsNew = false;
+  }
+
+  private setup(): SetupMessage {
+    const { activity, cluster, status } = this.options;
+    const { models } = cluster;
+    const end = models.findLastIndex((_, model) => cluster.hasModel(model)) + 1;
+    const now = status();
+    this.gpus = now.gpus.length;
+    return {
+      policy: now.policy,
+      gpus: this.gpus,
+      oneLane: cluster.oneLane,
+      models: models.slice(0, end).map(({ name }) => name),
+      modelInferMs: models.slice(0, end).map(({ execNs }) => (execNs[0] ?? 0) / NS_PER_MS),
+      status: now,
+      ...this.rowsOf(activity.all()),
+    };
+  }
+
+  private rowsOf({ actions, requests }: ReturnType<RecentActivity['all']>): RowsMessage {
+    return { nowNs: this.options.nowNs(), actions: base64(actions), requests: base64(requests) };
+  }
+}
+
+function base64({ buffer }: Float64Array<ArrayBuffer>): string {
+  return Buffer.from(buffer).toString('base64');
+}

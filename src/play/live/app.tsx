@@ -1,0 +1,108 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { Story } from '../protocol.js';
+import { StorySection } from '../timeline/story-section.jsx';
+import { Figures, Gpus, Models } from './figures.jsx';
+import { follow } from './follow.js';
+import { LiveTimeline, RowFeed } from './live-timeline.jsx';
+import { type Rows, ServerView } from './server-view.js';
+import { TokenForm } from './token-form.jsx';
+
+interface Shown {
+  readonly server: ServerView;
+  /** What happened before the page came. */
+  readonly first: Rows;
+}
+
+interface Chosen {
+  readonly request: number;
+  readonly story: Story | null;
+}
+
+/** The whole page: the server that it is from, as it runs. */
+export function App() {
+  const [token, setToken] = useState('');
+  const [isRefused, setRefused] = useState(false);
+  const { shown, feed, problem } = useServer(token, isRefused, setRefused);
+  const [chosen, setChosen] = useState<Chosen | null>(null);
+  if (isRefused)
+    return (
+      <div class="page">
+        <TokenForm
+          wasWrong={token !== ''}
+          onToken={(given) => {
+            setToken(given);
+            setRefused(false);
+          }}
+        />
+      </div>
+    );
+  const status = shown?.server.status;
+  return (
+    <div class="page">
+      <header>
+        <h1>{status === undefined ? 'escapement' : `${status.host}: ${status.policy}`}</h1>
+        <p class="small">
+          {status === undefined
+            ? 'Connecting…'
+            : `Up for ${Math.floor(status.upSeconds)} s. Figures come once a second.`}
+        </p>
+      </header>
+      {problem === '' ? null : (
+        <p class="alert" role="alert">
+          {`${problem}; trying again`}
+        </p>
+      )}
+      {shown === null || status === undefined ? null : (
+        <main>
+          <section class="lane" aria-label="Now">
+            <Figures status={status} />
+            <LiveTimeline
+              server={shown.server}
+              first={shown.first}
+              feed={feed}
+              onRequest={(request) => setChosen({ request, story: shown.server.story(request) })}
+            />
+          </section>
+          {chosen === null ? (
+            <p class="small">
+              Choose a request in the last row of the timeline, or an action, to read what became of it and
+              why. With the keyboard: up, down and Enter in the timeline.
+            </p>
+          ) : (
+            <StorySection title={`Request ${chosen.request}`} story={chosen.story} />
+          )}
+          <Gpus gpus={status.gpus} />
+          <Models models={status.models} otherModels={status.otherModels} />
+        </main>
+      )}
+    </div>
+  );
+}
+
+function useServer(token: string, isRefused: boolean, setRefused: (isRefused: boolean) => void) {
+  const [shown, setShown] = useState<Shown | null>(null);
+  const [problem, setProblem] = useState('');
+  const [, setTick] = useState(0);
+  const feed = useMemo(() => new RowFeed(), []);
+  useEffect(() => {
+    if (isRefused) return;
+    let server: ServerView | null = null;
+    return follow(token, {
+      setup(message) {
+        server = new ServerView(message);
+        setShown({ server, first: server.add(message) });
+        setProblem('');
+      },
+      rows(message) {
+        if (server !== null) feed.push(server.add(message), message.nowNs);
+      },
+      status(message) {
+        if (server !== null) server.status = message;
+        setTick((tick) => tick + 1);
+      },
+      lost: setProblem,
+      refused: () => setRefused(true),
+    });
+  }, [token, isRefused, setRefused, feed]);
+  return { shown, feed, problem };
+}

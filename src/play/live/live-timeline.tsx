@@ -1,0 +1,67 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { Timeline } from '../timeline/timeline.js';
+import type { Rows, ServerView } from './server-view.js';
+
+/** Rows come some times a second. */
+const LENGTH_NS = 2e9;
+const NS_PER_MS = 1e6;
+/** Without news for so long, time stands still. */
+const MOST_AHEAD_MS = 1000;
+const NOTHING: Rows = { actions: new Float64Array(), requests: new Float64Array() };
+
+/** Hands rows on to what draws them. */
+export class RowFeed {
+  private reader: ((rows: Rows, nowNs: number) => void) | null = null;
+
+  /** Null: no more. */
+  readBy(reader: typeof this.reader): void {
+    this.reader = reader;
+  }
+
+  push(rows: Rows, nowNs: number): void {
+    this.reader?.(rows, nowNs);
+  }
+}
+
+interface TimelineProps {
+  readonly server: ServerView;
+  readonly first: Rows;
+  readonly feed: RowFeed;
+  readonly onRequest: (request: number) => void;
+}
+
+/** The timeline of a server; between messages, time goes on by the clock of the page. */
+export function LiveTimeline({ server, first, feed, onRequest }: TimelineProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const choose = useRef(onRequest);
+  choose.current = onRequest;
+  useEffect(() => {
+    const { setup } = server;
+    const timeline = new Timeline(box.current!, {
+      onRequest: (request) => choose.current(request),
+      lengthNs: LENGTH_NS,
+    });
+    timeline.reset(setup);
+    let toldNs = setup.nowNs;
+    let toldMs = performance.now();
+    timeline.add(first, toldNs);
+    feed.readBy((rows, nowNs) => {
+      toldNs = nowNs;
+      toldMs = performance.now();
+      timeline.add(rows, nowNs);
+    });
+    let frame = 0;
+    const goOn = () => {
+      const aheadMs = Math.min(performance.now() - toldMs, MOST_AHEAD_MS);
+      timeline.add(NOTHING, toldNs + aheadMs * NS_PER_MS);
+      frame = requestAnimationFrame(goOn);
+    };
+    frame = requestAnimationFrame(goOn);
+    return () => {
+      cancelAnimationFrame(frame);
+      feed.readBy(null);
+      timeline.destroy();
+    };
+  }, [server, first, feed]);
+  return <div ref={box} class="timeline" />;
+}

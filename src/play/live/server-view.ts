@@ -1,0 +1,67 @@
+import type { RowsMessage, SetupMessage, StatusMessage } from '../../live/observe/ui/messages.js';
+import { RecentActions } from '../../record/recent-actions.js';
+import { RowList } from '../../record/row-list.js';
+import { RowRing } from '../../record/row-ring.js';
+import { ACTION_COLUMNS, REQUEST, REQUEST_COLUMNS } from '../../record/run-rows.js';
+import type { Story } from '../protocol.js';
+import { fromBase64 } from '../share/base64.js';
+import { storyOf } from '../story.js';
+
+/** Stories are kept of so many answers back, as long as the page is open. */
+const ACTIONS = 20_000;
+const REQUESTS = 20_000;
+
+/** Rows of `ACTION` and `REQUEST`. */
+export interface Rows {
+  readonly actions: Float64Array<ArrayBuffer>;
+  readonly requests: Float64Array<ArrayBuffer>;
+}
+
+/** What the page knows of a server. */
+export class ServerView {
+  status: StatusMessage;
+  private readonly actions = new RecentActions(ACTIONS);
+  private readonly requests = new RowRing(REQUEST_COLUMNS, REQUESTS);
+
+  constructor(readonly setup: SetupMessage) {
+    this.status = setup.status;
+  }
+
+  /** Keeps what a message brings; its rows. */
+  add(message: RowsMessage): Rows {
+    const rows = { actions: numbers(message.actions), requests: numbers(message.requests) };
+    for (const row of split(rows.actions, ACTION_COLUMNS)) this.actions.put(row);
+    for (const row of split(rows.requests, REQUEST_COLUMNS)) this.requests.put(row);
+    return rows;
+  }
+
+  /** Null: too long ago. */
+  story(request: number): Story | null {
+    const requests = listOf(
+      REQUEST_COLUMNS,
+      split(this.requests.all(), REQUEST_COLUMNS).sort(
+        (a, b) => a[REQUEST.answeredNs]! - b[REQUEST.answeredNs]!,
+      ),
+    );
+    const actions = listOf(ACTION_COLUMNS, split(this.actions.all(), ACTION_COLUMNS));
+    return storyOf({ actions, requests }, this.setup, request);
+  }
+}
+
+function numbers(base64: string): Float64Array<ArrayBuffer> {
+  const bytes = fromBase64(base64);
+  if (bytes === null) throw new Error('the server sent rows that are no base64: reload the page');
+  return new Float64Array(bytes.buffer);
+}
+
+function split(rows: Float64Array, columns: number): Float64Array[] {
+  return Array.from({ length: rows.length / columns }, (_, i) =>
+    rows.subarray(i * columns, (i + 1) * columns),
+  );
+}
+
+function listOf(columns: number, rows: readonly Float64Array[]): RowList {
+  const list = new RowList(columns);
+  for (const row of rows) list.push(row);
+  return list;
+}

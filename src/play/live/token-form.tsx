@@ -1,0 +1,33 @@
+import { useRef } from 'preact/hooks';
+
+interface TokenFormProps {
+  readonly wasWrong: boolean;
+  readonly onToken: (token: string) => void;
+}
+
+/** Asks for the token of the server, which the page forgets when it closes. */
+export function TokenForm({ wasWrong, onToken }: TokenFormProps) {
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onToken(input.current!.value.trim());
+      }}
+    >
+      <h1>This server asks for its token</h1>
+      <p>It is what the file of --token-file holds. The page forgets it when it closes.</p>
+      {wasWrong ? (
+        <p class="alert" role="alert">
+          The server refused this token.
+        </p>
+      ) : null}
+      <p class="row">
+        <input ref={input} type="password" aria-label="Token" autocomplete="off" required />
+        <button type="submit" class="primary">
+          Show the server
+        </button>
+      </p>
+    </form>
+  );
+}

@@ -1,0 +1,48 @@
+import { formatMs } from '../../text/numbers.js';
+import type { Story } from '../protocol.js';
+
+interface StoryProps {
+  readonly title: string;
+  /** Null: it has no answer. */
+  readonly story: Story | null;
+}
+
+const NS_PER_MS = 1e6;
+
+/** What became of a request, and why. */
+export function StorySection({ title, story }: StoryProps) {
+  if (story === null)
+    return (
+      <section class="story" aria-label={title}>
+        <h2>{title}</h2>
+        <p>It has no answer yet.</p>
+      </section>
+    );
+  return (
+    <section class="story" aria-label={title}>
+      <h2>{`${title}: ${story.outcome}`}</h2>
+      <p>
+        {`Model ${story.model}; it arrived at ${ms(story.arrivalNs)}, was due ${ms(story.deadlineNs - story.arrivalNs)} later and answered after ${ms(story.answeredNs - story.arrivalNs)}.`}
+      </p>
+      <ol>
+        {story.events.map(({ atNs, text }) => (
+          <li key={`${atNs} ${text}`}>
+            <b>{since(story.arrivalNs, atNs)}</b> {text}
+          </li>
+        ))}
+      </ol>
+      {story.why.map((sentence) => (
+        <p key={sentence}>{sentence}</p>
+      ))}
+    </section>
+  );
+}
+
+/** A LOAD may have been sent before the request came. */
+function since(arrivalNs: number, ns: number): string {
+  return ns < arrivalNs ? `−${ms(arrivalNs - ns)}` : `+${ms(ns - arrivalNs)}`;
+}
+
+function ms(ns: number): string {
+  return formatMs(ns / NS_PER_MS);
+}

@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import type { Action } from '../../../../src/core/action.js';
+import { OUTCOME_OK, RequestTable } from '../../../../src/core/request.js';
+import { RecentActivity } from '../../../../src/live/observe/ui/recent-activity.js';
+import { ACTION_COLUMNS, REQUEST_COLUMNS } from '../../../../src/record/run-rows.js';
+
+it('keeps so much at most while no page looks, and tells each news once', () => {
+  const activity = new RecentActivity();
+  const requests = new RequestTable();
+  const answer = () => {
+    const slot = requests.allocate(0, 0, 1000, 0);
+    activity.answered(requests, slot, OUTCOME_OK, 5, 1, null);
+    requests.release(slot);
+  };
+  for (let i = 0; i < 30_000; i++) {
+    activity.decided({ id: i, kind: 0, status: -1, requests: [], count: 0 } as unknown as Action);
+    answer();
+  }
+  const { actions, requests: answers } = activity.all();
+  expect([actions.length / ACTION_COLUMNS, answers.length / REQUEST_COLUMNS]).toEqual([2048, 4096]);
+  const news = activity.take();
+  expect([news.actions.length / ACTION_COLUMNS, news.requests.length / REQUEST_COLUMNS]).toEqual([
+    1000, 1000,
+  ]);
+  expect(news.requests[news.requests.length - REQUEST_COLUMNS]).toBe(29_999);
+  answer();
+  expect(activity.take()).toEqual({
+    actions: new Float64Array(),
+    requests: new Float64Array([30_000, 0, 0, 0, 1000, 5, OUTCOME_OK, -1, -1]),
+  });
+});

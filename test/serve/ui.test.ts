@@ -1,0 +1,82 @@
+import { expect, it } from 'vitest';
+import { body, serve, simulated, smallModels } from './fixtures.js';
+
+const started = (ui: boolean, token: string | null = null) =>
+  serve({ devices: simulated(1, 0), models: smallModels(1, 0) }, ['slo=10s'], {
+    ui,
+    frontend: { token, tls: null },
+  });
+
+it('without --ui there is no page', async () => {
+  const { server } = await started(false);
+  for (const path of ['/ui/', '/ui/page.js', '/ui/events'])
+    expect((await fetch(`http://127.0.0.1:${server.metrics?.port}${path}`)).status).toBe(404);
+});
+
+it('the page is public, runs no inline code, and its events need the token', async () => {
+  const { server } = await started(true, 's3cret');
+  const url = `http://127.0.0.1:${server.metrics?.port}/ui/`;
+  for (const [name, type] of [
+    ['', 'text/html'],
+    ['page.js', 'text/javascript'],
+    ['page.css', 'text/css'],
+  ]) {
+    const answer = await fetch(`${url}${name}`);
+    expect([name, answer.status, answer.headers.get('content-type')?.split(';')[0]]).toEqual([
+      name,
+      200,
+      type,
+    ]);
+    const policy = answer.headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toMatch(/unsafe|\*|https?:/);
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+    const text = await answer.text();
+    expect(text).not.toContain('s3cret');
+    expect(text).not.toContain('model0');
+  }
+  const html = await (await fetch(url)).text();
+  expect(html).not.toMatch(/<style|\son\w+=|style=|javascript:/i);
+  for (const [script] of html.matchAll(/<script[^>]*>[\s\S]*?<\/script>/g))
+    expect(script).toBe('<script src="page.js" defer></script>');
+  const refused = await fetch(`${url}events`);
+  expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+  const admitted = await fetch(`${url}events`, { headers: { authorization: 'Bearer s3cret' } });
+  expect([admitted.status, admitted.headers.get('content-type')]).toEqual([
+    200,
+    'text/event-stream; charset=utf-8',
+  ]);
+  await admitted.body?.cancel();
+});
+
+it('begins with the past, and goes on with what happens', async () => {
+  const { server, http } = await started(true);
+  const infer = () => http.post('/v2/models/model0/infer', body());
+  await infer();
+  const { body: stream } = await fetch(`http://127.0.0.1:${server.metrics?.port}/ui/events`);
+  const events = stream!.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  const until = async (pattern: RegExp) => {
+    while (!pattern.test(text)) text += (await events.read()).value ?? '';
+    return pattern.exec(text)!;
+  };
+  const [, setup] = await until(/^event: setup\ndata: (.*)\n\n/);
+  const { models, gpus, requests, actions } = JSON.parse(setup);
+  expect([models, gpus]).toEqual([['model0'], 1]);
+  expect(rows(requests, 9).map(([id]) => id)).toEqual([0]);
+  expect(rows(actions, 16).length).toBeGreaterThan(0);
+  await infer();
+  // Id 1 as a double.
+  await until(/event: rows\ndata: .*"requests":"AAAAAAAA8D8/);
+  const [, status] = await until(/event: status\ndata: (.*"ok":2.*)\n\n/);
+  expect(JSON.parse(status)).toMatchObject({ ready: true, requests: { totals: { ok: 2 } } });
+  await events.cancel();
+});
+
+function rows(base64: string, columns: number): number[][] {
+  const numbers = [...new Float64Array(Uint8Array.from(Buffer.from(base64, 'base64')).buffer)];
+  return Array.from({ length: numbers.length / columns }, (_, i) =>
+    numbers.slice(i * columns, (i + 1) * columns),
+  );
+}
