@@ -68,7 +68,7 @@ export const deploymentFlags = group('Models and GPUs', {
     'off',
     'Free the memory of a model without requests for this long; the next one loads it',
   ),
-  strict: toggle('End the start at the first model that cannot be served, rather than serve the others'),
+  strict: toggle('Fail the start if a model cannot be served'),
 });
 
 /** The execution provider of onnxruntime that a command uses. */
@@ -134,8 +134,8 @@ export const serverFlags = {
       DEFAULT_CLIENT_REQUESTS,
       'Most requests of one client address under way, a batch counting as many; off: no limit, for a server behind a proxy',
     ),
-    cors: text('ORIGIN', 'Let web pages of this origin use the HTTP API; *: of all origins'),
-    ui: toggle('Serve a web page that shows what the server does: /ui/ of the metrics port'),
+    cors: text('ORIGIN', 'Let web pages of this origin use HTTP; *: of any'),
+    ui: toggle('Show what runs on a web page: /ui/ of --metrics-port'),
     'drain-notice': durationOr(
       '0s',
       'On SIGTERM, how long it goes on serving while it says that it is not ready, so that load balancers turn away',
