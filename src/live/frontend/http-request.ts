@@ -51,6 +51,8 @@ export class FrontendRequest extends IncomingMessage {
   private body: BodyCollector | null = null;
   /** Of its body, also what was dropped after a refusal. */
   readBytes = 0;
+  /** In which Node gave its body, about. */
+  pieces = 0;
   /** Of its connection's account. */
   private heldBytes = 0;
 
@@ -96,6 +98,11 @@ export class FrontendRequest extends IncomingMessage {
     return this.headers['transfer-encoding'] === undefined ? 0 : -1;
   }
 
+  /** Its body comes in chunks. */
+  get isChunked(): boolean {
+    return this.headers['transfer-encoding'] !== undefined;
+  }
+
   /** Bytes of the body so far. */
   get receivedBytes(): number {
     return this.body === null ? 0 : this.body.bytes;
@@ -108,6 +115,11 @@ export class FrontendRequest extends IncomingMessage {
     this.place = this.site.slow.receiving.add(this);
     this.on('data', this.receive);
     this.on('end', this.finish);
+  }
+
+  override push(piece: unknown, encoding?: BufferEncoding): boolean {
+    this.pieces++;
+    return super.push(piece, encoding);
   }
 
   /** Stops to collect; the reader refuses the request. */

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { KIB } from '../../base/units.js';
 import type { Account } from './budget.js';
+import { ChunkSlices } from './chunk-slices.js';
 import type { ParserError } from './http-problem.js';
 import type { FrontendRequest, FrontendResponse } from './http-request.js';
 import { refuseLast } from './last-refusal.js';
@@ -27,6 +28,7 @@ export class Pipeline {
   private begun = 0;
   private waiting: FrontendResponse[] = [];
   private readonly parser: StoppableParser;
+  private readonly slices = new ChunkSlices();
   private latest: FrontendRequest | null = null;
   /** Its last request was refused for want of memory: what follows is not looked at. */
   private isFull = false;
@@ -42,7 +44,7 @@ export class Pipeline {
     private readonly handler: RequestHandler,
     private readonly turns: RequestTurns,
   ) {
-    this.parser = new StoppableParser(socket);
+    this.parser = new StoppableParser(socket, () => this.held());
   }
 
   get clientKey(): string {
@@ -52,6 +54,10 @@ export class Pipeline {
   take(request: FrontendRequest, response: FrontendResponse): void {
     if (this.isFull) return;
     this.latest = request;
+    if (request.isChunked) {
+      this.parser.holdBody(request);
+      request.on('resume', this.wake);
+    }
     if (this.underWay < MOST_UNDER_WAY && this.waiting.length === 0) this.begin(request, response);
     else this.wait(response);
   }
@@ -73,23 +79,17 @@ export class Pipeline {
       const response = waiting.shift() as FrontendResponse;
       this.begin(response.req, response);
     }
-    const hasParsed = waiting.length === 0 && this.hasRoom && parser.goOn();
+    const cost = waiting.length === 0 && this.canGoOn ? this.parseOn() : 0;
     if (!parser.isHolding) this.count(false);
     if (!this.isHolding) socket.resume();
-    else if (this.hasRoom && !parser.isBlocked) this.awaitTurn();
-    return this.begun - begun + (hasParsed ? 1 : 0);
+    else this.wake();
+    return this.begun - begun + cost;
   }
 
-  /** The parser has stopped behind a request that waits. */
+  /** The parser has stopped behind the headers of a request. */
   stopped(where: ParserError): void {
-    const { parser } = this;
-    parser.stopped(where);
-    if (this.isFull || this.problem !== null) {
-      parser.drop();
-      return;
-    }
-    const refusal = this.count(true);
-    if (refusal !== null) this.break(refusal);
+    this.parser.stopped(where);
+    this.held();
   }
 
   break(refusal: Refusal): void {
@@ -112,6 +112,38 @@ export class Pipeline {
   private get hasRoom(): boolean {
     if (this.underWay < MOST_UNDER_WAY) return true;
     return this.waiting.length === 0 && this.latest?.complete === false;
+  }
+
+  /** What it holds can be gone on with: there is room, and who reads the body in chunks wants more of it. */
+  private get canGoOn(): boolean {
+    const { parser, latest } = this;
+    return this.hasRoom && !parser.isBlocked && !(parser.isInChunks && latest?.isPaused());
+  }
+
+  /** Has Node parse some of what the parser holds. Returns what it cost, in small requests. */
+  private parseOn(): number {
+    const { parser, slices, latest } = this;
+    const isInChunks = parser.isInChunks && latest !== null;
+    const before = latest?.pieces ?? 0;
+    const bytes = parser.goOn(isInChunks ? slices.bytes : Number.POSITIVE_INFINITY);
+    if (bytes === 0) return 0;
+    return isInChunks ? slices.parsed(bytes, latest.pieces - before) : 1;
+  }
+
+  /** The parser holds bytes. */
+  private held(): void {
+    const { parser } = this;
+    if (this.isFull || this.problem !== null) {
+      parser.drop();
+      return;
+    }
+    const refusal = this.count(true);
+    if (refusal !== null) {
+      this.break(refusal);
+      return;
+    }
+    this.pause();
+    this.wake();
   }
 
   private begin(request: FrontendRequest, response: FrontendResponse): void {
@@ -154,6 +186,10 @@ export class Pipeline {
     return null;
   }
 
+  private readonly wake = (): void => {
+    if (this.isHolding && this.canGoOn) this.awaitTurn();
+  };
+
   private awaitTurn(): void {
     if (this.hasTurn) return;
     this.hasTurn = true;
@@ -170,7 +206,7 @@ export class Pipeline {
     socket.on('resume', () => {
       if (!this.isHolding) return;
       socket.pause();
-      if (this.hasRoom) this.awaitTurn();
+      this.wake();
     });
     socket.once('close', () => {
       this.account.giveBack(WAITING_BYTES * this.waiting.length);

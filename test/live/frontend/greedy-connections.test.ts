@@ -279,6 +279,37 @@ describe('a connection that does not wait for its answers', () => {
   });
 });
 
+it('chunks of a byte are read a few in each turn, however they come', async () => {
+  const { port } = await openHttp(new FakeService([MLP]));
+  /** Pieces of bodies that Node's parser handed over in one turn of the event loop, at most. */
+  let most = 0;
+  let inTurn = 0;
+  const count = (message: unknown) => {
+    const { request } = message as { request: { push(piece: unknown): boolean } };
+    const { push } = request;
+    request.push = function (piece) {
+      if (inTurn++ === 0) setImmediate(() => (inTurn = 0));
+      most = Math.max(most, inTurn);
+      return push.call(this, piece);
+    };
+  };
+  subscribe('http.server.request.start', count);
+  onTestFinished(() => void unsubscribe('http.server.request.start', count));
+  const head = 'POST /v2/models/mlp/infer HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n';
+  const spaces = '1\r\n \r\n'.repeat(3500);
+  const rest = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`;
+  const sockets = Array.from({ length: 5 }, () => connect(port, '127.0.0.1'));
+  const answers = sockets.map((socket) => once(socket, 'data'));
+  // With the headers, and apart from them.
+  for (const [i, socket] of sockets.entries()) {
+    socket.write(i % 2 === 0 ? head : head + spaces + rest);
+    if (i % 2 === 0) setTimeout(() => socket.write(spaces + rest), 50);
+  }
+  for (const [answer] of await Promise.all(answers)) expect(`${answer}`).toMatch(/^HTTP\/1\.1 200 /);
+  for (const socket of sockets) socket.destroy();
+  expect(most).toBeLessThan(500);
+});
+
 it('chunks of a byte are refused, and not read for long after', async () => {
   const { port } = await openHttp(new FakeService([MLP]));
   const socket = connect(port, '127.0.0.1');
