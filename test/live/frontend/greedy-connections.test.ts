@@ -1,9 +1,10 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { KIB } from '../../../src/base/units.js';
+import { KIB, MIB } from '../../../src/base/units.js';
 import { newBudgetCounters } from '../../../src/live/frontend/shared-counts.js';
 import { echo, echoModel, FakeService } from './fake-service.js';
 import { HttpClient, openHttp, tensor } from './fixtures.js';
@@ -309,6 +310,29 @@ it('chunks of a byte are read a few in each turn, however they come', async () =
   for (const socket of sockets) socket.destroy();
   expect(most).toBeLessThan(500);
 });
+
+it('many large bodies in chunks all come through, and little of them is read ahead', async () => {
+  const { port } = await openHttp(new FakeService([MLP]));
+  /** What Node had read of a body before anyone wanted it, at most. */
+  let aheadBytes = 0;
+  const watch = (message: unknown) => {
+    const { request } = message as { request: IncomingMessage };
+    const { push } = request;
+    request.push = function (piece) {
+      const goesOn = push.call(this, piece);
+      aheadBytes = Math.max(aheadBytes, this.readableLength);
+      return goesOn;
+    };
+  };
+  subscribe('http.server.request.start', watch);
+  onTestFinished(() => void unsubscribe('http.server.request.start', watch));
+  const sockets = Array.from({ length: 20 }, () => connect(port, '127.0.0.1'));
+  const answers = sockets.map((socket) => answersTo(socket, 1));
+  for (const [id, socket] of sockets.entries()) socket.write(padded(id, 2 * MIB, 50_000));
+  expect((await Promise.all(answers)).flat()).toEqual(sockets.map((_, id) => id));
+  for (const socket of sockets) socket.destroy();
+  expect(aheadBytes).toBeLessThan(64 * KIB);
+}, 20_000);
 
 it('chunks of a byte are refused, and not read for long after', async () => {
   const { port } = await openHttp(new FakeService([MLP]));
