@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Experiment } from '../config/experiment.js';
 import { generatorLines, generatorWarnings } from '../report/generator.js';
 import { quoted } from '../report/reproduce.js';
-import { summaryText } from '../report/terminal/summary-text.js';
+import { runText } from '../report/terminal/run-text.js';
 import type { Engine, LiveReport } from '../run/engine.js';
 import { type Run, run } from '../run/run.js';
 import { warnIfEmpty } from './empty-run.js';
@@ -54,7 +54,7 @@ export async function oneRun(
   warnIfEmpty(result.summary);
   const cases = casesOf(checks, result);
   if (json) process.stdout.write(`${JSON.stringify({ ...result.summary, ...casesJson(cases) })}\n`);
-  else process.stdout.write(summaryText(result) + casesText(cases));
+  else process.stdout.write(runText(result) + casesText(cases));
   say(`digest ${result.summary.digest}`);
   if (live !== null && !quiet) {
     const lines = [...generatorLines(result), ...devicesText(live), ...recordingText(live, out)];

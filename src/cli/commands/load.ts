@@ -1,5 +1,5 @@
 import { loadExperiment, readExperimentSource } from '../../config/load.js';
-import { summaryText } from '../../report/terminal/summary-text.js';
+import { runText } from '../../report/terminal/run-text.js';
 import { warnIfEmpty } from '../empty-run.js';
 import { warn } from '../live-settings.js';
 import { loadLevels } from '../load-levels.js';
@@ -31,7 +31,7 @@ export async function run(args: LoadArgs): Promise<void> {
   warnIfEmpty(result.summary);
   const cases = casesOf(checks, result);
   if (args.json) process.stdout.write(`${JSON.stringify({ ...result.summary, ...casesJson(cases) })}\n`);
-  else process.stdout.write(summaryText(result) + casesText(cases));
+  else process.stdout.write(runText(result) + casesText(cases));
   if (!args.quiet) process.stderr.write(notes);
   warn(warnings);
   writeCiFiles(checks, 'load', experiment.name, cases);

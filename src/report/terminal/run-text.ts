@@ -1,0 +1,109 @@
+import { type MeasuredSummary, offeredMs } from '../../record/figures.js';
+import { LATENCY_NAMES } from '../../record/percentiles.js';
+import type { CellResult, GroupSummary, LatencyMs, RunResult } from '../../record/results.js';
+import { formatCount, formatMs, formatPercent, formatRate, formatSlo } from '../../text/numbers.js';
+import { hanging } from '../../text/terminal.js';
+import { COLUMNS } from '../../text/wrap.js';
+import { failuresText, modelsText } from '../hurt-text.js';
+import { kindText, runName } from '../run-kind.js';
+
+/** One run for the terminal, as plain text: seed first, digest last, sentences wrapped at 80 columns. */
+export function runText(run: RunResult | CellResult): string {
+  const { summary, groups } = run;
+  const { requests, policy, digest } = summary;
+  const wall = 'wall' in summary ? summary.wall : undefined;
+  const parts = [runName(summary), kindText(run), ...(policy === undefined ? [] : [`policy ${policy}`])];
+  const lines = [
+    ['seed', String(summary.seed)],
+    ['run', `${parts.join(', ')}, ${formatRate(summary.durationSeconds)} s`],
+    [
+      'goodput',
+      `${formatRate(summary.goodputRps)} of ${formatRate(summary.offeredRps)} requests/s offered (${formatPercent(summary.attainment)})`,
+    ],
+    [
+      'requests',
+      `${formatCount(requests.offered)}: ${(['ok', 'late', 'timeout', 'rejected', 'error'] as const).map((name) => `${formatCount(requests[name])} ${name}`).join(', ')}`,
+    ],
+    ...[['failed', failuresText(summary)] as const, ['models', modelsText(summary)] as const].filter(
+      ([, text]) => text !== '',
+    ),
+    ...groups.map((group, i) => [i === 0 ? 'groups' : '', groupText(group)]),
+    ...latencyLines(summary),
+    ...schedulerLines(summary),
+    ...answerLines(summary),
+    ...(wall === undefined
+      ? []
+      : [
+          [
+            'speed',
+            `${wall.seconds.toFixed(2)} s, ${formatCount(wall.processedRps)} requests/s${memoryText(wall.peakRssBytes)}`,
+          ],
+        ]),
+    ...(digest === undefined ? [] : [['digest', digest]]),
+  ] as [string, string][];
+  return `${lines.map(([name, value]) => labelled(name, value)).join('\n')}\n`;
+}
+
+function memoryText(bytes: number | null): string {
+  return bytes === null ? '' : `, ${formatCount(bytes / 2 ** 20)} MiB`;
+}
+
+/** How a server answered; an example of each failure. */
+function answerLines({ answers = [] }: MeasuredSummary): [string, string][] {
+  return answers.map(({ status, count, message }, i) => {
+    const example = message === '' ? '' : `, e.g. "${message}"`;
+    return [i === 0 ? 'answers' : '', `${status}: ${formatCount(count)}${example}`];
+  });
+}
+
+/** What a client does not see is left out. */
+function schedulerLines({ actions, gpu, coldStarts }: MeasuredSummary): [string, string][] {
+  if (actions === undefined || gpu === undefined || coldStarts === undefined) return [];
+  const batches = Object.entries(actions.inferByBatch).map(
+    ([batch, count]) => `${batch}: ${formatCount(count)}`,
+  );
+  return [
+    ['batches', batches.length === 0 ? '–' : batches.join(', ')],
+    [
+      'actions',
+      `${formatCount(actions.infer)} INFER, ${formatCount(actions.load)} LOAD, ${formatCount(actions.unload)} UNLOAD, ${formatCount(actions.tooLate)} too late`,
+    ],
+    [
+      'GPU',
+      `EXEC busy ${formatPercent(gpu.execUtilization)}, WEIGHTS ${formatPercent(gpu.weightsUtilization)}; ${formatCount(coldStarts)} cold starts`,
+    ],
+  ];
+}
+
+/** Of all offered requests; the executed ones on a line of their own where the others change the figures. */
+function latencyLines(summary: MeasuredSummary): [string, string][] {
+  const { requests, executedLatencyMs } = summary;
+  const { mean: _, ...shown } = LATENCY_NAMES;
+  const names = Object.entries(shown) as [keyof LatencyMs, string][];
+  const text = (read: (name: keyof LatencyMs) => number | null) => {
+    const never = names.findIndex(([name]) => read(name) === Number.POSITIVE_INFINITY);
+    const reached = (never < 0 ? names : names.slice(0, never)).map(
+      ([name, label]) => `${label} ${formatMs(read(name))}`,
+    );
+    return [...reached, ...(never < 0 ? [] : [`${names[never]![1]} and above never`])].join(', ');
+  };
+  const offered = text((name) => offeredMs(summary, name));
+  if (requests.ok === requests.offered) return [['latency', offered]];
+  return [
+    ['latency', `${offered}, of all offered requests`],
+    ['executed', text((name) => executedLatencyMs[name])],
+  ];
+}
+
+/** `interactive: 198.5/s (100 %) in 50 ms, p50 16.3 ms, p99 25.4 ms`. */
+function groupText(group: GroupSummary): string {
+  const { name, sloMs, goodputRps, attainment } = group;
+  const rate = `${formatRate(goodputRps)}/s (${formatPercent(attainment)})`;
+  const within = sloMs === null ? 'in time' : `in ${formatSlo(sloMs)}`;
+  return `${name}: ${rate} ${within}, p50 ${formatMs(offeredMs(group, 'p50'))}, p99 ${formatMs(offeredMs(group, 'p99'))}`;
+}
+
+/** `name      value`, wrapped under itself. */
+function labelled(name: string, value: string): string {
+  return hanging(name, value, 10, COLUMNS).join('\n');
+}
