@@ -42,18 +42,18 @@ export function LiveTimeline({ server, first, feed, onRequest }: TimelineProps) 
       lengthNs: LENGTH_NS,
     });
     timeline.reset(setup);
-    let toldNs = setup.nowNs;
-    let toldMs = performance.now();
-    timeline.add(first, toldNs);
+    let latestNs = setup.nowNs;
+    let receivedMs = performance.now();
+    timeline.add(first, latestNs);
     feed.readBy((rows, nowNs) => {
-      toldNs = nowNs;
-      toldMs = performance.now();
+      latestNs = nowNs;
+      receivedMs = performance.now();
       timeline.add(rows, nowNs);
     });
     let frame = 0;
     const goOn = () => {
-      const aheadMs = Math.min(performance.now() - toldMs, MOST_AHEAD_MS);
-      timeline.add(NOTHING, toldNs + aheadMs * NS_PER_MS);
+      const aheadMs = Math.min(performance.now() - receivedMs, MOST_AHEAD_MS);
+      timeline.add(NOTHING, latestNs + aheadMs * NS_PER_MS);
       frame = requestAnimationFrame(goOn);
     };
     frame = requestAnimationFrame(goOn);
