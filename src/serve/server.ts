@@ -17,6 +17,7 @@ import { registerRefusals } from '../live/observe/telemetry/refusal-counter.js';
 import { createRegistry } from '../live/observe/telemetry/registry.js';
 import { json, type Route } from '../live/observe/telemetry/route.js';
 import { registerStageGauge } from '../live/observe/telemetry/stage-gauge.js';
+import { waitingPageRoutes } from '../live/observe/ui/live-page.js';
 import type { RecordingControl } from '../live/recording/recording-control.js';
 import type { WatchedService } from '../live/service.js';
 import type { ServerTls } from '../live/wire/credentials.js';
@@ -31,6 +32,8 @@ import { type ServerModels, serverModels } from './server-models.js';
 import { observersOf } from './server-observers.js';
 import type { ServerOptions } from './server-options.js';
 
+/** What the live page says meanwhile. */
+const NO_WORKERS_YET = 'too few workers have joined yet: start them with escapement worker --controller';
 /** Workers of which some are driven give up their seats together. */
 const DRIVING_GRACE_NS = NS_PER_S;
 
@@ -193,6 +196,7 @@ export class Server {
 
   private serveMetrics(port: number): Promise<MetricsServer> {
     const { options, registry } = this;
+    const waiting = options.ui === true ? waitingPageRoutes(NO_WORKERS_YET) : [];
     return startMetricsServer({
       registry,
       healthy: () => this.isReady,
@@ -200,7 +204,7 @@ export class Server {
       port,
       token: options.frontend.token ?? null,
       tls: options.frontend.tls ?? null,
-      routes: () => (this.running === null ? [] : this.routes(this.running)),
+      routes: () => (this.running === null ? waiting : this.routes(this.running)),
     });
   }
 

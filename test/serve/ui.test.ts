@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import { tempDir, writeIn } from '../cli/run-cli.js';
+import { ServerProcess, until } from '../cli/server-process.js';
 import { body, serve, simulated, smallModels } from './fixtures.js';
 
 const started = (ui: boolean, token: string | null = null) =>
@@ -72,6 +74,24 @@ it('begins with the past, and goes on with what happens', async () => {
   const [, status] = await until(/event: status\ndata: (.*"ok":2.*)\n\n/);
   expect(JSON.parse(status)).toMatchObject({ ready: true, requests: { totals: { ok: 2 } } });
   await events.cancel();
+});
+
+it('the page is there before the first worker, and its events say what is missing', async () => {
+  const token = writeIn(tempDir(), 'token', 's3cret');
+  const controller = new ServerProcess([
+    ...['controller', '--listen', '0', '--ui', '--token-file', token],
+    ...['--http-port', '0', '--grpc-port', 'off', '--metrics-port', '0'],
+  ]);
+  const listening = () => controller.log.find(({ msg }) => msg === 'listening');
+  await until(() => listening() !== undefined);
+  const url = `http://127.0.0.1:${listening()?.metrics}/ui/`;
+  expect((await fetch(url)).status).toBe(200);
+  expect((await fetch(`${url}events`)).status).toBe(401);
+  const admitted = await fetch(`${url}events`, { headers: { authorization: 'Bearer s3cret' } });
+  expect([admitted.status, await admitted.text()]).toEqual([
+    503,
+    'too few workers have joined yet: start them with escapement worker --controller\n',
+  ]);
 });
 
 function rows(base64: string, columns: number): number[][] {

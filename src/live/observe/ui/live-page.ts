@@ -2,12 +2,13 @@ import { NS_PER_MS } from '../../../base/units.js';
 import type { Time, Timer } from '../../../base/world/time.js';
 import type { Cluster } from '../../../core/cluster.js';
 import type { ClusterStatus } from '../status/cluster-status.js';
-import type { Route } from '../telemetry/route.js';
+import { type Route, text } from '../telemetry/route.js';
 import { EventStreams } from './event-streams.js';
 import type { RowsMessage, SetupMessage, StatusMessage } from './messages.js';
 import { pageRoutes } from './page-files.js';
 import type { RecentActivity } from './recent-activity.js';
 
+const EVENTS_PATH = '/ui/events';
 const ROWS_MS = 100;
 /** A status costs more than rows do. */
 const ROWS_PER_STATUS = 10;
@@ -18,6 +19,11 @@ interface LivePageOptions {
   readonly time: Time;
   readonly nowNs: () => number;
   readonly status: () => ClusterStatus;
+}
+
+/** The page of a server that has nothing to show yet; in place of events it gets what is `missing`. */
+export function waitingPageRoutes(missing: string): Route[] {
+  return [...pageRoutes(), { path: EVENTS_PATH, method: 'GET', answer: () => text(503, missing) }];
 }
 
 /** A web page that shows what a server does: the page itself, for everyone, and the events that it follows. */
@@ -35,7 +41,7 @@ export class LivePage {
     this.streams = new EventStreams(options.time, () => JSON.stringify(this.setup()));
     this.routes = [
       ...pageRoutes(),
-      { path: '/ui/events', method: 'GET', answer: () => this.streams.open(() => this.begin()) },
+      { path: EVENTS_PATH, method: 'GET', answer: () => this.streams.open(() => this.begin()) },
     ];
   }
 
