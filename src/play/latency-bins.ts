@@ -3,6 +3,7 @@ export const LATENCY_BINS = 65;
 /** Each bin ends a fourth of an octave after the one before it; the first one at this. */
 const FIRST_END_NS = 100_000;
 const PER_OCTAVE = 4;
+const NS_PER_MS = 1e6;
 
 /** Upper end of a bin, ns; Infinity of the last. */
 export function latencyBinEndNs(bin: number): number {
@@ -12,4 +13,19 @@ export function latencyBinEndNs(bin: number): number {
 export function latencyBinOf(latencyNs: number): number {
   const bin = Math.ceil(Math.log2(Math.max(latencyNs, 1) / FIRST_END_NS) * PER_OCTAVE);
   return Math.min(Math.max(bin, 0), LATENCY_BINS - 1);
+}
+
+/** Upper ends of all bins but the last, which has none, ms. */
+export function latencyBinEndsMs(): number[] {
+  return Array.from({ length: LATENCY_BINS - 1 }, (_, bin) => latencyBinEndNs(bin) / NS_PER_MS);
+}
+
+/** Percent of all that is counted in each bin and those below it, but for the last bin; null: nothing is counted. */
+export function cumulativePercent(counts: Uint32Array): (number | null)[] {
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  let below = 0;
+  return Array.from(counts.subarray(0, LATENCY_BINS - 1), (count) => {
+    below += count;
+    return total === 0 ? null : (100 * below) / total;
+  });
 }

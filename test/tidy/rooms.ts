@@ -117,8 +117,9 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     share: [],
     engine: ['own'],
     timeline: ['own'],
-    page: ['own', 'share', 'timeline'],
+    charts: ['timeline'],
+    page: ['own', 'share', 'timeline', 'charts'],
     // The page of a running server.
-    live: ['own', 'share', 'timeline'],
+    live: ['own', 'share', 'timeline', 'charts'],
   },
 };

@@ -11,37 +11,48 @@ const HEIGHT_PX = 200;
 /** Half the width of the last label. */
 const RIGHT_PX = 28;
 
-/** Rates of both lanes over time, with the bound. */
-export function goodputChart(box: HTMLElement): SeriesChart {
-  return chartIn(box, (ink) => ({
-    scales: { x: { time: false }, y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
-    axes: [axis(ink, 's'), axis(ink, '/s')],
-    series: [
-      { label: 'time' },
-      ...lanes(ink),
-      { label: 'bound', stroke: ink('--muted'), dash: [2, 4], width: 2 },
-    ],
-  }));
+/** Lines of a chart differ in more than color. */
+export interface Line {
+  readonly label: string;
+  /** A variable of the page's style. */
+  readonly color: string;
+  /** Pixels drawn and left out, in turn. */
+  readonly dash?: number[];
 }
 
-/** Distribution of latencies of both lanes. */
-export function latencyChart(box: HTMLElement): SeriesChart {
-  return chartIn(box, (ink) => ({
-    scales: { x: { time: false, distr: 3 }, y: { range: [0, 100] } },
-    axes: [axis(ink, 'ms'), axis(ink, '%')],
-    series: [{ label: 'ms' }, ...lanes(ink)],
-  }));
+export type ChartMaker = (box: HTMLElement) => SeriesChart;
+
+/** Requests per second over seconds. */
+export function rateChart(lines: readonly Line[]): ChartMaker {
+  return (box) =>
+    chartIn(box, (ink) => ({
+      scales: { x: { time: false }, y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
+      axes: [axis(ink, 's'), axis(ink, '/s')],
+      series: [{ label: 'time' }, ...series(lines, ink)],
+    }));
+}
+
+/** Distribution of latencies: percent of requests over ms. */
+export function latencyChart(lines: readonly Line[]): ChartMaker {
+  return (box) =>
+    chartIn(box, (ink) => ({
+      scales: { x: { time: false, distr: 3 }, y: { range: [0, 100] } },
+      axes: [axis(ink, 'ms'), axis(ink, '%')],
+      series: [{ label: 'ms' }, ...series(lines, ink)],
+    }));
 }
 
 type Ink = (variable: string) => string;
 type Look = Pick<uPlot.Options, 'scales' | 'axes' | 'series'>;
 
-/** Two lines that differ in more than color. */
-function lanes(ink: Ink): uPlot.Series[] {
-  return [
-    { label: 'A', stroke: ink('--lane-a'), width: 2, points: { show: false } },
-    { label: 'B', stroke: ink('--lane-b'), width: 2, dash: [8, 4], points: { show: false } },
-  ];
+function series(lines: readonly Line[], ink: Ink): uPlot.Series[] {
+  return lines.map(({ label, color, dash }) => ({
+    label,
+    stroke: ink(color),
+    width: 2,
+    points: { show: false },
+    ...(dash === undefined ? {} : { dash }),
+  }));
 }
 
 function axis(ink: Ink, unit: string): uPlot.Axis {

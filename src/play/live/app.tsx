@@ -1,9 +1,11 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Story } from '../protocol.js';
 import { StorySection } from '../timeline/story-section.jsx';
+import { Charts } from './charts.jsx';
 import { Figures, Gpus, Models } from './figures.jsx';
 import { follow } from './follow.js';
 import { LiveTimeline, RowFeed } from './live-timeline.jsx';
+import { RateHistory } from './rate-history.js';
 import { type Rows, ServerView } from './server-view.js';
 import { TokenForm } from './token-form.jsx';
 
@@ -22,7 +24,7 @@ interface Chosen {
 export function App() {
   const [token, setToken] = useState('');
   const [isRefused, setRefused] = useState(false);
-  const { shown, feed, problem } = useServer(token, isRefused, setRefused);
+  const { shown, feed, history, problem } = useServer(token, isRefused, setRefused);
   const [chosen, setChosen] = useState<Chosen | null>(null);
   if (isRefused)
     return (
@@ -71,6 +73,7 @@ export function App() {
           ) : (
             <StorySection title={`Request ${chosen.request}`} story={chosen.story} />
           )}
+          <Charts server={shown.server} history={history} />
           <Gpus gpus={status.gpus} />
           <Models models={status.models} otherModels={status.otherModels} />
         </main>
@@ -84,12 +87,14 @@ function useServer(token: string, isRefused: boolean, setRefused: (isRefused: bo
   const [problem, setProblem] = useState('');
   const [, setTick] = useState(0);
   const feed = useMemo(() => new RowFeed(), []);
+  const history = useMemo(() => new RateHistory(), []);
   useEffect(() => {
     if (isRefused) return;
     let server: ServerView | null = null;
     return follow(token, {
       setup(message) {
         server = new ServerView(message);
+        history.add(message.status);
         setShown({ server, first: server.add(message) });
         setProblem('');
       },
@@ -98,11 +103,12 @@ function useServer(token: string, isRefused: boolean, setRefused: (isRefused: bo
       },
       status(message) {
         if (server !== null) server.status = message;
+        history.add(message);
         setTick((tick) => tick + 1);
       },
       lost: setProblem,
       refused: () => setRefused(true),
     });
-  }, [token, isRefused, setRefused, feed]);
-  return { shown, feed, problem };
+  }, [token, isRefused, setRefused, feed, history]);
+  return { shown, feed, history, problem };
 }

@@ -10,7 +10,7 @@ export function Figures({ status }: { readonly status: StatusMessage }) {
   const { ok = 0, ...others } = requests.totals;
   const missed = Object.values(others).reduce((sum, count) => sum + count, 0);
   return (
-    <dl class="facts" title={`Rates are means over the last ${windowSeconds} s`}>
+    <dl class="facts" title={`Rates are means over about the last ${Math.round(windowSeconds)} s`}>
       <Fact name="Ready">{ready ? 'yes' : 'no'}</Fact>
       <Fact name="Offered">{`${formatRate(requests.offeredRps)}/s`}</Fact>
       <Fact name="Goodput">{`${formatRate(requests.goodputRps)}/s`}</Fact>

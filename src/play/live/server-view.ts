@@ -1,8 +1,10 @@
+import { OUTCOME_LATE, OUTCOME_OK } from '../../core/request.js';
 import type { RowsMessage, SetupMessage, StatusMessage } from '../../live/observe/ui/messages.js';
 import { RecentActions } from '../../record/recent-actions.js';
 import { RowList } from '../../record/row-list.js';
 import { RowRing } from '../../record/row-ring.js';
 import { ACTION_COLUMNS, REQUEST, REQUEST_COLUMNS } from '../../record/run-rows.js';
+import { LATENCY_BINS, latencyBinOf } from '../latency-bins.js';
 import type { Story } from '../protocol.js';
 import { fromBase64 } from '../share/base64.js';
 import { storyOf } from '../story.js';
@@ -33,6 +35,17 @@ export class ServerView {
     for (const row of split(rows.actions, ACTION_COLUMNS)) this.actions.put(row);
     for (const row of split(rows.requests, REQUEST_COLUMNS)) this.requests.put(row);
     return rows;
+  }
+
+  /** How many of the requests that it remembers were executed, by bins of latency. */
+  latencyCounts(): Uint32Array {
+    const counts = new Uint32Array(LATENCY_BINS);
+    for (const row of split(this.requests.all(), REQUEST_COLUMNS)) {
+      const outcome = row[REQUEST.outcome];
+      if (outcome !== OUTCOME_OK && outcome !== OUTCOME_LATE) continue;
+      counts[latencyBinOf(row[REQUEST.answeredNs]! - row[REQUEST.arrivalNs]!)]!++;
+    }
+    return counts;
   }
 
   /** Null: too long ago. */

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { latencyBinEndNs } from '../latency-bins.js';
+import { type ChartMaker, type Line, latencyChart, rateChart } from '../charts/plot.js';
+import { cumulativePercent, LATENCY_BINS, latencyBinEndsMs } from '../latency-bins.js';
 import type { FrameEvent } from '../protocol.js';
-import { goodputChart, latencyChart, type SeriesChart } from './plot.js';
 import type { Session, View } from './session.js';
 
 interface ChartsProps {
@@ -10,9 +10,15 @@ interface ChartsProps {
 }
 
 const NS_PER_S = 1e9;
-const NS_PER_MS = 1e6;
 /** Drawing costs more than a frame of the timeline, so it is rarer. */
 const LEAST_GAP_MS = 100;
+
+const LANES: readonly Line[] = [
+  { label: 'A', color: '--lane-a' },
+  { label: 'B', color: '--lane-b', dash: [8, 4] },
+];
+const goodputOfLanes = rateChart([...LANES, { label: 'bound', color: '--muted', dash: [2, 4] }]);
+const latencyOfLanes = latencyChart(LANES);
 
 /** Goodput over time with the bound as a line, and the latencies so far. */
 export function Charts({ session, view }: ChartsProps) {
@@ -30,11 +36,16 @@ export function Charts({ session, view }: ChartsProps) {
             <span>{`(no scheduler exceeds ${bound.toFixed(1)}/s over the run)`}</span>
           )}
         </figcaption>
-        <Plot session={session} view={view} make={goodputChart} data={(history) => history.goodput(bound)} />
+        <Plot
+          session={session}
+          view={view}
+          make={goodputOfLanes}
+          data={(history) => history.goodput(bound)}
+        />
       </figure>
       <figure>
         <figcaption>Latency of executed requests: share that took at most so long, ms</figcaption>
-        <Plot session={session} view={view} make={latencyChart} data={(history) => history.latency()} />
+        <Plot session={session} view={view} make={latencyOfLanes} data={(history) => history.latency()} />
       </figure>
     </section>
   );
@@ -60,25 +71,17 @@ class History {
 
   latency(): Data {
     const lanes = this.last?.lanes ?? [];
-    // The last bin has no end.
-    const bins = Math.max((lanes[0]?.latency.length ?? 0) - 1, 0);
-    const ends = Array.from({ length: bins }, (_, bin) => latencyBinEndNs(bin) / NS_PER_MS);
-    return [ends, cumulative(lanes[0]?.latency, bins), cumulative(lanes[1]?.latency, bins)];
+    const none = new Uint32Array(LATENCY_BINS);
+    return [
+      latencyBinEndsMs(),
+      cumulativePercent(lanes[0]?.latency ?? none),
+      cumulativePercent(lanes[1]?.latency ?? none),
+    ];
   }
 }
 
-function cumulative(counts: Uint32Array | undefined, bins: number): (number | null)[] {
-  const total = counts?.reduce((sum, count) => sum + count, 0) ?? 0;
-  if (counts === undefined || total === 0) return Array.from({ length: bins }, () => null);
-  let below = 0;
-  return Array.from(counts.subarray(0, bins), (count) => {
-    below += count;
-    return (100 * below) / total;
-  });
-}
-
 interface PlotProps extends ChartsProps {
-  readonly make: (box: HTMLElement) => SeriesChart;
+  readonly make: ChartMaker;
   readonly data: (history: History) => Data;
 }
 

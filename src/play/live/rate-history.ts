@@ -1,0 +1,33 @@
+import type { StatusMessage } from '../../live/observe/ui/messages.js';
+
+/** A status comes once a second. */
+const MOST_POINTS = 600;
+
+/** Rates of a server over the last ten minutes that the page was open. */
+export class RateHistory {
+  private seconds: number[] = [];
+  private goodputRps: number[] = [];
+  private offeredRps: number[] = [];
+
+  add({ upSeconds, requests }: StatusMessage): void {
+    const last = this.seconds.at(-1) ?? Number.NEGATIVE_INFINITY;
+    // The server was started again.
+    if (upSeconds < last) this.keep(0);
+    this.seconds.push(upSeconds);
+    this.goodputRps.push(requests.goodputRps);
+    this.offeredRps.push(requests.offeredRps);
+    if (this.seconds.length > MOST_POINTS) this.keep(MOST_POINTS);
+  }
+
+  /** Seconds since the start of the server, goodput, and what was offered. */
+  get columns(): readonly (readonly number[])[] {
+    return [this.seconds, this.goodputRps, this.offeredRps];
+  }
+
+  private keep(points: number): void {
+    const from = this.seconds.length - points;
+    this.seconds = this.seconds.slice(from);
+    this.goodputRps = this.goodputRps.slice(from);
+    this.offeredRps = this.offeredRps.slice(from);
+  }
+}
