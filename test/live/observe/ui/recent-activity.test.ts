@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import type { Action } from '../../../../src/core/action.js';
+import { type Action, INFER, STATUS_OK } from '../../../../src/core/action.js';
 import { OUTCOME_OK, RequestTable } from '../../../../src/core/request.js';
 import { RecentActivity } from '../../../../src/live/observe/ui/recent-activity.js';
-import { ACTION_COLUMNS, REQUEST_COLUMNS } from '../../../../src/record/run-rows.js';
+import { ACTION, ACTION_COLUMNS, REQUEST_COLUMNS } from '../../../../src/record/run-rows.js';
 
 it('keeps so much at most while no page looks, and tells each news once', () => {
   const activity = new RecentActivity();
@@ -12,7 +12,7 @@ it('keeps so much at most while no page looks, and tells each news once', () => 
     activity.answered(requests, slot, OUTCOME_OK, 5, 1, null);
     requests.release(slot);
   };
-  for (let i = 0; i < 30_000; i++) {
+  for (let i = 0; i < 30_500; i++) {
     activity.decided({ id: i, kind: 0, status: -1, requests: [], count: 0 } as unknown as Action);
     answer();
   }
@@ -22,10 +22,24 @@ it('keeps so much at most while no page looks, and tells each news once', () => 
   expect([news.actions.length / ACTION_COLUMNS, news.requests.length / REQUEST_COLUMNS]).toEqual([
     1000, 1000,
   ]);
-  expect(news.requests[news.requests.length - REQUEST_COLUMNS]).toBe(29_999);
+  expect(news.requests[news.requests.length - REQUEST_COLUMNS]).toBe(30_499);
   answer();
   expect(activity.take()).toEqual({
     actions: new Float64Array(),
-    requests: new Float64Array([30_000, 0, 0, 0, 1000, 5, OUTCOME_OK, -1, -1]),
+    requests: new Float64Array([30_500, 0, 0, 0, 1000, 5, OUTCOME_OK, -1, -1]),
   });
+});
+
+it('tells an action again when it has ended', () => {
+  const activity = new RecentActivity();
+  const planned = { id: 0, kind: INFER, status: -1, requests: [], count: 0 } as unknown as Action;
+  activity.decided(planned);
+  expect(activity.take().actions[ACTION.handledNs]).toBeNaN();
+  activity.completed({ ...planned, beginNs: 10, endNs: 20, status: STATUS_OK } as Action, 30, 0, 1);
+  const { actions } = activity.take();
+  expect([actions.length, actions[ACTION.endNs], actions[ACTION.handledNs]]).toEqual([
+    ACTION_COLUMNS,
+    20,
+    30,
+  ]);
 });
