@@ -17,7 +17,7 @@ export function explain(flight: Flight): string[] {
     case 'timeout':
       return timeout(flight, answer.atNs);
     case 'rejected':
-      return [refusal(flight), ...waitOf(flight, answer.atNs)];
+      return refused(flight, answer.atNs);
     default:
       return [failure(flight), ...waitOf(flight, sentNs(flight))];
   }
@@ -117,6 +117,19 @@ function timeout(flight: Flight, atNs: number): string[] {
   const end =
     atNs > infer.result.handledNs ? [again] : [`${givenUp}, because no time was left for another action`];
   return [failure(flight), ...waitOf(flight, infer.sentNs), ...end];
+}
+
+function refused(flight: Flight, atNs: number): string[] {
+  const { atNs: takenNs, predictedNs } = flight.known[0];
+  const infer = lastInfer(flight);
+  // Logs contain neither when the controller took it in nor an INFER that failed before.
+  if (infer === undefined && predictedNs === undefined && atNs - takenNs > TINY_NS) {
+    const late = 'it came late to the controller, or was queued again after its INFER had failed';
+    return [
+      `refused ${ms(atNs - takenNs)} after it arrived: ${late}, and an answer in time was not expected`,
+    ];
+  }
+  return [refusal(flight), ...waitOf(flight, infer?.sentNs ?? takenNs)];
 }
 
 function refusal(flight: Flight): string {

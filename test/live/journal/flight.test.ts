@@ -191,6 +191,26 @@ why
     );
   });
 
+  it('that reached the controller when it was too late', async () => {
+    const scene = new Scene(header('escapement', { gpus: 1 }));
+    scene.controller.gpuUp(0, [0]);
+    scene.controller.step(0);
+    scene.controller.offer(0, 0, 25 * MS, 0);
+    scene.controller.step(24 * MS);
+    const flight = await scene.flight(0);
+    expect(flight.answer?.outcome).toBe('rejected');
+    expect(explain(flight)).toEqual([
+      'refused by the policy',
+      'the controller handled it 24 ms after it arrived',
+      'EXEC of GPU 0 was booked until +25 ms',
+    ]);
+    // Logs do not say when the controller took it in.
+    const { predictedNs: _, ...known } = { ...flight.known[0], atNs: 0 };
+    expect(explain({ ...flight, known: [known] })).toEqual([
+      'refused 24 ms after it arrived: it came late to the controller, or was queued again after its INFER had failed, and an answer in time was not expected',
+    ]);
+  });
+
   it('that came when every GPU was gone', async () => {
     const scene = new Scene(header('clockwork', { gpus: 1 }));
     scene.controller.gpuDown(0);
