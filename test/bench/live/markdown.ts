@@ -3,7 +3,7 @@ import type { Profile } from '../../../src/config/profile.js';
 import type { IdleFigures } from './delays.js';
 import type { FidelityRow } from './fidelity.js';
 
-/** Results of live benchmarks as Markdown tables. */
+/** Results of benchmarks as Markdown tables. */
 
 export function profileTable(profiles: readonly Profile[]): string {
   const rows = profiles.flatMap(({ name, loadMs, loadP99Ms, batches }) => [
@@ -75,7 +75,7 @@ function ms(value: number): string {
   return value.toPrecision(3);
 }
 
-function table(header: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+export function table(header: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const lines = [header, header.map(() => '---'), ...rows];
   return `${lines.map((row) => `| ${row.join(' | ')} |`).join('\n')}\n`;
 }
