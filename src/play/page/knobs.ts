@@ -1,3 +1,4 @@
+import { parseCount, parseDuration, parseRate, parseShare } from '../../config/units-text.js';
 import type { Setup } from '../share/setup.js';
 import { listAt, type Tree, textAt } from './effective.js';
 import { withOverride } from './overrides.js';
@@ -22,13 +23,29 @@ export function knobsOf(tree: Tree): readonly Knob[] {
   const place = Array.isArray(tree.workload) ? 'workload.0' : 'workload';
   const knobs = [
     ...('rate' in first
-      ? [knob('Load', 'Mean rate of the requests', `${place}.rate`, RATES, String(first.rate))]
+      ? [knob('Load', 'Mean rate of the requests', `${place}.rate`, RATES, String(first.rate), parseRate)]
       : []),
     ...(workloads.length === 1 && 'rate' in first ? [burstiness(place, first)] : []),
-    knob('SLO', 'Time for an answer', 'slo', SLOS, textAt(tree, ['slo']) ?? '100ms'),
-    knob('GPUs', 'GPUs of the cluster', 'cluster.gpus', GPUS, textAt(tree, ['cluster', 'gpus']) ?? '1'),
+    knob('SLO', 'Time for an answer', 'slo', SLOS, textAt(tree, ['slo']) ?? '100ms', parseDuration),
+    knob(
+      'GPUs',
+      'GPUs of the cluster',
+      'cluster.gpus',
+      GPUS,
+      textAt(tree, ['cluster', 'gpus']) ?? '1',
+      parseCount,
+    ),
     ...(models.length === 1 && models[0]!.kind !== 'csv'
-      ? [knob('Models', 'Copies of each model', 'models.copies', COPIES, String(models[0]!.copies ?? 1))]
+      ? [
+          knob(
+            'Models',
+            'Copies of each model',
+            'models.copies',
+            COPIES,
+            String(models[0]!.copies ?? 1),
+            parseCount,
+          ),
+        ]
       : []),
     knob(
       'Network',
@@ -36,6 +53,7 @@ export function knobsOf(tree: Tree): readonly Knob[] {
       'cluster.network.delay',
       DELAYS,
       textAt(tree, ['cluster', 'network', 'delay']) ?? '0s',
+      parseDuration,
     ),
     knob(
       'Noise',
@@ -43,8 +61,16 @@ export function knobsOf(tree: Tree): readonly Knob[] {
       'cluster.noise.exec',
       NOISES,
       textAt(tree, ['cluster', 'noise', 'exec']) ?? '0%',
+      parseShare,
     ),
-    knob('Seed', 'Another draw of the same arrivals', 'seed', SEEDS, textAt(tree, ['seed']) ?? '1'),
+    knob(
+      'Seed',
+      'Another draw of the same arrivals',
+      'seed',
+      SEEDS,
+      textAt(tree, ['seed']) ?? '1',
+      parseCount,
+    ),
   ];
   return knobs;
 }
@@ -57,12 +83,36 @@ const DELAYS = ['0s', '100us', '500us', '1ms', '2ms', '5ms', '10ms'];
 const NOISES = ['0%', '0.1%', '1%', '5%', '10%', '25%'];
 const SEEDS = ['1', '2', '3', '4', '5', '6', '7', '8'];
 
-function knob(label: string, hint: string, key: string, usual: readonly string[], value: string): Knob {
-  const choices = usual.includes(value) ? usual : [value, ...usual];
+function knob(
+  label: string,
+  hint: string,
+  key: string,
+  usual: readonly string[],
+  value: string,
+  read: (text: string) => number,
+): Knob {
+  const choices = withValue(usual, value, read);
   return {
     ...{ label, hint, choices, value },
     set: (setup, choice) => ({ ...setup, overrides: withOverride(setup.overrides, key, choice) }),
   };
+}
+
+/** What is in force has its place among the usual values, as it is written; first, if it is no such quantity. */
+function withValue(usual: readonly string[], value: string, read: (text: string) => number): string[] {
+  const own = amount(value, read);
+  const others = usual.filter((choice) => read(choice) !== own);
+  const larger = others.findIndex((choice) => read(choice) > own);
+  return others.toSpliced(larger < 0 ? others.length : larger, 0, value);
+}
+
+/** The engine says what is wrong with a text that cannot be read. */
+function amount(text: string, read: (text: string) => number): number {
+  try {
+    return read(text);
+  } catch {
+    return Number.NEGATIVE_INFINITY;
+  }
 }
 
 function burstiness(place: string, { kind, cv }: Tree): Knob {
