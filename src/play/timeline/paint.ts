@@ -69,8 +69,12 @@ function paintGrid(
   for (let ns = Math.ceil(Math.max(view.fromNs, 0) / tickNs) * tickNs; ns < view.toNs; ns += tickNs) {
     context.fillStyle = ink('--line');
     context.fillRect(x(ns), 0, 1, rows * rowPx);
+    const label = `${ns / NS_PER_MS}\u202fms`;
+    const halfPx = context.measureText(label).width / 2;
+    // A cut label would say another time.
+    if (x(ns) - halfPx < GUTTER_PX || x(ns) + halfPx > width) continue;
     context.fillStyle = ink('--muted');
-    context.fillText(`${ns / NS_PER_MS}\u202fms`, x(ns), rows * rowPx + 11);
+    context.fillText(label, x(ns), rows * rowPx + 11);
   }
   context.textAlign = 'left';
 }
