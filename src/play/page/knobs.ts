@@ -38,7 +38,7 @@ export function knobsOf(tree: Tree): readonly Knob[] {
     ...(models.length === 1 && models[0]!.kind !== 'csv'
       ? [
           knob(
-            'Models',
+            'Copies',
             'Copies of each model',
             'models.copies',
             COPIES,

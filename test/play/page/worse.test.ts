@@ -72,7 +72,7 @@ describe('knobs', () => {
   it('are those that the experiment has', () => {
     const labels = (text: string) => knobsOf(effectiveTree({ ...SETUP, text }, 0)).map(({ label }) => label);
     const trace = 'models: { kind: csv, path: m.csv }\nworkload: { kind: arrivals, path: a.csv }\n';
-    expect(labels(SETUP.text)).toEqual(expect.arrayContaining(['Load', 'Arrivals', 'Models', 'SLO']));
+    expect(labels(SETUP.text)).toEqual(expect.arrayContaining(['Load', 'Arrivals', 'Copies', 'SLO']));
     expect(labels(trace)).toEqual(['SLO', 'GPUs', 'Network', 'Noise', 'Seed']);
     expect(labels('{ not yaml')).toContain('SLO');
   });
