@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Story } from '../protocol.js';
+import { Legend } from '../timeline/legend.jsx';
 import { StorySection } from '../timeline/story-section.jsx';
 import { Charts } from './charts.jsx';
 import { Figures, Gpus, Models } from './figures.jsx';
@@ -64,6 +65,7 @@ export function App() {
               feed={feed}
               onRequest={(request) => setChosen({ request, story: shown.server.story(request) })}
             />
+            <Legend />
           </section>
           {chosen === null ? (
             <p class="small">

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Setup } from '../share/setup.js';
+import { Legend } from '../timeline/legend.jsx';
 import { Charts } from './charts.jsx';
 import { Controls } from './controls.jsx';
 import { DropZone } from './drop-zone.jsx';
@@ -63,6 +64,7 @@ export function App({ setup, problem, isDefault, startEngine }: AppProps) {
           {lanes.map((lane) => (
             <Lane key={lane} session={session} view={view} lane={lane} />
           ))}
+          <Legend />
           <section aria-label="Make the world worse" class="worse">
             <h2>Make the world worse</h2>
             <div class="row">
