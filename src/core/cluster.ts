@@ -1,34 +1,16 @@
 import { BitMatrix } from '../base/bit-matrix.js';
 import { BitSet } from '../base/bit-set.js';
 import { EscapementError } from '../base/errors.js';
-import { NS_PER_S } from '../base/units.js';
 import type { Action } from './action.js';
-import { Estimates } from './estimates.js';
+import { type ClusterSpec, checkFits, checkSpec, largestBatch } from './cluster-spec.js';
+import type { Estimates } from './estimates.js';
+import { KindBars } from './kind-bars.js';
+import { KindEstimates } from './kind-estimates.js';
 import { LoadBars } from './load-bars.js';
-import { checkModel, type ModelSpec, NO_MODEL } from './model.js';
+import { checkModel, type ModelSpec, NO_MODEL, shortestExecNs, timesOn } from './model.js';
 import { PageCache } from './page-cache.js';
 import { Recency } from './recency.js';
 import { LaneTimeline } from './timeline.js';
-
-/** What is kept for each model on each GPU fits into a few gigabytes up to here. */
-const MAX_INSTANCES = 50e6;
-/** Measurements of a model that has not run for so long may be forgotten. */
-const STALE_NS = NS_PER_S;
-
-export interface ClusterSpec {
-  readonly models: readonly ModelSpec[];
-  /** Slots behind them for models that come while it runs; default: none. */
-  readonly spareModels?: number;
-  /** Largest batch of the models that may come; default: that of those there are. */
-  readonly spareBatch?: number;
-  readonly gpus: number;
-  /** GPUs behind them that are away until workers bring them; default: none. */
-  readonly spareGpus?: number;
-  /** Pages of each GPU's weights cache. */
-  readonly pages: number;
-  /** True: a GPU runs a LOAD or an INFER, never both at once. */
-  readonly oneLane?: boolean;
-}
 
 /**
  * What the controller knows of the cluster: where every model is, what every lane is booked with, how long
@@ -63,45 +45,44 @@ export class Cluster {
   /** The highest that any GPU ever reported, at least nominal. */
   private highestClock = 1;
 
-  /** Estimates at nominal clock. Row of an INFER: `execRow[model] + batchIndex`. */
-  private readonly execEstimates: Estimates;
-  private readonly loadEstimates: Estimates;
+  /** How many kinds of GPUs there are, and the kind of each GPU. */
+  readonly kinds: number;
+  readonly kindOf: Uint8Array;
+  /** By kind; where there are several, GPUs that are up, and what they are not fit for. */
+  private readonly estimates: readonly KindEstimates[];
+  private readonly upOfKind: Int32Array;
+  private readonly kindBars: KindBars | null;
+  /** By GPU: estimates of its kind. Row of an INFER: `execRow[model] + batchIndex`. */
+  private readonly execOn: readonly Estimates[];
   /** By model: its first row, and how many rows are its own. */
   private readonly execRow: Int32Array;
   private readonly execRows: Int32Array;
   private present: number;
-  /** By model: end of what was measured last. */
-  private readonly measuredNs: Float64Array;
 
   constructor(spec: ClusterSpec) {
-    const { spareGpus = 0, pages } = spec;
+    const { spareGpus = 0 } = spec;
     const gpus = spec.gpus + spareGpus;
     const spare = Array.from({ length: spec.spareModels ?? 0 }, () => NO_MODEL);
     const models = [...spec.models, ...spare];
-    if (!Number.isInteger(spec.gpus) || spec.gpus < 1) {
-      throw new EscapementError('E_CONFIG_VALUE', `a cluster needs at least one GPU, found ${spec.gpus}`, {
-        key: 'cluster.gpus',
-      });
-    }
-    if (gpus * models.length > MAX_INSTANCES) {
-      throw new EscapementError(
-        'E_CONFIG_VALUE',
-        `${gpus} GPUs times ${models.length} models is more than ${MAX_INSTANCES / 1e6} million instances: use fewer of either`,
-        { key: 'cluster.gpus' },
-      );
-    }
-    if (models.length === 0) {
-      throw new EscapementError('E_CONFIG_VALUE', 'a cluster needs at least one model', { key: 'models' });
-    }
-    for (const model of spec.models) checkFits(checkModel(model), pages);
+    const { kinds = [{ gpus: spec.gpus, pages: spec.pages }] } = spec;
+    const pagesOf = kinds.map(({ pages }) => pages);
+    checkSpec(spec, gpus, models.length, pagesOf);
     this.models = models;
     this.present = spec.models.length;
     this.gpus = gpus;
+    this.kinds = kinds.length;
+    this.kindOf = new Uint8Array(gpus);
+    let first = 0;
+    for (const [kind, { gpus: count }] of kinds.entries()) {
+      this.kindOf.fill(kind, first, first + count);
+      first += count;
+    }
     this.maxBatch = models.reduce((most, model) => Math.max(most, largestBatch(model)), spec.spareBatch ?? 1);
     this.held = new BitMatrix(models.length, gpus);
     this.warm = new BitMatrix(models.length, gpus);
-    this.bars = new LoadBars(models.length, gpus);
-    this.pages = Array.from({ length: gpus }, () => new PageCache(pages));
+    this.kindBars = kinds.length === 1 ? null : new KindBars(models, this.kindOf, pagesOf);
+    this.bars = new LoadBars(models.length, gpus, this.kindBars);
+    this.pages = Array.from(this.kindOf, (kind) => new PageCache(pagesOf[kind]));
     this.exec = Array.from({ length: gpus }, () => new LaneTimeline());
     this.oneLane = spec.oneLane ?? false;
     this.weights = this.oneLane ? this.exec : Array.from({ length: gpus }, () => new LaneTimeline());
@@ -116,14 +97,14 @@ export class Cluster {
       this.execRow[m] = rows;
       rows += models[m].batchSizes.length;
     }
-    this.execEstimates = new Estimates(rows);
-    this.loadEstimates = new Estimates(models.length);
-    this.measuredNs = new Float64Array(models.length);
+    this.estimates = kinds.map((_, kind) => new KindEstimates(kind, models.length, rows));
+    this.execOn = Array.from(this.kindOf, (kind) => this.estimates[kind].exec);
     for (let m = 0; m < models.length; m++) {
       this.restartEstimates(m);
       if (models[m] === NO_MODEL) this.bars.close(m);
     }
     this.up = new BitSet(gpus);
+    this.upOfKind = new Int32Array(kinds.length);
     for (let gpu = 0; gpu < gpus; gpu++) this.setUp(gpu, gpu < spec.gpus);
   }
 
@@ -131,8 +112,13 @@ export class Cluster {
   setUp(gpu: number, isUp: boolean): void {
     this.exec[gpu].setClosed(!isUp);
     this.weights[gpu].setClosed(!isUp);
-    if (isUp) this.up.add(gpu);
-    else this.up.delete(gpu);
+    const changed = isUp ? this.up.add(gpu) : this.up.delete(gpu);
+    if (changed) this.upOfKind[this.kindOf[gpu]] += isUp ? 1 : -1;
+  }
+
+  /** For the controller: a request for the model has come. */
+  offered(model: number, sloNs: number): void {
+    this.kindBars?.offered(model, sloNs);
   }
 
   /** How many models there are. */
@@ -147,7 +133,8 @@ export class Cluster {
 
   /** Throws `E_PROFILE` or `E_MODEL_TOO_LARGE` for a model that could not be put into a slot. */
   checkNew(spec: ModelSpec): void {
-    checkFits(checkModel(spec), this.pages[0].capacity);
+    checkModel(spec, this.kinds);
+    checkFits(spec, Math.max(...this.pages.map(({ capacity }) => capacity)));
     if (largestBatch(spec) <= this.maxBatch) return;
     throw new EscapementError(
       'E_PROFILE',
@@ -161,12 +148,13 @@ export class Cluster {
     this.present++;
     const rows = spec.batchSizes.length;
     if (rows > this.execRows[model]) {
-      this.execRow[model] = this.execEstimates.rows;
+      this.execRow[model] = this.estimates[0].exec.rows;
       this.execRows[model] = rows;
-      this.execEstimates.grow(rows);
+      for (const { exec } of this.estimates) exec.grow(rows);
     }
-    this.measuredNs[model] = 0;
+    for (const estimates of this.estimates) estimates.renew(model);
     this.restartEstimates(model);
+    this.kindBars?.put(model);
     this.bars.reopen(model);
   }
 
@@ -185,7 +173,19 @@ export class Cluster {
 
   /** Whether no GPU has the model, and the devices have failed to load it. */
   cannotLoad(model: number): boolean {
-    return this.bars.isHopeless(model, this.up.count) && this.held.count(model) === 0;
+    return this.bars.isHopeless(model, this.placesFor(model)) && this.held.count(model) === 0;
+  }
+
+  /** Whether GPUs of its kind may hold the model: it fits, and they are fast enough for some of its requests. */
+  suits(gpu: number, model: number): boolean {
+    return this.kindBars === null || !this.kindBars.has(model, gpu);
+  }
+
+  /** How many GPUs that are up may hold the model, as far as their kinds tell. */
+  placesFor(model: number): number {
+    const { kindBars, upOfKind } = this;
+    if (kindBars === null) return this.up.count;
+    return upOfKind.reduce((sum, gpus, kind) => sum + (kindBars.hasKind(model, kind) ? 0 : gpus), 0);
   }
 
   /** Whether an INFER of the model has no result from the GPU yet: weights in use must stay. */
@@ -200,25 +200,41 @@ export class Cluster {
 
   /** Expected time of an INFER on a GPU at its present clock. */
   execNs(gpu: number, model: number, batchIndex: number): number {
-    const nominal = this.execEstimates.get(this.execRow[model] + batchIndex);
+    const nominal = this.execOn[gpu].get(this.execRow[model] + batchIndex);
     const clock = this.clock[gpu];
     return clock === 1 ? nominal : Math.floor(nominal / clock);
   }
 
   /** Expected time of an INFER of batch 1 on a GPU as fast as any ever was. */
   shortestExecNs(model: number): number {
-    const nominal = this.execEstimates.get(this.execRow[model]);
+    const nominal = this.nominalExecNs(model, 0);
     return this.highestClock === 1 ? nominal : Math.floor(nominal / this.highestClock);
   }
 
-  /** Expected time of an INFER at nominal clock. */
+  /** Expected time of an INFER at nominal clock, on the kind that is fastest at it. */
   nominalExecNs(model: number, batchIndex: number): number {
-    return this.execEstimates.get(this.execRow[model] + batchIndex);
+    const row = this.execRow[model] + batchIndex;
+    const { estimates } = this;
+    if (this.kindBars === null) return estimates[0].exec.get(row);
+    return this.least(model, (kind) => estimates[kind].exec.get(row));
   }
 
-  /** Expected time of a LOAD. */
+  /** How fast the GPU is at the model by its profile, relative to the fastest kind: at most 1. */
+  speedOn(gpu: number, model: number): number {
+    const spec = this.models[model];
+    return shortestExecNs(spec) / timesOn(spec, this.kindOf[gpu]).execNs[0];
+  }
+
+  /** Expected time of a LOAD onto a GPU. */
+  loadNsOn(gpu: number, model: number): number {
+    return this.estimates[this.kindOf[gpu]].load.get(model);
+  }
+
+  /** Expected time of a LOAD, on the kind that is fastest at it. */
   loadNs(model: number): number {
-    return this.loadEstimates.get(model);
+    const { estimates } = this;
+    if (this.kindBars === null) return estimates[0].load.get(model);
+    return this.least(model, (kind) => estimates[kind].load.get(model));
   }
 
   /** Takes in an INFER that went well. */
@@ -226,25 +242,25 @@ export class Cluster {
     const durationNs = endNs - beginNs;
     this.clock[gpu] = clock;
     if (clock > this.highestClock) this.highestClock = clock;
-    this.measuredNs[model] = endNs;
-    this.execEstimates.record(
-      this.execRow[model] + batchIndex,
-      clock === 1 ? durationNs : Math.round(durationNs * clock),
-    );
+    const nominalNs = clock === 1 ? durationNs : Math.round(durationNs * clock);
+    const row = this.execRow[model] + batchIndex;
+    this.estimates[this.kindOf[gpu]].measuredExec(model, row, nominalNs, endNs);
   }
 
   /** Takes in a LOAD that went well. */
-  measuredLoad({ model, beginNs, endNs }: Action): void {
-    this.measuredNs[model] = endNs;
-    this.loadEstimates.record(model, endNs - beginNs);
+  measuredLoad({ gpu, model, beginNs, endNs }: Action): void {
+    this.estimates[this.kindOf[gpu]].measuredLoad(model, endNs - beginNs, endNs);
   }
 
-  /** Expects of a model what its profile says again, if nothing of it was measured lately. Returns whether. */
+  /** Expects of a model what its profile says again on each kind where nothing of it was measured lately. Returns whether there is one. */
   forgetMeasurements(model: number, nowNs: number): boolean {
-    if (nowNs - this.measuredNs[model] < STALE_NS) return false;
-    this.measuredNs[model] = nowNs;
-    this.restartEstimates(model);
-    return true;
+    let forgot = false;
+    for (const estimates of this.estimates) {
+      if (!estimates.isStale(model, nowNs)) continue;
+      estimates.restart(model, this.models[model], this.execRow[model]);
+      forgot = true;
+    }
+    return forgot;
   }
 
   /**
@@ -257,22 +273,19 @@ export class Cluster {
     return deadlineNs - this.nominalExecNs(model, 0);
   }
 
-  private restartEstimates(model: number): void {
-    const { loadNs, execNs } = this.models[model];
-    this.loadEstimates.restart(model, loadNs);
-    for (let b = 0; b < execNs.length; b++) this.execEstimates.restart(this.execRow[model] + b, execNs[b]);
+  /** The least that a kind needs whose GPUs may hold the model and are up; where none are, of those that may hold it. */
+  private least(model: number, nsOn: (kind: number) => number): number {
+    let leastNs = Number.POSITIVE_INFINITY;
+    let awayNs = Number.POSITIVE_INFINITY;
+    for (let kind = 0; kind < this.kinds; kind++) {
+      if (this.kindBars?.hasKind(model, kind)) continue;
+      if (this.upOfKind[kind] > 0) leastNs = Math.min(leastNs, nsOn(kind));
+      else awayNs = Math.min(awayNs, nsOn(kind));
+    }
+    return leastNs < Number.POSITIVE_INFINITY ? leastNs : awayNs;
   }
-}
 
-function largestBatch({ batchSizes }: ModelSpec): number {
-  return batchSizes[batchSizes.length - 1];
-}
-
-function checkFits(model: ModelSpec, pages: number): void {
-  if (model.pages <= pages) return;
-  throw new EscapementError(
-    'E_MODEL_TOO_LARGE',
-    `model ${model.name} needs ${model.pages} pages and a GPU has ${pages}: raise cluster.pages or leave the model out`,
-    { key: 'cluster.pages' },
-  );
+  private restartEstimates(model: number): void {
+    for (const estimates of this.estimates) estimates.restart(model, this.models[model], this.execRow[model]);
+  }
 }

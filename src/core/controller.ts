@@ -1,7 +1,8 @@
 import { invariant } from '../base/invariant.js';
 import { type Action, INFER, LOAD, STATUS_DEVICE_ERROR, STATUS_OK, STATUS_PENDING } from './action.js';
 import { Forecast } from './admission.js';
-import { Cluster, type ClusterSpec } from './cluster.js';
+import { Cluster } from './cluster.js';
+import type { ClusterSpec } from './cluster-spec.js';
 import type { ControllerPort } from './controller-port.js';
 import { Digest } from './digest.js';
 import { Expiry } from './expiry.js';
@@ -101,7 +102,7 @@ export class Controller {
 
   /** A request has arrived. It is looked at in the next `step`. Returns its slot. */
   offer(model: number, arrivalNs: number, sloNs: number, user: number): number {
-    this.slots.arrived(model);
+    this.slots.arrived(model, sloNs);
     const slot = this.requests.allocate(model, arrivalNs, sloNs, user);
     this.arrived[this.arrivedCount++] = slot;
     return slot;
@@ -163,13 +164,12 @@ export class Controller {
     invariant(nowNs >= this.lastNs, 'time does not run backwards');
     this.lastNs = nowNs;
     this.cluster.bars.advance(nowNs);
-    const { results, arrived } = this;
-    for (let i = 0; i < this.resultCount; i++) this.handleResult(results[i], nowNs);
+    for (let i = 0; i < this.resultCount; i++) this.handleResult(this.results[i], nowNs);
     this.resultCount = 0;
     if (this.slots.hasInput) this.slots.bring(this.policy, this.decisions, nowNs);
     if (this.gpuChanges.length > 0) this.changeGpus(nowNs);
     for (let i = 0; i < this.arrivedCount; i++) {
-      this.admit(arrived[i], nowNs);
+      this.admit(this.arrived[i], nowNs);
       this.expiry.advance(nowNs);
     }
     this.arrivedCount = 0;

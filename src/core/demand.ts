@@ -8,7 +8,8 @@ const INITIAL_WEIGHT = 0.01;
 /**
  * The load balancer's books (Clockwork, OSDI 2020, §5.3): how much work each model's waiting requests
  * demand, and how that demand is spread over the GPUs that hold the model. Demand is in integer units in
- * which `capacity` is what one GPU can do.
+ * which `capacity` is what one GPU can do, of the fastest kind where there are several. What is allocated to a slower
+ * GPU takes it longer, and counts as much more there.
  *
  * Changes of demand are collected: `refresh` takes them in, model by model. Whenever the demand of a model is spread
  * again, it is added to `stale`, from which priorities are derived.
@@ -50,6 +51,8 @@ export class DemandTracker {
     private readonly gpus: number,
     models: number,
     private readonly capacity: number,
+    /** How fast a GPU serves a model relative to the fastest kind, from 0 to 1; null: all GPUs are alike. */
+    private readonly rateOn: ((gpu: number, model: number) => number) | null = null,
   ) {
     this.holding = new BitMatrix(models, gpus);
     this.stale = new StaleList(models);
@@ -122,16 +125,16 @@ export class DemandTracker {
     const demand = this.load[model];
     if (demand <= 0 || this.holderCount[model] === 0) return demand;
     if (this.holderCount[model] === this.gpus) return Number.NEGATIVE_INFINITY;
-    const { holders, weight, outstanding, capacity } = this;
+    const { holders, weight, outstanding, capacity, rateOn } = this;
     const base = model * this.gpus;
     const end = base + this.holderCount[model];
-    let totalWeight = 0;
-    for (let i = base; i < end; i++) totalWeight += weight[holders[i]];
+    const totalWeight = this.totalWeight(model, base, end);
     let priority = demand;
     for (let i = base; i < end; i++) {
       const gpu = holders[i];
       const required = Math.floor(demand * (weight[gpu] / totalWeight));
-      priority -= Math.floor((capacity * required) / outstanding[gpu]);
+      const rate = rateOn === null ? 1 : rateOn(gpu, model);
+      priority -= Math.floor((capacity * required * rate) / outstanding[gpu]);
     }
     return priority;
   }
@@ -185,8 +188,7 @@ export class DemandTracker {
     const base = model * this.gpus;
     const end = base + this.holderCount[model];
     const exec = this.exec[model];
-    let totalWeight = 0;
-    if (exec > 0) for (let i = base; i < end; i++) totalWeight += weight[holders[i]];
+    const totalWeight = exec > 0 ? this.totalWeight(model, base, end) : 0;
     for (let i = base; i < end; i++) {
       const gpu = holders[i];
       const share = exec > 0 ? Math.floor(exec * (weight[gpu] / totalWeight)) : 0;
@@ -195,6 +197,15 @@ export class DemandTracker {
       outstanding[gpu] = total;
       weight[gpu] = capacity / total;
     }
+  }
+
+  /** Sum over the GPUs that hold the model, from `base` to below `end` of `holders`: what they can do for it. */
+  private totalWeight(model: number, base: number, end: number): number {
+    const { holders, weight, rateOn } = this;
+    let total = 0;
+    if (rateOn === null) for (let i = base; i < end; i++) total += weight[holders[i]];
+    else for (let i = base; i < end; i++) total += weight[holders[i]] * rateOn(holders[i], model);
+    return total;
   }
 
   /** Notes which GPUs hold the model now; what was allocated to those before is taken back. */

@@ -40,7 +40,8 @@ export type { ArrivalSource } from './arrivals.js';
 export { BatchQueue } from './batch-queue.js';
 export { Booking } from './booking.js';
 export { Calendar } from './calendar.js';
-export { Cluster, type ClusterSpec } from './cluster.js';
+export { Cluster } from './cluster.js';
+export type { ClusterSpec, GpuKind } from './cluster-spec.js';
 export {
   ADMISSIONS,
   type Admission,
@@ -52,7 +53,7 @@ export { DemandTracker, StaleList } from './demand.js';
 export type { DevicePort } from './device-port.js';
 export { Digest } from './digest.js';
 export { Estimates } from './estimates.js';
-export { checkModel, type ModelSpec } from './model.js';
+export { checkModel, type ModelSpec, type ModelTimes } from './model.js';
 export type { RunObserver } from './observer.js';
 export { PageCache } from './page-cache.js';
 export { type Dispatcher, type InferOrder, type Policy, type PolicyContext, REFUSE } from './policy.js';

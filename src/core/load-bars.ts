@@ -1,5 +1,6 @@
 import { BitMatrix } from '../base/bit-matrix.js';
 import { NS_PER_S } from '../base/units.js';
+import type { KindBars } from './kind-bars.js';
 
 /** How long a LOAD that failed on the device is not sent again; twice as long after each further failure. */
 const FIRST_NS = NS_PER_S;
@@ -14,7 +15,7 @@ interface Bar {
   untilNs: number;
 }
 
-/** Which models may not be loaded onto which GPUs for a while, because the device failed at it. */
+/** Which models may not be loaded onto which GPUs: for a while, because the device failed at it, or as its kind is unfit. */
 export class LoadBars {
   /** When the first bar ends; Infinity: there is none. */
   nextEndNs = Number.POSITIVE_INFINITY;
@@ -25,13 +26,19 @@ export class LoadBars {
   /** Those in force, and those that ended before a LOAD went well. Few: most runs have none. */
   private readonly bars: Bar[] = [];
 
-  constructor(models: number, gpus: number) {
+  constructor(
+    models: number,
+    gpus: number,
+    /** What the kinds of GPUs bar; null: all are of one kind. */
+    private readonly kinds: KindBars | null = null,
+  ) {
     this.barred = new BitMatrix(models, gpus);
     this.closed = new Uint8Array(models);
   }
 
   has(model: number, gpu: number): boolean {
     if (this.closed[model] === 1) return true;
+    if (this.kinds?.has(model, gpu)) return true;
     return this.nextEndNs < Number.POSITIVE_INFINITY && this.barred.has(model, gpu);
   }
 
@@ -80,7 +87,7 @@ export class LoadBars {
     this.renewNext();
   }
 
-  /** Whether a model that no GPU holds is not worth waiting for at present; `gpus`: how many are up. */
+  /** Whether a model that no GPU holds is not worth waiting for at present; `gpus`: how many that might hold it are up. */
   isHopeless(model: number, gpus: number): boolean {
     if (this.nextEndNs === Number.POSITIVE_INFINITY || this.barred.count(model) === 0) return false;
     return this.barred.count(model) >= Math.min(ENOUGH, gpus);

@@ -59,9 +59,10 @@ export class ModelSlots {
     this.hasNews = true;
   }
 
-  arrived(model: number): void {
+  arrived(model: number, sloNs: number): void {
     invariant(this.state[model] === SERVING, 'requests are for models that are there');
     this.open[model]++;
+    this.cluster.offered(model, sloNs);
   }
 
   answered(model: number): void {

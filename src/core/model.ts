@@ -1,20 +1,26 @@
 import { EscapementError } from '../base/errors.js';
 
+/** How long a model takes on GPUs of one kind. */
+export interface ModelTimes {
+  /** Time to copy the weights from host to GPU. */
+  readonly loadNs: number;
+  /** Time of one INFER at each batch size, copies of inputs and outputs not counted. */
+  readonly execNs: readonly number[];
+}
+
 /**
- * What the scheduler knows of one model before it runs: the measured profile.
- * `execNs[i]` is the time of one INFER at `batchSizes[i]`, copies of inputs and outputs not counted.
+ * What the scheduler knows of one model before it runs: the measured profile. Its own times are those on GPUs of kind 0,
+ * the only one in most clusters.
  */
-export interface ModelSpec {
+export interface ModelSpec extends ModelTimes {
   readonly name: string;
   readonly weightsBytes: number;
   /** Pages of the weights cache that its weights take. */
   readonly pages: number;
-  /** Time to copy the weights from host to GPU. */
-  readonly loadNs: number;
-  /** Ascending, starting with 1. */
+  /** Ascending, starting with 1; the same on all kinds. */
   readonly batchSizes: readonly number[];
-  /** One entry a batch size. */
-  readonly execNs: readonly number[];
+  /** Times on GPUs of the kinds 1, 2, …, where there are several. */
+  readonly otherKinds?: readonly ModelTimes[];
   /** Bytes of one request's input and output. */
   readonly inputBytes: number;
   readonly outputBytes: number;
@@ -32,32 +38,48 @@ export const NO_MODEL: ModelSpec = {
   outputBytes: 0,
 };
 
-/** Throws `E_PROFILE` unless the specification is usable; returns it for chaining. */
-export function checkModel(model: ModelSpec): ModelSpec {
-  const wrong = modelProblem(model);
+/** How long the model takes on GPUs of a kind. */
+export function timesOn(model: ModelSpec, kind: number): ModelTimes {
+  return kind === 0 ? model : (model.otherKinds?.[kind - 1] ?? model);
+}
+
+/** Time of an INFER of one request on the kind that is fastest at it. */
+export function shortestExecNs({ execNs, otherKinds = [] }: ModelSpec): number {
+  return otherKinds.reduce((least, times) => Math.min(least, times.execNs[0]), execNs[0]);
+}
+
+/** Throws `E_PROFILE` unless the specification is usable on so many kinds of GPUs; returns it for chaining. */
+export function checkModel(model: ModelSpec, kinds = 1): ModelSpec {
+  const wrong = modelProblem(model, kinds);
   if (wrong !== '') throw new EscapementError('E_PROFILE', `model ${model.name}: ${wrong}`);
   return model;
 }
 
-function modelProblem(model: ModelSpec): string {
+function modelProblem(model: ModelSpec, kinds: number): string {
   if (!isCount(model.pages) || model.pages < 1) return `needs at least one page, found ${model.pages}`;
   if (!isCount(model.weightsBytes))
     return `weights bytes must be a whole number, found ${model.weightsBytes}`;
-  // A LOAD that takes no time could be repeated for ever within one instant.
-  if (!isCount(model.loadNs) || model.loadNs < 1) {
-    return `load time must be a positive whole number of ns, found ${model.loadNs}`;
-  }
   if (!isCount(model.inputBytes) || !isCount(model.outputBytes))
     return 'input and output bytes must be whole numbers';
-  if (model.batchSizes.length === 0 || model.batchSizes[0] !== 1) return 'batch sizes must start with 1';
-  if (model.execNs.length !== model.batchSizes.length) return 'needs one execution time for each batch size';
-  for (let i = 0; i < model.batchSizes.length; i++) {
-    if (i > 0 && !(model.batchSizes[i] > model.batchSizes[i - 1])) return 'batch sizes must ascend';
-    if (!isCount(model.execNs[i]) || model.execNs[i] < 1) {
-      return `execution time at batch ${model.batchSizes[i]} must be a positive whole number of ns, found ${model.execNs[i]}`;
-    }
+  const { batchSizes, otherKinds = [] } = model;
+  if (batchSizes.length === 0 || batchSizes[0] !== 1) return 'batch sizes must start with 1';
+  if (batchSizes.some((size, i) => i > 0 && !(size > batchSizes[i - 1]))) return 'batch sizes must ascend';
+  if (otherKinds.length < kinds - 1) return `has no times for GPUs of kind ${otherKinds.length + 1}`;
+  for (const times of [model, ...otherKinds]) {
+    const wrong = timesProblem(times, batchSizes);
+    if (wrong !== '') return wrong;
   }
   return '';
+}
+
+function timesProblem({ loadNs, execNs }: ModelTimes, batchSizes: readonly number[]): string {
+  // A LOAD that takes no time could be repeated for ever within one instant.
+  if (!isCount(loadNs) || loadNs < 1)
+    return `load time must be a positive whole number of ns, found ${loadNs}`;
+  if (execNs.length !== batchSizes.length) return 'needs one execution time for each batch size';
+  const wrong = execNs.findIndex((ns) => !isCount(ns) || ns < 1);
+  if (wrong < 0) return '';
+  return `execution time at batch ${batchSizes[wrong]} must be a positive whole number of ns, found ${execNs[wrong]}`;
 }
 
 function isCount(value: number): boolean {

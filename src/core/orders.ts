@@ -69,7 +69,7 @@ export class Orders implements Dispatcher {
     this.cluster.pages[gpu].take(this.cluster.models[model].pages);
     const action = this.newAction(LOAD, gpu, model, nowNs);
     const timeline = this.cluster.weights[gpu];
-    const durationNs = this.cluster.loadNs(model);
+    const durationNs = this.cluster.loadNsOn(gpu, model);
     action.slackNs = this.slack.get(gpu);
     this.book(action, timeline.availableNs(nowNs), durationNs, earliestNs, latestNs);
     timeline.add(action.id, durationNs, nowNs);

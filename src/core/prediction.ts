@@ -17,10 +17,11 @@ export function predictLatencyNs(cluster: Cluster, model: number, queued: number
     bestNs = Math.min(bestNs, exec[gpu].availableNs(nowNs) + cluster.execNs(gpu, model, 0));
   }
   if (bestNs === Number.POSITIVE_INFINITY) {
-    const loadNs = cluster.loadNs(model);
+    const leastLoadedNs = leastNs + cluster.loadNs(model);
     const { up } = cluster;
-    for (let gpu = up.next(0); gpu >= 0 && bestNs > leastNs + loadNs; gpu = up.next(gpu + 1)) {
-      const loadedNs = weights[gpu].availableNs(nowNs) + loadNs;
+    for (let gpu = up.next(0); gpu >= 0 && bestNs > leastLoadedNs; gpu = up.next(gpu + 1)) {
+      if (!cluster.suits(gpu, model)) continue;
+      const loadedNs = weights[gpu].availableNs(nowNs) + cluster.loadNsOn(gpu, model);
       bestNs = Math.min(bestNs, loadedNs + cluster.execNs(gpu, model, 0));
     }
   }

@@ -1,5 +1,5 @@
 import { type Action, LOAD, STATUS_OK } from '../core/action.js';
-import type { ModelSpec } from '../core/model.js';
+import { type ModelSpec, shortestExecNs } from '../core/model.js';
 import { OUTCOME_OK, type Outcome, type RequestTable } from '../core/request.js';
 import { causeIndex } from './causes.js';
 
@@ -25,6 +25,6 @@ export class CauseFinder {
   /** Whether the model has been on some GPU for as long as an INFER of one request takes. */
   private fitsInfer(model: number, nowNs: number): boolean {
     const sinceNs = this.heldSinceNs[model] ?? Number.NEGATIVE_INFINITY;
-    return nowNs - sinceNs >= this.models[model].execNs[0];
+    return nowNs - sinceNs >= shortestExecNs(this.models[model]);
   }
 }

@@ -3,7 +3,7 @@ import type { Random } from '../base/random/streams.js';
 import { NS_PER_S } from '../base/units.js';
 import { type Action, STATUS_ABORTED, STATUS_OK } from '../core/action.js';
 import type { DevicePort } from '../core/device-port.js';
-import type { ModelSpec } from '../core/model.js';
+import { type ModelSpec, timesOn } from '../core/model.js';
 import { type EventQueue, EXEC_END, INPUT_END, LOAD_END, OUTPUT_END } from './event-queue.js';
 import { type ModelSpread, quantile } from './spread.js';
 
@@ -24,6 +24,7 @@ export const NO_NOISE: DeviceNoise = { exec: 0, load: 0, stragglers: 0, straggle
 
 export interface SimDeviceOptions {
   readonly gpu: number;
+  readonly kind: number;
   /** As they are, which profiles need not know. */
   readonly models: readonly ModelSpec[];
   readonly events: EventQueue;
@@ -78,7 +79,7 @@ export class SimDevice implements DevicePort {
 
   startExec(action: Action, nowNs: number): void {
     const { options, noise } = this;
-    let durationNs = options.models[action.model].execNs[action.batchIndex];
+    let durationNs = timesOn(options.models[action.model], options.kind).execNs[action.batchIndex];
     const spread = options.spreads?.[action.model];
     const exec = spread?.exec[action.batchIndex];
     if (exec) durationNs *= quantile(exec, options.execRandom());
@@ -109,7 +110,7 @@ export class SimDevice implements DevicePort {
 
   startLoad(action: Action, nowNs: number): void {
     const { options, noise } = this;
-    let durationNs = options.models[action.model].loadNs;
+    let durationNs = timesOn(options.models[action.model], options.kind).loadNs;
     const spread = options.spreads?.[action.model]?.load;
     if (spread) durationNs *= quantile(spread, options.loadRandom());
     if (noise.load > 0) durationNs *= noiseFactor(options.loadRandom, noise.load);

@@ -1,4 +1,5 @@
 import type { ArrivalSource } from '../core/arrivals.js';
+import type { GpuKind } from '../core/cluster-spec.js';
 import type { Admission } from '../core/controller.js';
 import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
@@ -23,6 +24,8 @@ export interface SimulatorOptions {
   readonly gpus: number;
   /** Pages of each GPU's weights cache. */
   readonly pages: number;
+  /** The kinds of those GPUs in order of their numbers, in place of `pages`; default: one. */
+  readonly kinds?: readonly GpuKind[];
   /** True: a GPU runs a LOAD or an INFER, never both at once. */
   readonly oneLane?: boolean;
   readonly defaultSloNs: number;
@@ -39,8 +42,8 @@ export interface SimulatorOptions {
     /** Every model's durations are its profile's times a factor drawn from 1 ± this; see `trueModels`. */
     readonly profile?: number;
   };
-  /** Durations are drawn from these instead of taken from the profile, one entry a model. */
-  readonly spreads?: readonly (ModelSpread | null)[] | null;
+  /** Durations are drawn from these instead of taken from the profile: by kind of GPU, one entry a model. */
+  readonly spreads?: readonly (readonly (ModelSpread | null)[])[] | null;
   /** INFERs take an exponentially distributed time, whose mean is the profile's: as in queueing theory. */
   readonly exponential?: boolean;
   /** What a lane needs from taking up an action to the action's begin. */

@@ -61,7 +61,7 @@ export class Simulator {
   private outboxCount = 0;
 
   constructor(options: SimulatorOptions) {
-    const { models, gpus, pages, seed } = options;
+    const { models, gpus, pages, kinds, seed } = options;
     const oneLane = options.oneLane ?? false;
     const { spareModels = 0, spareBatch = 1 } = options;
     this.source = options.source;
@@ -71,7 +71,15 @@ export class Simulator {
     this.offsetNs = Float64Array.from({ length: gpus }, () => Math.round((2 * offsets() - 1) * mostNs));
     this.wakeNs = new Float64Array(gpus).fill(Number.POSITIVE_INFINITY);
     this.controller = new Controller({
-      cluster: { models, spareModels, spareBatch, gpus, pages, oneLane },
+      cluster: {
+        models,
+        spareModels,
+        spareBatch,
+        gpus,
+        pages,
+        oneLane,
+        ...(kinds === undefined ? {} : { kinds }),
+      },
       admission: options.admission ?? 'none',
       ...(options.missedWindow === undefined ? {} : { missedWindow: options.missedWindow }),
       defaultSloNs: options.defaultSloNs,
@@ -89,16 +97,21 @@ export class Simulator {
       clock: this as { readonly nowNs: number },
       copyBytesPerS: options.copyBytesPerS ?? Number.POSITIVE_INFINITY,
       noise: options.noise ?? NO_NOISE,
-      spreads: options.spreads ?? null,
       exponential: options.exponential ?? false,
       overheadNs: options.overheadNs ?? 0,
       abortNs: options.abortNs ?? 0,
       execRandom: stream(seed, 'exec-noise'),
       loadRandom: stream(seed, 'load-noise'),
     };
-    this.devices = Array.from({ length: gpus }, (_, gpu) => new SimDevice({ ...shared, gpu }));
+    const { kindOf, pages: caches } = this.controller.cluster;
+    this.devices = Array.from(kindOf, (kind, gpu) => {
+      const spreads = options.spreads?.[kind] ?? null;
+      return new SimDevice({ ...shared, gpu, kind, spreads });
+    });
     const sendResult = (action: Action) => this.sendResult(action);
-    this.workers = this.devices.map((device) => new Worker({ models, pages, oneLane, device, sendResult }));
+    this.workers = this.devices.map(
+      (device, gpu) => new Worker({ models, pages: caches[gpu].capacity, oneLane, device, sendResult }),
+    );
     for (const { atNs, gpu, factor } of options.gpuClock ?? []) {
       const first = Math.max(gpu, 0);
       const last = gpu < 0 ? gpus - 1 : gpu;

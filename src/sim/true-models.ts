@@ -1,8 +1,8 @@
 import { stream } from '../base/random/streams.js';
-import type { ModelSpec } from '../core/model.js';
+import type { ModelSpec, ModelTimes } from '../core/model.js';
 
 /**
- * The models as they are where their profiles are wrong: every duration of a model, of INFERs and of its LOAD, is
+ * The models as they are where their profiles are wrong: every duration of a model, of INFERs and of its LOAD, on every kind of GPU, is
  * its profile's times one factor, drawn for each model uniformly from 1 ± `error` by the run's seed.
  */
 export function trueModels(
@@ -15,6 +15,15 @@ export function trueModels(
   return models.map((model) => {
     const factor = 1 + error * (2 * random() - 1);
     const scaled = (ns: number) => Math.max(1, Math.round(ns * factor));
-    return { ...model, loadNs: scaled(model.loadNs), execNs: model.execNs.map(scaled) };
+    const timesOf = ({ loadNs, execNs }: ModelTimes) => ({
+      loadNs: scaled(loadNs),
+      execNs: execNs.map(scaled),
+    });
+    const { otherKinds } = model;
+    return {
+      ...model,
+      ...timesOf(model),
+      ...(otherKinds === undefined ? {} : { otherKinds: otherKinds.map(timesOf) }),
+    };
   });
 }

@@ -52,36 +52,53 @@ describe('DemandTracker', () => {
     expect(demand.unitsOf(2_730_000, 95 * MS)).toBe(Math.floor((2_730_000 * CAPACITY) / (95 * MS)));
   });
 
-  it('keeps the books as their description says, over any arrivals, LOADs and evictions', () => {
-    fc.assert(
-      fc.property(fc.array(operation, { maxLength: 100 }), (ops) => {
-        const demand = empty();
-        const literal = new LiteralDemand(GPUS, MODELS, CAPACITY);
-        const waits = new Array<number>(MODELS).fill(0);
-        let nowNs = 0;
-        for (const { kind, model, gpu, units } of ops) {
-          if (kind === 'arrive') {
-            waits[model] += units;
-            for (const books of [demand, literal]) books.arrived(model, units, units, LOAD_SLACK_NS);
-          } else if (kind === 'serve') {
-            const served = Math.min(units, waits[model]);
-            waits[model] -= served;
-            for (const books of [demand, literal]) books.change(model, -served, -served);
-          } else if (kind === 'load' || kind === 'evict') {
-            for (const books of [demand, literal]) books.moved(model, gpu, kind === 'load' ? 1 : -1);
-          } else if (kind === 'loadNow' || kind === 'evictNow') {
-            // Between `refresh` and the next change, as a GPU that looks for a LOAD does it.
-            for (const books of [demand, literal]) books.refresh(nowNs);
-            for (const books of [demand, literal]) books.moveNow(model, gpu, kind === 'loadNow' ? 1 : -1);
-          } else {
-            nowNs += units;
-            for (const books of [demand, literal]) books.refresh(nowNs);
-            expect(booksOf(demand)).toEqual(booksOf(literal));
+  // Rates that are powers of two leave nothing to rounding.
+  it.each([
+    ['GPUs that are alike', null],
+    ['GPUs of several kinds', (gpu: number, model: number) => 1 / 2 ** ((gpu * (model + 1)) % 3)],
+  ])(
+    'keeps the books as their description says, over any arrivals, LOADs and evictions, for %s',
+    (_, rateOn) => {
+      fc.assert(
+        fc.property(fc.array(operation, { maxLength: 100 }), (ops) => {
+          const demand = new DemandTracker(GPUS, MODELS, CAPACITY, rateOn);
+          const literal = new LiteralDemand(GPUS, MODELS, CAPACITY, rateOn ?? undefined);
+          const waits = new Array<number>(MODELS).fill(0);
+          let nowNs = 0;
+          for (const { kind, model, gpu, units } of ops) {
+            if (kind === 'arrive') {
+              waits[model] += units;
+              for (const books of [demand, literal]) books.arrived(model, units, units, LOAD_SLACK_NS);
+            } else if (kind === 'serve') {
+              const served = Math.min(units, waits[model]);
+              waits[model] -= served;
+              for (const books of [demand, literal]) books.change(model, -served, -served);
+            } else if (kind === 'load' || kind === 'evict') {
+              for (const books of [demand, literal]) books.moved(model, gpu, kind === 'load' ? 1 : -1);
+            } else if (kind === 'loadNow' || kind === 'evictNow') {
+              // Between `refresh` and the next change, as a GPU that looks for a LOAD does it.
+              for (const books of [demand, literal]) books.refresh(nowNs);
+              for (const books of [demand, literal]) books.moveNow(model, gpu, kind === 'loadNow' ? 1 : -1);
+            } else {
+              nowNs += units;
+              for (const books of [demand, literal]) books.refresh(nowNs);
+              expect(booksOf(demand)).toEqual(booksOf(literal));
+            }
           }
-        }
-      }),
-      { numRuns: 500 },
-    );
+        }),
+        { numRuns: 500 },
+      );
+    },
+  );
+
+  it('counts demand as the time that it takes on each GPU, of which a slower one gets less', () => {
+    // The second GPU takes three times as long, the third does not hold the model.
+    const demand = new DemandTracker(GPUS, MODELS, CAPACITY, (gpu) => (gpu === 1 ? 1 / 3 : 1));
+    for (const gpu of [0, 1]) demand.moved(0, gpu, 1);
+    demand.change(0, 40 * MS, 0);
+    demand.refresh(0);
+    // Of four parts three go to the first, which does them in 30 ms; the other does one in 30 ms.
+    expect([0, 1].map((gpu) => demand.allocatedTo(gpu))).toEqual([30 * MS, 30 * MS]);
   });
 
   it('renews the weights of a model once more when a LOAD for its request should have started', () => {

@@ -21,6 +21,8 @@ export class LiteralDemand {
     gpus: number,
     models: number,
     private readonly capacity: number,
+    /** Of a GPU for a model, relative to the fastest kind. */
+    private readonly rateOn: (gpu: number, model: number) => number = () => 1,
   ) {
     const perModel = <T>(make: () => T): T[] => Array.from({ length: models }, make);
     this.exec = perModel(() => 0);
@@ -85,8 +87,9 @@ export class LiteralDemand {
     if (demand <= 0) return demand;
     const totalWeight = this.totalWeight(model);
     return this.sortedHolders(model).reduce((priority, gpu) => {
-      const required = Math.floor(demand * (this.weight[gpu] / totalWeight));
-      return priority - Math.floor((this.capacity * required) / this.outstanding[gpu]);
+      const rate = this.rateOn(gpu, model);
+      const ownTime = Math.floor((demand * ((this.weight[gpu] * rate) / totalWeight)) / rate);
+      return priority - Math.floor((this.capacity * ownTime * rate) / this.outstanding[gpu]);
     }, demand);
   }
 
@@ -96,7 +99,8 @@ export class LiteralDemand {
     this.allocations[model].clear();
     const totalWeight = this.totalWeight(model);
     for (const gpu of this.sortedHolders(model)) {
-      const share = Math.floor(this.exec[model] * (this.weight[gpu] / totalWeight));
+      const rate = this.rateOn(gpu, model);
+      const share = Math.floor((this.exec[model] * ((this.weight[gpu] * rate) / totalWeight)) / rate);
       this.allocations[model].set(gpu, share);
       this.outstanding[gpu] += share;
       this.weight[gpu] = this.capacity / this.outstanding[gpu];
@@ -108,7 +112,10 @@ export class LiteralDemand {
   }
 
   private totalWeight(model: number): number {
-    return this.sortedHolders(model).reduce((sum, gpu) => sum + this.weight[gpu], 0);
+    return this.sortedHolders(model).reduce(
+      (sum, gpu) => sum + this.weight[gpu] * this.rateOn(gpu, model),
+      0,
+    );
   }
 
   private newsOf(model: number) {

@@ -21,6 +21,7 @@ function device(
     noise,
     execRandom: stream(seed, 'exec-noise'),
     loadRandom: stream(seed, 'load-noise'),
+    kind: 0,
     spreads: null,
     exponential: false,
     overheadNs: 0,

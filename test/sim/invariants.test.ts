@@ -21,11 +21,11 @@ interface Faults {
   readonly overheadNs?: number;
 }
 
-function seen({ offered, answers, actions }: Run, { models, gpus, faults }: RandomRun): SeenRun {
+function seen({ offered, answers, actions }: Run, { models, gpus, kinds, faults }: RandomRun): SeenRun {
   const { noise, gpuClock = [], changes = [], overheadNs = 0 }: Faults = faults;
   const isSteady = changes.length === 0;
   return {
-    ...{ models, gpus, oneLane: false, overheadNs, offered, answers, actions },
+    ...{ models, gpus, kinds, oneLane: false, overheadNs, offered, answers, actions },
     exactExec:
       isSteady && gpuClock.length === 0 && (noise?.exec ?? 0) === 0 && (noise?.stragglers ?? 0) === 0,
     exactLoad: isSteady && (noise?.load ?? 0) === 0,

@@ -8,6 +8,7 @@ import {
   STATUS_WEIGHTS_MISSING,
   UNLOAD,
 } from '../../src/core/action.js';
+import type { GpuKind } from '../../src/core/cluster-spec.js';
 import type { ModelSpec } from '../../src/core/model.js';
 import {
   OUTCOME_ERROR,
@@ -22,6 +23,8 @@ import type { ActionRecord, AnswerRecord } from './fixtures.js';
 export interface SeenRun {
   readonly models: readonly ModelSpec[];
   readonly gpus: number;
+  /** Of those GPUs, in order of their numbers. */
+  readonly kinds: readonly GpuKind[];
   /** True: a GPU runs a LOAD or an INFER, never both at once. */
   readonly oneLane: boolean;
   readonly overheadNs: number;
@@ -81,12 +84,33 @@ export const INVARIANTS: Readonly<Record<string, Invariant>> = {
     }),
 
   'executions take as long as the profile says where nothing departs from it': (run) =>
-    broken(run.actions, ({ kind, status, model, batchIndex, beginNs, endNs }) => {
+    broken(run.actions, ({ kind, status, gpu, model, batchIndex, beginNs, endNs }) => {
       if (!RAN.includes(status)) return true;
-      if (kind === INFER && run.exactExec) return endNs - beginNs === run.models[model].execNs[batchIndex];
-      if (kind === LOAD && run.exactLoad) return endNs - beginNs === run.models[model].loadNs;
+      const times = timesOf(run, gpu, model);
+      if (kind === INFER && run.exactExec) return endNs - beginNs === times.execNs[batchIndex];
+      if (kind === LOAD && run.exactLoad) return endNs - beginNs === times.loadNs;
       return true;
     }),
+
+  'what runs is planned with the time that it takes on the kind of its GPU': (run) =>
+    broken(run.actions, ({ kind, gpu, model, batchIndex, expectedDurationNs }) => {
+      const times = timesOf(run, gpu, model);
+      if (kind === INFER && run.exactExec) return expectedDurationNs === times.execNs[batchIndex];
+      if (kind === LOAD && run.exactLoad) return expectedDurationNs === times.loadNs;
+      return true;
+    }),
+
+  'what a GPU holds fits into the memory of its kind': (run) => {
+    const pages = new Array<number>(run.gpus).fill(0);
+    return broken(
+      [...run.actions].sort((a, b) => a.id - b.id),
+      ({ kind, status, gpu, model }) => {
+        if (kind === LOAD && status === STATUS_OK) pages[gpu] += run.models[model].pages;
+        if (kind === UNLOAD) pages[gpu] -= run.models[model].pages;
+        return pages[gpu] <= run.kinds[kindOf(run, gpu)].pages;
+      },
+    );
+  },
 
   'a batch is never empty, and runs in the smallest size that holds it': ({ actions, models }) =>
     broken(actions, ({ kind, model, batchIndex, batchSize, count }) => {
@@ -123,6 +147,19 @@ export const INVARIANTS: Readonly<Record<string, Invariant>> = {
     ),
   ],
 };
+
+function kindOf({ kinds }: SeenRun, gpu: number): number {
+  let end = 0;
+  return kinds.findIndex(({ gpus }) => {
+    end += gpus;
+    return gpu < end;
+  });
+}
+
+function timesOf(run: SeenRun, gpu: number, model: number) {
+  const spec = run.models[model];
+  return [spec, ...(spec.otherKinds ?? [])][kindOf(run, gpu)];
+}
 
 /** Whether an answer says what became of its request. `infer`: the action that it names. */
 function isTrue(answer: AnswerRecord, infer: ActionRecord | undefined): boolean {

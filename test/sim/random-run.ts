@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { GpuKind } from '../../src/core/cluster-spec.js';
 import type { ModelSpec } from '../../src/core/model.js';
 import { AUTO } from '../../src/policies/entry.js';
 import { ListSource, MS, poisson, type RunOptions } from './fixtures.js';
@@ -170,6 +171,18 @@ const policy = fc.oneof(
 export const randomRun = fc
   .record({
     models: fc.array(randomModel, { minLength: 1, maxLength: 9 }),
+    /** Times of each model on GPUs of another kind, relative to those on the first; the memory of those GPUs. */
+    otherKinds: fc.option(
+      fc.array(
+        fc.record({
+          share: fc.constantFrom(0.2, 0.5, 0.8),
+          slowness: fc.array(fc.constantFrom(0.4, 1, 1.7, 3, 9), { minLength: 9, maxLength: 9 }),
+          pages: fc.integer({ min: 1, max: 14 }),
+        }),
+        { minLength: 1, maxLength: 2 },
+      ),
+      { nil: [] },
+    ),
     // Rarely more than a word of bits holds.
     gpus: fc.oneof(
       { weight: 15, arbitrary: fc.integer({ min: 1, max: 4 }) },
@@ -183,18 +196,50 @@ export const randomRun = fc
     faults: fc.oneof(fc.constant({}), faults),
     policy,
   })
+  .map((drawn) => withKinds(drawn))
   .map((drawn) => ({ ...drawn, toString: () => JSON.stringify(drawn) }));
+
+interface OtherKind {
+  readonly share: number;
+  readonly slowness: readonly number[];
+  readonly pages: number;
+}
+
+/** Gives some of the GPUs to the other kinds, the first of which remains the first. */
+function withKinds<
+  T extends { gpus: number; pages: number; models: ModelSpec[]; otherKinds: readonly OtherKind[] },
+>({ otherKinds, ...drawn }: T) {
+  const kinds: GpuKind[] = [];
+  let left = drawn.gpus;
+  for (const { share, pages } of otherKinds) {
+    const gpus = Math.floor(left * share);
+    if (gpus === 0) continue;
+    kinds.push({ gpus, pages });
+    left -= gpus;
+  }
+  kinds.unshift({ gpus: left, pages: drawn.pages });
+  if (kinds.length === 1) return { ...drawn, kinds };
+  const models = drawn.models.map((model, m) => ({
+    ...model,
+    otherKinds: kinds.slice(1).map((_, k) => {
+      const scaled = (ns: number) => Math.ceil(ns * otherKinds[k].slowness[m]);
+      return { loadNs: scaled(model.loadNs), execNs: model.execNs.map(scaled) };
+    }),
+  }));
+  return { ...drawn, models, kinds };
+}
 
 export type RandomRun = typeof randomRun extends fc.Arbitrary<infer T> ? T : never;
 
 export function optionsOf({ policy: chosen, faults: departures, ...drawn }: RandomRun): RunOptions {
-  const { models, gpus, pages, slosNs, rateRps, durationNs, seed } = drawn;
+  const { models, gpus, pages, kinds, slosNs, rateRps, durationNs, seed } = drawn;
   return {
     ...chosen,
     ...departures,
     models,
     gpus,
     pages,
+    ...(kinds.length === 1 ? {} : { kinds }),
     seed,
     defaultSloNs: slosNs[0],
     source: new ListSource(poisson({ seed, rateRps, durationNs, models: models.length, slosNs })),

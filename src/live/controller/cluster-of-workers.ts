@@ -1,5 +1,5 @@
 import { EscapementError } from '../../base/errors.js';
-import type { ClusterSpec } from '../../core/cluster.js';
+import type { ClusterSpec } from '../../core/cluster-spec.js';
 import type { WorkerDescription } from '../messages.js';
 import type { ServedModel } from '../model.js';
 

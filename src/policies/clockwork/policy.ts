@@ -50,7 +50,12 @@ export class ClockworkPolicy implements Policy {
     this.ahead = scheduleAheadNs === null ? new AutoAhead(cluster) : null;
     this.tuned = this.ahead?.tuned ?? {};
     this.aheadNs = scheduleAheadNs ?? this.ahead?.aheadNs ?? 0;
-    this.demand = new DemandTracker(cluster.gpus, cluster.models.length, context.defaultSloNs);
+    this.demand = new DemandTracker(
+      cluster.gpus,
+      cluster.models.length,
+      context.defaultSloNs,
+      cluster.kinds === 1 ? null : (gpu, model) => cluster.speedOn(gpu, model),
+    );
     this.exec = new Booking(cluster.exec, this.aheadNs);
     this.weights = cluster.oneLane ? this.exec : new Booking(cluster.weights, this.aheadNs);
     this.loader = new Loader(cluster, this.demand, dispatch, this.weights, latestDeltaNs);

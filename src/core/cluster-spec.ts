@@ -1,0 +1,62 @@
+import { EscapementError } from '../base/errors.js';
+import { checkModel, type ModelSpec } from './model.js';
+
+/** What is kept for each model on each GPU fits into a few gigabytes up to here. */
+const MAX_INSTANCES = 50e6;
+/** GPUs that are alike: INFERs and LOADs take the same time on each, and they have the same memory. */
+export interface GpuKind {
+  readonly gpus: number;
+  /** Pages of each one's weights cache. */
+  readonly pages: number;
+}
+
+export interface ClusterSpec {
+  readonly models: readonly ModelSpec[];
+  /** Slots behind them for models that come while it runs; default: none. */
+  readonly spareModels?: number;
+  /** Largest batch of the models that may come; default: that of those there are. */
+  readonly spareBatch?: number;
+  readonly gpus: number;
+  /** GPUs behind them that are away until workers bring them; default: none. */
+  readonly spareGpus?: number;
+  /** Pages of each GPU's weights cache. */
+  readonly pages: number;
+  /** The kinds of those GPUs in order of their numbers, in place of `pages`; default: one. */
+  readonly kinds?: readonly GpuKind[];
+  /** True: a GPU runs a LOAD or an INFER, never both at once. */
+  readonly oneLane?: boolean;
+}
+
+/** Throws coded errors for a cluster that can't be, with so many GPUs and models, spare ones included; `pages` is by kind. */
+export function checkSpec(spec: ClusterSpec, gpus: number, models: number, pages: readonly number[]): void {
+  if (!Number.isInteger(spec.gpus) || spec.gpus < 1) {
+    throw new EscapementError('E_CONFIG_VALUE', `a cluster needs at least one GPU, found ${spec.gpus}`, {
+      key: 'cluster.gpus',
+    });
+  }
+  if (gpus * models > MAX_INSTANCES) {
+    throw new EscapementError(
+      'E_CONFIG_VALUE',
+      `${gpus} GPUs times ${models} models is more than ${MAX_INSTANCES / 1e6} million instances: use fewer of either`,
+      { key: 'cluster.gpus' },
+    );
+  }
+  if (models === 0) {
+    throw new EscapementError('E_CONFIG_VALUE', 'a cluster needs at least one model', { key: 'models' });
+  }
+  for (const model of spec.models) checkFits(checkModel(model, pages.length), Math.max(...pages));
+}
+
+export function largestBatch({ batchSizes }: ModelSpec): number {
+  return batchSizes[batchSizes.length - 1];
+}
+
+/** Throws `E_MODEL_TOO_LARGE` for a model that no GPU has the memory for; `pages`: the most that one has. */
+export function checkFits(model: ModelSpec, pages: number): void {
+  if (model.pages <= pages) return;
+  throw new EscapementError(
+    'E_MODEL_TOO_LARGE',
+    `model ${model.name} needs ${model.pages} pages and a GPU has ${pages}: raise cluster.pages or leave the model out`,
+    { key: 'cluster.pages' },
+  );
+}

@@ -1,0 +1,63 @@
+import { BitMatrix } from '../base/bit-matrix.js';
+import { type ModelSpec, timesOn } from './model.js';
+
+/**
+ * Which kinds of GPUs a model is not loaded onto where there are several: its weights do not fit, or every request for it would
+ * be late there though another kind is fast enough.
+ */
+export class KindBars {
+  /** Row = model. */
+  private readonly barred: BitMatrix;
+  /** The longest SLO that a request for each model had; 0: none came. */
+  private readonly longestSloNs: Float64Array;
+
+  constructor(
+    private readonly models: readonly ModelSpec[],
+    /** Kind of each GPU, and the pages of a GPU of each kind. */
+    private readonly kindOf: Uint8Array,
+    private readonly pages: readonly number[],
+  ) {
+    this.barred = new BitMatrix(models.length, pages.length);
+    this.longestSloNs = new Float64Array(models.length);
+    for (let model = 0; model < models.length; model++) this.put(model);
+  }
+
+  has(model: number, gpu: number): boolean {
+    return this.barred.has(model, this.kindOf[gpu]);
+  }
+
+  hasKind(model: number, kind: number): boolean {
+    return this.barred.has(model, kind);
+  }
+
+  /** Another model is in the slot. */
+  put(model: number): void {
+    this.longestSloNs[model] = 0;
+    this.renew(model);
+  }
+
+  /** A request for the model has come. */
+  offered(model: number, sloNs: number): void {
+    if (sloNs <= this.longestSloNs[model]) return;
+    this.longestSloNs[model] = sloNs;
+    this.renew(model);
+  }
+
+  private renew(model: number): void {
+    const { barred, pages } = this;
+    barred.clear(model);
+    let isServed = false;
+    for (let kind = 0; kind < pages.length; kind++) {
+      if (this.models[model].pages > pages[kind]) barred.add(model, kind);
+      else if (this.isFastEnough(model, kind)) isServed = true;
+    }
+    if (!isServed) return;
+    for (let kind = 0; kind < pages.length; kind++)
+      if (!this.isFastEnough(model, kind)) barred.add(model, kind);
+  }
+
+  private isFastEnough(model: number, kind: number): boolean {
+    const sloNs = this.longestSloNs[model];
+    return sloNs === 0 || timesOn(this.models[model], kind).execNs[0] <= sloNs;
+  }
+}

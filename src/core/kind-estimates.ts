@@ -1,0 +1,56 @@
+import { NS_PER_S } from '../base/units.js';
+import { Estimates } from './estimates.js';
+import { type ModelSpec, timesOn } from './model.js';
+
+/** Measurements of a model that has not run for so long may be forgotten. */
+const STALE_NS = NS_PER_S;
+
+/** What INFERs and LOADs are expected to take on the GPUs of one kind, at nominal clock. */
+export class KindEstimates {
+  /** By row: one for each batch size of each model. */
+  readonly exec: Estimates;
+  /** By model. */
+  readonly load: Estimates;
+  /** By model: end of what was measured last. */
+  private readonly measuredNs: Float64Array;
+
+  constructor(
+    private readonly kind: number,
+    models: number,
+    rows: number,
+  ) {
+    this.exec = new Estimates(rows);
+    this.load = new Estimates(models);
+    this.measuredNs = new Float64Array(models);
+  }
+
+  /** Expects of the model, whose rows begin at `row`, what its profile says. */
+  restart(model: number, spec: ModelSpec, row: number): void {
+    const { loadNs, execNs } = timesOn(spec, this.kind);
+    this.load.restart(model, loadNs);
+    for (let b = 0; b < execNs.length; b++) this.exec.restart(row + b, execNs[b]);
+  }
+
+  /** Another model is in the slot: nothing was measured of it. */
+  renew(model: number): void {
+    this.measuredNs[model] = 0;
+  }
+
+  /** Takes in an INFER that ended at `endNs`. */
+  measuredExec(model: number, row: number, durationNs: number, endNs: number): void {
+    this.measuredNs[model] = endNs;
+    this.exec.record(row, durationNs);
+  }
+
+  measuredLoad(model: number, durationNs: number, endNs: number): void {
+    this.measuredNs[model] = endNs;
+    this.load.record(model, durationNs);
+  }
+
+  /** Whether nothing of the model was measured lately; if so, that counts as news of it. */
+  isStale(model: number, nowNs: number): boolean {
+    if (nowNs - this.measuredNs[model] < STALE_NS) return false;
+    this.measuredNs[model] = nowNs;
+    return true;
+  }
+}

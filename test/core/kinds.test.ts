@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest';
+import { INFER, LOAD } from '../../src/core/action.js';
+import { Cluster } from '../../src/core/cluster.js';
+import type { ModelSpec } from '../../src/core/model.js';
+import { predictLatencyNs } from '../../src/core/prediction.js';
+import { action, model } from './fixtures.js';
+
+const MS = 1_000_000;
+
+/** 3 ms on kind 0, 9 ms on kind 1, where it loads faster. */
+function twoKinds(over: Partial<ModelSpec> = {}): ModelSpec {
+  return model({ otherKinds: [{ loadNs: 6 * MS, execNs: [9 * MS, 15 * MS, 24 * MS] }], ...over });
+}
+
+/** GPU 0 of kind 0 with 10 pages, GPUs 1 and 2 of kind 1 with 20. */
+function mixed(...models: ModelSpec[]): Cluster {
+  const kinds = [
+    { gpus: 1, pages: 10 },
+    { gpus: 2, pages: 20 },
+  ];
+  return new Cluster({ models, gpus: 3, pages: 10, kinds });
+}
+
+function warm(on: Cluster, gpu: number): void {
+  on.held.add(0, gpu);
+  on.warm.add(0, gpu);
+}
+
+describe('a cluster of several kinds of GPUs', () => {
+  it('expects on each GPU what its kind takes, and of an unknown GPU what the fastest takes', () => {
+    const cluster = mixed(twoKinds());
+    expect([...cluster.kindOf]).toEqual([0, 1, 1]);
+    expect([0, 1, 2].map((gpu) => cluster.execNs(gpu, 0, 1))).toEqual([5 * MS, 15 * MS, 15 * MS]);
+    expect([0, 1, 2].map((gpu) => cluster.loadNsOn(gpu, 0))).toEqual([8 * MS, 6 * MS, 6 * MS]);
+    expect([cluster.nominalExecNs(0, 1), cluster.shortestExecNs(0), cluster.loadNs(0)]).toEqual([
+      5 * MS,
+      3 * MS,
+      6 * MS,
+    ]);
+    expect([0, 1].map((gpu) => cluster.speedOn(gpu, 0))).toEqual([1, 1 / 3]);
+  });
+
+  it('learns of each kind from its own GPUs', () => {
+    const cluster = mixed(twoKinds());
+    const ran = { ...action(0, INFER), gpu: 2, beginNs: 0, endNs: 11 * MS };
+    cluster.measuredExec(ran);
+    cluster.measuredLoad({ ...action(0, LOAD), gpu: 0, beginNs: 0, endNs: 9 * MS });
+    const expected = Math.floor(9 * MS + 0.99 * 2 * MS);
+    expect([0, 1, 2].map((gpu) => cluster.execNs(gpu, 0, 0))).toEqual([3 * MS, expected, expected]);
+    expect([cluster.loadNsOn(0, 0), cluster.loadNsOn(1, 0)]).toEqual([8 * MS + 0.99 * MS, 6 * MS]);
+    // Nothing of kind 0 was measured for a second, of kind 1 something was.
+    expect(cluster.forgetMeasurements(0, 1005 * MS)).toBe(false);
+    expect(cluster.forgetMeasurements(0, 1009 * MS)).toBe(true);
+    expect([cluster.loadNsOn(0, 0), cluster.execNs(1, 0, 0)]).toEqual([8 * MS, expected]);
+    expect(cluster.forgetMeasurements(0, 1011 * MS)).toBe(true);
+    expect(cluster.execNs(1, 0, 0)).toBe(9 * MS);
+  });
+
+  it('goes by the kinds whose GPUs are there', () => {
+    const cluster = mixed(twoKinds());
+    cluster.setUp(0, false);
+    expect([cluster.nominalExecNs(0, 0), cluster.placesFor(0)]).toEqual([9 * MS, 2]);
+    cluster.setUp(1, false);
+    cluster.setUp(2, false);
+    // Those that may come back count where none is there.
+    expect([cluster.nominalExecNs(0, 0), cluster.placesFor(0)]).toEqual([3 * MS, 0]);
+  });
+
+  it('lets no model onto GPUs that are too small for it', () => {
+    const cluster = mixed(twoKinds({ pages: 12 }));
+    expect([0, 1, 2].map((gpu) => cluster.lacks(gpu, 0))).toEqual([false, true, true]);
+    expect([cluster.placesFor(0), cluster.nominalExecNs(0, 0), cluster.loadNs(0)]).toEqual([
+      2,
+      9 * MS,
+      6 * MS,
+    ]);
+    expect(() => mixed(twoKinds({ pages: 21 }))).toThrow('needs 21 pages and a GPU has 20');
+  });
+
+  it('lets no model onto GPUs that are too slow for all of its requests, unless all are', () => {
+    const cluster = mixed(twoKinds());
+    const suited = () => [0, 1].map((gpu) => cluster.suits(gpu, 0));
+    cluster.offered(0, 2 * MS);
+    expect(suited()).toEqual([true, true]);
+    cluster.offered(0, 5 * MS);
+    expect(suited()).toEqual([true, false]);
+    cluster.offered(0, 4 * MS);
+    expect(suited()).toEqual([true, false]);
+    cluster.offered(0, 9 * MS);
+    expect(suited()).toEqual([true, true]);
+  });
+
+  it('gives up on a model once the device has failed on all GPUs that may hold it', () => {
+    const cluster = mixed(twoKinds({ pages: 12 }));
+    cluster.bars.failed(0, 1, 0);
+    expect(cluster.cannotLoad(0)).toBe(false);
+    cluster.bars.failed(0, 2, 0);
+    expect(cluster.cannotLoad(0)).toBe(true);
+  });
+
+  it('forgets what it knew of the model before in a slot', () => {
+    const kinds = [
+      { gpus: 1, pages: 10 },
+      { gpus: 1, pages: 20 },
+    ];
+    const cluster = new Cluster({
+      models: [twoKinds()],
+      gpus: 2,
+      pages: 10,
+      kinds,
+      spareModels: 1,
+      spareBatch: 4,
+    });
+    expect(() => cluster.checkNew(model())).toThrow('model model: has no times for GPUs of kind 1');
+    cluster.putModel(
+      1,
+      twoKinds({ pages: 12, batchSizes: [1], execNs: [7], otherKinds: [{ loadNs: 1, execNs: [5] }] }),
+    );
+    expect([0, 1].map((gpu) => cluster.execNs(gpu, 1, 0))).toEqual([7, 5]);
+    expect([0, 1].map((gpu) => cluster.lacks(gpu, 1))).toEqual([false, true]);
+  });
+
+  it.each([
+    ['a kind that was not measured', {}, 'has no times for GPUs of kind 1'],
+    [
+      'another number of batch sizes',
+      { otherKinds: [{ loadNs: 1, execNs: [1] }] },
+      'one execution time for each',
+    ],
+    ['a LOAD in no time', { otherKinds: [{ loadNs: 0, execNs: [1, 2, 3] }] }, 'load time must be'],
+  ])('refuses a model with %s', (_, over, what) => {
+    expect(() => mixed(model(over))).toThrow(what);
+  });
+});
+
+describe('predictLatencyNs on several kinds of GPUs', () => {
+  it('takes the copy that ends first, though its GPU is slower', () => {
+    const cluster = mixed(twoKinds());
+    warm(cluster, 0);
+    warm(cluster, 1);
+    expect(predictLatencyNs(cluster, 0, 0, 0)).toBe((1 + 3) * MS);
+    cluster.exec[0].add(1, 20 * MS, 0);
+    expect(predictLatencyNs(cluster, 0, 0, 0)).toBe((1 + 9) * MS);
+  });
+
+  it('loads a model that is nowhere where it is ready first, and only where it fits', () => {
+    const cluster = mixed(twoKinds());
+    expect(predictLatencyNs(cluster, 0, 0, 0)).toBe((1 + 8 + 3) * MS);
+    cluster.weights[0].add(1, 20 * MS, 0);
+    expect(predictLatencyNs(cluster, 0, 0, 0)).toBe((1 + 6 + 9) * MS);
+    const large = mixed(twoKinds({ pages: 12 }));
+    expect(predictLatencyNs(large, 0, 0, 0)).toBe((1 + 6 + 9) * MS);
+  });
+});
