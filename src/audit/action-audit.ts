@@ -33,7 +33,8 @@ export interface ActionAuditOptions {
   readonly slackNs: number;
   readonly clockSlackNs: number;
   readonly oneLane: boolean;
-  readonly cachePages: number;
+  /** Pages of the GPU with this number on a worker. */
+  readonly cachePagesOf: (worker: number, gpu: number) => number;
   readonly pagesOf: (model: number) => number;
 }
 
@@ -116,8 +117,9 @@ export class ActionAudit {
     this.weightsBusyNs += this.countedNs();
     gpu.weights.load(rows.model, rows.beginNs, rows.endNs, rows.line);
     options.findings.check('pages');
-    if (gpu.weights.pages <= options.cachePages) return;
-    this.violated('pages', `${rows.gpuName} holds ${gpu.weights.pages} pages of ${options.cachePages}`);
+    const cachePages = options.cachePagesOf(rows.worker, rows.gpu);
+    if (gpu.weights.pages <= cachePages) return;
+    this.violated('pages', `${rows.gpuName} holds ${gpu.weights.pages} pages of ${cachePages}`);
   }
 
   private unloaded(gpu: Gpu): void {

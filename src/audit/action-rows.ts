@@ -75,6 +75,15 @@ export class ActionRows {
     return this.log.values[4] * 65536 + this.log.values[5];
   }
 
+  get worker(): number {
+    return this.log.values[4];
+  }
+
+  /** Its number within its worker. */
+  get gpu(): number {
+    return this.log.values[5];
+  }
+
   get gpuName(): string {
     return `worker ${this.log.values[4]} GPU ${this.log.values[5]}`;
   }

@@ -114,9 +114,21 @@ function openActions({ setup, summary }: RunFacts, known: Known): ActionAudit {
     endNs: known.warmupNs + Math.round(summary.durationSeconds * NS_PER_S),
     overheadNs: (setup?.overheadMs ?? 0) * NS_PER_MS,
     oneLane: setup?.oneLane ?? false,
-    cachePages: setup?.cachePages ?? Number.POSITIVE_INFINITY,
+    cachePagesOf: (worker, gpu) => cachePagesOf(setup, worker, gpu),
     pagesOf: (model) => setup?.modelPages?.[model] ?? 0,
   });
+}
+
+/** Pages of a GPU that the log names by its worker and its number there: GPUs are dealt to workers in blocks. */
+function cachePagesOf(setup: RunFacts['setup'], worker: number, gpu: number): number {
+  const { gpus, workers = 1, kinds, cachePages = Number.POSITIVE_INFINITY } = setup ?? {};
+  if (kinds === undefined || gpus === undefined) return cachePages;
+  let rest = Math.ceil((worker * gpus) / workers) + gpu;
+  for (const kind of kinds) {
+    if (rest < kind.gpus) return kind.cachePages;
+    rest -= kind.gpus;
+  }
+  return cachePages;
 }
 
 function unchecked(

@@ -70,7 +70,9 @@ const runFacts = z.object({
     .object({
       firstUsers: z.array(count),
       gpus: count.optional(),
+      workers: count.optional(),
       cachePages: count.optional(),
+      kinds: z.array(z.object({ gpus: count, cachePages: count })).optional(),
       modelPages: z.array(count).optional(),
       modelInferMs: z.array(count).optional(),
       oneLane: z.boolean().optional(),

@@ -1,31 +1,41 @@
-import type { ModelSpec } from '../core/model.js';
+import { type ModelSpec, timesOn } from '../core/model.js';
 import type { Windows } from './requests.js';
 
-/** A batch size that may be used, and the time of one execution at it. */
+/** A batch size that may be used on a kind of GPU. */
 export interface BatchKind {
   readonly size: number;
+  /** Time of one execution. */
   readonly execNs: number;
+  /** The same times the price of the kind: what comparing kinds takes. */
+  readonly costNs: number;
 }
 
-/** The sizes of a model that a policy limited to `maxBatch` uses, ascending; the smallest always is one. */
-export function batchKinds({ batchSizes, execNs }: ModelSpec, maxBatch: number): BatchKind[] {
-  return batchSizes
-    .map((size, i) => ({ size, execNs: execNs[i] }))
+/** The sizes of a model that a policy limited to `maxBatch` uses on a kind, ascending; the smallest always is one. */
+export function batchKinds(model: ModelSpec, maxBatch: number, kind = 0, price = 1): BatchKind[] {
+  const { execNs } = timesOn(model, kind);
+  return model.batchSizes
+    .map((size, i) => ({ size, execNs: execNs[i], costNs: price * execNs[i] }))
     .filter(({ size }, i) => i === 0 || size <= maxBatch);
+}
+
+/** Least GPU time of one request in a batch on a kind that ends within the SLO; Infinity: there is none. */
+export function cheapestNs(model: ModelSpec, kind: number, maxBatch: number, sloNs: number): number {
+  const inTime = batchKinds(model, maxBatch, kind).filter(({ execNs }) => execNs <= sloNs);
+  return Math.min(...inTime.map(({ size, execNs }) => execNs / size));
 }
 
 /**
  * The least GPU time that each request can take, ns, if it may share a batch with any others of its model:
- * min e(b) / b over the sizes b that end within its SLO.
+ * min e(b) / b over the sizes b that end within its SLO; where kinds differ, times the price of the kind.
  */
 export function fluidCosts(windows: Windows, kinds: readonly (readonly BatchKind[])[]): Float64Array {
   const { arrivalNs, deadlineNs, byModel, firstOf } = windows;
   const costNs = new Float64Array(windows.count).fill(Number.POSITIVE_INFINITY);
   for (let model = 0; model < kinds.length; model++) {
-    for (const { size, execNs } of kinds[model]) {
+    for (const { size, execNs, costNs: batchNs } of kinds[model]) {
       for (let p = firstOf[model]; p < firstOf[model + 1]; p++) {
         const i = byModel[p];
-        if (deadlineNs[i] - arrivalNs[i] >= execNs) costNs[i] = Math.min(costNs[i], execNs / size);
+        if (deadlineNs[i] - arrivalNs[i] >= execNs) costNs[i] = Math.min(costNs[i], batchNs / size);
       }
     }
   }
@@ -41,7 +51,7 @@ export function windowCosts(windows: Windows, kinds: readonly (readonly BatchKin
   const { arrivalNs, deadlineNs, byModel, firstOf } = windows;
   const costNs = new Float64Array(windows.count).fill(Number.POSITIVE_INFINITY);
   for (let model = 0; model < kinds.length; model++) {
-    for (const { size, execNs } of kinds[model]) {
+    for (const { size, execNs, costNs: batchNs } of kinds[model]) {
       const fitting = byModel
         .subarray(firstOf[model], firstOf[model + 1])
         .filter((i) => deadlineNs[i] - arrivalNs[i] >= execNs);
@@ -51,7 +61,7 @@ export function windowCosts(windows: Windows, kinds: readonly (readonly BatchKin
       );
       for (let p = 0; p < fitting.length; p++) {
         const i = fitting[p];
-        costNs[i] = Math.min(costNs[i], execNs / Math.min(size, most[p]));
+        costNs[i] = Math.min(costNs[i], batchNs / Math.min(size, most[p]));
       }
     }
   }

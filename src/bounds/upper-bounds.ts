@@ -1,6 +1,8 @@
 import { invariant } from '../base/invariant.js';
+import type { GpuKind } from '../core/cluster-spec.js';
 import type { ModelSpec } from '../core/model.js';
-import { batchKinds, fluidCosts, windowCosts } from './costs.js';
+import { type BatchKind, batchKinds, cheapestNs, fluidCosts, windowCosts } from './costs.js';
+import { type KindPricesInput, kindPrices } from './kind-prices.js';
 import { mostServed } from './most-served.js';
 import { priced } from './priced.js';
 import { type OfferedRequests, servableWindows } from './requests.js';
@@ -8,10 +10,14 @@ import { timePriced } from './time-priced.js';
 
 /** Largest batch that policies use by default. */
 const DEFAULT_MAX_BATCH = 8;
+/** Of a kind that has time to spare, relative to the dearest: any price proves a bound but 0, at which nothing takes time. */
+const LEAST_PRICE = 1e-3;
 
 export interface BoundedCluster {
   readonly models: readonly ModelSpec[];
   readonly gpus: number;
+  /** The kinds of those GPUs, where there are several; models are served only where they fit. */
+  readonly kinds?: readonly GpuKind[];
   /** Largest batch size that may be used; 8 by default. */
   readonly maxBatch?: number;
 }
@@ -31,7 +37,7 @@ export interface UpperBounds {
 /**
  * What no scheduler can pass on these requests, even if it knew all of them beforehand. Left out, and so in every
  * scheduler's favour: weights that must be loaded, memory, the network, copies and what the controller needs.
- * Executions take what the profile says. Proofs in README.md.
+ * Executions take what the profile says on their kind of GPU. Proofs in README.md.
  *
  * @example
  * upperBounds(
@@ -40,14 +46,14 @@ export interface UpperBounds {
  * ).windowLimited; // 2, if a batch of two takes 5 ms or less
  */
 export function upperBounds(requests: OfferedRequests, cluster: BoundedCluster): UpperBounds {
-  const { models, gpus, maxBatch = DEFAULT_MAX_BATCH } = cluster;
+  const { gpus, maxBatch = DEFAULT_MAX_BATCH } = cluster;
   invariant(gpus >= 1 && maxBatch >= 1, 'there is a GPU, and a batch holds a request');
-  const kinds = models.map((model) => batchKinds(model, maxBatch));
+  const { kinds, speed } = pricedBatches(requests, cluster, maxBatch);
   const leastNs = Float64Array.from(kinds, (sizes) => Math.min(...sizes.map(({ execNs }) => execNs)));
   const windows = servableWindows(requests, leastNs);
   const costNs = windowCosts(windows, kinds);
-  const fluid = whole(mostServed(windows, fluidCosts(windows, kinds), gpus).served);
-  const shared = mostServed(windows, costNs, gpus);
+  const fluid = whole(mostServed(windows, fluidCosts(windows, kinds), speed).served);
+  const shared = mostServed(windows, costNs, speed);
   const windowLimited = Math.min(fluid, whole(shared.served));
   if (gpus > 1) return { fluid, windowLimited, priced: null, timePriced: null };
   const constant = priced(windows, kinds, costNs);
@@ -57,6 +63,53 @@ export function upperBounds(requests: OfferedRequests, cluster: BoundedCluster):
     priced: whole(constant.served),
     timePriced: whole(Math.min(constant.served, timePriced(windows, kinds, constant.price, shared.scarceNs))),
   };
+}
+
+interface PricedBatches {
+  /** By model: what it may run in. */
+  readonly kinds: readonly (readonly BatchKind[])[];
+  /** What all GPUs do in a ns, at the same prices. */
+  readonly speed: number;
+}
+
+/** The batches of all kinds of GPUs, made comparable by what time on each kind is worth for these requests. */
+function pricedBatches(
+  requests: OfferedRequests,
+  { models, gpus, kinds: given }: BoundedCluster,
+  maxBatch: number,
+): PricedBatches {
+  if (given === undefined || given.length === 1)
+    return { kinds: models.map((model) => batchKinds(model, maxBatch)), speed: gpus };
+  const found = kindPrices(pricesInput(requests, models, given, maxBatch));
+  const prices = found.map((price) => Math.max(price, LEAST_PRICE * Math.max(...found)));
+  return {
+    kinds: models.map((model) =>
+      given.flatMap(({ pages }, kind) =>
+        model.pages > pages ? [] : batchKinds(model, maxBatch, kind, prices[kind]),
+      ),
+    ),
+    speed: given.reduce((sum, kind, k) => sum + kind.gpus * prices[k], 0),
+  };
+}
+
+function pricesInput(
+  { count, model, sloNs }: OfferedRequests,
+  models: readonly ModelSpec[],
+  kinds: readonly GpuKind[],
+  maxBatch: number,
+): KindPricesInput {
+  const mix = new Float64Array(models.length);
+  const longestNs = new Float64Array(models.length);
+  for (let i = 0; i < count; i++) {
+    mix[model[i]]++;
+    longestNs[model[i]] = Math.max(longestNs[model[i]], sloNs[i]);
+  }
+  const costNs = kinds.map(({ pages }, kind) =>
+    Float64Array.from(models, (spec, m) =>
+      spec.pages > pages ? Number.POSITIVE_INFINITY : cheapestNs(spec, kind, maxBatch, longestNs[m]),
+    ),
+  );
+  return { gpus: kinds.map(({ gpus }) => gpus), costNs, mix };
 }
 
 /** No scheduler serves parts of requests. First adds what sums of fractions may lose to rounding. */

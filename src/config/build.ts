@@ -59,8 +59,8 @@ export async function buildExperiment(
   config.workload.forEach((workload, i) => {
     checkSelection(names, workload.models, placeOf(['workload', i, 'models']));
   });
-  const spreads = models.map(({ spread }) => spread);
-  if (config.cluster.noise.distribution === 'profile' && spreads.every((spread) => spread === null)) {
+  const spreads = config.cluster.kinds.map((_, kind) => models.map((model) => model.spreads[kind] ?? null));
+  if (config.cluster.noise.distribution === 'profile' && spreads.flat().every((spread) => spread === null)) {
     throw new EscapementError(
       'E_CONFIG_VALUE',
       'no model of this run has a profile with more than medians: measure p99Ms and maxMs, or write normal',

@@ -1,4 +1,6 @@
-import { NS_PER_S } from '../base/units.js';
+import { cheapestNs } from '../bounds/costs.js';
+import { kindPrices, rateAt } from '../bounds/kind-prices.js';
+import type { GpuKind } from '../core/cluster-spec.js';
 import type { ModelSpec } from '../core/model.js';
 
 /** Largest batch that counts where the policy names none: the default of the policies that batch. */
@@ -6,7 +8,7 @@ export const DEFAULT_MAX_BATCH = 8;
 
 interface CapacityQuestion {
   readonly models: readonly ModelSpec[];
-  readonly gpus: number;
+  readonly kinds: readonly GpuKind[];
   readonly sloNs: number;
   readonly maxBatch: number;
   /** What share of the requests each model gets; any unit, only proportions count. */
@@ -19,25 +21,20 @@ interface CapacityQuestion {
  *
  *   gpus / Σ share(m) · min e(m, b) / b   over batch sizes b ≤ maxBatch with e(m, b) ≤ SLO.
  *
- * Weights are taken to be where they are needed. Requests for a model that is slower than the SLO even alone
+ * Where GPUs are of several kinds each gets the models that it is comparatively best at (`kindPrices`), and none that do not fit into
+ * its memory. Weights are taken to be where they are needed. Requests for a model that is slower than the SLO even alone
  * cost nothing, because none can be served. 0 where that goes for all models.
  */
-export function fluidCapacityRps({ models, gpus, sloNs, maxBatch, mix }: CapacityQuestion): number {
-  let requests = 0;
-  let busyNs = 0;
-  models.forEach((model, i) => {
-    requests += mix[i];
-    const costNs = cheapestNs(model, sloNs, maxBatch);
-    if (costNs !== Number.POSITIVE_INFINITY) busyNs += mix[i] * costNs;
-  });
-  return busyNs === 0 ? 0 : (gpus * requests * NS_PER_S) / busyNs;
-}
-
-/** Least GPU time of one request in a batch that can end within the SLO; Infinity: there is none. */
-function cheapestNs({ batchSizes, execNs }: ModelSpec, sloNs: number, maxBatch: number): number {
-  let least = Number.POSITIVE_INFINITY;
-  for (let i = 0; i < batchSizes.length; i++) {
-    if (batchSizes[i] <= maxBatch && execNs[i] <= sloNs) least = Math.min(least, execNs[i] / batchSizes[i]);
-  }
-  return least;
+export function fluidCapacityRps({ models, kinds, sloNs, maxBatch, mix }: CapacityQuestion): number {
+  const question = {
+    gpus: kinds.map(({ gpus }) => gpus),
+    costNs: kinds.map(({ pages }, kind) =>
+      Float64Array.from(models, (model) =>
+        model.pages > pages ? Number.POSITIVE_INFINITY : cheapestNs(model, kind, maxBatch, sloNs),
+      ),
+    ),
+    mix,
+  };
+  const rateRps = rateAt(kindPrices(question), question);
+  return rateRps === Number.POSITIVE_INFINITY ? 0 : rateRps;
 }

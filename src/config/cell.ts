@@ -25,6 +25,9 @@ export function cellOf(
   if (whole.workloads.some(({ kind }) => kind === 'closed-loop')) {
     throw fail('gpus', 'closed-loop clients ask when they are answered, by all cells: take another workload');
   }
+  if (whole.cluster.kinds.length > 1) {
+    throw fail('gpus', 'the GPUs of a cell are of one kind, and cluster.gpus lists several');
+  }
   const modelOf = indicesOf(whole, cell, fail);
   const kept = whole.models.flatMap((_, i) => ((modelOf[i] as number) < 0 ? [] : [i]));
   const of = <T>(all: readonly T[]) => kept.map((i) => all[i] as T);
@@ -33,7 +36,7 @@ export function cellOf(
     cluster: clusterOf(whole.cluster, from, to),
     models: of(whole.models),
     modelFiles: of(whole.modelFiles),
-    spreads: of(whole.spreads),
+    spreads: whole.spreads.map(of),
     cell: {
       allModels: whole.models.map(({ name }) => name),
       modelOf,
@@ -63,11 +66,12 @@ function indicesOf(
 
 /** GPUs are dealt to workers in blocks; the cell has the workers that have any of its GPUs. */
 function clusterOf(cluster: ClusterConfig, from: number, to: number): ClusterConfig {
-  const { gpus, workers, gpuClock } = cluster;
+  const { gpus, workers, kinds, gpuClock } = cluster;
   const workerOf = (gpu: number) => Math.floor((gpu * workers) / gpus);
   return {
     ...cluster,
     gpus: to - from,
+    kinds: kinds.map((kind) => ({ ...kind, gpus: to - from })),
     workers: workerOf(to - 1) - workerOf(from) + 1,
     gpuClock: gpuClock
       .filter(({ gpu }) => gpu < 0 || (gpu >= from && gpu < to))

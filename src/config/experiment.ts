@@ -27,8 +27,8 @@ export interface Experiment {
   readonly models: readonly ModelSpec[];
   /** Where the ONNX file of each model is, for live mode; null for kinds that have none. */
   readonly modelFiles: readonly (string | null)[];
-  /** How the measured durations of each model spread; null where its section does not say. */
-  readonly spreads: readonly (ModelSpread | null)[];
+  /** By kind of GPU: how the measured durations of each model spread; null where its section does not say. */
+  readonly spreads: readonly (readonly (ModelSpread | null)[])[];
   /** Several sections run at the same time. */
   readonly workloads: readonly WorkloadSpec[];
   /** SLO of requests that carry none of their own, ns. */

@@ -7,6 +7,7 @@ import {
   parseBytes,
   parseCount,
   parseDuration,
+  parsePrice,
   parseRate,
   parseShare,
   show,
@@ -71,6 +72,11 @@ export function bytes(about: string) {
 /** Bytes per second from a text such as `12.2GB/s` or `unlimited`; 0 is refused. */
 export function bandwidth(about: string) {
   return textField(TEXT_OR_NUMBER, about, positive(parseBandwidth));
+}
+
+/** What something costs per hour from a text such as `2.48/h`. */
+export function price(about: string) {
+  return textField(TEXT_OR_NUMBER, about, parsePrice);
 }
 
 /** A number up to `max`, plain or with a suffix such as `25.6M`; 0 is refused. */

@@ -100,7 +100,7 @@ async function capacityIn(
     models,
     mix,
     sloNs,
-    gpus: cluster.gpus,
+    kinds: cluster.kinds,
     maxBatch: typeof maxBatch === 'number' ? maxBatch : DEFAULT_MAX_BATCH,
   });
   const unitRps = mix.reduce((sum, rate) => sum + rate, 0);

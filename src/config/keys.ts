@@ -100,7 +100,13 @@ function describeSection(
 ): KeyDescription[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const key = prefix + name;
-    if (name === 'kind') return [];
+    if (name === 'kind' && field.const !== undefined) return [];
+    const list = field.anyOf?.find(({ type }) => type === 'array');
+    if (list !== undefined && field.anyOf?.some(({ type }) => type === 'integer')) {
+      // A plain value, or a list of sections in its place.
+      const items = describeSection(resolved(list.items!, root), root, `${key}.`, kind);
+      return [describeValue(key, kind, field, false), ...items];
+    }
     const inner = resolved(field.anyOf?.find(({ $ref }) => $ref !== undefined) ?? field, root);
     const section = inner.items?.properties === undefined ? inner : inner.items;
     if (section.properties !== undefined) return describeSection(section, root, `${key}.`, kind);
@@ -109,15 +115,24 @@ function describeSection(
         describeSection(branch, root, `${key}.`, kind ?? kindOf(branch)),
       );
     }
-    const text = textOf(field.default);
-    return {
-      key,
-      ...(kind === undefined ? {} : { kind }),
-      description: field.description ?? '',
-      ...(text === undefined ? {} : { default: text }),
-      required: schema.required?.includes(name) ?? false,
-    };
+    return describeValue(key, kind, field, schema.required?.includes(name) ?? false);
   });
+}
+
+function describeValue(
+  key: string,
+  kind: string | undefined,
+  field: JsonSchema,
+  required: boolean,
+): KeyDescription {
+  const text = textOf(field.default);
+  return {
+    key,
+    ...(kind === undefined ? {} : { kind }),
+    description: field.description ?? '',
+    ...(text === undefined ? {} : { default: text }),
+    required,
+  };
 }
 
 function kindOf(branch: JsonSchema): string | undefined {

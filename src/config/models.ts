@@ -1,10 +1,11 @@
 import { isAbsolute, resolve } from 'pathe';
 import { type ErrorPlace, EscapementError } from '../base/errors.js';
 import type { ModelSpec } from '../core/model.js';
-import type { ModelSpread } from '../sim/spread.js';
+import type { BuiltModel, KindModel } from './built-model.js';
 import type { ClusterConfig } from './experiment.js';
 import { type ExperimentHost, relativeTo } from './experiment-host.js';
 import { fitModel } from './fit.js';
+import { checkKind, onKinds } from './models-by-kind.js';
 import { readModelsCsv } from './models-csv.js';
 import { onnxFile, readMeasuredProfile, repositoryName, restrictBatches } from './onnx-model.js';
 import { type Profile, profileModel } from './profile.js';
@@ -30,15 +31,6 @@ interface ModelsContext {
   placeOf(index: number, key?: string): ErrorPlace;
 }
 
-/** A model with what its section knows beyond the figures of the scheduler. */
-interface BuiltModel {
-  readonly spec: ModelSpec;
-  /** Its ONNX file; null where there is none. */
-  readonly file: string | null;
-  /** How its measured durations spread; null where that is not known. */
-  readonly spread: ModelSpread | null;
-}
-
 /**
  * All models of the run, section by section in order. Throws what reading their files throws,
  * `E_CONFIG_VALUE` where two have the same name and `E_MODEL_TOO_LARGE` where one exceeds the weights cache.
@@ -50,7 +42,7 @@ export async function buildModels(
   const models: BuiltModel[] = [];
   const names = new Set<string>();
   for (const [index, section] of sections.entries()) {
-    for (const model of await sectionModels(section, context, index)) {
+    for (const model of await modelsOnKinds(section, context, index)) {
       const { name } = model.spec;
       if (names.has(name)) {
         throw new EscapementError(
@@ -67,26 +59,50 @@ export async function buildModels(
   return models;
 }
 
-async function sectionModels(
+/** The models of a section, with what was measured on each kind of GPU. */
+async function modelsOnKinds(
   section: ModelsSection,
   context: ModelsContext,
   index: number,
 ): Promise<BuiltModel[]> {
+  const { kinds, kindNames } = context.cluster;
+  const measured = new Map<string, readonly KindModel[]>();
+  for (const [kind, path] of Object.entries('profiles' in section ? section.profiles : {})) {
+    const key = `profiles.${kind}`;
+    checkKind(kind, kindNames, context.placeOf(index, key));
+    measured.set(kind, await sectionModels(withFile(section, path), context, index, key));
+  }
+  const models = await sectionModels(section, context, index);
+  return onKinds(models, { kinds, measured, place: context.placeOf(index) });
+}
+
+/** The section with other measurements of its models. */
+function withFile(section: ModelsSection, path: string): ModelsSection {
+  return section.kind === 'onnx' ? { ...section, profile: path } : ({ ...section, path } as ModelsSection);
+}
+
+/** `fileKey`: the key that names the file of the measurements, where it is not that of the section. */
+async function sectionModels(
+  section: ModelsSection,
+  context: ModelsContext,
+  index: number,
+  fileKey?: string,
+): Promise<KindModel[]> {
   const { pageBytes } = context.cluster;
   switch (section.kind) {
     case 'csv': {
       const path = relativeTo(context.file, section.path);
       const read = readModelsCsv(path, pageBytes, context.host);
-      return plain(await read.catch(named(context, index, 'path', section.path)));
+      return plain(await read.catch(named(context, index, fileKey ?? 'path', section.path)));
     }
     case 'profile': {
       const path = relativeTo(context.file, section.path);
       const read = readProfile(path, context.host);
-      const profile = await read.catch(named(context, index, 'path', section.path));
+      const profile = await read.catch(named(context, index, fileKey ?? 'path', section.path));
       return measured(profile, null, section, pageBytes);
     }
     case 'onnx':
-      return onnxModels(section, context, index);
+      return onnxModels(section, context, index, fileKey);
     case 'fit': {
       const name = section.name ?? `fit-${formatCount(section.parameters)}`;
       return plain(copiesOf(fitModel({ name, parameters: section.parameters }, pageBytes), section.copies));
@@ -100,14 +116,15 @@ async function onnxModels(
   section: Extract<ModelsSection, { kind: 'onnx' }>,
   context: ModelsContext,
   index: number,
-): Promise<BuiltModel[]> {
+  fileKey = 'profile',
+): Promise<KindModel[]> {
   const { host, precision } = context;
   const file = await onnxFile(relativeTo(context.file, section.path), precision, host);
   const profile =
     section.profile === undefined
       ? await readMeasuredProfile(file, context.device, context.placeOf(index, 'path'), host)
       : await readProfile(relativeTo(context.file, section.profile), host).catch(
-          named(context, index, 'profile', section.profile),
+          named(context, index, fileKey, section.profile),
         );
   const used =
     section.batchSizes === undefined
@@ -121,7 +138,7 @@ function measured(
   file: string | null,
   { name, copies }: { readonly name?: string; readonly copies: number },
   pageBytes: number,
-): BuiltModel[] {
+): KindModel[] {
   const spread = profileSpread(profile);
   // A folder may have been copied, with a profile that still has the name of the first.
   const own = file === null ? null : repositoryName(file);
@@ -129,7 +146,7 @@ function measured(
   return specs.map((spec) => ({ spec, file, spread }));
 }
 
-function plain(specs: readonly ModelSpec[]): BuiltModel[] {
+function plain(specs: readonly ModelSpec[]): KindModel[] {
   return specs.map((spec) => ({ spec, file: null, spread: null }));
 }
 
@@ -154,12 +171,14 @@ function copiesOf(model: ModelSpec, copies: number): ModelSpec[] {
 }
 
 function checkFits(model: ModelSpec, context: ModelsContext, index: number): void {
-  const { pages, pageBytes } = context.cluster;
-  if (model.pages <= pages) return;
+  const { kinds, pageBytes } = context.cluster;
+  const largest = kinds.reduce((most, kind) => (kind.pages > most.pages ? kind : most));
+  if (model.pages <= largest.pages) return;
+  const gpu = largest.name === null ? 'a GPU' : `the largest GPU, ${largest.name},`;
   throw new EscapementError(
     'E_MODEL_TOO_LARGE',
-    `model ${model.name} needs ${model.pages} pages of ${formatBytes(pageBytes)} and the weights cache of a GPU has ${pages}: ` +
-      'raise cluster.pages or cluster.memory',
+    `model ${model.name} needs ${model.pages} pages of ${formatBytes(pageBytes)} and the weights cache of ${gpu} has ${largest.pages}: ` +
+      (largest.name === null ? 'raise cluster.pages or cluster.memory' : 'give a kind more memory'),
     context.placeOf(index),
   );
 }

@@ -2,12 +2,8 @@ import * as z from 'zod';
 import { DEFAULT_PAGE_BYTES } from '../base/units.js';
 import type { ConditionsChange } from '../sim/simulator-options.js';
 import { bandwidth, bytes, DERIVED_DEFAULT, duration, section, share } from './fields.js';
-import { formatBytes, parseBytes } from './units-text.js';
-
-/**
- * What 32 GB of a V100 leave for weights in Clockwork's configuration: 1,376 pages of 16 MiB.
- */
-const DEFAULT_MEMORY = '21.5GiB';
+import { DEFAULT_MEMORY, gpusSchema, readKinds } from './schema-gpus.js';
+import { formatBytes } from './units-text.js';
 
 const delay = duration('One-way delay of a message between controller and worker, e.g. 100us.');
 const jitter = duration('Mean of an additional exponential delay, drawn for each message.');
@@ -60,7 +56,7 @@ const clockChange = section({
 });
 
 const clusterSection = section({
-  gpus: z.int().min(1).max(10_000).default(1).describe('GPUs over all workers.'),
+  gpus: gpusSchema,
   workers: z.int().min(1).default(1).describe('Worker machines; the GPUs are dealt to them in blocks.'),
   pages: z.int().min(1).exactOptional().describe("Pages of each GPU's weights cache; instead of memory."),
   memory: bytes("Size of each GPU's weights cache, e.g. 16GiB; instead of pages.")
@@ -94,22 +90,23 @@ export function rivalsInCluster(key: string): readonly string[] {
 }
 
 export const clusterSchema = clusterSection.transform((cluster, context) => {
-  if (cluster.pages !== undefined && cluster.memory !== undefined) {
-    context.addIssue({ code: 'custom', path: ['memory'], message: 'give pages or memory, not both' });
-  }
-  if (cluster.workers > cluster.gpus) {
+  const { kinds, kindNames } = readKinds(cluster, (path, message) => {
+    context.addIssue({ code: 'custom', path: [...path], message });
+  });
+  const gpus = kinds.reduce((sum, kind) => sum + kind.gpus, 0);
+  if (cluster.workers > gpus) {
     context.addIssue({
       code: 'custom',
       path: ['workers'],
-      message: `must be at most gpus (${cluster.gpus})`,
+      message: `must be at most gpus (${gpus})`,
     });
   }
   cluster.gpuClock.forEach(({ gpu }, i) => {
-    if (gpu === undefined || gpu < cluster.gpus) return;
+    if (gpu === undefined || gpu < gpus) return;
     context.addIssue({
       code: 'custom',
       path: ['gpuClock', i, 'gpu'],
-      message: `must be below gpus (${cluster.gpus})`,
+      message: `must be below gpus (${gpus})`,
     });
   });
   cluster.changes.forEach(({ noise, network }, i) => {
@@ -120,14 +117,14 @@ export const clusterSchema = clusterSection.transform((cluster, context) => {
       message: 'changes nothing: give noise or network',
     });
   });
-  const pages =
-    cluster.pages ?? Math.floor((cluster.memory ?? parseBytes(DEFAULT_MEMORY)) / cluster.pageSize);
-  if (pages < 1)
-    context.addIssue({ code: 'custom', path: ['memory'], message: 'must hold at least one page (pageSize)' });
   return {
-    gpus: cluster.gpus,
+    gpus,
+    /** Those of which there are GPUs, in order of the GPUs' numbers; the names of all that are listed. */
+    kinds,
+    kindNames,
     workers: cluster.workers,
-    pages,
+    /** Of each GPU of the first kind. */
+    pages: kinds[0]?.pages ?? 0,
     pageBytes: cluster.pageSize,
     /** Infinity: copies take no time. */
     copyBytesPerS: cluster.copyBandwidth,

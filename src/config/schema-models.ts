@@ -11,6 +11,14 @@ const copiesUpTo = (most: number) =>
     .describe('Instances with names of their own: NAME-0, NAME-1, …; with 1 just NAME.');
 const copies = copiesUpTo(10_000);
 
+const profilesOf = (what: string) =>
+  z
+    .record(z.string(), z.string().min(1))
+    .prefault({})
+    .describe(
+      `${what} measured on kinds of GPUs, by name in cluster.gpus, e.g. { t4: t4.json }; for the others see speed there.`,
+    );
+
 const modelsSection = z.discriminatedUnion('kind', [
   section({
     kind: z.literal('csv'),
@@ -18,10 +26,12 @@ const modelsSection = z.discriminatedUnion('kind', [
       .string()
       .min(1)
       .describe('Models file with the columns model_id, weights_bytes, weights_transfer_ns, b1_ns …'),
+    profiles: profilesOf('Files with the same models'),
   }).describe('One model per row.'),
   section({
     kind: z.literal('profile'),
     path: z.string().min(1).describe('Profile (JSON), relative to the experiment file.'),
+    profiles: profilesOf('Profiles'),
     copies,
     name: z.string().min(1).exactOptional().describe('Its name; default: that of the profile.'),
   }).describe('A measured model.'),
@@ -38,6 +48,7 @@ const modelsSection = z.discriminatedUnion('kind', [
       .describe(
         'Its profile (JSON); default: profile.DEVICE.json next to the model, where DEVICE is live.device, or cpu for simulated devices.',
       ),
+    profiles: profilesOf('Profiles'),
     batchSizes: z
       .array(z.int().min(1))
       .min(1)

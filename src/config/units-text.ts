@@ -28,6 +28,11 @@ export function parseBytes(value: unknown): number {
   return Math.round(readQuantity(SIZE, value));
 }
 
+/** `2.48/h` or `0.0007/s` to a price per hour. */
+export function parsePrice(value: unknown): number {
+  return readQuantity(PRICE, value);
+}
+
 /** `12.2GB/s` to bytes per second; `unlimited` is Infinity. */
 export function parseBandwidth(value: unknown): number {
   return value === 'unlimited' ? Number.POSITIVE_INFINITY : readQuantity(BANDWIDTH, value);
@@ -147,6 +152,12 @@ const RATE: Quantity = {
       [`${prefix}/h`, [multiple, 3600]],
     ]),
   ),
+};
+
+const PRICE: Quantity = {
+  noun: 'price',
+  example: '2.48/h',
+  units: { '/s': [3600, 1], '/m': [60, 1], '/h': [1, 1], '/d': [1, 24] },
 };
 
 function plain(units: Readonly<Record<string, number>>): Quantity['units'] {

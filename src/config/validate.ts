@@ -18,11 +18,20 @@ export function validate<T extends z.ZodType>(
 ): z.output<T> {
   const result = schema.safeParse(tree, { error: describeIssue });
   if (result.success) return result.data;
-  const { issues } = result.error;
+  const issues = result.error.issues.flatMap(unfolded);
   const issue = issues.find((candidate) => candidate.code === 'unrecognized_keys') ?? issues[0]!;
   const path = issue.path as Path;
   const place = placeOf(issue.code === 'unrecognized_keys' ? [...path, issue.keys[0]!] : path);
   throw new EscapementError(code ?? codeOf(issue), issue.message, place);
+}
+
+/** Where a value may be of several types and fits none: what is wrong with it as the type that it looks like. */
+function unfolded(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  const isLike = ([first]: readonly z.core.$ZodIssue[]) =>
+    first?.code !== 'invalid_type' || first.path.length > 0;
+  const meant = issue.errors.find(isLike) ?? issue.errors[0];
+  return meant?.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] })) ?? [issue];
 }
 
 function codeOf(issue: z.core.$ZodIssue): ErrorCode {

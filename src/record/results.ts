@@ -20,6 +20,8 @@ export type ScheduledSummary = Summary & SchedulerFigures;
 export type RunKind = Summary['kind'];
 
 export interface RequestCounts extends Of<typeof summary.requestCountsSchema> {}
+export interface KindFigures extends Of<typeof summary.kindFiguresSchema> {}
+export interface CostFigures extends Of<typeof summary.costFiguresSchema> {}
 export interface ActionCounts extends Of<typeof summary.actionCountsSchema> {}
 export interface GroupSummary extends Of<typeof summary.groupSummarySchema> {}
 export interface LatencyMs extends Of<typeof latency.latencyMsSchema> {}

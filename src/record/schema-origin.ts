@@ -71,11 +71,21 @@ export const generatorSchema = z
 export const clusterSetupSchema = z.object({
   gpus: count().describe('GPUs of the cluster; this and the following are absent for a load.'),
   workers: count().describe('Worker machines, to which GPUs are dealt in blocks.'),
-  cachePages: count().describe("Pages of each GPU's weights cache."),
+  cachePages: count().describe("Pages of each GPU's weights cache; see also kinds."),
+  kinds: z
+    .array(
+      z.object({
+        name: z.string().describe('Name of the kind in cluster.gpus.'),
+        gpus: count().describe('GPUs of the kind; their numbers follow those of the kind before.'),
+        cachePages: count().describe("Pages of each one's weights cache."),
+      }),
+    )
+    .exactOptional()
+    .describe('The kinds of GPUs; absent unless cluster.gpus lists kinds.'),
   modelPages: z.array(count()).describe('Pages of the weights of each model.'),
   modelInferMs: z
     .array(z.number().positive())
-    .describe('Duration of an INFER of one request of each model, ms.'),
+    .describe('Duration of an INFER of one request of each model, ms; on the kind that is fastest at it.'),
   oneLane: z.boolean().describe('LOADs and INFERs of a GPU share one lane.'),
   overheadMs: z
     .number()

@@ -26,6 +26,30 @@ export const actionCountsSchema = z.object({
     .describe('INFER actions that succeeded, by batch size, e.g. {"1": 527, "2": 2058}.'),
 });
 
+/** What the GPUs of one kind did, from the end of the warm-up to the nominal end. */
+export const kindFiguresSchema = z.object({
+  kind: z.string().describe('Name of the kind in cluster.gpus.'),
+  gpus: count().describe('GPUs of the kind.'),
+  pricePerHour: z
+    .number()
+    .nonnegative()
+    .exactOptional()
+    .describe('What one of them costs; absent: not said.'),
+  ok: count().describe('Requests that they answered within their SLO.'),
+  infer: count().describe('INFER actions that succeeded.'),
+  execUtilization: z.number().nonnegative().describe('Share of time that the EXEC lanes were busy.'),
+  weightsUtilization: z.number().nonnegative().describe('Share of time that the WEIGHTS lanes were busy.'),
+});
+
+export const costFiguresSchema = z.object({
+  perHour: z.number().nonnegative().describe('Price of all GPUs per hour.'),
+  perMillionInTime: z
+    .number()
+    .nonnegative()
+    .nullable()
+    .describe('Price of a million requests answered within their SLO; null: there were none.'),
+});
+
 /** What only the scheduler knows, and a client does not see. */
 export const schedulerFiguresSchema = z.object({
   digest: z
@@ -46,6 +70,13 @@ export const schedulerFiguresSchema = z.object({
         .describe('Share of time that the WEIGHTS lanes were busy.'),
     })
     .describe('Mean over GPUs, from the end of the warm-up to the nominal end; absent for a load.'),
+  kinds: z
+    .array(kindFiguresSchema)
+    .exactOptional()
+    .describe('Figures by kind of GPU; absent unless cluster.gpus lists kinds.'),
+  cost: costFiguresSchema
+    .exactOptional()
+    .describe('What the GPUs cost, by the prices of their kinds; absent unless all have one.'),
 });
 const scheduler = optional(schedulerFiguresSchema.shape);
 
@@ -83,6 +114,8 @@ export const summarySchema = z
     actions: scheduler.actions,
     coldStarts: scheduler.coldStarts,
     gpu: scheduler.gpu,
+    kinds: scheduler.kinds,
+    cost: scheduler.cost,
     answers: z
       .array(answerCountSchema)
       .exactOptional()

@@ -4,7 +4,7 @@ import type { OfferedRequests } from '../bounds/requests.js';
 import { upperBounds } from '../bounds/upper-bounds.js';
 import type { Experiment } from '../config/experiment.js';
 import { type OpenedWorkloads, openWorkloads } from '../config/open-workloads.js';
-import type { ModelSpec } from '../core/model.js';
+import type { ModelSpec, ModelTimes } from '../core/model.js';
 import type { BoundFigures } from '../record/results.js';
 import { trueModels } from '../sim/true-models.js';
 import type { StreamedSource } from '../workload/source.js';
@@ -30,6 +30,7 @@ export async function boundOf(experiment: Experiment): Promise<BoundFigures> {
   const bounds = upperBounds(requests, {
     models: atFastestClock(trueModels(models, cluster.noise.profile, seed), cluster.gpuClock),
     gpus: cluster.gpus,
+    kinds: cluster.kinds,
     maxBatch: typeof maxBatch === 'number' ? maxBatch : Number.POSITIVE_INFINITY,
   });
   const seconds = (workload.durationNs - warmupNs) / NS_PER_S;
@@ -99,8 +100,12 @@ function atFastestClock(
 ): readonly ModelSpec[] {
   const fastest = changes.reduce((most, { factor }) => Math.max(most, factor), 1);
   if (fastest === 1) return models;
-  return models.map((model) => ({
-    ...model,
-    execNs: model.execNs.map((execNs) => Math.round(execNs / fastest)),
+  const atFastest = <T extends ModelTimes>(times: T) => ({
+    ...times,
+    execNs: times.execNs.map((execNs) => Math.round(execNs / fastest)),
+  });
+  return models.map(({ otherKinds, ...model }) => ({
+    ...atFastest(model),
+    ...(otherKinds === undefined ? {} : { otherKinds: otherKinds.map(atFastest) }),
   }));
 }

@@ -1,8 +1,11 @@
 import { NS_PER_MS } from '../base/units.js';
-import type { Experiment } from '../config/experiment.js';
+import type { ClusterConfig, Experiment } from '../config/experiment.js';
 import type { OpenedWorkloads } from '../config/open-workloads.js';
+import type { GpuKindConfig } from '../config/schema-gpus.js';
+import { shortestExecNs } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
 import type { CauseFinder } from '../record/cause-finder.js';
+import { KindTally } from '../record/kind-tally.js';
 import { modelFigures } from '../record/model-figures.js';
 import type { ClusterSetup, RunKind, RunResult, RunSetup, ScheduledRun } from '../record/results.js';
 import { RunTally } from '../record/run-tally.js';
@@ -32,6 +35,8 @@ export class Collector {
   readonly observers: readonly RunObserver[];
   private readonly recorder: RunTally;
   private readonly timeline: Timeline | null;
+  /** Null: the GPUs are of one kind without a name. */
+  private readonly kinds: KindTally | null;
   private began = performance.now();
 
   constructor(
@@ -51,7 +56,11 @@ export class Collector {
     });
     const slice = output.timelineNs;
     this.timeline = slice === null ? null : new Timeline({ fromNs: slice[0], toNs: slice[1], models });
-    this.observers = this.timeline === null ? [this.recorder] : [this.recorder, this.timeline];
+    const kinds = namedKinds(cluster);
+    const { durationNs } = workload;
+    this.kinds =
+      kinds.length === 0 ? null : new KindTally({ kinds, warmupNs: experiment.warmupNs, durationNs });
+    this.observers = [this.recorder, this.timeline, this.kinds].filter((observer) => observer !== null);
   }
 
   /** Why requests failed; null: it is not seen. */
@@ -82,13 +91,19 @@ export class Collector {
     const { kind: policy, plugin } = experiment.policy;
     return {
       ...seen,
-      summary: { ...summary, ...buildSchedulerFigures(recorder, { policy, digest }) },
+      summary: { ...summary, ...buildSchedulerFigures(recorder, { policy, digest }), ...this.kindFigures() },
       series: { ...series, ...buildColdStartSeries(recorder) },
       ...(plugin === undefined ? {} : { plugin: { file: plugin.file, digest: plugin.digest } }),
       ...(tuned.length === 0 ? {} : { tuned }),
       timeline: timeline?.entries() ?? [],
       setup: { ...setup, ...setupOf(experiment) },
     };
+  }
+
+  private kindFigures(): Pick<ScheduledRun['summary'], 'kinds' | 'cost'> {
+    if (this.kinds === null) return {};
+    const cost = this.kinds.cost();
+    return { kinds: this.kinds.figures(), ...(cost === null ? {} : { cost }) };
   }
 
   /** The same where only the answers were seen. */
@@ -118,13 +133,20 @@ export class Collector {
   }
 }
 
+/** Empty where the GPUs are of one kind without a name. */
+function namedKinds({ kinds }: ClusterConfig): (GpuKindConfig & { readonly name: string })[] {
+  return kinds.flatMap(({ name, ...kind }) => (name === null ? [] : [{ ...kind, name }]));
+}
+
 function setupOf({ cluster, models }: Experiment): ClusterSetup {
+  const kinds = namedKinds(cluster).map(({ name, gpus, pages }) => ({ name, gpus, cachePages: pages }));
   return {
     gpus: cluster.gpus,
     workers: cluster.workers,
     cachePages: cluster.pages,
+    ...(kinds.length === 0 ? {} : { kinds }),
     modelPages: models.map(({ pages }) => pages),
-    modelInferMs: models.map(({ execNs }) => execNs[0] / NS_PER_MS),
+    modelInferMs: models.map((model) => shortestExecNs(model) / NS_PER_MS),
     oneLane: cluster.oneLane,
     overheadMs: cluster.overheadNs / NS_PER_MS,
     clockOffsetMs: cluster.clockOffsetNs / NS_PER_MS,

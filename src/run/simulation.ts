@@ -99,7 +99,7 @@ export function simulatorOf(experiment: Experiment, source: ArrivalSource, obser
   return new Simulator({
     ...cluster,
     models,
-    spreads: cluster.noise.distribution === 'profile' ? [experiment.spreads] : null,
+    spreads: cluster.noise.distribution === 'profile' ? experiment.spreads : null,
     exponential: cluster.noise.distribution === 'exponential',
     defaultSloNs: experiment.sloNs,
     createPolicy: createPolicyOf(experiment.policy),

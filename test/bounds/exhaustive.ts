@@ -1,14 +1,18 @@
 import type { OfferedRequests } from '../../src/bounds/requests.js';
 import type { BoundedCluster } from '../../src/bounds/upper-bounds.js';
+import type { GpuKind } from '../../src/core/cluster-spec.js';
 import type { ModelSpec } from '../../src/core/model.js';
 
 /**
  * The most requests that any schedule serves in time, by trying all: batches one after another in every order, each
  * of every subset of one model's requests, on every GPU, as early as its requests and that GPU allow. Starting
- * earlier never hurts, so no better schedule is left out. For about seven requests.
+ * earlier never hurts, so no better schedule is left out. For about seven requests. Each GPU takes what its kind takes, and
+ * serves the models that fit into its memory.
  */
 export function mostServable(requests: OfferedRequests, cluster: BoundedCluster): number {
-  const batches = possibleBatches(requests, cluster);
+  const kinds = cluster.kinds ?? [{ gpus: cluster.gpus, pages: Number.POSITIVE_INFINITY }];
+  const kindOf = kinds.flatMap(({ gpus }, kind) => new Array<number>(gpus).fill(kind));
+  const batches = possibleBatches(requests, cluster, kinds);
   const known = new Map<string, number>();
   const most = (served: number, freeNs: readonly number[]): number => {
     const key = `${served} ${freeNs.join(' ')}`;
@@ -18,9 +22,11 @@ export function mostServable(requests: OfferedRequests, cluster: BoundedCluster)
     for (const { members, count, readyNs, dueNs, execNs } of batches) {
       if ((members & served) !== 0) continue;
       for (const [gpu, free] of freeNs.entries()) {
-        const endNs = Math.max(free, readyNs) + execNs;
+        const endNs = Math.max(free, readyNs) + execNs[kindOf[gpu]];
         if (endNs > dueNs) continue;
-        const next = freeNs.with(gpu, endNs).sort((left, right) => left - right);
+        const next = freeNs.with(gpu, endNs);
+        // GPUs that are alike may change places: fewer cases.
+        if (kinds.length === 1) next.sort((left, right) => left - right);
         best = Math.max(best, count + most(served | members, next));
       }
     }
@@ -36,25 +42,37 @@ interface Batch {
   readonly count: number;
   readonly readyNs: number;
   readonly dueNs: number;
-  readonly execNs: number;
+  /** By kind; Infinity: it can't run there. */
+  readonly execNs: readonly number[];
 }
 
-function possibleBatches(requests: OfferedRequests, { models, maxBatch = 8 }: BoundedCluster): Batch[] {
+function possibleBatches(
+  requests: OfferedRequests,
+  { models, maxBatch = 8 }: BoundedCluster,
+  kinds: readonly GpuKind[],
+): Batch[] {
   const { count, model, arrivalNs, sloNs } = requests;
   const batches: Batch[] = [];
   for (let members = 1; members < 1 << count; members++) {
     const indices = Array.from({ length: count }, (_, i) => i).filter((i) => (members >> i) & 1);
     const of = model[indices[0]];
     if (indices.some((i) => model[i] !== of)) continue;
-    const execNs = shortestExecution(models[of], indices.length, maxBatch);
+    const execNs = kinds.map(({ pages }, kind) =>
+      models[of].pages > pages
+        ? Number.POSITIVE_INFINITY
+        : shortestExecution(models[of], kind, indices.length, maxBatch),
+    );
     const readyNs = Math.max(...indices.map((i) => arrivalNs[i]));
     const dueNs = Math.min(...indices.map((i) => arrivalNs[i] + sloNs[i]));
-    if (readyNs + execNs <= dueNs) batches.push({ members, count: indices.length, readyNs, dueNs, execNs });
+    if (readyNs + Math.min(...execNs) <= dueNs)
+      batches.push({ members, count: indices.length, readyNs, dueNs, execNs });
   }
   return batches;
 }
 
-function shortestExecution({ batchSizes, execNs }: ModelSpec, count: number, maxBatch: number): number {
+function shortestExecution(model: ModelSpec, kind: number, count: number, maxBatch: number): number {
+  const { batchSizes } = model;
+  const { execNs } = [model, ...(model.otherKinds ?? [])][kind];
   const fitting = execNs.filter((_, i) => batchSizes[i] >= count && (i === 0 || batchSizes[i] <= maxBatch));
   return Math.min(...fitting);
 }

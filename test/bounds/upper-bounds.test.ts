@@ -73,6 +73,31 @@ describe('by hand', () => {
   });
 });
 
+describe('by hand, on GPUs of two kinds', () => {
+  const kinds = [
+    { gpus: 1, pages: 5 },
+    { gpus: 1, pages: 1 },
+  ];
+  const on = (rows: readonly Row[], models: readonly ModelSpec[]) =>
+    upperBounds(offered(rows), { models, gpus: 2, kinds });
+
+  it('lets each kind serve what it is comparatively best at', () => {
+    // Within 12 the fast GPU runs six of the first model, and the slow one three of the second, at which it is as fast.
+    const first = { ...model({ 1: 2 }), otherKinds: [{ loadNs: 1, execNs: [12] }] };
+    const second = { ...model({ 1: 4 }), otherKinds: [{ loadNs: 1, execNs: [4] }] };
+    const rows = [...Array(7).fill([0, 0, 12]), ...Array(4).fill([1, 0, 12])] as Row[];
+    expect(on(rows, [first, second])).toEqual({ fluid: 9, windowLimited: 9, priced: null, timePriced: null });
+  });
+
+  it('serves a model only where it fits, and where it is in time', () => {
+    const large = { ...model({ 1: 4 }), pages: 2, otherKinds: [{ loadNs: 1, execNs: [1] }] };
+    const rows = Array.from({ length: 9 }, (): Row => [0, 0, 12]);
+    expect(on(rows, [large]).windowLimited).toBe(3);
+    const slow = { ...model({ 1: 4 }), otherKinds: [{ loadNs: 1, execNs: [13] }] };
+    expect(on(rows, [slow]).windowLimited).toBe(3);
+  });
+});
+
 /** Small instances with more to do than can be done. */
 interface Instance {
   readonly rows: readonly Row[];
@@ -106,6 +131,39 @@ describe('against every schedule there is', () => {
     // In many no scheduler serves all, and often the bound is what the best one serves.
     expect(reached.contested, `seed ${seed}`).toBeGreaterThan(INSTANCES / 5);
     expect(reached.best / reached.contested, `seed ${seed}`).toBeGreaterThan(0.25);
+  });
+});
+
+describe('against every schedule on GPUs of two kinds', () => {
+  it.each([
+    { name: 'one of each', counts: [1, 1] },
+    { name: 'two and one', counts: [2, 1] },
+  ])('no bound is below the best: $name', ({ counts }) => {
+    const seed = `bounds-kinds-${counts.join('-')}`;
+    const random = stream(seed, 'instances');
+    const reached = { contested: 0, best: 0 };
+    for (let n = 0; n < INSTANCES; n++) {
+      const { rows, models: alike } = instance(random, 2, random() < 0.5);
+      const models = alike.map((one) => ({
+        ...one,
+        pages: random() < 0.1 ? 2 : 1,
+        otherKinds: [
+          { loadNs: 1, execNs: one.execNs.map((execNs) => Math.ceil(execNs * (0.4 + 2 * random()))) },
+        ],
+      }));
+      const kinds = counts.map((gpus, kind) => ({ gpus, pages: kind === 0 ? 2 : 1 }));
+      const cluster = { models, gpus: counts.reduce((sum, gpus) => sum + gpus, 0), kinds };
+      const most = mostServable(offered(rows), cluster);
+      const { fluid, windowLimited } = upperBounds(offered(rows), cluster);
+      const seen = `seed ${seed}, instance ${n}: ${JSON.stringify({ rows, models })}`;
+      expect(windowLimited, seen).toBeGreaterThanOrEqual(most);
+      expect(windowLimited, seen).toBeLessThanOrEqual(fluid);
+      if (most === rows.length) continue;
+      reached.contested++;
+      if (windowLimited === most) reached.best++;
+    }
+    expect(reached.contested, `seed ${seed}`).toBeGreaterThan(INSTANCES / 6);
+    expect(reached.best / reached.contested, `seed ${seed}`).toBeGreaterThan(0.2);
   });
 });
 

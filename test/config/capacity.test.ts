@@ -13,13 +13,14 @@ const model = (...execMs: number[]): ModelSpec => ({
   outputBytes: 0,
 });
 
-const CASE = { gpus: 1, sloNs: 100e6, maxBatch: 8, mix: [1] };
+const gpus = (count: number) => [{ gpus: count, pages: 1 }];
+const CASE = { kinds: gpus(1), sloNs: 100e6, maxBatch: 8, mix: [1] };
 
 test('all GPUs are busy with full batches of the cheapest size', () => {
   const models = [model(4, 6, 8)];
   // A batch of 4 in 8 ms: 2 ms of a GPU for each request.
   expect(fluidCapacityRps({ ...CASE, models })).toBe(500);
-  expect(fluidCapacityRps({ ...CASE, models, gpus: 3 })).toBe(1500);
+  expect(fluidCapacityRps({ ...CASE, models, kinds: gpus(3) })).toBe(1500);
 });
 
 test('only batches that end within the SLO count, and none above the largest', () => {
@@ -34,6 +35,24 @@ test('requests cost what their models do, in proportion to how many are theirs',
   const models = [model(1), model(5)];
   expect(fluidCapacityRps({ ...CASE, models, mix: [30, 10] })).toBe(500);
   expect(fluidCapacityRps({ ...CASE, models, mix: [1, 0] })).toBe(1000);
+});
+
+test('of several kinds of GPUs each gets the models that it is comparatively best at', () => {
+  const on = (spec: ModelSpec, ...execMs: number[]) => ({
+    ...spec,
+    otherKinds: [{ loadNs: 1, execNs: execMs.map((ms) => ms * 1e6) }],
+  });
+  const kinds = [...gpus(1), ...gpus(1)];
+  // Alone: one kind 1000 per second, the other 250.
+  expect(fluidCapacityRps({ ...CASE, kinds, models: [on(model(1), 4)] })).toBeCloseTo(1250, 6);
+  // Half of the requests are as fast on the slower kind, which serves no others.
+  const models = [on(model(1), 4), on(model(1), 1)];
+  expect(fluidCapacityRps({ ...CASE, kinds, models, mix: [1, 1] })).toBeCloseTo(2000, 6);
+  // A model that does not fit, or is too slow there, is served by the other kind alone.
+  const large = { ...on(model(1), 1), pages: 2 };
+  const roomy = [{ gpus: 1, pages: 2 }, ...gpus(1)];
+  expect(fluidCapacityRps({ ...CASE, kinds: roomy, models: [large] })).toBeCloseTo(1000, 2);
+  expect(fluidCapacityRps({ ...CASE, kinds, models: [on(model(1), 101)] })).toBeCloseTo(1000, 2);
 });
 
 test('requests that no GPU could serve in time cost nothing; without others there is no capacity', () => {

@@ -35,7 +35,7 @@ describe('loadExperiment', () => {
       output: { requestLog: true, actionLog: true, timelineNs: [1e9, 2e9] },
       live: { device: 'simulated', timeScale: 1 },
       modelFiles: [null, null],
-      spreads: [null, null],
+      spreads: [[null, null]],
     });
     expect(experiment.policy.options.latestDelta).toBeUndefined();
     expect(experiment.models.map(({ name }) => name)).toEqual(['0', '1']);
@@ -124,6 +124,8 @@ policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
     );
     expect(experiment.cluster).toEqual({
       gpus: 6,
+      kinds: [{ name: null, gpus: 6, pages: 128, pricePerHour: null, speed: 1 }],
+      kindNames: [],
       workers: 3,
       pages: 128,
       pageBytes: 8 * 1024 * 1024,

@@ -15,7 +15,7 @@ export const ROOMS: Grants = {
   workload: ['base', 'core'],
   text: ['base'],
   record: ['base', 'core', 'text'],
-  config: ['base', 'core', 'policies', 'sim', 'workload', 'record'],
+  config: ['base', 'core', 'bounds', 'policies', 'sim', 'workload', 'record'],
   report: ['base', 'record', 'text'],
   live: ['base', 'core', 'record'],
   load: ['base', 'core', 'record', 'live'],

@@ -53,14 +53,17 @@ function noGpu(flight: Flight, { weightsFreeNs }: Knowledge): string {
 }
 
 function actionEvents(flight: Flight, action: FlightAction): (readonly [number, string])[] {
-  const { kind, id, gpu, sentNs, latestNs, result } = action;
+  const { kind, id, gpu, gpuKind, sentNs, latestNs, result } = action;
   const name = `${kind} ${id}`;
   const batch = kind === 'LOAD' ? '' : `, batch ${action.batchSize} with ${plural(action.count, 'request')}`;
   const latest = latestNs === null ? 'any time' : at(flight, latestNs);
   const plan =
     `may start from ${at(flight, action.earliestNs)} to ${latest}, ` +
     `expected at ${at(flight, action.expectedStartNs)} for ${ms(action.expectedDurationNs)}`;
-  const sent = [sentNs, `${name} sent to GPU ${gpu}${batch}: ${plan}`] as const;
+  const sent = [
+    sentNs,
+    `${name} sent to GPU ${gpu}${gpuKind === undefined ? '' : ` (${gpuKind})`}${batch}: ${plan}`,
+  ] as const;
   if (result === null) return [sent];
   const { status, beginNs, endNs, handledNs } = result;
   if (status !== 'ok') return [sent, [handledNs, `${name} failed: ${status.replaceAll('_', ' ')}`]];

@@ -54,6 +54,8 @@ export interface FlightAction {
   readonly id: number;
   readonly kind: 'LOAD' | 'INFER';
   readonly gpu: number;
+  /** Kind of the GPU; absent: all are of one kind. */
+  readonly gpuKind?: string;
   readonly batchSize: number;
   /** Requests in it. */
   readonly count: number;

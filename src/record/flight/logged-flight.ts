@@ -52,7 +52,10 @@ export function loggedFlight(
     known: [knowledgeOf(logs, own, seen, others.earlier)],
     actions: [...loads, ...(infer === null ? [] : [infer])]
       .sort((a, b) => a.sentNs - b.sentNs || a.id - b.id)
-      .map((action) => describe(action, action === infer ? others.together : 0)),
+      .map((action) => ({
+        ...describe(action, action === infer ? others.together : 0),
+        ...kindOf(logs.setup, action.gpu),
+      })),
     passedBy: seen.infersOfOthers.filter(
       (action) => whileItWaited(action) && isWarm(holding(seen.placing, action.gpu, action), action.sentNs),
     ).length,
@@ -174,6 +177,16 @@ type Moment = Pick<LoggedAction, 'sentNs' | 'id'>;
 
 function isBefore(action: Moment, moment: Moment): boolean {
   return action.sentNs < moment.sentNs || (action.sentNs === moment.sentNs && action.id < moment.id);
+}
+
+/** The kind of a GPU where there are several. */
+function kindOf({ kinds = [] }: RunRows['setup'], gpu: number): Pick<FlightAction, 'gpuKind'> {
+  let end = 0;
+  const kind = kinds.find(({ gpus }) => {
+    end += gpus;
+    return gpu < end;
+  });
+  return kind === undefined ? {} : { gpuKind: kind.name };
 }
 
 function describe(action: LoggedAction, count: number): FlightAction {

@@ -23,6 +23,8 @@ export function runLogs(dir: string, setup: RunSetup | undefined): RunRows {
 }
 
 /** A client knows nothing of the cluster. */
-function isOfScheduler(setup: RunSetup): setup is Required<RunSetup> {
+function isOfScheduler(
+  setup: RunSetup,
+): setup is Required<Omit<RunSetup, 'kinds'>> & Pick<RunSetup, 'kinds'> {
   return setup.gpus !== undefined;
 }

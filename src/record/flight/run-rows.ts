@@ -8,7 +8,7 @@ export interface RunRows {
   readonly requests: (visit: (request: LoggedRequest) => unknown) => void;
   /** Visits all in order of their results. */
   readonly actions: (visit: (action: LoggedAction) => void) => void;
-  readonly setup: Pick<Required<RunSetup>, 'gpus' | 'oneLane' | 'modelInferMs'>;
+  readonly setup: Pick<Required<RunSetup>, 'gpus' | 'oneLane' | 'modelInferMs'> & Pick<RunSetup, 'kinds'>;
 }
 
 /** A request that was answered. Times in ns since the start of the run. */

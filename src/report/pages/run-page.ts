@@ -1,7 +1,16 @@
 import { offeredMs } from '../../record/figures.js';
 import { LATENCY_NAMES } from '../../record/percentiles.js';
-import type { ActionCounts, AnswerCount, GroupSummary, LatencyMs, RunResult } from '../../record/results.js';
+import type {
+  ActionCounts,
+  AnswerCount,
+  CostFigures,
+  GroupSummary,
+  KindFigures,
+  LatencyMs,
+  RunResult,
+} from '../../record/results.js';
 import { formatCount, formatMs, formatPercent, formatRate, formatSlo } from '../../text/numbers.js';
+import { costText } from '../cost-text.js';
 import { generatorLines, generatorWarnings } from '../generator.js';
 import { html, type Markup } from '../html/markup.js';
 import { gallery, type PageChart, page } from '../html/page.js';
@@ -35,6 +44,7 @@ ${section('Charts', gallery(charts))}
 ${section('Latency', latencyTable(run))}
 ${section('Requests', requestsTable(run))}
 ${summary.actions === undefined ? '' : section('Actions', actionsTable(summary.actions))}
+${summary.kinds === undefined ? '' : section('Kinds of GPUs', kindsTable(summary.kinds, summary.cost))}
 ${summary.answers === undefined ? '' : section('Answers of the server', answersTable(summary.answers))}
 ${sending.length === 0 ? '' : section('Sending of requests', html`<ul>${sending.map((line) => html`<li>${line}</li>`)}</ul>`)}
 ${section('Reproduce', reproduction(run))}`;
@@ -153,6 +163,25 @@ function actionsTable(actions: ActionCounts): Markup {
     columns,
     rows.map(([name, count]) => [{ text: name }, { text: formatCount(count) }]),
   );
+}
+
+function kindsTable(kinds: readonly KindFigures[], cost: CostFigures | undefined): Markup {
+  const columns = [
+    { title: 'Kind' },
+    ...['GPUs', 'Requests in time', 'INFER', 'EXEC busy', 'WEIGHTS busy'].map((title) => ({
+      title,
+      numeric: true,
+    })),
+  ];
+  const rows = kinds.map(({ kind, gpus, ok, infer, execUtilization, weightsUtilization }) => [
+    { text: kind },
+    { text: formatCount(gpus) },
+    { text: formatCount(ok) },
+    { text: formatCount(infer) },
+    { text: formatPercent(execUtilization) },
+    { text: formatPercent(weightsUtilization) },
+  ]);
+  return html`${table(columns, rows)}${cost === undefined ? '' : html`\n<p class="small">Cost: ${costText(cost)}.</p>`}`;
 }
 
 function reproduction(run: RunResult): Markup {

@@ -80,7 +80,7 @@ class DelayObserver implements RunObserver {
   completed({ kind, status, model, batchIndex, sentNs, beginNs, endNs }: Action, nowNs: number): void {
     if (kind !== INFER || status !== STATUS_OK) return;
     const { models, spreads } = this.experiment;
-    const spread = spreads[model];
+    const spread = spreads[0][model];
     const switchNs = model === this.lastModel ? 0 : (spread?.switchNs[batchIndex] ?? 0);
     const drawnNs = models[model].execNs[batchIndex] * meanOf(spread?.exec[batchIndex] ?? null);
     this.excesses.push(endNs - beginNs - drawnNs - switchNs);

@@ -1,0 +1,115 @@
+import * as z from 'zod';
+import { bytes, price, section } from './fields.js';
+import { parseBytes } from './units-text.js';
+
+/**
+ * What 32 GB of a V100 leave for weights in Clockwork's configuration: 1,376 pages of 16 MiB.
+ */
+export const DEFAULT_MEMORY = '21.5GiB';
+
+const MOST_GPUS = 10_000;
+
+const gpuKind = section({
+  kind: z
+    .string()
+    .regex(/^[A-Za-z0-9][\w-]*$/)
+    .describe('Name of the kind, e.g. v100; `profiles` of models say what was measured on it.'),
+  count: z.int().min(0).max(MOST_GPUS).default(1).describe('GPUs of the kind; 0: it is left out.'),
+  pages: z.int().min(1).exactOptional().describe("Pages of each one's weights cache; instead of memory."),
+  memory: bytes(
+    "Size of each one's weights cache; default: cluster.pages or cluster.memory.",
+  ).exactOptional(),
+  price: price('What one costs, in any currency, e.g. 2.48/h.').exactOptional(),
+  speed: z
+    .number()
+    .positive()
+    .exactOptional()
+    .describe(
+      'How many times as fast as the first kind INFERs run on it, for models that were not measured on it; LOADs take as long as there.',
+    ),
+});
+
+/** `cluster.gpus`: a number, or a list of kinds. */
+export const gpusSchema = z
+  .union([z.int().min(1).max(MOST_GPUS), z.array(gpuKind.meta({ id: 'gpuKind' })).min(1)])
+  .prefault(1)
+  .describe('GPUs over all workers: how many, or a list of kinds, each with its number.');
+
+/** One kind of GPUs of a cluster that has some. */
+export interface GpuKindConfig {
+  /** Null: the cluster has one kind, which has no name. */
+  readonly name: string | null;
+  readonly gpus: number;
+  /** Pages of each one's weights cache. */
+  readonly pages: number;
+  readonly pricePerHour: number | null;
+  /** Relative to the models' own profiles, for models without one for this kind; null: they need one. */
+  readonly speed: number | null;
+}
+
+/** The size of a weights cache, in one way or the other. */
+interface CacheSize {
+  readonly pages?: number;
+  readonly memory?: number;
+}
+
+interface Gpus extends CacheSize {
+  readonly gpus: z.output<typeof gpusSchema>;
+  readonly pageSize: number;
+}
+
+interface ReadKinds {
+  readonly kinds: readonly GpuKindConfig[];
+  /** Also those that have no GPU. */
+  readonly kindNames: readonly string[];
+}
+
+type Refuse = (path: readonly (string | number)[], message: string) => void;
+
+/** The kinds of GPUs that the section of a cluster describes; `refuse` notes a mistake at a path within it. */
+export function readKinds({ gpus, pageSize, ...shared }: Gpus, refuse: Refuse): ReadKinds {
+  const sharedPages = pagesOf(shared, pageSize, [], refuse) ?? pagesIn(parseBytes(DEFAULT_MEMORY), pageSize);
+  if (typeof gpus === 'number') {
+    if (sharedPages < 1) refuse(['memory'], TOO_LITTLE);
+    return { kinds: [{ name: null, gpus, pages: sharedPages, pricePerHour: null, speed: 1 }], kindNames: [] };
+  }
+  checkList(gpus, refuse);
+  const kinds = gpus.map(({ kind, count, price: pricePerHour = null, speed = null, ...own }, i) => {
+    const pages = pagesOf(own, pageSize, ['gpus', i], refuse) ?? sharedPages;
+    if (pages < 1) refuse(own.memory === undefined ? ['memory'] : ['gpus', i, 'memory'], TOO_LITTLE);
+    return { name: kind, gpus: count, pages, pricePerHour, speed: i === 0 ? (speed ?? 1) : speed };
+  });
+  return {
+    kinds: kinds.filter((kind) => kind.gpus > 0),
+    kindNames: kinds.map(({ name }) => name),
+  };
+}
+
+const TOO_LITTLE = 'must hold at least one page (pageSize)';
+
+function checkList(list: readonly { readonly kind: string; readonly count: number }[], refuse: Refuse): void {
+  const names = list.map(({ kind }) => kind);
+  names.forEach((name, i) => {
+    if (names.indexOf(name) < i)
+      refuse(['gpus', i, 'kind'], `${name} is listed twice: give one entry all of them`);
+  });
+  const total = list.reduce((sum, { count }) => sum + count, 0);
+  if (total < 1) refuse(['gpus'], 'needs at least one GPU: the count of every kind is 0');
+  if (total > MOST_GPUS) refuse(['gpus'], `must be at most ${MOST_GPUS} GPUs, found ${total}`);
+}
+
+/** Undefined: the section does not say. */
+function pagesOf(
+  { pages, memory }: CacheSize,
+  pageSize: number,
+  path: readonly (string | number)[],
+  refuse: Refuse,
+): number | undefined {
+  if (pages !== undefined && memory !== undefined)
+    refuse([...path, 'memory'], 'give pages or memory, not both');
+  return pages ?? (memory === undefined ? undefined : pagesIn(memory, pageSize));
+}
+
+function pagesIn(bytes: number, pageSize: number): number {
+  return Math.floor(bytes / pageSize);
+}

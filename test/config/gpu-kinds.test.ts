@@ -1,0 +1,213 @@
+import { describe, expect, it } from 'vitest';
+import type { Experiment } from '../../src/config/experiment.js';
+import { BASE, load } from './experiment-files.js';
+import { rejection } from './failure.js';
+
+const MS = 1e6;
+
+const TWO_KINDS = `
+  gpus:
+    - { kind: v100, count: 4, memory: 16GiB, price: 2.48/h }
+    - { kind: t4, count: 8, memory: 8GiB, price: 0.35/h, speed: 0.25 }`;
+
+/** Three times as slow, without batches of 2, and in the other order. */
+const SLOW_CSV = `model_id,weights_bytes,weights_transfer_ns,b1_ns,b4_ns,input_bytes,output_bytes
+1,102160300,9000000,6000000,30000000,602112,4000
+0,202160300,9000000,8190000,17640000,602112,4000
+`;
+
+const PROFILE = JSON.stringify({
+  name: 'net',
+  gpu: 'T4',
+  runtime: 'R',
+  precision: 'FP32',
+  weightsBytes: 1000,
+  loadMs: 5,
+  loadP99Ms: 10,
+  inputBytes: 1,
+  outputBytes: 1,
+  batches: [
+    { batch: 1, medianMs: 2, p99Ms: 3, afterOtherMs: 4 },
+    { batch: 4, medianMs: 6 },
+  ],
+  source: { weights: 'w', load: 'l', copies: 'c', batches: 'b' },
+});
+
+function mixed({ gpus = TWO_KINDS, models = '{ kind: csv, path: models.csv }' } = {}): string {
+  return BASE.replace('cluster: { gpus: 1, pages: 1376 }', `cluster:${gpus}`).replace(
+    'models: { kind: csv, path: models.csv }',
+    `models: ${models}`,
+  );
+}
+
+function loadMixed(parts: Parameters<typeof mixed>[0], overrides: string[] = []): Promise<Experiment> {
+  return load(mixed(parts), overrides, { 'slow.csv': SLOW_CSV, 'net.json': PROFILE });
+}
+
+describe('cluster.gpus as a list of kinds', () => {
+  it('says how many there are of each, how large and how dear they are', async () => {
+    const { cluster } = await loadMixed({});
+    expect(cluster.gpus).toBe(12);
+    expect(cluster.kinds).toEqual([
+      { name: 'v100', gpus: 4, pages: 1024, pricePerHour: 2.48, speed: 1 },
+      { name: 't4', gpus: 8, pages: 512, pricePerHour: 0.35, speed: 0.25 },
+    ]);
+  });
+
+  it('takes the memory of the cluster for kinds that say nothing', async () => {
+    const gpus =
+      '\n  memory: 1GiB\n  gpus: [{ kind: a }, { kind: b, pages: 3, speed: 2 }, { kind: c, speed: 1, price: 0.001/s }]';
+    const { cluster } = await loadMixed({ gpus });
+    expect(cluster.kinds.map(({ gpus: count, pages }) => [count, pages])).toEqual([
+      [1, 64],
+      [1, 3],
+      [1, 64],
+    ]);
+    expect(cluster.kinds[2].pricePerHour).toBeCloseTo(3.6, 12);
+  });
+
+  it('leaves out a kind of which there is none, and is a number again by an override', async () => {
+    const without = await loadMixed({}, ['cluster.gpus.0.count=0']);
+    expect(without.cluster.kinds.map(({ name }) => name)).toEqual(['t4']);
+    expect(without.models[0].execNs).toEqual([10.92, 16.2, 23.52].map((ms) => ms * MS));
+    expect(without.models[0].otherKinds).toBeUndefined();
+    const plain = await loadMixed({}, ['cluster.gpus=3']);
+    expect([plain.cluster.gpus, plain.cluster.kinds[0].name]).toEqual([3, null]);
+  });
+
+  it('makes load a share of what all kinds can do', async () => {
+    const gpus = '\n  gpus: [{ kind: a, count: 1 }, { kind: b, count: 2, speed: 0.5 }]';
+    const text = mixed({ gpus }).replace('rate: 600/s', 'load: 50%');
+    const [workload] = (await load(text)).workloads;
+    // In batches of 4 one GPU does 4 in 5.88 ms, and the two others as many.
+    expect(workload).toMatchObject({ rateRps: expect.closeTo((0.5 * 2 * 4000) / 5.88, 6) });
+  });
+});
+
+describe('models on several kinds', () => {
+  it('run at the speed of a kind on which they were not measured, and load as on the first', async () => {
+    const [model] = (await loadMixed({})).models;
+    expect(model.execNs).toEqual([2_730_000, 4_050_000, 5_880_000]);
+    expect(model.otherKinds).toEqual([{ loadNs: 8_310_000, execNs: [10_920_000, 16_200_000, 23_520_000] }]);
+  });
+
+  it('take what was measured on a kind, at the batch sizes that were measured on all', async () => {
+    const models = '{ kind: csv, path: models.csv, profiles: { t4: slow.csv } }';
+    const experiment = await loadMixed({ models });
+    expect(
+      experiment.models.map(({ name, batchSizes, execNs, otherKinds }) => [
+        name,
+        batchSizes,
+        execNs,
+        otherKinds,
+      ]),
+    ).toEqual([
+      ['0', [1, 4], [2_730_000, 5_880_000], [{ loadNs: 9_000_000, execNs: [8_190_000, 17_640_000] }]],
+      ['1', [1, 4], [2_730_000, 5_880_000], [{ loadNs: 9_000_000, execNs: [6_000_000, 30_000_000] }]],
+    ]);
+    // The larger weights of the two count.
+    expect(experiment.models.map(({ pages }) => pages)).toEqual([13, 7]);
+  });
+
+  it('share the profile of a kind with their copies', async () => {
+    const models = '{ kind: profile, path: net.json, copies: 2, profiles: { v100: net.json } }';
+    const experiment = await loadMixed({ models });
+    expect(experiment.models.map(({ name }) => name)).toEqual(['net-0', 'net-1']);
+    expect(experiment.models[1]).toMatchObject({
+      execNs: [2 * MS, 6 * MS],
+      otherKinds: [{ loadNs: 5 * MS, execNs: [8 * MS, 24 * MS] }],
+    });
+    // What is drawn from the profile is as much slower.
+    expect(experiment.spreads.map(([spread]) => spread?.switchNs)).toEqual([
+      [2 * MS, 0],
+      [8 * MS, 0],
+    ]);
+  });
+
+  it('may fit into the memory of some only', async () => {
+    const gpus = '\n  gpus: [{ kind: a, pages: 6 }, { kind: b, pages: 7, speed: 1 }]';
+    expect((await loadMixed({ gpus })).models[0].pages).toBe(7);
+  });
+});
+
+describe('a mistake in kinds of GPUs', () => {
+  const models = (profiles: string) => `{ kind: csv, path: models.csv, profiles: ${profiles} }`;
+  it.each([
+    [
+      'a kind that was not measured',
+      { gpus: '\n  gpus: [{ kind: v100 }, { kind: t4 }]' },
+      'E_CONFIG_VALUE',
+      /exp\.yaml:4: models: 0 was not measured on t4: give profiles\.t4, or t4 a speed relative to the first kind$/,
+    ],
+    [
+      'a profile of an unknown kind',
+      { models: models('{ t44: slow.csv }') },
+      'E_CONFIG_VALUE',
+      /exp\.yaml:6: models\.profiles\.t44: no GPUs are of the kind "t44": did you mean "t4"\?$/,
+    ],
+    [
+      'a profile of a kind where there are none',
+      { gpus: '\n  gpus: 2', models: models('{ t4: slow.csv }') },
+      'E_CONFIG_VALUE',
+      /exp\.yaml:4: models\.profiles\.t4: no GPUs are of the kind "t4": cluster\.gpus lists no kinds$/,
+    ],
+    [
+      'a price without unit',
+      { gpus: '\n  gpus: [{ kind: v100, price: 2.48 }]' },
+      'E_CONFIG_UNIT',
+      /exp\.yaml:3: cluster\.gpus\.0\.price: 2\.48 has no unit: write a price such as 2\.48\/h \(units: \/s, \/m, \/h, \/d\)$/,
+    ],
+    [
+      'a model that fits nowhere',
+      { gpus: '\n  gpus: [{ kind: a, pages: 2 }, { kind: b, pages: 6, speed: 1 }]' },
+      'E_MODEL_TOO_LARGE',
+      /models: model 0 needs 7 pages of 16MiB and the weights cache of the largest GPU, b, has 6: give a kind more memory$/,
+    ],
+    [
+      'a kind that is listed twice',
+      { gpus: '\n  gpus: [{ kind: a }, { kind: a }]' },
+      'E_CONFIG_VALUE',
+      /cluster\.gpus\.1\.kind: a is listed twice: give one entry all of them$/,
+    ],
+    [
+      'an unknown key',
+      { gpus: '\n  gpus: [{ kind: a, cout: 3 }]' },
+      'E_CONFIG_KEY',
+      /cluster\.gpus\.0\.cout: unknown key "cout": did you mean "count"\?$/,
+    ],
+    [
+      'no name',
+      { gpus: '\n  gpus: [{ count: 3 }]' },
+      'E_CONFIG_VALUE',
+      /cluster\.gpus\.0\.kind: is missing, and has no default$/,
+    ],
+    [
+      'no GPU at all',
+      { gpus: '\n  gpus: [{ kind: a, count: 0 }]' },
+      'E_CONFIG_VALUE',
+      /cluster\.gpus: needs at least one GPU: the count of every kind is 0$/,
+    ],
+    ['an empty list', { gpus: '\n  gpus: []' }, 'E_CONFIG_VALUE', /cluster\.gpus: has no value$/],
+    [
+      'pages and memory',
+      { gpus: '\n  gpus: [{ kind: a, pages: 3, memory: 1GiB }]' },
+      'E_CONFIG_VALUE',
+      /cluster\.gpus\.0\.memory: give pages or memory, not both$/,
+    ],
+    [
+      'a file that is missing',
+      { models: models('{ t4: gone.csv }') },
+      'E_FILE_MISSING',
+      /exp\.yaml:6: models\.profiles\.t4: .*gone\.csv: no such file/,
+    ],
+  ])('is one line: %s', async (_, parts, code, message) => {
+    const error = await rejection(loadMixed(parts));
+    expect([error.code, error.message]).toEqual([code, expect.stringMatching(message)]);
+    expect(error.message).not.toContain('\n');
+  });
+
+  it('is a cell of a cluster of several kinds', async () => {
+    const text = `${mixed()}cell: { gpus: '0:2', models: ['0'] }\n`;
+    expect((await rejection(load(text))).message).toMatch(/cell\.gpus: the GPUs of a cell are of one kind/);
+  });
+});
