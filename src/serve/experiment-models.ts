@@ -14,9 +14,14 @@ import { checkOf, suits } from './batching.js';
 import { sessionSettings } from './session-settings.js';
 import { simulatedModel } from './simulated-models.js';
 
-/** The devices that an experiment asks for, one a GPU. */
-export function experimentDevices({ live, cluster, runtime }: Experiment): DeviceSpec[] {
+/** The devices that an experiment asks for, one a GPU. Throws `E_CONFIG_VALUE` for GPUs of several kinds. */
+export function experimentDevices({ live, cluster, runtime, file }: Experiment): DeviceSpec[] {
   const { device, timeScale } = live;
+  if (cluster.kinds.length > 1) {
+    const kinds = cluster.kinds.map(({ name }) => name).join(', ');
+    const what = `live mode runs GPUs of one kind, found ${kinds}: simulate, or give the number of GPUs`;
+    throw new EscapementError('E_CONFIG_VALUE', what, { file, key: 'cluster.gpus' });
+  }
   return Array.from({ length: cluster.gpus }, (_, gpu) =>
     device === 'simulated'
       ? { kind: device, timeScale }

@@ -120,3 +120,12 @@ it('claims as busy only what the log says that ran, also where windows are misse
   expect(kind).toBe('live');
   expect(claims.filter(({ ok }) => !ok)).toEqual([]);
 });
+
+it('runs no GPUs of several kinds', async () => {
+  const kinds = 'cluster.gpus=[{ kind: v100 }, { kind: t4, speed: 0.4 }]';
+  const experiment = await parseExperiment(EXPERIMENT, 'live.yaml', [kinds]);
+  await expect(run(experiment, live())).rejects.toMatchObject({
+    code: 'E_CONFIG_VALUE',
+    message: expect.stringContaining('cluster.gpus: live mode runs GPUs of one kind, found v100, t4'),
+  });
+});
