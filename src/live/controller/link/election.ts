@@ -57,7 +57,7 @@ export class Election {
   seatIs(link: number, seat: SeatState | null, nowMs: number): void {
     if (!this.seats.has(link)) return;
     const isOurs = this.isOurs(seat) && (this.asked.has(link) || this.granted.has(link));
-    this.asked.delete(link);
+    if (!this.isOutdated(link, seat)) this.asked.delete(link);
     if (isOurs) this.granted.add(link);
     else this.granted.delete(link);
     if (seat !== null) this.firstMs ??= nowMs;
@@ -76,9 +76,19 @@ export class Election {
     return this.take();
   }
 
+  /** Said before the worker was asked for its seat, which it will grant: nothing that it says after that is outranked. */
+  private isOutdated(link: number, seat: SeatState | null): boolean {
+    if (seat === null || this.isOurs(seat) || !this.asked.has(link)) return false;
+    return seat.controller === '' || outranks(this.own(), seat);
+  }
+
+  private own(): SeatState {
+    return { term: this.term, controller: this.candidacy.controller };
+  }
+
   private take(): Choice {
     const { term, seats, asked, granted } = this;
-    const own = { term, controller: this.candidacy.controller };
+    const own = this.own();
     const takes = [...seats].flatMap(([link, seat]) => {
       if (seat === null || asked.has(link) || granted.has(link)) return [];
       return this.isFree(seat) || (granted.size > 0 && outranks(own, seat)) ? link : [];

@@ -61,6 +61,31 @@ describe('a controller that drives nothing', () => {
     expect(election.choose(0)).toEqual({ takes: [0], term: 4, againMs: null });
   });
 
+  it('counts a seat that it gets after news from before it had asked', () => {
+    const election = electionOf(2);
+    election.seatIs(0, seatOf('', 1), 0);
+    election.seatIs(1, seatOf('', 1), 0);
+    expect(election.choose(0)).toEqual({ takes: [0, 1], term: 2, againMs: null });
+    // Another was quicker, in the same term, and has to give way: `me` comes after `he`.
+    election.seatIs(0, seatOf('he', 2), 1);
+    election.seatIs(1, seatOf('he', 2), 1);
+    expect(election.choose(1).takes).toEqual([]);
+    election.seatIs(0, seatOf('me', 2), 2);
+    election.seatIs(1, null, 2);
+    election.seatIs(1, seatOf('he', 2), 3);
+    expect(election.choose(3)).toEqual({ takes: [1], term: 2, againMs: null });
+  });
+
+  it('leaves a seat to who was quicker and comes later by name', () => {
+    const election = electionOf(2);
+    election.seatIs(0, seatOf('', 1), 0);
+    election.seatIs(1, seatOf('', 1), 0);
+    election.choose(0);
+    election.seatIs(0, seatOf('you', 2), 1);
+    election.seatIs(1, seatOf('you', 2), 1);
+    expect(election.choose(10_000)).toEqual({ takes: [], term: 2, againMs: null });
+  });
+
   it('does not hear of links that are closed', () => {
     const election = electionOf(2);
     election.seatIs(0, FREE, 0);
