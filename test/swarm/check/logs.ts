@@ -135,8 +135,12 @@ function driverAt(
 ): string | null {
   const streams = new Map<number, string>();
   let driver: string | null = null;
+  const frozen = new Set<ProcessLife>();
   for (const event of events) {
     if (event.atNs > untilNs) break;
+    if (event.atNs > atNs && driver !== null && frozen.has(driver)) return null;
+    if (event.kind === 'frozen') frozen.add(event.process);
+    if (event.kind === 'thawed') frozen.delete(event.process);
     if (event.kind === 'streamOpened' && nameOf(event.worker) === worker)
       streams.set(event.stream, event.controller);
     const isOfDriver = 'process' in event && event.process === driver;
@@ -148,7 +152,7 @@ function driverAt(
     if (event.kind === 'stateSaid' && streams.has(event.stream)) driver = streams.get(event.stream) ?? null;
     if (event.kind === 'streamEnded' && streams.get(event.stream) === driver) driver = null;
   }
-  return driver;
+  return driver !== null && frozen.has(driver) ? null : driver;
 }
 
 /** Whether a thread of the process hangs or did so, which then notices nothing. */
@@ -173,9 +177,10 @@ function isNamed(
       event.atNs <= atNs + MISSED_NS &&
       event.line.includes(worker),
   );
-  // A log that has not called it up need not call it down: the controller still starts.
-  if (!lines.some((line) => UP.test(line.line) && line.atNs <= atNs)) return true;
   const losses = lines.filter(({ line }) => LOST.test(line));
+  // A log that does not call it up need not call it down: the controller still starts, or has lost it before.
+  const before = lines.findLast((line) => line.atNs <= atNs && (UP.test(line.line) || losses.includes(line)));
+  if (before === undefined || losses.includes(before)) return true;
   const isHeldBack = losses.length >= MOST_SAID || lines.length >= MOST_SAID_OF_WORKER;
   return isHeldBack || losses.some((line) => line.atNs >= atNs);
 }

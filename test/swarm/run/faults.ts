@@ -58,32 +58,42 @@ const FAULTS: { readonly [K in Fault['kind']]: (stage: Stage, fault: Of<K>) => v
   },
   freeze: (stage, { process, forNs }) => {
     const frozen = stage.role(process).process;
-    frozen.freeze();
-    after(stage, forNs, () => frozen.thaw());
+    during(
+      { stage, thing: frozen, what: 'freeze', forNs },
+      () => frozen.freeze(),
+      () => frozen.thaw(),
+    );
   },
   threadDies: (stage, { process, thread }) => {
     for (const one of stage.role(process).process.threadsOf(thread)) one.die(new Error(THREAD_FAULT));
   },
   threadHangs: (stage, { process, thread, forNs }) => {
     for (const one of stage.role(process).process.threadsOf(thread)) {
-      one.hang();
-      after(stage, forNs, () => one.goOn());
+      during(
+        { stage, thing: one, what: 'hang', forNs },
+        () => one.hang(),
+        () => one.goOn(),
+      );
     }
   },
   cut: (stage, { from, to, isBothWays, forNs }) => {
     const paths = [pathOf(stage, from, to), ...(isBothWays ? [pathOf(stage, to, from)] : [])];
     for (const path of paths) {
-      path.cut();
-      after(stage, forNs, () => path.heal());
+      during(
+        { stage, thing: path, what: 'cut', forNs },
+        () => path.cut(),
+        () => path.heal(),
+      );
     }
   },
   slowLink: (stage, { from, to, delayNs, jitterNs, forNs }) => {
     const path = pathOf(stage, from, to);
-    const { quality } = path;
-    path.quality = { ...quality, delayNs: quality.delayNs + delayNs, jitterNs: quality.jitterNs + jitterNs };
-    after(stage, forNs, () => {
-      path.quality = quality;
-    });
+    const { cluster } = stage.scenario;
+    const slower = (byNs: number, jitterByNs: number) => () => {
+      const [ownNs, ownJitterNs] = [cluster.delayNs + byNs, cluster.jitterNs + jitterByNs];
+      path.quality = { ...path.quality, delayNs: ownNs, jitterNs: ownJitterNs };
+    };
+    during({ stage, thing: path, what: 'slow', forNs }, slower(delayNs, jitterNs), slower(0, 0));
   },
   disconnect: (stage, { from, to, isSaid }) => {
     const { network } = stage.simulation;
@@ -99,52 +109,61 @@ const FAULTS: { readonly [K in Fault['kind']]: (stage: Stage, fault: Of<K>) => v
   },
   clockJump: (stage, { machine, byNs }) => stage.role(machine).machine.jumpClock(byNs),
   clockDrift: (stage, { machine, ppm }) => stage.role(machine).machine.driftClock(ppm),
-  diskFull: (stage, { machine, forNs }) => {
-    const { faults } = stage.role(machine).machine.disk;
-    faults.isFull = true;
-    after(stage, forNs, () => {
-      faults.isFull = false;
-    });
-  },
-  diskFails: (stage, { machine, forNs }) => {
-    const { faults } = stage.role(machine).machine.disk;
-    faults.fails = true;
-    after(stage, forNs, () => {
-      faults.fails = false;
-    });
-  },
-  slowDevice: (stage, fault) => {
-    const device = deviceOf(stage, fault);
-    device.slowness = fault.factor;
-    after(stage, fault.forNs, () => {
-      device.slowness = 1;
-    });
-  },
-  deviceHangs: (stage, fault) => {
-    const device = deviceOf(stage, fault);
-    device.hangs = true;
-    after(stage, fault.forNs, () => {
-      device.hangs = false;
-    });
-  },
+  diskFull: (stage, { machine, forNs }) =>
+    sets(stage, stage.role(machine).machine.disk.faults, { isFull: true }, { isFull: false }, forNs),
+  diskFails: (stage, { machine, forNs }) =>
+    sets(stage, stage.role(machine).machine.disk.faults, { fails: true }, { fails: false }, forNs),
+  slowDevice: (stage, fault) =>
+    sets(stage, deviceOf(stage, fault), { slowness: fault.factor }, { slowness: 1 }, fault.forNs),
+  deviceHangs: (stage, fault) =>
+    sets(stage, deviceOf(stage, fault), { hangs: true }, { hangs: false }, fault.forNs),
   deviceFails: (stage, fault) => {
     deviceOf(stage, fault).failNext += fault.actions;
   },
-  outOfMemory: (stage, fault) => {
-    const device = deviceOf(stage, fault);
-    device.isOutOfMemory = true;
-    after(stage, fault.forNs, () => {
-      device.isOutOfMemory = false;
-    });
-  },
-  lateResults: (stage, fault) => {
-    const device = deviceOf(stage, fault);
-    device.lateByNs = fault.delayNs;
-    after(stage, fault.forNs, () => {
-      device.lateByNs = 0;
-    });
-  },
+  outOfMemory: (stage, fault) =>
+    sets(stage, deviceOf(stage, fault), { isOutOfMemory: true }, { isOutOfMemory: false }, fault.forNs),
+  lateResults: (stage, fault) =>
+    sets(stage, deviceOf(stage, fault), { lateByNs: fault.delayNs }, { lateByNs: 0 }, fault.forNs),
 };
+
+/** Something is otherwise for a while. */
+interface Episode {
+  readonly stage: Stage;
+  readonly thing: object;
+  readonly what: string;
+  readonly forNs: number;
+}
+
+/** How many episodes of each sort go on, by thing. */
+const going = new WeakMap<object, Map<string, number>>();
+
+/** Episodes of one sort may overlap: the thing is well again when the last of them ends. */
+function during({ stage, thing, what, forNs }: Episode, begin: () => void, end: () => void): void {
+  const counts = going.get(thing) ?? new Map<string, number>();
+  going.set(thing, counts);
+  counts.set(what, (counts.get(what) ?? 0) + 1);
+  begin();
+  after(stage, forNs, () => {
+    const left = (counts.get(what) ?? 0) - 1;
+    counts.set(what, left);
+    if (left === 0) end();
+  });
+}
+
+function sets<T extends object>(
+  stage: Stage,
+  thing: T,
+  ill: Partial<T>,
+  well: Partial<T>,
+  forNs: number,
+): void {
+  const [what = ''] = Object.keys(ill);
+  during(
+    { stage, thing, what, forNs },
+    () => Object.assign(thing, ill),
+    () => Object.assign(thing, well),
+  );
+}
 
 function after(stage: Stage, forNs: number, run: () => void): void {
   stage.simulation.at(stage.simulation.nowNs + forNs, run);

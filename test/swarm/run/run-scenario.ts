@@ -71,7 +71,11 @@ function journalsOf(stage: Stage, events: readonly HistoryEvent[]): JournalFile[
           event.process.startsWith(`${name}#`),
       ) ||
       stage.scenario.faults.some((fault) => 'machine' in fault && fault.machine === name) ||
-      stage.scenario.faults.some((fault) => fault.kind === 'powerLoss' && fault.process === name);
+      // A controller with a thread that hangs ends by itself, at once.
+      stage.scenario.faults.some(
+        (fault) =>
+          ['powerLoss', 'threadHangs'].includes(fault.kind) && 'process' in fault && fault.process === name,
+      );
     return disk.list.map((path) => ({ process: name, path, text: disk.read(path), mayBeCut: isHurt }));
   });
 }
