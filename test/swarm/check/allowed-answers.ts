@@ -55,10 +55,22 @@ interface Case {
   readonly closedNs: number;
 }
 
+/** A frontend's thread that hung reads what has come before it hears that the server takes no more. */
+function isFrontendBehind({ scenario, request: { process, atNs } }: Case): boolean {
+  return scenario.faults.some(
+    (fault) =>
+      fault.kind === 'threadHangs' &&
+      fault.thread === 'frontend' &&
+      fault.process === nameOf(process) &&
+      atNs >= fault.atNs &&
+      atNs <= fault.atNs + fault.forNs + ON_ITS_WAY_NS,
+  );
+}
+
 /** Empty: there is none. */
 function problemOf(one: Case): string {
   const { outcome, error } = one.answer;
-  if (one.request.atNs > one.closedNs + ON_ITS_WAY_NS)
+  if (one.request.atNs > one.closedNs + ON_ITS_WAY_NS && !isFrontendBehind(one))
     return 'it is taken by a server that says it takes none';
   if (outcome === 'ok' || outcome === 'late') return problemOfOutputs(one);
   const reason = REASONS.find(({ text }) => text.test(error));
