@@ -82,9 +82,8 @@ export async function openHttp2(
   target: Target,
   tally: Tally,
   settings: readonly (readonly [number, number])[] = [],
-  from?: string,
 ): Promise<Socket | null> {
-  const socket = await open(target.grpc, tally, target.tls, from);
+  const socket = await open(target.grpc, tally, target.tls);
   if (socket === null) return null;
   const payload = Buffer.alloc(6 * settings.length);
   for (const [i, [id, value]] of settings.entries()) {

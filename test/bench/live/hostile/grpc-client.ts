@@ -1,4 +1,7 @@
 import { type ClientHttp2Session, connect } from 'node:http2';
+import { connect as connectTcp } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { ATTACKER, HOST } from './sockets.js';
 import type { Tally } from './tally.js';
 
 /** A gRPC client on node:http2 that sends any bytes as a message. */
@@ -17,7 +20,11 @@ export interface Call {
 
 /** A connection whose errors count. Null: it was not accepted. */
 export function openSession(port: number, tls: boolean, tally: Tally): Promise<ClientHttp2Session | null> {
-  const session = connect(`${tls ? 'https' : 'http'}://127.0.0.1:${port}`, { rejectUnauthorized: false });
+  const where = { host: HOST, port, localAddress: ATTACKER };
+  const session = connect(`${tls ? 'https' : 'http'}://${HOST}:${port}`, {
+    createConnection: () =>
+      tls ? connectTls({ ...where, ALPNProtocols: ['h2'], rejectUnauthorized: false }) : connectTcp(where),
+  });
   return new Promise((resolve) => {
     session.on('error', (error: NodeJS.ErrnoException) => {
       tally.add(error.code ?? error.message);

@@ -8,18 +8,13 @@ import type { Target } from './target.js';
 
 /** Clients of node:net and node:http that attack, without a line of the package's own code. */
 
-const HOST = '127.0.0.1';
-/** Where clients come from that share no address with the victim. */
-export const ELSEWHERE = '127.0.0.2';
+export const HOST = '127.0.0.1';
+/** Where attackers come from. The victim comes from `HOST`: what counts by address keeps them apart. Only Linux has others. */
+export const ATTACKER = process.platform === 'linux' ? '127.0.0.2' : HOST;
 
 /** A connection whose errors count and never throw. Null: it was not accepted. */
-export async function open(
-  port: number,
-  tally: Tally,
-  tls = false,
-  localAddress = HOST,
-): Promise<Socket | null> {
-  const where = { port, host: HOST, localAddress };
+export async function open(port: number, tally: Tally, tls = false): Promise<Socket | null> {
+  const where = { port, host: HOST, localAddress: ATTACKER };
   const socket = tls ? connectTls({ ...where, rejectUnauthorized: false }) : connect(where);
   socket.on('error', (error: NodeJS.ErrnoException) => tally.add(error.code ?? error.message));
   const ended = once(socket, 'close').then(
@@ -74,7 +69,8 @@ export function post(target: Target, tally: Tally, { path, body, ...how }: Post)
   const { method = 'POST', port = target.http } = how;
   const send = target.tls ? requestTls : request;
   return new Promise((resolve) => {
-    const sent = send({ host: HOST, port, path, method, headers, agent: false, rejectUnauthorized: false });
+    const where = { host: HOST, port, localAddress: ATTACKER };
+    const sent = send({ ...where, path, method, headers, agent: false, rejectUnauthorized: false });
     let status: number | undefined;
     sent.on('response', (response) => {
       status = response.statusCode;

@@ -3,6 +3,7 @@ import { type ClientHttp2Session, connect } from 'node:http2';
 import { request as requestTls, Agent as TlsAgent } from 'node:https';
 import { INFER } from './grpc-client.js';
 import { framed, inferMessage, LEAST_ANSWER_BYTES, sloParameter } from './protobuf.js';
+import { HOST } from './sockets.js';
 import { SMALL, type Target } from './target.js';
 
 /** One request of the victim. */
@@ -14,7 +15,6 @@ export interface Sample {
   readonly failure: string;
 }
 
-const HOST = '127.0.0.1';
 /** What no answer takes. */
 const PATIENCE_MS = 30_000;
 

@@ -12,7 +12,6 @@ import {
 } from '../frames.js';
 import { INFER } from '../grpc-client.js';
 import { field, framed, inferMessage } from '../protobuf.js';
-import { ELSEWHERE } from '../sockets.js';
 import { repeat, sleepUntil, type Tally } from '../tally.js';
 import { type Attack, SMALL, type Target } from '../target.js';
 
@@ -63,7 +62,7 @@ async function callOn(
   connections: number,
 ): Promise<void> {
   await repeat(connections, untilMs, async () => {
-    const socket = await openHttp2(target, tally, [], ELSEWHERE);
+    const socket = await openHttp2(target, tally);
     if (socket === null) return;
     let stream = 1;
     const next = () => {

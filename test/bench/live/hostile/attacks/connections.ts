@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { countStatuses, ELSEWHERE, head, open, post, write } from '../sockets.js';
+import { countStatuses, head, open, post, write } from '../sockets.js';
 import { repeat, sleepUntil, type Tally } from '../tally.js';
 import { type Attack, LARGE, SMALL, type Target } from '../target.js';
 
@@ -38,7 +38,7 @@ async function idle(target: Target, tally: Tally, untilMs: number): Promise<void
       while (opened < 10_000 && performance.now() < untilMs) {
         opened++;
         const port = opened % 2 === 0 ? target.http : target.grpc;
-        const socket = await open(port, tally, false, ELSEWHERE);
+        const socket = await open(port, tally);
         if (socket === null) continue;
         tally.add('opened');
         socket.on('close', () => tally.add('closed'));
@@ -117,7 +117,7 @@ async function slowReaders(target: Target, tally: Tally, untilMs: number): Promi
   const requests = inferRequest(0).repeat(200);
   const sockets: Socket[] = [];
   for (let i = 0; i < 200; i++) {
-    const socket = await open(target.http, tally, false, ELSEWHERE);
+    const socket = await open(target.http, tally);
     if (socket === null) continue;
     socket.pause();
     socket.on('close', () => tally.add('closed'));
