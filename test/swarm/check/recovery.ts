@@ -98,13 +98,16 @@ function checkConnections(events: readonly HistoryEvent[], findings: Findings): 
   }
 }
 
-/** When all works, no controller connects with a worker: it has its connections. */
+/** When all works, no controller connects with a worker: it has its connections, unless it has only started then. */
 function checkNewConnections(events: readonly HistoryEvent[], findings: Findings): void {
   const restNs = events.find(({ kind }) => kind === 'snapshot')?.atNs ?? Number.POSITIVE_INFINITY;
+  // A server that a fault asked to stop drains for a while, and is started again.
+  const late = new Set<ProcessLife>();
   for (const event of events) {
     if (event.atNs <= restNs) continue;
     if (event.kind === 'asked to stop') return;
-    if (event.kind !== 'streamOpened') continue;
+    if (event.kind === 'started') late.add(event.process);
+    if (event.kind !== 'streamOpened' || late.has(event.controller)) continue;
     const { controller, worker, stream, atNs } = event;
     const what = `${controller} connects with ${worker} when all should work again`;
     findings.add(atNs, what, (one) => 'stream' in one && one.stream === stream);
