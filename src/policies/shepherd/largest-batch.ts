@@ -45,6 +45,7 @@ export class LargestBatch {
     }
     return this.count;
   }
+
   /** The value of the batch that the model could run on the GPU instead of what runs there, whose requests may join it. */
   countWith(running: RunningBatches, { gpu, model, queue, sizes, startNs }: Contender): number {
     const { cluster } = this;
@@ -54,6 +55,8 @@ export class LargestBatch {
       const endNs = startNs + cluster.execNs(gpu, model, b);
       const left = queue.length - queue.firstFrom(endNs) + running.joinable(gpu, model, endNs);
       most = Math.max(most, Math.min(left, batchSizes[b]));
+      // As above: GPUs would stop batches without end for one that is not formed then.
+      if (left <= batchSizes[b]) break;
     }
     return most;
   }

@@ -5,7 +5,7 @@ import { type HarnessOptions, MS, PolicyHarness } from '../policy-harness.js';
 
 /** Three models, warm on each GPU: 3, 5 and 8 ms at batch 1, 2 and 4. */
 function shepherd(
-  cluster: Partial<HarnessOptions> = {},
+  { warm = [0, 1, 2], ...cluster }: Partial<HarnessOptions> & { readonly warm?: readonly number[] } = {},
   options: Record<string, number> = {},
 ): PolicyHarness {
   const harness = new PolicyHarness({
@@ -14,7 +14,7 @@ function shepherd(
     models: models(3),
     ...cluster,
   });
-  for (let gpu = 0; gpu < (cluster.gpus ?? 1); gpu++) harness.controller.gpuUp(gpu, [0, 1, 2]);
+  for (let gpu = 0; gpu < (cluster.gpus ?? 1); gpu++) harness.controller.gpuUp(gpu, warm);
   return harness;
 }
 
@@ -96,6 +96,15 @@ describe('shepherd: preemption', () => {
     harness.arrive(0, [0], 8.9);
     expect(harness.arrive(1, [0, 0, 0])).toEqual([]);
     expect(harness.arrive(1, [0])).toEqual(['ABORT model 0 on GPU 0']);
+  });
+
+  it('nor those of a batch that would not be formed afterwards', () => {
+    // Two were seen to take longer than four.
+    const slow = models(1, { execNs: [3 * MS, 30 * MS, 8 * MS] });
+    const harness = shepherd({ models: slow, warm: [0] }, { preemption: 2 });
+    harness.arrive(0, [0], 20);
+    expect(harness.arrive(1, [0], 20)).toEqual([]);
+    expect(harness.end(3)).toEqual(['INFER model 0 batch 1 on GPU 0']);
   });
 
   it('asks the first GPU where it is worth it', () => {
