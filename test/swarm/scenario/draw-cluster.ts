@@ -99,7 +99,7 @@ function drawModel(draw: Draw, name: string, slowestNs: number, inputBytes: numb
 function drawPolicy(draw: Draw): PolicyScenario {
   const kind = draw.pick([
     ...['escapement', 'escapement', 'escapement', 'clockwork', 'clockwork'],
-    ...['fifo', 'edf', 'nexus', 'shepherd', 'clipper', 'alpaserve-sr', 'symphony'],
+    ...['fifo', 'edf', 'nexus', 'shepherd', 'clipper', 'alpaserve-sr', 'symphony', 'edgeserving'],
   ]);
   if (HAVE_MARGIN.includes(kind)) {
     const hasNone = kind !== NEEDS_MARGIN && draw.chance(0.25);
