@@ -1,6 +1,6 @@
 import { setPriority } from 'node:os';
 import { ATTACKS } from './attacks/index.js';
-import { Tally } from './tally.js';
+import { sleepUntil, Tally } from './tally.js';
 import type { Setting, Target } from './target.js';
 import { type Sample, Victim } from './victim.js';
 
@@ -23,7 +23,7 @@ export type Order =
       readonly attack: string;
       readonly setting: Setting;
       readonly seconds: number;
-      /** How long it waits beyond that for answers. */
+      /** How long it waits, or attacks again, beyond that if it has no answer yet. */
       readonly graceSeconds: number;
       readonly nice: number;
     };
@@ -54,10 +54,14 @@ async function attack(order: Order & { role: 'attacker' }): Promise<void> {
   renice(order.nice);
   const tally = new Tally();
   const found = ATTACKS.find(({ name, setting }) => name === order.attack && setting === order.setting);
-  const untilMs = performance.now() + 1000 * order.seconds;
+  const overMs = performance.now() + 1000 * (order.seconds + order.graceSeconds);
+  const attackOn = async () => {
+    // A server may take longer to answer, or to hang up, than an attack takes: the next one is twice as long.
+    for (let seconds = order.seconds; tally.isEmpty && performance.now() < overMs; seconds *= 2)
+      await found?.run(order.target, tally, Math.min(overMs, performance.now() + 1000 * seconds));
+  };
   // It may wait for an answer that never comes: whatever is open then goes down with the process.
-  const over = new Promise((resolve) => setTimeout(resolve, 1000 * (order.seconds + order.graceSeconds)));
-  await Promise.race([found?.run(order.target, tally, untilMs), over]);
+  await Promise.race([attackOn(), sleepUntil(overMs)]);
   send({ answers: tally.entries });
 }
 

@@ -91,8 +91,19 @@ export async function openHttp2(
     payload.writeUInt32BE(value, 6 * i + 2);
   }
   socket.write(Buffer.concat([Buffer.from(PREFACE), frame(SETTINGS, 0, 0, payload)]));
-  socket.on('close', () => tally.add('connection closed'));
+  socket.on('close', () => {
+    if (!left.has(socket)) tally.add('connection closed');
+  });
   return socket;
+}
+
+/** Those that the attacker closed itself: that says nothing of the server. */
+const left = new WeakSet<Socket>();
+
+/** Closes a connection of `openHttp2`. */
+export function leave(socket: Socket): void {
+  left.add(socket);
+  socket.destroy();
 }
 
 /** Counts GOAWAYs and resets among what a connection receives. `ended`: called for each stream that the server ends. */

@@ -7,6 +7,10 @@ export class Tally {
     this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
   }
 
+  get isEmpty(): boolean {
+    return this.counts.size === 0;
+  }
+
   /** The most frequent first. */
   get entries(): readonly (readonly [string, number])[] {
     return [...this.counts].sort(([, a], [, b]) => b - a);

@@ -7,6 +7,7 @@ import {
   END_STREAM,
   frame,
   HEADERS,
+  leave,
   openHttp2,
   WIDE_WINDOW,
 } from '../frames.js';
@@ -79,7 +80,7 @@ async function callOn(
     for (let i = 0; i < AT_A_TIME; i++) next();
     socket.uncork();
     await Promise.race([closed(socket), sleepUntil(untilMs)]);
-    socket.destroy();
+    leave(socket);
   });
 }
 

@@ -8,6 +8,7 @@ import {
   frame,
   HEADERS,
   inferHeaders,
+  leave,
   openHttp2,
   PING,
   PRIORITY,
@@ -112,7 +113,7 @@ async function send(target: Target, tally: Tally, untilMs: number, flood: Flood)
     if (connections++ % 2 === 0) countEnds(socket, tally);
     else socket.pause();
     await floodOn(socket, untilMs, flood);
-    socket.destroy();
+    leave(socket);
   });
 }
 
