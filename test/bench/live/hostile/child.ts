@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { ATTACKS } from './attacks/index.js';
 import { sleepUntil, Tally } from './tally.js';
@@ -52,6 +53,7 @@ async function report(): Promise<void> {
 
 async function attack(order: Order & { role: 'attacker' }): Promise<void> {
   renice(order.nice);
+  reniceSession(order.nice);
   const tally = new Tally();
   const found = ATTACKS.find(({ name, setting }) => name === order.attack && setting === order.setting);
   const overMs = performance.now() + 1000 * (order.seconds + order.graceSeconds);
@@ -75,5 +77,14 @@ function renice(nice: number): void {
     setPriority(nice);
   } catch {
     // Then it competes with them.
+  }
+}
+
+/** Linux gives each session as much time as the others, whatever its processes' priorities are, unless it has one, too. */
+function reniceSession(nice: number): void {
+  try {
+    writeFileSync('/proc/self/autogroup', String(nice));
+  } catch {
+    // There are no such groups.
   }
 }

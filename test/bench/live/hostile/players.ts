@@ -38,7 +38,7 @@ export async function attackFrom(
   { name, setting }: Attack,
   how: { readonly seconds: number; readonly graceSeconds: number; readonly nice: number },
 ): Promise<readonly (readonly [string, number])[]> {
-  // In a session of its own, which Linux may give a share of its own: the server's is not to pay for it.
+  // In a session of its own, with a priority of its own: a host elsewhere would take none of the server's time.
   const child = fork(bundle, { detached: true });
   try {
     const ofTarget = { ...target, token: null };
