@@ -1,8 +1,11 @@
+import { join } from 'node:path';
+import { writeWhole } from '../../../src/base/files/output-file.js';
+import type { Profile } from '../../../src/config/profile.js';
 import type { Summary } from '../../../src/record/results.js';
 import { live } from '../../../src/run/live.js';
 import { run } from '../../../src/run/run.js';
 import { simulate } from '../../../src/run/simulated.js';
-import { measureDelays } from './delays.js';
+import { ServiceTimes } from './service-times.js';
 import {
   type Bench,
   capacityRps,
@@ -11,82 +14,112 @@ import {
   prepare,
   roomySloMs,
   type Subject,
+  WARM_UP_S,
 } from './subject.js';
 
-/** One load, live and simulated. */
-export interface FidelityRow {
-  readonly load: number;
-  readonly live: Figures;
-  readonly simulated: Figures;
-}
-
-interface Figures {
+export interface Figures {
   readonly goodputRps: number;
+  /** Share of the offered requests that were answered in time, 0 to 1. */
+  readonly attainment: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
 
-interface Fidelity {
+/** One load, live and simulated, right after the machine was calibrated. */
+export interface FidelityRun {
+  readonly repeat: number;
+  readonly load: number;
+  readonly rateRps: number;
   readonly delays: MachineDelays;
-  readonly rows: readonly FidelityRow[];
+  readonly live: Figures;
+  readonly simulated: Figures;
 }
 
-const CALIBRATION_LOAD = 0.9;
-const FIDELITY_LOADS = [0.3, 0.6, 0.9, 1.2];
+/** The loads of the calibration reach from an idle lane to large batches. */
+const CALIBRATION_LOADS = [0.4, 0.8, 1.2];
+const FIDELITY_LOADS = [0.3, 0.6, 0.9, 1, 1.2];
 
 /**
- * The same arrivals of the same experiment live and in simulation, at shares of the device's capacity. Of several live
- * runs the median of each figure counts.
+ * The same arrivals of the same experiment live and in simulation, at shares of the device's capacity. A machine's speed
+ * drifts, so each repetition first measures how long INFERs take in service now, and both clocks use these profiles.
  */
 export async function measureFidelity(
   bench: Bench,
   subjects: readonly Subject[],
   seconds: number,
   repeats: number,
-): Promise<Fidelity> {
-  const profiles = [];
+): Promise<FidelityRun[]> {
+  const profiles: Profile[] = [];
   for (const subject of subjects) profiles.push(await prepare(bench, subject));
-  const measured: MachineDelays[] = [];
-  for (let repeat = 0; repeat < repeats; repeat++) {
-    measured.push(
-      await measureDelays(bench, subjects, CALIBRATION_LOAD * capacityRps(profiles), seconds / 2),
-    );
+  const runs: FidelityRun[] = [];
+  for (let repeat = 1; repeat <= repeats; repeat++) {
+    const calibration = await calibrate(bench, subjects, profiles, seconds / 2);
+    for (const load of FIDELITY_LOADS)
+      runs.push({ repeat, ...(await compare(bench, subjects, calibration, load, seconds)) });
   }
-  const delays = {
-    delayNs: median(measured.map(({ delayNs }) => delayNs)),
-    overheadNs: median(measured.map(({ overheadNs }) => overheadNs)),
-  };
-  const rows: FidelityRow[] = [];
-  for (const load of FIDELITY_LOADS) {
-    const rate = (load * capacityRps(profiles)).toFixed(2);
+  return runs;
+}
+
+interface Calibration {
+  readonly profiles: readonly Profile[];
+  readonly files: readonly string[];
+  readonly delays: MachineDelays;
+}
+
+async function calibrate(
+  bench: Bench,
+  subjects: readonly Subject[],
+  profiles: readonly Profile[],
+  seconds: number,
+): Promise<Calibration> {
+  const times = new ServiceTimes();
+  for (const load of CALIBRATION_LOADS) {
     const experiment = await experimentOf(bench, {
       subjects,
-      workload: `{ kind: poisson, rate: ${rate}/s, duration: ${seconds}s }`,
+      workload: poisson(load * capacityRps(profiles), seconds),
       sloMs: roomySloMs(profiles),
       seconds,
-      delays,
+      seed: 2,
     });
-    const runs: Figures[] = [];
-    for (let repeat = 0; repeat < repeats; repeat++)
-      runs.push(figuresOf((await run(experiment, live())).result.summary));
-    rows.push({
-      load,
-      live: medians(runs),
-      simulated: figuresOf((await simulate(experiment)).summary),
-    });
+    await run(experiment, live(), { observer: times });
   }
-  return { delays, rows };
+  const served = profiles.map((profile, model) => times.profile(profile, model));
+  const files = subjects.map(({ name }) => join(bench.repository, name, 'profile.in-service.json'));
+  for (const [i, file] of files.entries()) writeWhole(file, JSON.stringify(served[i]));
+  return { profiles: served, files, delays: times.delays() };
 }
 
-function medians(runs: readonly Figures[]): Figures {
-  const middle = (figure: keyof Figures) => median(runs.map((run) => run[figure]));
-  return { goodputRps: middle('goodputRps'), p50Ms: middle('p50Ms'), p99Ms: middle('p99Ms') };
+async function compare(
+  bench: Bench,
+  subjects: readonly Subject[],
+  { profiles, files, delays }: Calibration,
+  load: number,
+  seconds: number,
+): Promise<Omit<FidelityRun, 'repeat'>> {
+  const rateRps = load * capacityRps(profiles);
+  const experiment = await experimentOf(bench, {
+    ...{ subjects, profiles: files, delays, seconds },
+    workload: poisson(rateRps, seconds),
+    sloMs: roomySloMs(profiles),
+  });
+  const { summary } = (await run(experiment, live())).result;
+  return {
+    ...{ load, rateRps, delays },
+    live: figuresOf(summary),
+    simulated: figuresOf((await simulate(experiment)).summary),
+  };
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+/** `seconds` count, after the warm-up. */
+function poisson(rateRps: number, seconds: number): string {
+  return `{ kind: poisson, rate: ${rateRps.toFixed(2)}/s, duration: ${seconds + WARM_UP_S}s }`;
 }
 
-function figuresOf({ goodputRps, executedLatencyMs: { p50, p99 } }: Summary): Figures {
-  return { goodputRps, p50Ms: p50 ?? Number.NaN, p99Ms: p99 ?? Number.NaN };
+function figuresOf({ goodputRps, attainment, executedLatencyMs: { p50, p99 } }: Summary): Figures {
+  return {
+    goodputRps,
+    attainment: attainment ?? Number.NaN,
+    p50Ms: p50 ?? Number.NaN,
+    p99Ms: p99 ?? Number.NaN,
+  };
 }

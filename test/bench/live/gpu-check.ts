@@ -10,8 +10,8 @@ import { exitCodeOf } from '../../../src/cli/exit-codes.js';
 import type { Profile } from '../../../src/config/profile.js';
 import { PROVIDERS, type Provider } from '../../../src/live/device.js';
 import { onnxruntimeVersion } from '../../../src/live/ort/open-session.js';
-import { measureIdle } from './delays.js';
 import { measureFidelity } from './fidelity.js';
+import { measureIdle } from './idle.js';
 import { fidelityTable, idleTable, profileTable } from './markdown.js';
 import { type Bench, prepare, type Subject } from './subject.js';
 
@@ -54,7 +54,7 @@ async function main(device: Provider, input: number, seconds: number): Promise<v
   say('one request at a time');
   const idle = await measureIdle(bench, subjects[0], idleRps(profiles[0]), seconds);
   say('the same arrivals live and simulated');
-  const fidelity = await measureFidelity(bench, subjects, seconds, flags.quick ? 1 : 3);
+  const fidelity = await measureFidelity(bench, subjects, seconds, flags.quick ? 1 : 5);
   const facts = {
     device,
     gpu: gpuName(),
@@ -72,7 +72,7 @@ async function main(device: Provider, input: number, seconds: number): Promise<v
     `onnxruntime ${facts.onnxruntime}, Node ${facts.node}; input ${input} × ${input}; ${seconds} s a run.\n`,
     profileTable(profiles),
     idleTable(idle),
-    fidelityTable(fidelity.rows),
+    fidelityTable(fidelity),
   ].join('\n');
   writeWhole(json.replace(/json$/, 'md'), text);
   process.stdout.write(`${text}\nwritten to ${json}\n`);

@@ -2,10 +2,11 @@ import { parseArgs } from 'node:util';
 import { makeFolder } from '../../../src/base/files/make-folder.js';
 import { PROVIDERS } from '../../../src/live/device.js';
 import { measureControllerShare } from './controller-share.js';
-import { measureIdle } from './delays.js';
-import { measureFidelity } from './fidelity.js';
+import { type FidelityRun, measureFidelity } from './fidelity.js';
 import { measureGpus } from './gpus/measure.js';
 import { runHostile } from './hostile/main.js';
+import { measureIdle } from './idle.js';
+import { fidelityTable } from './markdown.js';
 import { measurePredictability } from './predictable.js';
 import { type Bench, prepare, type Subject } from './subject.js';
 import { measureThroughput } from './throughput/measure.js';
@@ -75,7 +76,7 @@ const cases: Record<string, () => Promise<unknown>> = {
   idle: () => measureIdle(bench, RESNET18, 20, seconds),
   controller: () => measureControllerShare(40 * seconds),
   predictable: () => measurePredictability(bench, PAIR, 0.7, 100, 3 * seconds),
-  fidelity: () => measureFidelity(bench, PAIR, seconds, 3),
+  fidelity: () => measureFidelity(bench, PAIR, seconds, 5),
   throughput: () =>
     measureThroughput({
       ...{ main: flags.main, cpus: flags.cpus, seconds: Number(flags.seconds ?? '2') },
@@ -96,7 +97,9 @@ const WITHOUT_MODELS = ['controller', 'throughput', 'gpus'];
 const needsModels = chosen.some(([name]) => !WITHOUT_MODELS.includes(name));
 if (needsModels) for (const subject of PAIR) await prepare(bench, subject);
 for (const [name, measure] of chosen) {
-  for (const figures of [await measure()].flat())
+  const measured = [await measure()].flat();
+  if (name === 'fidelity') process.stderr.write(fidelityTable(measured as FidelityRun[]));
+  for (const figures of measured)
     process.stdout.write(`${JSON.stringify({ case: name, ...(figures as object) })}\n`);
 }
 process.exit(0);

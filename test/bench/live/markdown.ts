@@ -1,7 +1,7 @@
 import { NS_PER_MS } from '../../../src/base/units.js';
 import type { Profile } from '../../../src/config/profile.js';
-import type { IdleFigures } from './delays.js';
-import type { FidelityRow } from './fidelity.js';
+import type { FidelityRun, Figures } from './fidelity.js';
+import type { IdleFigures } from './idle.js';
 
 /** Results of benchmarks as Markdown tables. */
 
@@ -20,27 +20,57 @@ export function profileTable(profiles: readonly Profile[]): string {
   return table(['model', 'action', 'median ms', 'p99 ms', 'p99 / median', 'runs'], rows);
 }
 
-export function fidelityTable(rows: readonly FidelityRow[]): string {
+/** Medians over the repetitions; of live figures also the smallest and largest, of differences the median of all pairs. */
+export function fidelityTable(runs: readonly FidelityRun[]): string {
+  const loads = [...new Set(runs.map(({ load }) => load))];
   return table(
     [
       'load',
-      'goodput/s live',
-      'simulated',
-      '',
-      'p50 ms live',
-      'simulated',
-      '',
-      'p99 ms live',
-      'simulated',
-      '',
+      ...['goodput/s', 'in time', 'p50 ms', 'p99 ms'].flatMap((what) => [`${what} live`, 'simulated', '']),
     ],
-    rows.map(({ load, live, simulated }) => [
-      `${Math.round(100 * load)} %`,
-      ...pair(live.goodputRps, simulated.goodputRps),
-      ...pair(live.p50Ms, simulated.p50Ms),
-      ...pair(live.p99Ms, simulated.p99Ms),
-    ]),
+    loads.map((load) => {
+      const row = runs.filter((one) => one.load === load);
+      return [
+        `${Math.round(100 * load)} %`,
+        ...compared(row, 'goodputRps', 1, 1, relative),
+        ...compared(row, 'attainment', 100, 2, points),
+        ...compared(row, 'p50Ms', 1, 1, relative),
+        ...compared(row, 'p99Ms', 1, 1, relative),
+      ];
+    }),
   );
+}
+
+function compared(
+  runs: readonly FidelityRun[],
+  figure: keyof Figures,
+  scale: number,
+  decimals: number,
+  difference: (live: number, simulated: number) => number,
+): string[] {
+  const text = (value: number) => (scale * value).toFixed(decimals);
+  const live = runs.map((one) => one.live[figure]).toSorted((a, b) => a - b);
+  const ends = `(${text(live[0])} to ${text(live[live.length - 1])})`;
+  const middle = median(runs.map((one) => difference(one.live[figure], one.simulated[figure])));
+  const sign = middle < 0 ? '−' : '+';
+  return [
+    live.length === 1 ? text(live[0]) : `${text(median(live))} ${ends}`,
+    text(median(runs.map((one) => one.simulated[figure]))),
+    `${sign}${(100 * Math.abs(middle)).toFixed(difference === points ? 2 : 1)}${difference === points ? '' : ' %'}`,
+  ];
+}
+
+function relative(live: number, simulated: number): number {
+  return simulated / live - 1;
+}
+
+/** Percentage points, over 100. */
+function points(live: number, simulated: number): number {
+  return simulated - live;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 }
 
 export function idleTable({ there, back, added }: IdleFigures): string {
@@ -57,18 +87,6 @@ export function idleTable({ there, back, added }: IdleFigures): string {
       row('latency beyond the INFER itself', added),
     ],
   );
-}
-
-function pair(live: number, simulated: number): string[] {
-  return [figure(live), figure(simulated), difference(simulated / live - 1)];
-}
-
-function difference(share: number): string {
-  return `${share < 0 ? '−' : '+'}${(100 * Math.abs(share)).toFixed(1)} %`;
-}
-
-function figure(value: number): string {
-  return value.toFixed(1);
 }
 
 function ms(value: number): string {

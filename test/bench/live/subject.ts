@@ -78,6 +78,8 @@ export interface MachineDelays {
 
 interface BenchWorkload {
   readonly subjects: readonly Subject[];
+  /** Profile files, one a subject. Default: what `prepare` measured. */
+  readonly profiles?: readonly string[];
   /** YAML of the workload section. */
   readonly workload: string;
   readonly sloMs: number;
@@ -85,18 +87,20 @@ interface BenchWorkload {
   readonly delays?: MachineDelays;
   readonly policy?: string;
   readonly admission?: 'none' | 'predict';
+  readonly seed?: number;
 }
 
-const WARM_UP = '2s';
+export const WARM_UP_S = 2;
 
 /** An experiment over benchmark models, for either clock. */
 export function experimentOf(bench: Bench, load: BenchWorkload): Promise<Experiment> {
   const device = { kind: bench.device, adapter: 0, session: DEFAULT_SESSION };
   const { subjects, sloMs, delays = { delayNs: 0, overheadNs: 0 } } = load;
-  const models = subjects.map(
-    ({ name }) => `  - { kind: onnx, name: ${name}, path: ${join(bench.repository, name)} }`,
-  );
-  const text = `seed: 1
+  const models = subjects.map(({ name }, i) => {
+    const profile = load.profiles === undefined ? '' : `, profile: ${load.profiles[i]}`;
+    return `  - { kind: onnx, name: ${name}, path: ${join(bench.repository, name)}${profile} }`;
+  });
+  const text = `seed: ${load.seed ?? 1}
 cluster:
   gpus: 1
   memory: 2GiB
@@ -108,7 +112,7 @@ models:
 ${models.join('\n')}
 workload: ${load.workload}
 slo: ${sloMs * NS_PER_MS}ns
-warmup: ${WARM_UP}
+warmup: ${WARM_UP_S}s
 policy: ${load.policy ?? '{ kind: clockwork, scheduleAhead: 10ms }'}
 admission: ${load.admission ?? 'none'}
 live: { device: ${bench.device} }
