@@ -53,6 +53,8 @@ export class Simulator {
   /** When each worker is due to be woken; Infinity: not. */
   private readonly wakeNs: Float64Array;
   private controllerWakeNs = 0;
+  /** The source ran out in the middle of this instant, which goes on when it has been refilled. */
+  private isHalted = false;
   /** Requests handed to the controller so far. */
   arrivals = 0;
   private readonly checker: Checker | null;
@@ -152,7 +154,7 @@ export class Simulator {
     onProgress?: (nowNs: number, arrivals: number) => void | Promise<void>,
   ): Promise<void> {
     while (!this.runUntilPause(untilNs)) {
-      if (this.source.starved === true) await this.source.refill?.();
+      if (this.isStarved) await this.source.refill?.();
       await onProgress?.(this.nowNs, this.arrivals);
     }
   }
@@ -162,8 +164,8 @@ export class Simulator {
     const { source, events, controller, checker } = this;
     const pauseAt = this.arrivals + PROGRESS_ARRIVALS;
     for (;;) {
-      if (source.starved === true || this.arrivals >= pauseAt) return false;
-      const nowNs = this.nextNs;
+      if (this.isStarved || this.arrivals >= pauseAt) return false;
+      const nowNs = this.isHalted ? this.nowNs : this.nextNs;
       if (nowNs > untilNs) return true;
       invariant(nowNs >= this.nowNs, 'virtual time does not run backwards');
       this.nowNs = nowNs;
@@ -174,6 +176,9 @@ export class Simulator {
           this.arrivals++;
           source.advance();
         }
+        // It may have more requests of this instant, which the controller is to see at once.
+        this.isHalted = this.isStarved;
+        if (this.isHalted) return false;
         if (controller.hasInput || this.controllerWakeNs <= nowNs) {
           controller.step(nowNs);
           this.deliverOutbox();
@@ -184,9 +189,13 @@ export class Simulator {
     }
   }
 
-  /** Whether a request arrives now. A starved source does not know: what it reads later comes as a new instant. */
+  /** Whether a request arrives now. A starved source does not know. */
   private hasArrival(nowNs: number): boolean {
-    return this.source.timeNs <= nowNs && this.source.starved !== true;
+    return this.source.timeNs <= nowNs && !this.isStarved;
+  }
+
+  private get isStarved(): boolean {
+    return this.source.starved === true;
   }
 
   private handle(event: SimEvent): void {
