@@ -2,19 +2,19 @@
 const STEP = 1.0001;
 const LOG_STEP = Math.log(STEP);
 
-/** Mean, largest and percentiles of durations, in memory that does not depend on their number. */
+/** Mean, largest and percentiles of durations, in memory that follows how much they differ, not their number. */
 export class Latencies {
   count = 0;
   private sumNs = 0;
   private maxNs = 0;
   private minNs = Number.POSITIVE_INFINITY;
   /** Counts by the logarithm of the duration. */
-  private readonly buckets: number[] = [];
+  private readonly buckets = new Map<number, number>();
+  /** Their logarithms in order; null: there are new ones. */
+  private ascending: readonly number[] | null = null;
 
   add(ns: number): void {
-    const bucket = ns <= 1 ? 0 : Math.round(Math.log(ns) / LOG_STEP);
-    while (this.buckets.length <= bucket) this.buckets.push(0);
-    this.buckets[bucket]++;
+    this.addTo(ns <= 1 ? 0 : Math.round(Math.log(ns) / LOG_STEP), 1);
     this.count++;
     this.sumNs += ns;
     this.maxNs = Math.max(this.maxNs, ns);
@@ -23,8 +23,7 @@ export class Latencies {
 
   /** Adds all that `other` has. */
   addAll(other: Latencies): void {
-    while (this.buckets.length < other.buckets.length) this.buckets.push(0);
-    for (let i = 0; i < other.buckets.length; i++) this.buckets[i] += other.buckets[i];
+    for (const [bucket, count] of other.buckets) this.addTo(bucket, count);
     this.count += other.count;
     this.sumNs += other.sumNs;
     this.maxNs = Math.max(this.maxNs, other.maxNs);
@@ -48,9 +47,18 @@ export class Latencies {
     // 0.999 × 1000 is a little above 999.
     const rank = Math.max(1, Math.ceil(share * all * (1 - 1e-12)));
     if (rank > this.count) return null;
+    this.ascending ??= [...this.buckets.keys()].sort((a, b) => a - b);
     let seen = 0;
-    let bucket = -1;
-    while (seen < rank) seen += this.buckets[++bucket];
-    return Math.min(Math.max(Math.exp(bucket * LOG_STEP), this.minNs), this.maxNs);
+    const bucket = this.ascending.find((one) => {
+      seen += this.buckets.get(one) ?? 0;
+      return seen >= rank;
+    });
+    return Math.min(Math.max(Math.exp((bucket ?? 0) * LOG_STEP), this.minNs), this.maxNs);
+  }
+
+  private addTo(bucket: number, count: number): void {
+    const before = this.buckets.get(bucket);
+    if (before === undefined) this.ascending = null;
+    this.buckets.set(bucket, (before ?? 0) + count);
   }
 }
