@@ -105,8 +105,8 @@ export async function run({ policy, options = {}, onProgress, ...rest }: RunOpti
   return { digest: simulator.controller.digest, offered: simulator.arrivals, actions, answers, simulator };
 }
 
-/** Keeps every answer and every action that an observer is shown; more actions than `mostActions` end the run. */
-export function keepRecords(mostActions = MOST_ACTIONS) {
+/** Keeps every answer and every action that an observer is shown; more actions than `mostActions` says end the run. */
+export function keepRecords(mostActions = () => MOST_ACTIONS) {
   const actions: ActionRecord[] = [];
   const answers: AnswerRecord[] = [];
   const observer: RunObserver = {
@@ -124,7 +124,7 @@ export function keepRecords(mostActions = MOST_ACTIONS) {
       }),
     completed: (action, nowNs, _queued, copies) => {
       actions.push({ ...action, copies, handledNs: nowNs });
-      if (actions.length > mostActions) throw new Error(`the run does not end: ${nowNs} ns`);
+      if (actions.length > mostActions()) throw new Error(`the run does not end: ${nowNs} ns`);
     },
   };
   return { actions, answers, observer };

@@ -14,6 +14,7 @@ Runs live clusters in a simulated world in which everything fails, and checks wh
   --out DIR         what failed is written into DIR/SEED; default: out/swarm
   --workers N       processes; default: one per core
   --simulator       random experiments in the simulator instead
+  --every N         only seeds that are multiples of N; of the simulator, multiples of 8 are long, and those of 64 huge
   --help            this text
 
 Status: 0 if all passed, 1 if one failed, 2 if it cannot be run.
@@ -25,6 +26,7 @@ const OPTIONS = {
   minutes: { type: 'string' },
   plan: { type: 'string' },
   simulator: { type: 'boolean', default: false },
+  every: { type: 'string' },
   shrink: { type: 'boolean', default: false },
   out: { type: 'string', default: 'out/swarm' },
   workers: { type: 'string' },
@@ -48,6 +50,8 @@ export interface Flags {
   /** One seed is run, for somebody who wants to know what happens. */
   readonly isAlone: boolean;
   readonly simulator: boolean;
+  /** Only multiples of it are tried. */
+  readonly every: number;
   readonly shrink: boolean;
   readonly out: string;
   readonly untilFailure: boolean;
@@ -72,7 +76,7 @@ export function flagsOf(args: readonly string[]): Flags | null {
   const { values } = parseArgs({ args: [...args], options: OPTIONS });
   if (values.help) return null;
   const { simulator, shrink, out, child, plan = null } = values;
-  for (const other of ['seed', 'seeds', 'minutes', 'workers', 'simulator'] as const)
+  for (const other of ['seed', 'seeds', 'minutes', 'workers', 'simulator', 'every'] as const)
     if (plan !== null && values[other]) throw new Error(`--plan and --${other} do not go together`);
   const seed = numberOf('seed', values.seed, 0);
   const minutes = numberOf('minutes', values.minutes, 1);
@@ -84,6 +88,7 @@ export function flagsOf(args: readonly string[]): Flags | null {
     seeds: seeds ?? usual,
     minutes: minutes ?? Number.POSITIVE_INFINITY,
     workers: Math.min(seeds ?? usual, numberOf('workers', values.workers, 1) ?? availableParallelism()),
+    every: numberOf('every', values.every, 1) ?? 1,
     untilFailure: values['until-failure'],
   };
 }

@@ -46,13 +46,14 @@ function say(dir: string, { failure, story = '', digest, events, virtualNs }: Se
 }
 
 async function runSeeds(): Promise<void> {
-  const first = flags.seed ?? randomInt(MOST_SEED);
+  const { every } = flags;
+  const first = Math.ceil((flags.seed ?? randomInt(MOST_SEED)) / every) * every;
   const endMs = performance.now() + flags.minutes * 60_000;
   const tally = new Tally();
   let next = 0;
   const isOver = () =>
     next >= flags.seeds || performance.now() > endMs || (flags.untilFailure && tally.failed > 0);
-  const take = () => (isOver() ? null : first + next++);
+  const take = () => (isOver() ? null : first + every * next++);
   const tried = (seed: number, verdict: SeedVerdict) => {
     tally.add(verdict);
     if (keeps) say(dirOf(seed), verdict);

@@ -86,10 +86,19 @@ export function repetitionProblem(first: ObservedRun, second: ObservedRun): Prob
   const check = 'the same run again decides the same';
   const [a, b] = [first.result.summary.digest, second.result.summary.digest];
   if (a !== b) return { check, what: `digests ${a} and ${b}` };
-  const same = (key: 'sent' | 'answers' | 'actions') =>
-    JSON.stringify(first[key]) === JSON.stringify(second[key]);
-  const other = (['sent', 'answers', 'actions'] as const).find((key) => !same(key));
+  const other = (['sent', 'answers', 'actions'] as const).find((key) => !areSame(first[key], second[key]));
   return other === undefined ? null : { check, what: `same digest ${a}, but other ${other}` };
+}
+
+/** Records in the same order with the same fields; a list in one is not looked at, since the controller uses it again. */
+function areSame(records: readonly object[], others: readonly object[]): boolean {
+  if (records.length !== others.length) return false;
+  return records.every((record, i) => {
+    const other = others[i] as Readonly<Record<string, unknown>>;
+    for (const [key, value] of Object.entries(record))
+      if (!Object.is(value, other[key]) && typeof value !== 'object') return false;
+    return true;
+  });
 }
 
 /** No policy serves more than the bound allows, where there is one. */

@@ -5,12 +5,21 @@ import type { Candidate, Section, Tree } from './candidate.js';
 import { Draw } from './draw.js';
 import { drawCluster } from './draw-cluster.js';
 import { drawModels, ns } from './draw-models.js';
-import { drawWorkload } from './draw-workload.js';
+import { drawWorkload, type ExperimentSize } from './draw-workload.js';
 
 const MIB = 1 << 20;
 const NS_PER_S = 1e9;
 /** Where an option has no largest value. */
 const MOST_COUNT = 64;
+
+/** Every so many seeds one is of an experiment that takes seconds, and some of these take more. */
+export const LONG_EVERY = 8;
+export const HUGE_EVERY = 64;
+
+export function sizeOf(seed: number): ExperimentSize {
+  if (seed % HUGE_EVERY === 0) return 'huge';
+  return seed % LONG_EVERY === 0 ? 'long' : 'short';
+}
 
 /** The experiment of a seed. A few seeds draw what is refused, such as a load where no batch ends within its SLO. */
 export function drawExperiment(seed: number): Candidate {
@@ -18,7 +27,7 @@ export function drawExperiment(seed: number): Candidate {
   const pageMib = draw.pick([null, null, null, 1, 4, 64]);
   const models = drawModels(draw, (pageMib ?? 16) * MIB);
   const gpus = drawGpus(draw);
-  const workload = drawWorkload(draw, models, gpus);
+  const workload = drawWorkload(draw, { models, gpus, size: sizeOf(seed) });
   const pageSize = pageMib === null ? {} : { pageSize: `${pageMib}MiB` };
   const tree = {
     seed: draw.int(0, 1000),

@@ -5,8 +5,21 @@ import { type DrawnModels, ns } from './draw-models.js';
 const US = 1000;
 const MS = 1e6;
 const NS_PER_S = 1e9;
-/** A run is short, so that many are: about so many requests at most. */
-const MOST_REQUESTS = 3000;
+/** Many runs are short, in others queues grow long, caches turn over many times, and estimates have time to drift. */
+export type ExperimentSize = 'short' | 'long' | 'huge';
+
+/** By size: about how many requests there are, and how long it takes at most. */
+const SIZES: Readonly<Record<ExperimentSize, SizeLimits>> = {
+  short: { least: 5, most: 3000, longestNs: 600 * NS_PER_S },
+  long: { least: 3000, most: 100_000, longestNs: 3600 * NS_PER_S },
+  huge: { least: 100_000, most: 1_000_000, longestNs: 36_000 * NS_PER_S },
+};
+
+interface SizeLimits {
+  readonly least: number;
+  readonly most: number;
+  readonly longestNs: number;
+}
 
 /** Sections that run at the same time, and the files that they name. */
 export interface DrawnWorkload {
@@ -22,19 +35,28 @@ interface Flow {
   readonly gpus: number;
   readonly rateRps: number;
   readonly lengthNs: number;
+  readonly mostRequests: number;
 }
 
 /** Up to four sections of all kinds, from nearly idle to far beyond what the GPUs can do. */
-export function drawWorkload(draw: Draw, models: DrawnModels, gpus: number): DrawnWorkload {
+export function drawWorkload(
+  draw: Draw,
+  {
+    models,
+    gpus,
+    size,
+  }: { readonly models: DrawnModels; readonly gpus: number; readonly size: ExperimentSize },
+): DrawnWorkload {
   const files: Record<string, string> = {};
   const sections: Section[] = [];
   const capacityRps = (gpus * NS_PER_S) / models.costNs;
   const rateRps = Math.min(1e6, Math.max(0.1, capacityRps * draw.real(0.05, 5)));
-  const requests = draw.skewed(5, MOST_REQUESTS);
-  const lengthNs = Math.ceil(Math.min((requests / rateRps) * NS_PER_S, 600 * NS_PER_S));
+  const { least, most: mostRequests, longestNs } = SIZES[size];
+  const requests = draw.skewed(least, mostRequests);
+  const lengthNs = Math.ceil(Math.min((requests / rateRps) * NS_PER_S, longestNs));
   const count = draw.pick([1, 1, 2, 3, 4]);
   for (let i = 0; i < count; i++) {
-    const flow = { draw, models, gpus, rateRps: rateRps / count, lengthNs };
+    const flow = { draw, models, gpus, rateRps: rateRps / count, lengthNs, mostRequests };
     sections.push({ ...drawKind(flow, files, i), ...common(flow, i) });
   }
   return { sections, files, lengthNs };
@@ -117,10 +139,10 @@ function drawKind(flow: Flow, files: Record<string, string>, index: number): Sec
 }
 
 /** How much arrives and for how long. Mostly a rate: a load is of what full batches could do, far more requests a second. */
-function volume({ draw, models, gpus, rateRps, lengthNs }: Flow): Section {
+function volume({ draw, models, gpus, rateRps, lengthNs, mostRequests }: Flow): Section {
   if (draw.chance(0.85)) return { rate: `${rateRps}/s`, duration: ns(lengthNs) };
   const load = draw.skewed(5, 300);
-  const mostNs = (MOST_REQUESTS * models.cheapestNs) / (gpus * (load / 100));
+  const mostNs = (mostRequests * models.cheapestNs) / (gpus * (load / 100));
   return { load: `${load}%`, duration: ns(Math.min(lengthNs, mostNs)) };
 }
 
@@ -133,11 +155,11 @@ function assign(draw: Draw): Section {
 }
 
 /** Clients that are refused at once ask again after their pause: it limits how many requests there are. */
-function closedLoop({ draw, lengthNs }: Flow): Section {
+function closedLoop({ draw, lengthNs, mostRequests }: Flow): Section {
   const clients = draw.skewed(1, 60);
   const concurrency = draw.pick([1, 1, 2, 8]);
   const thinkNs = draw.chance(0.2) ? 0 : draw.skewed(100 * US, 50 * MS);
-  const mostNs = (Math.max(US, thinkNs) * MOST_REQUESTS) / (clients * concurrency);
+  const mostNs = (Math.max(US, thinkNs) * mostRequests) / (clients * concurrency);
   const think = thinkNs === 0 ? {} : { think: ns(thinkNs) };
   return { kind: 'closed-loop', clients, concurrency, ...think, duration: ns(Math.min(lengthNs, mostNs)) };
 }

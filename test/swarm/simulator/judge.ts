@@ -16,6 +16,7 @@ import {
 } from './checks.js';
 import { type ObservedRun, observe } from './observed-run.js';
 import { replayOf } from './replay.js';
+import { watch } from './watch.js';
 
 /** What came of a candidate. */
 export type Verdict =
@@ -41,14 +42,23 @@ const REFUSALS = ['E_CONFIG_VALUE', 'E_MODEL_TOO_LARGE', 'E_UNKNOWN_MODEL', 'E_P
 const ENDLESS = 'the run does not end';
 const MAIN = 'dist/cli/main.js';
 
-/**
- * Runs the candidate in `dir`, a folder of its own that is gone afterwards, and applies every check. `commandLine`: once
- * more as a process, with `escapement check` on what it wrote.
- */
-export async function judge(candidate: Candidate, dir: string, commandLine: boolean): Promise<Verdict> {
+export interface JudgeOptions {
+  /** Once more as a process, with `escapement check` on what it wrote. */
+  readonly commandLine: boolean;
+  /** It is too long to be kept: fewer checks, on the way. */
+  readonly isHuge: boolean;
+}
+
+/** Runs the candidate in `dir`, a folder of its own that is gone afterwards, and applies every check. */
+export async function judge(
+  candidate: Candidate,
+  dir: string,
+  { commandLine, isHuge }: JudgeOptions,
+): Promise<Verdict> {
   let replay: Candidate | null = null;
   try {
     const file = writeCandidate(candidate, dir);
+    if (isHuge) return await watchedVerdict(file, commandLine);
     const experiment = await loadExperiment(file, ['checks=true']);
     const outDir = join(dir, 'out');
     mkdirSync(outDir);
@@ -75,6 +85,11 @@ export async function judge(candidate: Candidate, dir: string, commandLine: bool
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
+}
+
+async function watchedVerdict(file: string, twice: boolean): Promise<Verdict> {
+  const { problem, ...seen } = await watch(await loadExperiment(file), twice);
+  return problem === null ? { kind: 'passed', ...seen } : { kind: 'failed', ...problem, replay: null };
 }
 
 function isPolicy({ tree }: Candidate, kind: string): boolean {

@@ -1,6 +1,6 @@
 import type { Experiment } from '../../../src/config/experiment.js';
 import type { Candidate, Section } from './candidate.js';
-import type { SentRequest } from './observed-run.js';
+import type { SentRequest } from './watched-source.js';
 
 const TRACE = 'requests.csv';
 

@@ -1,0 +1,135 @@
+import type { Experiment } from '../../../src/config/experiment.js';
+import { type Action, INFER, STATUS_OK } from '../../../src/core/action.js';
+import type { RunObserver } from '../../../src/core/observer.js';
+import {
+  OUTCOME_ERROR,
+  OUTCOME_LATE,
+  OUTCOME_NAMES,
+  OUTCOME_OK,
+  type Outcome,
+  type RequestTable,
+} from '../../../src/core/request.js';
+import type { ScheduledRun } from '../../../src/record/results.js';
+import type { Problem } from './checks.js';
+import { GpuBooks } from './gpu-books.js';
+import { NumberSet } from './number-set.js';
+import type { SentRequest } from './watched-source.js';
+
+/** More actions than this for each request: the run goes round in circles. */
+const MOST_ACTIONS = 300_000;
+const MOST_ACTIONS_PER_REQUEST = 20;
+const TWO_32 = 2 ** 32;
+
+/**
+ * Checks a run of any length while it goes on, and keeps nothing of it but a bit for each request and action, and what each
+ * GPU holds.
+ */
+export class WatchedRun {
+  readonly observer: RunObserver;
+  sent = 0;
+  answers = 0;
+  /** Results of actions. */
+  actions = 0;
+  /** When the latest answer came. */
+  endNs = 0;
+  /** The first thing that does not hold. */
+  problem: Problem | null = null;
+  private orders = 0;
+  private readonly answered = new NumberSet();
+  private readonly ended = new NumberSet();
+  private readonly gpus: readonly GpuBooks[];
+  /** By outcome, of requests that count. */
+  private readonly outcomes = OUTCOME_NAMES.map(() => 0);
+  /** Of requests that are under way, in any order: 0 when each was answered as it was sent. */
+  private sum = 0;
+
+  constructor(private readonly experiment: Experiment) {
+    const { cluster, models } = experiment;
+    this.gpus = Array.from({ length: cluster.gpus }, () => new GpuBooks(cluster, models));
+    this.observer = {
+      decided: (action) => this.decided(action),
+      answered: (requests, slot, outcome, nowNs, _copies, action) =>
+        this.answer(requests, slot, outcome, nowNs, action),
+      completed: (action, nowNs) => this.completed(action, nowNs),
+    };
+  }
+
+  /** A request is handed to the scheduler. */
+  arrived({ timeNs, model, sloNs, user }: SentRequest): void {
+    this.sent++;
+    this.sum = (this.sum + mixed(timeNs, model, sloNs, user)) % TWO_32;
+  }
+
+  /** What does not hold of the whole run. */
+  finish({ summary }: ScheduledRun): Problem | null {
+    const { requests } = summary;
+    this.require('each request is answered', this.answers === this.sent && this.answered.isWhole, () => [
+      this.sent,
+      this.answers,
+    ]);
+    this.require('requests are answered as they were sent', this.sum === 0, () => this.sum);
+    const isWhole = this.ended.isWhole && this.actions === this.orders;
+    this.require('each action has a result', isWhole, () => [this.orders, this.actions]);
+    OUTCOME_NAMES.forEach((name, outcome) => {
+      const seen = this.outcomes[outcome];
+      this.require(`the summary counts ${name}`, requests[name] === seen, () => [requests[name], seen]);
+    });
+    return this.problem;
+  }
+
+  private decided(action: Action): void {
+    this.orders++;
+    const what = this.gpus[action.gpu].decided(action);
+    if (what !== '') this.require(what, false, () => action);
+  }
+
+  private answer(
+    requests: RequestTable,
+    slot: number,
+    outcome: Outcome,
+    nowNs: number,
+    action: Action | null,
+  ): void {
+    const [id, model] = [requests.id[slot], requests.model[slot]];
+    const [arrivalNs, sloNs] = [requests.arrivalNs[slot], requests.sloNs[slot]];
+    this.answers++;
+    this.sum = (this.sum - mixed(arrivalNs, model, sloNs, requests.user[slot]) + TWO_32) % TWO_32;
+    if (arrivalNs >= this.experiment.warmupNs) this.outcomes[outcome]++;
+    const holds =
+      this.answered.add(id) &&
+      nowNs >= arrivalNs &&
+      nowNs >= this.endNs &&
+      isTrue(outcome, action, model, nowNs - arrivalNs - sloNs);
+    this.endNs = nowNs;
+    if (!holds) this.require('an answer is true', false, () => ({ id, outcome, nowNs, arrivalNs, action }));
+  }
+
+  private completed(action: Action, nowNs: number): void {
+    this.actions++;
+    if (this.actions > MOST_ACTIONS + MOST_ACTIONS_PER_REQUEST * this.sent)
+      throw new Error(`the run does not end: ${nowNs} ns`);
+    const isFirst = this.ended.add(action.id);
+    const what = isFirst ? this.gpus[action.gpu].completed(action) : 'an action has one result';
+    if (what !== '') this.require(what, false, () => action);
+  }
+
+  private require(check: string, holds: boolean, what: () => unknown): void {
+    if (!holds) this.problem ??= { check, what: JSON.stringify(what()) };
+  }
+}
+
+/** Whether an answer says what became of its request. */
+function isTrue(outcome: Outcome, action: Action | null, model: number, lateNs: number): boolean {
+  if (outcome !== OUTCOME_OK && outcome !== OUTCOME_LATE && outcome !== OUTCOME_ERROR) return action === null;
+  if (action === null || action.kind !== INFER || action.model !== model) return false;
+  if ((action.status === STATUS_OK) !== (outcome !== OUTCOME_ERROR)) return false;
+  return outcome === OUTCOME_ERROR || lateNs > 0 === (outcome === OUTCOME_LATE);
+}
+
+function mixed(timeNs: number, model: number, sloNs: number, user: number): number {
+  let hash =
+    Math.imul((timeNs % TWO_32) | 0, 0x9e3779b1) ^ Math.imul(Math.floor(timeNs / TWO_32), 0x85ebca6b);
+  hash = Math.imul(hash ^ model, 0xc2b2ae35) ^ Math.imul((sloNs % TWO_32) | 0, 0x27d4eb2f);
+  hash = Math.imul(hash ^ (hash >>> 15), 0x9e3779b1) ^ user;
+  return hash >>> 0;
+}
