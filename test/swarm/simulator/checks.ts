@@ -18,7 +18,7 @@ export function brokenInvariant(experiment: Experiment, run: ObservedRun): Probl
   const { noise, gpuClock, changes } = cluster;
   const isSteady = changes.length === 0 && noise.distribution === 'normal' && noise.profile === 0;
   const seen = {
-    kinds: [{ gpus: cluster.gpus, pages: cluster.pages }],
+    kinds: cluster.kinds,
     ...{ models, gpus: cluster.gpus, oneLane: cluster.oneLane, overheadNs: cluster.overheadNs },
     exactExec: isSteady && gpuClock.length === 0 && noise.exec === 0 && noise.stragglers === 0,
     exactLoad: isSteady && noise.load === 0,

@@ -15,6 +15,7 @@ interface Surroundings {
 /** The cluster, with every way in which it may depart from the ideal on or off for itself. */
 export function drawCluster(draw: Draw, { gpus, models, lengthNs }: Surroundings): Section {
   return {
+    gpus: draw.chance(0.8) ? gpus : drawKinds(draw, gpus, models),
     ...draw.maybe(0.3, 'workers', () => draw.int(1, gpus)),
     pages: drawPages(draw, models),
     ...draw.maybe(0.2, 'lanes', () => 'one'),
@@ -27,6 +28,23 @@ export function drawCluster(draw: Draw, { gpus, models, lengthNs }: Surroundings
     ...draw.maybe(0.2, 'gpuClock', () => draw.list(1, 4, () => clockChange(draw, gpus, lengthNs))),
     ...draw.maybe(0.2, 'changes', () => draw.list(1, 3, () => change(draw, lengthNs))),
   };
+}
+
+/** Up to three kinds that differ in speed and memory. */
+function drawKinds(draw: Draw, gpus: number, models: DrawnModels): Section[] {
+  const kinds = draw.int(1, Math.min(3, gpus));
+  let left = gpus;
+  return Array.from({ length: kinds }, (_, i) => {
+    const count = i === kinds - 1 ? left : draw.int(1, left - (kinds - 1 - i));
+    left -= count;
+    return {
+      kind: `kind${i}`,
+      count,
+      ...draw.maybe(0.5, 'pages', () => drawPages(draw, models)),
+      ...draw.maybe(i === 0 ? 0 : 1, 'speed', () => Number(draw.real(0.2, 4).toFixed(2))),
+      ...draw.maybe(0.3, 'price', () => `${draw.int(1, 9)}/h`),
+    };
+  });
 }
 
 /** Often room for no more than the largest model. */

@@ -31,7 +31,7 @@ export function drawExperiment(seed: number): Candidate {
   const pageSize = pageMib === null ? {} : { pageSize: `${pageMib}MiB` };
   const tree = {
     seed: draw.int(0, 1000),
-    cluster: { gpus, ...pageSize, ...drawCluster(draw, { gpus, models, lengthNs: workload.lengthNs }) },
+    cluster: { ...pageSize, ...drawCluster(draw, { gpus, models, lengthNs: workload.lengthNs }) },
     models: models.sections,
     workload: workload.sections,
     ...draw.maybe(0.2, 'slo', () => ns(draw.skewed(1e6, 5e9))),

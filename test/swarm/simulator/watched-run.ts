@@ -45,7 +45,10 @@ export class WatchedRun {
 
   constructor(private readonly experiment: Experiment) {
     const { cluster, models } = experiment;
-    this.gpus = Array.from({ length: cluster.gpus }, () => new GpuBooks(cluster, models));
+    const { oneLane, overheadNs } = cluster;
+    this.gpus = cluster.kinds.flatMap(({ gpus, pages }) =>
+      Array.from({ length: gpus }, () => new GpuBooks({ pages, oneLane, overheadNs }, models)),
+    );
     this.observer = {
       decided: (action) => this.decided(action),
       answered: (requests, slot, outcome, nowNs, _copies, action) =>
