@@ -24,6 +24,7 @@ export function healAll(stage: Stage): void {
       path.quality = { ...path.quality, delayNs, jitterNs };
       path.corruptNext = 0;
       path.vanishNext = 0;
+      path.doubleNext = 0;
       path.heal();
     }
   for (const { process, machine } of roles) {
@@ -107,12 +108,17 @@ const FAULTS: { readonly [K in Fault['kind']]: (stage: Stage, fault: Of<K>) => v
   vanish: (stage, { from, to }) => {
     pathOf(stage, from, to).vanishNext++;
   },
+  dialTwice: (stage, { from, to }) => {
+    pathOf(stage, from, to).doubleNext++;
+  },
   clockJump: (stage, { machine, byNs }) => stage.role(machine).machine.jumpClock(byNs),
   clockDrift: (stage, { machine, ppm }) => stage.role(machine).machine.driftClock(ppm),
   diskFull: (stage, { machine, forNs }) =>
     sets(stage, stage.role(machine).machine.disk.faults, { isFull: true }, { isFull: false }, forNs),
   diskFails: (stage, { machine, forNs }) =>
     sets(stage, stage.role(machine).machine.disk.faults, { fails: true }, { fails: false }, forNs),
+  diskSlow: (stage, { machine, delayNs, forNs }) =>
+    sets(stage, stage.role(machine).machine.disk.faults, { slowByNs: delayNs }, { slowByNs: 0 }, forNs),
   slowDevice: (stage, fault) =>
     sets(stage, deviceOf(stage, fault), { slowness: fault.factor }, { slowness: 1 }, fault.forNs),
   deviceHangs: (stage, fault) =>

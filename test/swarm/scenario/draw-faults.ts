@@ -101,6 +101,7 @@ const KINDS: { readonly [K in FaultKind['kind']]: (world: FaultDraw) => FaultKin
   disconnect: (world) => ({ kind: 'disconnect', ...world.link, isSaid: world.chance(0.5) }),
   corrupt: (world) => ({ kind: 'corrupt', ...world.link }),
   vanish: (world) => ({ kind: 'vanish', ...world.link }),
+  dialTwice: (world) => ({ kind: 'dialTwice', ...world.link }),
   clockJump: (world) => ({
     kind: 'clockJump',
     machine: world.process,
@@ -109,6 +110,12 @@ const KINDS: { readonly [K in FaultKind['kind']]: (world: FaultDraw) => FaultKin
   clockDrift: (world) => ({ kind: 'clockDrift', machine: world.process, ppm: world.int(-200, 200) }),
   diskFull: (world) => ({ kind: 'diskFull', machine: world.controller, forNs: world.forNs }),
   diskFails: (world) => ({ kind: 'diskFails', machine: world.controller, forNs: world.forNs }),
+  diskSlow: (world) => ({
+    kind: 'diskSlow',
+    machine: world.controller,
+    delayNs: world.log(NS_PER_MS, 2 * NS_PER_S),
+    forNs: world.forNs,
+  }),
   slowDevice: (world) => ({
     kind: 'slowDevice',
     ...world.worker,

@@ -36,7 +36,7 @@ it('ends all faults when the load ends, and names processes that there are', () 
 
 it('draws each kind of fault, runs without any, and many combinations', () => {
   const plans = scenarios.map(({ faults }) => [...new Set(faults.map(({ kind }) => kind))].sort().join());
-  expect(new Set(plans.join().split(',')).size).toBe(20 + 1);
+  expect(new Set(plans.join().split(',')).size).toBe(22 + 1);
   expect(plans.filter((kinds) => kinds === '').length).toBeGreaterThan(20);
   expect(new Set(plans).size).toBeGreaterThan(150);
 });

@@ -43,12 +43,16 @@ export type FaultKind =
   | { readonly kind: 'corrupt'; readonly from: string; readonly to: string }
   /** The next message never arrives, though later ones do. */
   | { readonly kind: 'vanish'; readonly from: string; readonly to: string }
+  /** The next connection is made twice: both say the same first, and the second is closed after a while. */
+  | { readonly kind: 'dialTwice'; readonly from: string; readonly to: string }
   /** As after a suspend: the machine's clock is ahead by so much at once. */
   | { readonly kind: 'clockJump'; readonly machine: string; readonly byNs: number }
   /** Its clock runs faster or slower from now on. */
   | { readonly kind: 'clockDrift'; readonly machine: string; readonly ppm: number }
   | { readonly kind: 'diskFull'; readonly machine: string; readonly forNs: number }
   | { readonly kind: 'diskFails'; readonly machine: string; readonly forNs: number }
+  /** Each write takes so much longer. */
+  | { readonly kind: 'diskSlow'; readonly machine: string; readonly delayNs: number; readonly forNs: number }
   /** INFERs and LOADs take so many times as long. */
   | {
       readonly kind: 'slowDevice';

@@ -28,6 +28,14 @@ export class DialedCall implements DialedStream {
     if (this.hasEnded) connection.sendEnd();
   }
 
+  /** Another that says the same so far, and that nothing listens to. */
+  echo(): DialedCall {
+    const echo = new DialedCall(this.loop);
+    echo.early = [...this.early];
+    echo.hasEnded = this.hasEnded;
+    return echo;
+  }
+
   on(event: string, heard: (value: never) => void): this {
     this.listeners.on(event, heard);
     return this;

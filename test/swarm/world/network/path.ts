@@ -17,6 +17,8 @@ export class Path {
   corruptNext = 0;
   /** So many frames that come next do not arrive, though later ones do. */
   vanishNext = 0;
+  /** So many connections that are made next in this direction are made twice. */
+  doubleNext = 0;
 
   constructor(
     private readonly nowNs: () => number,

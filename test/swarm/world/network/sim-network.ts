@@ -140,12 +140,25 @@ export class SimNetwork {
     });
   }
 
-  private establish(
+  private establish(attempt: Attempt, server: SimServer, to: Path, back: Path): void {
+    const echo = to.doubleNext > 0 ? attempt.call.echo() : null;
+    this.open(attempt, server, to, back);
+    if (echo === null) return;
+    to.doubleNext--;
+    const { process } = attempt;
+    const peer = `${process.machine.address}:${++this.lastPort}`;
+    const second = this.open({ ...attempt, call: echo, peer }, server, to, back);
+    const { simulation } = this;
+    const leftNs = simulation.random(`echo/${second.id}`)() * LONGEST_ECHO_NS;
+    simulation.at(simulation.nowNs + leftNs, () => second.leaveAsClient());
+  }
+
+  private open(
     { process, loop, options, call, peer }: Attempt,
     server: SimServer,
     to: Path,
     back: Path,
-  ) {
+  ): Connection {
     const client = ownerOf(process, loop);
     const connection: Connection = new Connection(
       this.simulation,
@@ -157,6 +170,7 @@ export class SimNetwork {
     );
     this.connections.add(connection);
     call.connected(connection);
+    return connection;
   }
 
   private addressesOf(host: string, from: SimMachine): readonly string[] {
@@ -181,6 +195,8 @@ const FIRST_PORT = 40_000;
 const LOOKUP_NS = 1_000_000;
 /** TCP asks again after these, and gives up after the last. */
 const CONNECT_PAUSES_NS: readonly number[] = [1e9, 2e9, 4e9, 8e9, 5e9];
+/** The second of two connections that were to be one is closed by then. */
+const LONGEST_ECHO_NS = 5e9;
 
 /** As grpc-js says it. */
 function unreachable(address: string, why: string): CallStatus {
