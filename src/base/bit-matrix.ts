@@ -1,3 +1,4 @@
+import type { BitSet } from './bit-set.js';
 import { lowestBit, population } from './bits.js';
 
 /**
@@ -80,6 +81,19 @@ export class BitMatrix {
     while (rest === 0) {
       if (++word === this.words) return -1;
       rest = this.bits[base + word];
+    }
+    return (word << 5) + lowestBit(rest);
+  }
+
+  /** Smallest column ≥ `from` that is set in the row and a member of `set`, which is of as many columns, or −1. */
+  nextCommon(row: number, set: BitSet, from: number): number {
+    let word = from >>> 5;
+    if (word >= this.words) return -1;
+    const base = row * this.words;
+    let rest = this.bits[base + word] & set.word(word) & (-1 << (from & 31));
+    while (rest === 0) {
+      if (++word === this.words) return -1;
+      rest = this.bits[base + word] & set.word(word);
     }
     return (word << 5) + lowestBit(rest);
   }

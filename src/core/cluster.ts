@@ -6,6 +6,7 @@ import { type ClusterSpec, checkFits, checkSpec, largestBatch } from './cluster-
 import type { Estimates } from './estimates.js';
 import { KindBars } from './kind-bars.js';
 import { KindEstimates } from './kind-estimates.js';
+import { Lanes } from './lanes.js';
 import { LoadBars } from './load-bars.js';
 import { checkModel, type ModelSpec, NO_MODEL, shortestExecNs, timesOn } from './model.js';
 import { PageCache } from './page-cache.js';
@@ -37,6 +38,7 @@ export class Cluster {
   /** The very timelines of `exec` where GPUs have one lane. */
   readonly weights: readonly LaneTimeline[];
   readonly oneLane: boolean;
+  readonly lanes: Lanes;
   readonly recency: Recency;
   /** INFERs without a result, by GPU and model. */
   private readonly running: Uint16Array;
@@ -86,6 +88,7 @@ export class Cluster {
     this.exec = Array.from({ length: gpus }, () => new LaneTimeline());
     this.oneLane = spec.oneLane ?? false;
     this.weights = this.oneLane ? this.exec : Array.from({ length: gpus }, () => new LaneTimeline());
+    this.lanes = new Lanes(this.exec, this.weights);
     this.recency = new Recency(gpus, models.length);
     this.running = new Uint16Array(gpus * models.length);
     this.clock = new Float64Array(gpus).fill(1);
@@ -110,8 +113,7 @@ export class Cluster {
 
   /** For the controller: the GPU takes actions from now on, or none any more. All of its actions must have a result. */
   setUp(gpu: number, isUp: boolean): void {
-    this.exec[gpu].setClosed(!isUp);
-    this.weights[gpu].setClosed(!isUp);
+    this.lanes.setClosed(gpu, !isUp);
     const changed = isUp ? this.up.add(gpu) : this.up.delete(gpu);
     if (changed) this.upOfKind[this.kindOf[gpu]] += isUp ? 1 : -1;
   }

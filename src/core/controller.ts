@@ -232,11 +232,11 @@ export class Controller {
     const { gpu, model, status } = action;
     const ok = status === STATUS_OK;
     if (action.kind === INFER) {
-      cluster.exec[gpu].finish(action.id, action.endNs);
+      cluster.lanes.endExec(gpu, action.id, action.endNs);
       cluster.countRunning(gpu, model, -1);
       if (ok) cluster.measuredExec(action);
     } else if (action.kind === LOAD) {
-      cluster.weights[gpu].finish(action.id, action.endNs);
+      cluster.lanes.endWeights(gpu, action.id, action.endNs);
       if (ok) {
         cluster.measuredLoad(action);
         cluster.warm.add(model, gpu);

@@ -57,7 +57,7 @@ export class Orders implements Dispatcher {
     const slackNs = this.slack.get(gpu);
     if (slackNs > 0) action.slackNs = Math.min(slackNs, this.usefulSlackNs(action, durationNs, latestNs));
     this.book(action, timeline.availableNs(nowNs), durationNs, earliestNs, latestNs);
-    timeline.add(action.id, durationNs, nowNs);
+    this.cluster.lanes.startExec(gpu, action.id, durationNs, nowNs);
     this.cluster.countRunning(gpu, model, 1);
     this.send(action, nowNs);
     return action.id;
@@ -72,7 +72,7 @@ export class Orders implements Dispatcher {
     const durationNs = this.cluster.loadNsOn(gpu, model);
     action.slackNs = this.slack.get(gpu);
     this.book(action, timeline.availableNs(nowNs), durationNs, earliestNs, latestNs);
-    timeline.add(action.id, durationNs, nowNs);
+    this.cluster.lanes.startWeights(gpu, action.id, durationNs, nowNs);
     this.send(action, nowNs);
     return action.id;
   }

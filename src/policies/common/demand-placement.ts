@@ -91,10 +91,8 @@ export class DemandPlacement {
   }
 
   private replicate(model: number, nowNs: number): boolean {
-    const { held, exec } = this.cluster;
-    for (let gpu = held.next(model, 0); gpu >= 0; gpu = held.next(model, gpu + 1)) {
-      if (exec[gpu].outstanding === 0) return false;
-    }
+    const { held, lanes } = this.cluster;
+    if (held.nextCommon(model, lanes.idleExec, 0) >= 0) return false;
     const gpu = this.roomiest(model);
     if (gpu < 0 || this.cluster.pages[gpu].free < this.cluster.models[model].pages) return false;
     this.dispatch.load(gpu, model, nowNs, Number.POSITIVE_INFINITY, nowNs);
@@ -103,12 +101,13 @@ export class DemandPlacement {
 
   /** GPU without the model and with an idle WEIGHTS lane that has the most free pages; −1: none. */
   private roomiest(model: number): number {
-    const { weights, pages } = this.cluster;
+    const { lanes, pages } = this.cluster;
     const end = this.ranges.end[model];
     let best = -1;
-    for (let gpu = this.ranges.first[model]; gpu < end; gpu++) {
-      if (weights[gpu].outstanding > 0 || !this.cluster.lacks(gpu, model)) continue;
-      if (best < 0 || pages[gpu].free > pages[best].free) best = gpu;
+    let gpu = lanes.idleWeights.next(this.ranges.first[model]);
+    for (; gpu >= 0 && gpu < end; gpu = lanes.idleWeights.next(gpu + 1)) {
+      if (best >= 0 && pages[gpu].free <= pages[best].free) continue;
+      if (this.cluster.lacks(gpu, model)) best = gpu;
     }
     return best;
   }

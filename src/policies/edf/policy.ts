@@ -1,4 +1,5 @@
-import { Calendar } from '../../core/calendar.js';
+import { BitMatrix } from '../../base/bit-matrix.js';
+import { BitSet } from '../../base/bit-set.js';
 import type { PolicyContext } from '../../core/policy.js';
 import { DeadlineQueue } from '../common/deadline-queue.js';
 import { OneBatchAtATime } from '../common/one-batch-at-a-time.js';
@@ -28,10 +29,12 @@ export class EdfPolicy extends OneBatchAtATime {
   private readonly queues: readonly DeadlineQueue[];
   private readonly sizes: Int32Array;
   private readonly maxBatch: number;
-  /** Of each GPU, by model that is warm there: the earliest deadline among its requests, Infinity if it has none. */
-  private readonly urgency: readonly Calendar[];
-  /** 1: some GPU found nothing of the model's that it could still meet, and asks no more before something changes. */
-  private readonly passedOver: Uint8Array;
+  /** Models that requests wait for. */
+  private readonly waiting: BitSet;
+  /** Row = GPU: models that are warm there, and some that were until they were evicted. */
+  private readonly warm: BitMatrix;
+  /** Row = model: GPUs that found nothing of it that they could still meet, and ask no more before something changes. */
+  private readonly passedOver: BitMatrix;
 
   constructor(context: PolicyContext, options: EdfOptions) {
     super(context);
@@ -40,8 +43,9 @@ export class EdfPolicy extends OneBatchAtATime {
     this.queues = models.map(() => new DeadlineQueue());
     this.maxBatch = options.maxBatch;
     this.sizes = usableSizes(models, options.maxBatch);
-    this.urgency = Array.from({ length: gpus }, () => new Calendar(models.length));
-    this.passedOver = new Uint8Array(models.length);
+    this.waiting = new BitSet(models.length);
+    this.warm = new BitMatrix(gpus, models.length);
+    this.passedOver = new BitMatrix(models.length, gpus);
   }
 
   admit(slot: number, nowNs: number): number {
@@ -50,7 +54,7 @@ export class EdfPolicy extends OneBatchAtATime {
     const queue = this.queues[model];
     const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot] - this.marginNs;
     queue.push(slot, deadlineNs);
-    if (queue.slotAt(0) === slot || this.passedOver[model] === 1) this.renew(model);
+    if (queue.slotAt(0) === slot || this.passedOver.count(model) > 0) this.renew(model);
     this.placement.want(model);
     if (this.cluster.warm.count(model) > 0) this.placement.crowded(model);
     // The first moment at which it is too late, so that a GPU that becomes free in the last one still takes it.
@@ -66,12 +70,13 @@ export class EdfPolicy extends OneBatchAtATime {
   }
 
   override weightsLost(gpu: number, model: number, nowNs: number): void {
-    this.urgency[gpu].set(model, NEVER);
+    this.warm.delete(gpu, model);
     super.weightsLost(gpu, model, nowNs);
   }
 
   override weightsFound(gpu: number, model: number, nowNs: number): void {
     super.weightsFound(gpu, model, nowNs);
+    this.warm.add(gpu, model);
     this.renew(model);
   }
 
@@ -80,7 +85,7 @@ export class EdfPolicy extends OneBatchAtATime {
   }
 
   modelGoes(model: number): void {
-    this.passedOver[model] = 0;
+    this.passedOver.clear(model);
   }
 
   queued(model: number): number {
@@ -94,34 +99,49 @@ export class EdfPolicy extends OneBatchAtATime {
     );
   }
 
-  /** The model's first request is another: its GPUs take note. */
+  /** The model's first request is another: free GPUs may run it. */
   private renew(model: number): void {
-    const { warm } = this.cluster;
-    const queue = this.queues[model];
-    const deadlineNs = queue.length > 0 ? queue.deadlineNsAt(0) : NEVER;
-    this.passedOver[model] = 0;
-    for (let gpu = warm.next(model, 0); gpu >= 0; gpu = warm.next(model, gpu + 1)) {
-      this.urgency[gpu].set(model, deadlineNs);
+    if (this.passedOver.count(model) > 0) this.passedOver.clear(model);
+    if (this.queues[model].length === 0) {
+      this.waiting.delete(model);
+      return;
     }
-    if (deadlineNs < NEVER) this.askFreeGpusWith(model);
+    this.waiting.add(model);
+    this.askFreeGpusWith(model);
   }
 
   /** Runs what is due first, if the GPU is free. */
   protected override serve(gpu: number, nowNs: number): void {
-    if (this.cluster.exec[gpu].outstanding > 0) return;
-    const urgency = this.urgency[gpu];
-    while (urgency.nextNs < NEVER) {
-      const model = urgency.due(urgency.nextNs);
-      const queue = this.queues[model];
+    if (this.waiting.count === 0 || this.cluster.exec[gpu].outstanding > 0) return;
+    for (let model = this.mostUrgent(gpu); model >= 0; model = this.mostUrgent(gpu)) {
       // A GPU whose clock is low passes over what another may still meet.
-      const first = queue.firstFrom(nowNs + this.cluster.execNs(gpu, model, 0));
-      if (first < queue.length) {
+      const first = this.queues[model].firstFrom(nowNs + this.cluster.execNs(gpu, model, 0));
+      if (first < this.queues[model].length) {
         this.runFrom(first, gpu, model, nowNs);
         return;
       }
-      urgency.set(model, NEVER);
-      this.passedOver[model] = 1;
+      this.passedOver.add(model, gpu);
     }
+  }
+
+  /** The model on the GPU whose first request has the earliest deadline; −1: none has requests. */
+  private mostUrgent(gpu: number): number {
+    const { waiting, warm, passedOver, queues, cluster } = this;
+    let best = -1;
+    let earliestNs = NEVER;
+    for (
+      let model = warm.nextCommon(gpu, waiting, 0);
+      model >= 0;
+      model = warm.nextCommon(gpu, waiting, model + 1)
+    ) {
+      const deadlineNs = queues[model].deadlineNsAt(0);
+      if (deadlineNs >= earliestNs || passedOver.has(model, gpu)) continue;
+      if (cluster.warm.has(model, gpu)) {
+        best = model;
+        earliestNs = deadlineNs;
+      } else warm.delete(gpu, model);
+    }
+    return best;
   }
 
   private runFrom(first: number, gpu: number, model: number, nowNs: number): void {
