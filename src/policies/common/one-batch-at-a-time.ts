@@ -1,5 +1,6 @@
+import { BitMatrix } from '../../base/bit-matrix.js';
 import { BitSet } from '../../base/bit-set.js';
-import { type Action, INFER, LOAD, STATUS_OK } from '../../core/action.js';
+import { type Action, INFER, LOAD, STATUS_OK, UNLOAD } from '../../core/action.js';
 import type { Cluster } from '../../core/cluster.js';
 import type { Dispatcher, Policy, PolicyContext } from '../../core/policy.js';
 import type { RequestTable } from '../../core/request.js';
@@ -22,6 +23,8 @@ export abstract class OneBatchAtATime implements Policy {
   protected readonly free: BitSet;
   /** GPUs that `serve` is called for next: free ones for which something may have changed. */
   protected readonly idle: BitSet;
+  /** Row = GPU: models that are warm there, and evicted ones until the UNLOAD has a result. */
+  protected readonly warmOn: BitMatrix;
   /** Slots of the batch that `run` sends. */
   protected readonly batch: Int32Array;
 
@@ -34,6 +37,7 @@ export abstract class OneBatchAtATime implements Policy {
     this.free = new BitSet(cluster.gpus);
     for (let gpu = cluster.up.next(0); gpu >= 0; gpu = cluster.up.next(gpu + 1)) this.free.add(gpu);
     this.idle = new BitSet(cluster.gpus);
+    this.warmOn = new BitMatrix(cluster.gpus, cluster.models.length);
     this.batch = new Int32Array(cluster.maxBatch);
   }
 
@@ -48,9 +52,12 @@ export abstract class OneBatchAtATime implements Policy {
   protected inferEnded(_action: Action, _nowNs: number): void {}
 
   finished(action: Action, nowNs: number): void {
-    const { gpu, model } = action;
-    if (action.kind === INFER) this.inferEnded(action, nowNs);
-    else if (action.kind !== LOAD) return;
+    const { gpu, model, kind } = action;
+    if (kind === INFER) this.inferEnded(action, nowNs);
+    else if (kind === UNLOAD) {
+      if (!this.cluster.warm.has(model, gpu)) this.warmOn.delete(gpu, model);
+      return;
+    } else if (kind !== LOAD) return;
     else if (action.status === STATUS_OK) this.weightsFound(gpu, model, nowNs);
     else this.lacking(model);
     // On one lane, INFERs had to wait for a LOAD.
@@ -58,11 +65,13 @@ export abstract class OneBatchAtATime implements Policy {
   }
 
   weightsLost(gpu: number, model: number, _nowNs: number): void {
+    this.warmOn.delete(gpu, model);
     this.cluster.recency.remove(gpu, model);
     this.lacking(model);
   }
 
   weightsFound(gpu: number, model: number, _nowNs: number): void {
+    this.warmOn.add(gpu, model);
     this.placement.loaded(gpu, model);
   }
 

@@ -31,8 +31,6 @@ export class EdfPolicy extends OneBatchAtATime {
   private readonly maxBatch: number;
   /** Models that requests wait for. */
   private readonly waiting: BitSet;
-  /** Row = GPU: models that are warm there, and some that were until they were evicted. */
-  private readonly warm: BitMatrix;
   /** Row = model: GPUs that found nothing of it that they could still meet, and ask no more before something changes. */
   private readonly passedOver: BitMatrix;
 
@@ -44,7 +42,6 @@ export class EdfPolicy extends OneBatchAtATime {
     this.maxBatch = options.maxBatch;
     this.sizes = usableSizes(models, options.maxBatch);
     this.waiting = new BitSet(models.length);
-    this.warm = new BitMatrix(gpus, models.length);
     this.passedOver = new BitMatrix(models.length, gpus);
   }
 
@@ -69,14 +66,8 @@ export class EdfPolicy extends OneBatchAtATime {
     if (wasFirst) this.renew(model);
   }
 
-  override weightsLost(gpu: number, model: number, nowNs: number): void {
-    this.warm.delete(gpu, model);
-    super.weightsLost(gpu, model, nowNs);
-  }
-
   override weightsFound(gpu: number, model: number, nowNs: number): void {
     super.weightsFound(gpu, model, nowNs);
-    this.warm.add(gpu, model);
     this.renew(model);
   }
 
@@ -126,20 +117,19 @@ export class EdfPolicy extends OneBatchAtATime {
 
   /** The model on the GPU whose first request has the earliest deadline; −1: none has requests. */
   private mostUrgent(gpu: number): number {
-    const { waiting, warm, passedOver, queues, cluster } = this;
+    const { waiting, warmOn, passedOver, queues, cluster } = this;
     let best = -1;
     let earliestNs = NEVER;
     for (
-      let model = warm.nextCommon(gpu, waiting, 0);
+      let model = warmOn.nextCommon(gpu, waiting, 0);
       model >= 0;
-      model = warm.nextCommon(gpu, waiting, model + 1)
+      model = warmOn.nextCommon(gpu, waiting, model + 1)
     ) {
       const deadlineNs = queues[model].deadlineNsAt(0);
       if (deadlineNs >= earliestNs || passedOver.has(model, gpu)) continue;
-      if (cluster.warm.has(model, gpu)) {
-        best = model;
-        earliestNs = deadlineNs;
-      } else warm.delete(gpu, model);
+      if (!cluster.warm.has(model, gpu)) continue;
+      best = model;
+      earliestNs = deadlineNs;
     }
     return best;
   }

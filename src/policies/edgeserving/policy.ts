@@ -77,11 +77,15 @@ export class EdgeServingPolicy extends OneBatchAtATime {
 
   /** Runs the batch after which the rest is least urgent, if the GPU is free. */
   protected override serve(gpu: number, nowNs: number): void {
-    const { cluster, waiting, totals } = this;
+    const { cluster, waiting, warmOn, totals } = this;
     if (cluster.exec[gpu].outstanding > 0) return;
     let best = -1;
     let least = NEVER;
-    for (let model = waiting.next(0); model >= 0; model = waiting.next(model + 1)) {
+    for (
+      let model = warmOn.nextCommon(gpu, waiting, 0);
+      model >= 0;
+      model = warmOn.nextCommon(gpu, waiting, model + 1)
+    ) {
       if (!cluster.warm.has(model, gpu)) continue;
       const score = this.score(gpu, model, nowNs);
       if (score >= least) continue;
@@ -99,11 +103,15 @@ export class EdgeServingPolicy extends OneBatchAtATime {
   }
 
   private total(gpu: number, atNs: number): number {
-    const { waiting, totals } = this;
+    const { waiting, warmOn, totals } = this;
     const known = totals.get(atNs);
     if (known !== undefined) return known;
     let total = 0;
-    for (let model = waiting.next(0); model >= 0; model = waiting.next(model + 1)) {
+    for (
+      let model = warmOn.nextCommon(gpu, waiting, 0);
+      model >= 0;
+      model = warmOn.nextCommon(gpu, waiting, model + 1)
+    ) {
       if (this.cluster.warm.has(model, gpu)) total += this.urgency.ofQueue(model, this.queues[model], atNs);
     }
     totals.set(atNs, total);

@@ -169,11 +169,15 @@ export class ShepherdPolicy extends OneBatchAtATime {
   /** Runs the batch that meets the most deadlines; of equals, that with the earliest. */
   protected override serve(gpu: number, nowNs: number): void {
     if (this.cluster.exec[gpu].outstanding > 0) return;
-    const { waiting, candidate, queues, sizes } = this;
+    const { waiting, warmOn, candidate, queues, sizes } = this;
     let best = -1;
     let bestCount = 0;
     let bestNs = NEVER;
-    for (let model = waiting.next(0); model >= 0; model = waiting.next(model + 1)) {
+    for (
+      let model = warmOn.nextCommon(gpu, waiting, 0);
+      model >= 0;
+      model = warmOn.nextCommon(gpu, waiting, model + 1)
+    ) {
       if (!this.serves(gpu, model)) continue;
       const count = candidate.form(gpu, model, queues[model], sizes[model], nowNs);
       if (count < bestCount || count === 0) continue;
