@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BitMatrix } from '../../src/base/bit-matrix.js';
+import { BitSet } from '../../src/base/bit-set.js';
 
 const ROWS = 3;
 
@@ -59,6 +60,8 @@ describe('BitMatrix', () => {
               for (const c of inWord) set.delete(c);
             }
           }
+          const third = new BitSet(columns);
+          for (let column = 0; column < columns; column += 3) third.add(column);
           for (let row = 0; row < ROWS; row++) {
             expect(matrix.count(row)).toBe(sets.rows[row].size);
             for (let w = 0; w < matrix.words; w++) expect(matrix.word(row, w)).toBe(sets.word(row, w));
@@ -67,6 +70,9 @@ describe('BitMatrix', () => {
               expect(matrix.next(row, from)).toBe(sets.next(row, from));
               const cyclic = sets.next(row, from) >= 0 ? sets.next(row, from) : sets.next(row, 0);
               expect(matrix.nextCyclic(row, from)).toBe(cyclic);
+              let common = sets.next(row, from);
+              while (common >= 0 && common % 3 !== 0) common = sets.next(row, common + 1);
+              expect(matrix.nextCommon(row, third, from)).toBe(common);
             }
             expect(matrix.next(row, columns)).toBe(-1);
           }
