@@ -29,7 +29,7 @@ export class EdfPolicy extends OneBatchAtATime {
   private readonly queues: readonly DeadlineQueue[];
   private readonly sizes: Int32Array;
   private readonly maxBatch: number;
-  /** Models that requests wait for. */
+  /** Models that requests wait for and that some GPU has. */
   private readonly waiting: BitSet;
   /** Row = model: GPUs that found nothing of it that they could still meet, and ask no more before something changes. */
   private readonly passedOver: BitMatrix;
@@ -93,7 +93,7 @@ export class EdfPolicy extends OneBatchAtATime {
   /** The model's first request is another: free GPUs may run it. */
   private renew(model: number): void {
     if (this.passedOver.count(model) > 0) this.passedOver.clear(model);
-    if (this.queues[model].length === 0) {
+    if (this.queues[model].length === 0 || this.cluster.warm.count(model) === 0) {
       this.waiting.delete(model);
       return;
     }

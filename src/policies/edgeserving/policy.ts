@@ -24,7 +24,7 @@ export class EdgeServingPolicy extends OneBatchAtATime {
   private readonly queues: readonly DeadlineQueue[];
   private readonly sizes: Int32Array;
   private readonly urgency: Urgency;
-  /** Models that requests wait for. */
+  /** Models that requests wait for and that some GPU has. */
   private readonly waiting: BitSet;
   /** Urgency of all that waits for a GPU, by time; for one choice. */
   private readonly totals = new Map<number, number>();
@@ -45,10 +45,12 @@ export class EdgeServingPolicy extends OneBatchAtATime {
     const model = this.requests.model[slot];
     this.queues[model].push(slot, this.requests.arrivalNs[slot]);
     this.urgency.arrived(slot);
-    this.waiting.add(model);
-    this.askFreeGpusWith(model);
     this.placement.want(model);
-    if (this.cluster.warm.count(model) > 0) this.placement.crowded(model);
+    if (this.cluster.warm.count(model) > 0) {
+      this.waiting.add(model);
+      this.askFreeGpusWith(model);
+      this.placement.crowded(model);
+    }
     return NEVER;
   }
 
@@ -60,6 +62,7 @@ export class EdgeServingPolicy extends OneBatchAtATime {
 
   override weightsFound(gpu: number, model: number, nowNs: number): void {
     super.weightsFound(gpu, model, nowNs);
+    if (this.queued(model) > 0) this.waiting.add(model);
     this.idle.add(gpu);
   }
 
@@ -78,7 +81,7 @@ export class EdgeServingPolicy extends OneBatchAtATime {
   /** Runs the batch after which the rest is least urgent, if the GPU is free. */
   protected override serve(gpu: number, nowNs: number): void {
     const { cluster, waiting, warmOn, totals } = this;
-    if (cluster.exec[gpu].outstanding > 0) return;
+    if (waiting.count === 0 || cluster.exec[gpu].outstanding > 0) return;
     let best = -1;
     let least = NEVER;
     for (
