@@ -4,8 +4,8 @@ import { CAUSES, type Cause } from './causes.js';
 import { headlineOf, type NamedPercentile, parsePercentile } from './percentiles.js';
 import type { GroupSummary, LatencyMs, RequestCounts, Summary } from './results.js';
 
-/** ms for latencies, a share of one, a count, or per second. */
-export type FigureUnit = 'ms' | 'share' | 'count' | 'perSecond';
+/** ms for latencies, a share of one, a count, per second, or in the currency of the experiment. */
+export type FigureUnit = 'ms' | 'share' | 'count' | 'perSecond' | 'price';
 
 /** A summary with or without its `wall` figures: those are no figures of the run. */
 export type MeasuredSummary = Omit<Summary, 'wall'>;
@@ -86,6 +86,8 @@ const FIGURES: Readonly<Record<string, Figure>> = {
     outOf: offered,
     ofScheduler: true,
   },
+  costPerHour: { unit: 'price', read: ({ cost }) => cost?.perHour ?? null, ofScheduler: true },
+  costPerMillion: { unit: 'price', read: ({ cost }) => cost?.perMillionInTime ?? null, ofScheduler: true },
   execUtilization: { unit: 'share', read: ({ gpu }) => gpu?.execUtilization ?? null, ofScheduler: true },
   weightsUtilization: {
     unit: 'share',

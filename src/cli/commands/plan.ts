@@ -6,6 +6,7 @@ import type { PlanResult } from '../../run/plan/plan-result.js';
 import { planText, targetCases, verdictLines } from '../../run/plan/text.js';
 import { checkOutputFlags } from '../output-flags.js';
 import { planCellsHere } from '../plan-cells.js';
+import { planFleetHere } from '../plan-fleet.js';
 import { runPlan } from '../plan-run.js';
 import { casesJson, checkCiFiles, writeCiFiles } from '../thresholds.js';
 import type { PlanArgs } from '../usage/plan.js';
@@ -26,9 +27,12 @@ export async function run(args: PlanArgs): Promise<void> {
   if (args.cells !== undefined) return planCellsHere({ ...args, cells: args.cells });
   const alone = (['map', 'from'] as const).find((name) => args[name] !== undefined);
   if (alone !== undefined) throw new EscapementError('E_USAGE', `--${alone} needs --cells`);
+  if (args.minimize !== undefined && args.prefer !== undefined)
+    throw new EscapementError('E_USAGE', '--prefer is for plans of one key: leave it out with --minimize');
   checkOutputFlags({ html, junit: args.junit, markdown: args.markdown }, [args.file]);
   if (html !== undefined) checkWritable(html);
   checkCiFiles(args, args.target.length, 'target');
+  if (args.minimize !== undefined) return planFleetHere(args);
   const plan = await planWithProgress(args);
   const json = JSON.stringify(plan);
   const cases = targetCases(plan);

@@ -12,7 +12,11 @@ export const usage = usageOf({
       ),
       over: text(
         'KEY=RANGE',
-        'Key and range, e.g. cluster.gpus=1:64, or workload.rate=100/s:5000/s:50/s with a step',
+        'Key and range, e.g. cluster.gpus=1:64, or workload.rate=100/s:5000/s:50/s with a step; with --minimize cost one for each kind of GPUs, with commas between them',
+      ),
+      minimize: choice(
+        ['cost'],
+        'Find the cheapest fleet of several kinds of GPUs, e.g. with --over cluster.gpus.v100=0:8,cluster.gpus.t4=0:16',
       ),
       prefer: choice(['low', 'high'], 'Which value is better, where the key does not imply it'),
       seeds: textOr('SEEDS', '1,2,3', 'Seeds to repeat every value with'),
@@ -46,12 +50,15 @@ export const usage = usageOf({
   examples: [
     "plan run.yaml --target 'attainment>=0.999' --over cluster.gpus=1:64",
     "plan run.yaml --target 'p99<50ms' --over workload.rate=100/s:5000/s --set slo=50ms",
+    "plan run.yaml --target 'attainment>=0.99' --minimize cost --over cluster.gpus.v100=0:8,cluster.gpus.t4=0:16",
     'plan run.yaml --cells 2,4,8 --out out/cells',
   ],
   notes: [
     'Finds the fewest GPUs, the highest load, the tightest SLO, or the best value of another key. Latency counts every offered request; one not answered within its SLO counts as infinitely late. Without a ' +
       'step, whole numbers are searched in steps of 1 and others in steps of about 1 %. A value meets a target if the ' +
       'whole 95 % confidence interval of the mean over the seeds does. Exit code 3: no value meets it.',
+    'With --minimize cost, fleets are run that settle most: one that misses settles all with no more GPUs of any kind, one that meets ' +
+      'all that cost as much or more. Fleets with which no scheduler could meet a target on attainment or goodputRps are not run.',
     'With --cells, models go to controllers by the GPU time that their requests need over time, so that means are even and ' +
       'bursts do not coincide; memory decides between models without load. One that is too much for a cell is split ' +
       'over several. With several numbers, the map is that of the most cells that meet every --target, or without a ' +

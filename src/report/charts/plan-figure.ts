@@ -20,6 +20,8 @@ export interface PlanFigure extends ScaledFigure {
   /** By ascending x. */
   readonly points: readonly PlanPoint[];
   readonly answer: { readonly x: number; readonly label: string } | null;
+  /** Of the points, those that no point further left is as good as: drawn as steps. */
+  readonly frontier?: readonly PlanPoint[];
 }
 
 export interface PlanPoint extends ScaledPoint {
@@ -48,7 +50,8 @@ export function planFigure(figure: PlanFigure): ChartSpec {
     type: 'quantitative',
     title: figure.xTitle,
     scale: across.scale,
-    axis: across.axis,
+    // Prices are no round numbers.
+    axis: figure.frontier === undefined ? across.axis : { grid: false, tickCount: 8 },
   };
   const y = { field: 'y', type: 'quantitative', title: figure.yTitle, scale, axis };
   const rows = points.map((point) => ({
@@ -75,6 +78,7 @@ export function planFigure(figure: PlanFigure): ChartSpec {
     legend,
     scale: { domain: names, range: shown.map((verdict) => verdict[part]) },
   });
+  const steps = (figure.frontier ?? []).map(({ x, mean }) => ({ x, y: place(mean) }));
   const bars = points.map((point) =>
     [point.low, point.high].map((value) => ({
       x: across.offset(point.x) * WIDTH,
@@ -92,6 +96,7 @@ export function planFigure(figure: PlanFigure): ChartSpec {
         encoding: { y },
       },
       ...(answer === null ? [] : answerRule(answer, x)),
+      ...(steps.length < 2 ? [] : [frontierLine(steps, { x, y })]),
       {
         data: { values: rows },
         mark: { type: 'rule', strokeWidth: 1.8 },
@@ -114,6 +119,11 @@ function answerRule({ x: at, label }: { x: number; label: string }, x: object) {
     // Above the plot, where nothing can cross it.
     { data, mark: { type: 'text', baseline: 'bottom', y: -4, color: STRONG, text: label }, encoding: { x } },
   ];
+}
+
+function frontierLine(steps: readonly object[], encoding: object) {
+  const mark = { type: 'line', interpolate: 'step-after', color: INK, strokeWidth: 1.2, opacity: 0.6 };
+  return { data: { values: steps }, mark, encoding };
 }
 
 /** Whether two values of the key are so close that their marks touch. */

@@ -62,6 +62,7 @@ export function compareRuns(runs: readonly NamedRun[]): Comparison {
       ...groupFigures(results),
       ...actionFigures(results),
       ...UTILIZATIONS.map(([name, label]) => headline(name, label, results)),
+      ...COSTS.map(([name, label]) => headline(name, label, results)).filter(isKnown),
     ],
   };
 }
@@ -103,8 +104,18 @@ const UTILIZATIONS: readonly (readonly [string, string])[] = [
   ['weightsUtilization', 'WEIGHTS busy'],
 ];
 
-/** The figures of all runs that a tolerance can name. */
-export const COMPARED = [...HEADLINES, ...UTILIZATIONS].map(([name]) => name);
+/** Of clusters whose GPUs have prices. */
+const COSTS: readonly (readonly [string, string])[] = [
+  ['costPerHour', 'cost per hour'],
+  ['costPerMillion', 'cost per million in time'],
+];
+
+/** The figures of all runs that a tolerance can name, as far as any of them has it. */
+export const COMPARED = [...HEADLINES, ...UTILIZATIONS, ...COSTS].map(([name]) => name);
+
+function isKnown({ values }: ComparedFigure): boolean {
+  return values.some((value) => value !== null);
+}
 
 function headline(name: string, label: string, runs: readonly RunResult[]): ComparedFigure {
   const { unit, read } = figureOf(name)!;

@@ -1,5 +1,5 @@
 import type { FigureUnit } from '../../record/figures.js';
-import { formatCount, formatMs, formatPercent, formatRate, significant } from '../../text/numbers.js';
+import { formatCount, formatMs, formatPercent, formatRate, round3, significant } from '../../text/numbers.js';
 import type { ComparedFigure } from './compare.js';
 
 /** The value of run `i`: `480/s`, `98.2 %`, `12.4 ms`, `1,204`; `–` where there was nothing to measure. */
@@ -36,6 +36,8 @@ function formatValue(unit: FigureUnit, value: number): string {
       return formatCount(value);
     case 'perSecond':
       return `${formatRate(value)}/s`;
+    case 'price':
+      return String(round3(value));
   }
 }
 

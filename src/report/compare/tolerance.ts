@@ -51,7 +51,9 @@ export function parseTolerance(text: string): Tolerance {
 /** Holds every run but the first against each tolerance. */
 export function checkTolerances(tolerances: readonly Tolerance[], comparison: Comparison): ToleranceResult[] {
   return tolerances.flatMap((tolerance) => {
-    const figure = comparison.figures.find(({ name }) => name === tolerance.figure)!;
+    const figure = comparison.figures.find(({ name }) => name === tolerance.figure);
+    // No run has a price.
+    if (figure === undefined) return [];
     return comparison.runs.slice(1).map(({ name }, i) => {
       const ok = isWithin(tolerance, figure, i + 1);
       const values = `${valueText(figure, i + 1)} against ${valueText(figure, 0)} (${relativeText(figure, i + 1)})`;

@@ -47,7 +47,7 @@ export function notesOf(
 }
 
 /** A target may be met because requests are dropped: it tells nothing of those. */
-function dropNotes({ attainment }: Tried, targets: PlanResult['targets']): string[] {
+export function dropNotes({ attainment }: Tried, targets: PlanResult['targets']): string[] {
   if (attainment === null || 1 - attainment < MANY || targets.some(limitsFailures)) return [];
   const failed = `met, but ${failedShare(attainment)} of the requests were not answered in time`;
   return [`${failed}; add a target on attainment or on a latency such as p99, which counts them`];

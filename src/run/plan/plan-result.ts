@@ -48,6 +48,11 @@ export interface Tried {
    * none did, or the value could not run.
    */
   readonly attainment: number | null;
+  /**
+   * Price of a million requests answered in time, mean over the seeds; null: with one of them there were none. Absent where the
+   * GPUs have no prices, or the value could not run.
+   */
+  readonly costPerMillion?: number | null;
   /** Why the value could not run, which counts as a miss. */
   readonly refused?: string;
 }

@@ -4,9 +4,10 @@ import { numberKind } from '../../config/keys.js';
 import { readExperimentSource } from '../../config/load.js';
 import { applyOverrides } from '../../config/overrides.js';
 import { loadPlugins, type Plugin } from '../../config/plugins.js';
-import type { Threshold } from '../../record/threshold.js';
 import type { OpenRunner } from '../sweep/pool.js';
 import { parseSeeds } from '../sweep/vary.js';
+import { valuesOf } from './candidates.js';
+import { closestOf } from './closest.js';
 import { parseTarget } from './judge.js';
 import { notesOf, trafficNotes } from './notes.js';
 import { type Lattice, latticeOf, type Over, parseOver } from './over.js';
@@ -63,7 +64,8 @@ export async function planExperiment(request: PlanRequest): Promise<PlanResult> 
   const plugins = await loadPlugins(source, overrides, ON_DISK);
   const { tree } = applyOverrides(source, overrides, [], plugins);
   const lattice = checkedLattice(over, tree, plugins);
-  const trials = new Trials({ text: source.text, file, overrides, over, lattice, seeds });
+  const candidates = valuesOf(over, lattice);
+  const trials = new Trials({ text: source.text, file, overrides, candidates, seeds });
   const ends = await trials.ends();
   const { name, policy } = ends[0]!;
   const store = openPlanStore(request.outDir, !request.fresh);
@@ -134,22 +136,6 @@ function answered(
       };
     }
   }
-}
-
-/** Farther than any measured figure is from its limit. Among values without one, more answers in time are nearer. */
-const NO_FIGURE = -1e12;
-
-function closestOf(tried: readonly Tried[], targets: readonly Threshold[]): string {
-  const margin = (one: Tried) => leastMargin(one, targets);
-  return tried.reduce((best, next) => (margin(next) > margin(best) ? next : best)).value;
-}
-
-/** Of the target that is missed by most, as a share of its limit; beyond all of them where it has no figure. */
-function leastMargin({ figures, attainment }: Tried, targets: readonly Threshold[]): number {
-  const margins = figures.map(({ margin }, i) =>
-    margin === null ? NO_FIGURE * (2 - (attainment ?? 0)) : margin / (targets[i]!.limit || 1),
-  );
-  return margins.length === 0 ? Number.NEGATIVE_INFINITY : Math.min(...margins);
 }
 
 function usage(problem: string): EscapementError {

@@ -1,13 +1,13 @@
 import { NotedFiles } from '../../config/files-on-disk.js';
-import type { CellResult } from '../../record/results.js';
+import type { BoundFigures, CellResult } from '../../record/results.js';
 import { percentilesFor, type Threshold } from '../../record/threshold.js';
 import { meanOf } from '../../report/statistics.js';
 import { cellKeys } from '../sweep/cell-key.js';
 import type { CellStore } from '../sweep/cell-store.js';
 import type { GridCell } from '../sweep/grid.js';
 import type { CellRunner } from '../sweep/pool.js';
-import { type CellOutcome, failedOutcome, labelsOf } from '../sweep/run-cell.js';
-import { judge } from './judge.js';
+import { type CellOutcome, type CellTask, failedOutcome, labelsOf } from '../sweep/run-cell.js';
+import { judge, type Verdict } from './judge.js';
 import type { Tried } from './plan-result.js';
 import type { SearchPort } from './search.js';
 import { REFUSED, type Trials } from './trials.js';
@@ -51,6 +51,20 @@ export class Prober implements SearchPort {
     this.fill();
   }
 
+  /** How it was judged; it must have been asked for. */
+  async verdict(index: number): Promise<Verdict> {
+    return (await this.probes.get(index))!.meets;
+  }
+
+  /** With each seed, what no scheduler could exceed, as far as that can be said; the experiment must allow for bounds. */
+  async bounds(index: number): Promise<BoundFigures[]> {
+    const { trials, runner } = this.options;
+    const outcomes = await Promise.all(
+      trials.cellsOf(index).map(async (cell) => runner.run((await this.taskOf(cell)).task, 'boundCell')),
+    );
+    return outcomes.flatMap((outcome) => (outcome.status === 'done' ? JSON.parse(outcome.json) : []));
+  }
+
   /** The values that were asked for, ascending. */
   async tried(): Promise<Tried[]> {
     const asked = [...this.probes].sort(([left], [right]) => left - right);
@@ -59,7 +73,7 @@ export class Prober implements SearchPort {
 
   private async assess(index: number): Promise<Tried> {
     const { trials, targets } = this.options;
-    const value = trials.options.lattice.text(index);
+    const value = trials.options.candidates.text(index);
     const outcomes = await Promise.all(trials.cellsOf(index).map((cell) => this.run(cell)));
     const results: CellResult[] = [];
     for (const outcome of outcomes) {
@@ -72,7 +86,7 @@ export class Prober implements SearchPort {
     const meets = verdicts.includes('no') ? 'no' : verdicts.includes('unsure') ? 'unsure' : 'yes';
     const offered = results.filter(({ summary }) => summary.requests.offered > 0);
     const attainment = offered.length === 0 ? null : meanOf(offered.map(({ summary }) => summary.attainment));
-    return { value, meets, figures, attainment };
+    return { value, meets, figures, attainment, ...costOf(results) };
   }
 
   private run(cell: GridCell): Promise<CellOutcome> {
@@ -99,16 +113,9 @@ export class Prober implements SearchPort {
 
   /** Failures are outcomes: this run may never be awaited. */
   private async outcomeOf(cell: GridCell): Promise<CellOutcome> {
-    const { trials, version, runner, store, onRun } = this.options;
-    const { text, file } = trials.options;
-    const percentiles = percentilesFor(this.options.targets);
+    const { runner, store, onRun } = this.options;
     try {
-      const noted = new NotedFiles();
-      const experiment = await trials.experimentOf(cell, noted);
-      const { files } = noted;
-      const keys = cellKeys(experiment, version, percentiles);
-      const overrides = trials.overridesOf(cell);
-      const task = { text, file, files, overrides, percentiles, ...keys, ...labelsOf(experiment) };
+      const { task, key } = await this.taskOf(cell);
       const stored = store?.read(task) ?? null;
       if (stored !== null) {
         onRun(true);
@@ -116,7 +123,7 @@ export class Prober implements SearchPort {
       }
       const outcome = await runner.run(task);
       if (outcome.status === 'done') {
-        store?.write(keys.key, outcome.json);
+        store?.write(key, outcome.json);
         onRun(false);
       }
       return outcome;
@@ -124,4 +131,25 @@ export class Prober implements SearchPort {
       return failedOutcome(error);
     }
   }
+
+  private async taskOf(cell: GridCell): Promise<{ readonly task: CellTask; readonly key: string }> {
+    const { trials, version, targets } = this.options;
+    const { text, file } = trials.options;
+    const percentiles = percentilesFor(targets);
+    const noted = new NotedFiles();
+    const experiment = await trials.experimentOf(cell, noted);
+    const { files } = noted;
+    const keys = cellKeys(experiment, version, percentiles);
+    const overrides = trials.overridesOf(cell);
+    const task = { text, file, files, overrides, percentiles, ...keys, ...labelsOf(experiment) };
+    return { task, key: keys.key };
+  }
+}
+
+/** Of clusters whose GPUs have prices. */
+function costOf(results: readonly CellResult[]): Pick<Tried, 'costPerMillion'> {
+  const costs = results.flatMap(({ summary }) => summary.cost ?? []);
+  if (costs.length < results.length) return {};
+  const perMillion = costs.flatMap(({ perMillionInTime }) => perMillionInTime ?? []);
+  return { costPerMillion: perMillion.length < costs.length ? null : meanOf(perMillion) };
 }

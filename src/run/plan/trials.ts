@@ -4,7 +4,7 @@ import type { ExperimentHost } from '../../config/experiment-host.js';
 import { parseExperiment } from '../../config/load.js';
 import { buildGrid, cellOverrides, type GridCell } from '../sweep/grid.js';
 import { BUG, failedOutcome } from '../sweep/run-cell.js';
-import { type Lattice, type Over, written } from './over.js';
+import type { Candidates } from './candidates.js';
 
 interface TrialOptions {
   /** The experiment and its path. */
@@ -12,9 +12,8 @@ interface TrialOptions {
   readonly file: string;
   /** `--set` overrides, for every value. */
   readonly overrides: readonly string[];
-  /** What is planned, and its values. */
-  readonly over: Over;
-  readonly lattice: Lattice;
+  /** What there is to choose from. */
+  readonly candidates: Candidates;
   readonly seeds: readonly number[];
 }
 
@@ -31,8 +30,9 @@ export class Trials {
   cellsOf(index: number): readonly GridCell[] {
     let cells = this.cells.get(index);
     if (cells === undefined) {
-      const { over, lattice, seeds } = this.options;
-      const grid = buildGrid([{ key: over.key, values: [lattice.text(index)] }], seeds);
+      const { candidates, seeds } = this.options;
+      const settings = candidates.settings(index).map(({ key, value }) => ({ key, values: [value] }));
+      const grid = buildGrid(settings, seeds);
       // No timelines: nothing draws them.
       cells = grid.map((cell) => ({ ...cell, repeats: true }));
       this.cells.set(index, cells);
@@ -51,7 +51,7 @@ export class Trials {
   /** The experiment at those ends of the range that can hold the models, at least one. Throws what is wrong with it. */
   async ends(): Promise<readonly Experiment[]> {
     const ends: Experiment[] = [];
-    for (const index of [0, this.options.lattice.size - 1]) {
+    for (const index of this.options.candidates.ends) {
       const [cell] = this.cellsOf(index) as [GridCell];
       try {
         ends.push(await this.experimentOf(cell));
@@ -66,15 +66,14 @@ export class Trials {
 
   /** The error for a value that failed. Values are overrides for the loader; in messages they are what was planned. */
   failure({ code, message }: { code: string; message: string }, index: number): Error {
-    const { over, lattice } = this.options;
-    const { key } = over;
-    if (code === BUG) return new Error(`${key}=${lattice.text(index)}: ${message}`);
-    const override = `--set ${key}=${lattice.text(index)}`;
-    // Where the key is wrong, the value that was tried says nothing.
-    const flag = code === 'E_CONFIG_KEY' ? written(over) : `${key}=${lattice.text(index)}`;
-    return new EscapementError(
-      code as ErrorCode,
-      message.replace(override, () => `--over ${flag}`),
-    );
+    const { candidates } = this.options;
+    const settings = candidates.settings(index).map(({ key, value }) => ({ key, text: `${key}=${value}` }));
+    if (code === BUG) return new Error(`${settings.map(({ text }) => text).join(' ')}: ${message}`);
+    const named = settings.reduce((whole, { key, text }) => {
+      // Where the key is wrong, the value that was tried says nothing.
+      const flag = code === 'E_CONFIG_KEY' ? candidates.written(key) : text;
+      return whole.replace(`--set ${text}`, () => `--over ${flag}`);
+    }, message);
+    return new EscapementError(code as ErrorCode, named);
   }
 }

@@ -58,7 +58,13 @@ export function failedShare(attainment: number): string {
   return `${significant(100 * (1 - attainment), 2)} %`;
 }
 
-const SUFFIX: Readonly<Record<FigureUnit, string>> = { share: ' %', ms: ' ms', perSecond: '/s', count: '' };
+const SUFFIX: Readonly<Record<FigureUnit, string>> = {
+  share: ' %',
+  ms: ' ms',
+  perSecond: '/s',
+  count: '',
+  price: '',
+};
 
 function scaled(target: Threshold, value: number): string {
   return (value * scaleOf(target.unit)).toFixed(decimalsOf(target));

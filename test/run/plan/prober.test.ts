@@ -2,6 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { valuesOf } from '../../../src/run/plan/candidates.js';
 import { parseTarget } from '../../../src/run/plan/judge.js';
 import { latticeOf, parseOver } from '../../../src/run/plan/over.js';
 import { Prober } from '../../../src/run/plan/prober.js';
@@ -89,9 +90,9 @@ async function plan({ threads, store, fail, targets = ['goodputRps>=37'] }: Beha
     },
     close: async () => {},
   };
-  const lattice = latticeOf(OVER, true);
+  const candidates = valuesOf(OVER, latticeOf(OVER, true));
   const trials = new Trials({
-    ...{ text: SMALL_EXPERIMENT, file: 'small.yaml', overrides: [], over: OVER, lattice, seeds: SEEDS },
+    ...{ text: SMALL_EXPERIMENT, file: 'small.yaml', overrides: [], candidates, seeds: SEEDS },
   });
   const prober = new Prober({
     ...{
@@ -103,7 +104,7 @@ async function plan({ threads, store, fail, targets = ['goodputRps>=37'] }: Beha
     },
     onRun: () => {},
   });
-  const result = await search(lattice.size, 'low', prober);
+  const result = await search(candidates.size, 'low', prober);
   return { result, tried: await prober.tried(), ran, begunAtFirstEnd };
 }
 

@@ -1,0 +1,129 @@
+import { EscapementError } from '../../base/errors.js';
+import type { Candidates } from './candidates.js';
+import { latticeOf, type Over, written } from './over.js';
+
+/** Fleets beyond this are too many to search. */
+const MOST_FLEETS = 100_000;
+const KEY = /^cluster\.gpus\.([A-Za-z][\w-]*)$/;
+
+/** One kind of GPUs of which a plan chooses how many there are. */
+interface PlannedKind {
+  readonly name: string;
+  readonly over: Over;
+  /** The numbers to choose from, ascending. */
+  readonly counts: readonly number[];
+}
+
+/** The numbers that a plan of fleets may choose of each kind of GPUs. Throws `E_USAGE` where a key is no kind. */
+export function plannedKinds(overs: readonly Over[]): PlannedKind[] {
+  const kinds = overs.map((over) => {
+    const name = KEY.exec(over.key)?.[1];
+    if (name === undefined) {
+      const what = 'with --minimize cost, ranges are of kinds of GPUs, e.g. cluster.gpus.t4=0:16';
+      throw new EscapementError('E_USAGE', `--over ${written(over)}: ${what}`);
+    }
+    const lattice = latticeOf(over, true);
+    return { name, over, counts: Array.from({ length: lattice.size }, (_, i) => Number(lattice.text(i))) };
+  });
+  const twice = kinds.find(({ name }, i) => kinds.findIndex((other) => other.name === name) < i);
+  if (twice !== undefined)
+    throw new EscapementError('E_USAGE', `--over ${twice.over.key} is given twice: write one range for it`);
+  const fleets = kinds.reduce((product, { counts }) => product * counts.length, 1);
+  if (fleets > MOST_FLEETS) {
+    const what = `${fleets} fleets are more than can be searched (${MOST_FLEETS}): narrow the ranges or give them steps, e.g. cluster.gpus.t4=0:64:4`;
+    throw new EscapementError('E_USAGE', `--over: ${what}`);
+  }
+  return kinds;
+}
+
+/** What the cluster has besides the kinds that are planned, and what each kind costs. */
+export interface FleetFacts {
+  /** By name: price of one GPU per hour. */
+  readonly prices: ReadonlyMap<string, number>;
+  /** GPUs of other kinds, and their price per hour. */
+  readonly otherGpus: number;
+  readonly otherCost: number;
+  /** GPUs that a fleet must have. */
+  readonly leastGpus: number;
+}
+
+/** All fleets that a plan may choose, by index. */
+export class FleetSpace implements Candidates {
+  readonly size: number;
+  readonly ends: readonly number[];
+  /** By kind: how far apart indices are of fleets that differ by one step of it. */
+  private readonly strides: readonly number[];
+
+  constructor(
+    readonly kinds: readonly PlannedKind[],
+    private readonly facts: FleetFacts,
+  ) {
+    const strides: number[] = [];
+    let size = 1;
+    for (const { counts } of kinds) {
+      strides.push(size);
+      size *= counts.length;
+    }
+    this.strides = strides;
+    this.size = size;
+    this.ends = [size - 1];
+  }
+
+  /** Which of its counts the fleet has of a kind. */
+  stepOf(index: number, kind: number): number {
+    return Math.floor(index / this.strides[kind]!) % this.kinds[kind]!.counts.length;
+  }
+
+  /** The fleet with so many steps more of a kind; null: beyond the range. */
+  moved(index: number, kind: number, steps: number): number | null {
+    const step = this.stepOf(index, kind) + steps;
+    if (step < 0 || step >= this.kinds[kind]!.counts.length) return null;
+    return index + steps * this.strides[kind]!;
+  }
+
+  /** How many GPUs of each planned kind. */
+  counts(index: number): number[] {
+    return this.kinds.map(({ counts }, kind) => counts[this.stepOf(index, kind)]!);
+  }
+
+  gpus(index: number): number {
+    return this.counts(index).reduce((sum, count) => sum + count, this.facts.otherGpus);
+  }
+
+  costPerHour(index: number): number {
+    const { prices, otherCost } = this.facts;
+    return this.counts(index).reduce(
+      (sum, count, kind) => sum + count * prices.get(this.kinds[kind]!.name)!,
+      otherCost,
+    );
+  }
+
+  /** Whether a cluster can be made of it at all. */
+  isCluster(index: number): boolean {
+    return this.gpus(index) >= this.facts.leastGpus;
+  }
+
+  /** Whether the fleet has no more of any kind than the other. */
+  isWithin(index: number, other: number): boolean {
+    return this.kinds.every((_, kind) => this.stepOf(index, kind) <= this.stepOf(other, kind));
+  }
+
+  /** `2 × v100 + 5 × t4`. */
+  text(index: number): string {
+    const counts = this.counts(index);
+    const parts = this.kinds.flatMap(({ name }, kind) =>
+      counts[kind] === 0 ? [] : `${counts[kind]} × ${name}`,
+    );
+    return parts.length === 0 ? 'none of these kinds' : parts.join(' + ');
+  }
+
+  settings(index: number) {
+    const counts = this.counts(index);
+    return this.kinds.map(({ over }, kind) => ({ key: over.key, value: String(counts[kind]) }));
+  }
+
+  written(key: string): string {
+    const kind = this.kinds.find(({ over }) => over.key === key);
+    return kind === undefined ? key : written(kind.over);
+  }
+}
