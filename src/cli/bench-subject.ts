@@ -81,19 +81,18 @@ export async function experimentSubject(
   say: (what: string) => void,
 ): Promise<ScalingSubject> {
   const { workloadMix } = await import('../tools/bench/mix.js');
-  const { experimentDevices, experimentModels } = await import('../serve/experiment-models.js');
+  const { experimentMachines } = await import('../serve/experiment-models.js');
   const { overrides, environment } = settingsSources(args);
   const device = args.device === undefined ? [] : [`live.device=${args.device}`];
   const cluster = [`cluster.gpus=${gpus}`];
   const experiment = await loadExperiment(file, [...overrides, ...device, ...cluster], [], environment);
   for (const warning of await experimentWarnings(file, overrides)) say(`warning: ${warning}`);
   const { name, sloNs, policy, admission, runtime } = experiment;
+  // Its GPUs are a number: of one kind.
+  const [machine] = await experimentMachines(experiment);
   return {
     name,
-    devices: experimentDevices(experiment),
-    models: await experimentModels(experiment),
-    pages: experiment.cluster.pages,
-    pageBytes: experiment.cluster.pageBytes,
+    ...machine,
     settings: { sloNs, policy, admission, runtime },
     mix: await workloadMix(experiment),
     sloNs,

@@ -1,5 +1,6 @@
 import { basename, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { noteOnKinds } from '../config/create-policy.js';
 import type { Experiment } from '../config/experiment.js';
 import { generatorLines, generatorWarnings } from '../report/generator.js';
 import { quoted } from '../report/reproduce.js';
@@ -35,6 +36,8 @@ export async function oneRun(
   // The summary for people begins with the seed and ends with the digest; JSON leaves both to stderr.
   const say = (line: string) => json && !quiet && process.stderr.write(`${line}\n`);
   say(`seed ${experiment.seed}`);
+  const note = noteOnKinds(experiment.policy, experiment.cluster.kinds.length);
+  if (note !== null && !quiet) process.stderr.write(`note: ${note}\n`);
   const progress = openProgress(engine.kind === 'live' ? 'live' : 'simulate', quiet);
   const onProgress = async (fraction: number) => {
     progress.update(fraction);

@@ -10,6 +10,12 @@ export function entryOf({ kind, plugin }: PolicyChoice): PolicyEntry | undefined
   return (plugin?.policies ?? POLICIES).find((entry) => entry.kind === kind);
 }
 
+/** What to know of a policy on GPUs of several kinds, for people; null: nothing, or there is one kind. */
+export function noteOnKinds(choice: PolicyChoice, kinds: number): string | null {
+  const { onKinds } = entryOf(choice) ?? {};
+  return kinds < 2 || onKinds === undefined ? null : `${choice.kind} on several kinds of GPUs: ${onKinds}`;
+}
+
 /** The policy that an experiment names, ready for a controller. Throws `E_CONFIG_VALUE` if there is none. */
 export function createPolicyOf(choice: PolicyChoice): (context: PolicyContext) => Policy {
   const { kind, options, plugin } = choice;

@@ -12,6 +12,7 @@ import { type Profile, profileModel } from './profile.js';
 import type { MeasuredDevice } from './profile-file.js';
 import { profileSpread } from './profile-spread.js';
 import { readProfile } from './read-profile.js';
+import type { LiveDevice } from './schema-live.js';
 import type { ModelsSection } from './schema-models.js';
 import type { RuntimeSettings } from './schema-runtime.js';
 import { formatBytes, formatCount } from './units-text.js';
@@ -72,8 +73,29 @@ async function modelsOnKinds(
     checkKind(kind, kindNames, context.placeOf(index, key));
     measured.set(kind, await sectionModels(withFile(section, path), context, index, key));
   }
+  for (const { name, device } of kinds) {
+    if (
+      name === null ||
+      device === null ||
+      measured.has(name) ||
+      !isMeasuredElsewhere(section, device, context)
+    )
+      continue;
+    const { profile: _, ...same } = section;
+    const elsewhere = { ...context, device: { ...context.device, kind: device } };
+    measured.set(name, await sectionModels(same, elsewhere, index));
+  }
   const models = await sectionModels(section, context, index);
   return onKinds(models, { kinds, measured, place: context.placeOf(index) });
+}
+
+/** Whether models of the section have profiles of their own on a device that other kinds do not have. */
+function isMeasuredElsewhere(
+  section: ModelsSection,
+  device: LiveDevice,
+  context: ModelsContext,
+): section is Extract<ModelsSection, { kind: 'onnx' }> {
+  return section.kind === 'onnx' && device !== 'simulated' && device !== context.device.kind;
 }
 
 /** The section with other measurements of its models. */

@@ -22,6 +22,7 @@ const optionSchema = section({
 const entrySchema = section({
   kind: z.string().regex(/^[A-Za-z][\w-]*$/, 'must be a name such as my-policy'),
   summary: z.string(),
+  onKinds: z.string().exactOptional(),
   options: z.record(
     z.string().regex(/^(?!kind$)[A-Za-z]\w*$/, 'must be a name such as maxDelay, other than kind'),
     optionSchema,

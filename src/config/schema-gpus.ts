@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { bytes, price, section } from './fields.js';
+import { LIVE_DEVICES, type LiveDevice } from './schema-live.js';
 import { parseBytes } from './units-text.js';
 
 /**
@@ -27,6 +28,10 @@ const gpuKind = section({
     .describe(
       'How many times as fast as the first kind INFERs run on it, for models that were not measured on it; LOADs take as long as there.',
     ),
+  device: z
+    .enum(LIVE_DEVICES)
+    .exactOptional()
+    .describe('What executes models on it in live mode; default: live.device.'),
 });
 
 /** `cluster.gpus`: a number, or a list of kinds. */
@@ -45,6 +50,8 @@ export interface GpuKindConfig {
   readonly pricePerHour: number | null;
   /** Relative to the models' own profiles, for models without one for this kind; null: they need one. */
   readonly speed: number | null;
+  /** In live mode; null: what `live.device` says. */
+  readonly device: LiveDevice | null;
 }
 
 /** The size of a weights cache, in one way or the other. */
@@ -71,14 +78,17 @@ export function readKinds({ gpus, pageSize, ...shared }: Gpus, refuse: Refuse): 
   const sharedPages = pagesOf(shared, pageSize, [], refuse) ?? pagesIn(parseBytes(DEFAULT_MEMORY), pageSize);
   if (typeof gpus === 'number') {
     if (sharedPages < 1) refuse(['memory'], TOO_LITTLE);
-    return { kinds: [{ name: null, gpus, pages: sharedPages, pricePerHour: null, speed: 1 }], kindNames: [] };
+    const only = { name: null, gpus, pages: sharedPages, pricePerHour: null, speed: 1, device: null };
+    return { kinds: [only], kindNames: [] };
   }
   checkList(gpus, refuse);
-  const kinds = gpus.map(({ kind, count, price: pricePerHour = null, speed = null, ...own }, i) => {
-    const pages = pagesOf(own, pageSize, ['gpus', i], refuse) ?? sharedPages;
-    if (pages < 1) refuse(own.memory === undefined ? ['memory'] : ['gpus', i, 'memory'], TOO_LITTLE);
-    return { name: kind, gpus: count, pages, pricePerHour, speed: i === 0 ? (speed ?? 1) : speed };
-  });
+  const kinds = gpus.map(
+    ({ kind, count, price: pricePerHour = null, speed = null, device = null, ...own }, i) => {
+      const pages = pagesOf(own, pageSize, ['gpus', i], refuse) ?? sharedPages;
+      if (pages < 1) refuse(own.memory === undefined ? ['memory'] : ['gpus', i, 'memory'], TOO_LITTLE);
+      return { name: kind, gpus: count, pages, pricePerHour, speed: i === 0 ? (speed ?? 1) : speed, device };
+    },
+  );
   return {
     kinds: kinds.filter((kind) => kind.gpus > 0),
     kindNames: kinds.map(({ name }) => name),

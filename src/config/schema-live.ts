@@ -4,6 +4,8 @@ import { section } from './fields.js';
 /** What can execute models in live mode: a provider of onnxruntime, or a simulation of a GPU in real time. */
 export const LIVE_DEVICES = ['cpu', 'webgpu', 'cuda', 'dml', 'coreml', 'simulated'] as const;
 
+export type LiveDevice = (typeof LIVE_DEVICES)[number];
+
 export const liveSchema = section({
   device: z
     .enum(LIVE_DEVICES)

@@ -47,6 +47,17 @@ export function checkSpec(spec: ClusterSpec, gpus: number, models: number, pages
   for (const model of spec.models) checkFits(checkModel(model, pages.length), Math.max(...pages));
 }
 
+/** The kind of each GPU, whose numbers follow each other kind by kind; of spare ones, the first. */
+export function kindByGpu(kinds: readonly GpuKind[], gpus: number): Uint8Array {
+  const kindOf = new Uint8Array(gpus);
+  let first = 0;
+  for (const [kind, { gpus: count }] of kinds.entries()) {
+    kindOf.fill(kind, first, first + count);
+    first += count;
+  }
+  return kindOf;
+}
+
 export function largestBatch({ batchSizes }: ModelSpec): number {
   return batchSizes[batchSizes.length - 1];
 }

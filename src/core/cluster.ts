@@ -2,7 +2,7 @@ import { BitMatrix } from '../base/bit-matrix.js';
 import { BitSet } from '../base/bit-set.js';
 import { EscapementError } from '../base/errors.js';
 import type { Action } from './action.js';
-import { type ClusterSpec, checkFits, checkSpec, largestBatch } from './cluster-spec.js';
+import { type ClusterSpec, checkFits, checkSpec, kindByGpu, largestBatch } from './cluster-spec.js';
 import type { Estimates } from './estimates.js';
 import { KindBars } from './kind-bars.js';
 import { KindEstimates } from './kind-estimates.js';
@@ -50,12 +50,13 @@ export class Cluster {
   /** How many kinds of GPUs there are, and the kind of each GPU. */
   readonly kinds: number;
   readonly kindOf: Uint8Array;
-  /** By kind; where there are several, GPUs that are up, and what they are not fit for. */
+  /** By kind: pages of a GPU's weights cache, estimates; where there are several, GPUs that are up, and what they are not fit for. */
+  private readonly pagesOf: readonly number[];
   private readonly estimates: readonly KindEstimates[];
   private readonly upOfKind: Int32Array;
   private readonly kindBars: KindBars | null;
   /** By GPU: estimates of its kind. Row of an INFER: `execRow[model] + batchIndex`. */
-  private readonly execOn: readonly Estimates[];
+  private readonly execOn: Estimates[];
   /** By model: its first row, and how many rows are its own. */
   private readonly execRow: Int32Array;
   private readonly execRows: Int32Array;
@@ -67,24 +68,19 @@ export class Cluster {
     const spare = Array.from({ length: spec.spareModels ?? 0 }, () => NO_MODEL);
     const models = [...spec.models, ...spare];
     const { kinds = [{ gpus: spec.gpus, pages: spec.pages }] } = spec;
-    const pagesOf = kinds.map(({ pages }) => pages);
-    checkSpec(spec, gpus, models.length, pagesOf);
+    this.pagesOf = kinds.map(({ pages }) => pages);
+    checkSpec(spec, gpus, models.length, this.pagesOf);
     this.models = models;
     this.present = spec.models.length;
     this.gpus = gpus;
     this.kinds = kinds.length;
-    this.kindOf = new Uint8Array(gpus);
-    let first = 0;
-    for (const [kind, { gpus: count }] of kinds.entries()) {
-      this.kindOf.fill(kind, first, first + count);
-      first += count;
-    }
+    this.kindOf = kindByGpu(kinds, gpus);
     this.maxBatch = models.reduce((most, model) => Math.max(most, largestBatch(model)), spec.spareBatch ?? 1);
     this.held = new BitMatrix(models.length, gpus);
     this.warm = new BitMatrix(models.length, gpus);
-    this.kindBars = kinds.length === 1 ? null : new KindBars(models, this.kindOf, pagesOf);
+    this.kindBars = kinds.length === 1 ? null : new KindBars(models, this.kindOf, this.pagesOf);
     this.bars = new LoadBars(models.length, gpus, this.kindBars);
-    this.pages = Array.from(this.kindOf, (kind) => new PageCache(pagesOf[kind]));
+    this.pages = Array.from(this.kindOf, (kind) => new PageCache(this.pagesOf[kind]));
     this.exec = Array.from({ length: gpus }, () => new LaneTimeline());
     this.oneLane = spec.oneLane ?? false;
     this.weights = this.oneLane ? this.exec : Array.from({ length: gpus }, () => new LaneTimeline());
@@ -118,6 +114,14 @@ export class Cluster {
     if (changed) this.upOfKind[this.kindOf[gpu]] += isUp ? 1 : -1;
   }
 
+  /** For the controller: the GPU, which is away and holds nothing, comes back as one of this kind. */
+  setKind(gpu: number, kind: number): void {
+    if (this.kindOf[gpu] === kind) return;
+    this.kindOf[gpu] = kind;
+    this.execOn[gpu] = this.estimates[kind].exec;
+    (this.pages as PageCache[])[gpu] = new PageCache(this.pagesOf[kind]);
+  }
+
   /** For the controller: a request for the model has come. */
   offered(model: number, sloNs: number): void {
     this.kindBars?.offered(model, sloNs);
@@ -136,7 +140,7 @@ export class Cluster {
   /** Throws `E_PROFILE` or `E_MODEL_TOO_LARGE` for a model that could not be put into a slot. */
   checkNew(spec: ModelSpec): void {
     checkModel(spec, this.kinds);
-    checkFits(spec, Math.max(...this.pages.map(({ capacity }) => capacity)));
+    checkFits(spec, Math.max(...this.pagesOf));
     if (largestBatch(spec) <= this.maxBatch) return;
     throw new EscapementError(
       'E_PROFILE',

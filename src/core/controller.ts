@@ -119,12 +119,12 @@ export class Controller {
    * ended with `STATUS_WORKER_LOST` get another chance elsewhere.
    */
   gpuDown(gpu: number): void {
-    this.gpuChanges.push({ gpu, present: null });
+    this.gpuChanges.push({ gpu, present: null, kind: 0 });
   }
 
-  /** The GPU is there, idle, and holds these models: after `gpuDown`, or with weights of former times at the start. */
-  gpuUp(gpu: number, present: readonly number[]): void {
-    this.gpuChanges.push({ gpu, present });
+  /** The GPU is there, idle, and holds these models: after `gpuDown`, perhaps as one of another kind, or at the start. */
+  gpuUp(gpu: number, present: readonly number[], kind = this.cluster.kindOf[gpu]): void {
+    this.gpuChanges.push({ gpu, present, kind });
   }
 
   /**
@@ -215,7 +215,7 @@ export class Controller {
     for (const change of this.gpuChanges) {
       this.decisions.add(change.gpu);
       if (change.present === null) gpuWent(this.cluster, this.policy, change.gpu, nowNs);
-      else gpuCame(this.cluster, this.policy, change.gpu, change.present, nowNs);
+      else gpuCame(this.cluster, this.policy, change, change.present, nowNs);
     }
     this.gpuChanges.length = 0;
     this.expiry.strand(this.cluster.up.count === 0);

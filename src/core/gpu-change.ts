@@ -1,10 +1,11 @@
 import type { Cluster } from './cluster.js';
 import type { Policy } from './policy.js';
 
-/** A GPU went (`present` is null) or is there with these models. */
+/** A GPU went (`present` is null) or is there with these models, as one of this kind. */
 export interface GpuChange {
   readonly gpu: number;
   readonly present: readonly number[] | null;
+  readonly kind: number;
 }
 
 /** Takes a GPU out of the cluster: it holds nothing, and its lanes are never available. */
@@ -25,10 +26,11 @@ export function gpuWent(cluster: Cluster, policy: Policy, gpu: number, nowNs: nu
 export function gpuCame(
   cluster: Cluster,
   policy: Policy,
-  gpu: number,
+  { gpu, kind }: GpuChange,
   present: readonly number[],
   nowNs: number,
 ): void {
+  if (!cluster.up.has(gpu)) cluster.setKind(gpu, kind);
   cluster.setUp(gpu, true);
   for (const model of present) {
     if (!cluster.held.add(model, gpu)) continue;

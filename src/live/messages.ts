@@ -66,6 +66,8 @@ export interface GpuDescription {
 export interface WorkerDescription {
   readonly gpus: readonly GpuDescription[];
   readonly pageBytes: number;
+  /** Names what its GPUs are alike in: INFERs of a kind take the same time. Absent: the provider of its first GPU does. */
+  readonly kind?: string;
   /** By index. Those that came and went since are in its state. */
   readonly models: readonly ServedModel[];
   /** Names its process; absent: it has no name. */

@@ -74,6 +74,12 @@ export const schedulerFiguresSchema = z.object({
     .array(kindFiguresSchema)
     .exactOptional()
     .describe('Figures by kind of GPU; absent unless cluster.gpus lists kinds.'),
+  kindsNote: z
+    .string()
+    .exactOptional()
+    .describe(
+      'What the policy does about several kinds of GPUs, where its rule as published does not speak of them.',
+    ),
   cost: costFiguresSchema
     .exactOptional()
     .describe('What the GPUs cost, by the prices of their kinds; absent unless all have one.'),
@@ -115,6 +121,7 @@ export const summarySchema = z
     coldStarts: scheduler.coldStarts,
     gpu: scheduler.gpu,
     kinds: scheduler.kinds,
+    kindsNote: scheduler.kindsNote,
     cost: scheduler.cost,
     answers: z
       .array(answerCountSchema)

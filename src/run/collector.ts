@@ -1,4 +1,5 @@
 import { NS_PER_MS } from '../base/units.js';
+import { noteOnKinds } from '../config/create-policy.js';
 import type { ClusterConfig, Experiment } from '../config/experiment.js';
 import type { OpenedWorkloads } from '../config/open-workloads.js';
 import type { GpuKindConfig } from '../config/schema-gpus.js';
@@ -100,10 +101,12 @@ export class Collector {
     };
   }
 
-  private kindFigures(): Pick<ScheduledRun['summary'], 'kinds' | 'cost'> {
+  private kindFigures(): Pick<ScheduledRun['summary'], 'kinds' | 'kindsNote' | 'cost'> {
     if (this.kinds === null) return {};
     const cost = this.kinds.cost();
-    return { kinds: this.kinds.figures(), ...(cost === null ? {} : { cost }) };
+    const kinds = this.kinds.figures();
+    const note = noteOnKinds(this.experiment.policy, kinds.length);
+    return { kinds, ...(note === null ? {} : { kindsNote: note }), ...(cost === null ? {} : { cost }) };
   }
 
   /** The same where only the answers were seen. */

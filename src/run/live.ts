@@ -5,14 +5,14 @@ import type { Experiment } from '../config/experiment.js';
 import { LocalLink } from '../live/controller/link/local-link.js';
 import type { WrittenRecording } from '../live/recording/recording-control.js';
 import type { RecordingEvents } from '../live/recording/server-recorder.js';
-import { startMachine } from '../live/worker/local-machine.js';
+import { type MachineOptions, startMachine } from '../live/worker/local-machine.js';
 import type { Machine } from '../live/worker/machine.js';
 import { generatorFigures } from '../load/generator-figures.js';
 import { play } from '../load/player.js';
 import { openServiceTarget } from '../load/service-target.js';
 import { type Assembly, type ClusterSettings, startCluster } from '../serve/cluster.js';
 import { DeviceProblems } from '../serve/device-problems.js';
-import { experimentDevices, experimentModels } from '../serve/experiment-models.js';
+import { experimentMachines } from '../serve/experiment-models.js';
 import { JournalObserver } from '../serve/journal-observer.js';
 import { RecordingObserver, recordingName } from '../serve/recording-observer.js';
 import type { Engine, EngineReport, EngineTask } from './engine.js';
@@ -34,15 +34,12 @@ export function live({ journal }: LiveOptions = {}): Engine {
 
 async function drive(task: EngineTask, journalName: string | undefined): Promise<EngineReport> {
   const { experiment, source, observer, outDir, begin, watch, onProgress } = task;
-  const { pages, pageBytes } = experiment.cluster;
-  const devices = experimentDevices(experiment);
-  const models = await experimentModels(experiment);
-  const machine = await startMachine({ devices, models, pages, pageBytes });
+  const machines = await startAll(await experimentMachines(experiment));
   begin();
   const wakeLatenessNs: number[] = [];
   const failures: Error[] = [];
   let recording: WrittenRecording | null = null;
-  const cluster = await startCluster(settingsOf(experiment, machine), (assembly) => ({
+  const cluster = await startCluster(settingsOf(experiment, machines), (assembly) => ({
     result: {
       run: observer,
       events: { wokeLate: (lateNs: number) => wakeLatenessNs.push(lateNs) },
@@ -89,11 +86,22 @@ async function drive(task: EngineTask, journalName: string | undefined): Promise
   }
 }
 
+/** Those that have started are closed again if another cannot. */
+async function startAll(options: readonly MachineOptions[]): Promise<Machine[]> {
+  const started = await Promise.allSettled(options.map((each) => startMachine(each)));
+  const machines = started.flatMap((start) => (start.status === 'fulfilled' ? start.value : []));
+  const failed = started.find(({ status }) => status === 'rejected');
+  if (failed?.status !== 'rejected') return machines;
+  await Promise.all(machines.map((machine) => machine.close()));
+  throw failed.reason;
+}
+
 function settingsOf(
   { policy, sloNs, admission, missedWindow }: Experiment,
-  machine: Machine,
+  machines: readonly Machine[],
 ): ClusterSettings {
-  return { links: [new LocalLink(machine)], policy, sloNs, admission, missedWindow };
+  const links = machines.map((machine) => new LocalLink(machine));
+  return { links, policy, sloNs, admission, missedWindow };
 }
 
 function recordingOf(

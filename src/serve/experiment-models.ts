@@ -5,48 +5,91 @@ import type { Experiment } from '../config/experiment.js';
 import { ON_DISK } from '../config/files-on-disk.js';
 import { profileFileName } from '../config/profile-file.js';
 import { readProfile } from '../config/read-profile.js';
+import type { LiveDevice } from '../config/schema-live.js';
+import { type ModelSpec, timesOn } from '../core/model.js';
 import type { DeviceSpec, OrtDeviceSpec } from '../live/device.js';
 import type { WorkerModel } from '../live/model.js';
 import { measureBatching, withBatching } from '../live/models/measure/batching.js';
 import { optimizeModel } from '../live/models/optimize.js';
 import { type RepositoryModel, readModelFile } from '../live/models/repository.js';
+import type { MachineOptions } from '../live/worker/local-machine.js';
 import { checkOf, suits } from './batching.js';
 import { sessionSettings } from './session-settings.js';
-import { simulatedModel } from './simulated-models.js';
-
-/** The devices that an experiment asks for, one a GPU. Throws `E_CONFIG_VALUE` for GPUs of several kinds. */
-export function experimentDevices({ live, cluster, runtime, file }: Experiment): DeviceSpec[] {
-  const { device, timeScale } = live;
-  if (cluster.kinds.length > 1) {
-    const kinds = cluster.kinds.map(({ name }) => name).join(', ');
-    const what = `live mode runs GPUs of one kind, found ${kinds}: simulate, or give the number of GPUs`;
-    throw new EscapementError('E_CONFIG_VALUE', what, { file, key: 'cluster.gpus' });
-  }
-  return Array.from({ length: cluster.gpus }, (_, gpu) =>
-    device === 'simulated'
-      ? { kind: device, timeScale }
-      : { kind: device, adapter: device === 'cuda' ? gpu : 0, session: sessionSettings(runtime) },
-  );
-}
+import { scaledSpec, simulatedModel } from './simulated-models.js';
 
 /**
- * The models of an experiment for a live run: real ones with their weights, for a simulated device those that their
- * profiles describe. Throws `E_CONFIG_VALUE` for models without weights on a real device.
+ * The GPUs of an experiment for a live run, a machine of each kind, with its models: real ones with their weights, for a simulated
+ * device those that their profiles describe. Throws `E_CONFIG_VALUE` for models without weights on a real device.
  */
-export async function experimentModels(experiment: Experiment): Promise<WorkerModel[]> {
-  const { live, models, modelFiles } = experiment;
-  const { device } = live;
-  if (device === 'simulated') return models.map((spec) => simulatedModel(spec, live.timeScale));
+export async function experimentMachines(experiment: Experiment): Promise<MachineOptions[]> {
+  const { cluster, live } = experiment;
+  const deviceOf = ({ device }: { readonly device: LiveDevice | null }) => device ?? live.device;
+  const real = cluster.kinds.map(deviceOf).find((device) => device !== 'simulated') ?? null;
+  const machines: MachineOptions[] = [];
+  const adapters = new Map<LiveDevice, number>();
+  for (const [k, kind] of cluster.kinds.entries()) {
+    const device = deviceOf(kind);
+    const first = adapters.get(device) ?? 0;
+    adapters.set(device, first + kind.gpus);
+    const devices = Array.from({ length: kind.gpus }, (_, gpu) =>
+      deviceSpec(experiment, device, first + gpu),
+    );
+    machines.push({
+      ...(kind.name === null ? {} : { kind: kind.name }),
+      devices,
+      models: await modelsOfKind(experiment, k, { device, real }),
+      pages: kind.pages,
+      pageBytes: cluster.pageBytes,
+    });
+  }
+  return machines;
+}
+
+function deviceSpec({ live, runtime }: Experiment, device: LiveDevice, adapter: number): DeviceSpec {
+  if (device === 'simulated') return { kind: device, timeScale: live.timeScale };
+  return { kind: device, adapter: device === 'cuda' ? adapter : 0, session: sessionSettings(runtime) };
+}
+
+interface KindDevices {
+  readonly device: LiveDevice;
+  /** One that is not simulated, which says what inputs and outputs there are; null: all are. */
+  readonly real: Exclude<LiveDevice, 'simulated'> | null;
+}
+
+async function modelsOfKind(
+  experiment: Experiment,
+  kind: number,
+  { device, real }: KindDevices,
+): Promise<WorkerModel[]> {
+  const { live, models } = experiment;
+  const specs = models.map(({ otherKinds, ...spec }, m) => ({ ...spec, ...timesOf(models[m], kind) }));
+  if (real === null) return specs.map((spec) => simulatedModel(spec, live.timeScale));
+  const executed = device === 'simulated' ? real : device;
+  const ortDevice = deviceSpec(experiment, executed, 0) as OrtDeviceSpec;
+  const found = await realModels(experiment, specs, ortDevice);
+  if (device !== 'simulated') return found;
+  return found.map((model) => ({ ...model, spec: scaledSpec(model.spec, live.timeScale) }));
+}
+
+function timesOf(model: ModelSpec, kind: number) {
+  const { loadNs, execNs } = timesOn(model, kind);
+  return { loadNs, execNs };
+}
+
+async function realModels(
+  { modelFiles, file: experimentFile }: Experiment,
+  specs: readonly ModelSpec[],
+  ortDevice: OrtDeviceSpec,
+): Promise<WorkerModel[]> {
   const files = new Map<string, ReturnType<typeof openFile>>();
-  const [ortDevice] = experimentDevices(experiment) as OrtDeviceSpec[];
   return Promise.all(
-    models.map(async (spec, m) => {
+    specs.map(async (spec, m) => {
       const file = modelFiles[m];
       if (file === null) {
         throw new EscapementError(
           'E_CONFIG_VALUE',
           `model ${spec.name} has a profile only: use a section of kind onnx, or live.device: simulated`,
-          { file: experiment.file, key: 'models' },
+          { file: experimentFile, key: 'models' },
         );
       }
       const key = [file, ...spec.batchSizes].join();
@@ -57,7 +100,7 @@ export async function experimentModels(experiment: Experiment): Promise<WorkerMo
         throw new EscapementError(
           'E_CONFIG_VALUE',
           `model ${spec.name} takes no batches (${what}): measure it again, or write batchSizes: [1]`,
-          { file: experiment.file, key: 'models' },
+          { file: experimentFile, key: 'models' },
         );
       }
       return { spec, signature: model.signature, version: model.version, sloNs: null, ortPath };

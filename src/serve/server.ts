@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client';
 import { Clock } from '../base/clock/clock.js';
 import { invariant } from '../base/invariant.js';
 import { NS_PER_MS, NS_PER_S } from '../base/units.js';
+import { noteOnKinds } from '../config/create-policy.js';
 import { formatDuration } from '../config/units-text.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import type { Frontend } from '../live/frontend/frontend.js';
@@ -21,7 +22,7 @@ import { waitingPageRoutes } from '../live/observe/ui/live-page.js';
 import type { RecordingControl } from '../live/recording/recording-control.js';
 import type { WatchedService } from '../live/service.js';
 import type { ServerTls } from '../live/wire/credentials.js';
-import { type LiveCluster, startCluster } from './cluster.js';
+import { type Assembly, type LiveCluster, startCluster } from './cluster.js';
 import { ALL_MODELS } from './deployment-options.js';
 import { openFrontends } from './frontends.js';
 import { Joining } from './joining.js';
@@ -171,7 +172,13 @@ export class Server {
     models: { service },
   }: Running): void {
     const { registry } = this;
-    registerClusterGauges(registry, controller.core, (gpu) => assembly.fleet.nameOf(gpu));
+    const { fleet } = assembly;
+    registerClusterGauges(
+      registry,
+      controller.core,
+      (gpu) => fleet.nameOf(gpu),
+      (gpu) => fleet.kindOf(gpu),
+    );
     registerModelStates(registry, this.labels, () => modelStates(service.state));
     registerStageGauge(registry, observers.status.collector.averages, controller.core.cluster, () =>
       controller.nowNs(),
@@ -190,7 +197,9 @@ export class Server {
       admission,
       sloMs: sloNs / NS_PER_MS,
     };
-    log.info({ ...facts, ...how }, 'ready');
+    log.info({ ...facts, ...kindsOf(assembly), ...how }, 'ready');
+    const note = noteOnKinds(policy, assembly.cluster.kinds.length);
+    if (note !== null) log.info(note);
     logReadiness(log, service, this.clock.time);
   }
 
@@ -217,6 +226,7 @@ export class Server {
         host: hostname(),
         ready: this.isReady,
         workerOf: (gpu) => assembly.fleet.nameOf(gpu),
+        kindOf: (gpu) => assembly.fleet.kindOf(gpu),
         nowNs: controller.nowNs(),
       });
     return [
@@ -242,6 +252,15 @@ export class Server {
     await Promise.all([http?.close(drainNs > 0), grpc?.close(drainNs > 0), metrics?.close()]);
     if (running !== null) log.info({ digest: running.cluster.controller.core.digest }, 'closed');
   }
+}
+
+/** How many GPUs each kind has, where there are several. */
+function kindsOf({ fleet, cluster: { kinds, spec } }: Assembly): { kinds?: Record<string, number> } {
+  if (kinds.length === 1) return {};
+  const of = Array.from({ length: spec.gpus + (spec.spareGpus ?? 0) }, (_, gpu) => fleet.kindOf(gpu));
+  return {
+    kinds: Object.fromEntries(kinds.map((kind) => [kind, of.filter((each) => each === kind).length])),
+  };
 }
 
 function readyModels({ state }: WatchedService): number {

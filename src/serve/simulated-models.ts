@@ -10,14 +10,11 @@ const SHORTEST_NS = 1000;
  * and one output of the profile's sizes.
  */
 export function simulatedModel(spec: ModelSpec, timeScale: number): WorkerModel {
-  const scaled = (ns: number) => Math.max(SHORTEST_NS, Math.round(ns * timeScale));
   const inputs = [tensor('input', spec.inputBytes)];
   const outputs = [tensor('output', spec.outputBytes)];
   return {
     spec: {
-      ...spec,
-      loadNs: scaled(spec.loadNs),
-      execNs: spec.execNs.map(scaled),
+      ...scaledSpec(spec, timeScale),
       inputBytes: inputs[0].bytes,
       outputBytes: outputs[0].bytes,
     },
@@ -26,6 +23,12 @@ export function simulatedModel(spec: ModelSpec, timeScale: number): WorkerModel 
     sloNs: null,
     ortPath: null,
   };
+}
+
+/** The model as a simulated device of that scale runs it. */
+export function scaledSpec(spec: ModelSpec, timeScale: number): ModelSpec {
+  const scaled = (ns: number) => Math.max(SHORTEST_NS, Math.round(ns * timeScale));
+  return { ...spec, loadNs: scaled(spec.loadNs), execNs: spec.execNs.map(scaled) };
 }
 
 /** `copies` models of each profile; several copies are numbered. */

@@ -124,7 +124,7 @@ policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
     );
     expect(experiment.cluster).toEqual({
       gpus: 6,
-      kinds: [{ name: null, gpus: 6, pages: 128, pricePerHour: null, speed: 1 }],
+      kinds: [{ name: null, gpus: 6, pages: 128, pricePerHour: null, speed: 1, device: null }],
       kindNames: [],
       workers: 3,
       pages: 128,

@@ -7,7 +7,7 @@ import { runResultSchema } from '../../src/record/schema.js';
 import { live } from '../../src/run/live.js';
 import { run } from '../../src/run/run.js';
 import { simulate } from '../../src/run/simulated.js';
-import { tempDir } from '../cli/run-cli.js';
+import { runOk, tempDir } from '../cli/run-cli.js';
 import { expectReplay } from '../serve/fixtures.js';
 
 const EXPERIMENT = `name: live
@@ -121,11 +121,50 @@ it('claims as busy only what the log says that ran, also where windows are misse
   expect(claims.filter(({ ok }) => !ok)).toEqual([]);
 });
 
-it('runs no GPUs of several kinds', async () => {
-  const kinds = 'cluster.gpus=[{ kind: v100 }, { kind: t4, speed: 0.4 }]';
-  const experiment = await parseExperiment(EXPERIMENT, 'live.yaml', [kinds]);
-  await expect(run(experiment, live())).rejects.toMatchObject({
-    code: 'E_CONFIG_VALUE',
-    message: expect.stringContaining('cluster.gpus: live mode runs GPUs of one kind, found v100, t4'),
-  });
+const MIXED = [
+  'cluster={ gpus: [{ kind: fast, count: 1, pages: 60, price: 2/h }, { kind: slow, count: 2, pages: 30, price: 0.5/h, speed: 0.25 }] }',
+  'workload={ kind: poisson, rate: 300/s, duration: 2s }',
+  'policy.kind=escapement',
+];
+
+it('runs GPUs of several kinds, each with times of its own', async () => {
+  const experiment = await parseExperiment(EXPERIMENT, 'live.yaml', MIXED);
+  const outDir = join(tempDir(), 'out');
+  mkdirSync(outDir);
+  const journal = join(outDir, 'run.journal');
+  const { result } = await run(experiment, live({ journal }), { outDir });
+  const { summary: simulated } = await simulate(await parseExperiment(EXPERIMENT, 'live.yaml', MIXED));
+  const { kinds = [], cost, requests } = result.summary;
+  expect(requests.offered).toBe(simulated.requests.offered);
+  expect(kinds.map(({ kind, gpus }) => [kind, gpus])).toEqual([
+    ['fast', 1],
+    ['slow', 2],
+  ]);
+  expect(cost?.perHour).toBe(3);
+  // How much each serves depends on how busy this machine is.
+  expect(kinds.every(({ infer }) => infer > 0)).toBe(true);
+  expect(kinds.reduce((sum, { ok }) => sum + ok, 0)).toBe(requests.ok);
+  expect(simulated.kinds?.map(({ kind }) => kind)).toEqual(['fast', 'slow']);
+  await expectReplay(journal, requests.offered, result.summary.digest);
+  writeFileSync(join(outDir, 'run.json'), JSON.stringify(result));
+  const { claims } = checkRun(outDir, { slackNs: 5_000_000 });
+  expect(claims.filter(({ ok }) => !ok)).toEqual([]);
+});
+
+it('runs a CPU next to simulated GPUs', async () => {
+  const dir = tempDir();
+  await runOk(['model', 'make', 'mlp', '--repository', dir, '--name', 'ranker', '--input', '4']);
+  await runOk(['profile', 'measure', dir, '--runs', '3']);
+  const text = EXPERIMENT.replace(/models: .*/, `models: { kind: onnx, path: ${dir}/ranker, copies: 3 }`);
+  const experiment = await parseExperiment(text, 'live.yaml', [
+    'cluster={ gpus: [{ kind: host, memory: 64MiB }, { kind: t4, memory: 64MiB, device: simulated, speed: 0.02 }] }',
+    'policy={ kind: clockwork, scheduleAhead: 10ms, latestDelta: 20s }',
+  ]);
+  expect(experiment.live.device).toBe('cpu');
+  const { result, live: report } = await run(experiment, live());
+  expect(report?.deviceErrors).toEqual([]);
+  const { kinds = [], requests } = result.summary;
+  expect(kinds.map(({ kind }) => kind)).toEqual(['host', 't4']);
+  expect(kinds.every(({ infer }) => infer > 0)).toBe(true);
+  expect(requests.error).toBe(0);
 });

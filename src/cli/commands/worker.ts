@@ -1,4 +1,5 @@
 import { EscapementError } from '../../base/errors.js';
+import { isKindName } from '../../live/gpu-kind.js';
 import { createLog } from '../../live/observe/telemetry/log.js';
 import { checkAddress } from '../../live/wire/address.js';
 import { clientCredentials } from '../../live/wire/credentials.js';
@@ -27,7 +28,7 @@ export async function run(args: WorkerArgs): Promise<void> {
   await checkPorts(args.host, { port, 'metrics-port': args['metrics-port'] });
   const worker = await runWorker({
     world: REAL_WORLD,
-    machine: await workerMachine(args, runtime, say),
+    machine: { ...(await workerMachine(args, runtime, say)), ...kindOf(args) },
     host: args.host,
     port,
     metricsPort: args['metrics-port'],
@@ -51,6 +52,13 @@ export async function run(args: WorkerArgs): Promise<void> {
   hintAtHost(args.host, token, log);
   log.info(`${await untilStopped()}: takes no more actions`);
   await worker.close();
+}
+
+/** Throws `E_USAGE`. */
+function kindOf({ kind }: WorkerArgs): { readonly kind?: string } {
+  if (kind === undefined) return {};
+  if (isKindName(kind)) return { kind };
+  throw new EscapementError('E_USAGE', `--kind ${kind}: write a name of letters, digits, _ and -, e.g. t4`);
 }
 
 interface Joining {

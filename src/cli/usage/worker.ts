@@ -5,6 +5,13 @@ import { listenFlags, machineFlags, runtimeFlags } from './server.js';
 export const usage = usageOf({
   flags: {
     ...machineFlags,
+    ...group('Models and GPUs', {
+      kind: text(
+        'NAME',
+        'What GPUs like these are called, e.g. t4: each kind has times of its own',
+        'that of --device: cpu, cuda, … or simulated',
+      ),
+    }),
     ...runtimeFlags,
     ...group('Network', {
       port: portOr('8003', 'Port for the controller; 0: any free port'),

@@ -1,7 +1,9 @@
 import { EscapementError } from '../../base/errors.js';
-import type { ClusterSpec } from '../../core/cluster-spec.js';
+import type { ClusterSpec, GpuKind } from '../../core/cluster-spec.js';
+import { kindOfWorker } from '../gpu-kind.js';
 import type { WorkerDescription } from '../messages.js';
 import type { ServedModel } from '../model.js';
+import { onKinds } from './models-by-kind.js';
 
 /** Slots for models that come while the controller runs, and the largest batch that they may have. */
 const SPARE_MODELS = 256;
@@ -13,13 +15,15 @@ export interface WorkerCluster {
   readonly spec: ClusterSpec;
   /** Those that it starts with. */
   readonly models: readonly ServedModel[];
+  /** Names of the kinds of GPUs, by index; at least one. */
+  readonly kinds: readonly string[];
   readonly pageBytes: number;
 }
 
 /**
  * Puts workers together to one cluster. All must serve the same models and have the same kind of lanes, because any
- * GPU may be given any action; where profiles differ, the slower figure counts, and the smaller weights cache.
- * Throws `E_WORKER` that names what differs.
+ * GPU may be given any action. Each kind of GPUs has times of its own; where profiles differ within a kind, the slower figure
+ * counts, and the smaller weights cache. Throws `E_WORKER` that names what differs.
  */
 export function clusterOfWorkers(
   workers: readonly { readonly name: string; readonly description: WorkerDescription }[],
@@ -30,13 +34,17 @@ export function clusterOfWorkers(
 ): WorkerCluster {
   const [first, ...others] = workers;
   for (const other of others) checkSame(first, other);
-  const present = workers.flatMap(({ description }) => description.gpus);
-  const models = first.description.models.map((model, m) =>
-    slowest(
-      model,
-      workers.map(({ description }) => description.models[m]),
+  const kinds = [...new Set(workers.map(({ description }) => kindOfWorker(description)))];
+  const models = first.description.models.map((_, m) =>
+    onKinds(
+      workers.map(({ description }) => ({
+        kind: kinds.indexOf(kindOfWorker(description)),
+        model: description.models[m],
+      })),
+      kinds.length,
     ),
   );
+  const pages = kinds.map((kind) => smallestCache(workers, kind));
   return {
     spec: {
       models: models.map(({ spec }) => spec),
@@ -44,20 +52,44 @@ export function clusterOfWorkers(
       spareBatch: SPARE_BATCH,
       gpus,
       spareGpus,
-      pages: Math.min(...present.map(({ pages }) => pages)),
-      oneLane: present[0].oneLane,
+      pages: pages[0],
+      ...(kinds.length === 1 ? {} : { kinds: kindsOf(pages, gpus) }),
+      oneLane: first.description.gpus[0].oneLane,
     },
     models,
+    kinds,
     pageBytes: first.description.pageBytes,
   };
 }
 
+function smallestCache(workers: readonly NamedWorker[], kind: string): number {
+  const ofKind = workers.filter(({ description }) => kindOfWorker(description) === kind);
+  return Math.min(...ofKind.flatMap(({ description }) => description.gpus.map(({ pages }) => pages)));
+}
+
+/** All GPUs are away at the start, and say what they are when they come: which kind they count with until then does not matter. */
+function kindsOf(pages: readonly number[], gpus: number): GpuKind[] {
+  return pages.map((each, kind) => ({ gpus: kind === 0 ? gpus : 0, pages: each }));
+}
+
+/** Index of the kind of a worker that goes with the cluster. */
+export function kindIn({ kinds }: WorkerCluster, description: WorkerDescription): number {
+  return kinds.indexOf(kindOfWorker(description));
+}
+
+/** Pages that the scheduler counts on in GPUs of a kind. */
+export function pagesIn({ pages, kinds }: ClusterSpec, kind: number): number {
+  return kinds === undefined ? pages : kinds[kind].pages;
+}
+
 /** Why a worker that comes later, or comes back, can't join the cluster, and what to do about it; empty: it can. */
-export function whyNotFitting(
-  cluster: WorkerCluster,
-  { gpus, pageBytes, models }: WorkerDescription,
-): string {
-  const { oneLane = false, pages } = cluster.spec;
+export function whyNotFitting(cluster: WorkerCluster, description: WorkerDescription): string {
+  const { gpus, pageBytes, models } = description;
+  const kind = kindIn(cluster, description);
+  if (kind < 0)
+    return `its GPUs are of kind ${kindOfWorker(description)}, of which there were none at the start, only ${cluster.kinds.join(', ')}: start the controller again when a worker of each kind is there (--min-workers)`;
+  const { oneLane = false } = cluster.spec;
+  const pages = pagesIn(cluster.spec, kind);
   if (pageBytes !== cluster.pageBytes)
     return `its pages have ${pageBytes} bytes, those of the cluster ${cluster.pageBytes}: start it with the same --page-size`;
   for (let gpu = 0; gpu < gpus.length; gpu++) {
@@ -69,14 +101,16 @@ export function whyNotFitting(
   return differentlyRun(cluster, { models });
 }
 
-/** Of the models that a GPU holds, those for which it has pages in the cluster: its own cache may be larger. */
+/** Of the models that a GPU of a kind holds, those for which it has pages in the cluster: its own cache may be larger. */
 export function fitting(
   present: readonly number[],
-  { models, pages }: ClusterSpec,
+  spec: ClusterSpec,
+  kind: number,
 ): { readonly kept: number[]; readonly excess: number[] } {
+  const { models } = spec;
   const kept: number[] = [];
   const excess: number[] = [];
-  let free = pages;
+  let free = pagesIn(spec, kind);
   for (const model of present) {
     const fits = models[model].pages <= free;
     if (fits) free -= models[model].pages;
@@ -144,18 +178,4 @@ export function differentModel(a: ServedModel, b: ServedModel): string {
     return `model ${a.spec.name} has batch sizes ${b.spec.batchSizes} there and ${a.spec.batchSizes} here`;
   }
   return '';
-}
-
-/** A model as all workers can be expected to run it. */
-export function slowest(model: ServedModel, everywhere: readonly ServedModel[]): ServedModel {
-  const specs = everywhere.map(({ spec }) => spec);
-  return {
-    ...model,
-    spec: {
-      ...model.spec,
-      pages: Math.max(...specs.map(({ pages }) => pages)),
-      loadNs: Math.max(...specs.map(({ loadNs }) => loadNs)),
-      execNs: model.spec.execNs.map((_, b) => Math.max(...specs.map(({ execNs }) => execNs[b]))),
-    },
-  };
 }

@@ -7,7 +7,7 @@ export interface CoreInputs {
   /** `status`, `beginNs`, `endNs` and `clock` are filled in. */
   result(action: Action): void;
   gpuDown(gpu: number): void;
-  gpuUp(gpu: number, present: readonly number[]): void;
+  gpuUp(gpu: number, present: readonly number[], kind: number): void;
   putModel(model: number, spec: ModelSpec): void;
   retireModel(model: number): void;
   step(nowNs: number): void;

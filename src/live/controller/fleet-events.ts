@@ -4,7 +4,7 @@ import type { ReturnedInputs } from './link/worker-link.js';
 
 /** What a fleet tells the controller, in terms of GPUs of the whole cluster. */
 export interface FleetEvents {
-  gpuUp(gpu: number, present: readonly number[]): void;
+  gpuUp(gpu: number, present: readonly number[], kind: number): void;
   /** `returned`: see `WorkerEvents`. */
   gpuDown(gpu: number, reason: string, returned?: ReturnedInputs): void;
   results(results: readonly ResultMessage[]): void;

@@ -1,6 +1,6 @@
 import type { ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
 import { WORKER_SHUTS_DOWN } from '../wire/protocol.js';
-import { type WorkerCluster, whyNotFitting } from './cluster-of-workers.js';
+import { kindIn, pagesIn, type WorkerCluster, whyNotFitting } from './cluster-of-workers.js';
 import type { FleetEvents } from './fleet-events.js';
 import type { FleetModels } from './fleet-models.js';
 import type { FleetRecording } from './fleet-recording.js';
@@ -61,6 +61,8 @@ export class FleetMembers {
   /** From now on the cluster decides who is taken on. Those that it was made of have their places. */
   found(cluster: WorkerCluster, models: FleetModels): void {
     this.cluster = cluster;
+    for (const member of this.list)
+      if (member.description !== null) member.kind = Math.max(0, kindIn(cluster, member.description));
     this.takingOn = new TakingOn(models, {
       ready: (member, state) => this.takeOn(member, state),
       failed: (member, reason) => this.complain(member, `is not taken on: ${reason}`, reason),
@@ -158,7 +160,9 @@ export class FleetMembers {
     const { cluster, places, room } = this;
     const { length } = description.gpus;
     const different = cluster === null ? '' : whyNotFitting(cluster, description);
-    if (different !== '' || member.places.length > 0) return different;
+    if (different !== '') return different;
+    if (cluster !== null) member.kind = kindIn(cluster, description);
+    if (member.places.length > 0) return '';
     const hasRoom = cluster === null ? !member.isGuest || length <= room : places.take(member, length);
     if (hasRoom) return '';
     member.gpusWithoutRoom = length;
@@ -199,13 +203,15 @@ export class FleetMembers {
     const { places } = member;
     member.problem = '';
     member.isTakenOn = true;
-    const unused = pagesNotUsed(member, this.cluster?.spec.pages ?? Number.POSITIVE_INFINITY);
+    const { cluster } = this;
+    const counted = cluster === null ? Number.POSITIVE_INFINITY : pagesIn(cluster.spec, member.kind);
+    const unused = pagesNotUsed(member, counted);
     this.events?.worker(member.link.name, true, `is up${changeOfGpus(member, present.length)}${unused}`);
     member.known = Math.max(member.known, Math.min(present.length, places.length));
     this.recording.cameUp(member.link);
     present.slice(0, places.length).forEach((models, local) => {
       this.up.add(places[local]);
-      this.events?.gpuUp(places[local], models);
+      this.events?.gpuUp(places[local], models, member.kind);
     });
     this.hasDriven = true;
     this.changes.check();

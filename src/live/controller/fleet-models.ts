@@ -4,7 +4,8 @@ import type { ServedModel } from '../model.js';
 import type { WorkerModelList } from '../model-list.js';
 import { WorkerGone } from './link/worker-gone.js';
 import type { WorkerLink } from './link/worker-link.js';
-import { addEverywhere } from './model-rollout.js';
+import { addEverywhere, type LinkOfKind } from './model-rollout.js';
+import { onKinds } from './models-by-kind.js';
 import { NoWorker } from './no-worker.js';
 import { type AlignEvents, Roster, referenceOf } from './roster.js';
 
@@ -15,10 +16,11 @@ export class FleetModels {
   private isNew = true;
   private adopting: Promise<void> | null = null;
 
-  /** `started`: those that the workers started with; `links`: of workers that are asked for others. */
+  /** `started`: those that the workers started with; `links`: of workers that are asked for others; `kinds` of GPUs that there are. */
   constructor(
     started: readonly ServedModel[],
-    private readonly links: () => readonly WorkerLink[],
+    private readonly links: () => readonly LinkOfKind[],
+    private readonly kinds: number,
     time: Time,
   ) {
     this.roster = new Roster(started, time);
@@ -27,9 +29,9 @@ export class FleetModels {
   /** What each worker could have, at all or of one model. Rejects if none can say, with `NoWorker` if none is up. */
   async list(name: string | null): Promise<readonly WorkerModelList[]> {
     const links = this.links();
-    const lists = await Promise.allSettled(links.map((link) => link.listModels(name)));
+    const lists = await Promise.allSettled(links.map(({ link }) => link.listModels(name)));
     const known = lists.flatMap((list, i) =>
-      list.status === 'fulfilled' ? { ...list.value, worker: links[i].name } : [],
+      list.status === 'fulfilled' ? { ...list.value, worker: links[i].link.name } : [],
     );
     if (known.length > 0) return known;
     const failed = lists.find(({ status }) => status === 'rejected');
@@ -45,7 +47,7 @@ export class FleetModels {
     this.isNew = false;
     this.roster.set(index, reference);
     try {
-      const model = await addEverywhere(this.links(), index, reference);
+      const model = await addEverywhere(this.links(), this.kinds, index, reference);
       this.roster.set(index, referenceOf(model, reference), model);
       return model;
     } catch (error) {
@@ -57,7 +59,7 @@ export class FleetModels {
   /** The model, which is not in use, is to be at no worker any more. Never rejects: a worker that is down learns it later. */
   async drop(index: number): Promise<void> {
     this.roster.delete(index);
-    await Promise.allSettled(this.links().map((link) => link.dropModel(index)));
+    await Promise.allSettled(this.links().map(({ link }) => link.dropModel(index)));
   }
 
   /**
@@ -65,7 +67,7 @@ export class FleetModels {
    * whether there is room. Never rejects; null: there is nothing to wait for.
    */
   adopt(
-    link: WorkerLink,
+    from: LinkOfKind,
     changes: readonly ModelChange[],
     found: (index: number, model: ServedModel) => boolean,
   ): Promise<void> | null {
@@ -74,7 +76,7 @@ export class FleetModels {
     const before = this.adopting ?? Promise.resolve();
     const adopting = before.then(async () => {
       for (const { index, reference } of foreign)
-        if (reference !== null) await this.adoptOne(link, index, reference, found).catch(() => {});
+        if (reference !== null) await this.adoptOne(from, index, reference, found).catch(() => {});
       if (this.adopting === adopting) this.adopting = null;
     });
     this.adopting = adopting;
@@ -83,14 +85,14 @@ export class FleetModels {
 
   /** What fails is brought into line with the others. */
   private async adoptOne(
-    link: WorkerLink,
+    { link, kind }: LinkOfKind,
     index: number,
     reference: ModelReference,
     found: (index: number, model: ServedModel) => boolean,
   ): Promise<void> {
     // Without a digest it is not known which files it has.
     if (reference.digest === '' || this.roster.has(index)) return;
-    const model = await link.addModel(index, reference);
+    const model = onKinds([{ kind, model: await link.addModel(index, reference) }], this.kinds);
     if (found(index, model)) this.roster.set(index, referenceOf(model, reference), model);
   }
 

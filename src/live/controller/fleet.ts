@@ -1,5 +1,6 @@
 import { REAL_TIME } from '../../base/world/real-time.js';
 import type { Time } from '../../base/world/time.js';
+import { kindOfWorker } from '../gpu-kind.js';
 import type { ActionMessage } from '../messages.js';
 import type { FleetOperatorRuns } from '../operator-runs.js';
 import { within } from '../within.js';
@@ -12,6 +13,7 @@ import { founders } from './founders.js';
 import { Guest } from './guest.js';
 import type { WorkerLink } from './link/worker-link.js';
 import { isUsed, newMember } from './member.js';
+import type { LinkOfKind } from './model-rollout.js';
 import { enoughInTime, type Patience } from './patience.js';
 import type { Standing } from './standing.js';
 
@@ -33,7 +35,7 @@ export class Fleet {
     private readonly maxGpus: number | null = null,
     private readonly time: Time = REAL_TIME,
   ) {
-    this.models = new FleetModels([], () => [], time);
+    this.models = new FleetModels([], () => [], 1, time);
     this.members = new FleetMembers(maxGpus, this.recording, () => this.tookOn());
     for (const link of links) this.members.add(newMember(link));
   }
@@ -59,7 +61,7 @@ export class Fleet {
     const used = members.places.size;
     members.places.grow(Math.max(0, (maxGpus ?? 0) - used));
     const cluster = clusterOfWorkers(present, used, members.places.size - used);
-    this.models = new FleetModels(cluster.models, () => this.linksForModels(), time);
+    this.models = new FleetModels(cluster.models, () => this.linksForModels(), cluster.kinds.length, time);
     members.found(cluster, this.models);
     return cluster;
   }
@@ -129,6 +131,12 @@ export class Fleet {
     return this.members.places.memberOf(gpu)?.link.name ?? '';
   }
 
+  /** Names the GPU's kind; empty: no worker has that GPU. */
+  kindOf(gpu: number): string {
+    const description = this.members.places.memberOf(gpu)?.description ?? null;
+    return description === null ? '' : kindOfWorker(description);
+  }
+
   /** Names the GPU's device for people. */
   deviceOf(gpu: number): string {
     const { places } = this.members;
@@ -174,9 +182,12 @@ export class Fleet {
   }
 
   /** Workers that are up. Where none is, those that wait because their files are newer than the cluster's. */
-  private linksForModels(): WorkerLink[] {
+  private linksForModels(): LinkOfKind[] {
     const { list } = this.members;
     const up = list.filter(({ state }) => state !== null);
-    return (up.length > 0 ? up : list.filter(({ isAligning }) => isAligning)).map(({ link }) => link);
+    return (up.length > 0 ? up : list.filter(({ isAligning }) => isAligning)).map(({ link, kind }) => ({
+      link,
+      kind,
+    }));
   }
 }

@@ -117,7 +117,7 @@ export class LiveController implements SchedulingService {
     // A GPU counts as gone until its worker has said what it holds.
     for (let gpu = 0; gpu < cluster.spec.gpus; gpu++) this.tellDown(gpu);
     fleet.begin({
-      gpuUp: (gpu, present) => this.gpuUp(gpu, present),
+      gpuUp: (gpu, present, kind) => this.gpuUp(gpu, present, kind),
       gpuDown: (gpu, reason, returned) => this.gpuDown(gpu, reason, returned),
       results: (results) => this.takeIn(results),
       standsBy: (isIt) => this.standBy(isIt),
@@ -256,19 +256,18 @@ export class LiveController implements SchedulingService {
     action.endNs = status === STATUS_OK ? Math.max(endNs, beginNs + SHORTEST_NS) : endNs;
     action.clock = 1;
     this.waits.ended(action);
-    if (action.kind === LOAD && status === STATUS_OK)
-      this.models.loaded(action.model, action.endNs - beginNs);
+    if (action.kind === LOAD && status === STATUS_OK) this.models.loaded(action, action.endNs - beginNs);
     this.core.result(action);
     this.options.journal?.result(action);
   }
 
-  private gpuUp(gpu: number, present: readonly number[]): void {
+  private gpuUp(gpu: number, present: readonly number[], kind: number): void {
     const { fleet, cluster, journal, events } = this.options;
     const known = present.filter((model) => this.modelAt(model) !== null);
-    const { kept, excess } = fitting(known, cluster.spec);
+    const { kept, excess } = fitting(known, cluster.spec, kind);
     for (const model of excess) fleet.post(gpu, unloadMessage(fleet.localGpu(gpu), model));
-    this.core.gpuUp(gpu, kept);
-    journal?.gpuUp(gpu, kept);
+    this.core.gpuUp(gpu, kept, kind);
+    journal?.gpuUp(gpu, kept, kind);
     events.gpuUp(gpu);
     this.served.setWorkers(this.options.fleet);
     this.stepSoon();

@@ -1,3 +1,4 @@
+import type { Action } from '../../core/action.js';
 import type { Controller } from '../../core/controller.js';
 import { type ModelSpec, NO_MODEL } from '../../core/model.js';
 import type { ModelReference } from '../messages.js';
@@ -65,9 +66,9 @@ export class LiveModels {
   }
 
   /** A LOAD of it went well. */
-  loaded(index: number, durationNs: number): void {
+  loaded({ model: index, gpu }: Action, durationNs: number): void {
     const model = this.list[index];
-    if (model !== null) this.loadTimes.record(model, durationNs);
+    if (model !== null) this.loadTimes.record(model, this.core.cluster.kindOf[gpu], durationNs);
   }
 
   async retire(index: number): Promise<void> {

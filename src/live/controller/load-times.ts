@@ -10,11 +10,11 @@ const MOST_VERSIONS = 1024;
  * that was away for a while has to be read from memory, among others, and takes many times as long.
  */
 export class LoadTimes {
-  /** By version, the one that was loaded last at the end. */
+  /** By version and kind of GPU, what was loaded last at the end. */
   private readonly measured = new Map<string, number[]>();
 
-  record(model: ServedModel, durationNs: number): void {
-    const key = keyOf(model);
+  record(model: ServedModel, kind: number, durationNs: number): void {
+    const key = keyOf(model, kind);
     const times = this.measured.get(key) ?? [];
     this.measured.delete(key);
     this.measured.set(key, times);
@@ -25,15 +25,21 @@ export class LoadTimes {
 
   /** The model with the LOAD that is to be expected: the median of the last ones, or that of its profile if there were none. */
   expected(model: ServedModel): ServedModel {
-    const times = this.measured.get(keyOf(model));
-    if (times === undefined) return model;
-    const sorted = [...times].sort((a, b) => a - b);
-    const loadNs = sorted[Math.floor(sorted.length / 2)];
-    return { ...model, spec: { ...model.spec, loadNs } };
+    const { spec } = model;
+    const loadNs = this.medianNs(model, 0) ?? spec.loadNs;
+    const otherKinds = spec.otherKinds?.map((times, i) => {
+      return { ...times, loadNs: this.medianNs(model, i + 1) ?? times.loadNs };
+    });
+    return { ...model, spec: { ...spec, loadNs, ...(otherKinds === undefined ? {} : { otherKinds }) } };
+  }
+
+  private medianNs(model: ServedModel, kind: number): number | undefined {
+    const times = this.measured.get(keyOf(model, kind));
+    return times?.toSorted((a, b) => a - b)[Math.floor(times.length / 2)];
   }
 }
 
 /** The same files and settings under the same name. */
-function keyOf({ spec, version, digest = '' }: ServedModel): string {
-  return JSON.stringify([spec.name, version, digest]);
+function keyOf({ spec, version, digest = '' }: ServedModel, kind: number): string {
+  return JSON.stringify([spec.name, version, digest, kind]);
 }

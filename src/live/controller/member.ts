@@ -11,6 +11,8 @@ export interface Member {
   /** So many of these it is known to have; 0: it has not been there yet. */
   known: number;
   description: WorkerDescription | null;
+  /** Of its GPUs, by index in the cluster; 0 until there is one. */
+  kind: number;
   /** What its process calls itself; empty: nothing is known. */
   instance: string;
   state: WorkerState | null;
@@ -34,7 +36,7 @@ export interface Member {
 }
 
 export function newMember(link: WorkerLink, isGuest = false): Member {
-  const unknown = { description: null, state: null, drivenBy: 'none', isAligning: false } as const;
+  const unknown = { description: null, kind: 0, state: null, drivenBy: 'none', isAligning: false } as const;
   return {
     ...{ link, isGuest, places: [], known: 0, instance: '', ...unknown },
     ...{ isTakenOn: false, isLeaving: false, hasLeft: false },

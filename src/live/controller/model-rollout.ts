@@ -1,10 +1,17 @@
 import { EscapementError } from '../../base/errors.js';
 import type { ModelReference } from '../messages.js';
 import type { ServedModel } from '../model.js';
-import { differentModel, slowest } from './cluster-of-workers.js';
+import { differentModel } from './cluster-of-workers.js';
 import { WorkerGone } from './link/worker-gone.js';
 import { LOCAL, type WorkerLink } from './link/worker-link.js';
+import { onKinds } from './models-by-kind.js';
 import { NoWorker } from './no-worker.js';
+
+/** The link with a worker, and the kind of its GPUs by index. */
+export interface LinkOfKind {
+  readonly link: WorkerLink;
+  readonly kind: number;
+}
 
 /**
  * Has all workers prepare a model. Resolves with the model as all of them can be expected to run it; rejects with the reason,
@@ -12,28 +19,31 @@ import { NoWorker } from './no-worker.js';
  * `NoWorker` if no other is left.
  */
 export async function addEverywhere(
-  links: readonly WorkerLink[],
+  links: readonly LinkOfKind[],
+  kinds: number,
   index: number,
   reference: ModelReference,
 ): Promise<ServedModel> {
-  const answers = await Promise.allSettled(links.map((link) => link.addModel(index, reference)));
+  const answers = await Promise.allSettled(links.map(({ link }) => link.addModel(index, reference)));
   const problems = answers.flatMap((answer, i) =>
     answer.status === 'rejected' && !(answer.reason instanceof WorkerGone)
-      ? problemAt(links[i].name, answer.reason)
+      ? problemAt(links[i].link.name, answer.reason)
       : [],
   );
   if (problems.length === 1) throw problems[0];
   if (problems.length > 1)
     throw new EscapementError('E_MODEL_FILE', problems.map(({ what }) => what).join('; '));
-  const models = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+  const models = answers.flatMap((answer, i) =>
+    answer.status === 'fulfilled' ? { kind: links[i].kind, model: answer.value } : [],
+  );
   const [first, ...others] = models;
   if (first === undefined) throw new NoWorker();
   for (const other of others) {
-    const different = differentModel(first, other);
+    const different = differentModel(first.model, other.model);
     if (different !== '')
       throw new EscapementError('E_MODEL_FILE', `the workers don't have the same: ${different}`);
   }
-  return slowest(first, models);
+  return onKinds(models, kinds);
 }
 
 /** What is wrong with a model at a worker; where there is only the local one, it is not named. */

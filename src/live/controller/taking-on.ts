@@ -22,7 +22,8 @@ export class TakingOn {
   begin(member: Member, state: WorkerState): void {
     const life = ++member.life;
     member.isAligning = false;
-    const adopted = this.models.adopt(member.link, state.changes ?? [], (index, model) =>
+    const { link, kind } = member;
+    const adopted = this.models.adopt({ link, kind }, state.changes ?? [], (index, model) =>
       this.events.modelFound(index, model),
     );
     if (adopted === null) {

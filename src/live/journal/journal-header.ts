@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { EscapementError } from '../../base/errors.js';
+import type { GpuKind } from '../../core/cluster-spec.js';
 import { ADMISSIONS, type Admission } from '../../core/controller.js';
 import type { ModelSpec } from '../../core/model.js';
 import { MISSED_WINDOWS, type MissedWindow } from '../../core/retry.js';
@@ -15,6 +16,8 @@ export interface JournalHeader {
   readonly spareGpus: number;
   /** Pages of each GPU's weights cache. */
   readonly pages: number;
+  /** The kinds of GPUs, where there are several: the pages of each one's GPUs. */
+  readonly kinds?: readonly GpuKind[];
   readonly oneLane: boolean;
   /** Values of options by name, durations in ns; `auto`: tuned while running. */
   readonly policy: {
@@ -29,16 +32,20 @@ export interface JournalHeader {
 }
 
 const FORMAT = 'escapement-journal';
-const VERSION = 4;
+const VERSION = 5;
+
+/** Controllers number the kind of each GPU with a byte. */
+const MOST_KINDS = 256;
 
 const count = z.int().nonnegative();
+const TIMES = { loadNs: count, execNs: z.array(count) };
 const MODEL = z.object({
   name: z.string(),
   weightsBytes: count,
   pages: count,
-  loadNs: count,
   batchSizes: z.array(count),
-  execNs: z.array(count),
+  ...TIMES,
+  otherKinds: z.array(z.object(TIMES)).exactOptional(),
   inputBytes: count,
   outputBytes: count,
 });
@@ -50,6 +57,11 @@ const HEADER = z.object({
   gpus: count,
   spareGpus: count.max(100_000),
   pages: count,
+  kinds: z
+    .array(z.object({ gpus: count, pages: count }))
+    .min(2)
+    .max(MOST_KINDS)
+    .exactOptional(),
   oneLane: z.boolean(),
   policy: z.object({
     kind: z.string(),

@@ -12,7 +12,7 @@ export interface JournalVisitor {
   trace(traceparent: string): void;
   result(id: number, status: number, beginNs: number, endNs: number, clock: number): void;
   gpuDown(gpu: number): void;
-  gpuUp(gpu: number, models: readonly number[]): void;
+  gpuUp(gpu: number, models: readonly number[], kind: number): void;
   putModel(model: number, spec: ModelSpec): void;
   retireModel(model: number): void;
   step(nowNs: number): void;
@@ -97,8 +97,8 @@ function visit(line: string, visitor: JournalVisitor): string | null {
       visitor.gpuDown(index(fields[1]));
       return null;
     case 'u':
-      if (fields.length < 2) expectFields(fields, 2);
-      visitor.gpuUp(index(fields[1]), fields.slice(2).map(index));
+      if (fields.length < 3) expectFields(fields, 3);
+      visitor.gpuUp(index(fields[1]), fields.slice(3).map(index), index(fields[2]));
       return null;
     case 'p':
       if (fields.length < 3) expectFields(fields, 3);

@@ -18,7 +18,7 @@ const ONE_WORD = /^[!-~]{1,55}$/;
  * | `w TRACEPARENT` | none: the trace that the request of the line before belongs to |
  * | `r ID STATUS BEGIN END CLOCK` | `result` |
  * | `d GPU` | `gpuDown` |
- * | `u GPU MODEL…` | `gpuUp` with the models present |
+ * | `u GPU KIND MODEL…` | `gpuUp` with the models present |
  * | `p MODEL JSON` | `putModel` |
  * | `t MODEL` | `retireModel` |
  * | `s NOW` | `step` |
@@ -65,8 +65,8 @@ export class JournalWriter {
     this.file.write(`d ${gpu}\n`);
   }
 
-  gpuUp(gpu: number, models: readonly number[]): void {
-    this.file.write(`u ${[gpu, ...models].join(' ')}\n`);
+  gpuUp(gpu: number, models: readonly number[], kind: number): void {
+    this.file.write(`u ${[gpu, kind, ...models].join(' ')}\n`);
   }
 
   putModel(model: number, spec: ModelSpec): void {

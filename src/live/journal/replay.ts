@@ -83,11 +83,12 @@ class Player implements JournalVisitor {
     private readonly options: ReplayOptions,
   ) {
     const { createPolicy, observer, watchers = [] } = options;
-    const { models, spareModels, spareBatch, gpus, spareGpus, pages, oneLane } = header;
+    const { models, spareModels, spareBatch, gpus, spareGpus, pages, kinds, oneLane } = header;
     const { defaultSloNs, admission, missedWindow } = header;
+    const ofKinds = kinds === undefined ? {} : { kinds };
     for (const { name } of models) this.models.add(name);
     this.controller = new Controller({
-      cluster: { models, spareModels, spareBatch, gpus, spareGpus, pages, oneLane },
+      cluster: { models, spareModels, spareBatch, gpus, spareGpus, pages, oneLane, ...ofKinds },
       defaultSloNs,
       admission,
       missedWindow,
@@ -135,9 +136,10 @@ class Player implements JournalVisitor {
     this.controller.gpuDown(this.gpuIndex(gpu));
   }
 
-  gpuUp(gpu: number, models: readonly number[]): void {
-    for (const model of models) within(model, this.controller.cluster.models.length, 'model');
-    this.controller.gpuUp(this.gpuIndex(gpu), models);
+  gpuUp(gpu: number, models: readonly number[], kind: number): void {
+    const { cluster } = this.controller;
+    for (const model of models) within(model, cluster.models.length, 'model');
+    this.controller.gpuUp(this.gpuIndex(gpu), models, within(kind, cluster.kinds, 'kind'));
   }
 
   putModel(model: number, spec: ModelSpec): void {

@@ -72,6 +72,7 @@ export function descriptionFromWire(welcome: Welcome): WorkerDescription {
     pageBytes: welcome.pageBytes,
     models: welcome.models.map(modelFromWire),
     ...(welcome.instance === '' ? {} : { instance: welcome.instance }),
+    ...(welcome.kind === '' ? {} : { kind: welcome.kind }),
   };
 }
 

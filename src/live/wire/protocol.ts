@@ -6,7 +6,7 @@ import type { Numbered } from './numbering.js';
 import { ProtoFile } from './proto-file.js';
 
 /** Goes up whenever a side of the older version could misunderstand one of the newer. */
-export const PROTOCOL_VERSION = 9;
+export const PROTOCOL_VERSION = 10;
 
 /** Largest message that either side takes unless configured otherwise: a batch of 16 images of 1024 × 1024 in FP32. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
@@ -130,6 +130,8 @@ export interface Welcome {
   readonly maxMessageBytes: number;
   /** Empty: it has no name. */
   readonly instance: string;
+  /** Empty: it does not say. */
+  readonly kind: string;
 }
 
 interface WireGpu {

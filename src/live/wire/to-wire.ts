@@ -76,8 +76,8 @@ export function descriptionToWire(
   maxMessageBytes: number,
   instance = '',
 ): Welcome {
-  const { gpus, pageBytes, models } = description;
-  return { gpus, pageBytes, models: models.map(modelToWire), maxMessageBytes, instance };
+  const { gpus, pageBytes, models, kind = '' } = description;
+  return { gpus, pageBytes, models: models.map(modelToWire), maxMessageBytes, instance, kind };
 }
 
 export function modelToWire({

@@ -19,6 +19,8 @@ import { MachineModels } from './machine-models.js';
 import { StartedModels } from './started-models.js';
 
 export interface MachineOptions {
+  /** What its GPUs are called together; default: as their provider. */
+  readonly kind?: string;
   /** One a GPU. */
   readonly devices: readonly DeviceSpec[];
   /** For simulated devices their profiles are scaled already. */
@@ -62,8 +64,9 @@ export class LocalMachine implements Machine {
   private recording: Promise<void> = Promise.resolve();
 
   constructor(options: MachineOptions) {
-    const { devices, models, pages, pageBytes, world = REAL_WORLD } = options;
-    this.description = { gpus: devices.map((device) => describe(device, pages)), pageBytes, models };
+    const { kind, devices, models, pages, pageBytes, world = REAL_WORLD } = options;
+    const gpus = devices.map((device) => describe(device, pages));
+    this.description = { gpus, pageBytes, models, ...(kind === undefined ? {} : { kind }) };
     this.source = options.source ?? new StartedModels(models);
     this.held = new MachineModels(models, this.source, (model) => checkWeights(model, devices));
     this.executors = threadSets(options, this.held.list).map((spec) => this.createExecutor(spec, world));

@@ -8,6 +8,8 @@ import { ClockworkPolicy } from './policy.js';
 export const clockworkEntry: PolicyEntry = {
   kind: 'clockwork',
   summary: 'plans every action ahead of time within windows; earliest required start first (OSDI 2020)',
+  onKinds:
+    'the paper has equal GPUs: here each action is planned with the times of its GPU, and demand is shared out by speed',
   options: {
     scheduleAhead: {
       type: 'duration',

@@ -5,6 +5,8 @@ import { EdfPolicy } from './policy.js';
 export const edfEntry: PolicyEntry = {
   kind: 'edf',
   summary: 'earliest deadline first, in the largest batch that meets that deadline',
+  onKinds:
+    'the rule is for one processor: here each GPU applies it with its own times, and whichever is free takes the next batch',
   options: {
     maxBatch: MAX_BATCH,
     margin: MARGIN,

@@ -6,6 +6,8 @@ import { ShepherdPolicy } from './policy.js';
 export const shepherdEntry: PolicyEntry = {
   kind: 'shepherd',
   summary: 'groups of GPUs; the batch that meets the most deadlines goes, and may replace a running one',
+  onKinds:
+    'the paper has equal GPUs: here groups are of equal numbers of GPUs of any kind, with room for what fits into the first, and each batch counts with the times of its GPU',
   options: {
     maxBatch: MAX_BATCH,
     preemption: {

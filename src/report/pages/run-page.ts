@@ -3,13 +3,13 @@ import { LATENCY_NAMES } from '../../record/percentiles.js';
 import type {
   ActionCounts,
   AnswerCount,
-  CostFigures,
   GroupSummary,
   KindFigures,
   LatencyMs,
   RunResult,
 } from '../../record/results.js';
 import { formatCount, formatMs, formatPercent, formatRate, formatSlo } from '../../text/numbers.js';
+import { capital } from '../../text/words.js';
 import { costText } from '../cost-text.js';
 import { generatorLines, generatorWarnings } from '../generator.js';
 import { html, type Markup } from '../html/markup.js';
@@ -44,7 +44,7 @@ ${section('Charts', gallery(charts))}
 ${section('Latency', latencyTable(run))}
 ${section('Requests', requestsTable(run))}
 ${summary.actions === undefined ? '' : section('Actions', actionsTable(summary.actions))}
-${summary.kinds === undefined ? '' : section('Kinds of GPUs', kindsTable(summary.kinds, summary.cost))}
+${summary.kinds === undefined ? '' : section('Kinds of GPUs', kindsTable(summary.kinds, summary))}
 ${summary.answers === undefined ? '' : section('Answers of the server', answersTable(summary.answers))}
 ${sending.length === 0 ? '' : section('Sending of requests', html`<ul>${sending.map((line) => html`<li>${line}</li>`)}</ul>`)}
 ${section('Reproduce', reproduction(run))}`;
@@ -165,7 +165,10 @@ function actionsTable(actions: ActionCounts): Markup {
   );
 }
 
-function kindsTable(kinds: readonly KindFigures[], cost: CostFigures | undefined): Markup {
+function kindsTable(
+  kinds: readonly KindFigures[],
+  { cost, kindsNote }: Pick<RunResult['summary'], 'cost' | 'kindsNote'>,
+): Markup {
   const columns = [
     { title: 'Kind' },
     ...['GPUs', 'Requests in time', 'INFER', 'EXEC busy', 'WEIGHTS busy'].map((title) => ({
@@ -181,7 +184,7 @@ function kindsTable(kinds: readonly KindFigures[], cost: CostFigures | undefined
     { text: formatPercent(execUtilization) },
     { text: formatPercent(weightsUtilization) },
   ]);
-  return html`${table(columns, rows)}${cost === undefined ? '' : html`\n<p class="small">Cost: ${costText(cost)}.</p>`}`;
+  return html`${table(columns, rows)}${cost === undefined ? '' : html`\n<p class="small">Cost: ${costText(cost)}.</p>`}${kindsNote === undefined ? '' : html`\n<p class="small">${capital(kindsNote)}.</p>`}`;
 }
 
 function reproduction(run: RunResult): Markup {

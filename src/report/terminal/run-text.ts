@@ -58,7 +58,8 @@ function answerLines({ answers = [] }: MeasuredSummary): [string, string][] {
 }
 
 /** What a client does not see is left out. */
-function schedulerLines({ actions, gpu, coldStarts, kinds = [], cost }: MeasuredSummary): [string, string][] {
+function schedulerLines(summary: MeasuredSummary): [string, string][] {
+  const { actions, gpu, coldStarts, kinds = [], kindsNote, cost } = summary;
   if (actions === undefined || gpu === undefined || coldStarts === undefined) return [];
   const batches = Object.entries(actions.inferByBatch).map(
     ([batch, count]) => `${batch}: ${formatCount(count)}`,
@@ -74,6 +75,7 @@ function schedulerLines({ actions, gpu, coldStarts, kinds = [], cost }: Measured
       `EXEC busy ${formatPercent(gpu.execUtilization)}, WEIGHTS ${formatPercent(gpu.weightsUtilization)}; ${formatCount(coldStarts)} cold starts`,
     ],
     ...kinds.map((kind, i): [string, string] => [i === 0 ? 'kinds' : '', kindLine(kind)]),
+    ...(kindsNote === undefined ? [] : [['note', kindsNote] as [string, string]]),
     ...(cost === undefined ? [] : [['cost', costText(cost)] as [string, string]]),
   ];
 }

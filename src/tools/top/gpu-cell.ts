@@ -8,6 +8,7 @@ export const LEAST_CELL_COLUMNS = 22;
 const NUMBER = 3;
 const WARM = 5;
 const AHEAD = 7;
+const KIND = 8;
 const LEAST_RUNNING = 14;
 
 /** Widths of the parts of a GPU's line; 0: left out. */
@@ -18,16 +19,18 @@ interface CellLayout {
   readonly ahead: number;
   readonly running: number;
   readonly worker: number;
+  readonly kind: number;
 }
 
-/** What fits into a line of so many columns: first the lanes, then cache, warm models, bookings, and what runs. */
-export function layoutCell(columns: number, lanes: number): CellLayout {
+/** What fits into a line of so many columns: first the lanes, then cache, warm models, kinds if there are several, bookings, and what runs. */
+export function layoutCell(columns: number, lanes: number, hasKinds = false): CellLayout {
   const warm = columns >= 44 ? WARM : 0;
   const ahead = columns >= 60 ? AHEAD : 0;
   const worker = columns >= 120 ? 20 : 0;
+  const kind = hasKinds && columns >= 60 ? KIND : 0;
   const hasCache = columns >= 36;
   const wants = (width: number) => (width === 0 ? 0 : width + 1);
-  const left = columns - NUMBER - wants(warm) - wants(ahead) - wants(worker);
+  const left = columns - NUMBER - wants(warm) - wants(ahead) - wants(worker) - wants(kind);
   const running = columns >= 72 ? Math.max(LEAST_RUNNING, Math.floor(left * 0.36)) : 0;
   const meters = lanes + (hasCache ? 1 : 0);
   const each = Math.floor((left - wants(running)) / meters) - 1;
@@ -40,6 +43,7 @@ export function layoutCell(columns: number, lanes: number): CellLayout {
     ahead,
     running,
     worker,
+    kind,
   };
 }
 
@@ -51,6 +55,7 @@ export function laneStyle(lane: number): Style {
 export function cellHeading(layout: CellLayout, laneNames: readonly string[]): string {
   return [
     padStart('GPU', NUMBER),
+    ...part(layout.kind, padEnd('KIND', layout.kind)),
     ...layout.lanes.map((width, lane) => padEnd(laneNames[lane], width)),
     ...part(layout.cache, padEnd('CACHE', layout.cache)),
     ...part(layout.warm, padStart('WARM', layout.warm)),
@@ -70,6 +75,7 @@ export function gpuCell(gpu: GpuStatus, number: number, layout: CellLayout): Lin
     : [emptyMeter('gone', exec), ...others.map((width) => emptyMeter('', width))];
   return [
     span(padStart(String(number), NUMBER), up ? 'label' : 'bad'),
+    ...cell(layout.kind, (width) => padEnd(gpu.kind, width)),
     ...meters.flatMap((line) => [span(' '), ...line]),
     ...(layout.cache === 0
       ? []

@@ -20,7 +20,7 @@ function gpuGrid(gpus: readonly GpuStatus[], columns: number, perRow: number): L
   const height = Math.ceil(gpus.length / perRow);
   const width = Math.floor((columns - GAP * (perRow - 1)) / perRow);
   const laneNames = laneNamesOf(gpus);
-  const layout = layoutCell(width, laneNames.length);
+  const layout = layoutCell(width, laneNames.length, new Set(gpus.map(({ kind }) => kind)).size > 1);
   const gap = ' '.repeat(GAP);
   const filled = Array.from({ length: Math.ceil(gpus.length / height) }, () =>
     padEnd(cellHeading(layout, laneNames), width),

@@ -25,6 +25,7 @@ export function printableFeed({ url, status, problem }: StatusFeed): StatusFeed 
       gpus: gpus.map((gpu) => ({
         ...gpu,
         worker: printable(gpu.worker),
+        kind: printable(gpu.kind),
         lanes: gpu.lanes.map((lane) => ({
           ...lane,
           lane: printable(lane.lane),

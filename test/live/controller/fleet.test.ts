@@ -54,6 +54,30 @@ describe('assembling', () => {
     });
   });
 
+  it('has times and pages of each kind of GPUs, whatever order its workers come in', async () => {
+    const slow = (name: string) =>
+      served(name, { spec: { ...served(name).spec, execNs: [4e6, 6e6, 9e6], loadNs: 20e6 } });
+    const fast = description({ gpus: [gpu({ pages: 20 })] });
+    const t4 = description({ kind: 't4', gpus: [gpu({ pages: 8 })], models: [slow('one'), slow('two')] });
+    const cluster = await problem(fast, t4, description({ gpus: [gpu({ pages: 12 })] }));
+    const { execNs } = served('one').spec;
+    expect(cluster).toMatchObject({
+      kinds: ['cpu', 't4'],
+      spec: {
+        gpus: 3,
+        pages: 12,
+        kinds: [
+          { gpus: 3, pages: 12 },
+          { gpus: 0, pages: 8 },
+        ],
+        models: [
+          { name: 'one', execNs, otherKinds: [{ execNs: [4e6, 6e6, 9e6], loadNs: 20e6 }] },
+          { name: 'two', execNs },
+        ],
+      },
+    });
+  });
+
   it('says which workers did not answer in time', async () => {
     const silent = [new FakeWorker('a:1', description(), false), new FakeWorker('b:2', description(), false)];
     expect(await assemble(new FakeWorker('c:3'), ...silent)).toMatchObject({

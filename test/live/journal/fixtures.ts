@@ -63,9 +63,9 @@ export function journaled(controller: Controller, journal: JournalWriter): Journ
       journal.gpuDown(...args);
       gpuDown.apply(controller, args);
     },
-    gpuUp(...args: Parameters<Controller['gpuUp']>) {
-      journal.gpuUp(...args);
-      gpuUp.apply(controller, args);
+    gpuUp(gpu: number, present: readonly number[], kind = 0) {
+      journal.gpuUp(gpu, present, kind);
+      gpuUp.call(controller, gpu, present, kind);
     },
     step(...args: Parameters<Controller['step']>) {
       journal.step(...args);

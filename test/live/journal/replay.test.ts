@@ -150,7 +150,8 @@ describe('a corrupt journal', () => {
     ['s Infinity', '"Infinity" is not a time'],
     ['s -1', 'time runs back'],
     ['d 2', 'GPU 2 of 2'],
-    ['u 0 9', 'model 9 of 6'],
+    ['u 0 0 9', 'model 9 of 6'],
+    ['u 0 1', 'kind 1 of 1'],
     ['\u0000\u0000', 'no line begins with'],
     ['e 0123\no 0 0 1 0', 'a line after the end'],
   ])('is refused with its line: %s', async (line, message) => {
@@ -173,7 +174,7 @@ describe('a corrupt journal', () => {
     ['hello\n', 'is not a journal of escapement'],
     ['{"format":"escapement-journal","version":2}\n', 'version 2'],
     [
-      '{"format":"escapement-journal","version":4,"models":[],"spareModels":0,"spareBatch":1}\n',
+      '{"format":"escapement-journal","version":5,"models":[],"spareModels":0,"spareBatch":1}\n',
       'header: gpus',
     ],
   ])('is refused if its header is %j', async (text, message) => {

@@ -219,7 +219,7 @@ const RECORDS: readonly SeededBug[] = [
   {
     name: 'journal: GPUs that come back are left out',
     file: 'live/controller/live-controller.ts',
-    find: 'journal?.gpuUp(gpu, kept);',
+    find: 'journal?.gpuUp(gpu, kept, kind);',
     replace: '',
   },
   {

@@ -10,6 +10,7 @@ export function gpu(number: number, over: Partial<GpuStatus> = {}): GpuStatus {
   return {
     up: true,
     worker: `10.0.0.${number}:8003`,
+    kind: 'cuda',
     lanes: [
       { lane: 'EXEC', busy: (number % 10) / 10, bookedMs: number + 0.25, running: `resnet50_${number} ×4` },
       { lane: 'WEIGHTS', busy: 0.05, bookedMs: 0, running: number % 2 === 0 ? 'LOAD bert' : '' },
@@ -44,7 +45,7 @@ export function clusterStatus(
 ): ClusterStatus {
   const minute = Array.from({ length: 60 }, (_, second) => 100 + 90 * Math.sin(second / 6));
   return {
-    version: 2,
+    version: 3,
     policy: 'clockwork',
     host: 'gpu-17',
     upSeconds: 3723.4,

@@ -1,3 +1,4 @@
+import { isKindName } from '../../gpu-kind.js';
 import type { WorkerDescription, WorkerState } from '../../messages.js';
 import { bytesOfShape, FREE, type ServedModel, type TensorSignature } from '../../model.js';
 
@@ -5,11 +6,13 @@ import { bytesOfShape, FREE, type ServedModel, type TensorSignature } from '../.
 const MOST_GPUS = 1024;
 
 /** Throws `Error` when a worker cannot be what it says it is; the words follow "the worker describes itself …: ". */
-export function checkDescription({ gpus, pageBytes, models }: WorkerDescription): void {
+export function checkDescription({ gpus, pageBytes, kind, models }: WorkerDescription): void {
   if (gpus.length === 0 || gpus.length > MOST_GPUS) throw new Error(`it has ${gpus.length} GPUs`);
   if (!(Number.isSafeInteger(pageBytes) && pageBytes > 0)) throw new Error(`pages of ${pageBytes} bytes`);
   for (const { pages } of gpus)
     if (!(Number.isSafeInteger(pages) && pages >= 0)) throw new Error(`a weights cache of ${pages} pages`);
+  if (kind !== undefined && !isKindName(kind))
+    throw new Error(`a kind that is no name of letters and digits`);
   const names = new Set<string>();
   for (const model of models) {
     const name = `${model.spec.name}, version ${model.version}`;

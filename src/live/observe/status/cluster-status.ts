@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Immutable } from '../../../base/immutable.js';
 
 /** Version of the status. */
-export const STATUS_VERSION = 2;
+export const STATUS_VERSION = 3;
 
 const figure = z.number();
 const average = figure.nullable();
@@ -20,6 +20,7 @@ const laneStatus = z.object({
 const gpuStatus = z.object({
   up: z.boolean(),
   worker: z.string(),
+  kind: z.string().describe('What its worker calls GPUs like it, e.g. t4.'),
   lanes: z.array(laneStatus),
   pages: figure,
   freePages: figure,

@@ -15,6 +15,7 @@ export function describeGpus(sources: StatusSources, fromSecond: number): GpuSta
   return cluster.pages.slice(0, end).map((pages, gpu) => ({
     up: cluster.up.has(gpu),
     worker: workers[gpu],
+    kind: sources.kindOf(gpu),
     lanes: lanes.map((name, lane) => describeLane(sources, fromSecond, gpu, lane, name)),
     pages: pages.capacity,
     freePages: pages.free,

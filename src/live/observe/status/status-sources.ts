@@ -11,6 +11,8 @@ export interface StatusSources {
   readonly ready: boolean;
   /** Name of the worker that has a GPU. */
   readonly workerOf: (gpu: number) => string;
+  /** Name of its kind. */
+  readonly kindOf: (gpu: number) => string;
   /** Counted from the start. */
   readonly nowNs: number;
 }

@@ -13,6 +13,8 @@ export function registerClusterGauges(
   { cluster, requests }: { readonly cluster: Cluster; readonly requests: RequestTable },
   /** Name of the worker that has the GPU; empty: none has. */
   workerOf: (gpu: number) => string,
+  /** Name of its kind. */
+  kindOf: (gpu: number) => string,
 ): void {
   const registers = [registry];
   new Gauge({
@@ -41,6 +43,16 @@ export function registerClusterGauges(
       this.set(requests.state.reduce((sum, state) => sum + (state === REQUEST_FREE ? 0 : 1), 0));
     },
   });
+  registerGpuGauges(registry, cluster, workerOf, kindOf);
+}
+
+function registerGpuGauges(
+  registry: Registry,
+  cluster: Cluster,
+  workerOf: (gpu: number) => string,
+  kindOf: (gpu: number) => string,
+): void {
+  const registers = [registry];
   new Gauge({
     name: 'escapement_gpu_up',
     help: '1 while the GPU takes actions, 0 while it is away or another controller drives it',
@@ -52,6 +64,17 @@ export function registerClusterGauges(
         const worker = workerOf(gpu);
         if (worker !== '') this.set({ gpu: String(gpu), worker }, cluster.up.has(gpu) ? 1 : 0);
       }
+    },
+  });
+  new Gauge({
+    name: 'escapement_gpu_info',
+    help: 'Always 1: its labels say what kind of GPU it is',
+    labelNames: ['gpu', 'kind'],
+    registers,
+    collect() {
+      this.reset();
+      for (let gpu = 0; gpu < cluster.gpus; gpu++)
+        if (workerOf(gpu) !== '') this.set({ gpu: String(gpu), kind: kindOf(gpu) }, 1);
     },
   });
   new Gauge({

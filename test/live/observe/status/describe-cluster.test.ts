@@ -48,6 +48,7 @@ async function watched(models: number, arrivals: readonly Arrival[], everyNs: nu
         host: 'here',
         ready: true,
         workerOf: (gpu) => `worker${gpu}`,
+        kindOf: () => 'cpu',
         nowNs,
       });
       looks.push({ status, nowNs, answers: answers.length });
@@ -145,6 +146,7 @@ describe('the status of a cluster', () => {
       host: 'here',
       ready: false,
       workerOf: () => 'local',
+      kindOf: () => 'cpu',
       nowNs: 3 * MS,
     });
     expect(gpus.map(({ up }) => up)).toEqual([true, false]);

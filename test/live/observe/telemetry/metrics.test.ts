@@ -132,7 +132,8 @@ describe('metrics of a controller', () => {
       createPolicy: createPolicy('clockwork'),
       port: { send: () => {}, answer: () => {} },
     });
-    registerClusterGauges(registry, controller, (gpu) => ['a:8003', 'b:8003', ''][gpu]);
+    const workerOf = (gpu: number) => ['a:8003', 'b:8003', ''][gpu];
+    registerClusterGauges(registry, controller, workerOf, (gpu) => ['v100', 't4', ''][gpu]);
     controller.gpuUp(0, [0, 1]);
     controller.gpuDown(1);
     for (let i = 0; i < 4; i++) controller.offer(2, 0, 100 * MS, 0);
@@ -142,6 +143,8 @@ describe('metrics of a controller', () => {
     expect(Object.fromEntries(series)).toMatchObject({
       'escapement_gpu_up{gpu="0",worker="a:8003"}': 1,
       'escapement_gpu_up{gpu="1",worker="b:8003"}': 0,
+      'escapement_gpu_info{gpu="0",kind="v100"}': 1,
+      'escapement_gpu_info{gpu="1",kind="t4"}': 1,
       'escapement_warm_models{gpu="0"}': 1,
       'escapement_free_pages{gpu="0"}': 6,
       'escapement_free_pages{gpu="1"}': 20,
@@ -150,7 +153,9 @@ describe('metrics of a controller', () => {
       escapement_unanswered_requests: 5,
     });
     // No worker has the third one.
-    expect([...series.keys()].filter((key) => /^escapement_(gpu_up|free_pages)/.test(key))).toHaveLength(4);
+    expect(
+      [...series.keys()].filter((key) => /^escapement_(gpu_up|gpu_info|free_pages)/.test(key)),
+    ).toHaveLength(6);
   });
 });
 

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { INFER } from '../../../src/core/action.js';
+import { description, FakeWorker, gpu, served } from './fake-worker.js';
+import { withController } from './harness.js';
+
+/** So slow at every batch size that a request with an SLO of 30 ms cannot be met. */
+const slow = (name: string) => served(name, { spec: { ...served(name).spec, execNs: [40e6, 50e6, 60e6] } });
+const t4 = (gpus = 1) =>
+  description({
+    kind: 't4',
+    gpus: Array.from({ length: gpus }, () => gpu()),
+    models: [slow('one'), slow('two')],
+  });
+
+describe('GPUs of several kinds', () => {
+  it('are given only what they are fast enough for', async () => {
+    const [fast, other] = [new FakeWorker('fast'), new FakeWorker('slow', t4())];
+    await withController({ workers: [other, fast], sloMs: 30 }, async (run) => {
+      expect([run.fleet.kindOf(0), run.fleet.kindOf(1)]).toEqual(['t4', 'cpu']);
+      for (let i = 0; i < 6; i++) {
+        run.ask(i % 2);
+        await run.pass(30);
+      }
+      expect(new Set(run.outcomes)).toEqual(new Set(['ok']));
+      expect(other.kinds(INFER)).toHaveLength(0);
+      // With more time the slow one serves what the fast one cannot.
+      fast.down();
+      run.ask(0, 200);
+      await run.pass(200);
+      expect(run.outcomes.at(-1)).toBe('ok');
+      expect(other.kinds(INFER)).toHaveLength(1);
+    });
+  });
+
+  it('come and go, each with the times of its kind, whatever had its number before', async () => {
+    const [fast, other] = [new FakeWorker('fast'), new FakeWorker('slow', t4())];
+    const [guest, next] = [new FakeWorker('guest', t4()), new FakeWorker('next')];
+    await withController({ workers: [fast, other], maxGpus: 3, sloMs: 30 }, async (run) => {
+      const { core } = run.controller;
+      const a = run.fleet.add(guest);
+      await run.pass(5);
+      expect([a.hasJoined, run.fleet.kindOf(2), core.cluster.execNs(2, 0, 0)]).toEqual([true, 't4', 40e6]);
+      a.leave(null);
+      guest.down();
+      await run.pass(5);
+      const b = run.fleet.add(next);
+      await run.pass(5);
+      const { execNs } = served('one').spec;
+      expect([b.hasJoined, run.fleet.kindOf(2), core.cluster.execNs(2, 0, 0)]).toEqual([
+        true,
+        'cpu',
+        execNs[0],
+      ]);
+      fast.down();
+      run.ask();
+      await run.pass(30);
+      expect(run.outcomes.at(-1)).toBe('ok');
+      expect(next.kinds(INFER)).toHaveLength(1);
+    });
+  });
+
+  it('must be of kinds that were there at the start', async () => {
+    const stranger = new FakeWorker('stranger', description({ kind: 'h100' }));
+    await withController({ workers: [new FakeWorker('fast')], maxGpus: 3 }, async (run) => {
+      const guest = run.fleet.add(stranger);
+      await run.pass(1);
+      expect([guest.hasLeft, guest.problem]).toEqual([
+        true,
+        'its GPUs are of kind h100, of which there were none at the start, only cpu: start the controller again when a worker of each kind is there (--min-workers)',
+      ]);
+    });
+  });
+});
