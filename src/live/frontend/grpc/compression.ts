@@ -1,5 +1,7 @@
 import { createGunzip, createInflate } from 'node:zlib';
 import { KIB } from '../../../base/units.js';
+import { freeLarge } from '../../free-buffers.js';
+import { BodyCollector } from '../body-collector.js';
 import { type Compression, inflateWhole } from '../codec/inflate.js';
 import { Refusal } from '../refusal.js';
 
@@ -78,29 +80,29 @@ function inflateLarge(
   holder: Holder,
   done: Inflated,
 ): void {
-  const options = { chunkSize: 64 * KIB };
+  const options = { chunkSize: PIECE_BYTES };
   const stream = encoding === 'gzip' ? createGunzip(options) : createInflate(options);
-  const pieces: Buffer[] = [];
-  let total = 0;
+  const whole = new BodyCollector(maxBytes, -1);
+  const owner = new Owner(holder);
   let isDone = false;
   const damaged = () => new Refusal('invalid', `a message is no ${encoding} data`);
   const settle = (refusal: Refusal | null) => {
     if (isDone) return;
     isDone = true;
     stream.destroy();
-    done(refusal, refusal === null ? Buffer.concat(pieces, total) : NOTHING);
+    if (refusal !== null) whole.discard();
+    done(refusal, refusal === null ? (whole.finish() as Buffer<ArrayBuffer>) : NOTHING);
   };
   stream.on('data', (piece: Buffer) => {
-    total += piece.length;
+    if (isDone) return;
     if (holder.isGone) return settle(new Refusal('invalid', 'the client is gone'));
-    if (total > maxBytes)
+    if (whole.bytes + piece.length > maxBytes)
       return settle(new Refusal('tooLarge', `a message is more than ${maxBytes} bytes when decompressed`));
-    try {
-      holder.hold(piece.length);
-    } catch (refusal) {
-      return settle(refusal as Refusal);
-    }
-    pieces.push(piece);
+    // The first piece may be kept as it is; a copy of its own can be freed with the rest.
+    const refusal = whole.add(whole.bytes === 0 ? Buffer.from(piece) : piece, owner);
+    // Zlib fills another buffer next. This one would stay until the collector runs, and hundreds of them make it run.
+    if (piece.length === PIECE_BYTES) freeLarge([piece]);
+    if (refusal !== null) settle(refusal);
   });
   stream.on('end', () => {
     // Node passes over what follows, see `inflateWhole`.
@@ -110,4 +112,23 @@ function inflateLarge(
   stream.end(bytes);
 }
 
+/** Holds memory for what a message has become so far. */
+class Owner {
+  private heldBytes = 0;
+
+  constructor(private readonly holder: Holder) {}
+
+  hold(bytes: number): Refusal | null {
+    try {
+      this.holder.hold(bytes - this.heldBytes);
+    } catch (refusal) {
+      return refusal as Refusal;
+    }
+    this.heldBytes = bytes;
+    return null;
+  }
+}
+
+/** What zlib gives at a time. */
+const PIECE_BYTES = 64 * KIB;
 const NOTHING = new Uint8Array(0);

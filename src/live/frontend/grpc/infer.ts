@@ -107,8 +107,8 @@ export class GrpcInfer {
       );
       return;
     }
-    const { buffer } = message.bytes;
-    const transfer = buffer.byteLength === message.bytes.byteLength ? [buffer] : [];
+    // So long a message has a buffer of its own.
+    const transfer = [message.bytes.buffer];
     const job = { message: message.bytes, tensors: typed.tensors };
     this.codec.run('grpcContents', job, transfer, origin.clientKey, {
       coded: (tensors) => request.tryDecoded(typed.indices, tensors),

@@ -8,8 +8,11 @@ const GROUP_START = 3;
 const GROUP_END = 4;
 export const FIXED32 = 5;
 
-/** Fields that one message may have with all that is in it, but for the elements of tensors. */
-const MAX_FIELDS = 65_536;
+/**
+ * Fields that one message may have with all that is in it, but for the elements of tensors. They are read in one turn of the
+ * event loop, in which others wait, and honest messages have some tens.
+ */
+const MAX_FIELDS = 4096;
 const MAX_GROUP_DEPTH = 16;
 
 /** How many fields of one message were read, over all readers of its parts. */

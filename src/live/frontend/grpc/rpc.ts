@@ -1,4 +1,6 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { KIB } from '../../../base/units.js';
+import { freeLarge } from '../../free-buffers.js';
 import { isCrumbled } from '../body-collector.js';
 import { inKib } from '../budget.js';
 import type { RequestQuota } from '../call.js';
@@ -30,6 +32,9 @@ export interface RpcMethod {
 
 /** Answers that a client of a stream has not read; what is more, and it is not heard until it reads. */
 const MAX_UNREAD_BYTES = 1 << 20;
+
+/** What is read at a time. A longer message has a buffer of its own. */
+const MOST_SHARED_BYTES = 64 * KIB;
 
 /** One gRPC call: the messages of a client and what answers them. */
 export class Rpc implements MessageSink {
@@ -114,7 +119,7 @@ export class Rpc implements MessageSink {
     // It counts for nothing as soon as it is asked. With one too many the connection is closed.
     if (this.messages > 1 && this.owner.another()) return;
     if (isCompressed) this.inflate(bytes);
-    else this.method.message(this, bytes);
+    else this.take(bytes);
   }
 
   /** Hears no more of the client before `resume`. Each pause needs one. */
@@ -247,6 +252,17 @@ export class Rpc implements MessageSink {
     this.stream.respond(RESPONSE_HEADERS, { waitForTrailers: true });
   }
 
+  /** Throws a refusal. */
+  private take(bytes: Uint8Array<ArrayBuffer>): void {
+    try {
+      this.method.message(this, bytes);
+    } catch (error) {
+      // Nothing has it, and garbage would stay. A small one is a part of what came with others.
+      if (bytes.length > MOST_SHARED_BYTES) freeLarge([bytes]);
+      throw error;
+    }
+  }
+
   private inflate(bytes: Uint8Array<ArrayBuffer>): void {
     const { encoding, method } = this;
     this.pause();
@@ -254,7 +270,7 @@ export class Rpc implements MessageSink {
       if (this.destroyed) return;
       this.release(bytes.length);
       if (refusal !== null) this.refuse(refusal);
-      else this.attempt(() => method.message(this, inflated));
+      else this.attempt(() => this.take(inflated));
       this.resume();
     });
   }
