@@ -22,7 +22,8 @@ import { measureThroughput } from './throughput/measure.js';
  * [--rounds 3] [--seconds 5]` measures how the costs of a controller grow with its GPUs, which four workers emulate.
  *
  * `-- --hostile [--only PATTERN] [--seconds 8] [--settle 15] [--main dist/cli/main.js] [--nice 19]
- * [--server-nice 0] [--tries 3] [--wait 60] [--json]` is another benchmark: a well-behaved client next to each of many attackers, a row each.
+ * [--server-nice 0] [--tries 3] [--wait 60] [--json] [--page FILE]` is another benchmark: a well-behaved client next to each of many
+ * attackers, a row each. `--page docs/validation/performance.md` renews the table there.
  * On a busy machine, as root, `--server-nice=-10` keeps other processes out of the figures.
  */
 
@@ -39,6 +40,7 @@ const { values: flags } = parseArgs({
     tries: { type: 'string', default: '3' },
     wait: { type: 'string', default: '60' },
     json: { type: 'boolean', default: false },
+    page: { type: 'string' },
     cpus: { type: 'string', default: '' },
     frontends: { type: 'string', default: '1' },
     rounds: { type: 'string' },
@@ -52,7 +54,7 @@ const { values: flags } = parseArgs({
 });
 if (flags.hostile) {
   const isFine = await runHostile({
-    ...{ only: flags.only, main: flags.main, json: flags.json },
+    ...{ only: flags.only, main: flags.main, json: flags.json, page: flags.page },
     seconds: Number(flags.seconds ?? '8'),
     nice: Number(flags.nice),
     serverNice: Number(flags['server-nice']),

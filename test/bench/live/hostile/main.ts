@@ -1,5 +1,7 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ATTACKS } from './attacks/index.js';
+import { type JudgedRow, renewPage } from './page.js';
 import { isDisturbed, mostAfter, runUndisturbed, type TrialRow } from './trial.js';
 
 /** What `npm run bench:live -- --hostile` was asked for. */
@@ -15,6 +17,8 @@ export interface HostileFlags {
   readonly tries: number;
   readonly waitSeconds: number;
   readonly json: boolean;
+  /** A page whose table of rows that miss an aim is renewed; undefined: none. */
+  readonly page: string | undefined;
 }
 
 const DIST = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
@@ -27,7 +31,8 @@ const MB = 1e6;
  * JSON; false if an aim was missed.
  */
 export async function runHostile(flags: HostileFlags): Promise<boolean> {
-  const { only, seconds, main = DIST, nice, serverNice, settleSeconds, waitSeconds, tries, json } = flags;
+  const { only, seconds, main = DIST, nice, serverNice, settleSeconds, waitSeconds, tries } = flags;
+  const { json, page } = flags;
   const chosen = ATTACKS.filter(({ name, setting }) => new RegExp(only).test(`${name} (${setting})`));
   const options = {
     ...{ main, seconds, child: CHILD, quietSeconds: 4, settleSeconds, waitSeconds },
@@ -35,25 +40,25 @@ export async function runHostile(flags: HostileFlags): Promise<boolean> {
     ...{ victimNice: serverNice - 5, serverNice, attackerNice: nice },
   };
   if (!json) process.stdout.write(HEADER);
-  let isFine = true;
-  let disturbed = 0;
+  const judged: JudgedRow[] = [];
   for (const attack of chosen) {
     const row = await runUndisturbed(attack, tries, options).catch((error: unknown) => ({
       error: String(error),
     }));
     if ('error' in row) {
-      isFine = false;
+      judged.push({ attack: attack.name, row: null, missed: ['no result'] });
       process.stdout.write(`| ${attack.name} | no result: ${row.error.replaceAll('\n', ' ')} |\n`);
       continue;
     }
     const missed = missedAims(row);
-    isFine &&= missed.length === 0;
-    if (isDisturbed(row)) disturbed++;
+    judged.push({ attack: attack.name, row, missed });
     process.stdout.write(json ? `${JSON.stringify({ ...row, missed })}\n` : line(row, missed));
     if (!row.alive) process.stderr.write(`${row.lastWords}\n`);
   }
+  const disturbed = judged.filter(({ row }) => row !== null && isDisturbed(row)).length;
   if (!json) process.stdout.write(`\n${summary(chosen.length, disturbed)}\n`);
-  return isFine;
+  if (page !== undefined) writeFileSync(page, renewPage(readFileSync(page, 'utf8'), judged));
+  return judged.every(({ missed }) => missed.length === 0);
 }
 
 function summary(rows: number, disturbed: number): string {
