@@ -10,6 +10,7 @@ import {
   WORKER_LOST,
 } from './action-rows.js';
 import type { CauseTally } from './causes.js';
+import type { FleetAudit } from './fleet.js';
 import { IdSet } from './id-set.js';
 import { Lane } from './lane.js';
 import type { Findings, Rule } from './rules.js';
@@ -24,6 +25,8 @@ export interface ActionAuditOptions {
   readonly findings: Findings;
   readonly served: Served | null;
   readonly causes: CauseTally | null;
+  /** Null: all GPUs are there all of the time. */
+  readonly fleet: FleetAudit | null;
   /** Counted is what was sent from `warmupNs` on, and of busy time what lies before `endNs`. */
   readonly warmupNs: number;
   readonly endNs: number;
@@ -42,6 +45,8 @@ interface Gpu {
   readonly exec: Lane;
   readonly weightsLane: Lane;
   readonly weights: Weights;
+  /** Which time that the GPU was on its last action was in. */
+  period: number;
 }
 
 /** Checks each action, and counts what a summary claims of them. */
@@ -89,6 +94,7 @@ export class ActionAudit {
     if (!this.ids.add(rows.id)) this.violated('result', `action ${rows.id} already had a result`);
     this.count();
     const gpu = this.gpuOf(rows.gpuKey);
+    if (options.fleet !== null) this.checkFleet(gpu, options.fleet);
     if (rows.type === INFER) options.served?.result(rows);
     if (rows.status === WORKER_LOST) gpu.weights.lost();
     if (RAN_AND_FAILED.includes(rows.status)) this.untoldBusyNs = Number.POSITIVE_INFINITY;
@@ -99,6 +105,16 @@ export class ActionAudit {
       options.causes?.loaded(rows.model, rows.copies, rows.resultNs);
       this.loadRan(gpu);
     } else if (rows.type === UNLOAD) this.unloaded(gpu);
+  }
+
+  /** Sent and run while the GPU was there; one that has started again holds nothing. */
+  private checkFleet(gpu: Gpu, fleet: FleetAudit): void {
+    const { rows, options } = this;
+    options.findings.check('fleet');
+    const { period, wrong } = fleet.check(rows, options.clockSlackNs + ROUNDING_NS);
+    if (wrong !== '') this.violated('fleet', `${rows.gpuName} ${wrong}`);
+    if (period > gpu.period) gpu.weights.emptied();
+    gpu.period = Math.max(gpu.period, period);
   }
 
   private inferRan(gpu: Gpu): void {
@@ -199,6 +215,7 @@ export class ActionAudit {
       exec,
       weightsLane: this.options.oneLane ? exec : new Lane(),
       weights: new Weights(this.options.pagesOf),
+      period: 0,
     };
     this.gpus.set(key, gpu);
     return gpu;

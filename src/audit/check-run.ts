@@ -4,7 +4,8 @@ import { EscapementError } from '../base/errors.js';
 import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import { ActionAudit, type ActionAuditOptions } from './action-audit.js';
 import { CauseTally } from './causes.js';
-import { actionClaims, type Claim, requestClaims } from './claims.js';
+import { actionClaims, type Claim, fleetClaims, requestClaims } from './claims.js';
+import { FleetAudit } from './fleet.js';
 import { modelClaims } from './model-claims.js';
 import { RequestAudit } from './request-audit.js';
 import { Findings, RULES, type Rule, type Violation } from './rules.js';
@@ -66,8 +67,11 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
     run.setup?.modelInferMs !== undefined
       ? new CauseTally(served, run.setup.modelInferMs, findings, paths.requests)
       : null;
+  const fleet = openFleet(dir, run, findings);
   const actions = hasActions
-    ? openActions(run, { path: paths.actions, findings, served, causes, warmupNs, slackNs, clockSlackNs })
+    ? openActions(run, {
+        ...{ fleet, path: paths.actions, findings, served, causes, warmupNs, slackNs, clockSlackNs },
+      })
     : null;
   try {
     requests.read((answer) => {
@@ -85,7 +89,8 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
   const claims = [
     ...requestClaims(run, requests),
     ...modelClaims(run, requests, causes),
-    ...(actions === null ? [] : actionClaims(run, actions)),
+    ...(fleet === null ? [] : fleetClaims(run, fleet)),
+    ...(actions === null ? [] : actionClaims(run, actions, fleet)),
   ];
   return {
     ok: findings.total === 0 && claims.every(({ ok }) => ok),
@@ -105,8 +110,21 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
 
 type Known = Pick<
   ActionAuditOptions,
-  'path' | 'findings' | 'served' | 'causes' | 'warmupNs' | 'slackNs' | 'clockSlackNs'
+  'path' | 'findings' | 'fleet' | 'served' | 'causes' | 'warmupNs' | 'slackNs' | 'clockSlackNs'
 >;
+
+/** Null: all GPUs are there all of the time. Throws `E_RESULTS` where the log of those that come and go is missing. */
+function openFleet(dir: string, { summary }: RunFacts, findings: Findings): FleetAudit | null {
+  if (summary.scaling === undefined) return null;
+  const path = join(dir, 'gpus.tsv');
+  if (!existsSync(path)) {
+    const what = 'has no gpus.tsv; run the experiment again with output.actionLog: true';
+    throw new EscapementError('E_RESULTS', what, { file: dir });
+  }
+  const fleet = new FleetAudit(path);
+  for (const { line, what } of fleet.wrong) findings.violated('fleet', path, line, what);
+  return fleet;
+}
 
 function openActions({ setup, summary }: RunFacts, known: Known): ActionAudit {
   return new ActionAudit({

@@ -1,5 +1,6 @@
 import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import type { ActionAudit } from './action-audit.js';
+import type { FleetAudit } from './fleet.js';
 import { Latencies } from './latencies.js';
 import { type RequestAudit, Tally } from './request-audit.js';
 import type { Figures, RunFacts } from './run-facts.js';
@@ -42,12 +43,36 @@ export function requestClaims({ summary, groups }: RunFacts, requests: RequestAu
   ];
 }
 
-/** The same of actions. */
-export function actionClaims({ summary, setup }: RunFacts, actions: ActionAudit): Claim[] {
+/** The same of a fleet whose GPUs come and go. */
+export function fleetClaims({ summary, series }: RunFacts, fleet: FleetAudit): Claim[] {
+  const { scaling, durationSeconds } = summary;
+  if (scaling === undefined) return [];
+  const [fromNs, toNs] = countedNs(series.beginSeconds, durationSeconds);
+  const paidNs = fleet.paidNs(fromNs, toNs);
+  return [
+    ratio('gpuHours', scaling.gpuHours, paidNs / (3600 * NS_PER_S)),
+    ratio('meanGpus', scaling.meanGpus, paidNs / (toNs - fromNs)),
+  ];
+}
+
+function countedNs(beginSeconds: number, durationSeconds: number): [number, number] {
+  const fromNs = Math.round(beginSeconds * NS_PER_S);
+  return [fromNs, fromNs + Math.round(durationSeconds * NS_PER_S)];
+}
+
+/** The same of actions. `fleet`: null where all GPUs are there all of the time. */
+export function actionClaims(
+  { summary, setup, series }: RunFacts,
+  actions: ActionAudit,
+  fleet: FleetAudit | null,
+): Claim[] {
   if (summary.actions === undefined) return [];
   const { load, unload, infer, tooLate, inferByBatch } = summary.actions;
   const sizes = new Set([...Object.keys(inferByBatch).map(Number), ...actions.inferByBatch.keys()]);
-  const laneNs = (setup?.gpus ?? 0) * summary.durationSeconds * NS_PER_S;
+  const laneNs =
+    fleet === null
+      ? (setup?.gpus ?? 0) * summary.durationSeconds * NS_PER_S
+      : fleet.onNs(...countedNs(series.beginSeconds, summary.durationSeconds));
   const busy = (figure: string, claimed: number, busyNs: number): Claim => {
     const share = busyNs / laneNs;
     const most = share + actions.untoldBusyNs / laneNs;

@@ -9,6 +9,7 @@ export const RULES = {
   window: 'a LOAD or INFER starts inside its window',
   lane: 'a lane runs one action at a time',
   weights: 'an INFER runs on a GPU on which a LOAD of its model has ended, with no UNLOAD before its end',
+  fleet: 'a GPU gets actions only while it is on, and works only while it is on or drains',
   pages: 'the weights on a GPU never exceed the pages of its cache',
   served:
     'an executed request was in one INFER of its model that succeeded, and no other request claims an INFER',

@@ -53,6 +53,7 @@ const runFacts = z.object({
     rareModels: z.object({ models: count, offered: count, attainment: count.nullable() }),
     failures: failures.optional(),
     gpu: z.object({ execUtilization: count, weightsUtilization: count }).optional(),
+    scaling: z.object({ gpuHours: count, meanGpus: count }).optional(),
   }),
   groups: z.array(z.object({ name: z.string(), ...figures })),
   models: z.array(

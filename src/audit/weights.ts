@@ -62,6 +62,12 @@ export class Weights {
     return '';
   }
 
+  /** The GPU was stopped, and has started again with nothing. */
+  emptied(): void {
+    this.pages = 0;
+    this.copies.clear();
+  }
+
   /** The worker was lost, with its weights. */
   lost(): void {
     this.uncertain = true;

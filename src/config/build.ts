@@ -12,6 +12,7 @@ import { buildModels } from './models.js';
 import { applyOverrides } from './overrides.js';
 import { libraryPlugin, loadPlugins } from './plugins.js';
 import { withPreset } from './presets.js';
+import { scaledCluster } from './scaled-cluster.js';
 import { experimentSchemaWith } from './schema.js';
 import { validate } from './validate.js';
 
@@ -42,11 +43,12 @@ export async function buildExperiment(
   const overridden = applyOverrides(source, overrides, environment, plugins);
   const { tree, placeOf } = overridden;
   const config = validate(experimentSchemaWith(plugins), withPreset(tree, host.cores), placeOf);
+  const cluster = scaledCluster(config, (key) => placeOf(key));
   const { device = config.models.some(({ kind }) => kind === 'onnx') ? 'cpu' : 'simulated', ...live } =
     config.live;
   const models = await buildModels(config.models, {
     ...{ file, host },
-    cluster: config.cluster,
+    cluster,
     device: {
       kind: device === 'simulated' ? 'cpu' : device,
       adapter: 0,
@@ -76,15 +78,16 @@ export async function buildExperiment(
     },
     files: host.input,
     seed: config.seed,
-    cluster: config.cluster,
+    cluster,
     models: models.map(({ spec }) => spec),
     modelFiles: models.map(({ file }) => file),
     spreads,
     workloads: await finishWorkloads({
-      ...{ config, models: models.map(({ spec }) => spec), file, host, overridden },
+      ...{ config: { ...config, cluster }, models: models.map(({ spec }) => spec), file, host, overridden },
     }),
     sloNs: config.slo,
     policy: config.policy,
+    scaler: config.scaler,
     admission: config.admission,
     missedWindow: config.missedWindow ?? null,
     warmupNs: config.warmup,

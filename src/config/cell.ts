@@ -71,7 +71,7 @@ function clusterOf(cluster: ClusterConfig, from: number, to: number): ClusterCon
   return {
     ...cluster,
     gpus: to - from,
-    kinds: kinds.map((kind) => ({ ...kind, gpus: to - from })),
+    kinds: kinds.map((kind) => ({ ...kind, gpus: to - from, on: to - from })),
     workers: workerOf(to - 1) - workerOf(from) + 1,
     gpuClock: gpuClock
       .filter(({ gpu }) => gpu < 0 || (gpu >= from && gpu < to))

@@ -12,6 +12,7 @@ import type { clusterSchema } from './schema-cluster.js';
 import type { liveSchema } from './schema-live.js';
 import type { PolicyChoice } from './schema-policy.js';
 import type { RuntimeSettings } from './schema-runtime.js';
+import type { ScalerChoice } from './schema-scaler.js';
 
 /** One run, checked and in canonical units: what an experiment file says after defaults and overrides. */
 export interface Experiment {
@@ -34,6 +35,8 @@ export interface Experiment {
   /** SLO of requests that carry none of their own, ns. */
   readonly sloNs: number;
   readonly policy: PolicyChoice;
+  /** What decides how many GPUs there are. */
+  readonly scaler: ScalerChoice;
   readonly admission: Admission;
   /** Null: `retry` in real time; in simulations what the policy does by itself. */
   readonly missedWindow: MissedWindow | null;

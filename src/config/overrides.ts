@@ -6,6 +6,7 @@ import { isSection, type Path, type SourceDocument, shortPath, valueAt } from '.
 import type { EnvironmentOverride } from './environment.js';
 import { suggestion } from './nearest.js';
 import { rivalsInCluster } from './schema-cluster.js';
+import { OPTIONS_OF_SCALERS, optionsOfScaler } from './schema-scaler.js';
 import { keysOfKind, rivalsInWorkload, WORKLOAD_KEYS } from './schema-workload.js';
 
 /** An experiment file with overrides applied to it, not validated yet. */
@@ -24,12 +25,13 @@ export type Origin =
   | { readonly kind: 'file'; readonly file: string; readonly line?: number };
 
 const POLICY_KIND = 'policy.kind';
+const SCALER_KIND = 'scaler.kind';
 const PLUGINS = 'plugins';
 const WORKLOAD_KIND = /^workload(\.\d+)?\.kind$/;
 
-/** Whether an override of this key chooses the kind of the policy or of a workload, and so which other keys are allowed. */
+/** Whether an override of this key chooses the kind of the policy, of the scaler or of a workload, and so which other keys are allowed. */
 export function isKindKey(key: string): boolean {
-  return key === POLICY_KIND || WORKLOAD_KIND.test(key);
+  return key === POLICY_KIND || key === SCALER_KIND || WORKLOAD_KIND.test(key);
 }
 
 /**
@@ -57,6 +59,7 @@ export function applyOverrides(
     const value = key === PLUGINS ? [tree.plugins ?? [], given].flat() : given;
     setAt(tree, path, value, override.flag);
     if (key === POLICY_KIND) dropForeign(tree.policy, policyKeys(value, policies), optionsOfAny);
+    if (key === SCALER_KIND) dropForeign(tree.scaler, optionsOfScaler(value), OPTIONS_OF_SCALERS);
     if (WORKLOAD_KIND.test(key))
       dropForeign(valueAt(tree, path.slice(0, -1)), keysOfKind(value), WORKLOAD_KEYS);
     applied.push({ ...override, path });

@@ -90,7 +90,7 @@ export function rivalsInCluster(key: string): readonly string[] {
 }
 
 export const clusterSchema = clusterSection.transform((cluster, context) => {
-  const { kinds, kindNames } = readKinds(cluster, (path, message) => {
+  const { kinds, listed, kindNames } = readKinds(cluster, (path, message) => {
     context.addIssue({ code: 'custom', path: [...path], message });
   });
   const gpus = kinds.reduce((sum, kind) => sum + kind.gpus, 0);
@@ -121,6 +121,7 @@ export const clusterSchema = clusterSection.transform((cluster, context) => {
     gpus,
     /** Those of which there are GPUs, in order of the GPUs' numbers; the names of all that are listed. */
     kinds,
+    listed,
     kindNames,
     workers: cluster.workers,
     /** Of each GPU of the first kind. */

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { bytes, price, section } from './fields.js';
+import { bytes, duration, price, section } from './fields.js';
 import { LIVE_DEVICES, type LiveDevice } from './schema-live.js';
 import { parseBytes } from './units-text.js';
 
@@ -15,7 +15,27 @@ const gpuKind = section({
     .string()
     .regex(/^[A-Za-z0-9][\w-]*$/)
     .describe('Name of the kind, e.g. v100; `profiles` of models say what was measured on it.'),
-  count: z.int().min(0).max(MOST_GPUS).default(1).describe('GPUs of the kind; 0: it is left out.'),
+  count: z
+    .int()
+    .min(0)
+    .max(MOST_GPUS)
+    .default(1)
+    .describe('GPUs of the kind, with a scaler at the start; 0: it is left out.'),
+  min: z
+    .int()
+    .min(0)
+    .max(MOST_GPUS)
+    .exactOptional()
+    .describe('Fewest GPUs of the kind that a scaler keeps; default: 0, or 1 of an only kind.'),
+  max: z
+    .int()
+    .min(1)
+    .max(MOST_GPUS)
+    .exactOptional()
+    .describe('Most GPUs of the kind that a scaler orders; default: count.'),
+  start: duration(
+    'Time from the order of a GPU until it takes actions, e.g. 60s; its price counts from the order.',
+  ).prefault('0s'),
   pages: z.int().min(1).exactOptional().describe("Pages of each one's weights cache; instead of memory."),
   memory: bytes(
     "Size of each one's weights cache; default: cluster.pages or cluster.memory.",
@@ -45,6 +65,10 @@ export interface GpuKindConfig {
   /** Null: the cluster has one kind, which has no name. */
   readonly name: string | null;
   readonly gpus: number;
+  /** Of these, how many are there at the start. All, unless a scaler decides; then `gpus` is the most that there may be. */
+  readonly on: number;
+  /** What a scaler may do: how many there are at least and at most, and how long one takes to start. */
+  readonly scaled: { readonly min: number; readonly max: number; readonly startNs: number };
   /** Pages of each one's weights cache. */
   readonly pages: number;
   readonly pricePerHour: number | null;
@@ -67,7 +91,8 @@ interface Gpus extends CacheSize {
 
 interface ReadKinds {
   readonly kinds: readonly GpuKindConfig[];
-  /** Also those that have no GPU. */
+  /** All that are listed, also those that have no GPU at the start. */
+  readonly listed: readonly GpuKindConfig[];
   readonly kindNames: readonly string[];
 }
 
@@ -78,27 +103,44 @@ export function readKinds({ gpus, pageSize, ...shared }: Gpus, refuse: Refuse): 
   const sharedPages = pagesOf(shared, pageSize, [], refuse) ?? pagesIn(parseBytes(DEFAULT_MEMORY), pageSize);
   if (typeof gpus === 'number') {
     if (sharedPages < 1) refuse(['memory'], TOO_LITTLE);
-    const only = { name: null, gpus, pages: sharedPages, pricePerHour: null, speed: 1, device: null };
-    return { kinds: [only], kindNames: [] };
+    const scaled = { min: gpus, max: gpus, startNs: 0 };
+    const counted = { name: null, gpus, on: gpus, scaled, pages: sharedPages };
+    const only = { ...counted, pricePerHour: null, speed: 1, device: null };
+    return { kinds: [only], listed: [only], kindNames: [] };
   }
   checkList(gpus, refuse);
-  const kinds = gpus.map(
-    ({ kind, count, price: pricePerHour = null, speed = null, device = null, ...own }, i) => {
-      const pages = pagesOf(own, pageSize, ['gpus', i], refuse) ?? sharedPages;
-      if (pages < 1) refuse(own.memory === undefined ? ['memory'] : ['gpus', i, 'memory'], TOO_LITTLE);
-      return { name: kind, gpus: count, pages, pricePerHour, speed: i === 0 ? (speed ?? 1) : speed, device };
-    },
-  );
+  const kinds = gpus.map((entry, i) => {
+    const { kind, count, price: pricePerHour = null, speed = null, device = null, start, ...own } = entry;
+    const { min = gpus.length === 1 ? Math.min(1, count) : 0, max = count } = own;
+    const pages = pagesOf(own, pageSize, ['gpus', i], refuse) ?? sharedPages;
+    if (pages < 1) refuse(own.memory === undefined ? ['memory'] : ['gpus', i, 'memory'], TOO_LITTLE);
+    const counted = { gpus: count, on: count, scaled: { min, max, startNs: start } };
+    const speedHere = i === 0 ? (speed ?? 1) : speed;
+    return { name: kind, ...counted, pages, pricePerHour, speed: speedHere, device };
+  });
   return {
     kinds: kinds.filter((kind) => kind.gpus > 0),
+    listed: kinds,
     kindNames: kinds.map(({ name }) => name),
   };
 }
 
 const TOO_LITTLE = 'must hold at least one page (pageSize)';
 
-function checkList(list: readonly { readonly kind: string; readonly count: number }[], refuse: Refuse): void {
+interface ListedKind {
+  readonly kind: string;
+  readonly count: number;
+  readonly min?: number;
+  readonly max?: number;
+}
+
+function checkList(list: readonly ListedKind[], refuse: Refuse): void {
   const names = list.map(({ kind }) => kind);
+  list.forEach(({ count, min = 0, max = count }, i) => {
+    if (min > max) refuse(['gpus', i, 'min'], `must be at most max (${max}), found ${min}`);
+    else if (count < min) refuse(['gpus', i, 'count'], `must be at least min (${min}), found ${count}`);
+    else if (count > max) refuse(['gpus', i, 'count'], `must be at most max (${max}), found ${count}`);
+  });
   names.forEach((name, i) => {
     if (names.indexOf(name) < i)
       refuse(['gpus', i, 'kind'], `${name} is listed twice: give one entry all of them`);

@@ -9,6 +9,7 @@ import { liveSchema } from './schema-live.js';
 import { modelsSchema } from './schema-models.js';
 import { policySchemaWith } from './schema-policy.js';
 import { runtimeSchema } from './schema-runtime.js';
+import { scalerSchema } from './schema-scaler.js';
 import { sweepSchema } from './schema-sweep.js';
 import { workloadsSchema } from './schema-workload.js';
 import { parseDuration, show } from './units-text.js';
@@ -45,6 +46,7 @@ export const experimentSchema = section({
     .default([])
     .describe('Modules with further policies, paths relative to this file; --plugin adds to them.'),
   policy: policySchemaWith([]),
+  scaler: scalerSchema,
   admission: z
     .enum(ADMISSIONS)
     .default('predict')

@@ -6,7 +6,7 @@ import type { ClusterSpec } from './cluster-spec.js';
 import type { ControllerPort } from './controller-port.js';
 import { Digest } from './digest.js';
 import { Expiry } from './expiry.js';
-import { type GpuChange, gpuCame, gpuWent } from './gpu-change.js';
+import { changeGpu, type GpuChange } from './gpu-change.js';
 import type { ModelSpec } from './model.js';
 import { ModelSlots } from './model-slots.js';
 import type { RunObserver } from './observer.js';
@@ -114,12 +114,14 @@ export class Controller {
     this.results[this.resultCount++] = action;
   }
 
-  /**
-   * The GPU is gone, with its weights. Each action that it was sent must have been given a result before; those that
-   * ended with `STATUS_WORKER_LOST` get another chance elsewhere.
-   */
+  /** The GPU is gone, with its weights. Each action that it was sent has a result; `STATUS_WORKER_LOST` gives another chance elsewhere. */
   gpuDown(gpu: number): void {
     this.gpuChanges.push({ gpu, present: null, kind: 0 });
+  }
+
+  /** The GPU gets no more actions from the next `step` on. When those that it has have their results, it can go. */
+  gpuDrains(gpu: number): void {
+    this.gpuChanges.push({ gpu, present: 'drains', kind: 0 });
   }
 
   /** The GPU is there, idle, and holds these models: after `gpuDown`, perhaps as one of another kind, or at the start. */
@@ -155,8 +157,7 @@ export class Controller {
 
   /** True if anything was reported since the last `step`. */
   get hasInput(): boolean {
-    const { resultCount, arrivedCount, gpuChanges, slots } = this;
-    return resultCount > 0 || arrivedCount > 0 || gpuChanges.length > 0 || slots.hasInput;
+    return this.resultCount + this.arrivedCount + this.gpuChanges.length > 0 || this.slots.hasInput;
   }
 
   /** Takes in everything that happened, then decides until there is nothing left to decide. */
@@ -214,8 +215,7 @@ export class Controller {
   private changeGpus(nowNs: number): void {
     for (const change of this.gpuChanges) {
       this.decisions.add(change.gpu);
-      if (change.present === null) gpuWent(this.cluster, this.policy, change.gpu, nowNs);
-      else gpuCame(this.cluster, this.policy, change, change.present, nowNs);
+      changeGpu(this.cluster, this.policy, change, nowNs);
     }
     this.gpuChanges.length = 0;
     this.expiry.strand(this.cluster.up.count === 0);

@@ -1,16 +1,31 @@
+import { invariant } from '../base/invariant.js';
 import type { Cluster } from './cluster.js';
 import type { Policy } from './policy.js';
 
-/** A GPU went (`present` is null) or is there with these models, as one of this kind. */
+/** A GPU went (`present` is null), drains, or is there with these models, as one of this kind. */
 export interface GpuChange {
   readonly gpu: number;
-  readonly present: readonly number[] | null;
+  readonly present: readonly number[] | null | 'drains';
   readonly kind: number;
 }
 
+export function changeGpu(cluster: Cluster, policy: Policy, change: GpuChange, nowNs: number): void {
+  const { gpu, present } = change;
+  if (present === null) gpuWent(cluster, policy, gpu, nowNs);
+  else if (present === 'drains') gpuDrains(cluster, policy, gpu, nowNs);
+  else gpuCame(cluster, policy, change, present, nowNs);
+}
+
+/** The GPU gets no more actions; what it was sent goes on, and it keeps its weights until it goes. */
+function gpuDrains(cluster: Cluster, policy: Policy, gpu: number, nowNs: number): void {
+  cluster.setUp(gpu, false);
+  policy.lanesChanged(gpu, nowNs);
+}
+
 /** Takes a GPU out of the cluster: it holds nothing, and its lanes are never available. */
-export function gpuWent(cluster: Cluster, policy: Policy, gpu: number, nowNs: number): void {
-  const { held, warm, models } = cluster;
+function gpuWent(cluster: Cluster, policy: Policy, gpu: number, nowNs: number): void {
+  const { held, warm, models, exec, weights } = cluster;
+  invariant(exec[gpu].isEmpty && weights[gpu].isEmpty, 'a GPU goes when nothing of it is outstanding');
   cluster.setUp(gpu, false);
   cluster.bars.forgetGpu(gpu);
   for (let model = 0; model < models.length; model++) {
@@ -23,7 +38,7 @@ export function gpuWent(cluster: Cluster, policy: Policy, gpu: number, nowNs: nu
 }
 
 /** Puts a GPU into service with the weights that are there already. */
-export function gpuCame(
+function gpuCame(
   cluster: Cluster,
   policy: Policy,
   { gpu, kind }: GpuChange,

@@ -29,10 +29,15 @@ export class LaneTimeline {
     return this.closed ? Number.POSITIVE_INFINITY : this.length;
   }
 
-  /** A closed lane belongs to a GPU that is gone: it is never available. All of its actions must have a result. */
+  /** A closed lane belongs to a GPU that drains or is gone: it is never available. What it was sent has results yet to come. */
   setClosed(closed: boolean): void {
-    invariant(!closed || this.length === 0, 'a lane is closed when nothing is outstanding');
+    invariant(closed || this.length === 0, 'a lane is opened when nothing is outstanding');
     this.closed = closed;
+  }
+
+  /** Whether every action that was sent has its result, also of a closed lane. */
+  get isEmpty(): boolean {
+    return this.length === 0;
   }
 
   get isClosed(): boolean {

@@ -11,6 +11,14 @@ interface TalliedKind {
   readonly pricePerHour: number | null;
 }
 
+/** For how long there were GPUs of a kind, summed over them. */
+export interface PaidKind {
+  readonly paidNs: number;
+  readonly onNs: number;
+  /** The most that were paid for at a time. */
+  readonly most: number;
+}
+
 interface KindTallyOptions {
   readonly kinds: readonly TalliedKind[];
   /** What is counted begins at the end of the warm-up and ends at the nominal end of the workload, ns. */
@@ -55,29 +63,33 @@ export class KindTally implements RunObserver {
     if (kind === INFER && status === STATUS_OK && sentNs >= warmupNs) this.infers[this.kindOf[gpu]]++;
   }
 
-  figures(): KindFigures[] {
+  /** `paid`: for how long there were GPUs, where that changed; null: all of the time. */
+  figures(paid: readonly PaidKind[] | null): KindFigures[] {
     const { kinds, warmupNs, durationNs } = this.options;
     return kinds.map(({ name, gpus, pricePerHour }, kind) => {
-      const laneNs = gpus * (durationNs - warmupNs);
+      const one = paid?.[kind];
+      const laneNs = one?.onNs ?? gpus * (durationNs - warmupNs);
       return {
         kind: name,
-        gpus,
+        gpus: one?.most ?? gpus,
+        ...(one === undefined ? {} : { gpuHours: one.paidNs / NS_PER_HOUR }),
         ...(pricePerHour === null ? {} : { pricePerHour }),
         ok: this.ok[kind],
         infer: this.infers[kind],
-        execUtilization: this.busyNs[kind][LANE_EXEC] / laneNs,
-        weightsUtilization: this.busyNs[kind][LANE_WEIGHTS] / laneNs,
+        execUtilization: laneNs === 0 ? 0 : this.busyNs[kind][LANE_EXEC] / laneNs,
+        weightsUtilization: laneNs === 0 ? 0 : this.busyNs[kind][LANE_WEIGHTS] / laneNs,
       };
     });
   }
 
   /** What the cluster costs; null: not all kinds have a price. */
-  cost(): CostFigures | null {
+  cost(paid: readonly PaidKind[] | null): CostFigures | null {
     const { kinds, warmupNs, durationNs } = this.options;
     let perHour = 0;
-    for (const { gpus, pricePerHour } of kinds) {
+    for (const [kind, { gpus, pricePerHour }] of kinds.entries()) {
       if (pricePerHour === null) return null;
-      perHour += gpus * pricePerHour;
+      const mean = paid === null ? gpus : paid[kind].paidNs / (durationNs - warmupNs);
+      perHour += mean * pricePerHour;
     }
     const inTime = this.ok.reduce((sum, ok) => sum + ok, 0);
     const hours = (durationNs - warmupNs) / NS_PER_HOUR;

@@ -22,6 +22,7 @@ export type RunKind = Summary['kind'];
 export interface RequestCounts extends Of<typeof summary.requestCountsSchema> {}
 export interface KindFigures extends Of<typeof summary.kindFiguresSchema> {}
 export interface CostFigures extends Of<typeof summary.costFiguresSchema> {}
+export interface ScalingFigures extends Of<typeof summary.scalingFiguresSchema> {}
 export interface ActionCounts extends Of<typeof summary.actionCountsSchema> {}
 export interface GroupSummary extends Of<typeof summary.groupSummarySchema> {}
 export interface LatencyMs extends Of<typeof latency.latencyMsSchema> {}
@@ -42,6 +43,7 @@ export interface ClusterSetup extends Of<typeof origin.clusterSetupSchema> {}
 
 export interface TimeSeries extends Of<typeof run.timeSeriesSchema> {}
 export interface TunedSeries extends Of<typeof run.tunedSeriesSchema> {}
+export interface FleetOverTime extends Of<typeof run.fleetSchema> {}
 export interface TimelineEntry extends Of<typeof run.timelineEntrySchema> {}
 export interface RunResult extends Of<typeof run.runResultSchema> {}
 /** A run whose scheduler was seen: simulated or live. */

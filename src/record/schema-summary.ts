@@ -29,7 +29,12 @@ export const actionCountsSchema = z.object({
 /** What the GPUs of one kind did, from the end of the warm-up to the nominal end. */
 export const kindFiguresSchema = z.object({
   kind: z.string().describe('Name of the kind in cluster.gpus.'),
-  gpus: count().describe('GPUs of the kind.'),
+  gpus: count().describe('GPUs of the kind; with a scaler the most that were paid for at a time.'),
+  gpuHours: z
+    .number()
+    .nonnegative()
+    .exactOptional()
+    .describe('Hours that GPUs of the kind were paid for; absent without a scaler.'),
   pricePerHour: z
     .number()
     .nonnegative()
@@ -42,12 +47,22 @@ export const kindFiguresSchema = z.object({
 });
 
 export const costFiguresSchema = z.object({
-  perHour: z.number().nonnegative().describe('Price of all GPUs per hour.'),
+  perHour: z.number().nonnegative().describe('Price of all GPUs per hour; with a scaler the mean.'),
   perMillionInTime: z
     .number()
     .nonnegative()
     .nullable()
     .describe('Price of a million requests answered within their SLO; null: there were none.'),
+});
+
+/** What a scaler did, from the end of the warm-up to the nominal end. */
+export const scalingFiguresSchema = z.object({
+  scaler: z.string().describe('What decided how many GPUs there were.'),
+  gpuHours: z.number().nonnegative().describe('Hours that GPUs were paid for, from order to end.'),
+  meanGpus: z.number().nonnegative().describe('GPUs that were paid for, the mean over time.'),
+  mostGpus: count().describe('GPUs that were paid for, the most at a time.'),
+  ordered: count().describe('GPUs that were ordered.'),
+  stopped: count().describe('GPUs that were stopped, orders that were called off included.'),
 });
 
 /** What only the scheduler knows, and a client does not see. */
@@ -83,6 +98,9 @@ export const schedulerFiguresSchema = z.object({
   cost: costFiguresSchema
     .exactOptional()
     .describe('What the GPUs cost, by the prices of their kinds; absent unless all have one.'),
+  scaling: scalingFiguresSchema
+    .exactOptional()
+    .describe('How many GPUs there were; absent unless a scaler decided that.'),
 });
 const scheduler = optional(schedulerFiguresSchema.shape);
 
@@ -123,6 +141,7 @@ export const summarySchema = z
     kinds: scheduler.kinds,
     kindsNote: scheduler.kindsNote,
     cost: scheduler.cost,
+    scaling: scheduler.scaling,
     answers: z
       .array(answerCountSchema)
       .exactOptional()

@@ -60,6 +60,30 @@ const overridesSchema = textsSchema.describe(
   'Overrides (--set) on top of the experiment file, in order; absent: none.',
 );
 
+/** How many GPUs there were, and what was decided. Arrays in steps and decisions have an entry for each of `kinds`. */
+export const fleetSchema = z.object({
+  kinds: z.array(z.string()).describe('Names of the kinds of GPUs.'),
+  steps: z
+    .array(
+      z.object({
+        atSeconds: z.number().nonnegative().describe('Virtual time from which on it was so.'),
+        on: z.array(count()).describe('GPUs that took actions.'),
+        starting: z.array(count()).describe('GPUs that were ordered and not there yet.'),
+        draining: z.array(count()).describe('GPUs that finished what they had.'),
+      }),
+    )
+    .describe('GPUs over time, from 0 on.'),
+  decisions: z
+    .array(
+      z.object({
+        atSeconds: z.number().nonnegative().describe('Virtual time of the decision.'),
+        gpus: z.array(count()).describe('GPUs that the scaler wanted.'),
+        reason: z.string().describe('Why.'),
+      }),
+    )
+    .describe('Decisions that wanted something else than the one before.'),
+});
+
 /** Everything that charts and reports need of one run: `run.json`. */
 export const runResultSchema = z.object({
   version: z.literal(RESULTS_VERSION).describe('Version of this format.'),
@@ -86,6 +110,7 @@ export const runResultSchema = z.object({
     .array(tunedSeriesSchema)
     .exactOptional()
     .describe('What the policy tuned by itself, in the bins of series; absent: nothing.'),
+  fleet: fleetSchema.exactOptional().describe('GPUs over time; absent unless a scaler decided how many.'),
   latencyCdf: latencyCdfSchema.describe(
     'Latency by percentile of all offered requests; empty if none was answered in time.',
   ),

@@ -57,12 +57,13 @@ export function buildSummary(
   };
 }
 
-/** The figures that only the scheduler knows. */
+/** The figures that only the scheduler knows. `onNs`: for how long there were GPUs, summed over them; null: all of the time. */
 export function buildSchedulerFigures(
   recorder: RunTally,
   { policy, digest }: Pick<SchedulerFigures, 'policy' | 'digest'>,
+  onNs: number | null = null,
 ): SchedulerFigures {
-  const laneNs = recorder.gpus * (recorder.durationNs - recorder.warmupNs);
+  const laneNs = onNs ?? recorder.gpus * (recorder.durationNs - recorder.warmupNs);
   return {
     policy,
     actions: actionCounts(recorder),

@@ -3,9 +3,11 @@ import { noteOnKinds } from '../config/create-policy.js';
 import type { ClusterConfig, Experiment } from '../config/experiment.js';
 import type { OpenedWorkloads } from '../config/open-workloads.js';
 import type { GpuKindConfig } from '../config/schema-gpus.js';
+import { scalerEntryOf } from '../config/schema-scaler.js';
 import { shortestExecNs } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
 import type { CauseFinder } from '../record/cause-finder.js';
+import { FleetTally } from '../record/fleet-tally.js';
 import { KindTally } from '../record/kind-tally.js';
 import { modelFigures } from '../record/model-figures.js';
 import type { ClusterSetup, RunKind, RunResult, RunSetup, ScheduledRun } from '../record/results.js';
@@ -38,6 +40,8 @@ export class Collector {
   private readonly timeline: Timeline | null;
   /** Null: the GPUs are of one kind without a name. */
   private readonly kinds: KindTally | null;
+  /** Which GPUs there are; null: all, all of the time. */
+  readonly fleet: FleetTally | null;
   private began = performance.now();
 
   constructor(
@@ -59,8 +63,9 @@ export class Collector {
     this.timeline = slice === null ? null : new Timeline({ fromNs: slice[0], toNs: slice[1], models });
     const kinds = namedKinds(cluster);
     const { durationNs } = workload;
-    this.kinds =
-      kinds.length === 0 ? null : new KindTally({ kinds, warmupNs: experiment.warmupNs, durationNs });
+    const counted = { kinds, warmupNs: experiment.warmupNs, durationNs };
+    this.kinds = kinds.length === 0 ? null : new KindTally(counted);
+    this.fleet = scalerEntryOf(experiment.scaler) === null ? null : new FleetTally(counted);
     this.observers = [this.recorder, this.timeline, this.kinds].filter((observer) => observer !== null);
   }
 
@@ -86,16 +91,23 @@ export class Collector {
 
   /** What was seen of a run and of its scheduler. `arrivals`: warm-up included. */
   finish(kind: 'simulated' | 'live', digest: string, arrivals: number): ScheduledRun {
-    const { experiment, recorder, timeline } = this;
+    const { experiment, recorder, timeline, fleet } = this;
+    const onNs = fleet?.paid().reduce((sum, kind) => sum + kind.onNs, 0) ?? null;
     const { summary, series, setup, ...seen } = this.finishAsClient(kind, arrivals);
     const tuned = recorder.tunedSeries;
     const { kind: policy, plugin } = experiment.policy;
     return {
       ...seen,
-      summary: { ...summary, ...buildSchedulerFigures(recorder, { policy, digest }), ...this.kindFigures() },
+      summary: {
+        ...summary,
+        ...buildSchedulerFigures(recorder, { policy, digest }, onNs),
+        ...this.kindFigures(),
+        ...(fleet === null ? {} : { scaling: fleet.figures(experiment.scaler.kind) }),
+      },
       series: { ...series, ...buildColdStartSeries(recorder) },
       ...(plugin === undefined ? {} : { plugin: { file: plugin.file, digest: plugin.digest } }),
       ...(tuned.length === 0 ? {} : { tuned }),
+      ...(fleet === null ? {} : { fleet: fleet.overTime() }),
       timeline: timeline?.entries() ?? [],
       setup: { ...setup, ...setupOf(experiment) },
     };
@@ -103,8 +115,9 @@ export class Collector {
 
   private kindFigures(): Pick<ScheduledRun['summary'], 'kinds' | 'kindsNote' | 'cost'> {
     if (this.kinds === null) return {};
-    const cost = this.kinds.cost();
-    const kinds = this.kinds.figures();
+    const paid = this.fleet?.paid() ?? null;
+    const cost = this.kinds.cost(paid);
+    const kinds = this.kinds.figures(paid);
     const note = noteOnKinds(this.experiment.policy, kinds.length);
     return { kinds, ...(note === null ? {} : { kindsNote: note }), ...(cost === null ? {} : { cost }) };
   }

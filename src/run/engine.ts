@@ -5,6 +5,7 @@ import type { WrittenRecording } from '../live/recording/recording-control.js';
 import type { PlayReport } from '../load/player.js';
 import type { GeneratorFigures } from '../record/results.js';
 import type { Tuning } from '../record/tuned.js';
+import type { Scaling } from './scaling.js';
 
 /** Drives the scheduler through an experiment, on one kind of clock. */
 export interface Engine {
@@ -18,6 +19,8 @@ export interface EngineTask {
   readonly source: ArrivalSource;
   /** Sees requests and actions end. */
   readonly observer: RunObserver;
+  /** What decides how many GPUs there are; null: that is given. */
+  readonly scaling: Scaling | null;
   /** Folder, which exists, for what the engine itself records; absent: none. */
   readonly outDir: string | undefined;
   /** To be called once, when all is set up: wall time counts from here. */

@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import { unixMs } from '../base/clock/wall-clock.js';
+import { EscapementError } from '../base/errors.js';
 import { NS_PER_S } from '../base/units.js';
 import type { Experiment } from '../config/experiment.js';
 import { LocalLink } from '../live/controller/link/local-link.js';
@@ -34,6 +35,10 @@ export function live({ journal }: LiveOptions = {}): Engine {
 
 async function drive(task: EngineTask, journalName: string | undefined): Promise<EngineReport> {
   const { experiment, source, observer, outDir, begin, watch, onProgress } = task;
+  if (task.scaling !== null) {
+    const what = `${experiment.scaler.kind} starts and stops GPUs, which only simulations do: choose scaler.kind=none here`;
+    throw new EscapementError('E_CONFIG_VALUE', what, { file: experiment.file, key: 'scaler.kind' });
+  }
   const machines = await startAll(await experimentMachines(experiment));
   begin();
   const wakeLatenessNs: number[] = [];

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Experiment } from '../config/experiment.js';
 import type { RunObserver } from '../core/observer.js';
 import { ActionLog } from '../record/action-log.js';
+import { FleetLog } from '../record/fleet-log.js';
 import { RequestLog } from '../record/request-log.js';
 import type { ScheduledRun } from '../record/results.js';
 import { writeTimeline } from '../record/write-timeline.js';
@@ -17,6 +18,8 @@ interface Log extends RunObserver {
 export class RunLogs {
   /** To see the run after the collector has. */
   readonly observers: readonly Log[];
+  /** Sees GPUs come and go; null: none do, or no log of actions is wanted. */
+  readonly fleet: FleetLog | null;
 
   constructor(
     private readonly experiment: Experiment,
@@ -30,11 +33,14 @@ export class RunLogs {
       ...(requestLog ? [new RequestLog(join(outDir, 'requests.tsv'), models, causes)] : []),
       ...(actionLog ? [new ActionLog(join(outDir, 'actions.tsv'), cluster)] : []),
     ];
+    this.fleet =
+      collector.fleet !== null && actionLog ? new FleetLog(join(outDir, 'gpus.tsv'), cluster) : null;
   }
 
   /** The run is over: the logs get their names. Throws `E_FILE_WRITE`. */
   close(): void {
     for (const log of this.observers) log.close();
+    this.fleet?.close();
   }
 
   /** Throws `E_FILE_WRITE`. */
@@ -48,5 +54,6 @@ export class RunLogs {
   /** The run has failed: nothing is left of the logs. */
   discard(): void {
     for (const log of this.observers) log.discard();
+    this.fleet?.discard();
   }
 }

@@ -7,6 +7,7 @@ import { Collector } from './collector.js';
 import type { Engine, LiveReport } from './engine.js';
 import { peakRssBytes } from './peak-memory.js';
 import { RunLogs } from './run-logs.js';
+import { openScaling } from './scaling.js';
 
 export interface RunOptions {
   /** Folder, which must exist, for the logs and the timeline that the experiment asks for. */
@@ -33,10 +34,14 @@ export async function run(experiment: Experiment, engine: Engine, options: RunOp
   const collector = new Collector(experiment, workload, { percentiles, peakRssBytes });
   const logs = outDir === undefined ? null : new RunLogs(experiment, outDir, collector);
   try {
+    const fleetObservers = [collector.fleet, logs?.fleet ?? null].filter((each) => each !== null);
+    const scaling = await openScaling(experiment, workload.durationNs, fleetObservers);
     const { digest, arrivals, live } = await engine.drive({
       experiment,
       source: workload.source,
+      scaling,
       observer: fanOut([
+        ...(scaling === null ? [] : [scaling.autoscaler]),
         ...collector.observers,
         ...(logs?.observers ?? []),
         ...(observer === undefined ? [] : [observer]),

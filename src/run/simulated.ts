@@ -7,9 +7,9 @@ import { refuseUnanswered, simulatorOf } from './simulation.js';
 /** Simulated GPUs in this thread, in virtual time. */
 export const SIMULATED: Engine = {
   kind: 'simulated',
-  async drive({ experiment, source, observer, begin, watch, onProgress }) {
+  async drive({ experiment, source, observer, scaling, begin, watch, onProgress }) {
     begin();
-    const simulator = simulatorOf(experiment, source, observer);
+    const simulator = simulatorOf(experiment, source, observer, scaling);
     watch(simulator.controller);
     await simulator.run(onProgress);
     refuseUnanswered(experiment, simulator.controller.requests.size);

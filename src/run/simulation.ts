@@ -10,6 +10,7 @@ import { fanOut } from '../record/fan-out.js';
 import type { ScheduledRun } from '../record/results.js';
 import { Simulator } from '../sim/simulator.js';
 import { Collector } from './collector.js';
+import { followController, openScaling, type Scaling } from './scaling.js';
 
 export interface SimulationOptions {
   /** Sees decisions, results and answers as they happen. */
@@ -45,8 +46,14 @@ export class Simulation {
     const { observer, percentiles = [] } = options;
     const workload = await openWorkloads(experiment);
     const collector = new Collector(experiment, workload, { percentiles });
-    const observers = observer === undefined ? collector.observers : [...collector.observers, observer];
-    const simulator = simulatorOf(experiment, workload.source, fanOut(observers));
+    const fleetObservers = collector.fleet === null ? [] : [collector.fleet];
+    const scaling = await openScaling(experiment, workload.durationNs, fleetObservers);
+    const observers = [
+      ...(scaling === null ? [] : [scaling.autoscaler]),
+      ...collector.observers,
+      ...(observer === undefined ? [] : [observer]),
+    ];
+    const simulator = simulatorOf(experiment, workload.source, fanOut(observers), scaling);
     collector.watch(simulator.controller);
     return new Simulation(experiment, simulator, collector, workload.durationNs);
   }
@@ -94,9 +101,14 @@ export class Simulation {
 }
 
 /** The cluster of an experiment, simulated. */
-export function simulatorOf(experiment: Experiment, source: ArrivalSource, observer: RunObserver): Simulator {
+export function simulatorOf(
+  experiment: Experiment,
+  source: ArrivalSource,
+  observer: RunObserver,
+  scaling: Scaling | null,
+): Simulator {
   const { cluster, models } = experiment;
-  return new Simulator({
+  const simulator = new Simulator({
     ...cluster,
     models,
     spreads: cluster.noise.distribution === 'profile' ? experiment.spreads : null,
@@ -109,7 +121,10 @@ export function simulatorOf(experiment: Experiment, source: ArrivalSource, obser
     seed: experiment.seed,
     observer,
     checks: experiment.checks,
+    ...(scaling === null ? {} : { fleet: scaling.fleet }),
   });
+  followController(scaling, simulator.controller);
+  return simulator;
 }
 
 /** A policy of a plugin may keep requests for ever, though nothing happens any more. */

@@ -11,9 +11,11 @@ export const CLOCK_CHANGE = 5;
 export const DELIVER_ACTION = 6;
 export const DELIVER_RESULT = 7;
 export const CONDITIONS_CHANGE = 8;
-export type EventKind = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
+export const GPU_READY = 9;
+export const SCALE = 10;
+export type EventKind = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10;
 
-const KINDS = 9;
+const KINDS = 11;
 
 /** Something that will happen. Objects are reused once they have been handled. */
 export class SimEvent {
@@ -31,6 +33,8 @@ export class SimEvent {
   clockFactor = 1;
   /** Which of the changes a CONDITIONS_CHANGE is. */
   change = 0;
+  /** Which order of its GPU a GPU_READY ends. */
+  order = 0;
 }
 
 /**

@@ -6,6 +6,7 @@ import type { RunObserver } from '../core/observer.js';
 import type { Policy, PolicyContext } from '../core/policy.js';
 import type { MissedWindow } from '../core/retry.js';
 import type { DeviceNoise } from './device.js';
+import type { FleetOptions } from './fleet.js';
 import type { NetworkOptions } from './network.js';
 import type { ModelSpread } from './spread.js';
 
@@ -57,6 +58,8 @@ export interface SimulatorOptions {
   readonly gpuClock?: readonly { readonly atNs: number; readonly gpu: number; readonly factor: number }[];
   /** Changes of noise and network, by time. */
   readonly changes?: readonly ConditionsChange[];
+  /** How GPUs come and go; absent: all are there. */
+  readonly fleet?: FleetOptions;
   /** Checks that controller, workers and queues agree after every instant. Slow. */
   readonly checks?: boolean;
 }

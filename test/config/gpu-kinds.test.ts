@@ -49,8 +49,26 @@ describe('cluster.gpus as a list of kinds', () => {
     const { cluster } = await loadMixed({});
     expect(cluster.gpus).toBe(12);
     expect(cluster.kinds).toEqual([
-      { name: 'v100', gpus: 4, pages: 1024, pricePerHour: 2.48, speed: 1, device: null },
-      { name: 't4', gpus: 8, pages: 512, pricePerHour: 0.35, speed: 0.25, device: null },
+      {
+        name: 'v100',
+        gpus: 4,
+        on: 4,
+        scaled: { min: 0, max: 4, startNs: 0 },
+        pages: 1024,
+        pricePerHour: 2.48,
+        speed: 1,
+        device: null,
+      },
+      {
+        name: 't4',
+        gpus: 8,
+        on: 8,
+        scaled: { min: 0, max: 8, startNs: 0 },
+        pages: 512,
+        pricePerHour: 0.35,
+        speed: 0.25,
+        device: null,
+      },
     ]);
   });
 

@@ -11,6 +11,7 @@ import { AUTO, type PolicyOption } from '../../src/policies/entry.js';
 import { POLICIES } from '../../src/policies/registry.js';
 import { ACTION_COLUMNS } from '../../src/record/action-log.js';
 import { CAUSE_MEANINGS, CAUSES } from '../../src/record/causes.js';
+import { FLEET_COLUMNS } from '../../src/record/fleet-log.js';
 import type { LogColumn } from '../../src/record/log-columns.js';
 import { REQUEST_COLUMNS } from '../../src/record/request-log.js';
 import { TERMS } from '../../src/report/html/terms.js';
@@ -66,6 +67,7 @@ export const TABLES: readonly DocumentTable[] = [
     table: columnTable(REQUEST_COLUMNS),
   },
   { name: 'columns of actions.tsv', path: 'docs/reference/outputs.md', table: columnTable(ACTION_COLUMNS) },
+  { name: 'columns of gpus.tsv', path: 'docs/reference/outputs.md', table: columnTable(FLEET_COLUMNS) },
 ];
 
 function exitTable(): string {

@@ -4,7 +4,7 @@ import { find, importsOf, isValueName, parse, SOURCES } from './sources.js';
 import { arrowsOf, roomOf } from './walls.js';
 
 /** Rooms that are pure: time comes in as an argument, chance not at all, and nothing waits. */
-const PURE = ['core', 'policies', 'bounds'];
+const PURE = ['core', 'policies', 'scalers', 'bounds'];
 
 /** Of base, its own files are pure; its folders read files and draw random numbers. */
 const isPure = ({ fileName }: ts.SourceFile) =>

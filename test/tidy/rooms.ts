@@ -10,19 +10,34 @@ export const ROOMS: Grants = {
   // Checks what the others claim, so it shares no code with them but the reading of files.
   audit: ['base'],
   policies: ['base', 'core'],
+  // Like policies pure: they decide how many GPUs there are.
+  scalers: ['base', 'core', 'policies'],
   bounds: ['base', 'core'],
   sim: ['base', 'core'],
   workload: ['base', 'core'],
   text: ['base'],
   record: ['base', 'core', 'text'],
-  config: ['base', 'core', 'bounds', 'policies', 'sim', 'workload', 'record'],
+  config: ['base', 'core', 'bounds', 'policies', 'scalers', 'sim', 'workload', 'record'],
   report: ['base', 'record', 'text'],
   live: ['base', 'core', 'record'],
   load: ['base', 'core', 'record', 'live'],
   // Where experiments, models on disk and live mode meet.
-  serve: ['base', 'core', 'workload', 'record', 'config', 'live'],
+  serve: ['base', 'core', 'scalers', 'workload', 'record', 'config', 'live'],
   run: [
-    ...['base', 'core', 'bounds', 'sim', 'workload', 'text', 'record', 'config', 'report', 'live', 'load'],
+    ...[
+      'base',
+      'core',
+      'bounds',
+      'scalers',
+      'sim',
+      'workload',
+      'text',
+      'record',
+      'config',
+      'report',
+      'live',
+      'load',
+    ],
     'serve',
   ],
   // What a web page gets: nothing that it reaches imports Node's modules.

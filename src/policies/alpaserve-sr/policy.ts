@@ -196,10 +196,12 @@ export class AlpaServePolicy implements Policy {
 
   /** Of the GPUs that serve the model, the one with the least to do; −1 if there is none. */
   private shortest(model: number, nowNs: number): number {
-    const { warm } = this.cluster;
+    const { warm, exec } = this.cluster;
     let best = -1;
     let bestNs = NEVER;
     for (let gpu = warm.next(model, 0); gpu >= 0; gpu = warm.next(model, gpu + 1)) {
+      // One that drains keeps its weights until it goes.
+      if (exec[gpu].isClosed) continue;
       const readyNs = this.freeNs(gpu, nowNs) + this.queues[gpu].backlogNs;
       if (readyNs >= bestNs || !this.placement.serves(gpu, model)) continue;
       best = gpu;

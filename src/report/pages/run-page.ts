@@ -10,7 +10,7 @@ import type {
 } from '../../record/results.js';
 import { formatCount, formatMs, formatPercent, formatRate, formatSlo } from '../../text/numbers.js';
 import { capital } from '../../text/words.js';
-import { costText } from '../cost-text.js';
+import { costText, scalingText } from '../cost-text.js';
 import { generatorLines, generatorWarnings } from '../generator.js';
 import { html, type Markup } from '../html/markup.js';
 import { gallery, type PageChart, page } from '../html/page.js';
@@ -45,6 +45,7 @@ ${section('Latency', latencyTable(run))}
 ${section('Requests', requestsTable(run))}
 ${summary.actions === undefined ? '' : section('Actions', actionsTable(summary.actions))}
 ${summary.kinds === undefined ? '' : section('Kinds of GPUs', kindsTable(summary.kinds, summary))}
+${summary.scaling === undefined ? '' : section('Scaler', html`<p>${scalingText(summary.scaling)}.</p>`)}
 ${summary.answers === undefined ? '' : section('Answers of the server', answersTable(summary.answers))}
 ${sending.length === 0 ? '' : section('Sending of requests', html`<ul>${sending.map((line) => html`<li>${line}</li>`)}</ul>`)}
 ${section('Reproduce', reproduction(run))}`;

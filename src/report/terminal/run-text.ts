@@ -1,10 +1,10 @@
 import { type MeasuredSummary, offeredMs } from '../../record/figures.js';
 import { LATENCY_NAMES } from '../../record/percentiles.js';
 import type { CellResult, GroupSummary, KindFigures, LatencyMs, RunResult } from '../../record/results.js';
-import { formatCount, formatMs, formatPercent, formatRate, formatSlo } from '../../text/numbers.js';
+import { formatCount, formatMs, formatPercent, formatRate, formatSlo, round3 } from '../../text/numbers.js';
 import { hanging } from '../../text/terminal.js';
 import { COLUMNS } from '../../text/wrap.js';
-import { costText } from '../cost-text.js';
+import { costText, scalingText } from '../cost-text.js';
 import { failuresText, modelsText } from '../hurt-text.js';
 import { kindText, runName } from '../run-kind.js';
 
@@ -59,7 +59,7 @@ function answerLines({ answers = [] }: MeasuredSummary): [string, string][] {
 
 /** What a client does not see is left out. */
 function schedulerLines(summary: MeasuredSummary): [string, string][] {
-  const { actions, gpu, coldStarts, kinds = [], kindsNote, cost } = summary;
+  const { actions, gpu, coldStarts, kinds = [], kindsNote, cost, scaling } = summary;
   if (actions === undefined || gpu === undefined || coldStarts === undefined) return [];
   const batches = Object.entries(actions.inferByBatch).map(
     ([batch, count]) => `${batch}: ${formatCount(count)}`,
@@ -76,13 +76,14 @@ function schedulerLines(summary: MeasuredSummary): [string, string][] {
     ],
     ...kinds.map((kind, i): [string, string] => [i === 0 ? 'kinds' : '', kindLine(kind)]),
     ...(kindsNote === undefined ? [] : [['note', kindsNote] as [string, string]]),
+    ...(scaling === undefined ? [] : [['scaler', scalingText(scaling)] as [string, string]]),
     ...(cost === undefined ? [] : [['cost', costText(cost)] as [string, string]]),
   ];
 }
 
 /** `4 × v100: 210,000 ok, EXEC busy 80 %, WEIGHTS 3 %`. */
-function kindLine({ kind, gpus, ok, execUtilization, weightsUtilization }: KindFigures): string {
-  return `${gpus} × ${kind}: ${formatCount(ok)} ok, EXEC busy ${formatPercent(execUtilization)}, WEIGHTS ${formatPercent(weightsUtilization)}`;
+function kindLine({ kind, gpus, gpuHours, ok, execUtilization, weightsUtilization }: KindFigures): string {
+  return `${gpuHours === undefined ? '' : `${round3(gpuHours)} GPU-hours, up to `}${gpus} × ${kind}: ${formatCount(ok)} ok, EXEC busy ${formatPercent(execUtilization)}, WEIGHTS ${formatPercent(weightsUtilization)}`;
 }
 
 /** Of all offered requests; the executed ones on a line of their own where the others change the figures. */

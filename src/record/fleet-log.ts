@@ -1,0 +1,47 @@
+import { OutputFile } from '../base/files/output-file.js';
+import type { FleetObserver, GpuState } from '../core/fleet-observer.js';
+import { headerOf, type LogColumn } from './log-columns.js';
+
+/** Columns of gpus.tsv: a row for each change of a GPU's state, in order of time. */
+export const FLEET_COLUMNS: readonly LogColumn[] = [
+  { name: 't', describe: 'when, ns since the start of the run' },
+  { name: 'worker_id', describe: 'worker machine, from 0' },
+  { name: 'gpu_id', describe: 'GPU within its worker, from 0' },
+  {
+    name: 'state',
+    describe:
+      '0 off, 1 ordered and starting: it is paid for from here on, 2 on, 3 draining; off before the first row',
+  },
+];
+
+interface FleetLogOptions {
+  readonly gpus: number;
+  readonly workers: number;
+}
+
+/** Writes which GPUs there are. Throws `E_FILE_WRITE`. */
+export class FleetLog implements FleetObserver {
+  private readonly file: OutputFile;
+  private readonly workerOf: Int32Array;
+
+  constructor(path: string, { gpus, workers }: FleetLogOptions) {
+    this.file = new OutputFile(path);
+    this.file.write(headerOf(FLEET_COLUMNS));
+    this.workerOf = Int32Array.from({ length: gpus }, (_, gpu) => Math.floor((gpu * workers) / gpus));
+  }
+
+  gpuChanged(gpu: number, state: GpuState, nowNs: number): void {
+    const worker = this.workerOf[gpu];
+    this.file.write(`${nowNs}\t${worker}\t${gpu - this.workerOf.indexOf(worker)}\t${state}\n`);
+  }
+
+  /** The run has ended: the log gets its name. */
+  close(): void {
+    this.file.close();
+  }
+
+  /** The run failed: removes what was written. */
+  discard(): void {
+    this.file.discard();
+  }
+}

@@ -1,0 +1,70 @@
+import type { Experiment } from '../config/experiment.js';
+import { openWorkloads } from '../config/open-workloads.js';
+import { scalerEntryOf } from '../config/schema-scaler.js';
+import type { FleetObserver } from '../core/fleet-observer.js';
+import { Autoscaler, type Scheduled } from '../scalers/autoscaler.js';
+import type { ScalerContext } from '../scalers/entry.js';
+import { workOf } from '../scalers/work.js';
+import type { FleetOptions } from '../sim/fleet.js';
+
+/** A scaler at work in a simulation. */
+export interface Scaling {
+  /** Sees the run; to be shown the controller before it begins. */
+  readonly autoscaler: Autoscaler;
+  readonly fleet: FleetOptions;
+}
+
+/** What scales the cluster of an experiment; null: nothing does. Throws coded errors for bad traces. */
+export async function openScaling(
+  experiment: Experiment,
+  durationNs: number,
+  observers: readonly FleetObserver[],
+): Promise<Scaling | null> {
+  const { scaler, cluster } = experiment;
+  const entry = scalerEntryOf(scaler);
+  if (entry === null) return null;
+  const { intervalNs } = scaler;
+  const hindsight = entry.needsHindsight === true ? await workAhead(experiment, intervalNs) : [];
+  const context: ScalerContext = { hindsight, hindsightNs: intervalNs };
+  const kinds = cluster.kinds.map(({ name, pricePerHour, scaled }) => ({
+    ...{ name: name ?? '', pricePerHour },
+    ...scaled,
+  }));
+  const autoscaler = new Autoscaler(entry.create(context, scaler.options), kinds, intervalNs);
+  return {
+    autoscaler,
+    fleet: {
+      kinds: cluster.kinds.map(({ gpus, on, scaled: { startNs } }) => ({ gpus, on, startNs })),
+      ...{ intervalNs, untilNs: durationNs, observers },
+      decide: (counts, nowNs) => autoscaler.decide(counts, nowNs),
+    },
+  };
+}
+
+/** Shows the scaler, if there is one, what its controller knows. */
+export function followController(scaling: Scaling | null, controller: Scheduled): void {
+  scaling?.autoscaler.follow(controller);
+}
+
+/** Work of the whole run by interval, in GPUs of the first kind: reads the workload once, ahead of the run. */
+async function workAhead(experiment: Experiment, intervalNs: number): Promise<number[]> {
+  const { models } = experiment;
+  const { source } = await openWorkloads(experiment);
+  const counts = new Float64Array(models.length);
+  const sloNs = new Float64Array(models.length);
+  const work: number[] = [];
+  const close = () => {
+    work.push(workOf({ models, counts, withinNs: intervalNs, sloNsOf: (model) => sloNs[model] }));
+    counts.fill(0);
+  };
+  for (;;) {
+    if (source.starved) await source.refill();
+    if (source.timeNs === Number.POSITIVE_INFINITY) break;
+    while (source.timeNs >= (work.length + 1) * intervalNs) close();
+    counts[source.model]++;
+    sloNs[source.model] = source.sloNs;
+    source.advance();
+  }
+  close();
+  return work;
+}

@@ -1,0 +1,199 @@
+import { invariant } from '../base/invariant.js';
+import { type Action, INFER, LANE_EXEC, LANE_WEIGHTS, LOAD, STATUS_OK } from '../core/action.js';
+import type { Cluster } from '../core/cluster.js';
+import { timesOn } from '../core/model.js';
+import type { RunObserver } from '../core/observer.js';
+import { predictLatencyNs } from '../core/prediction.js';
+import {
+  OUTCOME_LATE,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  OUTCOME_TIMEOUT,
+  type Outcome,
+  REQUEST_FREE,
+  REQUEST_QUEUED,
+  type RequestTable,
+} from '../core/request.js';
+import type { GpuCount, ScaledKind, Scaler, ScalingCause, ScalingDecision } from '../core/scaler.js';
+
+/** What a new measurement counts in the time per request that batches reach. */
+const NEW_SHARE = 0.05;
+
+/** A kind of GPUs, as far as it does not change. */
+export type KindFacts = Pick<ScaledKind, 'name' | 'pricePerHour' | 'startNs' | 'min' | 'max'>;
+
+/** What the controller has: nothing else is read. */
+export interface Scheduled {
+  readonly cluster: Cluster;
+  readonly requests: RequestTable;
+}
+
+/**
+ * Shows a scaler what the controller knows. It sees answers and results as they happen, on either clock, and is asked by
+ * whatever starts and stops GPUs, once in each interval. Pure, as the scaler is.
+ */
+export class Autoscaler implements RunObserver {
+  private scheduled: Scheduled | null = null;
+  private lastNs = 0;
+  /** Since the last decision. Answers by model, and all; busy time by kind and lane. */
+  private answersOf = new Float64Array(0);
+  private ok = 0;
+  private answers = 0;
+  private failed: Record<ScalingCause, number> = noFailures();
+  private busyNs: number[][];
+  /** By model: requests without an answer at the last decision. */
+  private unanswered: Float64Array = new Float64Array(0);
+  private reachedNs = new Float64Array(0);
+  private sloNs = new Float64Array(0);
+
+  constructor(
+    private readonly scaler: Scaler,
+    private readonly kinds: readonly KindFacts[],
+    readonly intervalNs: number,
+  ) {
+    this.busyNs = kinds.map(() => [0, 0]);
+  }
+
+  /** To be called once, before anything happens. */
+  follow(scheduled: Scheduled): void {
+    this.scheduled = scheduled;
+    const models = scheduled.cluster.models.length;
+    this.answersOf = new Float64Array(models);
+    this.unanswered = new Float64Array(models);
+    this.reachedNs = new Float64Array(models);
+    this.sloNs = new Float64Array(models);
+  }
+
+  answered(requests: RequestTable, slot: number, outcome: Outcome, _nowNs: number, copies: number): void {
+    const model = requests.model[slot];
+    this.answersOf[model]++;
+    this.sloNs[model] = requests.sloNs[slot];
+    this.answers++;
+    if (outcome === OUTCOME_OK) this.ok++;
+    else this.failed[causeOf(outcome, copies)]++;
+  }
+
+  completed(action: Action): void {
+    const { kind, gpu, model, batchIndex, beginNs, endNs, count, status } = action;
+    if (this.scheduled === null || (kind !== INFER && kind !== LOAD)) return;
+    const { cluster } = this.scheduled;
+    const of = cluster.kindOf[gpu];
+    if (endNs > beginNs) this.busyNs[of][kind === INFER ? LANE_EXEC : LANE_WEIGHTS] += endNs - beginNs;
+    if (kind !== INFER || status !== STATUS_OK) return;
+    const spec = cluster.models[model];
+    const relative = timesOn(spec, 0).execNs[batchIndex] / timesOn(spec, of).execNs[batchIndex];
+    const requestNs = ((endNs - beginNs) * relative) / count;
+    const reachedNs = this.reachedNs[model];
+    this.reachedNs[model] = reachedNs === 0 ? requestNs : reachedNs + NEW_SHARE * (requestNs - reachedNs);
+  }
+
+  /** Asks the scaler. `counts`: by kind. */
+  decide(counts: readonly GpuCount[], nowNs: number): ScalingDecision {
+    const { scheduled, intervalNs } = this;
+    invariant(scheduled !== null, 'an autoscaler follows a controller before it decides');
+    const passedNs = Math.max(1, nowNs - this.lastNs);
+    const { queued, unanswered } = countWaiting(scheduled);
+    const arrivals = this.answersOf.map((answers, model) =>
+      Math.max(0, answers + unanswered[model] - this.unanswered[model]),
+    );
+    const decision = this.scaler.decide({
+      nowNs,
+      intervalNs,
+      kinds: this.kinds.map((facts, kind) => {
+        const count = counts[kind];
+        const laneNs = Math.max(1, count.on) * passedNs;
+        const [execNs, weightsNs] = this.busyNs[kind];
+        return {
+          ...facts,
+          ...count,
+          speed: speedOf(scheduled.cluster, kind),
+          execUtilization: execNs / laneNs,
+          weightsUtilization: weightsNs / laneNs,
+        };
+      }),
+      models: scheduled.cluster.models,
+      arrivals,
+      queued,
+      reachedNs: this.reachedNs,
+      sloNs: this.sloNs,
+      ok: this.ok,
+      answered: this.answers,
+      failed: this.failed,
+      predictedAttainment: this.predictAttainment(scheduled, arrivals, queued, nowNs),
+    });
+    this.startInterval(unanswered, nowNs);
+    return {
+      ...decision,
+      gpus: this.kinds.map(({ min, max }, kind) => clamp(decision.gpus[kind], min, max)),
+    };
+  }
+
+  /** Share of the arrivals that a request for the same model, coming now, would be in time for. */
+  private predictAttainment(
+    { cluster }: Scheduled,
+    arrivals: Float64Array,
+    queued: Float64Array,
+    nowNs: number,
+  ): number {
+    let all = 0;
+    let inTime = 0;
+    for (let model = 0; model < arrivals.length; model++) {
+      if (arrivals[model] === 0 || !cluster.hasModel(model)) continue;
+      all += arrivals[model];
+      const latencyNs = predictLatencyNs(cluster, model, queued[model], nowNs);
+      if (this.sloNs[model] === 0 || latencyNs <= this.sloNs[model]) inTime += arrivals[model];
+    }
+    return all === 0 ? 1 : inTime / all;
+  }
+
+  private startInterval(unanswered: Float64Array, nowNs: number): void {
+    this.lastNs = nowNs;
+    this.answersOf.fill(0);
+    this.unanswered = unanswered;
+    this.ok = 0;
+    this.answers = 0;
+    this.failed = noFailures();
+    this.busyNs = this.kinds.map(() => [0, 0]);
+  }
+}
+
+function countWaiting({ cluster, requests }: Scheduled) {
+  const queued = new Float64Array(cluster.models.length);
+  const unanswered = new Float64Array(cluster.models.length);
+  const { state, model } = requests;
+  for (let slot = 0; slot < state.length; slot++) {
+    if (state[slot] === REQUEST_FREE) continue;
+    unanswered[model[slot]]++;
+    if (state[slot] === REQUEST_QUEUED) queued[model[slot]]++;
+  }
+  return { queued, unanswered };
+}
+
+function causeOf(outcome: Outcome, copies: number): ScalingCause {
+  if (outcome === OUTCOME_REJECTED) return 'refused';
+  if (outcome === OUTCOME_LATE) return 'late';
+  if (outcome === OUTCOME_TIMEOUT) return copies === 0 ? 'cold' : 'timedOut';
+  return 'other';
+}
+
+function noFailures(): Record<ScalingCause, number> {
+  return { refused: 0, timedOut: 0, cold: 0, late: 0, other: 0 };
+}
+
+/** Of batches of one; models that the kind has no room for count as served elsewhere. */
+function speedOf({ models, kinds }: Cluster, kind: number): number {
+  if (kinds === 1 || kind === 0) return 1;
+  let sum = 0;
+  let count = 0;
+  for (const spec of models) {
+    if (spec.batchSizes.length === 0) continue;
+    sum += timesOn(spec, 0).execNs[0] / timesOn(spec, kind).execNs[0];
+    count++;
+  }
+  return count === 0 ? 1 : sum / count;
+}
+
+function clamp(gpus: number, min: number, max: number): number {
+  invariant(Number.isFinite(gpus), 'a scaler says how many GPUs it wants');
+  return Math.min(max, Math.max(min, Math.ceil(gpus)));
+}

@@ -1,0 +1,46 @@
+import type { Scaler, ScalingDecision, ScalingView } from '../core/scaler.js';
+import type { PolicyOptions } from '../policies/entry.js';
+import type { ScalerContext, ScalerEntry } from './entry.js';
+import { cheapestFleet } from './mix.js';
+
+/**
+ * Knows the work of the whole run in advance. At each decision it wants as many GPUs as are needed at any moment until a GPU that is
+ * ordered at the next decision would be there. Given the GPUs that are needed in each interval this is the least time that
+ * must be paid for: a GPU that is needed then has to be on or on its way now (proof by exhaustion in the tests).
+ */
+class Clairvoyant implements Scaler {
+  readonly name = 'clairvoyant';
+
+  constructor(
+    private readonly context: ScalerContext,
+    private readonly headroom: number,
+  ) {}
+
+  decide({ nowNs, intervalNs, kinds }: ScalingView): ScalingDecision {
+    const { hindsight, hindsightNs } = this.context;
+    const startNs = Math.max(...kinds.map((kind) => kind.startNs));
+    const from = Math.floor(nowNs / hindsightNs);
+    const to = Math.ceil((nowNs + startNs + intervalNs) / hindsightNs);
+    let work = 0;
+    for (let i = from; i < to; i++) work = Math.max(work, hindsight[i] ?? 0);
+    return {
+      gpus: cheapestFleet(kinds, work * this.headroom),
+      reason: `${work.toFixed(1)} GPUs of work come`,
+    };
+  }
+}
+
+export const clairvoyantEntry: ScalerEntry = {
+  kind: 'clairvoyant',
+  summary: 'Knows all arrivals in advance: what a perfect forecast would be worth. Simulated only.',
+  needsHindsight: true,
+  options: {
+    headroom: {
+      type: 'number',
+      default: 1.25,
+      min: 1,
+      describe: 'GPUs for each GPU of work that comes, in batches as large as they can be.',
+    },
+  },
+  create: (context, { headroom }: PolicyOptions) => new Clairvoyant(context, headroom as number),
+};

@@ -1,0 +1,24 @@
+/** The highest of the values of the last while. */
+export class Highest {
+  /** Descending values; each is the highest from its time on. */
+  private readonly values: number[] = [];
+  private readonly atNs: number[] = [];
+
+  constructor(private readonly windowNs: number) {}
+
+  /** Adds a value, and returns the highest that is no older than the window. */
+  add(value: number, nowNs: number): number {
+    const { values, atNs } = this;
+    while (values.length > 0 && (values.at(-1) as number) <= value) {
+      values.pop();
+      atNs.pop();
+    }
+    values.push(value);
+    atNs.push(nowNs);
+    while (atNs[0] < nowNs - this.windowNs) {
+      values.shift();
+      atNs.shift();
+    }
+    return values[0];
+  }
+}

@@ -1,0 +1,188 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { checkRun } from '../../src/audit/check-run.js';
+import type { Experiment } from '../../src/config/experiment.js';
+import { GPU_ON, type GpuState } from '../../src/core/fleet-observer.js';
+import { live } from '../../src/run/live.js';
+import { run } from '../../src/run/run.js';
+import { SIMULATED, simulate } from '../../src/run/simulated.js';
+import { Simulation } from '../../src/run/simulation.js';
+import { Simulator } from '../../src/sim/simulator.js';
+import { changeLog } from '../audit/run-folder.js';
+import { BASE, load } from '../config/experiment-files.js';
+import { rejection } from '../config/failure.js';
+import { KINDS, OPTIONS } from '../policies/gpu-loss-options.js';
+import { createPolicy, ListSource, MS, poisson } from '../sim/fixtures.js';
+
+const SCALED = `${BASE.replace(
+  /^cluster:.*\n/m,
+  `cluster:
+  pages: 20
+  network: { delay: 200us, jitter: 300us }
+  gpus:
+    - { kind: a, count: 1, min: 1, max: 4, start: 300ms, price: 2/h }
+    - { kind: b, count: 0, max: 3, start: 100ms, price: 1/h, speed: 0.4 }
+`,
+).replace(
+  /^workload:.*\n/m,
+  'workload: { kind: on-off, onRate: 1500/s, offRate: 50/s, on: 400ms, off: 600ms, duration: 4s }\n',
+)}checks: true
+scaler: { kind: reactive, interval: 50ms, stabilization: 200ms }
+`;
+
+/** Runs with logs; what is wrong in them, in words. */
+async function audited(experiment: Experiment) {
+  const dir = mkdtempSync(join(tmpdir(), 'escapement-'));
+  const { result } = await run(experiment, SIMULATED, { outDir: dir });
+  writeFileSync(join(dir, 'run.json'), JSON.stringify(result));
+  const { claims, violations, rules } = checkRun(dir, { slackNs: 0 });
+  const wrong = [...claims.filter(({ ok }) => !ok), ...violations].map((one) => JSON.stringify(one));
+  return { result, dir, wrong, rules };
+}
+
+describe('GPUs that come and go by a scaler', () => {
+  it.each(KINDS)('are used by %s only while they are there, and all claims hold', async (kind) => {
+    const options = JSON.stringify({ kind });
+    const { result, wrong, rules } = await audited(await load(SCALED, [`policy=${options}`]));
+    expect(wrong).toEqual([]);
+    expect(rules.find(({ rule }) => rule === 'fleet')?.checked).toBeGreaterThan(50);
+    expect(result.summary.scaling).toMatchObject({ scaler: 'reactive' });
+    expect(result.summary.scaling?.ordered).toBeGreaterThan(3);
+    expect(result.summary.scaling?.stopped).toBeGreaterThan(3);
+  });
+
+  it.each(['clairvoyant', 'predictive'])('are ordered by %s, too', async (kind) => {
+    const { result, wrong } = await audited(await load(SCALED, [`scaler={ kind: ${kind}, interval: 50ms }`]));
+    expect(wrong).toEqual([]);
+    expect(result.summary.scaling?.ordered).toBeGreaterThan(3);
+  });
+
+  it('serve more than the fleet that was there at the start', async () => {
+    const few = await simulate(await load(SCALED, ['scaler.kind=none']));
+    const scaled = await simulate(await load(SCALED));
+    expect(few.summary).not.toHaveProperty('scaling');
+    expect(few).not.toHaveProperty('fleet');
+    expect(scaled.summary.attainment).toBeGreaterThan(few.summary.attainment + 0.05);
+  });
+
+  it('make the same run again, however it is divided', async () => {
+    const { summary, fleet } = await simulate(await load(SCALED));
+    const again = await Simulation.open(await load(SCALED));
+    while (again.nextNs < Number.POSITIVE_INFINITY) await again.advance(again.nextNs + 7 * MS);
+    expect(again.result().summary.digest).toBe(summary.digest);
+    expect(again.result().fleet).toEqual(fleet);
+  });
+
+  it('are paid for from the order on: GPU-hours and cost follow from the log', async () => {
+    const { result, dir } = await audited(await load(SCALED, ['warmup=1s']));
+    const rows = readFileSync(join(dir, 'gpus.tsv'), 'utf8').trim().split('\n').slice(1);
+    // Walks through time instead of adding up GPUs: how many are paid for between two rows.
+    const paid = new Map<string, boolean>();
+    const spent = [0, 0];
+    let lastNs = 0;
+    const clip = (ns: number) => Math.min(4e9, Math.max(1e9, ns));
+    for (const row of [...rows.map((line) => line.split('\t')), ['9e9', '0', '0', '0']]) {
+      const [t, , gpu, state] = row;
+      for (const [of, isPaid] of paid)
+        if (isPaid) spent[Number(of) < 4 ? 0 : 1] += clip(Number(t)) - clip(lastNs);
+      lastNs = Number(t);
+      paid.set(gpu, state !== '0');
+    }
+    const { scaling, kinds, cost } = result.summary;
+    expect(kinds?.map(({ gpuHours }) => gpuHours)).toEqual([
+      expect.closeTo(spent[0] / 3600e9, 12),
+      expect.closeTo(spent[1] / 3600e9, 12),
+    ]);
+    expect(scaling?.gpuHours).toBeCloseTo((spent[0] + spent[1]) / 3600e9, 12);
+    expect(cost?.perHour).toBeCloseTo((spent[0] * 2 + spent[1]) / 3e9, 9);
+  });
+
+  it('are seen by the audit if a log claims work on one that is off', async () => {
+    const { dir } = await audited(await load(SCALED));
+    const path = join(dir, 'gpus.tsv');
+    changeLog(path, path, (rows) => {
+      const drained = rows.findIndex(({ state }) => state === 3);
+      rows[drained].t -= 20 * MS;
+      return rows.sort((a, b) => a.t - b.t);
+    });
+    expect(checkRun(dir, { slackNs: 0 }).violations.map(({ rule }) => rule)).toContain('fleet');
+  });
+
+  it('go on with changes of noise and network at the same time', async () => {
+    const changes = 'cluster.changes=[{ at: 1s, noise: { exec: 20% }, network: { delay: 2ms } }]';
+    expect((await audited(await load(SCALED, [changes]))).wrong).toEqual([]);
+  });
+
+  it('are not for live runs', async () => {
+    const error = await rejection(run(await load(SCALED), live()));
+    expect(error.message).toContain('scaler.kind: reactive starts and stops GPUs, which only simulations do');
+  });
+});
+
+it('no action is decided on a GPU that is not on, whatever a scaler wants', async () => {
+  const wants = fc.array(fc.tuple(fc.nat(3), fc.integer({ min: 0, max: 2 })), {
+    minLength: 5,
+    maxLength: 30,
+  });
+  const model = {
+    ...{ name: 'm', weightsBytes: 1, pages: 2, loadNs: 4 * MS, batchSizes: [1, 2, 4], inputBytes: 1 },
+    ...{ execNs: [3 * MS, 5 * MS, 8 * MS], outputBytes: 1 },
+    otherKinds: [{ loadNs: 6 * MS, execNs: [5 * MS, 9 * MS, 15 * MS] }],
+  };
+  await fc.assert(
+    fc.asyncProperty(
+      wants,
+      fc.constantFrom(...KINDS),
+      fc.nat(1000),
+      fc.boolean(),
+      async (plan, kind, seed, slow) => {
+        const state = new Map<number, GpuState>();
+        let step = 0;
+        let ended = 0;
+        const decided: string[] = [];
+        const simulator = new Simulator({
+          ...{ models: [model, model, model, model, model], gpus: 5, pages: 6, seed, checks: true },
+          kinds: [
+            { gpus: 3, pages: 6 },
+            { gpus: 2, pages: 6 },
+          ],
+          ...(slow ? { network: { delayNs: 2 * MS, jitterNs: MS } } : {}),
+          defaultSloNs: 60 * MS,
+          createPolicy: createPolicy(kind, OPTIONS[kind]),
+          source: new ListSource(
+            poisson({ seed, rateRps: 700, durationNs: 400 * MS, models: 5, slosNs: [60 * MS, 20 * MS] }),
+          ),
+          observer: {
+            answered: () => {
+              ended++;
+            },
+            completed: () => {},
+            decided: ({ gpu, kind: action }) => {
+              if (state.get(gpu) !== GPU_ON) decided.push(`action ${action} on GPU ${gpu}`);
+            },
+          },
+          fleet: {
+            kinds: [
+              { gpus: 3, on: 1, startNs: 13 * MS },
+              { gpus: 2, on: 0, startNs: 0 },
+            ],
+            ...{ intervalNs: 15 * MS, untilNs: 400 * MS },
+            decide: () => {
+              const [a, b] = plan[step++ % plan.length];
+              return { gpus: [Math.max(a, 1), b], reason: '' };
+            },
+            observers: [{ gpuChanged: (gpu, to) => state.set(gpu, to) }],
+          },
+        });
+        await simulator.run();
+        expect(decided).toEqual([]);
+        expect(ended).toBe(simulator.arrivals);
+        expect(step).toBe(26);
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
