@@ -186,6 +186,41 @@ export function cellFixture(options: CellOptions): CellResult {
   };
 }
 
+/** A fleet of a sweep: what it paid for and reached; a fixed one has no scaler. */
+export interface FleetFixture {
+  readonly scaler?: string;
+  readonly gpus: number;
+  readonly attainment: number;
+}
+
+/** A sweep over fleets by name. A run is an hour, so GPU-hours are GPUs. */
+export function fleetsFixture(fleets: Readonly<Record<string, FleetFixture>>): SweepResults {
+  return gridFixture({
+    vary: [{ key: 'fleet', values: Object.keys(fleets) }],
+    run: ({ fleet = '' }) => {
+      const { scaler, gpus, attainment } = fleets[fleet] as FleetFixture;
+      const cell = cellFixture({ sloMs: 100, goodputRps: 480 });
+      const figures = { gpuHours: gpus, meanGpus: gpus, mostGpus: 9, ordered: 5, stopped: 4 };
+      const kind = { kind: 't4', gpus: Math.ceil(gpus), ok: 1, infer: 1, execUtilization: 0.5 };
+      const steps = [
+        { atSeconds: 0, on: [1], starting: [0], draining: [0] },
+        { atSeconds: 5, on: [1], starting: [2], draining: [0] },
+        { atSeconds: 9, on: [3], starting: [0], draining: [0] },
+      ];
+      return {
+        ...cell,
+        summary: {
+          ...cell.summary,
+          ...{ durationSeconds: 3600, attainment, kinds: [{ ...kind, weightsUtilization: 0 }] },
+          cost: { perHour: gpus / 4, perMillionInTime: 1 },
+          ...(scaler === undefined ? {} : { scaling: { scaler, ...figures } }),
+        },
+        ...(scaler === undefined ? {} : { fleet: { kinds: ['t4'], steps, decisions: [] } }),
+      };
+    },
+  });
+}
+
 /**
  * A sweep of batch concurrency × policy in which fifo has the higher goodput and lets interactive users wait:
  * what `attained` gives for the interactive group; the batch group always meets its SLO.

@@ -5,13 +5,16 @@ import { shortFinding } from '../policies/finding.js';
 import { valuesLabel } from '../quantity.js';
 import { headline, type Recommendation, recommend } from '../study/analyze.js';
 import { choiceLabel, finding } from '../study/finding.js';
+import { rankFleets } from '../study/fleets.js';
 import type { Point } from '../study/points.js';
 import { allPoints, type Slice, sliceSweep } from '../study/slices.js';
 import { defaultVsBest } from './default-vs-best.js';
 import { failureBars } from './failure-bars.js';
+import { fleetOverTime } from './fleet-over-time.js';
 import { goodputBars } from './goodput-bars.js';
 import { goodputLines } from './goodput-lines.js';
 import { goodputOverTime } from './goodput-over-time.js';
+import { gpuHoursChart } from './gpu-hours.js';
 import { gpuTimeline } from './gpu-timeline.js';
 import { groupAttainment } from './group-attainment.js';
 import { groupBars } from './group-bars.js';
@@ -51,7 +54,15 @@ export function sweepCharts(results: SweepResults): NamedChart[] {
     ({ best, default: usual }) => best.groups.length === 0 || best !== usual,
   );
   const comparison = compared ? [{ name: 'default-vs-best', spec: defaultVsBest(recommendations) }] : [];
-  return [...planes.slice(0, 1), ...comparison, ...planes.slice(1), ...exampleCharts(recommendations)];
+  const fleets =
+    rankFleets(results).length === 0 ? [] : [{ name: 'gpu-hours', spec: gpuHoursChart(results) }];
+  return [
+    ...fleets,
+    ...planes.slice(0, 1),
+    ...comparison,
+    ...planes.slice(1),
+    ...exampleCharts(recommendations),
+  ];
 }
 
 /** Which panels a sweep has no charts for, in words; empty if all are drawn. */
@@ -179,6 +190,9 @@ export function policyCharts(comparison: PolicyComparison): NamedChart[] {
 function timeCharts(run: DrawnRun, note: string): NamedChart[] {
   return [
     ...(run.series.offeredRps.length === 0 ? [] : [{ name: 'over-time', spec: overTime(run, note) }]),
+    ...(run.fleet === undefined
+      ? []
+      : [{ name: 'gpus-over-time', spec: fleetOverTime(run.fleet, run, note) }]),
     ...(run.tuned ?? []).filter(changes).map((tuned) => ({
       name: `tuned-${fileName(tuned.name)}`,
       spec: tunedOverTime(tuned, run.series, note),

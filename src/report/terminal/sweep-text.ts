@@ -8,6 +8,7 @@ import { counterpart, failedCells, type Recommendation, recommend } from '../stu
 import { fixedValues, sweepAxes } from '../study/axes.js';
 import { deploymentOf } from '../study/deploy.js';
 import { choiceLabel, choicesLabel } from '../study/finding.js';
+import { fleetRows, fleetVerdict } from '../study/fleet-text.js';
 import { aggregate, type GroupPoint, type Point, worstGroup } from '../study/points.js';
 import { starvedRunsText } from '../study/starved.js';
 import { tunedDefaults } from '../study/tuned-default.js';
@@ -41,6 +42,7 @@ export function sweepText(results: SweepResults, options: SweepTextOptions = {})
     ...tableLines(main, columns),
     ...tunedLines(results, recommendations, columns),
     '',
+    ...fleetLines(results, columns),
     ...wrap(title, COLUMNS),
     ...wrap(reason, COLUMNS),
     ...wrap(starvedRunsText(results), COLUMNS).filter((line) => line !== ''),
@@ -52,6 +54,14 @@ export function sweepText(results: SweepResults, options: SweepTextOptions = {})
     ...(failed.length > 5 ? [`… ${failed.length - 5} more failed cells in the report`] : []),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** Which fleet costs the least, where scalers were at work. */
+function fleetLines(results: SweepResults, columns: number): string[] {
+  const rows = fleetRows(results);
+  return rows.length === 0
+    ? []
+    : [...tableLines(rows, columns), '', ...wrap(fleetVerdict(results), COLUMNS), ''];
 }
 
 /** What to paste; not wrapped, so that it can be. */

@@ -5,6 +5,7 @@ import type { TunedSeries } from '../../../src/record/results.js';
 import { comparisonCharts, runCharts, sweepCharts } from '../../../src/report/charts/chart-sets.js';
 import {
   cellFixture,
+  fleetsFixture,
   gridFixture,
   groupedFixture,
   groupFixture,
@@ -40,6 +41,13 @@ const SETS = {
   'names only': sweepCharts(gpus),
   groups: sweepCharts(groupedFixture()),
   'groups, repeated': sweepCharts(groupedFixture({ seeds: [1, 2] })),
+  fleets: sweepCharts(
+    fleetsFixture({
+      '8 GPUs': { gpus: 8, attainment: 1 },
+      reactive: { scaler: 'reactive', gpus: 5.5, attainment: 0.993 },
+      clairvoyant: { scaler: 'clairvoyant', gpus: 4, attainment: 0.999 },
+    }),
+  ),
   'one run': runCharts(runFixture({ sloMs: 50, goodputRps: 480, gpus: 3 })),
   'one run that tunes itself': runCharts({
     ...runFixture({ sloMs: 50, goodputRps: 480 }),

@@ -1,0 +1,74 @@
+import type { SweepResults } from '../../record/results.js';
+import { round3, significant } from '../../text/numbers.js';
+import { fleetName, fleetVerdict } from '../study/fleet-text.js';
+import { FLEET_TARGET, rankFleets } from '../study/fleets.js';
+import { ALERT, type ChartSpec, chart, INK, MUTED, STRONG } from './theme.js';
+
+const WIDTH = 560;
+const HEIGHT = 340;
+
+/** Attainment by GPU-hours, a point for each fleet of a sweep. The axis of failures is logarithmic. */
+export function gpuHoursChart(results: SweepResults): ChartSpec {
+  const fleets = rankFleets(results);
+  const rows = fleets.map((fleet) => ({
+    name: fleetName(fleet),
+    gpuHours: round3(fleet.gpuHours),
+    failed: significant(Math.max(1e-5, 1 - fleet.attainment), 4),
+    how: fleet.point.cells[0]?.result.summary.scaling?.scaler ?? 'fixed',
+  }));
+  const kinds = [...new Set(rows.map(({ how }) => how))].sort();
+  const x = {
+    field: 'gpuHours',
+    type: 'quantitative',
+    title: 'GPU-hours',
+    scale: { zero: false, padding: 30 },
+  };
+  const y = {
+    field: 'failed',
+    type: 'quantitative',
+    title: 'requests not answered in time',
+    scale: { type: 'log', reverse: true },
+    axis: { format: '~%', tickCount: 5 },
+  };
+  return chart(
+    {
+      title: 'Attainment by GPU-hours',
+      subtitle: `${fleetVerdict(results)} · up and to the left is better · the axis is logarithmic`,
+      width: WIDTH + 120,
+    },
+    {
+      width: WIDTH,
+      height: HEIGHT,
+      layer: [
+        {
+          data: { values: [{ failed: 1 - FLEET_TARGET }] },
+          mark: { type: 'rule', color: ALERT, strokeDash: [5, 4] },
+          encoding: { y },
+        },
+        {
+          data: { values: rows },
+          mark: { type: 'point', filled: true, size: 90, opacity: 1 },
+          encoding: {
+            x,
+            y,
+            color: {
+              field: 'how',
+              type: 'nominal',
+              title: 'scaler',
+              scale: {
+                domain: kinds,
+                range: ['#8a94a0', STRONG, '#b3261e', '#1b8a5a', INK].slice(0, kinds.length),
+              },
+            },
+            shape: { field: 'how', type: 'nominal', title: 'scaler', scale: { domain: kinds } },
+          },
+        },
+        {
+          data: { values: rows },
+          mark: { type: 'text', align: 'left', dx: 8, dy: -7, fontSize: 11, color: MUTED },
+          encoding: { x, y, text: { field: 'name', type: 'nominal' } },
+        },
+      ],
+    },
+  );
+}
