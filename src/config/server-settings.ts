@@ -13,6 +13,7 @@ import { withPreset } from './presets.js';
 import { experimentSchemaWith } from './schema.js';
 import type { PolicyChoice } from './schema-policy.js';
 import type { RuntimeSettings } from './schema-runtime.js';
+import { type ServerScaling, scales, serverScaling } from './server-scaling.js';
 import { validate } from './validate.js';
 
 /** What a server takes of the experiment that it was tuned with. */
@@ -22,6 +23,8 @@ export interface ServerSettings {
   readonly policy: PolicyChoice;
   readonly admission: Admission;
   readonly runtime: RuntimeSettings;
+  /** What says how many GPUs are needed; null, absent: nothing does. */
+  readonly scaling?: ServerScaling | null;
 }
 
 /** Settings with their origins. */
@@ -40,11 +43,18 @@ export interface SettingsSources {
   readonly overrides: readonly string[];
 }
 
-const TAKEN = { slo: true, plugins: true, policy: true, admission: true, runtime: true } as const;
+const TAKEN = {
+  slo: true,
+  plugins: true,
+  policy: true,
+  admission: true,
+  scaler: true,
+  runtime: true,
+} as const;
 const SERVER_KEYS = Object.keys(TAKEN);
 
 /**
- * Reads `slo`, `policy`, `admission` and `runtime`, and where each comes from. A server refuses at once what it can't
+ * Reads `slo`, `policy`, `admission`, `scaler` with the kinds of GPUs that it scales, and `runtime`, and where each comes from. A server refuses at once what it can't
  * serve in time unless configured otherwise. Other keys of the file are for simulations; `E_CONFIG_KEY` for other
  * overrides, `E_CONFIG_VALUE` for a policy that would serve nothing. Throws the coded errors of experiment files.
  */
@@ -78,11 +88,14 @@ async function read(
     file === null ? parseExperimentSource('{}', 'the command line') : await readExperimentSource(file);
   const plugins = keys.includes('plugins') ? await loadPlugins(source, overrides, ON_DISK) : [];
   const { tree, placeOf, originOf } = applyOverrides(source, overrides, environment, plugins);
-  const own = Object.fromEntries(Object.entries(tree).filter(([key]) => keys.includes(key)));
-  const given = validate(experimentSchemaWith(plugins).pick(TAKEN), withPreset(own, usableCores), placeOf);
+  // Only what a scaler may do is read of the cluster: GPUs are those of the workers.
+  const taken = keys.includes('scaler') && scales(tree.scaler) ? [...keys, 'cluster'] : keys;
+  const own = Object.fromEntries(Object.entries(tree).filter(([key]) => taken.includes(key)));
+  const schema = experimentSchemaWith(plugins).pick({ ...TAKEN, cluster: true });
+  const given = validate(schema, withPreset(own, usableCores), placeOf);
   const { slo: sloNs, policy, admission, runtime } = given;
   return {
-    settings: { sloNs, policy, admission, runtime },
+    settings: { sloNs, policy, admission, runtime, scaling: serverScaling(given, placeOf) },
     originOf: (key) => originOf(key.split('.')),
   };
 }

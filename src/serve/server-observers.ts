@@ -12,6 +12,7 @@ import { FailedLog } from './failed-log.js';
 import { JournalObserver } from './journal-observer.js';
 import { metricsObserver } from './metrics-observer.js';
 import { RecordingObserver, recordingName } from './recording-observer.js';
+import { ScalingObserver } from './scaling-observer.js';
 import { loggedCluster, loggedKeeper, loggedRecordings } from './server-log.js';
 import type { ServerOptions } from './server-options.js';
 import { UiObserver } from './ui-observer.js';
@@ -40,6 +41,7 @@ export function observersOf(options: ServerOptions, registry: Registry, assembly
     }),
     ui: options.ui === true ? new UiObserver(assembly) : null,
     log: loggedCluster(log, assembly),
+    scaling: settings.scaling ? new ScalingObserver(settings.scaling, assembly, registry, log) : null,
     unserved: watched(options, assembly),
     failed: log.isLevelEnabled('debug') ? failedLog(log, assembly) : null,
     keeper:

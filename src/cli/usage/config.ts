@@ -4,7 +4,7 @@ import { json, plugin } from './common.js';
 
 export const usage = usageOf({
   flags: {
-    experiment: text('FILE', 'Experiment file whose slo, policy, admission and runtime apply'),
+    experiment: text('FILE', 'Experiment file whose slo, policy, admission, scaler and runtime apply'),
     set: list('KEY=VALUE', 'Override one of those, e.g. runtime.intraOpThreads=2'),
     plugin,
     json,

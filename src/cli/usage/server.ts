@@ -109,7 +109,7 @@ export const journalFlag = text(
 /** Flags of every process that runs a controller: `serve` and `controller`. */
 export const serverFlags = {
   ...group('Settings', {
-    experiment: text('FILE', 'Experiment file whose slo, policy, admission and runtime apply'),
+    experiment: text('FILE', 'Experiment file whose slo, policy, admission, scaler and runtime apply'),
     set: list('KEY=VALUE', 'Override one of those, e.g. policy.scheduleAhead=5ms'),
     plugin,
   }),
