@@ -12,20 +12,25 @@ const VARIETIES = 61;
 const POLICY = 'policy: { kind: clockwork, scheduleAhead: 5ms }\nadmission: none\nslo: 100ms\nseed: 1';
 
 /** GPUs of the cases of growth. */
-export const GROWTH = [1, 10, 100, 1000] as const;
+export const GROWTH = [1, 10, 100, 400, 1000] as const;
 
-/** The same load per GPU on more and more of them, with as many requests in all, and four models per GPU or more. */
+/** Seconds of one GPU's load that each case plays, and no less than one of all. */
+const GPU_SECONDS = 667;
+
+/** The same load per GPU on more and more of them, with about as many requests in all, and 15 models per 4 GPUs. */
 export function growthCases(): BenchCase[] {
   return GROWTH.map((gpus) => {
-    const copies = Math.ceil((4 * gpus) / VARIETIES);
-    const functions = copies * VARIETIES;
+    const models = Math.ceil((15 / 4) * gpus);
+    const varieties = Math.min(VARIETIES, models);
+    const copies = Math.ceil(models / varieties);
+    const seconds = Math.max(1, Math.round(GPU_SECONDS / gpus));
     return {
       name: `growth-${gpus}`,
       aim: 0,
       experiment: `${POLICY}
 cluster: { gpus: ${gpus} }
-models: { kind: zoo, varieties: ${VARIETIES}, copies: ${copies} }
-workload: { kind: azure-like, functions: ${functions}, minutes: ${3000 / gpus}, rate: ${300 * gpus}/s, interval: 1s }`,
+models: { kind: zoo, varieties: ${varieties}, copies: ${copies} }
+workload: { kind: azure-like, functions: ${varieties * copies}, minutes: ${seconds}, rate: ${300 * gpus}/s, interval: 1s }`,
     };
   });
 }

@@ -15,7 +15,7 @@ export interface Run {
   readonly processedRps: number;
   /** Arrivals, and actions that got a result. */
   readonly events: number;
-  /** CPU of all threads of the process, its start and the collector included. */
+  /** CPU of all threads of the process during the run, the collector included. */
   readonly cpuSeconds: number;
   readonly peakRssBytes: number;
   readonly digest: string;
@@ -44,8 +44,9 @@ export async function runHere({ name, trace, overrides }: RunChoice): Promise<Ru
   const found = [...benchCases(trace), ...growthCases()].find((one) => one.name === name);
   if (found === undefined) throw new Error(`no benchmark is called ${name}`);
   const experiment = await parseExperiment(found.experiment, `${EXPERIMENTS}bench.yaml`, overrides);
+  const begin = process.cpuUsage();
   const { wall, requests, actions, digest, attainment } = (await simulate(experiment)).summary;
-  const { user, system } = process.cpuUsage();
+  const { user, system } = process.cpuUsage(begin);
   const memory = { peakRssBytes: peakRssBytes() };
   return {
     ...wall,

@@ -1,9 +1,12 @@
 import { expect, it } from 'vitest';
 import { parseExperiment } from '../../src/config/load.js';
+import { POLICIES } from '../../src/policies/registry.js';
+import { renderSvg } from '../../src/report/html/render.js';
 import type { AzureLikeSpec } from '../../src/workload/spec.js';
 import { GROWTH, growthCases } from './cases.js';
 import type { RunChoice } from './child.js';
 import { benchGrowth, type GrowthLine } from './growth.js';
+import { growthChart } from './growth-chart.js';
 
 it('prints medians of each policy on each number of GPUs', () => {
   const lines: GrowthLine[] = [];
@@ -30,16 +33,20 @@ it('prints medians of each policy on each number of GPUs', () => {
       };
     },
   );
-  expect(lines.map(({ policy }) => policy)).toEqual(['clockwork', 'escapement', 'fifo']);
+  const kinds = POLICIES.map(({ kind }) => kind);
+  expect(lines.map(({ policy }) => policy)).toEqual(kinds);
   expect(asked.map(({ overrides }) => overrides[0]).slice(2, 4)).toEqual([
-    'policy={ kind: clockwork }',
-    'policy={ kind: escapement }',
+    `policy={ kind: ${kinds[0]} }`,
+    `policy={ kind: ${kinds[1]} }`,
   ]);
-  const figures = { gpus: 1000, runs: 3, requests: 7, processedRps: 200, cpuUsPerRequest: 500 };
+  const figures = {
+    ...{ gpus: 1000, runs: 3, requests: 7, processedRps: 200 },
+    ...{ cpuUsPerRequest: 500, cpuUsPerEvent: 250 },
+  };
   expect(lines[1]).toMatchObject({ ...figures, peakRssMB: 5, attainment: 0.5, digest: 'd4' });
 });
 
-it('each case of growth asks as much of each GPU, and about as much in all', async () => {
+it('each case of growth asks as much of each GPU, and about as much in all, of 15 models per 4 GPUs', async () => {
   const loads = await Promise.all(
     growthCases().map(async ({ experiment }) => {
       const { cluster, workloads, models } = await parseExperiment(experiment, 'bench.yaml');
@@ -49,6 +56,21 @@ it('each case of growth asks as much of each GPU, and about as much in all', asy
   );
   expect(loads.map(({ gpus }) => gpus)).toEqual(GROWTH);
   expect(loads.map(({ rateRps, gpus }) => rateRps / gpus)).toEqual(loads.map(() => 300));
-  expect(loads.map(({ rateRps, seconds }) => rateRps * seconds)).toEqual(loads.map(() => 900_000));
-  for (const { models, gpus } of loads) expect(models).toBeGreaterThanOrEqual(4 * gpus);
+  for (const { rateRps, seconds, models, gpus } of loads) {
+    expect(rateRps * seconds).toBeGreaterThanOrEqual(200_000);
+    expect(rateRps * seconds).toBeLessThanOrEqual(300_000);
+    expect(models).toBeGreaterThanOrEqual(3.75 * gpus);
+    expect(models).toBeLessThan(3.75 * gpus + 61);
+  }
+});
+
+it('draws each policy up to the most GPUs that it was measured on, with its name there', async () => {
+  const line = (policy: string, gpus: number, cpuUsPerRequest: number) => ({ policy, gpus, cpuUsPerRequest });
+  const lines = [line('fifo', 1, 4), line('fifo', 100, 8), line('edf', 1, 5), line('edf', 100, 8)];
+  const svg = await renderSvg(growthChart(lines as unknown as GrowthLine[]));
+  const heights = ['fifo', 'edf'].map((policy) => {
+    const found = new RegExp(`translate\\([\\d.]+,([\\d.]+)\\)[^<]*>${policy}<`).exec(svg);
+    return Number(found?.[1]);
+  });
+  expect(Math.abs(heights[0] - heights[1])).toBeGreaterThan(12);
 });
