@@ -12,6 +12,9 @@ const DIST = join(ROOT, 'dist');
 /** What runs in web pages only is in the bundle of the playground, as in what is published. */
 const PAGE_ONLY = /^play[\\/](?:page|timeline)[\\/]/;
 
+/** What processes and threads begin with, and share. */
+const BUNDLED = /^chunks[\\/]/;
+
 /** What `src/x/name.ts` compiles to, of this script or of tsc. */
 const COMPILED = /\.(?:[cm]?js|d\.[cm]?ts)(?:\.map)?$/;
 
@@ -41,11 +44,14 @@ export async function compile(): Promise<void> {
     build({ ...options, entryPoints: sourcesOf('.cts'), format: 'cjs', outExtension: { '.js': '.cjs' } }),
     promisify(execFile)(process.execPath, [join(SRC, 'play', 'bundle.mjs')]),
   ]);
+  // Replaces some of what was compiled.
+  await promisify(execFile)(process.execPath, [join(SRC, 'cli', 'bundle.mjs')]);
   chmodSync(join(DIST, 'cli', 'main.js'), 0o755);
 }
 
 /** Removes what was compiled from sources that are gone, so that no test passes by them. */
 function removeOrphans(sources: ReadonlySet<string>): void {
   for (const file of readdirSync(DIST, { recursive: true, encoding: 'utf8' }))
-    if (COMPILED.test(file) && !sources.has(file.replace(COMPILED, ''))) rmSync(join(DIST, file));
+    if (COMPILED.test(file) && !BUNDLED.test(file) && !sources.has(file.replace(COMPILED, '')))
+      rmSync(join(DIST, file));
 }

@@ -3,6 +3,7 @@ import { relative, resolve, sep } from 'node:path';
 import { EscapementError } from '../base/errors.js';
 import { DISK_FILES } from '../base/files/disk-files.js';
 import { usableCores } from '../base/limits/usable.js';
+import type { InputFiles } from '../base/world/input-files.js';
 import type { ExperimentHost, ModuleFile } from './experiment-host.js';
 import { moduleOnDisk } from './module-on-disk.js';
 
@@ -48,11 +49,13 @@ export class NotedFiles implements ExperimentHost {
 
 /** Files that came from another machine: each path stands for one of them, and nothing else can be opened. */
 export class LocatedFiles implements ExperimentHost {
-  readonly input = ON_DISK.input;
   readonly cores = ON_DISK.cores;
 
   /** `located`: the file on this machine for each path. */
-  constructor(private readonly located: ReadonlyMap<string, string>) {}
+  constructor(
+    private readonly located: ReadonlyMap<string, string>,
+    readonly input: InputFiles = ON_DISK.input,
+  ) {}
 
   locate(path: string): string {
     const file = this.located.get(path);

@@ -1,4 +1,6 @@
 import { EscapementError } from '../base/errors.js';
+import type { InputFiles } from '../base/world/input-files.js';
+import { parsed } from '../base/world/parsed-files.js';
 import { readDocument, shortPath } from './document.js';
 import type { ExperimentHost } from './experiment-host.js';
 import { type Profile, profileSchema } from './profile.js';
@@ -7,7 +9,14 @@ import { validate } from './validate.js';
 
 /** Reads a profile. Throws `E_FILE_MISSING`, and `E_PROFILE` with file, line and key of a mistake. */
 export async function readProfile(path: string, host: ExperimentHost): Promise<Profile> {
-  return parseProfile(await host.input.text(host.locate(path)), path);
+  const file = host.locate(path);
+  // Messages name the path, which is the file's own in all but what comes from another machine.
+  if (file !== path) return parseProfile(await host.input.text(file), path);
+  return parsed(host.input, file, readProfileFile);
+}
+
+async function readProfileFile(files: InputFiles, file: string): Promise<Profile> {
+  return parseProfile(await files.text(file), file);
 }
 
 /** Reads the text of a profile; `file` is for messages. Throws `E_PROFILE`. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { CAUSE_MEANINGS, CAUSES, type Cause } from './causes.js';
 
 const count = () => z.int().nonnegative();

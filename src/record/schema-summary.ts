@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { latencies, percentileMsSchema, thresholdResultSchema } from './schema-latency.js';
 import { failureCountsSchema, modelFairnessShape } from './schema-models.js';
 import { answerCountSchema, generatorSchema, optional } from './schema-origin.js';

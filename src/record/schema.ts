@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { latencyCdfSchema } from './schema-latency.js';
 import { modelFiguresSchema } from './schema-models.js';
 import { originSchema, setupSchema } from './schema-origin.js';

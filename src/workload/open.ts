@@ -1,5 +1,6 @@
 import { EscapementError } from '../base/errors.js';
 import type { InputFiles } from '../base/world/input-files.js';
+import { parsed } from '../base/world/parsed-files.js';
 import { ArrivalsSource, lastArrivalNs } from './arrivals-source.js';
 import { assignModels } from './assign.js';
 import { generateAzureLike, playedShare } from './azure-like/generate.js';
@@ -88,7 +89,7 @@ async function openArrivals(spec: ArrivalsSpec, frame: Frame, files: InputFiles)
 }
 
 async function openAzure2019(spec: Azure2019Spec, frame: Frame, files: InputFiles): Promise<Workload> {
-  const counts = await readAzure2019(files, spec.path);
+  const counts = await parsed(files, spec.path, readAzure2019);
   return playMinutes(counts, { ...spec, minutes: minuteSlice(spec, counts) }, frame);
 }
 
@@ -107,7 +108,7 @@ function playMinutes(counts: MinuteCounts, options: MinuteOptions, frame: Frame)
 }
 
 async function openAzure2021(spec: Azure2021Spec, frame: Frame, files: InputFiles): Promise<Workload> {
-  const trace = await readAzure2021(files, spec.path);
+  const trace = await parsed(files, spec.path, readAzure2021);
   const { speed, scale } = spec;
   const modelOf = assignModels(trace.functions, frame.models, spec.assign);
   return {
@@ -117,7 +118,7 @@ async function openAzure2021(spec: Azure2021Spec, frame: Frame, files: InputFile
 }
 
 async function openAzureLlm(spec: AzureLlmSpec, frame: Frame, files: InputFiles): Promise<Workload> {
-  const trace = await readAzureLlm(files, spec.path);
+  const trace = await parsed(files, spec.path, readAzureLlm);
   const { speed, scale } = spec;
   const popularity = popularityTable(spec.popularity, frame.models.length);
   return {

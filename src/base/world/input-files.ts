@@ -9,7 +9,18 @@ export interface InputFiles {
   bytes(path: string, start?: number): AsyncIterable<Uint8Array>;
   /** Throws `E_FILE_MISSING`. */
   stat(path: string): Promise<InputStat>;
+  /** Keeps what was made of files for runs to come. Absent: nothing is kept. */
+  readonly parsed?: KeptValues;
 }
+
+/** What was made of files. */
+export interface KeptValues {
+  /** What `parse` makes of a file, now or earlier. Rejects as it does. */
+  of<T>(files: InputFiles, path: string, parse: ParseFile<T>): Promise<T>;
+}
+
+/** Reads a file and makes something of it, which is not changed later. One function for each such thing. */
+export type ParseFile<T> = (files: InputFiles, path: string) => Promise<T>;
 
 /** What is known of a file without reading it. */
 export interface InputStat {

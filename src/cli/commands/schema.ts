@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { experimentJsonSchema, profileJsonSchema } from '../../config/json-schema.js';
 import { runResultSchema, sweepResultsSchema } from '../../record/schema.js';
 import { summaryJsonSchema } from '../../record/schema-summary.js';

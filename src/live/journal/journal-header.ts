@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { EscapementError } from '../../base/errors.js';
 import type { GpuKind } from '../../core/cluster-spec.js';
 import { ADMISSIONS, type Admission } from '../../core/controller.js';

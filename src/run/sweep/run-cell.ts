@@ -1,5 +1,7 @@
 import { EscapementError } from '../../base/errors.js';
+import { ParsedFiles } from '../../base/world/parsed-files.js';
 import type { Experiment } from '../../config/experiment.js';
+import type { ExperimentHost } from '../../config/experiment-host.js';
 import { LocatedFiles, ON_DISK, type ReadFile } from '../../config/files-on-disk.js';
 import { parseExperiment } from '../../config/load.js';
 import type { CellResult, ScheduledRun } from '../../record/results.js';
@@ -30,6 +32,9 @@ export function labelsOf({ name, policy: { plugin } }: Experiment): Pick<CellTas
   return { name, ...(plugin === undefined ? {} : { plugin: plugin.file }) };
 }
 
+/** Traces and profiles that cells of this thread have read, as most cells of a sweep have the same. */
+const KEEPING: ExperimentHost = { ...ON_DISK, input: { ...ON_DISK.input, parsed: new ParsedFiles() } };
+
 /** Code of a failure that is not the operator's: a bug of escapement. */
 export const BUG = 'BUG';
 
@@ -55,7 +60,7 @@ async function outcomeOf(
   find: (experiment: Experiment) => Promise<object>,
 ): Promise<CellOutcome> {
   try {
-    const files = located === undefined ? ON_DISK : new LocatedFiles(located);
+    const files = located === undefined ? KEEPING : new LocatedFiles(located, KEEPING.input);
     const experiment = await parseExperiment(text, file, overrides, [], files);
     return { status: 'done', json: JSON.stringify(await find(experiment)) };
   } catch (error) {

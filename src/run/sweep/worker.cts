@@ -4,6 +4,6 @@
 import type { CellOutcome, CellTask } from './run-cell.js' with { 'resolution-mode': 'import' };
 
 export = {
-  runCell: async (task: CellTask): Promise<CellOutcome> => (await import('./run-cell.js')).runCell(task),
-  boundCell: async (task: CellTask): Promise<CellOutcome> => (await import('./run-cell.js')).boundCell(task),
+  runCell: async (task: CellTask): Promise<CellOutcome> => (await import('./cell-jobs.js')).runCell(task),
+  boundCell: async (task: CellTask): Promise<CellOutcome> => (await import('./cell-jobs.js')).boundCell(task),
 };
