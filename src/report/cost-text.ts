@@ -21,6 +21,16 @@ export function scalingText({
   return `${scaler}: ${use}; ${ordered} ordered, ${stopped} stopped`;
 }
 
+/** `12.7` and `3.10`, as columns have them; `–` where there is no such cost. */
+export function costTexts(cost: CostFigures | null): [string, string] {
+  if (cost === null) return ['–', '–'];
+  return [inColumn(cost.perHour), cost.perMillionInTime === null ? '–' : inColumn(cost.perMillionInTime)];
+}
+
+function inColumn(value: number): string {
+  return value >= 0.001 && value < 100 ? value.toPrecision(3) : price(value);
+}
+
 function price(value: number): string {
   return String(round3(value));
 }

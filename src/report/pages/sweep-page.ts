@@ -11,6 +11,7 @@ import {
 } from '../../text/numbers.js';
 import { plural } from '../../text/words.js';
 import { chartsLeftOut } from '../charts/chart-sets.js';
+import { costTexts } from '../cost-text.js';
 import { html, type Markup } from '../html/markup.js';
 import { gallery, type PageChart, page } from '../html/page.js';
 import { type CellText, type Column, code, experimentToRun, facts, section, table } from '../html/parts.js';
@@ -171,6 +172,7 @@ function pointsTable(results: SweepResults): Markup {
   const axes = sweepAxes(results);
   const points = aggregate(results);
   const groups = points[0]?.groups.map(({ name }) => name) ?? [];
+  const isPriced = points.some(({ cost }) => cost !== null);
   const columns: Column[] = [
     ...axes.map((axis) => ({ title: axis.label, numeric: axis.kind === 'number' })),
     { title: 'Goodput (req/s)', numeric: true },
@@ -185,6 +187,7 @@ function pointsTable(results: SweepResults): Markup {
       { title: `${name} attained`, numeric: true },
       { title: `${name} p99`, numeric: true },
     ]),
+    ...(isPriced ? ['Cost per hour', 'Per million in time'] : []).map((title) => ({ title, numeric: true })),
     { title: 'Runs', numeric: true },
   ];
   const rows = points.map((point: Point): CellText[] => [
@@ -202,9 +205,18 @@ function pointsTable(results: SweepResults): Markup {
       { text: formatPercent(attainment.mean), sort: attainment.mean },
       { text: formatMs(p99Ms), sort: p99Ms ?? -1 },
     ]),
+    ...(isPriced ? costCells(point) : []),
     { text: String(point.cells.length), sort: point.cells.length },
   ]);
   return table(columns, rows, true);
+}
+
+function costCells({ cost }: Point): CellText[] {
+  const [perHour, perMillion] = costTexts(cost);
+  return [
+    { text: perHour, sort: cost?.perHour ?? -1 },
+    { text: perMillion, sort: cost?.perMillionInTime ?? Number.POSITIVE_INFINITY },
+  ];
 }
 
 /** How models fared in the worst of the runs. */

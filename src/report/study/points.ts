@@ -1,5 +1,11 @@
 import { offeredMs } from '../../record/figures.js';
-import type { CellResult, FinishedCell, GroupSummary, SweepResults } from '../../record/results.js';
+import type {
+  CellResult,
+  CostFigures,
+  FinishedCell,
+  GroupSummary,
+  SweepResults,
+} from '../../record/results.js';
 import { type Estimate, estimate, meanOf } from '../statistics.js';
 import { type Axis, sweepAxes } from './axes.js';
 import type { Scores } from './best.js';
@@ -22,6 +28,8 @@ export interface Point {
    */
   readonly p50Ms: number | null;
   readonly p99Ms: number | null;
+  /** What the GPUs cost, and a million requests in time (null: there were none); null where they have no prices. */
+  readonly cost: CostFigures | null;
   /** One a workload section where there are several, else empty. */
   readonly groups: readonly GroupPoint[];
   /** In the order of the seeds. */
@@ -112,8 +120,20 @@ function pointOf(cells: readonly FinishedCell[], axes: readonly Axis[]): Point {
     attainment: estimate(summaries.map((summary) => summary.attainment)),
     p50Ms: meanLatency(summaries, 'p50'),
     p99Ms: meanLatency(summaries, 'p99'),
+    cost: costOf(summaries),
     groups: groupsOf(cells),
     cells,
+  };
+}
+
+/** Mean over repetitions. */
+function costOf(summaries: readonly CellResult['summary'][]): CostFigures | null {
+  const costs = summaries.flatMap(({ cost }) => cost ?? []);
+  if (costs.length < summaries.length) return null;
+  const perMillion = costs.flatMap(({ perMillionInTime }) => perMillionInTime ?? []);
+  return {
+    perHour: meanOf(costs.map(({ perHour }) => perHour)),
+    perMillionInTime: perMillion.length < costs.length ? null : meanOf(perMillion),
   };
 }
 

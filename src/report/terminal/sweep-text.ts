@@ -3,6 +3,7 @@ import { formatFactor, formatMs, formatPercent, formatRate } from '../../text/nu
 import { alignColumns } from '../../text/table.js';
 import { COLUMNS, wrap } from '../../text/wrap.js';
 import { chartsLeftOut } from '../charts/chart-sets.js';
+import { costTexts } from '../cost-text.js';
 import { keyLabel, valueLabel, valuesLabel } from '../quantity.js';
 import { counterpart, failedCells, type Recommendation, recommend } from '../study/analyze.js';
 import { fixedValues, sweepAxes } from '../study/axes.js';
@@ -160,13 +161,20 @@ function shortKey(key: string): string {
 function pointsTable(results: SweepResults): string[][] {
   const axes = sweepAxes(results);
   const cells = (point: Point) => axes.map((axis) => valueLabel(point.values[axis.key] ?? '–'));
+  const points = aggregate(results);
+  const isPriced = points.some(({ cost }) => cost !== null);
   return [
-    [...axes.map((axis) => axis.label), 'req/s', 'attained', 'p99'],
-    ...aggregate(results).map((point) => [
+    [
+      ...axes.map((axis) => axis.label),
+      ...['req/s', 'attained', 'p99'],
+      ...(isPriced ? ['per hour', 'per million in time'] : []),
+    ],
+    ...points.map((point) => [
       ...cells(point),
       formatRate(point.goodputRps.mean),
       formatPercent(point.attainment.mean),
       formatMs(point.p99Ms),
+      ...(isPriced ? costTexts(point.cost) : []),
     ]),
   ];
 }
