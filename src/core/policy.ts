@@ -5,7 +5,7 @@ import type { RequestTable } from './request.js';
 /** Returned by `Policy.admit` to refuse a request at once. */
 export const REFUSE = Number.NEGATIVE_INFINITY;
 
-/** An INFER to send. Callers write the fields in this order, so that all orders have one shape. */
+/** An INFER to send. */
 export interface InferOrder {
   readonly gpu: number;
   readonly model: number;
@@ -18,6 +18,19 @@ export interface InferOrder {
   readonly earliestNs: number;
   readonly latestNs: number;
   readonly nowNs: number;
+}
+
+/** An order that a policy fills in again for each INFER, so that sending one makes no object, and all orders have one shape. */
+export class InferDraft implements InferOrder {
+  gpu = 0;
+  model = 0;
+  batchIndex = 0;
+  count = 0;
+  earliestNs = 0;
+  latestNs = 0;
+  nowNs = 0;
+
+  constructor(readonly slots: Int32Array) {}
 }
 
 /**

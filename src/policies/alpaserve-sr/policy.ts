@@ -1,7 +1,7 @@
 import { BitSet } from '../../base/bit-set.js';
 import { type Action, INFER, LOAD, STATUS_OK } from '../../core/action.js';
 import type { Cluster } from '../../core/cluster.js';
-import { type Dispatcher, type Policy, type PolicyContext, REFUSE } from '../../core/policy.js';
+import { type Dispatcher, InferDraft, type Policy, type PolicyContext, REFUSE } from '../../core/policy.js';
 import type { RequestTable } from '../../core/request.js';
 import { DeadlineQueue } from '../common/deadline-queue.js';
 import { usableSizes, usableSizesOf } from '../common/usable-sizes.js';
@@ -57,6 +57,7 @@ export class AlpaServePolicy implements Policy {
   private readonly idle: BitSet;
   private readonly loaded: BitSet;
   private readonly batch: Int32Array;
+  private readonly order: InferDraft;
   /** When what each GPU runs should end; −1: it runs nothing. */
   private readonly endNs: Float64Array;
 
@@ -78,6 +79,7 @@ export class AlpaServePolicy implements Policy {
     this.idle = new BitSet(gpus);
     this.loaded = new BitSet(gpus);
     this.batch = new Int32Array(cluster.maxBatch);
+    this.order = new InferDraft(this.batch);
     this.endNs = new Float64Array(gpus).fill(-1);
     this.placement = new Placement(
       cluster,
@@ -267,16 +269,15 @@ export class AlpaServePolicy implements Policy {
     const model = this.requests.model[this.batch[0]];
     const size = queue.sizeFor(model, count);
     this.endNs[gpu] = nowNs + this.cluster.execNs(gpu, model, size);
-    this.dispatch.infer({
-      gpu,
-      model,
-      batchIndex: size,
-      slots: this.batch,
-      count,
-      earliestNs: nowNs,
-      latestNs: NEVER,
-      nowNs,
-    });
+    const { order } = this;
+    order.gpu = gpu;
+    order.model = model;
+    order.batchIndex = size;
+    order.count = count;
+    order.earliestNs = nowNs;
+    order.latestNs = NEVER;
+    order.nowNs = nowNs;
+    this.dispatch.infer(order);
     this.waiting[model] -= count;
     this.cluster.recency.touch(gpu, model);
   }

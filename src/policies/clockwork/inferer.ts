@@ -4,7 +4,7 @@ import { BatchQueue } from '../../core/batch-queue.js';
 import type { Booking } from '../../core/booking.js';
 import type { Cluster } from '../../core/cluster.js';
 import { StaleList } from '../../core/demand.js';
-import type { Dispatcher } from '../../core/policy.js';
+import { type Dispatcher, InferDraft } from '../../core/policy.js';
 import { REQUEST_QUEUED, type RequestTable } from '../../core/request.js';
 import { CandidateHeap } from './candidate-heap.js';
 
@@ -31,6 +31,7 @@ export class Inferer {
   /** GPUs with candidates. */
   private readonly ready: BitSet;
   private readonly batch: Int32Array;
+  private readonly order: InferDraft;
   private turn = 0;
 
   constructor(
@@ -53,6 +54,7 @@ export class Inferer {
     this.renewed = new BitSet(gpus);
     this.ready = new BitSet(gpus);
     this.batch = new Int32Array(cluster.maxBatch);
+    this.order = new InferDraft(this.batch);
   }
 
   /** A request arrived: its model's instances that have no candidates shall look for some. */
@@ -189,16 +191,15 @@ export class Inferer {
       }
       // Timed out requests inside the line can leave a batch short: the smallest size that fits runs it.
       const batchIndex = this.smallestFor(model, found, taken);
-      this.dispatch.infer({
-        gpu,
-        model,
-        batchIndex,
-        slots: this.batch,
-        count: taken,
-        earliestNs: nowNs,
-        latestNs: availableNs + this.latestDeltaNs,
-        nowNs,
-      });
+      const { order } = this;
+      order.gpu = gpu;
+      order.model = model;
+      order.batchIndex = batchIndex;
+      order.count = taken;
+      order.earliestNs = nowNs;
+      order.latestNs = availableNs + this.latestDeltaNs;
+      order.nowNs = nowNs;
+      this.dispatch.infer(order);
       this.onSent(gpu, model, this.batch, taken);
       this.booking.update(gpu, nowNs);
       this.addCandidate(gpu, model, this.sizes[model]);

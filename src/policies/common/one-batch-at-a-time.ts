@@ -2,7 +2,7 @@ import { BitMatrix } from '../../base/bit-matrix.js';
 import { BitSet } from '../../base/bit-set.js';
 import { type Action, INFER, LOAD, STATUS_OK, UNLOAD } from '../../core/action.js';
 import type { Cluster } from '../../core/cluster.js';
-import type { Dispatcher, Policy, PolicyContext } from '../../core/policy.js';
+import { type Dispatcher, InferDraft, type Policy, type PolicyContext } from '../../core/policy.js';
 import type { RequestTable } from '../../core/request.js';
 import { DemandPlacement, type GpuRanges } from './demand-placement.js';
 
@@ -27,6 +27,7 @@ export abstract class OneBatchAtATime implements Policy {
   protected readonly warmOn: BitMatrix;
   /** Slots of the batch that `run` sends. */
   protected readonly batch: Int32Array;
+  private readonly order: InferDraft;
 
   /** `ranges`: the GPUs that each model may be loaded onto. Default: all. */
   constructor({ cluster, requests, dispatch }: PolicyContext, ranges?: GpuRanges) {
@@ -39,6 +40,7 @@ export abstract class OneBatchAtATime implements Policy {
     this.idle = new BitSet(cluster.gpus);
     this.warmOn = new BitMatrix(cluster.gpus, cluster.models.length);
     this.batch = new Int32Array(cluster.maxBatch);
+    this.order = new InferDraft(this.batch);
   }
 
   abstract admit(slot: number, nowNs: number): number;
@@ -113,16 +115,15 @@ export abstract class OneBatchAtATime implements Policy {
 
   /** Sends the first `count` requests of `batch` to the GPU, to start as soon as they get there. */
   protected run(gpu: number, model: number, batchIndex: number, count: number, nowNs: number): void {
-    this.dispatch.infer({
-      gpu,
-      model,
-      batchIndex,
-      slots: this.batch,
-      count,
-      earliestNs: nowNs,
-      latestNs: NEVER,
-      nowNs,
-    });
+    const { order } = this;
+    order.gpu = gpu;
+    order.model = model;
+    order.batchIndex = batchIndex;
+    order.count = count;
+    order.earliestNs = nowNs;
+    order.latestNs = NEVER;
+    order.nowNs = nowNs;
+    this.dispatch.infer(order);
     this.free.delete(gpu);
     this.cluster.recency.touch(gpu, model);
   }

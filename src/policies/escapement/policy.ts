@@ -1,6 +1,6 @@
 import { type Action, INFER, LOAD, STATUS_OK } from '../../core/action.js';
 import type { Cluster } from '../../core/cluster.js';
-import { type Dispatcher, type Policy, type PolicyContext, REFUSE } from '../../core/policy.js';
+import { type Dispatcher, InferDraft, type Policy, type PolicyContext, REFUSE } from '../../core/policy.js';
 import type { RequestTable } from '../../core/request.js';
 import { CompletedInfer, SelfTuning } from '../common/self-tuning.js';
 import { Chooser } from './chooser.js';
@@ -44,7 +44,7 @@ export class EscapementPolicy implements Policy {
   private readonly tuning: SelfTuning;
   private readonly forecasts: readonly LaneForecast[];
   private readonly lanes: OpenLanes;
-  private readonly batch: Int32Array;
+  private readonly order: InferDraft;
   private readonly completed = new CompletedInfer();
 
   constructor(context: PolicyContext, options: EscapementOptions) {
@@ -69,7 +69,7 @@ export class EscapementPolicy implements Policy {
     this.tuned = this.tuning.tuned;
     this.forecasts = Array.from({ length: cluster.gpus }, () => new LaneForecast());
     this.lanes = new OpenLanes(cluster, this.forecasts, this.tuning.tuned);
-    this.batch = new Int32Array(cluster.maxBatch);
+    this.order = new InferDraft(new Int32Array(cluster.maxBatch));
   }
 
   offered(slot: number, nowNs: number): void {
@@ -210,7 +210,7 @@ export class EscapementPolicy implements Policy {
   /** Sends the GPU the best batch there is; false: there is none. */
   private serve(gpu: number, nowNs: number): boolean {
     if (this.waiting.byGpu.count(gpu) === 0) return false;
-    const { tuning, chooser, durations, batch } = this;
+    const { tuning, chooser, durations, order } = this;
     const forecast = this.forecasts[gpu];
     const { resultNs, tuned } = tuning;
     const { marginNs } = tuned;
@@ -224,18 +224,16 @@ export class EscapementPolicy implements Policy {
     const { model, batchIndex, count } = chooser;
     const durationNs = durations.on(gpu, durations.row[model] + batchIndex);
     const firstNs = this.waiting.queues[model].deadlineNsAt(chooser.from);
-    this.waiting.take(model, chooser.from, count, batch);
+    this.waiting.take(model, chooser.from, count, order.slots);
     const latestNs = Math.floor(Math.max(startNs, firstNs - durationNs - resultNs));
-    const id = this.dispatch.infer({
-      gpu,
-      model,
-      batchIndex,
-      slots: batch,
-      count,
-      earliestNs: nowNs,
-      latestNs,
-      nowNs,
-    });
+    order.gpu = gpu;
+    order.model = model;
+    order.batchIndex = batchIndex;
+    order.count = count;
+    order.earliestNs = nowNs;
+    order.latestNs = latestNs;
+    order.nowNs = nowNs;
+    const id = this.dispatch.infer(order);
     forecast.add(id, durationNs, nowNs, startNs, startNs + durationNs + resultNs);
     this.placement.inferSent(gpu);
     this.lanes.update(gpu, nowNs);
