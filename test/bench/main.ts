@@ -76,6 +76,7 @@ function runAll(): void {
       runs,
       requests: done[0].requests,
       eventsPerS: Math.round(median(done.map(({ events, seconds }) => events / seconds))),
+      eventsPerCpuS: Math.round(median(done.map(({ events, cpuSeconds }) => events / cpuSeconds))),
       processedRps: { median: Math.round(median(rates)), min: Math.round(Math.min(...rates)), aim },
       wallSeconds: median(done.map((run) => run.seconds)),
       peakRssMB: Math.round(Math.max(...done.map((run) => run.peakRssBytes)) / 1e6),
