@@ -18,3 +18,8 @@ export function unixMsOf(text: string): number | null {
   const ms = Date.parse(text);
   return Number.isFinite(ms) ? ms : null;
 }
+
+/** As HTTP writes it (RFC 9110, section 5.6.7). */
+export function httpDate(ms: number): string {
+  return new Date(ms).toUTCString();
+}

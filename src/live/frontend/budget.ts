@@ -121,6 +121,14 @@ export class Account {
     return null;
   }
 
+  /** Takes `toBytes` instead of `fromBytes`, in whole KiB each; null, or why not. */
+  change(fromBytes: number, toBytes: number): Refusal | null {
+    const more = inKib(toBytes) - inKib(fromBytes);
+    if (more > 0) return this.take(more);
+    if (more < 0) this.giveBack(-more);
+    return null;
+  }
+
   giveBack(bytes: number): void {
     const given = inKib(bytes);
     this.heldBytes -= given;

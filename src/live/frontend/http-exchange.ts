@@ -9,7 +9,7 @@ import { type AnswerOutput, type AnswerText, answerBound, answerText } from './h
 import { acceptedEncoding } from './http-headers.js';
 import type { InferBody, WantedOutput } from './http-infer-body.js';
 import { sendBinary, sendEncodedJson, sendJson, sendRefusal } from './http-reply.js';
-import type { FrontendRequest } from './http-request.js';
+import type { OpenRequest } from './open-request.js';
 import { asRefusal, Refusal } from './refusal.js';
 
 /** Outputs of more than this become JSON in a codec thread. */
@@ -23,7 +23,7 @@ export class HttpExchange implements CallSink {
   private readonly outputs: readonly WantedOutput[];
 
   constructor(
-    private readonly request: FrontendRequest,
+    private readonly request: OpenRequest,
     private readonly model: ServedModel,
     { id, outputs }: InferBody,
     /** What the answer was expected to take at most. */
@@ -133,7 +133,7 @@ function own(tensor: Uint8Array): Uint8Array {
 /** An answer that becomes JSON elsewhere. */
 class Encoding {
   constructor(
-    private readonly request: FrontendRequest,
+    private readonly request: OpenRequest,
     private readonly tensors: readonly Uint8Array[],
     private readonly compression: string | null,
   ) {}

@@ -56,7 +56,7 @@ export async function openHttpFrontend(
   const settings = settle(options);
   const catalog = new Catalog(service, settings);
   const arrivals = new Arrivals(() => service.nowNs());
-  const site = new HttpSite(service, settings, { receiveTimeoutMs, sendTimeoutMs }, cutOff);
+  const site = new HttpSite(service, settings, { receiveTimeoutMs, sendTimeoutMs, idleTimeoutMs }, cutOff);
   const infer = new HttpInfer(service, catalog, site);
   const routes = new HttpRoutes(site, catalog, infer, arrivals, new TokenCheck(settings.token));
   const server = newServer(settings, receiveTimeoutMs, idleTimeoutMs);

@@ -1,9 +1,9 @@
 import type { Compression } from './codec/inflate.js';
-import type { FrontendRequest } from './http-request.js';
+import type { OpenRequest } from './open-request.js';
 import { Refusal, shown } from './refusal.js';
 
 /** How the body is compressed; null: it is not. Throws a refusal. */
-export function contentEncoding({ headers }: FrontendRequest): Compression | null {
+export function contentEncoding({ headers }: OpenRequest): Compression | null {
   const encoding = headers['content-encoding'];
   if (encoding === undefined) return null;
   switch (encoding.toLowerCase()) {
@@ -27,7 +27,7 @@ export function contentEncoding({ headers }: FrontendRequest): Compression | nul
  * How the client would like a large answer to be compressed (RFC 9110, 12.5.3); null: not. Of codings that it likes
  * equally well, gzip comes first, and the answer as it is last unless the client names it.
  */
-export function acceptedEncoding({ headers }: FrontendRequest): Compression | null {
+export function acceptedEncoding({ headers }: OpenRequest): Compression | null {
   const accepted = headers['accept-encoding'];
   if (typeof accepted !== 'string') return null;
   const weights = weightsOf(accepted);
@@ -55,7 +55,7 @@ function weightsOf(accepted: string): Map<string, number> {
 const CODING = /^[ \t]*([^\s;]+)[ \t]*(?:;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)[ \t]*)?$/;
 
 /** Bytes of JSON at the beginning of a body; 0: the body is one input, without any. Throws a refusal. */
-export function jsonLength({ headers }: FrontendRequest, bodyBytes: number): number {
+export function jsonLength({ headers }: OpenRequest, bodyBytes: number): number {
   const header = headers['inference-header-content-length'];
   if (header === undefined) {
     if (bodyBytes > 0) return bodyBytes;

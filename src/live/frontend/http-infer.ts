@@ -10,9 +10,10 @@ import { HttpExchange, outputsBound } from './http-exchange.js';
 import { contentEncoding, jsonLength } from './http-headers.js';
 import { type InferBody, type InferTask, readInferBody } from './http-infer-body.js';
 import { sendRefusal } from './http-reply.js';
-import type { BodyReader, FrontendRequest } from './http-request.js';
+import type { BodyReader } from './http-request.js';
 import type { HttpSite } from './http-site.js';
 import { checkJsonSize } from './json-object.js';
+import type { OpenRequest } from './open-request.js';
 import { asRefusal, type Refusal } from './refusal.js';
 import { traceOf } from './traceparent.js';
 
@@ -34,7 +35,7 @@ export class HttpInfer implements BodyReader {
   ) {}
 
   /** The whole body of a request whose `entry` is known. */
-  read(request: FrontendRequest, body: Buffer): void {
+  read(request: OpenRequest, body: Buffer): void {
     try {
       const encoding = contentEncoding(request);
       if (encoding === null) this.parse(request, body);
@@ -44,12 +45,12 @@ export class HttpInfer implements BodyReader {
     }
   }
 
-  refuse(request: FrontendRequest, refusal: Refusal): void {
+  refuse(request: OpenRequest, refusal: Refusal): void {
     sendRefusal(request, refusal);
   }
 
   /** Decompressed. Throws a refusal. */
-  parse(request: FrontendRequest, body: Uint8Array): void {
+  parse(request: OpenRequest, body: Uint8Array): void {
     const { site, catalog } = this;
     const { maxJsonBytes } = site.settings;
     const jsonBytes = jsonLength(request, body.length);
@@ -61,7 +62,7 @@ export class HttpInfer implements BodyReader {
   }
 
   /** Asks the service. `split`: the inputs, once they were cut up. Throws a refusal. */
-  submit(request: FrontendRequest, parsed: InferBody, split: SplitInputs | null = null): void {
+  submit(request: OpenRequest, parsed: InferBody, split: SplitInputs | null = null): void {
     const { service, catalog, site } = this;
     // The model may have changed while the body came.
     const entry = this.entryOf(request);
@@ -84,12 +85,12 @@ export class HttpInfer implements BodyReader {
     request.isAsked = true;
   }
 
-  private entryOf({ entry }: FrontendRequest): ModelEntry {
+  private entryOf({ entry }: OpenRequest): ModelEntry {
     const { name, version } = entry as ModelEntry;
     return this.catalog.find(name, version);
   }
 
-  private inflate(request: FrontendRequest, encoding: Compression, body: Buffer): void {
+  private inflate(request: OpenRequest, encoding: Compression, body: Buffer): void {
     const { codec, settings } = this.site;
     const limitBytes = settings.maxBodyBytes;
     const expectedBytes = inflatedBytes(encoding, body, limitBytes);
@@ -106,7 +107,7 @@ export class HttpInfer implements BodyReader {
     codec.run('inflateBody', task, ownBuffers([body]), request.clientKey, new Inflating(this, request));
   }
 
-  private parseBeside(request: FrontendRequest, task: InferTask): void {
+  private parseBeside(request: OpenRequest, task: InferTask): void {
     const { codec, settings } = this.site;
     const { body, jsonBytes, model } = task;
     throwIf(request.hold(body.length + TENSOR_PER_JSON * jsonBytes));
@@ -133,7 +134,7 @@ function throwIf(refusal: Refusal | null): void {
 class Inflating {
   constructor(
     private readonly infer: HttpInfer,
-    private readonly request: FrontendRequest,
+    private readonly request: OpenRequest,
   ) {}
 
   coded(body: Uint8Array): void {
@@ -154,7 +155,7 @@ class Inflating {
 class Parsing {
   constructor(
     private readonly infer: HttpInfer,
-    private readonly request: FrontendRequest,
+    private readonly request: OpenRequest,
   ) {}
 
   coded(parsed: InferBody): void {
@@ -174,7 +175,7 @@ class Parsing {
 class Splitting {
   constructor(
     private readonly infer: HttpInfer,
-    private readonly request: FrontendRequest,
+    private readonly request: OpenRequest,
     private readonly parsed: InferBody,
   ) {}
 

@@ -1,20 +1,21 @@
 import { ALLOW, isInfer } from './http-allow.js';
 import type { FrontendRequest } from './http-request.js';
 import { linger } from './linger.js';
+import type { OpenRequest } from './open-request.js';
 import { REFUSALS, type Refusal } from './refusal.js';
 import { traceOf } from './traceparent.js';
 
 const JSON_TYPE = 'application/json';
 
 /** Answers with JSON. A client that has gone away gets nothing. */
-export function sendJson(request: FrontendRequest, status: number, text: string): void {
+export function sendJson(request: OpenRequest, status: number, text: string): void {
   const headers = ['content-type', JSON_TYPE, 'content-length', String(Buffer.byteLength(text))];
   sendHead(request, status, headers)?.end(text);
   settle(request, text.length);
 }
 
 /** The same, of a text that is encoded already; `encoding` null: it is not compressed. */
-export function sendEncodedJson(request: FrontendRequest, text: Uint8Array, encoding: string | null): void {
+export function sendEncodedJson(request: OpenRequest, text: Uint8Array, encoding: string | null): void {
   const headers = ['content-type', JSON_TYPE, 'content-length', String(text.length)];
   if (encoding !== null) headers.push('content-encoding', encoding, 'vary', 'accept-encoding');
   sendHead(request, 200, headers)?.end(text);
@@ -22,7 +23,7 @@ export function sendEncodedJson(request: FrontendRequest, text: Uint8Array, enco
 }
 
 /** Answers with JSON followed by binary tensors (binary tensor data extension). */
-export function sendBinary(request: FrontendRequest, json: Uint8Array, tensors: readonly Uint8Array[]): void {
+export function sendBinary(request: OpenRequest, json: Uint8Array, tensors: readonly Uint8Array[]): void {
   let bytes = json.length;
   for (const tensor of tensors) bytes += tensor.length;
   const response = sendHead(request, 200, [
@@ -53,12 +54,12 @@ const ONE_STRING_BYTES = 4 * 1024;
 const ONE_WRITE_BYTES = 64 * 1024;
 
 /** Answers without a body. */
-export function sendNothing(request: FrontendRequest, status: number, headers: readonly string[]): void {
+export function sendNothing(request: OpenRequest, status: number, headers: readonly string[]): void {
   sendHead(request, status, [...headers, 'content-length', '0'])?.end();
   settle(request, 0);
 }
 
-export function sendRefusal(request: FrontendRequest, refusal: Refusal): void {
+export function sendRefusal(request: OpenRequest, refusal: Refusal): void {
   const { kind, message, predictedMs } = refusal;
   const headers: string[] = [];
   const isPredicted = kind === 'rejected' || predictedMs !== null;
@@ -86,7 +87,8 @@ export function sendRefusal(request: FrontendRequest, refusal: Refusal): void {
   if (isLast && !complete) {
     response.write(text);
     request.release();
-    linger(request);
+    // One of Node's: others are complete.
+    linger(request as FrontendRequest);
   } else {
     response.end(text);
     settle(request, text.length);
@@ -97,7 +99,7 @@ export function sendRefusal(request: FrontendRequest, refusal: Refusal): void {
 const SMALL_REST_BYTES = 64 * 1024;
 
 /** Writes status and headers; null: the client is gone, or they were sent. */
-function sendHead(request: FrontendRequest, status: number, headers: string[]) {
+function sendHead(request: OpenRequest, status: number, headers: string[]) {
   const { response, site } = request;
   if (response.destroyed || response.headersSent) return null;
   if (site.endsConnections) response.shouldKeepAlive = false;
@@ -108,7 +110,7 @@ function sendHead(request: FrontendRequest, status: number, headers: string[]) {
   return response;
 }
 
-function allowOrigin(request: FrontendRequest, origin: string | undefined, headers: string[]): void {
+function allowOrigin(request: OpenRequest, origin: string | undefined, headers: string[]): void {
   headers.push('vary', 'origin');
   if (origin === undefined || !request.site.origins.allows(origin)) return;
   headers.push('access-control-allow-origin', origin);
@@ -116,7 +118,7 @@ function allowOrigin(request: FrontendRequest, origin: string | undefined, heade
 }
 
 /** Gives memory back, at once where the connection took the whole answer. */
-function settle(request: FrontendRequest, bytes: number): void {
+function settle(request: OpenRequest, bytes: number): void {
   const { response, site } = request;
   const { socket } = response;
   // An answer that waits for others before it has no socket yet, and never closes if its connection goes.

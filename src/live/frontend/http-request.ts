@@ -1,11 +1,12 @@
 import { IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { KIB, NS_PER_MS } from '../../base/units.js';
+import { NS_PER_MS } from '../../base/units.js';
 import type { ModelEntry } from '../service.js';
 import { BodyCollector } from './body-collector.js';
 import type { Account } from './budget.js';
 import type { RequestQuota } from './call.js';
 import type { HttpSite } from './http-site.js';
+import type { OpenRequest } from './open-request.js';
 import type { Refusal } from './refusal.js';
 
 /** Takes the body of a request, once it is all there; or why it will not come. */
@@ -30,7 +31,7 @@ interface ParsedSocket extends Socket {
  * A request that collects its body without a closure or promise of its own: at tens of thousands a second they
  * would cost more than all the rest.
  */
-export class FrontendRequest extends IncomingMessage {
+export class FrontendRequest extends IncomingMessage implements OpenRequest {
   /** Set before anything else is done with it. */
   response!: FrontendResponse;
   site!: HttpSite;
@@ -135,22 +136,16 @@ export class FrontendRequest extends IncomingMessage {
 
   /** Makes what it holds of the memory budget `bytes`; null, or why it cannot. Lasts until `release`. */
   hold(bytes: number): Refusal | null {
-    const target = Math.ceil(bytes / KIB) * KIB;
-    const more = target - this.heldBytes;
-    if (more > 0) {
-      const refusal = this.account.take(more);
-      if (refusal !== null) return refusal;
-    } else if (more < 0) this.account.giveBack(-more);
-    this.heldBytes = target;
-    return null;
+    const refusal = this.account.change(this.heldBytes, bytes);
+    if (refusal === null) this.heldBytes = bytes;
+    return refusal;
   }
 
   /** Gives all memory back. */
   release(): void {
     this.body?.discard();
     this.body = null;
-    if (this.heldBytes === 0) return;
-    this.account.giveBack(this.heldBytes);
+    this.account.change(this.heldBytes, 0);
     this.heldBytes = 0;
   }
 

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { ModelEntry } from '../service.js';
 import type { Arrivals } from './arrivals.js';
 import { tooLarge } from './body-collector.js';
@@ -10,8 +11,10 @@ import { sendJson, sendNothing, sendRefusal } from './http-reply.js';
 import type { BodyReader, FrontendRequest, FrontendResponse } from './http-request.js';
 import type { HttpSite } from './http-site.js';
 import { optionalObject } from './json-object.js';
+import type { KnownHead } from './known-head.js';
 import { whyLeftOut } from './left-out.js';
 import { booleanParameter } from './parameters.js';
+import { QuickRequest } from './quick-request.js';
 import { asRefusal, Refusal, serverNotReady, shown } from './refusal.js';
 import { SmallBody } from './small-body.js';
 import type { TokenCheck } from './token.js';
@@ -44,6 +47,17 @@ export class HttpRoutes {
     } catch (error) {
       sendRefusal(request, asRefusal(error));
     }
+  }
+
+  handleAgain(head: KnownHead, body: Buffer, socket: Socket, over: () => void): boolean {
+    const { site } = this;
+    if (site.endsConnections || body.length > site.settings.maxBodyBytes) return false;
+    const account = site.accountOf(socket);
+    const request = new QuickRequest(site, socket, account, head, this.arrivals.stampNs(), body.length, over);
+    const refusal = request.hold(body.length);
+    if (refusal === null) this.infer.read(request, body);
+    else this.infer.refuse(request, refusal);
+    return true;
   }
 
   refuse(request: FrontendRequest, response: FrontendResponse, refusal: Refusal): void {

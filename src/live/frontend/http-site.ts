@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { httpDate, unixMs } from '../../base/clock/wall-clock.js';
 import { DRAINING, type InferenceService } from '../service.js';
 import { type Account, Budget, budgetLimits } from './budget.js';
 import { codecOptions } from './codec/codec-options.js';
@@ -12,6 +13,15 @@ import { type CutOff, SlowClients } from './slow-clients.js';
 /** A connection with its account. */
 type CountedSocket = Socket & { frontendAccount?: Account };
 
+interface HttpTimeouts {
+  readonly receiveTimeoutMs: number;
+  readonly sendTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+}
+
+const MS_PER_S = 1000;
+const CLOSES = 'Connection: close\r\n\r\n';
+
 /** What all requests of one HTTP frontend share. */
 export class HttpSite {
   readonly slow: SlowClients;
@@ -21,14 +31,19 @@ export class HttpSite {
   readonly refusals: RefusalCounts;
   isClosing = false;
   readonly budget: Budget;
+  private readonly staysOpen: string;
+  private second = 0;
+  private date = '';
 
   constructor(
     readonly service: InferenceService,
     readonly settings: FrontendSettings,
-    timeouts: { readonly receiveTimeoutMs: number; readonly sendTimeoutMs: number },
+    { idleTimeoutMs, ...timeouts }: HttpTimeouts,
     cutOff?: CutOff,
   ) {
     const { maxJsonBytes, budget, cors, token, refusals } = settings;
+    const seconds = Math.floor(idleTimeoutMs / MS_PER_S);
+    this.staysOpen = `Connection: keep-alive\r\nKeep-Alive: timeout=${seconds}\r\n\r\n`;
     this.slow = new SlowClients({ ...timeouts, nowNs: () => service.nowNs() }, cutOff);
     this.origins = new Origins(cors, token !== null);
     this.budget = new Budget(budgetLimits(settings), budget ?? undefined);
@@ -45,6 +60,16 @@ export class HttpSite {
     if (socket.frontendAccount !== undefined) return socket.frontendAccount;
     socket.frontendAccount = this.budget.open(socket.remoteAddress);
     return socket.frontendAccount;
+  }
+
+  /** The last lines of a head, as Node writes them. */
+  lastHeaders(keepsAlive: boolean): string {
+    const second = Math.floor(unixMs() / MS_PER_S);
+    if (second !== this.second) {
+      this.second = second;
+      this.date = `Date: ${httpDate(second * MS_PER_S)}\r\n`;
+    }
+    return this.date + (keepsAlive ? this.staysOpen : CLOSES);
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,7 @@ import type { Account } from './budget.js';
 import { ChunkSlices } from './chunk-slices.js';
 import type { ParserError } from './http-problem.js';
 import type { FrontendRequest, FrontendResponse } from './http-request.js';
+import { KnownHead } from './known-head.js';
 import { refuseLast } from './last-refusal.js';
 import type { Refusal } from './refusal.js';
 import type { RequestTurns } from './request-turns.js';
@@ -19,6 +20,8 @@ const HELD_BYTES = 64 * KIB;
 /** What becomes of requests. */
 export interface RequestHandler {
   handle(request: FrontendRequest, response: FrontendResponse): void;
+  /** A request with a head that was handled before; false: it is to be handled as others are. Calls `over` at its end. */
+  handleAgain(head: KnownHead, body: Buffer, socket: Socket, over: () => void): boolean;
   refuse(request: FrontendRequest, response: FrontendResponse, refusal: Refusal): void;
 }
 
@@ -37,6 +40,14 @@ export class Pipeline {
   private isGuarded = false;
   private hasTurn = false;
   private isCounted = false;
+  /** What had come when its first request began. */
+  private firstBytes = 0;
+  /** Came when nothing was under way, and was given to Node. */
+  private fresh: Buffer | null = null;
+  /** Of the last request, while all that came is requests with this head. */
+  private head: KnownHead | null = null;
+  /** A request with a known head is under way. */
+  private isAgain = false;
 
   constructor(
     private readonly socket: Socket,
@@ -44,7 +55,11 @@ export class Pipeline {
     private readonly handler: RequestHandler,
     private readonly turns: RequestTurns,
   ) {
-    this.parser = new StoppableParser(socket, () => this.held());
+    this.parser = new StoppableParser(
+      socket,
+      () => this.held(),
+      (bytes) => this.takeAgain(bytes),
+    );
   }
 
   get clientKey(): string {
@@ -54,6 +69,7 @@ export class Pipeline {
   take(request: FrontendRequest, response: FrontendResponse): void {
     if (this.isFull) return;
     this.latest = request;
+    if (this.begun === 0) this.firstBytes = this.socket.bytesRead;
     if (request.isChunked) {
       this.parser.holdBody(request);
       request.on('resume', this.wake);
@@ -64,6 +80,7 @@ export class Pipeline {
 
   answered(): void {
     this.underWay--;
+    if (this.isIdle) this.learn();
     if (this.isHolding) this.awaitTurn();
     else if (this.underWay === 0 && this.problem !== null) this.end(this.problem);
   }
@@ -103,6 +120,55 @@ export class Pipeline {
     if (this.underWay === 0 && this.waiting.length === 0) this.end(refusal);
   }
 
+  /** Nothing of it is under way or waits. */
+  private get isIdle(): boolean {
+    const { underWay, problem, isFull, latest } = this;
+    return underWay === 0 && !this.isHolding && problem === null && !isFull && latest?.complete === true;
+  }
+
+  /**
+   * Takes a request with a known head. Until it is answered, what follows waits: with bytes that come behind it in the same piece
+   * it is none of these.
+   */
+  private takeAgain(bytes: Buffer): boolean {
+    const { head, parser, socket } = this;
+    this.head = null;
+    this.fresh = null;
+    if (this.isAgain) {
+      parser.hold(bytes);
+      this.held();
+      return true;
+    }
+    if (!this.isIdle) return false;
+    const body = head?.bodyIn(bytes) ?? null;
+    if (head === null || body === null) {
+      this.fresh = bytes;
+      return false;
+    }
+    this.underWay++;
+    this.isAgain = true;
+    this.head = head;
+    if (this.handler.handleAgain(head, body, socket, this.overAgain)) return true;
+    this.underWay--;
+    this.isAgain = false;
+    return false;
+  }
+
+  private readonly overAgain = (): void => {
+    this.isAgain = false;
+    this.answered();
+  };
+
+  /** Nothing is left of what came: if that was one request, the next one may have the same head. */
+  private learn(): void {
+    const { fresh, latest, parser, socket } = this;
+    this.fresh = null;
+    if (latest === null || latest.response.shouldKeepAlive === false) return;
+    if (fresh !== null) this.head = KnownHead.of(fresh, latest);
+    // A client whose first request came in one piece.
+    else if (this.begun === 1 && this.firstBytes === socket.bytesRead) parser.attach();
+  }
+
   /** Requests wait, or bytes that may hold more. */
   private get isHolding(): boolean {
     return this.waiting.length > 0 || this.parser.isHolding;
@@ -110,6 +176,7 @@ export class Pipeline {
 
   /** Another request may begin, or the rest of the latest one is wanted. */
   private get hasRoom(): boolean {
+    if (this.isAgain) return false;
     if (this.underWay < MOST_UNDER_WAY) return true;
     return this.waiting.length === 0 && this.latest?.complete === false;
   }

@@ -48,6 +48,8 @@ export class StoppableParser {
     socket: Socket,
     /** Called when it holds more of a body in chunks. */
     private readonly onHeld: () => void,
+    /** Takes bytes that need no parser; false: the parser is to have them. */
+    private readonly takes: (bytes: Buffer) => boolean,
   ) {
     this.socket = socket;
     this.parser = this.socket.parser ?? null;
@@ -125,7 +127,8 @@ export class StoppableParser {
     this.rest = null;
   }
 
-  private attach(): void {
+  /** What comes is looked at before it is parsed. */
+  attach(): void {
     const { socket } = this;
     if (this.parse !== null || this.parser === null) return;
     const [parse] = socket.listeners('data') as ((bytes: Buffer) => void)[];
@@ -141,10 +144,11 @@ export class StoppableParser {
     if (this.isInChunks) {
       this.hold(bytes);
       this.onHeld();
-    } else parse?.(bytes);
+    } else if (!this.takes(bytes)) parse?.(bytes);
   };
 
-  private hold(bytes: Buffer): void {
+  /** Bytes are to wait for their turn. */
+  hold(bytes: Buffer): void {
     this.rest = this.rest === null ? bytes : Buffer.concat([this.rest, bytes]);
   }
 }
