@@ -36,10 +36,31 @@ export function requestClaims({ summary, groups }: RunFacts, requests: RequestAu
   return [
     ...figures('', summary, all, summary.durationSeconds),
     ...(summary.coldStarts === undefined ? [] : [exact('coldStarts', summary.coldStarts, all.coldStarts)]),
+    ...classClaims(summary, requests),
     ...percentileClaims(summary, all),
     ...(groups.length === tallies.length
       ? groups.flatMap((group, i) => figures(`${group.name}: `, group, tallies[i], summary.durationSeconds))
       : []),
+  ];
+}
+
+/** What is claimed of classes, and of all requests by weight. */
+function classClaims(summary: RunFacts['summary'], { classes: tallies }: RequestAudit): Claim[] {
+  const { classes = [], durationSeconds: seconds } = summary;
+  if (classes.length === 0) return [];
+  const weigh = (read: (tally: Tally) => number) =>
+    classes.reduce(
+      (total, { weight }, i) => total + weight * (tallies[i] === undefined ? 0 : read(tallies[i])),
+      0,
+    );
+  const [offered, ok] = [weigh((tally) => tally.offered), weigh((tally) => tally.ok)];
+  return [
+    ...classes.flatMap((each, i) =>
+      figures(`class ${each.name}: `, each, tallies[i] ?? new Tally(), seconds),
+    ),
+    ratio('weightedOfferedRps', summary.weightedOfferedRps ?? null, offered / seconds),
+    ratio('weightedGoodputRps', summary.weightedGoodputRps ?? null, ok / seconds),
+    ratio('weightedAttainment', summary.weightedAttainment ?? null, offered === 0 ? 0 : ok / offered),
   ];
 }
 

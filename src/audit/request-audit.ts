@@ -16,7 +16,7 @@ const COLUMNS = [
   'departure_count',
 ] as const;
 /** Logs of earlier versions have none. */
-const OPTIONAL = ['action_id', 'cause'] as const;
+const OPTIONAL = ['action_id', 'cause', 'class_id'] as const;
 
 /** `result`. */
 const EXECUTED = 0;
@@ -39,6 +39,17 @@ export class Tally {
   get offered(): number {
     return this.ok + this.late + this.timeout + this.rejected + this.error;
   }
+}
+
+function count(tally: Tally, result: number, met: number, latencyNs: number, cold: boolean): void {
+  if (result === EXECUTED) {
+    if (met === 1) tally.ok++;
+    else tally.late++;
+    (met === 1 ? tally.inTime : tally.tooLate).add(Math.max(0, latencyNs));
+  } else if (result === TIMEOUT) tally.timeout++;
+  else if (result === REJECTED) tally.rejected++;
+  else tally.error++;
+  if (cold) tally.coldStarts++;
 }
 
 interface RequestAuditOptions {
@@ -73,6 +84,8 @@ export interface Answer {
 /** Checks each request, and counts what a summary claims of them: a tally for each group. */
 export class RequestAudit {
   readonly tallies: readonly Tally[];
+  /** By class, where the log tells it. */
+  readonly classes: Tally[] = [];
   /** Requests by model: all that are counted, and those answered in time. */
   readonly offeredByModel: number[] = [];
   readonly okByModel: number[] = [];
@@ -105,9 +118,23 @@ export class RequestAudit {
   }
 
   private row(onAnswer: (answer: Answer) => void): void {
+    const { log } = this;
     const { findings, warmupNs } = this.options;
-    const [nowNs, id, result, user, model, latencyNs, sloNs, met, arrivalCopies, copies, action, cause] =
-      this.log.values;
+    const [
+      nowNs,
+      id,
+      result,
+      user,
+      model,
+      latencyNs,
+      sloNs,
+      met,
+      arrivalCopies,
+      copies,
+      action,
+      cause,
+      classId,
+    ] = log.values;
     findings.check('order');
     if (nowNs < this.lastNs) this.violated('order', `t is ${this.lastNs - nowNs} ns less than before`);
     this.lastNs = Math.max(this.lastNs, nowNs);
@@ -117,15 +144,12 @@ export class RequestAudit {
     this.checkSlo(result, met, latencyNs, sloNs);
     const counted = nowNs - latencyNs >= warmupNs;
     if (counted) {
-      const tally = this.tallies[this.groupOf(user)];
-      if (result === EXECUTED) {
-        if (met === 1) tally.ok++;
-        else tally.late++;
-        (met === 1 ? tally.inTime : tally.tooLate).add(Math.max(0, latencyNs));
-      } else if (result === TIMEOUT) tally.timeout++;
-      else if (result === REJECTED) tally.rejected++;
-      else tally.error++;
-      if (arrivalCopies === 0) tally.coldStarts++;
+      const cold = arrivalCopies === 0;
+      count(this.tallies[this.groupOf(user)], result, met, latencyNs, cold);
+      if (log.has('class_id')) {
+        this.classes[classId] ??= new Tally();
+        count(this.classes[classId], result, met, latencyNs, cold);
+      }
       this.offeredByModel[model] = (this.offeredByModel[model] ?? 0) + 1;
       this.coldByModel[model] = (this.coldByModel[model] ?? 0) + (arrivalCopies === 0 ? 1 : 0);
       this.okByModel[model] = (this.okByModel[model] ?? 0) + (met === 1 ? 1 : 0);

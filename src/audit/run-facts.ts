@@ -54,6 +54,10 @@ const runFacts = z.object({
     failures: failures.optional(),
     gpu: z.object({ execUtilization: count, weightsUtilization: count }).optional(),
     scaling: z.object({ gpuHours: count, meanGpus: count }).optional(),
+    classes: z.array(z.object({ name: z.string(), weight: count, ...figures })).optional(),
+    weightedOfferedRps: count.optional(),
+    weightedGoodputRps: count.optional(),
+    weightedAttainment: count.optional(),
   }),
   groups: z.array(z.object({ name: z.string(), ...figures })),
   models: z.array(

@@ -6,7 +6,7 @@ const MOST_PASSES = 64;
 const PRECISION = 1e-3;
 
 interface ServedBound {
-  /** Requests, as a real number. */
+  /** Requests, or their weight, as a real number. */
   readonly served: number;
   /**
    * For each request the least limit on costs at which it could not be finished in addition to all requests that cost no more,
@@ -22,14 +22,17 @@ interface ServedBound {
  *
  * With S_k the requests that cost at most c_k, the k-th smallest cost, and f(S) the most work that can be done
  * on S, serving by ascending cost is optimal and serves Σ f(S_k) · (1/c_k − 1/c_{k+1}), where 1/c of the last
- * successor is 0. Only some f(S_k) are computed; between two of them f can rise by no more than it rises
+ * successor is 0. Where requests have weights, costs are those of a unit of weight, and what is served counts by weight.
+ * Only some f(S_k) are computed; between two of them f can rise by no more than it rises
  * between them, and by no more than the cost of the requests that are added.
  */
 export function mostServed(windows: Windows, costNs: Float64Array, gpus: number): ServedBound {
   const scarceNs = new Float64Array(windows.count).fill(Number.POSITIVE_INFINITY);
   if (windows.count === 0) return { served: 0, scarceNs };
-  const work = (limitNs: number) => mostWork(windows, costNs, limitNs, gpus, scarceNs);
-  const levels = costLevels(costNs);
+  const { weight } = windows;
+  const rankNs = weight === null ? costNs : costNs.map((cost, i) => cost / weight[i]);
+  const work = (limitNs: number) => mostWork(windows, costNs, limitNs, gpus, scarceNs, rankNs);
+  const levels = costLevels(rankNs, costNs);
   const last = levels.costNs.length - 1;
   const bracket = new Bracket(levels);
   bracket.pin(last, work(levels.costNs[last]));
@@ -42,22 +45,22 @@ export function mostServed(windows: Windows, costNs: Float64Array, gpus: number)
 }
 
 interface CostLevels {
-  /** The different costs, ascending. */
+  /** The different costs, of a unit of weight where requests have weights, ascending. */
   readonly costNs: Float64Array;
   /** Work of all requests that cost at most as much. */
   readonly offeredNs: Float64Array;
 }
 
-function costLevels(costNs: Float64Array): CostLevels {
-  const sorted = costNs.slice().sort();
-  const levels = new Float64Array(sorted.length);
-  const offeredNs = new Float64Array(sorted.length);
+function costLevels(rankNs: Float64Array, costNs: Float64Array): CostLevels {
+  const order = Uint32Array.from(rankNs, (_, i) => i).sort((a, b) => rankNs[a] - rankNs[b]);
+  const levels = new Float64Array(order.length);
+  const offeredNs = new Float64Array(order.length);
   let count = 0;
   let totalNs = 0;
-  for (let i = 0; i < sorted.length; i++) {
-    totalNs += sorted[i];
-    if (i + 1 < sorted.length && sorted[i + 1] === sorted[i]) continue;
-    levels[count] = sorted[i];
+  for (let k = 0; k < order.length; k++) {
+    totalNs += costNs[order[k]];
+    if (k + 1 < order.length && rankNs[order[k + 1]] === rankNs[order[k]]) continue;
+    levels[count] = rankNs[order[k]];
     offeredNs[count++] = totalNs;
   }
   return { costNs: levels.slice(0, count), offeredNs: offeredNs.slice(0, count) };

@@ -6,7 +6,7 @@ import type { Windows } from './requests.js';
  * cost at most `limitNs`, each within its window and none for more than its cost. Earliest deadline first does
  * that much: it never idles while there is work, and what it leaves undone would fit no better elsewhere.
  *
- * `scarceNs`, where given, is lowered to `limitNs` for the requests that are not finished.
+ * `rankNs`: what is compared with the limit, where that is not the cost. `scarceNs`, where given, is lowered to `limitNs` for the requests that are not finished.
  */
 export function mostWork(
   windows: Windows,
@@ -14,6 +14,7 @@ export function mostWork(
   limitNs: number,
   gpus: number,
   scarceNs?: Float64Array,
+  rankNs: Float64Array = costNs,
 ): number {
   const { count, arrivalNs, deadlineNs } = windows;
   const leftNs = costNs.slice();
@@ -37,7 +38,7 @@ export function mostWork(
     }
   };
   for (let i = 0; i < count; i++) {
-    if (costNs[i] > limitNs) continue;
+    if (rankNs[i] > limitNs) continue;
     workUntil(arrivalNs[i]);
     nowNs = Math.max(nowNs, arrivalNs[i]);
     queue.push(deadlineNs[i], i, i);

@@ -9,6 +9,8 @@ export interface OfferedRequests {
   readonly arrivalNs: Float64Array;
   /** SLO, ns: the answer is due at `arrivalNs + sloNs`. */
   readonly sloNs: Float64Array;
+  /** What each is worth, above 0; absent: all are worth 1. */
+  readonly weight?: Float64Array;
 }
 
 /** The requests that some batch could serve in time, each with a window [arrival, deadline]; in order of arrival. */
@@ -16,6 +18,8 @@ export interface Windows {
   readonly count: number;
   readonly arrivalNs: Float64Array;
   readonly deadlineNs: Float64Array;
+  /** What each is worth; null: all are worth 1. */
+  readonly weight: Float64Array | null;
   /** Indices of the requests, model by model, those of a model in order of arrival. */
   readonly byModel: Int32Array;
   /** The requests of model m are `byModel[firstOf[m]]` to `byModel[firstOf[m + 1] - 1]`. */
@@ -24,7 +28,7 @@ export interface Windows {
 
 /** `leastNs`: for each model, the shortest execution; a request with a tighter SLO cannot be served. */
 export function servableWindows(requests: OfferedRequests, leastNs: Float64Array): Windows {
-  const { model, arrivalNs, sloNs } = requests;
+  const { model, arrivalNs, sloNs, weight } = requests;
   const kept = new Int32Array(requests.count);
   let count = 0;
   for (let i = 0; i < requests.count; i++) {
@@ -36,6 +40,7 @@ export function servableWindows(requests: OfferedRequests, leastNs: Float64Array
     count,
     arrivalNs: Float64Array.from(indices, (i) => arrivalNs[i]),
     deadlineNs: Float64Array.from(indices, (i) => arrivalNs[i] + sloNs[i]),
+    weight: weight === undefined ? null : Float64Array.from(indices, (i) => weight[i]),
     ...groupByModel(
       Int32Array.from(indices, (i) => model[i]),
       leastNs.length,

@@ -22,13 +22,13 @@ export interface BoundedCluster {
   readonly maxBatch?: number;
 }
 
-/** How many of a run's requests can be served within their SLOs at most: whole requests. */
+/** How many of a run's requests can be served within their SLOs at most: whole requests, or their weight if they have weights. */
 export interface UpperBounds {
   /** Every batch of every model is full. */
   readonly fluid: number;
   /** Batches hold only requests that can meet in one. At most `fluid`. */
   readonly windowLimited: number;
-  /** The same by a price on GPU time, mostly less; null for several GPUs, where it is not proved. */
+  /** The same by a price on GPU time, mostly less; null for several GPUs and for weights, where it is not proved. */
   readonly priced: number | null;
   /** The same by a price that changes over time. At most `priced`; null likewise. */
   readonly timePriced: number | null;
@@ -52,10 +52,12 @@ export function upperBounds(requests: OfferedRequests, cluster: BoundedCluster):
   const leastNs = Float64Array.from(kinds, (sizes) => Math.min(...sizes.map(({ execNs }) => execNs)));
   const windows = servableWindows(requests, leastNs);
   const costNs = windowCosts(windows, kinds);
-  const fluid = whole(mostServed(windows, fluidCosts(windows, kinds), speed).served);
+  const isWeighted = windows.weight !== null;
+  const round = isWeighted ? upwards : whole;
+  const fluid = round(mostServed(windows, fluidCosts(windows, kinds), speed).served);
   const shared = mostServed(windows, costNs, speed);
-  const windowLimited = Math.min(fluid, whole(shared.served));
-  if (gpus > 1) return { fluid, windowLimited, priced: null, timePriced: null };
+  const windowLimited = Math.min(fluid, round(shared.served));
+  if (gpus > 1 || isWeighted) return { fluid, windowLimited, priced: null, timePriced: null };
   const constant = priced(windows, kinds, costNs);
   return {
     fluid,
@@ -110,6 +112,11 @@ function pricesInput(
     ),
   );
   return { gpus: kinds.map(({ gpus }) => gpus), costNs, mix };
+}
+
+/** Adds what sums of fractions may lose to rounding: weights need not be whole numbers. */
+function upwards(weight: number): number {
+  return weight * (1 + 1e-9);
 }
 
 /** No scheduler serves parts of requests. First adds what sums of fractions may lose to rounding. */

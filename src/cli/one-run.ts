@@ -1,6 +1,6 @@
 import { basename, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { noteOnKinds } from '../config/create-policy.js';
+import { noteOnKinds, weightWarnings } from '../config/create-policy.js';
 import type { Experiment } from '../config/experiment.js';
 import { generatorLines, generatorWarnings } from '../report/generator.js';
 import { quoted } from '../report/reproduce.js';
@@ -35,6 +35,7 @@ export async function oneRun(
 ): Promise<void> {
   // The summary for people begins with the seed and ends with the digest; JSON leaves both to stderr.
   const say = (line: string) => json && !quiet && process.stderr.write(`${line}\n`);
+  if (!quiet) warn(weightWarnings(experiment.policy, experiment.classes));
   say(`seed ${experiment.seed}`);
   const note = noteOnKinds(experiment.policy, experiment.cluster.kinds.length);
   if (note !== null && !quiet) process.stderr.write(`note: ${note}\n`);

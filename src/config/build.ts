@@ -9,11 +9,13 @@ import type { Experiment } from './experiment.js';
 import type { ExperimentHost } from './experiment-host.js';
 import { finishWorkloads } from './finish-workloads.js';
 import { buildModels } from './models.js';
+import { suggestion } from './nearest.js';
 import { applyOverrides } from './overrides.js';
 import { libraryPlugin, loadPlugins } from './plugins.js';
 import { withPreset } from './presets.js';
 import { scaledCluster } from './scaled-cluster.js';
 import { experimentSchemaWith } from './schema.js';
+import { type ClassConfig, classesOf } from './schema-classes.js';
 import { validate } from './validate.js';
 
 /** A text as plain values with its lines, not validated yet; `file` is for messages. Throws `E_CONFIG_SYNTAX`. */
@@ -61,6 +63,10 @@ export async function buildExperiment(
   config.workload.forEach((workload, i) => {
     checkSelection(names, workload.models, placeOf(['workload', i, 'models']));
   });
+  const classes = classesOf(config.classes);
+  config.workload.forEach((workload, i) => {
+    checkClass(classes, workload.class, placeOf(['workload', i, 'class']));
+  });
   const spreads = config.cluster.kinds.map((_, kind) => models.map((model) => model.spreads[kind] ?? null));
   if (config.cluster.noise.distribution === 'profile' && spreads.flat().every((spread) => spread === null)) {
     throw new EscapementError(
@@ -82,6 +88,7 @@ export async function buildExperiment(
     models: models.map(({ spec }) => spec),
     modelFiles: models.map(({ file }) => file),
     spreads,
+    classes,
     workloads: await finishWorkloads({
       ...{ config: { ...config, cluster }, models: models.map(({ spec }) => spec), file, host, overridden },
     }),
@@ -97,6 +104,14 @@ export async function buildExperiment(
     runtime: config.runtime,
   };
   return config.cell === undefined ? whole : cellOf(whole, config.cell, (key) => placeOf(['cell', key]));
+}
+
+/** Throws `E_CONFIG_VALUE` for a class that is not declared. */
+function checkClass(classes: readonly ClassConfig[], name: string | undefined, place: ErrorPlace): void {
+  if (name === undefined || classes.some((each) => each.name === name)) return;
+  const known = classes.map((each) => each.name);
+  const what = known.length === 0 ? 'declare it in classes' : suggestion(name, known);
+  throw new EscapementError('E_CONFIG_VALUE', `unknown class "${name}": ${what}`, place);
 }
 
 /** Throws `E_UNKNOWN_MODEL` where a pattern matches no model, so that the file and line are named. */

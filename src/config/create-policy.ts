@@ -16,6 +16,17 @@ export function noteOnKinds(choice: PolicyChoice, kinds: number): string | null 
   return kinds < 2 || onKinds === undefined ? null : `${choice.kind} on several kinds of GPUs: ${onKinds}`;
 }
 
+/** What to say where classes are declared and the policy serves all alike: a line, or none. */
+export function weightWarnings(
+  policy: PolicyChoice,
+  classes: readonly { readonly weight: number }[],
+): string[] {
+  if (classes.length === 0 || entryOf(policy)?.weights === 'used') return [];
+  return [
+    `weights: ignored by the policy ${policy.kind}, which serves all classes alike; results are still reported by class`,
+  ];
+}
+
 /** The policy that an experiment names, ready for a controller. Throws `E_CONFIG_VALUE` if there is none. */
 export function createPolicyOf(choice: PolicyChoice): (context: PolicyContext) => Policy {
   const { kind, options, plugin } = choice;

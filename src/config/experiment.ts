@@ -1,13 +1,14 @@
 import type * as z from 'zod';
 import type { Immutable } from '../base/immutable.js';
 import type { InputFiles } from '../base/world/input-files.js';
-import type { Admission } from '../core/controller.js';
+import type { Admission } from '../core/admission.js';
 import type { ModelSpec } from '../core/model.js';
 import type { MissedWindow } from '../core/retry.js';
 import type { ModelSpread } from '../sim/spread.js';
 import type { CellShare } from '../workload/cell-source.js';
 import type { WorkloadSpec } from '../workload/spec.js';
 import type { outputSchema } from './schema.js';
+import type { ClassConfig } from './schema-classes.js';
 import type { clusterSchema } from './schema-cluster.js';
 import type { liveSchema } from './schema-live.js';
 import type { PolicyChoice } from './schema-policy.js';
@@ -30,6 +31,8 @@ export interface Experiment {
   readonly modelFiles: readonly (string | null)[];
   /** By kind of GPU: how the measured durations of each model spread; null where its section does not say. */
   readonly spreads: readonly (readonly (ModelSpread | null)[])[];
+  /** Classes of requests; empty: none are declared, and all requests weigh 1. */
+  readonly classes: readonly ClassConfig[];
   /** Several sections run at the same time. */
   readonly workloads: readonly WorkloadSpec[];
   /** SLO of requests that carry none of their own, ns. */

@@ -20,7 +20,7 @@ export interface OpenedWorkloads {
 
 /** Opens every workload section of an experiment. Throws coded errors for bad traces and model names. */
 export async function openWorkloads(experiment: Experiment): Promise<OpenedWorkloads> {
-  const { workloads, sloNs, seed, files } = experiment;
+  const { workloads, sloNs, seed, files, classes } = experiment;
   const { cell } = experiment;
   const models = cell?.allModels ?? experiment.models.map(({ name }) => name);
   const sources: StreamedSource[] = [];
@@ -29,6 +29,10 @@ export async function openWorkloads(experiment: Experiment): Promise<OpenedWorkl
   let users = 0;
   for (let i = 0; i < workloads.length; i++) {
     const opened = await openWorkload(workloads[i], { models, sloNs, seed, files }, streamsOf(i));
+    opened.source.requestClass = Math.max(
+      0,
+      classes.findIndex(({ name }) => name === workloads[i].class),
+    );
     sources.push(opened.source);
     sectionStarts.push(users);
     users += opened.source.users;

@@ -39,6 +39,11 @@ const common = {
   name: z.string().min(1).exactOptional().describe('Name of the section in results; default: its kind.'),
   slo: duration('SLO of these requests, instead of the SLO of the run.', 1).exactOptional(),
   models: names.exactOptional(),
+  class: z
+    .string()
+    .min(1)
+    .exactOptional()
+    .describe('Class of its requests, one of `classes`; default: the first.'),
   start: duration('When the workload starts, measured from the start of the run.').exactOptional(),
 };
 const length = duration('How long it lasts, e.g. 60s.', 1);

@@ -1,9 +1,10 @@
 import * as z from 'zod';
-import { ADMISSIONS } from '../core/controller.js';
+import { ADMISSIONS } from '../core/admission.js';
 import { MISSED_WINDOWS } from '../core/retry.js';
 import type { Plugin } from '../policies/entry.js';
 import { duration, refuse, section, textField } from './fields.js';
 import { cellSchema } from './schema-cell.js';
+import { classesSchema } from './schema-classes.js';
 import { clusterSchema } from './schema-cluster.js';
 import { liveSchema } from './schema-live.js';
 import { modelsSchema } from './schema-models.js';
@@ -36,6 +37,7 @@ export const experimentSchema = section({
       'Run one of several controllers instead of the whole cluster, as `plan --cells` deals models and GPUs to them.',
     ),
   models: modelsSchema,
+  classes: classesSchema,
   workload: workloadsSchema,
   slo: duration(
     'SLO of requests that have none of their own. Replaces the slo_ns column of an arrivals file.',

@@ -1,6 +1,6 @@
 import { EscapementError } from '../base/errors.js';
 import { usableCores } from '../base/limits/usable.js';
-import type { Admission } from '../core/controller.js';
+import type { Admission } from '../core/admission.js';
 import { parseExperimentSource } from './build.js';
 import { entryOf } from './create-policy.js';
 import type { EnvironmentOverride } from './environment.js';
@@ -11,6 +11,7 @@ import { applyOverrides, type Origin } from './overrides.js';
 import { loadPlugins } from './plugins.js';
 import { withPreset } from './presets.js';
 import { experimentSchemaWith } from './schema.js';
+import { type ClassConfig, classesOf } from './schema-classes.js';
 import type { PolicyChoice } from './schema-policy.js';
 import type { RuntimeSettings } from './schema-runtime.js';
 import { type ServerScaling, scales, serverScaling } from './server-scaling.js';
@@ -22,6 +23,8 @@ export interface ServerSettings {
   readonly sloNs: number;
   readonly policy: PolicyChoice;
   readonly admission: Admission;
+  /** Classes of requests; empty: none, and all requests weigh 1. */
+  readonly classes: readonly ClassConfig[];
   readonly runtime: RuntimeSettings;
   /** What says how many GPUs are needed; null, absent: nothing does. */
   readonly scaling?: ServerScaling | null;
@@ -48,13 +51,14 @@ const TAKEN = {
   plugins: true,
   policy: true,
   admission: true,
+  classes: true,
   scaler: true,
   runtime: true,
 } as const;
 const SERVER_KEYS = Object.keys(TAKEN);
 
 /**
- * Reads `slo`, `policy`, `admission`, `scaler` with the kinds of GPUs that it scales, and `runtime`, and where each comes from. A server refuses at once what it can't
+ * Reads `slo`, `policy`, `admission`, `classes`, `scaler` with the kinds of GPUs that it scales, and `runtime`, and where each comes from. A server refuses at once what it can't
  * serve in time unless configured otherwise. Other keys of the file are for simulations; `E_CONFIG_KEY` for other
  * overrides, `E_CONFIG_VALUE` for a policy that would serve nothing. Throws the coded errors of experiment files.
  */
@@ -94,8 +98,9 @@ async function read(
   const schema = experimentSchemaWith(plugins).pick({ ...TAKEN, cluster: true });
   const given = validate(schema, withPreset(own, usableCores), placeOf);
   const { slo: sloNs, policy, admission, runtime } = given;
+  const classes = classesOf(given.classes);
   return {
-    settings: { sloNs, policy, admission, runtime, scaling: serverScaling(given, placeOf) },
+    settings: { sloNs, policy, admission, classes, runtime, scaling: serverScaling(given, placeOf) },
     originOf: (key) => originOf(key.split('.')),
   };
 }

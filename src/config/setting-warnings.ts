@@ -1,3 +1,4 @@
+import { weightWarnings } from './create-policy.js';
 import { unknownVariables } from './environment.js';
 import { MXNET_VARIABLES } from './mxnet-variables.js';
 import { SERIAL_KEYS } from './schema-runtime.js';
@@ -23,6 +24,7 @@ export function settingWarnings(loaded: OriginalSettings, place: SettingsPlace):
     ...serialConflicts(loaded),
     ...tooFewCores(loaded, place),
     ...withoutPattern(loaded),
+    ...weightWarnings(loaded.settings.policy, loaded.settings.classes),
   ];
 }
 

@@ -3,6 +3,10 @@ import type { Policy } from './policy.js';
 import { predictLatencyNs } from './prediction.js';
 import type { RequestTable } from './request.js';
 
+/** Who refuses requests on arrival besides the policy. */
+export const ADMISSIONS = ['none', 'predict'] as const;
+export type Admission = (typeof ADMISSIONS)[number];
+
 /** Admission by prediction: whether a request that arrives can be expected to be answered in time. */
 export class Forecast {
   constructor(

@@ -15,6 +15,10 @@ export interface ArrivalSource {
   sloNs: number;
   /** Who sends it: index of the function, client or row group; `user_id` in the logs. */
   user: number;
+  /** Index of its class among those of the run; absent: the first. */
+  requestClass?: number;
+  /** Index of its tenant among those of the run; absent: the first. */
+  tenant?: number;
   /** Moves to the next arrival. */
   advance(): void;
   /** Present only where answers matter: request of `user` was answered at `nowNs`. */

@@ -1,8 +1,9 @@
 import { invariant } from '../base/invariant.js';
 import { type Action, INFER, LOAD, STATUS_DEVICE_ERROR, STATUS_OK, STATUS_PENDING } from './action.js';
 import { Forecast } from './admission.js';
+import { ONE_CLASS, type RequestClass } from './classes.js';
 import { Cluster } from './cluster.js';
-import type { ClusterSpec } from './cluster-spec.js';
+import type { ControllerOptions } from './controller-options.js';
 import type { ControllerPort } from './controller-port.js';
 import { Digest } from './digest.js';
 import { Expiry } from './expiry.js';
@@ -11,7 +12,7 @@ import type { ModelSpec } from './model.js';
 import { ModelSlots } from './model-slots.js';
 import type { RunObserver } from './observer.js';
 import { Orders } from './orders.js';
-import { type Policy, type PolicyContext, REFUSE } from './policy.js';
+import { type Policy, REFUSE } from './policy.js';
 import {
   OUTCOME_ERROR,
   OUTCOME_REJECTED,
@@ -23,25 +24,7 @@ import {
 import { type MissedWindow, mayRetry, outcomeOf } from './retry.js';
 import { WindowSlack } from './window-slack.js';
 
-export interface ControllerOptions {
-  readonly cluster: ClusterSpec;
-  readonly defaultSloNs: number;
-  readonly createPolicy: (context: PolicyContext) => Policy;
-  readonly port: ControllerPort;
-  readonly observer?: RunObserver;
-  /** `predict`: what `predictLatencyNs` says can't be in time is refused on arrival, whatever the policy. Default: none. */
-  readonly admission?: Admission;
-  /**
-   * `retry`: requests of an INFER that missed its window are queued again while they have time, and windows get longer
-   * by what was missed; `fail`: they are answered `error`. Default: as the policy does it, `Policy.takesBack`.
-   */
-  readonly missedWindow?: MissedWindow;
-}
-
 const NOTHING_TUNED: Readonly<Record<string, number>> = {};
-
-export const ADMISSIONS = ['none', 'predict'] as const;
-export type Admission = (typeof ADMISSIONS)[number];
 
 /**
  * The central controller as a pure state machine. A driver tells it what happened (`offer`, `result`),
@@ -51,6 +34,8 @@ export type Admission = (typeof ADMISSIONS)[number];
 export class Controller {
   readonly cluster: Cluster;
   readonly requests = new RequestTable();
+  /** What requests weigh; at least one. */
+  readonly classes: readonly RequestClass[];
 
   private readonly policy: Policy;
   private readonly port: ControllerPort;
@@ -73,6 +58,7 @@ export class Controller {
 
   constructor(options: ControllerOptions) {
     this.cluster = new Cluster(options.cluster);
+    this.classes = options.classes ?? ONE_CLASS;
     this.port = options.port;
     this.observer = options.observer ?? null;
     this.slots = new ModelSlots(this.cluster);
@@ -84,6 +70,7 @@ export class Controller {
       requests: this.requests,
       dispatch: this.orders,
       defaultSloNs: options.defaultSloNs,
+      classes: this.classes,
     });
     this.forecast =
       options.admission === 'predict' ? new Forecast(this.cluster, this.requests, this.policy) : null;
@@ -101,9 +88,9 @@ export class Controller {
   }
 
   /** A request has arrived. It is looked at in the next `step`. Returns its slot. */
-  offer(model: number, arrivalNs: number, sloNs: number, user: number): number {
+  offer(model: number, arrivalNs: number, sloNs: number, user: number, requestClass = 0, tenant = 0): number {
     this.slots.arrived(model, sloNs);
-    const slot = this.requests.allocate(model, arrivalNs, sloNs, user);
+    const slot = this.requests.allocate(model, arrivalNs, sloNs, user, requestClass, tenant);
     this.arrived[this.arrivedCount++] = slot;
     return slot;
   }

@@ -36,18 +36,16 @@ export {
   STATUS_WORKER_LOST,
   UNLOAD,
 } from './action.js';
+export { ADMISSIONS, type Admission } from './admission.js';
 export type { ArrivalSource } from './arrivals.js';
 export { BatchQueue } from './batch-queue.js';
 export { Booking } from './booking.js';
 export { Calendar } from './calendar.js';
+export { MOST_CLASSES, ONE_CLASS, type RequestClass } from './classes.js';
 export { Cluster } from './cluster.js';
 export type { ClusterSpec, GpuKind } from './cluster-spec.js';
-export {
-  ADMISSIONS,
-  type Admission,
-  Controller,
-  type ControllerOptions,
-} from './controller.js';
+export { Controller } from './controller.js';
+export type { ControllerOptions } from './controller-options.js';
 export type { ControllerPort } from './controller-port.js';
 export { DemandTracker, StaleList } from './demand.js';
 export type { DevicePort } from './device-port.js';

@@ -1,4 +1,5 @@
 import type { Action } from './action.js';
+import type { RequestClass } from './classes.js';
 import type { Cluster } from './cluster.js';
 import type { RequestTable } from './request.js';
 
@@ -59,6 +60,8 @@ export interface PolicyContext {
   readonly dispatch: Dispatcher;
   /** SLO that most requests carry; the load balancer's unit of capacity. */
   readonly defaultSloNs: number;
+  /** What requests weigh, by `requests.requestClass`; at least one. */
+  readonly classes: readonly RequestClass[];
 }
 
 /**

@@ -33,6 +33,10 @@ export class RequestTable {
   state = new Uint8Array(INITIAL_CAPACITY);
   model = new Int32Array(INITIAL_CAPACITY);
   user = new Int32Array(INITIAL_CAPACITY);
+  /** Index among the classes of the run. */
+  requestClass = new Uint8Array(INITIAL_CAPACITY);
+  /** Index among the tenants of the run. */
+  tenant = new Int32Array(INITIAL_CAPACITY);
   arrivalNs = new Float64Array(INITIAL_CAPACITY);
   /** SLO. The deadline is `arrivalNs + sloNs`. */
   sloNs = new Float64Array(INITIAL_CAPACITY);
@@ -62,13 +66,22 @@ export class RequestTable {
   }
 
   /** Takes a slot for a new request. The caller fills in what the policy decides. */
-  allocate(model: number, arrivalNs: number, sloNs: number, user: number): number {
+  allocate(
+    model: number,
+    arrivalNs: number,
+    sloNs: number,
+    user: number,
+    requestClass = 0,
+    tenant = 0,
+  ): number {
     const slot = this.free.length > 0 ? (this.free.pop() as number) : this.used++;
     if (slot === this.id.length) this.grow();
     this.id[slot] = this.nextId++;
     this.state[slot] = REQUEST_QUEUED;
     this.model[slot] = model;
     this.user[slot] = user;
+    this.requestClass[slot] = requestClass;
+    this.tenant[slot] = tenant;
     this.arrivalNs[slot] = arrivalNs;
     this.sloNs[slot] = sloNs;
     this.dueNs[slot] = 0;
@@ -100,6 +113,8 @@ export class RequestTable {
     this.state = enlarge(this.state, new Uint8Array(capacity));
     this.model = enlarge(this.model, new Int32Array(capacity));
     this.user = enlarge(this.user, new Int32Array(capacity));
+    this.requestClass = enlarge(this.requestClass, new Uint8Array(capacity));
+    this.tenant = enlarge(this.tenant, new Int32Array(capacity));
     this.arrivalNs = enlarge(this.arrivalNs, new Float64Array(capacity));
     this.sloNs = enlarge(this.sloNs, new Float64Array(capacity));
     this.dueNs = enlarge(this.dueNs, new Float64Array(capacity));

@@ -6,7 +6,8 @@ export type { FleetEvents } from './controller/fleet-events.js';
 export { LocalLink } from './controller/link/local-link.js';
 export { RemoteLink } from './controller/link/remote-link.js';
 export type { WorkerEvents, WorkerLink } from './controller/link/worker-link.js';
-export { LiveController, type LiveControllerOptions } from './controller/live-controller.js';
+export { LiveController } from './controller/live-controller.js';
+export type { LiveControllerOptions } from './controller/live-controller-options.js';
 export { fanOutEvents, type LiveEvents } from './controller/live-events.js';
 export {
   DEFAULT_SESSION,

@@ -115,6 +115,10 @@ export interface InferenceRequest {
   model: number;
   /** Who sends it, for logs and per-section figures; 0 if that is not known. */
   readonly user: number;
+  /** Index of its class; absent: the first. */
+  readonly requestClass?: number;
+  /** Index of its tenant; absent: the first. */
+  readonly tenant?: number;
   /** SLO. */
   readonly sloNs: number;
   /** What the SLO counts from, on the service's clock and not later than now; absent: now. */

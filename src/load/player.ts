@@ -15,7 +15,7 @@ import { Histogram } from '../record/histogram.js';
 import type { AnswerCount, Unanswered } from '../record/results.js';
 import { AnswerCounts } from './answer-counts.js';
 import { type Lack, noAnswer, type Reply } from './reply.js';
-import type { LoadTarget } from './target.js';
+import type { Done, LoadTarget } from './target.js';
 
 /** Requests that may be outstanding; one more is answered `error` at once. */
 const DEFAULT_MOST_OUTSTANDING = 100_000;
@@ -145,8 +145,8 @@ class Player {
 
   private sendPending(nowNs: number): void {
     const { source, target } = this.options;
-    const { timeNs, model, sloNs, user } = source;
-    const slot = this.requests.allocate(model, timeNs, sloNs, user);
+    const { timeNs, model, sloNs, user, requestClass, tenant } = source;
+    const slot = this.requests.allocate(model, timeNs, sloNs, user, requestClass, tenant);
     this.requests.arrivalCopies[slot] = UNKNOWN_COPIES;
     this.count++;
     this.movedNs = nowNs;
@@ -159,14 +159,15 @@ class Player {
       return;
     }
     const id = this.requests.id[slot];
-    target.send(model, sloNs, user, timeNs, (outcome, reply) => {
+    const done: Done = (outcome, reply) => {
       // One that was given up may be answered yet, when its slot holds another.
       if (this.requests.id[slot] !== id || this.requests.state[slot] === REQUEST_FREE) return;
       this.attempt(() => {
         this.answer(slot, outcome, reply);
         this.proceed();
       });
-    });
+    };
+    target.send(model, sloNs, user, timeNs, done, requestClass, tenant);
   }
 
   private answer(slot: number, outcome: Outcome, reply?: Reply): void {

@@ -15,6 +15,8 @@ interface Attempt {
   readonly user: number;
   readonly arrivalNs: number;
   readonly done: Done;
+  readonly requestClass: number;
+  readonly tenant: number;
   /** By `performance.now`: its SLO has passed then. */
   readonly untilMs: number;
   readonly pauseMs: number;
@@ -43,9 +45,21 @@ export class RetryingTarget implements LoadTarget {
     return { requests: this.requests, attempts: this.attempts };
   }
 
-  send(model: number, sloNs: number, user: number, arrivalNs: number, done: Done): void {
+  send(
+    model: number,
+    sloNs: number,
+    user: number,
+    arrivalNs: number,
+    done: Done,
+    requestClass = 0,
+    tenant = 0,
+  ): void {
     const untilMs = performance.now() + sloNs / NS_PER_MS;
-    this.attempt({ model, sloNs, user, arrivalNs, done, untilMs, pauseMs: FIRST_PAUSE_MS });
+    this.attempt({
+      ...{ model, sloNs, user, arrivalNs, done, requestClass, tenant },
+      untilMs,
+      pauseMs: FIRST_PAUSE_MS,
+    });
   }
 
   dropUnsent(): number {
@@ -60,10 +74,11 @@ export class RetryingTarget implements LoadTarget {
   }
 
   private attempt(attempt: Attempt): void {
-    const { model, sloNs, user, arrivalNs, done } = attempt;
-    this.target.send(model, sloNs, user, arrivalNs, (outcome, reply) => {
+    const { model, sloNs, user, arrivalNs, done, requestClass, tenant } = attempt;
+    const answered: Done = (outcome, reply) => {
       if (!this.comesBack(attempt, reply)) done(outcome, reply);
-    });
+    };
+    this.target.send(model, sloNs, user, arrivalNs, answered, requestClass, tenant);
   }
 
   /** Whether the request is sent again. */

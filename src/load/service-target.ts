@@ -39,10 +39,20 @@ class ServiceTarget implements LoadTarget {
     private readonly inputs: readonly (readonly Uint8Array[])[],
   ) {}
 
-  send(model: number, sloNs: number, user: number, arrivalNs: number, done: Done): void {
+  send(
+    model: number,
+    sloNs: number,
+    user: number,
+    arrivalNs: number,
+    done: Done,
+    requestClass = 0,
+    tenant = 0,
+  ): void {
     this.service.infer({
       model: this.indexes[model],
       user,
+      requestClass,
+      tenant,
       sloNs,
       arrivalNs,
       inputs: this.inputs[model],

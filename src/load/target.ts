@@ -17,8 +17,19 @@ export interface LoadTarget {
   readonly waited: number;
   /** What was sent again; absent: nothing is. */
   readonly retries?: RetryFigures;
-  /** Sends one request of `user` with its SLO; `arrivalNs` is when that should have been, on the player's clock. */
-  send(model: number, sloNs: number, user: number, arrivalNs: number, done: Done): void;
+  /**
+   * Sends one request of `user` with its SLO; `arrivalNs` is when that should have been, on the player's clock.
+   * `requestClass`, `tenant`: indices among those of the run.
+   */
+  send(
+    model: number,
+    sloNs: number,
+    user: number,
+    arrivalNs: number,
+    done: Done,
+    requestClass?: number,
+    tenant?: number,
+  ): void;
   /** Asks whether the server is alive: a call that takes no work, over a connection like those of requests; absent: cannot. */
   ping?(done: Done): void;
   /** Forgets requests that were not sent yet, and says how many; absent: none waits. */

@@ -23,6 +23,8 @@ export interface PolicyOption {
 export interface PolicyEntry {
   readonly kind: string;
   readonly summary: string;
+  /** Whether it serves classes of requests by their weights. Absent: ignored, all are alike to it. */
+  readonly weights?: 'used' | 'ignored';
   readonly options: Readonly<Record<string, PolicyOption>>;
   /** What is done about GPUs of several kinds, of which the rule as published does not speak; absent: it covers them. */
   readonly onKinds?: string;

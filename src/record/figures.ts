@@ -2,7 +2,7 @@ import { invariant } from '../base/invariant.js';
 import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_S, NS_PER_US } from '../base/units.js';
 import { CAUSES, type Cause } from './causes.js';
 import { headlineOf, type NamedPercentile, parsePercentile } from './percentiles.js';
-import type { GroupSummary, LatencyMs, RequestCounts, Summary } from './results.js';
+import type { ClassFigures, GroupSummary, LatencyMs, RequestCounts, Summary } from './results.js';
 
 /** ms for latencies, a share of one, a count, per second, or in the currency of the experiment. */
 export type FigureUnit = 'ms' | 'share' | 'count' | 'perSecond' | 'price';
@@ -26,6 +26,8 @@ interface Figure {
 /** The figure of a summary by its name, percentiles included; null: there is none. */
 export function figureOf(name: string): Figure | null {
   if (Object.hasOwn(FIGURES, name)) return FIGURES[name]!;
+  const ofClass = CLASS_FIGURE.exec(name);
+  if (ofClass !== null) return classFigure(ofClass[1]!, ofClass[2]!);
   const named = parsePercentile(name);
   if (named === null) return null;
   const headline = headlineOf(named.percentile);
@@ -35,7 +37,8 @@ export function figureOf(name: string): Figure | null {
 /** The percentiles that a run must be asked for so that figures of these names can be read, ascending. */
 export function percentilesOf(names: readonly string[]): number[] {
   const asked = names.flatMap((name) => {
-    const percentile = Object.hasOwn(FIGURES, name) ? undefined : parsePercentile(name)?.percentile;
+    const isNamed = Object.hasOwn(FIGURES, name) || CLASS_FIGURE.test(name);
+    const percentile = isNamed ? undefined : parsePercentile(name)?.percentile;
     return percentile === undefined || headlineOf(percentile) !== null ? [] : [percentile];
   });
   return [...new Set(asked)].sort((a, b) => a - b);
@@ -48,7 +51,7 @@ export function renamedFigure(name: string): string | undefined {
 
 /** Names of figures for messages. */
 export function figureNames(): string {
-  return `p50, p95, p99.9 (any percentile, of all offered requests), executedP99 (any, of executed ones), ${Object.keys(FIGURES).join(', ')}`;
+  return `p50, p95, p99.9 (any percentile, of all offered requests), executedP99 (any, of executed ones), ${Object.keys(FIGURES).join(', ')}, class.NAME.attainment (or ${Object.keys(CLASS_FIGURES).slice(1).join(', ')}, p50, p99 … of a class)`;
 }
 
 /** The figures by the names that thresholds use, but for percentiles: see `figureOf`. */
@@ -62,6 +65,8 @@ const FIGURES: Readonly<Record<string, Figure>> = {
   attainment: { unit: 'share', read: (summary) => summary.attainment },
   goodputRps: { unit: 'perSecond', read: (summary) => summary.goodputRps },
   offeredRps: { unit: 'perSecond', read: (summary) => summary.offeredRps },
+  weightedAttainment: { unit: 'share', read: (summary) => summary.weightedAttainment ?? null },
+  weightedGoodputRps: { unit: 'perSecond', read: (summary) => summary.weightedGoodputRps ?? null },
   offered: requestCount('offered'),
   ok: requestCount('ok'),
   late: requestCount('late'),
@@ -95,6 +100,50 @@ const FIGURES: Readonly<Record<string, Figure>> = {
     ofScheduler: true,
   },
 };
+
+/** Of one class, e.g. `class.gold.attainment`. */
+const CLASS_FIGURE = /^class\.([\w-]+)\.([A-Za-z][\w.]*)$/;
+
+/** Figures of a class by name, but for its percentiles. */
+const CLASS_FIGURES: Readonly<
+  Record<string, { readonly unit: FigureUnit; read(figures: ClassFigures): number }>
+> = {
+  attainment: { unit: 'share', read: (figures) => figures.attainment },
+  goodputRps: { unit: 'perSecond', read: (figures) => figures.goodputRps },
+  offeredRps: { unit: 'perSecond', read: (figures) => figures.offeredRps },
+  gpuShare: { unit: 'share', read: (figures) => figures.gpuShare },
+  ...Object.fromEntries(
+    (['offered', 'ok', 'late', 'timeout', 'rejected', 'error'] as const).map((outcome) => [
+      outcome,
+      { unit: 'count', read: ({ requests }: ClassFigures) => requests[outcome] } as const,
+    ]),
+  ),
+};
+
+/** Null: classes have no such figure. */
+function classFigure(name: string, metric: string): Figure | null {
+  const find = ({ classes = [] }: MeasuredSummary) => classes.find((each) => each.name === name);
+  const known = Object.hasOwn(CLASS_FIGURES, metric) ? CLASS_FIGURES[metric]! : null;
+  if (known !== null) {
+    const read = (summary: MeasuredSummary) => {
+      const found = find(summary);
+      return found === undefined ? null : known.read(found);
+    };
+    const outOf = (summary: MeasuredSummary) => find(summary)?.requests.offered ?? 0;
+    return { unit: known.unit, read, ...(known.unit === 'count' ? { outOf } : {}) };
+  }
+  const named = parsePercentile(metric);
+  const headline = named === null ? null : headlineOf(named.percentile);
+  if (named === null || headline === null) return null;
+  return {
+    unit: 'ms',
+    read: (summary) => {
+      const found = find(summary);
+      if (found === undefined) return null;
+      return named.reading === 'offered' ? offeredMs(found, headline) : found.executedLatencyMs[headline];
+    },
+  };
+}
 
 /** A latency over all offered requests in ms: Infinity where it falls on one that was not answered in time. */
 export function offeredMs(

@@ -49,6 +49,12 @@ export const REQUEST_COLUMNS: readonly LogColumn[] = [
   },
 ];
 
+/** The column behind those where the experiment declares classes. */
+const CLASS_COLUMN: LogColumn = {
+  name: 'class_id',
+  describe: 'index of its class among those of the experiment; only where it declares some',
+};
+
 /**
  * `result` by outcome: Clockwork's numbers for success, error, timeout and "skipped by the
  * controller". A late answer is a success that did not meet its deadline.
@@ -71,9 +77,10 @@ export class RequestLog implements RunObserver {
     path: string,
     models: readonly ModelSpec[],
     private readonly causes: CauseFinder | null,
+    private readonly hasClasses = false,
   ) {
     this.file = new OutputFile(path);
-    this.file.write(headerOf(REQUEST_COLUMNS));
+    this.file.write(headerOf(hasClasses ? [...REQUEST_COLUMNS, CLASS_COLUMN] : REQUEST_COLUMNS));
     this.sloFactors = new SloFactors(models);
   }
 
@@ -94,7 +101,7 @@ export class RequestLog implements RunObserver {
     const cause = this.causes?.indexOf(requests, slot, outcome, nowNs, copies) ?? -1;
     this.file.write(
       `${nowNs}\t${requests.id[slot]}\t${RESULT_OF_OUTCOME[outcome]}\t${requests.user[slot]}\t${model}\t` +
-        `${this.sloFactors.text(model, sloNs)}\t${latencyNs}\t${sloNs}\t${met}\t${arrivalCopies}\t${copies}\t${cold}\t${action?.id ?? requests.failedInfer[slot]}\t${cause}\n`,
+        `${this.sloFactors.text(model, sloNs)}\t${latencyNs}\t${sloNs}\t${met}\t${arrivalCopies}\t${copies}\t${cold}\t${action?.id ?? requests.failedInfer[slot]}\t${cause}${this.hasClasses ? `\t${requests.requestClass[slot]}` : ''}\n`,
     );
   }
 

@@ -23,6 +23,8 @@ export interface RequestCounts extends Of<typeof summary.requestCountsSchema> {}
 export interface KindFigures extends Of<typeof summary.kindFiguresSchema> {}
 export interface CostFigures extends Of<typeof summary.costFiguresSchema> {}
 export interface ScalingFigures extends Of<typeof summary.scalingFiguresSchema> {}
+export interface ClassFigures extends Of<typeof summary.classFiguresSchema> {}
+export interface WeightedFigures extends Of<z.ZodObject<typeof summary.weightedShape>> {}
 export interface ActionCounts extends Of<typeof summary.actionCountsSchema> {}
 export interface GroupSummary extends Of<typeof summary.groupSummarySchema> {}
 export interface LatencyMs extends Of<typeof latency.latencyMsSchema> {}

@@ -65,6 +65,30 @@ export const scalingFiguresSchema = z.object({
   stopped: count().describe('GPUs that were stopped, orders that were called off included.'),
 });
 
+/** One class of requests: what it is worth and what it got. */
+export const classFiguresSchema = z.object({
+  name: z.string().describe('Name of the class.'),
+  weight: z.number().positive().describe('What one of its requests answered in time is worth.'),
+  share: share().describe('Share of GPU time that it is guaranteed while its requests wait; 0: none.'),
+  requests: requestCountsSchema,
+  offeredRps: rps().describe('Its offered requests per second of nominal duration.'),
+  goodputRps: rps().describe('Its requests answered within their SLO per second of nominal duration.'),
+  attainment: share().describe('Share of its offered requests that were answered within their SLO.'),
+  gpuShare: share().describe(
+    'Its part of the time of INFERs, which the requests of a batch share evenly; 0 where a client measured.',
+  ),
+  ...latencies,
+});
+
+/** Present where the experiment declares classes. */
+export const weightedShape = {
+  weightedOfferedRps: rps().describe('Offered requests per second, each counted by the weight of its class.'),
+  weightedGoodputRps: rps().describe(
+    'Requests answered within their SLO per second, each counted by the weight of its class.',
+  ),
+  weightedAttainment: share().describe('weightedGoodputRps as a share of weightedOfferedRps.'),
+};
+
 /** What only the scheduler knows, and a client does not see. */
 export const schedulerFiguresSchema = z.object({
   digest: z
@@ -130,6 +154,11 @@ export const summarySchema = z
     failures: failureCountsSchema
       .exactOptional()
       .describe('Failed requests by cause; absent where a client measured, which cannot see causes.'),
+    classes: z
+      .array(classFiguresSchema)
+      .exactOptional()
+      .describe('Figures by class, in the order of their declaration; absent: there are none.'),
+    ...optional(weightedShape),
     ...latencies,
     percentiles: z
       .array(percentileMsSchema)

@@ -134,6 +134,9 @@ export const boundFiguresSchema = z.object({
     .nullable()
     .describe('The same by a price that changes over time; null for several GPUs.'),
   bestRps: rps().describe('The smallest of the bounds: the one to compare with.'),
+  weightedRps: rps()
+    .exactOptional()
+    .describe('Upper bound on weightedGoodputRps; absent: the experiment declares no classes.'),
 });
 
 /**

@@ -32,7 +32,8 @@ export interface ThresholdResult extends Immutable<z.output<typeof thresholdResu
 
 type Operator = '<' | '<=' | '>' | '>=';
 /** metric, operator, number, unit. */
-const PATTERN = /^\s*([A-Za-z][\w.]*)\s*(<=|>=|<|>)\s*([0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?)\s*([a-z%/]*)\s*$/;
+const PATTERN =
+  /^\s*([A-Za-z](?:[\w.-]*\w)?)\s*(<=|>=|<|>)\s*([0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?)\s*([a-z%/]*)\s*$/;
 
 /**
  * Reads a threshold: a metric of the summary, one of < <= > >=, and a limit: a duration for latencies (`p99<100ms`, any
@@ -98,6 +99,7 @@ export function holds({ operator, limit }: Pick<Threshold, 'operator' | 'limit'>
 
 /** Why a run in which something was offered has no such figure. */
 function unmeasured(metric: string, unit: FigureUnit): string {
+  if (metric.startsWith('class.')) return `the run has no class ${metric.split('.')[1]}`;
   if (metric === 'rareModelsAttainment') return `every model had ${FEWEST_REQUESTS} requests`;
   return unit === 'ms' ? 'no request was executed' : 'not measured';
 }

@@ -1,7 +1,7 @@
 import { EscapementError } from '../base/errors.js';
 import { NS_PER_S } from '../base/units.js';
 import type { OfferedRequests } from '../bounds/requests.js';
-import { upperBounds } from '../bounds/upper-bounds.js';
+import { type BoundedCluster, upperBounds } from '../bounds/upper-bounds.js';
 import type { Experiment } from '../config/experiment.js';
 import { type OpenedWorkloads, openWorkloads } from '../config/open-workloads.js';
 import type { ModelSpec, ModelTimes } from '../core/model.js';
@@ -23,16 +23,17 @@ const INITIAL_CAPACITY = 1 << 12;
  */
 export async function boundOf(experiment: Experiment): Promise<BoundFigures> {
   checkOpenLoop(experiment);
-  const { cluster, models, policy, seed, warmupNs } = experiment;
+  const { cluster, models, policy, seed, warmupNs, classes } = experiment;
   const workload = await openWorkloads(experiment);
   const requests = await readCounted(workload, warmupNs);
   const maxBatch = policy.options.maxBatch;
-  const bounds = upperBounds(requests, {
+  const bounded = {
     models: atFastestClock(trueModels(models, cluster.noise.profile, seed), cluster.gpuClock),
     gpus: cluster.gpus,
     kinds: cluster.kinds,
     maxBatch: typeof maxBatch === 'number' ? maxBatch : Number.POSITIVE_INFINITY,
-  });
+  };
+  const bounds = upperBounds(requests, bounded);
   const seconds = (workload.durationNs - warmupNs) / NS_PER_S;
   const { fluid, windowLimited, priced, timePriced } = bounds;
   return {
@@ -42,7 +43,19 @@ export async function boundOf(experiment: Experiment): Promise<BoundFigures> {
     pricedRps: priced === null ? null : priced / seconds,
     timePricedRps: timePriced === null ? null : timePriced / seconds,
     bestRps: Math.min(windowLimited, timePriced ?? windowLimited) / seconds,
+    ...(classes.length === 0 ? {} : { weightedRps: weightedBound(requests, bounded, classes) / seconds }),
   };
+}
+
+/** The most weight that can be served. */
+function weightedBound(
+  requests: RequestList,
+  cluster: BoundedCluster,
+  classes: Experiment['classes'],
+): number {
+  const { count, model, arrivalNs, sloNs, requestClass } = requests;
+  const weight = Float64Array.from({ length: count }, (_, i) => classes[requestClass[i]].weight);
+  return upperBounds({ count, model, arrivalNs, sloNs, weight }, cluster).windowLimited;
 }
 
 function checkOpenLoop({ workloads, file }: Experiment): void {
@@ -56,7 +69,7 @@ function checkOpenLoop({ workloads, file }: Experiment): void {
 }
 
 /** Reads a workload to its end and keeps what a summary counts: all that arrives after the warm-up. */
-async function readCounted({ source }: OpenedWorkloads, warmupNs: number): Promise<OfferedRequests> {
+async function readCounted({ source }: OpenedWorkloads, warmupNs: number): Promise<RequestList> {
   const requests = new RequestList();
   for (;;) {
     if (source.starved) await source.refill();
@@ -73,23 +86,27 @@ class RequestList implements OfferedRequests {
   model = new Int32Array(INITIAL_CAPACITY);
   arrivalNs = new Float64Array(INITIAL_CAPACITY);
   sloNs = new Float64Array(INITIAL_CAPACITY);
+  requestClass = new Uint8Array(INITIAL_CAPACITY);
 
-  add({ model, timeNs, sloNs }: StreamedSource): void {
+  add({ model, timeNs, sloNs, requestClass }: StreamedSource): void {
     if (this.count === this.model.length) this.grow();
     this.model[this.count] = model;
     this.arrivalNs[this.count] = timeNs;
     this.sloNs[this.count] = sloNs;
+    this.requestClass[this.count] = requestClass;
     this.count++;
   }
 
   private grow(): void {
-    const { model, arrivalNs, sloNs } = this;
+    const { model, arrivalNs, sloNs, requestClass } = this;
     this.model = new Int32Array(this.count * 2);
     this.arrivalNs = new Float64Array(this.count * 2);
     this.sloNs = new Float64Array(this.count * 2);
     this.model.set(model);
     this.arrivalNs.set(arrivalNs);
     this.sloNs.set(sloNs);
+    this.requestClass = new Uint8Array(this.count * 2);
+    this.requestClass.set(requestClass);
   }
 }
 

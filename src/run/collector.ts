@@ -7,6 +7,7 @@ import { scalerEntryOf } from '../config/schema-scaler.js';
 import { shortestExecNs } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
 import type { CauseFinder } from '../record/cause-finder.js';
+import { ClassTally } from '../record/class-tally.js';
 import { FleetTally } from '../record/fleet-tally.js';
 import { KindTally } from '../record/kind-tally.js';
 import { modelFigures } from '../record/model-figures.js';
@@ -40,6 +41,8 @@ export class Collector {
   private readonly timeline: Timeline | null;
   /** Null: the GPUs are of one kind without a name. */
   private readonly kinds: KindTally | null;
+  /** Null: the experiment declares no classes. */
+  private readonly classes: ClassTally | null;
   /** Which GPUs there are; null: all, all of the time. */
   readonly fleet: FleetTally | null;
   private began = performance.now();
@@ -66,7 +69,11 @@ export class Collector {
     const counted = { kinds, warmupNs: experiment.warmupNs, durationNs };
     this.kinds = kinds.length === 0 ? null : new KindTally(counted);
     this.fleet = scalerEntryOf(experiment.scaler) === null ? null : new FleetTally(counted);
-    this.observers = [this.recorder, this.timeline, this.kinds].filter((observer) => observer !== null);
+    const { classes, warmupNs } = experiment;
+    this.classes = classes.length === 0 ? null : new ClassTally({ classes, warmupNs, durationNs });
+    this.observers = [this.recorder, this.timeline, this.kinds, this.classes].filter(
+      (observer) => observer !== null,
+    );
   }
 
   /** Why requests failed; null: it is not seen. */
@@ -133,11 +140,10 @@ export class Collector {
       version: 3,
       experiment: text,
       ...(overrides.length === 0 ? {} : { overrides }),
-      summary: buildSummary(
-        recorder,
-        { name: experiment.name, kind, seed: experiment.seed, wall },
-        percentiles,
-      ),
+      summary: {
+        ...buildSummary(recorder, { name: experiment.name, kind, seed: experiment.seed, wall }, percentiles),
+        ...this.classes?.figures(),
+      },
       sloMs: slosMs.every((sloMs) => sloMs === slosMs[0]) ? slosMs[0] : null,
       groups: buildGroups(recorder, slosMs),
       models: modelFigures(recorder),

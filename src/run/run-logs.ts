@@ -26,11 +26,13 @@ export class RunLogs {
     private readonly outDir: string,
     private readonly collector: Collector,
   ) {
-    const { output, models, cluster } = experiment;
+    const { output, models, cluster, classes } = experiment;
     const { causes } = collector;
     const { requestLog, actionLog } = output;
     this.observers = [
-      ...(requestLog ? [new RequestLog(join(outDir, 'requests.tsv'), models, causes)] : []),
+      ...(requestLog
+        ? [new RequestLog(join(outDir, 'requests.tsv'), models, causes, classes.length > 0)]
+        : []),
       ...(actionLog ? [new ActionLog(join(outDir, 'actions.tsv'), cluster)] : []),
     ];
     this.fleet =

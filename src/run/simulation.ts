@@ -116,6 +116,7 @@ export function simulatorOf(
     defaultSloNs: experiment.sloNs,
     createPolicy: createPolicyOf(experiment.policy),
     admission: experiment.admission,
+    ...(experiment.classes.length === 0 ? {} : { classes: experiment.classes }),
     ...(experiment.missedWindow === null ? {} : { missedWindow: experiment.missedWindow }),
     source,
     seed: experiment.seed,

@@ -2,7 +2,8 @@ import { Clock } from '../base/clock/clock.js';
 import { NS_PER_S } from '../base/units.js';
 import { createPolicyOf } from '../config/create-policy.js';
 import type { Experiment } from '../config/experiment.js';
-import type { Admission } from '../core/controller.js';
+import type { Admission } from '../core/admission.js';
+import type { RequestClass } from '../core/classes.js';
 import type { RunObserver } from '../core/observer.js';
 import { LIVE_MISSED_WINDOW, type MissedWindow } from '../core/retry.js';
 import type { WorkerCluster } from '../live/controller/cluster-of-workers.js';
@@ -20,6 +21,8 @@ export interface ClusterSettings {
   /** SLO of requests that carry none. */
   readonly sloNs: number;
   readonly admission: Admission;
+  /** What requests weigh; absent, or empty: all alike. */
+  readonly classes?: readonly RequestClass[];
   /** Default: retry. */
   readonly missedWindow?: MissedWindow | null;
   /** How long workers have to come up. Default: 60 s. */
@@ -118,6 +121,9 @@ export class LiveCluster<T extends ClusterObservers = ClusterObservers> {
       createPolicy: createPolicyOf(settings.policy),
       defaultSloNs: settings.sloNs,
       admission: settings.admission,
+      ...(settings.classes === undefined || settings.classes.length === 0
+        ? {}
+        : { classes: settings.classes }),
       missedWindow: settings.missedWindow,
       observer: fanOut(this.list.flatMap(({ run }) => run ?? [])),
       events: fanOutEvents(this.list.flatMap(({ events }) => events ?? [])),

@@ -16,7 +16,7 @@ export class JournalObserver implements ClusterObserver {
     onFailure: (error: EscapementError) => void,
     world: DiskAndTime = {},
   ) {
-    const { policy, sloNs: defaultSloNs, admission, missedWindow } = settings;
+    const { policy, sloNs: defaultSloNs, admission, missedWindow, classes = [] } = settings;
     const oneLane = spec.oneLane ?? false;
     const { spareModels = 0, spareBatch = 1, spareGpus = 0 } = spec;
     const given = {
@@ -28,6 +28,9 @@ export class JournalObserver implements ClusterObserver {
       defaultSloNs,
       admission,
       missedWindow,
+      ...(classes.length === 0
+        ? {}
+        : { classes: classes.map(({ name, weight, share }) => ({ name, weight, share })) }),
     };
     const header = { ...spec, ...given };
     this.inputs = new JournalWriter(name, header, onFailure, world);

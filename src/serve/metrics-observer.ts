@@ -5,10 +5,14 @@ import type { Assembly, ClusterObserver } from './cluster.js';
 /** Counts what a cluster does, for Prometheus. `workers`: all by name, also those that never come: alerts need their series. */
 export function metricsObserver(
   registry: Registry,
-  { cluster }: Assembly,
+  { cluster, settings }: Assembly,
   workers: readonly string[],
 ): ClusterObserver {
-  const metrics = new ControllerMetrics(registry, cluster.spec.models);
+  const metrics = new ControllerMetrics(
+    registry,
+    cluster.spec.models,
+    (settings.classes ?? []).map(({ name }) => name),
+  );
   for (const name of workers) metrics.setWorkerUp(name, false);
   return {
     run: metrics,

@@ -161,7 +161,9 @@ export class Server {
     const { host, serverVersion, metricsPort, settings, log } = options;
     const refusals = registerRefusals(registry, this.labels);
     if (metricsPort !== null) this.metrics = await this.serveMetrics(metricsPort);
-    const frontend = { ...options.frontend, host, serverVersion, defaultSloNs: settings.sloNs, refusals };
+    const { classes } = settings;
+    const facts = { host, serverVersion, defaultSloNs: settings.sloNs, classes };
+    const frontend = { ...options.frontend, ...facts, refusals };
     await openFrontends(service, { ...options, frontend }, this);
     log.info({ address: host, ...this.ports }, 'listening');
     options.listening?.(this);

@@ -1,6 +1,7 @@
+import type { Admission } from '../core/admission.js';
 import type { ArrivalSource } from '../core/arrivals.js';
+import type { RequestClass } from '../core/classes.js';
 import type { GpuKind } from '../core/cluster-spec.js';
-import type { Admission } from '../core/controller.js';
 import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
 import type { Policy, PolicyContext } from '../core/policy.js';
@@ -37,6 +38,8 @@ export interface SimulatorOptions {
   readonly observer?: RunObserver;
   readonly admission?: Admission;
   readonly missedWindow?: MissedWindow;
+  /** What requests weigh. Default: all alike. */
+  readonly classes?: readonly RequestClass[];
   /** Bytes per second of INPUT and OUTPUT copies; by default they take no time. */
   readonly copyBytesPerS?: number;
   readonly noise?: DeviceNoise & {

@@ -72,11 +72,10 @@ export class Simulator {
 
   constructor(options: SimulatorOptions) {
     const { models, gpus, pages, kinds, seed, oneLane = false } = options;
-    const { spareModels = 0, spareBatch = 1 } = options;
+    const { spareModels = 0, spareBatch = 1, clockOffsetNs: mostNs = 0, defaultSloNs } = options;
     this.source = options.source;
     this.network = new Network(gpus, options.network ?? NO_DELAY, stream(seed, 'network'));
     const offsets = stream(seed, 'clock-offset');
-    const mostNs = options.clockOffsetNs ?? 0;
     this.offsetNs = Float64Array.from({ length: gpus }, () => Math.round((2 * offsets() - 1) * mostNs));
     this.wakeNs = new Float64Array(gpus).fill(Number.POSITIVE_INFINITY);
     this.controller = new Controller({
@@ -86,8 +85,8 @@ export class Simulator {
       },
       admission: options.admission ?? 'none',
       ...(options.missedWindow === undefined ? {} : { missedWindow: options.missedWindow }),
-      defaultSloNs: options.defaultSloNs,
-      createPolicy: options.createPolicy,
+      ...(options.classes === undefined ? {} : { classes: options.classes }),
+      ...{ defaultSloNs, createPolicy: options.createPolicy },
       port: {
         send: (action) => this.send(action),
         answer: (slot, _outcome, nowNs) => this.source.answered?.(this.controller.requests.user[slot], nowNs),
@@ -152,7 +151,8 @@ export class Simulator {
       do {
         while (events.nextNs <= nowNs) this.handle(events.pop());
         while (this.hasArrival(nowNs)) {
-          controller.offer(source.model, source.timeNs, source.sloNs, source.user);
+          const { model, timeNs, sloNs, user, requestClass, tenant } = source;
+          controller.offer(model, timeNs, sloNs, user, requestClass, tenant);
           this.arrivals++;
           source.advance();
         }

@@ -49,6 +49,8 @@ export class CellSource extends BaseSource {
     this.timeNs = whole.timeNs;
     this.sloNs = whole.sloNs;
     this.user = whole.user;
+    this.requestClass = whole.requestClass;
+    this.tenant = whole.tenant;
     this.model = this.share.modelOf[whole.model] as number;
   }
 

@@ -74,6 +74,8 @@ export class MergedSource extends BaseSource {
     this.model = source.model;
     this.sloNs = source.sloNs;
     this.user = this.firstUser[section] + source.user;
+    this.requestClass = source.requestClass;
+    this.tenant = source.tenant;
   }
 
   private passAnswer(user: number, nowNs: number): void {

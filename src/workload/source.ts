@@ -4,6 +4,8 @@ import type { ArrivalSource } from '../core/arrivals.js';
 export interface StreamedSource extends ArrivalSource {
   starved: boolean;
   refill(): Promise<void>;
+  requestClass: number;
+  tenant: number;
   /** `user` is always below this. */
   readonly users: number;
 }
@@ -17,6 +19,8 @@ export abstract class BaseSource implements StreamedSource {
   model = 0;
   sloNs: number;
   user = 0;
+  requestClass = 0;
+  tenant = 0;
   starved = false;
   readonly users: number;
 

@@ -19,6 +19,8 @@ export interface CommonSpec {
   readonly name?: string;
   /** SLO of these requests; overrides the SLO of the run. */
   readonly sloNs?: number;
+  /** Name of the class of its requests; the first one of the run when absent. */
+  readonly class?: string;
   /** Which models it addresses: names or patterns with `*`; all when absent. */
   readonly models?: readonly string[];
   /** Shifts the whole workload to begin this long after the start of the run. */

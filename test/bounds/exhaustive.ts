@@ -4,7 +4,7 @@ import type { GpuKind } from '../../src/core/cluster-spec.js';
 import type { ModelSpec } from '../../src/core/model.js';
 
 /**
- * The most requests that any schedule serves in time, by trying all: batches one after another in every order, each
+ * The most requests, or the most weight of requests, that any schedule serves in time, by trying all: batches one after another in every order, each
  * of every subset of one model's requests, on every GPU, as early as its requests and that GPU allow. Starting
  * earlier never hurts, so no better schedule is left out. For about seven requests. Each GPU takes what its kind takes, and
  * serves the models that fit into its memory.
@@ -19,7 +19,7 @@ export function mostServable(requests: OfferedRequests, cluster: BoundedCluster)
     const before = known.get(key);
     if (before !== undefined) return before;
     let best = 0;
-    for (const { members, count, readyNs, dueNs, execNs } of batches) {
+    for (const { members, worth, readyNs, dueNs, execNs } of batches) {
       if ((members & served) !== 0) continue;
       for (const [gpu, free] of freeNs.entries()) {
         const endNs = Math.max(free, readyNs) + execNs[kindOf[gpu]];
@@ -27,7 +27,7 @@ export function mostServable(requests: OfferedRequests, cluster: BoundedCluster)
         const next = freeNs.with(gpu, endNs);
         // GPUs that are alike may change places: fewer cases.
         if (kinds.length === 1) next.sort((left, right) => left - right);
-        best = Math.max(best, count + most(served | members, next));
+        best = Math.max(best, worth + most(served | members, next));
       }
     }
     known.set(key, best);
@@ -39,7 +39,8 @@ export function mostServable(requests: OfferedRequests, cluster: BoundedCluster)
 interface Batch {
   /** Bit set of requests. */
   readonly members: number;
-  readonly count: number;
+  /** Its requests, or their weight. */
+  readonly worth: number;
   readonly readyNs: number;
   readonly dueNs: number;
   /** By kind; Infinity: it can't run there. */
@@ -51,7 +52,7 @@ function possibleBatches(
   { models, maxBatch = 8 }: BoundedCluster,
   kinds: readonly GpuKind[],
 ): Batch[] {
-  const { count, model, arrivalNs, sloNs } = requests;
+  const { count, model, arrivalNs, sloNs, weight } = requests;
   const batches: Batch[] = [];
   for (let members = 1; members < 1 << count; members++) {
     const indices = Array.from({ length: count }, (_, i) => i).filter((i) => (members >> i) & 1);
@@ -65,9 +66,13 @@ function possibleBatches(
     const readyNs = Math.max(...indices.map((i) => arrivalNs[i]));
     const dueNs = Math.min(...indices.map((i) => arrivalNs[i] + sloNs[i]));
     if (readyNs + Math.min(...execNs) <= dueNs)
-      batches.push({ members, count: indices.length, readyNs, dueNs, execNs });
+      batches.push({ members, worth: worthOf(indices, weight), readyNs, dueNs, execNs });
   }
   return batches;
+}
+
+function worthOf(indices: readonly number[], weight: Float64Array | undefined): number {
+  return indices.reduce((sum, i) => sum + (weight?.[i] ?? 1), 0);
 }
 
 function shortestExecution(model: ModelSpec, kind: number, count: number, maxBatch: number): number {

@@ -167,6 +167,45 @@ describe('against every schedule on GPUs of two kinds', () => {
   });
 });
 
+describe('against every schedule of requests with weights', () => {
+  it.each([1, 2])('no bound is below the best: %d GPUs', (gpus) => {
+    const seed = `bounds-weights-${gpus}`;
+    const random = stream(seed, 'instances');
+    const reached = { contested: 0, best: 0 };
+    for (let n = 0; n < INSTANCES; n++) {
+      const { rows, models } = instance(random, gpus, random() < 0.5);
+      const weights = [1, 0.25, 3].slice(0, 2 + Math.floor(2 * random()));
+      const weight = Float64Array.from(rows, () => weights[Math.floor(random() * weights.length)]);
+      const requests = { ...offered(rows), weight };
+      const most = mostServable(requests, { models, gpus });
+      const { fluid, windowLimited, priced } = upperBounds(requests, { models, gpus });
+      const seen = `seed ${seed}, instance ${n}: ${JSON.stringify({ rows, weight: [...weight] })}`;
+      expect(windowLimited, seen).toBeGreaterThanOrEqual(most);
+      expect(windowLimited, seen).toBeLessThanOrEqual(fluid);
+      expect(priced).toBeNull();
+      const all = weight.reduce((sum, each) => sum + each, 0);
+      expect(windowLimited, seen).toBeLessThanOrEqual(all * (1 + 1e-6));
+      if (most === all) continue;
+      reached.contested++;
+      if (windowLimited < 1.15 * most) reached.best++;
+    }
+    expect(reached.contested, `seed ${seed}`).toBeGreaterThan(INSTANCES / 6);
+    // Without weights that are whole numbers the bound is not rounded down to what is possible.
+    expect(reached.best / reached.contested, `seed ${seed}`).toBeGreaterThan(0.25);
+  });
+
+  it('weights of 1 give what no weights give', () => {
+    const random = stream('bounds-weight-1', 'instances');
+    for (let n = 0; n < 50; n++) {
+      const { rows, models } = instance(random, 2, true);
+      const plain = upperBounds(offered(rows), { models, gpus: 2 });
+      const weight = new Float64Array(rows.length).fill(1);
+      const weighted = upperBounds({ ...offered(rows), weight }, { models, gpus: 2 });
+      expect(Math.floor(weighted.windowLimited + 1e-6)).toBe(plain.windowLimited);
+    }
+  });
+});
+
 function instance(random: Random, gpus: number, several: boolean): Instance {
   const whole = (from: number, to: number) => from + Math.floor(random() * (to - from + 1));
   const models = Array.from({ length: whole(1, 2) }, () => {

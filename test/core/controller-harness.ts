@@ -1,5 +1,6 @@
 import type { Action, ActionKind } from '../../src/core/action.js';
-import { type Admission, Controller } from '../../src/core/controller.js';
+import type { Admission } from '../../src/core/admission.js';
+import { Controller } from '../../src/core/controller.js';
 import type { RunObserver } from '../../src/core/observer.js';
 import { type Dispatcher, type Policy, type PolicyContext, REFUSE } from '../../src/core/policy.js';
 import type { Outcome } from '../../src/core/request.js';

@@ -11,7 +11,7 @@ import {
   STATUS_LOAD_TOO_LATE,
   STATUS_OK,
 } from '../../src/core/action.js';
-import type { Admission } from '../../src/core/controller.js';
+import type { Admission } from '../../src/core/admission.js';
 import {
   OUTCOME_ERROR,
   OUTCOME_LATE,

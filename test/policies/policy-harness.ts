@@ -1,5 +1,6 @@
 import { ACTION_NAMES, type Action, STATUS_OK, STATUS_WORKER_LOST } from '../../src/core/action.js';
-import { type Admission, Controller } from '../../src/core/controller.js';
+import type { Admission } from '../../src/core/admission.js';
+import { Controller } from '../../src/core/controller.js';
 import type { ModelSpec } from '../../src/core/model.js';
 import { OUTCOME_NAMES } from '../../src/core/request.js';
 import type { PolicyOptions } from '../../src/policies/entry.js';

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ONE_CLASS } from '../../src/core/classes.js';
 import { Cluster } from '../../src/core/cluster.js';
 import type { Dispatcher } from '../../src/core/policy.js';
 import { RequestTable } from '../../src/core/request.js';
@@ -20,6 +21,7 @@ describe('POLICIES', () => {
       requests: new RequestTable(),
       dispatch: {} as Dispatcher,
       defaultSloNs: 100 * MS,
+      classes: ONE_CLASS,
     };
     for (const entry of POLICIES) expect(entry.create(context, defaultsOf(entry)).name).toBe(entry.kind);
   });

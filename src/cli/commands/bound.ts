@@ -17,7 +17,7 @@ export async function run(args: BoundArgs): Promise<void> {
 }
 
 function boundText({ seed, cluster }: Experiment, figures: BoundFigures): string {
-  const { offeredRps, fluidRps, windowLimitedRps, pricedRps, timePricedRps, bestRps } = figures;
+  const { offeredRps, fluidRps, windowLimitedRps, pricedRps, timePricedRps, bestRps, weightedRps } = figures;
   const share = (rps: number) => (offeredRps === 0 ? '–' : formatPercent(rps / offeredRps));
   const row = (name: string, rps: number | null) =>
     rps === null ? [name, '–', '–'] : [name, formatRate(rps), share(rps)];
@@ -29,6 +29,7 @@ function boundText({ seed, cluster }: Experiment, figures: BoundFigures): string
     row('priced', pricedRps),
     row('time-priced', timePricedRps),
     row('bound', bestRps),
+    ...(weightedRps === undefined ? [] : [row('weighted', weightedRps)]),
   ];
   const notes = [
     'fluid: each request costs its share of the cheapest full batch that meets its SLO.',

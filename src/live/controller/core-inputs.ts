@@ -3,7 +3,15 @@ import type { ModelSpec } from '../../core/model.js';
 
 /** Everything that enters the core, in order: what a journal needs. */
 export interface CoreInputs {
-  offer(model: number, arrivalNs: number, sloNs: number, user: number, trace?: string | null): void;
+  offer(
+    model: number,
+    arrivalNs: number,
+    sloNs: number,
+    user: number,
+    trace?: string | null,
+    requestClass?: number,
+    tenant?: number,
+  ): void;
   /** `status`, `beginNs`, `endNs` and `clock` are filled in. */
   result(action: Action): void;
   gpuDown(gpu: number): void;

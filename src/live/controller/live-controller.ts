@@ -1,47 +1,25 @@
-import type { Clock } from '../../base/clock/clock.js';
 import { NS_PER_MS } from '../../base/units.js';
 import { pause } from '../../base/world/pause.js';
 import { type Action, LOAD, STATUS_OK, STATUS_WORKER_LOST } from '../../core/action.js';
-import { type Admission, Controller } from '../../core/controller.js';
-import type { RunObserver } from '../../core/observer.js';
-import type { Policy, PolicyContext } from '../../core/policy.js';
+import { Controller } from '../../core/controller.js';
 import { OUTCOME_REJECTED } from '../../core/request.js';
-import { LIVE_MISSED_WINDOW, type MissedWindow } from '../../core/retry.js';
+import { LIVE_MISSED_WINDOW } from '../../core/retry.js';
 import type { ModelReference, ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import type { InferenceRequest, SchedulingService, ServiceState } from '../service.js';
 import { Answers } from './answers.js';
-import { fitting, type WorkerCluster } from './cluster-of-workers.js';
-import type { CoreInputs } from './core-inputs.js';
+import { fitting } from './cluster-of-workers.js';
 import { Departures } from './departures.js';
-import type { Fleet } from './fleet.js';
 import { measuredBeginNs, unloadMessage, unsentResult } from './gather.js';
 import { HangWatch } from './hang-watch.js';
 import type { ReturnedInputs } from './link/worker-link.js';
-import type { LiveEvents } from './live-events.js';
+import type { LiveControllerOptions } from './live-controller-options.js';
 import { LiveModels } from './live-models.js';
 import { notExecuted, tooLate } from './not-executed.js';
 import { Outstanding } from './outstanding.js';
 import { ServedState } from './served-state.js';
 import { Waits } from './waits.js';
 import { WakeTimer } from './wake-timer.js';
-
-export interface LiveControllerOptions {
-  /** Assembled already, as `cluster`. */
-  readonly fleet: Fleet;
-  readonly cluster: WorkerCluster;
-  readonly clock: Clock;
-  readonly createPolicy: (context: PolicyContext) => Policy;
-  readonly defaultSloNs: number;
-  readonly admission: Admission;
-  /** Default: retry. */
-  readonly missedWindow?: MissedWindow;
-  readonly observer: RunObserver;
-  readonly events: LiveEvents;
-  readonly journal: CoreInputs | null;
-  /** A worker that owes a result for this long beyond all reason is given up. */
-  readonly hangNs: number;
-}
 
 /** No action that ran counts as shorter: what takes no time would be no demand, and no reason to load a model. */
 const SHORTEST_NS = 1000;
@@ -85,6 +63,7 @@ export class LiveController implements SchedulingService {
       defaultSloNs: options.defaultSloNs,
       createPolicy: options.createPolicy,
       admission: options.admission,
+      ...(options.classes === undefined ? {} : { classes: options.classes }),
       missedWindow,
       observer: this.answers.seenBy(options.observer),
       port: {
@@ -166,13 +145,14 @@ export class LiveController implements SchedulingService {
 
   infer(request: InferenceRequest): void {
     const { model, sloNs, user, trace = null, arrivalNs = this.nowNs() } = request;
+    const { requestClass = 0, tenant = 0 } = request;
     if (this.closed || !this.core.isServing(model)) {
       const answer = this.closed ? tooLate() : notExecuted(OUTCOME_REJECTED, UNLOADED);
       this.options.clock.time.soon(() => request.done(answer));
       return;
     }
-    const slot = this.core.offer(model, arrivalNs, sloNs, user);
-    this.options.journal?.offer(model, arrivalNs, sloNs, user, trace);
+    const slot = this.core.offer(model, arrivalNs, sloNs, user, requestClass, tenant);
+    this.options.journal?.offer(model, arrivalNs, sloNs, user, trace, requestClass, tenant);
     if (trace !== null) this.options.events.traced(this.core.requests.id[slot], trace);
     this.answers.waiting[slot] = request;
     this.stepSoon();

@@ -38,6 +38,8 @@ interface Submission {
   /** On the service's clock. */
   readonly arrivalNs: number;
   readonly sloNs: number;
+  /** Index of the class of its requests. */
+  readonly requestClass: number;
   /** One entry for each input of the model, all requests of the call one after the other. */
   readonly inputs: readonly Uint8Array[];
   /** By request of the call: what `inputs` holds of it, in buffers of its own; null: they are to be cut up. */
@@ -69,7 +71,7 @@ export class Call {
   /** Throws a refusal if its client has too many requests under way. */
   submit(
     service: InferenceService,
-    { model, arrivalNs, sloNs, inputs, split = null, shapes, trace = null }: Submission,
+    { model, arrivalNs, sloNs, requestClass, inputs, split = null, shapes, trace = null }: Submission,
   ): void {
     const { count } = this;
     const refusal = this.quota.ask(count);
@@ -79,7 +81,7 @@ export class Call {
       const own = split?.[i] ?? (count === 1 ? inputs : inputs.map((bytes) => partOf(bytes, i, count)));
       // The requests of a batch share the buffer of its body, unless they were cut apart.
       const mayMove = count === 1 || split !== null;
-      service.infer(new Part(this, i, model, arrivalNs, sloNs, own, mayMove, shapes, trace));
+      service.infer(new Part(this, i, model, arrivalNs, sloNs, requestClass, own, mayMove, shapes, trace));
     }
   }
 
@@ -166,6 +168,7 @@ class Part implements InferenceRequest {
     readonly model: number,
     readonly arrivalNs: number,
     readonly sloNs: number,
+    readonly requestClass: number,
     public inputs: readonly Uint8Array[],
     readonly mayMove: boolean,
     readonly shapes: readonly Shape[] | undefined,

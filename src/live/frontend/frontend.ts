@@ -5,6 +5,7 @@ import { MIB } from '../../base/units.js';
 import { formatAddress } from '../wire/address.js';
 import type { ServerTls } from '../wire/credentials.js';
 import { DEFAULT_CLIENT_REQUESTS, DEFAULT_CONNECTIONS, defaultInflightBytes } from './budget.js';
+import type { PriorityClass } from './priority.js';
 import type { BudgetSlot } from './shared-counts.js';
 
 /** One transport of the Open Inference Protocol, listening. */
@@ -25,6 +26,8 @@ export interface FrontendOptions {
   readonly port: number;
   /** SLO of requests that carry none, for models that have none, ns. */
   readonly defaultSloNs: number;
+  /** What the protocol's `priority` may mean. Default: nothing. */
+  readonly classes?: readonly PriorityClass[];
   /** What the server says of itself. */
   readonly serverVersion: string;
   /** Address to bind. */
@@ -66,6 +69,7 @@ export function settle(options: FrontendOptions): FrontendSettings {
   checkTls(tls);
   const defaults = {
     host: '127.0.0.1',
+    classes: [],
     token: null,
     handshakeTimeoutMs: HANDSHAKE_TIMEOUT_MS,
     maxBatch: 256,

@@ -7,6 +7,7 @@ import { bytesOfJson } from './json-data.js';
 import { type Json, objectOf, parseObject } from './json-object.js';
 import { outputIndex } from './outputs.js';
 import { binarySize, booleanParameter, outputParameters, requestParameters } from './parameters.js';
+import { classOfPriority } from './priority.js';
 import { Refusal, shown } from './refusal.js';
 import { requestSloNs } from './slo.js';
 
@@ -25,7 +26,7 @@ export interface InferTask {
   /** Of the JSON at its beginning; 0: the body is the only input itself. */
   readonly jsonBytes: number;
   readonly model: ServedModel;
-  readonly limits: Pick<FrontendSettings, 'maxBatch' | 'maxBodyBytes' | 'defaultSloNs'>;
+  readonly limits: Pick<FrontendSettings, 'maxBatch' | 'maxBodyBytes' | 'defaultSloNs' | 'classes'>;
 }
 
 /** What it says, checked against the model. Plain data. */
@@ -34,6 +35,8 @@ export interface InferBody {
   /** Requests in the batch. */
   readonly count: number;
   readonly sloNs: number;
+  /** Index of the class of its requests. */
+  readonly requestClass: number;
   /** For each input of the model, requests one after the other. */
   readonly inputs: readonly Uint8Array[];
   /** Their whole shapes; only for a model with free sizes. */
@@ -52,6 +55,7 @@ export function readInferBody(task: InferTask): InferBody {
   return {
     id: idOf(root.id),
     sloNs: requestSloNs(parameters.slo_ms, parameters.timeout, model, limits.defaultSloNs),
+    requestClass: classOfPriority(parameters.priority, limits.classes),
     inputs: inputs.complete(),
     shapes: inputs.shapes,
     count: inputs.count,
@@ -73,6 +77,7 @@ function readRawBody({ body, model, limits }: InferTask): InferBody {
   return {
     id: null,
     sloNs: requestSloNs(undefined, undefined, model, limits.defaultSloNs),
+    requestClass: 0,
     inputs: inputs.complete(),
     shapes: inputs.shapes,
     count: inputs.count,

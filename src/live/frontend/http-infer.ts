@@ -67,7 +67,7 @@ export class HttpInfer implements BodyReader {
     // The model may have changed while the body came.
     const entry = this.entryOf(request);
     const model = catalog.ready(entry);
-    const { inputs, count, sloNs, shapes } = parsed;
+    const { inputs, count, sloNs, requestClass, shapes } = parsed;
     const answerBytes = outputsBound(model.signature, parsed, mostAnswerBytes(site.settings));
     let bytes = answerBytes;
     for (const tensors of split ?? [inputs]) for (const tensor of tensors) bytes += tensor.length;
@@ -81,7 +81,10 @@ export class HttpInfer implements BodyReader {
     const trace = traceOf(request.headers);
     const call = new Call(count, new HttpExchange(request, model, parsed, answerBytes), request.quota);
     const { arrivalNs } = request;
-    call.submit(service, { model: entry.index, arrivalNs, sloNs, inputs, split, shapes, trace });
+    call.submit(service, {
+      ...{ model: entry.index, arrivalNs, sloNs, requestClass },
+      ...{ inputs, split, shapes, trace },
+    });
     request.isAsked = true;
   }
 
@@ -111,11 +114,11 @@ export class HttpInfer implements BodyReader {
     const { codec, settings } = this.site;
     const { body, jsonBytes, model } = task;
     throwIf(request.hold(body.length + TENSOR_PER_JSON * jsonBytes));
-    const { maxBatch, maxBodyBytes, defaultSloNs } = settings;
+    const { maxBatch, maxBodyBytes, defaultSloNs, classes } = settings;
     const plain: InferTask = {
       ...task,
       model: withoutLabels(model),
-      limits: { maxBatch, maxBodyBytes, defaultSloNs },
+      limits: { maxBatch, maxBodyBytes, defaultSloNs, classes },
     };
     codec.run('readInferBody', plain, ownBuffers([body]), request.clientKey, new Parsing(this, request));
   }

@@ -1,4 +1,5 @@
 import { type Json, objectOf, optionalObject } from './json-object.js';
+import { isNothing } from './priority.js';
 import { Refusal, shown } from './refusal.js';
 
 /** The parameters of a whole request. Throws a refusal for those that would have an effect that there is not. */
@@ -20,13 +21,8 @@ export function checkRequestParameter(name: string, value: unknown): void {
     // Codecs of other servers' clients describe contents with these; they change nothing here.
     case 'content_type':
     case 'headers':
-      return;
+    // What its values mean is up to the server's classes.
     case 'priority':
-      if (!isNothing(value))
-        throw new Refusal(
-          'invalid',
-          'parameter priority: only 0 is supported; slo_ms says how urgent a request is',
-        );
       return;
     case 'sequence_id':
     case 'sequence_start':
@@ -46,11 +42,6 @@ export function checkRequestParameter(name: string, value: unknown): void {
 
 /** Names under which clients try to send an SLO. */
 const MEANS_SLO = /^(slo|deadline|latency)/i;
-
-/** Values that clients send where they mean none. */
-function isNothing(value: unknown): boolean {
-  return value === 0 || value === '' || value === false || value === null;
-}
 
 /** A parameter that is true or false; absent: false. Throws a refusal. */
 export function booleanParameter(parameters: Json, name: string): boolean {

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { EscapementError } from '../../base/errors.js';
+import { ADMISSIONS, type Admission } from '../../core/admission.js';
+import { MOST_CLASSES, type RequestClass } from '../../core/classes.js';
 import type { GpuKind } from '../../core/cluster-spec.js';
-import { ADMISSIONS, type Admission } from '../../core/controller.js';
 import type { ModelSpec } from '../../core/model.js';
 import { MISSED_WINDOWS, type MissedWindow } from '../../core/retry.js';
 
@@ -29,6 +30,8 @@ export interface JournalHeader {
   readonly defaultSloNs: number;
   readonly admission: Admission;
   readonly missedWindow: MissedWindow;
+  /** Classes of requests; absent: there are none. */
+  readonly classes?: readonly RequestClass[];
 }
 
 const FORMAT = 'escapement-journal';
@@ -71,6 +74,11 @@ const HEADER = z.object({
   defaultSloNs: z.number().positive(),
   admission: z.enum(ADMISSIONS),
   missedWindow: z.enum(MISSED_WINDOWS),
+  classes: z
+    .array(z.object({ name: z.string(), weight: z.number().positive(), share: z.number().min(0).max(1) }))
+    .min(1)
+    .max(MOST_CLASSES)
+    .exactOptional(),
 });
 
 export function formatHeader(header: JournalHeader): string {

@@ -7,7 +7,14 @@ import { type JournalHeader, parseHeader, parseModel } from './journal-header.js
 
 /** Gets what a journal holds, in order. An `EscapementError` that it throws gets the line's number. */
 export interface JournalVisitor {
-  offer(model: number, arrivalNs: number, sloNs: number, user: number): void;
+  offer(
+    model: number,
+    arrivalNs: number,
+    sloNs: number,
+    user: number,
+    requestClass: number,
+    tenant: number,
+  ): void;
   /** The trace that the request before belongs to. */
   trace(traceparent: string): void;
   result(id: number, status: number, beginNs: number, endNs: number, clock: number): void;
@@ -81,8 +88,15 @@ function visit(line: string, visitor: JournalVisitor): string | null {
   const fields = line.split(' ');
   switch (fields[0]) {
     case 'o':
-      expectFields(fields, 5);
-      visitor.offer(index(fields[1]), time(fields[2]), number(fields[3]), index(fields[4]));
+      if (fields.length !== 7) expectFields(fields, 5);
+      visitor.offer(
+        index(fields[1]),
+        time(fields[2]),
+        number(fields[3]),
+        index(fields[4]),
+        index(fields[5] ?? '0'),
+        index(fields[6] ?? '0'),
+      );
       return null;
     case 'w':
       expectFields(fields, 2);

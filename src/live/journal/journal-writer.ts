@@ -14,7 +14,7 @@ const ONE_WORD = /^[!-~]{1,55}$/;
  *
  * | line | call |
  * | --- | --- |
- * | `o MODEL ARRIVAL SLO USER` | `offer` |
+ * | `o MODEL ARRIVAL SLO USER [CLASS TENANT]` | `offer`; without the last two they are 0 |
  * | `w TRACEPARENT` | none: the trace that the request of the line before belongs to |
  * | `r ID STATUS BEGIN END CLOCK` | `result` |
  * | `d GPU` | `gpuDown` |
@@ -51,9 +51,18 @@ export class JournalWriter {
     return this.file.path;
   }
 
-  offer(model: number, arrivalNs: number, sloNs: number, user: number, trace: string | null = null): void {
+  offer(
+    model: number,
+    arrivalNs: number,
+    sloNs: number,
+    user: number,
+    trace: string | null = null,
+    requestClass = 0,
+    tenant = 0,
+  ): void {
     this.hasRequests = true;
-    this.file.write(`o ${model} ${arrivalNs} ${sloNs} ${user}\n`);
+    const sender = requestClass === 0 && tenant === 0 ? '' : ` ${requestClass} ${tenant}`;
+    this.file.write(`o ${model} ${arrivalNs} ${sloNs} ${user}${sender}\n`);
     if (trace !== null && ONE_WORD.test(trace)) this.file.write(`w ${trace}\n`);
   }
 

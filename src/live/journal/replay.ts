@@ -84,7 +84,7 @@ class Player implements JournalVisitor {
   ) {
     const { createPolicy, observer, watchers = [] } = options;
     const { models, spareModels, spareBatch, gpus, spareGpus, pages, kinds, oneLane } = header;
-    const { defaultSloNs, admission, missedWindow } = header;
+    const { defaultSloNs, admission, missedWindow, classes } = header;
     const ofKinds = kinds === undefined ? {} : { kinds };
     for (const { name } of models) this.models.add(name);
     this.controller = new Controller({
@@ -92,6 +92,7 @@ class Player implements JournalVisitor {
       defaultSloNs,
       admission,
       missedWindow,
+      ...(classes === undefined ? {} : { classes }),
       createPolicy: (context) => {
         const policy = createPolicy(header, context);
         return watched(policy, watchers);
@@ -108,9 +109,17 @@ class Player implements JournalVisitor {
     for (const watcher of watchers) watcher.started(header, this.controller);
   }
 
-  offer(model: number, arrivalNs: number, sloNs: number, user: number): void {
+  offer(
+    model: number,
+    arrivalNs: number,
+    sloNs: number,
+    user: number,
+    requestClass: number,
+    tenant: number,
+  ): void {
     this.requests++;
-    this.controller.offer(this.modelIndex(model), arrivalNs, sloNs, user);
+    const known = within(requestClass, this.controller.classes.length, 'class');
+    this.controller.offer(this.modelIndex(model), arrivalNs, sloNs, user, known, tenant);
   }
 
   trace(traceparent: string): void {

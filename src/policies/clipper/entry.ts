@@ -7,6 +7,7 @@ export const clipperEntry: PolicyEntry = {
   summary: 'batch sizes follow measured latency: more while it is met, 10 % less when not (NSDI 2017)',
   onKinds:
     'the paper gives each container a batch limit of its own: here a model has one for all kinds, which its slowest GPUs set',
+  weights: 'ignored',
   options: {
     maxBatch: MAX_BATCH,
     increase: {

@@ -10,6 +10,7 @@ export const clockworkEntry: PolicyEntry = {
   summary: 'plans every action ahead of time within windows; earliest required start first (OSDI 2020)',
   onKinds:
     'the paper has equal GPUs: here each action is planned with the times of its GPU, and demand is shared out by speed',
+  weights: 'ignored',
   options: {
     scheduleAhead: {
       type: 'duration',

@@ -6,6 +6,7 @@ export const edgeServingEntry: PolicyEntry = {
   kind: 'edgeserving',
   summary: 'the batch after which what still waits is least urgent, in all queues together (ICCCN 2026)',
   onKinds: 'the paper has one GPU: here each GPU decides for itself, with its own times',
+  weights: 'ignored',
   options: { maxBatch: MAX_BATCH },
   create(context, options) {
     return new EdgeServingPolicy(context, options.maxBatch as number);

@@ -2,13 +2,12 @@ import type { Cluster } from '../../core/cluster.js';
 import type { RequestTable } from '../../core/request.js';
 import type { DeadlineQueue } from '../common/deadline-queue.js';
 import type { Durations } from './durations.js';
+import { FOLLOWER_WEIGHT, MixedBatch } from './mixed-batch.js';
 import type { Waiting } from './waiting.js';
 
 /** How much more slack counts for each unit of spread in the models' costs, and at most. */
 const PER_SPREAD = 3;
 const MOST_SLACK_WEIGHT = 4;
-/** The same for what the SLOs of others in a batch exceed that of its first by, relative to slack. */
-const FOLLOWER_WEIGHT = 0.2;
 
 /**
  * Which batch a lane runs next: the one with the highest slack-discounted density, ln(requests / time) − c · slack / W.
@@ -25,6 +24,7 @@ export class Chooser {
   batchIndex = 0;
   from = 0;
   count = 0;
+  private readonly mixed: MixedBatch;
 
   private readonly logCount: Float64Array;
   private slackWeight = 1;
@@ -38,6 +38,7 @@ export class Chooser {
     /** By model: added to its score, for those that were treated badly. */
     private readonly favour: Float64Array,
   ) {
+    this.mixed = new MixedBatch(requests, waiting);
     this.logCount = Float64Array.from({ length: cluster.maxBatch + 1 }, (_, count) => Math.log(count));
     this.modelsChanged();
   }
@@ -57,6 +58,7 @@ export class Chooser {
    */
   choose(gpu: number, startNs: number, afterNs: number): boolean {
     const { durations, waiting, logCount } = this;
+    if (waiting.classes > 1) return this.chooseByWeight(gpu, startNs, afterNs);
     const { byGpu, queues } = waiting;
     const { row, usable, size, logExec } = durations;
     const clock = this.cluster.clock[gpu];
@@ -84,6 +86,42 @@ export class Chooser {
         this.batchIndex = at - first;
         this.from = from;
         this.count = count;
+      }
+    }
+    return best > Number.NEGATIVE_INFINITY;
+  }
+
+  /** Moves the requests of the choice, an INFER of `durationNs`, into `batch`. Returns the earliest deadline among them, ns. */
+  take(batch: Int32Array, durationNs: number): number {
+    const { waiting, model } = this;
+    if (waiting.classes > 1) return this.mixed.take(model, batch, durationNs);
+    const firstNs = waiting.queues[model].deadlineNsAt(this.from);
+    waiting.take(model, this.from, this.count, batch);
+    return firstNs;
+  }
+
+  /** The same choice where requests weigh differently: a batch takes those that are worth most, of any class. */
+  private chooseByWeight(gpu: number, startNs: number, afterNs: number): boolean {
+    const { durations, waiting, mixed } = this;
+    const { byGpu } = waiting;
+    const { row, usable, size, logExec } = durations;
+    const clock = this.cluster.clock[gpu];
+    const perSlack = this.slackWeight / (waiting.backlogNs / this.cluster.up.count + this.batchNs / 2);
+    let best = Number.NEGATIVE_INFINITY;
+    for (let model = byGpu.next(gpu, 0); model >= 0; model = byGpu.next(gpu, model + 1)) {
+      const first = row[model];
+      const end = first + usable[model];
+      mixed.begin(model);
+      for (let at = first; at < end; at++) {
+        const left = mixed.leaveOut(startNs + durations.execNs[at] / clock + afterNs);
+        if (left === 0 || (at > first && left <= size[at - 1])) break;
+        const score = mixed.fill(Math.min(left, size[at]), perSlack) - logExec[at] + this.favour[model];
+        if (score <= best) continue;
+        best = score;
+        this.model = model;
+        this.batchIndex = at - first;
+        this.count = Math.min(left, size[at]);
+        mixed.keep();
       }
     }
     return best > Number.NEGATIVE_INFINITY;

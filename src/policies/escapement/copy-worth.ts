@@ -16,9 +16,9 @@ const MOST_SPARE = 16;
 
 const SPARE = Float64Array.from({ length: MOST_SPARE }, (_, copies) => ANOTHER_COPY ** copies);
 
-/** What copies of models are worth, in requests that they save: those that wait, and those that are to be expected. */
+/** What copies of models are worth, by the weight of requests that they save: those that wait, and those to be expected. */
 export class CopyWorth {
-  /** By model, as of the last renewal: requests to be expected within the horizon, and copies that its traffic needs. */
+  /** By model, as of the last renewal: weight of the requests to be expected within the horizon, and copies that its traffic needs. */
   private readonly expected: Float64Array;
   private readonly needed: Float64Array;
 
@@ -42,7 +42,7 @@ export class CopyWorth {
       const rateRps = this.demand.rateRps(model, nowNs);
       const largest = durations.row[model] + durations.usable[model] - 1;
       const regular = this.demand.dueSoon(model, nowNs, REGULAR_NS);
-      this.expected[model] = Math.max((rateRps * horizonNs) / NS_PER_S, regular);
+      this.expected[model] = this.demand.weight[model] * Math.max((rateRps * horizonNs) / NS_PER_S, regular);
       this.needed[model] = (rateRps * durations.execNs[largest]) / durations.size[largest] / NS_PER_S;
     }
   }
@@ -54,19 +54,23 @@ export class CopyWorth {
 
   /** What another copy would be worth, if its LOAD began now. */
   toLoad(model: number, nowNs: number): number {
-    const queue = this.waiting.queues[model];
-    let requests = this.expected[model];
-    if (queue.length > 0) {
+    let worth = this.expected[model];
+    if (this.waiting.count[model] > 0) {
       const readyNs = nowNs + this.cluster.loadNs(model) + this.durations.shortestNs(model);
-      requests += queue.length - queue.firstFrom(readyNs);
+      worth += this.waiting.worthFrom(model, readyNs);
     }
-    return requests === 0 ? 0 : this.share(model, this.cluster.held.count(model)) * requests;
+    return worth === 0 ? 0 : this.share(model, this.cluster.held.count(model)) * worth;
   }
 
   /** What one of the copies that there are is worth. */
   toKeep(model: number): number {
-    const requests = this.expected[model] + this.waiting.queues[model].length;
-    return requests === 0 ? 0 : this.share(model, this.cluster.held.count(model) - 1) * requests;
+    const worth = this.expected[model] + this.waiting.worth(model);
+    return worth === 0 ? 0 : this.share(model, this.cluster.held.count(model) - 1) * worth;
+  }
+
+  /** What one of the model's requests weighs, on average. */
+  weightOf(model: number): number {
+    return this.demand.weight[model];
   }
 
   /** Share of a model's requests that a copy serves in addition to `others`. */

@@ -3,9 +3,13 @@ import { Periodicity } from './periodicity.js';
 
 const SLOW_NS = 20 * NS_PER_S;
 const FAST_NS = NS_PER_S;
+/** The mean weight of a model's requests is that of its last ones, about so many. */
+const WEIGHED = 32;
 
 /** How often each model will be asked for: by its recent rate, over a long and a short time, and by its regularity. */
 export class DemandForecast {
+  /** By model: what its requests weigh, on average. */
+  readonly weight: Float64Array;
   private readonly slow: Float64Array;
   private readonly fast: Float64Array;
   private readonly lastNs: Float64Array;
@@ -14,6 +18,7 @@ export class DemandForecast {
   private readonly periodicity: Periodicity;
 
   constructor(models: number) {
+    this.weight = new Float64Array(models).fill(1);
     this.slow = new Float64Array(models);
     this.fast = new Float64Array(models);
     this.lastNs = new Float64Array(models);
@@ -26,13 +31,16 @@ export class DemandForecast {
   }
 
   forget(model: number): void {
+    this.weight[model] = 1;
     this.slow[model] = 0;
     this.fast[model] = 0;
     this.lastNs[model] = 0;
     this.periodicity.forget(model);
   }
 
-  arrived(model: number, nowNs: number): void {
+  arrived(model: number, nowNs: number, weight = 1): void {
+    if (this.slow[model] === 0) this.weight[model] = weight;
+    else this.weight[model] += (weight - this.weight[model]) / WEIGHED;
     const passed = nowNs - this.lastNs[model];
     this.slow[model] = this.slow[model] * Math.exp(-passed / SLOW_NS) + NS_PER_S / SLOW_NS;
     this.fast[model] = this.fast[model] * Math.exp(-passed / FAST_NS) + NS_PER_S / FAST_NS;

@@ -5,6 +5,7 @@ import { EscapementPolicy } from './policy.js';
 export const escapementEntry: PolicyEntry = {
   kind: 'escapement',
   summary: 'weighs requests per GPU time against slack, places models by their worth, tunes itself',
+  weights: 'used',
   options: {
     scheduleAhead: {
       type: 'duration',

@@ -21,13 +21,19 @@ export class Fairness {
   private readonly multiplier: Float64Array;
   private readonly attainment: Float64Array;
   private readonly outcomes: Uint8Array;
-  private overall = 1;
+  /** Attainment of all requests, by class. */
+  private readonly overall: Float64Array;
+  /** By model, where there are several classes: what its requests would have reached at the attainment of their classes. */
+  private readonly reference: Float64Array;
 
   constructor(
     models: number,
     /** Every model shall have at least this share of the overall attainment. */
     private readonly leastShare: number,
+    classes = 1,
   ) {
+    this.overall = new Float64Array(classes).fill(1);
+    this.reference = new Float64Array(models).fill(1);
     this.favour = new Float64Array(models);
     this.factor = new Float64Array(models).fill(1);
     this.multiplier = new Float64Array(models);
@@ -41,23 +47,33 @@ export class Fairness {
     this.factor[model] = 1;
     this.multiplier[model] = 0;
     this.attainment[model] = 1;
+    this.reference[model] = 1;
     this.outcomes[model] = FIRST_OUTCOMES;
   }
 
   /** One of the model's requests was served in time, or was not. */
-  answered(model: number, inTime: boolean): void {
+  answered(model: number, inTime: boolean, requestClass = 0): void {
     const value = inTime ? 1 : 0;
-    this.overall += (value - this.overall) / ALL_OUTCOMES;
+    const overall = this.overall[requestClass] + (value - this.overall[requestClass]) / ALL_OUTCOMES;
+    this.overall[requestClass] = overall;
     const outcomes = Math.min(MODEL_OUTCOMES, this.outcomes[model] + 1);
     this.outcomes[model] = outcomes;
     const own = this.attainment[model] + (value - this.attainment[model]) / outcomes;
     this.attainment[model] = own;
-    const lack = this.leastShare - own / this.overall;
+    const lack = this.leastShare - own / this.referenceOf(model, overall, outcomes);
     if (lack <= 0 && this.favour[model] === 0) return;
     const multiplier = Math.min(MOST, Math.max(0, this.multiplier[model] + STEP * lack));
     const favour = Math.min(MOST, multiplier + PER_LACK * Math.max(0, lack));
     this.multiplier[model] = multiplier;
     this.favour[model] = favour;
     this.factor[model] = Math.exp(favour);
+  }
+
+  /** A model is compared with what all requests reach; where they weigh differently, with those of the same classes. */
+  private referenceOf(model: number, overall: number, outcomes: number): number {
+    if (this.overall.length === 1) return overall;
+    const reference = this.reference[model] + (overall - this.reference[model]) / outcomes;
+    this.reference[model] = reference;
+    return reference;
   }
 }

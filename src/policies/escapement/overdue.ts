@@ -18,13 +18,16 @@ export class Overdue {
 
   /** Whether the model, which no GPU holds, has such a request that is in time if the LOAD begins now. */
   has(model: number, nowNs: number): boolean {
-    const queue = this.waiting.queues[model];
+    const { waiting } = this;
     // NaN where SLOs differ.
-    if (queue.length === 0 || this.waiting.sloNs[model] < OVERDUE_NS) return false;
+    if (waiting.count[model] === 0 || waiting.sloNs[model] < OVERDUE_NS) return false;
     const { arrivalNs } = this.requests;
     const readyNs = nowNs + this.cluster.loadNs(model) + this.durations.shortestNs(model);
-    for (let i = queue.firstFrom(readyNs); i < queue.length; i++)
-      if (nowNs - arrivalNs[queue.slotAt(i)] >= OVERDUE_NS) return true;
+    for (let c = 0; c < waiting.classes; c++) {
+      const queue = waiting.queues[model * waiting.classes + c];
+      for (let i = queue.firstFrom(readyNs); i < queue.length; i++)
+        if (nowNs - arrivalNs[queue.slotAt(i)] >= OVERDUE_NS) return true;
+    }
     return false;
   }
 }

@@ -109,7 +109,7 @@ export class Placement {
     this.warm.delete(gpu, model);
     this.copies--;
     this.urged = true;
-    if (this.waiting.queues[model].length > 0) this.want(model);
+    if (this.waiting.count[model] > 0) this.want(model);
   }
 
   /** The model, which no GPU holds, goes. */
@@ -201,9 +201,12 @@ export class Placement {
     const { cluster } = this;
     const needed = cluster.models[model].pages - cluster.pages[gpu].free;
     const worth = this.copyWorth.toLoad(model, nowNs);
-    if (needed > 0 && worth < LEAST_WORTH) return false;
+    if (needed > 0 && worth < LEAST_WORTH * this.copyWorth.weightOf(model)) return false;
     const limit = isOverdue ? Number.POSITIVE_INFINITY : worth / HYSTERESIS;
-    const victims = needed > 0 ? this.chooseVictims(gpu, needed, limit, isOverdue) : 0;
+    const victims =
+      needed > 0
+        ? this.chooseVictims(gpu, needed, limit, isOverdue ? this.copyWorth.weightOf(model) : -1)
+        : 0;
     if (victims < 0) return false;
     for (let i = 0; i < victims; i++) this.evict(gpu, this.victims[i], nowNs);
     const id = this.dispatch.load(gpu, model, nowNs, Number.POSITIVE_INFINITY, nowNs);
@@ -220,7 +223,7 @@ export class Placement {
     this.waiting.cooled(gpu, model);
     this.warm.delete(gpu, model);
     this.copies--;
-    if (this.waiting.queues[model].length > 0) this.want(model);
+    if (this.waiting.count[model] > 0) this.want(model);
   }
 
   /** The model worth most per time of its LOAD that no GPU holds, requests wait for, and the GPU may load; −1: none. */
@@ -229,7 +232,7 @@ export class Placement {
     let best = -1;
     let most = 0;
     for (let model = missing.next(0); model >= 0; model = missing.next(model + 1)) {
-      if (waiting.queues[model].length === 0) {
+      if (waiting.count[model] === 0) {
         missing.delete(model);
         continue;
       }
@@ -244,11 +247,12 @@ export class Placement {
 
   /**
    * Fills `victims` with models that make room for `pages`, least worth per page first; −1: not for less than `limit`.
-   * `onlyUnused`: none that requests wait for.
+   * `mostWeight`: none that requests wait for, nor whose requests weigh more; −1: any.
    */
-  private chooseVictims(gpu: number, pages: number, limit: number, onlyUnused: boolean): number {
+  private chooseVictims(gpu: number, pages: number, limit: number, mostWeight: number): number {
+    const onlyUnused = mostWeight >= 0;
     const { chosen, victims, warm } = this;
-    const { queues } = this.waiting;
+    const { count } = this.waiting;
     const { models } = this.cluster;
     let found = 0;
     let free = 0;
@@ -258,7 +262,7 @@ export class Placement {
       let least = Number.POSITIVE_INFINITY;
       for (let model = warm.next(gpu, 0); model >= 0; model = warm.next(gpu, model + 1)) {
         if (chosen.has(model) || this.cluster.isRunning(gpu, model)) continue;
-        if (onlyUnused && queues[model].length > 0) continue;
+        if (onlyUnused && (count[model] > 0 || this.copyWorth.weightOf(model) > mostWeight)) continue;
         const perPage = this.copyWorth.toKeep(model) / models[model].pages;
         if (perPage >= least) continue;
         least = perPage;

@@ -4,6 +4,7 @@ import { type Dispatcher, InferDraft, type Policy, type PolicyContext, REFUSE } 
 import type { RequestTable } from '../../core/request.js';
 import { CompletedInfer, SelfTuning } from '../common/self-tuning.js';
 import { Chooser } from './chooser.js';
+import { ClassWeights } from './class-weights.js';
 import { CopyWorth } from './copy-worth.js';
 import { DemandForecast } from './demand-forecast.js';
 import { Durations } from './durations.js';
@@ -36,6 +37,7 @@ export class EscapementPolicy implements Policy {
   private readonly requests: RequestTable;
   private readonly dispatch: Dispatcher;
   private readonly durations: Durations;
+  private readonly weights: ClassWeights;
   private readonly waiting: Waiting;
   private readonly fairness: Fairness;
   private readonly chooser: Chooser;
@@ -53,8 +55,9 @@ export class EscapementPolicy implements Policy {
     this.requests = context.requests;
     this.dispatch = context.dispatch;
     this.durations = new Durations(cluster, options.maxBatch);
-    this.waiting = new Waiting(cluster, this.durations);
-    this.fairness = new Fairness(cluster.models.length, options.fairness);
+    this.weights = new ClassWeights(context.classes);
+    this.waiting = new Waiting(cluster, this.durations, this.weights);
+    this.fairness = new Fairness(cluster.models.length, options.fairness, context.classes.length);
     this.chooser = new Chooser(cluster, this.requests, this.durations, this.waiting, this.fairness.favour);
     this.demand = new DemandForecast(cluster.models.length);
     this.placement = new Placement(
@@ -80,18 +83,19 @@ export class EscapementPolicy implements Policy {
   admit(slot: number, nowNs: number): number {
     const { requests } = this;
     const model = requests.model[slot];
+    const requestClass = requests.requestClass[slot];
     const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot];
     const isNew = requests.dueNs[slot] === 0;
-    if (isNew) this.demand.arrived(model, nowNs);
+    if (isNew) this.demand.arrived(model, nowNs, this.weights.declared(requestClass));
     const shortestNs = this.durations.shortestNs(model);
     const latestNs = deadlineNs - shortestNs - this.tuning.resultNs;
     const sloNs = requests.sloNs[slot];
     if (isNew && this.isHopeless(model, latestNs, nowNs)) {
       // A model that can't be served within such an SLO at all is no matter of fairness.
-      if (sloNs > shortestNs) this.gaveUp(model, nowNs);
+      if (sloNs > shortestNs) this.gaveUp(model, requestClass, nowNs);
       return REFUSE;
     }
-    this.waiting.push(slot, model, deadlineNs, sloNs);
+    this.waiting.push(slot, model, deadlineNs, sloNs, requestClass);
     this.lanes.lookWhere(this.cluster.warm, model);
     this.placement.want(model);
     // The first instant at which it is too late.
@@ -100,8 +104,9 @@ export class EscapementPolicy implements Policy {
 
   timedOut(slot: number, nowNs: number): void {
     const model = this.requests.model[slot];
-    this.waiting.remove(slot, model);
-    this.gaveUp(model, nowNs);
+    const requestClass = this.requests.requestClass[slot];
+    this.waiting.remove(slot, model, requestClass);
+    this.gaveUp(model, requestClass, nowNs);
   }
 
   finished(action: Action, nowNs: number): void {
@@ -116,7 +121,7 @@ export class EscapementPolicy implements Policy {
       for (let i = 0; i < action.count; i++) {
         const slot = action.requests[i];
         const deadlineNs = this.requests.arrivalNs[slot] + this.requests.sloNs[slot];
-        if (ok) this.fairness.answered(model, nowNs <= deadlineNs);
+        if (ok) this.fairness.answered(model, nowNs <= deadlineNs, this.requests.requestClass[slot]);
       }
       this.lanes.update(gpu, nowNs);
       if (!ok && action.sentNs === nowNs) this.lanes.rest(gpu, nowNs);
@@ -175,12 +180,14 @@ export class EscapementPolicy implements Policy {
   }
 
   queued(model: number): number {
-    return this.waiting.queues[model].length;
+    return this.waiting.count[model];
   }
 
   queuedBefore(slot: number): number {
     const { requests } = this;
-    return this.waiting.queues[requests.model[slot]].countBefore(
+    return this.waiting.countBefore(
+      requests.model[slot],
+      requests.requestClass[slot],
       requests.arrivalNs[slot] + requests.sloNs[slot],
     );
   }
@@ -200,8 +207,8 @@ export class EscapementPolicy implements Policy {
     return true;
   }
 
-  private gaveUp(model: number, nowNs: number): void {
-    this.fairness.answered(model, false);
+  private gaveUp(model: number, requestClass: number, nowNs: number): void {
+    this.fairness.answered(model, false, requestClass);
     if (!this.tuning.givenUp(nowNs)) return;
     this.durations.forget();
     this.lanes.updateAll(nowNs);
@@ -223,8 +230,7 @@ export class EscapementPolicy implements Policy {
     }
     const { model, batchIndex, count } = chooser;
     const durationNs = durations.on(gpu, durations.row[model] + batchIndex);
-    const firstNs = this.waiting.queues[model].deadlineNsAt(chooser.from);
-    this.waiting.take(model, chooser.from, count, order.slots);
+    const firstNs = chooser.take(order.slots, durationNs);
     const latestNs = Math.floor(Math.max(startNs, firstNs - durationNs - resultNs));
     order.gpu = gpu;
     order.model = model;

@@ -7,6 +7,7 @@ export const fifoEntry: PolicyEntry = {
   kind: 'fifo',
   summary: 'per-model queues, a batch goes when full or after a maximum delay; knows no SLOs',
   onKinds: 'the rule knows no times: whichever GPU is free takes the next batch, however slow it is',
+  weights: 'ignored',
   options: {
     maxBatch: MAX_BATCH,
     maxDelay: {

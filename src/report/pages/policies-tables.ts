@@ -7,6 +7,7 @@ import {
 } from '../../text/numbers.js';
 import { html, type Markup } from '../html/markup.js';
 import { type CellText, type Column, table } from '../html/parts.js';
+import type { ClassAttainment } from '../policies/by-class.js';
 import type { PolicyComparison } from '../policies/compare.js';
 import { layoutOf, placeLabel } from '../policies/layout.js';
 import { lossesOf } from '../policies/losses.js';
@@ -51,6 +52,22 @@ export function overviewTable({ policies, ours, completeCells, bounded }: Policy
           { text: formatFactor(policy.cost?.worstRatio ?? null), sort: policy.cost?.worstRatio ?? -1 },
         ]
       : []),
+  ]);
+  return dense(table(columns, rows, true));
+}
+
+/** Attainment of each class by policy. */
+export function classesTable(
+  { policies, ours }: PolicyComparison,
+  { classes, attainment }: ClassAttainment,
+): Markup {
+  const columns = [
+    { title: 'Policy' },
+    ...classes.map(({ name, weight }) => ({ title: `${name}, weight ${weight}`, numeric: true })),
+  ];
+  const rows = policies.map(({ name }, i): CellText[] => [
+    { text: name, strong: i === ours },
+    ...attainment[i]!.map((share) => ({ text: formatPercentCell(share), sort: share, strong: i === ours })),
   ]);
   return dense(table(columns, rows, true));
 }

@@ -39,6 +39,7 @@ export function runPage(run: RunResult, charts: readonly PageChart[]): string {
 ${facts(headlineFacts(run))}
 </header>
 ${groups.length === 0 ? '' : section('Groups', groupsTable(groups))}
+${summary.classes === undefined ? '' : section('Classes', classesTable(summary))}
 ${hurtSection(run)}
 ${section('Charts', gallery(charts))}
 ${section('Latency', latencyTable(run))}
@@ -164,6 +165,34 @@ function actionsTable(actions: ActionCounts): Markup {
     columns,
     rows.map(([name, count]) => [{ text: name }, { text: formatCount(count) }]),
   );
+}
+
+/** Who got what, by weight. */
+function classesTable({
+  classes = [],
+  weightedGoodputRps = 0,
+  weightedAttainment = 0,
+}: RunResult['summary']): Markup {
+  const columns = [
+    { title: 'Class' },
+    ...['Weight', 'Offered/s', 'In time/s', 'Attainment', 'GPU time', 'Guaranteed', 'p50', 'p99'].map(
+      (title) => ({ title, numeric: true }),
+    ),
+  ];
+  const rows = classes.map((each) => [
+    { text: each.name },
+    { text: String(each.weight) },
+    { text: formatRate(each.offeredRps) },
+    { text: formatRate(each.goodputRps) },
+    { text: formatPercent(each.attainment) },
+    { text: formatPercent(each.gpuShare) },
+    { text: each.share === 0 ? '–' : formatPercent(each.share) },
+    { text: formatMs(offeredMs(each, 'p50')) },
+    { text: formatMs(offeredMs(each, 'p99')) },
+  ]);
+  const weighted = `Weighted goodput: ${formatRate(weightedGoodputRps)}/s, ${formatPercent(weightedAttainment)} of what was offered. GPU time is that of INFERs, which the requests of a batch share evenly.`;
+  return html`${table(columns, rows)}
+<p class="small">${weighted}</p>`;
 }
 
 function kindsTable(

@@ -1,3 +1,4 @@
+import type { CellResult } from '../../record/results.js';
 import { type Estimate, estimate, meanOf } from '../statistics.js';
 import type { Axis } from '../study/axes.js';
 import { placeLabel } from './layout.js';
@@ -9,7 +10,7 @@ export interface MatrixCell {
   readonly values: Readonly<Record<string, string>>;
   /** `15 models 1 GPU · load 0.8 · SLO 10 ms`; never empty. */
   readonly label: string;
-  /** Highest goodput that any scheduler could have reached, requests/s; the offered load where no bound is known. */
+  /** Highest goodput that any scheduler could have reached, requests/s, by weight where requests have weights; the offered load where no bound is known. */
   readonly boundRps: Estimate;
   /** Whether a bound is known for every seed. */
   readonly bounded: boolean;
@@ -29,6 +30,12 @@ export interface CellOutcome {
   readonly worstModel: number | null;
   /** Whether that ratio is below half in some seed; null where it is not known. */
   readonly belowHalf: boolean | null;
+  /** Attainment of each class, mean over seeds; empty: there are no classes. */
+  readonly classes: readonly {
+    readonly name: string;
+    readonly weight: number;
+    readonly attainment: number;
+  }[];
   /** The value of each tuned option that was best here. */
   readonly tuned: Readonly<Record<string, string>>;
 }
@@ -68,8 +75,8 @@ interface Bound {
 function boundsOf(runs: readonly PolicyRun[]): Map<number, Bound> {
   return new Map(
     [...groupBy(runs, ({ seed }) => seed)].map(([seed, members]) => {
-      const known = members.flatMap(({ result }) => result.bound?.bestRps ?? []);
-      const offered = Math.max(...members.map(({ result }) => result.summary.offeredRps));
+      const known = members.flatMap(({ result }) => result.bound?.weightedRps ?? result.bound?.bestRps ?? []);
+      const offered = Math.max(...members.map(({ result }) => offeredOf(result)));
       return [seed, { rps: known.length > 0 ? Math.max(...known) : offered, known: known.length > 0 }];
     }),
   );
@@ -85,20 +92,39 @@ function outcomeOf(
   const summaries = sorted.map(({ result }) => result.summary);
   const shares = sorted.map(({ seed, result }) => {
     const { rps } = bounds.get(seed)!;
-    return rps === 0 ? 1 : result.summary.goodputRps / rps;
+    return rps === 0 ? 1 : goodputOf(result) / rps;
   });
   const ratios = summaries.flatMap(({ worstModel, attainment: mean }) =>
     worstModel === null || mean === 0 ? [] : worstModel.attainment / mean,
   );
   return {
-    goodputRps: estimate(summaries.map(({ goodputRps }) => goodputRps)),
+    goodputRps: estimate(sorted.map(({ result }) => goodputOf(result))),
     share: estimate(shares),
     bySeed: Object.fromEntries(sorted.map(({ seed }, i) => [seed, shares[i]!])),
     loadsPerS: estimate(summaries.map(({ actions, durationSeconds }) => actions.load / durationSeconds)),
     worstModel: ratios.length === 0 ? null : meanOf(ratios),
     belowHalf: ratios.length === 0 ? null : ratios.some((ratio) => ratio < 0.5),
+    classes: classesOf(summaries),
     tuned: Object.fromEntries(series.tuned.map((key) => [key, sorted[0]!.options[key] ?? ''])),
   };
+}
+
+/** Where requests have weights they count by weight, as bounds do. */
+function goodputOf({ summary }: CellResult): number {
+  return summary.weightedGoodputRps ?? summary.goodputRps;
+}
+
+function offeredOf({ summary }: CellResult): number {
+  return summary.weightedOfferedRps ?? summary.offeredRps;
+}
+
+function classesOf(summaries: readonly CellResult['summary'][]): CellOutcome['classes'] {
+  const [first] = summaries;
+  return (first?.classes ?? []).map(({ name, weight }, c) => ({
+    name,
+    weight,
+    attainment: meanOf(summaries.map(({ classes }) => classes?.[c]?.attainment ?? 0)),
+  }));
 }
 
 /** Values within this share of the best are a tie, of which the first counts. */
@@ -110,7 +136,7 @@ function bestSetting(runs: readonly PolicyRun[], { tuned }: Series): readonly Po
   const settings = [
     ...groupBy(runs, ({ options }) => JSON.stringify(tuned.map((key) => options[key]))).values(),
   ];
-  const scores = settings.map((members) => meanOf(members.map(({ result }) => result.summary.goodputRps)));
+  const scores = settings.map((members) => meanOf(members.map(({ result }) => goodputOf(result))));
   const enough = Math.max(...scores) * (1 - TIE);
   return settings[scores.findIndex((score) => score >= enough)]!;
 }

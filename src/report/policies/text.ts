@@ -1,6 +1,7 @@
 import { formatFactor, formatPercentCell, formatPoints, percentWithInterval } from '../../text/numbers.js';
 import { alignColumns } from '../../text/table.js';
 import { plural } from '../../text/words.js';
+import { attainmentByClass, type ClassAttainment } from './by-class.js';
 import type { PolicyComparison } from './compare.js';
 import { lossesOf } from './losses.js';
 import type { PolicyOverview } from './overview.js';
@@ -10,8 +11,9 @@ import { tuningText } from './tuning.js';
 export function policiesText(comparison: PolicyComparison): string {
   const { policies, bounded, completeCells, cells, conditions, tuning } = comparison;
   const of = bounded ? 'of the bound' : 'of the offered load';
+  const byClass = attainmentByClass(comparison);
   return [
-    `${policies.length} policies in ${completeCells} of ${cells.length} cells, goodput in percent ${of}`,
+    `${policies.length} policies in ${completeCells} of ${cells.length} cells, ${byClass === null ? '' : 'weighted '}goodput in percent ${of}`,
     '',
     ...alignColumns(
       [
@@ -41,11 +43,26 @@ export function policiesText(comparison: PolicyComparison): string {
       [0, -1],
     ),
     ...(tuning.length === 0 ? [] : ['', ...tuning.map(tuningText)]),
+    ...(byClass === null ? [] : classLines(comparison, byClass)),
     ...notBestLines(comparison),
     ...(conditions.length === 0 ? [] : conditionLines(comparison)),
     ...failedLines(comparison),
     '',
   ].join('\n');
+}
+
+function classLines({ policies }: PolicyComparison, { classes, attainment }: ClassAttainment): string[] {
+  return [
+    '',
+    'Attainment by class, mean over cells in percent:',
+    ...alignColumns(
+      [
+        ['policy', ...classes.map(({ name, weight }) => `${name} × ${weight}`)],
+        ...policies.map(({ name }, i) => [name, ...attainment[i]!.map(formatPercentCell)]),
+      ],
+      [0],
+    ),
+  ];
 }
 
 function notBestLines(comparison: PolicyComparison): string[] {

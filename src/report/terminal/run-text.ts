@@ -1,6 +1,13 @@
 import { type MeasuredSummary, offeredMs } from '../../record/figures.js';
 import { LATENCY_NAMES } from '../../record/percentiles.js';
-import type { CellResult, GroupSummary, KindFigures, LatencyMs, RunResult } from '../../record/results.js';
+import type {
+  CellResult,
+  ClassFigures,
+  GroupSummary,
+  KindFigures,
+  LatencyMs,
+  RunResult,
+} from '../../record/results.js';
 import { formatCount, formatMs, formatPercent, formatRate, formatSlo, round3 } from '../../text/numbers.js';
 import { hanging } from '../../text/terminal.js';
 import { COLUMNS } from '../../text/wrap.js';
@@ -28,6 +35,7 @@ export function runText(run: RunResult | CellResult): string {
     ...[['failed', failuresText(summary)] as const, ['models', modelsText(summary)] as const].filter(
       ([, text]) => text !== '',
     ),
+    ...classLines(summary),
     ...groups.map((group, i) => [i === 0 ? 'groups' : '', groupText(group)]),
     ...latencyLines(summary),
     ...schedulerLines(summary),
@@ -43,6 +51,26 @@ export function runText(run: RunResult | CellResult): string {
     ...(digest === undefined ? [] : [['digest', digest]]),
   ] as [string, string][];
   return `${lines.map(([name, value]) => labelled(name, value)).join('\n')}\n`;
+}
+
+/** Who got what, by weight. */
+function classLines({ classes = [], weightedGoodputRps = 0, weightedAttainment = 0 }: MeasuredSummary) {
+  if (classes.length === 0) return [];
+  return [
+    [
+      'weighted',
+      `${formatRate(weightedGoodputRps)}/s (${formatPercent(weightedAttainment)} of what was offered)`,
+    ],
+    ...classes.map((each, i) => [i === 0 ? 'classes' : '', classText(each)]),
+  ];
+}
+
+/** `gold × 10: 198.5/s (100 %) in time, 21 % of GPU time, p99 25.4 ms`. */
+function classText(figures: ClassFigures): string {
+  const { name, weight, share, goodputRps, attainment, gpuShare } = figures;
+  const guaranteed = share === 0 ? '' : ` (${formatPercent(share)} guaranteed)`;
+  const rate = `${formatRate(goodputRps)}/s (${formatPercent(attainment)}) in time`;
+  return `${name} × ${weight}: ${rate}, ${formatPercent(gpuShare)} of GPU time${guaranteed}, p99 ${formatMs(offeredMs(figures, 'p99'))}`;
 }
 
 function memoryText(bytes: number | null): string {

@@ -1,12 +1,13 @@
 import Papa from 'papaparse';
 import { offeredMs } from '../../record/figures.js';
-import type { CellResult, SweepCell, SweepResults } from '../../record/results.js';
+import type { CellResult, ClassFigures, SweepCell, SweepResults } from '../../record/results.js';
 
 /** `results.csv`: a header and one row a cell: varied keys as written, seed, outcome, figures. */
 export function resultsCsv(results: SweepResults): string {
   const keys = results.vary.map(({ key }) => key);
-  const fields = [...keys, 'seed', 'status', ...Object.keys(FIGURES), 'code', 'message'];
-  const data = results.cells.map((cell) => row(cell, keys));
+  const figures = { ...FIGURES, ...classFigures(results.cells) };
+  const fields = [...keys, 'seed', 'status', ...Object.keys(figures), 'code', 'message'];
+  const data = results.cells.map((cell) => row(cell, keys, Object.values(figures)));
   return `${Papa.unparse({ fields, data }, { newline: '\n' })}\n`;
 }
 
@@ -63,9 +64,39 @@ const FIGURES: Readonly<Record<string, Figure>> = {
   bound_rps: ({ bound }) => bound?.bestRps ?? null,
 };
 
-function row(cell: SweepCell, keys: readonly string[]): (string | number | null)[] {
+/** Of classes, where cells have some. */
+function classFigures(cells: readonly SweepCell[]): Record<string, Figure> {
+  const names = new Set(
+    cells.flatMap((cell) =>
+      cell.status === 'done' ? (cell.result.summary.classes ?? []).map(({ name }) => name) : [],
+    ),
+  );
+  if (names.size === 0) return {};
+  const of = (name: string, read: (figures: ClassFigures) => number): Figure => {
+    return ({ summary }) => {
+      const found = summary.classes?.find((each) => each.name === name);
+      return found === undefined ? null : read(found);
+    };
+  };
+  return {
+    weighted_goodput_rps: ({ summary }) => summary.weightedGoodputRps ?? null,
+    weighted_bound_rps: ({ bound }) => bound?.weightedRps ?? null,
+    ...Object.fromEntries(
+      [...names].flatMap((name) => [
+        [`class_${name}_goodput_rps`, of(name, ({ goodputRps }) => goodputRps)],
+        [`class_${name}_attainment`, of(name, ({ attainment }) => attainment)],
+        [`class_${name}_gpu_share`, of(name, ({ gpuShare }) => gpuShare)],
+      ]),
+    ),
+  };
+}
+
+function row(
+  cell: SweepCell,
+  keys: readonly string[],
+  figures: readonly Figure[],
+): (string | number | null)[] {
   const place = [...keys.map((key) => cell.values[key] ?? ''), cell.seed, cell.status];
-  const figures = Object.values(FIGURES);
   if (cell.status === 'failed') return [...place, ...figures.map(() => null), cell.code, cell.message];
   return [...place, ...figures.map((figure) => figure(cell.result)), null, null];
 }

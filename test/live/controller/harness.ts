@@ -3,7 +3,7 @@ import { Clock } from '../../../src/base/clock/clock.js';
 import { NS_PER_S } from '../../../src/base/units.js';
 import { createPolicyOf } from '../../../src/config/create-policy.js';
 import { ACTION_NAMES } from '../../../src/core/action.js';
-import type { Admission } from '../../../src/core/controller.js';
+import type { Admission } from '../../../src/core/admission.js';
 import { OUTCOME_NAMES } from '../../../src/core/request.js';
 import { Fleet } from '../../../src/live/controller/fleet.js';
 import { LiveController } from '../../../src/live/controller/live-controller.js';

@@ -6,7 +6,7 @@ import { DATATYPES, type Datatype, type ServedModel } from '../../../src/live/mo
 import { echoModel, type TensorSketch } from './fake-service.js';
 import { Refused, readSlowly } from './slow-infer-body.js';
 
-const LIMITS = { maxBatch: 3, maxBodyBytes: 4096, defaultSloNs: 100_000_000 };
+const LIMITS = { maxBatch: 3, maxBodyBytes: 4096, defaultSloNs: 100_000_000, classes: [] };
 const NAMES = Object.keys(DATATYPES) as Datatype[];
 
 const MODELS: readonly ServedModel[] = [

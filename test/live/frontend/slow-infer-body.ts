@@ -8,6 +8,8 @@ export interface SlowBody {
   readonly id: string | null;
   readonly count: number;
   readonly sloNs: number;
+  /** Without classes every request is of the first. */
+  readonly requestClass: number;
   /** For each input its bytes, in hex. */
   readonly inputs: readonly string[];
   readonly shapes: readonly unknown[] | undefined;
@@ -53,6 +55,7 @@ export function readSlowly(task: InferTask): SlowBody {
     id: root.id ?? null,
     count: [...counts][0],
     sloNs: sloOf(parameters, model.sloNs ?? limits.defaultSloNs),
+    requestClass: 0,
     inputs: inputs.map((_, index) => bytes.get(index) as string),
     shapes: isFree(task) ? shapes : undefined,
     outputs: wanted(
@@ -79,6 +82,7 @@ function readWhole(task: InferTask): SlowBody {
     id: null,
     count: 1,
     sloNs: model.sloNs ?? limits.defaultSloNs,
+    requestClass: 0,
     inputs: [Buffer.from(body).toString('hex')],
     shapes: isFree(task) ? [batched ? [1, ...sizes] : sizes] : undefined,
     outputs: outputs.map((_, index) => ({ index, binary: true, classes: 0 })),

@@ -80,7 +80,7 @@ export function stopController(server: Server): Promise<void> {
 
 function settingsOf({ scenario: { cluster }, runtime }: ControllerOptions): ServerSettings {
   const { defaultSloNs: sloNs, admission } = cluster;
-  return { sloNs, admission, policy: policyOf(cluster.policy), runtime };
+  return { sloNs, admission, classes: [], policy: policyOf(cluster.policy), runtime };
 }
 
 /** With the defaults of the options that it leaves out. */

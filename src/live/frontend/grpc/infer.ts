@@ -15,6 +15,7 @@ import {
   isHarmlessParameter,
   unsupportedParameter,
 } from '../parameters.js';
+import { classOfPriority } from '../priority.js';
 import { asRefusal, Refusal, shown } from '../refusal.js';
 import type { RefusalCounts } from '../refusal-counts.js';
 import { requestSloNs } from '../slo.js';
@@ -83,11 +84,13 @@ export class GrpcInfer {
     const sloMs = message.parameters?.get('slo_ms');
     const timeoutUs = message.parameters?.get('timeout');
     const sloNs = requestSloNs(sloMs, timeoutUs, model, this.settings.defaultSloNs);
+    const requestClass = classOfPriority(message.parameters?.get('priority'), this.settings.classes);
     const inputs = new InputSet(model, this.settings);
     const typed = readInputs(message, inputs);
     const outputs = wantedOutputs(message, model.signature);
     const { service, codec } = this;
-    const request = new Request(service, codec, entry.index, model, inputs, outputs, sloNs, origin, sink);
+    const asked = { sloNs, requestClass };
+    const request = new Request(service, codec, entry.index, model, inputs, outputs, asked, origin, sink);
     if (typed === null) request.submit();
     else this.decode(message, typed, request);
   }
@@ -132,7 +135,7 @@ class Request implements CallSink {
     private readonly model: ServedModel,
     readonly inputs: InputSet,
     private readonly outputs: readonly WantedOutput[],
-    private readonly sloNs: number,
+    private readonly asked: { readonly sloNs: number; readonly requestClass: number },
     readonly origin: InferOrigin,
     readonly sink: InferSink,
   ) {}
@@ -174,11 +177,13 @@ class Request implements CallSink {
 
   /** Throws a refusal. */
   private ask(inputs: readonly Uint8Array[], split: SplitInputs | null): void {
-    const { index, sloNs, origin } = this;
+    const { index, origin } = this;
+    const { sloNs, requestClass } = this.asked;
     new Call(this.inputs.count, this, origin.quota).submit(this.service, {
       model: index,
       arrivalNs: origin.arrivalNs,
       sloNs: Math.min(sloNs, origin.timeoutNs),
+      requestClass,
       inputs,
       split,
       shapes: this.inputs.shapes,

@@ -1,3 +1,4 @@
+import { MOST_CLASSES } from '../../../core/classes.js';
 import type { Outcome } from '../../../core/request.js';
 import { addTensors, extrasOf, openPacked, Packer, takeTensors } from '../../packer.js';
 import type { InferenceAnswer, InferenceRequest } from '../../service.js';
@@ -10,9 +11,11 @@ export class RequestPacker extends Packer<Extras<PackedRequests>[number]> {
   add(id: number, request: InferenceRequest, arrivalNs: number): void {
     const { parcel } = this;
     const { model, user, sloNs, inputs, shapes, trace = null, mayMove = false } = request;
+    const { requestClass = 0, tenant = 0 } = request;
     parcel.addNumber(id);
     parcel.addNumber(model);
     parcel.addNumber(user);
+    parcel.addNumber(requestClass + tenant * MOST_CLASSES);
     parcel.addNumber(arrivalNs);
     parcel.addNumber(sloNs);
     parcel.addNumber(inputs.length);
@@ -34,12 +37,18 @@ export function unpackRequests(
     const id = parcel.takeNumber();
     const model = parcel.takeNumber();
     const user = parcel.takeNumber();
+    const sender = parcel.takeNumber();
     const arrivalNs = parcel.takeNumber();
     const sloNs = parcel.takeNumber();
     const inputs = takeTensors(parcel);
     const rare = extras[extra]?.nth === nth ? extras[extra++] : null;
     const trace = rare === null ? null : rare.trace;
-    use(id, { model, user, arrivalNs, sloNs, trace, inputs, shapes: rare?.shapes, mayMove: true });
+    const [requestClass, tenant] = [sender % MOST_CLASSES, Math.floor(sender / MOST_CLASSES)];
+    use(id, {
+      ...{ model, user, requestClass, tenant, arrivalNs, sloNs, trace, inputs },
+      shapes: rare?.shapes,
+      mayMove: true,
+    });
   }
 }
 

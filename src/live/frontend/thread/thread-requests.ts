@@ -68,6 +68,8 @@ export class ThreadRequests {
 class ThreadRequest implements InferenceRequest {
   readonly model: number;
   readonly user: number;
+  readonly requestClass: number;
+  readonly tenant: number;
   readonly sloNs: number;
   readonly arrivalNs: number | undefined;
   readonly trace: string | null;
@@ -78,10 +80,14 @@ class ThreadRequest implements InferenceRequest {
   constructor(
     private readonly id: number,
     private readonly thread: ThreadRequests,
-    { model, user, sloNs, arrivalNs, trace = null, shapes, inputs }: Omit<InferenceRequest, 'done'>,
+    request: Omit<InferenceRequest, 'done'>,
   ) {
+    const { model, user, sloNs, arrivalNs, trace = null, shapes, inputs } = request;
+    const { requestClass = 0, tenant = 0 } = request;
     this.model = model;
     this.user = user;
+    this.requestClass = requestClass;
+    this.tenant = tenant;
     this.sloNs = sloNs;
     this.arrivalNs = arrivalNs;
     this.trace = trace;

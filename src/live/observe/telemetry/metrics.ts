@@ -36,6 +36,8 @@ export class ControllerMetrics implements RunObserver {
   private readonly stages: StageCounters;
   private readonly requests: Children<Counter.Internal>;
   private readonly goodput: Counter;
+  /** By class and outcome; null: there are no classes. */
+  private readonly byClass: Children<Counter.Internal> | null;
   private readonly coldStarts: Counter;
   /** By kind of action and status. */
   private readonly actions: Children<Counter.Internal>;
@@ -47,7 +49,7 @@ export class ControllerMetrics implements RunObserver {
   private readonly workerUp: Gauge;
   private readonly standby: Gauge;
 
-  constructor(registry: Registry, models: readonly ModelSpec[]) {
+  constructor(registry: Registry, models: readonly ModelSpec[], classes: readonly string[] = []) {
     const registers = [registry];
     const counter = (name: string, help: string, labelNames: string[] = []) =>
       new Counter({ name, help, labelNames, registers });
@@ -72,6 +74,7 @@ export class ControllerMetrics implements RunObserver {
     this.stages = new StageCounters(registry, labels);
     const requests = counter('escapement_requests_total', 'Answered requests by outcome', ['outcome']);
     this.requests = new Children((outcome) => requests.labels(OUTCOME_NAMES[outcome]));
+    this.byClass = classes.length === 0 ? null : byClassAndOutcome(registry, classes);
     this.goodput = counter('escapement_goodput_total', 'Requests answered within their SLO');
     this.coldStarts = counter(
       'escapement_cold_starts_total',
@@ -135,6 +138,7 @@ export class ControllerMetrics implements RunObserver {
     if (ran) this.stages.waited(label, queueS);
     this.requests.get(outcome).inc();
     if (outcome === OUTCOME_OK) this.goodput.inc();
+    this.byClass?.get(requests.requestClass[slot] * OUTCOMES + outcome).inc();
     if (requests.arrivalCopies[slot] === 0) this.coldStarts.inc();
   }
 
@@ -178,6 +182,18 @@ export class ControllerMetrics implements RunObserver {
   forgetWorker(worker: string): void {
     this.workerUp.remove({ worker });
   }
+}
+
+function byClassAndOutcome(registry: Registry, classes: readonly string[]): Children<Counter.Internal> {
+  const counter = new Counter({
+    name: 'escapement_class_requests_total',
+    help: 'Answered requests by class and outcome; only where the server has classes',
+    labelNames: ['class', 'outcome'],
+    registers: [registry],
+  });
+  return new Children((index) =>
+    counter.labels(classes[Math.floor(index / OUTCOMES)], OUTCOME_NAMES[index % OUTCOMES]),
+  );
 }
 
 /** How well the controller itself keeps up. */

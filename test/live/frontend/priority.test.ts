@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { classOfPriority } from '../../../src/live/frontend/priority.js';
+
+const CLASSES = [
+  { name: 'standard', priorities: [] },
+  { name: 'gold', priorities: [1, 2] },
+  { name: 'bulk', priorities: [9] },
+];
+
+describe('the parameter priority', () => {
+  it('means the class that lists it; none, or 0, means the first', () => {
+    for (const nothing of [undefined, null, 0, 0n, '', false])
+      expect(classOfPriority(nothing, CLASSES)).toBe(0);
+    expect([1, 2, 2n, 9].map((value) => classOfPriority(value, CLASSES))).toEqual([1, 1, 1, 2]);
+  });
+
+  it.each([3, -1, 1.5, '1', true, {}, [1]])('is refused where no class lists it: %j', (value) => {
+    expect(() => classOfPriority(value, CLASSES)).toThrow(
+      expect.objectContaining({
+        kind: 'invalid',
+        message: expect.stringContaining('parameter priority: expected 0 or 1, 2, 9, got '),
+      }),
+    );
+  });
+
+  it('is refused by a server that has no priorities', () => {
+    const message = 'parameter priority: only 0 is supported; slo_ms says how urgent a request is';
+    for (const classes of [[], [{ name: 'gold', priorities: [] }]])
+      expect(() => classOfPriority(1, classes)).toThrow(
+        expect.objectContaining({ kind: 'invalid', message }),
+      );
+  });
+});
