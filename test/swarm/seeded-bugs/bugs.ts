@@ -148,8 +148,8 @@ const WEIGHTS: readonly SeededBug[] = [
   {
     name: 'the weights that a new driver finds are forgotten',
     file: 'live/controller/live-controller.ts',
-    find: 'this.core.gpuUp(gpu, kept);',
-    replace: 'this.core.gpuUp(gpu, []);',
+    find: 'this.core.gpuUp(gpu, kept, kind);',
+    replace: 'this.core.gpuUp(gpu, [], kind);',
   },
   {
     name: 'the weights that a new driver finds take no pages',
