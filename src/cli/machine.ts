@@ -1,5 +1,6 @@
 import { EscapementError } from '../base/errors.js';
 import { ON_DISK } from '../config/files-on-disk.js';
+import type { Profile } from '../config/profile.js';
 import { readProfile } from '../config/read-profile.js';
 import type { RuntimeSettings } from '../config/schema-runtime.js';
 import { formatBytes } from '../config/units-text.js';
@@ -18,8 +19,8 @@ type MachineArgs = ValuesOf<typeof machineFlags>;
 type DeploymentArgs = ValuesOf<typeof deploymentFlags>;
 
 /**
- * The GPUs that the flags name. Simulated ones have their models from the start; others take those of the repository as it is
- * when a controller asks for them. `say` takes lines for the operator. Throws coded errors, also where a repository lacks what
+ * The GPUs that the flags name. They take the models of the repository as it is when a controller asks for them; simulated ones
+ * without a repository have those of their profiles from the start. `say` takes lines for the operator. Throws coded errors, also where a repository lacks what
  * it `needs`.
  */
 export async function machineOptions(
@@ -31,15 +32,24 @@ export async function machineOptions(
   const machine = await machineWithoutModels(args, runtime);
   const { pageBytes } = machine;
   const [device] = machine.devices;
-  if (device.kind === 'simulated') {
+  if (device.kind === 'simulated' && args.repository === undefined) {
     return { ...machine, models: await modelsOfProfiles(args, pageBytes, device.timeScale) };
   }
   const dir = repositoryOf(args);
   if (needs !== 'nothing') await checkRepository(dir, runtime.precision, needs);
   const { RepositorySource } = await import('../serve/repository-source.js');
-  const options = { device, pageBytes, cacheDir: args['cache-dir'] ?? null };
-  const repository = { dir, precision: runtime.precision, options };
-  return { ...machine, models: [], source: new RepositorySource(repository, say) };
+  const cacheDir = args['cache-dir'] ?? null;
+  const repository = (ort: OrtDeviceSpec) =>
+    new RepositorySource(
+      { dir, precision: runtime.precision, options: { device: ort, pageBytes, cacheDir } },
+      say,
+    );
+  if (device.kind !== 'simulated') return { ...machine, models: [], source: repository(device) };
+  const { SimulatedSource } = await import('../serve/simulated-source.js');
+  const { timeScale } = device;
+  const times = { profiles: await profilesOf(args), timeScale, pageBytes };
+  const cpu = { kind: 'cpu', adapter: 0, session: sessionSettings(runtime) } as const;
+  return { ...machine, models: [], source: new SimulatedSource(repository(cpu), times) };
 }
 
 /** Throws coded errors. */
@@ -67,7 +77,8 @@ export async function completeMachine(
   runtime: RuntimeSettings,
   say: (what: string) => void,
 ): Promise<MachineOptions> {
-  if (args.device.startsWith(SIMULATED)) return machineOptions(args, runtime, say, 'model');
+  if (args.device.startsWith(SIMULATED))
+    return machineOptions({ ...args, repository: undefined }, runtime, say, 'model');
   const machine = await machineWithoutModels(args, runtime);
   const [device] = machine.devices as OrtDeviceSpec[];
   const { repositoryModels } = await import('../serve/repository-models.js');
@@ -157,14 +168,17 @@ function adapterOf(kind: Provider, first: number, gpu: number): number {
 }
 
 async function modelsOfProfiles(
-  { device, copies }: MachineArgs,
+  args: MachineArgs,
   pageBytes: number,
   timeScale: number,
 ): Promise<MachineOptions['models']> {
   const { simulatedModels } = await import('../serve/simulated-models.js');
+  return simulatedModels(await profilesOf(args), args.copies, pageBytes, timeScale);
+}
+
+function profilesOf({ device }: MachineArgs): Promise<Profile[]> {
   const paths = device.slice(SIMULATED.length).split(',');
-  const profiles = await Promise.all(paths.map((path) => readProfile(path, ON_DISK)));
-  return simulatedModels(profiles, copies, pageBytes, timeScale);
+  return Promise.all(paths.map((path) => readProfile(path, ON_DISK)));
 }
 
 function repositoryOf({ repository }: MachineArgs): string {

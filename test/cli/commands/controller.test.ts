@@ -2,6 +2,7 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { makeModel } from '../../../src/live/models/make/make-model.js';
+import type { GpuStatus } from '../../../src/live/observe/status/cluster-status.js';
 import { HttpClient } from '../../live/frontend/fixtures.js';
 import { writeIn } from '../../live/models/fixtures.js';
 import { tempDir } from '../run-cli.js';
@@ -175,5 +176,51 @@ describe('models of a controller', () => {
     expect(await change('load', 'tiny')).toEqual([200, undefined]);
     expect(await ready()).toBe(200);
     expect(await change('load', 'other')).toEqual([404, 'unknown model "other"']);
+  });
+});
+
+describe('a controller of GPUs of several kinds', () => {
+  it('takes each kind as fast as its workers measured it, and says which GPU is what', async () => {
+    const device = ['--device', `simulated:${tinyProfile()}`];
+    const workers = [
+      startWorker([...device, '--kind', 't4', '--time-scale', '20']),
+      startWorker([...device, '--kind', 'v100', '--gpus', '2']),
+    ];
+    const ports = await Promise.all(workers.map(async (worker) => (await worker.ready()).port as number));
+    const { process, metrics, http, isUp } = await startController(ports);
+    await until(async () => (await isUp(ports[0])) && (await isUp(ports[1])));
+    // One request takes 40 ms on the t4: it is never given one, however many others are late on a busy machine.
+    const inputs = [{ name: 'input', datatype: 'FP32', shape: [1, 2], data: [1, 2] }];
+    const body = { inputs, parameters: { slo_ms: 39 } };
+    await until(async () => (await http.post('/v2/models/tiny/infer', body)).status === 200);
+    for (let i = 0; i < 20; i++) await http.post('/v2/models/tiny/infer', body);
+    const status = JSON.parse((await get(metrics, '/status')).text);
+    expect(status.gpus.map(({ kind, warmModels }: GpuStatus) => [kind, warmModels > 0])).toEqual([
+      ['t4', false],
+      ['v100', expect.any(Boolean)],
+      ['v100', expect.any(Boolean)],
+    ]);
+    const { text } = await get(metrics, '/metrics');
+    expect(text).toContain('escapement_gpu_info{gpu="0",kind="t4"} 1');
+    expect(text).toContain('escapement_gpu_info{gpu="2",kind="v100"} 1');
+    expect(await process.kill('SIGTERM')).toBe(0);
+    expect(process.log.find(({ msg }) => msg === 'ready')).toMatchObject({ kinds: { t4: 1, v100: 2 } });
+    for (const worker of workers) await worker.kill('SIGTERM');
+  });
+
+  it('runs a repository on a CPU and on a simulated GPU, side by side', async () => {
+    const dir = tempDir();
+    writeIn(dir, 'ranker/config.yaml', 'batchSizes: [1, 2, 4]\n');
+    writeIn(dir, 'ranker/1/model.onnx', make(1));
+    const simulated = ['--device', `simulated:${tinyProfile()}`, '--kind', 't4', '--repository', dir];
+    const workers = [startWorker(['--repository', dir]), startWorker(simulated)];
+    const ports = await Promise.all(workers.map(async (worker) => (await worker.ready()).port as number));
+    const { process, http, metrics, isUp } = await startController(ports);
+    await until(async () => (await isUp(ports[0])) && (await isUp(ports[1])));
+    for (let i = 0; i < 5; i++) expect((await http.post('/v2/models/ranker/infer', BODY)).status).toBe(200);
+    const status = JSON.parse((await get(metrics, '/status')).text);
+    expect(status.gpus.map(({ kind }: GpuStatus) => kind)).toEqual(['cpu', 't4']);
+    expect(await process.kill('SIGTERM')).toBe(0);
+    for (const worker of workers) await worker.kill('SIGTERM');
   });
 });

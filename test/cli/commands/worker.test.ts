@@ -110,6 +110,11 @@ describe('escapement worker', () => {
     const cases: [string[], number, RegExp][] = [
       [['--port', '0'], 2, /E_USAGE: --repository FOLDER is required/],
       [[...simulated, '--port', '70000'], 2, /E_USAGE: --port 70000: must be a port, at most 65535/],
+      [
+        [...simulated, '--kind', 'a t4'],
+        2,
+        /E_USAGE: --kind a t4: write a name of letters, digits, _ and -, e\.g\. t4/,
+      ],
       [[...simulated, '--port', 'off'], 2, /E_USAGE: --port off: a worker needs a port/],
       [[...simulated, '--port', '0', '--host', '192.0.2.1'], 43, /E_LISTEN: /],
       [[...simulated, '--port', '0', '--tls-key', '/nowhere'], 2, /E_USAGE: --tls-cert and --tls-key must/],

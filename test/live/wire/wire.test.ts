@@ -78,6 +78,14 @@ describe('protocol', () => {
     if (message.body !== 'welcome') throw new Error(`came out as ${message.body}`);
     expect(message.welcome.maxMessageBytes).toBe(5);
     expect(descriptionFromWire(message.welcome)).toStrictEqual(DESCRIPTION);
+    const named = toController({
+      body: 'welcome',
+      welcome: descriptionToWire({ ...DESCRIPTION, kind: 't4' }, 5),
+    });
+    expect(named.body === 'welcome' && descriptionFromWire(named.welcome)).toStrictEqual({
+      ...DESCRIPTION,
+      kind: 't4',
+    });
   });
 
   it('carries operators, in several messages if need be', () => {

@@ -1,0 +1,41 @@
+import { type Profile, profileModel } from '../config/profile.js';
+import type { ModelSource, WorkerModel } from '../live/model.js';
+import type { ModelList } from '../live/model-list.js';
+import { scaledSpec } from './simulated-models.js';
+
+interface SimulatedTimes {
+  /** One for each model, by its name; or one for all. */
+  readonly profiles: readonly Profile[];
+  readonly timeScale: number;
+  readonly pageBytes: number;
+}
+
+/** The models of a repository on simulated GPUs, so that these go with workers that run them: inputs and outputs are theirs, times those of profiles. */
+export class SimulatedSource implements ModelSource {
+  constructor(
+    private readonly repository: ModelSource,
+    private readonly times: SimulatedTimes,
+  ) {}
+
+  list(name: string | null): Promise<ModelList> {
+    return this.repository.list(name);
+  }
+
+  async open(name: string, version: string, digest: string): Promise<WorkerModel> {
+    const model = await this.repository.open(name, version, digest);
+    const { profiles, timeScale, pageBytes } = this.times;
+    const profile = profiles.length === 1 ? profiles[0] : profiles.find((each) => each.name === name);
+    if (profile === undefined)
+      throw new Error(`no profile is of ${name}: name a profile for each model, or one for all, in --device`);
+    const { loadNs, batchSizes, execNs } = profileModel(profile, name, pageBytes);
+    const times = model.spec.batchSizes.map((size) => execNs[batchSizes.indexOf(size)]);
+    const missing = model.spec.batchSizes.find((_, b) => times[b] === undefined);
+    if (missing !== undefined)
+      throw new Error(`the profile ${profile.name} has no batch of ${missing}, which ${name} has`);
+    return { ...model, spec: scaledSpec({ ...model.spec, loadNs, execNs: times }, timeScale) };
+  }
+
+  close(): Promise<void> {
+    return this.repository.close();
+  }
+}
