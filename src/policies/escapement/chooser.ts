@@ -60,7 +60,8 @@ export class Chooser {
     const { durations, waiting, logCount } = this;
     if (waiting.classes > 1) return this.chooseByWeight(gpu, startNs, afterNs);
     const { byGpu, queues } = waiting;
-    const { row, usable, size, logExec } = durations;
+    const { row, usable, size } = durations;
+    const { execNs, logExec } = durations.of(gpu);
     const clock = this.cluster.clock[gpu];
     const perSlack = this.slackWeight / (waiting.backlogNs / this.cluster.up.count + this.batchNs / 2);
     let best = Number.NEGATIVE_INFINITY;
@@ -72,7 +73,7 @@ export class Chooser {
       const end = first + usable[model];
       let from = 0;
       for (let at = first; at < end; at++) {
-        const endNs = startNs + durations.execNs[at] / clock + afterNs;
+        const endNs = startNs + execNs[at] / clock + afterNs;
         while (from < waits && queue.deadlineNsAt(from) < endNs) from++;
         const left = waits - from;
         if (left === 0 || (at > first && left <= size[at - 1])) break;

@@ -1,4 +1,5 @@
 import type { Cluster } from '../../core/cluster.js';
+import { timesOn } from '../../core/model.js';
 import { usableSizes, usableSizesOf } from '../common/usable-sizes.js';
 
 /** Weight of a new measurement. */
@@ -24,10 +25,14 @@ export class Durations {
   readonly usable: Int32Array;
   /** By model: rows that are its own. */
   private readonly rows: Int32Array;
+  /** The same of each kind of GPUs alone, in the same rows, where there are several: this is of all then. */
+  private readonly kinds: readonly Durations[];
 
   constructor(
     private readonly cluster: Cluster,
     private readonly maxBatch: number,
+    /** Of these GPUs alone; null: of all, whose profiles are those of the first kind. */
+    private readonly kind: number | null = null,
   ) {
     const { models } = cluster;
     this.row = new Int32Array(models.length);
@@ -43,6 +48,13 @@ export class Durations {
     this.logExec = new Float64Array(rows);
     this.size = new Int32Array(rows);
     for (let m = 0; m < models.length; m++) this.fill(m);
+    const several = kind === null && cluster.kinds > 1 ? cluster.kinds : 0;
+    this.kinds = Array.from({ length: several }, (_, each) => new Durations(cluster, maxBatch, each));
+  }
+
+  /** Those of the GPU's kind. */
+  of(gpu: number): Durations {
+    return this.kinds.length === 0 ? this : this.kinds[this.cluster.kindOf[gpu]];
   }
 
   /** Another model is in the slot. */
@@ -60,15 +72,17 @@ export class Durations {
       this.size = longer(this.size, new Int32Array(all));
     }
     this.fill(model);
+    for (const kind of this.kinds) kind.came(model);
   }
 
   /** Expected time of an INFER on a GPU at its present clock. */
   on(gpu: number, row: number): number {
-    return this.execNs[row] / this.cluster.clock[gpu];
+    return this.of(gpu).execNs[row] / this.cluster.clock[gpu];
   }
 
-  /** Shortest time of any batch of the model. */
+  /** Shortest time of any batch of the model, on the kind that is fastest at it. */
   shortestNs(model: number): number {
+    if (this.kinds.length > 0) return this.cluster.nominalExecNs(model, 0);
     return this.execNs[this.row[model]];
   }
 
@@ -81,7 +95,12 @@ export class Durations {
     return index;
   }
 
-  measured(model: number, batchIndex: number, durationNs: number, clock: number): void {
+  measured(gpu: number, model: number, batchIndex: number, durationNs: number, clock: number): void {
+    this.learn(model, batchIndex, durationNs, clock);
+    if (this.kinds.length > 0) this.of(gpu).learn(model, batchIndex, durationNs, clock);
+  }
+
+  private learn(model: number, batchIndex: number, durationNs: number, clock: number): void {
     const row = this.row[model] + batchIndex;
     const before = this.execNs[row];
     const nominal = Math.min(durationNs * clock, MOST_LONGER * before);
@@ -104,10 +123,13 @@ export class Durations {
   /** Goes back to the profiles. */
   forget(): void {
     for (let row = 0; row < this.execNs.length; row++) this.set(row, this.profileNs[row]);
+    for (const kind of this.kinds) kind.forget();
   }
 
   private fill(model: number): void {
-    const { batchSizes, execNs } = this.cluster.models[model];
+    const spec = this.cluster.models[model];
+    const { batchSizes } = spec;
+    const { execNs } = timesOn(spec, this.kind ?? 0);
     for (let b = 0; b < batchSizes.length; b++) {
       const row = this.row[model] + b;
       this.size[row] = batchSizes[b];

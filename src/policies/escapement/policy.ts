@@ -261,7 +261,7 @@ export class EscapementPolicy implements Policy {
     const { completed, requests } = this;
     const plan = this.forecasts[action.gpu].ended;
     const { beginNs, endNs } = action;
-    this.durations.measured(action.model, action.batchIndex, endNs - beginNs, action.clock);
+    this.durations.measured(action.gpu, action.model, action.batchIndex, endNs - beginNs, action.clock);
     completed.wasBusy = plan.wasBusy;
     completed.decidedNs = plan.decidedNs;
     completed.predictedFreeNs = plan.freeNs;

@@ -146,7 +146,7 @@ describe('which batch is run', () => {
     unlike.books.wait(1, 10);
     expect(unlike.choice()).toMatchObject({ model: 1 });
     const like = chooserOf();
-    for (let i = 0; i < 60; i++) like.books.durations.measured(1, 0, 6 * MS, 1);
+    for (let i = 0; i < 60; i++) like.books.durations.measured(0, 1, 0, 6 * MS, 1);
     like.books.wait(0, 14);
     like.books.wait(1, 10);
     expect(like.choice()).toMatchObject({ model: 0 });

@@ -14,16 +14,16 @@ describe('Durations', () => {
 
   it('follow the mean of what is measured, a tenth of the way each time', () => {
     const { durations } = new Books(models(1));
-    durations.measured(0, 1, 6 * MS, 1);
+    durations.measured(0, 0, 1, 6 * MS, 1);
     expect(durations.execNs[1]).toBeCloseTo(5.1 * MS, 6);
     expect(durations.logExec[1]).toBe(Math.log(durations.execNs[1]));
-    for (let i = 0; i < 100; i++) durations.measured(0, 1, 6 * MS, 1);
+    for (let i = 0; i < 100; i++) durations.measured(0, 0, 1, 6 * MS, 1);
     expect(durations.execNs[1] / MS).toBeCloseTo(6, 3);
   });
 
   it('hardly notice a straggler', () => {
     const { durations } = new Books(models(1));
-    durations.measured(0, 0, 1000 * MS, 1);
+    durations.measured(0, 0, 0, 1000 * MS, 1);
     // As if it had taken 4.5 ms.
     expect(durations.execNs[0] / MS).toBeCloseTo(3.15, 9);
   });
@@ -31,10 +31,10 @@ describe('Durations', () => {
   it('of sizes that were slow once come back with those that are still measured', () => {
     const { durations } = new Books(models(1));
     const [one, four] = [durations.execNs[0], durations.execNs[2]];
-    for (let i = 0; i < 50; i++) for (const size of [0, 2]) durations.measured(0, size, 100 * MS, 1);
+    for (let i = 0; i < 50; i++) for (const size of [0, 2]) durations.measured(0, 0, size, 100 * MS, 1);
     expect(durations.execNs[2]).toBeGreaterThan(5 * four);
     // Too slow for anyone's SLO, a batch of four is not tried any more.
-    for (let i = 0; i < 150; i++) durations.measured(0, 0, one, 1);
+    for (let i = 0; i < 150; i++) durations.measured(0, 0, 0, one, 1);
     expect(durations.execNs[2]).toBeLessThan(1.3 * four);
     durations.forget();
     expect(durations.execNs[2]).toBe(four);
@@ -42,7 +42,7 @@ describe('Durations', () => {
 
   it('are kept at nominal clock, and given at the present one', () => {
     const { cluster, durations } = new Books(models(1));
-    durations.measured(0, 0, 6 * MS, 0.5);
+    durations.measured(0, 0, 0, 6 * MS, 0.5);
     expect(durations.execNs[0]).toBe(3 * MS);
     cluster.clock[0] = 0.75;
     expect(durations.on(0, 0)).toBe(4 * MS);

@@ -34,7 +34,7 @@ describe('Waiting', () => {
     const books = new Books(models(1, { execNs: [3_333_333, 5_000_001, 8_000_007] }));
     for (let round = 0; round < 1000; round++) {
       const slot = books.wait(0, round);
-      books.durations.measured(0, 0, 3 * MS + round * 777, 1);
+      books.durations.measured(0, 0, 0, 3 * MS + round * 777, 1);
       books.waiting.remove(slot, 0);
       expect(books.waiting.backlogNs).toBe(0);
     }
