@@ -78,7 +78,9 @@ export class Autoscaler implements RunObserver {
     if (this.scheduled === null || (kind !== INFER && kind !== LOAD)) return;
     const { cluster } = this.scheduled;
     const of = cluster.kindOf[gpu];
-    if (endNs > beginNs) this.busyNs[of][kind === INFER ? LANE_EXEC : LANE_WEIGHTS] += endNs - beginNs;
+    // Live, workers may bring GPUs of kinds that the scaler does not know: they count as the last that it does.
+    const counted = Math.min(of, this.kinds.length - 1);
+    if (endNs > beginNs) this.busyNs[counted][kind === INFER ? LANE_EXEC : LANE_WEIGHTS] += endNs - beginNs;
     if (kind !== INFER || status !== STATUS_OK) return;
     const spec = cluster.models[model];
     const relative = timesOn(spec, 0).execNs[batchIndex] / timesOn(spec, of).execNs[batchIndex];
