@@ -14,6 +14,8 @@ runtime:
 cluster: { gpus: 900 }
 `;
 
+const WITHOUT_GPUS = FILE.replace(/^cluster:.*\n/m, '');
+
 function sources({
   text,
   environment = {},
@@ -42,11 +44,38 @@ describe('what a server takes of an experiment', () => {
     });
   });
 
+  it('is a scaler with the kind of GPUs that it scales', async () => {
+    const text = `${WITHOUT_GPUS}cluster: { gpus: [{ kind: t4, count: 2, max: 6, start: 30s }] }\nscaler: { kind: reactive, interval: 5s }\n`;
+    const { settings } = await readServerSettings(sources({ text }));
+    expect(settings.scaling).toMatchObject({
+      intervalNs: 5e9,
+      kinds: [{ name: 't4', min: 1, max: 6, startNs: 30e9 }],
+    });
+    expect((await readServerSettings(sources({ text: FILE }))).settings.scaling).toBeNull();
+  });
+
+  it.each([
+    [
+      'clairvoyant',
+      '[{ kind: t4, max: 6 }]',
+      /^.*scaler\.kind: clairvoyant must know all arrivals in advance: simulations only$/,
+    ],
+    [
+      'reactive',
+      '[{ kind: t4, min: 1, max: 6 }, { kind: a, max: 2, speed: 2 }]',
+      /scaler\.kind: says how many GPUs of one kind a server needs/,
+    ],
+    ['reactive', '4', /scaler\.kind: needs kinds that may grow/],
+  ])('is no scaler %s of %s', async (kind, gpus, message) => {
+    const text = `${WITHOUT_GPUS}cluster: { gpus: ${gpus} }\nscaler: { kind: ${kind} }\n`;
+    expect((await rejection(readServerSettings(sources({ text })))).message).toMatch(message);
+  });
+
   it.each([
     [
       'cluster.gpus=3',
       'E_CONFIG_KEY',
-      /^--set cluster\.gpus=3: a server takes slo, plugins, policy, admission, runtime/,
+      /^--set cluster\.gpus=3: a server takes slo, plugins, policy, admission, scaler, runtime/,
     ],
     [
       'policy={ kind: clockwork, scheduleAhead: 1ms }',
@@ -61,7 +90,7 @@ describe('what a server takes of an experiment', () => {
     [
       'foo=1',
       'E_CONFIG_KEY',
-      /^--set foo=1: unknown key "foo": known: slo, plugins, policy, admission, runtime$/,
+      /^--set foo=1: unknown key "foo": known: slo, plugins, policy, admission, scaler, runtime$/,
     ],
     ['=3', 'E_USAGE', /^--set =3: write key=value/],
     ['gpus', 'E_USAGE', /^--set gpus: write key=value/],

@@ -3,13 +3,15 @@ import { formatPercent, round3 } from '../../text/numbers.js';
 import { valuesLabel } from '../quantity.js';
 import { FLEET_TARGET, type RankedFleet, rankFleets } from './fleets.js';
 
+const TARGET = `${Math.round(FLEET_TARGET * 100)} %`;
+
 /** The ranking of fleets as rows of a table, its head first; empty where no scaler was at work. */
 export function fleetRows(results: SweepResults): string[][] {
   const fleets = rankFleets(results);
   if (fleets.length === 0) return [];
   const priced = fleets.every(({ cost }) => cost !== null);
   return [
-    ['fleet', 'GPU-hours', ...(priced ? ['cost'] : []), 'attained', `${formatPercent(FLEET_TARGET)} in time`],
+    ['fleet', 'GPU-hours', ...(priced ? ['cost'] : []), 'attained', `${TARGET} in time`],
     ...fleets.map((fleet) => [
       fleetName(fleet),
       String(round3(fleet.gpuHours)),
@@ -24,11 +26,10 @@ export function fleetRows(results: SweepResults): string[][] {
 export function fleetVerdict(results: SweepResults): string {
   const fleets = rankFleets(results);
   if (fleets.length === 0) return '';
-  const target = formatPercent(FLEET_TARGET);
   // Nothing real can know the future.
   const real = fleets.filter((fleet) => !isClairvoyant(fleet));
   const [best] = real;
-  if (best === undefined || !best.meets) return `No fleet answers ${target} of the requests in time.`;
+  if (best === undefined || !best.meets) return `No fleet answers ${TARGET} of the requests in time.`;
   const others = real.filter((fleet) => fleet.meets && fleet !== best);
   const fixed = others.find((fleet) => !isScaled(fleet));
   const clairvoyant = fleets.find((fleet) => fleet.meets && isClairvoyant(fleet));
@@ -39,7 +40,7 @@ export function fleetVerdict(results: SweepResults): string {
       : [`${round3(best.gpuHours / clairvoyant.gpuHours)} times those of the plan that knows all arrivals`]),
   ];
   const rest = against.length === 0 ? '' : `: ${against.join(', and ')}`;
-  return `Fewest GPU-hours at ${target} in time: ${fleetName(best)}, ${round3(best.gpuHours)}${rest}.`;
+  return `Fewest GPU-hours at ${TARGET} in time: ${fleetName(best)}, ${round3(best.gpuHours)}${rest}.`;
 }
 
 export function fleetName({ point }: RankedFleet): string {

@@ -29,7 +29,7 @@ describe('a sweep over fleets', () => {
 
   it('says which real fleet needs the fewest, against the best fixed one and against hindsight', () => {
     expect(fleetVerdict(fleetsFixture(FLEETS))).toBe(
-      'Fewest GPU-hours at 99 % in time: predictive, 6: 25 % fewer than the best fixed fleet, 8 GPUs, and 1.5 times those of the plan that knows all arrivals.',
+      'Fewest GPU-hours at 99 % in time: predictive, 6: 25.0 % fewer than the best fixed fleet, 8 GPUs, and 1.5 times those of the plan that knows all arrivals.',
     );
   });
 
