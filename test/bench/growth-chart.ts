@@ -9,9 +9,10 @@ const TICKS_US = [2, 5, 10, 20, 50, 100, 200];
 /** CPU time per request by number of GPUs, a line per policy, its name at the end. */
 export function growthChart(lines: readonly GrowthLine[]): ChartSpec {
   const kinds = [...new Set(lines.map(({ policy }) => policy))];
+  const ours = kinds.indexOf('escapement');
   const styles = policyStyles(
     kinds.map((kind) => ({ kind })),
-    kinds.indexOf('escapement'),
+    ours < 0 ? null : ours,
   );
   const gpus = [...new Set(lines.map((line) => line.gpus))].sort((a, b) => a - b);
   const last = kinds.map((policy) =>
